@@ -3,6 +3,7 @@ package swrun
 import (
 	"cmp"
 	"context"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,7 +22,9 @@ type Document struct {
 	File string
 	// NoFiles keeps the document from having files of this machine read as its resources: its text was sent by somebody else.
 	NoFiles bool
-	Text    []byte
+	// Resources are what the references to external resources in the document mean. Unless it is nil, nothing else is read for them.
+	Resources map[string][]byte
+	Text      []byte
 	// Workflow is the tree of the document, as far as it could be read. It is read-only.
 	Workflow    *dsl.Workflow
 	Diagnostics dsl.Diagnostics // errors, warnings and hints
@@ -99,9 +102,9 @@ func (d *Document) Check(c CheckConfig) error {
 		return err
 	}
 	defer e.close()
-	load := tasks.Loader(d.base(), nil, !d.NoFiles)
+	load := d.loader(nil)
 	if c.Fetch {
-		load = tasks.Loader(d.base(), e.transport, !d.NoFiles)
+		load = d.loader(e.transport)
 	}
 	_, found := interpreter.Compile(d.Workflow, e.config(d.base(), load, e.calls))
 	d.Diagnostics = joined(d.Diagnostics, found)
@@ -123,7 +126,35 @@ func (d *Document) program(e *environment) (*interpreter.Program, error) {
 	if err := d.Err(); err != nil {
 		return nil, err
 	}
-	return d.compile(e, tasks.Loader(d.base(), e.transport, !d.NoFiles))
+	return d.compile(e, d.loader(e.transport))
+}
+
+// loader returns what reads the external resources of the document. Without a transport, nothing is fetched.
+func (d *Document) loader(transport http.RoundTripper) interpreter.Loader {
+	if d.Resources != nil {
+		return definition.Definition{Resources: d.Resources}.Load
+	}
+	return tasks.Loader(d.base(), transport, !d.NoFiles)
+}
+
+// WithResources returns the document with the external resources that it needs, as they are now on this machine and where the host may
+// call. Its errors are a dsl.Diagnostics.
+func (d *Document) WithResources(h Host) (*Document, error) {
+	if err := d.Err(); err != nil {
+		return nil, err
+	}
+	e, err := h.environment(0)
+	if err != nil {
+		return nil, err
+	}
+	defer e.close()
+	made, err := d.definition(e)
+	if err != nil {
+		return nil, err
+	}
+	whole := *d
+	whole.Resources = made.Resources
+	return &whole, nil
 }
 
 // definition makes a definition of the document, which holds every resource that it is compiled with.
@@ -135,7 +166,7 @@ func (d *Document) definition(e *environment) (definition.Definition, error) {
 	if d.File != "" {
 		made.File = filepath.Base(d.File)
 	}
-	read := tasks.Loader(d.base(), e.transport, !d.NoFiles)
+	read := d.loader(e.transport)
 	_, err := d.compile(e, func(ctx context.Context, uri string) ([]byte, error) {
 		data, err := read(ctx, uri)
 		if err == nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // Documents finds the workflows that run.workflow tasks name: first among the documents that it was made of, then among the files in
-// the folder of the first of them. Where two different ones of these, or of those, have one namespace, name and version, neither is
+// the folder of the first of them, unless it has NoFiles. Where two different ones of these, or of those, have one namespace, name and version, neither is
 // chosen. It must not be used by several goroutines at once.
 type Documents struct {
 	// Hint ends the error about a workflow that is not found: it says what to do.
@@ -39,7 +39,7 @@ type titled struct {
 func NewDocuments(all ...*Document) *Documents {
 	d := &Documents{}
 	all = slices.DeleteFunc(slices.Clone(all), func(one *Document) bool { return !one.isRead() })
-	if len(all) > 0 && all[0].File != "" {
+	if len(all) > 0 && all[0].File != "" && !all[0].NoFiles {
 		d.folder = filepath.Dir(all[0].File)
 	}
 	for _, one := range all {
@@ -155,6 +155,29 @@ func (t *titled) compile(e *environment) (*interpreter.Program, *errors.Error) {
 // definitions returns the definitions of the workflows that the tasks of a document run, of those that these run, and so on, as far
 // as they are found.
 func (d *Documents) definitions(of *Document, e *environment) (all []definition.Definition, err error) {
+	found, err := d.children(of, e)
+	for _, child := range found {
+		made, err := child.definition(e)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, made)
+	}
+	return all, err
+}
+
+// Children returns the documents of the workflows that the tasks of a document run, of those that these run, and so on, as far as they are
+// found.
+func (d *Documents) Children(of *Document, h Host) ([]*Document, error) {
+	e, err := h.environment(0)
+	if err != nil {
+		return nil, err
+	}
+	defer e.close()
+	return d.children(of, e)
+}
+
+func (d *Documents) children(of *Document, e *environment) (all []*Document, err error) {
 	seen := map[*titled]bool{}
 	for next := []*Document{of}; len(next) > 0; next = next[1:] {
 		for _, r := range definition.Children(next[0].Workflow) {
@@ -169,11 +192,7 @@ func (d *Documents) definitions(of *Document, e *environment) (all []definition.
 			if _, fault := t.compile(e); fault != nil {
 				return nil, errors.New(fault.Detail)
 			}
-			made, err := t.document.definition(e)
-			if err != nil {
-				return nil, err
-			}
-			all, next = append(all, made), append(next, t.document)
+			all, next = append(all, t.document), append(next, t.document)
 		}
 	}
 	return all, nil

@@ -223,16 +223,22 @@ func (e *Engine) started(i store.Instance, err error) (*Run, error) {
 
 // RunExistsError says that there is a run of that id already, of something else.
 type RunExistsError struct {
-	Run           store.Instance
-	OtherDocument bool // it is known to be of another document
-	err           error
+	Run     store.Instance
+	Differs string // in what it differs from what was to be started, if that is known
+	err     error
 }
 
-func (e *RunExistsError) Error() string { return fmt.Sprintf("there is a run %s already", e.Run) }
+func (e *RunExistsError) Error() string {
+	if e.Differs != "" {
+		return fmt.Sprintf("there is a run %s with %s", e.Run, e.Differs)
+	}
+	return fmt.Sprintf("there is a run %s already", e.Run)
+}
 
 // Unwrap returns the store's refusal.
 func (e *RunExistsError) Unwrap() error { return e.err }
 
+// exists returns the error of a document that is not started, since there is a run of that id.
 func (e *Engine) exists(ctx context.Context, i store.Instance, started definition.Definition, refusal error) error {
 	l, err := e.store.Load(ctx, i)
 	if err != nil {
@@ -242,7 +248,11 @@ func (e *Engine) exists(ctx context.Context, i store.Instance, started definitio
 	if err != nil {
 		return err
 	}
-	return &RunExistsError{i, invocation.First().Definition != started.Digest(), refusal}
+	differs := "another input, or other options"
+	if invocation.First().Definition != started.Digest() {
+		differs = "another document, or another version of this one"
+	}
+	return &RunExistsError{i, differs, refusal}
 }
 
 // Run returns a handle on the run of a namespace and id. It asks the store nothing: the run need not be there.
@@ -267,9 +277,11 @@ func (e *Engine) WorkOn(ctx context.Context, runs ...*Run) error {
 
 // work runs a worker: of all runs, or, if its configuration says which, of some and what they start.
 func (e *Engine) work(ctx context.Context, c worker.Config, some []store.Instance, ends func(error) bool) error {
-	if err := e.store.takeOver(ctx); err != nil {
+	release, err := e.store.takeOver(ctx)
+	if err != nil {
 		return err
 	}
+	defer release()
 	if c.About.Runs = some; c.Only != nil {
 		c.About.Queues = []string{presence.AllQueues} // it works on these runs, whatever they need
 	}

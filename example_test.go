@@ -289,6 +289,19 @@ do:
 	// document:4:12: error[SW801]: running `listen` tasks is not supported yet
 }
 
+// A document can be sent to another machine with the external resources that it needs: there nothing is read for it.
+func ExampleDocument_WithResources() {
+	document, _ := swrun.Parse("", []byte(hello))
+	whole, err := document.WithResources(swrun.Host{})
+	fmt.Println(len(whole.Resources), err)
+
+	children, err := swrun.NewDocuments(document).Children(document, swrun.Host{}) // what its tasks run
+	fmt.Println(len(children), err)
+	// Output:
+	// 0 <nil>
+	// 0 <nil>
+}
+
 // Commands and scripts of workflows run below supervisors; processes is what Supervise has returned in this program's main.
 func ExampleSupervise() {
 	document, _ := swrun.Parse("", []byte(`

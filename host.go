@@ -156,13 +156,7 @@ func (e *environment) compile(d definition.Definition, leaves bool) (*interprete
 	if err := found.Err(); err != nil {
 		return nil, err
 	}
-	frozen := func(_ context.Context, uri string) ([]byte, error) {
-		if data, ok := d.Resources[uri]; ok {
-			return data, nil
-		}
-		return nil, errors.New("it is not among the resources of the definition; deploy the document again")
-	}
-	c := e.config("definition", frozen, e.calls.orElsewhere())
+	c := e.config("definition", d.Load, e.calls.orElsewhere())
 	c.LeaveSecrets = leaves
 	p, found := interpreter.Compile(w, c)
 	return p, found.Err()

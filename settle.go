@@ -29,9 +29,11 @@ const (
 // for a store that no worker works on, such as a file: the runs have ended when it returns. It works on no other run, and starts no
 // task. It returns after about a second in which none of them has ended.
 func (e *Engine) Settle(ctx context.Context, runs ...*Run) error {
-	if err := e.store.takeOver(ctx); err != nil {
+	release, err := e.store.takeOver(ctx)
+	if err != nil {
 		return err
 	}
+	defer release()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	f, c := newFamily(e.store, runs), e.workerConfig()

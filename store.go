@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/swrun/swrun/boltstore"
@@ -38,6 +39,9 @@ type Store struct {
 	local  bool
 	failed chan error
 	close  func() error
+
+	mu      sync.Mutex
+	working int // engines that work on a store which only this process has
 }
 
 // OpenStore opens the store that a URL names:
@@ -204,11 +208,28 @@ func (s *Store) failure(ctx context.Context, ends func(error) bool) error {
 func isDamage(err error) bool { return errors.As(err, new(*boltstore.DamagedError)) }
 
 // takeOver frees what a process has held that was killed: only one process at a time has such a store, so that nobody else can
-// hold anything.
-func (s *Store) takeOver(ctx context.Context) error {
+// hold anything. As long as another engine of this process works, there is nothing to free but what that one holds. Call release when the work
+// is over.
+func (s *Store) takeOver(ctx context.Context) (release func(), err error) {
 	if !s.local {
-		return nil
+		return func() {}, nil
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.working == 0 {
+		if err := s.adoptAll(ctx); err != nil {
+			return nil, err
+		}
+	}
+	s.working++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.working--
+	}, nil
+}
+
+func (s *Store) adoptAll(ctx context.Context) error {
 	for p := range s.Layout().Partitions {
 		for cursor := ""; ; {
 			done, err := s.Scrub(ctx, store.Scrub{Partition: p, Cursor: cursor, N: 1000, Adopt: true})

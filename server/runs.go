@@ -73,8 +73,8 @@ func (s *Server) startRoutes() {
 	route(s, RoleAuthor, huma.Operation{
 		OperationID: "startRun", Method: http.MethodPost, Path: runsPath, Tags: []string{"runs"}, DefaultStatus: http.StatusCreated,
 		Summary:     "Start a run of a workflow that is deployed",
-		Description: "Answers 201, or 200 with a run that was there already (onDuplicate return-existing). With `Prefer: wait=SECONDS` it answers 200 if the run ends in that time, and 202 otherwise.",
-		Responses:   s.alsoAnswers(http.StatusOK, http.StatusAccepted),
+		Description: "Answers 201, or 200 with a run that was there already (onDuplicate return-existing, or the same start with a definition). With `Prefer: wait=SECONDS` it answers 200 if the run ends in that time, and 202 otherwise.",
+		Responses:   s.alsoAnswers(http.StatusOK, http.StatusAccepted), MaxBodyBytes: maxDefinition,
 	}, s.startRun)
 	route(s, RoleAuthor, huma.Operation{
 		OperationID: "startWorkflow", Method: http.MethodPost, Path: startPath, Tags: []string{"runs"}, DefaultStatus: http.StatusCreated,
@@ -125,6 +125,9 @@ func (s *Server) startWorkflow(ctx context.Context, in *startWorkflowInput) (*ru
 func (s *Server) startRun(ctx context.Context, in *startInput) (*runAnswer, error) {
 	if namespace, _, _ := strings.Cut(in.Body.Workflow, "/"); !callerOf(ctx).Sees(namespace) {
 		return nil, newProblem(http.StatusNotFound, "not-deployed", "Not deployed", "the workflow "+in.Body.Workflow+" is not deployed")
+	}
+	if err := definedWithin(ctx, in.Body.Definition); err != nil {
+		return nil, err
 	}
 	in.Body.ID = cmp.Or(in.Body.ID, runIDOf(ctx))
 	d, again, err := s.control.Start(ctx, in.Body)

@@ -150,7 +150,7 @@ func TestStartsThatAreRefused(t *testing.T) {
 		"a timeout without end":      {`{"workflow": "demo/wait", "delay": 1e308}`, 422, "invalid-request", "delay: 1e+308 is not a number of seconds"},
 		"another thing to do":        {`{"workflow": "demo/wait", "onDuplicate": "replace"}`, 422, "invalid-request", "onDuplicate"},
 		"an input that is too large": {`{"workflow": "demo/wait", "input": "` + strings.Repeat("a", 4<<20) + `"}`, 413, "too-large", "limit input"},
-		"a body that is too large":   {`{"workflow": "demo/wait", "input": "` + strings.Repeat("a", 6<<20) + `"}`, 413, "too-large", "5 MiB"},
+		"a body that is too large":   {`{"workflow": "demo/wait", "input": "` + strings.Repeat("a", 17<<20) + `"}`, 413, "too-large", "16 MiB"},
 		"an input that is too deep":  {`{"workflow": "demo/wait", "input": ` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `}`, 400, "invalid-request", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/control"
 	"github.com/swrun/swrun/runtime/definition"
 )
 
@@ -33,6 +34,9 @@ const (
 
 // maxDocument is more than a document may have, so that what is too large is reported as such.
 const maxDocument = 2 << 20
+
+// maxDefinition is how many bytes a document may have that is sent with its external resources.
+const maxDefinition = 16 << 20
 
 func (s *Server) workflowRoutes() {
 	route(s, RoleViewer, huma.Operation{
@@ -59,17 +63,21 @@ func (s *Server) deployRoutes() {
 	route(s, RoleAuthor, huma.Operation{
 		OperationID: "putWorkflow", Method: http.MethodPut, Path: namePattern + "/{version}", Tags: []string{"workflows"}, DefaultStatus: http.StatusCreated,
 		Summary:      "Deploy a document",
-		Description:  "The body is the document, YAML or JSON, whatever its media type. Answers 201, or 200 if exactly this document is deployed already. A version never changes: another document is a problem with status 409.",
-		MaxBodyBytes: maxDocument + 1, RequestBody: documentBody(), SkipValidateBody: true,
+		Description:  "The body is the document, YAML or JSON, or a definition: the document with its external resources, for which the server then reads nothing. Of other documents it reads resources by http and https, and no files. Answers 201, or 200 if exactly this document is deployed already. A version never changes: another document is a problem with status 409.",
+		MaxBodyBytes: maxDefinition, RequestBody: deployBody(s), SkipValidateBody: true,
 		Responses: map[string]*huma.Response{"200": {Description: "It is deployed already", Content: map[string]*huma.MediaType{typeJSON: {Schema: schemaOf[api.DeployedWorkflow](s)}}}},
 	}, s.putWorkflow)
 	route(s, RoleAuthor, huma.Operation{
 		OperationID: "checkRuns", Method: http.MethodPost, Path: namePattern + "/{version}/check-runs", Tags: []string{"workflows"}, Metadata: map[string]any{unaudited: true},
 		Summary:      "What becomes of the runs in progress if a document is deployed",
 		Description:  "The body is the document, as it would be deployed; nothing is changed. The runs of other versions go on with what they have: the answer says how many there are, how many could migrate, and why the others could not.",
-		MaxBodyBytes: maxDocument + 1, RequestBody: documentBody(), SkipValidateBody: true,
+		MaxBodyBytes: maxDefinition, RequestBody: deployBody(s), SkipValidateBody: true,
 	}, func(ctx context.Context, in *documentInput) (*checkRunsAnswer, error) {
-		checked, err := s.control.CheckRunsOf(ctx, in.reference(), in.RawBody)
+		d, err := control.Sent(in.ContentType, in.RawBody)
+		if err != nil {
+			return nil, err
+		}
+		checked, err := s.control.CheckRunsOf(ctx, in.reference(), d)
 		return &checkRunsAnswer{checked}, err
 	})
 	route(s, RoleOperator, huma.Operation{
@@ -99,6 +107,13 @@ func documentBody() *huma.RequestBody {
 	return &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
 		typeYAML: text, typeJSON: {Schema: &huma.Schema{Description: "A workflow document"}},
 	}}
+}
+
+// deployBody is the body of what deploys a document.
+func deployBody(s *Server) *huma.RequestBody {
+	body := documentBody()
+	body.Content[api.DefinitionMediaType] = &huma.MediaType{Schema: schemaOf[api.Definition](s)}
+	return body
 }
 
 func (s *Server) readsWorkflow(o huma.Operation) huma.Operation {
@@ -171,20 +186,26 @@ func (s *Server) getWorkflow(ctx context.Context, r definition.Reference, accept
 
 type documentInput struct {
 	VersionPath
-	RawBody []byte
+	ContentType string `header:"Content-Type" hidden:"true"`
+	RawBody     []byte
 }
 
 type putInput struct {
 	VersionPath
+	ContentType string `header:"Content-Type" hidden:"true"`
 	IfNoneMatch string `header:"If-None-Match" doc:"With *, a version that is there already is refused with status 412, also if it is the same document."`
 	RawBody     []byte
 }
 
 func (s *Server) putWorkflow(ctx context.Context, in *putInput) (*deployedAnswer, error) {
-	if err := staysWithin(ctx, in.RawBody); err != nil {
+	d, err := control.Sent(in.ContentType, in.RawBody)
+	if err == nil && d.Err() == nil { // deploying says what is wrong otherwise
+		err = staysWithin(ctx, d.Workflow)
+	}
+	if err != nil {
 		return nil, err
 	}
-	w, again, err := s.control.Deploy(ctx, in.reference(), in.RawBody)
+	w, again, err := s.control.Deploy(ctx, in.reference(), d)
 	if in.IfNoneMatch == anything && (again || errors.As(err, new(*swrun.DeployedError))) {
 		return nil, preconditionFailed(in.reference().String() + " is deployed already")
 	}
@@ -201,17 +222,25 @@ func (s *Server) putWorkflow(ctx context.Context, in *putInput) (*deployedAnswer
 
 // staysWithin refuses a document whose tasks run workflows in namespaces that the caller does not see: what those do and answer would be
 // the caller's.
-func staysWithin(ctx context.Context, text []byte) error {
-	w, found := dsl.Parse("document", text)
-	if found.Err() != nil {
-		return nil // deploying says what is wrong
-	}
+func staysWithin(ctx context.Context, w *dsl.Workflow) error {
 	for _, child := range definition.Children(w) {
 		if !callerOf(ctx).Sees(child.Namespace) {
 			return newProblem(http.StatusForbidden, "forbidden", "Not allowed", fmt.Sprintf("a task runs the workflow %s, and the token is not for the namespace %s", child, child.Namespace))
 		}
 	}
 	return nil
+}
+
+// definedWithin is staysWithin for a definition that is started; nil is none.
+func definedWithin(ctx context.Context, d *api.Definition) error {
+	if d == nil {
+		return nil
+	}
+	w, found := dsl.Parse("document", []byte(d.Document))
+	if found.Err() != nil {
+		return nil // starting it says what is wrong
+	}
+	return staysWithin(ctx, w)
 }
 
 type deployedAnswer struct {

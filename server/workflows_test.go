@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -39,7 +40,7 @@ func TestWorkflows(t *testing.T) {
 		"two documents":    {document("wait", "1.0.0", waits) + "---\na: 1\n", 422, "invalid-document"},
 		"a deep one":       {strings.Repeat("[", 100_000), 422, "invalid-document"},
 		"a huge one":       {"# " + strings.Repeat("x", 1<<20) + "\n" + document("wait", "1.0.0", waits), 422, "invalid-document"},
-		"too many bytes":   {strings.Repeat("x", 3<<20), 413, "too-large"},
+		"too many bytes":   {strings.Repeat("x", 17<<20), 413, "too-large"},
 		"itself":           {"&a [*a]", 422, "invalid-document"},
 		"a file of others": {document("wait", "1.0.0", "input: {schema: {resource: {endpoint: 'file:///etc/passwd'}}}\n"+waits), 422, "invalid-document"},
 	} {
@@ -95,5 +96,50 @@ func TestChildrenInOtherNamespaces(t *testing.T) {
 		if w := g.send("PUT", "/v1/workflows/demo/parent/1.0.0", run(c.namespace), "Authorization", c.token); w.Code != c.status {
 			t.Errorf("a child in %s: want %d, got %d %s", c.namespace, c.status, w.Code, w.Body)
 		}
+	}
+}
+
+// TestDefinitions: a document comes with its external resources, and nothing is read for it, whether it is deployed or started at once.
+func TestDefinitions(t *testing.T) {
+	d := mustDeployment(t)
+	text := document("wait", "1.0.0", "input: {schema: {resource: {endpoint: schema.json}}}\n"+waits)
+	body := func(resources map[string][]byte) string {
+		data, err := json.Marshal(api.Definition{File: "../../etc/wait.yaml", Document: text, Resources: resources})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	const path = "/v1/workflows/demo/wait/1.0.0"
+	media := []string{"Content-Type", api.DefinitionMediaType}
+	whole := body(map[string][]byte{"schema.json": []byte(`{"type": "object"}`)})
+	for name, c := range map[string]struct{ body, problem string }{
+		"no resources":       {body(nil), "invalid-document"},
+		"other resources":    {body(map[string][]byte{"./schema.json": []byte("{}")}), "invalid-document"},
+		"a resource of null": {body(map[string][]byte{"schema.json": nil}), "invalid-document"},
+		"no JSON":            {text, "invalid-request"},
+		"null":               {"null", "invalid-document"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d.ask(t, "PUT", path, c.body, media...).isProblem(t, http.StatusUnprocessableEntity, c.problem)
+			d.ask(t, "POST", path+"/check-runs", c.body, media...).isProblem(t, http.StatusUnprocessableEntity, c.problem)
+		})
+	}
+	started := mustRead[api.Description](t, d.ask(t, "POST", "/v1/runs", `{"workflow": "demo/wait:1.0.0", "id": "a", "definition": `+whole+`}`), http.StatusCreated)
+	if started.File != "wait.yaml" {
+		t.Errorf("its file is %s", started.File)
+	}
+	mustRead[api.Description](t, d.ask(t, "POST", "/v1/runs", `{"workflow": "demo/wait:1.0.0", "id": "a", "definition": `+whole+`}`), http.StatusOK)
+	for request, problem := range map[string]string{
+		`{"workflow": "demo/wait:1.0.0", "id": "a", "input": {"other": true}, "definition": ` + whole + `}`: "run-exists",
+		`{"workflow": "demo/wait:1.0.1", "definition": ` + whole + `}`:                                      "invalid-request",
+		`{"workflow": "demo/wait:1.0.0", "definition": {"document": "a: ["}}`:                               "invalid-document",
+		`{"workflow": "demo/wait:1.0.0"}`:                                                                   "not-deployed",
+	} {
+		a := d.ask(t, "POST", "/v1/runs", request)
+		a.isProblem(t, a.StatusCode, problem)
+	}
+	if a := d.ask(t, "PUT", path, whole, media...); a.StatusCode != http.StatusCreated {
+		t.Errorf("%s: %s", a.Status, a.body)
 	}
 }

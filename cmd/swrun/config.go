@@ -102,7 +102,7 @@ func settingError(err error) error {
 }
 
 func (p *program) configListCommand() *cobra.Command {
-	f := &operateFlags{remote: true}
+	f := &operateFlags{remote: true, looksOnly: true}
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List what is set, or what holds in a namespace",
 		Example: `  swrun config ls

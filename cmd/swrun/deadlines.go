@@ -14,7 +14,7 @@ import (
 )
 
 func (p *program) deadlinesCommand() *cobra.Command {
-	f := &operateFlags{remote: true}
+	f := &operateFlags{remote: true, looksOnly: true}
 	var within string
 	cmd := &cobra.Command{
 		Use: "deadlines", Short: "List the deadlines that pass soon, of all runs",

@@ -13,7 +13,7 @@ import (
 )
 
 func (p *program) describeCommand() *cobra.Command {
-	f := &operateFlags{remote: true}
+	f := &operateFlags{remote: true, looksOnly: true}
 	cmd := &cobra.Command{
 		Use: "describe RUN", Short: "Show what a run waits for, until when, and what happens then",
 		Example: `  swrun describe order-7

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -15,7 +16,7 @@ import (
 )
 
 func (p *program) historyCommand() *cobra.Command {
-	f := &operateFlags{remote: true}
+	f := &operateFlags{remote: true, looksOnly: true}
 	var follow bool
 	var run, task int
 	var secrets string
@@ -41,7 +42,8 @@ $context before and after. The history is repeated for that, with the secrets th
 			if cmd.Flags().Changed("task") {
 				return p.historyOfTask(f, args[0], task, follow || run > 0)
 			}
-			return p.operate(f, func(ctx context.Context, o *operation) error { return o.history(ctx, args[0], run, follow) })
+			r := &historyReading{name: args[0], run: run, follow: follow}
+			return p.operate(f, func(ctx context.Context, o *operation) error { return o.history(ctx, r) })
 		}),
 	}
 	f.add(cmd, "human", "json", "ndjson")
@@ -77,26 +79,38 @@ func (p *program) historyOfTask(f *operateFlags, run string, seq int, others boo
 	})
 }
 
-func (o *operation) history(ctx context.Context, name string, run int, follow bool) error {
-	i, err := o.lookUp(ctx, name)
+// historyReading is how far a history has been read: when whoever is asked ends, the next one is asked for the rest.
+type historyReading struct {
+	name    string
+	run     int
+	follow  bool
+	query   control.HistoryQuery
+	each    func(api.HistoryEvent) error
+	records []api.HistoryEvent
+}
+
+func (o *operation) history(ctx context.Context, r *historyReading) error {
+	i, err := o.lookUp(ctx, r.name)
 	if err != nil {
 		return err
 	}
-	records := []api.HistoryEvent{}
-	err = o.read(ctx, i, follow, ofRun(run, func(r api.HistoryEvent) error {
-		switch o.flags.output {
-		case "human":
-			return write(o.out, describe.HistoryLine(r))
-		case "ndjson":
-			return o.print(r)
-		}
-		records = append(records, r)
-		return nil
-	}))
-	if err != nil || o.flags.output != "json" {
+	if r.each == nil {
+		r.records, r.query.Limit = []api.HistoryEvent{}, historyPage
+		r.each = ofRun(r.run, func(e api.HistoryEvent) error {
+			switch o.flags.output {
+			case "human":
+				return write(o.out, describe.HistoryLine(e))
+			case "ndjson":
+				return o.print(e)
+			}
+			r.records = append(r.records, e)
+			return nil
+		})
+	}
+	if err := o.read(ctx, i, r); err != nil || o.flags.output != "json" {
 		return err
 	}
-	return o.print(api.History{Schema: api.SchemaHistory, Run: i.String(), Records: records})
+	return o.print(api.History{Schema: api.SchemaHistory, Run: i.String(), Records: r.records})
 }
 
 // ofRun returns what hands only the records of one run of the execution to each, counted from 1; of all if n is 0. It is for a history
@@ -121,10 +135,11 @@ const (
 	historyWithin = 30 * time.Second
 )
 
-func (o *operation) read(ctx context.Context, i store.Instance, follow bool, each func(api.HistoryEvent) error) error {
-	if !follow || o.isLocal() {
-		_, err := o.readUntil(ctx, i, control.HistoryQuery{Limit: historyPage}, each)
-		if err == nil && follow {
+func (o *operation) read(ctx context.Context, i store.Instance, r *historyReading) error {
+	if !r.follow || o.isLocal() {
+		r.query.Wait = 0
+		_, err := o.readUntil(ctx, i, r)
+		if err == nil && r.follow {
 			err = o.endedHere(ctx, i)
 		}
 		return err
@@ -132,31 +147,33 @@ func (o *operation) read(ctx context.Context, i store.Instance, follow bool, eac
 	var watching sync.WaitGroup
 	working, cancel := context.WithCancel(ctx)
 	watching.Go(func() { o.watchWorkers(working, i) })
-	q := control.HistoryQuery{Limit: historyPage, Wait: historyWithin}
+	r.query.Wait = historyWithin
 	var err error
-	for more := true; more && err == nil; more = q.Cursor != "" {
-		q.Cursor, err = o.readUntil(ctx, i, q, each)
+	for more := true; more && err == nil; {
+		more, err = o.readUntil(ctx, i, r)
 	}
 	cancel()
 	watching.Wait()
 	return err
 }
 
-// readUntil reads a history up to where it ends now, and returns the cursor of what comes later; empty if nothing does.
-func (o *operation) readUntil(ctx context.Context, i store.Instance, q control.HistoryQuery, each func(api.HistoryEvent) error) (later string, err error) {
+// readUntil reads a history up to where it ends now; more says that something may come later.
+func (o *operation) readUntil(ctx context.Context, i store.Instance, r *historyReading) (more bool, err error) {
 	for {
-		page, err := o.deployment.History(ctx, i, q)
+		page, err := o.deployment.History(ctx, i, r.query)
 		if err != nil {
-			return "", err
+			return false, err
 		}
-		for _, r := range page.Records {
-			if err := each(r); err != nil {
-				return "", err
+		for _, e := range page.Records {
+			if err := r.each(e); err != nil {
+				return false, err
 			}
 		}
-		if q.Cursor = page.Next; page.Next == "" {
-			return page.Later, context.Cause(ctx)
+		if page.Next == "" {
+			r.query.Cursor = cmp.Or(page.Later, r.query.Cursor)
+			return page.Later != "", context.Cause(ctx)
 		}
+		r.query.Cursor = page.Next
 	}
 }
 

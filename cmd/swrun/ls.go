@@ -28,7 +28,7 @@ type lsFlags struct {
 }
 
 func (p *program) lsCommand() *cobra.Command {
-	f := &lsFlags{operateFlags: operateFlags{remote: true}}
+	f := &lsFlags{operateFlags: operateFlags{remote: true, looksOnly: true}}
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List runs, the newest first, or count them",
 		Example: `  swrun ls --status waiting

@@ -25,6 +25,8 @@ type operateFlags struct {
 	namespaceFlags
 	makes  bool // it makes a store that is not there
 	remote bool // it can ask a server
+	// looksOnly is set by verbs that change nothing: when whoever is asked ends, the next one is asked.
+	looksOnly bool
 }
 
 func (f *operateFlags) add(cmd *cobra.Command, forms ...string) {

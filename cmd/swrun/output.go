@@ -8,7 +8,7 @@ import (
 )
 
 func (p *program) outputCommand() *cobra.Command {
-	f := &operateFlags{remote: true}
+	f := &operateFlags{remote: true, looksOnly: true}
 	var wait, run string
 	cmd := &cobra.Command{
 		Use: "output RUN", Short: "Print the output of a run that has completed",

@@ -33,7 +33,7 @@ performed goes on, and so do deadlines. A change holds everywhere within %s.`, q
 }
 
 func (p *program) queueListCommand() *cobra.Command {
-	f := &operateFlags{remote: true}
+	f := &operateFlags{remote: true, looksOnly: true}
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List the queues in which something waits, or that somebody takes or has limited",
 		Example: `  swrun queue ls

@@ -39,7 +39,7 @@ func (f *serverFlags) add(cmd *cobra.Command) {
 }
 
 // named returns the server that is named; nil if none is.
-func (f *operateFlags) named(p *program) (*remote.Deployment, error) {
+func (f *operateFlags) named(p *program, host swrun.Host) (*remote.Deployment, error) {
 	fromEnv, _ := p.env(serverVariable)
 	switch {
 	case f.server != "" && f.storeFlags.url != "":
@@ -58,7 +58,7 @@ func (f *operateFlags) named(p *program) (*remote.Deployment, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := remote.New(remote.Config{URL: at, Token: token, CA: f.ca})
+	d, err := remote.New(remote.Config{URL: at, Token: token, CA: f.ca, Host: host})
 	var wrong *remote.URLError
 	switch {
 	case errors.As(err, &wrong):
@@ -92,9 +92,9 @@ func (f *serverFlags) readToken(p *program) (string, error) {
 const holderWithin = 5 * time.Second
 
 // holder returns whoever has the file of a store, if that answers others; nil if nobody does.
-func (p *program) holder(ctx context.Context, file string) (*remote.Deployment, error) {
+func (p *program) holder(ctx context.Context, file string, host swrun.Host) (*remote.Deployment, error) {
 	d, err := remote.New(remote.Config{
-		URL: "http://localhost", Actor: p.actor(),
+		URL: "http://localhost", Name: "the process that has " + file, Actor: p.actor(), Host: host,
 		Dial: func(ctx context.Context) (net.Conn, error) { return storesocket.Dial(ctx, file) },
 	})
 	if err != nil {
@@ -106,15 +106,22 @@ func (p *program) holder(ctx context.Context, file string) (*remote.Deployment, 
 	switch {
 	case err == nil:
 		return d, nil
-	case errors.Is(err, storesocket.ErrNobody):
-		return nil, nil
 	case ctx.Err() != nil:
 		return nil, err
+	case isGone(err): // nobody listens, or whoever did is ending just now
+		return nil, nil
 	}
-	return nil, &exitError{
-		code: exitStore, message: "the process that has " + file + " does not answer: " + remote.Cause(err).Error(),
-		hint: "it may be stopped, or busy; " + heldHint,
-	}
+	return nil, notAnswering("the process that has " + file + " does not answer")
+}
+
+// notAnswering is the error of a process that has a file, and that may never answer.
+func notAnswering(message string) error {
+	return &exitError{code: exitStore, message: message, hint: "it may be stopped, or busy; " + heldHint}
+}
+
+// isGone reports whether an error is that a server could not be reached: if it was whoever had the file of a store, somebody else may have it now.
+func isGone(err error) bool {
+	return errors.As(err, new(*remote.UnreachableError)) && !errors.Is(err, context.DeadlineExceeded)
 }
 
 // heldHint says what to do about a file that another process has.
@@ -130,7 +137,10 @@ func (p *program) operate(f *operateFlags, do func(context.Context, *operation) 
 	if o.printer, err = f.printer(p); err != nil {
 		return err
 	}
-	server, err := f.named(p)
+	if err := o.prepare(); err != nil {
+		return err
+	}
+	server, err := f.named(p, o.host)
 	if err != nil {
 		return err
 	}
@@ -140,38 +150,68 @@ func (p *program) operate(f *operateFlags, do func(context.Context, *operation) 
 			return do(ctx, o)
 		})
 	}
-	if err := o.prepare(); err != nil {
-		return err
-	}
 	return p.interruptibly(func(ctx context.Context) error { return o.local(ctx, do) })
 }
 
-// maxHolders is how often a file is tried that others take and let go of meanwhile.
+// maxHolders is how often a file is tried that the same process has, which answers nobody.
 const maxHolders = 3
+
+// shared lets there ask whoever has the file of a store, or here open it: whichever is possible, again and again as others take the file and let
+// go of it. There returns a *remote.UnreachableError if it is to be asked again of whoever has the file next. An empty file is none.
+func (p *program) shared(ctx context.Context, file string, host swrun.Host, there func(*remote.Deployment) error, here func() error) error {
+	tries, last := 0, ""
+	for {
+		if file != "" {
+			holder, err := p.holder(ctx, file, host)
+			if err != nil {
+				return err
+			}
+			if holder != nil {
+				if err := there(holder); !isGone(err) {
+					return err
+				}
+				tries = 0
+				continue
+			}
+		}
+		err := here()
+		process, held := heldBy(err)
+		if !held {
+			return err
+		}
+		if process != last {
+			tries, last = 0, process
+		}
+		if tries++; tries == maxHolders {
+			return storeError(err)
+		}
+	}
+}
 
 // local lets do ask the store, or whoever has its file.
 func (o *operation) local(ctx context.Context, do func(context.Context, *operation) error) error {
 	at, _ := o.flags.location(o.program)
-	file, isFile := swrun.StoreFile(at)
-	for tries := 1; ; tries++ {
-		if isFile && o.flags.remote {
-			found, err := o.program.holder(ctx, file)
-			if err != nil {
-				return err
-			}
-			if found != nil {
-				o.deployment, o.at = found, at
-				return do(ctx, o)
-			}
-		}
-		err := o.open(ctx, do)
-		if !isHeld(err) {
-			return err
-		}
-		if !o.flags.remote || tries == maxHolders {
-			return storeError(err)
-		}
+	file, _ := swrun.StoreFile(at)
+	if !o.flags.remote {
+		file = ""
 	}
+	return o.shared(ctx, file, o.host, func(holder *remote.Deployment) error {
+		o.deployment, o.at = holder, at
+		err := do(ctx, o)
+		var silent *remote.UnreachableError
+		switch {
+		case isGone(err) && o.flags.looksOnly:
+			return err
+		case errors.As(err, &silent) && !isGone(err):
+			return notAnswering(silent.Error())
+		case isGone(err):
+			return &exitError{
+				code: exitStore, message: "the process that had " + file + " has ended before it answered: whether it has done what was asked is not known",
+				hint: "look with swrun ls" + o.flags.storeFlag() + ", and give the command again",
+			}
+		}
+		return err
+	}, func() error { return o.open(ctx, do) })
 }
 
 // workedOn reports whether a worker is there for all runs.

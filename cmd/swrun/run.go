@@ -102,6 +102,8 @@ type job struct {
 	history   *faultreport.History
 
 	// Of a run in a store:
+	signals     <-chan os.Signal
+	seen        int       // the last record that was shown
 	kept        string    // what other commands name it by
 	endedBefore time.Time // when it ended, if that was before the command began
 }
@@ -246,8 +248,11 @@ func (j *job) end(result swrun.Result, signal os.Signal) error {
 
 func (j *job) virtual() bool { return j.flags.clock == "virtual" }
 
-// show makes what shows the run.
+// show makes what shows the run, unless it is shown already.
 func (j *job) show() {
+	if j.view != nil {
+		return
+	}
 	p := j.program
 	term, _ := p.env("TERM")
 	j.history = faultreport.NewHistory()
@@ -257,8 +262,12 @@ func (j *job) show() {
 	})
 }
 
-// observe shows a record of the run.
+// observe shows a record of the run, once.
 func (j *job) observe(r interpreter.HistoryEvent) {
+	if r.Seq <= j.seen {
+		return
+	}
+	j.seen = r.Seq
 	r.Error = j.mask.fault(r.Error)
 	j.history.Observe(r)
 	j.view.Observe(r)

@@ -12,10 +12,10 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/progress"
+	"github.com/swrun/swrun/internal/remote"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
-	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -25,51 +25,64 @@ import (
 type durableRun struct {
 	*job
 	*swrun.Run
-	store   *openedStore
-	engine  *swrun.Engine
-	signals <-chan os.Signal
+	store  *openedStore
+	engine *swrun.Engine
 }
 
 // durable reports whether the run lives in a store.
 func (f *runFlags) durable() bool { return f.id != "" || f.store.url != "" }
 
-// runDurable starts the run, or takes it up, and prints how it ended.
-func (j *job) runDurable() (err error) {
+// runDurable starts the run, or takes it up, and prints how it ended. While another process has the file of the store, that one performs it,
+// and when it ends before the run does, this one goes on with it.
+func (j *job) runDurable() error {
 	ctx, cancel := context.WithCancel(j.program.attributed(context.Background()))
 	defer cancel()
 	if err := j.document.Check(swrun.CheckConfig{Host: j.host, Fetch: true}); err != nil {
 		return refused(j.document)
 	}
-	s, err := j.flags.store.open(ctx, j.program)
-	if err != nil {
+	at, _ := j.flags.store.location(j.program)
+	file, _ := swrun.StoreFile(at)
+	return j.program.shared(ctx, file, j.host,
+		func(holder *remote.Deployment) error { return refusalUnlessGone(j.runThere(ctx, holder, file)) },
+		func() error { return j.runHere(ctx) })
+}
+
+// refusalUnlessGone is refusalError, but for a server that is not there any more.
+func refusalUnlessGone(err error) error {
+	if isGone(err) {
 		return err
 	}
-	defer func() {
-		if closing := s.Close(); err == nil && closing != nil {
-			err = fmt.Errorf("close the store: %w", closing)
+	return refusalError(err)
+}
+
+// runHere runs it in this process. That another one has the file is an error for which isHeld holds.
+func (j *job) runHere(ctx context.Context) error {
+	return j.flags.store.with(ctx, j.program, func(s *openedStore) error {
+		config := swrun.EngineConfig{Host: j.host, Drain: time.Second}
+		engine, err := swrun.NewEngine(s.Store, config)
+		if err != nil {
+			return err
 		}
-	}()
-	engine, err := swrun.NewEngine(s.Store, swrun.EngineConfig{Host: j.host, Drain: time.Second})
-	if err != nil {
-		return err
-	}
-	defer j.program.answerOthers(ctx, s, engine, slog.New(storeLog{j.program}))()
-	r := &durableRun{job: j, store: s, engine: engine}
-	if err := r.begin(ctx); err != nil {
-		return err
-	}
-	return r.finish(ctx)
+		r := &durableRun{job: j, store: s, engine: engine}
+		config.Host.Publish = nil // what is shown is this run
+		until := make(chan struct{})
+		own := store.Instance{Namespace: j.document.Workflow.Document.Namespace, ID: j.flags.id}
+		guests := &guests{store: s.Store, config: config, until: until, known: map[store.Instance]bool{own: true}}
+		defer guests.working.Wait()
+		defer close(until)
+		defer j.program.answerOthers(ctx, s, engine, slog.New(storeLog{j.program}), guests.take)()
+		if err := r.begin(ctx); err != nil {
+			return err
+		}
+		return r.finish(ctx)
+	})
 }
 
 // finish drives the run until it has ended, or a signal comes, and prints how that was.
 func (r *durableRun) finish(ctx context.Context) error {
 	j := r.job
 	j.show()
-	if j.program.signals != nil {
-		signals, release := j.program.signals()
-		defer release()
-		r.signals = signals
-	}
+	defer j.listen()()
 	result, signal, err := r.drive(ctx)
 	if err != nil {
 		return refusalError(err)
@@ -82,55 +95,57 @@ func (r *durableRun) finish(ctx context.Context) error {
 
 // begin starts the run, or finds that it has been started from the same document and input.
 func (r *durableRun) begin(ctx context.Context) error {
-	err := r.takeOver(ctx)
+	input, options, err := r.takeUp(ctx)
 	if err != nil {
 		return err
 	}
-	r.options.ID, r.options.Reserved = r.flags.id, true
-	r.Run, err = r.engine.StartDocument(ctx, r.document, r.input, r.options, r.others...)
+	options.ID, options.Reserved = r.flags.id, true
+	r.Run, err = r.engine.StartDocument(ctx, r.document, input, options, r.others...)
 	var other *swrun.DeployedError
 	var exists *swrun.RunExistsError
 	switch {
 	case errors.As(err, &other):
-		return &exitError{code: exitConflict, message: fmt.Sprintf("another document is deployed as %s in %s", other.Workflow, r.store), hint: "give the document a new version"}
+		return otherDocument(other, r.store.String())
 	case errors.As(err, &exists):
-		what := "another input, or other options"
-		if exists.OtherDocument {
-			what = "another document, or another version of this one"
-		}
-		return &exitError{code: exitConflict, message: fmt.Sprintf("there is a run %s with %s", exists.Run, what), hint: "choose another --id, or swrun describe " + exists.Run.ID + r.flags.store.storeFlag()}
+		return r.otherRun(exists.Run, exists.Error())
 	case err != nil:
 		return refusalError(duplicateFailure(err))
 	}
-	r.id = r.Instance.ID
-	r.kept = terminal.ShellWord(r.id) + r.flags.store.storeFlag()
+	r.keep(r.Instance)
 	return r.reportResumed(ctx)
 }
 
-// takeOver takes input and timeouts of a run that is there, as far as none are given: then it only goes on.
-func (r *durableRun) takeOver(ctx context.Context) error {
+// otherDocument is the error of a workflow that is deployed already, as another document.
+func otherDocument(e *swrun.DeployedError, where string) error {
+	return &exitError{code: exitConflict, message: fmt.Sprintf("another document is deployed as %s in %s", e.Workflow, where), hint: "give the document a new version"}
+}
+
+// keep notes what the run is called in its store.
+func (j *job) keep(i store.Instance) {
+	j.id = i.ID
+	j.kept = terminal.ShellWord(i.ID) + j.flags.store.storeFlag()
+}
+
+// otherRun is the error of a run that is there already, and is another one.
+func (j *job) otherRun(i store.Instance, what string) error {
+	return &exitError{code: exitConflict, message: what, hint: "choose another --id; swrun describe " + terminal.ShellWord(i.ID) + j.flags.store.storeFlag() + " shows that run"}
+}
+
+// takeUp returns what the run is started with: input and timeouts of the run that is there, as far as none are given.
+func (r *durableRun) takeUp(ctx context.Context) (any, swrun.StartOptions, error) {
+	options, there := r.options, false
+	input := r.input
 	i := store.Instance{Namespace: r.document.Workflow.Document.Namespace, ID: r.flags.id}
-	if i.Check() != nil { // a new run, or one whose start returns what is wrong
-		return r.flags.timeouts.notPast(r.options, r.program.now())
+	if i.Check() == nil { // otherwise it is a new run, or its start returns what is wrong
+		var err error
+		if input, there, err = r.engine.Client().TakeUp(ctx, i, input, &options); err != nil {
+			return nil, options, err
+		}
 	}
-	l, err := r.store.Load(ctx, i)
-	if store.RefusedAs(err) == store.NoSuch {
-		return r.flags.timeouts.notPast(r.options, r.program.now())
+	if there {
+		return input, options, nil
 	}
-	if err != nil {
-		return err
-	}
-	invocation, err := execution.ParseInvocation(l.Invocation)
-	if err != nil {
-		return err
-	}
-	if len(r.flags.inputs) == 0 {
-		r.input = invocation.Input.V
-	}
-	if !r.flags.timeouts.given() {
-		r.options.ExecutionTimeout, r.options.RunTimeout, r.options.Deadline = invocation.ExecutionTimeout, invocation.RunTimeout, invocation.Deadline
-	}
-	return nil
+	return input, options, r.flags.timeouts.notPast(options, r.program.now())
 }
 
 // reportResumed finds out whether the run has ended before, and says on a terminal that it has been in progress or has completed. The
@@ -176,7 +191,7 @@ func (r *durableRun) drive(ctx context.Context) (swrun.Result, os.Signal, error)
 		})
 	})
 	stopTicking := r.view.Tick()
-	signal, err := r.await(ctx, ended, stop)
+	signal, err := r.await(ctx, ended, stop, func(ctx context.Context) error { return r.Cancel(ctx, twice) })
 	stop()
 	leave()
 	hurry := time.AfterFunc(leaveWithin, func() { r.store.Close() }) // closing it again returns what is wrong
@@ -205,16 +220,19 @@ const answerWithin = time.Second
 // cancelWithin is how soon after a first Ctrl-C a second one cancels the run.
 const cancelWithin = 2 * time.Second
 
+// twice is why a run is cancelled by two signals.
+const twice = "interrupted twice"
+
 // await returns when the run has ended, or when a signal has come: a first one stops driving it, and a second one
 // right after cancels it.
-func (r *durableRun) await(ctx context.Context, ended <-chan error, stop func()) (os.Signal, error) {
+func (j *job) await(ctx context.Context, ended <-chan error, stop func(), cancel func(context.Context) error) (os.Signal, error) {
 	var first os.Signal
 	select {
 	case err := <-ended:
 		return nil, err
-	case first = <-r.signals:
+	case first = <-j.signals:
 	}
-	if !r.job.program.errTTY {
+	if !j.program.errTTY {
 		return first, nil
 	}
 	timer := time.NewTimer(cancelWithin)
@@ -225,24 +243,34 @@ func (r *durableRun) await(ctx context.Context, ended <-chan error, stop func())
 	case <-timer.C:
 		stop()
 		return first, nil
-	case <-r.signals:
+	case <-j.signals:
 	}
 	brief, done := context.WithTimeout(ctx, answerWithin)
 	defer done()
-	if err := r.Cancel(brief, "interrupted twice"); err != nil {
-		return first, fmt.Errorf("the run %s could not be cancelled: %w", r.Instance, err)
+	if err := cancel(brief); err != nil {
+		return first, fmt.Errorf("the run %s could not be cancelled: %w", j.id, err)
 	}
 	select {
 	case err := <-ended:
 		return first, err
-	case <-r.signals: // it may take long: it goes on elsewhere
+	case <-j.signals: // it may take long: it goes on elsewhere
 		return first, nil
 	}
 }
 
+// listen has signals come to the job until the function that it returns is called.
+func (j *job) listen() (release func()) {
+	if j.program.signals == nil {
+		return func() {}
+	}
+	signals, release := j.program.signals()
+	j.signals = signals
+	return release
+}
+
 // reportKept says how the run goes on.
 func (p *program) reportKept(i store.Instance, f *runFlags, d *swrun.Document, s os.Signal) error {
-	again := fmt.Sprintf("swrun run %s --id %s", terminal.ShellWord(d.File), i.ID)
+	again := fmt.Sprintf("swrun run %s --id %s", terminal.ShellWord(d.File), terminal.ShellWord(i.ID))
 	again += f.store.storeFlag()
 	l := p.errStyle()
 	fmt.Fprintln(p.err, l.Text(fmt.Sprintf("the run %s is kept, and its deadlines go on; to go on: %s", i.ID, terminal.Printable(again))))

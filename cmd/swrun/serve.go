@@ -102,7 +102,7 @@ func (o *operation) serveWith(ctx context.Context, f *serveFlags, beside func(co
 	if err != nil {
 		return err
 	}
-	defer o.answerOthers(ctx, o.store, engine.Engine, f.log)() // before it is said that this one is ready
+	defer o.answerOthers(ctx, o.store, engine.Engine, f.log, nil)() // before it is said that this one is ready
 	listener, err := o.listen(ctx, f)
 	if err != nil {
 		return err

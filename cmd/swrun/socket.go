@@ -13,8 +13,9 @@ import (
 
 // This file answers other commands of the same user while this process has the file of a store.
 
-// answerOthers answers on the socket beside the file, until stop is called. Of a store that is no file it does nothing.
-func (p *program) answerOthers(ctx context.Context, of *openedStore, engine *swrun.Engine, log *slog.Logger) (stop func()) {
+// answerOthers answers on the socket beside the file until stop is called, also while this process hands over. Of a store that is no file it does
+// nothing. A process that does not work on all runs is told by perform which ones others want to have performed.
+func (p *program) answerOthers(ctx context.Context, of *openedStore, engine *swrun.Engine, log *slog.Logger, perform func(*swrun.Run)) (stop func()) {
 	at := of.url
 	file, ok := swrun.StoreFile(at)
 	if !ok {
@@ -25,8 +26,10 @@ func (p *program) answerOthers(ctx context.Context, of *openedStore, engine *swr
 		log.Warn("other commands cannot use the store until this one ends", "store", at, "error", err)
 		return func() {}
 	}
-	s := server.New(server.Config{Control: control.New(engine, of.Store, p.now), Authorize: server.TrustOwner, AnyHost: true, Version: swrun.Version(), Log: log, Now: p.now})
-	ctx, cancel := context.WithCancel(ctx)
+	c := control.New(engine, of.Store, p.now)
+	c.Perform = perform
+	s := server.New(server.Config{Control: c, Authorize: server.TrustOwner, AnyHost: true, Version: swrun.Version(), Log: log, Now: p.now})
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var answering sync.WaitGroup
 	answering.Go(func() {
 		if err := s.Serve(ctx, l); err != nil {

@@ -121,7 +121,16 @@ func (f *storeFlags) open(ctx context.Context, p *program) (*openedStore, error)
 }
 
 // isHeld reports whether an error is that another process has the file of a store.
-func isHeld(err error) bool { return errors.As(err, new(*boltstore.HeldError)) }
+func isHeld(err error) bool { _, held := heldBy(err); return held }
+
+// heldBy returns which process has the file of a store, if an error is that one has.
+func heldBy(err error) (process string, held bool) {
+	var e *boltstore.HeldError
+	if !errors.As(err, &e) {
+		return "", false
+	}
+	return e.By, true
+}
 
 // openUnlessHeld is open, but for a file that another process has: that is a *boltstore.HeldError.
 func (f *storeFlags) openUnlessHeld(ctx context.Context, p *program) (*openedStore, error) {

@@ -86,7 +86,7 @@ func until(t api.Token) string {
 }
 
 func (p *program) tokenListCommand() *cobra.Command {
-	f := &operateFlags{remote: true}
+	f := &operateFlags{remote: true, looksOnly: true}
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List who has a token, and for what", Args: exactly(),
 		RunE: verb(func([]string) error {

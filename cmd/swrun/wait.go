@@ -9,10 +9,11 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 func (p *program) waitCommand() *cobra.Command {
-	f := &operateFlags{remote: true}
+	f := &operateFlags{remote: true, looksOnly: true}
 	var timeout string
 	cmd := &cobra.Command{
 		Use: "wait RUN...", Short: "Wait until runs have ended",
@@ -24,7 +25,8 @@ func (p *program) waitCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.operate(f, func(ctx context.Context, o *operation) error { return o.wait(ctx, args, span) })
+			w := &waiting{names: args, timeout: span}
+			return p.operate(f, func(ctx context.Context, o *operation) error { return o.wait(ctx, w) })
 		}),
 	}
 	f.add(cmd)
@@ -33,28 +35,40 @@ func (p *program) waitCommand() *cobra.Command {
 	return cmd
 }
 
-func (o *operation) wait(ctx context.Context, names []string, timeout time.Duration) error {
-	if timeout == 0 {
-		timeout = asLongAsItTakes
+// waiting is what is left to be waited for: when whoever is asked ends, the next one is asked for the rest.
+type waiting struct {
+	names    []string
+	timeout  time.Duration
+	deadline time.Time // zero before it has begun
+	left     []store.Instance
+	first    error // what it ends with
+}
+
+func (o *operation) wait(ctx context.Context, w *waiting) error {
+	if w.deadline.IsZero() {
+		runs, unknown, err := o.named(ctx, w.names)
+		if err != nil {
+			return err
+		}
+		if w.timeout == 0 {
+			w.timeout = asLongAsItTakes
+		}
+		w.left, w.first, w.deadline = runs, unknown, o.now().Add(w.timeout)
 	}
-	deadline := o.now().Add(timeout)
-	runs, first, err := o.named(ctx, names)
-	if err != nil {
-		return err
-	}
-	for _, i := range runs {
-		outcome, err := o.awaited(ctx, i, max(deadline.Sub(o.now()), time.Nanosecond))
+	for ; len(w.left) > 0; w.left = w.left[1:] {
+		i := w.left[0]
+		outcome, err := o.awaited(ctx, i, max(w.deadline.Sub(o.now()), time.Nanosecond))
 		if errors.As(err, new(*exitError)) || errors.As(err, new(*client.QuarantinedError)) { // the others may end all the same
-			first = o.alsoFailed(first, refusalError(err))
+			w.first = o.alsoFailed(w.first, refusalError(err))
 			continue
 		}
 		if err != nil {
 			return err
 		}
 		fmt.Fprintf(o.out, "%s %s%s\n", i.ID, outcome.Status, because(outcome))
-		if code := outcomeExit(outcome, nil); code != exitOK && first == nil {
-			first = quietExit(code)
+		if code := outcomeExit(outcome, nil); code != exitOK && w.first == nil {
+			w.first = quietExit(code)
 		}
 	}
-	return first
+	return w.first
 }

@@ -106,7 +106,7 @@ func (o *operation) work(ctx context.Context, f *workerFlags) error {
 	if err != nil {
 		return err
 	}
-	defer o.answerOthers(ctx, o.store, engine.Engine, f.log)()
+	defer o.answerOthers(ctx, o.store, engine.Engine, f.log, nil)()
 	if f.metrics != "" {
 		return o.workWithMetrics(ctx, engine, f)
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 func (p *program) workersCommand() *cobra.Command {
-	f := &operateFlags{remote: true}
+	f := &operateFlags{remote: true, looksOnly: true}
 	cmd := &cobra.Command{
 		Use: "workers", Short: "List the workers that are there, and what they do",
 		Example: `  swrun workers

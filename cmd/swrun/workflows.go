@@ -14,7 +14,7 @@ import (
 )
 
 func (p *program) workflowsCommand() *cobra.Command {
-	f := &operateFlags{remote: true}
+	f := &operateFlags{remote: true, looksOnly: true}
 	cmd := &cobra.Command{
 		Use: "workflows [NAMESPACE/NAME]", Short: "List the workflows that are deployed, and their versions",
 		Example: `  swrun workflows -n demo

@@ -9,6 +9,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // Description is a run with everything that is known of it.
@@ -24,20 +25,21 @@ type Description struct {
 	WorkerGone  bool   `json:"workerGone,omitempty"`
 	NoWorker    bool   `json:"noWorker,omitempty"` // it has not ended, and no worker is there to take it
 	// ReservedFor is the run of which swrun run --id alone performs the tasks of this one; empty if any worker does.
-	ReservedFor string     `json:"reservedFor,omitempty"`
-	Commands    []string   `json:"commands,omitempty"` // that no worker has carried out yet
-	Why         string     `json:"why,omitempty"`
-	Then        string     `json:"then,omitempty"`
-	Forks       []string   `json:"forks,omitempty"` // the runs that were forked from it, the newest last
-	RunNumber   int        `json:"runNumber"`       // of the execution: more than 1 if it has continued as new
-	Input       any        `json:"input"`
-	Output      *any       `json:"output,omitempty"` // of one that has completed
-	Failure     *Fault     `json:"failure,omitempty"`
-	Failures    []Failure  `json:"failures,omitempty"`     // also those that were caught, the oldest first
-	Children    []Child    `json:"children,omitempty"`     // the runs that it has started, the oldest first
-	Since       int        `json:"reviewedFrom,omitempty"` // the record of a long history from which on failures and children are listed
-	Open        []Task     `json:"open,omitempty"`
-	Deadlines   []Deadline `json:"deadlines" nullable:"false"` // in force, the first to fire first
+	ReservedFor string       `json:"reservedFor,omitempty"`
+	Commands    []string     `json:"commands,omitempty"` // that no worker has carried out yet
+	Needs       []store.Need `json:"needs,omitempty" doc:"What tasks of it wait for that a worker must have."`
+	Why         string       `json:"why,omitempty"`
+	Then        string       `json:"then,omitempty"`
+	Forks       []string     `json:"forks,omitempty"` // the runs that were forked from it, the newest last
+	RunNumber   int          `json:"runNumber"`       // of the execution: more than 1 if it has continued as new
+	Input       any          `json:"input"`
+	Output      *any         `json:"output,omitempty"` // of one that has completed
+	Failure     *Fault       `json:"failure,omitempty"`
+	Failures    []Failure    `json:"failures,omitempty"`     // also those that were caught, the oldest first
+	Children    []Child      `json:"children,omitempty"`     // the runs that it has started, the oldest first
+	Since       int          `json:"reviewedFrom,omitempty"` // the record of a long history from which on failures and children are listed
+	Open        []Task       `json:"open,omitempty"`
+	Deadlines   []Deadline   `json:"deadlines" nullable:"false"` // in force, the first to fire first
 	// SoftDeadlines are those of the scopes in progress, passed or to come.
 	SoftDeadlines []SoftDeadline `json:"softDeadlines,omitempty"`
 	// Allowed says of each verb whether it is for the run now.
@@ -142,7 +144,7 @@ type Fault struct {
 // NewDescription returns the JSON of a description.
 func NewDescription(d *client.Description, r *client.Review) Description {
 	described := Description{
-		Run: NewRun(d.Listed()), Reason: d.Reason, Actor: d.Actor, WorkerGone: d.Gone, NoWorker: d.NoWorker, Why: d.Why, Then: d.Then, Input: input(d),
+		Run: NewRun(d.Listed()), Reason: d.Reason, Actor: d.Actor, WorkerGone: d.Gone, NoWorker: d.NoWorker, Needs: d.Lifecycle.Needed(), Why: d.Why, Then: d.Then, Input: input(d),
 		Failure: fault(d, r.Source), Failures: failures(r), Children: children(r),
 	}
 	described.fill(d)

@@ -1,6 +1,9 @@
 package api
 
 import (
+	"cmp"
+
+	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
@@ -22,6 +25,7 @@ type HistoryEvent struct {
 	Kind        string `json:"kind,omitempty"`
 	Pointer     string `json:"pointer,omitempty"`
 	Path        string `json:"path,omitempty"`   // if it is not Pointer
+	Origin      string `json:"origin,omitempty"` // where the task stands in the document, if that is not Pointer
 	Child       string `json:"child,omitempty"`  // the run that the task has started, or whose failure this is
 	Parent      string `json:"parent,omitempty"` // the run that has started this one
 	Effect      int    `json:"effect,omitempty"`
@@ -43,7 +47,7 @@ type HistoryEvent struct {
 // NewHistoryEvent returns the JSON of a record; step is what it was stored with.
 func NewHistoryEvent(r interpreter.HistoryEvent, step client.HistoryEntry) HistoryEvent {
 	event := HistoryEvent{
-		Seq: r.Seq, At: Time(r.At), Type: string(r.Type), Kind: string(r.Kind), Pointer: string(r.Pointer), Category: category(r.Error),
+		Seq: r.Seq, At: Time(r.At), Type: string(r.Type), Kind: string(r.Kind), Pointer: string(r.Pointer), Origin: string(r.Origin), Category: category(r.Error),
 		Effect: int(r.Effect), Attempt: r.Attempt, Worker: r.Worker, Data: r.Data, Actor: r.Actor, Error: Error(r.Error), By: string(r.CaughtBy), TimeoutKind: r.Timeout,
 		Until: Time(r.Until), CommittedAt: Time(step.CommittedAt),
 	}
@@ -64,6 +68,15 @@ func NewHistoryEvent(r interpreter.HistoryEvent, step client.HistoryEntry) Histo
 	event.lengths(r.Deadlines)
 	event.ends(r.Deadlines)
 	return event
+}
+
+// Record returns the record that the JSON has been made of, without what it has in other words: the deadlines of the run.
+func (e *HistoryEvent) Record() interpreter.HistoryEvent {
+	return interpreter.HistoryEvent{
+		Seq: e.Seq, At: ParseTime(e.At), Type: interpreter.HistoryEventType(e.Type), Kind: dsl.Kind(e.Kind), Pointer: dsl.Pointer(e.Pointer),
+		Path: interpreter.Path(cmp.Or(e.Path, e.Pointer)), Origin: dsl.Pointer(e.Origin), Effect: interpreter.EffectID(e.Effect), Attempt: e.Attempt, Worker: e.Worker,
+		Run: cmp.Or(e.Child, e.Parent), Data: e.Data, Actor: e.Actor, Error: ParseError(e.Error), CaughtBy: dsl.Pointer(e.By), Timeout: e.TimeoutKind, Until: ParseTime(e.Until),
+	}
 }
 
 func category(e *errors.Error) string {

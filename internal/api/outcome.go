@@ -2,6 +2,7 @@ package api
 
 import (
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -29,4 +30,11 @@ func NewRunOutcome(i store.Instance, o execution.Outcome, tasksStarted bool) Run
 		outcome.InputRefused = errors.Same(o.Fault.Type, errors.Validation) && o.Fault.Instance == "/" && !tasksStarted
 	}
 	return outcome
+}
+
+// Outcome returns how the run has ended, as NewRunOutcome was given it.
+func (o *RunOutcome) Outcome() execution.Outcome {
+	return execution.Outcome{
+		ID: store.InstanceOf(o.Run).ID, Status: interpreter.Status(o.Status), Output: o.Output, Fault: ParseError(o.Error), Reason: o.Reason, TimedOut: o.TimedOut,
+	}
 }

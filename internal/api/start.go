@@ -18,6 +18,8 @@ import (
 type StartRequest struct {
 	Workflow string `json:"workflow" minLength:"3" doc:"What is started: namespace/name, or namespace/name:version." example:"demo/order"`
 	Version  string `json:"version,omitempty" minLength:"1" doc:"Of the workflow; the latest if it is left out."`
+	// Definition is for who runs a document that need not be deployed, and may have run it before.
+	Definition *Definition `json:"definition,omitempty" doc:"What the workflow is, deployed or not. The same start then returns the run that is there, with the input and the timeouts of that run where it has none of its own."`
 	RunOptions
 }
 

@@ -17,6 +17,10 @@ import (
 
 // Control asks one deployment. Several goroutines may use it.
 type Control struct {
+	// Perform is told of each run that is started with its definition, and is to see to it that somebody works on it; nil where a worker works
+	// on all runs, or others do.
+	Perform func(*swrun.Run)
+
 	engine *swrun.Engine
 	store  *swrun.Store
 	client *client.Client

@@ -6,11 +6,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/duration"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // StartOptions returns what a start asks for, in the library's form: which workflow, and how. It refuses what cannot be with a
@@ -95,7 +97,7 @@ func deadline(text string) (time.Time, error) {
 	return at, err
 }
 
-// Start starts a run of a workflow that has been deployed, and describes it; again says that the run was there already.
+// Start starts a run, and describes it; again says that the run was there already.
 func (c *Control) Start(ctx context.Context, r api.StartRequest) (d api.Description, again bool, err error) {
 	reference, options, err := c.StartOptions(r)
 	if err != nil {
@@ -107,10 +109,40 @@ func (c *Control) Start(ctx context.Context, r api.StartRequest) (d api.Descript
 			return d, false, &client.OptionError{Field: "input", Detail: err.Error()}
 		}
 	}
-	run, err := c.engine.Start(ctx, reference.String(), input, options)
+	var run *swrun.Run
+	if r.Definition != nil {
+		run, err = c.startDefinition(ctx, reference, *r.Definition, input, options)
+	} else {
+		run, err = c.engine.Start(ctx, reference.String(), input, options)
+	}
 	if err != nil {
 		return d, false, err
 	}
 	d, err = c.Describe(ctx, run.Instance)
 	return d, run.Again, err
+}
+
+// startDefinition starts a run of a definition that was sent, or returns the run of that id if it was started in the same way.
+func (c *Control) startDefinition(ctx context.Context, r definition.Reference, sent api.Definition, input any, o client.StartOptions) (*swrun.Run, error) {
+	d := sentDefinition(sent)
+	if err := calledAs(r, d); err != nil {
+		return nil, err
+	}
+	again := false
+	if o.OnDuplicate = ""; o.ID != "" {
+		var err error
+		i := store.Instance{Namespace: r.Namespace, ID: o.ID}
+		if input, again, err = c.client.TakeUp(ctx, i, input, &o); err != nil {
+			return nil, err
+		}
+	}
+	run, err := c.engine.StartDocument(ctx, d, input, o)
+	if err != nil {
+		return nil, err
+	}
+	run.Again = again
+	if c.Perform != nil {
+		c.Perform(run)
+	}
+	return run, nil
 }

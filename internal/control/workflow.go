@@ -2,7 +2,10 @@ package control
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"mime"
+	"path/filepath"
 
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/dsl"
@@ -22,6 +25,32 @@ func sent(text []byte) *swrun.Document {
 	return d
 }
 
+// sentDefinition returns the document of a definition that was sent: nothing at all is read for it.
+func sentDefinition(sent api.Definition) *swrun.Document {
+	file := sent.File
+	if file != "" {
+		file = filepath.Base(file)
+	}
+	d, _ := swrun.Parse(file, []byte(sent.Document)) // as above
+	d.NoFiles, d.Resources = true, sent.Resources
+	if d.Resources == nil {
+		d.Resources = map[string][]byte{}
+	}
+	return d
+}
+
+// Sent returns the document that a caller has sent: its text or, if the media type says so, a definition.
+func Sent(mediaType string, body []byte) (*swrun.Document, error) {
+	if t, _, err := mime.ParseMediaType(mediaType); err != nil || t != api.DefinitionMediaType {
+		return sent(body), nil
+	}
+	var d api.Definition
+	if err := json.Unmarshal(body, &d); err != nil {
+		return nil, &client.OptionError{Field: "document", Detail: "is no definition: " + err.Error()}
+	}
+	return sentDefinition(d), nil
+}
+
 // Validate returns what is found in a document. Nothing is read from the network for it.
 func (c *Control) Validate(text []byte) api.Findings {
 	d := sent(text)
@@ -32,9 +61,8 @@ func (c *Control) Validate(text []byte) api.Findings {
 }
 
 // Deploy deploys a document, which must be called as r says; again says that the same document was deployed already.
-func (c *Control) Deploy(ctx context.Context, r definition.Reference, text []byte) (w api.DeployedWorkflow, again bool, err error) {
-	d, err := sentAs(r, text)
-	if err != nil {
+func (c *Control) Deploy(ctx context.Context, r definition.Reference, d *swrun.Document) (w api.DeployedWorkflow, again bool, err error) {
+	if err := calledAs(r, d); err != nil {
 		return w, false, err
 	}
 	_, before, err := definition.Resolve(ctx, c.store, r)
@@ -61,25 +89,23 @@ func (c *Control) CheckRuns(ctx context.Context, d *swrun.Document) (api.DeployR
 	return api.NewDeployResult(found), err
 }
 
-// CheckRunsOf is CheckRuns for the text of a document, which must be called as r says.
-func (c *Control) CheckRunsOf(ctx context.Context, r definition.Reference, text []byte) (api.DeployResult, error) {
-	d, err := sentAs(r, text)
-	if err != nil {
+// CheckRunsOf is CheckRuns for a document that must be called as r says.
+func (c *Control) CheckRunsOf(ctx context.Context, r definition.Reference, d *swrun.Document) (api.DeployResult, error) {
+	if err := calledAs(r, d); err != nil {
 		return api.DeployResult{}, err
 	}
 	return c.CheckRuns(ctx, d)
 }
 
-// sentAs returns the document of a text that was sent, which must be called as r says.
-func sentAs(r definition.Reference, text []byte) (*swrun.Document, error) {
-	d := sent(text)
+// calledAs refuses a document with errors, and one that is not called as r says.
+func calledAs(r definition.Reference, d *swrun.Document) error {
 	if err := d.Err(); err != nil {
-		return nil, err
+		return err
 	}
 	if d.String() != r.String() {
-		return nil, &client.OptionError{Field: "document", Detail: fmt.Sprintf("is %s, and was sent as %s", d, r)}
+		return &client.OptionError{Field: "document", Detail: fmt.Sprintf("is %s, and was sent as %s", d, r)}
 	}
-	return d, nil
+	return nil
 }
 
 // Workflows returns the deployed workflows of a namespace, or of all if it is empty.

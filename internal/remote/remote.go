@@ -4,6 +4,7 @@ package remote
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/go-resty/resty/v2"
 
+	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/shorten"
@@ -29,10 +31,14 @@ type Config struct {
 	URL   string // http:// or https://
 	Token string // for a server that asks for one
 	CA    string // PEM file of the authorities that sign the server's certificate; default those of the machine
+	// Name is what the server is called in messages; default that it is the one with this URL.
+	Name string
 	// Dial connects to the server, in place of the URL's address.
 	Dial func(context.Context) (net.Conn, error)
 	// Actor is who gives the commands, for a server that takes this user's word for it: one on a Unix socket.
 	Actor string
+	// Host reads the external resources of documents that are sent.
+	Host swrun.Host
 	// Within is how long an answer may take, besides what is waited for; default 30 s.
 	Within time.Duration
 }
@@ -40,8 +46,10 @@ type Config struct {
 // Deployment asks a server. Several goroutines may use it.
 type Deployment struct {
 	http   *resty.Client
-	name   string
+	name   string // the URL
+	called string
 	within time.Duration
+	host   swrun.Host
 }
 
 // URLError is a URL that names no server.
@@ -64,7 +72,8 @@ func New(c Config) (*Deployment, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Deployment{name: strings.TrimSuffix(c.URL, "/"), within: c.Within}
+	name := strings.TrimSuffix(c.URL, "/")
+	d := &Deployment{name: name, called: cmp.Or(c.Name, "the server "+name), within: c.Within, host: c.Host}
 	if d.within == 0 {
 		d.within = 30 * time.Second
 	}
@@ -115,9 +124,9 @@ type UnreachableError struct {
 func (e *UnreachableError) Error() string {
 	cause := Cause(e.cause)
 	if errors.Is(cause, context.DeadlineExceeded) {
-		return fmt.Sprintf("the server %s does not answer", e.Server)
+		return e.Server + " does not answer"
 	}
-	return fmt.Sprintf("the server %s cannot be reached: %s", e.Server, cause)
+	return fmt.Sprintf("%s cannot be reached: %s", e.Server, cause)
 }
 
 // Cause returns why a request has failed, without what it was.
@@ -158,7 +167,7 @@ func ask[T any](ctx context.Context, d *Deployment, r request) (answer T, err er
 		return answer, err
 	}
 	if err := read(got.Body(), &answer); err != nil {
-		return answer, &AnswerError{d.name, err.Error()}
+		return answer, &AnswerError{d.called, err.Error()}
 	}
 	return answer, nil
 }
@@ -206,9 +215,9 @@ func (d *Deployment) send(ctx context.Context, r request) (*resty.Response, erro
 	case err != nil && ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case err != nil && got.StatusCode() >= 300 && got.StatusCode() < 400:
-		return nil, &AnswerError{d.name, "it redirects to " + shorten.To(got.Header().Get("Location"), 100) + ": name that server"}
+		return nil, &AnswerError{d.called, "it redirects to " + shorten.To(got.Header().Get("Location"), 100) + ": name that server"}
 	case err != nil:
-		return nil, &UnreachableError{d.name, err}
+		return nil, &UnreachableError{d.called, err}
 	case got.StatusCode() >= 400:
 		return nil, d.problem(got)
 	}
@@ -221,7 +230,7 @@ func (d *Deployment) problem(got *resty.Response) error {
 	if strings.HasPrefix(got.Header().Get("Content-Type"), api.ProblemMediaType) && read(got.Body(), p) == nil && p.Type != "" {
 		return p
 	}
-	return &AnswerError{d.name, fmt.Sprintf("status %d, %s", got.StatusCode(), shorten.To(got.Header().Get("Content-Type"), 50))}
+	return &AnswerError{d.called, fmt.Sprintf("status %d, %s", got.StatusCode(), shorten.To(got.Header().Get("Content-Type"), 50))}
 }
 
 // path returns a path of names.

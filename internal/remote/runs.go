@@ -90,7 +90,7 @@ func askPage[T any](ctx context.Context, d *Deployment, r request) (answer T, ne
 		return answer, "", err
 	}
 	if err := read(got.Body(), &answer); err != nil {
-		return answer, "", &AnswerError{d.name, err.Error()}
+		return answer, "", &AnswerError{d.called, err.Error()}
 	}
 	next, err = d.next(got)
 	return answer, next, err
@@ -105,7 +105,7 @@ func (d *Deployment) next(got *resty.Response) (string, error) {
 	target, relation, _ := strings.Cut(strings.TrimPrefix(link, "<"), ">")
 	u, err := url.Parse(target)
 	if err != nil || !strings.Contains(relation, `rel="next"`) || u.Query().Get("cursor") == "" {
-		return "", &AnswerError{d.name, "its Link has no cursor"}
+		return "", &AnswerError{d.called, "its Link has no cursor"}
 	}
 	return u.Query().Get("cursor"), nil
 }
@@ -157,7 +157,7 @@ func (d *Deployment) Start(ctx context.Context, r api.StartRequest) (described a
 		return described, false, err
 	}
 	if err := read(got.Body(), &described); err != nil {
-		return described, false, &AnswerError{d.name, err.Error()}
+		return described, false, &AnswerError{d.called, err.Error()}
 	}
 	return described, got.StatusCode() == http.StatusOK, nil
 }

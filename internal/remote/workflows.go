@@ -2,7 +2,9 @@ package remote
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
+	"path/filepath"
 
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/errors"
@@ -11,13 +13,20 @@ import (
 
 // What is done with documents.
 
-// DeployAll deploys documents, one after the other. The server reads the external resources that they need.
+// DeployAll deploys documents, one after the other, with the external resources that they need: these are read here, and not by the server.
 func (d *Deployment) DeployAll(ctx context.Context, all ...*swrun.Document) error {
 	if err := swrun.Distinct(all...); err != nil {
 		return err
 	}
-	for _, document := range all {
-		_, err := d.send(ctx, request{method: http.MethodPut, path: versionPath(document), text: document.Text, mediaType: "application/yaml"})
+	requests := make([]request, len(all))
+	for n, document := range all {
+		var err error
+		if requests[n], err = d.defined(http.MethodPut, versionPath(document), document); err != nil {
+			return err
+		}
+	}
+	for n, document := range all {
+		_, err := d.send(ctx, requests[n])
 		var refused *api.Problem
 		if errors.As(err, &refused) && refused.Name() == "already-deployed" {
 			return &swrun.DeployedError{Workflow: document.String()}
@@ -31,7 +40,34 @@ func (d *Deployment) DeployAll(ctx context.Context, all ...*swrun.Document) erro
 
 // CheckRuns says what becomes of the runs in progress if a document is deployed, and changes nothing.
 func (d *Deployment) CheckRuns(ctx context.Context, document *swrun.Document) (api.DeployResult, error) {
-	return ask[api.DeployResult](ctx, d, request{method: http.MethodPost, path: versionPath(document) + "/check-runs", text: document.Text, mediaType: "application/yaml"})
+	r, err := d.defined(http.MethodPost, versionPath(document)+"/check-runs", document)
+	if err != nil {
+		return api.DeployResult{}, err
+	}
+	return ask[api.DeployResult](ctx, d, r)
+}
+
+// defined returns a request whose body is the definition of a document.
+func (d *Deployment) defined(method, path string, document *swrun.Document) (request, error) {
+	definition, err := d.Define(document)
+	if err != nil {
+		return request{}, err
+	}
+	text, err := json.Marshal(definition)
+	return request{method: method, path: path, text: text, mediaType: api.DefinitionMediaType}, err
+}
+
+// Define returns a document with the external resources that it needs, as they are now on this machine.
+func (d *Deployment) Define(document *swrun.Document) (*api.Definition, error) {
+	whole, err := document.WithResources(d.host)
+	if err != nil {
+		return nil, err
+	}
+	definition := &api.Definition{Document: string(whole.Text), Resources: whole.Resources}
+	if whole.File != "" {
+		definition.File = filepath.Base(whole.File)
+	}
+	return definition, nil
 }
 
 func versionPath(document *swrun.Document) string {

@@ -35,6 +35,14 @@ func (d Definition) Name() string {
 	return d.File
 }
 
+// Load returns the resource that a reference in the document means.
+func (d Definition) Load(_ context.Context, reference string) ([]byte, error) {
+	if data, ok := d.Resources[reference]; ok {
+		return data, nil
+	}
+	return nil, fmt.Errorf("it is not among the resources of the definition; deploy the document again")
+}
+
 // Reference returns what the definition's document is called.
 func (d Definition) Reference() (Reference, error) {
 	w, found := dsl.Parse(d.Name(), []byte(d.Document))

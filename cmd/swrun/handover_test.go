@@ -1,0 +1,67 @@
+package main
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestWaitingForARunWhoseHolderEnds: verbs that wait through whoever has the file end with what to do when that one ends, regularly or by kill -9,
+// and go on where another one has the file then. What a history has shown is not shown again, and the socket that is left hinders nobody.
+func TestWaitingForARunWhoseHolderEnds(t *testing.T) {
+	t.Parallel()
+	for _, signal := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM} {
+		h := &hosted{t, "file:" + filepath.Join(t.TempDir(), "runs.db")}
+		holder, said := h.process("serve", "--listen", "127.0.0.1:0")
+		said.until(t, "listening on")
+		h.exits(exitOK, "deploy", mustWriteFile(t, "nap.yaml", napText))
+		h.exits(exitOK, "start", "demo/nap", "--id", "nap-1")
+		h.until("waiting for the timer", "describe", "nap-1")
+		waiting := map[string]*exec.Cmd{}
+		for _, args := range [][]string{{"wait", "nap-1"}, {"output", "nap-1", "--wait"}, {"history", "nap-1", "--follow"}} {
+			waiting[args[0]], _ = h.process(args...)
+		}
+		out := waiting["history"].Stdout.(*told)
+		out.until(t, "task.started")
+		if err := holder.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+		_ = holder.Wait() // it was told to end
+		for verb, cmd := range waiting {
+			ends(t, cmd, exitStore)
+			if text := cmd.Stderr.(*told).String(); !strings.Contains(text, "has not ended yet, and nothing can work on it while this command has file:") || !strings.Contains(text, "\n  swrun ") {
+				t.Errorf("%s says %s", verb, text)
+			}
+		}
+		if n := strings.Count(out.String(), "workflow.started"); n != 1 {
+			t.Errorf("%d times: %s", n, out)
+		}
+		again, said := h.process("worker")
+		said.until(t, "the worker is ready")
+		follows, _ := h.process("wait", "nap-1")
+		h.exits(exitOK, "cancel", "nap-1")
+		ends(t, follows, exitCancelled)
+		if err := again.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		ends(t, again, exitOK)
+	}
+}
+
+// TestHolderThatDoesNotAnswer: one that is stopped is told about, and keeps nobody waiting.
+func TestHolderThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	h := &hosted{t, "file:" + filepath.Join(t.TempDir(), "runs.db")}
+	holder, said := h.process("worker")
+	said.until(t, "the worker is ready")
+	h.until("NAME", "workers")
+	if err := holder.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	asks := capture(map[string]string{"SWRUN_STORE": h.url})
+	if code := run([]string{"ls"}, asks.streams); code != exitStore || !strings.Contains(asks.stderr.String(), "runs.db does not answer") {
+		t.Errorf("it ended with %d: %s", code, asks.stderr.String())
+	}
+}

@@ -1,0 +1,11 @@
+package api
+
+// Definition is a document with the external resources that it needs, as they are where it was read.
+type Definition struct {
+	File      string            `json:"file,omitempty" doc:"What the file of the document is called, for people."`
+	Document  string            `json:"document" minLength:"1" doc:"YAML or JSON."`
+	Resources map[string][]byte `json:"resources,omitempty" doc:"What the references in the document mean, in base64. Nothing else is read for it."`
+}
+
+// DefinitionMediaType is the media type of a definition: other bodies are the text of a document.
+const DefinitionMediaType = "application/vnd.swrun.definition+json"
