@@ -43,6 +43,8 @@ type Config struct {
 	// MetricsOnly serves nothing but these, and whether the process and its store answer.
 	MetricsOnly bool
 	Version     string // of the program
+	// TellVersion has each answer say the version. It is for callers who may be told.
+	TellVersion bool
 	Log         *slog.Logger
 	Now         func() time.Time // default time.Now
 	NewID       func() string    // random; of runs that requests with an Idempotency-Key start; default rand.Text
@@ -167,6 +169,9 @@ func (s *Server) ServeHTTP(answer http.ResponseWriter, r *http.Request) {
 			writeProblem(w, newProblem(http.StatusInternalServerError, "internal", "Internal error", "this is a mistake of swrun: its log says more"))
 		}
 	}()
+	if s.config.TellVersion {
+		w.Header().Set(api.VersionHeader, s.config.Version)
+	}
 	leave, p := s.enter(r)
 	defer leave()
 	if p == nil {

@@ -81,7 +81,7 @@ func (o *operation) unattended(i store.Instance) error {
 func (o *operation) unfinished(ctx context.Context, i store.Instance) error {
 	ctx, done := context.WithTimeout(ctx, answerWithin) // a store that does not answer keeps nobody waiting
 	defer done()
-	e := &exitError{code: exitWaited, message: fmt.Sprintf("%s has not ended yet", i), hint: "swrun describe " + i.ID + o.flags.storeFlag() + " shows what it waits for"}
+	e := &exitError{code: exitWaited, message: fmt.Sprintf("%s has not ended yet", i), hint: "swrun describe " + terminal.ShellWord(i.ID) + o.flags.target() + " shows what it waits for"}
 	if o.lacksWorker(ctx, i) {
 		e.message += "; " + o.noWorker()
 	}
@@ -119,7 +119,7 @@ func (o *operation) endedOtherwise(i store.Instance, outcome api.RunOutcome) err
 	if fault := api.ParseError(outcome.Error); fault != nil {
 		message += ": " + fault.Error()
 	}
-	return &exitError{code: outcomeExit(outcome, nil), message: message, hint: "swrun history " + i.ID + o.flags.storeFlag() + " shows how it came to that"}
+	return &exitError{code: outcomeExit(outcome, nil), message: message, hint: "swrun history " + terminal.ShellWord(i.ID) + o.flags.target() + " shows how it came to that"}
 }
 
 // because says why a run was cancelled, if that was said.

@@ -184,10 +184,7 @@ func (o *operation) refusal(err error) error {
 	if !errors.As(err, &refused) {
 		return refusalError(err)
 	}
-	hint := "swrun " + refused.Help
-	if refused.Waits {
-		hint = refused.Help
-	}
+	hint := commandHint(refused.Help)
 	if refused.NoWorker {
 		hint = o.noWorker() + "; " + hint
 	}

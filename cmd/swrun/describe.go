@@ -52,6 +52,9 @@ func (o *operation) noWorker() string {
 	if o.isLocal() {
 		lead = "nothing drives this store now"
 	}
+	if o.byURL {
+		return lead + ": swrun worker with the store of that server drives all of its runs"
+	}
 	return lead + ": swrun worker" + o.flags.storeFlag() + " drives all of its runs"
 }
 
@@ -60,6 +63,9 @@ func (o *operation) noWorker() string {
 func (o *operation) driver(d *api.Description) string {
 	if !d.NoWorker || d.Status == store.Quarantined {
 		return ""
+	}
+	if o.byURL {
+		return o.noWorker() // which files are here, and its store, are not those of the server
 	}
 	file := d.File
 	if !isFile(file) {

@@ -126,7 +126,7 @@ func (d *drafts) deployDraft(ctx context.Context, document *swrun.Document, text
 	last := lastDraft(versions, base)
 	version, same := draft(last)
 	reference.Version = version
-	if deployed, err := d.control().WorkflowText(ctx, reference); err == nil && deployed == string(same) {
+	if deployed, err := d.control.WorkflowText(ctx, reference); err == nil && deployed == string(same) {
 		_, err = fmt.Fprintf(d.out, "%s is deployed\n", reference)
 		return err
 	}

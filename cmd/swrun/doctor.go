@@ -1,23 +1,26 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/doctor"
+	"github.com/swrun/swrun/internal/remote"
 	"github.com/swrun/swrun/internal/terminal"
 )
 
 func (p *program) doctorCommand() *cobra.Command {
-	f, strict := &operateFlags{}, false
+	f, strict := &operateFlags{remote: true, looksOnly: true}, false
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check what a store needs, and whether it is well",
 		Example: "  swrun doctor --store redis://localhost:6379",
 		Long: `Exit 0: all is well, perhaps with warnings; 7: something would lose runs, or the store cannot be reached. With --strict a warning ends
-with 13; notes never count. GET /v1/health of swrun serve answers with the same checks.`,
+with 13; notes never count. A server, and whoever has the file of the store, look by themselves: GET /v1/health answers with the same checks.`,
 		Args: exactly(), RunE: verb(func([]string) error { return p.doctor(f, strict) }),
 	}
 	f.add(cmd, "human", "json")
@@ -30,16 +33,44 @@ func (p *program) doctor(f *operateFlags, strict bool) error {
 	if err != nil {
 		return err
 	}
-	ctx, _, stop := p.interruptible()
-	defer stop()
+	o := &operation{program: p, flags: f, printer: printer}
+	server, err := f.named(p, swrun.Host{})
+	if err != nil {
+		return err
+	}
+	f.looks = true
+	return p.interruptibly(func(ctx context.Context) error {
+		ask := func(d *remote.Deployment) error { return o.askHealth(ctx, d, strict) }
+		if server != nil {
+			return ask(server)
+		}
+		at, _ := f.location(p)
+		file, _ := swrun.StoreFile(at)
+		return p.shared(ctx, file, swrun.Host{}, ask, func() error { return o.examine(ctx, strict) })
+	})
+}
+
+// askHealth prints what a server has found.
+func (o *operation) askHealth(ctx context.Context, d *remote.Deployment, strict bool) error {
+	h, err := d.Health(ctx)
+	if err != nil {
+		return err
+	}
+	return o.diagnose(h, strict)
+}
+
+// examine prints what is found of a store that this process opens.
+func (o *operation) examine(ctx context.Context, strict bool) error {
+	f, p := o.flags, o.program
 	var found []doctor.Finding
 	_, because := f.location(p)
-	f.looks = true
-	s, err := f.open(ctx, p)
+	s, err := f.openUnlessHeld(ctx, p)
 	var exit *exitError
 	switch {
 	case errors.As(err, &exit) && exit.code == exitUsage:
 		return err
+	case isHeld(err):
+		found = append(found, doctor.Unopened(err, because, heldHint))
 	case err != nil:
 		fix := "correct the server or --store, and run doctor again"
 		if exit != nil && exit.hint != doctorHint {
@@ -53,7 +84,7 @@ func (p *program) doctor(f *operateFlags, strict bool) error {
 		found = append(found, doctor.Opened(s.Store, because))
 		found = append(found, doctor.Examine(ctx, s.Store, p.now)...)
 	}
-	return (&operation{program: p, flags: f, printer: printer}).diagnose(doctor.Report(found), strict)
+	return o.diagnose(doctor.Report(found), strict)
 }
 
 // diagnose prints what doctor has found, and ends with the exit code that it means.

@@ -144,7 +144,7 @@ func TestCommandsThatWaitAreNamed(t *testing.T) {
 	h.exits(exitOK, "terminate", "p-1")
 	contains(t, h.exits(exitOK, "describe", "p-1"), "A suspend, 2 cancels and a terminate wait for a worker.", "You can:   history")
 	contains(t, h.exits(exitOK, "describe", "p-1", "-o", "json", "--jq", ".commands"), `["suspend","cancel","terminate"]`)
-	contains(t, h.stderr(exitConflict, "delete", "p-1"), "its terminate waits for a worker", none, "delete it when it has ended")
+	contains(t, h.stderr(exitConflict, "delete", "p-1"), "its terminate waits for a worker", none, "wait until it has ended, and delete it then")
 	contains(t, h.exits(exitOK, "ls"), "waits for a worker to carry out: suspend, cancel, terminate")
 	for range 10 {
 		h.exits(exitOK, "resume", "p-1")

@@ -45,13 +45,15 @@ type operation struct {
 	flags      *operateFlags
 	deployment deployment
 	at         string // where it is, for people
+	byURL      bool   // it is a server that was named, and may be another machine
 	printer    *printer
 
 	// Of a store that this process has opened; nil if a server is asked:
-	host   swrun.Host
-	store  *openedStore
-	engine *swrun.Engine
-	client *client.Client
+	host    swrun.Host
+	store   *openedStore
+	engine  *swrun.Engine
+	client  *client.Client
+	control *control.Control
 }
 
 // prepare reads what an engine of this process needs.
@@ -75,17 +77,21 @@ func (o *operation) open(ctx context.Context, do func(context.Context, *operatio
 			return err
 		}
 		o.store, o.client, o.at = s, o.engine.Client(), s.String()
-		o.deployment = control.New(o.engine, s.Store, o.now)
+		o.control = control.New(o.engine, s.Store, o.now)
+		o.deployment = o.control
 		return do(ctx, o)
 	})
 }
 
 // attributed returns a context whose commands are those of the user, and whose starts belong to the trace that the environment names.
 func (p *program) attributed(ctx context.Context) context.Context {
-	if parent, ok := p.env("TRACEPARENT"); ok {
-		ctx = client.WithTraceParent(ctx, parent)
-	}
-	return client.WithActor(ctx, p.actor())
+	return client.WithActor(client.WithTraceParent(ctx, p.traceParent()), p.actor())
+}
+
+// traceParent is the span that the environment names; empty if it names none.
+func (p *program) traceParent() string {
+	parent, _ := p.env("TRACEPARENT")
+	return client.TraceParent(client.WithTraceParent(context.Background(), parent))
 }
 
 // actor is who gives the commands of this program: a user of this machine.

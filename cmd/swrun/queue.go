@@ -103,9 +103,9 @@ func (p *program) queueChange(use, short, example string, change func(context.Co
 func (p *program) changeQueue(f *operateFlags, change func(context.Context, *operation) (api.Queue, error)) error {
 	return p.operate(f, func(ctx context.Context, o *operation) error {
 		q, err := change(p.attributed(ctx), o)
-		var wrong *queue.Error
-		if errors.As(err, &wrong) {
-			return usagef("swrun queue --help", "%s", wrong.Error())
+		var problem *api.Problem
+		if errors.As(err, new(*queue.Error)) || errors.As(err, &problem) && problem.Name() == "invalid-request" {
+			return usagef("swrun queue --help", "%s", err)
 		}
 		if err != nil {
 			return err

@@ -13,8 +13,10 @@ import (
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/control"
 	"github.com/swrun/swrun/internal/remote"
 	"github.com/swrun/swrun/internal/storesocket"
+	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/client"
 )
 
@@ -58,7 +60,7 @@ func (f *operateFlags) named(p *program, host swrun.Host) (*remote.Deployment, e
 	if err != nil {
 		return nil, err
 	}
-	d, err := remote.New(remote.Config{URL: at, Token: token, CA: f.ca, Host: host})
+	d, err := remote.New(remote.Config{URL: at, Token: token, CA: f.ca, Host: host, Version: swrun.Version(), TraceParent: p.traceParent()})
 	var wrong *remote.URLError
 	switch {
 	case errors.As(err, &wrong):
@@ -67,6 +69,21 @@ func (f *operateFlags) named(p *program, host swrun.Host) (*remote.Deployment, e
 		return nil, fileError("--ca-file", err)
 	}
 	return d, nil
+}
+
+// target is what another command needs to ask the same: nothing, unless a server or a store was named by a flag.
+func (f *operateFlags) target() string {
+	if f.server == "" {
+		return f.storeFlag()
+	}
+	text := " --server " + terminal.ShellWord(f.server)
+	if f.token != "" {
+		text += " --token-file " + terminal.ShellWord(f.token)
+	}
+	if f.ca != "" {
+		text += " --ca-file " + terminal.ShellWord(f.ca)
+	}
+	return text
 }
 
 // maxToken is how many bytes a token may have.
@@ -94,7 +111,7 @@ const holderWithin = 5 * time.Second
 // holder returns whoever has the file of a store, if that answers others; nil if nobody does.
 func (p *program) holder(ctx context.Context, file string, host swrun.Host) (*remote.Deployment, error) {
 	d, err := remote.New(remote.Config{
-		URL: "http://localhost", Name: "the process that has " + file, Actor: p.actor(), Host: host,
+		URL: "http://localhost", Name: "the process that has " + file, Actor: p.actor(), Host: host, Version: swrun.Version(), TraceParent: p.traceParent(),
 		Dial: func(ctx context.Context) (net.Conn, error) { return storesocket.Dial(ctx, file) },
 	})
 	if err != nil {
@@ -146,7 +163,7 @@ func (p *program) operate(f *operateFlags, do func(context.Context, *operation) 
 	}
 	if server != nil {
 		return p.interruptibly(func(ctx context.Context) error {
-			o.deployment, o.at = server, server.String()
+			o.deployment, o.at, o.byURL = server, server.String(), true
 			return do(ctx, o)
 		})
 	}
@@ -207,7 +224,7 @@ func (o *operation) local(ctx context.Context, do func(context.Context, *operati
 		case isGone(err):
 			return &exitError{
 				code: exitStore, message: "the process that had " + file + " has ended before it answered: whether it has done what was asked is not known",
-				hint: "look with swrun ls" + o.flags.storeFlag() + ", and give the command again",
+				hint: "look with swrun ls" + o.flags.target() + ", and give the command again",
 			}
 		}
 		return err
@@ -227,18 +244,47 @@ func workedOn(all []api.Worker) bool {
 // serverError gives what a server has refused, or why it does not answer, its exit code; nil for any other error.
 func serverError(err error) error {
 	var problem *api.Problem
+	var other *remote.VersionError
 	switch {
+	case errors.As(err, &other):
+		return &exitError{code: exitStore, message: other.Error(), hint: "use one version for both: end that process, or ask it with its own swrun"}
 	case errors.As(err, &problem):
 		text := cmp.Or(problem.Detail, problem.Title)
 		if strings.HasPrefix(text, problem.Field+": ") { // it is given by a flag here
 			text = flagOf(&client.OptionError{Field: problem.Field}) + strings.TrimPrefix(text, problem.Field)
 		}
-		return &exitError{code: problemExit(problem), message: text, hint: problem.Help}
+		return &exitError{code: problemExit(problem), message: text, hint: problemHint(problem)}
 	case errors.As(err, new(*remote.UnreachableError)), errors.As(err, new(*remote.AnswerError)):
 		return &exitError{code: exitStore, message: err.Error(), hint: "is its URL right, and does swrun serve run there?"}
 	}
 	return nil
 }
+
+// problemHint returns what to do about a problem, in words of the command.
+func problemHint(p *api.Problem) string {
+	switch p.Name() {
+	case "quarantined":
+		return quarantinedHint
+	case "run-exists":
+		return existsHint
+	}
+	return commandHint(p.Help)
+}
+
+// commandHint returns a hint that leads with a verb as a command that can be given.
+func commandHint(help string) string {
+	first, _, _ := strings.Cut(help, " ")
+	if _, ok := control.VerbNamed(first); ok {
+		return "swrun " + help
+	}
+	return help
+}
+
+// What to do about runs that are there already, and about those that are quarantined.
+const (
+	existsHint      = "choose another --id, or --on-duplicate return-existing for a run of the same workflow"
+	quarantinedHint = "swrun history shows what it did last, its worker's log why it was lost; swrun retry lets it run again"
+)
 
 // problemExit returns the exit code of a problem: that of the same refusal by a store of this process.
 func problemExit(p *api.Problem) int {

@@ -115,7 +115,7 @@ func (o *operation) checkName(name string) error {
 
 // noRun is the error of a name that no run has. Runs whose ids begin so are named in the hint.
 func (o *operation) noRun(name string, prefixed []store.Instance) error {
-	hint := "swrun ls lists the runs"
+	hint := "swrun ls" + o.flags.target() + " lists the runs"
 	if len(prefixed) > 0 {
 		hint = "this needs the whole id; ids that begin so: " + names(prefixed)
 	}

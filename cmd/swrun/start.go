@@ -127,7 +127,7 @@ func (o *operation) start(ctx context.Context, reference definition.Reference, o
 	}
 	var exists *swrun.RunExistsError
 	if errors.As(err, &exists) {
-		return &exitError{code: exitConflict, message: err.Error(), hint: "choose another --id, or --on-duplicate return-existing for a run of the same workflow"}
+		return &exitError{code: exitConflict, message: err.Error(), hint: existsHint}
 	}
 	if err != nil {
 		return err
@@ -158,7 +158,7 @@ func (o *operation) notDeployed(ctx context.Context, r definition.Reference) err
 	if r.Version != definition.Latest {
 		name = r.String()
 	}
-	e := &exitError{code: exitNotFound, message: fmt.Sprintf("the workflow %s is not deployed in %s", name, o.at), hint: "swrun deploy DOC makes it known"}
+	e := &exitError{code: exitNotFound, message: fmt.Sprintf("the workflow %s is not deployed in %s", name, o.at), hint: "swrun deploy DOC" + o.flags.target() + " makes it known"}
 	found, err := o.deployment.Workflow(ctx, r.Namespace, r.Name)
 	if err != nil || len(found.Versions) == 0 {
 		return e // what is wrong is said without them

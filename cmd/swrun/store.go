@@ -218,7 +218,7 @@ func refusalError(err error) error {
 			return usagef("", "%s: %s", flagOf(option), option.Detail)
 		}
 		if errors.As(err, new(*client.QuarantinedError)) {
-			return &exitError{code: exitConflict, message: err.Error(), hint: "swrun history shows what it did last, its worker's log why it was lost; swrun retry lets it run again"}
+			return &exitError{code: exitConflict, message: err.Error(), hint: quarantinedHint}
 		}
 		return lostStore(err)
 	case store.NoSuch:

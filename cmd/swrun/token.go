@@ -38,6 +38,9 @@ func (p *program) tokenNewCommand() *cobra.Command {
 		Long:    "Histories and logs call who uses the token by its name: small letters, digits and hyphens.",
 		Args:    exactly("a name"), RunE: verb(func(args []string) error {
 			request.Name = args[0]
+			if err := access.CheckRole(access.Role(request.Role)); err != nil {
+				return tokenError(err)
+			}
 			return p.operate(f, func(ctx context.Context, o *operation) error { return o.newToken(ctx, request) })
 		}),
 	}
@@ -51,13 +54,19 @@ func (p *program) tokenNewCommand() *cobra.Command {
 	return cmd
 }
 
+// tokenError says which argument of token new is wrong; other errors stay as they are.
+func tokenError(err error) error {
+	var invalid *access.InvalidError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	flag := map[string]string{"name": "NAME", "role": "--role", "namespaces": "--namespace", "expiresIn": "--expires-in"}[invalid.Field]
+	return usagef("for example swrun token new ci --role author --namespace shop", "%s: %s", flag, invalid.Detail)
+}
+
 func (o *operation) newToken(ctx context.Context, r api.TokenRequest) error {
 	made, err := o.deployment.IssueToken(ctx, r)
-	var invalid *access.InvalidError
-	if errors.As(err, &invalid) {
-		flag := map[string]string{"name": "NAME", "role": "--role", "namespaces": "--namespace", "expiresIn": "--expires-in"}[invalid.Field]
-		return usagef("for example swrun token new ci --role author --namespace shop", "%s: %s", flag, invalid.Detail)
-	}
+	err = tokenError(err)
 	if store.RefusedAs(err) == store.Conflict {
 		return &exitError{code: exitConflict, message: err.Error()}
 	}

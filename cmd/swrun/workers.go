@@ -11,7 +11,6 @@ import (
 
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/internal/api"
-	"github.com/swrun/swrun/internal/control"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/terminal"
 )
@@ -31,9 +30,6 @@ RUNS are those in its memory, those of them that perform something, and how many
 	f.add(cmd, "human", "json", "yaml", "name")
 	return cmd
 }
-
-// control returns what asks the deployment of the store.
-func (o *operation) control() *control.Control { return o.deployment.(*control.Control) }
 
 func (o *operation) workers(ctx context.Context) error {
 	all, err := o.deployment.Workers(ctx)

@@ -114,8 +114,8 @@ func check(name string, g Grant, lasts time.Duration) error {
 		return &InvalidError{Field: "name", Detail: fmt.Sprintf("must be lower-case letters, digits and inner hyphens, at most 63, got %q", shorten.To(name, 80))}
 	case name == LocalName:
 		return &InvalidError{Field: "name", Detail: `"local" is what callers without a token are called`}
-	case !slices.Contains(Granted(), g.Role):
-		return &InvalidError{Field: "role", Detail: roles(g.Role)}
+	case CheckRole(g.Role) != nil:
+		return CheckRole(g.Role)
 	case lasts < 0:
 		return &InvalidError{Field: "expiresIn", Detail: "must not be negative"}
 	case lasts > 0 && lasts < time.Second:
@@ -137,6 +137,14 @@ func check(name string, g Grant, lasts time.Duration) error {
 		}
 	}
 	return nil
+}
+
+// CheckRole refuses what is no role that a token can have with an *InvalidError.
+func CheckRole(r Role) error {
+	if slices.Contains(Granted(), r) {
+		return nil
+	}
+	return &InvalidError{Field: "role", Detail: roles(r)}
 }
 
 func roles(got Role) string {

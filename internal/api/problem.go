@@ -22,6 +22,9 @@ type Problem struct {
 // ActorHeader names who gives a command, on a socket that only the owner of the store can open.
 const ActorHeader = "Swrun-Actor"
 
+// VersionHeader says which version of swrun answers on such a socket: the command that asks may be of another one.
+const VersionHeader = "Swrun-Version"
+
 // ProblemBase begins the type of each problem.
 const ProblemBase = "https://github.com/swrun/swrun/errors/"
 

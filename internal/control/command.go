@@ -63,7 +63,6 @@ type RefusedError struct {
 	Run      store.Instance
 	Detail   string // the run demo/one is completed
 	Help     string // what the verb is for, or what comes first
-	Waits    bool   // for a worker, before the verb is for it
 	NoWorker bool   // that is there
 	err      error
 }
@@ -133,7 +132,7 @@ func (c *Control) refusal(ctx context.Context, v Verb, i store.Instance, err err
 	for _, verb := range []store.Verb{store.VerbTerminate, store.VerbCancel} {
 		if slices.Contains(d.Commands, verb) { // it is about to end
 			e.Detail = fmt.Sprintf("%s: its %s waits for a worker", e.Detail, verb)
-			e.Help, e.Waits, e.NoWorker = "delete it when it has ended", true, d.NoWorker
+			e.Help, e.NoWorker = "wait until it has ended, and delete it then", d.NoWorker
 			break
 		}
 	}

@@ -19,6 +19,19 @@ func (d *Deployment) Ready(ctx context.Context) error {
 	return err
 }
 
+// Health returns whether the deployment is well.
+func (d *Deployment) Health(ctx context.Context) (api.Health, error) {
+	got, err := d.send(ctx, request{method: http.MethodGet, path: "/v1/health", answers: []int{http.StatusServiceUnavailable}})
+	if err != nil {
+		return api.Health{}, err
+	}
+	var h api.Health
+	if err := read(got.Body(), &h); err != nil || h.Status == "" {
+		return h, &AnswerError{d.called, "status " + got.Status()}
+	}
+	return h, nil
+}
+
 // Workers returns the workers that are there, the longest there first.
 func (d *Deployment) Workers(ctx context.Context) ([]api.Worker, error) {
 	return ask[[]api.Worker](ctx, d, request{method: http.MethodGet, path: "/v1/workers"})

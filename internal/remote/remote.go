@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,19 +38,24 @@ type Config struct {
 	Dial func(context.Context) (net.Conn, error)
 	// Actor is who gives the commands, for a server that takes this user's word for it: one on a Unix socket.
 	Actor string
+	// TraceParent names the span that requests belong to, as the header `traceparent` does; empty for none.
+	TraceParent string
 	// Host reads the external resources of documents that are sent.
 	Host swrun.Host
+	// Version is that of this program, for servers that say theirs.
+	Version string
 	// Within is how long an answer may take, besides what is waited for; default 30 s.
 	Within time.Duration
 }
 
 // Deployment asks a server. Several goroutines may use it.
 type Deployment struct {
-	http   *resty.Client
-	name   string // the URL
-	called string
-	within time.Duration
-	host   swrun.Host
+	http    *resty.Client
+	name    string // the URL
+	called  string
+	version string
+	within  time.Duration
+	host    swrun.Host
 }
 
 // URLError is a URL that names no server.
@@ -73,7 +79,7 @@ func New(c Config) (*Deployment, error) {
 		return nil, err
 	}
 	name := strings.TrimSuffix(c.URL, "/")
-	d := &Deployment{name: name, called: cmp.Or(c.Name, "the server "+name), within: c.Within, host: c.Host}
+	d := &Deployment{name: name, called: cmp.Or(c.Name, "the server "+name), within: c.Within, host: c.Host, version: c.Version}
 	if d.within == 0 {
 		d.within = 30 * time.Second
 	}
@@ -81,6 +87,9 @@ func New(c Config) (*Deployment, error) {
 		SetRedirectPolicy(resty.NoRedirectPolicy()).SetResponseBodyLimit(maxAnswer).SetHeader("Accept", "application/json, application/yaml;q=0.9, */*;q=0.1")
 	if c.Token != "" {
 		d.http.SetAuthToken(c.Token)
+	}
+	if c.TraceParent != "" {
+		d.http.SetHeader("Traceparent", c.TraceParent)
 	}
 	if c.Actor != "" {
 		d.http.SetHeader(api.ActorHeader, c.Actor)
@@ -150,6 +159,22 @@ func (e *AnswerError) Error() string {
 	return fmt.Sprintf("%s does not answer as a swrun server does: %s", e.Server, e.Detail)
 }
 
+// VersionError is an answer that may be due to what asks and what answers being of different versions.
+type VersionError struct {
+	Server, Theirs, Ours string
+	cause                error
+}
+
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("%s is swrun %s, and this is swrun %s, which it does not understand: %s", e.Server, shorten.To(e.Theirs, maxVersion), e.Ours, e.cause)
+}
+
+// maxVersion is how many bytes of a server's version are shown.
+const maxVersion = 100
+
+// Unwrap returns what the server has answered.
+func (e *VersionError) Unwrap() error { return e.cause }
+
 // request is what a server is asked.
 type request struct {
 	method, path string
@@ -157,6 +182,7 @@ type request struct {
 	body         any           // written as JSON; nil for none
 	text         []byte        // in place of body: as it is
 	mediaType    string        // of text
+	answers      []int         // statuses that are no refusals, besides those of success
 	wait         time.Duration // that the server may take besides
 }
 
@@ -218,8 +244,8 @@ func (d *Deployment) send(ctx context.Context, r request) (*resty.Response, erro
 		return nil, &AnswerError{d.called, "it redirects to " + shorten.To(got.Header().Get("Location"), 100) + ": name that server"}
 	case err != nil:
 		return nil, &UnreachableError{d.called, err}
-	case got.StatusCode() >= 400:
-		return nil, d.problem(got)
+	case got.StatusCode() >= 400 && !slices.Contains(r.answers, got.StatusCode()):
+		return nil, d.versioned(got, d.problem(got))
 	}
 	return got, nil
 }
@@ -231,6 +257,19 @@ func (d *Deployment) problem(got *resty.Response) error {
 		return p
 	}
 	return &AnswerError{d.called, fmt.Sprintf("status %d, %s", got.StatusCode(), shorten.To(got.Header().Get("Content-Type"), 50))}
+}
+
+// versioned returns the error of a refusal, which is a *VersionError if the server is of another version and does not know what it was asked.
+func (d *Deployment) versioned(got *resty.Response, err error) error {
+	theirs := got.Header().Get(api.VersionHeader)
+	if theirs == "" || theirs == d.version {
+		return err
+	}
+	var p *api.Problem
+	if errors.As(err, &p) && p.Status != http.StatusMethodNotAllowed && p.Name() != "invalid-request" && !strings.HasPrefix(p.Detail, "there is no path ") {
+		return err
+	}
+	return &VersionError{d.called, theirs, d.version, err}
 }
 
 // path returns a path of names.

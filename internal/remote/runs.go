@@ -115,11 +115,15 @@ const maxWait = time.Minute
 
 // Outcome returns how a run ends within a time, or that it has not; 0 does not wait.
 func (d *Deployment) Outcome(ctx context.Context, i store.Instance, within time.Duration) (api.RunOutcome, error) {
-	for left := within; ; left -= maxWait {
-		wait := max(0, min(left, maxWait))
+	waiting, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	end, _ := waiting.Deadline()
+	for {
+		left := time.Until(end)
+		wait := max(0, min(left, maxWait)) // a server that stops answers sooner
 		r := request{method: http.MethodGet, path: runPath(i) + "/outcome", query: waitQuery(wait), wait: wait}
 		outcome, err := ask[api.RunOutcome](ctx, d, r)
-		if err != nil || outcome.Ended || left <= maxWait || outcome.Status == store.Quarantined && outcome.EndsAt == "" {
+		if err != nil || outcome.Ended || left <= maxWait && waiting.Err() != nil || within <= 0 || outcome.Status == store.Quarantined && outcome.EndsAt == "" {
 			return outcome, err
 		}
 	}

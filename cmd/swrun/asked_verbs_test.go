@@ -1,0 +1,167 @@
+package main
+
+import (
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// localVerbs are those that ask no deployment, or need the store for themselves, and why.
+func localVerbs() map[string]string {
+	const document, process = "it is about documents", "it works in this process"
+	return map[string]string{
+		"init": document, "validate": document, "lint": document, "fmt": document, "graph": document, "expr": document, "explain": document, "schema": document,
+		"version": "it is about this program", "bench": "it measures a store", "worker": process, "serve": process, "dev": process, "run": process,
+	}
+}
+
+// TestEveryVerbAsksTheSame: every verb that can be given to a deployment says and ends the same, whether it opens the file, asks whoever has it, or a server.
+// The others have no --server.
+func TestEveryVerbAsksTheSame(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	failing, nap := filepath.Join(folder, "failing.yaml"), filepath.Join(folder, "nap.yaml")
+	for file, text := range map[string]string{failing: failingDocument, nap: napText} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	export := filepath.Join(folder, "export.json")
+	asked := map[string][]askedVerb{
+		"deploy":       {{exitOK, []string{failing}}, {exitOK, []string{failing, "--check-runs", "-o", "json"}}},
+		"start":        {{exitConflict, []string{"demo/failing", "--id", "a"}}, {exitNotFound, []string{"demo/none"}}, {exitNotFound, []string{"demo/failing:9.9.9"}}, {exitUsage, []string{"demo"}}},
+		"wait":         {{exitFaulted, []string{"a"}}, {exitNotFound, []string{"none"}}},
+		"output":       {{exitFaulted, []string{"a"}}, {exitFaulted, []string{"a", "--wait"}}, {exitNotFound, []string{"demo/none"}}},
+		"ls":           {{exitOK, []string{"-o", "json"}}, {exitUsage, []string{"--where", "colour=red"}}, {exitOK, []string{"--count", "--by", "status"}}},
+		"describe":     {{exitOK, []string{"a"}}, {exitOK, []string{"a", "-o", "json"}}, {exitNotFound, []string{"none"}}},
+		"history":      {{exitOK, []string{"a"}}, {exitOK, []string{"a", "--follow", "-o", "json"}}, {exitOK, []string{"a", "--task", "2"}}, {exitNotFound, []string{"none"}}},
+		"deadlines":    {{exitOK, []string{"--within", "1h"}}},
+		"queue ls":     {{exitOK, []string{"-o", "name"}}},
+		"queue limit":  {{exitOK, []string{"gpu", "--concurrency", "4", "-o", "json", "--jq", ".concurrency"}}, {exitUsage, []string{"gpu", "--concurrency", "-1"}}},
+		"queue pause":  {{exitOK, []string{"gpu", "--reason", "why", "-o", "json", "--jq", ".paused.reason"}}},
+		"queue resume": {{exitOK, []string{"gpu", "-o", "json", "--jq", ".paused"}}},
+		"workflows":    {{exitOK, []string{"-o", "json", "--jq", "map(.name)"}}, {exitNotFound, []string{"demo/none"}}},
+		"config set":   {{exitOK, []string{"-n", "demo", "runTimeout=1h"}}, {exitUsage, []string{"nonsense=1"}}},
+		"config ls":    {{exitOK, []string{"-o", "json"}}},
+		"config unset": {{exitOK, []string{"-n", "demo", "runTimeout"}}},
+		"deadline set": {{exitConflict, []string{"a", "+10m"}}, {exitNotFound, []string{"none", "+10m"}}, {exitUsage, []string{"a", "soon"}}},
+		"fork":         {{exitNotFound, []string{"none"}}, {exitConflict, []string{"a", "--from", "/do/9"}}},
+		"migrate":      {{exitConflict, []string{"a", "--to", "latest"}}, {exitNotFound, []string{"none", "--to", "latest"}}},
+		"export":       {{exitOK, []string{"a", "--jq", ".run.id"}}, {exitNotFound, []string{"none"}}},
+		"import":       {{exitConflict, []string{export}}, {exitUsage, []string{failing}}},
+		"repair":       {{exitOK, []string{"--dry-run"}}},
+		"cancel":       {{exitConflict, []string{"a"}}, {exitNotFound, []string{"none"}}, {exitUsage, []string{"--where", "colour=red", "--yes"}}},
+		"terminate":    {{exitConflict, []string{"a"}}},
+		"suspend":      {{exitConflict, []string{"a"}}},
+		"resume":       {{exitConflict, []string{"a"}}},
+		"retry":        {{exitConflict, []string{"a", "--now"}}, {exitNotFound, []string{"none"}}},
+		"delete":       {{exitNotFound, []string{"none"}}},
+		"token new":    {{exitUsage, []string{"ada", "--role", "king", "-n", "demo"}}},
+		"token ls":     {{exitOK, nil}},
+		"token revoke": {{exitNotFound, []string{"ada"}}},
+		"workers":      {{exitOK, []string{"--jq", "type", "-o", "json"}}},
+		"doctor":       {{exitOK, []string{"-o", "json", "--jq", "[.schema, (.checks | map(select(.code == \"SD006\")) | length)]"}}},
+	}
+	h := &hosted{t, "file:" + filepath.Join(folder, "runs.db")}
+	h.exits(exitFaulted, "run", failing, "--id", "a")
+	if err := os.WriteFile(export, []byte(h.exits(exitOK, "export", "a")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.exits(exitOK, "deploy", failing)
+	here := h.eachVerb(asked, "--store", h.url)
+	s := h.serve()
+	compareVerbs(t, "through whoever has the file", here, h.eachVerb(asked, "--store", h.url))
+	compareVerbs(t, "of a server", here, h.eachVerb(asked, "--server", s.url))
+}
+
+// eachVerb gives all verbs of cobra's tree, with the flags of a target, and returns what they say. The target is called TARGET there.
+func (h *hosted) eachVerb(asked map[string][]askedVerb, target ...string) map[string]string {
+	h.Helper()
+	said := map[string]string{}
+	same := strings.NewReplacer(strings.Join(target, " "), "TARGET", target[1], "TARGET", h.url, "TARGET")
+	var each func(cmd *cobra.Command)
+	each = func(cmd *cobra.Command) {
+		name := strings.TrimPrefix(cmd.CommandPath(), "swrun ")
+		asks := cmd.Flags().Lookup("server") != nil
+		for _, below := range cmd.Commands() {
+			each(below)
+		}
+		switch {
+		case cmd.HasSubCommands():
+			return
+		case asks == (localVerbs()[name] != ""), asks == (len(asked[name]) == 0):
+			h.Errorf("%s: is it local, and if not, what does it say of each deployment?", name)
+		}
+		for _, c := range asked[name] {
+			args := append(append(strings.Fields(name), c.args...), target...)
+			streams := capture(nil)
+			streams.now = time.Now
+			if code := run(args, streams.streams); code != c.code {
+				h.Errorf("%v ended with %d, not %d: %s", args, code, c.code, streams.stderr.String())
+			}
+			said[name+" "+strings.Join(c.args, " ")] = same.Replace(streams.stdout.String() + streams.stderr.String())
+		}
+	}
+	for _, verb := range verbs() {
+		each(verb)
+	}
+	return said
+}
+
+func compareVerbs(t *testing.T, which string, want, got map[string]string) {
+	t.Helper()
+	for command, text := range want {
+		if got[command] != text {
+			t.Errorf("%s %s:\n%s\nalone:\n%s", command, which, got[command], text)
+		}
+	}
+}
+
+// TestHolderOfAnotherVersion: what it does not understand is told with both versions; what it has refused for another reason is told as that.
+func TestHolderOfAnotherVersion(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "runs.db")
+	l, err := net.Listen("unix", file+".sock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	traced := ""
+	other := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Swrun-Version", "v9.8.7")
+		traced = r.Header.Get("Traceparent")
+		if r.URL.Path == "/livez" {
+			return
+		}
+		w.Header().Set("Content-Type", "application/problem+json")
+		w.WriteHeader(http.StatusNotFound)
+		detail := `there is no path \"/v1/workers\"`
+		if r.URL.Path != "/v1/workers" {
+			detail = "there is no run demo/a"
+		}
+		w.Write([]byte(`{"type": "https://github.com/swrun/swrun/errors/not-found", "status": 404, "detail": "` + detail + `"}`))
+	})}
+	go other.Serve(l)
+	defer other.Close()
+	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"workers"}, exitStore, "is swrun v9.8.7, and this is swrun (devel), which it does not understand: there is no path"},
+		{[]string{"describe", "a"}, exitNotFound, "swrun: there is no run demo/a\n"},
+	} {
+		streams := capture(map[string]string{"SWRUN_STORE": "file:" + file, "TRACEPARENT": parent})
+		if code := run(c.args, streams.streams); code != c.code || !strings.Contains(streams.stderr.String(), c.want) {
+			t.Errorf("%v ended with %d: %s", c.args, code, streams.stderr.String())
+		}
+	}
+	if traced != parent {
+		t.Errorf("its traceparent is %q", traced)
+	}
+}
