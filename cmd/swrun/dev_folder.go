@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,21 +25,24 @@ type drafts struct {
 	folder string
 	// seen is the text of each file when it was looked at last, with whose document it was already.
 	seen map[string][sha256.Size]byte
+	// missing says that the folder could not be read when it was looked at last.
+	missing bool
 }
 
-// settleFor is how long nothing must have changed before a folder is looked at: editors save in several steps.
-const settleFor = 100 * time.Millisecond
+const (
+	// settleFor is how long nothing must have changed before a folder is looked at: editors save in several steps.
+	settleFor = 100 * time.Millisecond
+	// missingFor is how long it takes until a folder that has gone is looked for again.
+	missingFor = time.Second
+)
 
-// watch deploys what is in the folder, and again what is saved there, until ctx ends.
+// watch deploys what is in the folder, and again what is saved there, until ctx ends. A folder that goes may come back.
 func (d *drafts) watch(ctx context.Context) error {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
 		return fmt.Errorf("watch the folder: %w", err)
 	}
 	defer w.Close()
-	if err := w.Add(d.folder); err != nil {
-		return fileError("the folder cannot be watched", err)
-	}
 	settled := time.NewTimer(0)
 	defer settled.Stop()
 	for {
@@ -46,11 +50,16 @@ func (d *drafts) watch(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-settled.C:
-			if err := d.look(ctx); err != nil {
+			files, err := d.files(w)
+			if err != nil {
+				settled.Reset(missingFor)
+				continue
+			}
+			if err := d.look(ctx, files); err != nil {
 				return err
 			}
-		case _, ok := <-w.Events:
-			if ok {
+		case event, ok := <-w.Events:
+			if ok && d.concerns(event) {
 				settled.Reset(settleFor)
 			}
 		case err := <-w.Errors:
@@ -59,12 +68,33 @@ func (d *drafts) watch(ctx context.Context) error {
 	}
 }
 
-// look deploys the documents of the folder that have changed. What is wrong with one is printed, and keeps nothing else from being deployed.
-func (d *drafts) look(ctx context.Context) error {
-	files, err := workflowFiles(d.folder)
-	if err != nil {
-		return err
+// concerns reports whether what has happened in the folder is about a document, or about the folder itself.
+func (d *drafts) concerns(event fsnotify.Event) bool {
+	return namedAsDocument(event.Name) || filepath.Clean(event.Name) == filepath.Clean(d.folder)
+}
+
+// files returns the documents of the folder, which is watched from then on. If it cannot be read that is said, once.
+func (d *drafts) files(w *fsnotify.Watcher) ([]string, error) {
+	if d.missing {
+		_ = w.Remove(d.folder) // another folder of that name is not the one that was watched
 	}
+	err := w.Add(d.folder)
+	if err != nil {
+		err = fileError("the folder cannot be watched", err)
+	}
+	var files []string
+	if err == nil {
+		files, err = workflowFiles(d.folder)
+	}
+	if err != nil && !d.missing {
+		d.complain(err)
+	}
+	d.missing = err != nil
+	return files, err
+}
+
+// look deploys the documents of the folder that have changed. What is wrong with one is printed, and keeps nothing else from being deployed.
+func (d *drafts) look(ctx context.Context, files []string) error {
 	now, owners := map[string][sha256.Size]byte{}, map[string]string{}
 	for _, file := range files {
 		name, text, err := readDocument(d.streams, file)

@@ -54,6 +54,17 @@ func TestDev(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect("two.yaml is gone")
+	if err := os.RemoveAll(folder); err != nil {
+		t.Fatal(err)
+	}
+	expect("the folder cannot be ")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	save("again.yaml", "again", "1")
+	expect("demo/again:1.0.0-dev.1 deployed")
+	save("more.yaml", "more", "1")
+	expect("demo/more:1.0.0-dev.1 deployed")
 	signals <- syscall.SIGTERM
 	if code := <-ended; code != exitTerminate && code != exitOK {
 		t.Errorf("it ended with %d", code)
@@ -61,7 +72,7 @@ func TestDev(t *testing.T) {
 	if strings.Count(said.String(), "order:1.0.0-dev.2") != 1 || strings.Contains(said.String(), "dev.3") {
 		t.Errorf("it said %s", said)
 	}
-	if code := run([]string{"dev", filepath.Join(folder, "order.yaml")}, capture(nil).streams); code != exitUsage {
+	if code := run([]string{"dev", filepath.Join(folder, "again.yaml")}, capture(nil).streams); code != exitUsage {
 		t.Errorf("a file ends it with %d", code)
 	}
 	if code := run([]string{"dev", filepath.Join(folder, "none")}, capture(nil).streams); code != exitNotFound {

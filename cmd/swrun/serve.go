@@ -177,13 +177,21 @@ func workflowFiles(folder string) (files []string, err error) {
 	}
 	for _, entry := range entries {
 		file := filepath.Join(folder, entry.Name())
-		extension := strings.ToLower(filepath.Ext(file))
-		if entry.IsDir() || extension != ".yaml" && extension != ".yml" && extension != ".json" || foreign(file) {
+		if entry.IsDir() || !namedAsDocument(file) || foreign(file) {
 			continue
 		}
 		files = append(files, file)
 	}
 	return files, nil
+}
+
+// namedAsDocument reports whether a file has the name of YAML or JSON.
+func namedAsDocument(file string) bool {
+	switch strings.ToLower(filepath.Ext(file)) {
+	case ".yaml", ".yml", ".json":
+		return true
+	}
+	return false
 }
 
 // foreign reports whether a file is certainly something else than a workflow document: what cannot be read as YAML may
