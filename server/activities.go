@@ -106,6 +106,9 @@ func (s *Server) pollActivities(ctx context.Context, in *pollRequest) (*pollAnsw
 	bounded, release := context.WithTimeout(waiting, in.Body.Wait.Duration+s.readWithin()) // also if the store does not answer
 	defer release()
 	found, err := s.control.PollActivities(bounded, in.Body, chosen.Namespaces)
+	if ended := context.Cause(waiting); ended != nil && (errors.Is(err, ended) || errors.Is(err, context.Canceled)) {
+		err = nil // it was to be answered while it was looking
+	}
 	if err != nil || len(found.Activities) == 0 {
 		return &pollAnswer{found}, err
 	}

@@ -2,9 +2,11 @@ package server_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -152,5 +154,47 @@ func TestSilentStore(t *testing.T) {
 		if w := g.send("GET", path, "", "Authorization", ada); w.Code != 503 || !strings.Contains(w.Body.String(), "store-unavailable") {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
 		}
+	}
+}
+
+// endlessQueues answers nobody who asks what is in the queues, until they do not want to know any more.
+type endlessQueues struct {
+	store.Store
+	asked chan struct{}
+}
+
+func (q endlessQueues) Available(ctx context.Context, _ store.Available) (store.Offered, error) {
+	select {
+	case q.asked <- struct{}{}:
+	default:
+	}
+	<-ctx.Done()
+	return store.Offered{}, fmt.Errorf("read the queues: %w", context.Cause(ctx))
+}
+
+// TestPollsEndWithoutErrors: a poll that is ended while it asks the store is answered, and that is no error.
+func TestPollsEndWithoutErrors(t *testing.T) {
+	asked := make(chan struct{}, 1)
+	g := mustGuard(t, func(c *server.Config) {
+		s, err := swrun.OpenStore(t.Context(), "memory:", swrun.StoreConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Store = endlessQueues{s.Store, asked}
+		engine, err := swrun.NewEngine(s, swrun.EngineConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Control = control.New(engine, s, time.Now)
+	})
+	ada := g.token(t, "ada", access.Grant{Role: access.RoleAuthor, Everywhere: true})
+	polled := make(chan *httptest.ResponseRecorder, 1)
+	go func() {
+		polled <- g.send("POST", "/v1/activities/poll", `{"queues":["default"],"wait":"2m","worker":"w"}`, "Authorization", ada)
+	}()
+	<-asked
+	g.send("POST", "/v1/activities/stop", `{"worker":"w"}`, "Authorization", ada)
+	if w := <-polled; w.Code != 200 || w.Body.String() != `{"activities":[]}`+"\n" || strings.Contains(g.log.String(), "level=ERROR") {
+		t.Errorf("the poll is answered with %d %s, and the log says %s", w.Code, w.Body, g.log)
 	}
 }

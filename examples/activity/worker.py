@@ -10,6 +10,7 @@ reports results and failures. SIGTERM and Ctrl-C let it finish what it has begun
 elsewhere once their heartbeats stay out.
 """
 
+import http.client
 import json
 import os
 import signal
@@ -26,6 +27,10 @@ AT_ONCE = 4
 
 class Superseded(Exception):
     """Nobody waits for this attempt any more: another one has replaced it, its time was over, or the run has ended."""
+
+
+class Refused(Exception):
+    """The server does not accept a request, and would not accept it later."""
 
 
 class Failed(Exception):
@@ -46,17 +51,20 @@ class Server:
             self.headers["Authorization"] = "Bearer " + token
 
     def ask(self, operation, body, timeout=40):
-        request = urllib.request.Request(self.url + operation, json.dumps(body).encode(), self.headers, method="POST")
+        data = json.dumps(body, allow_nan=False).encode()
+        request = urllib.request.Request(self.url + operation, data, self.headers, method="POST")
         try:
             with urllib.request.urlopen(request, timeout=timeout) as answer:
                 return json.loads(answer.read() or b"null")
         except urllib.error.HTTPError as refused:
-            problem = json.loads(refused.read() or b"{}")
-            if problem.get("type", "").endswith("/attempt-superseded"):
+            kind, detail = problem(refused)
+            if kind.endswith("/attempt-superseded"):
                 raise Superseded() from None
             if refused.code < 500 and refused.code not in (408, 429):
-                raise SystemExit(f"the server refuses {operation}: {problem.get('detail', refused)}") from None
-            raise OSError(problem.get("detail", str(refused))) from None
+                raise Refused(f"the server refuses {operation}: {detail}") from None
+            raise OSError(detail) from None
+        except (http.client.HTTPException, json.JSONDecodeError) as broken:  # something between here and the server has answered
+            raise OSError(f"{type(broken).__name__}: {broken}") from None
 
     def insist(self, operation, body):
         """Asks again as long as the server cannot be reached: a report may be repeated."""
@@ -68,6 +76,15 @@ class Server:
                 print(f"{operation}: {broken}; once more in {pause:.1f} s", file=sys.stderr, flush=True)
                 time.sleep(pause)
                 pause = min(2 * pause, 5)
+
+
+def problem(refused):
+    """What a refusal says (RFC 9457). Something between here and the server may say it in other ways."""
+    try:
+        told = json.loads(refused.read())
+        return str(told.get("type", "")), told.get("detail", str(refused))
+    except (OSError, http.client.HTTPException, ValueError, AttributeError):
+        return "", str(refused)
 
 
 def thumbnail(task, heartbeat):
@@ -104,7 +121,7 @@ def perform(server, task):
         print(f"{task['run']['id']}: {task['type']} is not wanted any more", flush=True)
     except Failed as failure:
         report(server, task, failure.report)
-    except Exception as bug:  # the run gets to know it, and the next activity goes on
+    except Exception as bug:  # also a result that the server refuses: the run gets to know it, and the next activity goes on
         report(server, task, {"detail": f"{type(bug).__name__}: {bug}"})
 
 
@@ -114,6 +131,8 @@ def report(server, task, failure):
         print(f"{task['run']['id']}: {task['type']} failed: {failure['detail']}", flush=True)
     except Superseded:
         print(f"{task['run']['id']}: {task['type']} is not wanted any more", flush=True)
+    except Refused as refused:
+        print(f"{task['run']['id']}: {task['type']} cannot be reported: {refused}", file=sys.stderr, flush=True)
 
 
 def main():
@@ -131,6 +150,8 @@ def main():
             continue
         try:
             found = server.ask("poll", {"queues": [QUEUE], "limit": 1, "wait": "1s", "worker": name})["activities"]
+        except Refused as refused:
+            raise SystemExit(str(refused)) from None
         except OSError as broken:
             print(f"poll: {broken}", file=sys.stderr, flush=True)
             stopping.wait(0.5)

@@ -7,9 +7,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -109,21 +114,31 @@ func (a api) output(t *testing.T, id string) map[string]any {
 	return nil
 }
 
-// TestPythonWorker: the example does what it says, and what it was doing goes on elsewhere when it is killed, or stands still for longer than
-// the server waits for a heartbeat.
-func TestPythonWorker(t *testing.T) {
+// serve starts a server of the example's workflow.
+func serve(t *testing.T) api {
+	t.Helper()
 	swrun := filepath.Join(t.TempDir(), "swrun")
 	if out, err := exec.Command("go", "build", "-o", swrun, "../../cmd/swrun").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	redis := redistest.Start(t)
 	served := start(t, exec.Command(swrun, "serve", ".", "--store", redis.URL(), "--listen", "127.0.0.1:0"), (*exec.Cmd).StderrPipe)
-	server := api(served.await(t, "listening on "))
-	worker := func(seconds string) *program {
-		c := exec.Command("python3", "-u", "worker.py", string(server))
-		c.Env = append(c.Environ(), "WORK_SECONDS="+seconds, "PYTHONDONTWRITEBYTECODE=1")
-		return start(t, c, (*exec.Cmd).StdoutPipe)
-	}
+	return api(served.await(t, "listening on "))
+}
+
+// work starts the example, which takes so long for a tenth of its work.
+func work(t *testing.T, server api, seconds string) *program {
+	t.Helper()
+	c := exec.Command("python3", "-u", "worker.py", string(server))
+	c.Env = append(c.Environ(), "WORK_SECONDS="+seconds, "PYTHONDONTWRITEBYTECODE=1")
+	return start(t, c, (*exec.Cmd).StdoutPipe)
+}
+
+// TestPythonWorker: the example does what it says, and what it was doing goes on elsewhere when it is killed, or stands still for longer than
+// the server waits for a heartbeat.
+func TestPythonWorker(t *testing.T) {
+	server := serve(t)
+	worker := func(seconds string) *program { return work(t, server, seconds) }
 
 	first := worker("0")
 	done, none := server.start(t, `{"width": 4000, "height": 3000}`), server.start(t, `{"width": 0, "height": 1}`)
@@ -156,6 +171,53 @@ func TestPythonWorker(t *testing.T) {
 		}
 		_ = other.Process.Kill()
 		_ = slow.Process.Kill()
+	}
+}
+
+// TestPythonWorkerIsRefused: what something between the worker and its server answers, in whatever form, is tried again; a result that is
+// refused is a failure that the run gets to know.
+func TestPythonWorkerIsRefused(t *testing.T) {
+	server := serve(t)
+	behind, err := url.Parse(string(server))
+	if err != nil {
+		t.Fatal(err)
+	}
+	forward := httputil.NewSingleHostReverseProxy(behind)
+	var polls, completes atomic.Int64
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer := func(status int, text string) {
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, text) // the worker may have gone
+		}
+		switch path.Base(r.URL.Path) {
+		case "poll":
+			switch polls.Add(1) {
+			case 1:
+				answer(502, "<html>bad gateway</html>")
+				return
+			case 2:
+				answer(200, "<html>welcome</html>")
+				return
+			case 3:
+				answer(503, "[]")
+				return
+			case 4:
+				panic(http.ErrAbortHandler)
+			}
+		case "complete":
+			if completes.Add(1) == 1 {
+				answer(413, "<html>too large</html>")
+				return
+			}
+		}
+		forward.ServeHTTP(w, r)
+	}))
+	defer proxy.Close()
+	run := server.start(t, `{"width": 400, "height": 300}`)
+	worker := work(t, api(proxy.URL), "0")
+	worker.await(t, "failed: Refused: the server refuses complete")
+	if got := fmt.Sprint(server.output(t, run)["attempt"]); got != "2" {
+		t.Errorf("it comes to attempt %s", got)
 	}
 }
 
