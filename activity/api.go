@@ -59,8 +59,8 @@ type stopped struct {
 }
 
 type heartbeat struct {
-	Token    string `json:"token"`
-	Progress any    `json:"progress,omitempty"`
+	Token    string          `json:"token"`
+	Progress json.RawMessage `json:"progress,omitempty"`
 }
 
 // APIError is a request that the server has refused (RFC 9457).

@@ -3,6 +3,7 @@ package activity
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/swrun/swrun/errors"
@@ -53,21 +54,36 @@ var (
 func superseded(err error) bool { return errors.Is(err, ErrCancelled) || errors.Is(err, ErrSuperseded) }
 
 // Heartbeat tells the server that the activity is being performed, and how far it has come: of any Go type that encoding/json would
-// write; nil repeats what was told before. An activity with a heartbeat timeout needs one within each such time. If the activity is not to
-// go on, the context of the function ends, and the error is ErrCancelled or ErrSuperseded.
+// write; nil repeats what was told before. An activity with a heartbeat timeout needs one within each such time. While the server cannot be
+// reached it is told again, until ctx ends. If the activity is not to go on, the context of the function ends, and the error is ErrCancelled
+// or ErrSuperseded.
 func (t *Task) Heartbeat(ctx context.Context, progress any) error {
-	cancelled, err := t.worker.api.heartbeat(ctx, heartbeat{Token: t.token, Progress: progress})
-	var refused *APIError
-	switch {
-	case errors.As(err, &refused) && refused.isSuperseded():
-		err = ErrSuperseded
-	case err == nil && cancelled:
-		err = ErrCancelled
+	beat := heartbeat{Token: t.token}
+	if progress != nil {
+		data, err := json.Marshal(progress)
+		if err != nil {
+			return fmt.Errorf("write the progress: %w", err)
+		}
+		beat.Progress = data
 	}
-	if superseded(err) {
-		t.stop(err)
+	for failures := 1; ; failures++ {
+		cancelled, err := t.worker.api.heartbeat(ctx, beat)
+		var refused *APIError
+		switch known := errors.As(err, &refused); {
+		case err == nil && !cancelled:
+			return nil
+		case err == nil:
+			t.stop(ErrCancelled)
+			return ErrCancelled
+		case known && refused.isSuperseded():
+			t.stop(ErrSuperseded)
+			return ErrSuperseded
+		case known && !refused.passes() || ctx.Err() != nil:
+			return err
+		}
+		t.worker.c.Log.Warn("a heartbeat has not arrived; it is sent again", "type", t.Type, "run", t.Run.String(), "attempt", t.Attempt, "error", err)
+		pause(ctx, failures)
 	}
-	return err
 }
 
 // context returns a context that ends when the attempt does.

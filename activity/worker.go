@@ -26,6 +26,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/shorten"
@@ -71,8 +72,11 @@ func (e *ConfigError) Error() string { return e.Field + " " + e.Detail }
 // New returns a worker that does nothing before Run. An invalid configuration is a *ConfigError.
 func New(c Config) (*Worker, error) {
 	server, err := url.Parse(c.Server)
-	if err != nil || server.Scheme != "http" && server.Scheme != "https" || server.Host == "" {
+	if err != nil || server.Scheme != "http" && server.Scheme != "https" || server.Host == "" || server.RawQuery != "" || server.Fragment != "" {
 		return nil, &ConfigError{"Server", fmt.Sprintf("must be the URL of a server, such as http://127.0.0.1:7474, got %q", c.Server)}
+	}
+	if strings.ContainsFunc(c.Token, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
+		return nil, &ConfigError{"Token", "must be one word, without white space or a line's end"}
 	}
 	if c.Concurrency < 0 {
 		return nil, &ConfigError{"Concurrency", fmt.Sprintf("must not be negative, got %d", c.Concurrency)}

@@ -180,6 +180,31 @@ func TestWorkerHeartbeats(t *testing.T) {
 	}
 }
 
+// TestHeartbeatsBearBrokenConnections: a function does not notice that its server is gone for a while. What cannot be written is its mistake.
+func TestHeartbeatsBearBrokenConnections(t *testing.T) {
+	d := mustServe(t)
+	defer d.work(t, activity.Config{}, "x", func(ctx context.Context, task *activity.Task) (any, error) {
+		if err := task.Heartbeat(ctx, make(chan int)); err == nil || !strings.Contains(err.Error(), "write the progress") {
+			t.Errorf("a channel as progress: %v", err)
+		}
+		d.broken.Store(5)
+		if err := task.Heartbeat(ctx, 1); err != nil {
+			return nil, err
+		}
+		d.broken.Store(1 << 40)
+		defer d.broken.Store(0)
+		ended, end := context.WithCancel(ctx)
+		end()
+		if err := task.Heartbeat(ended, 2); !errors.Is(err, context.Canceled) {
+			t.Errorf("a heartbeat whose context has ended: %v", err)
+		}
+		return "done", nil
+	})()
+	if got := output(t, d.start(t, "do: [{a: {call: 'activity:1.0.0@default', with: {type: x}}}]")); got != "done" {
+		t.Errorf("got %s", got)
+	}
+}
+
 // TestWorkerStops: it finishes what it performs, and gives back what it has not begun.
 func TestWorkerStops(t *testing.T) {
 	d := mustServe(t)
@@ -343,7 +368,7 @@ func TestWorkerStopsWithoutItsFunctions(t *testing.T) {
 // TestWorkerConfig: what cannot be is refused, by New or by the server.
 func TestWorkerConfig(t *testing.T) {
 	for _, c := range []activity.Config{
-		{}, {Server: "localhost:7474"}, {Server: "ftp://x"}, {Server: "http://"}, {Server: "http://x", Concurrency: -1}, {Server: "http://x", Drain: -1},
+		{}, {Server: "localhost:7474"}, {Server: "ftp://x"}, {Server: "http://"}, {Server: "http://x?a=b"}, {Server: "http://x#a"}, {Server: "http://x", Token: "read from a file\n"}, {Server: "http://x", Concurrency: -1}, {Server: "http://x", Drain: -1},
 	} {
 		var wrong *activity.ConfigError
 		if _, err := activity.New(c); !errors.As(err, &wrong) {
