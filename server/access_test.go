@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -337,6 +338,42 @@ func TestRevokedFollowers(t *testing.T) {
 			return
 		default:
 			g.now.pass(access.KnownFor)
+		}
+	}
+}
+
+// TestOtherNamespacesInBodies: what a body names in a namespace that its token is not for is not there.
+func TestOtherNamespacesInBodies(t *testing.T) {
+	g := mustGuard(t, nil)
+	document, err := swrun.Parse("", []byte("document: {dsl: 1.0.3, namespace: theirs, name: order, version: 1.0.0}\ndo: [{a: {wait: PT1H}}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.engine.Deploy(t.Context(), document); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.engine.StartDocument(t.Context(), document, nil, swrun.StartOptions{ID: "one"}); err != nil {
+		t.Fatal(err)
+	}
+	const token = `"dGhlaXJzL29uZSAxIG4"` // theirs/one 1 n
+	of := func(namespaces ...string) string {
+		return g.token(t, "of-"+namespaces[0], access.Grant{Role: access.RoleOperator, Namespaces: namespaces})
+	}
+	mine, theirs := of("mine"), of("theirs")
+	for _, c := range []struct{ path, body, mine, theirs string }{
+		{"/v1/runs", `{"workflow":"theirs/order"}`, "404 the workflow theirs/order is not deployed", "201 "},
+		{"/v1/activities/poll", `{"queues":["default"],"namespace":"theirs"}`, "404 there is no namespace theirs", "200 "},
+		{"/v1/activities/complete", `{"token":` + token + `}`, "404 there is no run theirs/one", "409 "},
+		{"/v1/activities/heartbeat", `{"token":` + token + `}`, "404 there is no run theirs/one", "200 "},
+		{"/v1/activities/report", `{"completed":[{"token":` + token + `}]}`, "200 there is no run theirs/one", "200 "},
+		{"/v1/runs/cancel", `{"runs":["theirs/one"]}`, "200 there is no run theirs/one", `200 "outcome":"accepted"`},
+		{"/v1/runs/cancel", `{"where":"id=one"}`, `200 "outcomes":[]`, `200 "outcomes":[{`},
+	} {
+		for authorization, want := range map[string]string{mine: c.mine, theirs: c.theirs} {
+			w := g.send("POST", c.path, c.body, "Authorization", authorization)
+			if status, text, _ := strings.Cut(want, " "); strconv.Itoa(w.Code) != status || !strings.Contains(w.Body.String(), text) {
+				t.Errorf("%s %s: got %d %.300s, want %s", c.path, c.body, w.Code, w.Body, want)
+			}
 		}
 	}
 }

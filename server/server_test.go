@@ -200,6 +200,8 @@ func TestMisdirectedRequests(t *testing.T) {
 		"another method":                {"POST", "/livez", 405, "method-not-allowed"},
 		"two slashes":                   {"GET", "//livez", 404, "not-found"},
 		"a slash at the end":            {"GET", "/livez/", 404, "not-found"},
+		"a semicolon":                   {"GET", "/livez;a=b", 404, "not-found"},
+		"a path of gRPC":                {"POST", "/swrun.v1.Runs/Start", 404, "not-found"},
 		"a path through a parent":       {"GET", "/v1/../livez", 404, "not-found"},
 		"the same, encoded":             {"GET", "/v1/%2e%2e/livez", 404, "not-found"},
 		"an unknown parameter":          {"GET", "/livez?verbose=1", 422, "invalid-request"},
