@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/swrun/swrun/runtime/matching"
 	"github.com/swrun/swrun/runtime/queue"
 	"github.com/swrun/swrun/runtime/store"
+	"github.com/swrun/swrun/runtime/worker"
 )
 
 // polled returns the activities that polls answer with for a while.
@@ -151,6 +153,47 @@ func TestIdlePollsOfQueues(t *testing.T) {
 		a.expect(len(a.polled(time.Minute, "free", "full", "paused")), 0)
 		if calls.permits.Load()-permits > 240 || calls.lists.Load()-lists > 31 {
 			a.Errorf("in a minute there were %d calls for permits, and %d for rules", calls.permits.Load()-permits, calls.lists.Load()-lists)
+		}
+	})
+}
+
+// looked counts how often somebody looks for activities, and gives no hints.
+type looked struct {
+	counting
+	looks atomic.Int64
+}
+
+func (c *looked) Available(ctx context.Context, a store.Available) (store.Offered, error) {
+	c.looks.Add(1)
+	return c.Store.Available(ctx, a)
+}
+
+// TestIdlePollsLookAtWhatWasWritten: while a worker of the process sees what is written, polls that find nothing look again once a minute, and all
+// the same find within two seconds what no hint has announced.
+func TestIdlePollsLookAtWhatWasWritten(t *testing.T) {
+	withActivities(t, func(a *activities) {
+		calls := &looked{counting: counting{Store: a.store, lost: map[int]int{}}}
+		a.matcher = matching.New(matching.Config{Store: calls})
+		ctx, stop := context.WithCancel(a.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			worker.New(worker.Config{Store: calls, Compile: a.compile, Changed: a.matcher.Changed, Watched: a.matcher.Watched}).Run(ctx)
+		}()
+		defer func() { stop(); <-done }()
+		a.expect(len(a.polled(2*time.Minute, "mail", "print")), 0)
+		before, partitions := calls.looks.Load(), int64(a.store.Layout().Partitions)
+		a.expect(len(a.polled(10*time.Minute, "mail", "print")), 0)
+		if looks := calls.looks.Load() - before; looks > 40*partitions {
+			a.Errorf("in ten minutes there were %d looks at %d partitions", looks, partitions)
+		}
+		began := time.Now()
+		time.AfterFunc(5*time.Minute, func() { a.activity("queue: mail") })
+		tasks, err := a.matcher.Poll(ctx, matching.Poll{Queues: []string{"mail", "print"}, Limit: 1, Worker: "w"})
+		a.must(err)
+		a.expect(len(tasks), 1)
+		if took := time.Since(began) - 5*time.Minute; took > 2*time.Second {
+			a.Errorf("it was found after %s", took)
 		}
 	})
 }

@@ -31,7 +31,7 @@ type Config struct {
 	Report func(context.Context, Report) (stored bool)
 	// Gate is asked before an activity is handed out; default one of its own.
 	Gate *queue.Gate
-	// Look is how often a poll looks for what no hint has announced, while hints come; default 1 s.
+	// Look is how often a poll looks for what nobody has announced; default 1 s. While Watched is called, it is restLooks times as long.
 	Look time.Duration
 }
 
@@ -39,11 +39,12 @@ type Config struct {
 type Matcher struct {
 	c Config
 
-	mu     sync.Mutex
-	queues map[string]*known
-	polled map[string][]string         // who has polled which queues since that was noted
-	noted  time.Time                   // when it was; zero for never
-	taken  map[attempt]*store.Activity // by workers that have polled here, as they were stored last
+	mu      sync.Mutex
+	queues  map[string]*known
+	watched time.Time                   // when somebody has last looked what was written, by Config.Now; zero for never
+	polled  map[string][]string         // who has polled which queues since that was noted
+	noted   time.Time                   // when it was; zero for never
+	taken   map[attempt]*store.Activity // by workers that have polled here, as they were stored last
 }
 
 // attempt names an attempt at an activity.
@@ -108,6 +109,27 @@ func (m *Matcher) Changed(name string, partition int) {
 			q.mark(partition)
 		}
 	}
+}
+
+// restLooks is how many times longer polls rest while somebody tells what was written to the store.
+const restLooks = 60
+
+// Watched says which partitions were written to since the last time, so that polls need not look for themselves.
+func (m *Matcher) Watched(written []int) {
+	m.mu.Lock()
+	m.watched = m.c.Now()
+	m.mu.Unlock()
+	for _, partition := range written {
+		m.Changed("", partition)
+	}
+}
+
+// rest returns how long a poll rests that nothing wakes. It is called with the lock held.
+func (m *Matcher) rest(now time.Time) time.Duration {
+	if !m.watched.IsZero() && now.Sub(m.watched) < 3*m.c.Look {
+		return restLooks * m.c.Look
+	}
+	return m.c.Look
 }
 
 // mark has a partition looked at, by the one who has waited longest.
@@ -243,7 +265,7 @@ func (m *Matcher) unseen(queues []string) (all []int) {
 	from := 0
 	for _, name := range queues {
 		q := m.of(name)
-		stale := now.Sub(q.looked) >= m.c.Look
+		stale := now.Sub(q.looked) >= m.rest(now)
 		if stale {
 			q.looked = now
 		}
@@ -387,7 +409,7 @@ func (m *Matcher) leave(queues []string, woken chan struct{}) {
 // idle returns how long there is nothing to look at, unless news comes. It is called with the lock held.
 func (m *Matcher) idle(queues []string) time.Duration {
 	now := m.c.Now()
-	d := m.c.Look
+	d := m.rest(now)
 	for _, name := range queues {
 		for _, at := range m.of(name).next {
 			if !at.IsZero() {

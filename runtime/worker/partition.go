@@ -145,9 +145,6 @@ func (p *partition) watched(now store.Written) {
 	p.mu.Unlock()
 	if news {
 		p.nudge()
-		if p.w.c.Changed != nil {
-			p.w.c.Changed("", p.n)
-		}
 	}
 }
 

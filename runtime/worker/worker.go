@@ -72,6 +72,8 @@ type Config struct {
 	Only func(store.Instance) bool
 	// Changed is called when there may be something new in a partition: in a queue, or in any if the name is empty. It must not block.
 	Changed func(queue string, partition int)
+	// Watched is called about once a second with the partitions that were written to since the last time. It must not block.
+	Watched func(written []int)
 	// Publish sends an emitted event. Nil drops events: nobody listens.
 	Publish func(ctx context.Context, event json.RawMessage) error
 	// Observe is called with the history events of each commit of a run, in order, once they are stored.
@@ -270,6 +272,7 @@ func (w *Worker) listen(hints <-chan store.Hint) {
 
 // watch asks the store, with one call for all partitions, what was written. It notices changes of which no hint came.
 func (w *Worker) watch(ctx context.Context) {
+	last := make(map[int]int64, len(w.partitions))
 	for sleep(ctx, w.c.Poll-rand.N(w.c.Poll/4)) {
 		all, err := w.c.Store.Written(ctx)
 		if err != nil {
@@ -281,8 +284,16 @@ func (w *Worker) watch(ctx context.Context) {
 		w.leases.Lock()
 		w.leases.Answered(w.c.Now())
 		w.leases.Unlock()
+		var written []int
 		for n, now := range all {
 			w.partitions[n].watched(now)
+			if last[n] != now.Writes || now.Writes < 0 {
+				written = append(written, n)
+			}
+			last[n] = now.Writes
+		}
+		if w.c.Watched != nil {
+			w.c.Watched(written)
 		}
 	}
 }
