@@ -112,6 +112,9 @@ func (m *machine) moved(ev Migrate) (*State, error) {
 	}
 	for n, f := range fresh.frames {
 		v.apply(m.s.frames[n], f)
+		if f.common().Queued {
+			fresh.queued = append(fresh.queued, f)
+		}
 	}
 	fresh.headChanged, fresh.contextChanged = true, true
 	fresh.ended, fresh.free, fresh.lastKey, fresh.sizes = m.s.ended, m.s.free, m.s.lastKey, m.s.sizes

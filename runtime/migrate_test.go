@@ -131,6 +131,28 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
+// TestMigrationOfASuspendedRun: what could go on when it was suspended goes on in the other version, even if the worker that migrates it also
+// resumes it.
+func TestMigrationOfASuspendedRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		i := h.begin("do: [{a: {set: {n: 1}}}]", client.StartOptions{})
+		h.version("2.0.0", "do: [{a: {set: {n: 2}}}]")
+		h.must(h.asker().Suspend(t.Context(), i, ""))
+		stop := h.work(worker.Config{ParkAfter: time.Millisecond})
+		time.Sleep(time.Second)
+		stop()
+		h.must(h.migrate(i, client.Migration{To: "2.0.0"}))
+		h.must(h.asker().Resume(t.Context(), i, ""))
+		defer h.work(worker.Config{})()
+		time.Sleep(time.Minute)
+		if o, done, err := h.asker().Outcome(t.Context(), i); err != nil || !done || !cmp.Equal(o.Output, any(map[string]any{"n": 2})) {
+			t.Errorf("%s with %v: ended %v, %v", o.Status, o.Output, done, err)
+		}
+		h.verifyReplay(i)
+	})
+}
+
 // TestRefusedMigrations: what has no place in the other version is refused, with the reason, and changes nothing.
 func TestRefusedMigrations(t *testing.T) {
 	for name, c := range map[string]struct {
