@@ -22,6 +22,9 @@ func TestSeeds(t *testing.T) { playSeeds(t, inside) }
 // TestOutsideSeeds plays worlds with outside workers.
 func TestOutsideSeeds(t *testing.T) { playSeeds(t, outside) }
 
+// TestOperatedSeeds plays worlds in which operators migrate, fork, import and hurry runs.
+func TestOperatedSeeds(t *testing.T) { playSeeds(t, operated) }
+
 func playSeeds(t *testing.T, of kind) {
 	t.Helper()
 	if *seed != 0 {
@@ -47,7 +50,7 @@ func playSeeds(t *testing.T, of kind) {
 // TestSameSeedSameWorld: a seed that is played again comes to the same, event by event.
 func TestSameSeedSameWorld(t *testing.T) {
 	for seed := uint64(1); seed <= 20; seed++ {
-		first, second := newWorld(seed, kind(seed%2), bug{}, compiler()), newWorld(seed, kind(seed%2), bug{}, compiler())
+		first, second := newWorld(seed, kind(seed%3), bug{}, compiler()), newWorld(seed, kind(seed%3), bug{}, compiler())
 		first.play()
 		second.play()
 		if a, b := strings.Join(first.trace, "\n"), strings.Join(second.trace, "\n"); a != b {

@@ -1,8 +1,11 @@
 package simulation
 
 import (
+	"slices"
+
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -17,6 +20,16 @@ type workload struct {
 	cancel bool   // it may be cancelled
 	pause  bool   // it may be suspended for a while
 	moves  bool   // its deadline may be moved
+
+	other     string                 // the body of its version 2.0.0, if there is one
+	migrates  bool                   // to that version
+	moved     interpreter.PointerMap // where its tasks stand there
+	hurries   bool                   // it is to retry at once
+	imports   bool                   // a copy of it is imported
+	extends   bool                   // its deadline may be moved: it may end either way
+	forks     *client.ForkOptions    // how it is forked, if it is
+	mended    string                 // the output of the fork
+	anyOutput bool                   // another audit looks at its output
 }
 
 // run is one run of a workload.
@@ -25,12 +38,20 @@ type run struct {
 	id        string
 	instance  store.Instance
 	cancelled bool
+	asked     bool // an operator has asked for it, and does not know what has become of that
 }
 
 func flaky() error { return errors.Communicationf("not yet") }
 
-func (w workload) text() string {
-	return "document: {dsl: 1.0.3, namespace: sim, name: " + w.name + ", version: 1.0.0}\n" + w.body
+// texts returns the documents, one of each version.
+func (w workload) texts() []string {
+	text := func(version, body string) string {
+		return "document: {dsl: 1.0.3, namespace: sim, name: " + w.name + ", version: " + version + "}\n" + body
+	}
+	if w.other == "" {
+		return []string{text("1.0.0", w.body)}
+	}
+	return []string{text("1.0.0", w.body), text("2.0.0", w.other)}
 }
 
 const request = "{call: http, with: {method: get, endpoint: 'http://sim.test/"
@@ -38,14 +59,23 @@ const request = "{call: http, with: {method: get, endpoint: 'http://sim.test/"
 // documents are all workflows, also those that only others start. What has no end by itself does not keep a slot for ever:
 // others may need it to end it.
 func documents() []workload {
-	return append(append(workloads(), outsideWorkloads()...), workload{name: "slow",
+	all := append(workloads(), outsideWorkloads()...)
+	for _, kind := range operatedWorkloads() {
+		if !slices.ContainsFunc(all, func(w workload) bool { return w.name == kind.name }) {
+			all = append(all, kind)
+		}
+	}
+	return append(all, workload{name: "slow",
 		body: "do: [{t: {try: [{a: " + request + "hang'}, timeout: {after: PT3S}}}], catch: {do: [{w: {wait: P1D}}]}}}]"})
 }
 
 // workloads returns those of a kind of world.
 func (k kind) workloads() []workload {
-	if k == outside {
+	switch k {
+	case outside:
 		return outsideWorkloads()
+	case operated:
+		return operatedWorkloads()
 	}
 	return workloads()
 }

@@ -29,18 +29,23 @@ type world struct {
 	events agenda
 	order  int
 
-	memory  store.Store // what the store really holds
-	store   store.Store // the same, perhaps with a bug planted
-	client  *client.Client
-	relay   worker.Relay
-	owners  []*owner
-	runs    []*run
-	compile func(definition.Definition) (*interpreter.Program, error)
+	memory   store.Store // what the store really holds
+	store    store.Store // the same, perhaps with a bug planted
+	client   *client.Client
+	operator *client.Client // with a connection that is not reliable
+	relay    worker.Relay
+	owners   []*owner
+	runs     []*run
+	compile  func(definition.Definition) (*interpreter.Program, error)
 
 	leases     map[string]time.Duration                // until when the store keeps each worker's lease in each partition
 	revoked    map[store.Instance]map[store.Token]bool // tokens whose owner had no lease any more when others took the run
 	activities map[store.ActivityID]*seen              // what was seen of each
 	calls      []call
+	commands   map[store.Instance][]command // that the store has accepted from operators
+	operating  int                          // what operators are about
+	copies     []*copied
+	forks      []*forked
 	crashes    int
 	faulty     bool // faults happen still
 	problems   []string
@@ -99,8 +104,9 @@ func (a *agenda) Pop() any {
 type kind int
 
 const (
-	inside  kind = iota // owners that perform everything themselves
-	outside             // also outside workers
+	inside   kind = iota // owners that perform everything themselves
+	outside              // also outside workers
+	operated             // what operators do with runs
 )
 
 func newWorld(seed uint64, of kind, b bug, compile func(definition.Definition) (*interpreter.Program, error)) *world {
@@ -114,6 +120,8 @@ func newWorld(seed uint64, of kind, b bug, compile func(definition.Definition) (
 	if of == outside {
 		w.store = &observer{w.store, w}
 	}
+	w.commands = map[store.Instance][]command{}
+	w.operator = client.New(client.Config{Store: distant{w.store, w}, Nonce: w.nonce, Compile: compile})
 	w.client = client.New(client.Config{Store: w.memory, Nonce: w.nonce, Compile: compile})
 	w.relay = worker.Relay{Store: w.store}
 	return w
@@ -173,10 +181,7 @@ const limit = 3 * time.Minute
 func (w *world) play() []string {
 	w.begin()
 	for len(w.events) > 0 && w.now < w.knobs.faults+limit && len(w.problems) == 0 {
-		e := heap.Pop(&w.events).(*event)
-		w.now = e.at
-		e.do()
-		if w.over() {
+		if w.next(); w.over() {
 			break
 		}
 	}
@@ -184,6 +189,13 @@ func (w *world) play() []string {
 		w.audit()
 	}
 	return w.problems
+}
+
+// next does what happens next.
+func (w *world) next() {
+	e := heap.Pop(&w.events).(*event)
+	w.now = e.at
+	e.do()
 }
 
 // begin starts owners, runs and faults.
@@ -194,8 +206,10 @@ func (w *world) begin() {
 		o.boot()
 	}
 	for _, d := range documents() {
-		if _, err := w.client.Deploy(context.Background(), definition.Definition{Document: d.text()}); err != nil {
-			w.problem("deploy: %s", err)
+		for _, text := range d.texts() {
+			if _, err := w.client.Deploy(context.Background(), definition.Definition{Document: text}); err != nil {
+				w.problem("deploy: %s", err)
+			}
 		}
 	}
 	kinds := w.kind.workloads()
@@ -237,6 +251,7 @@ func (w *world) start(r *run) {
 	if r.kind.pause && w.rng.IntN(3) == 0 {
 		w.pause(r)
 	}
+	w.beginOperators(r)
 	if r.kind.moves {
 		w.move(r)
 	}
@@ -280,7 +295,7 @@ func (w *world) move(r *run) {
 
 // over reports whether every run has ended and nothing is on its way.
 func (w *world) over() bool {
-	if w.faulty {
+	if w.faulty || w.operating > 0 {
 		return false
 	}
 	for _, r := range w.runs {
