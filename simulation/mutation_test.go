@@ -60,6 +60,23 @@ func outsideMutations() []mutation {
 	}
 }
 
+// operatedMutations are those that worlds with operators have to find.
+func operatedMutations() []mutation {
+	return []mutation{
+		{"what a run has migrated to is not stored", "execution/migration.go", "x.batch.invocation, err = json.Marshal", "_, err = json.Marshal", 0},
+		{"what could go on when it was migrated stands still", "../interpreter/migration.go", "if f.common().Queued {", "if false {", 0},
+		{"what an owner had in hand stays where it is after an import", "store/imported.go", "goesOn := to.Held() || ", "goesOn := ", 0},
+		{"an import takes the run's token anew", "store/imported.go", "	to.setNeeds(", "	to.Epoch = 0\n	to.setNeeds(", 0},
+		{"a deadline that was moved stands where it was", "../interpreter/set_deadline.go", "*deadlines = ev.in(*deadlines, m.scopeStart(f))", "_ = deadlines", 0},
+		{"a fork that is asked for again is noted again", "client/fork.go", "if !slices.Contains(*noted, fork) {", "if true {", 0},
+	}
+}
+
+// TestPlantedOperatedMutationsAreFound does so in worlds with operators.
+func TestPlantedOperatedMutationsAreFound(t *testing.T) {
+	findAll(t, "TestOperatedSeeds", operatedMutations())
+}
+
 // TestPlantedMutationsAreFound runs the seeds on code with a bug in it.
 func TestPlantedMutationsAreFound(t *testing.T) { findAll(t, "TestSeeds", mutations()) }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -179,6 +180,16 @@ const limit = 3 * time.Minute
 
 // play runs the world to its end and returns what was wrong.
 func (w *world) play() []string {
+	w.live()
+	return w.problems
+}
+
+func (w *world) live() {
+	defer func() {
+		if v := recover(); v != nil { // so that the seed is told
+			w.problem("panic: %v\n%s", v, debug.Stack())
+		}
+	}()
 	w.begin()
 	for len(w.events) > 0 && w.now < w.knobs.faults+limit && len(w.problems) == 0 {
 		if w.next(); w.over() {
@@ -188,7 +199,6 @@ func (w *world) play() []string {
 	if len(w.problems) == 0 {
 		w.audit()
 	}
-	return w.problems
 }
 
 // next does what happens next.
