@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -24,7 +25,6 @@ type distant struct {
 type command struct {
 	id   string
 	verb store.Verb
-	at   time.Time
 }
 
 // copied is a run that was imported, and what it was then.
@@ -105,7 +105,7 @@ func (d distant) Command(ctx context.Context, c store.Command) error {
 		if err != nil {
 			return err
 		}
-		d.w.commands[c.To] = append(d.w.commands[c.To], command{c.ID, c.Verb, d.w.storeTime()})
+		d.w.commands[c.To] = append(d.w.commands[c.To], command{c.ID, c.Verb})
 		if d.w.faulty && d.w.rng.Float64() < d.w.knobs.double {
 			d.w.after(4*d.w.knobs.latency, "command again", func() {
 				if err := d.Store.Command(ctx, c); err != nil {
@@ -220,10 +220,13 @@ func (w *world) importCopy(c *copied) (done bool, err error) {
 	return true, err
 }
 
-// resume has a run go on that was suspended when it was copied.
+// resume has a run go on that was suspended when it was copied, or that was about to be. Others have to go on by themselves.
 func (w *world) resume(r *run) (done bool, err error) {
-	err = w.operator.Resume(context.Background(), r.instance, "by the simulation")
-	return !lost(err), err
+	l, err := w.memory.Load(context.Background(), r.instance)
+	if err == nil && l.Lifecycle.Status == interpreter.StatusSuspended {
+		err = w.operator.Resume(context.Background(), r.instance, "by the simulation")
+	}
+	return w.ended(r), err
 }
 
 func (w *world) fork(f *forked) (done bool, err error) {
