@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	seeds = flag.Uint64("seeds", 2000/fewer, "the last seed to play")
+	seeds = flag.Uint64("seeds", 1200/fewer, "the last seed to play")
 	from  = flag.Uint64("from", 1, "the first seed to play")
 	seed  = flag.Uint64("seed", 0, "play this one only")
 	trace = flag.Bool("tell", false, "with -seed: print everything that happens")
