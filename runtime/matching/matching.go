@@ -111,27 +111,6 @@ func (m *Matcher) Changed(name string, partition int) {
 	}
 }
 
-// restLooks is how many times longer polls rest while somebody tells what was written to the store.
-const restLooks = 60
-
-// Watched says which partitions were written to since the last time, so that polls need not look for themselves.
-func (m *Matcher) Watched(written []int) {
-	m.mu.Lock()
-	m.watched = m.c.Now()
-	m.mu.Unlock()
-	for _, partition := range written {
-		m.Changed("", partition)
-	}
-}
-
-// rest returns how long a poll rests that nothing wakes. It is called with the lock held.
-func (m *Matcher) rest(now time.Time) time.Duration {
-	if !m.watched.IsZero() && now.Sub(m.watched) < 3*m.c.Look {
-		return restLooks * m.c.Look
-	}
-	return m.c.Look
-}
-
 // mark has a partition looked at, by the one who has waited longest.
 func (q *known) mark(partition int) {
 	q.unseen[partition] = true
@@ -352,70 +331,4 @@ func (m *Matcher) expect(queues []string, partition int, o store.Offered) {
 		q := m.of(name)
 		q.next[partition] = interpreter.Earlier(q.next[partition], at)
 	}
-}
-
-// wait waits until there may be something to take, and reports whether that is so; ctx has ended otherwise.
-func (m *Matcher) wait(ctx context.Context, p *Poll, open []string, again time.Time) bool {
-	select {
-	case <-p.Until:
-		return false
-	default:
-	}
-	woken, idle := m.enter(p.Queues, open)
-	if !again.IsZero() {
-		idle = min(idle, max(again.Sub(m.c.Now()), 0))
-	}
-	defer m.leave(p.Queues, woken)
-	timer := time.NewTimer(idle)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-p.Until:
-		return false
-	case <-woken:
-	case <-timer.C:
-	}
-	return true
-}
-
-// enter makes somebody wait for news of some queues, and returns how long to wait at most. What is in those that are not open is no news.
-func (m *Matcher) enter(queues, open []string) (woken chan struct{}, idle time.Duration) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	woken = make(chan struct{}, 1)
-	for _, name := range queues {
-		q := m.of(name)
-		if q.waiting = append(q.waiting, woken); slices.Contains(open, name) && slices.Contains(q.unseen, true) {
-			q.wake() // news came before
-		}
-	}
-	return woken, m.idle(open)
-}
-
-// leave ends a wait. News that it does not act on wakes somebody else.
-func (m *Matcher) leave(queues []string, woken chan struct{}) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, name := range queues {
-		q := m.of(name)
-		q.waiting = slices.DeleteFunc(q.waiting, func(other chan struct{}) bool { return other == woken })
-		if len(woken) > 0 && slices.Contains(q.unseen, true) {
-			q.wake()
-		}
-	}
-}
-
-// idle returns how long there is nothing to look at, unless news comes. It is called with the lock held.
-func (m *Matcher) idle(queues []string) time.Duration {
-	now := m.c.Now()
-	d := m.rest(now)
-	for _, name := range queues {
-		for _, at := range m.of(name).next {
-			if !at.IsZero() {
-				d = min(d, at.Sub(now))
-			}
-		}
-	}
-	return max(d, 0)
 }
