@@ -18,6 +18,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/events"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/matching"
 	"github.com/swrun/swrun/runtime/presence"
@@ -57,6 +58,7 @@ type Engine struct {
 	env        *environment
 	client     *client.Client
 	figures    *worker.Figures
+	events     *events.Bus
 	activities *matching.Matcher             // with the outside workers that poll through this engine
 	gate       *queue.Gate                   // to the task queues, for all that this process performs or hands out
 	worker     atomic.Pointer[worker.Worker] // that works now; nil if none does
@@ -118,6 +120,7 @@ func NewEngine(s *Store, c EngineConfig) (*Engine, error) {
 	engine := &Engine{store: s, config: c, env: e, gate: queue.NewGate(s, time.Now), figures: worker.NewFigures(), client: client.New(client.Config{
 		Store: s, Compile: e.compileHere, Workers: s.Workers, Limits: c.Host.Limits, ErrorAliases: c.Host.ErrorAliases,
 	})}
+	engine.events = events.NewBus(s)
 	engine.activities = matching.New(matching.Config{Store: s, Due: engine.activityDue, Report: engine.reportActivity, Gate: engine.gate})
 	engine.figures.Repair = engine.workerConfig().RepairSettings()
 	return engine, nil
@@ -328,17 +331,35 @@ func (e *Engine) workerConfig() worker.Config {
 			_ = withoutPanic(w.Log, "EngineConfig.Trace", func() error { trace(i, info, events); return nil }) // as above
 		}
 	}
-	if publish := e.env.host.Publish; publish != nil {
-		w.Publish = func(ctx context.Context, event json.RawMessage) error {
-			v, err := expr.Decode(event)
-			if err != nil {
-				return err
-			}
-			object, _ := v.(map[string]any)
-			return publish(ctx, object)
-		}
-	}
+	w.Publish = e.publish
 	return w
+}
+
+// publish brings an event that a run has emitted to the runs that listen for it, and to the host. Doing it again changes nothing for the
+// runs.
+func (e *Engine) publish(ctx context.Context, event json.RawMessage) error {
+	v, err := expr.Decode(event)
+	if err != nil {
+		return err
+	}
+	object, _ := v.(map[string]any)
+	var other *events.OtherEventError
+	if _, err := e.events.Publish(ctx, object, nil); errors.As(err, &other) {
+		e.env.host.Log.Warn("an event comes to no listener", "error", err.Error())
+	} else if err != nil {
+		return err
+	}
+	if publish := e.env.host.Publish; publish != nil {
+		return publish(ctx, object)
+	}
+	return nil
+}
+
+// Publish brings a structured CloudEvent to the runs that listen for it, in the namespaces that sees is true of, or in all of them if it is
+// nil; it returns when all have it. Publishing it again within a day,
+// known by its source and id, changes nothing; another event under the same is an *events.OtherEventError.
+func (e *Engine) Publish(ctx context.Context, event map[string]any, sees func(namespace string) bool) (events.Report, error) {
+	return e.events.Publish(ctx, event, sees)
 }
 
 // compile makes a definition ready to be worked on, and logs what is missing for that. Its result is kept, so that this is logged once for

@@ -280,13 +280,13 @@ func ExampleDocument_Check() {
 	document, _ := swrun.Parse("", []byte(`
 document: {dsl: 1.0.3, namespace: demo, name: event, version: 1.0.0}
 do:
-  - order: {listen: {to: {one: {with: {type: order.placed}}}}}
+  - run: {run: {container: {image: alpine}}}
 `))
 	fmt.Println(document.Err())
 	fmt.Println(document.Check(swrun.CheckConfig{}))
 	// Output:
 	// <nil>
-	// document:4:12: error[SW801]: running `listen` tasks is not supported yet
+	// document:4:12: error[SW801]: running `run: container` tasks is not supported yet
 }
 
 // A document can be sent to another machine with the external resources that it needs: there nothing is read for it.

@@ -1,7 +1,6 @@
 package swrun
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -28,7 +27,17 @@ type RunConfig struct {
 	// Observe is called with every event of the run's history, in order, never from two goroutines at once.
 	Observe func(interpreter.HistoryEvent)
 	Now     func() time.Time // default time.Now
+	// Arrivals are the events that come to the run and the workflows that it starts. Live brings further ones until it is closed; nil for none.
+	// What the runs emit comes to them as well.
+	Arrivals []Arrival
+	Live     <-chan Arrival
 }
+
+// Arrival is an event that comes to runs in memory.
+type Arrival = local.Arrival
+
+// ListeningError is the error of a run in memory that listens for events when none is left to come.
+type ListeningError = local.ListeningError
 
 // Result is how a run has ended.
 type Result struct {
@@ -97,7 +106,11 @@ func (d *Document) Run(ctx context.Context, input any, c RunConfig) (Result, err
 	}
 	outcome, err := local.Run(ctx, program, data, local.Config{
 		ID: c.ID, ExecutionTimeout: c.ExecutionTimeout, RunTimeout: c.RunTimeout, Deadline: c.Deadline, Now: c.Now, Virtual: c.VirtualTime, Observe: c.Observe, Workflows: c.Documents.program(e), Log: e.host.Log, Memory: e.host.Memory,
+		Arrivals: c.Arrivals, Live: c.Live,
 	})
 	r := Result(outcome)
-	return r, cmp.Or(err, r.Err())
+	if err != nil {
+		return r, err
+	}
+	return r, r.Err()
 }

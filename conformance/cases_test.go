@@ -39,7 +39,7 @@ func (c testCase) mustRun(t *testing.T) ending {
 	o := newOutside(c.files)
 	var began time.Time
 	outcome, err := local.Run(context.Background(), c.mustProgram(t, o), c.input(t), local.Config{
-		ID: "case", Virtual: true, Workflows: c.workflows(o),
+		ID: "case", Virtual: true, Workflows: c.workflows(o), Arrivals: c.arrivals(t),
 		Now: func() time.Time {
 			if began.IsZero() {
 				began = time.Now()

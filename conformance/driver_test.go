@@ -33,6 +33,7 @@ type driver struct {
 	all      []*caseRun
 	inFlight []effectInFlight // effects to perform, in order
 
+	arrival   *arrival
 	cancelled bool // the run was cancelled before it ended
 }
 
@@ -75,7 +76,7 @@ type effectInFlight struct {
 }
 
 func newDriver(t *testing.T, c testCase) *driver {
-	return &driver{t: t, c: c, outside: newOutside(c.files), now: epoch()}
+	return &driver{t: t, c: c, outside: newOutside(c.files), now: epoch(), arrival: newArrival(t, c)}
 }
 
 // run runs the case to its end and returns its runs, the case's own first.
@@ -123,6 +124,11 @@ func (d *driver) advance() {
 			wake = interpreter.Earlier(wake, a.Due)
 		}
 	}
+	if event, comes := d.arrival.next(d.now, d.listens()); comes {
+		d.arrive(event)
+		return
+	}
+	wake = interpreter.Earlier(wake, d.arrival.at())
 	if at := d.nextToEnd(); at >= 0 {
 		f := d.inFlight[at]
 		d.inFlight = slices.Delete(d.inFlight, at, at+1)
@@ -289,7 +295,10 @@ func (d *driver) perform(f effectInFlight) {
 	if f.run.state.Status.Final() && !f.effect.Detached {
 		d.t.Errorf("the effect of %s goes on after the run has ended", f.effect.Request.Path)
 	}
-	if !f.effect.Detached {
+	switch {
+	case f.effect.Route == interpreter.RoutePublish && fault == nil:
+		d.arrive(mustDecode(d.t, string(f.effect.Request.Body)).(map[string]any))
+	case !f.effect.Detached:
 		d.step(f.run, interpreter.Finished{Effect: f.effect.ID, Result: result, Error: fault})
 	}
 }

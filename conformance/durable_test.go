@@ -14,6 +14,7 @@ import (
 	"github.com/swrun/swrun/runtime/activity"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/events"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 	"github.com/swrun/swrun/runtime/worker"
@@ -35,8 +36,11 @@ type durable struct {
 	bench   bench
 	client  *client.Client
 	relay   worker.Relay
+	bus     *events.Bus
+	arrival *arrival
 	root    store.Instance
 
+	began   time.Time
 	crashAt int // the worker is lost after so many commits; 0 for never
 	loseAt  int // the answer to this commit is lost; 0 for none
 	commits int
@@ -60,8 +64,13 @@ func newDurable(t *testing.T, c testCase, b bench) *durable {
 	t.Helper()
 	d := &durable{t: t, c: c, outside: newOutside(c.files), bench: b, calls: map[string]int{}}
 	d.client = client.New(client.Config{Store: b.store})
+	d.bus, d.arrival = events.NewBus(b.store), newArrival(t, c)
 	d.relay = worker.Relay{Store: b.store, Publish: func(ctx context.Context, event json.RawMessage) error {
-		return d.outside.publish(ctx, mustDecode(t, string(event)).(map[string]any))
+		attributes := mustDecode(t, string(event)).(map[string]any)
+		if _, err := d.bus.Publish(ctx, attributes, nil); err != nil {
+			return err
+		}
+		return d.outside.publish(ctx, attributes)
 	}}
 	for name, text := range c.files {
 		if strings.HasSuffix(name, ".child.yaml") {
@@ -70,6 +79,7 @@ func newDurable(t *testing.T, c testCase, b bench) *durable {
 	}
 	d.deploy(c.files["workflow.yaml"])
 	var err error
+	d.began = b.now()
 	d.root, err = d.client.StartDefinition(t.Context(), definition.Definition{Document: c.files["workflow.yaml"]}, c.input(t),
 		client.StartOptions{ID: "case"})
 	if err != nil {
@@ -89,7 +99,7 @@ func (d *durable) deploy(text string) {
 func (d *durable) run() {
 	d.t.Helper()
 	for range 200_000 {
-		if d.pollAll() || d.tick() || d.perform() {
+		if d.pollAll() || d.tick() || d.perform() || d.publish() {
 			continue
 		}
 		if !d.wait() {
@@ -256,6 +266,23 @@ func (d *durable) crash() {
 	}
 }
 
+// publish publishes the next event that comes to the case, if there is one.
+func (d *durable) publish() bool {
+	event, comes := d.arrival.next(epoch().Add(d.bench.now().Sub(d.began)), d.listens())
+	if comes {
+		_, err := d.bus.Publish(d.t.Context(), event, nil)
+		d.must(err)
+	}
+	return comes
+}
+
+// listens reports whether the case's run listens as it is stored.
+func (d *durable) listens() bool {
+	l, err := d.bench.store.Load(d.t.Context(), d.root)
+	d.must(err)
+	return l.Lifecycle.Listens != ""
+}
+
 // tick calls an execution whose time has come.
 func (d *durable) tick() bool {
 	for _, h := range d.held {
@@ -301,6 +328,9 @@ func (d *durable) wait() bool {
 		if !at.IsZero() && (next.IsZero() || at.Before(next)) {
 			next = at
 		}
+	}
+	if at := d.arrival.at(); !at.IsZero() {
+		earlier(d.began.Add(at.Sub(epoch())))
 	}
 	for _, h := range d.held {
 		earlier(h.Actions().CallAt)

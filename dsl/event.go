@@ -3,6 +3,7 @@ package dsl
 import (
 	"fmt"
 	"regexp"
+	"strings"
 
 	"gopkg.in/yaml.v3"
 
@@ -101,6 +102,15 @@ func (p *parser) filter(n *yaml.Node, at Pointer) *EventFilter {
 	return f
 }
 
+// IsAttribute reports whether `from` of a correlation is the bare name of an attribute.
+func (c Correlation) IsAttribute() bool { return attribute.MatchString(c.From.Text) }
+
+// ExpectsExpression reports whether `expect` of a correlation is an expression on the task's input, and not a literal.
+func (c Correlation) ExpectsExpression() bool {
+	expect := strings.TrimSpace(c.Expect.Text)
+	return strings.HasPrefix(expect, ".") || strings.HasPrefix(expect, "$")
+}
+
 // attribute matches the bare name of an event's attribute, which may stand for an expression (semantics 14.7).
 var attribute = regexp.MustCompile(`^\s*[a-z][a-z0-9]*\s*$`)
 
@@ -139,8 +149,8 @@ func (o *object) iterator(name string) *Iterator {
 	}
 }
 
-// filters returns all filters of a strategy, without those of its until.
-func (s *EventStrategy) filters() []*EventFilter {
+// Filters returns all filters of a strategy, without those of its until.
+func (s *EventStrategy) Filters() []*EventFilter {
 	switch {
 	case s.One != nil:
 		return []*EventFilter{s.One}

@@ -21,7 +21,7 @@ func checkCorrelations(c *checker) {
 }
 
 func (c *checker) correlations(s *EventStrategy) {
-	filters := s.filters()
+	filters := s.Filters()
 	uses := map[string]int{}
 	for _, f := range filters {
 		for key := range f.Correlate {

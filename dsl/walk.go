@@ -3,7 +3,6 @@ package dsl
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/swrun/swrun/internal/delimited"
 )
@@ -248,7 +247,7 @@ func (w *walker) strategy(s *EventStrategy) {
 	if s == nil {
 		return
 	}
-	for _, f := range s.filters() {
+	for _, f := range s.Filters() {
 		w.value(propertyEventFilter, f.With)
 		for _, key := range sortedKeys(f.Correlate) {
 			w.correlation(f.Correlate[key])
@@ -261,10 +260,10 @@ func (w *walker) strategy(s *EventStrategy) {
 // correlation walks through the expressions of a correlation: `from` unless it is the name of an attribute (semantics 14.7), and
 // `expect` unless it is a literal.
 func (w *walker) correlation(c Correlation) {
-	if !attribute.MatchString(c.From.Text) {
+	if !c.IsAttribute() {
 		w.expression(propertyCorrelateFrom, c.From)
 	}
-	if expect := strings.TrimSpace(c.Expect.Text); strings.HasPrefix(expect, ".") || strings.HasPrefix(expect, "$") {
+	if c.ExpectsExpression() {
 		w.expression(propertyCorrelateExpect, c.Expect)
 	}
 }

@@ -3,6 +3,7 @@ package examples_test
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/cloudevent"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/process/processtest"
 	"github.com/swrun/swrun/runtime/execution"
@@ -55,11 +57,34 @@ func mustRun(t *testing.T, file string, server *url.URL) execution.Outcome {
 	workflows := func(_, name, _ string) (*interpreter.Program, *errors.Error) {
 		return mustCompile(t, strings.ReplaceAll(name, "-", "_")+".yaml", config), nil
 	}
-	outcome, err := local.Run(context.Background(), mustCompile(t, file, config), nil, local.Config{Workflows: workflows, Virtual: file == "thirty_days.yaml"})
+	outcome, err := local.Run(context.Background(), mustCompile(t, file, config), nil, local.Config{
+		Workflows: workflows, Virtual: file == "thirty_days.yaml", Arrivals: arrivals(t, strings.TrimSuffix(file, ".yaml")+".events.json"),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return outcome
+}
+
+// arrivals returns the events that come to an example.
+func arrivals(t *testing.T, file string) (all []local.Arrival) {
+	t.Helper()
+	events, err := os.Open(file)
+	if err != nil {
+		return nil // it needs none
+	}
+	defer events.Close()
+	r := cloudevent.NewReader(events, file)
+	for {
+		a, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, local.Arrival(a))
+	}
 }
 
 func mustCompile(t *testing.T, file string, config interpreter.Config) *interpreter.Program {

@@ -69,8 +69,8 @@ func (d Deadline) error(pointer dsl.Pointer, running []any) *errors.Error {
 
 // expire ends every scope whose time is over, from the outside in. It reports whether the run goes on.
 func (m *machine) expire() bool {
-	if at := firstPassed(m.s.Deadlines, m.now); at >= 0 {
-		m.expired, m.expiredKind = m.s.Deadlines[at].error("", m.running(nil)), m.s.Deadlines[at].Kind
+	if at := firstPassed(m.s.Deadlines, m.present()); at >= 0 {
+		m.expired, m.expiredKind = m.timeout(m.s.Deadlines[at], nil), m.s.Deadlines[at].Kind
 		m.fault(m.expired)
 		return false
 	}
@@ -84,12 +84,20 @@ func (m *machine) expire() bool {
 	return true
 }
 
+// present is the time by which deadlines have passed or not.
+func (m *machine) present() time.Time {
+	if m.came.IsZero() {
+		return m.now
+	}
+	return m.came
+}
+
 // overdue returns a scope whose deadline has passed: one whose timeout ends the run, because no try can catch it; otherwise
 // the outermost. Parents come before their children, so that the first match is never inside a later one.
 func (m *machine) overdue() (outermost frame, passed Deadline) {
 	for _, f := range m.s.frames {
 		all := f.common().Deadlines
-		at := slices.IndexFunc(all, func(d Deadline) bool { return !m.now.Before(d.At) })
+		at := slices.IndexFunc(all, func(d Deadline) bool { return !m.present().Before(d.At) })
 		if at < 0 {
 			continue
 		}
@@ -105,8 +113,28 @@ func (m *machine) overdue() (outermost frame, passed Deadline) {
 
 // expiry returns the timeout error of d, a deadline of f that has passed. timeoutKind recognizes this error from now on.
 func (m *machine) expiry(f frame, d Deadline) *errors.Error {
-	m.expired, m.expiredKind = d.error(f.common().pointer(), m.running(f)), d.Kind
+	m.expired, m.expiredKind = m.timeout(d, f), d.Kind
 	return m.expired
+}
+
+// timeout returns the timeout error of a scope, nil for the workflow, with what is in progress inside it.
+func (m *machine) timeout(d Deadline, scope frame) *errors.Error {
+	at := dsl.Pointer("")
+	if scope != nil {
+		at = scope.common().pointer()
+	}
+	inside := m.inside(scope)
+	e := d.error(at, running(inside))
+	var listening []any
+	for _, f := range inside {
+		if task, ok := f.(*taskFrame); ok && task.Listens != nil {
+			listening = append(listening, m.listening(task).value())
+		}
+	}
+	if listening != nil {
+		e.Extensions["listening"] = listening
+	}
+	return e
 }
 
 // timeoutKind returns the kind of the deadline that caused err; empty if err is not the timeout error of this step.
@@ -230,24 +258,28 @@ func Earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// running returns the pointers of the innermost tasks in progress inside f, or in the whole run for nil.
-func (m *machine) running(f frame) []any {
-	inside := map[FrameID]bool{}
-	parents := map[FrameID]bool{}
-	var tasks []*taskFrame
+// inside returns the frames of a scope: f and all below it, or those of the whole run for nil.
+func (m *machine) inside(f frame) (all []frame) {
+	ids := map[FrameID]bool{}
 	for _, g := range m.s.frames {
-		if c := g.common(); f == nil || g == f || inside[c.Parent] {
-			inside[c.ID] = true
-			parents[c.Parent] = true
-			if task, ok := g.(*taskFrame); ok {
-				tasks = append(tasks, task)
-			}
+		if c := g.common(); f == nil || g == f || ids[c.Parent] {
+			ids[c.ID] = true
+			all = append(all, g)
 		}
 	}
+	return all
+}
+
+// running returns the pointers of the innermost tasks among some frames.
+func running(frames []frame) []any {
+	parents := map[FrameID]bool{}
+	for _, f := range frames {
+		parents[f.common().Parent] = true
+	}
 	pointers := []any{}
-	for _, g := range tasks {
-		if !parents[g.ID] {
-			pointers = append(pointers, string(g.pointer()))
+	for _, f := range frames {
+		if task, ok := f.(*taskFrame); ok && !parents[task.ID] {
+			pointers = append(pointers, string(task.pointer()))
 		}
 	}
 	return pointers

@@ -9,7 +9,7 @@ import (
 )
 
 // Event is something that happened to a run: one of Start, Finished, Due, Cancel, Suspend, Resume, Release, SetDeadline, RollOver,
-// Abort, Migrate, AttemptFailed and ReportedLate.
+// Abort, Migrate, AttemptFailed, ReportedLate and Arrived.
 type Event interface{ event() }
 
 // Start begins the run with its raw input.
@@ -178,6 +178,8 @@ func (m *machine) handle(ev Event) {
 		m.attemptFailed(ev)
 	case ReportedLate:
 		m.reportedLate(ev)
+	case Arrived:
+		m.arrived(ev)
 	case Suspend:
 		m.setSuspended(true, HistoryEvent{Type: WorkflowSuspended, Data: given(ev.Reason), Actor: ev.Actor})
 	case Resume:

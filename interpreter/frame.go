@@ -92,8 +92,9 @@ type taskFrame struct {
 	Progress  any // the kind's own; see Progress
 	WakeAt    time.Time
 	Effect    *InFlight
-	Extension int   // the extension that is running
-	Then      *Jump // the body's override of the flow directive, while extensions run after it
+	Extension int           // the extension that is running
+	Then      *Jump         // the body's override of the flow directive, while extensions run after it
+	Listens   []EventFilter // the task listens to events that pass one of them; nil if it does not listen
 }
 
 func (f *taskFrame) stored(o *object) {
@@ -117,6 +118,7 @@ func (f *taskFrame) stored(o *object) {
 	part(o, "e", &f.Effect, (*InFlight).stored)
 	number(o, "x", &f.Extension)
 	part(o, "j", &f.Then, (*Jump).stored)
+	parts(o, "L", &f.Listens, (*EventFilter).stored)
 }
 
 // storedProgress visits the kind's own state, which stays JSON text until the kind asks for it.

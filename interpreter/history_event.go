@@ -33,7 +33,8 @@ type HistoryEvent struct {
 	Error *errors.Error `json:"error,omitempty"`
 	// CaughtBy is the pointer of the try that caught Error.
 	CaughtBy dsl.Pointer `json:"by,omitempty"`
-	// Until is when a wait or retry delay ends, or the deadline of what started.
+	// Until is when a wait or retry delay ends, the deadline of what started, or when what was consumed had come, if that was
+	// before the step.
 	Until time.Time `json:"until,omitzero"`
 	// Timeout is the kind of the deadline that caused Error; empty if no deadline of the run did, whatever Error says.
 	Timeout string `json:"timeout,omitempty"`
@@ -85,7 +86,8 @@ const (
 	EffectStarted     HistoryEventType = "effect.started"
 	EffectRetried     HistoryEventType = "effect.retried" // an attempt of an activity failed with Error; the next one may begin at Until
 	EffectFinished    HistoryEventType = "effect.finished"
-	ResultLate        HistoryEventType = "result.late" // came after its task had ended, and was not used
+	EventConsumed     HistoryEventType = "event.consumed" // Data is a structured CloudEvent
+	ResultLate        HistoryEventType = "result.late"    // came after its task had ended, and was not used
 )
 
 // OfCommand reports whether events of a type say that a command was carried out: they have its reason as Data, and its Actor.

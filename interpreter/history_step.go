@@ -37,6 +37,7 @@ const (
 	EventRollOver      = "roll-over"
 	EventRetryNow      = "retry-now"
 	EventMigrate       = "migrate"
+	EventArrived       = "arrived"
 )
 
 // NewHistoryStep returns the history step of the step that was made for ev at now, with result r.
@@ -71,6 +72,8 @@ func NewHistoryStep(ev Event, now time.Time, r Result) HistoryStep {
 		e.Event = EventRetryNow
 	case Migrate:
 		e.Event = EventMigrate
+	case Arrived:
+		e.Event = EventArrived
 	}
 	return e
 }
@@ -105,6 +108,9 @@ func (e HistoryStep) cause(start Start) Event {
 		return RollOver{}
 	case EventMigrate:
 		return migrateOf(e.Events[0])
+	case EventArrived:
+		r := e.eventOf(EventConsumed)
+		return Arrived{Event: r.Data, At: r.Until}
 	case EventAbort:
 		return Abort{Error: e.Events[len(e.Events)-1].Error}
 	}

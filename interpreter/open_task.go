@@ -14,19 +14,21 @@ type OpenTask struct {
 	Origin    dsl.Pointer // where it stands in the document
 	Path      Path
 	StartedAt time.Time
-	Effect    EffectID  // that it waits for; 0 for none
-	Attempt   int       // of the effect
-	Run       string    // that the effect has started, as namespace/id; empty for none
-	Deferred  bool      // the effect has not begun: see State.DeferEffect
-	Needs     []string  // of whoever performs the effect: see Builder.Needs
-	Until     time.Time // when its wait ends; zero if it does not wait for time
-	Retry     bool      // the wait is for the next attempt of a try
-	Ready     bool      // it can go on at once
+	Effect    EffectID   // that it waits for; 0 for none
+	Attempt   int        // of the effect
+	Run       string     // that the effect has started, as namespace/id; empty for none
+	Deferred  bool       // the effect has not begun: see State.DeferEffect
+	Needs     []string   // of whoever performs the effect: see Builder.Needs
+	Until     time.Time  // when its wait ends; zero if it does not wait for time
+	Retry     bool       // the wait is for the next attempt of a try
+	Ready     bool       // it can go on at once
+	Listening *Listening // for events; nil if it does not listen
 }
 
 // OpenTasks returns the innermost tasks in progress, in the order in which they were started.
 func OpenTasks(p *Program, s *State) []OpenTask {
 	m := &machine{p: p, s: s}
+	m.scope.m = m
 	m.resolveNodes()
 	parents := map[FrameID]bool{}
 	ready := map[FrameID]bool{}
@@ -52,6 +54,10 @@ func OpenTasks(p *Program, s *State) []OpenTask {
 		if f.Effect != nil {
 			o.Effect, o.Attempt, o.Deferred, o.Run = f.Effect.ID, f.Effect.Attempt, f.Effect.Deferred, f.Effect.Run
 			o.Needs = m.needs(f)
+		}
+		if f.Listens != nil {
+			one := m.listening(f)
+			o.Listening = &one
 		}
 		all = append(all, o)
 	}

@@ -75,6 +75,10 @@ func (m *machine) happened(ev Event) {
 	if set, ok := ev.(SetDeadline); ok {
 		m.setDeadline(set)
 	}
+	if came, ok := ev.(Arrived); ok && came.At.Before(m.now) && !came.At.IsZero() {
+		m.arrivedEarlier(came)
+		ev = Due{}
+	}
 	if m.s.Status.Final() || m.s.Status == StatusPending || m.expire() {
 		m.noteLate()
 		if m.handle(ev); !m.migrated {
@@ -88,6 +92,7 @@ type machine struct {
 	p      *Program
 	s      *State
 	now    time.Time
+	came   time.Time // when the event came that is in hand, if deadlines are seen from there; zero otherwise
 	scope  Scope
 	result Result
 

@@ -244,7 +244,7 @@ func (f *listFrame) pathOf(n *node) Path {
 // complete ends the body of f with its raw output.
 func (m *machine) complete(f *taskFrame, raw any, then *Jump) {
 	m.cancelChildren(f)
-	f.RawOutput = raw
+	f.RawOutput, f.Listens = raw, nil
 	m.observed.produces(m, f, raw)
 	scope := m.bodyScope(f)
 	scope.output = raw
@@ -254,7 +254,7 @@ func (m *machine) complete(f *taskFrame, raw any, then *Jump) {
 		return
 	}
 	scope.output = output
-	if err := m.export(f, scope, output); err != nil {
+	if err := m.export(f, scope, f.node.export, output); err != nil {
 		m.fail(f, err)
 		return
 	}
@@ -270,8 +270,7 @@ func (m *machine) complete(f *taskFrame, raw any, then *Jump) {
 	m.after(f, len(f.node.extensions)-1)
 }
 
-func (m *machine) export(f *taskFrame, scope *Scope, output any) *errors.Error {
-	t := f.node.export
+func (m *machine) export(f *taskFrame, scope *Scope, t transform, output any) *errors.Error {
 	if t.value != nil {
 		context, err := scope.Eval(t.value, output)
 		if err != nil {

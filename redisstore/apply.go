@@ -195,6 +195,7 @@ func (s *Store) write(b *batch, to *subject, c *store.Change, record rewrite) {
 	}
 	s.writeState(b, to, c)
 	b.move(to, c)
+	b.listens(to, c)
 	b.apart(to, c)
 	b.messages(to, c)
 	b.activities(to, c)

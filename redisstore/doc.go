@@ -20,6 +20,7 @@
 //	swrun:{D:p}:closed       zset    runs that have ended, by time in ms
 //	swrun:{D:p}:quarantined  set     runs that are quarantined, wherever they stand
 //	swrun:{D:p}:retrying     zset    runs of which a task is tried again; 1 for one that waits for that, 2 for one in a worker's hands
+//	swrun:{D:p}:listeners    zset    who listens for which events: type, expressions, key of their values, and run
 //	swrun:{D:p}:needs        zset    what runs wait for that somebody needs to go on with them: need, since when, and run
 //	swrun:{D:p}:notices      set     runs with messages that their workers may not know of
 //	swrun:{D:p}:index        stream  every run in the order of creation

@@ -8,7 +8,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -153,19 +152,9 @@ func (s *Store) missingNeeds(ctx context.Context, partition int, found []standin
 			}
 		}
 	}
-	if len(entries) == 0 {
-		return nil
-	}
-	scores := make([]*redis.FloatCmd, len(entries))
-	err := s.pipelined(ctx, partition, func(p redis.Pipeliner) {
-		for n, entry := range entries {
-			scores[n] = p.ZScore(ctx, s.keys.partitions[partition].needs, entry)
-		}
-	})
-	for n, entry := range entries {
-		if err == nil && errors.Is(scores[n].Err(), redis.Nil) {
-			of[n].needs = append(of[n].needs, entry)
-		}
+	missing, err := s.missingMembers(ctx, partition, s.keys.partitions[partition].needs, entries)
+	for _, n := range missing {
+		of[n].needs = append(of[n].needs, entries[n])
 	}
 	return err
 }

@@ -106,7 +106,7 @@ func (s *Store) compared(ctx context.Context, c *store.Scrub, entries []entry, d
 	if err != nil {
 		return nil, now, err
 	}
-	err = errors.Join(s.missingNeeds(ctx, c.Partition, found), s.misplacedActivities(ctx, c.Partition, found))
+	err = errors.Join(s.missingNeeds(ctx, c.Partition, found), s.missingListeners(ctx, c.Partition, found), s.misplacedActivities(ctx, c.Partition, found))
 	if err == nil {
 		err = s.lackingActivities(ctx, c, found, done)
 	}
@@ -122,6 +122,7 @@ type standing struct {
 	quarantined bool                             // it is counted so
 	retry       store.Retry                      // the same
 	needs       []string                         // its entries of what is needed that are missing
+	listens     []string                         // its entries of those who listen that are missing
 	misplaced   []*listing                       // its activities that stand at wrong places
 	lacks       string                           // that it lacks activities, for people; empty if it does not
 	woken       bool                             // so that its owner schedules them again
@@ -228,6 +229,10 @@ func (s *Store) repair(b *batch, is *standing, now time.Time, adopted bool) {
 	for _, entry := range is.needs {
 		b.do("ZADD", k.needs, 0, entry)
 		is.wrong("was missing among what is needed")
+	}
+	if len(is.listens) > 0 {
+		b.do("ZADD", k.listeners, scored(is.listens)...)
+		is.wrong("was missing among those who listen")
 	}
 	for _, l := range is.misplaced {
 		b.replace(subject, is, l)

@@ -18,6 +18,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/events"
 	"github.com/swrun/swrun/runtime/filter"
 	"github.com/swrun/swrun/runtime/matching"
 	"github.com/swrun/swrun/runtime/queue"
@@ -91,8 +92,16 @@ func runProblem(err error) *api.Problem {
 		exists  *swrun.RunExistsError
 		refused *control.RefusedError
 		ended   *control.EndedError
+		other   *events.OtherEventError
+		event   *control.EventError
 	)
 	switch {
+	case errors.As(err, &other):
+		p := newProblem(http.StatusUnprocessableEntity, "other-event", "Another event was published so", err.Error())
+		p.Help = "an event is known by its source and id: give each an id of its own"
+		return p
+	case errors.As(err, &event):
+		return invalid("body", err)
 	case errors.As(err, new(*matching.SupersededError)):
 		p := newProblem(http.StatusConflict, "attempt-superseded", "The attempt was superseded", err.Error())
 		p.Help = "stop; what was done may count all the same: the idempotency key of the activity tells"

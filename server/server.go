@@ -111,6 +111,7 @@ func (s *Server) allRoutes() {
 	s.startRoutes()
 	s.commandRoutes()
 	s.eventRoutes()
+	s.publishRoutes()
 	s.activityRoutes()
 	s.drawingRoutes()
 	s.deadlineRoutes()

@@ -19,6 +19,7 @@ func All(c Config) []interpreter.Kind {
 		emit(c),
 		forEach(),
 		fork(),
+		listen(),
 		raise(),
 		runScript(c),
 		runShell(c),

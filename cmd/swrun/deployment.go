@@ -38,6 +38,8 @@ type deployment interface {
 	PauseQueue(ctx context.Context, name, reason string) (api.Queue, error)
 	ResumeQueue(ctx context.Context, name, reason string) (api.Queue, error)
 
+	Publish(context.Context, []map[string]any) (api.Published, error)
+
 	Repair(ctx context.Context, dry bool) (api.Repair, error)
 	Import(context.Context, api.ImportRequest) (api.Description, error)
 }

@@ -1,72 +1,103 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
 
-	"github.com/swrun/swrun"
-	"github.com/swrun/swrun/dsl"
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/cloudevent"
+	"github.com/swrun/swrun/internal/terminal"
+	"github.com/swrun/swrun/runtime/events"
 )
 
-// This file reads the events of --event.
-
-// deliverable reads the events of files and checks that a task of d waits for events.
-func deliverable(d *swrun.Document, files []string) error {
-	events, err := readEvents(files)
-	if err == nil && len(events) > 0 && !listens(d.Workflow) {
-		return usagef("leave --event out", "no task of %s listens: there is nobody to deliver the events to", title(d))
+func (p *program) eventsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "events", Short: "Publish events to the runs that listen for them",
+		Example: `  swrun events publish paid.json
+  echo '{"type": "order.paid", "data": {"order": 7}}' | swrun events publish -`,
 	}
-	return err
+	cmd.AddCommand(p.eventsPublishCommand())
+	group(cmd)
+	return cmd
 }
 
-// readEvents reads CloudEvents from files, each a JSON or YAML object or a list of them.
-func readEvents(files []string) ([]map[string]any, error) {
-	var events []map[string]any
-	for _, file := range files {
-		text, err := readFile("the events", file, bound{bytes: maxEvents})
-		if err != nil {
+func (p *program) eventsPublishCommand() *cobra.Command {
+	f := &operateFlags{remote: true}
+	cmd := &cobra.Command{
+		Use: "publish FILE", Short: "Publish CloudEvents of a file, or - for standard input",
+		Example: `  swrun events publish paid.json
+  echo '{"type": "order.paid", "data": {"order": 7}}' | swrun events publish -`,
+		Long: `FILE holds one event, a list, or one after the other, as JSON or YAML. It is published when every run that listens has it; the runs are
+listed. An event that leaves out its id gets one of its own. One with the source and id of an event of the last day is not delivered again.`,
+		Args: exactly("a file, or -"), RunE: verb(func(args []string) error {
+			all, err := p.publishable(args[0])
+			if err != nil {
+				return err
+			}
+			return p.operate(f, func(ctx context.Context, o *operation) error {
+				done, err := o.deployment.Publish(p.attributed(ctx), all)
+				if errors.As(err, new(*events.OtherEventError)) {
+					return &exitError{code: exitConflict, message: err.Error(), hint: "an event is known by its source and id: give each an id of its own"}
+				}
+				if err != nil {
+					return err
+				}
+				return o.printPublished(done)
+			})
+		}),
+	}
+	f.add(cmd, "human", "json", "yaml", "name")
+	return cmd
+}
+
+// publishable reads events that are to be published.
+func (p *program) publishable(file string) (all []map[string]any, err error) {
+	var r *cloudevent.Reader
+	switch {
+	case file == "-" && p.inTTY:
+		return nil, usagef("pipe something into swrun, or name a file", "- reads standard input, which is a terminal")
+	case file == "-":
+		r = cloudevent.NewReader(p.in, "standard input")
+	default:
+		if r, err = eventFile(file); err != nil {
 			return nil, err
 		}
-		v, err := decodeData(file, text)
-		if err != nil {
-			return nil, usagef("it must hold CloudEvents as JSON or YAML", "%s cannot be read: %s", file, err)
-		}
-		list, ok := v.([]any)
-		if !ok {
-			list = []any{v}
-		}
-		for i, item := range list {
-			event, err := cloudEvent(item)
-			if err != nil {
-				return nil, usagef("a CloudEvent has id, source, type and specversion", "%s, event %d: %s", file, i+1, err)
-			}
-			events = append(events, event)
-		}
 	}
-	return events, nil
+	r.NewID = uuid.NewString
+	for {
+		arrival, err := r.Next()
+		switch {
+		case errors.Is(err, io.EOF) && len(all) == 0:
+			return nil, usagef(eventHint, "%s holds no event", file)
+		case errors.Is(err, io.EOF):
+			return all, nil
+		case err != nil:
+			return nil, usagef(eventHint, "%s", err)
+		case arrival.Timed:
+			return nil, usagef("publish it when it happens", "event %d of %s has `after`, which is for swrun run --event", len(all)+1, file)
+		}
+		all = append(all, arrival.Event)
+	}
 }
 
-// cloudEvent checks the attributes that every CloudEvent 1.0 has.
-func cloudEvent(v any) (map[string]any, error) {
-	event, ok := v.(map[string]any)
-	if !ok {
-		return nil, fmt.Errorf("it is not an object")
-	}
-	for _, name := range []string{"id", "source", "type"} {
-		if text, ok := event[name].(string); !ok || text == "" {
-			return nil, fmt.Errorf("its `%s` must be text that is not empty", name)
+func (o *operation) printPublished(done api.Published) error {
+	switch o.flags.output {
+	case "name":
+		for _, run := range done.Matched {
+			fmt.Fprintln(o.out, run.Namespace+"/"+run.ID)
 		}
+		return nil
+	case "human":
+		fmt.Fprintf(o.out, "published %s; %d that nobody listens for, %d published before\n", terminal.Counted(done.Accepted, "event"), done.Unmatched, done.Repeated)
+		for _, run := range done.Matched {
+			fmt.Fprintf(o.out, "  %s/%s listens\n", run.Namespace, run.ID)
+		}
+		return nil
 	}
-	if version, present := event["specversion"]; present && version != "1.0" {
-		return nil, fmt.Errorf("its `specversion` must be 1.0, got %v", version)
-	}
-	return event, nil
-}
-
-// listens reports whether any task of w waits for events.
-func listens(w *dsl.Workflow) (found bool) {
-	dsl.Walk(w, func(t dsl.Task) bool {
-		found = found || t.Kind() == dsl.KindListen
-		return !found
-	})
-	return found
+	return o.print(done)
 }

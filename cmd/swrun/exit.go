@@ -50,7 +50,7 @@ func exitCodes() []exitCode {
 		{exitNotFound, "not found", "What was named is not there: a file (a name that no file can have is one, too), a run, a workflow that is not deployed, a code that explain does not know."},
 		{exitConflict, "conflict", "Something else is there already: another run with the same id, another document with the same version, or a run in a state that the verb is not for."},
 		{exitStore, "no store", "The store cannot be opened or used; swrun doctor shows why."},
-		{exitWaited, "stopped waiting", "The run has not ended yet, and goes on."},
+		{exitWaited, "stopped waiting", "The run has not ended yet, and goes on; or a run in memory listens for events, and none is left to come."},
 		{exitUnsupported, "valid, but not run by this build", "The document is valid, and uses what this build of swrun cannot run: SW801 says what. Nothing has run."},
 		{exitFaulted, "faulted", "The run has ended with an error that nothing in it caught."},
 		{exitCancelled, "cancelled", "The run was cancelled or terminated."},

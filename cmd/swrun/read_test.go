@@ -47,7 +47,7 @@ func TestNoMoreIsReadThanMayBe(t *testing.T) {
 		{"an input that is a stream", "", input("-"), 4 << 20, "standard input is larger than 4 MiB (limit input)"},
 		{"an input with another limit", "input=1KiB", input("-"), 1 << 10, "standard input is larger than 1024 bytes (limit input)"},
 		{"an input", "", input("@" + file), 0, file + " is larger than 4 MiB (limit input)"},
-		{"events", "", func(p *program) error { _, err := readEvents([]string{file}); return err }, 0, file + " is larger than 4 MiB"},
+		{"events", "", func(p *program) error { _, err := eventFile(file); return err }, 0, file + " is larger than 4 MiB"},
 		{"secrets", "", func(p *program) error { _, err := readSecrets(p.env, file); return err }, 0, file + " is larger than 1 MiB"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -293,6 +293,8 @@ func problemExit(p *api.Problem) int {
 		return exitInvalid
 	case "too-large":
 		return exitInput
+	case "other-event":
+		return exitConflict
 	}
 	switch p.Status {
 	case http.StatusNotFound:

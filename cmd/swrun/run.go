@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,7 +53,7 @@ SWRUN_STORE alone keeps nothing. Other documents in DOC's folder are found by ru
 	flags.StringVar(&f.errors, "errors", "human", "form of a failure on standard error: human or json")
 	flags.StringVar(&f.progress, "progress", progress.Auto, "what to show on standard error: "+strings.Join(progress.Modes(), ", "))
 	flags.StringVar(&f.clock, "clock", "real", "real, or virtual: waits take no time")
-	flags.StringArrayVar(&f.events, "event", nil, "file of CloudEvents for listen tasks (repeatable)")
+	flags.StringArrayVar(&f.events, "event", nil, "file of CloudEvents for listen tasks, or - (repeatable)")
 	flags.StringVar(&f.js, "js", "quickjs", "engine of JavaScript: quickjs or node")
 	flags.StringArrayVar(&f.workflows, "workflow", nil, "another document, for run.workflow tasks (repeatable)")
 	f.timeouts.add(cmd)
@@ -75,13 +76,16 @@ func (f *runFlags) check(document string) error {
 	if f.durable() && f.clock == "virtual" {
 		return usagef("leave out --clock virtual, or --id and --store", "what is kept in a store runs on the store's clock")
 	}
+	if f.durable() && len(f.events) > 0 {
+		return usagef("leave out --event, or --id and --store", "events come to a run in a store by its deployment")
+	}
 	return cmp.Or(
 		oneOf("--errors", f.errors, "human", "json"),
 		oneOf("--progress", f.progress, progress.Modes()...),
 		oneOf("--clock", f.clock, "real", "virtual"),
 		oneOf("--js", f.js, "quickjs", "node"),
 		oneOf("-o", f.output, outputForms()...),
-		onlyOneStdin(append(stdin, f.workflows...)),
+		onlyOneStdin(slices.Concat(stdin, f.workflows, f.events)),
 	)
 }
 
@@ -94,6 +98,7 @@ type job struct {
 	documents *swrun.Documents  // that its tasks may run
 	host      swrun.Host
 	input     any
+	events    *runEvents
 	options   swrun.StartOptions // its timeouts
 	id        string
 	printer   *printer
@@ -148,7 +153,7 @@ func (p *program) prepare(d *swrun.Document, f *runFlags) (*job, error) {
 	if j.printer, err = f.printer(p); err != nil {
 		return nil, err
 	}
-	if err := deliverable(d, f.events); err != nil {
+	if j.events, err = p.readEvents(d, f.events, j.virtual()); err != nil {
 		return nil, err
 	}
 	if p.secrets, err = readSecrets(p.env, f.secrets); err != nil {
@@ -216,10 +221,14 @@ func (j *job) run() error {
 	result, err := j.document.Run(ctx, j.input, swrun.RunConfig{
 		ExecutionTimeout: j.options.ExecutionTimeout, RunTimeout: j.options.RunTimeout, Deadline: j.options.Deadline,
 		Host: j.host, ID: j.id, Now: j.program.now, VirtualTime: j.virtual(), Observe: j.observe, Documents: j.documents,
+		Arrivals: j.events.arrivals, Live: j.events.live,
 	})
 	stopTicking()
 	if result.Status.Final() {
 		return j.end(result, interrupted())
+	}
+	if waits := new(swrun.ListeningError); errors.As(err, &waits) {
+		return j.noEventLeft(waits)
 	}
 	if invalid := invalidated(j.document, err); invalid != nil {
 		return invalid

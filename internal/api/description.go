@@ -73,6 +73,14 @@ type Task struct {
 	Attempt   int    `json:"attempt,omitempty"`
 	// Activity is what an outside worker performs, if the task waits for that.
 	Activity *OpenActivity `json:"activity,omitempty" doc:"What an outside worker performs, if the task waits for that."`
+	// Listening is what a task that listens waits for.
+	Listening *Listening `json:"listening,omitempty" doc:"What a task that listens waits for."`
+}
+
+// Listening is what a task that listens waits for.
+type Listening struct {
+	Consumed int      `json:"consumed" doc:"How many events came so far."`
+	Missing  []string `json:"missing" nullable:"false" doc:"The filters that wait for an event, as pointers into the document."`
 }
 
 // Deadline is an active deadline, and what its passing leads to.
@@ -205,6 +213,12 @@ func newTask(d *client.Description, t interpreter.OpenTask) Task {
 	}
 	if a := d.Activities[t.Effect]; a != nil {
 		task.Attempt, task.Activity = a.Attempt, newOpenActivity(a)
+	}
+	if l := t.Listening; l != nil {
+		task.Listening = &Listening{Consumed: l.Consumed, Missing: []string{}}
+		for _, filter := range l.Missing {
+			task.Listening.Missing = append(task.Listening.Missing, string(filter))
+		}
 	}
 	return task
 }

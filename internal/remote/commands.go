@@ -92,3 +92,8 @@ func (d *Deployment) SetDeadline(ctx context.Context, i store.Instance, c api.De
 func (d *Deployment) Export(ctx context.Context, i store.Instance) (api.Export, error) {
 	return ask[api.Export](ctx, d, request{method: http.MethodGet, path: runPath(i) + "/export"})
 }
+
+// Publish brings CloudEvents to the runs that listen for them.
+func (d *Deployment) Publish(ctx context.Context, all []map[string]any) (api.Published, error) {
+	return ask[api.Published](ctx, d, request{method: http.MethodPost, path: "/v1/events", body: all})
+}

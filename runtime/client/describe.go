@@ -223,6 +223,8 @@ func (d *Description) waitsFor(o interpreter.OpenTask) string {
 		return "ready to go on in " + at + ", for a worker that takes it"
 	case o.Retry:
 		return fmt.Sprintf("waiting to try %s again at %s, %s", at, clockTime(o.Until), d.in(o.Until))
+	case o.Listening != nil:
+		return d.listensFor(at, o.Listening)
 	case !o.Until.IsZero():
 		return fmt.Sprintf("waiting for the timer of %s, due %s, %s", at, clockTime(o.Until), d.in(o.Until))
 	case o.Route == interpreter.RouteChild:
@@ -241,6 +243,25 @@ func (d *Description) waitsFor(o interpreter.OpenTask) string {
 		return fmt.Sprintf("%s waits for a worker that performs it", at)
 	}
 	return "at " + at
+}
+
+// listensFor says which events a task waits for.
+func (d *Description) listensFor(at string, l *interpreter.Listening) string {
+	var filters []string
+	for _, filter := range l.Missing {
+		filters = append(filters, fmt.Sprintf("%s (%s)", filter, d.lineOf(filter)))
+	}
+	text := fmt.Sprintf("%s listens for an event that passes %s", at, strings.Join(filters, " or "))
+	if l.Consumed > 0 {
+		text += fmt.Sprintf("; %d came so far", l.Consumed)
+	}
+	return text
+}
+
+// lineOf returns where a value stands in the document, as file:line.
+func (d *Description) lineOf(at dsl.Pointer) string {
+	source := d.Program.Workflow.Source
+	return fmt.Sprintf("%s:%d", source.File, source.Value(at).Start.Line)
 }
 
 // fires returns the deadline that fires next. Of those that have passed, that is the outermost.

@@ -105,7 +105,7 @@ func (x *Execution) restore(c *store.Claimed) (err error) {
 
 // startAfterMessages queues the start after the messages that came before it, and before those that need a run that has begun.
 func (x *Execution) startAfterMessages() {
-	at := slices.IndexFunc(x.queue, isDeadline)
+	at := slices.IndexFunc(x.queue, countsFromItsTime)
 	if at < 0 {
 		at = len(x.queue)
 	}
@@ -132,14 +132,14 @@ func (x *Execution) receive(messages []store.Message) error {
 		x.terminated = x.terminated || m.Terminated
 		x.queue = append(x.queue, received{ev})
 	}
-	if slices.ContainsFunc(x.queue, isDeadline) {
+	if slices.ContainsFunc(x.queue, countsFromItsTime) {
 		x.messagesBeforeEnds()
 	}
 	return nil
 }
 
-// messagesBeforeEnds puts the ends of effects after all messages: one of them moves a deadline, and was accepted in time, which the
-// ends may be too late for.
+// messagesBeforeEnds puts the ends of effects after all messages: one of them was accepted in time for a deadline, which the ends may be
+// too late for.
 func (x *Execution) messagesBeforeEnds() {
 	slices.SortStableFunc(x.queue, func(a, b interpreter.Event) int {
 		aEnd, bEnd := isEnd(a), isEnd(b)
@@ -161,10 +161,14 @@ func isEnd(ev interpreter.Event) bool {
 	return false
 }
 
-func isDeadline(ev interpreter.Event) bool {
+// countsFromItsTime reports whether an event is a message that was accepted in time, even if the time of what it is about has passed since.
+func countsFromItsTime(ev interpreter.Event) bool {
 	message, _ := ev.(received)
-	_, ok := message.Event.(interpreter.SetDeadline)
-	return ok
+	switch message.Event.(type) {
+	case interpreter.SetDeadline, interpreter.Arrived:
+		return true
+	}
+	return false
 }
 
 // received is an event that came as a message: it is consumed when it is stepped.

@@ -31,6 +31,9 @@ type Message struct {
 	// Of an activity:
 	Attempt interpreter.Attempt `json:"attempt,omitzero"`
 	Until   time.Time           `json:"until,omitzero"` // when the next attempt may begin
+	// CloudEvent is what has arrived, structured, and At when it was delivered.
+	CloudEvent *interpreter.Value `json:"event,omitempty"`
+	At         time.Time          `json:"at,omitzero"`
 }
 
 // Migration is the definition that a run is to go on with.
@@ -73,6 +76,18 @@ func (m Message) Event() (interpreter.Event, error) {
 		return interpreter.AttemptFailed{Effect: m.Effect, Attempt: m.Attempt, Error: m.Error, Until: m.Until}, nil
 	case interpreter.EventReportedLate:
 		return interpreter.ReportedLate{Effect: m.Effect, Attempt: m.Attempt}, nil
+	case interpreter.EventArrived:
+		if m.CloudEvent == nil {
+			return nil, errors.New("read a message: an event has come that it does not contain")
+		}
+		return interpreter.Arrived{Event: m.CloudEvent.V, At: m.At}, nil
+	}
+	return m.command()
+}
+
+// command returns the command that the message is.
+func (m Message) command() (interpreter.Event, error) {
+	switch m.Type {
 	case interpreter.EventCancel:
 		return interpreter.Cancel{Reason: m.Reason, Actor: m.Actor}, nil
 	case interpreter.EventSuspend:

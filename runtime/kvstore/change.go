@@ -45,13 +45,8 @@ func (p *partition) write(i store.Instance, c *store.Change) {
 	p.Put(p.key(i, "record"), []byte(to.String()))
 	p.Put(p.placeKey(i, to.Place()), []byte(to.Owner))
 	p.count(i, c)
-	removed, added := c.NeedEntries(i)
-	for _, entry := range removed {
-		p.Delete(p.needKey(entry))
-	}
-	for _, entry := range added {
-		p.Put(p.needKey(entry), nil)
-	}
+	p.replaceEntries(p.needKey, c.NeedEntries, i)
+	p.replaceEntries(p.listenerKey, c.ListenEntries, i)
 	if to.Held() && to.Lease.After(p.lease(to.Owner)) {
 		p.setLease(to.Owner, to.Lease)
 	}
@@ -67,6 +62,17 @@ func (p *partition) write(i store.Instance, c *store.Change) {
 	p.putActivities(i, c)
 	if c.ID != "" {
 		p.remember(c.ID, store.Remembered)
+	}
+}
+
+// replaceEntries removes and adds what a change removes from an index and adds to it; key returns the key of an entry.
+func (p *partition) replaceEntries(key func(entry string) string, entries func(store.Instance) (removed, added []string), i store.Instance) {
+	removed, added := entries(i)
+	for _, entry := range removed {
+		p.Delete(key(entry))
+	}
+	for _, entry := range added {
+		p.Put(key(entry), nil)
 	}
 }
 

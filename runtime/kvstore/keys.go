@@ -23,6 +23,7 @@ import (
 //	retrying/<i>           runs of which a task is tried again: 1 for one that waits for that, 2 for one in a worker's hands
 //	needs/<need> <namespace>/<time>/<id>
 //	                       what a run waits for that somebody needs to go on with it, and since when (store.NeedEntries)
+//	listeners/<filter> <i> who listens for which events (store.ListenEntries)
 //	lease/<worker>         until when the worker's lease lasts
 //	index/<time>/<i>       every run, in the order of creation
 //	queue/<queue>/<namespace>/<time>/<id> <effect>
@@ -56,6 +57,7 @@ import (
 const (
 	layoutKey        = "layout"
 	definitionPrefix = "definition/"
+	listenersPart    = "listeners/"
 )
 
 // number writes n so that keys sort like numbers.

@@ -82,17 +82,28 @@ func (p *partition) scrub(i store.Instance, adopt bool, done *store.Scrubbed) {
 		p.countRetry(i, r)
 		done.Repaired = append(done.Repaired, fmt.Sprintf("%s: whether it is tried again was counted wrongly", i))
 	}
-	for _, entry := range r.NeedEntries(i) {
-		if _, ok := p.Get(p.needKey(entry)); !ok {
-			p.Put(p.needKey(entry), nil)
-			done.Repaired = append(done.Repaired, fmt.Sprintf("%s: was missing among what is needed", i))
-		}
+	if p.addMissing(p.needKey, r.NeedEntries(i)) {
+		done.Repaired = append(done.Repaired, fmt.Sprintf("%s: was missing among what is needed", i))
+	}
+	if p.addMissing(p.listenerKey, r.ListenEntries(i)) {
+		done.Repaired = append(done.Repaired, fmt.Sprintf("%s: was missing among those who listen", i))
 	}
 	place := p.placeKey(i, r.Place())
 	if _, ok := p.Get(place); !ok {
 		p.Put(place, []byte(r.Owner))
 		done.Repaired = append(done.Repaired, fmt.Sprintf("%s: was missing in %s", i, r.Place().Set))
 	}
+}
+
+// addMissing adds the entries that are missing in an index, and reports whether there were any; key returns the key of an entry.
+func (p *partition) addMissing(key func(entry string) string, entries []string) (found bool) {
+	for _, entry := range entries {
+		if _, ok := p.Get(key(entry)); !ok {
+			p.Put(key(entry), nil)
+			found = true
+		}
+	}
+	return found
 }
 
 // forget deletes up to n operations that need not be remembered any longer.

@@ -39,6 +39,10 @@ type Config struct {
 	// Log is for effects that do not end when they are cancelled; default discards.
 	Log    *slog.Logger
 	Memory int64 // bytes that everything effects read may take; default 1 GiB
+	// Arrivals are the events that come to the run and the workflows that it starts; what they emit comes to them as well.
+	Arrivals []Arrival
+	// Live brings further events until it is closed; nil for none.
+	Live <-chan Arrival
 }
 
 // Workflows finds a program by identity; version is a semantic version or "latest". An unknown one is an error of
@@ -47,7 +51,7 @@ type Workflows func(namespace, name, version string) (*interpreter.Program, *err
 
 // Run runs p to its end; a nil input is absent, which is an empty object (semantics 3.3). When ctx
 // ends, the run is cancelled, and Run returns once every effect has stopped, or has been given up for not doing so. Detached effects and workflows are
-// waited for. The error is a failure of the host; what the workflow did wrong is in the outcome.
+// waited for. The error is a failure of the host, or a *ListeningError; what the workflow did wrong is in the outcome.
 func Run(ctx context.Context, p *interpreter.Program, input any, c Config) (execution.Outcome, error) {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -64,6 +68,7 @@ func Run(ctx context.Context, p *interpreter.Program, input any, c Config) (exec
 	l := &local{
 		Config: c, clock: newClock(c), finished: make(chan finishedEffect), limits: p.Limits(),
 		memory: effect.NewMemory(cmp.Or(c.Memory, effect.DefaultMemory)), attempts: map[*effect.Attempt]bool{},
+		arrivals: newArrivals(c),
 	}
 	root := l.start(p, c.ID, nil)
 	root.observe = c.Observe
@@ -90,6 +95,7 @@ type local struct {
 	limits    limits.Set
 	tasks     int // that were started
 	aborted   bool
+	arrivals  arrivals
 	published chan struct{} // closed when the event emitted last is out; nil before the first
 }
 
@@ -171,6 +177,10 @@ func (l *local) stepReady(ctx context.Context) (bool, error) {
 			l.post(i, interpreter.Due{})
 		}
 	}
+	l.deliverTimed()
+	if len(l.pending) == 0 && l.deliverWaiting() {
+		return true, nil
+	}
 	ready := l.pending
 	l.pending = nil
 	for _, d := range ready {
@@ -184,11 +194,14 @@ func (l *local) stepReady(ctx context.Context) (bool, error) {
 // wait returns after the next thing has happened: an effect has ended, a wake-up is due, or ctx has ended.
 func (l *local) wait(ctx context.Context) error {
 	wake := l.nextWake()
-	if len(l.attempts) == 0 && l.Virtual && !wake.IsZero() {
+	if len(l.attempts) == 0 && l.Virtual && !wake.IsZero() && l.arrivals.live == nil {
 		l.jump(wake)
 		return nil
 	}
-	if len(l.attempts) == 0 && wake.IsZero() {
+	if len(l.attempts) == 0 && wake.IsZero() && l.arrivals.live == nil {
+		if l.listens() {
+			return l.listening()
+		}
 		return fmt.Errorf("run %s: nothing can go on: no effect is in flight and no wake-up is due", l.ID)
 	}
 	var due <-chan time.Time
@@ -202,6 +215,12 @@ func (l *local) wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 	case <-due:
+	case arrival, open := <-l.arrivals.live:
+		if !open {
+			l.arrivals.live = nil
+			break
+		}
+		l.arrivals.add(arrival)
 	case f := <-l.finished:
 		passed()
 		return l.receive(f)
@@ -231,6 +250,7 @@ func (l *local) count(tasks int) {
 }
 
 func (l *local) nextWake() (next time.Time) {
+	next = l.arrivals.nextAt(l.clock.began)
 	for _, i := range l.runs {
 		next = interpreter.Earlier(next, interpreter.Earlier(i.state.NextWake(), i.nextDue()))
 	}
@@ -244,7 +264,10 @@ func (l *local) receive(f finishedEffect) error {
 		return f.host
 	}
 	delete(f.run.cancels, f.event.Effect)
-	if !f.attempt.Effect().Detached {
+	switch e := f.attempt.Effect(); {
+	case e.Route == interpreter.RoutePublish && f.event.Error == nil:
+		l.publish(e)
+	case !e.Detached:
 		l.post(f.run, f.event)
 	}
 	return nil

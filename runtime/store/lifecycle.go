@@ -1,11 +1,6 @@
 package store
 
 import (
-	"cmp"
-	"fmt"
-	"net/url"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/swrun/swrun/internal/shorten"
@@ -44,7 +39,8 @@ type Lifecycle struct {
 	Needs       Needs
 	NeededSince time.Time
 	// Awaits is for how many activities the run waited when its owner stored it last: while it is parked, so many are stored beside it.
-	Awaits int64
+	Awaits  int64
+	Listens Listens // the events that the run listens for; empty for none
 
 	// What follows is kept beside the record, and read with it: who writes it does not write the record.
 
@@ -121,119 +117,3 @@ func Millis(t time.Time) int64 {
 
 // millisecondOf returns the beginning of the millisecond that a time is in.
 func millisecondOf(t time.Time) time.Time { return Moment(t.UnixMilli()) }
-
-// recordFields is how many fields a stored record has, and troubleFields how many more one has of a run that tried something again,
-// has failed, or needs something, or waits for activities; awaitsFields are those of one that does.
-const recordFields, troubleFields, awaitsFields = 18, 6, 1
-
-// String returns the record as stores keep it: its fields in order, a space between, - for what is empty.
-func (r *Lifecycle) String() string {
-	b := record(make([]byte, 0, 160))
-	b.text(string(r.Status))
-	b.text(r.Reason)
-	b.number(r.Epoch)
-	b.text(r.Nonce)
-	b.text(r.Owner)
-	b.number(r.Version)
-	b.moment(r.Wake)
-	b.moment(r.Deadline)
-	b.moment(r.Ready)
-	b.flag(r.Begun)
-	b.number(r.Read)
-	b.number(r.Deaths)
-	b.flag(r.AwaitsSlot)
-	b.moment(r.Created)
-	b.moment(r.Started)
-	b.moment(r.Closed)
-	b.number(r.Records)
-	b.number(r.Entries)
-	if r.Attempts != 0 || r.Retrying || r.Failure != (Failure{}) || r.Needs != "" || r.Awaits != 0 {
-		b.number(r.Attempts)
-		b.flag(r.Retrying)
-		b.anyText(r.Failure.Type)
-		b.text(r.Failure.TimeoutKind)
-		b.text(string(r.Needs))
-		b.moment(r.NeededSince)
-	}
-	if r.Awaits != 0 {
-		b.number(r.Awaits)
-	}
-	return string(b[:len(b)-1])
-}
-
-// record is the fields of a Lifecycle as text, each with a space after it.
-type record []byte
-
-func (b *record) text(s string) {
-	if s == "" {
-		s = "-"
-	}
-	*b = append(append(*b, s...), ' ')
-}
-
-// anyText writes a text that may have any characters in it.
-func (b *record) anyText(s string) {
-	if s = url.PathEscape(s); s == "-" {
-		s = "%2D"
-	}
-	b.text(s)
-}
-
-func (b *record) number(n int64) { *b = append(strconv.AppendInt(*b, n, 10), ' ') }
-
-func (b *record) moment(t time.Time) { b.number(Millis(t)) }
-
-func (b *record) flag(is bool) {
-	if is {
-		b.number(1)
-	} else {
-		b.number(0)
-	}
-}
-
-// fieldError says that a field of a record is not what it has to be; nil if there was no error.
-func fieldError(err error, record string, i int, what string) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%q is not the record of a run: field %d is not %s", record, i+1, what)
-}
-
-// ParseLifecycle reads what String returns.
-func ParseLifecycle(s string) (Lifecycle, error) {
-	fields := strings.Split(s, " ")
-	if n := len(fields); n != recordFields && n != recordFields+troubleFields && n != recordFields+troubleFields+awaitsFields {
-		return Lifecycle{}, fmt.Errorf("%q is not the record of a run: it has %d fields instead of %d", s, n, recordFields)
-	}
-	var bad error
-	number := func(i int) int64 {
-		n, err := strconv.ParseInt(fields[i], 10, 64)
-		bad = cmp.Or(bad, fieldError(err, s, i, "a number"))
-		return n
-	}
-	moment := func(i int) time.Time { return Moment(number(i)) }
-	text := func(i int) string {
-		if fields[i] == "-" {
-			return ""
-		}
-		return fields[i]
-	}
-	anyText := func(i int) string {
-		s, err := url.PathUnescape(text(i))
-		bad = cmp.Or(bad, fieldError(err, s, i, "a text"))
-		return s
-	}
-	r := Lifecycle{
-		Status: interpreter.Status(text(0)), Reason: text(1), Epoch: number(2), Nonce: text(3), Owner: text(4),
-		Version: number(5), Wake: moment(6), Deadline: moment(7), Ready: moment(8), Begun: number(9) != 0, Read: number(10),
-		Deaths: number(11), AwaitsSlot: number(12) != 0, Created: moment(13), Started: moment(14), Closed: moment(15), Records: number(16), Entries: number(17),
-	}
-	if n := len(fields); n > recordFields {
-		r.Attempts, r.Retrying, r.Failure = number(18), number(19) != 0, Failure{Type: anyText(20), TimeoutKind: text(21)}
-		r.Needs, r.NeededSince = Needs(text(22)), moment(23)
-		if n > recordFields+troubleFields {
-			r.Awaits = number(24)
-		}
-	}
-	return r, bad
-}

@@ -35,17 +35,20 @@ const (
 	RegistryQueues   RegistryKind = "queues"   // what was decided about task queues
 	RegistryWorkers  RegistryKind = "workers"  // those that are there
 	RegistryReplies  RegistryKind = "replies"  // to requests that may be repeated; too many to be listed
+	RegistryEvents   RegistryKind = "events"   // that were published; too many to be listed
 	RegistryForks    RegistryKind = "forks"    // which runs were forked from a run; too many to be listed
 )
 
 // RegistryKinds returns all kinds.
 func RegistryKinds() []RegistryKind {
-	return []RegistryKind{RegistryTokens, RegistrySettings, RegistryQueues, RegistryWorkers, RegistryReplies, RegistryForks}
+	return []RegistryKind{RegistryTokens, RegistrySettings, RegistryQueues, RegistryWorkers, RegistryReplies, RegistryEvents, RegistryForks}
 }
 
 // Listed reports whether the entries of a kind can be listed, so that there are at most MaxRegistered of them. The others are spread over all
 // partitions.
-func (k RegistryKind) Listed() bool { return k != RegistryReplies && k != RegistryForks }
+func (k RegistryKind) Listed() bool {
+	return k != RegistryReplies && k != RegistryEvents && k != RegistryForks
+}
 
 // The bounds of the registry.
 const (

@@ -93,6 +93,8 @@ type Reader interface {
 	Outbox(ctx context.Context, partition int, after string, n int) ([]Outgoing, error)
 	// Needing returns runs that wait for a need.
 	Needing(context.Context, Needing) ([]Needy, error)
+	// Listeners returns runs that listen for events. It is not outdated: a run that is left out began to listen after the call began.
+	Listeners(context.Context, Listening) (Listeners, error)
 	// Load returns a run; an unknown one is refused as NoSuch.
 	Load(context.Context, Instance) (Loaded, error)
 	// Inbox returns the first n messages of a run that no owner has consumed; none for a run that is not there.
@@ -235,6 +237,8 @@ type Commit struct {
 	Ready      bool // with Release: there is more to do at once
 	// Needs, with Release and without Ready, is what a worker needs to go on before the time of the run comes.
 	Needs Needs
+	// Listens are the events that the run listens for now.
+	Listens Listens
 }
 
 // Committed is the answer to Commit.
@@ -295,7 +299,13 @@ type Delivery struct {
 	To      Instance
 	ID      string
 	Message Message
+	// MessageAt makes the message, if it says when it was delivered by the store's clock, which may be later by up to StampTolerance;
+	// nil for Message.
+	MessageAt func(time.Time) Message
 }
+
+// StampTolerance is how much later than it says a message may be delivered.
+const StampTolerance = time.Second
 
 // Command is what an operator wants of a run.
 type Command struct {

@@ -222,8 +222,11 @@ func (d *Delivery) Transition(r *Lifecycle, now time.Time) (*Change, Code) {
 	case r.Status.Final():
 		return nil, Closed
 	}
-	change := &Change{From: r, To: *r, ID: d.ID}
-	change.receive(d.Message)
+	change, message := &Change{From: r, To: *r, ID: d.ID}, d.Message
+	if d.MessageAt != nil {
+		message, change.Before = d.MessageAt(now), now.Add(StampTolerance)
+	}
+	change.receive(message)
 	change.To.wake(now)
 	return change, ""
 }

@@ -49,6 +49,9 @@ func (c *Commit) After(r Lifecycle) Lifecycle {
 	if len(c.Entries) > 0 && r.Version > 0 { // the first commit, that it has begun, does not count as progress
 		r.Deaths = 0
 	}
+	if r.Listens = c.Listens; c.Status.Final() {
+		r.Listens = ""
+	}
 	released := c.Reason == Quarantined && r.Reason != Quarantined // by a command, meanwhile
 	r.Version = c.Next
 	r.Records += int64(c.Records)
@@ -91,6 +94,6 @@ func (r *Lifecycle) neverStarts(at time.Time) bool {
 func (r *Lifecycle) GiveBack(i Instance, t Token, at time.Time) Commit {
 	return Commit{
 		Instance: i, Token: t, Version: r.Version, Next: r.Version + 1, At: at, Status: r.Status, Reason: r.Reason,
-		Failure: r.Failure, Retrying: r.Retrying, Awaits: r.Awaits, Wake: r.Wake, Deadline: r.Deadline, Release: true, Ready: true,
+		Failure: r.Failure, Retrying: r.Retrying, Awaits: r.Awaits, Listens: r.Listens, Wake: r.Wake, Deadline: r.Deadline, Release: true, Ready: true,
 	}
 }

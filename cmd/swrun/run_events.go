@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/dsl/source"
+	"github.com/swrun/swrun/internal/cloudevent"
+)
+
+// This file reads the events of --event.
+
+const eventHint = `an event is {"type": "order.paid", "data": {...}}, or {"after": "PT5M", "event": {...}}; a file holds one, a list, or one after the other`
+
+// runEvents are the events that come to a run.
+type runEvents struct {
+	arrivals []swrun.Arrival
+	live     chan swrun.Arrival // from standard input; nil for none
+	failed   error              // why live has ended early; read it once live is closed
+}
+
+// readEvents reads the events of files; those of standard input are read while the run goes on, unless its clock is virtual.
+func (p *program) readEvents(d *swrun.Document, files []string, virtual bool) (*runEvents, error) {
+	if len(files) > 0 && !listens(d.Workflow) {
+		return nil, usagef("leave --event out", "no task of %s listens: there is nobody to deliver the events to", title(d))
+	}
+	e := &runEvents{}
+	for _, file := range files {
+		var r *cloudevent.Reader
+		switch {
+		case file == "-" && p.inTTY:
+			return nil, usagef("pipe something into swrun, or name a file", "--event - reads standard input, which is a terminal")
+		case file == "-" && !virtual:
+			e.live = make(chan swrun.Arrival)
+			go e.follow(cloudevent.NewReader(p.in, "standard input"))
+			continue
+		case file == "-":
+			r = cloudevent.NewReader(p.in, "standard input")
+		default:
+			var err error
+			if r, err = eventFile(file); err != nil {
+				return nil, err
+			}
+		}
+		if err := e.readAll(r); err != nil {
+			return nil, err
+		}
+	}
+	return e, nil
+}
+
+// eventFile returns a reader of a file of JSON or YAML.
+func eventFile(file string) (*cloudevent.Reader, error) {
+	text, err := readFile("the events", file, bound{bytes: maxEvents})
+	if err != nil {
+		return nil, err
+	}
+	text = bytes.TrimPrefix(text, []byte(byteOrderMark))
+	if extension := strings.ToLower(filepath.Ext(file)); extension != ".yaml" && extension != ".yml" {
+		if len(bytes.TrimSpace(text)) == 0 {
+			return nil, usagef(eventHint, "%s is empty", file)
+		}
+		return cloudevent.NewReader(bytes.NewReader(text), file), nil
+	}
+	v, err := decodeData(file, text)
+	if err != nil {
+		return nil, usagef(eventHint, "%s cannot be read: %s", file, err)
+	}
+	return cloudevent.NewValueReader(v, file), nil
+}
+
+func (e *runEvents) readAll(r *cloudevent.Reader) error {
+	for {
+		arrival, err := r.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return usagef(eventHint, "%s", err)
+		}
+		e.arrivals = append(e.arrivals, swrun.Arrival(arrival))
+	}
+}
+
+// follow hands on the events of a stream until it ends.
+func (e *runEvents) follow(r *cloudevent.Reader) {
+	defer close(e.live)
+	for {
+		arrival, err := r.Next()
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				e.failed = usagef(eventHint, "%s", err)
+			}
+			return
+		}
+		e.live <- swrun.Arrival(arrival)
+	}
+}
+
+// listens reports whether any task of w waits for events.
+func listens(w *dsl.Workflow) (found bool) {
+	dsl.Walk(w, func(t dsl.Task) bool {
+		found = found || t.Kind() == dsl.KindListen
+		return !found
+	})
+	return found
+}
+
+// noEventLeft is the failure of a run that listens when no event is left to come.
+func (j *job) noEventLeft(e *swrun.ListeningError) error {
+	if j.events.live != nil && j.events.failed != nil {
+		return j.events.failed
+	}
+	var b strings.Builder
+	b.WriteString("no event is left to come, and the run listens:")
+	for _, task := range e.Tasks {
+		fmt.Fprintf(&b, "\n  %s%s has consumed %d, and waits for one that passes", task.Pointer, j.placeOf(j.document.Workflow.Source.Key(task.Origin)), task.Consumed)
+		for n, filter := range task.Missing {
+			fmt.Fprintf(&b, "%s %s%s", map[bool]string{true: " or"}[n > 0], filter, j.place(filter))
+		}
+	}
+	for n, u := range e.Unmatched {
+		if n == maxUnmatched {
+			fmt.Fprintf(&b, "\n  and %d more events that nothing consumed", len(e.Unmatched)-n)
+			break
+		}
+		fmt.Fprintf(&b, "\n  nothing consumed %s (id %s)", u.Event["type"], u.Event["id"])
+		switch {
+		case u.Repeated:
+			b.WriteString(": an event with this source and id had come before")
+		case len(u.Refusals) == 0:
+			b.WriteString(": nothing listened when it came")
+		}
+		for _, r := range u.Refusals {
+			fmt.Fprintf(&b, "\n    %s%s: %s: %s", r.Filter, j.place(r.Filter), r.Attribute, r.Why)
+		}
+	}
+	return &exitError{code: exitWaited, message: j.mask.Text(b.String()), hint: "give it events: --event FILE, or --event - for standard input; a timeout ends a listen without them"}
+}
+
+// maxUnmatched is how many events that nothing consumed are shown.
+const maxUnmatched = 20
+
+// place returns where a filter stands, for messages.
+func (j *job) place(filter dsl.Pointer) string {
+	return j.placeOf(j.document.Workflow.Source.Value(filter))
+}
+
+func (j *job) placeOf(r source.Range) string {
+	return fmt.Sprintf(" (%s:%d)", j.document.Workflow.Source.File, r.Start.Line)
+}

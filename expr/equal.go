@@ -1,0 +1,6 @@
+package expr
+
+import "github.com/itchyny/gojq"
+
+// Equal reports whether two values are equal as JSON data: as == of jq has it, so that 1 equals 1.0.
+func Equal(a, b any) bool { return gojq.Compare(a, b) == 0 }

@@ -1,0 +1,156 @@
+package cloudevent
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/internal/jsonvalue"
+)
+
+// Arrival is an event that comes to a run.
+type Arrival struct {
+	// After is how long after the start it comes, if Timed; otherwise it comes once something listens.
+	After time.Duration
+	Timed bool
+	Event map[string]any
+}
+
+// Reader reads the events of a stream: JSON values, each an event, {"after": DURATION, "event": EVENT}, or an array of them. What an event
+// has to have and its author has left out is filled in, except the type.
+type Reader struct {
+	decoder *json.Decoder
+	stream  *bounded
+	name    string // of the stream, which events without an id are named after
+	read    []any  // and not returned yet
+	count   int
+	// NewID returns the id of an event that has none; nil names it after the stream and its place there.
+	NewID func() string
+}
+
+// NewReader returns a reader of a stream; name says where it comes from.
+func NewReader(r io.Reader, name string) *Reader {
+	stream := &bounded{Reader: r}
+	return &Reader{decoder: json.NewDecoder(stream), stream: stream, name: name}
+}
+
+// maxValue is how many bytes one JSON value of a stream may have: a file of events is not larger either.
+const maxValue = 4 << 20
+
+// bounded is a stream of which no more than maxValue bytes are read for one value.
+type bounded struct {
+	io.Reader
+	read int
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.read >= maxValue {
+		return 0, fmt.Errorf("it is larger than %d MiB", maxValue>>20)
+	}
+	n, err := b.Reader.Read(p[:min(len(p), maxValue-b.read)])
+	b.read += n
+	return n, err
+}
+
+// NewValueReader returns a reader of one value that was decoded already.
+func NewValueReader(v any, name string) *Reader {
+	r := NewReader(strings.NewReader(""), name)
+	r.add(v)
+	return r
+}
+
+// Next returns the next event; io.EOF after the last.
+func (r *Reader) Next() (Arrival, error) {
+	for len(r.read) == 0 {
+		var raw json.RawMessage
+		r.stream.read = 0
+		if err := r.decoder.Decode(&raw); errors.Is(err, io.EOF) {
+			return Arrival{}, io.EOF
+		} else if err != nil {
+			return Arrival{}, r.fail(err)
+		}
+		v, err := jsonvalue.DecodeStrict(raw)
+		if err != nil {
+			return Arrival{}, r.fail(err)
+		}
+		r.add(v)
+	}
+	v := r.read[0]
+	r.read = r.read[1:]
+	arrival, err := r.arrival(v)
+	if err != nil {
+		return Arrival{}, r.fail(err)
+	}
+	r.count++
+	return arrival, nil
+}
+
+func (r *Reader) add(v any) {
+	if list, ok := v.([]any); ok {
+		r.read = list
+	} else {
+		r.read = []any{v}
+	}
+}
+
+func (r *Reader) fail(err error) error {
+	return fmt.Errorf("event %d of %s: %w", r.count+1, r.name, err)
+}
+
+func (r *Reader) arrival(v any) (a Arrival, err error) {
+	object, ok := v.(map[string]any)
+	if !ok {
+		return a, errors.New("it is not an object")
+	}
+	after, timed := object["after"]
+	inner, wrapped := object["event"]
+	if timed && !wrapped {
+		return a, errors.New("`after` needs an `event` beside it")
+	}
+	if timed {
+		d, err := dsl.DurationValue(after)
+		if err != nil {
+			return a, fmt.Errorf("`after`: %w", err)
+		}
+		start := time.Unix(0, 0).UTC()
+		a.After, a.Timed = d.AddTo(start).Sub(start), true
+	}
+	if wrapped {
+		if err := onlyMembers(object, "after", "event"); err != nil {
+			return a, err
+		}
+		if object, ok = inner.(map[string]any); !ok {
+			return a, errors.New("`event` is not an object")
+		}
+	}
+	a.Event = r.completed(object)
+	return a, Check(a.Event)
+}
+
+func onlyMembers(object map[string]any, names ...string) error {
+	for name := range object {
+		if !slices.Contains(names, name) {
+			return fmt.Errorf("`%s` is unknown beside `event`: write it into the event", name)
+		}
+	}
+	return nil
+}
+
+// completed fills in what an event must have besides its type.
+func (r *Reader) completed(event map[string]any) map[string]any {
+	id := fmt.Sprintf("%s#%d", r.name, r.count+1)
+	if r.NewID != nil {
+		id = r.NewID()
+	}
+	for name, value := range map[string]any{"specversion": "1.0", "id": id, "source": "/swrun/events"} {
+		if _, given := event[name]; !given {
+			event[name] = value
+		}
+	}
+	return event
+}

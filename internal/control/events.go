@@ -1,0 +1,64 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/cloudevent"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// EventError is an event that cannot be published.
+type EventError struct {
+	Number int // of the event, counted from 1
+	Err    error
+}
+
+// Error says which and why.
+func (e *EventError) Error() string { return fmt.Sprintf("event %d: %s", e.Number, e.Err) }
+
+// Unwrap returns why.
+func (e *EventError) Unwrap() error { return e.Err }
+
+// Publish brings CloudEvents to the runs that listen for them. All of them are checked before the first is published; one that cannot be is an
+// *EventError.
+func (c *Control) Publish(ctx context.Context, all []map[string]any) (api.Published, error) {
+	return c.PublishTo(ctx, all, nil)
+}
+
+// PublishTo is Publish for the namespaces that a caller sees.
+func (c *Control) PublishTo(ctx context.Context, all []map[string]any, sees func(namespace string) bool) (api.Published, error) {
+	done := api.Published{Matched: []api.RunName{}, Started: []api.RunName{}}
+	for n, event := range all {
+		if err := cloudevent.Check(event); err != nil {
+			return done, &EventError{n + 1, err}
+		}
+	}
+	for n, event := range all {
+		report, err := c.engine.Publish(ctx, event, sees)
+		if err != nil {
+			return done, fmt.Errorf("event %d: %w", n+1, err)
+		}
+		done.Accepted++
+		switch {
+		case report.Repeated:
+			done.Repeated++
+		case len(report.Matched) == 0:
+			done.Unmatched++
+		}
+		done.Matched = addRuns(done.Matched, report.Matched)
+	}
+	return done, nil
+}
+
+// addRuns adds the names of runs that are not there yet.
+func addRuns(all []api.RunName, runs []store.Instance) []api.RunName {
+	for _, i := range runs {
+		if name := (api.RunName{Namespace: i.Namespace, ID: i.ID}); !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	return all
+}

@@ -1,0 +1,111 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/swrun/swrun/interpreter"
+)
+
+// Listens are the filters of the events that a run listens for, as its record keeps them. It is comparable: the same filters in
+// another order are the same.
+type Listens string
+
+// NewListens returns them.
+func NewListens(filters []interpreter.EventFilter) Listens {
+	if len(filters) == 0 {
+		return ""
+	}
+	texts := make([]string, len(filters))
+	for n, f := range filters {
+		texts[n] = entryOf(f)
+	}
+	slices.Sort(texts)
+	data, _ := json.Marshal(slices.Compact(texts)) // texts can be written
+	return Listens(data)
+}
+
+// entries returns what stands for each filter in an index.
+func (l Listens) entries() (all []string) {
+	if l != "" && json.Unmarshal([]byte(l), &all) != nil {
+		return nil // NewListens has written it
+	}
+	return all
+}
+
+// entryOf returns what stands for a filter in an index: those of the same type stand together there, and among them those of the
+// same expressions.
+func entryOf(f interpreter.EventFilter) string {
+	return url.PathEscape(f.Type) + " " + url.PathEscape(f.From) + " " + f.Key + " "
+}
+
+// ListenEntries are the entries of a run in the index of those who listen.
+func (r *Lifecycle) ListenEntries(i Instance) (all []string) {
+	for _, entry := range r.Listens.entries() {
+		all = append(all, entry+i.String())
+	}
+	return all
+}
+
+// ListenEntries returns the entries of the index that a change removes and adds.
+func (c *Change) ListenEntries(i Instance) (removed, added []string) {
+	var before Listens
+	if c.From != nil {
+		before = c.From.Listens
+	}
+	if before == c.To.Listens {
+		return nil, nil
+	}
+	if c.From != nil {
+		removed = c.From.ListenEntries(i)
+	}
+	return removed, c.To.ListenEntries(i)
+}
+
+// Listening asks which runs of a partition listen for an event.
+type Listening struct {
+	Partition int
+	Types     []string                  // of filters; the empty one is that of filters for any type
+	Filters   []interpreter.EventFilter // exactly these are asked for; they are of Types
+	After     Instance                  // with one filter: those after this one; zero begins at the beginning
+	N         int                       // at most so many of each filter
+}
+
+// Listeners is the answer to Listening.
+type Listeners struct {
+	Runs [][]Instance // of each filter that was asked for
+	// From are the expressions of all filters of Types, without their keys: the caller asks again for those that it did not know.
+	From []interpreter.EventFilter
+}
+
+// Between returns what the entries of a filter are above, and what they are below.
+func (c *Listening) Between(f interpreter.EventFilter) (from, to string) {
+	from, to = entryOf(f), strings.TrimSuffix(entryOf(f), " ")+"!"
+	if c.After != (Instance{}) {
+		from += c.After.String() + "\x00"
+	}
+	return from, to
+}
+
+// FirstOfType returns what no entry of filters of a type is below.
+func FirstOfType(kind string) string { return url.PathEscape(kind) + " " }
+
+// AfterType returns what all entries of filters of a type are below.
+func AfterType(kind string) string { return url.PathEscape(kind) + "!" }
+
+// ParseListenEntry reads an entry of the index, and returns what the entries of other expressions or types that come after it are
+// above.
+func ParseListenEntry(entry string) (f interpreter.EventFilter, i Instance, next string, err error) {
+	parts := strings.SplitN(entry, " ", 4)
+	if len(parts) != 4 {
+		return f, i, "", fmt.Errorf("%q is not an entry of those who listen", entry)
+	}
+	if f.Type, err = url.PathUnescape(parts[0]); err == nil {
+		f.From, err = url.PathUnescape(parts[1])
+	}
+	f.Key = parts[2]
+	return f, InstanceOf(parts[3]), parts[0] + " " + parts[1] + "!", err
+}

@@ -1,0 +1,144 @@
+package store
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/swrun/swrun/interpreter"
+)
+
+// How stores keep the Lifecycle of a run.
+
+// recordFields is how many fields a stored record has, and troubleFields how many more one has of a run that tried something again,
+// has failed, needs something, waits for activities, or listens; awaitsFields are those of one that does either, and listenFields of one that
+// listens.
+const recordFields, troubleFields, awaitsFields, listenFields = 18, 6, 1, 1
+
+// String returns the record as stores keep it: its fields in order, a space between, - for what is empty.
+func (r *Lifecycle) String() string {
+	b := record(make([]byte, 0, 160))
+	b.text(string(r.Status))
+	b.text(r.Reason)
+	b.number(r.Epoch)
+	b.text(r.Nonce)
+	b.text(r.Owner)
+	b.number(r.Version)
+	b.moment(r.Wake)
+	b.moment(r.Deadline)
+	b.moment(r.Ready)
+	b.flag(r.Begun)
+	b.number(r.Read)
+	b.number(r.Deaths)
+	b.flag(r.AwaitsSlot)
+	b.moment(r.Created)
+	b.moment(r.Started)
+	b.moment(r.Closed)
+	b.number(r.Records)
+	b.number(r.Entries)
+	if r.Attempts != 0 || r.Retrying || r.Failure != (Failure{}) || r.Needs != "" || r.Awaits != 0 || r.Listens != "" {
+		b.number(r.Attempts)
+		b.flag(r.Retrying)
+		b.anyText(r.Failure.Type)
+		b.text(r.Failure.TimeoutKind)
+		b.text(string(r.Needs))
+		b.moment(r.NeededSince)
+	}
+	if r.Awaits != 0 || r.Listens != "" {
+		b.number(r.Awaits)
+	}
+	if r.Listens != "" {
+		b.anyText(string(r.Listens))
+	}
+	return string(b[:len(b)-1])
+}
+
+// record is the fields of a Lifecycle as text, each with a space after it.
+type record []byte
+
+func (b *record) text(s string) {
+	if s == "" {
+		s = "-"
+	}
+	*b = append(append(*b, s...), ' ')
+}
+
+// anyText writes a text that may have any characters in it.
+func (b *record) anyText(s string) {
+	if s = url.PathEscape(s); s == "-" {
+		s = "%2D"
+	}
+	b.text(s)
+}
+
+func (b *record) number(n int64) { *b = append(strconv.AppendInt(*b, n, 10), ' ') }
+
+func (b *record) moment(t time.Time) { b.number(Millis(t)) }
+
+func (b *record) flag(is bool) {
+	if is {
+		b.number(1)
+	} else {
+		b.number(0)
+	}
+}
+
+// ParseLifecycle reads what String returns.
+func ParseLifecycle(s string) (Lifecycle, error) {
+	f := recordReader{record: s, fields: strings.Split(s, " ")}
+	if n := len(f.fields) - recordFields; n != 0 && (n < troubleFields || n > troubleFields+awaitsFields+listenFields) {
+		return Lifecycle{}, fmt.Errorf("%q is not the record of a run: it has %d fields instead of %d", s, len(f.fields), recordFields)
+	}
+	r := Lifecycle{
+		Status: interpreter.Status(f.text(0)), Reason: f.text(1), Epoch: f.number(2), Nonce: f.text(3), Owner: f.text(4),
+		Version: f.number(5), Wake: f.moment(6), Deadline: f.moment(7), Ready: f.moment(8), Begun: f.number(9) != 0, Read: f.number(10),
+		Deaths: f.number(11), AwaitsSlot: f.number(12) != 0, Created: f.moment(13), Started: f.moment(14), Closed: f.moment(15), Records: f.number(16), Entries: f.number(17),
+	}
+	if len(f.fields) > recordFields {
+		r.Attempts, r.Retrying, r.Failure = f.number(18), f.number(19) != 0, Failure{Type: f.anyText(20), TimeoutKind: f.text(21)}
+		r.Needs, r.NeededSince = Needs(f.text(22)), f.moment(23)
+	}
+	if len(f.fields) > recordFields+troubleFields {
+		r.Awaits = f.number(24)
+	}
+	if len(f.fields) > recordFields+troubleFields+awaitsFields {
+		r.Listens = Listens(f.anyText(25))
+	}
+	return r, f.bad
+}
+
+// recordReader reads the fields of a stored record, and keeps the first error.
+type recordReader struct {
+	record string
+	fields []string
+	bad    error
+}
+
+func (f *recordReader) number(i int) int64 {
+	n, err := strconv.ParseInt(f.fields[i], 10, 64)
+	f.check(i, "a number", err)
+	return n
+}
+
+func (f *recordReader) moment(i int) time.Time { return Moment(f.number(i)) }
+
+func (f *recordReader) text(i int) string {
+	if f.fields[i] == "-" {
+		return ""
+	}
+	return f.fields[i]
+}
+
+func (f *recordReader) anyText(i int) string {
+	s, err := url.PathUnescape(f.text(i))
+	f.check(i, "a text", err)
+	return s
+}
+
+func (f *recordReader) check(i int, what string, err error) {
+	if err != nil && f.bad == nil {
+		f.bad = fmt.Errorf("%q is not the record of a run: field %d is not %s", f.record, i+1, what)
+	}
+}

@@ -1,0 +1,93 @@
+package server_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/swrun/swrun/internal/api"
+)
+
+const paid = `{"specversion": "1.0", "id": "%s", "source": "/shop", "type": "paid", "data": {"order": %d}}`
+
+// TestPublishEvents: an event in each mode comes to the run that listens for it, once, and the answer says who listens.
+func TestPublishEvents(t *testing.T) {
+	d := mustDeployment(t)
+	run := d.start(t, `do: [{l: {listen: {to: {any: [{with: {type: paid}, correlate: {order: {from: .data.order, expect: .n}}}], until: length == 4}}}}]`)
+	d.listens(t, run.Instance.ID)
+	name := fmt.Sprintf(`[{"id":"%s","namespace":"demo"}]`, run.Instance.ID)
+	for _, c := range []struct{ what, headers, body, want string }{
+		{"another order", "", fmt.Sprintf(paid, "0", 8), `{"accepted":1,"matched":[],"started":[],"unmatched":1}`},
+		{"structured", "Content-Type: application/cloudevents+json", fmt.Sprintf(paid, "1", 7), `{"accepted":1,"matched":` + name + `,"started":[],"unmatched":0}`},
+		{"again", "Content-Type: application/cloudevents+json", fmt.Sprintf(paid, "1", 7), `{"accepted":1,"matched":[],"repeated":1,"started":[],"unmatched":0}`},
+		{"a batch", "Content-Type: application/cloudevents-batch+json", "[" + fmt.Sprintf(paid, "2", 7) + "," + fmt.Sprintf(paid, "3", 9) + "]", `{"accepted":2,"matched":` + name + `,"started":[],"unmatched":1}`},
+		{"JSON", "Content-Type: application/json", fmt.Sprintf(paid, "4", 7), `{"accepted":1,"matched":` + name + `,"started":[],"unmatched":0}`},
+		{"binary", "Content-Type: application/json\nCe-Id: 5\nCe-Source: /shop\nCe-Type: paid\nCe-Specversion: 1.0", `{"order": 7}`, `{"accepted":1,"matched":` + name + `,"started":[],"unmatched":0}`},
+	} {
+		a := d.ask(t, "POST", "/v1/events", c.body, headers(c.headers)...)
+		if a.StatusCode != 202 || strings.TrimSpace(a.body) != c.want {
+			t.Errorf("%s: %s: %s, want %s", c.what, a.Status, a.body, c.want)
+		}
+	}
+	result, err := run.Await(t.Context())
+	if err != nil || fmt.Sprint(result.Output) != "[map[order:7] map[order:7] map[order:7] map[order:7]]" {
+		t.Errorf("the run ends with %v, %v", result.Output, err)
+	}
+}
+
+// TestEventsThatAreRefused: what is no event, or another one under the same source and id.
+func TestEventsThatAreRefused(t *testing.T) {
+	d := mustDeployment(t)
+	if a := d.ask(t, "POST", "/v1/events", fmt.Sprintf(paid, "1", 7)); a.StatusCode != 202 {
+		t.Fatal(a.Status, a.body)
+	}
+	for _, c := range []struct{ headers, body, name, detail string }{
+		{"", fmt.Sprintf(paid, "1", 8), "other-event", "another event was published as 1 of the source /shop"},
+		{"", "null", "invalid-request", "neither one event nor a list"},
+		{"", "[5]", "invalid-request", "an event is an object"},
+		{"", "{", "invalid-request", ""},
+		{"", `{"a": 1, "a": 2}`, "invalid-request", ""},
+		{"", `{"specversion": "1.0", "id": "1", "source": "/s"}`, "invalid-request", "event 1: an event needs `type`"},
+		{"", `[` + fmt.Sprintf(paid, "9", 1) + `, {"specversion": "1.0", "id": "", "type": "t", "source": "/s"}]`, "invalid-request", "event 2: `id` of an event must not be empty"},
+		{"", `{"specversion": "0.3", "id": "1", "type": "t", "source": "/s"}`, "invalid-request", "must be 1.0"},
+		{"", `{"specversion": "1.0", "id": "1", "type": "t", "source": "/s", "time": "soon"}`, "invalid-request", "must be a date and time"},
+		{"", `{"specversion": "1.0", "id": "1", "type": "t", "source": "/s", "Shop": "x"}`, "invalid-request", "cannot be an attribute"},
+		{"", `{"specversion": "1.0", "id": "1", "type": "t", "source": "/s", "shop": {}}`, "invalid-request", "must be text, a number or a boolean"},
+		{"", `{"specversion": "1.0", "id": "1", "type": "t", "source": "/s", "data": 1, "data_base64": "eA=="}`, "invalid-request", "not both"},
+		{"Content-Type: application/cloudevents+json", "[" + fmt.Sprintf(paid, "1", 7) + "]", "invalid-request", "as its Content-Type says"},
+		{"Content-Type: text/plain\nCe-Id: 1\nCe-Specversion: 1.0\nCe-Source: /s", "x", "invalid-request", "an event needs `type`"},
+	} {
+		p := d.ask(t, "POST", "/v1/events", c.body, headers(c.headers)...).isProblem(t, 422, c.name)
+		if !strings.Contains(p.Detail, c.detail) {
+			t.Errorf("%s: %s, want %s", c.body, p.Detail, c.detail)
+		}
+	}
+	if runs := mustRead[[]api.Run](t, d.ask(t, "GET", "/v1/runs", ""), 200); len(runs) != 0 {
+		t.Errorf("there are runs: %v", runs)
+	}
+}
+
+// headers returns the names and values of lines.
+func headers(lines string) (all []string) {
+	for line := range strings.Lines(lines) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		all = append(all, name, value)
+	}
+	return all
+}
+
+// listens waits until a run listens.
+func (d *deployment) listens(t *testing.T, id string) {
+	t.Helper()
+	for {
+		described := mustRead[api.Description](t, d.ask(t, "GET", "/v1/runs/demo/"+id, ""), 200)
+		if strings.Contains(described.Why, "listens") {
+			return
+		}
+		if described.ClosedAt != "" {
+			t.Fatalf("the run has ended: %s", described.Why)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}

@@ -1,0 +1,204 @@
+package tasks
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/shorten"
+	"github.com/swrun/swrun/interpreter"
+)
+
+// eventFilter lets events pass by their attributes, their data and their correlations. An empty one lets all pass but the engine's
+// own (semantics 14.2).
+type eventFilter struct {
+	pointer    dsl.Pointer
+	attributes []attributeFilter // sorted by name
+	correlate  []correlation     // sorted by key
+}
+
+// attributeFilter tests one attribute of an event, or its data.
+type attributeFilter struct {
+	name    string
+	pattern pattern
+}
+
+func compileEventFilter(b *interpreter.Builder, f *dsl.EventFilter) *eventFilter {
+	compiled := &eventFilter{pointer: f.Pointer, correlate: compileCorrelations(b, f)}
+	with, _ := f.With.Data.(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(with)) {
+		compiled.attributes = append(compiled.attributes, attributeFilter{name, compilePattern(b, f.With.Pointer.Key(name), with[name])})
+	}
+	return compiled
+}
+
+// refuses returns why the filter does not let an event pass; nil if it does.
+func (f *eventFilter) refuses(s *interpreter.Scope, event map[string]any, known *correlations) *interpreter.Refusal {
+	if isLifecycle(event) && !f.names("type") {
+		return &interpreter.Refusal{Filter: f.pointer, Attribute: "type", Why: "events of the engine pass only filters that name their type"}
+	}
+	for _, a := range f.attributes {
+		value, present := attributeOf(event, a.name)
+		if !present {
+			return &interpreter.Refusal{Filter: f.pointer, Attribute: a.name, Why: "the event has none"}
+		}
+		if ok, err := a.pattern.matches(s, value); err != nil || !ok {
+			return &interpreter.Refusal{Filter: f.pointer, Attribute: a.name, Why: notMatched(value, err)}
+		}
+	}
+	for _, c := range f.correlate {
+		if why := c.refuses(s, event, known); why != "" {
+			return &interpreter.Refusal{Filter: f.pointer, Attribute: "correlate." + c.key, Why: why}
+		}
+	}
+	return nil
+}
+
+func notMatched(value any, err *errors.Error) string {
+	if err != nil {
+		return err.Detail
+	}
+	text, _ := expr.Encode(value)
+	return "it is " + shorten.To(string(text), maxShown)
+}
+
+// maxShown is how many bytes of a value a refusal shows.
+const maxShown = 200
+
+func (f *eventFilter) names(attribute string) bool {
+	return slices.ContainsFunc(f.attributes, func(a attributeFilter) bool { return a.name == attribute })
+}
+
+// literalType returns the type that all events have which pass; empty if there may be several.
+func (f *eventFilter) literalType() string {
+	for _, a := range f.attributes {
+		if a.name == "type" {
+			return a.pattern.literalText()
+		}
+	}
+	return ""
+}
+
+// lifecyclePrefix begins the types of the engine's own events.
+const lifecyclePrefix = "io.serverlessworkflow."
+
+func isLifecycle(event map[string]any) bool {
+	kind, _ := event["type"].(string)
+	return strings.HasPrefix(kind, lifecyclePrefix)
+}
+
+func attributeOf(event map[string]any, name string) (value any, present bool) {
+	if name == "data" {
+		return eventData(event)
+	}
+	value, present = event[name]
+	return value, present && value != nil
+}
+
+// pattern is what an attribute or a part of the data has to be: literal data, of which texts may be regular expressions, or an
+// expression (semantics 14.6).
+type pattern struct {
+	code     *expr.Template // of an expression; nil for a literal
+	regexp   *regexp.Regexp // of a text that is one
+	literal  any
+	members  map[string]pattern // of an object: each of them has to match
+	elements []pattern          // of an array: each of them has to match, and there are no others
+}
+
+func compilePattern(b *interpreter.Builder, at dsl.Pointer, v any) pattern {
+	p := pattern{literal: v}
+	switch v := v.(type) {
+	case string:
+		if expr.Delimited(v) {
+			p.code = b.Value(dsl.Value{Pointer: at, Data: v, Form: dsl.FormData})
+		} else if isRegexp(v) {
+			p.regexp, _ = regexp.Compile("^(?:" + v + ")$") // what is none is literal
+		}
+	case map[string]any:
+		p.members = make(map[string]pattern, len(v))
+		for name, member := range v {
+			p.members[name] = compilePattern(b, at.Key(name), member)
+		}
+	case []any:
+		p.elements = make([]pattern, len(v))
+		for i, element := range v {
+			p.elements[i] = compilePattern(b, at.Index(i), element)
+		}
+	}
+	return p
+}
+
+// isRegexp reports whether a text can be meant as a regular expression. One whose only special characters are dots is not: types of
+// events have them.
+func isRegexp(text string) bool { return strings.ContainsAny(text, `\*+?()[]{}|^$`) }
+
+// literalText returns the only text that the pattern matches; empty if there may be others.
+func (p pattern) literalText() string {
+	if p.code != nil || p.regexp != nil {
+		return ""
+	}
+	text, _ := p.literal.(string)
+	return text
+}
+
+func (p pattern) matches(s *interpreter.Scope, v any) (bool, *errors.Error) {
+	switch {
+	case p.code != nil:
+		return p.matchesExpression(s, v)
+	case p.members != nil:
+		return p.matchesMembers(s, v)
+	case p.elements != nil:
+		return p.matchesElements(s, v)
+	}
+	if expr.Equal(p.literal, v) {
+		return true, nil
+	}
+	text, ok := v.(string)
+	return ok && p.regexp != nil && p.regexp.MatchString(text), nil
+}
+
+// matchesExpression: a boolean is the answer, anything else has to equal the value.
+func (p pattern) matchesExpression(s *interpreter.Scope, v any) (bool, *errors.Error) {
+	yielded, err := s.Eval(p.code, v)
+	if err != nil {
+		return false, err
+	}
+	if holds, ok := yielded.(bool); ok {
+		return holds, nil
+	}
+	return expr.Equal(yielded, v), nil
+}
+
+func (p pattern) matchesMembers(s *interpreter.Scope, v any) (bool, *errors.Error) {
+	object, ok := v.(map[string]any)
+	if !ok {
+		return false, nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.members)) {
+		member, present := object[name]
+		if !present {
+			return false, nil
+		}
+		if ok, err := p.members[name].matches(s, member); !ok || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+func (p pattern) matchesElements(s *interpreter.Scope, v any) (bool, *errors.Error) {
+	list, ok := v.([]any)
+	if !ok || len(list) != len(p.elements) {
+		return false, nil
+	}
+	for i, element := range p.elements {
+		if ok, err := element.matches(s, list[i]); !ok || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}

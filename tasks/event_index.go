@@ -1,0 +1,42 @@
+package tasks
+
+import (
+	"encoding/json"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/interpreter"
+)
+
+// What indexes of stores have to know of the events that a task can consume.
+
+// indexed returns it for the filters of a strategy that wait for an event.
+func (e *eventStrategy) indexed(p strategyProgress, known correlations) (all []interpreter.EventFilter) {
+	for _, f := range e.open(p) {
+		all = append(all, f.indexed(known))
+	}
+	return all
+}
+
+func (f *eventFilter) indexed(known correlations) interpreter.EventFilter {
+	filter := interpreter.EventFilter{Type: f.literalType()}
+	var from []string
+	var values []any
+	for i := range f.correlate {
+		if v, is := f.correlate[i].value(known); is {
+			from, values = append(from, f.correlate[i].source), append(values, v)
+		}
+	}
+	if from != nil {
+		text, _ := json.Marshal(from) // texts can be written
+		filter.From, filter.Key = string(text), interpreter.EventKey(values)
+	}
+	return filter
+}
+
+// missing returns the filters of a strategy that wait for an event.
+func (e *eventStrategy) missing(p strategyProgress) (all []dsl.Pointer) {
+	for _, f := range e.open(p) {
+		all = append(all, f.pointer)
+	}
+	return all
+}

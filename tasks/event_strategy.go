@@ -1,0 +1,96 @@
+package tasks
+
+import (
+	"slices"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/interpreter"
+)
+
+// eventStrategy says which events to consume, and when these are enough (semantics 14.2).
+type eventStrategy struct {
+	mode       string // all, any or one
+	filters    []*eventFilter
+	until      *expr.Code     // nil if there is none
+	untilEvent *eventStrategy // the same
+}
+
+// strategyProgress is which filters of a strategy have had their event: their positions, in the order of the events.
+type strategyProgress struct {
+	Filled []int `json:"filled,omitempty"`
+}
+
+func compileStrategy(b *interpreter.Builder, s *dsl.EventStrategy) *eventStrategy {
+	if s == nil {
+		return nil
+	}
+	compiled := &eventStrategy{mode: s.Mode, until: b.Condition(s.Until), untilEvent: compileStrategy(b, s.UntilEvent)}
+	for _, f := range s.Filters() {
+		compiled.filters = append(compiled.filters, compileEventFilter(b, f))
+	}
+	if len(compiled.filters) == 0 && s.Mode == "any" {
+		compiled.filters = []*eventFilter{{pointer: s.Pointer.Key("any")}} // every event
+	}
+	return compiled
+}
+
+// all returns the strategy and the one inside its `until`.
+func (e *eventStrategy) all() []*eventStrategy {
+	if e.untilEvent == nil {
+		return []*eventStrategy{e}
+	}
+	return []*eventStrategy{e, e.untilEvent}
+}
+
+// expect evaluates what correlations expect.
+func (e *eventStrategy) expect(s *interpreter.Scope, known *correlations) *errors.Error {
+	for _, f := range e.filters {
+		if err := f.expect(s, known); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// satisfied reports whether the strategy needs no more events. Whether an expression in `until` does is for the caller to find out.
+func (e *eventStrategy) satisfied(p strategyProgress) bool {
+	switch {
+	case e.mode == "all":
+		return len(p.Filled) == len(e.filters)
+	case e.until != nil || e.untilEvent != nil:
+		return false
+	}
+	return len(p.Filled) > 0
+}
+
+// consume reports whether the event passes a filter that waits for one. If so, it is consumed: it binds the correlations of the
+// filter.
+func (e *eventStrategy) consume(s *interpreter.Scope, event map[string]any, p *strategyProgress, known *correlations) bool {
+	for i, f := range e.filters {
+		if e.mode == "all" && slices.Contains(p.Filled, i) || f.refuses(s, event, known) != nil {
+			continue
+		}
+		f.bind(s, event, known)
+		if e.mode == "all" || len(p.Filled) == 0 {
+			p.Filled = append(p.Filled, i)
+		}
+		return true
+	}
+	return false
+}
+
+// open returns the filters that wait for an event.
+func (e *eventStrategy) open(p strategyProgress) []*eventFilter {
+	if e == nil {
+		return nil
+	}
+	var all []*eventFilter
+	for i, f := range e.filters {
+		if e.mode != "all" || !slices.Contains(p.Filled, i) {
+			all = append(all, f)
+		}
+	}
+	return all
+}

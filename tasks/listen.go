@@ -1,0 +1,193 @@
+package tasks
+
+import (
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/limits"
+)
+
+func listen() interpreter.Kind {
+	return interpreter.Kind{Kind: dsl.KindListen, Compile: func(b *interpreter.Builder, t dsl.Task) interpreter.Body {
+		task := t.(*dsl.ListenTask)
+		return &listenBody{to: compileStrategy(b, task.To), read: task.Read, each: compileIterator(b, task.ForEach)}
+	}}
+}
+
+// listenBody consumes events until its strategy is satisfied. Its output is what it has made of them, in order (semantics
+// section 14).
+type listenBody struct {
+	to   *eventStrategy
+	read string
+	each *eventIterator // nil if events are consumed as they are
+}
+
+// listenProgress is what a listen has consumed so far, and how far it is with it.
+type listenProgress struct {
+	Consumed  []interpreter.Value `json:"consumed,omitempty"` // read, and handled by foreach
+	Correlate correlations        `json:"correlate,omitzero"`
+	To        strategyProgress    `json:"to,omitzero"`
+	Until     strategyProgress    `json:"until,omitzero"` // the strategy inside `until`
+	// Of foreach: what was read and waits for its iteration, what the iteration in progress handles, and how many have begun.
+	Unhandled  []interpreter.Value `json:"unhandled,omitempty"`
+	Handling   *interpreter.Value  `json:"handling,omitempty"`
+	Iterations int                 `json:"iterations,omitempty"`
+	// Satisfied says that no event is consumed any more.
+	Satisfied bool `json:"satisfied,omitempty"`
+}
+
+func (l *listenBody) Enter(s *interpreter.Scope) interpreter.Next {
+	p := interpreter.Progress[listenProgress](s)
+	for _, strategy := range l.to.all() {
+		if err := strategy.expect(s, &p.Correlate); err != nil {
+			return interpreter.Fail(err)
+		}
+	}
+	p.Satisfied = l.to.satisfied(p.To)
+	s.Changed()
+	return l.goOn(s, p)
+}
+
+func (l *listenBody) Arrive(s *interpreter.Scope, event any) (n interpreter.Next, consumed bool) {
+	p := interpreter.Progress[listenProgress](s)
+	attributes, ok := event.(map[string]any)
+	if !ok || p.Satisfied {
+		return interpreter.Await(), false
+	}
+	if until := l.to.untilEvent; until != nil && until.consume(s, attributes, &p.Until, &p.Correlate) {
+		p.Satisfied = until.satisfied(p.Until)
+		return l.goOn(s, p), true
+	}
+	if !l.to.consume(s, attributes, &p.To, &p.Correlate) {
+		return interpreter.Await(), false
+	}
+	p.Satisfied = l.to.satisfied(p.To)
+	p.Unhandled = append(p.Unhandled, interpreter.Value{V: readEvent(attributes, l.read)})
+	if err := s.Limits().Check(limits.Items, len(p.Consumed)+len(p.Unhandled)); err != nil {
+		return interpreter.Fail(err), true
+	}
+	return l.goOn(s, p), true
+}
+
+// goOn handles what was consumed, one event at a time, and ends the task once the strategy is satisfied.
+func (l *listenBody) goOn(s *interpreter.Scope, p *listenProgress) interpreter.Next {
+	defer s.Changed()
+	for p.Handling == nil && len(p.Unhandled) > 0 {
+		item := p.Unhandled[0]
+		p.Unhandled = p.Unhandled[1:]
+		if l.each != nil && l.each.do.Len() > 0 {
+			p.Handling, p.Iterations = &item, p.Iterations+1
+			s.Listen(l.filters(p))
+			return interpreter.Run(l.each.do, item.V, interpreter.Repetition{Iteration: p.Iterations}, l.each.vars(item.V, p.Iterations-1))
+		}
+		if n, over := l.handled(s, p, item.V, item.V); over {
+			return n
+		}
+	}
+	if p.Satisfied && p.Handling == nil {
+		return interpreter.Done(values(p.Consumed))
+	}
+	s.Listen(l.filters(p))
+	return interpreter.Await()
+}
+
+// handled adds what was made of an item to what was consumed. over says that this has ended the task.
+func (l *listenBody) handled(s *interpreter.Scope, p *listenProgress, item, output any) (n interpreter.Next, over bool) {
+	if l.each != nil {
+		vars := l.each.vars(item, len(p.Consumed))
+		var err *errors.Error
+		if output, err = s.Reshape(l.each.output, output, vars); err == nil {
+			err = s.Export(l.each.export, output, vars)
+		}
+		if err != nil {
+			return interpreter.Fail(err), true
+		}
+	}
+	p.Consumed = append(p.Consumed, interpreter.Value{V: output})
+	if l.to.until == nil {
+		return n, false
+	}
+	consumed := values(p.Consumed)
+	ends, err := s.EvalCondition(l.to.until, consumed, false)
+	switch {
+	case err != nil:
+		return interpreter.Fail(err), true
+	case ends:
+		return interpreter.Done(consumed), true
+	}
+	return n, false
+}
+
+func (l *listenBody) ChildDone(s *interpreter.Scope, c interpreter.Child) interpreter.Next {
+	p := interpreter.Progress[listenProgress](s)
+	item := p.Handling.V
+	p.Handling = nil
+	if n, over := l.handled(s, p, item, c.Output); over {
+		return n
+	}
+	return l.goOn(s, p)
+}
+
+func (l *listenBody) ChildFailed(_ *interpreter.Scope, err *errors.Error) interpreter.Next {
+	return interpreter.Fail(err)
+}
+
+// filters returns what an index has to know of the events that the task can still consume.
+func (l *listenBody) filters(p *listenProgress) (all []interpreter.EventFilter) {
+	if p.Satisfied {
+		return nil
+	}
+	all = l.to.indexed(p.To, p.Correlate)
+	if l.to.untilEvent != nil {
+		all = append(all, l.to.untilEvent.indexed(p.Until, p.Correlate)...)
+	}
+	return all
+}
+
+// Refuses implements interpreter.Listener.
+func (l *listenBody) Refuses(s *interpreter.Scope, event any) (all []interpreter.Refusal) {
+	p := interpreter.Progress[listenProgress](s)
+	attributes, ok := event.(map[string]any)
+	if !ok || p.Satisfied {
+		return nil
+	}
+	for _, f := range append(l.to.open(p.To), l.to.untilEvent.open(p.Until)...) {
+		if r := f.refuses(s, attributes, &p.Correlate); r != nil {
+			all = append(all, *r)
+		}
+	}
+	return all
+}
+
+// Listening implements interpreter.Listener.
+func (l *listenBody) Listening(s *interpreter.Scope) (consumed int, missing []dsl.Pointer) {
+	p := interpreter.Progress[listenProgress](s)
+	return len(p.Consumed) + len(p.Unhandled), append(l.to.missing(p.To), l.to.untilEvent.missing(p.Until)...)
+}
+
+func values(all []interpreter.Value) []any {
+	list := make([]any, len(all))
+	for i, v := range all {
+		list[i] = v.V
+	}
+	return list
+}
+
+// eventIterator handles consumed events one by one.
+type eventIterator struct {
+	item, at string
+	do       *interpreter.List
+	output   interpreter.Output
+	export   interpreter.Export
+}
+
+func compileIterator(b *interpreter.Builder, i *dsl.Iterator) *eventIterator {
+	if i == nil {
+		return nil
+	}
+	return &eventIterator{item: i.Item, at: i.At, do: b.List("foreach/do", i.Do), output: b.Output(i.Output), export: b.Export(i.Export)}
+}
+
+func (i *eventIterator) vars(item any, at int) interpreter.Vars {
+	return interpreter.Vars{i.item: item, i.at: at}
+}
