@@ -286,7 +286,7 @@ do:
 	fmt.Println(document.Check(swrun.CheckConfig{}))
 	// Output:
 	// <nil>
-	// document:4:12: error[SW801]: running `run: container` tasks is not supported yet
+	// document:4:10: error[SW801]: running `run container` tasks is not supported yet
 }
 
 // A document can be sent to another machine with the external resources that it needs: there nothing is read for it.

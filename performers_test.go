@@ -22,7 +22,7 @@ func TestMissingPerformer(t *testing.T) {
 		"charge:1.0.0@default":    "no performer is registered for `charge:1.0.0@default`",
 		"Audit@default":           "registered: audit@default, http",
 		"https://x.test/@default": "calling functions of catalogs or URIs is not supported yet",
-		"grpc":                    "running `call_grpc` tasks is not supported yet",
+		"grpc":                    "running `call grpc` tasks is not supported yet",
 	} {
 		d, err := swrun.Parse("", []byte(document+"do: [{a: {call: '"+call+"', with: {proto: {endpoint: 'file:///a'}, service: {name: a, host: b}, method: c}}}]\n"))
 		if err != nil {

@@ -1,7 +1,12 @@
 package conformance
 
 import (
+	"go/ast"
+	"go/build/constraint"
+	"go/parser"
+	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -17,7 +22,6 @@ const rowsOfPromises = 220
 var (
 	promisesRow = regexp.MustCompile(`(?m)^\| ([0-9][0-9, ]*) \| (.+) \| ([^|]+) \| ([^|]+) \|$`)
 	inQuotes    = regexp.MustCompile("`([^`]+)`")
-	testName    = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 )
 
 // TestPromises: docs/promises.md has every row, each with one verdict and what belongs to it: tests that exist, or a reason.
@@ -43,10 +47,8 @@ func TestPromises(t *testing.T) {
 			t.Errorf("row %s %s", row[1], problem)
 		}
 	}
-	for number := 1; number <= rowsOfPromises; number++ {
-		if verdicts[number] == "" {
-			t.Errorf("docs/promises.md has no row %d", number)
-		}
+	for _, number := range missingRows(verdicts) {
+		t.Errorf("docs/promises.md has no row %d", number)
 	}
 }
 
@@ -63,8 +65,12 @@ func misjudged(verdict, by string, tests map[string]bool) (problems []string) {
 	}
 	for _, name := range names {
 		isTest := strings.HasPrefix(name[1], "Test")
-		if (verdict == "holds" || isTest) && !tests[name[1]] && !isCase(name[1]) {
+		runs, exists := tests[name[1]]
+		switch {
+		case (verdict == "holds" || isTest) && !exists && !isCase(name[1]):
 			problems = append(problems, "names "+name[1]+", which does not exist")
+		case verdict == "holds" && exists && !runs:
+			problems = append(problems, "names "+name[1]+", which may skip itself")
 		}
 	}
 	return problems
@@ -80,35 +86,108 @@ func isCase(name string) bool {
 	return false
 }
 
-// testsOfTheModule returns the names of all tests of the module.
+// missingRows returns the rows that have no verdict.
+func missingRows(verdicts map[int]string) (missing []int) {
+	for number := 1; number <= rowsOfPromises; number++ {
+		if verdicts[number] == "" {
+			missing = append(missing, number)
+		}
+	}
+	return missing
+}
+
+// testsOfTheModule returns the names of all tests of the module, and whether each is surely run by scripts/test.sh.
 func testsOfTheModule(t *testing.T) map[string]bool {
 	t.Helper()
-	tests := map[string]bool{}
+	folders := map[string][]*ast.File{}
 	err := filepath.WalkDir("..", func(file string, entry fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(file, "_test.go") {
 			return err
 		}
-		text, err := os.ReadFile(file)
-		for _, m := range testName.FindAllSubmatch(text, -1) {
-			tests[string(m[1])] = true
-		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments|parser.SkipObjectResolution)
+		folders[filepath.Dir(file)] = append(folders[filepath.Dir(file)], parsed)
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	tests := map[string]bool{}
+	for _, files := range folders {
+		for name, runs := range testsOf(files) {
+			tests[name] = tests[name] || runs
+		}
+	}
 	return tests
+}
+
+// testsOf returns the tests of the files of a folder: one is not surely run if it may skip itself, or one of the functions of the folder that
+// it calls may, or if its file is not built.
+func testsOf(files []*ast.File) map[string]bool {
+	skips, calls, tests := map[string]bool{}, map[string][]string{}, map[string]bool{}
+	for _, file := range files {
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || f.Body == nil {
+				continue
+			}
+			name := f.Name.Name
+			if f.Recv == nil && strings.HasPrefix(name, "Test") {
+				tests[name] = isBuilt(file)
+			}
+			ast.Inspect(f.Body, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.SelectorExpr:
+					skips[name] = skips[name] || strings.HasPrefix(n.Sel.Name, "Skip") && isOf(n.X, "t", "b", "tb")
+				case *ast.CallExpr:
+					if called, ok := n.Fun.(*ast.Ident); ok {
+						calls[name] = append(calls[name], called.Name)
+					}
+				}
+				return true
+			})
+		}
+	}
+	for name := range tests {
+		tests[name] = tests[name] && !maySkip(name, skips, calls, map[string]bool{})
+	}
+	return tests
+}
+
+func isOf(x ast.Expr, names ...string) bool {
+	ident, ok := x.(*ast.Ident)
+	return ok && slices.Contains(names, ident.Name)
+}
+
+func maySkip(name string, skips map[string]bool, calls map[string][]string, seen map[string]bool) bool {
+	if seen[name] {
+		return false
+	}
+	seen[name] = true
+	return skips[name] || slices.ContainsFunc(calls[name], func(called string) bool { return maySkip(called, skips, calls, seen) })
+}
+
+// isBuilt reports whether a file is built where the tests run.
+func isBuilt(file *ast.File) bool {
+	for _, group := range file.Comments {
+		for _, line := range group.List {
+			if expression, err := constraint.Parse(line.Text); err == nil && line.Pos() < file.Package {
+				return expression.Eval(func(tag string) bool { return tag == "linux" || tag == "unix" || tag == "planted" })
+			}
+		}
+	}
+	return true
 }
 
 // TestPromisesAreJudged holds the check itself to rows that are wrong.
 func TestPromisesAreJudged(t *testing.T) {
-	tests := map[string]bool{"TestThere": true}
+	tests := map[string]bool{"TestThere": true, "TestSkips": false}
 	for name, c := range map[string]struct {
 		verdict, by string
 		problems    int
 	}{
 		"a test that is there":         {"holds", "`TestThere`", 0},
 		"a test that is not":           {"holds", "`TestGone`", 1},
+		"a test that may skip":         {"holds", "`TestSkips`", 1},
 		"a case that is not":           {"holds", "`timeout/9.9-nothing`", 1},
 		"one of two":                   {"holds", "`TestThere`, `TestGone`", 1},
 		"a folder":                     {"holds", "`timeout`", 1},
@@ -124,5 +203,29 @@ func TestPromisesAreJudged(t *testing.T) {
 				t.Errorf("got %q", got)
 			}
 		})
+	}
+}
+
+// TestTestsAreFound holds what is found out about tests to files of all sorts.
+func TestTestsAreFound(t *testing.T) {
+	parse := func(text string) *ast.File {
+		file, err := parser.ParseFile(token.NewFileSet(), "a_test.go", text, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	got := testsOf([]*ast.File{
+		parse("package a\nfunc TestRuns(t *testing.T) { help(t) }\nfunc TestSkips(t *testing.T) { if true { t.Skip() } }\nfunc TestHelped(t *testing.T) { skip(t) }\nfunc help(t *testing.T) { help(t) }"),
+		parse("package a\nfunc skip(t *testing.T) { t.Skipf(\"\") }\nfunc (x y) TestMethod(t *testing.T) {}"),
+		parse("//go:build windows\n\npackage a\nfunc TestElsewhere(t *testing.T) {}"),
+		parse("//go:build linux && planted\n\npackage a\nfunc TestHere(t *testing.T) {}"),
+	})
+	want := map[string]bool{"TestRuns": true, "TestSkips": false, "TestHelped": false, "TestElsewhere": false, "TestHere": true}
+	if !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if missing := missingRows(map[int]string{1: "holds", 3: "open"}); len(missing) != rowsOfPromises-2 || missing[0] != 2 {
+		t.Errorf("missing are %v", missing)
 	}
 }

@@ -120,7 +120,7 @@ func (c *compiler) task(n *node, siblings dsl.TaskList) *node {
 	}
 	i := slices.IndexFunc(c.config.Kinds, func(k Kind) bool { return k.Kind == n.task.Kind() })
 	if i < 0 {
-		c.report("SW801", base.Pointer, fmt.Sprintf("running `%s` tasks is not supported yet", n.task.Kind()),
+		c.report("SW801", base.Pointer, fmt.Sprintf("running `%s` tasks is not supported yet", n.task.Kind().Words()),
 			"the document is valid; this version of swrun cannot run it")
 		return n
 	}

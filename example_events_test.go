@@ -1,0 +1,80 @@
+package swrun_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/errors"
+)
+
+// approval waits for the approval of its order, for two days.
+const approval = `
+document: {dsl: 1.0.3, namespace: demo, name: approval, version: 1.0.0}
+do:
+  - approved:
+      listen: {to: {one: {with: {type: order.approved}, correlate: {order: {from: .data.order, expect: .order}}}}}
+      timeout: {after: P2D}
+`
+
+// Events come to a run in memory at times of its clock. One that listens when none is left to come is a *ListeningError.
+func ExampleArrival() {
+	document, _ := swrun.Parse("", []byte(approval))
+	event := func(order int) map[string]any {
+		return map[string]any{"specversion": "1.0", "id": fmt.Sprint(order), "source": "/shop", "type": "order.approved", "data": map[string]any{"order": order}}
+	}
+	result, err := document.Run(context.Background(), map[string]int{"order": 7}, swrun.RunConfig{VirtualTime: true, Arrivals: []swrun.Arrival{
+		{After: time.Hour, Timed: true, Event: event(6)}, {After: 3 * time.Hour, Timed: true, Event: event(7)},
+	}})
+	fmt.Println(result.Output, err)
+
+	document, _ = swrun.Parse("", []byte(`
+document: {dsl: 1.0.3, namespace: demo, name: endless, version: 1.0.0}
+do: [{approved: {listen: {to: {one: {with: {type: order.approved}}}}}}]
+`))
+	_, err = document.Run(context.Background(), nil, swrun.RunConfig{})
+	var listening *swrun.ListeningError
+	fmt.Println(errors.As(err, &listening), listening.Tasks[0].Pointer)
+	// Output:
+	// [map[order:7]] <nil>
+	// true /do/0/approved
+}
+
+// An event is published to the runs that listen for it. Publishing it again changes nothing.
+func ExampleEngine_Publish() {
+	ctx, stop := context.WithCancel(context.Background())
+	document, _ := swrun.Parse("", []byte(approval))
+	store, err := swrun.OpenStore(ctx, "memory:", swrun.StoreConfig{})
+	if err != nil {
+		panic(err)
+	}
+	engine, err := swrun.NewEngine(store, swrun.EngineConfig{})
+	if err != nil {
+		panic(err)
+	}
+	worked := make(chan error, 1)
+	go func() { worked <- engine.Work(ctx) }()
+	run, err := engine.StartDocument(ctx, document, map[string]int{"order": 7}, swrun.StartOptions{})
+	if err != nil {
+		panic(err)
+	}
+	event := map[string]any{"specversion": "1.0", "source": "/shop", "type": "order.approved", "data": map[string]any{"order": 7}}
+	for n, matched := 0, 0; matched == 0; n++ { // the run may not listen yet
+		event["id"] = fmt.Sprint(n)
+		report, err := engine.Publish(ctx, event, nil)
+		if err != nil {
+			panic(err)
+		}
+		matched = len(report.Matched)
+	}
+	report, err := engine.Publish(ctx, event, nil)
+	fmt.Println(len(report.Matched), report.Repeated, err)
+	result, err := run.Await(ctx)
+	fmt.Println(result.Output, err)
+	stop()
+	<-worked
+	// Output:
+	// 0 true <nil>
+	// [map[order:7]] <nil>
+}
