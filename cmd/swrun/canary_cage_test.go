@@ -39,6 +39,7 @@ func verbsWithoutSecrets() []string {
 	return []string{
 		"cancel", "terminate", "suspend", "resume", "retry", "delete", "deadline", "fork", "migrate", "import", "repair", // ids
 		"queue",                                // names and numbers
+		"events",                               // of whoever publishes them, and ids of runs
 		"token",                                // of callers, and nothing of workflows
 		"bench",                                // workflows of its own
 		"init", "schema", "version", "explain", // nothing of a document

@@ -96,6 +96,7 @@ func canaryTasks() map[string]string {
 		"shell: much stderr":         `- a: {run: {shell: {command: 'i=0; while [ $i -lt 4000 ]; do echo "$K $i" >&2; i=$((i+1)); done; exit 3', environment: {K: "${ $secrets.long }"}}}}`,
 		"script":                     `- a: {run: {script: {language: js, code: "console.log(process.argv[2]); throw new Error(process.argv[2])", arguments: ["${ $secrets.api }"]}}}`,
 		"extension":                  `- a: {set: {x: 1}, metadata: {extended: true}}`,
+		"listen":                     `- a: {listen: {to: {one: {with: {type: canary, data: "${ $secrets.api }"}, correlate: {k: {from: .data, expect: "${ $secrets.api }"}}}}}, timeout: {after: {milliseconds: 1}}}`,
 		"encodings":                  `- a: {set: "${ $secrets.api | [@base64, @uri, @json, @html, @sh, @csv \"\\([.])\", ascii_upcase, ascii_downcase, (\"u:\" + . | @base64), tojson, ([.] | tojson | tojson)] }"}` + "\n" + `- b: {wait: {milliseconds: 1}}`,
 	}
 }

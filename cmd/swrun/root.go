@@ -226,7 +226,7 @@ func otherNames() map[string]string {
 		"describe":  "status get show inspect info view",
 		"terminate": "kill abort",
 		"cancel":    "stop",
-		"history":   "log logs events trace journal",
+		"history":   "log logs trace journal",
 		"delete":    "rm remove purge prune",
 		"validate":  "check verify",
 		"fmt":       "format",
