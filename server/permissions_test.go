@@ -35,7 +35,7 @@ func permissions() map[string]permission {
 		{server.RoleViewer, scopeNobody}: "getHealth getMetrics listWorkers listQueues validate",
 		{server.RoleViewer, scopeSeen}:   "listRuns countRuns findRuns listDeadlines listWorkflows listSettings getOpenAPI",
 		{server.RoleViewer, scopePath}:   "getRun getOutput getOutcome getHistory followRun getTask getGraph getTimeline exportRun getLatestWorkflow getWorkflow getSettings",
-		{server.RoleAuthor, scopeSeen}:   "startRun pollActivities heartbeatActivity completeActivity failActivity reportActivities returnActivity stopPolling",
+		{server.RoleAuthor, scopeSeen}:   "startRun pollActivities heartbeatActivity completeActivity failActivity reportActivities returnActivity stopPolling publishEvents",
 		{server.RoleAuthor, scopePath}:   "startWorkflow putWorkflow checkRuns",
 		{server.RoleOperator, scopeSeen}: "cancelRuns terminateRuns suspendRuns resumeRuns retryRuns retryNowRuns deleteRuns migrateRuns",
 		{server.RoleOperator, scopePath}: "cancelRun terminateRun suspendRun resumeRun retryRun retryNowRun deleteRun migrateRun setDeadline forkRun deleteWorkflow",

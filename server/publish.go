@@ -25,22 +25,30 @@ const eventsPath = "/v1/events"
 
 // publishRoutes serves the publication of events.
 func (s *Server) publishRoutes() {
-	event := &huma.Schema{Type: "object", AdditionalProperties: true, Required: []string{"specversion", "id", "source", "type"}}
+	text := &huma.Schema{Type: "string"}
+	event := &huma.Schema{
+		Type: "object", AdditionalProperties: true, Required: []string{"specversion", "id", "source", "type"},
+		Properties: map[string]*huma.Schema{"specversion": {Type: "string", Enum: []any{"1.0"}}, "id": text, "source": text, "type": text},
+		Examples:   []any{map[string]any{"specversion": "1.0", "id": "7", "source": "/shop", "type": "order.paid", "data": map[string]any{"order": 7}}},
+	}
+	events := &huma.Schema{Type: "array", Items: event}
 	route(s, RoleAuthor, huma.Operation{
 		OperationID: "publishEvents", Method: http.MethodPost, Path: eventsPath, Tags: []string{"events"}, DefaultStatus: http.StatusAccepted,
 		Summary: "Publish CloudEvents",
 		Description: "One event (" + mediaEvent + "), several (" + mediaEvents + "), or the data of one whose attributes are headers: `ce-id`, `ce-source`, `ce-type`, `ce-specversion`. " +
 			"It answers when every run that listens has them, and says which these are. An event is known by its source and id: publishing it again within a day changes nothing, and another one under the same is refused.",
-		RequestBody: &huma.RequestBody{Content: map[string]*huma.MediaType{
-			mediaEvent: {Schema: event}, mediaEvents: {Schema: &huma.Schema{Type: "array", Items: event}},
-		}},
 		SkipValidateBody: true,
 	}, s.publish)
+	// The library describes a body that it does not read as bytes.
+	s.api.OpenAPI().Paths[eventsPath].Post.RequestBody.Content = map[string]*huma.MediaType{
+		mediaEvent: {Schema: event}, mediaEvents: {Schema: events},
+		"application/json": {Schema: &huma.Schema{OneOf: []*huma.Schema{event, events}, Examples: event.Examples}},
+	}
 }
 
 type publishInput struct {
 	ContentType string `header:"Content-Type"`
-	RawBody     []byte
+	RawBody     []byte `contentType:"application/json"`
 
 	headers http.Header
 }

@@ -5,7 +5,7 @@ import "github.com/swrun/swrun/runtime/client"
 // Repair is what a comparison of all runs with the indexes of the store has found.
 type Repair struct {
 	DryRun   bool     `json:"dryRun"`
-	Compared int      `json:"compared"` // runs; 0 in a dry run, which compares indexes only
+	Compared int      `json:"compared"` // runs
 	Wrong    int      `json:"wrong"`    // entries of indexes
 	Repaired []string `json:"repaired"` // what was wrong, for people
 }
