@@ -224,6 +224,9 @@ func (j *job) run() error {
 		Arrivals: j.events.arrivals, Live: j.events.live,
 	})
 	stopTicking()
+	if failed := j.events.failed.Load(); failed != nil { // the run may have lacked what came after it
+		return *failed
+	}
 	if result.Status.Final() {
 		return j.end(result, interrupted())
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/dsl"
@@ -21,8 +22,8 @@ const eventHint = `an event is {"type": "order.paid", "data": {...}}, or {"after
 // runEvents are the events that come to a run.
 type runEvents struct {
 	arrivals []swrun.Arrival
-	live     chan swrun.Arrival // from standard input; nil for none
-	failed   error              // why live has ended early; read it once live is closed
+	live     chan swrun.Arrival    // from standard input; nil for none
+	failed   atomic.Pointer[error] // why live has ended early; nil if it has not
 }
 
 // readEvents reads the events of files; those of standard input are read while the run goes on, unless its clock is virtual.
@@ -95,7 +96,8 @@ func (e *runEvents) follow(r *cloudevent.Reader) {
 		arrival, err := r.Next()
 		if err != nil {
 			if !errors.Is(err, io.EOF) {
-				e.failed = usagef(eventHint, "%s", err)
+				failed := usagef(eventHint, "%s", err)
+				e.failed.Store(&failed)
 			}
 			return
 		}
@@ -114,9 +116,6 @@ func listens(w *dsl.Workflow) (found bool) {
 
 // noEventLeft is the failure of a run that listens when no event is left to come.
 func (j *job) noEventLeft(e *swrun.ListeningError) error {
-	if j.events.live != nil && j.events.failed != nil {
-		return j.events.failed
-	}
 	var b strings.Builder
 	b.WriteString("no event is left to come, and the run listens:")
 	for _, task := range e.Tasks {
