@@ -2,11 +2,16 @@
 package cloudevent
 
 import (
+	"encoding/base64"
 	"fmt"
+	"maps"
 	"mime"
 	"net/url"
 	"regexp"
+	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/swrun/swrun/internal/shorten"
 )
@@ -14,41 +19,105 @@ import (
 // attributeName is what an attribute may be called (CloudEvents 1.0, "Attribute Naming Convention").
 var attributeName = regexp.MustCompile(`^[a-z0-9]+$`)
 
-// Check returns what is wrong with an event; nil if nothing is.
-func Check(event map[string]any) error {
-	for _, name := range []string{"id", "source", "type", "specversion"} {
-		if err := checkText(event, name, true); err != nil {
-			return err
-		}
-	}
-	if version := event["specversion"]; version != "1.0" {
-		return fmt.Errorf("`specversion` must be 1.0, got %s", shorten.Quoted(version.(string)))
-	}
-	for name, check := range map[string]func(string) error{"source": reference, "dataschema": absolute, "time": timestamp, "datacontenttype": media, "subject": nil} {
-		if err := checkText(event, name, false); err != nil {
-			return err
-		}
-		if text, ok := event[name].(string); ok && check != nil {
-			if err := check(text); err != nil {
-				return fmt.Errorf("`%s` %w", name, err)
-			}
-		}
-	}
-	return checkExtensions(event)
+// AttributeError is an attribute that an event cannot have, or lacks.
+type AttributeError struct {
+	Attribute string
+	Err       error
 }
 
-func checkText(event map[string]any, name string, required bool) error {
-	value, present := event[name]
+// Error says what is wrong with it.
+func (e *AttributeError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the same.
+func (e *AttributeError) Unwrap() error { return e.Err }
+
+// Check returns what is wrong with an event, the same of several mistakes each time, as an *AttributeError; nil if nothing is.
+func Check(event map[string]any) error {
+	for _, name := range []string{"id", "source", "type", "specversion"} {
+		if _, present := event[name]; !present {
+			return wrong(name, "an event needs `%s`", name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(event)) {
+		if err := checkAttribute(event, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// texts are the attributes that are text, each with what the text has to be.
+var texts = map[string]func(string) error{
+	"id": anyText, "source": reference, "type": anyText, "specversion": version, "dataschema": absolute, "time": timestamp, "datacontenttype": media, "subject": anyText,
+}
+
+func wrong(name, format string, args ...any) error {
+	return &AttributeError{name, fmt.Errorf(format, args...)}
+}
+
+func checkAttribute(event map[string]any, name string) error {
+	value := event[name]
+	check, isText := texts[name]
+	switch {
+	case name == "data":
+		return nil
+	case name == "data_base64":
+		return checkBinary(event)
+	case isText:
+		return checkText(name, value, check)
+	case !attributeName.MatchString(name):
+		return wrong(name, "%s cannot be an attribute of an event: names are of a to z and 0 to 9", shorten.Quoted(name))
+	}
+	switch v := value.(type) {
+	case map[string]any, []any, nil:
+		return wrong(name, "the attribute `%s` of an event must be text, a number or a boolean", name)
+	case string:
+		return checkCharacters(name, v)
+	}
+	return nil
+}
+
+func checkText(name string, value any, check func(string) error) error {
 	text, ok := value.(string)
 	switch {
-	case !present && !required:
-		return nil
-	case !present:
-		return fmt.Errorf("an event needs `%s`", name)
 	case !ok:
-		return fmt.Errorf("`%s` of an event must be text", name)
-	case text == "":
-		return fmt.Errorf("`%s` of an event must not be empty", name)
+		return wrong(name, "`%s` of an event must be text", name)
+	case strings.TrimSpace(text) == "":
+		return wrong(name, "`%s` of an event must not be empty", name)
+	}
+	if err := check(text); err != nil {
+		return wrong(name, "`%s` %w", name, err)
+	}
+	return checkCharacters(name, text)
+}
+
+// checkCharacters: what cannot be part of a header is no part of an attribute (CloudEvents 1.0, "Type System").
+func checkCharacters(name, text string) error {
+	if at := strings.IndexFunc(text, unicode.IsControl); at >= 0 {
+		return wrong(name, "`%s` of an event must not have control characters, got %s", name, shorten.Quoted(text))
+	}
+	return nil
+}
+
+func checkBinary(event map[string]any) error {
+	encoded, ok := event["data_base64"].(string)
+	if !ok {
+		return wrong("data_base64", "`data_base64` of an event must be text")
+	}
+	if _, plain := event["data"]; plain {
+		return wrong("data_base64", "an event has either `data` or `data_base64`, not both")
+	}
+	if _, err := base64.StdEncoding.DecodeString(encoded); err != nil {
+		return wrong("data_base64", "`data_base64` of an event must be base64")
+	}
+	return nil
+}
+
+func anyText(string) error { return nil }
+
+func version(text string) error {
+	if text != "1.0" {
+		return fmt.Errorf("must be 1.0, got %s", shorten.Quoted(text))
 	}
 	return nil
 }
@@ -77,31 +146,6 @@ func timestamp(text string) error {
 func media(text string) error {
 	if _, _, err := mime.ParseMediaType(text); err != nil {
 		return fmt.Errorf("must be a media type such as application/json, got %s", shorten.Quoted(text))
-	}
-	return nil
-}
-
-func checkExtensions(event map[string]any) error {
-	_, plain := event["data"]
-	if encoded, binary := event["data_base64"]; binary {
-		if _, ok := encoded.(string); !ok {
-			return fmt.Errorf("`data_base64` of an event must be text")
-		}
-		if plain {
-			return fmt.Errorf("an event has either `data` or `data_base64`, not both")
-		}
-	}
-	for name, value := range event {
-		if name == "data" || name == "data_base64" {
-			continue
-		}
-		if !attributeName.MatchString(name) {
-			return fmt.Errorf("%s cannot be an attribute of an event: names are of a to z and 0 to 9", shorten.Quoted(name))
-		}
-		switch value.(type) {
-		case map[string]any, []any, nil:
-			return fmt.Errorf("the attribute `%s` of an event must be text, a number or a boolean", name)
-		}
 	}
 	return nil
 }

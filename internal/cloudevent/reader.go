@@ -72,11 +72,11 @@ func (r *Reader) Next() (Arrival, error) {
 		if err := r.decoder.Decode(&raw); errors.Is(err, io.EOF) {
 			return Arrival{}, io.EOF
 		} else if err != nil {
-			return Arrival{}, r.fail(err)
+			return Arrival{}, r.fail(jsonvalue.Reason(err))
 		}
 		v, err := jsonvalue.DecodeStrict(raw)
 		if err != nil {
-			return Arrival{}, r.fail(err)
+			return Arrival{}, r.fail(fmt.Errorf("counted from where it begins, %w", err))
 		}
 		r.add(v)
 	}

@@ -1,0 +1,199 @@
+// Package eventfile reads the file that says where a server gets events from, and where it sends them. It knows the text, and no broker.
+package eventfile
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/dsl/source"
+	"github.com/swrun/swrun/internal/shorten"
+	"github.com/swrun/swrun/internal/suggest"
+)
+
+// File is what the file says.
+type File struct {
+	Sources []Source
+	Sinks   []Sink
+}
+
+// Source is where events come from.
+type Source struct {
+	Name       string
+	Kind       string   // redis, nats, kafka or mqtt
+	Namespaces []string // that its events may reach; none for all
+
+	URL      string   // of redis, nats and mqtt
+	Brokers  []string // of kafka: HOST:PORT
+	Stream   string   // of redis and nats
+	Subject  string   // of nats: only messages of these subjects
+	Topics   []string // of kafka
+	Topic    string   // of mqtt: may have wildcards
+	Group    string   // of redis and kafka; the durable consumer of nats
+	ClientID string   // of mqtt
+
+	Username       string
+	PasswordSecret string // the name of a secret
+	TLS            bool   // of kafka
+	SASL           string // of kafka: plain, scram-sha-256 or scram-sha-512
+}
+
+// Error is a mistake in the file.
+type Error struct {
+	File         string
+	Line, Column int
+	Detail, Help string
+}
+
+// Error says where and what.
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Detail)
+}
+
+// Parse reads a file. What is wrong with it is an *Error, about the first mistake.
+func Parse(name string, text []byte) (*File, error) {
+	tree, problems := source.Read(name, text)
+	if len(problems) > 0 {
+		p := problems[0]
+		return nil, &Error{File: name, Line: p.Range.Start.Line, Column: p.Range.Start.Column, Detail: p.Message, Help: p.Help}
+	}
+	r := &reader{tree: tree, file: name}
+	file := &File{}
+	r.object(tree.Root, "the file", map[string]func(*yaml.Node){
+		"sources": func(n *yaml.Node) { r.sources(n, file) },
+		"sinks":   func(n *yaml.Node) { r.sinks(n, file) },
+	})
+	if len(file.Sources)+len(file.Sinks) == 0 {
+		r.fail(tree.Root, "", "the file needs `sources` or `sinks`")
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	return file, nil
+}
+
+// reader reads a tree until the first mistake.
+type reader struct {
+	tree *source.Tree
+	file string
+	err  error
+}
+
+func (r *reader) fail(n *yaml.Node, help, format string, args ...any) {
+	if r.err == nil {
+		at := r.tree.RangeOf(n).Start
+		r.err = &Error{File: r.file, Line: at.Line, Column: at.Column, Detail: fmt.Sprintf(format, args...), Help: help}
+	}
+}
+
+// object reads the members of an object; what is the object for people, and needed are members that it must have.
+func (r *reader) object(n *yaml.Node, what string, members map[string]func(*yaml.Node), needed ...string) {
+	if n.Kind != yaml.MappingNode {
+		r.fail(n, "", "%s is an object, got %s", what, source.Describe(n))
+		return
+	}
+	var names []string
+	for name := range members {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	r.noneTwice(n)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		read, ok := members[key.Value]
+		if !ok {
+			help := "it may have " + strings.Join(names, ", ")
+			if near := suggest.Nearest(key.Value, names); near != "" {
+				help = "did you mean " + near + "? " + help
+			}
+			r.fail(key, help, "%s has no member %s", what, shorten.Quoted(key.Value))
+			return
+		}
+		read(value)
+	}
+	for _, name := range needed {
+		if _, value := source.Child(n, name); value == nil {
+			r.fail(n, "", "%s needs `%s`", what, name)
+		}
+	}
+}
+
+// noneTwice refuses members of the same name.
+func (r *reader) noneTwice(n *yaml.Node) {
+	seen := map[string]bool{}
+	for i := 0; i < len(n.Content); i += 2 {
+		key := n.Content[i]
+		if seen[key.Value] {
+			r.fail(key, "", "%s stands here twice", shorten.Quoted(key.Value))
+		}
+		seen[key.Value] = true
+	}
+}
+
+// text reads a text that is not blank.
+func (r *reader) text(to *string) func(*yaml.Node) {
+	return func(n *yaml.Node) {
+		switch {
+		case !source.IsText(n):
+			r.fail(n, "", "it must be text, got %s", source.Describe(n))
+		case strings.TrimSpace(n.Value) == "":
+			r.fail(n, "", "it must not be empty")
+		}
+		*to = n.Value
+	}
+}
+
+// texts reads a list of texts, at least one.
+func (r *reader) texts(to *[]string) func(*yaml.Node) {
+	return func(n *yaml.Node) {
+		if n.Kind != yaml.SequenceNode || len(n.Content) == 0 {
+			r.fail(n, "", "it must be a list of texts with at least one, got %s", source.Describe(n))
+			return
+		}
+		for _, item := range n.Content {
+			var text string
+			r.text(&text)(item)
+			if slices.Contains(*to, text) {
+				r.fail(item, "", "%s stands here twice", shorten.Quoted(text))
+			}
+			*to = append(*to, text)
+		}
+	}
+}
+
+func (r *reader) bool(to *bool) func(*yaml.Node) {
+	return func(n *yaml.Node) {
+		if !source.IsBool(n) {
+			r.fail(n, "", "it must be true or false, got %s", source.Describe(n))
+		}
+		*to = source.Data(n) == true
+	}
+}
+
+func (r *reader) oneOf(to *string, allowed ...string) func(*yaml.Node) {
+	return func(n *yaml.Node) {
+		if r.text(to)(n); !slices.Contains(allowed, *to) {
+			r.fail(n, "it may be "+strings.Join(allowed, ", "), "%s is not known here", shorten.Quoted(n.Value))
+		}
+	}
+}
+
+// url reads a URL with one of some schemes, and without a password: files are read by more people than secrets should be.
+func (r *reader) url(to *string, schemes ...string) func(*yaml.Node) {
+	return func(n *yaml.Node) {
+		r.text(to)(n)
+		u, err := url.Parse(*to)
+		allowed := strings.Join(schemes, "://, ") + "://"
+		switch {
+		case err != nil: // which may quote the password
+			r.fail(n, "for example "+schemes[0]+"://localhost", "it is not a URL")
+		case u.User != nil:
+			r.fail(n, "write username and passwordSecret, the name of a secret (swrun serve --secrets FILE)", "a URL of this file must not hold a user or a password")
+		case !slices.Contains(schemes, u.Scheme) || u.Host == "":
+			r.fail(n, "it begins with "+allowed, "%s is not a URL for this kind", shorten.Quoted(*to))
+		}
+	}
+}

@@ -1,0 +1,26 @@
+package eventfile
+
+import "fmt"
+
+// MissingSecretError says that a source or a sink names a secret that is not there.
+type MissingSecretError struct {
+	Of     string // which one, such as "source orders"
+	Secret string
+}
+
+// Error says so.
+func (e *MissingSecretError) Error() string {
+	return fmt.Sprintf("the %s needs the secret %s, which is not there", e.Of, e.Secret)
+}
+
+// Secret returns the secret that a source or a sink names; empty if it names none. One that is not there, or is no text, is a *MissingSecretError.
+func Secret(of, name string, lookup func(name string) (any, bool)) (string, error) {
+	if name == "" {
+		return "", nil
+	}
+	v, _ := lookup(name)
+	if text, _ := v.(string); text != "" {
+		return text, nil
+	}
+	return "", &MissingSecretError{of, name}
+}

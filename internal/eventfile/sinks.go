@@ -1,0 +1,141 @@
+package eventfile
+
+import (
+	"maps"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/dsl/source"
+	"github.com/swrun/swrun/internal/cloudevent"
+	"github.com/swrun/swrun/internal/duration"
+	"github.com/swrun/swrun/internal/shorten"
+)
+
+// Sink is where lifecycle events go, and those that workflows emit.
+type Sink struct {
+	Name       string
+	Kind       string   // http, redis, nats, kafka or stdout
+	Events     string   // that it takes: SinkLifecycle, SinkEmitted or SinkAll
+	Types      []string // how the types of its events begin; none for all but the changes of states
+	Namespaces []string // of whose runs it has the events; none for all
+	// GiveUpAfter is how long an event is tried that is not taken; then it is a dead letter.
+	GiveUpAfter time.Duration
+
+	URL         string   // of http, redis and nats
+	TokenSecret string   // of http: the name of a secret, the bearer token
+	Stream      string   // of redis
+	MaxLength   int64    // of redis: about how many entries the stream keeps; 0 for all
+	Subject     string   // of nats
+	Brokers     []string // of kafka: HOST:PORT
+	Topic       string   // of kafka
+
+	Username       string
+	PasswordSecret string // the name of a secret
+	TLS            bool   // of kafka
+	SASL           string // of kafka: plain, scram-sha-256 or scram-sha-512
+}
+
+// Which events a sink takes.
+const (
+	SinkLifecycle = "lifecycle"
+	SinkEmitted   = "emitted" // by workflows
+	SinkAll       = "all"
+)
+
+// defaultGiveUp is long enough for somebody to mend what does not take events.
+const defaultGiveUp = 24 * time.Hour
+
+func (r *reader) sinks(n *yaml.Node, file *File) {
+	if n.Kind != yaml.MappingNode || len(n.Content) == 0 {
+		r.fail(n, "for example sinks: {audit: {http: {url: https://HOST/events}}}", "`sinks` is an object of sinks by their names, got %s", source.Describe(n))
+		return
+	}
+	r.noneTwice(n)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := n.Content[i]
+		if !sourceName.MatchString(key.Value) {
+			r.fail(key, "", "a name is of lower-case letters, digits and inner hyphens, at most 63, got %s", shorten.Quoted(key.Value))
+		}
+		s := Sink{Name: key.Value, Events: SinkAll, GiveUpAfter: defaultGiveUp}
+		r.sink(n.Content[i+1], &s)
+		if s.Kind == "" {
+			r.fail(n.Content[i+1], "it needs one of http, redis, nats, kafka, stdout", "the sink %s does not say what it is", s.Name)
+		}
+		file.Sinks = append(file.Sinks, s)
+	}
+}
+
+// sink reads one sink: its kind is the member that it has.
+func (r *reader) sink(n *yaml.Node, s *Sink) {
+	members := map[string]func(*yaml.Node){
+		"namespaces": r.texts(&s.Namespaces), "types": r.texts(&s.Types), "giveUpAfter": r.duration(&s.GiveUpAfter),
+		"events": r.oneOf(&s.Events, SinkLifecycle, SinkEmitted, SinkAll),
+	}
+	for kind, own := range r.sinkKinds(s) {
+		members[kind] = func(n *yaml.Node) {
+			if s.Kind != "" {
+				r.fail(n, "make two sinks of it", "a sink is of one kind, and this is %s already", s.Kind)
+			}
+			s.Kind = kind
+			r.object(n, "`"+kind+"` of the sink "+s.Name, own.members, own.needed...)
+			r.account(n, s.Username, s.PasswordSecret, s.SASL)
+		}
+	}
+	r.object(n, "the sink "+s.Name, members)
+	r.checkTypes(n, s)
+}
+
+func (r *reader) sinkKinds(s *Sink) map[string]kind {
+	with := func(more map[string]func(*yaml.Node)) map[string]func(*yaml.Node) {
+		maps.Copy(more, map[string]func(*yaml.Node){"username": r.text(&s.Username), "passwordSecret": r.text(&s.PasswordSecret)})
+		return more
+	}
+	return map[string]kind{
+		"http": {map[string]func(*yaml.Node){"url": r.url(&s.URL, "https", "http"), "tokenSecret": r.text(&s.TokenSecret)}, []string{"url"}},
+		"redis": {with(map[string]func(*yaml.Node){
+			"url": r.url(&s.URL, "redis", "rediss"), "stream": r.text(&s.Stream), "maxLength": r.count(&s.MaxLength),
+		}), []string{"url", "stream"}},
+		"nats": {with(map[string]func(*yaml.Node){"url": r.url(&s.URL, "nats", "tls"), "subject": r.text(&s.Subject)}), []string{"url", "subject"}},
+		"kafka": {with(map[string]func(*yaml.Node){
+			"brokers": r.brokers(&s.Brokers), "topic": r.text(&s.Topic), "tls": r.bool(&s.TLS), "sasl": r.oneOf(&s.SASL, "plain", "scram-sha-256", "scram-sha-512"),
+		}), []string{"brokers", "topic"}},
+		"stdout": {map[string]func(*yaml.Node){}, nil},
+	}
+}
+
+// checkTypes: what no type of a sink of lifecycle events begins with is a mistake.
+func (r *reader) checkTypes(n *yaml.Node, s *Sink) {
+	if s.Events != SinkLifecycle {
+		return
+	}
+	_, types := source.Child(n, "types")
+	for _, prefix := range s.Types {
+		if !strings.HasPrefix(cloudevent.LifecyclePrefix, prefix) && !strings.HasPrefix(prefix, cloudevent.LifecyclePrefix) {
+			r.fail(types, "they begin with "+cloudevent.LifecyclePrefix, "no lifecycle event has a type that begins with %s", shorten.Quoted(prefix))
+		}
+	}
+}
+
+// duration reads a length of time that is not nothing.
+func (r *reader) duration(to *time.Duration) func(*yaml.Node) {
+	return func(n *yaml.Node) {
+		var text string
+		r.text(&text)(n)
+		d, err := duration.Parse(text)
+		if err != nil || d <= 0 {
+			r.fail(n, "for example 1h or PT1H", "%s is not a length of time", shorten.Quoted(text))
+		}
+		*to = d
+	}
+}
+
+// count reads a whole number from 1 on.
+func (r *reader) count(to *int64) func(*yaml.Node) {
+	return func(n *yaml.Node) {
+		if n.Decode(to) != nil || *to < 1 {
+			r.fail(n, "", "it must be a whole number, at least 1, got %s", source.Describe(n))
+		}
+	}
+}
