@@ -101,22 +101,34 @@ func Same(a, b string) bool { return a == b || canonical(a) == canonical(b) }
 
 // StandardName returns the short name of a standard type, such as "timeout", or "" for any other URI.
 func StandardName(uri string) string {
+	if m := standardPath.FindStringSubmatch(pathOfStandard(uri)); m != nil && StandardType(m[1]) != "" {
+		return m[1]
+	}
+	return ""
+}
+
+// standardFolder matches the paths at which nothing but standard types may be meant.
+var standardFolder = regexp.MustCompile(`^/(?:spec/[^/]+/errors|dsl/errors/types)/([^/]+)$`)
+
+// InStandardFolder returns the last part of a URI that stands where nothing but standard types may be meant, "" for any other URI. The
+// URI need not be that of a standard type: it may be misspelt.
+func InStandardFolder(uri string) string {
+	if m := standardFolder.FindStringSubmatch(pathOfStandard(uri)); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// pathOfStandard returns the path of a URI on a host that publishes standard types, "" for any other URI.
+func pathOfStandard(uri string) string {
 	if !strings.HasPrefix(uri, "http") {
 		return ""
 	}
 	u, err := url.Parse(uri)
-	if err != nil || u.RawQuery != "" || u.Fragment != "" || !isStandardHost(u.Host) {
+	if err != nil || u.RawQuery != "" || u.Fragment != "" || u.Host != "serverlessworkflow.io" && u.Host != "open-workflow-specification.org" {
 		return ""
 	}
-	m := standardPath.FindStringSubmatch(u.Path)
-	if m == nil || !slices.ContainsFunc(Standards(), func(s Standard) bool { return s.Name == m[1] }) {
-		return ""
-	}
-	return m[1]
-}
-
-func isStandardHost(host string) bool {
-	return host == "serverlessworkflow.io" || host == "open-workflow-specification.org"
+	return u.Path
 }
 
 // StandardType returns the standard type with a short name, or "" if there is none.

@@ -48,6 +48,7 @@ const (
 	Family        Name = "family"
 	VirtualTasks  Name = "virtualTasks"
 	VirtualYears  Name = "virtualYears"
+	Waiting       Name = "waiting"
 )
 
 // Limit is a row of the table.
@@ -68,7 +69,7 @@ const bytes = "bytes"
 func All() (all []Limit) {
 	for _, n := range []Name{
 		Input, Data, Event, State, HistoryBytes, History, Items, Branches, Tasks,
-		Children, Continuations, Family, VirtualTasks, VirtualYears, Labels, LabelName, LabelValue, BusinessKey, ID, Namespace, Reason, Actor, Progress,
+		Children, Continuations, Family, Waiting, VirtualTasks, VirtualYears, Labels, LabelName, LabelValue, BusinessKey, ID, Namespace, Reason, Actor, Progress,
 		Calls, Starts, Workflows, Stdout, Stderr, Response, Redirects,
 	} {
 		all = append(all, find(n))
@@ -101,6 +102,8 @@ func find(n Name) Limit {
 		return Limit{n, 1000, "runs", "children that a run waits for at a time: the task fails", false, errors.Limitf}
 	case Family:
 		return Limit{n, 20_000, "runs", "the runs that one run leads to within a day, its children's children too: the task of the child fails", false, errors.Limitf}
+	case Waiting:
+		return Limit{n, 10_000, "messages", "what waits for a run in a store to go on: an event does not come to it, and who publishes it is told", false, errors.Limitf}
 	case Progress:
 		return Limit{n, 64 << 10, bytes, "the progress that a heartbeat of an activity tells: the heartbeat is refused", true, errors.Limitf}
 	case VirtualTasks:

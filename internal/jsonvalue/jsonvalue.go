@@ -40,10 +40,10 @@ func mistake(data []byte) *syntaxError {
 	var syntax *json.SyntaxError
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return &syntaxError{"the text ends too early", len(data)}
+		return &syntaxError{endsEarly, len(data)}
 	case errors.As(err, &syntax):
 		at := min(max(int(syntax.Offset)-1, 0), len(data))
-		return &syntaxError{wholeCharacter(syntax.Error(), data[at:]), at}
+		return &syntaxError{wholeCharacter(reason(syntax), data[at:]), at}
 	case err != nil:
 		return &syntaxError{err.Error(), 0}
 	}
@@ -51,6 +51,27 @@ func mistake(data []byte) *syntaxError {
 		return &syntaxError{"more text follows the value", int(decoder.InputOffset())}
 	}
 	return &syntaxError{"it cannot be read", 0}
+}
+
+// Reason returns in words what an error of encoding/json says is wrong with a text; another error as it is.
+func Reason(err error) error {
+	syntax := new(json.SyntaxError)
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return &syntaxError{message: endsEarly}
+	case errors.As(err, &syntax):
+		return &syntaxError{message: reason(syntax)}
+	}
+	return err
+}
+
+const endsEarly = "the text ends too early"
+
+func reason(err *json.SyntaxError) string {
+	if text := err.Error(); !strings.HasSuffix(text, "exceeded max depth") {
+		return text
+	}
+	return fmt.Sprintf("objects and arrays lie within each other more than %d deep", maxDepth)
 }
 
 // wholeCharacter puts the character that text begins with in place of its first byte, which is what encoding/json quotes.

@@ -18,15 +18,18 @@ const supervise = "supervise-process"
 const binary = "SWRUN_TEST_SUPERVISOR"
 
 // Main is the TestMain of packages whose tests run processes.
-func Main(m *testing.M) {
+func Main(m *testing.M) { os.Exit(Run(m)) }
+
+// Run is Main for packages that have something to do afterwards; it returns the exit code.
+func Run(m *testing.M) int {
 	if len(os.Args) == 2 && os.Args[1] == supervise {
 		if err := process.Supervise(os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
+			return 1
 		}
-		return
+		return 0
 	}
-	os.Exit(run(m))
+	return run(m)
 }
 
 // run runs the tests. Under the race detector the supervisor of scripts is a swrun that is built without it: the detector
