@@ -1,0 +1,104 @@
+package description
+
+import (
+	"bytes"
+	"fmt"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/dsl/source"
+	"github.com/swrun/swrun/internal/jsonvalue"
+)
+
+// Limits of a document in YAML, whose aliases multiply what stands in it.
+const (
+	maxMarks  = 600_000 // characters that values are separated by
+	maxValues = 1_000_000
+	maxBytes  = 16 << 20 // of its text, aliases written out
+	maxDepth  = 200
+)
+
+// Decode reads a document: as JSON if it is, and otherwise as YAML.
+func Decode(data []byte) (any, error) {
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	if trimmed := bytes.TrimLeft(data, " \t\r\n"); bytes.HasPrefix(trimmed, []byte("{")) {
+		v, err := jsonvalue.Decode(data)
+		if err == nil {
+			return v, nil
+		}
+		if bytes.HasPrefix(bytes.TrimLeft(trimmed[1:], " \t\r\n"), []byte(`"`)) { // it was meant to be
+			return nil, fmt.Errorf("it is not JSON: %w", err)
+		}
+	}
+	// Each value of YAML is separated from the others by one of these, so that this is an upper bound of how many there are.
+	marks := 1
+	for _, c := range []string{",", "\n", ":", "[", "{", "-"} {
+		marks += bytes.Count(data, []byte(c))
+	}
+	if marks > maxMarks {
+		return nil, fmt.Errorf("it has too many values for a document in YAML; JSON may have more")
+	}
+	var document yaml.Node
+	if err := yaml.Unmarshal(data, &document); err != nil {
+		return nil, fmt.Errorf("it is neither JSON nor YAML: %w", err)
+	}
+	if len(document.Content) == 0 {
+		return nil, fmt.Errorf("it is empty")
+	}
+	return new(converter).value(document.Content[0], 0)
+}
+
+// converter makes data of YAML, and counts what it makes.
+type converter struct{ values, bytes int }
+
+func (c *converter) value(n *yaml.Node, depth int) (any, error) {
+	for n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	c.values++
+	c.bytes += len(n.Value)
+	if c.values > maxValues || c.bytes > maxBytes || depth > maxDepth {
+		return nil, fmt.Errorf("it is too large or too deep once its aliases are written out")
+	}
+	switch n.Kind {
+	case yaml.MappingNode:
+		return c.mapping(n, depth)
+	case yaml.SequenceNode:
+		items := make([]any, len(n.Content))
+		for i, item := range n.Content {
+			var err error
+			if items[i], err = c.value(item, depth+1); err != nil {
+				return nil, err
+			}
+		}
+		return items, nil
+	}
+	return source.Data(n), nil
+}
+
+func (c *converter) mapping(n *yaml.Node, depth int) (any, error) {
+	members := make(map[string]any, len(n.Content)/2)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		v, err := c.value(n.Content[i+1], depth+1)
+		if err != nil {
+			return nil, err
+		}
+		key := n.Content[i]
+		if key.Kind == yaml.AliasNode {
+			key = key.Alias
+		}
+		c.bytes += len(key.Value)
+		if key.Value != "<<" || key.Style != 0 {
+			members[key.Value] = v
+			continue
+		}
+		for _, merged := range append(List(v), v) { // one object, or several
+			for name, member := range Object(merged) {
+				if _, given := members[name]; !given {
+					members[name] = member
+				}
+			}
+		}
+	}
+	return members, nil
+}
