@@ -1,0 +1,205 @@
+// Package protofile reads .proto documents and what they import, and turns JSON into the messages of their methods and back. It needs no
+// protoc, and nothing generated.
+package protofile
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/bufbuild/protocompile"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/swrun/swrun/internal/shorten"
+	"github.com/swrun/swrun/internal/suggest"
+)
+
+// Load returns the document at a URL.
+type Load func(uri string) ([]byte, error)
+
+// Bounds of a document with all that it imports.
+const (
+	maxFiles   = 200
+	maxText    = 8 << 20
+	maxNesting = 64
+)
+
+// Document is a compiled .proto document.
+type Document struct {
+	files    []protoreflect.FileDescriptor // the document's own first
+	services map[string]protoreflect.ServiceDescriptor
+}
+
+// Parse compiles the document that stands at uri. What it imports is loaded from beside it, or from the folder that the path of the import
+// begins in; what protoc brings along (google/protobuf) is there already.
+func Parse(ctx context.Context, uri string, data []byte, load Load) (*Document, error) {
+	s := &source{uri: uri, data: data, load: load}
+	compiler := protocompile.Compiler{Resolver: s, MaxParallelism: 1}
+	files, err := compiler.Compile(ctx, s.name())
+	switch {
+	case s.failed != nil:
+		return nil, s.failed
+	case err != nil:
+		return nil, fmt.Errorf("%s", withoutPrefix(err.Error()))
+	}
+	d := &Document{services: map[string]protoreflect.ServiceDescriptor{}}
+	d.add(files[0], map[string]bool{})
+	return d, nil
+}
+
+// add adds a file, what it imports, and the services of these.
+func (d *Document) add(f protoreflect.FileDescriptor, known map[string]bool) {
+	if known[f.Path()] {
+		return
+	}
+	known[f.Path()] = true
+	d.files = append(d.files, f)
+	for i := range f.Services().Len() {
+		service := f.Services().Get(i)
+		d.services[string(service.FullName())] = service
+	}
+	for i := range f.Imports().Len() {
+		d.add(f.Imports().Get(i).FileDescriptor, known)
+	}
+}
+
+// UnknownError says that a document does not have a service or a method.
+type UnknownError struct {
+	What    string   // service or method
+	Of      string   // the service, if it is a method
+	Name    string   // that is asked for
+	Nearest string   // one that may be meant, or empty
+	All     []string // that there are
+}
+
+// Error says so.
+func (e *UnknownError) Error() string {
+	of := "the .proto document"
+	if e.Of != "" {
+		of = "the service " + e.Of
+	}
+	text := fmt.Sprintf("%s has no %s %s", of, e.What, shorten.Quoted(e.Name))
+	if e.Nearest != "" {
+		text += fmt.Sprintf("; did you mean %s?", shorten.Quoted(e.Nearest))
+	}
+	return text
+}
+
+// Method returns a method of a service, by their names. The error may be an *UnknownError.
+func (d *Document) Method(service, method string) (*Method, error) {
+	found := d.services[strings.TrimPrefix(service, ".")]
+	if found == nil {
+		all := slices.Sorted(maps.Keys(d.services))
+		return nil, &UnknownError{What: "service", Name: service, Nearest: nearestService(service, all), All: all}
+	}
+	m := found.Methods().ByName(protoreflect.Name(method))
+	if m == nil {
+		var all []string
+		for i := range found.Methods().Len() {
+			all = append(all, string(found.Methods().Get(i).Name()))
+		}
+		slices.Sort(all)
+		return nil, &UnknownError{What: "method", Of: service, Name: method, Nearest: suggest.Nearest(method, all), All: all}
+	}
+	s, err := d.sign(m)
+	if err != nil {
+		return nil, err
+	}
+	return s.Method()
+}
+
+// nearestService also finds a service whose package is missing.
+func nearestService(name string, all []string) string {
+	if i := slices.IndexFunc(all, func(one string) bool { return strings.HasSuffix(one, "."+name) }); i >= 0 {
+		return all[i]
+	}
+	return suggest.Nearest(name, all)
+}
+
+// source finds the text of a document and of what it imports.
+type source struct {
+	uri    string
+	data   []byte
+	load   Load
+	files  int
+	text   int
+	failed error // why something could not be loaded: it says more than what the compiler makes of it
+}
+
+// name is what the document is called among its imports.
+func (s *source) name() string {
+	place, _, _ := strings.Cut(s.uri, "?")
+	if name := path.Base(place); path.Ext(name) == ".proto" && !strings.ContainsAny(name, "%#") {
+		return name
+	}
+	return "document.proto"
+}
+
+// FindFileByPath implements protocompile.Resolver.
+func (s *source) FindFileByPath(name string) (protocompile.SearchResult, error) {
+	if strings.HasPrefix(name, "google/protobuf/") {
+		return protocompile.WithStandardImports(none{}).FindFileByPath(name)
+	}
+	data, err := s.read(name)
+	if err == nil {
+		err = s.check(name, data)
+	}
+	if err != nil {
+		if s.failed == nil {
+			s.failed = err
+		}
+		return protocompile.SearchResult{}, err
+	}
+	return protocompile.SearchResult{Source: bytes.NewReader(data)}, nil
+}
+
+func (s *source) read(name string) ([]byte, error) {
+	if s.files == 0 {
+		return s.data, nil // the document itself is asked for first
+	}
+	if name == s.name() {
+		return nil, fmt.Errorf("the .proto document imports itself")
+	}
+	return s.imported(name)
+}
+
+// check counts a file, and refuses what would take too much to compile.
+func (s *source) check(name string, data []byte) error {
+	s.files++
+	s.text += len(data)
+	switch {
+	case s.files > maxFiles:
+		return fmt.Errorf("the .proto document imports more than %d files", maxFiles)
+	case s.text > maxText:
+		return fmt.Errorf("the .proto document and what it imports are larger than %d bytes", maxText)
+	case nesting(data) > maxNesting:
+		return fmt.Errorf("%s is nested deeper than %d levels", name, maxNesting)
+	}
+	return nil
+}
+
+// nesting returns how deep the brackets of a text are nested, whatever they mean.
+func nesting(data []byte) (deepest int) {
+	depth := 0
+	for _, c := range data {
+		switch c {
+		case '{', '[', '(', '<':
+			depth++
+			deepest = max(deepest, depth)
+		case '}', ']', ')', '>':
+			depth = max(depth-1, 0)
+		}
+	}
+	return deepest
+}
+
+// none finds nothing.
+type none struct{}
+
+func (none) FindFileByPath(name string) (protocompile.SearchResult, error) {
+	return protocompile.SearchResult{}, fmt.Errorf("there is no %s", name)
+}

@@ -1,0 +1,137 @@
+package protofile
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/dynamicpb"
+
+	"github.com/swrun/swrun/internal/shorten"
+	"github.com/swrun/swrun/internal/suggest"
+)
+
+// Method is a method as it is called.
+type Method struct {
+	Signature
+	input, output protoreflect.MessageDescriptor
+	types         resolver
+}
+
+// maxDepth is how deep messages may be nested.
+const maxDepth = 1000
+
+// Request returns a request as it is sent. Its fields may have the names of JSON or those of the document.
+func (m *Method) Request(data json.RawMessage) ([]byte, error) {
+	message := dynamicpb.NewMessage(m.input)
+	if err := (protojson.UnmarshalOptions{Resolver: m.types, RecursionLimit: maxDepth}).Unmarshal(data, message); err != nil {
+		return nil, fmt.Errorf("%s", withoutPlace(err.Error()))
+	}
+	return proto.Marshal(message)
+}
+
+// Answer returns an answer as JSON, with the names of JSON. Fields that have their default value, and cannot be unset, are there.
+func (m *Method) Answer(data []byte) (json.RawMessage, error) {
+	message := dynamicpb.NewMessage(m.output)
+	if err := (proto.UnmarshalOptions{Resolver: m.types, RecursionLimit: maxDepth}).Unmarshal(data, message); err != nil {
+		return nil, fmt.Errorf("%s", withoutPlace(err.Error()))
+	}
+	text, err := protojson.MarshalOptions{Resolver: m.types, EmitDefaultValues: true}.Marshal(message)
+	if err != nil {
+		return nil, fmt.Errorf("%s", withoutPlace(err.Error()))
+	}
+	return text, nil
+}
+
+// withoutPrefix returns a message without what its library begins all with.
+func withoutPrefix(text string) string {
+	return strings.TrimLeft(strings.TrimPrefix(text, "proto:"), " \u00a0")
+}
+
+var place = regexp.MustCompile(`^(syntax error )?\(line \d+:\d+\): `)
+
+// withoutPlace returns a message without a place in JSON that nobody has written.
+func withoutPlace(text string) string {
+	return place.ReplaceAllString(strings.ReplaceAll(withoutPrefix(text), "\u00a0", " "), "")
+}
+
+// UnknownField is a field that a message does not have.
+type UnknownField struct {
+	Path    []string // to it
+	Of      string   // the message
+	Nearest string   // one that may be meant, or empty
+	All     []string // that there are
+}
+
+// Error says so.
+func (f UnknownField) Error() string {
+	text := fmt.Sprintf("the message %s has no field %s", f.Of, shorten.Quoted(f.Path[len(f.Path)-1]))
+	if f.Nearest != "" {
+		text += fmt.Sprintf("; did you mean %s?", shorten.Quoted(f.Nearest))
+	}
+	return text
+}
+
+// Check returns the fields of a request that the method does not have, in order. Values may be expressions.
+func (m *Method) Check(request any) []UnknownField { return check(m.input, request, nil) }
+
+func check(message protoreflect.MessageDescriptor, v any, at []string) (wrong []UnknownField) {
+	object, ok := v.(map[string]any)
+	if !ok || strings.HasPrefix(string(message.FullName()), "google.protobuf.") {
+		return nil // what is well known has JSON of its own
+	}
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		here := append(slices.Clone(at), name)
+		f := message.Fields().ByJSONName(name)
+		if f == nil {
+			f = message.Fields().ByTextName(name)
+		}
+		if f == nil {
+			all := names(message)
+			wrong = append(wrong, UnknownField{here, string(message.FullName()), suggest.Nearest(name, all), all})
+			continue
+		}
+		wrong = append(wrong, checkField(f, object[name], here)...)
+	}
+	return wrong
+}
+
+// checkField checks the value of a field, which may be several messages.
+func checkField(f protoreflect.FieldDescriptor, v any, at []string) (wrong []UnknownField) {
+	if f.IsMap() {
+		if f = f.MapValue(); f.Message() == nil {
+			return nil
+		}
+		entries, _ := v.(map[string]any)
+		for _, key := range slices.Sorted(maps.Keys(entries)) {
+			wrong = append(wrong, check(f.Message(), entries[key], append(slices.Clone(at), key))...)
+		}
+		return wrong
+	}
+	if f.Message() == nil {
+		return nil
+	}
+	if !f.IsList() {
+		return check(f.Message(), v, at)
+	}
+	items, _ := v.([]any)
+	for i, item := range items {
+		wrong = append(wrong, check(f.Message(), item, append(slices.Clone(at), strconv.Itoa(i)))...)
+	}
+	return wrong
+}
+
+func names(message protoreflect.MessageDescriptor) (all []string) {
+	for i := range message.Fields().Len() {
+		all = append(all, message.Fields().Get(i).JSONName())
+	}
+	slices.Sort(all)
+	return all
+}
