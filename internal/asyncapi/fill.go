@@ -1,0 +1,190 @@
+package asyncapi
+
+import (
+	"fmt"
+	"maps"
+	"net"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/swrun/swrun/internal/description"
+	"github.com/swrun/swrun/internal/shorten"
+)
+
+// Target is a route whose variables are filled in.
+type Target struct {
+	Protocol    string   `json:"protocol"`
+	Secure      bool     `json:"secure,omitempty"`
+	Addresses   []string `json:"addresses"` // host:port, each a server to begin with
+	Path        string   `json:"path,omitempty"`
+	Channel     string   `json:"channel,omitempty"`
+	ContentType string   `json:"contentType,omitempty"`
+	Correlation []string `json:"correlation,omitempty"`
+	Mechanism   string   `json:"mechanism,omitempty"`
+	Bindings    Bindings `json:"bindings,omitzero"`
+}
+
+// Content is what a message holds, as far as addresses and correlation ids are taken from it.
+type Content struct {
+	Headers map[string]any
+	Payload any
+}
+
+var variable = regexp.MustCompile(`\{([^{}]*)\}`)
+
+// CheckVariables returns a *MistakeError for a name that is no variable of the server.
+func (r *Route) CheckVariables(given []string) error {
+	for _, name := range given {
+		if _, known := r.Variables[name]; !known {
+			all := slices.Sorted(maps.Keys(r.Variables))
+			wrong := unknown("server/variables/"+name, "variable", name, all)
+			wrong.Message = strings.Replace(wrong.Message, "the AsyncAPI document", "the server "+shorten.Quoted(r.Server), 1)
+			return wrong
+		}
+	}
+	return nil
+}
+
+// Fill fills in the variables of the server, and the parameters of the channel, which a message may hold: nil for a subscription.
+func (r *Route) Fill(variables map[string]string, message *Content) (*Target, error) {
+	t := &Target{
+		Protocol: r.Protocol, Secure: r.Secure, ContentType: r.ContentType, Correlation: r.Correlation, Mechanism: r.Mechanism, Bindings: r.Bindings,
+	}
+	if err := r.CheckVariables(slices.Sorted(maps.Keys(variables))); err != nil {
+		return nil, err
+	}
+	at, err := fill(r.URL, r.Variables, "the variable", func(name string, _ Variable) (string, bool) {
+		value, given := variables[name]
+		return value, given
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := t.locate(at); err != nil {
+		return nil, err
+	}
+	t.Channel, err = fill(r.Channel, r.Parameters, "the parameter", func(_ string, v Variable) (string, bool) {
+		if message == nil || v.Location == "" {
+			return "", false
+		}
+		found, ok := message.At(v.Location)
+		return fmt.Sprint(found), ok
+	})
+	return t, err
+}
+
+// fill replaces what stands in {} by what is given, or by its default.
+func fill(template string, known map[string]Variable, what string, given func(string, Variable) (string, bool)) (string, error) {
+	var failed error
+	filled := variable.ReplaceAllStringFunc(template, func(found string) string {
+		name := found[1 : len(found)-1]
+		v := known[name]
+		value, ok := given(name, v)
+		if !ok {
+			value, ok = v.Default, v.Known
+		}
+		switch {
+		case failed != nil:
+		case !ok:
+			failed = fmt.Errorf("%s %s of %s has no value", what, shorten.Quoted(name), shorten.Quoted(template))
+		case len(v.Enum) > 0 && !slices.Contains(v.Enum, value):
+			failed = fmt.Errorf("%s %s must be one of %s, got %s", what, shorten.Quoted(name), strings.Join(v.Enum, ", "), shorten.Quoted(value))
+		case value == "" || value == "." || value == ".." || strings.ContainsAny(value, "/\\?#@+*>{} ,\r\n\t\x00"):
+			failed = fmt.Errorf("%s %s cannot be %s: that would be another address", what, shorten.Quoted(name), shorten.Quoted(value))
+		}
+		return value
+	})
+	return filled, failed
+}
+
+// ports are those of the protocols, without TLS and with it.
+func ports(protocol string, secure bool) string {
+	all := map[string][2]string{
+		"http": {"80", "443"}, "ws": {"80", "443"}, "kafka": {"9092", "9093"}, "nats": {"4222", "4222"}, "mqtt": {"1883", "8883"}, "mqtt5": {"1883", "8883"},
+		"amqp": {"5672", "5671"}, "amqp1": {"5672", "5671"}, "redis": {"6379", "6379"},
+	}[protocol]
+	if secure {
+		return all[1]
+	}
+	return all[0]
+}
+
+// locate reads where a server is: host:port/path, also with a scheme, and several of them with commas between.
+func (t *Target) locate(at string) error {
+	if scheme, rest, ok := strings.Cut(at, "://"); ok {
+		at = rest
+		if _, secure := protocol(scheme, ""); secure || scheme == "tls" || scheme == "ssl" {
+			t.Secure = true
+		}
+	}
+	hosts, path, _ := strings.Cut(at, "/")
+	if path != "" {
+		t.Path = "/" + path
+	}
+	for _, host := range strings.Split(hosts, ",") {
+		u, err := url.Parse("//" + strings.TrimSpace(host))
+		if err != nil || u.Hostname() == "" || u.User != nil || u.RawQuery != "" {
+			return fmt.Errorf("a server must be at host:port, got %s", shorten.Quoted(withoutUser(host)))
+		}
+		port := u.Port()
+		if port == "" {
+			port = ports(t.Protocol, t.Secure)
+		}
+		t.Addresses = append(t.Addresses, net.JoinHostPort(u.Hostname(), port))
+	}
+	return nil
+}
+
+// withoutUser returns what comes after a user and a password.
+func withoutUser(host string) string { return host[strings.LastIndex(host, "@")+1:] }
+
+// At returns what a message has at a location such as $message.header#/id.
+func (c *Content) At(location string) (any, bool) {
+	where, pointer, _ := strings.Cut(location, "#")
+	var at any
+	switch where {
+	case "$message.header":
+		at = c.Headers
+	case "$message.payload":
+		at = c.Payload
+	default:
+		return nil, false
+	}
+	if pointer != "" && pointer != "/" {
+		for _, token := range description.Tokens("#" + pointer) {
+			object, ok := at.(map[string]any)
+			if !ok {
+				return nil, false
+			}
+			if at, ok = object[token]; !ok {
+				return nil, false
+			}
+		}
+	}
+	switch at.(type) {
+	case nil, []any, map[string]any:
+		return nil, false
+	}
+	return at, true
+}
+
+// CorrelationID returns what ties a message to others; empty if the document does not say where that is, or it is not there.
+func (t *Target) CorrelationID(c *Content) string {
+	for _, location := range t.Correlation {
+		if found, ok := c.At(location); ok {
+			return fmt.Sprint(found)
+		}
+	}
+	return ""
+}
+
+// String returns what an error calls the target: the protocol, the server and the channel.
+func (t *Target) String() string {
+	name := t.Channel
+	if name == "" {
+		name = t.Bindings.Topic + t.Bindings.Queue
+	}
+	return fmt.Sprintf("%s on %s (%s)", shorten.Quoted(name), strings.Join(t.Addresses, ","), t.Protocol)
+}

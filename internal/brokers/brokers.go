@@ -1,0 +1,242 @@
+// Package brokers publishes messages to brokers, and receives them, by the protocols that AsyncAPI documents name: one file for each. Every
+// connection goes through the dialer that it is given, and is closed when nobody needs it any more.
+package brokers
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/asyncapi"
+)
+
+// Client is somebody who talks to the server of a target.
+type Client struct {
+	asyncapi.Target
+	Account
+	// Dial opens connections.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// MaxRead is how many bytes a broker may send before it has said something that is complete: an answer to what was published, or a message.
+	MaxRead int
+
+	unread *atomic.Int64 // that it may still send
+}
+
+// ErrTooLarge says that a broker has sent more than a message may have.
+var ErrTooLarge = errors.New("the broker sends more than a message may have")
+
+// bounded returns a copy of the client that counts what it reads.
+func (c *Client) bounded() *Client {
+	counting := *c
+	counting.unread = new(atomic.Int64)
+	counting.more()
+	return &counting
+}
+
+// more lets the broker send something else.
+func (c *Client) more() { c.unread.Store(int64(c.MaxRead)) }
+
+// explain returns the error of what has failed. Libraries hide why they could not read on.
+func (c *Client) explain(err error) error {
+	if err != nil && c.unread.Load() < 0 {
+		return ErrTooLarge
+	}
+	return err
+}
+
+// Account is as whom a client connects. Without a username, a password or a token is all that there is.
+type Account struct{ Username, Password, Token string }
+
+// secret is the password, or the token.
+func (a Account) secret() string {
+	if a.Token != "" {
+		return a.Token
+	}
+	return a.Password
+}
+
+// Message is what goes over a channel.
+type Message struct {
+	Payload       []byte
+	ContentType   string
+	CorrelationID string
+	Headers       map[string]string
+	// ID is the same if the message is published again.
+	ID string
+}
+
+// Delivery is a message that was received.
+type Delivery struct {
+	Message
+	// Handle is what its broker knows it by, also if it comes again over another connection; empty if there is no such thing.
+	Handle string
+	tag    any // what acknowledges it over this connection
+}
+
+// Subscription is one to a channel. One goroutine uses it at a time, but for Close.
+type Subscription interface {
+	// Receive waits for a message.
+	Receive(ctx context.Context) (*Delivery, error)
+	// Acknowledge says that messages were consumed, in the order in which they came. Those that were not come again to who subscribes next under
+	// the same name, if the broker keeps messages.
+	Acknowledge(ctx context.Context, consumed []*Delivery) error
+	// Close ends the connection. The broker forgets the subscription if it is over, and otherwise keeps it for who goes on.
+	Close(over bool)
+}
+
+// RefusedError says that a broker has answered, and has not done what it was asked for.
+type RefusedError struct {
+	Status int // of HTTP, that says about the same
+	Err    error
+}
+
+// Error says why.
+func (e *RefusedError) Error() string { return e.Err.Error() }
+
+// Unwrap returns why.
+func (e *RefusedError) Unwrap() error { return e.Err }
+
+func refused(status int, err error) error { return &RefusedError{status, err} }
+
+// publisher returns what publishes a message, and returns when the broker has it; nil for a protocol that cannot be spoken.
+func (c *Client) publisher() func(context.Context, Message) error {
+	switch c.Protocol {
+	case "kafka":
+		return c.publishKafka
+	case "mqtt":
+		return c.publishMQTT
+	case "mqtt5":
+		return c.publishMQTT5
+	case "nats":
+		return c.publishNATS
+	}
+	return nil
+}
+
+// subscriber returns what begins, or goes on with, the subscription of a name; nil for a protocol by which nothing can be received.
+func (c *Client) subscriber() func(ctx context.Context, name string) (Subscription, error) {
+	return nil
+}
+
+func client(protocol string) *Client { return &Client{Target: asyncapi.Target{Protocol: protocol}} }
+
+// Publishes reports whether messages can be published by a protocol.
+func Publishes(protocol string) bool { return client(protocol).publisher() != nil }
+
+// Subscribes reports whether messages can be received by a protocol.
+func Subscribes(protocol string) bool { return client(protocol).subscriber() != nil }
+
+// HasHeaders reports whether messages of a protocol have headers.
+func HasHeaders(protocol string) bool {
+	switch protocol {
+	case "mqtt", "redis", "ws":
+		return false
+	}
+	return true
+}
+
+// Publish publishes a message and returns when the broker has it. The connection ends with ctx.
+func (c *Client) Publish(ctx context.Context, m Message) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	counting := c.bounded()
+	return counting.explain(counting.publisher()(ctx, m))
+}
+
+// Subscribe begins the subscription of a name, or goes on with it. Its connection ends with ctx, or when it is closed.
+func (c *Client) Subscribe(ctx context.Context, name string) (Subscription, error) {
+	counting := c.bounded()
+	s, err := counting.subscriber()(ctx, name)
+	return s, counting.explain(err)
+}
+
+// connectWithin bounds how long a broker takes to accept a client.
+const connectWithin = 30 * time.Second
+
+// farewell bounds how long the end of a connection takes.
+const farewell = time.Second
+
+// clientName is how swrun introduces itself.
+const clientName = "swrun"
+
+// dialer returns what opens connections that end with ctx, whatever the library does that uses them.
+func (c *Client) dialer(ctx context.Context) func(ctx context.Context, network, address string) (net.Conn, error) {
+	return func(dialling context.Context, network, address string) (net.Conn, error) {
+		dialling, cancel := context.WithCancel(dialling)
+		defer cancel()
+		defer context.AfterFunc(ctx, cancel)()
+		conn, err := c.Dial(dialling, network, address)
+		if err != nil {
+			return nil, err
+		}
+		b := &boundConn{Conn: conn, unread: c.unread}
+		b.release = context.AfterFunc(ctx, func() { conn.Close() }) // who uses it sees that
+		return b, nil
+	}
+}
+
+// boundConn is a connection that ends with a context.
+type boundConn struct {
+	net.Conn
+	unread  *atomic.Int64
+	release func() bool
+	once    sync.Once
+	err     error
+}
+
+// Read reads, as long as there is not too much.
+func (b *boundConn) Read(p []byte) (int, error) {
+	n, err := b.Conn.Read(p)
+	if b.unread.Add(-int64(n)) < 0 {
+		return 0, ErrTooLarge
+	}
+	return n, err
+}
+
+// Close closes the connection once.
+func (b *boundConn) Close() error {
+	b.once.Do(func() {
+		b.release()
+		b.err = b.Conn.Close()
+	})
+	return b.err
+}
+
+// connect opens a connection to the first address that can be reached, over TLS if the target says so.
+func (c *Client) connect(ctx context.Context) (conn net.Conn, err error) {
+	for _, address := range c.Addresses {
+		if conn, err = c.open(ctx, "tcp", address); err == nil || ctx.Err() != nil {
+			return conn, err
+		}
+	}
+	return nil, err
+}
+
+// open opens a connection.
+func (c *Client) open(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := c.dialer(ctx)(ctx, network, address)
+	if err != nil || !c.Secure {
+		return conn, err
+	}
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		conn.Close() // the error is the first one's
+		return nil, err
+	}
+	within, cancel := context.WithTimeout(ctx, connectWithin)
+	defer cancel()
+	secured := tls.Client(conn, secureConfig(host))
+	if err := secured.HandshakeContext(within); err != nil {
+		conn.Close() // the error is the first one's
+		return nil, err
+	}
+	return secured, nil
+}
+
+func secureConfig(host string) *tls.Config {
+	return &tls.Config{MinVersion: tls.VersionTLS12, ServerName: host}
+}

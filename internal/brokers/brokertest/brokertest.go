@@ -1,0 +1,95 @@
+// Package brokertest starts brokers for tests, in this process. Whoever starts one stops it.
+package brokertest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	mqtt "github.com/mochi-mqtt/server/v2"
+	"github.com/mochi-mqtt/server/v2/hooks/auth"
+	"github.com/mochi-mqtt/server/v2/listeners"
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/twmb/franz-go/pkg/kfake"
+)
+
+// Broker is one that runs.
+type Broker struct {
+	Address string // host:port
+	Stop    func()
+}
+
+// Kafka starts one with topics of one partition.
+func Kafka(topics ...string) (*Broker, error) {
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, topics...))
+	if err != nil {
+		return nil, err
+	}
+	return &Broker{cluster.ListenAddrs()[0], cluster.Close}, nil
+}
+
+// NATS starts one whose JetStream keeps its files in a folder, and has a stream of the subjects kept.>; a token lets in, if it is not empty.
+func NATS(folder, token string) (*Broker, error) {
+	running, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: folder, NoSigs: true, NoLog: true, Authorization: token})
+	if err != nil {
+		return nil, err
+	}
+	running.Start()
+	b := &Broker{Stop: func() {
+		running.Shutdown()
+		running.WaitForShutdown()
+	}}
+	if !running.ReadyForConnections(time.Minute) {
+		b.Stop()
+		return nil, fmt.Errorf("the server does not start")
+	}
+	b.Address = running.Addr().String()
+	if err := keep(b.Address, token); err != nil {
+		b.Stop()
+		return nil, err
+	}
+	return b, nil
+}
+
+// keep makes the stream.
+func keep(address, token string) error {
+	conn, err := nats.Connect("nats://"+address, nats.Token(token))
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	_, err = js.CreateStream(ctx, jetstream.StreamConfig{Name: "KEPT", Subjects: []string{"kept.>"}, Storage: jetstream.MemoryStorage})
+	return err
+}
+
+// MQTT starts one that speaks 3.1.1 and 5. Ledger says who may connect; nil lets everybody in.
+func MQTT(ledger *auth.Ledger) (*Broker, error) {
+	running := mqtt.New(&mqtt.Options{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	var err error
+	if ledger == nil {
+		err = running.AddHook(new(auth.AllowHook), nil)
+	} else {
+		err = running.AddHook(new(auth.Hook), &auth.Options{Ledger: ledger})
+	}
+	if err != nil {
+		return nil, err
+	}
+	listener := listeners.NewTCP(listeners.Config{ID: "a", Address: "127.0.0.1:0"})
+	if err := running.AddListener(listener); err != nil {
+		return nil, err
+	}
+	if err := running.Serve(); err != nil {
+		return nil, err
+	}
+	return &Broker{listener.Address(), func() { running.Close() }}, nil
+}

@@ -1,0 +1,58 @@
+package brokers
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// header is one of a message, for protocols that have a list of them.
+type header struct{ name, value string }
+
+// The names of what a message has besides its own headers.
+const (
+	headerContentType   = "content-type"
+	headerCorrelationID = "correlation-id"
+	headerKey           = "idempotency-key"
+)
+
+// carried returns the headers of a message as they are sent by a protocol that has no other place for its content type and ids. What the
+// message has itself goes before these.
+func (m Message) carried() (all []header) {
+	for _, name := range slices.Sorted(maps.Keys(m.Headers)) {
+		all = append(all, header{name, m.Headers[name]})
+	}
+	for _, one := range []header{{headerContentType, m.ContentType}, {headerCorrelationID, m.CorrelationID}, {headerKey, m.ID}} {
+		if one.value != "" && !m.has(one.name) {
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// has reports whether a message has a header, in whatever case.
+func (m Message) has(name string) bool {
+	for given := range m.Headers {
+		if strings.EqualFold(given, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// carry takes a header that was received.
+func (m *Message) carry(name, value string) {
+	switch strings.ToLower(name) {
+	case headerContentType:
+		m.ContentType = value
+	case headerCorrelationID:
+		m.CorrelationID = value
+	}
+	if m.Headers == nil {
+		m.Headers = map[string]string{}
+	}
+	if before, twice := m.Headers[name]; twice {
+		value = before + ", " + value
+	}
+	m.Headers[name] = value
+}
