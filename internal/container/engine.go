@@ -1,0 +1,141 @@
+// Package container runs containers by the Docker Engine API, which Docker and Podman serve. Whatever happens to this process, what it has
+// started does not stay running: a container carries labels that say whose it is, and Sweep stops those that belong to nobody.
+package container
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/moby/moby/client"
+)
+
+// Config is how an engine is found. The zero value finds the one of this machine as the clients of Docker and Podman do.
+type Config struct {
+	// Lookup reads the environment; nil is that of this process.
+	Lookup func(name string) (value string, ok bool)
+	// Dial connects to the engine instead of what the environment says; nil does not.
+	Dial func(ctx context.Context) (net.Conn, error)
+	// Owner is the process for which containers are started; empty is this one.
+	Owner string
+	// Begin is called before the first container is started; nil does nothing. It fails if nothing may be started.
+	Begin func() error
+	// Now is the clock by which containers are removed some time after their end; nil is time.Now.
+	Now func() time.Time
+}
+
+// Engine runs containers. It connects when it is used first; its methods may be called from several goroutines.
+type Engine struct {
+	config Config
+	begin  func() error
+
+	mu     sync.Mutex
+	client *client.Client
+}
+
+// New returns an engine, without a connection to it.
+func New(c Config) *Engine {
+	if c.Lookup == nil {
+		c.Lookup = os.LookupEnv
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Begin == nil {
+		c.Begin = func() error { return nil }
+	}
+	c.Owner = cmp.Or(c.Owner, Owner())
+	return &Engine{config: c, begin: sync.OnceValue(c.Begin)}
+}
+
+// Close lets go of connections that nobody uses.
+func (e *Engine) Close() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.client != nil {
+		_ = e.client.Close() // it only closes idle connections
+	}
+}
+
+// RefusedError says that the engine does not do what a job asks for: trying again does not help.
+type RefusedError struct{ Detail string }
+
+func (e *RefusedError) Error() string { return e.Detail }
+
+// UnreachableError says that the engine does not answer, or fails.
+type UnreachableError struct{ Detail string }
+
+func (e *UnreachableError) Error() string { return e.Detail }
+
+// The bounds of what the engine may take for one answer; a pull may be silent for that long, and a container runs as long as its task.
+const (
+	maxAnswer = 30 * time.Second
+	maxSilent = 5 * time.Minute
+	maxCause  = 500
+)
+
+// connect returns the client of the engine.
+func (e *Engine) connect() (*client.Client, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.client != nil {
+		return e.client, nil
+	}
+	options, err := e.options()
+	if err != nil {
+		return nil, err
+	}
+	c, err := client.New(options...)
+	if err != nil {
+		return nil, &RefusedError{"the container engine cannot be used: " + short(err.Error())}
+	}
+	e.client = c
+	return c, nil
+}
+
+func (e *Engine) options() ([]client.Opt, error) {
+	if dial := e.config.Dial; dial != nil {
+		return []client.Opt{client.WithHost("tcp://engine"), client.WithDialContext(func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) })}, nil
+	}
+	return find(e.config.Lookup)
+}
+
+// failed says what has become of a request to the engine.
+func failed(what string, err error) error {
+	detail := what + ": " + short(err.Error())
+	var refused *RefusedError
+	var unreachable *UnreachableError
+	switch {
+	case errors.As(err, &refused), errors.As(err, &unreachable):
+		return err
+	case errdefs.IsNotFound(err), errdefs.IsConflict(err), errdefs.IsInvalidArgument(err), errdefs.IsPermissionDenied(err), errdefs.IsUnauthorized(err), errdefs.IsNotImplemented(err):
+		return &RefusedError{detail}
+	case client.IsErrConnectionFailed(err):
+		return &UnreachableError{detail + "; is Docker or Podman running, and may this process use its socket?"}
+	}
+	return &UnreachableError{detail}
+}
+
+func short(s string) string {
+	if len(s) > maxCause {
+		return s[:maxCause] + "…"
+	}
+	return s
+}
+
+// ask bounds one request to the engine.
+func ask[T any](ctx context.Context, request func(ctx context.Context) (T, error)) (T, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, maxAnswer, fmt.Errorf("the container engine has not answered for %s", maxAnswer))
+	defer cancel()
+	answer, err := request(ctx)
+	if err != nil && ctx.Err() != nil {
+		return answer, context.Cause(ctx)
+	}
+	return answer, err
+}

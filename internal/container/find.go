@@ -1,0 +1,86 @@
+package container
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/moby/moby/client"
+)
+
+// find returns where the engine is, in the order of its clients: DOCKER_HOST, CONTAINER_HOST of Podman, the context that Docker's client
+// uses, and the sockets where engines listen.
+func find(lookup func(string) (string, bool)) ([]client.Opt, error) {
+	value := func(name string) string {
+		v, _ := lookup(name)
+		return v
+	}
+	host := value("DOCKER_HOST")
+	if host == "" {
+		host = value("CONTAINER_HOST")
+	}
+	if host == "" {
+		host = contextHost(value("DOCKER_CONTEXT"), dockerFolder(value))
+	}
+	if host == "" {
+		host = socketHost(value("XDG_RUNTIME_DIR"))
+	}
+	if strings.HasPrefix(host, "ssh://") {
+		return nil, &RefusedError{"the container engine is at " + host + ": a connection by SSH is not supported; forward its socket, and name that in DOCKER_HOST"}
+	}
+	options := []client.Opt{client.WithHost(host)}
+	if certificates := value("DOCKER_CERT_PATH"); certificates != "" {
+		options = append(options, client.WithTLSClientConfig(filepath.Join(certificates, "ca.pem"), filepath.Join(certificates, "cert.pem"), filepath.Join(certificates, "key.pem")))
+	}
+	return options, nil
+}
+
+func dockerFolder(value func(string) string) string {
+	if folder := value("DOCKER_CONFIG"); folder != "" {
+		return folder
+	}
+	return filepath.Join(value("HOME"), ".docker")
+}
+
+// contextHost returns the address of a context of Docker's client; empty if it has none. Without a name it is the one that is in use.
+func contextHost(name, folder string) string {
+	if name == "" {
+		var config struct{ CurrentContext string }
+		readJSON(filepath.Join(folder, "config.json"), &config)
+		name = config.CurrentContext
+	}
+	if name == "" || name == "default" {
+		return ""
+	}
+	var meta struct {
+		Endpoints map[string]struct{ Host string }
+	}
+	id := sha256.Sum256([]byte(name))
+	readJSON(filepath.Join(folder, "contexts", "meta", hex.EncodeToString(id[:]), "meta.json"), &meta)
+	return meta.Endpoints["docker"].Host
+}
+
+// readJSON reads a file that need not be there.
+func readJSON(path string, to any) {
+	if data, err := os.ReadFile(path); err == nil {
+		_ = json.Unmarshal(data, to) // Docker's client complains of such a file
+	}
+}
+
+// socketHost returns the first socket that is there, or where Docker's would be.
+func socketHost(runtime string) string {
+	const docker = "/var/run/docker.sock"
+	sockets := []string{docker, "/run/podman/podman.sock"}
+	if runtime != "" {
+		sockets = append(sockets, filepath.Join(runtime, "docker.sock"), filepath.Join(runtime, "podman", "podman.sock"))
+	}
+	for _, socket := range sockets {
+		if _, err := os.Stat(socket); err == nil {
+			return "unix://" + socket
+		}
+	}
+	return "unix://" + docker
+}

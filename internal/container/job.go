@@ -1,0 +1,380 @@
+package container
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"maps"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/distribution/reference"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/mount"
+	"github.com/moby/moby/api/types/network"
+	"github.com/moby/moby/client"
+)
+
+// Job is a container to run to its end.
+type Job struct {
+	Key       string // of the effect: there is one container of it at a time
+	Name      string
+	Image     string
+	Pull      Pull
+	Command   []string // instead of the image's entrypoint, if there is one
+	Arguments []string
+	Stdin     *string
+
+	Environment map[string]string
+	Ports       []Port
+	Mounts      []Mount
+
+	Cleanup   Cleanup
+	After     time.Duration // of CleanupEventually
+	KillAfter time.Duration // between SIGTERM and SIGKILL
+	MaxOutput int           // bytes of each stream
+	Deadline  time.Time     // zero if there is none
+	Labels    map[string]string
+}
+
+// Pull says when an image is fetched.
+type Pull string
+
+// The policies.
+const (
+	PullMissing Pull = "ifNotPresent"
+	PullAlways  Pull = "always"
+	PullNever   Pull = "never"
+)
+
+// Cleanup says what becomes of a container that has ended.
+type Cleanup string
+
+// What may become of it.
+const (
+	CleanupNever      Cleanup = "never"
+	CleanupAlways     Cleanup = "always"
+	CleanupEventually Cleanup = "eventually"
+)
+
+// Port publishes a port of the container.
+type Port struct {
+	Container string // 80 or 80/tcp
+	Address   string // of the engine's machine; empty for all
+	Host      string
+}
+
+// Mount gives the container a folder of the engine's machine, or a volume of the engine.
+type Mount struct {
+	Source, Target string
+	Volume         bool
+	ReadOnly       bool
+}
+
+// End is how a container ended.
+type End struct {
+	ExitCode       int
+	Stdout, Stderr []byte
+}
+
+// LimitError says that a stream of the container was longer than it may be.
+type LimitError struct{ Stream string }
+
+func (e *LimitError) Error() string { return e.Stream + " is too long" }
+
+// Run runs a job to its end. When ctx ends first, the container gets SIGTERM, SIGKILL after KillAfter, and Run returns the cause once it has
+// ended, or the engine no longer answers. A container of the same key that is there is removed first: the attempt that started it is lost.
+func (e *Engine) Run(ctx context.Context, j Job) (End, error) {
+	end, err := e.run(ctx, j)
+	if err != nil && ctx.Err() != nil { // then that is the cause, whatever err says
+		return End{}, context.Cause(ctx)
+	}
+	return end, err
+}
+
+func (e *Engine) run(ctx context.Context, j Job) (End, error) {
+	if _, err := reference.ParseNormalizedNamed(j.Image); err != nil {
+		return End{}, &RefusedError{fmt.Sprintf("%q is no reference of an image: %s", short(j.Image), err)}
+	}
+	c, err := e.connect()
+	if err != nil {
+		return End{}, err
+	}
+	if err := e.begin(); err != nil {
+		return End{}, err
+	}
+	r := &running{client: c, job: j, engine: e}
+	if err := r.create(ctx); err != nil {
+		r.forget()
+		return End{}, err
+	}
+	defer r.leave()
+	return r.run(ctx)
+}
+
+// running is one container.
+type running struct {
+	engine *Engine
+	client *client.Client
+	job    Job
+	id     string
+	ended  bool
+}
+
+// create makes the container, and fetches its image first if need be.
+func (r *running) create(ctx context.Context) error {
+	if r.job.Pull == PullAlways {
+		if err := r.pull(ctx); err != nil {
+			return err
+		}
+	}
+	err := r.createOnce(ctx)
+	if errdefs.IsConflict(err) {
+		if err := r.replace(ctx); err != nil {
+			return err
+		}
+		err = r.createOnce(ctx)
+	}
+	if errdefs.IsNotFound(err) && r.job.Pull == PullMissing && r.lacksImage(ctx) {
+		if err := r.pull(ctx); err != nil {
+			return err
+		}
+		err = r.createOnce(ctx)
+	}
+	if err != nil {
+		return failed("a container of "+r.job.Image+" cannot be made", err)
+	}
+	return nil
+}
+
+func (r *running) lacksImage(ctx context.Context) bool {
+	_, err := ask(ctx, func(ctx context.Context) (client.ImageInspectResult, error) {
+		return r.client.ImageInspect(ctx, r.job.Image)
+	})
+	return errdefs.IsNotFound(err)
+}
+
+func (r *running) createOnce(ctx context.Context) error {
+	options, err := r.options()
+	if err != nil {
+		return err
+	}
+	made, err := ask(ctx, func(ctx context.Context) (client.ContainerCreateResult, error) {
+		return r.client.ContainerCreate(ctx, options)
+	})
+	if err == nil && made.ID == "" {
+		err = &UnreachableError{"the container engine has not said which container it has made"}
+	}
+	r.id = made.ID
+	return err
+}
+
+func (r *running) options() (client.ContainerCreateOptions, error) {
+	j := r.job
+	config := &container.Config{
+		Image: j.Image, Entrypoint: j.Command, Cmd: j.Arguments, Labels: r.labels(),
+		AttachStdout: true, AttachStderr: true, AttachStdin: j.Stdin != nil, OpenStdin: j.Stdin != nil, StdinOnce: j.Stdin != nil,
+	}
+	for _, name := range slices.Sorted(maps.Keys(j.Environment)) {
+		config.Env = append(config.Env, name+"="+j.Environment[name])
+	}
+	host := &container.HostConfig{PortBindings: network.PortMap{}}
+	config.ExposedPorts = network.PortSet{}
+	for _, p := range j.Ports {
+		port, err := network.ParsePort(p.Container)
+		if err != nil {
+			return client.ContainerCreateOptions{}, &RefusedError{fmt.Sprintf("%q is no port of a container: %s", p.Container, err)}
+		}
+		binding := network.PortBinding{HostPort: p.Host}
+		if p.Address != "" {
+			if binding.HostIP, err = netip.ParseAddr(p.Address); err != nil {
+				return client.ContainerCreateOptions{}, &RefusedError{fmt.Sprintf("%q is no address: %s", p.Address, err)}
+			}
+		}
+		config.ExposedPorts[port] = struct{}{}
+		host.PortBindings[port] = append(host.PortBindings[port], binding)
+	}
+	for _, m := range j.Mounts {
+		kind := mount.TypeBind
+		if m.Volume {
+			kind = mount.TypeVolume
+		}
+		host.Mounts = append(host.Mounts, mount.Mount{Type: kind, Source: m.Source, Target: m.Target, ReadOnly: m.ReadOnly})
+	}
+	return client.ContainerCreateOptions{Config: config, HostConfig: host, Name: j.Name}, nil
+}
+
+// replace removes the container that has the name, if it is of a lost attempt of the same effect.
+func (r *running) replace(ctx context.Context) error {
+	there, err := ask(ctx, func(ctx context.Context) (client.ContainerInspectResult, error) {
+		return r.client.ContainerInspect(ctx, r.job.Name, client.ContainerInspectOptions{})
+	})
+	switch {
+	case errdefs.IsNotFound(err):
+		return nil // it has gone meanwhile
+	case err != nil:
+		return failed("the container "+r.job.Name+" is there, and cannot be looked at", err)
+	case there.Container.Config == nil || there.Container.Config.Labels[LabelKey] != r.job.Key:
+		return &RefusedError{fmt.Sprintf("a container is called %s already: remove it, give this one another name, or have it removed with lifetime.cleanup", r.job.Name)}
+	}
+	return remove(ctx, r.client, there.Container.ID)
+}
+
+// pull fetches the image.
+func (r *running) pull(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	silent := time.AfterFunc(maxSilent, func() {
+		cancel(&UnreachableError{fmt.Sprintf("the image %s cannot be pulled: silence for %s", r.job.Image, maxSilent)})
+	})
+	defer silent.Stop()
+	stream, err := r.client.ImagePull(ctx, r.job.Image, client.ImagePullOptions{})
+	if err == nil {
+		defer stream.Close()
+		for message, broken := range stream.JSONMessages(ctx) {
+			silent.Reset(maxSilent)
+			if err = broken; err == nil && message.Error != nil {
+				err = errdefs.ErrNotFound.WithMessage(message.Error.Message)
+			}
+			if err != nil {
+				break
+			}
+		}
+	}
+	if ctx.Err() != nil { // it was too silent
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		return failed("the image "+r.job.Image+" cannot be pulled", err)
+	}
+	return nil
+}
+
+// run starts the container and waits for its end.
+func (r *running) run(ctx context.Context) (End, error) {
+	streams, err := r.attach(ctx)
+	if err != nil {
+		return End{}, err
+	}
+	defer streams.close()
+	if _, err := ask(ctx, func(ctx context.Context) (client.ContainerStartResult, error) {
+		return r.client.ContainerStart(ctx, r.id, client.ContainerStartOptions{})
+	}); err != nil {
+		return End{}, refusedStart(r.job.Image, err)
+	}
+	waiting, stop := context.WithCancel(ctx)
+	defer stop()
+	go streams.copy(r.job)
+	select {
+	case err := <-streams.done:
+		if err != nil {
+			return End{}, err
+		}
+	case <-ctx.Done():
+		return End{}, context.Cause(ctx)
+	}
+	wait := r.client.ContainerWait(waiting, r.id, client.ContainerWaitOptions{Condition: container.WaitConditionNotRunning})
+	select {
+	case end := <-wait.Result:
+		r.ended = true
+		if end.Error != nil {
+			return End{}, &UnreachableError{"the container engine has lost the container: " + short(end.Error.Message)}
+		}
+		return End{int(end.StatusCode), streams.stdout.data.Bytes(), streams.stderr.data.Bytes()}, nil
+	case err := <-wait.Error:
+		return End{}, failed("it is not known how the container of "+r.job.Image+" has ended", err)
+	case <-ctx.Done():
+		return End{}, context.Cause(ctx)
+	}
+}
+
+// refusedStart is the error of a container that does not start: engines say with any status that there is no such command.
+func refusedStart(image string, err error) error {
+	if client.IsErrConnectionFailed(err) {
+		return failed("the container of "+image+" cannot be started", err)
+	}
+	return &RefusedError{"the container of " + image + " cannot be started: " + short(err.Error())}
+}
+
+// streams are those of an attached container.
+type streams struct {
+	connection     client.HijackedResponse
+	stdout, stderr bounded
+	done           chan error
+}
+
+func (r *running) attach(ctx context.Context) (*streams, error) {
+	attached, err := ask(ctx, func(ctx context.Context) (client.ContainerAttachResult, error) {
+		return r.client.ContainerAttach(ctx, r.id, client.ContainerAttachOptions{Stream: true, Stdin: r.job.Stdin != nil, Stdout: true, Stderr: true})
+	})
+	if err != nil {
+		return nil, failed("the container of "+r.job.Image+" cannot be attached to", err)
+	}
+	s := &streams{connection: attached.HijackedResponse, done: make(chan error, 1)}
+	s.stdout, s.stderr = bounded{name: "stdout", most: r.job.MaxOutput}, bounded{name: "stderr", most: r.job.MaxOutput}
+	return s, nil
+}
+
+func (s *streams) close() { s.connection.Close() }
+
+// copy writes the input, and reads the output to its end. Both end when the connection is closed.
+func (s *streams) copy(j Job) {
+	if j.Stdin != nil {
+		go func() {
+			_, _ = io.WriteString(s.connection.Conn, *j.Stdin) // a container need not read it
+			_ = s.connection.CloseWrite()
+		}()
+	}
+	err := s.split()
+	if limit := cmp.Or(s.stdout.exceeded, s.stderr.exceeded); limit != "" {
+		err = &LimitError{limit}
+	} else if err != nil {
+		err = &UnreachableError{"the output of the container was cut off: " + short(err.Error())}
+	}
+	s.done <- err
+}
+
+// split reads the frames of both streams: a byte that says which, three that say nothing, four with the length, and the data.
+func (s *streams) split() error {
+	const standardInput, standardOutput, standardError = 0, 1, 2
+	for {
+		var header [8]byte
+		if _, err := io.ReadFull(s.connection.Reader, header[:]); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		var to io.Writer
+		switch header[0] {
+		case standardInput, standardOutput: // an echo of the input is output
+			to = &s.stdout
+		case standardError:
+			to = &s.stderr
+		default:
+			return fmt.Errorf("it has a stream %d", header[0])
+		}
+		if _, err := io.CopyN(to, s.connection.Reader, int64(binary.BigEndian.Uint32(header[4:]))); err != nil {
+			return err
+		}
+	}
+}
+
+// bounded keeps what is written to it, up to a limit.
+type bounded struct {
+	data           bytes.Buffer
+	name, exceeded string
+	most           int
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.data.Len()+len(p) > b.most {
+		b.exceeded = b.name
+		return 0, io.ErrShortWrite
+	}
+	return b.data.Write(p)
+}
