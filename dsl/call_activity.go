@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
 
@@ -35,20 +38,28 @@ type ActivityTimeouts struct {
 
 // ActivityRetry says how often an activity is attempted, and what lies between attempts.
 type ActivityRetry struct {
+	Pointer      Pointer
 	MaxAttempts  int         // 0 for any number
 	Delays       []*Duration // before the second attempt, the third, ...; the last one before all others; nil if they grow
 	Initial      *Duration   // before the second attempt; nil for a second
 	Factor       float64     // by which each delay is longer than the one before
 	Max          *Duration   // nil for two minutes
-	NonRetryable []string    // types of errors
+	NonRetryable []string    // types of errors, or short names of standard ones
 }
+
+// What delays that grow are unless the document says so (promises 81).
+const (
+	DefaultInitialDelay = time.Second
+	DefaultMaxDelay     = 2 * time.Minute
+)
 
 // Kind returns KindCallActivity.
 func (*CallActivity) Kind() Kind { return KindCallActivity }
 
 // Traits are those of a call that a server answers: a worker reports whatever error it likes, and may change anything.
 func (t *CallActivity) Traits() Traits {
-	return Traits{Group: "call", Unbounded: !t.Timeouts.bounded(), SendsInput: true, ChangesOutside: true, AnyErrors: true, Timeouts: t.Timeouts.inner()}
+	return Traits{Group: "call", Unbounded: !t.Timeouts.bounded(), SendsInput: true, ChangesOutside: true, AnyErrors: true, Timeouts: t.Timeouts.inner(),
+		Retry: InnerRetry{t.Retry, t.Timeouts.ScheduleToClose}}
 }
 
 // inner returns the timeouts, each with those in which it lies.
@@ -76,7 +87,7 @@ func (t *CallActivity) parts(w *walker) {
 func parseCallActivity(p *parser, o *object, base TaskBase) Task {
 	o.allow("type", "queue", "input", "timeouts", "retry")
 	o.require("type")
-	t := &CallActivity{TaskBase: base, Type: o.textValue("type"), Queue: o.queue("queue"), Input: o.dataValue("input")}
+	t := &CallActivity{TaskBase: base, Type: o.checkedText("type", CheckActivityType), Queue: o.checkedText("queue", CheckQueue), Input: o.dataValue("input")}
 	if n := o.value("timeouts"); n != nil {
 		t.Timeouts = p.activityTimeouts(n, o.at.Key("timeouts"))
 	}
@@ -88,35 +99,38 @@ func parseCallActivity(p *parser, o *object, base TaskBase) Task {
 
 func (p *parser) activityTimeouts(n *yaml.Node, at Pointer) ActivityTimeouts {
 	o := p.object(n, at, "`timeouts`", "scheduleToStart", "startToClose", "scheduleToClose", "heartbeat")
+	const none = "no timeout"
 	return ActivityTimeouts{
-		ScheduleToStart: o.positive("scheduleToStart"), StartToClose: o.positive("startToClose"),
-		ScheduleToClose: o.positive("scheduleToClose"), Heartbeat: o.positive("heartbeat"),
+		ScheduleToStart: o.positive("scheduleToStart", none), StartToClose: o.positive("startToClose", none),
+		ScheduleToClose: o.positive("scheduleToClose", none), Heartbeat: o.positive("heartbeat", none),
 	}
 }
 
-// positive decodes a duration that is longer than nothing.
-func (o *object) positive(name string) *Duration {
+// positive decodes a duration that is longer than nothing; otherwise says what is if it is absent.
+func (o *object) positive(name, otherwise string) *Duration {
 	d := o.duration(name)
 	if d != nil && !d.broken && d.IsZero() {
-		o.report("SW123", name, fmt.Sprintf("`%s` must be longer than nothing: leave it out for no timeout", name))
+		o.report("SW123", name, fmt.Sprintf("`%s` must be longer than nothing: leave it out for %s", name, otherwise))
 	}
 	return d
 }
 
 func (p *parser) activityRetry(n *yaml.Node, at Pointer) *ActivityRetry {
 	o := p.object(n, at, "`retry`", "maxAttempts", "backoff", "nonRetryable")
-	r := &ActivityRetry{NonRetryable: o.texts("nonRetryable"), Factor: 2}
+	r := &ActivityRetry{Pointer: at, NonRetryable: o.texts("nonRetryable"), Factor: 2}
 	backoff := o.value("backoff")
-	if backoff != nil && backoff.Kind == yaml.SequenceNode {
+	switch {
+	case backoff == nil && o.misspelt["backoff"]: // which may be a list
+	case backoff == nil:
+		o.require("maxAttempts")
+	case backoff.Kind == yaml.SequenceNode:
 		r.Delays = o.durations("backoff")
 		r.MaxAttempts = len(r.Delays) + 1
-	} else {
-		if !o.misspelt["backoff"] { // which may be a list
-			o.require("maxAttempts")
-		}
-		if backoff != nil {
-			p.growing(r, backoff, at.Key("backoff"))
-		}
+	case backoff.Kind == yaml.MappingNode:
+		o.require("maxAttempts")
+		p.growing(r, backoff, at.Key("backoff"))
+	default:
+		p.singleBackoff(backoff, at.Key("backoff"))
 	}
 	if count := o.count("maxAttempts"); count != nil {
 		r.MaxAttempts = *count
@@ -124,10 +138,20 @@ func (p *parser) activityRetry(n *yaml.Node, at Pointer) *ActivityRetry {
 	return r
 }
 
+// singleBackoff reports one value where a backoff belongs, which is a list or an object.
+func (p *parser) singleBackoff(n *yaml.Node, at Pointer) {
+	delay := "PT5S"
+	if _, err := ParseDuration(n.Value); err == nil {
+		delay = n.Value
+	}
+	p.add(Diagnostic{Code: "SW108", Message: "`backoff` must be a list of delays, or an object, got " + source.Describe(n), Pointer: at, Range: p.src.RangeOf(n),
+		Help: fmt.Sprintf("write `[%[1]s]` for delays as listed, or `{ initial: %[1]s }` with `maxAttempts` for delays that grow", delay)})
+}
+
 // growing decodes a backoff whose delays grow.
 func (p *parser) growing(r *ActivityRetry, n *yaml.Node, at Pointer) {
 	o := p.object(n, at, "`backoff`", "initial", "factor", "max")
-	r.Initial, r.Max = o.positive("initial"), o.positive("max")
+	r.Initial, r.Max = o.positive("initial", "a second"), o.positive("max", "two minutes")
 	if factor, ok := o.number("factor"); ok {
 		if r.Factor = factor; factor < 1 || factor > maxFactor {
 			o.report("SW123", "factor", fmt.Sprintf("`factor` must be from 1 to %d, got %v", maxFactor, factor))
@@ -152,14 +176,25 @@ func CheckQueue(name string) error {
 	return nil
 }
 
-// queue decodes the name of a queue, or an expression that yields one.
-func (o *object) queue(name string) Value {
+// maxActivityType is how many characters the type of an activity has at most.
+const maxActivityType = 256
+
+// CheckActivityType reports what is wrong with the type of an activity.
+func CheckActivityType(kind string) error {
+	if utf8.RuneCountInString(kind) > maxActivityType || strings.ContainsFunc(kind, unicode.IsControl) {
+		return fmt.Errorf("the type of an activity is at most %d characters, without line breaks and other control characters, got %s", maxActivityType, shorten.Quoted(kind))
+	}
+	return nil
+}
+
+// checkedText decodes text that has rules of its own, or an expression that yields it.
+func (o *object) checkedText(name string, check func(string) error) Value {
 	n := o.value(name)
 	v := o.textValue(name)
 	if n == nil || v.Data == nil || !source.IsText(n) || strings.TrimSpace(n.Value) == "" || delimited.Is(n.Value) {
 		return v
 	}
-	if err := CheckQueue(n.Value); err != nil {
+	if err := check(n.Value); err != nil {
 		o.report("SW112", name, err.Error())
 	}
 	return v

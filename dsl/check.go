@@ -22,12 +22,12 @@ func Check(w *Workflow, analyze Analyzer) Diagnostics {
 	for _, rule := range []func(*checker){
 		checkNames, checkDirectives, checkReachable, checkLoops, checkSwitches, checkForks,
 		checkReferences, checkUnused,
-		checkTimes, checkRetries, checkBounds, checkRaces,
+		checkTimes, checkRetries, checkActivities, checkBounds, checkRaces,
 		checkFilters, checkRaised, checkComparedTypes,
 		checkExpressions, checkLookalikes, checkInputFields, checkClock,
 		checkSecrets, checkUntrusted,
 		checkCorrelations, checkScheduleEvents,
-		checkRequests, checkEvaluate, checkFormats, checkSchedule,
+		checkRequests, checkEvaluate, checkFormats, checkCron, checkSchedule, checkScheduleLoops,
 	} {
 		rule(c)
 	}

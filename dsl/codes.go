@@ -87,7 +87,9 @@ func compileRules() []Rule {
 		{"SW801", SeverityError, "not supported yet", "The document is valid, but this version of swrun cannot run this part of it."},
 		{"SW802", SeverityError, "an external resource cannot be read", "A literal URI is read when the document is loaded, so that a run never depends on what the URI holds later."},
 		{"SW803", SeverityError, "not a usable schema", "Schemas are JSON Schema. Patterns must not look ahead or behind, and a schema must not refer to others outside it."},
-		{"SW804", SeverityWarning, "a schedule that has no effect yet", "The schedule is valid, but this version of swrun starts nothing by itself: `swrun run` runs the workflow once, now, and so does `swrun start` where it is deployed."},
+		{"SW804", SeverityError, "a port or a volume that cannot be", "`ports` of a container map its ports, such as 80 or 53/udp, to those of the machine, with an address before one or none. `volumes` map folders of the machine, which begin with /, and names of volumes to folders in the container; `:ro` after one keeps it from being written.\n\n    good:  ports: {80: 127.0.0.1:8080}\n    good:  volumes: {/srv/in: '/in:ro', data: /data}"},
 		{"SW805", SeverityInfo, "a resource that is not fetched", "validate and lint read nothing from the network unless --fetch asks for it, so that a check never waits for a server, and contacts none. `swrun run` and `swrun deploy` read every literal URI, and check what it holds."},
+		{"SW806", SeverityError, "something that a described service does not have",
+			"The document that describes a service is read before a run, and says what it can be asked for: its operations, and their parameters. A required parameter must be given a value.\n\n    bad:   operationId: findPetByStatus\n    good:  operationId: findPetsByStatus"},
 	}
 }

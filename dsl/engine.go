@@ -1,6 +1,7 @@
 package dsl
 
 import (
+	"cmp"
 	"fmt"
 
 	"gopkg.in/yaml.v3"
@@ -30,6 +31,35 @@ type WorkflowEngine struct {
 	RunTimeout   *Duration // of one run; the document's timeout is for the whole execution
 	SoftDeadline *Duration // after how long a run is late; it goes on all the same
 	Queue        string    // of its tasks that name none; empty for the default queue
+	Schedule     ScheduleEngine
+}
+
+// ScheduleEngine is what a document asks of the engine about its schedule, under metadata.swrun.schedule.
+type ScheduleEngine struct {
+	TimeZone string // of cron; empty for UTC
+	Missed   string // what becomes of times that have passed while nobody was there: one of the values below, or empty for MissedLatest
+	Max      int    // of MissedAll: how many of them, the last ones; 0 for DefaultMaxMissed
+}
+
+// The values of ScheduleEngine.Missed.
+const (
+	MissedSkip   = "skip"   // no run
+	MissedLatest = "latest" // one, for the last of them
+	MissedAll    = "all"    // one for each
+)
+
+// The bounds of ScheduleEngine.Max.
+const (
+	DefaultMaxMissed = 100
+	MaxMissed        = 1000
+)
+
+// Kept returns for how many of the times that have passed there are runs at most.
+func (s ScheduleEngine) Kept() int {
+	if s.Missed == MissedAll {
+		return cmp.Or(s.Max, DefaultMaxMissed)
+	}
+	return 1
 }
 
 // The values of TaskEngine.ParentClose.
@@ -90,11 +120,32 @@ func (o *object) taskQueue() string {
 }
 
 func (o *object) workflowEngine() (e WorkflowEngine) {
-	if options := o.engine("`swrun` in the document's metadata", "queue", "runTimeout", "softDeadline"); options != nil {
+	if options := o.engine("`swrun` in the document's metadata", "queue", "runTimeout", "softDeadline", "schedule"); options != nil {
+		e.Schedule = options.scheduleEngine()
 		e.Queue = options.taskQueue()
 		e.RunTimeout, e.SoftDeadline = options.fixedDuration("runTimeout"), options.fixedDuration("softDeadline")
 	}
 	return e
+}
+
+// scheduleEngine decodes what is asked about a schedule.
+func (o *object) scheduleEngine() (s ScheduleEngine) {
+	n := o.value("schedule")
+	if n == nil {
+		return s
+	}
+	options := o.p.object(n, o.at.Key("schedule"), "`swrun.schedule` in the document's metadata", "timeZone", "missed", "max")
+	if options.broken {
+		return s
+	}
+	s.Missed = options.enum("missed", MissedLatest, MissedSkip, MissedAll)
+	if n := options.count("max"); n != nil {
+		if s.Max = *n; s.Max < 1 || s.Max > MaxMissed {
+			options.report("SW123", "max", fmt.Sprintf("`max` must be from 1 to %d, got %d", MaxMissed, s.Max))
+		}
+	}
+	s.TimeZone = options.text("timeZone")
+	return s
 }
 
 // fixedDuration decodes a duration that is no expression and longer than nothing; nil if it is absent or wrong.

@@ -3,7 +3,6 @@ package dsl
 import (
 	"fmt"
 	"net/url"
-	"path"
 	"regexp"
 	"strings"
 
@@ -77,20 +76,15 @@ func standardNames() []string {
 	return all
 }
 
-// standardFolder matches the paths that hold the standard types and nothing else.
-var standardFolder = regexp.MustCompile(`^/(?:spec/[^/]+/errors|dsl/errors/types)/[^/]+$`)
-
 // unknownType reports a type that is almost a standard one: a short name, or a misspelt URI. It also reports one that nothing raises.
 func (c *checker) unknownType(try *TryTask, at Pointer, uri string) {
 	u, err := url.Parse(uri)
 	if err != nil || delimited.Is(uri) || c.sourcesOf(try).mayRaise(uri) {
 		return
 	}
-	last := path.Base(u.Path)
-	standardHost := (u.Host == "serverlessworkflow.io" || u.Host == "open-workflow-specification.org") && standardFolder.MatchString(u.Path)
-	meant := suggest.Nearest(last, standardNames())
+	last := errors.InStandardFolder(uri)
 	switch {
-	case u.Scheme != "" && !standardHost:
+	case u.Scheme != "" && last == "":
 		c.neverRaised(try, at, uri)
 	case u.Scheme == "" && contains(standardNames(), strings.ToLower(uri)):
 		c.add(Diagnostic{
@@ -99,17 +93,31 @@ func (c *checker) unknownType(try *TryTask, at Pointer, uri string) {
 		})
 	case u.Scheme == "":
 		c.neverRaised(try, at, uri)
-	case standardHost && !contains(standardNames(), last):
-		d := Diagnostic{Code: "SW401", Pointer: at, Message: fmt.Sprintf("this catch can never match: `%s` is not an error type", last),
-			Help: "standard types: " + strings.Join(standardNames(), " "), Related: c.firstTimeout(try, meant)}
-		i := strings.LastIndex(uri, last)
-		d.Range = c.w.Source.Within(at, i, i+len(last))
-		if meant != "" {
-			d.Label = didYouMean(meant)
-			d.Fix = onlyIf(suggest.Word(last, standardNames()) == meant, []source.Edit{{Range: d.Range, NewText: meant, Safe: true}})
-		}
-		c.add(d)
+	default:
+		c.add(c.asStandard(uri, Diagnostic{
+			Code: "SW401", Pointer: at, Message: "this catch can never match: `%s` is not an error type",
+			Related: c.firstTimeout(try, suggest.Nearest(last, standardNames())),
+		}))
 	}
+}
+
+// asStandard completes d, which is about a misspelt URI of a standard type, with the type that was probably meant. The message names,
+// for %s, what is wrong.
+func (c *checker) asStandard(uri string, d Diagnostic) Diagnostic {
+	d.Help = "standard types: " + strings.Join(standardNames(), " ")
+	last := errors.InStandardFolder(uri)
+	if contains(standardNames(), last) { // what is wrong stands before it
+		d.Message, d.Label, d.Fix = fmt.Sprintf(d.Message, uri), didYouMean(errors.Base+last), c.replace(d.Pointer, errors.Base+last)
+		return d
+	}
+	d.Message = fmt.Sprintf(d.Message, last)
+	i := strings.LastIndex(uri, last)
+	d.Range = c.w.Source.Within(d.Pointer, i, i+len(last))
+	if meant := suggest.Nearest(last, standardNames()); meant != "" {
+		d.Label = didYouMean(meant)
+		d.Fix = onlyIf(suggest.Word(last, standardNames()) == meant, []source.Edit{{Range: d.Range, NewText: meant, Safe: true}})
+	}
+	return d
 }
 
 // firstTimeout points at the timeout that the author probably wants to catch.

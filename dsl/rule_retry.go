@@ -2,6 +2,7 @@ package dsl
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/swrun/swrun/internal/duration"
@@ -70,23 +71,44 @@ func (c *checker) reportLateRetries(try *TryTask, policy *RetryPolicy, s scope) 
 	if !known && !policy.usesDefaultDelay() || policy.AttemptCount == nil || s.limit == 0 || known && delay == 0 && len(policy.Delays) == 0 {
 		return
 	}
-	var sum time.Duration
-	delays := ""
-	for n := 1; n <= min(*policy.AttemptCount, 60); n++ {
+	late := s.firstLate(*policy.AttemptCount, func(n int) (time.Duration, bool) {
 		if listed := policy.ListedDelay(n); listed != nil {
 			delay, _ = knownLength(listed)
 		}
-		next := policy.DelayBefore(n, delay)
+		return policy.DelayBefore(n, delay), true
+	})
+	if late.n > 0 {
+		c.addLateRetry(try.Catch.Pointer.Key("retry"), s, fmt.Sprintf("at most %d of %d retries can start within %s: the delays are %s",
+			late.n-1, *policy.AttemptCount, duration.Format(s.limit), late.delays))
+	}
+}
+
+// addLateRetry reports, at a key, retries that the limit of a scope comes before.
+func (c *checker) addLateRetry(at Pointer, s scope, message string) {
+	c.add(Diagnostic{Code: "SW305", Pointer: at, Range: c.w.Source.Key(at), Message: message, Related: related(c.w.Source.Key(s.at), "the limit")})
+}
+
+// lateRetry is the first retry that cannot start before the limit of a scope.
+type lateRetry struct {
+	n      int    // counts from 1; 0 if there is none
+	delays string // the first ones up to it
+}
+
+// firstLate adds up the delays before some retries, as far as they are known, until they reach the limit of the scope.
+func (s scope) firstLate(retries int, delayBefore func(n int) (delay time.Duration, known bool)) lateRetry {
+	var sum time.Duration
+	var delays []string
+	for n := 1; n <= min(retries, 60) && s.limit > 0; n++ {
+		next, known := delayBefore(n)
+		if !known {
+			return lateRetry{}
+		}
 		if n <= 5 {
-			delays += "+" + duration.Format(next)
+			delays = append(delays, duration.Format(next))
 		}
 		if sum += min(next, s.limit); sum >= s.limit {
-			c.add(Diagnostic{
-				Code: "SW305", Pointer: try.Catch.Pointer.Key("retry"), Range: c.w.Source.Key(try.Catch.Pointer.Key("retry")),
-				Message: fmt.Sprintf("at most %d of %d retries can start within %s: the delays are %s", n-1, *policy.AttemptCount, duration.Format(s.limit), delays[1:]),
-				Related: related(c.w.Source.Key(s.at), "the limit"),
-			})
-			return
+			return lateRetry{n, strings.Join(delays, "+")}
 		}
 	}
+	return lateRetry{}
 }

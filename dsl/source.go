@@ -10,6 +10,7 @@ import (
 type Source struct {
 	*source.Tree
 
+	at            Pointer   // what the pointers of all that is in it begin with: empty for a document
 	errorPointers []Pointer // where Parse has found errors
 }
 
@@ -51,7 +52,7 @@ func (s *Source) Data(p Pointer) any {
 // items of sequences and for the whole document the key is the value itself. Both are nil if there is no tree at all.
 func (s *Source) find(p Pointer) (key, value *yaml.Node, exact bool) {
 	key, value = s.Root, s.Root
-	for _, token := range p.Tokens() {
+	for _, token := range s.tokens(p) {
 		k, v := source.Child(value, token)
 		if v == nil {
 			return key, value, false
@@ -64,7 +65,7 @@ func (s *Source) find(p Pointer) (key, value *yaml.Node, exact bool) {
 // withAlias adds to a diagnostic the alias by which its text is used, if there is one. It leaves out an edit that could change
 // other places as well.
 func (s *Source) withAlias(d Diagnostic) Diagnostic {
-	alias, ok := s.AliasOn(d.Pointer.Tokens())
+	alias, ok := s.AliasOn(s.tokens(d.Pointer))
 	if ok {
 		d.Related = append(d.Related, alias)
 	}

@@ -64,6 +64,14 @@ type Traits struct {
 	ServerErrors, AnyErrors bool
 	// Timeouts are those that it has besides the one of every task.
 	Timeouts []InnerTimeout
+	// Retry is how attempts follow each other that it makes within itself.
+	Retry InnerRetry
+}
+
+// InnerRetry is how the attempts follow each other that a task makes within itself.
+type InnerRetry struct {
+	Policy *ActivityRetry // nil for one attempt
+	Within *Duration      // how long all of them may take; nil for any time
 }
 
 // InnerTimeout is a timeout of a part of a task; nil is none.

@@ -75,6 +75,17 @@ type Schedule struct {
 	Read  string // data (default), envelope or raw
 }
 
+// Kinds returns which of its properties say when instances start.
+func (s *Schedule) Kinds() (all []string) {
+	for name, has := range map[string]bool{"every": s.Every != nil, "cron": s.Cron != "", "after": s.After != nil, "on": s.On != nil} {
+		if has {
+			all = append(all, name)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
 func (p *parser) workflow(root *yaml.Node) *Workflow {
 	o := p.object(root, "", "a workflow", "document", "input", "use", "do", "timeout", "output", "schedule", "evaluate")
 	w := &Workflow{

@@ -1,0 +1,47 @@
+package dsl
+
+import (
+	"strings"
+
+	"github.com/swrun/swrun/dsl/source"
+)
+
+// ParseFunction reads a function from a text of its own, as catalogs and URIs hold them: the definition of a task (DSL reference, "Custom
+// Functions"). Name is what the task is called, and at the pointer that stands for the text: those of all that is in it begin with it. The
+// workflow that it returns stands for the function's text: nothing is defined in it that the function could use.
+func ParseFunction(file string, text []byte, name string, at Pointer) (*Workflow, Task, Diagnostics) {
+	tree, problems := source.Read(file, text)
+	p := newParser(&Source{Tree: tree, at: at})
+	for _, problem := range problems {
+		p.keep(Diagnostic{Code: problem.Code, Message: problem.Message, Range: problem.Range, Pointer: at, Related: problem.Related, Help: problem.Help})
+	}
+	w := &Workflow{Source: p.src}
+	if tree.Root == nil {
+		return w, nil, p.found
+	}
+	task := p.task(name, tree.Root, at)
+	p.checkQuotes(tree.Root, at)
+	p.found.Sort()
+	return w, task, p.found
+}
+
+// tokens returns the tokens of a pointer from the root of the text on.
+func (s *Source) tokens(p Pointer) []string {
+	return Pointer(strings.TrimPrefix(string(p), string(s.at))).Tokens()
+}
+
+// remoteFunctions is what the pointers of all that is in functions from elsewhere begin with. No document has a member of that name.
+const remoteFunctions = Pointer("/functions")
+
+// RemoteFunction returns the pointer of the function at a URI.
+func RemoteFunction(uri string) Pointer { return remoteFunctions.Key(uri) }
+
+// RemoteFunction returns the function from elsewhere in which p stands, and its URI; ok is false for what stands in the document.
+func (p Pointer) RemoteFunction() (function Pointer, uri string, ok bool) {
+	rest, ok := strings.CutPrefix(string(p), string(remoteFunctions)+"/")
+	if !ok {
+		return "", "", false
+	}
+	name, _, _ := strings.Cut(rest, "/")
+	return remoteFunctions + Pointer("/"+name), unescaper.Replace(name), true
+}

@@ -1,0 +1,50 @@
+package dsl
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/swrun/swrun/internal/cron"
+	"github.com/swrun/swrun/internal/shorten"
+)
+
+// checkCron: SW703, cron expressions that nothing can follow.
+func checkCron(c *checker) {
+	if c.w.Schedule == nil || c.w.Schedule.Cron == "" {
+		return
+	}
+	if _, err := cron.Parse(c.w.Schedule.Cron, time.UTC); err != nil {
+		const at = Pointer("/schedule/cron")
+		c.add(Diagnostic{Code: "SW703", Pointer: at, Message: "`cron` is no cron expression: " + err.Error(), Help: "for example `0 9 * * MON-FRI`: at nine on every working day"})
+	}
+}
+
+// MinInterval is the shortest interval of a schedule.
+const MinInterval = time.Second
+
+// checkSchedule: SW704, schedules that start nothing, or too much, and time zones that there are not.
+func checkSchedule(c *checker) {
+	if zone := c.w.Document.Engine.Schedule.TimeZone; zone != "" {
+		if _, err := time.LoadLocation(zone); err != nil || zone == time.Local.String() {
+			const at = Pointer("/document/metadata/swrun/schedule/timeZone")
+			c.add(Diagnostic{Code: "SW704", Pointer: at, Range: c.w.Source.Value(at), Message: "there is no time zone " + shorten.Quoted(zone), Help: "for example Europe/Paris"})
+		}
+	}
+	s := c.w.Schedule
+	if s == nil || slices.ContainsFunc(c.w.Source.errorPointers, func(at Pointer) bool { return within(at, "/schedule") }) {
+		return
+	}
+	if s.Every == nil && s.Cron == "" && s.After == nil && s.On == nil {
+		c.add(Diagnostic{Code: "SW704", Pointer: "/schedule", Range: c.w.Source.Key("/schedule"), Message: "the schedule says nothing of when runs start",
+			Help: "add `every`, `cron`, `after` or `on`"})
+	}
+	for name, d := range map[string]*Duration{"every": s.Every, "after": s.After} {
+		if d != nil && d.Expression != "" {
+			c.add(Diagnostic{Code: "SW704", Pointer: d.Pointer, Range: c.w.Source.Value(d.Pointer), Message: fmt.Sprintf("`%s` of a schedule is not evaluated, and must be a duration", name), Help: helpDuration})
+		}
+	}
+	if e := s.Every; e != nil && e.Expression == "" && e.Years == 0 && e.Months == 0 && e.Exact < MinInterval {
+		c.add(Diagnostic{Code: "SW704", Pointer: e.Pointer, Range: c.w.Source.Value(e.Pointer), Message: fmt.Sprintf("`every` must be at least %s, got %s", MinInterval, e.Exact)})
+	}
+}
