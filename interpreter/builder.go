@@ -88,14 +88,21 @@ func (b *Builder) uses(variables []string, v any) {
 	b.c.seesWorkflow = b.c.seesWorkflow || slices.Contains(variables, "workflow")
 	b.c.seesTask = b.c.seesTask || slices.Contains(variables, "task")
 	if b.node != workflowNode && (slices.Contains(variables, "secrets") || slices.Contains(variables, "secret")) {
-		for _, name := range secretNames(v) {
-			b.NeedsSecret(name)
+		all := secretNames(v)
+		b.refuseSecrets(all)
+		for _, name := range all {
+			b.needsSecret(name)
 		}
 	}
 }
 
 // NeedsSecret notes that the task cannot start without a secret.
 func (b *Builder) NeedsSecret(name string) {
+	b.refuseSecrets([]string{name})
+	b.needsSecret(name)
+}
+
+func (b *Builder) needsSecret(name string) {
 	if b.node.secrets = append(b.node.secrets, name); slices.Contains(b.c.workflow.Use.Secrets, name) { // otherwise nobody has it
 		b.Needs(NeedSecret(name))
 	}
@@ -178,6 +185,9 @@ func (b *Builder) Load(r *dsl.ExternalResource) (data []byte, ok bool) {
 	}
 	return data, true
 }
+
+// Read reads the resource at a literal URI, which something else that was read names. The error may be ErrNotFetched.
+func (b *Builder) Read(uri string) ([]byte, error) { return b.c.load(uri) }
 
 // InOrder returns the names of the members of an object in the document's order; nil if v is none.
 func (b *Builder) InOrder(v dsl.Value) []string {

@@ -59,6 +59,7 @@ type compiler struct {
 	diagnostics dsl.Diagnostics
 	load        func(uri string) ([]byte, error) // all loading of a document shares one bound
 	functions   map[function]*List
+	base        string               // URI of the remote function that workflow stands for; empty for the document
 	origins     map[dsl.Pointer]bool // of the tasks compiled
 	extensions  []*compiledExtension
 	// inExtension is set while the tasks of an extension are compiled: they are never extended themselves.
@@ -75,7 +76,7 @@ func (c *compiler) definitions() map[dsl.Pointer]any {
 	}
 	if c.seesTask {
 		for origin := range c.origins {
-			definitions[origin] = c.workflow.Source.Data(origin)
+			definitions[origin] = c.program.Source(origin).Data(origin)
 		}
 	}
 	return definitions

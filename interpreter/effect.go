@@ -89,7 +89,7 @@ func (m *machine) startEffect(f *taskFrame, n Next) {
 	effect.Request.ReadsSecret, effect.Request.Prepared = m.scope.readsSecret, n.value
 	m.result.Effects = append(m.result.Effects, effect)
 	child := m.child(f, n)
-	m.record(f.event(HistoryEvent{Type: EffectStarted, Effect: effect.ID, Attempt: 1, Run: child}))
+	m.recordEffect(f.event(HistoryEvent{Type: EffectStarted, Effect: effect.ID, Attempt: 1, Run: child}), n)
 	if n.detach {
 		m.complete(f, n.output, nil)
 		return
@@ -100,6 +100,15 @@ func (m *machine) startEffect(f *taskFrame, n Next) {
 		f.Effect.Request = nil
 	}
 	f.changed()
+}
+
+// recordEffect records that an effect has started. An event stands there as those who listen get it: one that holds a secret was refused
+// (checkConfidential).
+func (m *machine) recordEffect(e HistoryEvent, n Next) {
+	m.record(e)
+	if e.Route == RoutePublish {
+		m.result.History[len(m.result.History)-1].Data = n.value
+	}
 }
 
 // child returns the run that a task starts, as namespace/id; empty if it starts none.

@@ -216,6 +216,24 @@ func (m *machine) setSuspended(suspended bool, e HistoryEvent) {
 			m.s.Order = orderOf(e)
 		}
 		m.record(e)
+		m.setTasksSuspended(suspended)
+	}
+}
+
+// setTasksSuspended records that nothing starts any more in the tasks in which others are in progress, or that it does again. All other tasks go on.
+func (m *machine) setTasksSuspended(suspended bool) {
+	e := HistoryEvent{Type: TaskResumed}
+	if suspended {
+		e.Type = TaskSuspended
+	}
+	holds := map[FrameID]bool{}
+	for _, f := range m.s.frames {
+		holds[f.common().Parent] = true
+	}
+	for f := range m.s.tasks() {
+		if holds[f.ID] {
+			m.record(f.event(e))
+		}
 	}
 }
 

@@ -64,7 +64,7 @@ func (s *Scope) withCode(err *errors.Error, c *expr.Code, input any) *errors.Err
 	cited := errors.ExpressionContext{Input: s.m.preview(input, maxInputPreview), Variables: s.variablePreviews(c)}
 	text := c.Text()
 	if at, known := s.m.p.places[c]; known {
-		source := s.m.p.Workflow.Source
+		source := s.m.p.Source(at)
 		if written, ok := source.Data(at).(string); ok { // without the ${ } that compiling may add
 			text = written
 		}

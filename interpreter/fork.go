@@ -185,6 +185,9 @@ func (m *machine) startFork(ev Start) {
 	for _, f := range s.frames {
 		m.continueForked(f, moved)
 	}
+	if err := m.listenAgain(); err != nil {
+		m.fault(err)
+	}
 }
 
 // continueForked has a frame of a forked run go on: what was in flight in the other run is started in this one too.

@@ -25,7 +25,7 @@ type HistoryEvent struct {
 	// Run is another run that this is about, as namespace/id: the one that EffectStarted starts, or the one that has started this one
 	// in WorkflowStarted.
 	Run string `json:"run,omitempty"`
-	// Data is the raw input of what started, or the output of what completed.
+	// Data is the raw input of what started, or the output of what completed; of EffectStarted, the event that is emitted.
 	Data any `json:"data,omitempty"`
 	// Actor is who gave the command that this is about, or started the run; empty if nobody outside did.
 	Actor string `json:"actor,omitempty"`
@@ -38,6 +38,8 @@ type HistoryEvent struct {
 	Until time.Time `json:"until,omitzero"`
 	// Timeout is the kind of the deadline that caused Error; empty if no deadline of the run did, whatever Error says.
 	Timeout string `json:"timeout,omitempty"`
+	// Correlated are the values of the correlations of what was consumed, as text; only TaskCompleted of a task that has listened has them.
+	Correlated map[string]string `json:"correlated,omitempty"`
 	// Deadlines are those of the whole run; only WorkflowStarted has them.
 	Deadlines []Deadline `json:"deadlines,omitempty"`
 }
@@ -81,7 +83,9 @@ const (
 	TaskCancelled     HistoryEventType = "task.cancelled" // a fork's loser, or what ran in a scope that ended
 	TaskSkipped       HistoryEventType = "task.skipped"   // its if was false
 	TaskWaiting       HistoryEventType = "task.waiting"   // until Until
-	ErrorCaught       HistoryEventType = "error.caught"   // Error was caught by the try CaughtBy
+	TaskSuspended     HistoryEventType = "task.suspended" // with the run: nothing starts in it
+	TaskResumed       HistoryEventType = "task.resumed"
+	ErrorCaught       HistoryEventType = "error.caught" // Error was caught by the try CaughtBy
 	RetryScheduled    HistoryEventType = "retry.scheduled"
 	EffectStarted     HistoryEventType = "effect.started"
 	EffectRetried     HistoryEventType = "effect.retried" // an attempt of an activity failed with Error; the next one may begin at Until

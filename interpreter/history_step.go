@@ -185,6 +185,7 @@ func (ev *HistoryEvent) stored(o *object, before *HistoryEvent, large *largeData
 	text(o, "c", &ev.Run)
 	o.instant("u", &ev.Until)
 	text(o, "T", &ev.Timeout)
+	o.texts("K", &ev.Correlated)
 	parts(o, "l", &ev.Deadlines, (*Deadline).stored)
 }
 

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/limits"
 )
 
@@ -15,16 +17,20 @@ type Listener interface {
 	// Arrive is called with each event that comes while the task listens: a structured CloudEvent as data. It returns Await
 	// to go on as before, and whether it has consumed the event. One that is not consumed must change nothing.
 	Arrive(s *Scope, event any) (n Next, consumed bool)
+	// ListenAgain is called when the task goes on in another version of the workflow, which says from then on what it listens for.
+	ListenAgain(s *Scope) *errors.Error
 	// Listening returns how many events the task has consumed, and the filters that wait for one.
 	Listening(s *Scope) (consumed int, missing []dsl.Pointer)
 	// Refuses returns for each filter that waits for an event why it does not let this one pass; nothing for one that does.
 	Refuses(s *Scope, event any) []Refusal
+	// Correlated returns the values of the correlations of the events that were consumed.
+	Correlated(s *Scope) map[string]any
 }
 
 // Refusal says why a filter does not let an event pass.
 type Refusal struct {
 	Filter    dsl.Pointer
-	Attribute string // of the event, data, or correlate.KEY
+	Attribute string // of the event, data or a part of it, or correlate.KEY
 	Why       string // a part of a sentence
 }
 
@@ -102,6 +108,7 @@ func (s *State) EventFilters() (all []EventFilter) {
 
 // Listening is a task that listens.
 type Listening struct {
+	Path      Path
 	Pointer   dsl.Pointer // as errors show it
 	Origin    dsl.Pointer // where it stands in the document
 	StartedAt time.Time
@@ -122,17 +129,52 @@ func ListeningTasks(p *Program, s *State, event any) (all []Listening) {
 		}
 		one := m.listening(f)
 		if event != nil {
-			one.Refusals = f.node.body.(Listener).Refuses(m.bodyScope(f), event)
+			one.Refusals = m.refusals(f, event)
 		}
 		all = append(all, one)
 	}
 	return all
 }
 
+// refusals returns why a task would not consume an event, without secrets.
+func (m *machine) refusals(f *taskFrame, event any) []Refusal {
+	all := f.node.body.(Listener).Refuses(m.bodyScope(f), m.s.redact.EscapeReferences(event))
+	for n := range all {
+		all[n].Why = m.s.redact.Text(all[n].Why)
+	}
+	return all
+}
+
 func (m *machine) listening(f *taskFrame) Listening {
-	one := Listening{Pointer: f.pointer(), Origin: f.Origin, StartedAt: f.StartedAt}
+	one := Listening{Path: f.Path, Pointer: f.pointer(), Origin: f.Origin, StartedAt: f.StartedAt}
 	one.Consumed, one.Missing = f.node.body.(Listener).Listening(m.bodyScope(f))
 	return one
+}
+
+// maxCorrelated is how many bytes a value of a correlation may have that the history tells.
+const maxCorrelated = 1 << 10
+
+// correlated returns the values of the correlations of what a task has consumed, as text; without those that repeat a secret, or are long.
+func (m *machine) correlated(f *taskFrame) (all map[string]string) {
+	listener, ok := f.node.body.(Listener)
+	if !ok {
+		return nil
+	}
+	for key, value := range listener.Correlated(m.bodyScope(f)) {
+		text, isText := value.(string)
+		if !isText {
+			encoded, _ := expr.Encode(value) // it was data already
+			text = string(encoded)
+		}
+		if len(text) > maxCorrelated || m.s.redact.ContainsSecret(value) {
+			continue
+		}
+		if all == nil {
+			all = map[string]string{}
+		}
+		all[key] = text
+	}
+	return all
 }
 
 // value is the task as the timeout error of a scope around it has it.

@@ -1,6 +1,8 @@
 package interpreter
 
 import (
+	"fmt"
+
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 )
@@ -118,7 +120,25 @@ func (m *machine) moved(ev Migrate) (*State, error) {
 	}
 	fresh.headChanged, fresh.contextChanged = true, true
 	fresh.ended, fresh.free, fresh.lastKey, fresh.sizes = m.s.ended, m.s.free, m.s.lastKey, m.s.sizes
+	next := &machine{p: ev.To, s: fresh, now: m.now}
+	next.scope.m, fresh.redact = next, ev.To.redactions()
+	if err := next.listenAgain(); err != nil {
+		return nil, fmt.Errorf("%s: %w", err.Instance, err)
+	}
 	return fresh, nil
+}
+
+// listenAgain has the tasks that listen do so as the program says, which may not be the one with which they have begun.
+func (m *machine) listenAgain() *errors.Error {
+	for f := range m.s.tasks() {
+		if f.Listens == nil {
+			continue
+		}
+		if err := f.node.body.(Listener).ListenAgain(m.bodyScope(f)); err != nil {
+			return err.At(string(f.pointer()))
+		}
+	}
+	return nil
 }
 
 // apply gives a frame its place in the other program; old is the same frame as it was.

@@ -15,6 +15,11 @@ import (
 // NeedProcesses is the permission to run shell commands and scripts.
 const NeedProcesses = "processes"
 
+// NeedContainers is the permission to run containers.
+const NeedContainers = "containers"
+
+const needVolume = "volume:"
+
 const needQueue, needCall, needScript, needSecret, needNetwork = "queue:", "call:", "script:", "secret:", "network:"
 
 // needReserved comes before all others in the order of texts: stores pass over what is reserved in one go.
@@ -40,6 +45,17 @@ func NeedSecret(name string) string { return needSecret + name }
 
 // NeedNetwork is the permission to call an address: an IP address and a port.
 func NeedNetwork(address string) string { return needNetwork + address }
+
+// NeedVolume is the permission to give a container a folder of the machine, or a volume of its engine.
+func NeedVolume(source string) string { return needVolume + source }
+
+// NeededVolume returns the folder or volume that containers must be allowed to have; ok is false for another need.
+func NeededVolume(need string) (source string, ok bool) { return strings.CutPrefix(need, needVolume) }
+
+// VolumeWithin reports whether who may have a folder, or a volume, may have another one too. / is everything.
+func VolumeWithin(granted, source string) bool {
+	return granted == "/" || source == granted || strings.HasPrefix(granted, "/") && strings.HasPrefix(source, strings.TrimSuffix(granted, "/")+"/")
+}
 
 // NeededScript returns the language that must run; ok is false for another need.
 func NeededScript(need string) (language string, ok bool) { return strings.CutPrefix(need, needScript) }

@@ -45,6 +45,29 @@ func (o *object) optional(key string, v **Value) {
 	}
 }
 
+// texts visits texts by names that contain no secret; none are left out.
+func (o *object) texts(key string, v *map[string]string) {
+	if !o.reading {
+		if len(*v) > 0 {
+			all := map[string]any{}
+			for name, value := range *v {
+				all[name] = value
+			}
+			o.write(key, all)
+		}
+		return
+	}
+	value, ok := o.take(key)
+	if !ok {
+		return
+	}
+	all, _ := o.decoded(value).(map[string]any)
+	*v = map[string]string{}
+	for name, value := range all {
+		(*v)[name], _ = value.(string)
+	}
+}
+
 // public visits data that contains no secret; null is written too.
 func (o *object) public(key string, v *any) {
 	if !o.reading {

@@ -24,10 +24,11 @@ type Program struct {
 	// definitions are the parts of the document that expressions can see: the whole by the empty pointer, and each
 	// task, if any expression uses $workflow or $task.
 	definitions map[dsl.Pointer]any
-	places      map[*expr.Code]dsl.Pointer // where each expression stands
-	redacted    *redact.Cache              // the values of the secrets that it declares
-	needs       []string                   // of its tasks
-	namesQueue  bool                       // the document or one of its tasks does
+	places      map[*expr.Code]dsl.Pointer  // where each expression stands
+	redacted    *redact.Cache               // the values of the secrets that it declares
+	needs       []string                    // of its tasks
+	texts       map[dsl.Pointer]*dsl.Source // of remote functions, by their pointers
+	namesQueue  bool                        // the document or one of its tasks does
 }
 
 // ErrorAliases returns what types of errors are read as where they are caught.

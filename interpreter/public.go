@@ -57,7 +57,7 @@ func (m *machine) publicIn(n *node) func(text string) bool {
 		if texts == nil { // made when it is first needed, which is rare
 			texts = map[string]bool{}
 			add := func(text string) { texts[text] = true }
-			walkData(m.p.Workflow.Source.Data(n.origin), add, func(leaf any) { add(fmt.Sprint(leaf)) })
+			walkData(m.p.Source(n.origin).Data(n.origin), add, func(leaf any) { add(fmt.Sprint(leaf)) })
 		}
 		return texts[text]
 	}

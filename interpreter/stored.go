@@ -159,7 +159,18 @@ func Restore(p *Program, s *State, input any, stored StoredState) (*State, error
 		}
 	}
 	slices.SortFunc(s.frames, byID)
-	return s, nil
+	return s, s.checkFrames()
+}
+
+// checkFrames reports frames that are no tree: two of one id, one whose parent is not there before it, or one that has not been counted.
+func (s *State) checkFrames() error {
+	for n, f := range s.frames {
+		c := f.common()
+		if c.ID < 1 || c.ID > s.lastFrame || n > 0 && s.frames[n-1].common().ID == c.ID || c.Parent != 0 && (c.Parent >= c.ID || s.frame(c.Parent) == nil) {
+			return fmt.Errorf("decode the frames of %s: %d and its parent %d do not fit together", s.ID, c.ID, c.Parent)
+		}
+	}
+	return nil
 }
 
 // MarshalJSON writes the whole state for comparing and showing it, without the details of its storage.

@@ -302,7 +302,7 @@ func (m *machine) after(f *taskFrame, i int) {
 
 // finish ends f with its transformed output and hands it to its parent.
 func (m *machine) finish(f *taskFrame) {
-	m.record(f.event(HistoryEvent{Type: TaskCompleted, Data: f.Output}))
+	m.record(f.event(HistoryEvent{Type: TaskCompleted, Data: f.Output, Correlated: m.correlated(f)}))
 	then := f.Then
 	if then == nil {
 		then = &f.node.then

@@ -1,0 +1,123 @@
+package interpreter
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/swrun/swrun/dsl"
+)
+
+// maxRemoteFunctions is how many functions from other places a document may be compiled with: what one calls, another may call again.
+const maxRemoteFunctions = 100
+
+// RemoteFunction compiles a function that stands at another place, with a literal URI, as the only child of the task. The same one is compiled
+// once, so that it may call itself. It returns nil if it cannot be read, or is not valid, which is reported; what is not fetched is no error.
+func (b *Builder) RemoteFunction(r *dsl.ExternalResource) *List {
+	uri := r.Endpoint.URI.Text()
+	at := dsl.RemoteFunction(uri)
+	list := b.c.functions[function{at, b.c.inExtension}]
+	if list == nil {
+		list = b.readFunction(r, at)
+	}
+	if list != nil {
+		b.node.lists = append(b.node.lists, list)
+	}
+	return list
+}
+
+func (b *Builder) readFunction(r *dsl.ExternalResource, at dsl.Pointer) *List {
+	uri := r.Endpoint.URI.Text()
+	if len(b.c.program.texts) >= maxRemoteFunctions {
+		b.Report("SW802", r.Endpoint.Pointer, fmt.Sprintf("the functions that the document calls, and those that they call, are more than %d", maxRemoteFunctions))
+		return nil
+	}
+	data, ok := b.Load(r)
+	if !ok {
+		return nil
+	}
+	base := b.node.task.Base()
+	w, task, found := dsl.ParseFunction(uri, data, base.Name, at)
+	w.Document = b.c.workflow.Document
+	c := *b.c
+	c.workflow, c.diagnostics = w, found.Errors()
+	c.base = uri
+	c.load = func(reference string) ([]byte, error) { return b.c.load(beside(uri, reference)) }
+	var list *List
+	if len(c.diagnostics) == 0 && task != nil {
+		if b.c.program.texts == nil {
+			b.c.program.texts = map[dsl.Pointer]*dsl.Source{}
+		}
+		b.c.program.texts[at] = w.Source
+		list = c.function(at, task)
+	}
+	b.c.seesWorkflow, b.c.seesTask = c.seesWorkflow, c.seesTask
+	b.reportRemote(r, c.diagnostics)
+	return list
+}
+
+// reportRemote reports what was found in a remote function, at the call of it.
+func (b *Builder) reportRemote(r *dsl.ExternalResource, found dsl.Diagnostics) {
+	const most = 3
+	errors := found.Errors()
+	for n, d := range errors {
+		if n == most {
+			b.Report("SW802", r.Endpoint.Pointer, fmt.Sprintf("and %d more mistakes in the function at %s", len(errors)-most, r.Endpoint.URI.Text()))
+			break
+		}
+		message := fmt.Sprintf("the function at %s is not valid: line %d: %s", r.Endpoint.URI.Text(), d.Range.Start.Line, d.Message)
+		if d.Help != "" {
+			message += " (" + d.Help + ")"
+		}
+		b.Report("SW802", r.Endpoint.Pointer, message)
+	}
+	for _, d := range found {
+		if d.Severity == dsl.SeverityInfo { // what is not fetched, and so not checked
+			d.Pointer = r.Endpoint.Pointer
+			b.Add(d)
+		}
+	}
+}
+
+// Located returns what a literal URI in the document means. In a function from elsewhere, relative ones start from where it stands.
+func (b *Builder) Located(uri string) string {
+	if b.c.base == "" {
+		return uri
+	}
+	return beside(b.c.base, uri)
+}
+
+// beside returns what a reference in a remote function means: relative ones start from where it stands.
+func beside(base, reference string) string {
+	from, err := url.Parse(base)
+	if err != nil {
+		return reference
+	}
+	to, err := from.Parse(reference)
+	if err != nil {
+		return reference
+	}
+	to.OmitHost = from.OmitHost // catalog:/functions, as it came
+	return to.String()
+}
+
+// Source returns the text in which something stands: the document, or a function that it was compiled with.
+func (p *Program) Source(at dsl.Pointer) *dsl.Source {
+	if function, _, remote := at.RemoteFunction(); remote && p.texts[function] != nil {
+		return p.texts[function]
+	}
+	return p.Workflow.Source
+}
+
+// refuseSecrets reports that the task of a remote function reads a secret. Whoever calls a function of somebody else passes it what it may know.
+func (b *Builder) refuseSecrets(names []string) {
+	if b.c.base == "" {
+		return
+	}
+	what := "secrets"
+	if len(names) > 0 {
+		what = "the secret " + strings.Join(slices.Compact(slices.Sorted(slices.Values(names))), ", ")
+	}
+	b.c.report("SW802", b.node.task.Base().Pointer, "a function from elsewhere cannot read "+what+" of the workflow that calls it", "pass what it needs in `with`")
+}
