@@ -3,6 +3,7 @@ package tasks_test
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -69,6 +70,24 @@ func wantCut(t *testing.T, text, instance string, run func(url, after string) ex
 		}
 	}
 	t.Fatal("no request was cut")
+}
+
+// wantEnd runs a document whose only task, ask, calls a server that talks as it likes. The task ends by itself with an error, if it is to end
+// early, and otherwise by its timeout; no connection is left.
+func wantEnd(t *testing.T, talk func(*counterpart, net.Conn), early bool, run func(config tasks.Config, url, after string) execution.Outcome) {
+	t.Helper()
+	server := mustListen(t, talk)
+	after := map[bool]string{false: "PT0.3S", true: "PT60S"}[early]
+	transport := tasks.NewTransport(tasks.TransportConfig{})
+	outcome := run(tasks.Config{Transport: transport}, "http://"+server.Addr().String(), after)
+	if !early {
+		wantTimeout(t, outcome, "/do/0/ask")
+	} else if f := outcome.Fault; f == nil || f.Type != errors.Limit && !errors.Same(f.Type, errors.Communication) {
+		t.Errorf("the run is %s: %v", outcome.Status, outcome.Fault)
+	}
+	transport.CloseIdleConnections()
+	server.Close()
+	server.talks.Wait() // which ends when no connection is left
 }
 
 // TestTimeoutCutsRequest: the server sees its request end.

@@ -51,7 +51,7 @@ func (a *activityBody) Enter(s *interpreter.Scope) interpreter.Next {
 }
 
 func (a *activityBody) request(s *interpreter.Scope) (r interpreter.ActivityRequest, err *errors.Error) {
-	if r.Type, err = evalText(s, a.kind, "`type`"); err != nil {
+	if r.Type, err = evalChecked(s, a.kind, "`type`", dsl.CheckActivityType); err != nil {
 		return r, err
 	}
 	if r.Queue, err = a.evalQueue(s); err != nil {
@@ -79,21 +79,20 @@ func (a *activityBody) evalQueue(s *interpreter.Scope) (string, *errors.Error) {
 	if a.queue == nil {
 		return s.Queue(), nil
 	}
-	queue, err := evalText(s, a.queue, "`queue`")
+	return evalChecked(s, a.queue, "`queue`", dsl.CheckQueue)
+}
+
+// evalChecked evaluates text that has rules of its own.
+func evalChecked(s *interpreter.Scope, t *expr.Template, what string, check func(string) error) (string, *errors.Error) {
+	text, err := evalText(s, t, what)
 	if err != nil {
 		return "", err
 	}
-	if invalid := dsl.CheckQueue(queue); invalid != nil {
-		return "", s.WithExpression(errors.Expressionf("`queue`: %s", invalid), a.queue)
+	if invalid := check(text); invalid != nil {
+		return "", s.WithExpression(errors.Expressionf("%s: %s", what, invalid), t)
 	}
-	return queue, nil
+	return text, nil
 }
-
-// What delays between attempts are unless the document says so (promises 81).
-const (
-	defaultInitialDelay = time.Second
-	defaultMaxDelay     = 2 * time.Minute
-)
 
 func (a *activityBody) evalRetry(s *interpreter.Scope) (r interpreter.ActivityRetry, err *errors.Error) {
 	if a.retry == nil {
@@ -107,10 +106,10 @@ func (a *activityBody) evalRetry(s *interpreter.Scope) (r interpreter.ActivityRe
 		}
 		r.Delays = append(r.Delays, delay)
 	}
-	if r.Initial, err = evalLength(s, a.initial, defaultInitialDelay); err != nil {
+	if r.Initial, err = evalLength(s, a.initial, dsl.DefaultInitialDelay); err != nil {
 		return r, err
 	}
-	r.Max, err = evalLength(s, a.max, max(defaultMaxDelay, r.Initial))
+	r.Max, err = evalLength(s, a.max, max(dsl.DefaultMaxDelay, r.Initial))
 	return r, err
 }
 

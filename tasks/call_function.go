@@ -15,19 +15,19 @@ func callFunction() interpreter.Kind {
 func compileCallFunction(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 	call := t.(*dsl.CallFunction)
 	function, ok := b.Workflow().Use.Functions[call.Function]
+	body := &callFunctionBody{with: b.Value(call.With)}
 	switch {
 	case ok:
-	case call.IsRemote():
-		b.Report("SW801", call.Reference().Pointer, "calling functions of catalogs or URIs is not supported yet")
-		return nil
-	default:
+		body.body = b.Function(function.Base().Pointer, function)
+		return body
+	case !call.IsRemote():
 		b.Add(call.Reference().Undefined())
 		return nil
 	}
-	return &callFunctionBody{
-		with: b.Value(call.With),
-		body: b.Function(function.Base().Pointer, function),
+	if at := locateFunction(b, call.Pointer.Key("call"), call.Function); at != nil {
+		body.body = b.RemoteFunction(at)
 	}
+	return body
 }
 
 // callFunctionBody runs the function's task as if it stood where it is called. The function sees what is passed to

@@ -48,6 +48,7 @@ type callHTTPBody struct {
 type httpRequest struct {
 	Method         string            `json:"method"`
 	URI            string            `json:"uri"`
+	Elsewhere      []string          `json:"elsewhere,omitempty"` // the same on other servers, if this one is unavailable
 	Headers        map[string]string `json:"headers,omitempty"`
 	Body           []byte            `json:"body,omitempty"`
 	Format         string            `json:"format"`

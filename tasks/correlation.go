@@ -16,23 +16,25 @@ import (
 // (semantics 14.7).
 type correlation struct {
 	key     string
-	pointer dsl.Pointer
 	from    *expr.Template
 	expect  *expr.Template // nil if nothing is expected, or a literal
+	written string         // expect, as the document has it
 	literal string         // that is expected; empty if none is
 	source  string         // of from, if it depends on nothing but the event; empty otherwise
+	secret  bool           // what is expected comes from a secret
 }
 
-// correlations are what is known of the values of correlations, by the key and, of what is expected, by the pointer.
+// correlations are what is known of the values of correlations, by the key and, of what is expected, by the expression that has yielded it: that is
+// evaluated once, also if the task goes on in another version of the workflow.
 type correlations struct {
-	Expected map[dsl.Pointer]interpreter.Value `json:"expected,omitempty"`
-	Bound    map[string]interpreter.Value      `json:"bound,omitempty"`
+	Expected map[string]interpreter.Value `json:"expected,omitempty"`
+	Bound    map[string]interpreter.Value `json:"bound,omitempty"`
 }
 
 func compileCorrelations(b *interpreter.Builder, f *dsl.EventFilter) (all []correlation) {
 	for _, key := range slices.Sorted(maps.Keys(f.Correlate)) {
 		written := f.Correlate[key]
-		c := correlation{key: key, pointer: f.Pointer.Key("correlate").Key(key), source: strings.TrimSpace(delimited.Inside(written.From.Text))}
+		c := correlation{key: key, source: strings.TrimSpace(delimited.Inside(written.From.Text))}
 		if written.IsAttribute() {
 			c.source = "." + c.source
 		}
@@ -41,12 +43,13 @@ func compileCorrelations(b *interpreter.Builder, f *dsl.EventFilter) (all []corr
 			c.source = ""
 		}
 		if written.ExpectsExpression() {
+			c.written = written.Expect.Text
 			c.expect = b.Value(dsl.Value{Pointer: written.Expect.Pointer, Data: written.Expect.Text, Form: dsl.FormTransform})
 		} else {
 			c.literal = written.Expect.Text
 		}
 		if c.expect != nil && slices.ContainsFunc(c.expect.Variables(), isSecretVariable) {
-			c.source = "" // nothing of a secret is kept in an index
+			c.secret, c.source = true, "" // nothing of a secret is kept in an index
 		}
 		all = append(all, c)
 	}
@@ -58,7 +61,7 @@ func isSecretVariable(name string) bool { return name == "secrets" || name == "s
 // expect evaluates what the correlations of a filter expect, once, when the task begins to listen.
 func (f *eventFilter) expect(s *interpreter.Scope, known *correlations) *errors.Error {
 	for _, c := range f.correlate {
-		if c.expect == nil {
+		if _, known := known.Expected[c.written]; c.expect == nil || known {
 			continue
 		}
 		v, err := s.Eval(c.expect, s.Input())
@@ -66,31 +69,39 @@ func (f *eventFilter) expect(s *interpreter.Scope, known *correlations) *errors.
 			return err
 		}
 		if known.Expected == nil {
-			known.Expected = map[dsl.Pointer]interpreter.Value{}
+			known.Expected = map[string]interpreter.Value{}
 		}
-		known.Expected[c.pointer] = interpreter.Value{V: v}
+		known.Expected[c.written] = interpreter.Value{V: v}
 	}
 	return nil
 }
 
-// refuses returns why an event has not the value that it needs; empty if it has.
-func (c *correlation) refuses(s *interpreter.Scope, event map[string]any, known *correlations) string {
+// refuses returns what says why an event has not the value that it needs; nil if it has.
+func (c *correlation) refuses(s *interpreter.Scope, event map[string]any, known *correlations) func() string {
 	value, err := s.Eval(c.from, any(event))
 	switch {
 	case err != nil:
-		return err.Detail
+		return func() string { return err.Detail }
 	case value == nil:
-		return "its value is null"
+		return func() string { return "its value is null" }
 	case c.literal != "" && !sameText(value, c.literal):
-		return notMatched(value, nil) + " instead of " + c.literal
+		return func() string { return "it is " + shown(value) + " instead of " + shown(c.literal) }
 	}
-	if expected, is := known.Expected[c.pointer]; is && !meets(value, expected.V) {
-		return notMatched(value, nil) + ", which is not what was expected"
+	if expected := known.Expected[c.written]; c.expect != nil && !meets(value, expected.V) {
+		return func() string { return "it is " + shown(value) + c.instead(expected.V) }
 	}
 	if bound, is := known.Bound[c.key]; is && !c.expects() && !expr.Equal(value, bound.V) {
-		return notMatched(value, nil) + ", and that of the events before is another"
+		return func() string { return "it is " + shown(value) + ", and that of the events before is " + shown(bound.V) }
 	}
-	return ""
+	return nil
+}
+
+// instead says what was expected, unless that decides itself or may be a secret.
+func (c *correlation) instead(expected any) string {
+	if _, decides := expected.(bool); decides || c.secret {
+		return ", which is not what was expected"
+	}
+	return " instead of " + shown(expected)
 }
 
 // expects reports whether it is said what the value has to be.
@@ -133,6 +144,25 @@ func (f *eventFilter) bind(s *interpreter.Scope, event map[string]any, known *co
 	}
 }
 
+// met returns the value that the events have that were consumed, if it is one and the same, and no secret.
+func (c *correlation) met(known correlations) (v any, is bool) {
+	if c.secret {
+		return nil, false
+	}
+	if c.literal != "" {
+		return c.literal, true
+	}
+	if c.expect == nil {
+		bound, is := known.Bound[c.key]
+		return bound.V, is
+	}
+	expected, is := known.Expected[c.written]
+	if _, decides := expected.V.(bool); decides { // it is not known of which value
+		return nil, false
+	}
+	return expected.V, is
+}
+
 // value returns the value that an event must have, if an index can know it.
 func (c *correlation) value(known correlations) (v any, is bool) {
 	if c.source == "" {
@@ -144,7 +174,7 @@ func (c *correlation) value(known correlations) (v any, is bool) {
 	if c.literal != "" {
 		return c.literal, true
 	}
-	expected, is := known.Expected[c.pointer]
+	expected, is := known.Expected[c.written]
 	if _, decides := expected.V.(bool); !is || decides {
 		return nil, false
 	}

@@ -3,13 +3,12 @@ package tasks
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/cloudevent"
 	"github.com/swrun/swrun/interpreter"
 )
 
@@ -50,26 +49,17 @@ func (e *emitBody) complete(s *interpreter.Scope, given map[string]any) (map[str
 		"specversion": "1.0",
 		"time":        s.Now().UTC().Format(time.RFC3339Nano),
 	}
-	for _, name := range slices.Sorted(maps.Keys(given)) { // sorted, so that the same mistake is reported each time
-		value := given[name]
-		if value == nil {
-			continue
-		}
-		switch value.(type) {
-		case map[string]any, []any:
-			if name != "data" {
-				return nil, s.WithExpression(errors.Expressionf("the event attribute %q must be a scalar, got %s", name, kindOf(value)), e.event, name)
-			}
-		}
-		event[name] = value
-	}
-	for _, name := range []string{"type", "id", "source"} {
-		if _, err := asText(event[name], "the event's "+name); err != nil {
-			return nil, s.WithExpression(err, e.event, name)
+	for name, value := range given {
+		if value != nil {
+			event[name] = value
 		}
 	}
 	if _, ok := event["data"]; ok && event["datacontenttype"] == nil {
 		event["datacontenttype"] = "application/json"
+	}
+	var wrong *cloudevent.AttributeError
+	if err := cloudevent.Check(event); errors.As(err, &wrong) {
+		return nil, s.WithExpression(errors.Expressionf("the event cannot be emitted: %s", err), e.event, wrong.Attribute)
 	}
 	return event, nil
 }

@@ -1,6 +1,8 @@
 package tasks
 
 import (
+	"fmt"
+	"github.com/swrun/swrun/internal/cloudevent"
 	"maps"
 	"regexp"
 	"slices"
@@ -36,34 +38,68 @@ func compileEventFilter(b *interpreter.Builder, f *dsl.EventFilter) *eventFilter
 	return compiled
 }
 
+// refusal says why a filter does not let an event pass: because of which attribute, and what is wrong with it. To say so
+// may take longer than to find out.
+type refusal func() (attribute, why string)
+
 // refuses returns why the filter does not let an event pass; nil if it does.
-func (f *eventFilter) refuses(s *interpreter.Scope, event map[string]any, known *correlations) *interpreter.Refusal {
+func (f *eventFilter) refuses(s *interpreter.Scope, event map[string]any, known *correlations) refusal {
 	if isLifecycle(event) && !f.names("type") {
-		return &interpreter.Refusal{Filter: f.pointer, Attribute: "type", Why: "events of the engine pass only filters that name their type"}
+		return func() (attribute, why string) {
+			return "type", "events of the engine pass only filters that name their type"
+		}
 	}
 	for _, a := range f.attributes {
 		value, present := attributeOf(event, a.name)
 		if !present {
-			return &interpreter.Refusal{Filter: f.pointer, Attribute: a.name, Why: "the event has none"}
+			return func() (attribute, why string) { return a.name, absent }
 		}
 		if ok, err := a.pattern.matches(s, value); err != nil || !ok {
-			return &interpreter.Refusal{Filter: f.pointer, Attribute: a.name, Why: notMatched(value, err)}
+			return func() (attribute, why string) { return a.pattern.explain(s, a.name, value) }
 		}
 	}
 	for _, c := range f.correlate {
-		if why := c.refuses(s, event, known); why != "" {
-			return &interpreter.Refusal{Filter: f.pointer, Attribute: "correlate." + c.key, Why: why}
+		if why := c.refuses(s, event, known); why != nil {
+			return func() (attribute, said string) { return "correlate." + c.key, why() }
 		}
 	}
 	return nil
 }
 
-func notMatched(value any, err *errors.Error) string {
-	if err != nil {
-		return err.Detail
+const absent = "the event has none"
+
+// explain says which part of a value does not match, and why.
+func (p pattern) explain(s *interpreter.Scope, at string, v any) (part, why string) {
+	object, isObject := v.(map[string]any)
+	if isObject && p.members != nil {
+		for _, name := range slices.Sorted(maps.Keys(p.members)) {
+			member, present := object[name]
+			if !present {
+				return at + "." + name, absent
+			}
+			if ok, err := p.members[name].matches(s, member); err != nil || !ok {
+				return p.members[name].explain(s, at+"."+name, member)
+			}
+		}
 	}
-	text, _ := expr.Encode(value)
-	return "it is " + shorten.To(string(text), maxShown)
+	list, isList := v.([]any)
+	if isList && p.elements != nil && len(list) == len(p.elements) {
+		for i, element := range p.elements {
+			if ok, err := element.matches(s, list[i]); err != nil || !ok {
+				return element.explain(s, fmt.Sprintf("%s[%d]", at, i), list[i])
+			}
+		}
+	}
+	if _, err := p.matches(s, v); err != nil {
+		return at, err.Detail
+	}
+	return at, "it is " + shown(v)
+}
+
+// shown is a value as a refusal shows it.
+func shown(v any) string {
+	text, _ := expr.Encode(v)
+	return shorten.To(string(text), maxShown)
 }
 
 // maxShown is how many bytes of a value a refusal shows.
@@ -83,12 +119,9 @@ func (f *eventFilter) literalType() string {
 	return ""
 }
 
-// lifecyclePrefix begins the types of the engine's own events.
-const lifecyclePrefix = "io.serverlessworkflow."
-
 func isLifecycle(event map[string]any) bool {
 	kind, _ := event["type"].(string)
-	return strings.HasPrefix(kind, lifecyclePrefix)
+	return cloudevent.IsLifecycle(kind)
 }
 
 func attributeOf(event map[string]any, name string) (value any, present bool) {

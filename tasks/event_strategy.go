@@ -65,6 +65,29 @@ func (e *eventStrategy) satisfied(p strategyProgress) bool {
 	return len(p.Filled) > 0
 }
 
+// movesFrom returns why the strategy cannot go on with what another one has consumed; empty if it can. Both may be nil.
+func (e *eventStrategy) movesFrom(was *eventStrategy, p strategyProgress) string {
+	switch {
+	case e == nil:
+		return ""
+	case len(p.Filled) > 0 && (e.mode != was.mode || e.mode == "all" && len(e.filters) != len(was.filters)):
+		return "it has consumed events for a strategy that has other filters than the one there"
+	case e.satisfied(p):
+		return "it would listen for nothing more"
+	}
+	return ""
+}
+
+// had returns the filters that have had their event; another version of the workflow may have fewer of them.
+func (e *eventStrategy) had(p strategyProgress) (all []*eventFilter) {
+	for _, i := range p.Filled {
+		if i < len(e.filters) {
+			all = append(all, e.filters[i])
+		}
+	}
+	return all
+}
+
 // consume reports whether the event passes a filter that waits for one. If so, it is consumed: it binds the correlations of the
 // filter.
 func (e *eventStrategy) consume(s *interpreter.Scope, event map[string]any, p *strategyProgress, known *correlations) bool {

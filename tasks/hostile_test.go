@@ -3,6 +3,7 @@ package tasks_test
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"context"
 	"fmt"
 	"io"
@@ -118,6 +119,15 @@ const (
 	plainGet        = "method: get"
 )
 
+// zipped is an answer whose body is so many bytes once it is decompressed.
+func zipped(size int) string {
+	var body bytes.Buffer
+	w := gzip.NewWriter(&body)
+	_, _ = w.Write(make([]byte, size)) // a buffer takes everything
+	_ = w.Close()
+	return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s", body.Len(), body.String())
+}
+
 // TestHostileCounterparts: whatever a server does, the call ends at its task's deadline or before, and leaves neither a
 // goroutine nor a connection.
 func TestHostileCounterparts(t *testing.T) {
@@ -145,6 +155,7 @@ func TestHostileCounterparts(t *testing.T) {
 		{"says without end that it goes on", "http", plainGet, floods("", "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"), true},
 		{"has a body without end", "http", plainGet, floods("HTTP/1.1 200 OK\r\n\r\n", strings.Repeat("x", 1<<16)), true},
 		{"has a refusal without end", "http", plainGet, floods("HTTP/1.1 500 Broken\r\n\r\n", strings.Repeat("x", 1<<16)), true},
+		{"has a small body that becomes a large one", "http", plainGet, answers(zipped(50 << 20)), true},
 		{"announces more than anybody takes", "http", plainGet, answers("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n"), true},
 		{"answers with what is not HTTP", "http", plainGet, floods("", strings.Repeat("x", 1<<16)), true},
 		{"does not say whether to go on", "http", "method: post, body: x, headers: {Expect: 100-continue}", answers(""), false},

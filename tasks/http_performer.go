@@ -61,11 +61,40 @@ func (p *httpPerformer) perform(ctx context.Context, r interpreter.Request) (any
 			return nil, err
 		}
 	}
-	result, err := p.exchange(ctx, request, r)
+	result, err := p.exchangeAnywhere(ctx, request, r)
 	if err != nil && ctx.Err() != nil { // then that is the cause, whatever err says
 		return nil, context.Cause(ctx)
 	}
 	return result, err
+}
+
+// exchangeAnywhere sends the request, and the same one to its other servers as long as the one before is unavailable: with the same
+// idempotency key, as another attempt would have.
+func (p *httpPerformer) exchangeAnywhere(ctx context.Context, request *httpRequest, r interpreter.Request) (any, error) {
+	result, err := p.exchange(ctx, request, r)
+	for _, uri := range request.Elsewhere {
+		if !isUnavailable(err) || ctx.Err() != nil {
+			break
+		}
+		there := *request
+		there.URI = uri
+		result, err = p.exchange(ctx, &there, r)
+		var need *interpreter.NeedError
+		if errors.As(err, &need) { // something has been sent
+			err = need.Err
+		}
+	}
+	return result, err
+}
+
+// isUnavailable reports whether a server has answered that it cannot do anything now, so that it has done nothing.
+func isUnavailable(err error) bool {
+	fault := errors.AsError(err)
+	if fault == nil || fault.Type != errors.Communication || fault.Status != http.StatusServiceUnavailable {
+		return false
+	}
+	_, answered := fault.Extensions["response"]
+	return answered
 }
 
 // exchange sends the request and reads the response. Both end with ctx.
@@ -78,18 +107,15 @@ func (p *httpPerformer) exchange(ctx context.Context, request *httpRequest, r in
 		return nil, err
 	}
 	response, err := e.send(withCall(ctx), p.client)
-	var notAllowed *NotAllowedError
 	switch workflow := errors.AsError(err); {
 	case workflow != nil:
 		return nil, workflow.With("request", request.summary())
-	case errors.As(err, &notAllowed):
-		refused := errors.Configurationf("%s %s: %s", request.Method, withoutQuery(request.URI), notAllowed.Detail).With("request", request.summary())
-		if e.redirected { // something has been sent
-			return nil, refused
-		}
-		return nil, &interpreter.NeedError{Need: interpreter.NeedNetwork(notAllowed.Address), Err: refused}
 	case err != nil:
-		return nil, errors.Communicationf("%s %s: %s", request.Method, withoutQuery(request.URI), cut(cause(err))).With("request", request.summary())
+		fault, need := unreached(request.Method+" "+withoutQuery(request.URI), err)
+		if fault = fault.With("request", request.summary()); need == "" || e.redirected { // something has been sent
+			return nil, fault
+		}
+		return nil, &interpreter.NeedError{Need: need, Err: fault}
 	}
 	return request.receive(ctx, response, r)
 }

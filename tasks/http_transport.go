@@ -5,32 +5,21 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
-	"syscall"
 	"time"
 )
 
 // TransportConfig says how the calls of a process reach the network. The zero value reaches everything.
 type TransportConfig struct {
-	// Control is asked before each connection, with the address that is really dialled; nil allows all. Proxies of the
-	// environment, which would dial in its place, are used only without it.
-	Control func(network, address string, c syscall.RawConn) error
+	// Control allows or refuses each connection; nil allows all. Proxies of the environment, which would dial in its place, are
+	// used only without it.
+	Control Control
 	// Connections is how many calls there may be at a time: so many connections are kept open for the next ones. At
 	// least 100 are.
 	Connections int
 }
 
-// NotAllowedError is what Control returns for an address that may not be called here. A call of it fails with a configuration error:
-// trying again here does not help.
-type NotAllowedError struct {
-	Detail  string
-	Address string // that was to be dialled: an IP address and a port
-}
-
-func (e *NotAllowedError) Error() string { return e.Detail }
-
 // Limits of a connection. How long an answer takes is up to the task's timeout.
 const (
-	maxDial      = 30 * time.Second // until a server accepts
 	maxHandshake = 10 * time.Second // until it speaks TLS
 	maxIdle      = 90 * time.Second // how long a connection is kept for the next call
 	maxHeader    = 1 << 20          // bytes of an answer's header
@@ -38,7 +27,7 @@ const (
 
 // NewTransport returns what calls are sent through. All calls of a process should share one: it keeps their connections.
 func NewTransport(c TransportConfig) *http.Transport {
-	dial := connector{net.Dialer{Timeout: maxDial, KeepAlive: maxDial, Control: c.Control}}
+	dial := connector{NewDial(c.Control)}
 	t := &http.Transport{
 		DialContext: dial.plain, DialTLSContext: dial.secure, ForceAttemptHTTP2: true, TLSHandshakeTimeout: maxHandshake,
 		ExpectContinueTimeout: time.Second, IdleConnTimeout: maxIdle, MaxIdleConnsPerHost: max(c.Connections, 100),
@@ -52,12 +41,12 @@ func NewTransport(c TransportConfig) *http.Transport {
 
 // connector opens connections that end with the call they are for. The transport itself goes on with a connection
 // that nobody waits for any more, since another call might use it: with a server that stalls, for a long time.
-type connector struct{ net.Dialer }
+type connector struct{ dial Dial }
 
 func (d connector) plain(ctx context.Context, network, address string) (net.Conn, error) {
 	ctx, done := untilCallEnds(ctx)
 	defer done()
-	return d.DialContext(ctx, network, address)
+	return d.dial(ctx, network, address)
 }
 
 func (d connector) secure(ctx context.Context, network, address string) (net.Conn, error) {
@@ -67,7 +56,7 @@ func (d connector) secure(ctx context.Context, network, address string) (net.Con
 	if err != nil {
 		return nil, err
 	}
-	plain, err := d.DialContext(ctx, network, address)
+	plain, err := d.dial(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}

@@ -144,6 +144,36 @@ func (l *listenBody) filters(p *listenProgress) (all []interpreter.EventFilter) 
 	return all
 }
 
+// MovesFrom implements interpreter.Mover: what was consumed is kept by the positions of the filters that it has passed, and the iteration in
+// progress has its variables.
+func (l *listenBody) MovesFrom(s *interpreter.Scope, old interpreter.Body) string {
+	was, p := old.(*listenBody), interpreter.Progress[listenProgress](s)
+	if p.Handling != nil && (l.each == nil || l.each.item != was.each.item || l.each.at != was.each.at) {
+		return "its foreach has other variables, or is none"
+	}
+	if p.Satisfied {
+		return ""
+	}
+	if why := l.to.movesFrom(was.to, p.To); why != "" {
+		return why
+	}
+	return l.to.untilEvent.movesFrom(was.to.untilEvent, p.Until)
+}
+
+// ListenAgain implements interpreter.Listener: what correlations expect is evaluated where that is written otherwise, and the filters hold for the
+// events to come.
+func (l *listenBody) ListenAgain(s *interpreter.Scope) *errors.Error {
+	p := interpreter.Progress[listenProgress](s)
+	for _, strategy := range l.to.all() {
+		if err := strategy.expect(s, &p.Correlate); err != nil {
+			return err
+		}
+	}
+	s.Listen(l.filters(p))
+	s.Changed()
+	return nil
+}
+
 // Refuses implements interpreter.Listener.
 func (l *listenBody) Refuses(s *interpreter.Scope, event any) (all []interpreter.Refusal) {
 	p := interpreter.Progress[listenProgress](s)
@@ -152,8 +182,10 @@ func (l *listenBody) Refuses(s *interpreter.Scope, event any) (all []interpreter
 		return nil
 	}
 	for _, f := range append(l.to.open(p.To), l.to.untilEvent.open(p.Until)...) {
-		if r := f.refuses(s, attributes, &p.Correlate); r != nil {
-			all = append(all, *r)
+		if why := f.refuses(s, attributes, &p.Correlate); why != nil {
+			r := interpreter.Refusal{Filter: f.pointer}
+			r.Attribute, r.Why = why()
+			all = append(all, r)
 		}
 	}
 	return all
@@ -163,6 +195,22 @@ func (l *listenBody) Refuses(s *interpreter.Scope, event any) (all []interpreter
 func (l *listenBody) Listening(s *interpreter.Scope) (consumed int, missing []dsl.Pointer) {
 	p := interpreter.Progress[listenProgress](s)
 	return len(p.Consumed) + len(p.Unhandled), append(l.to.missing(p.To), l.to.untilEvent.missing(p.Until)...)
+}
+
+// Correlated implements interpreter.Listener.
+func (l *listenBody) Correlated(s *interpreter.Scope) map[string]any {
+	p := interpreter.Progress[listenProgress](s)
+	all := map[string]any{}
+	for n, strategy := range l.to.all() {
+		for _, f := range strategy.had([]strategyProgress{p.To, p.Until}[n]) {
+			for _, c := range f.correlate {
+				if v, is := c.met(p.Correlate); is {
+					all[c.key] = v
+				}
+			}
+		}
+	}
+	return all
 }
 
 func values(all []interpreter.Value) []any {

@@ -7,9 +7,12 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path"
 	"path/filepath"
+	"strings"
 	"time"
 
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 )
 
@@ -21,13 +24,22 @@ const (
 
 // Loader reads external resources by http and https through transport, and files, which a server does not grant. Without a
 // transport, nothing is fetched: interpreter.ErrNotFetched.
+// What the default catalog holds is read from catalog, a folder or a URL, also where other files are not granted; empty has none.
 // Relative references are resolved against the document's own file, or its URL if it came from one (semantics 1.9).
-func Loader(document string, transport http.RoundTripper, files bool) interpreter.Loader {
-	client := &http.Client{Transport: transport}
+func Loader(document string, transport http.RoundTripper, files bool, catalog string) interpreter.Loader {
+	client := &http.Client{Transport: transport, CheckRedirect: followResource}
 	return func(ctx context.Context, reference string) ([]byte, error) {
 		u, err := locate(document, reference)
 		if err != nil {
 			return nil, err
+		}
+		if u.Scheme == catalogScheme {
+			if u, err = inCatalog(catalog, u.Path); err != nil {
+				return nil, err
+			}
+			if u.Scheme == "file" {
+				return loadWithin(catalog, u.Path)
+			}
 		}
 		switch u.Scheme {
 		case "http", "https":
@@ -64,7 +76,7 @@ func loadURL(ctx context.Context, client *http.Client, u *url.URL) ([]byte, erro
 	defer cancel()
 	data, err := fetch(ctx, client, u)
 	if err != nil && context.Cause(ctx) == slow {
-		return nil, slow
+		return nil, &unansweredError{slow}
 	}
 	return data, err
 }
@@ -74,15 +86,20 @@ func fetch(ctx context.Context, client *http.Client, u *url.URL) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
+	authorize(request)
 	response, err := client.Do(request)
 	if err != nil {
-		return nil, err
+		return nil, &unansweredError{err}
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("the server answers %s", response.Status)
+		return nil, &answerError{response.StatusCode, response.Status}
 	}
-	return readResource(response.Body)
+	data, err := readResource(response.Body)
+	if err != nil && !errors.As(err, new(*interpreter.TooLargeError)) {
+		err = &unansweredError{err}
+	}
+	return data, err
 }
 
 func loadFile(path string) ([]byte, error) {
@@ -99,6 +116,40 @@ func loadFile(path string) ([]byte, error) {
 	}
 	defer file.Close()
 	return readResource(file)
+}
+
+// inCatalog returns where the default catalog has a file: below a folder as a path, or at a URL.
+func inCatalog(catalog, file string) (*url.URL, error) {
+	if catalog == "" {
+		return nil, fmt.Errorf("there is no default catalog here: --catalog names one, a Go program sets Host.Catalog")
+	}
+	file = strings.TrimPrefix(path.Clean("/"+file), "/")
+	if base, err := url.Parse(catalog); err == nil && (base.Scheme == "http" || base.Scheme == "https") {
+		return rawURL(base).JoinPath(file), nil
+	}
+	return &url.URL{Scheme: "file", Path: file}, nil
+}
+
+// loadWithin reads a file of a folder, and none outside.
+func loadWithin(folder, file string) ([]byte, error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	info, err := root.Stat(file)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", file)
+	}
+	opened, err := root.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer opened.Close()
+	return readResource(opened)
 }
 
 func readResource(r io.Reader) ([]byte, error) {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,6 +19,45 @@ import (
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/tasks"
 )
+
+// TestDefaultCatalog: a folder, out of which nothing leads, or a URL, also where other files may not be read.
+func TestDefaultCatalog(t *testing.T) {
+	folder, elsewhere := t.TempDir(), filepath.Join(t.TempDir(), "secret")
+	at := filepath.Join(folder, "functions", "f", "1.0.0")
+	if err := os.MkdirAll(filepath.Join(at, "function.yaml"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for file, text := range map[string]string{filepath.Join(at, "a.yaml"): "local", elsewhere: "secret"} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(elsewhere, filepath.Join(at, "link")); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(filepath.Join(at, "pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte("remote " + r.URL.Path)) }))
+	defer server.Close()
+	for _, c := range []struct{ catalog, reference, want, wantErr string }{
+		{folder, "catalog:/functions/f/1.0.0/a.yaml", "local", ""},
+		{server.URL + "/c/", "catalog:/functions/f/1.0.0/a.yaml", "remote /c/functions/f/1.0.0/a.yaml", ""},
+		{"", "catalog:/functions/f/1.0.0/a.yaml", "", "there is no default catalog here"},
+		{folder, "catalog:/functions/f/1.0.0/function.yaml", "", "not a regular file"},
+		{folder, "catalog:/functions/f/1.0.0/link", "", "escapes"},
+		{folder, "catalog:/functions/f/1.0.0/pipe", "", "not a regular file"},
+		{folder, "catalog:/../../../../../etc/passwd", "", "no such file"},
+		{folder, "catalog:/", "", "empty path"},
+		{filepath.Join(folder, "none"), "catalog:/a", "", "no such file"},
+		{folder, "file://" + at + "/a.yaml", "", "files may not be read"},
+	} {
+		got, err := tasks.Loader("workflow.yaml", http.DefaultTransport, false, c.catalog)(t.Context(), c.reference)
+		if string(got) != c.want || (err == nil) != (c.wantErr == "") || err != nil && !strings.Contains(err.Error(), c.wantErr) {
+			t.Errorf("%s in %q: %q, %v; want %q, %q", c.reference, c.catalog, got, err, c.want, c.wantErr)
+		}
+	}
+}
 
 func TestLoader(t *testing.T) {
 	folder := t.TempDir()
@@ -35,6 +75,9 @@ func TestLoader(t *testing.T) {
 		}
 	}))
 	defer server.Close()
+	if err := syscall.Mkfifo(filepath.Join(folder, "pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	document := filepath.Join(folder, "workflow.yaml")
 	for _, c := range []struct {
 		name, document, reference string
@@ -47,13 +90,18 @@ func TestLoader(t *testing.T) {
 		{"relative to a remote document", server.URL + "/dir/workflow.yaml", "b.json", false, "remote /dir/b.json", ""},
 		{"no files on a server", document, "schema.json", false, "", "may not be read"},
 		{"no folder", document, ".", true, "", "not a regular file"},
+		{"a device", document, "/dev/zero", true, "", "not a regular file"},
+		{"a pipe that nobody writes into", document, "pipe", true, "", "not a regular file"},
+		{"a secret of a server", document, "file:///etc/passwd", false, "", "may not be read"},
+		{"a secret of a server, by its parents", server.URL + "/dir/workflow.yaml", "file:../../etc/passwd", false, "", "may not be read"},
+		{"the environment of a server", document, "/proc/self/environ", false, "", "may not be read"},
 		{"a missing file", document, "nothing.json", true, "", "no such file"},
 		{"an error answer", document, server.URL + "/missing", true, "", "404"},
 		{"too large", document, server.URL + "/large", true, "", "larger than"},
 		{"another scheme", document, "ftp://example.com/x", true, "", `"ftp"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := tasks.Loader(c.document, http.DefaultTransport, c.files)(t.Context(), c.reference)
+			got, err := tasks.Loader(c.document, http.DefaultTransport, c.files, "")(t.Context(), c.reference)
 			if c.wantErr != "" {
 				if err == nil || !strings.Contains(err.Error(), c.wantErr) {
 					t.Errorf("got %q, %v; want an error with %q", got, err, c.wantErr)
@@ -79,7 +127,7 @@ func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestLoadingHasABound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		load := tasks.Loader("workflow.yaml", silent{}, true)
+		load := tasks.Loader("workflow.yaml", silent{}, true, "")
 		if _, err := load(t.Context(), "http://silent.test/script.js"); err == nil || !strings.Contains(err.Error(), "within 10s") {
 			t.Errorf("got %v", err)
 		}
@@ -102,7 +150,7 @@ func TestLoadingHasABound(t *testing.T) {
 
 // TestLoaderWithoutTransport fetches nothing, and says so; files are read.
 func TestLoaderWithoutTransport(t *testing.T) {
-	load := tasks.Loader("workflow.yaml", nil, true)
+	load := tasks.Loader("workflow.yaml", nil, true, "")
 	if _, err := load(t.Context(), "https://example.com/schema.json"); !errors.Is(err, interpreter.ErrNotFetched) {
 		t.Errorf("got %v, want ErrNotFetched", err)
 	}
@@ -114,7 +162,7 @@ func TestLoaderWithoutTransport(t *testing.T) {
 // TestTimeoutCutsLoading: a script whose server takes the connection and never answers does not outlive its task.
 func TestTimeoutCutsLoading(t *testing.T) {
 	wantCut(t, "", "/do/0/work", func(url, after string) execution.Outcome {
-		return runDocument(t, tasks.Config{Processes: processtest.Pool(t), Load: tasks.Loader("t.yaml", http.DefaultTransport, false)}, fmt.Sprintf(`  - work:
+		return runDocument(t, tasks.Config{Processes: processtest.Pool(t), Load: tasks.Loader("t.yaml", http.DefaultTransport, false, "")}, fmt.Sprintf(`  - work:
       run: { script: { language: js, source: { endpoint: '${ "%s/script.js" }' } } }
       timeout: { after: %s }
 `, url, after))

@@ -34,7 +34,11 @@ type processBody struct {
 }
 
 func compileProcess(b *interpreter.Builder, base dsl.RunBase, p dsl.Process) processBody {
-	b.Needs(interpreter.NeedProcesses)
+	return compileProcessNeeding(b, interpreter.NeedProcesses, base, p)
+}
+
+func compileProcessNeeding(b *interpreter.Builder, need string, base dsl.RunBase, p dsl.Process) processBody {
+	b.Needs(need)
 	if base.Detached {
 		b.Detaches()
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
@@ -15,15 +14,15 @@ import (
 )
 
 func runScript(c Config) interpreter.Kind {
-	s := scripts{c, sync.OnceValues(findPython)}
+	if c.ScriptHost == nil {
+		c.ScriptHost = &ScriptHost{}
+	}
+	s := scripts{c}
 	return interpreter.Kind{Kind: dsl.KindRunScript, Compile: compileRunScript, Perform: s.perform}
 }
 
 // scripts runs scripts of all languages.
-type scripts struct {
-	Config
-	python func() (string, error) // finds the host's Python, once
-}
+type scripts struct{ Config }
 
 // language is a language of scripts.
 type language struct {
@@ -154,15 +153,9 @@ func (s scripts) perform(ctx context.Context, r interpreter.Request) (any, error
 		return nil, errNoProcesses()
 	}
 	if request.Source != "" {
-		if s.Load == nil {
-			return nil, interpreter.FailLoad(request.Source, errors.New("external resources are not available here"))
-		}
-		code, err := s.Load(ctx, request.Source)
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
+		code, err := resources{s.Load, s.Secrets}.read(ctx, request.Source, nil)
 		if err != nil {
-			return nil, interpreter.FailLoad(request.Source, err)
+			return nil, err
 		}
 		if request.Code = string(code); strings.TrimSpace(request.Code) == "" {
 			return nil, interpreter.FailLoad(request.Source, errors.New("the script is empty"))

@@ -43,17 +43,24 @@ func (r *runShellBody) Enter(s *interpreter.Scope) interpreter.Next {
 	if err != nil {
 		return interpreter.Fail(err)
 	}
-	for _, name := range r.names(prepared.Globals) { // a map stands for `key value` pairs
-		prepared.Arguments = append(prepared.Arguments, name)
-		if value := prepared.Globals[name]; value != nil && value != "" {
-			prepared.Arguments = append(prepared.Arguments, stringify(value))
-		}
-	}
+	prepared.Arguments = append(prepared.Arguments, pairs(r.names(prepared.Globals), prepared.Globals)...)
 	prepared.Globals = nil
 	if strings.Contains(command, nul) {
 		return interpreter.Fail(s.WithExpression(errors.Expressionf("the command must not hold the character NUL"), r.command))
 	}
 	return r.next(s, shellRequest{prepared, command})
+}
+
+// pairs writes a map of arguments as argv: each key, and its value if it is not empty (semantics 10.4).
+func pairs(names []string, arguments map[string]any) []string {
+	var argv []string
+	for _, name := range names {
+		argv = append(argv, name)
+		if value := arguments[name]; value != nil && value != "" {
+			argv = append(argv, stringify(value))
+		}
+	}
+	return argv
 }
 
 func (r *runShellBody) Finish(s *interpreter.Scope, result any) interpreter.Next {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"os/exec"
+	"sync"
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/process"
@@ -25,31 +26,58 @@ const nodeMain = `import { readFileSync } from 'node:fs';
 Object.assign(globalThis, JSON.parse(readFileSync(new URL('globals.json', import.meta.url), 'utf8')));
 `
 
-// findPython returns the first Python of the host that runs, 3.13 if it is there: version managers leave commands of
-// that name on PATH that only say that there is no such version.
-func findPython() (string, error) {
-	for _, name := range []string{"python3.13", "python3"} {
-		if path, err := exec.LookPath(name); err == nil && exec.Command(path, "-I", "-c", "").Run() == nil {
-			return path, nil
-		}
-	}
-	return "", errors.Configurationf("Python scripts need python3 on PATH: install it, for example by apt-get install python3")
+// ScriptHost finds what runs scripts on this machine. The zero value runs JavaScript in the embedded engine.
+type ScriptHost struct {
+	Node bool // JavaScript is run by the Node on PATH
+
+	mutex  sync.Mutex
+	python string // its path, once it has been found
+	failed error  // why there is none, once that is known
 }
 
-// ScriptLanguages returns the languages of scripts that can run on this machine with a configuration.
-func ScriptLanguages(c Config) (all []string) {
-	if _, err := exec.LookPath("node"); c.JS != "node" || err == nil {
+// Languages returns the languages that run here. The first time it starts programs to find out, until ctx ends.
+func (h *ScriptHost) Languages(ctx context.Context) (all []string) {
+	if _, err := h.findNode(); !h.Node || err == nil {
 		all = append(all, "js")
 	}
-	if _, err := findPython(); err == nil {
+	if _, err := h.findPython(ctx); err == nil {
 		all = append(all, "python")
 	}
 	return all
 }
 
+func (h *ScriptHost) findNode() (string, error) {
+	path, err := exec.LookPath("node")
+	if err != nil {
+		return "", errors.Configurationf("running scripts by Node needs node on PATH: install it, or leave --js out")
+	}
+	return path, nil
+}
+
+// findPython returns the first Python of the host that runs, 3.13 if it is there: version managers leave commands of
+// that name on PATH that only say that there is no such version.
+func (h *ScriptHost) findPython(ctx context.Context) (string, error) {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	if h.python != "" || h.failed != nil {
+		return h.python, h.failed
+	}
+	for _, name := range []string{"python3.13", "python3"} {
+		if path, err := exec.LookPath(name); err == nil && exec.CommandContext(ctx, path, "-I", "-c", "").Run() == nil {
+			h.python = path
+			return path, nil
+		}
+	}
+	if err := context.Cause(ctx); err != nil {
+		return "", err
+	}
+	h.failed = errors.Configurationf("Python scripts need python3 on PATH: install it, for example by apt-get install python3")
+	return "", h.failed
+}
+
 // runJS runs a script in the embedded engine, or by the host's Node.
 func (s scripts) runJS(ctx context.Context, r scriptRequest) (ended, error) {
-	if s.JS == "node" {
+	if s.ScriptHost.Node {
 		return s.runNode(ctx, r)
 	}
 	globals, err := r.globals()
@@ -65,7 +93,7 @@ func (s scripts) runJS(ctx context.Context, r scriptRequest) (ended, error) {
 
 // runPython runs a script by the host's Python.
 func (s scripts) runPython(ctx context.Context, r scriptRequest) (ended, error) {
-	interpreter, err := s.python()
+	interpreter, err := s.ScriptHost.findPython(ctx)
 	if err != nil {
 		return ended{}, err
 	}
@@ -75,9 +103,9 @@ func (s scripts) runPython(ctx context.Context, r scriptRequest) (ended, error) 
 
 // runNode runs a script by the host's Node.
 func (s scripts) runNode(ctx context.Context, r scriptRequest) (ended, error) {
-	node, err := exec.LookPath("node")
+	node, err := s.ScriptHost.findNode()
 	if err != nil {
-		return ended{}, errors.Configurationf("running scripts by Node needs node on PATH: install it, or leave --js out")
+		return ended{}, err
 	}
 	argv := []string{node, "--import", process.Folder + "/main.mjs", process.Folder + "/script.mjs"}
 	return s.withFiles(ctx, argv, map[string]string{"script.mjs": r.Code, "main.mjs": nodeMain}, r)

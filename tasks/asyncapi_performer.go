@@ -1,0 +1,162 @@
+package tasks
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"sync"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/asyncapi"
+	"github.com/swrun/swrun/internal/brokers"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/limits"
+)
+
+// asyncAPIPerformer talks to the servers of AsyncAPI documents.
+type asyncAPIPerformer struct {
+	config Config
+	http   func() *httpPerformer // made when it is needed
+	load   resources
+}
+
+func newAsyncAPIPerformer(c Config) *asyncAPIPerformer {
+	return &asyncAPIPerformer{c, sync.OnceValue(func() *httpPerformer { return newHTTPPerformer(c) }), resources{c.Load, c.Secrets}}
+}
+
+func (p *asyncAPIPerformer) perform(ctx context.Context, r interpreter.Request) (any, error) {
+	request, prepared := r.Prepared.(*asyncAPIRequest)
+	if !prepared {
+		request = new(asyncAPIRequest)
+		if err := json.Unmarshal(r.Body, request); err != nil {
+			return nil, err
+		}
+	}
+	call := *request
+	if call.Target == nil {
+		if err := p.describe(ctx, &call, r.Memory); err != nil {
+			return nil, err
+		}
+	}
+	return nil, p.publish(ctx, &call, r)
+}
+
+// describe makes the target of the document, within the memory that all effects share.
+func (p *asyncAPIPerformer) describe(ctx context.Context, call *asyncAPIRequest, memory interpreter.Memory) error {
+	return withinMemory(ctx, memory, func() error {
+		data, err := p.load.read(ctx, call.Document, call.ForDocument)
+		if err != nil {
+			return err
+		}
+		d, err := asyncapi.Parse(data)
+		if err != nil {
+			return interpreter.FailLoad(withoutQuery(call.Document), err)
+		}
+		route, err := d.Route(call.Call, speaks(call.Call))
+		if err != nil {
+			return errors.Configurationf("%s: %s", withoutQuery(call.Document), err)
+		}
+		if fault := call.aim(route); fault != nil {
+			return fault
+		}
+		return nil
+	})
+}
+
+// publish publishes the message, and returns when the other side has it.
+func (p *asyncAPIPerformer) publish(ctx context.Context, call *asyncAPIRequest, r interpreter.Request) error {
+	var payload []byte
+	if !call.Message.Empty {
+		var err error
+		if payload, err = expr.Encode(call.Message.Payload.V); err != nil {
+			return err
+		}
+	}
+	m := brokers.Message{Payload: payload, ID: r.Key, ContentType: cmp.Or(call.Target.ContentType, "application/json"), Headers: map[string]string{}}
+	content := call.Message.content()
+	m.CorrelationID = call.Target.CorrelationID(content)
+	for name, value := range content.Headers {
+		m.Headers[name] = stringify(value)
+	}
+	if call.Target.Protocol == protocolHTTP {
+		return p.post(ctx, call, m, r)
+	}
+	if r.TraceParent != "" && m.Headers["traceparent"] == "" {
+		m.Headers["traceparent"] = r.TraceParent
+	}
+	client, err := p.client(call)
+	if err != nil {
+		return err
+	}
+	if err := client.Publish(ctx, m); err != nil {
+		return asyncAPIFailure(ctx, "publishing to "+call.Target.String(), err)
+	}
+	return nil
+}
+
+// post publishes by HTTP: as a request, whose answer says no more than that it was taken.
+func (p *asyncAPIPerformer) post(ctx context.Context, call *asyncAPIRequest, m brokers.Message, r interpreter.Request) error {
+	request := &httpRequest{
+		Method: cmp.Or(call.Target.Bindings.Method, http.MethodPost), URI: callURL(call.Target, "http"), Headers: map[string]string{}, Body: m.Payload, Format: "raw",
+		Authentication: call.Authentication,
+	}
+	if len(m.Payload) > 0 {
+		request.Headers["Content-Type"] = m.ContentType
+	}
+	for name, text := range m.Headers {
+		request.Headers[http.CanonicalHeaderKey(name)] = text
+	}
+	r.Prepared = request
+	_, err := p.http().perform(ctx, r)
+	return err
+}
+
+// callURL returns the URL of a channel.
+func callURL(t *asyncapi.Target, scheme string) string {
+	if t.Secure {
+		scheme += "s"
+	}
+	u := &url.URL{Scheme: scheme, Host: t.Addresses[0]}
+	return u.JoinPath(t.Path, t.Channel).String()
+}
+
+// client returns the client of a call, with its credential.
+func (p *asyncAPIPerformer) client(call *asyncAPIRequest) (*brokers.Client, error) {
+	client := &brokers.Client{Target: *call.Target, Dial: p.config.Dial, MaxRead: maxResponse()}
+	if client.Dial == nil {
+		client.Dial = NewDial(nil)
+	}
+	if call.Authentication != nil {
+		c := *call.Authentication
+		if err := c.resolve(p.config.Secrets); err != nil {
+			return nil, err
+		}
+		client.Account = brokers.Account{Username: c.Username, Password: c.Password, Token: c.Token}
+	}
+	return client, nil
+}
+
+// asyncAPIFailure returns the error of what a broker was asked for.
+func asyncAPIFailure(ctx context.Context, what string, err error) error {
+	if ctx.Err() != nil { // then that is the cause, whatever err says
+		return context.Cause(ctx)
+	}
+	if workflow := errors.AsError(err); workflow != nil {
+		return workflow
+	}
+	if errors.Is(err, brokers.ErrTooLarge) {
+		return limits.Exceeded(limits.Response)
+	}
+	fault, need := unreached(what, err)
+	var refused *brokers.RefusedError
+	if errors.As(err, &refused) {
+		fault.Status, fault.Title = refused.Status, http.StatusText(refused.Status)
+	}
+	if need == "" {
+		return fault
+	}
+	return &interpreter.NeedError{Need: need, Err: fault}
+}

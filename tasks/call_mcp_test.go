@@ -1,0 +1,112 @@
+package tasks_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/process/processtest"
+	"github.com/swrun/swrun/runtime/execution"
+	"github.com/swrun/swrun/tasks"
+)
+
+const listTools = "  - ask: { call: mcp, with: { method: tools/list, transport: { http: { endpoint: '%s' } } }, timeout: { after: %s } }\n"
+
+// TestTimeoutCutsTool: a tool that goes on for ever sees that nobody waits, and the session is ended.
+func TestTimeoutCutsTool(t *testing.T) {
+	began, cut, ended := make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{}, 1)
+	server := mcp.NewServer(&mcp.Implementation{Name: "slow", Version: "1"}, nil)
+	mcp.AddTool(server, &mcp.Tool{Name: "slow"}, func(ctx context.Context, _ *mcp.CallToolRequest, _ map[string]any) (*mcp.CallToolResult, any, error) {
+		began <- struct{}{}
+		<-ctx.Done()
+		cut <- struct{}{}
+		return nil, nil, ctx.Err()
+	})
+	speaks := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)
+	http := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		speaks.ServeHTTP(w, r)
+		if r.Method == http.MethodDelete {
+			ended <- struct{}{}
+		}
+	}))
+	defer http.Close()
+	outcome := runDocument(t, tasks.Config{}, fmt.Sprintf("  - ask: { call: mcp, with: { method: tools/call, parameters: { name: slow, arguments: {} }, transport: { http: { endpoint: '%s' } }, timeout: PT2S } }\n", http.URL))
+	wantTimeout(t, outcome, "/do/0/ask")
+	<-began
+	<-cut
+	<-ended
+}
+
+// TestHostileSessions: whatever a server does, the call ends, and leaves no connection (reliability B39, B41).
+func TestHostileSessions(t *testing.T) {
+	asks := `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"x","version":"1"}}}`
+	for name, c := range map[string]struct {
+		talk  func(*counterpart, net.Conn)
+		early bool
+	}{
+		"accepts and never answers":                 {(*counterpart).listen, false},
+		"has a body that drips":                     {drips("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n"), false},
+		"has events that drip":                      {drips("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"), false},
+		"has a body without end":                    {floods("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n", strings.Repeat(" ", 1<<16)), true},
+		"has an event without end":                  {floods("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: ", strings.Repeat("x", 1<<16)), true},
+		"has a small body that becomes a large one": {answers(zipped(50 << 20)), true},
+		"answers with nothing":                      {answers("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), true},
+		"answers with no JSON":                      {answers("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 5\r\n\r\nhello"), true},
+		"speaks another version":                    {answers(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(asks), strings.Replace(asks, "2025-06-18", "1999-01-01", 1))), true},
+		"wants a credential of a place of its own":  {answers("HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Bearer resource_metadata=\"http://169.254.169.254/\"\r\nContent-Length: 0\r\n\r\n"), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			wantEnd(t, c.talk, c.early, func(config tasks.Config, url, after string) execution.Outcome {
+				return runDocument(t, config, fmt.Sprintf(listTools, url, after))
+			})
+		})
+	}
+}
+
+// TestTimeoutKillsServer: a server that was started, and what it has started, are gone from the process table.
+func TestTimeoutKillsServer(t *testing.T) {
+	mark := filepath.Join(t.TempDir(), "mark")
+	config := tasks.Config{Processes: processtest.Pool(t), KillAfter: 50 * time.Millisecond}
+	for after := 0.2; ; after *= 2 { // a machine may be busy
+		wantTimeout(t, runDocument(t, config, fmt.Sprintf(`  - ask:
+      call: mcp
+      with:
+        method: tools/list
+        transport:
+          stdio:
+            command: sh
+            arguments: [-c, "trap '' TERM; sh -c \"trap '' TERM; echo started > %[1]s; while :; do sleep 0.01; done\" %[1]s & wait"]
+      timeout: { after: PT%[2]gS }
+`, mark, after)), "/do/0/ask")
+		if _, err := os.Stat(mark); err == nil {
+			break
+		}
+		if after > 60 {
+			t.Fatal("the server never started, so that nothing is shown")
+		}
+	}
+	if left := processesWith(t, mark); len(left) > 0 {
+		t.Errorf("still running: %q", left)
+	}
+}
+
+// TestServersThatFlood: what a server that was started says without end ends it.
+func TestServersThatFlood(t *testing.T) {
+	config := tasks.Config{Processes: processtest.Pool(t)}
+	for _, command := range []string{"yes", "yes >&2", "cat /dev/zero", `printf '{"jsonrpc":"2.0","id":1,"result":null}\n'; sleep 1000`, "exec <&-; exec >&-; sleep 1000"} {
+		outcome := runDocument(t, config, fmt.Sprintf("  - ask: { call: mcp, with: { method: tools/list, timeout: PT1S, transport: { stdio: { command: sh, arguments: [-c, %q] } } } }\n", command))
+		if f := outcome.Fault; f == nil || f.Type != errors.Limit && !errors.Same(f.Type, errors.Communication) && !errors.Same(f.Type, errors.Timeout) {
+			t.Errorf("%s: the run is %s: %v", command, outcome.Status, outcome.Fault)
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package tasks
+
+import (
+	"context"
+	"net"
+	"syscall"
+	"time"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+)
+
+// Control is asked before each connection, with the address that is really dialled. What it returns keeps the connection from being made.
+type Control func(network, address string, c syscall.RawConn) error
+
+// Dial opens a connection, as net.Dialer.DialContext does. Whatever a task reaches, it reaches through one.
+type Dial func(ctx context.Context, network, address string) (net.Conn, error)
+
+// maxDial bounds how long a server takes to accept a connection.
+const maxDial = 30 * time.Second
+
+// NewDial returns a Dial that asks control; nil allows all.
+func NewDial(control Control) Dial {
+	return (&net.Dialer{Timeout: maxDial, KeepAlive: maxDial, Control: control}).DialContext
+}
+
+// NotAllowedError is what Control returns for an address that may not be called here. A call of it fails with a configuration error:
+// trying again here does not help.
+type NotAllowedError struct {
+	Detail  string
+	Address string // that was to be dialled: an IP address and a port
+}
+
+func (e *NotAllowedError) Error() string { return e.Detail }
+
+// unreached returns the error of a call that got no answer; what says what was called. If the address may not be called here, need is
+// what a worker must have that may: as long as nothing has been sent, the call can be left to that one (interpreter.NeedError).
+func unreached(what string, err error) (fault *errors.Error, need string) {
+	var notAllowed *NotAllowedError
+	if errors.As(err, &notAllowed) {
+		return errors.Configurationf("%s: %s", what, notAllowed.Detail), interpreter.NeedNetwork(notAllowed.Address)
+	}
+	return errors.Communicationf("%s: %s", what, cut(cause(err))), ""
+}

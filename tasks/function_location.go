@@ -1,0 +1,124 @@
+package tasks
+
+import (
+	"fmt"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/shorten"
+	"github.com/swrun/swrun/interpreter"
+)
+
+// catalogScheme is the scheme of what the default catalog holds, wherever that is: catalog:/functions/log/1.0.0/function.yaml.
+const catalogScheme = "catalog"
+
+// catalogedName is how a function of a catalog may be called. It is a folder there.
+var catalogedName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*$`)
+
+// locateFunction returns where the function that a call at a pointer names stands, if that is not under `use`: at a URI, or in a catalog (semantics 12.1,
+// 12.3). It returns nil if it cannot stand anywhere, which is reported.
+func locateFunction(b *interpreter.Builder, at dsl.Pointer, called string) *dsl.ExternalResource {
+	if u, err := url.Parse(called); err == nil && isPlace(u) {
+		return resourceAt(at, functionFile(rawURL(u)), nil)
+	}
+	named, catalog, given := strings.Cut(called, "@")
+	name, version, versioned := strings.Cut(named, ":")
+	if _, err := semver.StrictNewVersion(version); !versioned || err != nil || !catalogedName.MatchString(name) {
+		b.Report("SW109", at, fmt.Sprintf("%s is neither a function of `use.functions`, nor a URL, nor name:version@catalog with a version such as 1.0.0", shorten.Quoted(called)))
+		return nil
+	}
+	if !given {
+		catalog = "default"
+	}
+	endpoint := b.Workflow().Use.Catalogs[catalog]
+	switch {
+	case endpoint == nil && catalog == "default":
+		return resourceAt(at, InDefaultCatalog(named), nil)
+	case endpoint == nil:
+		b.Add(dsl.Reference{Pointer: at, Section: "catalogs", Name: catalog}.Undefined())
+		return nil
+	}
+	text := endpoint.URI.Text()
+	base, err := url.Parse(text)
+	if err != nil || expr.Delimited(text) || strings.ContainsAny(text, "{}") {
+		b.Report("SW802", endpoint.URI.Pointer, "the place of a catalog must be a literal URI: what it holds is kept with the document")
+		return nil
+	}
+	base = rawURL(base)
+	return resourceAt(at, base.JoinPath(inCatalogs(named)).String(), endpoint.Authentication)
+}
+
+// inCatalogs returns the file that has a function in every catalog, of its name:version.
+func inCatalogs(named string) string {
+	name, version, _ := strings.Cut(named, ":")
+	return path.Join("functions", name, version, "function.yaml")
+}
+
+// InDefaultCatalog returns the URI of a function of the default catalog, name:version or name:version@default.
+func InDefaultCatalog(called string) string {
+	named, _, _ := strings.Cut(called, "@")
+	return catalogScheme + ":/" + inCatalogs(named)
+}
+
+func resourceAt(at dsl.Pointer, uri string, policy *dsl.Authentication) *dsl.ExternalResource {
+	return &dsl.ExternalResource{Pointer: at, Endpoint: &dsl.Endpoint{Pointer: at, URI: dsl.Value{Pointer: at, Data: uri, Form: dsl.FormText}, Authentication: policy}}
+}
+
+// isPlace reports whether a URL is a place that resources are read from.
+func isPlace(u *url.URL) bool {
+	switch u.Scheme {
+	case "http", "https":
+		return u.Host != ""
+	case "file":
+		return true
+	}
+	return false
+}
+
+// functionFile returns the URL of a function's definition: that of a folder means the function.yaml in it.
+func functionFile(u *url.URL) string {
+	switch strings.ToLower(path.Ext(u.Path)) {
+	case ".yaml", ".yml", ".json":
+		return u.String()
+	}
+	return u.JoinPath("function.yaml").String()
+}
+
+// rawURL returns where a server has the content of what a page of GitHub or GitLab shows. Other URLs are returned as they are.
+func rawURL(u *url.URL) *url.URL {
+	if u.Scheme != "https" && u.Scheme != "http" {
+		return u
+	}
+	raw := *u
+	raw.RawPath = ""
+	if strings.EqualFold(u.Hostname(), "github.com") {
+		parts := strings.Split(strings.Trim(u.Path, "/"), "/")
+		if len(parts) < 2 {
+			return u
+		}
+		repository, ref, rest := parts[:2], "HEAD", parts[2:]
+		switch last := len(rest) - 1; {
+		case len(rest) >= 2 && (rest[0] == "tree" || rest[0] == "blob"):
+			ref, rest = rest[1], rest[2:]
+		case len(rest) > 0 && strings.Contains(rest[last], "@"):
+			rest[last], ref, _ = strings.Cut(rest[last], "@")
+		case len(rest) == 0 && strings.Contains(repository[1], "@"):
+			repository[1], ref, _ = strings.Cut(repository[1], "@")
+		}
+		raw.Host, raw.Path = "raw.githubusercontent.com", "/"+path.Join(slices.Concat(repository, []string{ref}, rest)...)
+		return &raw
+	}
+	for _, shown := range []string{"/-/tree/", "/-/blob/"} { // GitLab, under whatever name a company has it
+		if before, after, found := strings.Cut(u.Path, shown); found {
+			raw.Path = before + "/-/raw/" + after
+		}
+	}
+	return &raw
+}

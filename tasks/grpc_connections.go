@@ -1,0 +1,162 @@
+package tasks
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/stats"
+)
+
+// grpcTarget is where a service is.
+type grpcTarget struct {
+	Address   string `json:"address"` // host and port
+	Plaintext bool   `json:"plaintext,omitempty"`
+}
+
+// grpcConnections are the connections of all calls: those to one place share one, and it is kept a while for the next.
+type grpcConnections struct {
+	dial Dial
+
+	mu   sync.Mutex
+	open map[grpcTarget]*grpcConnection
+}
+
+// grpcConnection is a connection, which is made when the first call needs it.
+type grpcConnection struct {
+	*grpc.ClientConn
+	users   int
+	dropped bool // no call gets it any more
+	idle    *time.Timer
+
+	mu     sync.Mutex
+	failed error // why the last attempt to connect has failed
+}
+
+// take returns the connection to a place. Who takes it gives it back.
+func (all *grpcConnections) take(target grpcTarget) (*grpcConnection, error) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	c := all.open[target]
+	if c == nil {
+		c = &grpcConnection{}
+		var err error
+		if c.ClientConn, err = grpc.NewClient("passthrough:///"+target.Address, c.options(target, all.dial)...); err != nil {
+			return nil, err
+		}
+		if all.open == nil {
+			all.open = map[grpcTarget]*grpcConnection{}
+		}
+		all.open[target] = c
+	}
+	if c.users++; c.idle != nil {
+		c.idle.Stop()
+	}
+	return c, nil
+}
+
+// giveBack gives a connection back. One that did not answer is not used again: it is closed when its last call is over.
+func (all *grpcConnections) giveBack(target grpcTarget, c *grpcConnection, answered bool) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if c.users--; !answered {
+		c.dropped = true
+	}
+	if c.dropped && all.open[target] == c {
+		delete(all.open, target)
+	}
+	switch {
+	case c.users > 0:
+	case c.dropped:
+		_ = c.Close() // it is closed once
+	default:
+		c.idle = time.AfterFunc(maxIdle, func() { all.forget(target, c) })
+	}
+}
+
+// forget closes a connection that nobody has used for long.
+func (all *grpcConnections) forget(target grpcTarget, c *grpcConnection) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if c.users == 0 && all.open[target] == c {
+		delete(all.open, target)
+		_ = c.Close() // it is closed once
+	}
+}
+
+// options are those of a connection that does nothing by itself: no names but those of the dialer, no proxies, no repetitions, no settings that
+// somebody else has published.
+func (c *grpcConnection) options(target grpcTarget, dial Dial) []grpc.DialOption {
+	secured := insecure.NewCredentials()
+	if !target.Plaintext {
+		secured = credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12})
+	}
+	return []grpc.DialOption{
+		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
+			conn, err := dial(ctx, "tcp", address)
+			c.note(err)
+			return conn, err
+		}),
+		grpc.WithTransportCredentials(noted{secured, c.note}), grpc.WithNoProxy(), grpc.WithDisableServiceConfig(), grpc.WithDisableRetry(),
+		grpc.WithUserAgent(userAgent), grpc.WithMaxHeaderListSize(maxHeader), grpc.WithStatsHandler(answers{}), grpc.WithIdleTimeout(0),
+	}
+}
+
+// note keeps why a connection could not be made; nil if it could.
+func (c *grpcConnection) note(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failed = err
+}
+
+// unmade returns why the connection could not be made, or nil.
+func (c *grpcConnection) unmade() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.failed
+}
+
+// noted notes handshakes that fail.
+type noted struct {
+	credentials.TransportCredentials
+	note func(error)
+}
+
+// ClientHandshake implements credentials.TransportCredentials.
+func (n noted) ClientHandshake(ctx context.Context, authority string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	secured, info, err := n.TransportCredentials.ClientHandshake(ctx, authority, conn)
+	n.note(err)
+	return secured, info, err
+}
+
+// Clone implements credentials.TransportCredentials.
+func (n noted) Clone() credentials.TransportCredentials {
+	return noted{n.TransportCredentials.Clone(), n.note}
+}
+
+// answers tells a call that its server has answered it to the end. Else a status can be one that the library makes of a broken connection.
+type answers struct{}
+
+// answeredKey is the key under which the context of a call knows what to tell.
+type answeredKey struct{}
+
+// TagRPC implements stats.Handler.
+func (answers) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
+
+// HandleRPC implements stats.Handler.
+func (answers) HandleRPC(ctx context.Context, s stats.RPCStats) {
+	if _, ended := s.(*stats.InTrailer); ended {
+		ctx.Value(answeredKey{}).(func())()
+	}
+}
+
+// TagConn implements stats.Handler.
+func (answers) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+
+// HandleConn implements stats.Handler.
+func (answers) HandleConn(context.Context, stats.ConnStats) {}

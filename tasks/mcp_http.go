@@ -1,0 +1,195 @@
+package tasks
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/limits"
+)
+
+// askServer calls a server over streamable HTTP.
+func (p *mcpPerformer) askServer(ctx context.Context, request *mcpRequest, r interpreter.Request) (any, error) {
+	transport := p.config.Transport
+	if transport == nil {
+		transport = http.DefaultTransport
+	}
+	exchange := &httpRequest{Method: http.MethodPost, URI: request.Endpoint, Headers: request.Headers, Authentication: request.Authentication}
+	e, err := newExchange(exchange, r)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.authenticate(request.Authentication, p.config.Secrets); err != nil {
+		return nil, err
+	}
+	asked := newMCPRoundTripper(ctx, transport, e.header)
+	defer asked.end()
+	result, err := request.converse(ctx, &mcp.StreamableClientTransport{
+		Endpoint: request.Endpoint, MaxRetries: -1, DisableStandaloneSSE: true, MaxEventSize: maxResponse(),
+		HTTPClient: &http.Client{Transport: asked, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+	}, asked.part)
+	if err == nil || ctx.Err() != nil {
+		return result, err
+	}
+	if failed := mcpFailure(err); failed != nil && !asked.broke() {
+		return nil, failed
+	}
+	return nil, asked.failure(request, err)
+}
+
+// mcpRoundTripper sends the requests of one session, with the headers of the call, as long as the call lasts.
+type mcpRoundTripper struct {
+	transport http.RoundTripper
+	header    http.Header
+	call      func() context.Context // that of the call
+	farewell  func() context.Context // that of what comes after it
+
+	mu       sync.Mutex
+	told     chan struct{} // closed when the server knows that nobody waits any more
+	answered bool
+	refused  int // the last status that was no success
+	err      error
+	ended    []func() // let go of what is still being read
+}
+
+func newMCPRoundTripper(ctx context.Context, transport http.RoundTripper, header http.Header) *mcpRoundTripper {
+	t := &mcpRoundTripper{transport: transport, header: header, call: func() context.Context { return ctx }, told: make(chan struct{})}
+	t.farewell = sync.OnceValue(func() context.Context {
+		farewell, timeUp := context.WithTimeout(context.WithoutCancel(ctx), maxFarewell)
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.ended = append(t.ended, timeUp)
+		return farewell
+	})
+	return t
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *mcpRoundTripper) RoundTrip(sent *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancel(sent.Context())
+	ends := t.call()
+	if sent.Method == http.MethodDelete || ends.Err() != nil {
+		ends = t.farewell()
+		defer t.tell(sent)
+	}
+	stop := context.AfterFunc(ends, cancel)
+	cancel = joined(cancel, func() { stop() })
+	t.mu.Lock()
+	t.ended = append(t.ended, cancel)
+	t.mu.Unlock()
+	again := sent.Clone(withCall(ctx))
+	for name, values := range t.header {
+		again.Header[name] = values
+	}
+	response, err := t.transport.RoundTrip(again)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err != nil {
+		t.err = err
+		return nil, err
+	}
+	if t.answered = true; response.StatusCode/100 != 2 {
+		t.refused = response.StatusCode
+	}
+	response.Body = &boundedBody{body: response.Body, left: maxResponse(), exceeded: t.exceeded}
+	return response, nil
+}
+
+// tell notes that what the library sends when a call is cancelled has been sent.
+func (t *mcpRoundTripper) tell(sent *http.Request) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	select {
+	case <-t.told:
+	default:
+		if sent.Method == http.MethodPost {
+			close(t.told)
+		}
+	}
+}
+
+// part waits until the server was told that the call is over, for a second at most. The library tells it on its own.
+func (t *mcpRoundTripper) part() {
+	select {
+	case <-t.told:
+	case <-t.farewell().Done():
+	}
+}
+
+func joined(all ...func()) func() {
+	return func() {
+		for _, one := range all {
+			one()
+		}
+	}
+}
+
+// exceeded notes that an answer is too large.
+func (t *mcpRoundTripper) exceeded() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.err = limits.Exceeded(limits.Response)
+}
+
+// end lets go of everything.
+func (t *mcpRoundTripper) end() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, end := range t.ended {
+		end()
+	}
+}
+
+// broke reports whether a request had no answer that is a success. The library makes errors of the protocol of these, too.
+func (t *mcpRoundTripper) broke() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.refused != 0 || t.err != nil
+}
+
+// failure returns the error of a call whose session broke.
+func (t *mcpRoundTripper) failure(request *mcpRequest, err error) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	what := request.Method + " of " + withoutQuery(request.Endpoint)
+	if workflow := errors.AsError(t.err); workflow != nil {
+		return workflow
+	}
+	if t.refused != 0 {
+		failed := errors.Communicationf("%s: the server answers %d", what, t.refused)
+		failed.Status, failed.Title = t.refused, http.StatusText(t.refused)
+		return failed
+	}
+	if t.err != nil {
+		err = t.err
+	}
+	fault, need := unreached(what, err)
+	if need == "" || t.answered {
+		return fault
+	}
+	return &interpreter.NeedError{Need: need, Err: fault}
+}
+
+// boundedBody is a body of which no more is read than an answer may have.
+type boundedBody struct {
+	body     io.ReadCloser
+	left     int
+	exceeded func()
+}
+
+func (b *boundedBody) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		b.exceeded()
+		return 0, limits.Exceeded(limits.Response)
+	}
+	n, err := b.body.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	return n, err
+}
+
+func (b *boundedBody) Close() error { return b.body.Close() }

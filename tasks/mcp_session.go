@@ -1,0 +1,141 @@
+package tasks
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/limits"
+)
+
+// mcpPerformer calls methods of servers by the Model Context Protocol, each in a session of its own.
+type mcpPerformer struct{ config Config }
+
+// maxFarewell is how long a server may take to end a session.
+const maxFarewell = time.Second
+
+// errMCPTimeout is why a call ends whose own timeout is over.
+var errMCPTimeout = errors.New("the timeout of the call is over")
+
+func (p *mcpPerformer) perform(ctx context.Context, r interpreter.Request) (any, error) {
+	request, prepared := r.Prepared.(*mcpRequest)
+	if !prepared {
+		request = new(mcpRequest)
+		if err := json.Unmarshal(r.Body, request); err != nil {
+			return nil, err
+		}
+	}
+	within, done := ctx, func() {}
+	if request.Timeout != nil {
+		within, done = context.WithTimeoutCause(ctx, *request.Timeout, errMCPTimeout)
+	}
+	defer done()
+	var result any
+	var err error
+	if request.Command != nil {
+		result, err = p.startServer(within, request)
+	} else {
+		result, err = p.askServer(within, request, r)
+	}
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil && context.Cause(within) == errMCPTimeout:
+		return nil, errors.Timeoutf("%s has not been answered within %s", request.Method, *request.Timeout)
+	}
+	return result, err
+}
+
+// converse opens a session over a transport, calls the method, and ends the session: once parting has returned, if the call is over before.
+func (request *mcpRequest) converse(ctx context.Context, transport mcp.Transport, parting func()) (any, error) {
+	client := mcp.NewClient(&mcp.Implementation{Name: request.Client.Name, Version: request.Client.Version}, &mcp.ClientOptions{
+		Capabilities: &mcp.ClientCapabilities{}, Logger: slog.New(slog.DiscardHandler), MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
+	})
+	session, err := client.Connect(ctx, transport, &mcp.ClientSessionOptions{ProtocolVersion: request.Version})
+	if err != nil {
+		return nil, err
+	}
+	result, err := request.call(ctx, session)
+	if ctx.Err() != nil {
+		parting()
+	}
+	_ = session.Close() // the result is there, and a server may forget sessions by itself
+	if err != nil {
+		return nil, err
+	}
+	return mcpData(result)
+}
+
+// mcpData returns a result as data.
+func mcpData(result any) (any, error) {
+	data, err := json.Marshal(result)
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > maxResponse() {
+		return nil, limits.Exceeded(limits.Response)
+	}
+	return expr.Decode(data)
+}
+
+// call calls the method.
+func (request *mcpRequest) call(ctx context.Context, s *mcp.ClientSession) (any, error) {
+	switch request.Method {
+	case "tools/list":
+		return mcpMethod(ctx, request, s.ListTools)
+	case "tools/call":
+		return mcpMethod(ctx, request, s.CallTool)
+	case "prompts/list":
+		return mcpMethod(ctx, request, s.ListPrompts)
+	case "prompts/get":
+		return mcpMethod(ctx, request, s.GetPrompt)
+	case "resources/list":
+		return mcpMethod(ctx, request, s.ListResources)
+	case "resources/read":
+		return mcpMethod(ctx, request, s.ReadResource)
+	case "resources/templates/list":
+		return mcpMethod(ctx, request, s.ListResourceTemplates)
+	}
+	return nil, errors.Configurationf("there is no method %s", request.Method)
+}
+
+// mcpMethod calls a method with the parameters of a request.
+func mcpMethod[P, R any](ctx context.Context, request *mcpRequest, method func(context.Context, *P) (*R, error)) (any, error) {
+	parameters := new(P)
+	if request.Parameters.V != nil {
+		data, err := expr.Encode(request.Parameters.V)
+		if err != nil {
+			return nil, err
+		}
+		decoder := json.NewDecoder(bytes.NewReader(data))
+		decoder.DisallowUnknownFields() // what the method does not have would be lost
+		if err := decoder.Decode(parameters); err != nil {
+			return nil, errors.Validationf("the parameters do not fit %s: %s", request.Method, err)
+		}
+	}
+	return method(ctx, parameters)
+}
+
+// mcpFailure returns what a task gets of an error of a session; an error that the server has answered with is one of type runtime (semantics
+// 11.11). It returns nil if the error is about the connection.
+func mcpFailure(err error) *errors.Error {
+	if workflow := errors.AsError(err); workflow != nil {
+		return workflow
+	}
+	var answered *jsonrpc.Error
+	if !errors.As(err, &answered) {
+		return nil
+	}
+	failed := errors.Runtimef("%s", cut(answered.Message))
+	failed.Title = fmt.Sprintf("JSON-RPC Error %d", answered.Code)
+	return failed
+}
