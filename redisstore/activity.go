@@ -57,10 +57,10 @@ func (b *batch) activity(to *subject, c *store.ActivityChange) {
 	switch {
 	case waits:
 		b.do("ZADD", k.queue(q), store.Millis(c.To.Available), member)
-		b.do("SADD", k.queues, queueMember(q))
+		b.do("ZADD", k.queued, 0, queueMember(q))
 	case waited:
 		b.do("DEQUEUE", k.queue(q), member, queueMember(q))
-		b.keys = append(b.keys, k.queues)
+		b.keys = append(b.keys, k.queued)
 	}
 	switch {
 	case c.To != nil && !c.To.Due.IsZero():
@@ -221,50 +221,70 @@ func (s *Store) changeActivity(ctx context.Context, b *batch, c *store.ChangeAct
 	return changed, nil
 }
 
-// queues returns the queues of a partition in which activities wait.
-func (s *Store) queues(ctx context.Context, partition int) (all []store.Queue, err error) {
-	var members *redis.StringSliceCmd
+// queues returns the queues of a partition in which activities wait: those of some names, or of all for nil.
+func (s *Store) queues(ctx context.Context, partition int, names []string) (all []store.Queue, err error) {
+	between := []*redis.ZRangeBy{{Min: "-", Max: "+"}}
+	if names != nil {
+		between = nil
+	}
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
+		// Names hold no space: those of all namespaces stand between it and what follows it.
+		between = append(between, &redis.ZRangeBy{Min: "[" + name + " ", Max: "(" + name + "!"})
+	}
+	members := make([]*redis.StringSliceCmd, len(between))
 	err = s.exchange(ctx, partition, s.sharedPipeline, func(p redis.Pipeliner) {
-		members = p.SMembers(ctx, s.keys.partitions[partition].queues)
+		for n, by := range between {
+			members[n] = p.ZRangeByLex(ctx, s.keys.partitions[partition].queued, by)
+		}
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the queues of partition %d: %w", partition, err)
 	}
-	for _, member := range members.Val() {
-		name, namespace, _ := strings.Cut(member, " ")
-		all = append(all, store.Queue{Name: name, Namespace: namespace})
+	for _, some := range members {
+		for _, member := range some.Val() {
+			name, namespace, _ := strings.Cut(member, " ")
+			all = append(all, store.Queue{Name: name, Namespace: namespace})
+		}
 	}
-	slices.SortFunc(all, func(a, b store.Queue) int { return strings.Compare(queueMember(a), queueMember(b)) })
 	return all, nil
 }
 
+// lookedAt is how many queues Available looks at together. It looks at others only if they do not have as many activities as are asked for.
+const lookedAt = 50
+
 // Available implements store.Activities.
-func (s *Store) Available(ctx context.Context, c store.Available) (store.Offered, error) {
-	all, err := s.queues(ctx, c.Partition)
+func (s *Store) Available(ctx context.Context, c store.Available) (offered store.Offered, err error) {
+	all, err := s.queues(ctx, c.Partition, c.Queues)
 	if err != nil {
-		return store.Offered{}, err
+		return offered, err
 	}
 	all = slices.DeleteFunc(all, func(q store.Queue) bool { return !c.Asks(q) })
-	if len(all) == 0 {
-		return store.Offered{}, nil
+	for some := range slices.Chunk(store.InTurn(c.Turn, all), lookedAt) {
+		if err := s.addAvailable(ctx, &c, some, &offered); err != nil || len(offered.Activities) >= c.N {
+			return offered, err
+		}
 	}
-	all = store.InTurn(c.Turn, all)
-	waiting := make([]*redis.ZSliceCmd, len(all))
-	now, err := s.timed(ctx, c.Partition, func(p redis.Pipeliner) {
-		for n, q := range all {
-			waiting[n] = p.ZRangeWithScores(ctx, s.keys.partitions[c.Partition].queue(q), 0, int64(c.N))
+	return offered, nil
+}
+
+// addAvailable adds activities that wait in some queues, as many as are still asked for.
+func (s *Store) addAvailable(ctx context.Context, c *store.Available, some []store.Queue, offered *store.Offered) (err error) {
+	left := c.N - len(offered.Activities)
+	waiting := make([]*redis.ZSliceCmd, len(some))
+	offered.At, err = s.timed(ctx, c.Partition, func(p redis.Pipeliner) {
+		for n, q := range some {
+			waiting[n] = p.ZRangeWithScores(ctx, s.keys.partitions[c.Partition].queue(q), 0, int64(left))
 		}
 	})
 	if err != nil {
-		return store.Offered{}, fmt.Errorf("read the queues of partition %d: %w", c.Partition, err)
+		return fmt.Errorf("read the queues of partition %d: %w", c.Partition, err)
 	}
-	offered := store.Offered{At: now}
-	parts := make([][]store.ActivityID, len(all))
-	for n := range all {
-		parts[n] = available(waiting[n].Val(), &offered)
+	parts := make([][]store.ActivityID, len(some))
+	for n := range some {
+		parts[n] = available(waiting[n].Val(), offered)
 	}
-	offered.Activities = store.Fairly(c.N, parts)
-	return offered, nil
+	offered.Activities = append(offered.Activities, store.Fairly(left, parts)...)
+	return nil
 }
 
 // available returns those of the first activities of a queue that may be taken.
@@ -283,7 +303,7 @@ func available(waiting []redis.Z, offered *store.Offered) (all []store.ActivityI
 
 // QueueLengths implements store.Activities.
 func (s *Store) QueueLengths(ctx context.Context, partition int) ([]store.QueueLength, error) {
-	all, err := s.queues(ctx, partition)
+	all, err := s.queues(ctx, partition, nil)
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}

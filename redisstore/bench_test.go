@@ -92,3 +92,66 @@ func spent(b *testing.B, client *redis.Client) float64 {
 	}
 	return us
 }
+
+// BenchmarkAvailable looks for activities in one queue of a partition in which many queues of many namespaces are not empty. server-µs is
+// what the server spends on one look.
+func BenchmarkAvailable(b *testing.B) {
+	for _, size := range []struct{ queues, namespaces int }{{1, 1}, {1, 50}, {200, 1}, {200, 50}, {1, 2000}} {
+		b.Run(fmt.Sprintf("queues=%d/namespaces=%d", size.queues, size.namespaces), func(b *testing.B) {
+			server := redistest.Start(b)
+			s, err := redisstore.Open(b.Context(), server.URL(), redisstore.Config{Deployment: "D", Partitions: 1})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer s.Close()
+			client := redis.NewClient(&redis.Options{Addr: server.Addr})
+			defer client.Close()
+			mustQueues(b, client, size.queues, size.namespaces)
+			client.ConfigResetStat(b.Context())
+			b.ResetTimer()
+			for turn := range b.N {
+				offered, err := s.Available(b.Context(), store.Available{Queues: []string{"q0"}, N: 10, Turn: turn})
+				if err != nil || len(offered.Activities) != min(10, 3*size.namespaces) {
+					b.Fatal(offered, err)
+				}
+			}
+			b.StopTimer()
+			b.ReportMetric(all(b, client)/float64(b.N), "server-µs")
+		})
+	}
+}
+
+// mustQueues has three activities wait in each of so many queues of each of so many namespaces.
+func mustQueues(b *testing.B, client *redis.Client, queues, namespaces int) {
+	b.Helper()
+	p := client.Pipeline()
+	for q := range queues {
+		for n := range namespaces {
+			name := fmt.Sprintf("q%d n%d", q, n)
+			p.ZAdd(b.Context(), "swrun:{D:0}:queued", redis.Z{Member: name})
+			for a := range 3 {
+				p.ZAdd(b.Context(), "swrun:{D:0}:q:"+name, redis.Z{Score: 1, Member: fmt.Sprintf("n%d/r%d 1", n, a)})
+			}
+		}
+	}
+	if _, err := p.Exec(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// all returns the microseconds that the server has spent on commands.
+func all(b *testing.B, client *redis.Client) (sum float64) {
+	b.Helper()
+	info, err := client.Info(b.Context(), "commandstats").Result()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, line := range strings.Split(info, "\n") {
+		_, rest, ok := strings.Cut(line, "usec=")
+		text, _, _ := strings.Cut(rest, ",")
+		if us, err := strconv.ParseFloat(text, 64); ok && err == nil {
+			sum += us
+		}
+	}
+	return sum
+}

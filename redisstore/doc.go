@@ -26,7 +26,7 @@
 //	swrun:{D:p}:index        stream  every run in the order of creation
 //	swrun:{D:p}:outbox       stream  what has to be brought to other runs
 //	swrun:{D:p}:q:q_n        zset    activities that wait in the queue q, of the namespace n (with a space between), by the time from when on they may be taken
-//	swrun:{D:p}:queues       set     "q n" of those that are not empty
+//	swrun:{D:p}:queued       zset    "q n" of those that are not empty, each with 0
 //	swrun:{D:p}:activities   zset    activities that have a deadline, by the first one in ms
 //	swrun:{D:p}:seen         zset    ids of the messages and commands of the last day, by time in ms
 //	swrun:{D:p}:i:i          hash    k: record, m: number of messages, l: entry of index, s: info, h: head, c: context, f<n>: frame n, a<n>: activity n

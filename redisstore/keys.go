@@ -20,7 +20,7 @@ type partitionKeys struct {
 	prefix                                           string
 	timeKey                                          any // time, as an argument
 	time, meta, leases, notices, index, outbox, seen string
-	quarantined, retrying, queues, activities, needs string
+	quarantined, retrying, queued, activities, needs string
 	listeners                                        string
 	sets                                             map[store.Set]string
 }
@@ -31,7 +31,7 @@ func newKeys(l store.Layout) keys {
 		prefix := fmt.Sprintf("swrun:{%s:%d}:", l.Deployment, p)
 		of := partitionKeys{
 			prefix: prefix, timeKey: prefix + "time", time: prefix + "time", meta: prefix + "meta", leases: prefix + "leases", notices: prefix + "notices",
-			index: prefix + "index", outbox: prefix + "outbox", seen: prefix + "seen", quarantined: prefix + "quarantined", retrying: prefix + "retrying", needs: prefix + "needs", listeners: prefix + "listeners", queues: prefix + "queues", activities: prefix + "activities",
+			index: prefix + "index", outbox: prefix + "outbox", seen: prefix + "seen", quarantined: prefix + "quarantined", retrying: prefix + "retrying", needs: prefix + "needs", listeners: prefix + "listeners", queued: prefix + "queued", activities: prefix + "activities",
 			sets: map[store.Set]string{},
 		}
 		for _, set := range store.Sets() {

@@ -3,70 +3,132 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Listeners implements store.Reader.
+// Listeners implements store.Reader. One server is asked with one command, whatever the number of partitions; in a Cluster each partition
+// takes one.
 func (s *Store) Listeners(ctx context.Context, c store.Listening) (found store.Listeners, err error) {
-	set := s.keys.partitions[c.Partition].listeners
-	first, runs := make([]*redis.StringSliceCmd, len(c.Types)), make([]*redis.StringSliceCmd, len(c.Filters))
-	err = s.exchange(ctx, c.Partition, s.sharedPipeline, func(p redis.Pipeliner) {
-		for n, kind := range c.Types {
-			first[n] = firstAbove(ctx, p, set, store.FirstOfType(kind), store.AfterType(kind))
-		}
-		for n, f := range c.Filters {
-			from, to := c.Between(f)
-			runs[n] = p.ZRangeByLex(ctx, set, &redis.ZRangeBy{Min: "[" + from, Max: "(" + to, Count: int64(c.N)})
-		}
-	})
-	for n, kind := range c.Types {
+	for failures := 1; ; failures++ {
+		found, n, err := s.listeners(ctx, &c)
 		if err == nil {
-			err = s.listenedFor(ctx, c.Partition, kind, first[n].Val(), &found)
+			n.outage.ended(s.uptime)
+			return found, nil
 		}
+		if ctx.Err() != nil || !s.passes(ctx, err) {
+			return found, fmt.Errorf("ask who listens: %w", err)
+		}
+		s.failed(n, err)
+		pause(ctx, failures)
 	}
+}
+
+// listeners also returns the server that was asked last.
+func (s *Store) listeners(ctx context.Context, c *store.Listening) (found store.Listeners, last *node, err error) {
+	servers, err := s.servers(ctx, c.Partitions)
 	if err != nil {
-		return found, fmt.Errorf("ask who listens in partition %d: %w", c.Partition, err)
+		return found, nil, err
 	}
-	found.Runs = make([][]store.Instance, len(c.Filters))
-	for n := range c.Filters {
-		for _, entry := range runs[n].Val() {
-			if _, i, _, err := store.ParseListenEntry(entry); err == nil { // otherwise a hand has written it
-				found.Runs[n] = append(found.Runs[n], i)
+	for n, partitions := range servers {
+		last = n
+		for some := range slices.Chunk(partitions, maxKeys) {
+			if err := s.listenersAt(ctx, n, some, c, &found); err != nil {
+				return found, n, err
 			}
 		}
 	}
-	return found, nil
+	return found, last, nil
 }
 
-// listenedFor adds the expressions of all filters of a type; entries are the first entry of it, if there is one.
-func (s *Store) listenedFor(ctx context.Context, partition int, kind string, entries []string, found *store.Listeners) error {
-	for len(entries) > 0 {
-		f, _, next, err := store.ParseListenEntry(entries[0])
+// listenersAt asks one server about some of its partitions.
+func (s *Store) listenersAt(ctx context.Context, n *node, partitions []int, c *store.Listening, found *store.Listeners) error {
+	size := len(partitions)
+	if !n.spread.Load() {
+		size = 1
+	}
+	q := listenerQuery{asked: slices.Collect(slices.Chunk(partitions, size)), args: listening(c)}
+	for _, p := range partitions {
+		q.keys = append(q.keys, s.keys.partitions[p].listeners)
+	}
+	answers, err := q.send(ctx, n, redis.Pipeliner.EvalSha, s.scripts.listeners.sha)
+	if codeOf(err) == "NOSCRIPT" {
+		answers, err = q.send(ctx, n, redis.Pipeliner.Eval, s.scripts.listeners.source)
+	}
+	if codeOf(err) == "CROSSSLOT" && size > 1 { // the server is part of a cluster
+		n.spread.Store(false)
+		return s.listenersAt(ctx, n, partitions, c, found)
+	}
+	for i, answer := range answers {
 		if err == nil {
-			f.Key = ""
-			found.From = append(found.From, f)
-		} else {
-			next = entries[0] + "\x00"
+			err = listed(answer.Val(), q.asked[i], found)
 		}
-		var above *redis.StringSliceCmd
-		err = s.exchange(ctx, partition, s.sharedPipeline, func(p redis.Pipeliner) {
-			above = firstAbove(ctx, p, s.keys.partitions[partition].listeners, next, store.AfterType(kind))
-		})
-		if err != nil {
-			return err
+	}
+	return err
+}
+
+// listenerQuery is what one server is asked about those who listen.
+type listenerQuery struct {
+	asked [][]int  // partitions of one command each
+	keys  []string // of all of them
+	args  []any
+}
+
+// evaluation is a command that runs a script: by its digest, or its text.
+type evaluation func(p redis.Pipeliner, ctx context.Context, script string, keys []string, args ...any) *redis.Cmd
+
+func (q *listenerQuery) send(ctx context.Context, n *node, evaluate evaluation, script string) (answers []*redis.Cmd, err error) {
+	pipe, keys := n.client.Pipeline(), q.keys
+	for _, partitions := range q.asked {
+		answers = append(answers, evaluate(pipe, ctx, script, keys[:len(partitions)], q.args...))
+		keys = keys[len(partitions):]
+	}
+	_, err = pipe.Exec(ctx)
+	return answers, err
+}
+
+// listening returns the arguments of scripts/listeners.lua.
+func listening(c *store.Listening) []any {
+	args := append(make([]any, 0, 3+2*len(c.Types)+2*len(c.Filters)), c.N, len(c.Types), len(c.Filters))
+	for _, kind := range c.Types {
+		args = append(args, "["+store.FirstOfType(kind), "("+store.AfterType(kind))
+	}
+	for _, f := range c.Filters {
+		from, to := c.Between(f)
+		args = append(args, "["+from, "("+to)
+	}
+	return args
+}
+
+// listed adds what scripts/listeners.lua has answered about some partitions.
+func listed(answer any, partitions []int, found *store.Listeners) error {
+	both, _ := answer.([]any)
+	if len(both) != 2 {
+		return fmt.Errorf("%v is not an answer about those who listen", answer)
+	}
+	groups, _ := both[0].([]any)
+	for _, entry := range groups {
+		if f, _, _, err := store.ParseListenEntry(fmt.Sprint(entry)); err == nil {
+			found.AddFrom(f)
 		}
-		entries = above.Val()
+	}
+	runs, _ := both[1].([]any)
+	for n := 0; n+2 < len(runs); n += 3 {
+		partition, _ := runs[n].(int64)
+		filter, _ := runs[n+1].(int64)
+		entries, _ := runs[n+2].([]any)
+		one := store.ListeningRuns{Partition: partitions[partition-1], Filter: int(filter) - 1}
+		for _, entry := range entries {
+			if _, i, _, err := store.ParseListenEntry(fmt.Sprint(entry)); err == nil { // otherwise a hand has written it
+				one.Runs = append(one.Runs, i)
+			}
+		}
+		found.Runs = append(found.Runs, one)
 	}
 	return nil
-}
-
-// firstAbove asks for the first member of a set from one to another.
-func firstAbove(ctx context.Context, p redis.Pipeliner, set, from, to string) *redis.StringSliceCmd {
-	return p.ZRangeByLex(ctx, set, &redis.ZRangeBy{Min: "[" + from, Max: "(" + to, Count: 1})
 }
 
 // listens notes what the run listens for.
@@ -90,41 +152,4 @@ func scored(members []string) (all []any) {
 		all = append(all, 0, m)
 	}
 	return all
-}
-
-// missingListeners notes which entries of those who listen are missing. One that is added meanwhile comes with another record.
-func (s *Store) missingListeners(ctx context.Context, partition int, found []standing) error {
-	var entries []string
-	var of []*standing
-	for n := range found {
-		if is := &found[n]; is.lifecycle != nil && is.damaged == nil {
-			for _, entry := range is.lifecycle.ListenEntries(is.instance) {
-				entries, of = append(entries, entry), append(of, is)
-			}
-		}
-	}
-	missing, err := s.missingMembers(ctx, partition, s.keys.partitions[partition].listeners, entries)
-	for _, n := range missing {
-		of[n].listens = append(of[n].listens, entries[n])
-	}
-	return err
-}
-
-// missingMembers returns the positions of members that a sorted set does not have.
-func (s *Store) missingMembers(ctx context.Context, partition int, set string, members []string) (missing []int, err error) {
-	if len(members) == 0 {
-		return nil, nil
-	}
-	scores := make([]*redis.FloatCmd, len(members))
-	err = s.pipelined(ctx, partition, func(p redis.Pipeliner) {
-		for n, member := range members {
-			scores[n] = p.ZScore(ctx, set, member)
-		}
-	})
-	for n := range members {
-		if err == nil && errors.Is(scores[n].Err(), redis.Nil) {
-			missing = append(missing, n)
-		}
-	}
-	return missing, err
 }

@@ -17,7 +17,7 @@ import (
 // lostActivity has the run of an activity that is listed, and is not there or cannot be read, schedule it again. It reports whether the
 // activity was listed.
 func (s *Store) lostActivity(ctx context.Context, to *subject, is *activityRead) (listed bool, err error) {
-	queues, err := s.queues(ctx, to.partition)
+	queues, err := s.queues(ctx, to.partition, nil)
 	if err != nil {
 		return false, err
 	}
@@ -110,7 +110,7 @@ type listing struct {
 	activity    store.StoredActivity
 	queue       store.Queue
 	queued, due *redis.FloatCmd
-	known       *redis.BoolCmd // its queue is among those that are not empty
+	known       *redis.FloatCmd // its queue is among those that are not empty
 }
 
 // wrong reports whether the activity stands where nobody finds it, or where it should not be.
@@ -118,7 +118,7 @@ func (l *listing) wrong() bool {
 	stands := func(c *redis.FloatCmd, at time.Time) bool {
 		return at.IsZero() == (c.Err() != nil) && (at.IsZero() || int64(c.Val()) == store.Millis(at))
 	}
-	return !stands(l.queued, l.activity.Available) || !stands(l.due, l.activity.Due) || !l.activity.Available.IsZero() && !l.known.Val()
+	return !stands(l.queued, l.activity.Available) || !stands(l.due, l.activity.Due) || !l.activity.Available.IsZero() && l.known.Err() != nil
 }
 
 // misplacedActivities notes which activities of some runs stand at wrong places.
@@ -176,7 +176,7 @@ func (s *Store) misplaced(ctx context.Context, partition int, is *standing, fiel
 		for _, l := range all {
 			member := l.id(is).String()
 			l.queued, l.due = p.ZScore(ctx, k.queue(l.queue), member), p.ZScore(ctx, k.activities, member)
-			l.known = p.SIsMember(ctx, k.queues, queueMember(l.queue))
+			l.known = p.ZScore(ctx, k.queued, queueMember(l.queue))
 		}
 	})
 	for _, l := range all {
@@ -230,10 +230,10 @@ func (b *batch) replace(to *subject, is *standing, l *listing) {
 	b.check("ACTIVITY", k.instance(is.instance), l.field+" "+l.text)
 	if at := l.activity.Available; !at.IsZero() {
 		b.do("ZADD", k.queue(l.queue), store.Millis(at), member)
-		b.do("SADD", k.queues, queueMember(l.queue))
+		b.do("ZADD", k.queued, 0, queueMember(l.queue))
 	} else {
 		b.do("DEQUEUE", k.queue(l.queue), member, queueMember(l.queue))
-		b.keys = append(b.keys, k.queues)
+		b.keys = append(b.keys, k.queued)
 	}
 	if at := l.activity.Due; !at.IsZero() {
 		b.do("ZADD", k.activities, store.Millis(at), member)

@@ -42,10 +42,10 @@ func TestActivitiesAreListedAgain(t *testing.T) {
 	for name, harm := range map[string]func() error{
 		"not in its queue":        func() error { return client.ZRem(t.Context(), queue, member).Err() },
 		"at another time":         func() error { return client.ZAdd(t.Context(), queue, redis.Z{Score: 9e15, Member: member}).Err() },
-		"in an unknown queue":     func() error { return client.SRem(t.Context(), "swrun:{D:0}:queues", "mail test").Err() },
+		"in an unknown queue":     func() error { return client.ZRem(t.Context(), "swrun:{D:0}:queued", "mail test").Err() },
 		"not among what is due":   func() error { return client.ZRem(t.Context(), due, member).Err() },
 		"due at another time":     func() error { return client.ZAdd(t.Context(), due, redis.Z{Score: 9e15, Member: member}).Err() },
-		"the indexes are lost":    func() error { return client.Del(t.Context(), queue, due, "swrun:{D:0}:queues").Err() },
+		"the indexes are lost":    func() error { return client.Del(t.Context(), queue, due, "swrun:{D:0}:queued").Err() },
 		"nothing is wrong at all": nil,
 	} {
 		want := 0

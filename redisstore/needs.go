@@ -140,21 +140,3 @@ func (s *Store) Needing(ctx context.Context, c store.Needing) (all []store.Needy
 	}
 	return all, s.pipelined(ctx, c.Partition, func(p redis.Pipeliner) { p.ZRem(ctx, s.keys.partitions[c.Partition].needs, wrong...) })
 }
-
-// missingNeeds notes which entries of what runs need are missing. One that is added meanwhile comes with another record.
-func (s *Store) missingNeeds(ctx context.Context, partition int, found []standing) error {
-	var entries []string
-	var of []*standing
-	for n := range found {
-		if is := &found[n]; is.lifecycle != nil && is.damaged == nil {
-			for _, entry := range is.lifecycle.NeedEntries(is.instance) {
-				entries, of = append(entries, entry), append(of, is)
-			}
-		}
-	}
-	missing, err := s.missingMembers(ctx, partition, s.keys.partitions[partition].needs, entries)
-	for _, n := range missing {
-		of[n].needs = append(of[n].needs, entries[n])
-	}
-	return err
-}

@@ -126,7 +126,10 @@ func newStore(client redis.UniversalClient, c Config) *Store {
 func (s *Store) probe(ctx context.Context) error {
 	k := &s.keys.partitions[0]
 	r, err := s.call(ctx, call{script: &s.scripts.probe, subject: "of permissions", keys: []any{k.time, k.prefix + "probe"}, args: []any{s.keys.hints()}})
-	if r.code == "DENIED" {
+	switch {
+	case err != nil && strings.Contains(err.Error(), "can't run this command"): // what comes before the commands of the probe
+		return fmt.Errorf("the server's user may not do what is needed: allow it TIME, GET and SET, see ACL SETUSER (%w)", err)
+	case r.code == "DENIED":
 		return fmt.Errorf("the server's user may not do what is needed: allow it, see ACL SETUSER (%v)", r.values[0])
 	}
 	return err

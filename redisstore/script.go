@@ -19,7 +19,7 @@ type script struct {
 // scripts are all of them. Apply has two forms: that for what only goes on with what is there, or makes room, also runs when
 // memory is full.
 type scripts struct {
-	apply, applyFull, renew, forget, adopt, page, probe, correct, confirm, register, permit script
+	apply, applyFull, renew, forget, adopt, page, probe, correct, confirm, register, permit, listeners script
 }
 
 // full is what a script begins with that also runs when memory is full; the others need room.
@@ -30,7 +30,7 @@ func newScripts() scripts {
 		apply: newScript("apply", room), applyFull: newScript("apply", full), renew: newScript("renew", full),
 		forget: newScript("forget", full), adopt: newScript("adopt", full),
 		page: newScript("page", full), probe: newScript("probe", full), correct: newScript("correct", full), confirm: newScript("confirm", full),
-		register: newScript("register", full), permit: newScript("permit", full),
+		register: newScript("register", full), permit: newScript("permit", full), listeners: newQuery("listeners"),
 	}
 }
 
@@ -38,6 +38,13 @@ func newScript(name, first string) script {
 	source := first + "local STOPS = " + stops(name) + "\n" + mustSource("clock") + mustSource(name)
 	sum := sha1.Sum([]byte(source))
 	return script{name: name, source: source, sha: hex.EncodeToString(sum[:]), several: name == "apply"}
+}
+
+// newQuery returns a script that changes nothing, and knows no time.
+func newQuery(name string) script {
+	source := "#!lua flags=no-writes\n" + mustSource(name)
+	sum := sha1.Sum([]byte(source))
+	return script{name: name, source: source, sha: hex.EncodeToString(sum[:])}
 }
 
 // stops says whether a script stops at once if the partition has lost writes. The others decide themselves.

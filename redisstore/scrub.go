@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -22,28 +23,14 @@ type entry struct {
 }
 
 // Scrub implements store.Store.
-func (s *Store) Scrub(ctx context.Context, c store.Scrub) (store.Scrubbed, error) {
-	var done store.Scrubbed
+func (s *Store) Scrub(ctx context.Context, c store.Scrub) (done store.Scrubbed, err error) {
 	k := &s.keys.partitions[c.Partition]
 	if c.Adopt && !c.Check {
-		r, err := s.call(ctx, call{
-			script: &s.scripts.adopt, partition: c.Partition, subject: "partition",
-			keys: []any{k.time, k.meta, k.leases}, args: []any{flag(c.Loss), rand.Uint64()},
-		})
-		if err != nil {
+		if done.Adopted, err = s.adopt(ctx, &c); err != nil {
 			return done, err
 		}
-		done.Adopted = integer(r.values[0]) == 1
 	}
-	entries, cursor, err := s.scan(ctx, c.Partition, c.Cursor, c.N)
-	if err != nil {
-		return done, err
-	}
-	done.Cursor, done.Compared = cursor, len(entries)
-	now, err := s.repairAll(ctx, &c, entries, &done)
-	if err == nil && c.Cursor == "" {
-		err = s.lostActivities(ctx, &c, &done)
-	}
+	now, err := s.scrubPage(ctx, &c, &done)
 	if err != nil || c.Check {
 		return done, err
 	}
@@ -56,6 +43,42 @@ func (s *Store) Scrub(ctx context.Context, c store.Scrub) (store.Scrubbed, error
 			p.HIncrBy(ctx, k.meta, "repairs", int64(n))
 		}
 	})
+}
+
+// adopt takes a partition as it is, and reports whether that is so now. After the last run there is nothing more to adopt: what was claimed since is
+// not to be taken away.
+func (s *Store) adopt(ctx context.Context, c *store.Scrub) (adopted bool, err error) {
+	if strings.HasPrefix(c.Cursor, listenCursor) {
+		return !c.Loss, nil
+	}
+	k := &s.keys.partitions[c.Partition]
+	r, err := s.call(ctx, call{
+		script: &s.scripts.adopt, partition: c.Partition, subject: "partition",
+		keys: []any{k.time, k.meta, k.leases}, args: []any{flag(c.Loss), rand.Uint64()},
+	})
+	return err == nil && integer(r.values[0]) == 1, err
+}
+
+// scrubPage compares a page of runs, or of those who listen, which come after all runs. It returns what time it is.
+func (s *Store) scrubPage(ctx context.Context, c *store.Scrub, done *store.Scrubbed) (now time.Time, err error) {
+	if after, listeners := strings.CutPrefix(c.Cursor, listenCursor); listeners {
+		if now, err = s.time(ctx, c.Partition); err == nil {
+			err = s.leftovers(ctx, c, after, done)
+		}
+		return now, err
+	}
+	entries, cursor, err := s.scan(ctx, c.Partition, c.Cursor, c.N)
+	if err != nil {
+		return now, err
+	}
+	done.Cursor, done.Compared = cursor, len(entries)
+	if now, err = s.repairAll(ctx, c, entries, done); err == nil && c.Cursor == "" {
+		err = s.lostActivities(ctx, c, done)
+	}
+	if err == nil && cursor == "" {
+		err = s.leftovers(ctx, c, "", done)
+	}
+	return now, err
 }
 
 // repairAll repairs what is wrong with some runs, and returns what time it is. Those that change meanwhile are looked at again if the
@@ -106,7 +129,7 @@ func (s *Store) compared(ctx context.Context, c *store.Scrub, entries []entry, d
 	if err != nil {
 		return nil, now, err
 	}
-	err = errors.Join(s.missingNeeds(ctx, c.Partition, found), s.missingListeners(ctx, c.Partition, found), s.misplacedActivities(ctx, c.Partition, found))
+	err = errors.Join(s.missingEntries(ctx, c.Partition, found), s.misplacedActivities(ctx, c.Partition, found))
 	if err == nil {
 		err = s.lackingActivities(ctx, c, found, done)
 	}
@@ -121,8 +144,7 @@ type standing struct {
 	listed      bool                             // it is among all still
 	quarantined bool                             // it is counted so
 	retry       store.Retry                      // the same
-	needs       []string                         // its entries of what is needed that are missing
-	listens     []string                         // its entries of those who listen that are missing
+	missing     [][]string                       // its entries that are missing in each of entrySets
 	misplaced   []*listing                       // its activities that stand at wrong places
 	lacks       string                           // that it lacks activities, for people; empty if it does not
 	woken       bool                             // so that its owner schedules them again
@@ -226,14 +248,7 @@ func (s *Store) repair(b *batch, is *standing, now time.Time, adopted bool) {
 		b.countRetry(subject, to.Retry())
 		is.wrong("whether it is tried again was counted wrongly")
 	}
-	for _, entry := range is.needs {
-		b.do("ZADD", k.needs, 0, entry)
-		is.wrong("was missing among what is needed")
-	}
-	if len(is.listens) > 0 {
-		b.do("ZADD", k.listeners, scored(is.listens)...)
-		is.wrong("was missing among those who listen")
-	}
+	b.addMissing(k, is)
 	for _, l := range is.misplaced {
 		b.replace(subject, is, l)
 	}

@@ -99,6 +99,10 @@ func TestEncryptedOrNot(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "encrypts what is sent") {
 			t.Errorf("redis to an encrypting server: %v", err)
 		}
+		_, err = redisstore.Open(t.Context(), "rediss://localhost:"+port, redisstore.Config{})
+		if err == nil || !strings.Contains(err.Error(), "certificate") {
+			t.Errorf("a server whose certificate nobody vouches for: %v", err)
+		}
 	}
 }
 

@@ -287,12 +287,12 @@ func TestFailures(t *testing.T) {
 	})
 	withActivities(t, func(a *activities) {
 		i := a.activity("retry: {maxAttempts: 0}")
-		for range 7 {
+		for range 9 {
 			fail(a, errors.Runtime, false)
 		}
 		fail(a, errors.Runtime, true)
 		_, took := a.caught(i)
-		if want := (1 + 2 + 4 + 8 + 16 + 32 + 64) * time.Second; took < want || took > want+100*time.Millisecond { // promises 81
+		if want := (1 + 2 + 4 + 8 + 16 + 32 + 64 + 120 + 120) * time.Second; took < want || took > want+100*time.Millisecond { // promises 81
 			a.Errorf("it took %s, want %s", took, want)
 		}
 	})

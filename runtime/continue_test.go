@@ -19,17 +19,17 @@ import (
 // TestContinueAsNew is promises 3, 4, 15 and 72: the next run keeps the id, the options and the deadline of the execution, and has
 // a run deadline of its own.
 func TestContinueAsNew(t *testing.T) {
-	const document = `do: [{a: {wait: PT6S}}, {b: {call: "continue-as-new:1.0.0@default", with: {input: "${ {labels: $runtime.metadata.labels, run: $runtime.metadata.runNumber} }"}}}]`
+	const document = `do: [{a: {wait: PT6S}}, {b: {call: "continue-as-new:1.0.0@default", with: {input: "${ {labels: $runtime.metadata.labels, key: $runtime.metadata.businessKey, run: $runtime.metadata.runNumber} }"}}}]`
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
 		stop := h.work(worker.Config{})
-		i := h.start(document, client.StartOptions{ID: "e", Labels: map[string]string{"tenant": "acme"}, ExecutionTimeout: 20 * time.Second, RunTimeout: 10 * time.Second})
+		i := h.start(document, client.StartOptions{ID: "e", BusinessKey: "order 7", Labels: map[string]string{"tenant": "acme"}, ExecutionTimeout: 20 * time.Second, RunTimeout: 10 * time.Second})
 		time.Sleep(8 * time.Second)
 		stop()
 		defer h.work(worker.Config{})()
 		time.Sleep(time.Second)
 		d := h.described(i, false)
-		if got := d.State.Input.(map[string]any); d.State.RunNumber() != 2 || got["labels"].(map[string]any)["tenant"] != "acme" || d.Invocation.Labels["tenant"] != "acme" {
+		if got := d.State.Input.(map[string]any); d.State.RunNumber() != 2 || got["labels"].(map[string]any)["tenant"] != "acme" || got["key"] != "order 7" || d.Invocation.BusinessKey != "order 7" || d.Invocation.Labels["tenant"] != "acme" {
 			t.Errorf("run %d has the input %v", d.State.RunNumber(), got)
 		}
 		for _, in := range d.Deadlines {

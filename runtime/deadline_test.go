@@ -1,6 +1,7 @@
 package runtime_test
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -59,6 +60,10 @@ func TestNeverStarted(t *testing.T) {
 		}
 		if all := h.records(i); len(all) != 1 || all[0] != string(interpreter.WorkflowFaulted) {
 			t.Errorf("the records are %q", all)
+		}
+		past := h.start("do: [{a: "+task+"}]", client.StartOptions{Deadline: time.Now().Add(-time.Second)}) // promises 156
+		if o := h.wait(past); !o.TimedOut || took(o) != 0 || strings.Contains(strings.Join(h.records(past), " "), "task.") {
+			t.Errorf("one whose deadline was past ends as %+v after %s with %q", o, took(o), h.records(past))
 		}
 	})
 }

@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/queue"
 	"github.com/swrun/swrun/runtime/store"
+	"github.com/swrun/swrun/runtime/worker"
 )
 
 // startIn starts a run of a namespace.
@@ -64,4 +66,42 @@ func TestNamespacesTakeTurnsAtQueues(t *testing.T) {
 			t.Errorf("%d were performed before the only one of its namespace", n)
 		}
 	})
+}
+
+// TestNamespaceConcurrency: runs of one namespace have a bounded part of a worker's slots, however many and however long they are: new ones, and those
+// that have waited meanwhile. The others need not wait for them.
+func TestNamespaceConcurrency(t *testing.T) {
+	for name, document := range map[string]string{"new": "do: [{long: " + task + "}]", "begun": "do: [{w: {wait: PT1H}}, {long: " + task + "}]"} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHost(t)
+				var large, small gauge
+				h.perform = func(ctx context.Context, r interpreter.Request) (any, error) {
+					if strings.HasSuffix(string(r.Path), "/long") {
+						return large.performs(ctx, 10*time.Minute)
+					}
+					return small.performs(ctx, time.Second)
+				}
+				defer h.work(worker.Config{Concurrency: 4, NamespaceConcurrency: 2, ParkAfter: time.Second})()
+				var all []store.Instance
+				for range 12 {
+					all = append(all, h.startIn("large", document))
+				}
+				time.Sleep(time.Hour + time.Minute)
+				began := time.Now()
+				for range 8 {
+					h.wait(h.startIn("small", "do: [{a: "+task+"}]"))
+				}
+				if took := time.Since(began); took > time.Minute {
+					t.Errorf("the others took %s", took)
+				}
+				for _, i := range all {
+					h.wait(i)
+				}
+				if large.most.Load() != 2 {
+					t.Errorf("%d of one namespace were performed at a time", large.most.Load())
+				}
+			})
+		})
+	}
 }

@@ -78,3 +78,29 @@ func TestMaximumOfForks(t *testing.T) {
 		h.mustMove(live, client.DeadlineChange{By: 10 * time.Minute})
 	})
 }
+
+// TestForkAfterItsDeadline: a run that had to end by a time has none left when that has passed; a fork of it is given another time, or none.
+func TestForkAfterItsDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		defer h.work(worker.Config{})()
+		i := h.start("do: [{a: {wait: PT1H}}]", client.StartOptions{Deadline: time.Now().Add(time.Minute)})
+		if o := h.wait(i); !o.TimedOut {
+			t.Fatalf("got %+v", o)
+		}
+		_, err := h.asker().Fork(t.Context(), i, client.ForkOptions{})
+		if store.RefusedAs(err) != store.Conflict || !strings.Contains(err.Error(), "had a deadline at 2000-01-01 00:01:00Z, which has passed: give the fork another one, or none") {
+			t.Errorf("got %v", err)
+		}
+		for _, c := range []struct {
+			options client.ForkOptions
+			after   time.Duration
+		}{
+			{client.ForkOptions{NoDeadline: true}, 0}, {client.ForkOptions{ExecutionTimeout: 2 * time.Minute}, 2 * time.Minute}, {client.ForkOptions{Deadline: time.Now().Add(3 * time.Hour)}, 0},
+		} {
+			if o := h.wait(h.mustFork(i, c.options).Instance); o.TimedOut != (c.after > 0) || o.TimedOut && took(o) != c.after {
+				t.Errorf("%+v: got %s after %s: %v", c.options, o.Status, took(o), o.Fault)
+			}
+		}
+	})
+}

@@ -140,8 +140,9 @@ func TestEveryLimitIsTested(t *testing.T) {
 	for name := range beyond() {
 		tested[name] = true
 	}
-	// These have tests where they are checked: TestChainsEnd, TestWideStartsEnd, TestVirtualTimeIsBounded, and the cases 10.8, 12.2, 10.2c and 11.5, TestHeartbeats.
-	for _, name := range []limits.Name{limits.Starts, limits.Workflows, limits.Calls, limits.Stdout, limits.Stderr, limits.Response, limits.Redirects, limits.VirtualTasks, limits.VirtualYears, limits.Continuations, limits.Progress} {
+	// These have tests where they are checked: TestChainsEnd, TestWideStartsEnd, TestVirtualTimeIsBounded, and the cases 10.8, 12.2, 10.2c and 11.5, TestHeartbeats,
+	// TestEventsThatWait.
+	for _, name := range []limits.Name{limits.Starts, limits.Workflows, limits.Calls, limits.Stdout, limits.Stderr, limits.Response, limits.Redirects, limits.VirtualTasks, limits.VirtualYears, limits.Continuations, limits.Progress, limits.Waiting} {
 		tested[name] = true
 	}
 	for _, l := range limits.All() {

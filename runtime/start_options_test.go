@@ -62,7 +62,7 @@ func TestOptionsAreChecked(t *testing.T) {
 	}
 }
 
-// TestDuplicates: promises 6.
+// TestDuplicates: promises 6 and 68. A run of another workflow is never returned.
 func TestDuplicates(t *testing.T) {
 	h := newHost(t)
 	first := h.start("do: [{a: {wait: PT1S}}]", client.StartOptions{ID: "a"})
@@ -78,6 +78,12 @@ func TestDuplicates(t *testing.T) {
 		i, err := h.client.StartDefinition(t.Context(), deployed, c.input, client.StartOptions{ID: "a", OnDuplicate: c.on})
 		if store.RefusedAs(err) != c.want || i != first {
 			t.Errorf("%+v: got %s, %v", c, i, err)
+		}
+	}
+	other := definition.Definition{Document: strings.Replace(deployed.Document, "name: a", "name: b", 1)}
+	for _, on := range []string{"", client.OnDuplicateReject, client.OnDuplicateReturnExisting} {
+		if _, err := h.client.StartDefinition(t.Context(), other, nil, client.StartOptions{ID: "a", OnDuplicate: on}); store.RefusedAs(err) != store.Conflict {
+			t.Errorf("a run of another workflow, %q: %v", on, err)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func TestWorkerRunsInstances(t *testing.T) {
 	})
 }
 
-// TestDeadlineHolds when the worker that had the task hangs or is gone.
+// TestDeadlineHolds although the task hangs.
 func TestDeadlineHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)

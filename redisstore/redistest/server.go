@@ -3,7 +3,7 @@ package redistest
 
 import (
 	"context"
-	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -48,30 +48,40 @@ func start(t testing.TB, clock string, env []string, args ...string) *Server {
 	return s
 }
 
-// FreePort returns a port that is free.
+// FreePort returns a port that no other test takes until this one has ended.
 func FreePort(t testing.TB) string { return strconv.Itoa(freePort(t)) }
 
-// freePort returns a port that is free, and so is the one 10,000 above it, which a cluster's server uses too.
+// freePort returns a port that is the test's until it ends, and so is the one 10,000 above it, which a cluster's server uses too. Neither is one
+// of those that the system gives to outgoing connections (from 32768). A port 5,000 above it, which the test listens at, says to all other
+// tests, also of other processes, that it is taken: between two runs of a server nobody listens at its own.
 func freePort(t testing.TB) int {
 	t.Helper()
-	for range 100 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+	for range 1000 {
+		port := 10000 + rand.IntN(5000)
+		taken, err := listen(port + 5000)
 		if err != nil {
-			t.Fatal(err)
-		}
-		port := l.Addr().(*net.TCPAddr).Port
-		l.Close() // it is free again
-		if port > 50000 {
 			continue
 		}
-		bus, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port+10000))
-		if err == nil {
-			bus.Close() // it is free again
+		if isFree(port) && isFree(port+10000) {
+			t.Cleanup(func() { taken.Close() }) // nothing is ever sent there
 			return port
 		}
+		taken.Close() // the same
 	}
 	t.Fatal("no free port")
 	return 0
+}
+
+func listen(port int) (net.Listener, error) {
+	return net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
+}
+
+func isFree(port int) bool {
+	l, err := listen(port)
+	if err != nil {
+		return false
+	}
+	return l.Close() == nil
 }
 
 // URL returns redis://host:port.

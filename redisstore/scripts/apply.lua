@@ -66,10 +66,10 @@ local own = {
   end,
   -- that an operation was done, which is forgotten so many milliseconds earlier than others
   REMEMBER = function(key, _, from) call('ZADD', key, moment - ARGV[from + 1], ARGV[from]) end,
-  -- that an activity does not wait in a queue any more, whose name stands in the set of the next key as long as any does
+  -- that an activity does not wait in a queue any more, whose name stands under the next key as long as any does
   DEQUEUE = function(key, _, from, at)
     call('ZREM', key, ARGV[from])
-    if call('EXISTS', key) == 0 then call('SREM', KEYS[at + 1], ARGV[from + 1]) end
+    if call('EXISTS', key) == 0 then call('ZREM', KEYS[at + 1], ARGV[from + 1]) end
   end,
   -- that the instance goes, and the two keys from this one on
   REMOVE = function(_, instance, _, at) call('UNLINK', instance, KEYS[k + 2], KEYS[at], KEYS[at + 1]) end,

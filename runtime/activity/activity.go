@@ -59,7 +59,7 @@ type Deadline struct {
 	StartedAt time.Time // when it began to count
 }
 
-// Deadlines returns the deadlines that count now: of several at one time, the one that ends the whole activity comes first.
+// Deadlines returns the deadlines that count now, the outermost first.
 func (a *Activity) Deadlines() (all []Deadline) {
 	add := func(kind string, length time.Duration, from time.Time) {
 		if length > 0 {

@@ -1,7 +1,6 @@
 package activity
 
 import (
-	"math"
 	"slices"
 	"time"
 
@@ -63,24 +62,25 @@ func (f Fail) apply(id store.ActivityID, a *Activity, now time.Time) (outcome, s
 	if code := a.refuses(f.Nonce, now); code != "" {
 		return outcome{}, code
 	}
-	err := f.Error
-	final := f.NonRetryable || a.isNonRetryable(err)
-	if final {
-		err = err.With(NonRetryable, true)
+	e := end{error: f.Error, before: a.first()}
+	if f.NonRetryable || a.isNonRetryable(f.Error.Type) {
+		e.error, e.final = f.Error.With(NonRetryable, true), true
 	}
-	return a.failed(id, end{error: err, final: final, before: a.first()}, now), ""
+	return a.failed(id, e, now), ""
 }
 
-// isNonRetryable reports whether the policy names the type of an error.
-func (a *Activity) isNonRetryable(err *errors.Error) bool {
-	return slices.ContainsFunc(a.Retry.NonRetryable, func(named string) bool {
-		return errors.Same(named, err.Type)
-	})
+// isNonRetryable reports whether the policy names a type of errors.
+func (a *Activity) isNonRetryable(of string) bool {
+	return slices.ContainsFunc(a.Retry.NonRetryable, func(named string) bool { return errors.Same(named, of) })
 }
 
 // expire ends what a deadline is about. The next attempt waits from now on: while nobody could end this one, nobody could take that one.
 func (a *Activity) expire(id store.ActivityID, d Deadline, now time.Time) outcome {
-	return a.failed(id, end{error: a.timeout(d), timeout: d.Kind, final: d.Kind == interpreter.DeadlineScheduleToClose}, now)
+	e := end{error: a.timeout(d), timeout: d.Kind, final: d.Kind == interpreter.DeadlineScheduleToClose}
+	if !e.final && a.isNonRetryable(errors.Timeout) {
+		e.error, e.final = e.error.With(NonRetryable, true), true
+	}
+	return a.failed(id, e, now)
 }
 
 // timeout returns the error of a deadline that has passed.
@@ -130,7 +130,7 @@ func (a *Activity) isLastAttempt() bool {
 
 // IsLast reports whether the activity ends when a deadline of a kind passes now; otherwise it is attempted again.
 func (a *Activity) IsLast(kind string) bool {
-	return kind == interpreter.DeadlineScheduleToClose || a.isLastAttempt()
+	return kind == interpreter.DeadlineScheduleToClose || a.isLastAttempt() || a.isNonRetryable(errors.Timeout)
 }
 
 // delay returns how long the next attempt waits after the current one has failed.
@@ -139,11 +139,7 @@ func (a *Activity) delay() time.Duration {
 	if n := len(r.Delays); n > 0 {
 		return r.Delays[min(a.Attempt, n)-1]
 	}
-	grown := float64(r.Initial) * math.Pow(r.Factor, float64(a.Attempt-1))
-	if r.Max > 0 && grown > float64(r.Max) {
-		return r.Max
-	}
-	return time.Duration(min(grown, float64(duration.Max)))
+	return duration.Growing{Initial: r.Initial, Factor: r.Factor, Max: r.Max}.At(a.Attempt)
 }
 
 // ended ends the activity, and brings its end to the run.

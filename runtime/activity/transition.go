@@ -130,11 +130,22 @@ func (e Expire) Transition(id store.ActivityID, r *store.Activity, now time.Time
 }
 
 func (Expire) apply(id store.ActivityID, a *Activity, now time.Time) (outcome, store.Code) {
-	first, ok := a.First()
-	if !ok || now.Before(first.At) {
+	passed, ok := a.outermost(now)
+	if !ok {
 		return outcome{}, store.TooEarly
 	}
-	return a.expire(id, first, now), ""
+	return a.expire(id, passed, now), ""
+}
+
+// outermost returns the outermost of the deadlines that have passed: when several have while nobody was there, the time of all attempts counts
+// before that of one, and that before its heartbeats, so that no attempt begins after its time.
+func (a *Activity) outermost(now time.Time) (passed Deadline, ok bool) {
+	for _, d := range a.Deadlines() {
+		if !now.Before(d.At) {
+			return d, true
+		}
+	}
+	return Deadline{}, false
 }
 
 // outcome is what becomes of an activity.

@@ -178,6 +178,10 @@ func NeedText(needs []string) string {
 			all = append(all, "may call "+address)
 		} else if need == interpreter.NeedProcesses {
 			all = append(all, "may run processes")
+		} else if source, ok := interpreter.NeededVolume(need); ok {
+			all = append(all, "may give containers "+source)
+		} else if need == interpreter.NeedContainers {
+			all = append(all, "may run containers")
 		} else {
 			all = append(all, "has "+need)
 		}

@@ -31,6 +31,8 @@ type Config struct {
 	Now     func() time.Time   // default time.Now; only differences of it count
 	// Workers returns the workers that are there; nil if that is not known.
 	Workers func(ctx context.Context) ([]presence.Worker, error)
+	// Deployed is called when a definition was deployed; nil for nothing to do then.
+	Deployed func(ctx context.Context, d definition.Definition) error
 	// Limits are those of a start.
 	Limits limits.Set
 	// ErrorAliases are what types of errors are read as where runs are listed.
@@ -45,6 +47,7 @@ type Client struct {
 	limits   limits.Set
 	aliases  errors.Aliases
 	programs *definition.Programs
+	deployed func(ctx context.Context, d definition.Definition) error
 	settings *settings.Cache
 }
 
@@ -56,13 +59,20 @@ func New(c Config) *Client {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Client{store: c.Store, nonce: c.Nonce, workers: c.Workers, limits: c.Limits, aliases: c.ErrorAliases, programs: definition.NewPrograms(c.Store, c.Compile), settings: settings.NewCache(c.Store, c.Now)}
+	if c.Deployed == nil {
+		c.Deployed = func(context.Context, definition.Definition) error { return nil }
+	}
+	return &Client{deployed: c.Deployed, store: c.Store, nonce: c.Nonce, workers: c.Workers, limits: c.Limits, aliases: c.ErrorAliases, programs: definition.NewPrograms(c.Store, c.Compile), settings: settings.NewCache(c.Store, c.Now)}
 }
 
 // Deploy stores a definition under its namespace, name and version, for ever; another one under the same three is
 // refused as a Conflict.
 func (c *Client) Deploy(ctx context.Context, d definition.Definition) (definition.Reference, error) {
-	return definition.Deploy(ctx, c.store, d)
+	r, err := definition.Deploy(ctx, c.store, d)
+	if err == nil {
+		err = c.deployed(ctx, d)
+	}
+	return r, err
 }
 
 // StartOptions are what a start may say besides workflow and input (promises.md 1 to 15).
@@ -351,43 +361,4 @@ func (c *Client) send(ctx context.Context, command store.Command, m inbox.Messag
 	}
 	command.ID, command.Message = c.nonce(), data
 	return c.store.Command(ctx, command)
-}
-
-// Outcome returns how a run has ended; done is false while it has not. One that is quarantined does not end:
-// a QuarantinedError.
-func (c *Client) Outcome(ctx context.Context, i store.Instance) (o execution.Outcome, done bool, err error) {
-	l, err := c.store.Load(ctx, i)
-	if err == nil {
-		err = notQuarantined(i, &l.Lifecycle)
-	}
-	if err != nil || !l.Lifecycle.Status.Final() {
-		return execution.Outcome{}, false, err
-	}
-	info, err := execution.ParseInvocation(l.Invocation)
-	if err != nil {
-		return execution.Outcome{}, false, err
-	}
-	s, err := interpreter.Restore(nil, info.NewState(i), info.Input.V, l.State)
-	if err != nil {
-		return execution.Outcome{}, false, err
-	}
-	return execution.NewOutcome(s, l.Lifecycle.Closed), true, nil
-}
-
-// Wait returns how a run ends. It looks at intervals, at first short ones: hints are about what is ready, and on
-// a busy store there are too many of them. For one that is quarantined it waits only if a deadline ends it.
-func (c *Client) Wait(ctx context.Context, i store.Instance) (execution.Outcome, error) {
-	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
-		o, done, err := c.Outcome(ctx, i)
-		if done || err != nil && !mayEnd(err) {
-			return o, err
-		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return execution.Outcome{}, context.Cause(ctx)
-		case <-timer.C:
-		}
-	}
 }

@@ -31,6 +31,7 @@ type Description struct {
 	RunDeadlines []interpreter.Deadline // of the whole run, also those that are not active yet
 	OpenTasks    []interpreter.OpenTask
 	Activities   map[interpreter.EffectID]*activity.Activity // that open tasks wait for, by their effects
+	Unmatched    map[int][]Unmatched                         // events that open tasks could have had, by the places of the tasks
 	Deadlines    []DescribedDeadline
 	Forks        []store.Instance                 // that were forked from it, the newest last
 	Soft         []interpreter.ActiveSoftDeadline // of the scopes in progress, passed or to come
@@ -93,16 +94,24 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 	if err := c.attend(ctx, d); err != nil {
 		return nil, err
 	}
-	if d.Forks, err = c.Forks(ctx, i); err != nil {
-		return nil, err
-	}
 	unread, err := c.unread(ctx, d)
 	if err != nil {
+		return nil, err
+	}
+	if err := c.lookAround(ctx, d, l.State); err != nil {
 		return nil, err
 	}
 	d.describeDeadlines()
 	d.Why, d.Then = d.why()+d.lacksWorker()+d.mail(unread), d.then()
 	return d, nil
+}
+
+// lookAround finds the forks of a run, and the events that it could have had.
+func (c *Client) lookAround(ctx context.Context, d *Description, stored interpreter.StoredState) (err error) {
+	if d.Forks, err = c.Forks(ctx, d.Instance); err == nil {
+		d.Unmatched, err = c.unmatched(ctx, d, stored)
+	}
+	return err
 }
 
 // describeDeadlines describes the deadlines of the scopes in progress, and of the activities that they wait for.
@@ -128,16 +137,16 @@ func (d *Description) begun() (*interpreter.State, []interpreter.Deadline) {
 
 // Source returns where something stands in the document, as file:line.
 func (d *Description) Source(at dsl.Pointer) string {
-	source := d.Program.Workflow.Source
+	source := d.Program.Source(at)
 	return fmt.Sprintf("%s:%d", source.File, source.Key(at).Start.Line)
 }
 
 func (d *Description) deadline(in interpreter.ActiveDeadline) DescribedDeadline {
 	w := d.Program.Workflow
-	described := DescribedDeadline{ActiveDeadline: in, File: w.Source.File, Left: in.At.Sub(d.At), AwaitsRelease: d.Status == store.Quarantined && !in.EndsRun}
+	described := DescribedDeadline{ActiveDeadline: in, File: d.Program.Source(in.Origin).File, Left: in.At.Sub(d.At), AwaitsRelease: d.Status == store.Quarantined && !in.EndsRun}
 	switch {
 	case in.Pointer != "":
-		described.Line = w.Source.Key(in.Origin).Start.Line
+		described.Line = d.Program.Source(in.Origin).Key(in.Origin).Start.Line
 		described.CaughtBy, described.Conditional = catching(d.Program, in)
 	case in.Kind == interpreter.DeadlineWorkflow:
 		described.Line = w.Source.Key("/timeout").Start.Line
@@ -243,25 +252,6 @@ func (d *Description) waitsFor(o interpreter.OpenTask) string {
 		return fmt.Sprintf("%s waits for a worker that performs it", at)
 	}
 	return "at " + at
-}
-
-// listensFor says which events a task waits for.
-func (d *Description) listensFor(at string, l *interpreter.Listening) string {
-	var filters []string
-	for _, filter := range l.Missing {
-		filters = append(filters, fmt.Sprintf("%s (%s)", filter, d.lineOf(filter)))
-	}
-	text := fmt.Sprintf("%s listens for an event that passes %s", at, strings.Join(filters, " or "))
-	if l.Consumed > 0 {
-		text += fmt.Sprintf("; %d came so far", l.Consumed)
-	}
-	return text
-}
-
-// lineOf returns where a value stands in the document, as file:line.
-func (d *Description) lineOf(at dsl.Pointer) string {
-	source := d.Program.Workflow.Source
-	return fmt.Sprintf("%s:%d", source.File, source.Value(at).Start.Line)
 }
 
 // fires returns the deadline that fires next. Of those that have passed, that is the outermost.

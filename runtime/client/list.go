@@ -27,11 +27,14 @@ type Page struct {
 	Cursor string // for the next page; empty if there is none
 }
 
+// ReadAs returns a filter that knows the types of errors as this client reads them (Config.ErrorAliases).
+func (c *Client) ReadAs(where filter.Filter) filter.Filter { return where.WithAliases(c.aliases) }
+
 // List returns a page of the runs that a filter chooses, the newest first. Runs that start meanwhile do not move the pages that
 // follow. A cursor that no page has returned is a *CursorError.
 func (c *Client) List(ctx context.Context, q Query) (Page, error) {
 	var page Page
-	q.Where = q.Where.WithAliases(c.aliases)
+	q.Where = c.ReadAs(q.Where)
 	m, err := c.merge(ctx, q.Cursor)
 	if err != nil {
 		return page, err
@@ -53,7 +56,7 @@ func (c *Client) List(ctx context.Context, q Query) (Page, error) {
 
 // Each calls yield with the runs that a filter chooses, the newest first, until it returns false.
 func (c *Client) Each(ctx context.Context, where filter.Filter, yield func(*filter.Run) bool) error {
-	where = where.WithAliases(c.aliases)
+	where = c.ReadAs(where)
 	m, err := c.merge(ctx, "")
 	if err != nil {
 		return err

@@ -128,18 +128,32 @@ func Namespaces(ctx context.Context, c store.Catalog) (all []string, err error) 
 
 // Resolve returns the digest of what is deployed under a reference, and the reference with its version.
 func Resolve(ctx context.Context, c store.Catalog, r Reference) (Reference, string, error) {
-	if r.Version == Latest {
+	if r.Version != Latest {
+		digest, err := digestOf(ctx, c, r)
+		return r, digest, err
+	}
+	for again := maxResolutions; ; again-- {
 		latest, err := latestVersion(ctx, c, r)
 		if err != nil {
 			return r, "", err
 		}
-		r.Version = latest
+		named := Reference{Namespace: r.Namespace, Name: r.Name, Version: latest}
+		digest, err := digestOf(ctx, c, named)
+		if store.RefusedAs(err) != store.NoSuch || again == 0 {
+			return named, digest, err
+		} // it was taken away since the versions were read
 	}
+}
+
+// maxResolutions is how often the latest version is looked for again because it was taken away meanwhile.
+const maxResolutions = 100
+
+func digestOf(ctx context.Context, c store.Catalog, r Reference) (string, error) {
 	digest, err := c.Definition(ctx, nameKey+r.String())
 	if store.RefusedAs(err) == store.NoSuch {
 		err = &store.Refusal{Code: store.NoSuch, Detail: "workflow " + r.String()}
 	}
-	return r, string(digest), err
+	return string(digest), err
 }
 
 func latestVersion(ctx context.Context, c store.Catalog, r Reference) (string, error) {

@@ -43,6 +43,9 @@ func AllDeployed(ctx context.Context, c store.Catalog, namespace, name string) (
 			continue
 		}
 		digest, err := c.Definition(ctx, key)
+		if store.RefusedAs(err) == store.NoSuch {
+			continue // it was taken away since the keys were read
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -11,29 +11,50 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/time/rate"
 
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime/inbox"
 	"github.com/swrun/swrun/runtime/store"
 )
 
 // Bus publishes events. It is safe for use by several goroutines.
 type Bus struct {
-	store store.Store
-	codes sync.Map // compiled expressions of correlations, by their text; nil for one that cannot be compiled
+	store  store.Store
+	start  Start
+	codes  sync.Map // compiled expressions of correlations, by their text; nil for one that cannot be compiled
+	groups groups
+	asking *asking
+	// waiting is how many messages may wait for a run.
+	waiting int
+	// AtOnce is how many runs an event is delivered to at the same time. It may be changed before the bus is used: with 1, one operation of the
+	// store follows the other.
+	AtOnce int
+	// recent bounds how many events are kept for those who ask why they did not match.
+	recent *rate.Limiter
 }
 
-// NewBus returns the bus of a deployment.
-func NewBus(s store.Store) *Bus { return &Bus{store: s} }
+// Start starts the runs that an event starts, known by a key, in the namespaces that allowed is true of, or in all of them if it is nil. Doing it again
+// starts nothing more.
+type Start func(ctx context.Context, key string, event map[string]any, allowed func(namespace string) bool) ([]store.Instance, error)
+
+// NewBus returns the bus of a deployment. Bounds say how many messages may wait for a run.
+func NewBus(s store.Store, start Start, bounds limits.Set) *Bus {
+	return &Bus{store: s, start: start, AtOnce: atOnce, recent: newRecentLimit(), asking: newAsking(s), waiting: bounds.Max(limits.Waiting)}
+}
 
 // Report says who listens for an event.
 type Report struct {
-	Matched  []store.Instance // runs that got it; whether their tasks consume it is for them to find out
+	Matched  []store.Instance // runs that got it, by their names, as all of these are; whether their tasks consume it is for them to find out
+	Full     []store.Instance // runs that listen for it and did not get it: as much waits for them already as may
+	Started  []store.Instance // by it
 	Repeated bool             // it had been published before; nobody has got it again
 }
 
@@ -59,33 +80,42 @@ func (b *Bus) Publish(ctx context.Context, event map[string]any, allowed func(na
 		return Report{}, err
 	}
 	entry := store.RegistryEntry[published]{Kind: store.RegistryEvents, Key: key}
-	before, version, err := entry.Load(ctx, b.store)
-	switch {
-	case err != nil:
-		return Report{}, err
-	case before.Digest != "" && before.Digest != digest:
-		source, _ := event["source"].(string)
-		id, _ := event["id"].(string)
-		return Report{}, &OtherEventError{source, id}
-	case before.Done:
-		return Report{Repeated: true}, nil
-	case before.Digest == "":
-		if version, err = b.note(ctx, entry, published{Digest: digest}, 0); store.RefusedAs(err) == store.Conflict {
-			return b.Publish(ctx, event, allowed) // somebody else does at the same time
-		}
-		if err != nil {
+	noted, err := b.note(ctx, entry, published{Digest: digest}, 0)
+	if store.RefusedAs(err) == store.Conflict {
+		before, version, err := entry.Load(ctx, b.store)
+		switch {
+		case err != nil:
 			return Report{}, err
+		case before.Digest == "":
+			return b.Publish(ctx, event, allowed) // a day has passed since
+		case before.Digest != digest:
+			source, _ := event["source"].(string)
+			id, _ := event["id"].(string)
+			return Report{}, &OtherEventError{source, id}
+		case before.Done:
+			return Report{Repeated: true}, nil
 		}
+		noted.Version = version
+	} else if err != nil {
+		return Report{}, err
 	}
-	report, err := b.deliver(ctx, key, event, allowed)
+	var heard listenedFor
+	report, err := b.deliver(ctx, b.delivery(key, event, allowed, &heard))
 	if err != nil {
 		return report, err
 	}
-	if _, err = b.note(ctx, entry, published{Digest: digest, Done: true}, version); store.RefusedAs(err) == store.Conflict {
-		err = nil // the same, by somebody else
+	noted, err = b.note(ctx, entry, published{Digest: digest, Done: true}, noted.Version)
+	if store.RefusedAs(err) == store.Conflict {
+		return report, nil // the same, by somebody else
+	}
+	if err == nil && (allowed == nil || allowed(everywhere)) {
+		b.keep(ctx, event, noted.At, &heard)
 	}
 	return report, err
 }
+
+// everywhere is no namespace: only those who see all of them see it.
+const everywhere = ""
 
 // identify returns what the event is known by, and a digest of all of it.
 func identify(event map[string]any) (key, digest string, err error) {
@@ -105,112 +135,159 @@ func hash(data []byte) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:18])
 }
 
-func (b *Bus) note(ctx context.Context, e store.RegistryEntry[published], p published, version int64) (int64, error) {
+func (b *Bus) note(ctx context.Context, e store.RegistryEntry[published], p published, version int64) (store.Registered, error) {
 	data, err := json.Marshal(p)
 	if err != nil {
-		return 0, fmt.Errorf("write what is known of the event: %w", err)
+		return store.Registered{}, fmt.Errorf("write what is known of the event: %w", err)
 	}
-	registered, err := b.store.Register(ctx, store.Registration{Kind: e.Kind, Key: e.Key, Value: data, Version: version, For: store.Remembered})
-	return registered.Version, err
+	return b.store.Register(ctx, store.Registration{Kind: e.Kind, Key: e.Key, Value: data, Version: version, For: store.Remembered})
 }
 
-// deliver delivers an event to all who listen.
-func (b *Bus) deliver(ctx context.Context, id string, event map[string]any, allowed func(string) bool) (report Report, err error) {
+// delivery is an event on its way to those who listen.
+type delivery struct {
+	id      string // that it is known by
+	event   map[string]any
+	allowed func(namespace string) bool // nil for all
+	heard   *listenedFor                // is found out
+	known   []interpreter.EventFilter   // with correlations that may lead to those who listen, without their keys
+	filters []interpreter.EventFilter   // that are asked for in each partition
+}
+
+func (d *delivery) kind() string {
+	kind, _ := d.event["type"].(string)
+	return kind
+}
+
+// delivery prepares the delivery of an event. Filters with correlations that were met before are asked for at once.
+func (b *Bus) delivery(id string, event map[string]any, allowed func(string) bool, heard *listenedFor) delivery {
+	d := delivery{id: id, event: event, allowed: allowed, heard: heard}
+	d.known = slices.Concat(b.groups.of(d.kind()), b.groups.of(""))
+	d.filters = append([]interpreter.EventFilter{{Type: d.kind()}, {}}, b.correlated(event, d.known)...)
+	return d
+}
+
+// deliver delivers an event to all who listen, and starts those that it starts.
+func (b *Bus) deliver(ctx context.Context, d delivery) (report Report, err error) {
+	if err = b.reachAll(ctx, d, &report); err == nil {
+		report.Started, err = b.start(ctx, d.id, d.event, d.allowed)
+	}
+	return report, err
+}
+
+// reachAll delivers an event to all who listen, and reports who has it and who has not.
+func (b *Bus) reachAll(ctx context.Context, d delivery, report *Report) error {
 	message := func(at time.Time) store.Message {
-		m, err := inbox.Message{Type: interpreter.EventArrived, CloudEvent: &interpreter.Value{V: event}, At: at}.Encode()
+		m, err := inbox.Message{Type: interpreter.EventArrived, CloudEvent: &interpreter.Value{V: d.event}, At: at}.Encode()
 		if err != nil {
 			panic(err) // it was encoded before
 		}
 		return m
 	}
-	matched := make([][]store.Instance, b.store.Layout().Partitions)
+	var listening []store.Instance
+	if err := b.listeners(ctx, d, func(i store.Instance) { listening = append(listening, i) }); err != nil {
+		return err
+	}
+	var mu sync.Mutex
 	all, ctx := errgroup.WithContext(ctx)
-	all.SetLimit(atOnce)
-	for partition := range matched {
+	all.SetLimit(b.AtOnce)
+	for _, i := range listening {
 		all.Go(func() error {
-			return b.listeners(ctx, partition, event, func(i store.Instance) error {
-				if allowed != nil && !allowed(i.Namespace) || slices.Contains(matched[partition], i) {
-					return nil
-				}
-				reached, err := b.reach(ctx, store.Delivery{To: i, ID: "event " + id + " " + i.String(), MessageAt: message})
-				if reached {
-					matched[partition] = append(matched[partition], i)
-				}
-				return err
-			})
+			err := b.reach(ctx, store.Delivery{To: i, ID: "event " + d.id + " " + i.String(), MessageAt: message, Most: b.waiting})
+			mu.Lock()
+			defer mu.Unlock()
+			switch store.RefusedAs(err) {
+			case store.Closed, store.NoSuch: // it has ended meanwhile
+				return nil
+			case store.Limit:
+				report.Full = append(report.Full, i)
+				return nil
+			}
+			if err == nil {
+				report.Matched = append(report.Matched, i)
+			}
+			return err
 		})
 	}
-	err = all.Wait()
-	report.Matched = slices.Concat(matched...)
-	return report, err
+	err := all.Wait()
+	for _, runs := range [][]store.Instance{report.Matched, report.Full} {
+		slices.SortFunc(runs, func(a, b store.Instance) int { return strings.Compare(a.String(), b.String()) })
+	}
+	return err
 }
 
-// reach delivers an event to a run. It reports false for one that has ended meanwhile.
-func (b *Bus) reach(ctx context.Context, d store.Delivery) (bool, error) {
+// reach delivers an event to a run.
+func (b *Bus) reach(ctx context.Context, d store.Delivery) error {
 	err := b.store.Deliver(ctx, d)
 	for store.RefusedAs(err) == store.TimedOut && ctx.Err() == nil { // it took too long to be stored with the time that it says
 		err = b.store.Deliver(ctx, d)
 	}
-	switch store.RefusedAs(err) {
-	case store.Closed, store.NoSuch:
-		return false, nil
-	}
-	return err == nil, err
+	return err
 }
 
-// pageOfListeners is how many runs are asked for at once.
+// pageOfListeners is how many runs of a partition are asked for at once.
 const pageOfListeners = 500
 
-// listeners calls found for each run of a partition that may consume an event.
-func (b *Bus) listeners(ctx context.Context, partition int, event map[string]any, found func(store.Instance) error) error {
-	kind, _ := event["type"].(string)
-	ask := store.Listening{Partition: partition, Types: []string{kind, ""}, Filters: []interpreter.EventFilter{{Type: kind}, {}}, N: pageOfListeners}
-	answer, err := b.store.Listeners(ctx, ask)
+// listeners calls found once for each run that may consume an event. Filters with correlations that were not met before are asked for when the
+// answer tells of them.
+func (b *Bus) listeners(ctx context.Context, d delivery, found func(store.Instance)) error {
+	known := map[store.Instance]bool{}
+	once := func(i store.Instance) {
+		if !known[i] && (d.allowed == nil || d.allowed(i.Namespace)) {
+			known[i] = true
+			found(i)
+		}
+	}
+	types := []string{d.kind(), ""}
+	answer, err := b.asking.listeners(ctx, types, d.filters)
 	if err != nil {
 		return err
 	}
-	filters := ask.Filters
-	var correlated []interpreter.EventFilter
-	for _, f := range answer.From {
-		if f.From == "" {
-			continue
-		}
-		if f.Key = b.key(f.From, event); f.Key != "" {
-			correlated = append(correlated, f)
-		}
+	d.heard.note(answer.From)
+	if err := b.pages(ctx, d.filters, answer, once); err != nil {
+		return err
 	}
-	if len(correlated) > 0 {
-		more, err := b.store.Listeners(ctx, store.Listening{Partition: partition, Filters: correlated, N: pageOfListeners})
-		if err != nil {
-			return err
-		}
-		filters, answer.Runs = append(filters, correlated...), append(answer.Runs, more.Runs...)
+	others := b.correlated(d.event, b.groups.learn(answer.From, d.known))
+	if len(others) == 0 {
+		return nil
 	}
-	for n, f := range filters {
-		if err := b.each(ctx, partition, f, answer.Runs[n], found); err != nil {
-			return err
+	if answer, err = b.asking.listeners(ctx, types, others); err != nil {
+		return err
+	}
+	return b.pages(ctx, others, answer, once)
+}
+
+// pages calls found for each run that an answer about filters has, and for those that come after them.
+func (b *Bus) pages(ctx context.Context, filters []interpreter.EventFilter, answer store.Listeners, found func(store.Instance)) error {
+	for _, some := range answer.Runs {
+		for runs := some.Runs; len(runs) > 0; {
+			for _, i := range runs {
+				found(i)
+			}
+			if len(runs) < pageOfListeners {
+				break
+			}
+			next, err := b.store.Listeners(ctx, store.Listening{
+				Partitions: []int{some.Partition}, Filters: []interpreter.EventFilter{filters[some.Filter]}, After: runs[len(runs)-1], N: pageOfListeners,
+			})
+			if err != nil {
+				return err
+			}
+			if runs = nil; len(next.Runs) > 0 {
+				runs = next.Runs[0].Runs
+			}
 		}
 	}
 	return nil
 }
 
-// each calls found for each run with a filter; runs are the first page of them.
-func (b *Bus) each(ctx context.Context, partition int, f interpreter.EventFilter, runs []store.Instance, found func(store.Instance) error) error {
-	for {
-		for _, i := range runs {
-			if err := found(i); err != nil {
-				return err
-			}
+// correlated returns the filters with the expressions of groups that an event has the values for.
+func (b *Bus) correlated(event map[string]any, groups []interpreter.EventFilter) (all []interpreter.EventFilter) {
+	for _, f := range groups {
+		if f.Key = b.key(f.From, event); f.Key != "" {
+			all = append(all, f)
 		}
-		if len(runs) < pageOfListeners {
-			return nil
-		}
-		answer, err := b.store.Listeners(ctx, store.Listening{Partition: partition, Filters: []interpreter.EventFilter{f}, After: runs[len(runs)-1], N: pageOfListeners})
-		if err != nil {
-			return err
-		}
-		runs = answer.Runs[0]
 	}
+	return all
 }
 
 // key returns the key of the values that some expressions yield for an event; empty if one of them yields nothing.
@@ -253,5 +330,5 @@ func (noVariables) Variable(string) any { return nil }
 
 func (noVariables) Now() time.Time { return time.Time{} }
 
-// atOnce is how many partitions are asked at the same time.
-const atOnce = 16
+// atOnce is the AtOnce of a bus that nobody has changed.
+const atOnce = 128

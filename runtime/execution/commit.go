@@ -186,12 +186,34 @@ func (x *Execution) committed(sent *store.Commit, mail bool) {
 func (x *Execution) Reloaded(c *store.Claimed) error {
 	x.ended = x.batch.results
 	x.actions.Reload = false
+	if err := x.repin(c); err != nil {
+		return err
+	}
 	if err := x.restore(c); err != nil {
 		return err
 	}
 	x.queue = append(x.queue, x.ended...)
 	x.ended = nil
 	x.advance()
+	return nil
+}
+
+// repin takes what the run runs from what is stored: a commit that was refused may have been stored all the same when it came a second time, and have
+// the run go on with another definition.
+func (x *Execution) repin(c *store.Claimed) error {
+	stored, err := ParseInvocation(c.Invocation)
+	if err != nil {
+		return err
+	}
+	switch p := (pinned{stored, x.pinned.program}); stored.Definition {
+	case x.pinned.invocation.Definition:
+		x.pinned = p
+	case x.invocation.Definition:
+		p.program = x.program
+		x.pinned = p
+	default:
+		return fmt.Errorf("%w: the run goes on with the definition %s, which is not loaded", ErrLeaseLost, stored.Definition)
+	}
 	return nil
 }
 

@@ -265,7 +265,11 @@ func (s *Store) Available(_ context.Context, c store.Available) (offered store.O
 	err = s.view(c.Partition, func(p *partition) error {
 		offered = store.Offered{At: p.now}
 		var parts [][]store.ActivityID
-		all := slices.DeleteFunc(p.queues(), func(q store.Queue) bool { return !c.Asks(q) })
+		var all []store.Queue
+		for _, name := range slices.Compact(slices.Sorted(slices.Values(c.Queues))) {
+			all = append(all, p.queues(name+"/")...)
+		}
+		all = slices.DeleteFunc(all, func(q store.Queue) bool { return !c.Asks(q) })
 		for _, q := range store.InTurn(c.Turn, all) {
 			parts = append(parts, p.available(q, c.N, &offered))
 		}
@@ -297,12 +301,12 @@ func (p *partition) scanQueue(q store.Queue, f func(time.Time, store.ActivityID)
 	})
 }
 
-// queues returns the queues in which activities wait.
-func (p *partition) queues() (all []store.Queue) {
+// queues returns the queues in which activities wait, those whose keys begin with the name of one and a slash, or all for "".
+func (p *partition) queues(begin string) (all []store.Queue) {
 	prefix := p.prefix + queuePrefix
-	for from := prefix; ; {
+	for from := prefix + begin; ; {
 		next := ""
-		p.Scan(prefix, from, func(key string, _ []byte) bool {
+		p.Scan(prefix+begin, from, func(key string, _ []byte) bool {
 			next = key
 			return false
 		})
@@ -319,7 +323,7 @@ func (p *partition) queues() (all []store.Queue) {
 func (s *Store) QueueLengths(_ context.Context, of int) (all []store.QueueLength, err error) {
 	err = s.view(of, func(p *partition) error {
 		all = nil
-		for _, q := range p.queues() {
+		for _, q := range p.queues("") {
 			length := store.QueueLength{Queue: q}
 			p.scanQueue(q, func(at time.Time, _ store.ActivityID) bool {
 				if length.Waiting++; length.Waiting == 1 {

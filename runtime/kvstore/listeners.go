@@ -9,27 +9,39 @@ import (
 
 // Listeners implements store.Reader.
 func (s *Store) Listeners(_ context.Context, c store.Listening) (found store.Listeners, err error) {
-	err = s.view(c.Partition, func(p *partition) error {
-		for _, kind := range c.Types {
-			p.listenedFor(kind, &found)
-		}
-		prefix := p.prefix + listenersPart
-		found.Runs = make([][]store.Instance, len(c.Filters))
-		for n, f := range c.Filters {
-			from, to := c.Between(f)
-			p.Scan(prefix, prefix+from, func(key string, _ []byte) bool {
-				entry := strings.TrimPrefix(key, prefix)
-				if entry >= to || len(found.Runs[n]) == c.N {
-					return false
-				}
-				_, i, _, _ := store.ParseListenEntry(entry) // write has made it
-				found.Runs[n] = append(found.Runs[n], i)
-				return true
+	for _, number := range c.Partitions {
+		if err == nil {
+			err = s.view(number, func(p *partition) error {
+				p.listeners(&c, number, &found)
+				return nil
 			})
 		}
-		return nil
-	})
+	}
 	return found, err
+}
+
+// listeners adds what a partition has.
+func (p *partition) listeners(c *store.Listening, number int, found *store.Listeners) {
+	for _, kind := range c.Types {
+		p.listenedFor(kind, found)
+	}
+	prefix := p.prefix + listenersPart
+	for n, f := range c.Filters {
+		one := store.ListeningRuns{Partition: number, Filter: n}
+		from, to := c.Between(f)
+		p.Scan(prefix, prefix+from, func(key string, _ []byte) bool {
+			entry := strings.TrimPrefix(key, prefix)
+			if entry >= to || len(one.Runs) == c.N {
+				return false
+			}
+			_, i, _, _ := store.ParseListenEntry(entry) // write has made it
+			one.Runs = append(one.Runs, i)
+			return true
+		})
+		if len(one.Runs) > 0 {
+			found.Runs = append(found.Runs, one)
+		}
+	}
 }
 
 // listenerKey returns the key of an entry of those who listen.
@@ -43,8 +55,8 @@ func (p *partition) listenedFor(kind string, found *store.Listeners) {
 		more = false
 		p.Scan(ofType, from, func(key string, _ []byte) bool {
 			f, _, next, _ := store.ParseListenEntry(strings.TrimPrefix(key, prefix))
-			f.Key = ""
-			found.From, from, more = append(found.From, f), prefix+next, true
+			found.AddFrom(f)
+			from, more = prefix+next, true
 			return false
 		})
 	}

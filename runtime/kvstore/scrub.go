@@ -3,6 +3,7 @@ package kvstore
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/swrun/swrun/runtime/store"
@@ -20,21 +21,11 @@ func (s *Store) Scrub(_ context.Context, c store.Scrub) (done store.Scrubbed, er
 		}
 		adopt := c.Adopt && !c.Loss // it loses no writes
 		done = store.Scrubbed{Adopted: adopt}
-		prefix := p.prefix + "index/"
-		var instances []store.Instance
-		p.Scan(prefix, prefix+c.Cursor, func(key string, _ []byte) bool {
-			rest := strings.TrimPrefix(key, prefix)
-			if len(instances) == c.N {
-				done.Cursor = rest
-				return false
-			}
-			_, i := indexed(key, prefix)
-			instances = append(instances, i)
-			return true
-		})
-		for _, i := range instances {
-			p.scrub(i, adopt, &done)
-			p.scrubActivities(i, &done)
+		if after, listeners := strings.CutPrefix(c.Cursor, listenersPart); listeners {
+			p.scrubListeners(after, c.N, &done)
+			adopt = false // all runs were adopted before: what was claimed since is not to be taken away
+		} else {
+			p.scrubRuns(&c, &done)
 		}
 		if c.Cursor == "" {
 			p.scrubLost(&done)
@@ -50,6 +41,51 @@ func (s *Store) Scrub(_ context.Context, c store.Scrub) (done store.Scrubbed, er
 	return done, err
 }
 
+// scrubRuns compares a page of runs with the sets, and the first listeners after the last run.
+func (p *partition) scrubRuns(c *store.Scrub, done *store.Scrubbed) {
+	prefix := p.prefix + "index/"
+	var instances []store.Instance
+	p.Scan(prefix, prefix+c.Cursor, func(key string, _ []byte) bool {
+		if len(instances) == c.N {
+			done.Cursor = strings.TrimPrefix(key, prefix)
+			return false
+		}
+		_, i := indexed(key, prefix)
+		instances = append(instances, i)
+		return true
+	})
+	for _, i := range instances {
+		p.scrub(i, done)
+		p.scrubActivities(i, done)
+	}
+	if done.Cursor == "" {
+		p.scrubListeners("", c.N, done)
+	}
+}
+
+// scrubListeners removes those of a page of the entries of those who listen, from a cursor on, that no record has. No transition leaves one: a
+// hand has changed the store.
+func (p *partition) scrubListeners(from string, n int, done *store.Scrubbed) {
+	prefix := p.prefix + listenersPart
+	var entries []string
+	p.Scan(prefix, prefix+from, func(key string, _ []byte) bool {
+		entry := strings.TrimPrefix(key, prefix)
+		if len(entries) == n {
+			done.Cursor = listenersPart + entry
+			return false
+		}
+		entries = append(entries, entry)
+		return true
+	})
+	for _, entry := range entries {
+		_, i, _, _ := store.ParseListenEntry(entry) // one that cannot be read is no record's
+		if r, err := p.record(i); err == nil && (r == nil || !slices.Contains(r.ListenEntries(i), entry)) {
+			p.Delete(p.listenerKey(entry))
+			done.Repaired = append(done.Repaired, store.LeftListening(i, entry))
+		}
+	}
+}
+
 // unchanged is a transaction of which nothing is written.
 type unchanged struct{ Tx }
 
@@ -58,7 +94,8 @@ func (unchanged) Put(string, []byte) {}
 func (unchanged) Delete(string) {}
 
 // scrub compares one run with the sets.
-func (p *partition) scrub(i store.Instance, adopt bool, done *store.Scrubbed) {
+func (p *partition) scrub(i store.Instance, done *store.Scrubbed) {
+	adopt := done.Adopted
 	done.Compared++
 	r, err := p.record(i)
 	if err != nil || r == nil {

@@ -67,6 +67,7 @@ func (l *Leases[R]) Ended(partition int, i store.Instance, run R) bool {
 	if h := p.held[i]; h == nil || h.run != run {
 		return false
 	}
+	p.doubted = p.doubted || p.held[i].abandoned
 	delete(p.held, i)
 	return true
 }

@@ -58,6 +58,7 @@ type holding[R comparable] struct {
 	run       R
 	asked     time.Time // when it was claimed
 	releasing bool      // a commit that gives it back is on its way
+	abandoned bool      // its lease could not be renewed for too long: it ends as soon as it can, and the store may still say that it is held
 }
 
 // New returns the leases of a worker that holds nothing yet.
@@ -129,6 +130,9 @@ func (l *Leases[R]) Renewal(now time.Time) (request store.Renew, lost []R) {
 		}
 		if age >= max(keepUnsure, l.Length) {
 			p.doubted = true
+			for _, h := range p.held {
+				h.abandoned = true
+			}
 			lost = append(lost, p.runs()...)
 		}
 	}

@@ -13,8 +13,8 @@ import (
 
 // Arrival is an event that comes to the runs.
 type Arrival struct {
-	// After is how long after the start of the first run it comes, if it is Timed. Otherwise it comes, in order, once something
-	// listens.
+	// After is how long after the start of the first run it comes, if it is Timed. Otherwise, and if that is no time, it comes, in
+	// order, once something listens.
 	After time.Duration
 	Timed bool
 	Event map[string]any // a structured CloudEvent
@@ -65,7 +65,7 @@ func newArrivals(c Config) arrivals {
 }
 
 func (a *arrivals) add(one Arrival) {
-	if !one.Timed {
+	if !one.Timed || one.After <= 0 { // nothing can listen at the start itself
 		a.waiting = append(a.waiting, one.Event)
 		return
 	}

@@ -46,40 +46,61 @@ func (m *Matcher) takeEach(ctx context.Context, p Poll, partition, n int) (tasks
 	for _, name := range p.Queues {
 		rules, err := m.c.Gate.Rules(ctx, name)
 		if err != nil {
-			return nil, true, err
+			return tasks, true, err
 		}
 		if !rules.Limited() {
 			free = append(free, name)
 			continue
 		}
-		some, err := m.takeLimited(ctx, p, name, partition, n-len(tasks))
+		some, another, err := insist(n-len(tasks), func(n int) ([]Task, int, error) { return m.takeLimited(ctx, p, name, partition, n) })
+		more = more || another
 		if tasks = append(tasks, some...); err != nil || len(tasks) >= n {
 			return tasks, true, err
 		}
 	}
 	if len(free) == 0 {
-		return tasks, false, nil
+		return tasks, more, nil
 	}
 	p.Queues = free
-	offered, err := m.offered(ctx, p, partition, n-len(tasks))
-	if err != nil || len(offered) == 0 {
-		return tasks, false, err
-	}
-	some, _, err := m.take(ctx, partition, offered, activity.Take{Worker: p.Worker, Nonce: m.c.Nonce()})
-	tasks = append(tasks, some...)
-	return tasks, err != nil || len(tasks) >= n, err
+	some, another, err := insist(n-len(tasks), func(n int) ([]Task, int, error) { return m.takeFree(ctx, p, partition, n) })
+	return append(tasks, some...), more || another, err
 }
 
-// takeLimited takes activities of a queue that has a limit, each of which holds a permit of it from then on.
-func (m *Matcher) takeLimited(ctx context.Context, p Poll, name string, partition, n int) ([]Task, error) {
+// maxTries is how often a partition is looked at of which others take what is found before it can be taken.
+const maxTries = 3
+
+// insist has up to n activities taken, once more if there were so many and none could be taken; more says that there may be others.
+func insist(n int, take func(n int) (tasks []Task, found int, err error)) (tasks []Task, more bool, err error) {
+	for range maxTries {
+		tasks, found, err := take(n)
+		if len(tasks) > 0 || err != nil || found < n {
+			return tasks, err != nil || found >= n, err
+		}
+	}
+	return nil, false, nil
+}
+
+// takeFree takes activities of queues without a limit. It also returns how many it has found, at most n.
+func (m *Matcher) takeFree(ctx context.Context, p Poll, partition, n int) (tasks []Task, found int, err error) {
+	offered, err := m.offered(ctx, p, partition, n)
+	if err != nil || len(offered) == 0 {
+		return nil, 0, err
+	}
+	tasks, _, err = m.take(ctx, partition, offered, activity.Take{Worker: p.Worker, Nonce: m.c.Nonce()})
+	return tasks, len(offered), err
+}
+
+// takeLimited takes activities of a queue that has a limit, each of which holds a permit of it from then on. It also returns how many it has
+// found and got a permit for.
+func (m *Matcher) takeLimited(ctx context.Context, p Poll, name string, partition, n int) (tasks []Task, found int, err error) {
 	if _, open := m.c.Gate.Open(ctx, name); !open {
 		m.remember(name, partition)
-		return nil, nil
+		return nil, 0, nil
 	}
 	p.Queues = []string{name}
 	offered, err := m.offered(ctx, p, partition, n)
 	if err != nil || len(offered) == 0 {
-		return nil, err
+		return nil, 0, err
 	}
 	take := activity.Take{Worker: p.Worker, Nonce: m.c.Nonce()}
 	var wanted []string
@@ -91,11 +112,17 @@ func (m *Matcher) takeLimited(ctx context.Context, p Poll, name string, partitio
 		m.remember(name, partition)
 	}
 	if err != nil || len(granted) == 0 {
-		return nil, err
+		return nil, 0, err
 	}
 	some := slices.DeleteFunc(offered, func(id store.ActivityID) bool {
 		return !slices.Contains(granted, queue.ActivityHolder(id, take.Nonce))
 	})
+	tasks, err = m.takeGranted(ctx, name, partition, some, take)
+	return tasks, len(granted), err
+}
+
+// takeGranted takes activities that have permits of a queue, and gives back the permits of those that it cannot take.
+func (m *Matcher) takeGranted(ctx context.Context, name string, partition int, some []store.ActivityID, take activity.Take) ([]Task, error) {
 	tasks, refused, err := m.take(ctx, partition, some, take)
 	var unbegun []string
 	for _, id := range refused {

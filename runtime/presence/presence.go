@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/swrun/swrun/interpreter"
@@ -36,14 +37,26 @@ const AllQueues = "*"
 
 // Grants is what tasks may use at a worker.
 type Grants struct {
-	Processes bool     `json:"processes,omitempty"` // shell commands and scripts
-	Files     bool     `json:"files,omitempty"`     // of its machine, as external resources
-	Network   string   `json:"network,omitempty"`   // as --network says
-	Calls     []string `json:"calls,omitempty"`     // with performers of its own
-	Scripts   []string `json:"scripts,omitempty"`   // languages that run there
+	Processes  bool     `json:"processes,omitempty"` // shell commands and scripts
+	Containers bool     `json:"containers,omitempty"`
+	Volumes    []string `json:"volumes,omitempty"` // that containers may have
+	Files      bool     `json:"files,omitempty"`   // of its machine, as external resources
+	Network    string   `json:"network,omitempty"` // as --network says
+	Calls      []string `json:"calls,omitempty"`   // with performers of its own
+	Scripts    []string `json:"scripts,omitempty"` // languages that run there; of this process, Languages finds them
 	// Secret reports whether the worker has a secret, and Reaches whether it may call an address. Others do not know that of it.
 	Secret  func(name string) bool    `json:"-"`
 	Reaches func(address string) bool `json:"-"`
+	// Languages finds the languages that run at this worker, which may start programs, so it is asked when somebody wants to know.
+	Languages func(context.Context) []string `json:"-"`
+}
+
+// languages returns the languages of scripts that run at the worker.
+func (g *Grants) languages(ctx context.Context) []string {
+	if g.Languages == nil {
+		return g.Scripts
+	}
+	return g.Languages(ctx)
 }
 
 // Load is what a worker does.
@@ -87,7 +100,7 @@ func (w *Worker) hasPart(need string) bool {
 		return slices.Contains(w.Grants.Calls, call)
 	}
 	if language, ok := interpreter.NeededScript(need); ok {
-		return slices.Contains(w.Grants.Scripts, language)
+		return slices.Contains(w.Grants.languages(context.Background()), language)
 	}
 	if name, ok := interpreter.NeededSecret(need); ok {
 		return w.Grants.Secret != nil && w.Grants.Secret(name)
@@ -98,7 +111,10 @@ func (w *Worker) hasPart(need string) bool {
 	if run, ok := interpreter.NeededReserved(need); ok {
 		return slices.ContainsFunc(w.Runs, func(i store.Instance) bool { return i.String() == run })
 	}
-	return need == interpreter.NeedProcesses && w.Grants.Processes
+	if source, ok := interpreter.NeededVolume(need); ok {
+		return slices.ContainsFunc(w.Grants.Volumes, func(granted string) bool { return interpreter.VolumeWithin(granted, source) })
+	}
+	return need == interpreter.NeedProcesses && w.Grants.Processes || need == interpreter.NeedContainers && w.Grants.Containers
 }
 
 // Serving returns those of some workers that work on a run, or on one of several that belong together.
@@ -129,10 +145,16 @@ type Announcer struct {
 	Failed func(error)
 }
 
-// Run announces the worker until ctx ends, and at once when changed is closed.
+// Run announces the worker until ctx ends: at once, again once its languages are known, and at once when changed is closed.
 func (a *Announcer) Run(ctx context.Context, changed <-chan struct{}) {
 	defer a.Store.Attend(ctx, a.Worker.Name)()
 	defer a.leave(context.WithoutCancel(ctx))
+	languages := make(chan []string, 1)
+	var search sync.WaitGroup
+	if find := a.Worker.Grants.Languages; find != nil {
+		search.Go(func() { languages <- find(ctx) })
+	}
+	defer search.Wait()
 	for {
 		pause := AnnounceEvery
 		if err := a.announce(ctx); err != nil {
@@ -143,6 +165,8 @@ func (a *Announcer) Run(ctx context.Context, changed <-chan struct{}) {
 		timer := time.NewTimer(pause)
 		select {
 		case <-timer.C:
+		case a.Worker.Grants.Scripts = <-languages:
+			timer.Stop()
 		case <-changed:
 			timer.Stop()
 			changed = nil

@@ -65,20 +65,34 @@ func (c *Change) ListenEntries(i Instance) (removed, added []string) {
 	return removed, c.To.ListenEntries(i)
 }
 
-// Listening asks which runs of a partition listen for an event.
+// Listening asks which runs listen for an event.
 type Listening struct {
-	Partition int
-	Types     []string                  // of filters; the empty one is that of filters for any type
-	Filters   []interpreter.EventFilter // exactly these are asked for; they are of Types
-	After     Instance                  // with one filter: those after this one; zero begins at the beginning
-	N         int                       // at most so many of each filter
+	Partitions []int
+	Types      []string                  // of filters; the empty one is that of filters for any type
+	Filters    []interpreter.EventFilter // exactly these are asked for; they are of Types, if there are any
+	After      Instance                  // with one partition and filter: those after this one; zero begins at the beginning
+	N          int                       // at most so many of each filter in each partition
 }
 
 // Listeners is the answer to Listening.
 type Listeners struct {
-	Runs [][]Instance // of each filter that was asked for
-	// From are the expressions of all filters of Types, without their keys: the caller asks again for those that it did not know.
+	Runs []ListeningRuns // those of which there are any
+	// From are the expressions of all filters of Types, each once and without keys: the caller asks again for those that it did not know.
 	From []interpreter.EventFilter
+}
+
+// ListeningRuns are the runs of a partition that have a filter.
+type ListeningRuns struct {
+	Partition int // itself
+	Filter    int // the number of the filter among those that were asked for
+	Runs      []Instance
+}
+
+// AddFrom adds the expressions of a filter, once.
+func (l *Listeners) AddFrom(f interpreter.EventFilter) {
+	if f.Key = ""; !slices.Contains(l.From, f) {
+		l.From = append(l.From, f)
+	}
 }
 
 // Between returns what the entries of a filter are above, and what they are below.
@@ -108,4 +122,12 @@ func ParseListenEntry(entry string) (f interpreter.EventFilter, i Instance, next
 	}
 	f.Key = parts[2]
 	return f, InstanceOf(parts[3]), parts[0] + " " + parts[1] + "!", err
+}
+
+// LeftListening says, for people, that an entry of the index is that of no record: i is the run that it names.
+func LeftListening(i Instance, entry string) string {
+	if i.Check() != nil {
+		return fmt.Sprintf("%q stood among those who listen, and is that of no run", entry)
+	}
+	return i.String() + ": stood among those who listen, for what it does not listen for"
 }

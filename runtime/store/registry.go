@@ -37,17 +37,22 @@ const (
 	RegistryReplies  RegistryKind = "replies"  // to requests that may be repeated; too many to be listed
 	RegistryEvents   RegistryKind = "events"   // that were published; too many to be listed
 	RegistryForks    RegistryKind = "forks"    // which runs were forked from a run; too many to be listed
+	// RegistrySchedules are of the workflows that start by themselves.
+	RegistrySchedules RegistryKind = "schedules"
+	// RegistrySinks says how far events were sent to each sink, and by whom.
+	RegistrySinks    RegistryKind = "sinks"
+	RegistryGathered RegistryKind = "gathered" // events that wait for others to start a run with; too many to be listed
 )
 
 // RegistryKinds returns all kinds.
 func RegistryKinds() []RegistryKind {
-	return []RegistryKind{RegistryTokens, RegistrySettings, RegistryQueues, RegistryWorkers, RegistryReplies, RegistryEvents, RegistryForks}
+	return []RegistryKind{RegistryTokens, RegistrySettings, RegistryQueues, RegistryWorkers, RegistryReplies, RegistryEvents, RegistryForks, RegistrySchedules, RegistrySinks, RegistryGathered}
 }
 
 // Listed reports whether the entries of a kind can be listed, so that there are at most MaxRegistered of them. The others are spread over all
 // partitions.
 func (k RegistryKind) Listed() bool {
-	return k != RegistryReplies && k != RegistryEvents && k != RegistryForks
+	return k != RegistryReplies && k != RegistryEvents && k != RegistryForks && k != RegistryGathered
 }
 
 // The bounds of the registry.

@@ -11,6 +11,8 @@ import (
 type RegistryEntry[T any] struct {
 	Kind RegistryKind
 	Key  string
+	// For returns how long a value is there that Change has stored, 0 for ever; nil is for ever too.
+	For func(*T) time.Duration
 }
 
 // DecodeEntry reads the value of an entry of a kind. One that cannot be read is refused as Corrupt.
@@ -65,6 +67,10 @@ func (e RegistryEntry[T]) put(ctx context.Context, r Registry, value *T, version
 	if err != nil {
 		return fmt.Errorf("write %s: %w", e.Kind.EntryName(e.Key), err)
 	}
-	_, err = r.Register(ctx, Registration{Kind: e.Kind, Key: e.Key, Value: data, Version: version})
+	to := Registration{Kind: e.Kind, Key: e.Key, Value: data, Version: version}
+	if e.For != nil {
+		to.For = e.For(value)
+	}
+	_, err = r.Register(ctx, to)
 	return err
 }

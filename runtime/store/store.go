@@ -302,6 +302,8 @@ type Delivery struct {
 	// MessageAt makes the message, if it says when it was delivered by the store's clock, which may be later by up to StampTolerance;
 	// nil for Message.
 	MessageAt func(time.Time) Message
+	// Most is how many messages may wait for the run, with this one; one more is refused as Limit. 0 is any number.
+	Most int
 }
 
 // StampTolerance is how much later than it says a message may be delivered.

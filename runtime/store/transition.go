@@ -221,6 +221,8 @@ func (d *Delivery) Transition(r *Lifecycle, now time.Time) (*Change, Code) {
 		return nil, NoSuch
 	case r.Status.Final():
 		return nil, Closed
+	case d.Most > 0 && r.Mail-r.Read >= int64(d.Most):
+		return nil, Limit
 	}
 	change, message := &Change{From: r, To: *r, ID: d.ID}, d.Message
 	if d.MessageAt != nil {

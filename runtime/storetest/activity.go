@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -73,7 +74,7 @@ func (s *suite) change(id store.ActivityID, op operation) store.ActivityChanged 
 
 func (s *suite) available(i store.Instance) store.Offered {
 	s.Helper()
-	offered, err := s.Available(s.ctx(), store.Available{Partition: s.partition(i), Queues: []string{"other", queue}, N: 10})
+	offered, err := s.Available(s.ctx(), store.Available{Partition: s.partition(i), Queues: []string{"other", queue, queue}, N: 10})
 	s.must(err)
 	return offered
 }
@@ -259,20 +260,11 @@ func activityDismissed(s *suite) {
 func activitiesFairly(s *suite) {
 	one := instance("a")
 	s.scheduled(one, 0)
-	place := func(namespace string) store.Instance {
-		for n := 0; ; n++ {
-			if i := (store.Instance{Namespace: namespace, ID: fmt.Sprint(n)}); s.partition(i) == s.partition(one) {
-				if _, err := s.Load(s.ctx(), i); err != nil {
-					return i
-				}
-			}
-		}
-	}
 	for range 5 {
-		s.scheduled(place("test"), 0)
+		s.scheduled(s.beside(one, "test"), 0)
 	}
 	for range 2 {
-		s.scheduled(place("small"), 0)
+		s.scheduled(s.beside(one, "small"), 0)
 	}
 	offered, err := s.Available(s.ctx(), store.Available{Partition: s.partition(one), Queues: []string{queue}, N: 4})
 	s.must(err)
@@ -292,6 +284,49 @@ func activitiesFairly(s *suite) {
 	}
 	s.lengths(one, "mail small 2 false, mail test 6 false")
 	s.activitiesInTurn(one)
+}
+
+// beside returns a run of a namespace, in the partition of another, that is not there yet.
+func (s *suite) beside(one store.Instance, namespace string) store.Instance {
+	for n := 0; ; n++ {
+		if i := (store.Instance{Namespace: namespace, ID: fmt.Sprint(n)}); s.partition(i) == s.partition(one) {
+			if _, err := s.Load(s.ctx(), i); err != nil {
+				return i
+			}
+		}
+	}
+}
+
+// activitiesOfMany: the few that may be taken now are found among those of many namespaces that may be taken later.
+func activitiesOfMany(s *suite) {
+	one, now := instance("a"), map[string]bool{"many17": true, "many55": true, "many101": true}
+	var first time.Time // when one of the others may be taken
+	for n := range 110 {
+		namespace, delay := fmt.Sprintf("many%d", n), time.Hour
+		if now[namespace] {
+			delay = 0
+		}
+		id := s.scheduled(s.beside(one, namespace), delay)
+		if l := s.load(id.Run); n == 0 {
+			first = l.Activities[0].Available
+		}
+	}
+	for turn := range 4 {
+		for n := 1; n <= 4; n++ {
+			offered, err := s.Available(s.ctx(), store.Available{Partition: s.partition(one), Queues: []string{queue}, N: n, Turn: turn * 29})
+			s.must(err)
+			found := map[string]bool{}
+			for _, id := range offered.Activities {
+				found[id.Run.Namespace] = now[id.Run.Namespace]
+			}
+			if len(offered.Activities) != min(n, 3) || len(found) != min(n, 3) || slices.Contains(slices.Collect(maps.Values(found)), false) {
+				s.Errorf("of three activities, %d are asked for: offered is %v", n, offered.Activities)
+			}
+			if n == 4 && offered.Next.Sub(first).Abs() > time.Millisecond {
+				s.Errorf("others may be taken at %v, want %v", offered.Next, first)
+			}
+		}
+	}
 }
 
 // activitiesInTurn expects each of two namespaces in turn.

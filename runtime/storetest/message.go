@@ -47,6 +47,25 @@ func deliverClosed(s *suite) {
 	s.refused(s.Store.Deliver(s.ctx(), store.Delivery{To: i, ID: "one"}), store.Closed)
 }
 
+func inboxFull(s *suite) {
+	i := s.start("a")
+	delivery := func(id string) store.Delivery {
+		return store.Delivery{To: i, ID: id, Message: store.Message(id), Most: 3}
+	}
+	for _, id := range []string{"a", "b", "c", "b"} {
+		s.must(s.Store.Deliver(s.ctx(), delivery(id)))
+	}
+	s.refused(s.Store.Deliver(s.ctx(), delivery("d")), store.Limit)
+	s.must(s.Store.Deliver(s.ctx(), delivery("c"))) // it has come before
+	s.must(s.Store.Command(s.ctx(), store.Command{To: i, ID: "e", Verb: store.VerbSuspend}))
+	c := commit(s.claim(i))
+	c.Read = 2
+	_, err := s.Commit(s.ctx(), c)
+	s.must(err)
+	s.must(s.Store.Deliver(s.ctx(), delivery("d")))
+	s.refused(s.Store.Deliver(s.ctx(), delivery("f")), store.Limit)
+}
+
 func inboxOrder(s *suite) {
 	i := s.start("a")
 	for n := range 12 {

@@ -50,7 +50,11 @@ func (w *Worker) Report(ctx context.Context, id store.ActivityID, is *store.Acti
 	}
 	select {
 	case stored = <-answer:
-	case <-x.over:
+	case <-x.over: // also after it has answered, if that was the end of the run
+		select {
+		case stored = <-answer:
+		default:
+		}
 	case <-ctx.Done():
 	}
 	return stored

@@ -40,6 +40,8 @@ type executor struct {
 	waited   bool     // it was claimed since it waited for something that the worker has
 	room     *limiter // of which it has a place until it is over
 	slotted  bool     // it may perform effects
+	share    *share   // of its namespace in the slots; nil without a bound
+	shared   bool     // it has a slot of that
 	waiting  bool     // it counts among those that wait for a slot
 	failures int      // of the same call, in a row
 	refusals int      // of its commits, in a row
@@ -109,6 +111,8 @@ func (x *executor) close(ctx context.Context) {
 		x.partition.w.slots.release(1)
 	}
 	x.room.release(1)
+	x.leaveShare()
+	x.partition.w.shares.leave(x.share)
 }
 
 // loadWithin is how long a run is held without its program being loaded.
@@ -200,7 +204,7 @@ func (x *executor) await(ctx context.Context) error {
 	case r := <-x.reports:
 		x.reported(r)
 	case x.freeSlot() <- struct{}{}:
-		x.gotSlot()
+		x.tookSlot()
 	case <-x.timer():
 		x.execution.TimePassed()
 	case <-x.stopping:

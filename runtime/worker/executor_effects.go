@@ -26,8 +26,11 @@ func (x *executor) ask(asks bool) bool {
 	switch {
 	case !asks:
 		x.stopWaiting()
+		if !x.slotted {
+			x.leaveShare()
+		}
 		return false
-	case slots.tryAcquire():
+	case x.hasShare() && slots.tryAcquire():
 		x.gotSlot()
 		return true
 	case !x.waiting:
@@ -38,12 +41,24 @@ func (x *executor) ask(asks bool) bool {
 	return false
 }
 
-// freeSlot returns the channel to wait on for a slot; nil if the execution needs none.
+// freeSlot returns the channel to wait on for a slot, of the namespace before one of the worker; nil if the execution needs none.
 func (x *executor) freeSlot() chan<- struct{} {
-	if !x.execution.Actions().AskSlot {
+	switch {
+	case !x.execution.Actions().AskSlot:
 		return nil
+	case x.share != nil && !x.shared:
+		return x.share.slots
 	}
 	return x.partition.w.slots.slots
+}
+
+// tookSlot says that the slot that was waited for is taken.
+func (x *executor) tookSlot() {
+	if !x.shared {
+		x.shared = true
+		return // it asks for one of the worker next
+	}
+	x.gotSlot()
 }
 
 func (x *executor) gotSlot() {
@@ -62,6 +77,7 @@ func (x *executor) leaveSlot() {
 		x.room = w.begun
 	}
 	w.slots.release(1)
+	x.leaveShare()
 	x.slotted = false
 	x.execution.SlotLeft()
 }

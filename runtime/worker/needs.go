@@ -13,6 +13,7 @@ type claimable struct {
 	runs    []store.Instance
 	has     []store.Need               // that some of them wait for
 	permits map[store.Instance]*permit // for those that wait in a queue with a limit
+	shares  map[store.Instance]*share  // of which each has a slot; none without a bound
 }
 
 // needing returns runs that wait for something that the worker has, and that may begin.
@@ -42,7 +43,7 @@ func (p *partition) needing(ctx context.Context, needs []store.Need) (all claima
 			p.w.permits.end(one, false)
 		}
 		if err != nil {
-			p.w.dropped(all.permits)
+			p.w.dropped(&all)
 			return claimable{}, err
 		}
 	}
@@ -68,10 +69,14 @@ func (c *claimable) keep(i store.Instance, one *permit) {
 	c.permits[i] = one
 }
 
-// dropped gives back permits for runs that were not claimed.
-func (w *Worker) dropped(all map[store.Instance]*permit) {
-	for _, one := range all {
+// dropped gives back what was reserved for runs that were not claimed.
+func (w *Worker) dropped(c *claimable) {
+	for _, one := range c.permits {
 		w.permits.end(one, false)
+	}
+	for _, one := range c.shares {
+		one.release()
+		w.shares.leave(one)
 	}
 }
 

@@ -257,12 +257,15 @@ func (p *partition) notLeft(all []store.Instance) []store.Instance {
 // begin claims runs that are new, or wait for something that the worker has, beside the rest of the work: they may have to wait for a slot.
 func (p *partition) begin(ctx context.Context, c claimable, aside *sync.WaitGroup) {
 	if len(c.runs) == 0 || !p.starting.TryLock() {
-		p.w.dropped(c.permits)
+		p.w.dropped(&c)
 		return
 	}
 	aside.Go(func() {
+		if p.w.shares.reserve(&c) {
+			time.AfterFunc(leaveFor, p.nudge) // there may be room by then
+		}
 		taken, err := p.claim(ctx, p.w.slots, c)
-		p.w.dropped(c.permits)
+		p.w.dropped(&c)
 		p.starting.Unlock()
 		if err != nil {
 			p.failed(ctx, err)
@@ -349,6 +352,7 @@ func (p *partition) take(ctx context.Context, l *limiter, some []store.Instance,
 		x, execute := p.newExecutor(ctx, c, l)
 		x.waited, x.reserved = len(of.has) > 0 && c.Token.Epoch > 1, of.permits[c.Instance]
 		delete(of.permits, c.Instance)
+		x.takeShare(of)
 		claim.Got[c.Instance], executions = x, append(executions, execute)
 	}
 	p.claimed(claim)

@@ -46,14 +46,16 @@ type Config struct {
 	Store   store.Store
 	Compile definition.Compile
 
-	Concurrency     int           // runs that perform something at a time; default DefaultConcurrency; negative for none at all
-	Name            string        // of letters and digits; no other worker, nor another life of this one, has it; default random
-	Lease           time.Duration // how long the work of a worker that has died lies idle; default DefaultLease
-	Poll            time.Duration // how long a change without a hint may go unnoticed; default 1 s
-	ParkAfter       time.Duration // shorter waits stay in memory; default DefaultParkAfter
-	CheckpointAfter time.Duration // default 50 ms: effects that take longer are stored as being in flight
-	Drain           time.Duration // for effects in flight when the worker stops; default DefaultDrain
-	Retention       time.Duration // of runs that have ended; default 0 keeps them
+	Concurrency int // runs that perform something at a time; default DefaultConcurrency; negative for none at all
+	// NamespaceConcurrency is how many runs of one namespace perform something at a time; default 0 is any number.
+	NamespaceConcurrency int
+	Name                 string        // of letters and digits; no other worker, nor another life of this one, has it; default random
+	Lease                time.Duration // how long the work of a worker that has died lies idle; default DefaultLease
+	Poll                 time.Duration // how long a change without a hint may go unnoticed; default 1 s
+	ParkAfter            time.Duration // shorter waits stay in memory; default DefaultParkAfter
+	CheckpointAfter      time.Duration // default 50 ms: effects that take longer are stored as being in flight
+	Drain                time.Duration // for effects in flight when the worker stops; default DefaultDrain
+	Retention            time.Duration // of runs that have ended; default 0 keeps them
 	// RecoveryAttempts is how many owners may be lost at one step of a run before it is quarantined; default store.DefaultMaxDeaths.
 	RecoveryAttempts int
 	CheckInterval    time.Duration // how often the indexes of each partition are checked; default DefaultCheckInterval
@@ -95,6 +97,7 @@ type Worker struct {
 	memory     *effect.Memory
 	slots      *limiter // for runs that are new or perform something
 	begun      *limiter // for runs that have begun: their deadlines do not wait for a slot
+	shares     shares   // of namespaces in the slots
 	executors  sync.WaitGroup
 	detached   sync.WaitGroup // effects that nobody waits for
 	attempts   attempts
@@ -165,7 +168,7 @@ func New(c Config) *Worker {
 		c: c, relay: Relay{Store: c.Store, Publish: c.Publish, Limits: c.Limits, Settings: settings.NewCache(c.Store, c.Now), Log: c.Log},
 		programs: definition.NewPrograms(c.Store, c.Compile),
 		memory:   effect.NewMemory(c.Memory),
-		slots:    newLimiter(max(c.Concurrency, 0)), begun: newLimiter(maxBegun),
+		slots:    newLimiter(max(c.Concurrency, 0)), begun: newLimiter(maxBegun), shares: shares{each: c.NamespaceConcurrency},
 		draining: make(chan struct{}), leaving: make(chan struct{}),
 		about: c.about(), permits: newPermits(c.Gate, &c),
 	}

@@ -1,0 +1,111 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// Entries of those who listen that no record has. No transition of a store leaves one: a hand has changed it. Events would come to runs that
+// do not listen for them.
+
+// listenCursor is what the cursors of Scrub begin with that stand at an entry of those who listen, which are looked at after all runs.
+const listenCursor = "listeners "
+
+// leftover is an entry of those who listen, and the run that it names.
+type leftover struct {
+	entry string
+	run   store.Instance
+	here  bool // the run is one of this partition
+	score *redis.FloatCmd
+	is    *redis.SliceCmd
+}
+
+// leftovers looks at a page of the entries of those who listen, after a cursor, and removes those that no record has.
+func (s *Store) leftovers(ctx context.Context, c *store.Scrub, cursor string, done *store.Scrubbed) error {
+	key, from := s.keys.partitions[c.Partition].listeners, "-"
+	if cursor != "" {
+		from = "(" + cursor
+	}
+	var entries *redis.StringSliceCmd
+	err := s.pipelined(ctx, c.Partition, func(p redis.Pipeliner) {
+		entries = p.ZRangeByLex(ctx, key, &redis.ZRangeBy{Min: from, Max: "+", Count: int64(c.N)})
+	})
+	if err != nil || len(entries.Val()) == 0 {
+		return err
+	}
+	if all := entries.Val(); len(all) == c.N {
+		done.Cursor = listenCursor + all[len(all)-1]
+	}
+	left, err := s.withoutRecord(ctx, c.Partition, entries.Val())
+	if err != nil || len(left) == 0 {
+		return err
+	}
+	return s.removeLeftovers(ctx, c, left, done)
+}
+
+// withoutRecord returns the entries that no record has. Each is compared with its record at one moment.
+func (s *Store) withoutRecord(ctx context.Context, partition int, entries []string) ([]leftover, error) {
+	all, k := make([]leftover, len(entries)), &s.keys.partitions[partition]
+	for n, entry := range entries {
+		all[n].entry = entry
+		if _, i, _, err := store.ParseListenEntry(entry); err == nil {
+			all[n].run, all[n].here = i, i.Check() == nil && i.Partition(s.layout.Partitions) == partition
+		}
+	}
+	err := s.exchange(ctx, partition, s.ownPipeline((*redis.Client).TxPipeline), func(p redis.Pipeliner) {
+		for n := range all {
+			all[n].score, all[n].is = p.ZScore(ctx, k.listeners, all[n].entry), p.HMGet(ctx, k.instance(all[n].run), fieldRecord, fieldMail)
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("compare those who listen in partition %d: %w", partition, err)
+	}
+	return slices.DeleteFunc(all, func(l leftover) bool {
+		is := l.kept()
+		listens := l.here && is.lifecycle != nil && (is.damaged != nil || slices.Contains(is.lifecycle.ListenEntries(l.run), l.entry))
+		return listens || l.score.Err() != nil // or it has been removed meanwhile
+	}), nil
+}
+
+func (l *leftover) kept() kept {
+	if values := l.is.Val(); len(values) == 2 {
+		return newKept(values[0], values[1])
+	}
+	return kept{}
+}
+
+// removeLeftovers removes entries, those of runs that have not begun to listen so meanwhile.
+func (s *Store) removeLeftovers(ctx context.Context, c *store.Scrub, left []leftover, done *store.Scrubbed) error {
+	b, key := s.newBatch(c.Partition, len(left)), s.keys.partitions[c.Partition].listeners
+	var removed []*leftover
+	var nobodys []any
+	for n := range left {
+		switch l := &left[n]; {
+		case c.Check:
+			done.Repaired = append(done.Repaired, store.LeftListening(l.run, l.entry))
+		case l.here:
+			is := l.kept()
+			b.begin(s.subject(l.run, store.Token{}), is.text)
+			b.do("ZREM", key, l.entry)
+			removed = append(removed, l)
+		default:
+			nobodys = append(nobodys, l.entry)
+			done.Repaired = append(done.Repaired, store.LeftListening(l.run, l.entry))
+		}
+	}
+	answers, err := s.applyAll(ctx, &s.scripts.applyFull, c.Partition, b)
+	for n, r := range answers {
+		if r.code == "OK" {
+			done.Repaired = append(done.Repaired, store.LeftListening(removed[n].run, removed[n].entry))
+		}
+	}
+	if err != nil || len(nobodys) == 0 {
+		return err
+	}
+	return s.pipelined(ctx, c.Partition, func(p redis.Pipeliner) { p.ZRem(ctx, key, nobodys...) })
+}

@@ -1,0 +1,45 @@
+-- listeners finds the runs that listen for an event, in several partitions (store.Listening). It changes nothing, and needs no time.
+-- KEYS: of each partition: index of those who listen
+-- ARGV: how many runs of a filter are wanted at most, the number of types, that of filters;
+--   of each type, and then of each filter, from where to where its entries are
+-- Reply: the first entry of each group of the types, which are those with the same expressions, once;
+--   of each partition and filter with entries: their numbers, and the entries
+local call, match = redis.call, string.match
+local GROUP = '^%S* %S* '
+local most, types = ARGV[1], tonumber(ARGV[2])
+local filters = 3 + 2 * types -- before those
+local groups, known, found = {}, {}, {} -- known says where what comes after a group begins
+
+-- look adds the groups from one entry to another, of an index, to those that are there.
+local function look(index, from, to, there)
+  while true do
+    local entry = call('ZRANGEBYLEX', index, from, to, 'LIMIT', 0, 1)[1]
+    if not entry then return end
+    local group = match(entry, GROUP)
+    if group then
+      if not known[group] then
+        known[group], groups[#groups + 1] = '[' .. string.sub(group, 1, -2) .. '!', entry
+      end
+      there[group], from = true, known[group]
+    else
+      from = '(' .. entry -- a hand has written it
+    end
+  end
+end
+
+local groupOf = {} -- of each filter
+for n = 1, tonumber(ARGV[3]) do groupOf[n] = match(string.sub(ARGV[filters + 2 * n - 1], 2), GROUP) end
+
+for k = 1, #KEYS do
+  local there = {}
+  for n = 4, filters, 2 do look(KEYS[k], ARGV[n], ARGV[n + 1], there) end
+  for n = 1, #groupOf do
+    if types == 0 or there[groupOf[n]] then
+      local entries = call('ZRANGEBYLEX', KEYS[k], ARGV[filters + 2 * n - 1], ARGV[filters + 2 * n], 'LIMIT', 0, most)
+      if entries[1] then
+        found[#found + 1], found[#found + 2], found[#found + 3] = k, n, entries
+      end
+    end
+  end
+end
+return {groups, found}

@@ -1,0 +1,136 @@
+package events
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// asking asks the store who listens. While it answers, and as long again, those who come wait, and the next question is that of all of them: to
+// look which types and expressions a partition has costs more than to look for one key, and is done once for all.
+type asking struct {
+	store      store.Reader
+	partitions []int         // all of them
+	turn       chan struct{} // held by who asks
+
+	mu      sync.Mutex
+	waiting []*question
+}
+
+// question is what one event asks.
+type question struct {
+	types   []string
+	filters []interpreter.EventFilter
+
+	answered chan struct{} // closed when the rest is there
+	answer   store.Listeners
+	err      error
+}
+
+// maxTogether is how many events ask together.
+const maxTogether = 32
+
+// maxPause is how long those who come wait after an answer, at most.
+const maxPause = 5 * time.Millisecond
+
+func newAsking(s store.Store) *asking {
+	a := &asking{store: s, turn: make(chan struct{}, 1)}
+	for p := range s.Layout().Partitions {
+		a.partitions = append(a.partitions, p)
+	}
+	return a
+}
+
+// listeners returns who has some filters of some types, and which other filters of these types there are.
+func (a *asking) listeners(ctx context.Context, types []string, filters []interpreter.EventFilter) (store.Listeners, error) {
+	q := &question{types: types, filters: filters, answered: make(chan struct{})}
+	a.mu.Lock()
+	a.waiting = append(a.waiting, q)
+	a.mu.Unlock()
+	for {
+		select {
+		case <-q.answered:
+			return q.answer, q.err
+		case <-ctx.Done():
+			a.mu.Lock()
+			a.waiting = slices.DeleteFunc(a.waiting, func(other *question) bool { return other == q })
+			a.mu.Unlock()
+			return store.Listeners{}, context.Cause(ctx)
+		case a.turn <- struct{}{}:
+			began := time.Now()
+			a.askNext(ctx)
+			time.AfterFunc(min(time.Since(began), maxPause), func() { <-a.turn })
+		}
+	}
+}
+
+// askNext asks what those want who wait. If ctx ends meanwhile, they go on waiting.
+func (a *asking) askNext(ctx context.Context) {
+	a.mu.Lock()
+	some := slices.Clone(a.waiting[:min(len(a.waiting), maxTogether)])
+	a.waiting = slices.Delete(a.waiting, 0, len(some))
+	a.mu.Unlock()
+	if len(some) == 0 {
+		return
+	}
+	err := a.ask(ctx, some)
+	if err != nil && ctx.Err() != nil {
+		a.mu.Lock()
+		a.waiting = append(some, a.waiting...)
+		a.mu.Unlock()
+		return
+	}
+	for _, q := range some {
+		q.err = err
+		close(q.answered)
+	}
+}
+
+// ask asks several questions as one, and gives each its answer.
+func (a *asking) ask(ctx context.Context, some []*question) error {
+	all := store.Listening{Partitions: a.partitions, N: pageOfListeners}
+	number := map[interpreter.EventFilter]int{}
+	for _, q := range some {
+		for _, kind := range q.types {
+			if !slices.Contains(all.Types, kind) {
+				all.Types = append(all.Types, kind)
+			}
+		}
+		for _, f := range q.filters {
+			if _, is := number[f]; !is {
+				number[f], all.Filters = len(all.Filters), append(all.Filters, f)
+			}
+		}
+	}
+	answer, err := a.store.Listeners(ctx, all)
+	if err != nil {
+		return err
+	}
+	of := make([][]store.ListeningRuns, len(all.Filters))
+	for _, runs := range answer.Runs {
+		of[runs.Filter] = append(of[runs.Filter], runs)
+	}
+	for _, q := range some {
+		q.take(answer.From, func(f interpreter.EventFilter) []store.ListeningRuns { return of[number[f]] })
+	}
+	return nil
+}
+
+// take takes what it asked for from the answer to all questions.
+func (q *question) take(from []interpreter.EventFilter, of func(interpreter.EventFilter) []store.ListeningRuns) {
+	for _, f := range from {
+		if slices.Contains(q.types, f.Type) {
+			q.answer.From = append(q.answer.From, f)
+		}
+	}
+	for n, f := range q.filters {
+		for _, runs := range of(f) {
+			runs.Filter = n
+			q.answer.Runs = append(q.answer.Runs, runs)
+		}
+	}
+}

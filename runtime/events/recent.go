@@ -1,0 +1,126 @@
+package events
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// This file keeps the last events of each type that runs listen for, so that a run can be told why they did not match. Nothing but what
+// people read depends on it: an event that is not kept comes to those who listen all the same.
+
+// Recent is an event that was published while runs listened for events of its type.
+type Recent struct {
+	At    time.Time         `json:"at"` // by the store's clock
+	Event interpreter.Value `json:"event"`
+	// Large says that the event is too large to be kept: only who it is stands in Event.
+	Large bool `json:"large,omitempty"`
+}
+
+// The bounds of what is kept.
+const (
+	recentOfType = 10       // events
+	recentSize   = 16 << 10 // bytes of one event
+	recentRate   = 10       // events a second that one process keeps
+	recentBurst  = 50
+)
+
+// recent are the last events of a type, the oldest first.
+type recent struct {
+	Events []Recent `json:"events"`
+}
+
+// listenedFor says for which types of filters somebody listens.
+type listenedFor struct{ exact, any atomic.Bool }
+
+func (l *listenedFor) note(all []interpreter.EventFilter) {
+	for _, f := range all {
+		if f.Type == "" {
+			l.any.Store(true)
+		} else {
+			l.exact.Store(true)
+		}
+	}
+}
+
+// recentEntry is where the last events of a type are; of those for which filters without a type are asked, the type is empty.
+func recentEntry(kind string) store.RegistryEntry[recent] {
+	return store.RegistryEntry[recent]{Kind: store.RegistryEvents, Key: "recent/" + hash([]byte(kind)), For: func(*recent) time.Duration { return store.Remembered }}
+}
+
+// newRecentLimit bounds how much of the store's time is for what only people read.
+func newRecentLimit() *rate.Limiter { return rate.NewLimiter(recentRate, recentBurst) }
+
+// keep keeps an event for those who listen for its type. If that fails, it is not kept.
+func (b *Bus) keep(ctx context.Context, event map[string]any, at time.Time, heard *listenedFor) {
+	kind, _ := event["type"].(string)
+	for _, of := range []struct {
+		kind string
+		is   bool
+	}{{kind, heard.exact.Load()}, {"", heard.any.Load()}} {
+		if of.is && b.recent.AllowN(at, 1) {
+			_, _ = recentEntry(of.kind).Change(ctx, b.store, func(r *recent) error { r.add(newRecent(event, at)); return nil }, func(*recent) bool { return false })
+		}
+	}
+}
+
+func newRecent(event map[string]any, at time.Time) Recent {
+	if text, err := expr.Encode(event); err == nil && len(text) <= recentSize {
+		return Recent{At: at, Event: interpreter.Value{V: event}}
+	}
+	known := map[string]any{}
+	for _, name := range []string{"type", "source", "id"} {
+		if text, _ := event[name].(string); len(text) <= recentSize/8 {
+			known[name] = text
+		}
+	}
+	return Recent{At: at, Event: interpreter.Value{V: known}, Large: true}
+}
+
+// add adds an event, once also if it is published again after an interruption.
+func (r *recent) add(one Recent) {
+	r.Events = slices.DeleteFunc(r.Events, func(e Recent) bool { return e.ID() == one.ID() })
+	r.Events = append(r.Events, one)
+	if over := len(r.Events) - recentOfType; over > 0 {
+		r.Events = slices.Delete(r.Events, 0, over)
+	}
+}
+
+// EventID is what events are told apart by.
+type EventID struct{ Source, ID string }
+
+// IDOf returns what an event is known by.
+func IDOf(event any) (known EventID) {
+	attributes, _ := event.(map[string]any)
+	known.Source, _ = attributes["source"].(string)
+	known.ID, _ = attributes["id"].(string)
+	return known
+}
+
+// ID returns what the event is known by.
+func (r *Recent) ID() EventID { return IDOf(r.Event.V) }
+
+// RecentOf returns the last events of some types, the oldest first: some of them if there were many at a time. The empty type is that of filters
+// for events of any.
+func RecentOf(ctx context.Context, r store.Registry, kinds []string) (all []Recent, err error) {
+	for _, kind := range kinds {
+		of, _, err := recentEntry(kind).Load(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		for _, one := range of.Events {
+			if !slices.ContainsFunc(all, func(other Recent) bool { return other.ID() == one.ID() }) {
+				all = append(all, one)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Recent) int { return a.At.Compare(b.At) })
+	return all, nil
+}

@@ -1,0 +1,266 @@
+package schedule
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// Runs that events start. What counts as an event that fits, and how events belong together, is decided by a task that listens as the schedule
+// says: a state of its own for each group of events.
+
+// trigger is what listens for the events of a schedule.
+type trigger struct {
+	program *interpreter.Program
+	text    string   // that says for what it listens: the same text is the same
+	all     bool     // a run takes one event for each filter; otherwise any event starts one
+	types   []string // that events must have; none if any may be meant
+	divided bool     // the filters have correlations of the same names: what has other values belongs to other runs
+}
+
+// onPointer is where a document says which events start runs, and listenPointer where it stands for what listens for them.
+const onPointer, listenPointer dsl.Pointer = "/schedule/on", "/do/0/on/listen/to"
+
+// ofSchedule returns the pointer of the document for one of what listens for its events.
+func ofSchedule(p dsl.Pointer) dsl.Pointer {
+	if rest, within := strings.CutPrefix(string(p), string(listenPointer)); within {
+		return onPointer + dsl.Pointer(rest)
+	}
+	return p
+}
+
+// newTrigger compiles what listens for the events of a schedule.
+func newTrigger(w *dsl.Workflow, compile definition.Compile) (*trigger, error) {
+	to, _ := w.Source.Data("/schedule/on").(map[string]any)
+	listen := map[string]any{"to": without(to, "until")}
+	if w.Schedule.Read != "" {
+		listen["read"] = w.Schedule.Read
+	}
+	d := w.Document
+	document := map[string]any{
+		"document": map[string]any{"dsl": d.DSL, "namespace": d.Namespace, "name": d.Name, "version": d.Version},
+		"do":       []any{map[string]any{"on": map[string]any{"listen": listen}}},
+	}
+	if secrets := w.Source.Data("/use/secrets"); secrets != nil {
+		document["use"] = map[string]any{"secrets": secrets}
+	}
+	text, err := json.Marshal(document)
+	if err != nil {
+		return nil, fmt.Errorf("write what listens for the events of the schedule: %w", err)
+	}
+	known, err := json.Marshal(listen)
+	if err != nil {
+		return nil, fmt.Errorf("write for what the schedule listens: %w", err)
+	}
+	sum := sha256.Sum256(known)
+	p, err := compile(definition.Definition{File: "schedule.on", Document: string(text)})
+	if err != nil {
+		return nil, err
+	}
+	t := &trigger{program: p, text: hex.EncodeToString(sum[:12]), all: w.Schedule.On.Mode == "all", divided: isDivided(w.Schedule.On.Filters())}
+	for _, f := range t.listening(time.Time{}).EventFilters() {
+		if f.Type == "" {
+			t.types = nil
+			break
+		}
+		t.types = append(t.types, f.Type)
+	}
+	return t, nil
+}
+
+func isDivided(filters []*dsl.EventFilter) bool {
+	names := func(f *dsl.EventFilter) []string { return slices.Sorted(maps.Keys(f.Correlate)) }
+	return !slices.ContainsFunc(filters, func(f *dsl.EventFilter) bool {
+		return len(f.Correlate) == 0 || !slices.Equal(names(f), names(filters[0]))
+	})
+}
+
+func without(object map[string]any, name string) map[string]any {
+	rest := map[string]any{}
+	for key, v := range object {
+		if key != name {
+			rest[key] = v
+		}
+	}
+	return rest
+}
+
+// listening returns a state that waits for the first event.
+func (t *trigger) listening(now time.Time) *interpreter.State {
+	s := interpreter.NewState(t.program.Workflow.Document.Namespace, "schedule")
+	interpreter.Step(t.program, s, interpreter.Start{Input: map[string]any{}}, now)
+	return s
+}
+
+// mayTake reports whether an event can fit a filter.
+func (t *trigger) mayTake(event map[string]any) bool {
+	kind, _ := event["type"].(string)
+	return len(t.types) == 0 || slices.Contains(t.types, kind)
+}
+
+// take hands an event to what listens, and reports whether it was consumed.
+func (t *trigger) take(s *interpreter.State, event map[string]any, now time.Time) bool {
+	r := interpreter.Step(t.program, s, interpreter.Arrived{Event: event}, now)
+	return slices.ContainsFunc(r.History, func(e interpreter.HistoryEvent) bool { return e.Type == interpreter.EventConsumed })
+}
+
+// Event is an event that is published.
+type Event struct {
+	Key        string // by which it is known
+	Attributes map[string]any
+}
+
+// Publish starts the runs that an event starts, in the namespaces that allowed is true of, or in all of them if it is nil. Doing it again with the same
+// event starts nothing more.
+func (s *Schedules) Publish(ctx context.Context, e Event, allowed func(namespace string) bool) (started []store.Instance, err error) {
+	all, now, err := s.onEvents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for n := range all {
+		x := &all[n]
+		if x.Paused != nil || allowed != nil && !allowed(x.Workflow.Namespace) {
+			continue
+		}
+		some, err := s.arrived(ctx, x, e, now)
+		if started = append(started, some...); err != nil {
+			return started, err
+		}
+	}
+	return started, nil
+}
+
+// onEvents returns the schedules that events start.
+func (s *Schedules) onEvents(ctx context.Context) ([]Schedule, time.Time, error) {
+	changed, err := s.changes(ctx)
+	if err != nil || changed.Version == 0 {
+		return nil, time.Time{}, err
+	}
+	s.mu.Lock()
+	known, version := s.events, s.eventsVersion
+	s.mu.Unlock()
+	if version == changed.Version {
+		return known, changed.At, nil
+	}
+	all, err := s.All(ctx)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	all = slices.DeleteFunc(all, func(x Schedule) bool { return !x.Events })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.events, s.eventsVersion = all, changed.Version
+	return all, changed.At, nil
+}
+
+// arrived starts what an event starts of one schedule.
+func (s *Schedules) arrived(ctx context.Context, x *Schedule, e Event, now time.Time) ([]store.Instance, error) {
+	p, err := s.plan(ctx, x.Workflow, x.Digest)
+	if err != nil && !errors.As(err, new(*definition.UnavailableError)) {
+		s.Log.Warn("an event could not start a run", "workflow", x.Workflow.String(), "error", err.Error())
+		return nil, nil // others get it all the same
+	}
+	if err != nil {
+		return nil, err
+	}
+	if p.trigger == nil || !p.trigger.mayTake(e.Attributes) {
+		return nil, nil
+	}
+	if p.trigger.all {
+		return s.gather(ctx, gathering{x.Since, p, now}, e)
+	}
+	state := p.trigger.listening(now)
+	if !p.trigger.take(state, e.Attributes, now) {
+		return nil, nil
+	}
+	return s.begin(ctx, p, state, []string{e.Key}, now)
+}
+
+// triggered returns the run of a group of events.
+func (p *plan) triggered(state *interpreter.State, keys []string, now time.Time) Triggered {
+	f := Firing{Kind: KindOn, For: now, At: now, ID: eventsID(p.workflow.Name, keys), Of: p.workflow}
+	if state.Fault != nil {
+		return Triggered{Firing: f, Fault: state.Fault}
+	}
+	return Triggered{Firing: f, Input: state.Output}
+}
+
+// begin starts the run of a group of events. What keeps it from being started is recorded; the schedule goes on.
+func (s *Schedules) begin(ctx context.Context, p *plan, state *interpreter.State, keys []string, now time.Time) ([]store.Instance, error) {
+	f := p.triggered(state, keys, now)
+	var err error
+	if f.Fault != nil {
+		err = &RefusedError{f.Fault}
+	} else {
+		_, err = s.Start(ctx, f.Firing, f.Input)
+	}
+	if err == nil {
+		s.note(ctx, p, Started{f.ID, now, now})
+		return []store.Instance{{Namespace: p.workflow.Namespace, ID: f.ID}}, nil
+	}
+	if !errors.As(err, new(*RefusedError)) {
+		return nil, err
+	}
+	s.Log.Warn("an event could not start a run", "run", p.workflow.Namespace+"/"+f.ID, "workflow", p.workflow.String(), "error", err.Error())
+	return nil, s.failed(ctx, p, Failure{f.ID, now, now, err.Error()})
+}
+
+// noteEvery is how often a process notes at most which run events have started last: it is one entry for all of them.
+const noteEvery = time.Second
+
+// note notes which run was started last. It is for those who look: the run is there all the same.
+func (s *Schedules) note(ctx context.Context, p *plan, last Started) {
+	name := p.workflow.Namespace + "/" + p.workflow.Name
+	s.mu.Lock()
+	recently := last.At.Sub(s.noted[name]) < noteEvery
+	if !recently {
+		s.noted[name] = last.At
+	}
+	s.mu.Unlock()
+	if recently {
+		return
+	}
+	_, err := entryOf(p.workflow.Namespace, p.workflow.Name).Change(ctx, s.Store, func(x *Schedule) error {
+		if x.isEmpty() {
+			return errNothing
+		}
+		x.Last = &last
+		return nil
+	}, (*Schedule).isEmpty)
+	if err != nil && !errors.Is(err, errNothing) {
+		s.Log.Warn("it could not be noted which run an event has started", "workflow", p.workflow.String(), "error", err.Error())
+	}
+}
+
+// failed records a run that could not be started.
+func (s *Schedules) failed(ctx context.Context, p *plan, f Failure) error {
+	_, err := entryOf(p.workflow.Namespace, p.workflow.Name).Change(ctx, s.Store, func(x *Schedule) error {
+		if x.isEmpty() {
+			return errNothing
+		}
+		x.fail(f)
+		return nil
+	}, (*Schedule).isEmpty)
+	if errors.Is(err, errNothing) {
+		err = nil
+	}
+	return err
+}
+
+// eventsID returns the id of the run that some events start: whoever starts it, there is one.
+func eventsID(workflow string, keys []string) string {
+	sum := sha256.Sum256([]byte(strings.Join(keys, " ")))
+	return fmt.Sprintf("%s-%s-%s", workflow, KindOn, hex.EncodeToString(sum[:12]))
+}

@@ -1,0 +1,191 @@
+package schedule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/memstore"
+	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/store"
+	"github.com/swrun/swrun/runtime/storetest"
+	"github.com/swrun/swrun/tasks"
+)
+
+// deployment has schedules on a store in memory, and what they have started.
+type deployment struct {
+	*testing.T
+	store   store.Store
+	clock   *storetest.Clock
+	started map[string]string // the inputs of the runs by their ids
+	again   int               // starts of runs that were there
+	starts  int
+}
+
+func newDeployment(t *testing.T) *deployment {
+	clock := &storetest.Clock{At: time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)}
+	return &deployment{T: t, clock: clock, started: map[string]string{}, store: memstore.New(memstore.Config{Now: clock.Now})}
+}
+
+// process returns the schedules of a process that can write so often before it is lost; a start is a write too.
+func (d *deployment) process(writes int) *Schedules {
+	left := &writes
+	s := New(Config{Store: &mortal{d.store, left}, Now: d.clock.Now, Log: slog.New(slog.DiscardHandler), Compile: compile, Start: func(_ context.Context, f Firing, input any) (string, error) {
+		d.starts++
+		if !spend(left) {
+			return "", errLost
+		}
+		text := fmt.Sprint(input)
+		if before, is := d.started[f.ID]; is {
+			d.again++
+			if before != text {
+				d.Errorf("%s is started with %s, and then with %s", f.ID, before, text)
+			}
+		}
+		d.started[f.ID] = text
+		return f.ID, nil
+	}})
+	return s
+}
+
+func compile(d definition.Definition) (*interpreter.Program, error) {
+	w, found := dsl.Parse(d.Name(), []byte(d.Document))
+	if err := found.Err(); err != nil {
+		return nil, err
+	}
+	p, found := interpreter.Compile(w, interpreter.Config{Kinds: tasks.All(tasks.Config{})})
+	return p, found.Err()
+}
+
+// mortal is a store that is lost after so many writes.
+type mortal struct {
+	store.Store
+	left *int
+}
+
+var errLost = errors.New("the process is lost")
+
+func spend(left *int) bool { *left--; return *left >= 0 }
+
+func (m *mortal) Register(ctx context.Context, r store.Registration) (store.Registered, error) {
+	if !spend(m.left) {
+		return store.Registered{}, errLost
+	}
+	return m.Store.Register(ctx, r)
+}
+
+const immortal = 1_000_000
+
+// TestInterruptedFirings: a process may be lost at each of its writes and starts; whoever comes then starts what is missing, and nothing else.
+func TestInterruptedFirings(t *testing.T) {
+	for writes := 0; ; writes++ {
+		d := newDeployment(t)
+		deploy(t, d, "tick", "{every: PT1H, after: PT2H}")
+		first, second := &watch{Schedules: d.process(writes)}, &watch{Schedules: d.process(immortal)}
+		for range 4 {
+			_ = first.look(t.Context()) // it may be lost
+			d.clock.Advance(time.Hour)
+		}
+		lost := first.look(t.Context()) != nil
+		for range 3 {
+			d.clock.Advance(2 * startedWithin)
+			if err := second.look(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		x, err := second.Of(t.Context(), "demo", "tick")
+		if err != nil || len(x.Pending) > 0 || len(x.Failures) > 0 {
+			t.Fatalf("lost after %d writes: %+v, %v", writes, x, err)
+		}
+		ids := slices.Sorted(maps.Keys(d.started))
+		if last := ids[len(ids)-1]; len(ids)+x.Missed < 4 || last != "tick-every-20260504T140000Z" {
+			t.Errorf("lost after %d writes: started %v, missed %d", writes, ids, x.Missed)
+		}
+		if !lost {
+			if d.again > 0 {
+				t.Errorf("%d starts are repeated though nothing was lost", d.again)
+			}
+			return
+		}
+	}
+}
+
+// TestInterruptedEvents: whoever publishes an event may be lost at each write and start; published again, it counts once.
+func TestInterruptedEvents(t *testing.T) {
+	event := func(key, kind string, data any) Event {
+		return Event{key, map[string]any{"specversion": "1.0", "id": key, "source": "/s", "type": kind, "data": data}}
+	}
+	for writes := 0; ; writes++ {
+		d := newDeployment(t)
+		deploy(t, d, "pair", "{on: {all: [{with: {type: a}}, {with: {type: b}}]}}")
+		lost := false
+		mortal, after := d.process(writes), d.process(immortal)
+		for n, e := range []Event{event("1", "a", 1), event("2", "b", 2), event("3", "b", 3), event("4", "a", 4)} {
+			if _, err := mortal.Publish(t.Context(), e, nil); err != nil {
+				lost = true
+				if _, err := after.Publish(t.Context(), e, nil); err != nil {
+					t.Fatal(n, err)
+				}
+			}
+			if _, err := after.Publish(t.Context(), e, nil); err != nil { // once more
+				t.Fatal(n, err)
+			}
+		}
+		if inputs := slices.Sorted(maps.Values(d.started)); strings.Join(inputs, " ") != "[1 2] [3 4]" {
+			t.Errorf("lost after %d writes: %v", writes, inputs)
+		}
+		if !lost {
+			return
+		}
+	}
+}
+
+// TestTooManyPendingEvents: events that wait for others in vain are lost to their schedule at some time, which says so. They are no reason to refuse them.
+func TestTooManyPendingEvents(t *testing.T) {
+	d := newDeployment(t)
+	deploy(t, d, "pair", "{on: {all: [{with: {type: a}}, {with: {type: b}}]}}")
+	s := d.process(immortal)
+	publish := func(n int, kind string) {
+		t.Helper()
+		event := map[string]any{"specversion": "1.0", "id": fmt.Sprint(n), "source": "/s", "type": kind, "data": strings.Repeat("x", 270<<10)}
+		if _, err := s.Publish(t.Context(), Event{fmt.Sprint(n), event}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := range 5 {
+		publish(n, "a")
+	}
+	x, err := s.Of(t.Context(), "demo", "pair")
+	if err != nil || len(x.Failures) != 3 || !strings.Contains(x.Failures[0].Error, "too many events wait") {
+		t.Errorf("%+v, %v", x.Failures, err)
+	}
+	publish(10, "b")
+	if len(d.started) != 1 {
+		t.Errorf("%d runs are started", len(d.started))
+	}
+}
+
+func deploy(t *testing.T, d *deployment, name, schedule string) {
+	t.Helper()
+	deployVersion(t, d, name, "1.0.0", schedule)
+}
+
+func deployVersion(t *testing.T, d *deployment, name, version, schedule string) {
+	t.Helper()
+	document := fmt.Sprintf("document: {dsl: 1.0.3, namespace: demo, name: %s, version: %s}\nschedule: %s\ndo: [{a: {set: {n: 1}}}]\n", name, version, schedule)
+	made := definition.Definition{Document: document}
+	if _, err := definition.Deploy(t.Context(), d.store, made); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.process(immortal).Deployed(t.Context(), made); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,250 @@
+package schedule
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/swrun/swrun/runtime/definition"
+)
+
+// Schedule is what is scheduled of a workflow, as the registry keeps it. The zero value is nothing.
+type Schedule struct {
+	Workflow definition.Reference `json:"w"` // the version that `latest` means
+	Digest   string               `json:"d"` // of its definition
+	Timers   []Timer              `json:"t,omitempty"`
+	Events   bool                 `json:"e,omitempty"` // runs start when events come
+	On       string               `json:"o,omitempty"` // which events do, and how they belong together: the same text is the same
+	Since    time.Time            `json:"s,omitzero"`  // when On began: events that came before count no more
+	Paused   *Pause               `json:"p,omitempty"`
+	// Pending are the runs that were decided to start, and may not have been started yet.
+	Pending []Firing `json:"f,omitempty"`
+	Missed  int      `json:"m,omitempty"` // times that have passed without a run
+	Last    *Started `json:"l,omitempty"` // the last run that was started
+	// Failures are the last runs that could not be started, the latest first.
+	Failures []Failure `json:"x,omitempty"`
+}
+
+// Pause is who has paused a schedule.
+type Pause struct {
+	At     time.Time `json:"at"`
+	Actor  string    `json:"actor,omitempty"`
+	Reason string    `json:"reason,omitempty"`
+}
+
+// Timer starts runs at times.
+type Timer struct {
+	Kind Kind      `json:"k"`
+	Text string    `json:"t"`          // of every, cron or after, with the time zone: the same text has the same times
+	Base time.Time `json:"b"`          // from which intervals count; of `after`, when the last run was started
+	Next time.Time `json:"n,omitzero"` // zero if there is none, or none is known
+	// Awaits is the id of the run of `after` whose end it waits for; empty if there is none.
+	Awaits string `json:"a,omitempty"`
+}
+
+// Kind is how a schedule says when runs start: the names are those of the document.
+type Kind string
+
+// The kinds.
+const (
+	KindEvery Kind = "every"
+	KindCron  Kind = "cron"
+	KindAfter Kind = "after"
+	KindOn    Kind = "on"
+	// KindTrigger is of runs that somebody starts besides.
+	KindTrigger Kind = "trigger"
+)
+
+// Firing is a run that is to be started.
+type Firing struct {
+	Kind Kind                 `json:"k"`
+	For  time.Time            `json:"f"` // the time that it is started for
+	ID   string               `json:"i"`
+	Of   definition.Reference `json:"w"` // with its version
+	At   time.Time            `json:"a"` // when that was decided
+}
+
+// Started is a run that was started.
+type Started struct {
+	ID  string    `json:"i"`
+	For time.Time `json:"f"`
+	At  time.Time `json:"a"`
+}
+
+// Failure is a run that could not be started.
+type Failure struct {
+	ID    string    `json:"i"`
+	For   time.Time `json:"f"`
+	At    time.Time `json:"a"`
+	Error string    `json:"e"`
+}
+
+// maxFailures is how many failures are kept.
+const maxFailures = 10
+
+// Kinds returns how the schedule starts runs.
+func (s *Schedule) Kinds() (all []Kind) {
+	for _, t := range s.Timers {
+		all = append(all, t.Kind)
+	}
+	if s.Events {
+		all = append(all, KindOn)
+	}
+	return all
+}
+
+// Next returns when the next run starts; zero if that is not known.
+func (s *Schedule) Next() (next time.Time) {
+	if s.Paused != nil {
+		return next
+	}
+	for _, t := range s.Timers {
+		if !t.Next.IsZero() && (next.IsZero() || t.Next.Before(next)) {
+			next = t.Next
+		}
+	}
+	return next
+}
+
+// isDue reports whether a time has come.
+func (s *Schedule) isDue(now time.Time) bool {
+	next := s.Next()
+	return !next.IsZero() && !next.After(now)
+}
+
+// Late returns for how long a run should have been started; 0 if none should.
+func (s *Schedule) Late(now time.Time) (late time.Duration) {
+	if s.isDue(now) {
+		late = now.Sub(s.Next())
+	}
+	for _, f := range s.left(now) {
+		late = max(late, now.Sub(f.For))
+	}
+	return late
+}
+
+// awaits reports whether the end of a run is awaited.
+func (s *Schedule) awaits() bool {
+	return slices.ContainsFunc(s.Timers, func(t Timer) bool { return t.Awaits != "" })
+}
+
+// left returns the runs that somebody has decided to start, and should have started by now.
+func (s *Schedule) left(now time.Time) (all []Firing) {
+	for _, f := range s.Pending {
+		if now.Sub(f.At) >= startedWithin {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// startedWithin is for how long the start of a run is left to whoever has decided it.
+const startedWithin = 5 * time.Second
+
+// isEmpty reports whether nothing is scheduled.
+func (s *Schedule) isEmpty() bool { return len(s.Timers) == 0 && !s.Events && len(s.Pending) == 0 }
+
+// follow has the schedule be that of a version of the workflow from now on. Timers that are the same go on as they were, and so do the events that
+// wait for others.
+func (s *Schedule) follow(p *plan, now time.Time) {
+	before := s.Timers
+	s.Workflow, s.Digest, s.Events, s.Timers = p.workflow, p.digest, p.trigger != nil, nil
+	if on := p.on(); s.On != on {
+		s.On, s.Since = on, now
+	}
+	for _, planned := range p.timers {
+		t := planned.begin(now)
+		if i := slices.IndexFunc(before, func(b Timer) bool { return b.Kind == t.Kind && b.Text == t.Text }); i >= 0 {
+			t = before[i]
+		}
+		s.Timers = append(s.Timers, t)
+	}
+}
+
+// resume ends a pause. What would have started meanwhile is not missed.
+func (s *Schedule) resume(p *plan, now time.Time) {
+	if s.Paused == nil {
+		return
+	}
+	s.Paused = nil
+	for n := range s.Timers {
+		t := &s.Timers[n]
+		if planned := p.timer(t); planned != nil && !t.Next.IsZero() && !t.Next.After(now) {
+			t.Next = planned.times(t).next(now)
+		}
+	}
+}
+
+// decide takes the runs whose time has come to Pending, and returns whether there were any.
+func (s *Schedule) decide(p *plan, now time.Time) (decided bool) {
+	if s.Paused != nil {
+		return false
+	}
+	for n := range s.Timers {
+		t := &s.Timers[n]
+		planned := p.timer(t)
+		if planned == nil || t.Next.IsZero() || t.Next.After(now) {
+			continue
+		}
+		decided = true
+		due, missed := planned.due(t, p.options, now)
+		s.Missed += missed
+		for _, at := range due {
+			f := Firing{Kind: t.Kind, For: at, ID: firingID(p.workflow.Name, t.Kind, at), Of: p.workflow, At: now}
+			s.Pending = append(s.Pending, f)
+			if t.Kind == KindAfter {
+				t.Awaits = f.ID
+			}
+		}
+	}
+	return decided
+}
+
+// fired notes what became of a run that was to be started.
+func (s *Schedule) fired(p *plan, f Firing, failed error, now time.Time) {
+	before := len(s.Pending)
+	s.Pending = slices.DeleteFunc(s.Pending, func(p Firing) bool { return p.ID == f.ID })
+	if len(s.Pending) == before {
+		return // somebody else has noted it
+	}
+	if failed == nil {
+		s.Last = &Started{f.ID, f.For, now}
+		return
+	}
+	s.fail(Failure{f.ID, f.For, now, failed.Error()})
+	for n := range s.Timers {
+		if t := &s.Timers[n]; t.Awaits == f.ID { // there is no end to wait for
+			s.ended(p, t, now)
+		}
+	}
+}
+
+// endOf has the timers go on whose runs have ended, and returns whether there were any.
+func (s *Schedule) endOf(p *plan, ended map[string]time.Time) (any bool) {
+	for n := range s.Timers {
+		t := &s.Timers[n]
+		if at, is := ended[t.Awaits]; is && t.Awaits != "" {
+			s.ended(p, t, at)
+			any = true
+		}
+	}
+	return any
+}
+
+// ended has a timer of `after` go on when its run has ended.
+func (s *Schedule) ended(p *plan, t *Timer, at time.Time) {
+	t.Awaits = ""
+	if planned := p.timer(t); planned != nil {
+		t.Next = planned.ended(t, at)
+	}
+}
+
+func (s *Schedule) fail(f Failure) {
+	s.Failures = slices.Insert(s.Failures, 0, f)
+	s.Failures = s.Failures[:min(len(s.Failures), maxFailures)]
+}
+
+// firingID returns the id of the run for a time: whoever starts it, there is one.
+func firingID(workflow string, kind Kind, at time.Time) string {
+	return fmt.Sprintf("%s-%s-%s", workflow, kind, at.UTC().Format("20060102T150405.999Z"))
+}

@@ -1,0 +1,302 @@
+package schedule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// Config is what Schedules need. All of it is required.
+type Config struct {
+	Store store.Store
+	// Start starts a run, unless there is one of that id already that was started the same, and returns its id: a new one if the firing has
+	// none. What would fail again is a *RefusedError.
+	Start func(ctx context.Context, f Firing, input any) (id string, err error)
+	// Compile makes ready what listens for the events of a schedule.
+	Compile definition.Compile
+	Now     func() time.Time // only differences of it count
+	Log     *slog.Logger
+}
+
+// Schedules are those of a deployment. Several goroutines may use them.
+type Schedules struct {
+	Config
+
+	mu    sync.Mutex
+	plans map[string]*plan // by digest
+	// events are the schedules that events start, as they were after so many changes.
+	events        []Schedule
+	eventsVersion int64
+	noted         map[string]time.Time // when it was noted which run events have started last, by workflow
+}
+
+// New returns the schedules of a deployment.
+func New(c Config) *Schedules {
+	return &Schedules{Config: c, plans: map[string]*plan{}, noted: map[string]time.Time{}}
+}
+
+// changes is the key of an entry whose version tells whether any schedule has been changed otherwise than by its time having come.
+const changes = "changes"
+
+func entryOf(namespace, name string) store.RegistryEntry[Schedule] {
+	return store.RegistryEntry[Schedule]{Kind: store.RegistrySchedules, Key: namespace + "/" + name}
+}
+
+// now returns what time it is at the store.
+func (s *Schedules) now(ctx context.Context) (time.Time, error) {
+	r, err := s.changes(ctx)
+	if err == nil && r.Version == 0 {
+		r, err = s.Store.Register(ctx, store.Registration{Kind: store.RegistrySchedules, Key: changes, Value: []byte("{}"), Version: store.AnyVersion})
+	}
+	return r.At, err
+}
+
+// changes returns the entry that tells of changes; a version of 0 if there were none yet.
+func (s *Schedules) changes(ctx context.Context) (store.Registered, error) {
+	r, err := s.Store.Registered(ctx, store.RegistrySchedules, changes)
+	if store.RefusedAs(err) == store.NoSuch {
+		return store.Registered{}, nil
+	}
+	return r, err
+}
+
+// change changes the schedule of a workflow, and has everyone know.
+func (s *Schedules) change(ctx context.Context, namespace, name string, change func(*Schedule, time.Time) error) (Schedule, error) {
+	now, err := s.now(ctx)
+	if err != nil {
+		return Schedule{}, fmt.Errorf("ask the store for the time: %w", err)
+	}
+	changed, err := entryOf(namespace, name).Change(ctx, s.Store, func(x *Schedule) error { return change(x, now) }, (*Schedule).isEmpty)
+	if err != nil {
+		return changed, err
+	}
+	_, err = s.Store.Register(ctx, store.Registration{Kind: store.RegistrySchedules, Key: changes, Value: []byte("{}"), Version: store.AnyVersion})
+	return changed, err
+}
+
+// Follow has the schedule of a workflow be that of the version that `latest` means; without one, or without a schedule in it, nothing is
+// scheduled any more. It is called when a version was deployed or taken away.
+func (s *Schedules) Follow(ctx context.Context, namespace, name string) error {
+	p, err := s.latest(ctx, namespace, name)
+	if err != nil {
+		return err
+	}
+	return s.follow(ctx, namespace, name, p)
+}
+
+// follow is Follow, if the schedule differs from what was the plan a moment ago. What is deployed is read once more between the schedule's being
+// read and its being written: so a schedule that is older than what is deployed never replaces a newer one.
+func (s *Schedules) follow(ctx context.Context, namespace, name string, p *plan) error {
+	known, _, err := entryOf(namespace, name).Load(ctx, s.Store)
+	if err != nil || known.Digest == p.digest || known.isEmpty() && len(p.timers) == 0 && p.trigger == nil {
+		return err
+	}
+	_, err = s.change(ctx, namespace, name, func(x *Schedule, now time.Time) error {
+		p, err := s.latest(ctx, namespace, name)
+		if err == nil {
+			x.follow(p, now)
+		}
+		return err
+	})
+	return err
+}
+
+// Deployed is Follow for the workflow of a definition that was deployed. Without a schedule before and now, it costs one look.
+func (s *Schedules) Deployed(ctx context.Context, d definition.Definition) error {
+	w, found := dsl.Parse(d.Name(), []byte(d.Document))
+	if err := found.Err(); err != nil {
+		return err
+	}
+	if w.Schedule == nil {
+		known, _, err := entryOf(w.Document.Namespace, w.Document.Name).Load(ctx, s.Store)
+		if err != nil || known.isEmpty() {
+			return err
+		}
+	}
+	return s.Follow(ctx, w.Document.Namespace, w.Document.Name)
+}
+
+// latest returns the plan of the version of a workflow that `latest` means; an empty one if there is none.
+func (s *Schedules) latest(ctx context.Context, namespace, name string) (*plan, error) {
+	r, digest, err := definition.Resolve(ctx, s.Store, definition.Reference{Namespace: namespace, Name: name, Version: definition.Latest})
+	switch {
+	case store.RefusedAs(err) == store.NoSuch:
+		return &plan{}, nil
+	case err != nil:
+		return nil, err
+	}
+	return s.plan(ctx, r, digest)
+}
+
+// maxPlans is how many plans are kept.
+const maxPlans = 10_000
+
+// plan returns what a definition says of its schedule.
+func (s *Schedules) plan(ctx context.Context, r definition.Reference, digest string) (*plan, error) {
+	s.mu.Lock()
+	known := s.plans[digest]
+	s.mu.Unlock()
+	if known != nil {
+		return known, nil
+	}
+	d, err := definition.Load(ctx, s.Store, digest)
+	if err != nil {
+		return nil, err
+	}
+	w, found := dsl.Parse(d.Name(), []byte(d.Document))
+	if err := found.Err(); err != nil {
+		return nil, err
+	}
+	p, err := newPlan(w, r, digest, s.Compile)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.plans) >= maxPlans {
+		clear(s.plans)
+	}
+	s.plans[digest] = p
+	return p, nil
+}
+
+// RefusedError is a run that cannot be started.
+type RefusedError struct{ Err error }
+
+// Error says why.
+func (e *RefusedError) Error() string { return e.Err.Error() }
+
+// Unwrap returns why.
+func (e *RefusedError) Unwrap() error { return e.Err }
+
+// noSchedule is refused as NoSuch.
+func noSchedule(namespace, name string) error {
+	return &store.Refusal{Code: store.NoSuch, Detail: "schedule of the workflow " + namespace + "/" + name}
+}
+
+// All returns the schedules in the order of their workflows.
+func (s *Schedules) All(ctx context.Context) ([]Schedule, error) { return all(ctx, s.Store) }
+
+// Now returns the schedules of a store, and what time it is there.
+func Now(ctx context.Context, s store.Store) ([]Schedule, time.Time, error) {
+	r, err := s.Registered(ctx, store.RegistrySchedules, changes)
+	if err != nil {
+		if store.RefusedAs(err) == store.NoSuch {
+			err = nil // nothing was ever scheduled
+		}
+		return nil, time.Time{}, err
+	}
+	known, err := all(ctx, s)
+	return known, r.At, err
+}
+
+func all(ctx context.Context, s store.Store) ([]Schedule, error) {
+	listed, err := s.ListRegistered(ctx, store.RegistryList{Kind: store.RegistrySchedules})
+	if err != nil {
+		return nil, err
+	}
+	all := []Schedule{}
+	for _, r := range listed {
+		if r.Key == changes {
+			continue
+		}
+		one, err := store.DecodeEntry[Schedule](store.RegistrySchedules, r)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// Of returns the schedule of a workflow; refused as NoSuch if it has none.
+func (s *Schedules) Of(ctx context.Context, namespace, name string) (Schedule, error) {
+	found, version, err := entryOf(namespace, name).Load(ctx, s.Store)
+	if err == nil && version == 0 {
+		err = noSchedule(namespace, name)
+	}
+	return found, err
+}
+
+// Pause has a workflow start nothing by itself until Resume. Neither times nor events of that time count afterwards.
+func (s *Schedules) Pause(ctx context.Context, namespace, name, actor, reason string) (Schedule, error) {
+	return s.existing(ctx, namespace, name, func(x *Schedule, _ *plan, now time.Time) {
+		if x.Paused == nil {
+			x.Paused = &Pause{now, actor, reason}
+		}
+	})
+}
+
+// Resume ends a pause.
+func (s *Schedules) Resume(ctx context.Context, namespace, name string) (Schedule, error) {
+	return s.existing(ctx, namespace, name, func(x *Schedule, p *plan, now time.Time) { x.resume(p, now) })
+}
+
+// Trigger starts a run now, besides those that the schedule starts. Without an id it gets a new one, which is that of the last run of what
+// is returned.
+func (s *Schedules) Trigger(ctx context.Context, namespace, name, id string, input any) (Schedule, error) {
+	x, err := s.Of(ctx, namespace, name)
+	if err != nil {
+		return x, err
+	}
+	now, err := s.now(ctx)
+	if err != nil {
+		return x, err
+	}
+	if id, err = s.Start(ctx, Firing{Kind: KindTrigger, For: now, At: now, ID: id, Of: x.Workflow}, input); err != nil {
+		return x, err
+	}
+	return s.existing(ctx, namespace, name, func(x *Schedule, _ *plan, now time.Time) { x.Last = &Started{id, now, now} })
+}
+
+// existing changes a schedule that is there.
+func (s *Schedules) existing(ctx context.Context, namespace, name string, change func(*Schedule, *plan, time.Time)) (Schedule, error) {
+	return s.change(ctx, namespace, name, func(x *Schedule, now time.Time) error {
+		if x.isEmpty() {
+			return noSchedule(namespace, name)
+		}
+		p, err := s.plan(ctx, x.Workflow, x.Digest)
+		if err == nil {
+			change(x, p, now)
+		}
+		return err
+	})
+}
+
+// reconcile follows all that is deployed: it finds what was deployed by somebody who was interrupted.
+func (s *Schedules) reconcile(ctx context.Context) error {
+	deployed, err := definition.AllDeployed(ctx, s.Store, "", "")
+	if err != nil {
+		return err
+	}
+	known, err := s.All(ctx)
+	if err != nil {
+		return err
+	}
+	var failed []error
+	there := map[string]bool{}
+	for _, d := range deployed {
+		if d.Latest() == "" {
+			continue
+		}
+		there[d.Namespace+"/"+d.Name] = true
+		p, err := s.plan(ctx, definition.Reference{Namespace: d.Namespace, Name: d.Name, Version: d.Latest()}, d.Versions[0].Digest)
+		if err == nil {
+			err = s.follow(ctx, d.Namespace, d.Name, p)
+		}
+		failed = append(failed, err)
+	}
+	for _, x := range known {
+		if r := x.Workflow; !there[r.Namespace+"/"+r.Name] {
+			failed = append(failed, s.follow(ctx, r.Namespace, r.Name, &plan{}))
+		}
+	}
+	return errors.Join(failed...)
+}

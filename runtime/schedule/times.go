@@ -1,0 +1,82 @@
+package schedule
+
+import (
+	"time"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/internal/cron"
+)
+
+// times are the times of a timer.
+type times interface {
+	// next returns the first one after a time; zero if there is none.
+	next(after time.Time) time.Time
+}
+
+// intervals are times at a fixed rate: base + every, base + 2 × every, and so on.
+type intervals struct {
+	base  time.Time
+	every dsl.Duration
+}
+
+// at returns the nth one. Months are counted from the base: a month after January 31 is the end of February, and two months after it March 31.
+func (i intervals) at(n int) time.Time {
+	return dsl.Duration{Years: n * i.every.Years, Months: n * i.every.Months, Exact: time.Duration(n) * i.every.Exact}.AddTo(i.base)
+}
+
+func (i intervals) next(after time.Time) time.Time {
+	one := i.at(1).Sub(i.base)
+	if one <= 0 {
+		return time.Time{}
+	}
+	n := 1
+	if passed := after.Sub(i.base); passed > 0 {
+		n = max(1, int(passed/one)) // months are not of one length: it is near
+	}
+	for n > 1 && i.at(n-1).After(after) {
+		n--
+	}
+	for !i.at(n).After(after) {
+		n++
+	}
+	return i.at(n)
+}
+
+// calendar is the times of a cron expression.
+type calendar struct{ expression cron.Expression }
+
+func (c calendar) next(after time.Time) time.Time { return c.expression.Next(after) }
+
+// maxCounted is how many times that have passed are counted one by one.
+const maxCounted = 10_000
+
+// passed returns the last times up to now, at most keep of them, and how many more there were: of very many, at least so many.
+func passed(t times, first, now time.Time, keep int) (last []time.Time, more int) {
+	at := first
+	for n := 0; !at.IsZero() && !at.After(now); n++ {
+		if n == maxCounted {
+			if late := shortlyBefore(t, now, keep); len(late) > 0 && late[0].After(at) {
+				last, at = nil, late[0]
+				more = n
+			}
+		}
+		if last = append(last, at); len(last) > keep {
+			last, more = last[1:], more+1
+		}
+		at = t.next(at)
+	}
+	return last, more
+}
+
+// shortlyBefore returns times up to now, at least keep of them if there are so many within a century, without looking at all the earlier ones.
+func shortlyBefore(t times, now time.Time, keep int) []time.Time {
+	for span := time.Minute; ; span *= 4 {
+		var found []time.Time
+		for at := t.next(now.Add(-span)); !at.IsZero() && !at.After(now) && len(found) <= maxCounted; at = t.next(at) {
+			found = append(found, at)
+		}
+		if len(found) >= keep || span > 100*365*24*time.Hour {
+			return found
+		}
+	}
+}
