@@ -1,0 +1,118 @@
+package sources
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/sasl"
+	"github.com/twmb/franz-go/pkg/sasl/plain"
+	"github.com/twmb/franz-go/pkg/sasl/scram"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/cloudevent"
+	"github.com/swrun/swrun/internal/eventfile"
+)
+
+// kafkaGroup is a member of a consumer group.
+type kafkaGroup struct{ client *kgo.Client }
+
+// takenOverAfter is how long after a process is killed others have its partitions.
+const takenOverAfter = 15 * time.Second
+
+func openKafka(ctx context.Context, from eventfile.Source, password string) (broker, error) {
+	account := KafkaAccount{Username: from.Username, Password: password, TLS: from.TLS, SASL: from.SASL}
+	options := append(account.Options(from.Brokers),
+		kgo.ConsumerGroup(from.Group), kgo.ConsumeTopics(from.Topics...), kgo.DisableAutoCommit(),
+		kgo.BlockRebalanceOnPoll(), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+		kgo.SessionTimeout(takenOverAfter), kgo.HeartbeatInterval(takenOverAfter/5),
+	)
+	client, err := kgo.NewClient(options...)
+	if err != nil {
+		return nil, err
+	}
+	if err := client.Ping(ctx); err != nil {
+		client.Close()
+		return nil, err
+	}
+	return &kafkaGroup{client}, nil
+}
+
+// KafkaAccount is as whom, and how, brokers of Kafka are connected to.
+type KafkaAccount struct {
+	Username, Password string
+	TLS                bool
+	SASL               string // plain, scram-sha-256 or scram-sha-512; plain if empty
+}
+
+// Options returns the options of a client.
+func (a KafkaAccount) Options(brokers []string) []kgo.Opt {
+	options := []kgo.Opt{kgo.SeedBrokers(brokers...), kgo.ClientID("swrun")}
+	if a.TLS {
+		options = append(options, kgo.DialTLSConfig(&tls.Config{MinVersion: tls.VersionTLS12}))
+	}
+	if a.Username != "" {
+		options = append(options, kgo.SASL(a.mechanism()))
+	}
+	return options
+}
+
+func (a KafkaAccount) mechanism() sasl.Mechanism {
+	auth := scram.Auth{User: a.Username, Pass: a.Password}
+	switch a.SASL {
+	case "scram-sha-256":
+		return auth.AsSha256Mechanism()
+	case "scram-sha-512":
+		return auth.AsSha512Mechanism()
+	}
+	return plain.Auth{User: a.Username, Pass: a.Password}.AsMechanism()
+}
+
+func (b *kafkaGroup) receive(ctx context.Context) (all []message, err error) {
+	b.client.AllowRebalance() // nothing of the last messages is left to do
+	within, cancel := context.WithTimeout(ctx, waits)
+	defer cancel()
+	fetches := b.client.PollRecords(within, atATime)
+	fetches.EachRecord(func(r *kgo.Record) { all = append(all, kafkaMessage(r)) })
+	for _, failed := range fetches.Errors() {
+		if !errors.Is(failed.Err, context.DeadlineExceeded) && !errors.Is(failed.Err, context.Canceled) && len(all) == 0 {
+			return nil, failed.Err
+		}
+	}
+	if len(all) == 0 && ctx.Err() == nil { // the client tries for ever to reach its brokers, and says nothing
+		within, cancel := context.WithTimeout(ctx, ackWithin)
+		defer cancel()
+		if err := b.client.Ping(within); err != nil {
+			return nil, &awayError{err}
+		}
+	}
+	return all, nil
+}
+
+// kafkaMessage reads a record: attributes are headers ce_NAME.
+func kafkaMessage(r *kgo.Record) message {
+	m := message{handle: r, place: fmt.Sprintf("%s/%d offset %d", r.Topic, r.Partition, r.Offset), Message: cloudevent.Message{Body: r.Value, Attributes: map[string]any{}}}
+	for _, h := range r.Headers {
+		name := strings.ToLower(h.Key)
+		if attribute, ok := strings.CutPrefix(name, "ce_"); ok {
+			m.Attributes[attribute] = string(h.Value)
+		} else if name == "content-type" {
+			m.ContentType = string(h.Value)
+		}
+	}
+	return m
+}
+
+func (b *kafkaGroup) acknowledge(ctx context.Context, done []message) error {
+	var records []*kgo.Record
+	for _, m := range done {
+		records = append(records, m.handle.(*kgo.Record))
+	}
+	return b.client.CommitRecords(ctx, records...)
+}
+
+// close leaves the group, so that another has its partitions at once.
+func (b *kafkaGroup) close() { b.client.CloseAllowingRebalance() }

@@ -1,0 +1,143 @@
+package sources
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/eclipse/paho.golang/packets"
+	"github.com/eclipse/paho.golang/paho"
+
+	"github.com/swrun/swrun/internal/cloudevent"
+	"github.com/swrun/swrun/internal/eventfile"
+)
+
+// mqttSession is a session that the broker keeps while nobody is connected.
+type mqttSession struct {
+	client   *paho.Client
+	messages chan message
+	ended    chan struct{}
+	once     sync.Once
+	err      error // why it has ended
+}
+
+const (
+	sessionKept = 7 * 24 * 60 * 60 // seconds
+	keepAlive   = 30               // seconds
+)
+
+func openMQTT(ctx context.Context, from eventfile.Source, password string) (broker, error) {
+	conn, err := dialMQTT(ctx, from.URL)
+	if err != nil {
+		return nil, err
+	}
+	b := &mqttSession{messages: make(chan message, atATime), ended: make(chan struct{})}
+	b.client = paho.NewClient(paho.ClientConfig{
+		Conn: conn, EnableManualAcknowledgment: true, SendAcksInterval: 10 * time.Millisecond,
+		OnPublishReceived:  []func(paho.PublishReceived) (bool, error){b.received},
+		OnServerDisconnect: func(d *paho.Disconnect) { b.end(fmt.Errorf("the broker ended the session with code %d", d.ReasonCode)) },
+		OnClientError:      b.end,
+	})
+	expiry, most := uint32(sessionKept), uint16(atATime)
+	connect := &paho.Connect{
+		ClientID: from.ClientID, KeepAlive: keepAlive, Username: from.Username, UsernameFlag: from.Username != "", Password: []byte(password), PasswordFlag: password != "",
+		Properties: &paho.ConnectProperties{SessionExpiryInterval: &expiry, ReceiveMaximum: &most, RequestProblemInfo: true},
+	}
+	if _, err := b.client.Connect(ctx, connect); err != nil {
+		conn.Close() // the error is the first one's
+		return nil, err
+	}
+	if _, err := b.client.Subscribe(ctx, &paho.Subscribe{Subscriptions: []paho.SubscribeOptions{{Topic: from.Topic, QoS: 1}}}); err != nil {
+		b.close()
+		return nil, err
+	}
+	return b, nil
+}
+
+func dialMQTT(ctx context.Context, at string) (net.Conn, error) {
+	u, err := url.Parse(at)
+	if err != nil {
+		return nil, err
+	}
+	port, secured := "1883", u.Scheme == "mqtts"
+	if secured {
+		port = "8883"
+	}
+	if u.Port() != "" {
+		port = u.Port()
+	}
+	address := net.JoinHostPort(u.Hostname(), port)
+	if !secured {
+		return (&net.Dialer{}).DialContext(ctx, "tcp", address)
+	}
+	conn, err := (&tls.Dialer{Config: &tls.Config{MinVersion: tls.VersionTLS12, ServerName: u.Hostname()}}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	return packets.NewThreadSafeConn(conn), nil
+}
+
+func (b *mqttSession) end(err error) {
+	b.once.Do(func() {
+		b.err = err
+		close(b.ended)
+	})
+}
+
+// received keeps a message: attributes are user properties of the same name. The broker sends no more than the channel has room for until some
+// are acknowledged.
+func (b *mqttSession) received(r paho.PublishReceived) (bool, error) {
+	m := message{handle: r.Packet, place: r.Packet.Topic, Message: cloudevent.Message{Body: r.Packet.Payload, Attributes: map[string]any{}}}
+	if p := r.Packet.Properties; p != nil {
+		m.ContentType = p.ContentType
+		for _, property := range p.User {
+			if _, twice := m.Attributes[property.Key]; twice {
+				m.broken = fmt.Errorf("the property %s stands twice", property.Key)
+			}
+			m.Attributes[property.Key] = property.Value
+		}
+	}
+	if _, ok := m.Attributes["specversion"]; !ok {
+		m.Attributes = nil // other properties are nobody's attributes
+	}
+	select {
+	case b.messages <- m:
+	case <-b.ended:
+	}
+	return true, nil
+}
+
+func (b *mqttSession) receive(ctx context.Context) (all []message, err error) {
+	select {
+	case m := <-b.messages:
+		all = append(all, m)
+	case <-b.ended:
+		return nil, b.err
+	case <-ctx.Done():
+		return nil, nil
+	}
+	for len(b.messages) > 0 {
+		all = append(all, <-b.messages)
+	}
+	return all, nil
+}
+
+func (b *mqttSession) acknowledge(_ context.Context, done []message) error {
+	for _, m := range done {
+		if err := b.client.Ack(m.handle.(*paho.Publish)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// close ends the connection and leaves the session: what is not acknowledged comes again.
+func (b *mqttSession) close() {
+	time.Sleep(30 * time.Millisecond) // acknowledgements are sent that often
+	b.end(net.ErrClosed)
+	b.client.Disconnect(&paho.Disconnect{}) // it may be broken already
+}

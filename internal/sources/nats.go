@@ -1,0 +1,139 @@
+package sources
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/cloudevent"
+	"github.com/swrun/swrun/internal/eventfile"
+)
+
+// natsStream is a durable consumer of a stream of JetStream, shared by all processes.
+type natsStream struct {
+	conn     *nats.Conn
+	consumer jetstream.Consumer
+	from     eventfile.Source
+}
+
+func openNATS(ctx context.Context, from eventfile.Source, password string) (broker, error) {
+	conn, err := ConnectNATS("swrun source "+from.Name, from.URL, from.Username, password)
+	if err != nil {
+		return nil, err
+	}
+	b := &natsStream{conn: conn, from: from}
+	if b.consumer, err = durable(ctx, conn, from); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return b, nil
+}
+
+// ConnectNATS connects to a server of NATS; name is what that shows. Without a username, the password is a token. A connection that ends is not
+// made again.
+func ConnectNATS(name, url, username, password string) (*nats.Conn, error) {
+	options := []nats.Option{nats.NoReconnect(), nats.Timeout(ackWithin), nats.Name(name)}
+	if password != "" && username == "" {
+		options = append(options, nats.Token(password))
+	} else if password != "" {
+		options = append(options, nats.UserInfo(username, password))
+	}
+	if strings.HasPrefix(url, "tls:") {
+		options = append(options, nats.Secure(&tls.Config{MinVersion: tls.VersionTLS12}))
+	}
+	return nats.Connect(url, options...)
+}
+
+// durable returns the consumer, and makes it if it is not there.
+func durable(ctx context.Context, conn *nats.Conn, from eventfile.Source) (jetstream.Consumer, error) {
+	js, err := jetstream.New(conn)
+	if err != nil {
+		return nil, err
+	}
+	consumer, err := js.Consumer(ctx, from.Stream, from.Group)
+	if errors.Is(err, jetstream.ErrConsumerNotFound) {
+		consumer, err = js.CreateConsumer(ctx, from.Stream, jetstream.ConsumerConfig{Durable: from.Group, AckPolicy: jetstream.AckExplicitPolicy, FilterSubject: from.Subject})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the consumer %s of the stream %s: %w", from.Group, from.Stream, err)
+	}
+	if policy := consumer.CachedInfo().Config.AckPolicy; policy != jetstream.AckExplicitPolicy {
+		return nil, fmt.Errorf("the consumer %s of the stream %s has the acknowledgement policy %s, and needs explicit", from.Group, from.Stream, policy)
+	}
+	if subject := consumer.CachedInfo().Config.FilterSubject; from.Subject != "" && subject != from.Subject {
+		return nil, fmt.Errorf("the consumer %s of the stream %s is there already, for the subject %q: give another name or the same subject", from.Group, from.Stream, subject)
+	}
+	return consumer, nil
+}
+
+func (b *natsStream) receive(ctx context.Context) ([]message, error) {
+	first, err := b.consumer.Next(jetstream.FetchMaxWait(waits))
+	switch {
+	case ctx.Err() != nil && err != nil:
+		return nil, nil
+	case !b.conn.IsConnected():
+		return nil, errors.New("the connection to NATS has ended")
+	case errors.Is(err, nats.ErrTimeout):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	all := []message{natsMessage(first)}
+	more, err := b.consumer.FetchNoWait(atATime - 1)
+	if err != nil {
+		return nil, err
+	}
+	for msg := range more.Messages() {
+		all = append(all, natsMessage(msg))
+	}
+	return all, nil
+}
+
+// natsMessage reads a message: attributes are headers ce-NAME, encoded as those of HTTP are.
+func natsMessage(msg jetstream.Msg) message {
+	m := message{handle: msg, place: msg.Subject(), Message: cloudevent.Message{Body: msg.Data(), Attributes: map[string]any{}}}
+	if meta, err := msg.Metadata(); err == nil {
+		m.place = fmt.Sprintf("%s #%d", msg.Subject(), meta.Sequence.Stream)
+	}
+	for name, values := range msg.Headers() {
+		name = strings.ToLower(name)
+		attribute, ok := strings.CutPrefix(name, "ce-")
+		switch {
+		case name == "content-type":
+			m.ContentType = values[0]
+		case ok && len(values) != 1:
+			m.broken = fmt.Errorf("%s stands %d times", name, len(values))
+		case ok:
+			text, err := url.PathUnescape(values[0])
+			if err != nil {
+				m.broken = fmt.Errorf("%s: %w", name, err)
+			}
+			m.Attributes[attribute] = text
+		}
+	}
+	if text, ok := m.Attributes["datacontenttype"].(string); ok && m.ContentType == "" {
+		m.ContentType = text
+	}
+	return m
+}
+
+func (b *natsStream) acknowledge(_ context.Context, done []message) error {
+	for _, m := range done {
+		if err := m.handle.(jetstream.Msg).Ack(); err != nil {
+			return err
+		}
+	}
+	return b.conn.FlushTimeout(ackWithin)
+}
+
+func (b *natsStream) close() {
+	b.conn.FlushTimeout(time.Second) // what is not acknowledged comes again
+	b.conn.Close()
+}

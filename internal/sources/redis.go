@@ -1,0 +1,115 @@
+package sources
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/cloudevent"
+	"github.com/swrun/swrun/internal/eventfile"
+)
+
+const (
+	atATime = 100         // messages that are asked for
+	waits   = time.Second // for the next one, unless ctx ends
+)
+
+// redisStream is a consumer of a group of a stream.
+type redisStream struct {
+	client     *redis.Client
+	from       eventfile.Source
+	consumer   string
+	claimAfter time.Duration
+	claimed    time.Time // when it was last looked for what others have left
+}
+
+func openRedis(ctx context.Context, from eventfile.Source, password string, claimAfter time.Duration) (broker, error) {
+	o, err := RedisOptions(from.URL, from.Username, password)
+	if err != nil {
+		return nil, err
+	}
+	host, _ := os.Hostname() // it is for people
+	b := &redisStream{client: redis.NewClient(o), from: from, consumer: fmt.Sprintf("%s-%d-%s", host, os.Getpid(), rand.Text()[:8]), claimAfter: claimAfter}
+	err = b.client.XGroupCreateMkStream(ctx, from.Stream, from.Group, "0").Err()
+	if err != nil && !strings.HasPrefix(err.Error(), "BUSYGROUP") {
+		b.client.Close() // the error is the first one's
+		return nil, err
+	}
+	return b, nil
+}
+
+// RedisOptions returns how a server of Redis is connected to. What fails is not tried again by the client.
+func RedisOptions(url, username, password string) (*redis.Options, error) {
+	o, err := redis.ParseURL(url)
+	if err != nil {
+		return nil, err
+	}
+	o.Username, o.Password, o.DisableIdentity, o.MaxRetries = username, password, true, -1
+	return o, nil
+}
+
+func (b *redisStream) receive(ctx context.Context) ([]message, error) {
+	if time.Since(b.claimed) >= b.claimAfter/2 {
+		left, _, err := b.client.XAutoClaim(ctx, &redis.XAutoClaimArgs{Stream: b.from.Stream, Group: b.from.Group, Consumer: b.consumer, MinIdle: b.claimAfter, Start: "0", Count: atATime}).Result()
+		if err != nil {
+			return nil, err
+		}
+		if len(left) > 0 {
+			return entries(left), nil
+		}
+		b.claimed = time.Now()
+	}
+	streams, err := b.client.XReadGroup(ctx, &redis.XReadGroupArgs{Group: b.from.Group, Consumer: b.consumer, Streams: []string{b.from.Stream, ">"}, Count: atATime, Block: waits}).Result()
+	if errors.Is(err, redis.Nil) {
+		return nil, nil
+	}
+	if err != nil || len(streams) == 0 {
+		return nil, err
+	}
+	return entries(streams[0].Messages), nil
+}
+
+// entries returns messages: the field `event` holds one event or a list of them; otherwise attributes are fields ce_NAME, and `data` and
+// `content-type` are those of the event.
+func entries(all []redis.XMessage) (messages []message) {
+	for _, entry := range all {
+		m := message{place: entry.ID, handle: entry.ID, Message: cloudevent.Message{Attributes: map[string]any{}}}
+		for name, value := range entry.Values {
+			text := fmt.Sprint(value)
+			if attribute, ok := strings.CutPrefix(name, "ce_"); ok {
+				m.Attributes[attribute] = text
+			} else if name == "content-type" {
+				m.ContentType = text
+			} else if name == "data" || name == "event" {
+				m.Body = []byte(text)
+			}
+		}
+		messages = append(messages, m)
+	}
+	return messages
+}
+
+func (b *redisStream) acknowledge(ctx context.Context, done []message) error {
+	var ids []string
+	for _, m := range done {
+		ids = append(ids, m.handle.(string))
+	}
+	return b.client.XAck(ctx, b.from.Stream, b.from.Group, ids...).Err()
+}
+
+// close takes the consumer out of the group if nothing waits for its acknowledgement: what does is for another to claim.
+func (b *redisStream) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), ackWithin)
+	defer cancel()
+	pending, err := b.client.XPendingExt(ctx, &redis.XPendingExtArgs{Stream: b.from.Stream, Group: b.from.Group, Start: "-", End: "+", Count: 1, Consumer: b.consumer}).Result()
+	if err == nil && len(pending) == 0 {
+		b.client.XGroupDelConsumer(ctx, b.from.Stream, b.from.Group, b.consumer)
+	}
+	b.client.Close() // nothing is on its way
+}

@@ -1,0 +1,266 @@
+// Package sources brings events from brokers to a deployment: streams of Redis, NATS JetStream, Kafka and MQTT. A message is acknowledged
+// when its events are stored, so that none is lost; what comes twice is known by the source and id of the event. What is no CloudEvent is
+// logged, counted and acknowledged, so that it blocks nothing.
+package sources
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/time/rate"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/cloudevent"
+	"github.com/swrun/swrun/internal/doctor"
+	"github.com/swrun/swrun/internal/eventfile"
+	"github.com/swrun/swrun/internal/terminal"
+	"github.com/swrun/swrun/runtime/events"
+)
+
+// Config is what sources need of their host.
+type Config struct {
+	// Publish stores an event; sees says which namespaces it may reach, nil for all.
+	Publish func(ctx context.Context, event map[string]any, sees func(namespace string) bool) error
+	Secret  func(name string) (any, bool)
+	Log     *slog.Logger
+	// ClaimAfter is how long after a process was given a message of Redis, and has not acknowledged it, another takes it; 0 for a minute.
+	ClaimAfter time.Duration
+}
+
+// State is how a source does.
+type State struct {
+	Name, Kind string
+	Connected  bool
+	Err        error  // why it is not connected, or what keeps an event from being stored
+	Accepted   uint64 // events
+	SetAside   uint64 // messages that hold no event, or one that cannot be accepted
+}
+
+// Sources are those of one process. Several goroutines may use them.
+type Sources struct{ all []*feed }
+
+// feed is one source.
+type feed struct {
+	Config
+	from eventfile.Source
+	open func(ctx context.Context) (broker, error)
+	told *rate.Limiter // of messages that were set aside
+
+	mu    sync.Mutex
+	state State
+	quiet uint64 // set aside since the last was logged
+}
+
+// broker is a connection to one.
+type broker interface {
+	// receive waits for messages, not for ever; there may be none.
+	receive(ctx context.Context) ([]message, error)
+	// acknowledge is told of the first messages of those that were received, and of the next ones later.
+	acknowledge(ctx context.Context, done []message) error
+	close()
+}
+
+// awayError says that nothing can be received now, and that the client itself tries to reach its broker again: it is kept, and with it what the
+// broker knows of it.
+type awayError struct{ error }
+
+// Unwrap returns why.
+func (e *awayError) Unwrap() error { return e.error }
+
+// message is what a broker has given.
+type message struct {
+	cloudevent.Message
+	place  string // where it stands, for people
+	broken error  // it is none, and why
+	handle any    // what the broker knows it by
+}
+
+// New returns the sources of a file. Nothing is connected until Run. A secret that is not there is an *eventfile.MissingSecretError.
+func New(all []eventfile.Source, c Config) (*Sources, error) {
+	if c.ClaimAfter == 0 {
+		c.ClaimAfter = time.Minute
+	}
+	s := &Sources{}
+	for _, from := range all {
+		password, err := eventfile.Secret("source "+from.Name, from.PasswordSecret, c.Secret)
+		if err != nil {
+			return nil, err
+		}
+		f := &feed{Config: c, from: from, told: rate.NewLimiter(rate.Every(time.Second), 20), state: State{Name: from.Name, Kind: from.Kind}}
+		f.open = map[string]func(context.Context) (broker, error){
+			"redis": func(ctx context.Context) (broker, error) { return openRedis(ctx, from, password, c.ClaimAfter) },
+			"nats":  func(ctx context.Context) (broker, error) { return openNATS(ctx, from, password) },
+			"kafka": func(ctx context.Context) (broker, error) { return openKafka(ctx, from, password) },
+			"mqtt":  func(ctx context.Context) (broker, error) { return openMQTT(ctx, from, password) },
+		}[from.Kind]
+		s.all = append(s.all, f)
+	}
+	return s, nil
+}
+
+// Run reads all sources until ctx ends. A broker that cannot be reached is tried again.
+func (s *Sources) Run(ctx context.Context) error {
+	var all errgroup.Group
+	for _, f := range s.all {
+		all.Go(func() error {
+			f.run(ctx)
+			return nil
+		})
+	}
+	return all.Wait()
+}
+
+// States returns how they do.
+func (s *Sources) States() (all []State) {
+	for _, f := range s.all {
+		f.mu.Lock()
+		all = append(all, f.state)
+		f.mu.Unlock()
+	}
+	return all
+}
+
+// Findings returns how they do, as checks of health.
+func (s *Sources) Findings() (found []doctor.Finding) {
+	for _, state := range s.States() {
+		what := fmt.Sprintf("the source %s (%s) has brought %s", state.Name, state.Kind, terminal.Counted(int(state.Accepted), "event"))
+		if state.SetAside > 0 {
+			what += fmt.Sprintf("; set aside: %s", terminal.Counted(int(state.SetAside), "message"))
+		}
+		switch {
+		case state.Err != nil:
+			found = append(found, doctor.Finding{Code: doctor.CodeSources, Level: doctor.Warning, What: what + "; now: " + state.Err.Error(), Fix: "see whether its broker runs and accepts this client: it is tried again"})
+		case !state.Connected:
+			found = append(found, doctor.Finding{Code: doctor.CodeSources, Level: doctor.Warning, What: what + "; it is not connected yet"})
+		default:
+			found = append(found, doctor.Finding{Code: doctor.CodeSources, Level: doctor.OK, What: what})
+		}
+	}
+	return found
+}
+
+const (
+	firstPause = 200 * time.Millisecond
+	lastPause  = 30 * time.Second
+	openWithin = 15 * time.Second
+	ackWithin  = 5 * time.Second
+)
+
+// run connects and reads, again and again until ctx ends.
+func (f *feed) run(ctx context.Context) {
+	pause := firstPause
+	for ctx.Err() == nil {
+		worked, err := f.session(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		f.note(func(s *State) { s.Connected, s.Err = false, err })
+		f.Log.Warn("a source of events is tried again", "source", f.from.Name, "kind", f.from.Kind, "error", err)
+		if worked {
+			pause = firstPause
+		}
+		rest(ctx, pause)
+		pause = min(2*pause, lastPause)
+	}
+}
+
+func rest(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+func (f *feed) note(change func(*State)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change(&f.state)
+}
+
+// session reads one connection until it fails or ctx ends; it reports whether it could be read at all.
+func (f *feed) session(ctx context.Context) (worked bool, err error) {
+	within, cancel := context.WithTimeout(ctx, openWithin)
+	b, err := f.open(within)
+	cancel()
+	if err != nil {
+		return false, err
+	}
+	defer b.close()
+	f.note(func(s *State) { s.Connected, s.Err = true, nil })
+	for ctx.Err() == nil {
+		all, err := b.receive(ctx)
+		var away *awayError
+		if errors.As(err, &away) && ctx.Err() == nil {
+			f.note(func(s *State) { s.Connected, s.Err = false, away })
+			rest(ctx, firstPause)
+			continue
+		}
+		if err != nil {
+			return worked, err
+		}
+		worked = true
+		f.note(func(s *State) { s.Connected, s.Err = true, nil })
+		if err := f.take(ctx, b, all); err != nil {
+			return worked, err
+		}
+	}
+	return worked, ctx.Err()
+}
+
+// publish publishes an event, and tries it again while the store does not take anything. An error says that this event cannot be accepted, or
+// that ctx ends.
+func (f *feed) publish(ctx context.Context, event map[string]any) error {
+	if err := cloudevent.Check(event); err != nil {
+		return err
+	}
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		err := f.Publish(ctx, event, f.sees())
+		if err == nil {
+			f.note(func(s *State) { s.Err = nil })
+			return nil
+		}
+		if errors.As(err, new(*events.OtherEventError)) || errors.AsError(err) != nil || ctx.Err() != nil {
+			return err
+		}
+		f.note(func(s *State) { s.Err = err })
+		f.Log.Warn("an event of a source cannot be stored yet", "source", f.from.Name, "error", err)
+		rest(ctx, pause)
+	}
+}
+
+// sees returns which namespaces events may reach; nil for all.
+func (f *feed) sees() func(string) bool {
+	if f.from.Namespaces == nil {
+		return nil
+	}
+	return func(namespace string) bool {
+		for _, n := range f.from.Namespaces {
+			if n == namespace {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// setAside counts a message that cannot be accepted, and logs where it stands; not all of them if there are many.
+func (f *feed) setAside(m message, err error) {
+	f.mu.Lock()
+	f.state.SetAside++
+	f.quiet++
+	unsaid := f.quiet - 1
+	tell := f.told.Allow()
+	if tell {
+		f.quiet = 0
+	}
+	f.mu.Unlock()
+	if tell {
+		f.Log.Warn("a message of a source is set aside: it is acknowledged, and not published", "source", f.from.Name, "at", m.place, "error", err, "unsaid", unsaid)
+	}
+}

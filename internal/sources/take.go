@@ -1,0 +1,107 @@
+package sources
+
+import (
+	"context"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// atOnce is how many events of a source are published at the same time, at most.
+const atOnce = 16
+
+// received is a message with its events.
+type received struct {
+	message
+	events []map[string]any
+	err    error // they cannot be read, and why
+	done   bool  // they are stored, or set aside
+}
+
+// take publishes messages, and acknowledges the first ones that are stored or set aside: all of them, unless ctx ends in between.
+func (f *feed) take(ctx context.Context, b broker, all []message) error {
+	messages := make([]*received, len(all))
+	for n, m := range all {
+		r := &received{message: m, err: m.broken}
+		if r.err == nil {
+			r.events, r.err = m.Events()
+		}
+		messages[n] = r
+	}
+	var lines errgroup.Group
+	lines.SetLimit(atOnce)
+	for _, line := range inLines(messages) {
+		lines.Go(func() error {
+			for _, r := range line {
+				if r.done = f.accept(ctx, r); !r.done {
+					break
+				}
+			}
+			return nil
+		})
+	}
+	lines.Wait() // none fails
+	done := 0
+	for done < len(messages) && messages[done].done {
+		done++
+	}
+	if done == 0 {
+		return nil
+	}
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackWithin)
+	defer cancel()
+	return b.acknowledge(within, all[:done])
+}
+
+// inLines splits messages into those that are published one after the other, in their order: all with events of the same line of events. If one of
+// them holds events of several lines, there is one line for all.
+func inLines(all []*received) (lines [][]*received) {
+	at := map[string]int{}
+	for _, r := range all {
+		name := ""
+		for n, event := range r.events {
+			switch of := lineOf(event); {
+			case n == 0:
+				name = of
+			case of != name:
+				return [][]*received{all}
+			}
+		}
+		n, is := at[name]
+		if !is {
+			n, lines = len(lines), append(lines, nil)
+			at[name] = n
+		}
+		lines[n] = append(lines[n], r)
+	}
+	return lines
+}
+
+// lineOf returns which events an event must not overtake: those with the same source and the same `partitionkey`, an extension of CloudEvents that
+// says just that; without it, with the same source and subject.
+func lineOf(event map[string]any) string {
+	within, ok := event["partitionkey"]
+	if !ok {
+		within = event["subject"]
+	}
+	return fmt.Sprintf("%q %q", event["source"], within)
+}
+
+// accept publishes the events of a message. It reports false only if ctx ends before.
+func (f *feed) accept(ctx context.Context, r *received) bool {
+	if r.err != nil {
+		f.setAside(r.message, r.err)
+		return true
+	}
+	for n, event := range r.events {
+		switch err := f.publish(ctx, event); {
+		case ctx.Err() != nil && err != nil:
+			return false
+		case err != nil:
+			f.setAside(r.message, fmt.Errorf("event %d: %w", n+1, err))
+		default:
+			f.note(func(s *State) { s.Accepted++ })
+		}
+	}
+	return true
+}
