@@ -3,7 +3,7 @@
 // operations (/v1/activities in /openapi.json).
 //
 //	w, err := activity.New(activity.Config{Server: "http://127.0.0.1:7474", Queues: []string{"images"}})
-//	w.Register("resize", func(ctx context.Context, t *activity.Task) (any, error) {
+//	err = w.Register("resize", func(ctx context.Context, t *activity.Task) (any, error) {
 //		var size Size
 //		if err := t.Decode(&size); err != nil {
 //			return nil, err
@@ -56,9 +56,12 @@ type Worker struct {
 	c       Config
 	api     *api
 	reports *reports
-	funcs   map[string]Func
 	slots   chan struct{} // one for each activity that is performed
 	work    sync.WaitGroup
+
+	registering sync.Mutex      // guards what follows
+	running     bool            // no other function is registered any more
+	funcs       map[string]Func // is read without the lock once running is true
 }
 
 // ConfigError is a member of Config that cannot be.
@@ -113,15 +116,45 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Register has a function perform the activities of a type. It is called before Run, once for each type.
-func (w *Worker) Register(kind string, f Func) { w.funcs[kind] = f }
+// Register has a function perform the activities of a type. A type that is blank or has a function already, a function that is nil, and a
+// worker that has begun to run are a *RegisterError, and change nothing.
+func (w *Worker) Register(kind string, f Func) error {
+	w.registering.Lock()
+	defer w.registering.Unlock()
+	switch {
+	case w.running:
+		return &RegisterError{kind, "the worker runs already: register functions before Run"}
+	case strings.TrimSpace(kind) == "":
+		return &RegisterError{kind, "the type is blank"}
+	case f == nil:
+		return &RegisterError{kind, "the function is nil"}
+	case w.funcs[kind] != nil:
+		return &RegisterError{kind, "the type has a function already"}
+	}
+	w.funcs[kind] = f
+	return nil
+}
+
+// RegisterError says why a function does not perform the activities of a type.
+type RegisterError struct {
+	Type   string
+	Detail string
+}
+
+func (e *RegisterError) Error() string { return fmt.Sprintf("register %q: %s", e.Type, e.Detail) }
+
+// ErrRunning is the error of a second Run.
+var ErrRunning = errors.New("the worker runs already, or has run")
 
 // Run performs activities until ctx ends. Then it takes no more, gives back what it has not begun, and waits until the functions have
 // returned and their ends are reported, or Drain is over: that ends the contexts of the functions, and a second later the reports that have
 // not arrived. Run waits no longer than that; functions that ignore the end of their contexts go on without it. What goes wrong on the way
 // to the server is logged and tried again. The error is one of the server that does not pass: an *APIError, such as that of a token that
-// does not count.
+// does not count. A worker runs once: a second Run returns ErrRunning.
 func (w *Worker) Run(ctx context.Context) error {
+	if !w.begin() {
+		return ErrRunning
+	}
 	reporting, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer giveUp()
 	performing, end := context.WithCancel(reporting)
@@ -140,6 +173,15 @@ func (w *Worker) Run(ctx context.Context) error {
 		<-done
 	}
 	return err
+}
+
+// begin reports whether the worker may run, which it may once.
+func (w *Worker) begin() bool {
+	w.registering.Lock()
+	defer w.registering.Unlock()
+	began := w.running
+	w.running = true
+	return !began
 }
 
 // lastReports is how long reports are tried once Drain is over.

@@ -78,7 +78,9 @@ func (d *deployment) work(t *testing.T, c activity.Config, kind string, f activi
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.Register(kind, f)
+	if err := w.Register(kind, f); err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- w.Run(ctx) }()

@@ -34,6 +34,7 @@ type Caller struct {
 	Role       Role
 	Namespaces []string // whose workflows and runs the caller sees
 	Everywhere bool     // the caller sees all namespaces
+	HidesData  bool     // the caller sees no data of runs: see api.HideData
 }
 
 // Local is whoever asks where only this machine can ask.

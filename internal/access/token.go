@@ -33,16 +33,17 @@ type Grant struct {
 	Role       Role
 	Namespaces []string
 	Everywhere bool // all namespaces
+	HidesData  bool // a viewer sees what runs do, and not their data
 }
 
 // Caller returns who asks with the token.
 func (t Token) Caller() Caller {
-	return Caller{Name: t.Name, Role: t.Role, Namespaces: t.Namespaces, Everywhere: t.Everywhere}
+	return Caller{Name: t.Name, Role: t.Role, Namespaces: t.Namespaces, Everywhere: t.Everywhere, HidesData: t.HidesData}
 }
 
 // InvalidError says that there can be no such token.
 type InvalidError struct {
-	Field  string // name, role, namespaces or expiresIn
+	Field  string // name, role, namespaces, hideData or expiresIn
 	Detail string
 	Limit  *errors.Error // if it is larger than it may be
 }
@@ -74,6 +75,7 @@ type stored struct {
 	Role       Role      `json:"role"`
 	Namespaces []string  `json:"namespaces,omitempty"`
 	Everywhere bool      `json:"everywhere,omitempty"`
+	HidesData  bool      `json:"hidesData,omitempty"`
 	CreatedAt  time.Time `json:"createdAt"`
 	CreatedBy  string    `json:"createdBy,omitempty"`
 }
@@ -87,7 +89,7 @@ func (t *Tokens) New(ctx context.Context, name string, g Grant, lasts time.Durat
 		return "", Token{}, err
 	}
 	secret := rand.Text() + rand.Text()
-	s := stored{Hash: hash(secret), Role: g.Role, Namespaces: slices.Compact(slices.Sorted(slices.Values(g.Namespaces))), Everywhere: g.Everywhere, CreatedAt: t.now().UTC(), CreatedBy: by}
+	s := stored{Hash: hash(secret), Role: g.Role, Namespaces: slices.Compact(slices.Sorted(slices.Values(g.Namespaces))), Everywhere: g.Everywhere, HidesData: g.HidesData, CreatedAt: t.now().UTC(), CreatedBy: by}
 	value, err := json.Marshal(s)
 	if err != nil {
 		return "", Token{}, fmt.Errorf("write a token: %w", err)
@@ -116,6 +118,8 @@ func check(name string, g Grant, lasts time.Duration) error {
 		return &InvalidError{Field: "name", Detail: `"local" is what callers without a token are called`}
 	case CheckRole(g.Role) != nil:
 		return CheckRole(g.Role)
+	case g.HidesData && g.Role != RoleViewer:
+		return &InvalidError{Field: "hideData", Detail: fmt.Sprintf("data can be hidden from the role %s alone: %s needs it", RoleViewer, g.Role)}
 	case lasts < 0:
 		return &InvalidError{Field: "expiresIn", Detail: "must not be negative"}
 	case lasts > 0 && lasts < time.Second:
@@ -170,7 +174,7 @@ func hash(secret string) []byte {
 
 func (s stored) token(r store.Registered) Token {
 	return Token{
-		Name: r.Key, Grant: Grant{Role: s.Role, Namespaces: s.Namespaces, Everywhere: s.Everywhere},
+		Name: r.Key, Grant: Grant{Role: s.Role, Namespaces: s.Namespaces, Everywhere: s.Everywhere, HidesData: s.HidesData},
 		CreatedAt: s.CreatedAt, CreatedBy: s.CreatedBy, ExpiresAt: r.Ends,
 	}
 }

@@ -145,7 +145,7 @@ type OpenActivity struct {
 	StartedAt      string           `json:"startedAt,omitempty" format:"date-time" doc:"When the worker took it."`
 	HeartbeatAt    string           `json:"heartbeatAt,omitempty" format:"date-time" doc:"When its last heartbeat came."`
 	Progress       any              `json:"progress,omitempty"`
-	Failure        any              `json:"failure,omitempty" doc:"Of the attempt before."`
+	Failure        any              `json:"failure,omitempty" data:"error" doc:"Of the attempt before."`
 	Timeouts       ActivityTimeouts `json:"timeouts"`
 	Deadlines      []OpenDeadline   `json:"deadlines,omitempty" nullable:"false"`
 }

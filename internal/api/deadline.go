@@ -26,7 +26,8 @@ func newSoftDeadlines(d *client.Description) (all []SoftDeadline) {
 	for _, in := range d.Soft {
 		soft := SoftDeadline{Pointer: string(in.Pointer), At: Time(in.At), LeftSeconds: in.At.Sub(d.At).Seconds(), Late: in.Late || !in.At.After(d.At)}
 		if in.Pointer != "" {
-			soft.File, soft.Line = d.Program.Workflow.Source.File, d.Program.Workflow.Source.Key(in.Origin).Start.Line
+			source := d.Program.Source(in.Origin)
+			soft.File, soft.Line = source.File, source.Key(in.Origin).Start.Line
 		}
 		all = append(all, soft)
 	}

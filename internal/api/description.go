@@ -28,7 +28,7 @@ type Description struct {
 	ReservedFor string       `json:"reservedFor,omitempty"`
 	Commands    []string     `json:"commands,omitempty"` // that no worker has carried out yet
 	Needs       []store.Need `json:"needs,omitempty" doc:"What tasks of it wait for that a worker must have."`
-	Why         string       `json:"why,omitempty"`
+	Why         string       `json:"why,omitempty" data:"hide"`
 	Then        string       `json:"then,omitempty"`
 	Forks       []string     `json:"forks,omitempty"` // the runs that were forked from it, the newest last
 	RunNumber   int          `json:"runNumber"`       // of the execution: more than 1 if it has continued as new
@@ -42,6 +42,7 @@ type Description struct {
 	Deadlines   []Deadline   `json:"deadlines" nullable:"false"` // in force, the first to fire first
 	// SoftDeadlines are those of the scopes in progress, passed or to come.
 	SoftDeadlines []SoftDeadline `json:"softDeadlines,omitempty"`
+	HiddenData    bool           `json:"hiddenData,omitempty" data:"hidden" doc:"Whoever asks sees no data of runs: what holds any is left out."`
 	// Allowed says of each verb whether it is for the run now.
 	Allowed map[string]Permission `json:"allowed"`
 }
@@ -81,6 +82,29 @@ type Task struct {
 type Listening struct {
 	Consumed int      `json:"consumed" doc:"How many events came so far."`
 	Missing  []string `json:"missing" nullable:"false" doc:"The filters that wait for an event, as pointers into the document."`
+	// Unmatched are the last events of its types that were published and that it has not consumed, the oldest first.
+	Unmatched []UnmatchedEvent `json:"unmatched,omitempty" doc:"The last events of its types that were published within a day and that it has not consumed, the oldest first: some of them if there were many."`
+}
+
+// UnmatchedEvent is an event that a task which listens has not consumed, and why.
+type UnmatchedEvent struct {
+	At     string `json:"at" doc:"When it was published."`
+	Type   string `json:"type"`
+	Source string `json:"source,omitempty" data:"hide"`
+	ID     string `json:"id,omitempty" data:"hide"`
+	Early  bool   `json:"early,omitempty" doc:"It came before the task listened, and would have matched."`
+	Large  bool   `json:"large,omitempty" doc:"It is too large to be kept, so that it is not known why it did not match."`
+	// Refusals are why filters do not let it pass, the first few.
+	Refusals []Refusal `json:"refusals,omitempty" doc:"Why filters that wait for an event do not let it pass, as they are now: the first few."`
+	More     int       `json:"moreRefusals,omitempty" doc:"How many other filters do not let it pass."`
+}
+
+// Refusal is why a filter does not let an event pass.
+type Refusal struct {
+	Filter    string `json:"filter" doc:"The filter, as a pointer into the document."`
+	Line      int    `json:"line"`
+	Attribute string `json:"attribute" doc:"The attribute of the event, data or a part of it such as data.order, or correlate.KEY."`
+	Why       string `json:"why,omitempty" data:"hide"`
 }
 
 // Deadline is an active deadline, and what its passing leads to.
@@ -119,7 +143,7 @@ type Failure struct {
 	At          string `json:"at"`
 	Pointer     string `json:"pointer,omitempty"` // of the task; absent for the workflow
 	Path        string `json:"path,omitempty"`    // if it is not Pointer
-	Error       any    `json:"error"`
+	Error       any    `json:"error" data:"error"`
 	Category    string `json:"category"`    // the short name of a standard error, limit, or application
 	Propagation string `json:"propagation"` // task, child or timeout
 	TimeoutKind string `json:"timeoutKind,omitempty"`
@@ -139,7 +163,7 @@ type Child struct {
 
 // Fault is why a run has faulted.
 type Fault struct {
-	Error       any    `json:"error"`
+	Error       any    `json:"error" data:"error"`
 	Category    string `json:"category"` // as in Failure
 	TimeoutKind string `json:"timeoutKind,omitempty"`
 	// Where the error comes from, if that is another run: a child, or a child's child.
@@ -176,8 +200,8 @@ func NewDescription(d *client.Description, r *client.Review) Description {
 	if d.State.Status == interpreter.StatusCompleted {
 		described.Output = &d.State.Output
 	}
-	for _, t := range d.OpenTasks {
-		described.Open = append(described.Open, newTask(d, t))
+	for at, t := range d.OpenTasks {
+		described.Open = append(described.Open, newTask(d, t, d.Unmatched[at]))
 	}
 	for n, in := range d.Deadlines {
 		deadline := NewDeadline(in)
@@ -202,8 +226,8 @@ func (d *Description) fill(of *client.Description) {
 	}
 }
 
-func newTask(d *client.Description, t interpreter.OpenTask) Task {
-	source := d.Program.Workflow.Source
+func newTask(d *client.Description, t interpreter.OpenTask, events []client.Unmatched) Task {
+	source := d.Program.Source(t.Origin)
 	task := Task{
 		Kind: string(t.Kind), Pointer: string(t.Pointer), File: source.File, Line: source.Key(t.Origin).Start.Line,
 		StartedAt: Time(t.StartedAt), Until: Time(t.Until), Retry: t.Retry, Attempt: t.Attempt,
@@ -215,12 +239,23 @@ func newTask(d *client.Description, t interpreter.OpenTask) Task {
 		task.Attempt, task.Activity = a.Attempt, newOpenActivity(a)
 	}
 	if l := t.Listening; l != nil {
-		task.Listening = &Listening{Consumed: l.Consumed, Missing: []string{}}
+		task.Listening = &Listening{Consumed: l.Consumed, Missing: []string{}, Unmatched: unmatched(source, events)}
 		for _, filter := range l.Missing {
 			task.Listening.Missing = append(task.Listening.Missing, string(filter))
 		}
 	}
 	return task
+}
+
+func unmatched(source *dsl.Source, events []client.Unmatched) (all []UnmatchedEvent) {
+	for _, in := range events {
+		u := UnmatchedEvent{At: Time(in.At), Type: in.Type, Source: in.ID.Source, ID: in.ID.ID, Early: in.Early, Large: in.Large, More: in.More}
+		for _, r := range in.Refusals {
+			u.Refusals = append(u.Refusals, Refusal{Filter: string(r.Filter), Line: source.Value(r.Filter).Start.Line, Attribute: r.Attribute, Why: r.Why})
+		}
+		all = append(all, u)
+	}
+	return all
 }
 
 // NewDeadline returns the JSON of an active deadline.

@@ -63,6 +63,36 @@ func newRange(r source.Range) Range {
 	return Range{r.Start.Line, r.Start.Column, r.End.Line, r.End.Column}
 }
 
+// Found returns the findings whose JSON somebody has sent about a document, to be shown. It leaves out what repairs the text: that needs
+// offsets, which JSON does not have.
+func Found(all []Diagnostic, file string) dsl.Diagnostics {
+	found := make(dsl.Diagnostics, len(all))
+	for n, d := range all {
+		found[n] = dsl.Diagnostic{
+			Code: d.Code, Severity: severity(d.Severity), Message: d.Message, File: file, Range: d.Range.source(), Pointer: dsl.Pointer(d.Pointer),
+			Label: d.Label, Help: d.Help, Expected: d.Expected,
+		}
+		for _, r := range d.Related {
+			found[n].Related = append(found[n].Related, source.Related{Label: r.Label, Range: r.source()})
+		}
+	}
+	return found
+}
+
+// severity returns the severity of a word; one that is not known counts as an error.
+func severity(word string) dsl.Severity {
+	for s := dsl.SeverityWarning; s <= dsl.SeverityHint; s++ {
+		if s.String() == word {
+			return s
+		}
+	}
+	return dsl.SeverityError
+}
+
+func (r Range) source() source.Range {
+	return source.Range{Start: source.Position{Line: r.Line, Column: r.Column}, End: source.Position{Line: r.EndLine, Column: r.EndColumn}}
+}
+
 // Findings is what was found in documents.
 type Findings struct {
 	Diagnostics []Diagnostic `json:"diagnostics" nullable:"false"`

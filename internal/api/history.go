@@ -11,10 +11,11 @@ import (
 
 // History is what has happened in a run.
 type History struct {
-	Schema  string         `json:"schema"`
-	Run     string         `json:"run"`
-	Records []HistoryEvent `json:"records"`
-	Later   string         `json:"later,omitempty" doc:"The cursor of what is recorded later; absent if there are records left now, and if the run has ended."`
+	Schema     string         `json:"schema"`
+	Run        string         `json:"run"`
+	Records    []HistoryEvent `json:"records"`
+	Later      string         `json:"later,omitempty" doc:"The cursor of what is recorded later; absent if there are records left now, and if the run has ended."`
+	HiddenData bool           `json:"hiddenData,omitempty" data:"hidden" doc:"Whoever asks sees no data of runs: what holds any is left out."`
 }
 
 // HistoryEvent is one record of it.
@@ -33,14 +34,16 @@ type HistoryEvent struct {
 	Worker      string `json:"worker,omitempty"` // the outside worker that has made the attempt
 	Data        any    `json:"data,omitempty"`
 	Actor       string `json:"actor,omitempty"` // who has given the command
-	Error       any    `json:"error,omitempty"`
+	Error       any    `json:"error,omitempty" data:"error"`
 	Category    string `json:"category,omitempty"`    // of the error: the short name of a standard one, limit, or application
 	Propagation string `json:"propagation,omitempty"` // how the failure has come about: task, child or timeout
 	By          string `json:"by,omitempty"`          // the try that has caught the error
 	TimeoutKind string `json:"timeoutKind,omitempty"`
 	Until       string `json:"until,omitempty"`
-	CommittedAt string `json:"committedAt,omitempty"`
-	Epoch       int    `json:"epoch,omitempty"` // of the owner that has stored it
+	// Correlated are the values of the correlations of what a task has consumed.
+	Correlated  map[string]string `json:"correlated,omitempty" data:"hide"`
+	CommittedAt string            `json:"committedAt,omitempty"`
+	Epoch       int               `json:"epoch,omitempty"` // of the owner that has stored it
 	Timeouts
 }
 
@@ -49,7 +52,7 @@ func NewHistoryEvent(r interpreter.HistoryEvent, step client.HistoryEntry) Histo
 	event := HistoryEvent{
 		Seq: r.Seq, At: Time(r.At), Type: string(r.Type), Kind: string(r.Kind), Pointer: string(r.Pointer), Origin: string(r.Origin), Category: category(r.Error),
 		Effect: int(r.Effect), Attempt: r.Attempt, Worker: r.Worker, Data: r.Data, Actor: r.Actor, Error: Error(r.Error), By: string(r.CaughtBy), TimeoutKind: r.Timeout,
-		Until: Time(r.Until), CommittedAt: Time(step.CommittedAt),
+		Until: Time(r.Until), Correlated: r.Correlated, CommittedAt: Time(step.CommittedAt),
 	}
 	if string(r.Path) != event.Pointer {
 		event.Path = string(r.Path)
@@ -75,7 +78,7 @@ func (e *HistoryEvent) Record() interpreter.HistoryEvent {
 	return interpreter.HistoryEvent{
 		Seq: e.Seq, At: ParseTime(e.At), Type: interpreter.HistoryEventType(e.Type), Kind: dsl.Kind(e.Kind), Pointer: dsl.Pointer(e.Pointer),
 		Path: interpreter.Path(cmp.Or(e.Path, e.Pointer)), Origin: dsl.Pointer(e.Origin), Effect: interpreter.EffectID(e.Effect), Attempt: e.Attempt, Worker: e.Worker,
-		Run: cmp.Or(e.Child, e.Parent), Data: e.Data, Actor: e.Actor, Error: ParseError(e.Error), CaughtBy: dsl.Pointer(e.By), Timeout: e.TimeoutKind, Until: ParseTime(e.Until),
+		Run: cmp.Or(e.Child, e.Parent), Data: e.Data, Actor: e.Actor, Error: ParseError(e.Error), CaughtBy: dsl.Pointer(e.By), Timeout: e.TimeoutKind, Until: ParseTime(e.Until), Correlated: e.Correlated,
 	}
 }
 

@@ -13,12 +13,13 @@ type RunOutcome struct {
 	Ended        bool   `json:"ended"`
 	Status       string `json:"status" doc:"The phase of the run, or quarantined."`
 	Output       any    `json:"output" doc:"Of one that has completed."`
-	Error        any    `json:"error,omitempty" doc:"Of one that has faulted."`
+	Error        any    `json:"error,omitempty" data:"error" doc:"Of one that has faulted."`
 	TimedOut     bool   `json:"timedOut,omitempty" doc:"It has faulted since a deadline of its own has passed."`
 	InputRefused bool   `json:"inputRefused,omitempty" doc:"It has faulted since its input does not fit the document: no task has started."`
 	Reason       string `json:"reason,omitempty" doc:"Why it was cancelled, if that was said."`
 	NoWorker     bool   `json:"noWorker,omitempty" doc:"It has not ended, and no worker is there to take it."`
 	EndsAt       string `json:"endsAt,omitempty" doc:"Of one that is quarantined: when a deadline ends it all the same."`
+	HiddenData   bool   `json:"hiddenData,omitempty" data:"hidden" doc:"Whoever asks sees no data of runs: what holds any is left out."`
 }
 
 // NewRunOutcome returns the JSON of how a run has ended. A run refuses its input before it has started any task.

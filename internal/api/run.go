@@ -212,3 +212,6 @@ func Time(t time.Time) string {
 	}
 	return t.UTC().Format(time.RFC3339Nano)
 }
+
+// OutputPath returns the reference of a run's output at every server.
+func OutputPath(i store.Instance) string { return "/v1/runs/" + i.String() + "/output" }

@@ -8,6 +8,7 @@ type Token struct {
 	Role          string   `json:"role" enum:"viewer,author,operator,admin"`
 	Namespaces    []string `json:"namespaces,omitempty" nullable:"false" doc:"Whose workflows and runs its bearer sees."`
 	AllNamespaces bool     `json:"allNamespaces,omitempty"`
+	HideData      bool     `json:"hideData,omitempty" doc:"Its bearer sees no data of runs."`
 	CreatedAt     string   `json:"createdAt,omitempty" format:"date-time"`
 	CreatedBy     string   `json:"createdBy,omitempty"`
 	ExpiresAt     string   `json:"expiresAt,omitempty" format:"date-time"`
@@ -16,7 +17,7 @@ type Token struct {
 // NewToken returns the JSON of a token.
 func NewToken(t access.Token) Token {
 	return Token{
-		Name: t.Name, Role: string(t.Role), Namespaces: t.Namespaces, AllNamespaces: t.Everywhere,
+		Name: t.Name, Role: string(t.Role), Namespaces: t.Namespaces, AllNamespaces: t.Everywhere, HideData: t.HidesData,
 		CreatedAt: Time(t.CreatedAt), CreatedBy: t.CreatedBy, ExpiresAt: Time(t.ExpiresAt),
 	}
 }
@@ -38,5 +39,6 @@ type TokenRequest struct {
 	Role          string   `json:"role" enum:"viewer,author,operator,admin"`
 	Namespaces    []string `json:"namespaces,omitempty" nullable:"false" example:"[\"demo\"]"`
 	AllNamespaces bool     `json:"allNamespaces,omitempty"`
+	HideData      bool     `json:"hideData,omitempty" doc:"A viewer sees what runs do, and no input, output, or other data of them."`
 	ExpiresIn     string   `json:"expiresIn,omitempty" doc:"How long it is taken; without it, until it is revoked."`
 }

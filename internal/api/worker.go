@@ -22,18 +22,20 @@ type Worker struct {
 
 // WorkerGrants is what tasks may use at a worker.
 type WorkerGrants struct {
-	Processes bool     `json:"processes" doc:"Shell commands and scripts."`
-	Files     bool     `json:"files" doc:"Files of its machine, as external resources."`
-	Network   string   `json:"network" doc:"What calls may reach: any, public, deny, or prefixes besides public addresses."`
-	Scripts   []string `json:"scripts,omitempty" doc:"Languages of scripts that run there."`
-	Calls     []string `json:"calls,omitempty" doc:"Kinds of call that its program performs itself."`
+	Processes  bool     `json:"processes" doc:"Shell commands and scripts."`
+	Containers bool     `json:"containers" doc:"Containers."`
+	Volumes    []string `json:"volumes,omitempty" doc:"Folders of its machine, and volumes, that containers may have."`
+	Files      bool     `json:"files" doc:"Files of its machine, as external resources."`
+	Network    string   `json:"network" doc:"What calls may reach: any, public, deny, or prefixes besides public addresses."`
+	Scripts    []string `json:"scripts,omitempty" doc:"Languages of scripts that run there."`
+	Calls      []string `json:"calls,omitempty" doc:"Kinds of call that its program performs itself."`
 }
 
 // NewWorker returns the JSON of a worker.
 func NewWorker(w presence.Worker) Worker {
 	worker := Worker{
 		Name: w.Name, Version: w.Version, Host: w.Host, Process: w.Process, Since: Time(w.Since), SeenAt: Time(w.Seen),
-		Grants: WorkerGrants{Processes: w.Grants.Processes, Files: w.Grants.Files, Network: w.Grants.Network, Scripts: w.Grants.Scripts, Calls: w.Grants.Calls},
+		Grants: WorkerGrants{Processes: w.Grants.Processes, Containers: w.Grants.Containers, Volumes: w.Grants.Volumes, Files: w.Grants.Files, Network: w.Grants.Network, Scripts: w.Grants.Scripts, Calls: w.Grants.Calls},
 		Queues: append([]string{}, w.Queues...), Concurrency: w.Concurrency, Held: w.Held, Performing: w.Performing, Draining: w.Draining,
 	}
 	for _, i := range w.Runs {

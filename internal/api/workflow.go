@@ -39,7 +39,7 @@ type DeployedWorkflow struct {
 	Summary    string   `json:"summary,omitempty"`
 	Latest     bool     `json:"latest" doc:"Whether a start that names no version starts this one."`
 	Versions   []string `json:"versions" nullable:"false" doc:"All versions that are deployed, the latest first."`
-	Document   any      `json:"document" doc:"The document as JSON."`
+	Document   any      `json:"document" data:"show" doc:"The document as JSON."`
 	// Diagnostics are the warnings and hints about the document.
 	Diagnostics []Diagnostic `json:"diagnostics,omitempty" nullable:"false"`
 }

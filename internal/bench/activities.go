@@ -106,6 +106,9 @@ func PerformActivities(ctx context.Context, server string, concurrency int) erro
 	if err != nil {
 		return err
 	}
-	w.Register("bench", func(context.Context, *activity.Task) (any, error) { return map[string]any{"ok": true}, nil })
+	done := func(context.Context, *activity.Task) (any, error) { return map[string]any{"ok": true}, nil }
+	if err := w.Register("bench", done); err != nil {
+		return err
+	}
 	return w.Run(ctx)
 }

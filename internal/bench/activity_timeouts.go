@@ -79,10 +79,13 @@ func holdActivities(ctx context.Context, server string, most int) (release func(
 		return nil, err
 	}
 	held, ended := make(chan struct{}), make(chan error, 1)
-	w.Register("bench", func(context.Context, *activity.Task) (any, error) {
+	hold := func(context.Context, *activity.Task) (any, error) {
 		<-held
 		return nil, nil
-	})
+	}
+	if err := w.Register("bench", hold); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	go func() { ended <- w.Run(ctx) }()
 	return func() {

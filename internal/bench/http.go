@@ -31,11 +31,9 @@ func (b *benchmark) http(ctx context.Context) (*Measured, error) {
 		return nil, err
 	}
 	defer stop()
-	transport := tasks.NewTransport(tasks.TransportConfig{Connections: b.Concurrency})
+	var connections atomic.Int64
+	transport := b.transportTo(address, &connections)
 	defer transport.CloseIdleConnections()
-	transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) { // whatever the documents call it
-		return new(net.Dialer).DialContext(ctx, network, address)
-	}
 	w := worker.Config{Compile: b.compileCalls(transport), Concurrency: b.Concurrency}
 	if _, err := b.runSteps(ctx, b.of(200), w); err != nil { // connections and memory are there then
 		return nil, err
@@ -57,11 +55,22 @@ func (b *benchmark) http(ctx context.Context) (*Measured, error) {
 	m.RawHTTPPerS = float64(m.Steps) / median(bare, cost.wall).Seconds()
 	m.RawHTTPCPU = microseconds(median(bare, cost.processor), m.Steps)
 	m.RatioToRaw = m.StepsPerS / m.RawHTTPPerS
+	m.Connections = int(connections.Load())
 	m.WorkerRSS = rss()
 	var gap []time.Duration
 	m.Lost, m.Duplicates, err = b.account(ctx, gaps(&gap))
 	m.durations(stepTook, gap)
 	return m, err
+}
+
+// transportTo returns a transport to one server, whatever the documents call it, which counts the connections that it opens.
+func (b *benchmark) transportTo(address string, connections *atomic.Int64) *http.Transport {
+	transport := tasks.NewTransport(tasks.TransportConfig{Connections: b.Concurrency})
+	transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
+		connections.Add(1)
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}
+	return transport
 }
 
 func (c cost) wall() time.Duration { return c.elapsed }

@@ -32,15 +32,17 @@ type Measured struct {
 	OutsideCPU       float64 `json:"outside_cpu_us_per_step,omitempty"`
 	RawHTTPPerS      float64 `json:"raw_http_per_s,omitempty"`
 	RawHTTPCPU       float64 `json:"raw_http_cpu_us_per_request,omitempty"`
+	Connections      int     `json:"http_connections,omitempty"` // that all requests of the scenario took, the bare ones too
 	Started          float64 `json:"started_per_s,omitempty"`
 	Ended            float64 `json:"ended_per_s,omitempty"`
 	Removed          float64 `json:"removed_per_s,omitempty"`
 	StoreOpsPerS     float64 `json:"store_ops_per_s,omitempty"`
 	WorkerCPU        float64 `json:"worker_cpu_percent,omitempty"`
+	Broadcast        float64 `json:"broadcast_seconds,omitempty"` // until an event has ended all that listen for it
 
 	ByKind map[string]Percentiles `json:"by_timeout_kind,omitempty"` // of each kind of timeout alone
 
-	percentilesOf string // lateBy or stepTook
+	percentilesOf string // lateBy, stepTook or eventTook
 }
 
 // Percentiles are those of some durations, in milliseconds.
@@ -63,8 +65,9 @@ func (p Percentiles) text() string {
 
 // What percentiles are of.
 const (
-	lateBy   = "late by" // from when something was due to when it was stored
-	stepTook = "a step took"
+	lateBy    = "late by" // from when something was due to when it was stored
+	stepTook  = "a step took"
+	eventTook = "an event took" // from when it was published to when its run had consumed it
 )
 
 // durations fills in the percentiles of some durations.
@@ -102,6 +105,7 @@ func (m *Measured) String() string {
 	if m.RawHTTPPerS > 0 {
 		fmt.Fprintf(&b, " and %.0f µs of the worker's CPU each, %.0f%% of %.0f bare requests/s with %.0f µs each",
 			m.CPUPerStep, 100*m.RatioToRaw, m.RawHTTPPerS, m.RawHTTPCPU)
+		fmt.Fprintf(&b, ", over %d connections", m.Connections)
 	}
 	if m.Max > 0 {
 		fmt.Fprintf(&b, ", %s %s", m.percentilesOf, m.Percentiles.text())
@@ -115,6 +119,14 @@ func (m *Measured) String() string {
 	if m.RedisBytesPerRun > 0 {
 		fmt.Fprintf(&b, ", %.0f bytes a run", m.RedisBytesPerRun)
 	}
+	b.WriteString(m.own())
+	fmt.Fprintf(&b, ", lost %d, twice %d, worker %.0f MB", m.Lost, m.Duplicates, float64(m.WorkerRSS)/1e6)
+	return b.String()
+}
+
+// own are the figures that only some scenarios have.
+func (m *Measured) own() string {
+	var b strings.Builder
 	if m.GrowthPerStep > 0 {
 		fmt.Fprintf(&b, ", a step at the end takes %.2f of one at the beginning", m.GrowthPerStep)
 	}
@@ -124,12 +136,14 @@ func (m *Measured) String() string {
 	if m.BurstLateness > 0 {
 		fmt.Fprintf(&b, ", the last of those due at once late by %.2fs", m.BurstLateness)
 	}
+	if m.Broadcast > 0 {
+		fmt.Fprintf(&b, ", one for all of them took %.2fs", m.Broadcast)
+	}
 	if m.Started > 0 {
 		fmt.Fprintf(&b, ", started %.0f/s, ended %.0f/s, removed %.0f/s", m.Started, m.Ended, m.Removed)
 	}
 	if m.WorkerCPU+m.StoreOpsPerS > 0 {
 		fmt.Fprintf(&b, ", %.0f operations/s of the store and %.2f%% of a core by an idle worker", m.StoreOpsPerS, m.WorkerCPU)
 	}
-	fmt.Fprintf(&b, ", lost %d, twice %d, worker %.0f MB", m.Lost, m.Duplicates, float64(m.WorkerRSS)/1e6)
 	return b.String()
 }

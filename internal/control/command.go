@@ -124,7 +124,7 @@ func (c *Control) refusal(ctx context.Context, v Verb, i store.Instance, err err
 	if v.Name != client.VerbDelete {
 		return e
 	}
-	e.Help = "cancel or terminate it first"
+	e.Help = "end it first, with cancel or terminate"
 	d, err := c.client.Describe(ctx, i)
 	if err != nil {
 		return e

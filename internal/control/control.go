@@ -11,6 +11,7 @@ import (
 
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/internal/access"
+	"github.com/swrun/swrun/internal/doctor"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -20,6 +21,8 @@ type Control struct {
 	// Perform is told of each run that is started with its definition, and is to see to it that somebody works on it; nil where a worker works
 	// on all runs, or others do.
 	Perform func(*swrun.Run)
+	// AlsoExamine returns what only this process knows of the deployment's health; nil for nothing.
+	AlsoExamine func() []doctor.Finding
 
 	engine *swrun.Engine
 	store  *swrun.Store
@@ -29,6 +32,7 @@ type Control struct {
 	health singleflight.Group // of those who ask whether it is well
 
 	followers followers
+	fleet     *fleet
 	inputs    keptInputs
 	repeating chan struct{} // histories that are repeated at a time
 }
@@ -41,6 +45,7 @@ func New(e *swrun.Engine, s *swrun.Store, now func() time.Time) *Control {
 	return &Control{
 		engine: e, store: s, client: e.Client(), tokens: access.NewTokens(s, nil), now: now,
 		repeating: make(chan struct{}, maxRepeating),
+		fleet:     &fleet{client: e.Client(), store: s, catchingUp: make(chan struct{}, maxCatchingUp)},
 		followers: followers{client: e.Client(), store: s, feeds: map[store.Instance]*feed{}},
 	}
 }

@@ -3,7 +3,6 @@ package control
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/cloudevent"
@@ -30,7 +29,8 @@ func (c *Control) Publish(ctx context.Context, all []map[string]any) (api.Publis
 
 // PublishTo is Publish for the namespaces that a caller sees.
 func (c *Control) PublishTo(ctx context.Context, all []map[string]any, sees func(namespace string) bool) (api.Published, error) {
-	done := api.Published{Matched: []api.RunName{}, Started: []api.RunName{}}
+	matched, full, started := newRunNames(), newRunNames(), newRunNames()
+	done := api.Published{Matched: matched.all, Started: started.all}
 	for n, event := range all {
 		if err := cloudevent.Check(event); err != nil {
 			return done, &EventError{n + 1, err}
@@ -45,20 +45,31 @@ func (c *Control) PublishTo(ctx context.Context, all []map[string]any, sees func
 		switch {
 		case report.Repeated:
 			done.Repeated++
-		case len(report.Matched) == 0:
+		case len(report.Matched)+len(report.Full)+len(report.Started) == 0:
 			done.Unmatched++
 		}
-		done.Matched = addRuns(done.Matched, report.Matched)
+		matched.add(report.Matched)
+		full.add(report.Full)
+		started.add(report.Started)
+		done.Matched, done.Full, done.Started = matched.all, full.all, started.all
 	}
 	return done, nil
 }
 
-// addRuns adds the names of runs that are not there yet.
-func addRuns(all []api.RunName, runs []store.Instance) []api.RunName {
+// runNames are the names of runs, each once, in the order in which they came.
+type runNames struct {
+	all   []api.RunName
+	known map[api.RunName]bool
+}
+
+func newRunNames() *runNames {
+	return &runNames{all: []api.RunName{}, known: map[api.RunName]bool{}}
+}
+
+func (r *runNames) add(runs []store.Instance) {
 	for _, i := range runs {
-		if name := (api.RunName{Namespace: i.Namespace, ID: i.ID}); !slices.Contains(all, name) {
-			all = append(all, name)
+		if name := (api.RunName{Namespace: i.Namespace, ID: i.ID}); !r.known[name] {
+			r.known[name], r.all = true, append(r.all, name)
 		}
 	}
-	return all
 }

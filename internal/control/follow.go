@@ -12,6 +12,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/progress"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/runtime/client"
@@ -19,7 +20,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// EventPosition is where a lifecycle event stands among those of its run.
+// EventPosition is where an event stands among those of its run.
 type EventPosition struct {
 	seq    int // of the record of history that it is about
 	number int // among the events of that record
@@ -29,11 +30,25 @@ func (p EventPosition) after(other EventPosition) bool {
 	return p.seq > other.seq || p.seq == other.seq && p.number > other.number
 }
 
-// FollowedEvent is a lifecycle event of a run.
+// FollowedEvent is a lifecycle event of a run, or one that the run emits.
 type FollowedEvent struct {
-	ID   string // of the CloudEvent
-	Data []byte // the CloudEvent as JSON
+	ID   string    // by which one goes on after it; for those who follow one run that of the CloudEvent, if it is a lifecycle event
+	Name string    // of its type, such as task.faulted
+	Data []byte    // the CloudEvent as JSON
+	At   time.Time // when it happened
 	at   EventPosition
+}
+
+// EventID returns which event of its run it is, where the ID of the fleet has a time and the namespace before it.
+func (e *FollowedEvent) EventID() string { return e.ID[strings.LastIndexByte(e.ID, '/')+1:] }
+
+// IsEmitted reports whether the run emits the event, which tells nothing of its lifecycle then.
+func (e *FollowedEvent) IsEmitted() bool { return strings.HasSuffix(e.ID, progress.PlaceEmitted) }
+
+// Run returns the run of an event of the fleet, as namespace/id.
+func (e *FollowedEvent) Run() string {
+	_, name, _ := strings.Cut(e.ID, "-")
+	return name[:max(0, strings.LastIndexByte(name, '-'))]
 }
 
 // followers have one reader of the store for each run that is followed, however many follow it.
@@ -75,19 +90,14 @@ func EventAt(i store.Instance, id string) (EventPosition, error) {
 		return EventPosition{}, nil
 	}
 	text, ok := strings.CutPrefix(id, i.ID+"-")
-	text, created := strings.CutSuffix(text, "c")
-	seq, err := strconv.Atoi(text)
-	if !ok || err != nil || seq < 1 {
+	digits := strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyz")
+	seq, err := strconv.Atoi(digits)
+	place, known := progress.PlaceOf(text[len(digits):])
+	if !ok || !known || err != nil || seq < 1 {
 		return EventPosition{}, &client.OptionError{Field: "Last-Event-ID", Detail: fmt.Sprintf("%s is not the id of an event of %s", shorten.Quoted(id), i)}
 	}
-	if created { // it comes first of its record
-		return EventPosition{seq, 0}, nil
-	}
-	return EventPosition{seq, lastOfRecord}, nil
+	return EventPosition{seq, place}, nil
 }
-
-// lastOfRecord stands for the last event of a record, however many it has.
-const lastOfRecord = 99
 
 // FollowedToEnd reports whether a run has ended, and nothing of it comes after a position.
 func (c *Control) FollowedToEnd(ctx context.Context, i store.Instance, at EventPosition) (bool, error) {
@@ -102,12 +112,39 @@ func (c *Control) FollowedToEnd(ctx context.Context, i store.Instance, at EventP
 type Follower struct {
 	Events func([]FollowedEvent) error
 	Idle   func() error // it is called at intervals while there are none
-	Every  time.Duration
+	Begun  func() error // it is called by FollowFleet once nothing is missed any more
+	// CaughtUp is called by FollowFleet, unless it is nil, once the follower has all events from its position on that were stored when FollowFleet was called.
+	CaughtUp func() error
+	Every    time.Duration
+	Types    EventTypes // of the events that it takes
+}
+
+// EventTypes choose lifecycle events by their types; none at all are all but the changes of states.
+type EventTypes = progress.Types
+
+// AllEventTypes are all types, also the changes of states.
+func AllEventTypes() EventTypes { return progress.AllTypes() }
+
+// ParseEventTypes reads types with commas between them, such as workflow,task.faulted.
+func ParseEventTypes(text string) (EventTypes, error) { return progress.ParseTypes(text) }
+
+// choosing returns the follower with events of its types alone.
+func (f Follower) choosing() Follower {
+	take := f.Events
+	f.Events = func(all []FollowedEvent) error {
+		chosen := slices.DeleteFunc(slices.Clone(all), func(e FollowedEvent) bool { return !f.Types.Has(e.Name) })
+		if len(chosen) == 0 {
+			return nil
+		}
+		return take(chosen)
+	}
+	return f
 }
 
 // Follow gives a follower the lifecycle events of a run that come after a position, as they happen, until the run has ended, the follower
 // returns an error, or ctx ends.
 func (c *Control) Follow(ctx context.Context, i store.Instance, after EventPosition, to Follower) error {
+	to = to.choosing()
 	f := c.followers.join(ctx, i)
 	defer c.followers.leave(i, f)
 	for {
@@ -215,8 +252,12 @@ func (s *followers) about(ctx context.Context, i store.Instance) (progress.Run, 
 	if err != nil {
 		return progress.Run{}, err
 	}
+	return aboutRun(i, info), nil
+}
+
+func aboutRun(i store.Instance, info *execution.Invocation) progress.Run {
 	w := info.Workflow
-	return progress.Run{ID: i.ID, Workflow: &dsl.Workflow{Document: dsl.Document{Namespace: w.Namespace, Name: w.Name, Version: w.Version}}}, nil
+	return progress.Run{ID: i.ID, Output: api.OutputPath(i), Types: progress.AllTypes(), Workflow: &dsl.Workflow{Document: dsl.Document{Namespace: w.Namespace, Name: w.Name, Version: w.Version}}}
 }
 
 // catchUp yields what the feed does not keep any more, from the store, as far as it goes.
@@ -236,16 +277,15 @@ func (s *followers) catchUp(ctx context.Context, i store.Instance, after EventPo
 	return after, err
 }
 
-// eventsOf returns the lifecycle events of an entry of history.
+// eventsOf returns the events that an entry of history tells of.
 func eventsOf(about progress.Run, e client.HistoryEntry) (all []FollowedEvent) {
 	for _, r := range e.Events {
-		for n, event := range progress.Lifecycle(about, r) {
-			data, err := expr.Encode(event)
+		for _, event := range progress.Lifecycle(about, r) {
+			data, err := expr.Encode(event.Event)
 			if err != nil {
 				continue // an error's extensions are the only part that could not be written, and api.Error has cleaned them
 			}
-			id, _ := event["id"].(string)
-			all = append(all, FollowedEvent{ID: id, Data: data, at: EventPosition{r.Seq, n}})
+			all = append(all, FollowedEvent{ID: event.ID, Name: event.Name, Data: data, At: r.At, at: EventPosition{r.Seq, event.Place}})
 		}
 	}
 	return all

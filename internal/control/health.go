@@ -6,6 +6,7 @@ import (
 
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/doctor"
+	"github.com/swrun/swrun/internal/sinks"
 )
 
 // healthWithin is how long the store may take to tell whether the deployment is well.
@@ -17,7 +18,12 @@ func (c *Control) Health(ctx context.Context) api.Health {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), healthWithin)
 		defer cancel()
 		found := []doctor.Finding{doctor.Opened(c.store, "it is served")}
-		return doctor.Report(append(found, doctor.Examine(ctx, c.store, c.now)...)), nil
+		found = append(found, doctor.Examine(ctx, c.store, c.now)...)
+		found = append(found, sinks.Examine(ctx, c.store)...)
+		if c.AlsoExamine != nil {
+			found = append(found, c.AlsoExamine()...)
+		}
+		return doctor.Report(found), nil
 	})
 	return shared.(api.Health)
 }

@@ -25,6 +25,12 @@ func (c *Control) filter(chosen Choice) (filter.Filter, error) {
 	return where.And(filter.In(chosen.Namespaces...)), err
 }
 
+// CheckChoice reports why a choice cannot be: a *filter.Error.
+func (c *Control) CheckChoice(chosen Choice) error {
+	_, err := c.filter(chosen)
+	return err
+}
+
 // RunPage is a part of a list of runs.
 type RunPage struct {
 	Runs []api.Run

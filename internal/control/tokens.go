@@ -23,7 +23,7 @@ func (c *Control) IssueToken(ctx context.Context, r api.TokenRequest) (api.Issue
 	if err != nil {
 		return api.IssuedToken{}, err
 	}
-	grant := access.Grant{Role: access.Role(r.Role), Namespaces: r.Namespaces, Everywhere: r.AllNamespaces}
+	grant := access.Grant{Role: access.Role(r.Role), Namespaces: r.Namespaces, Everywhere: r.AllNamespaces, HidesData: r.HideData}
 	text, made, err := c.tokens.New(ctx, r.Name, grant, lasts, client.Actor(ctx))
 	if err != nil {
 		return api.IssuedToken{}, err

@@ -210,5 +210,5 @@ func (c *Control) Undeploy(ctx context.Context, r definition.Reference) error {
 	if err != nil {
 		return err
 	}
-	return definition.Undeploy(ctx, c.store, r)
+	return c.engine.Undeploy(ctx, r)
 }

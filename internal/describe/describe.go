@@ -24,7 +24,12 @@ func Run(d *api.Description, driver string) string {
 		fmt.Fprintf(&b, "%-10s %s\n", name, terminal.Printable(fmt.Sprintf(format, args...)))
 	}
 	line("Run:", "%s  %s  %s", d.ID, d.Workflow, d.Status)
-	line("Why:", "%s", d.Why)
+	if d.Why != "" {
+		line("Why:", "%s", d.Why)
+	}
+	if d.HiddenData {
+		line("Hidden:", "the token does not show the data of runs")
+	}
 	if d.Then != "" {
 		line("Then:", "%s", d.Then)
 	}
@@ -49,7 +54,7 @@ func Run(d *api.Description, driver string) string {
 	if len(d.Deadlines) > 0 {
 		b.WriteString("Deadlines, the first to fire first:\n" + deadlines(d))
 	}
-	b.WriteString(activities(d) + children(d) + failures(d))
+	b.WriteString(activities(d) + listens(d) + children(d) + failures(d))
 	return b.String()
 }
 

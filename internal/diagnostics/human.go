@@ -58,7 +58,7 @@ func gutterWidth(ds dsl.Diagnostics, lines int) int {
 }
 
 func writeDiagnostic(b *strings.Builder, d dsl.Diagnostic, e excerpts) {
-	title := fmt.Sprintf("%s[%s]", d.Severity, d.Code)
+	title := terminal.Printable(fmt.Sprintf("%s[%s]", d.Severity, d.Code))
 	message := terminal.Printable(d.Message)
 	location := fmt.Sprintf("%s:%d:%d", terminal.Printable(d.File), max(1, d.Range.Start.Line), max(1, d.Range.Start.Column))
 	column := locationColumn

@@ -3,6 +3,12 @@ package doctor
 // Check is one thing that doctor looks at, with its explanation.
 type Check struct{ Code, Name, Title, Story string }
 
+// CodeSources is the check of the sources of events.
+const CodeSources = "SD015"
+
+// CodeSinks is the check of the sinks of events.
+const CodeSinks = "SD016"
+
 // Checks returns all of them, sorted by code.
 func Checks() []Check {
 	return []Check{
@@ -34,5 +40,11 @@ func Checks() []Check {
 			"A task may need a task queue that a worker takes (metadata.swrun.queue, swrun worker --queue), the permission to run processes\n(--allow-processes), a secret, an address (--network) or a Go function. It is left to a worker that has what it needs, while its deadlines hold. If no such worker\nis there, it waits; swrun describe says so of each run, and swrun workers shows what each worker has."},
 		{"SD014", "queues", "whether somebody polls the queues in which activities wait",
 			"Activities wait in their queue for an outside worker that polls it (POST /v1/activities/poll of swrun serve). If nobody has polled\nfor half a minute, nobody takes them; their timeouts hold. swrun queue ls shows who has polled which queue, and when. In a queue\nthat is paused they wait in any case, until swrun queue resume."},
+		{CodeSources, "sources", "whether the sources of events bring what their brokers have",
+			"swrun serve --events FILE reads events from brokers. While a broker cannot be reached, or refuses the client, its events wait there and\nit is tried again; while the store takes nothing, the event in hand is tried again. Messages that hold no CloudEvent are acknowledged and\ncounted as set aside; the log says where they stood. Only the server that reads them knows: swrun doctor does not ask for them."},
+		{CodeSinks, "sinks", "whether the sinks of events take what is sent to them",
+			"swrun serve --events FILE sends lifecycle events to sinks. What a sink does not take is tried again, while the others wait in the store: runs\ngo on. What it refuses, or does not take for long (giveUpAfter, a day unless set), is a dead letter: it is logged and counted, and the last 200 of a\nsink are kept: swrun sink dead-letters lists them, swrun sink retry sends them again. Whether a sink takes events now only the server knows\nthat sends to it: GET /v1/health of that one says so."},
+		{"SD017", "schedules", "whether schedules start their runs in time",
+			"Deployed workflows with a schedule start by themselves while a worker or a server is there, within a second. A time that has passed for\nmore than five seconds has nobody who starts its run; once there is, metadata.swrun.schedule.missed says what becomes of it. swrun\nschedule ls shows what is next, swrun schedule pause ends it for a while, and a version without a schedule for good."},
 	}
 }

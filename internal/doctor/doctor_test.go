@@ -1,10 +1,18 @@
 package doctor_test
 
 import (
+	"encoding/json"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/doctor"
+	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/schedule"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // TestReport: the status of a report is that of its worst finding; notes do not count (promises 134), nor does the order.
@@ -35,5 +43,48 @@ func TestReport(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestSchedules: those whose time has passed while nobody was there are told with how late they are; what is paused is not.
+func TestSchedules(t *testing.T) {
+	now := time.Now()
+	of := func(name string) definition.Reference {
+		return definition.Reference{Namespace: "demo", Name: name, Version: "1.0.0"}
+	}
+	at := func(ago time.Duration) []schedule.Timer {
+		return []schedule.Timer{{Kind: schedule.KindEvery, Text: "PT1H", Next: now.Add(-ago)}}
+	}
+	for _, c := range []struct {
+		what, level, text string
+		entries           []schedule.Schedule
+	}{
+		{"none", doctor.OK, "no schedule is overdue", nil},
+		{"one to come", doctor.Note, "nobody is there to start the runs of 1 schedule", []schedule.Schedule{{Workflow: of("a"), Timers: at(-time.Hour)}}},
+		{"paused", doctor.OK, "no schedule is overdue", []schedule.Schedule{{Workflow: of("a"), Timers: at(time.Hour), Paused: &schedule.Pause{At: now}}}},
+		{"passed", doctor.Warning, "schedules are overdue: demo/a, by 1h", []schedule.Schedule{{Workflow: of("a"), Timers: at(time.Hour)}, {Workflow: of("b"), Timers: at(-time.Hour)}}},
+		{"decided, and not started", doctor.Warning, "demo/a, by 2h", []schedule.Schedule{{Workflow: of("a"), Pending: []schedule.Firing{{ID: "x", Of: of("a"), For: now.Add(-2 * time.Hour), At: now.Add(-time.Hour)}}}}},
+		{"of events", doctor.Note, "nobody is there", []schedule.Schedule{{Workflow: of("a"), Events: true}}},
+	} {
+		s, err := swrun.OpenStore(t.Context(), "memory:", swrun.StoreConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		register := func(key string, value any) {
+			text, _ := json.Marshal(value)
+			if _, err := s.Register(t.Context(), store.Registration{Kind: store.RegistrySchedules, Key: key, Value: text, Version: store.AnyVersion}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, x := range c.entries {
+			register(x.Workflow.Namespace+"/"+x.Workflow.Name, x)
+			register("changes", struct{}{})
+		}
+		found := doctor.Examine(t.Context(), s, time.Now)
+		i := slices.IndexFunc(found, func(f doctor.Finding) bool { return f.Code == "SD017" })
+		if i < 0 || found[i].Level != c.level || !strings.Contains(found[i].What, c.text) {
+			t.Errorf("%s: %+v", c.what, found)
+		}
+		s.Close()
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/presence"
 	"github.com/swrun/swrun/runtime/queue"
+	"github.com/swrun/swrun/runtime/schedule"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -88,7 +89,34 @@ func present(ctx context.Context, s *swrun.Store, live int64) []Finding {
 	if err != nil {
 		return []Finding{{"SD010", Note, err.Error(), "let the user of the store run PUBSUB NUMSUB"}}
 	}
-	return []Finding{served(s, len(presence.Serving(workers)), live), versions(workers), unserved(ctx, s, workers), polled(ctx, s, workers)}
+	serving := len(presence.Serving(workers))
+	return []Finding{served(s, serving, live), versions(workers), unserved(ctx, s, workers), polled(ctx, s, workers), scheduled(ctx, s, serving)}
+}
+
+// scheduled reports schedules whose time has come, and nobody has started their runs, or will.
+func scheduled(ctx context.Context, s *swrun.Store, serving int) Finding {
+	all, now, err := schedule.Now(ctx, s)
+	if err != nil {
+		return Finding{"SD017", Error, err.Error(), "see whether the server is overloaded"}
+	}
+	var late []string
+	active := 0
+	for n := range all {
+		x := &all[n]
+		if x.Paused == nil {
+			active++
+		}
+		if by := x.Late(now); by >= lateAfter {
+			late = append(late, fmt.Sprintf("%s/%s, by %s", x.Workflow.Namespace, x.Workflow.Name, terminal.Elapsed(by)))
+		}
+	}
+	switch {
+	case len(late) > 0:
+		return Finding{"SD017", Warning, "schedules are overdue: " + listed(late), "start a worker, or see in the logs of those that run why they start nothing: swrun worker"}
+	case active > 0 && serving == 0:
+		return Finding{"SD017", Note, fmt.Sprintf("nobody is there to start the runs of %s", terminal.Counted(active, "schedule")), "start a worker before their time comes: swrun worker"}
+	}
+	return Finding{"SD017", OK, "no schedule is overdue", ""}
 }
 
 // polled reports queues in which activities wait and that nobody polls, and those that are paused.
@@ -115,7 +143,7 @@ func polled(ctx context.Context, s *swrun.Store, workers []presence.Worker) Find
 	return Finding{"SD014", OK, "no activity waits in a queue that nobody polls", ""}
 }
 
-// maxNamed is how many queues a finding names.
+// maxNamed is how many queues or schedules a finding names.
 const maxNamed = 5
 
 func listed(all []string) string {

@@ -10,10 +10,8 @@ func (r Report) Problem() map[string]any {
 		})
 	}
 	problem, _ := api.Error(r.Outcome.Fault).(map[string]any)
-	source := r.Workflow.Source
-	at := source.Key(r.pointer()).Start
 	problem["run"], problem["exit"] = r.ID, r.Exit
-	problem["source"] = map[string]any{"file": source.File, "line": at.Line, "column": at.Column}
+	problem["source"] = r.place()
 	if origin, ok := r.History.origin(r.Outcome.Fault); ok {
 		if a := r.History.attemptsOf(origin); a.number > 0 {
 			problem["attempt"] = a.number
@@ -27,6 +25,16 @@ func (r Report) Problem() map[string]any {
 		problem["consideredCatches"] = catches
 	}
 	return r.dated(problem)
+}
+
+// place returns where the error comes from. Of a function from elsewhere, the report does not have the text.
+func (r Report) place() map[string]any {
+	if _, uri, remote := r.pointer().RemoteFunction(); remote {
+		return map[string]any{"file": uri}
+	}
+	source := r.Workflow.Source
+	at := source.Key(r.pointer()).Start
+	return map[string]any{"file": source.File, "line": at.Line, "column": at.Column}
 }
 
 // dated adds when a run has ended before, so that nothing has run now.

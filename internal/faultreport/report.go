@@ -78,13 +78,12 @@ func (r Report) Text(l terminal.Style) string {
 		line(text)
 	}
 	line(r.timeout())
+	for _, text := range labelledFirst("listened", r.listening()) {
+		line(text)
+	}
 	line(r.extensions())
-	for i, c := range r.missedCatches() {
-		name := ""
-		if i == 0 {
-			name = "why not caught"
-		}
-		line(labelled(name, c.reason))
+	for _, text := range labelledFirst("why not caught", r.whyNotCaught()) {
+		line(text)
 	}
 	line(labelled("to handle it", r.remedy()))
 	line("next: " + r.next())
@@ -132,6 +131,22 @@ func labelled(name, text string) string {
 	return fmt.Sprintf("%-6s %s", name, text)
 }
 
+// labelledFirst aligns texts below each other, of which the first has the name.
+func labelledFirst(name string, texts []string) (all []string) {
+	for _, text := range texts {
+		all = append(all, labelled(name, text))
+		name = ""
+	}
+	return all
+}
+
+func (r Report) whyNotCaught() (all []string) {
+	for _, c := range r.missedCatches() {
+		all = append(all, c.reason)
+	}
+	return all
+}
+
 // detailLines shows a detail of several lines, such as what a process wrote to standard error, as lines that stand
 // below each other: of many the first and the last.
 func detailLines(detail string) string {
@@ -175,6 +190,33 @@ func (r Report) timeout() string {
 	}
 	return labelled("fired", terminal.Printable(shorten.To(text, shownDetail)))
 }
+
+// listening says what the tasks that listened had got when the time was over, and what they lacked.
+func (r Report) listening() (all []string) {
+	tasks, _ := r.Outcome.Fault.Extensions["listening"].([]any)
+	if !r.Outcome.TimedOut {
+		return nil // it is the author's own word
+	}
+	for _, v := range tasks[:min(len(tasks), shownListening)] {
+		task, ok := v.(map[string]any)
+		if !ok {
+			continue
+		}
+		missing, _ := task["missing"].([]any)
+		text := fmt.Sprintf("%v had consumed %v", task["task"], task["consumed"])
+		if len(missing) > 0 {
+			text += ", and waited for an event that passes " + strings.Join(texts(missing, 5), " or ")
+		}
+		all = append(all, terminal.Printable(shorten.To(text, shownDetail)))
+	}
+	if more := len(tasks) - shownListening; more > 0 {
+		all = append(all, fmt.Sprintf("and %d more", more))
+	}
+	return all
+}
+
+// shownListening is how many tasks that listened are shown.
+const shownListening = 5
 
 func texts(values []any, limit int) []string {
 	var all []string

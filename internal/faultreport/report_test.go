@@ -71,6 +71,10 @@ func TestFaultReport(t *testing.T) {
 	}{
 		{"filter_misses", unavailable, faultedAt(unavailable, "/do/0/pay!2/try/0/charge", charge), faulted},
 		{"own_timeout", timeout("task", guardedTry, 2*time.Second, guardedTry+"/try/0/slow"), nil, timedOut},
+		{"listened", timeout("task", "/do/3/alone", time.Hour, "/do/3/alone").With("listening", []any{
+			map[string]any{"task": "/do/3/alone", "consumed": 1, "missing": []any{"/do/3/alone/listen/to/all/1", "/do/3/alone/listen/to/all/2"}},
+			map[string]any{"task": "/do/4/other\x1b[31m", "consumed": 0, "missing": []any{}}, "no task",
+		}), nil, timedOut},
 		{"workflow_timeout", timeout("workflow", "/", time.Minute, charge), nil, timedOut},
 		{"retries_used_up", stepError(), faultedAt(stepError(), "/do/2/retried!2/try/0/step", step), faulted},
 		{"in_catch", errors.Runtimef("no").At("/do/0/pay/catch/do/0/note"), nil, faulted},

@@ -30,6 +30,10 @@ func (r Report) where() string {
 	}
 	text := fmt.Sprintf("at %s (%s)", terminal.Printable(shorten.To(instance, 300)), r.location())
 	if stands := origin.Place(); known && stands != origin.Pointer { // in a function
+		function, _, remote := stands.RemoteFunction()
+		if stands = dsl.Pointer(strings.TrimPrefix(string(stands), string(function))); remote && stands == "" {
+			stands = "a function"
+		}
 		text = fmt.Sprintf("at %s, which runs %s (%s)", terminal.Printable(shorten.To(instance, 300)), terminal.Printable(string(stands)), r.location())
 	}
 	if known && origin.Route == interpreter.RouteChild && string(origin.Pointer) != instance {
@@ -92,6 +96,9 @@ func (r Report) attemptLimit(a attempts) int {
 }
 
 func (r Report) location() string {
+	if _, uri, remote := r.pointer().RemoteFunction(); remote {
+		return terminal.Printable(uri)
+	}
 	source := r.Workflow.Source
 	return fmt.Sprintf("%s:%d", terminal.Printable(source.File), source.Key(r.pointer()).Start.Line)
 }

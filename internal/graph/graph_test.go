@@ -17,6 +17,7 @@ func TestNamesCannotBreakAGraph(t *testing.T) {
 		{"text", "└─ x\"]; n9[label=\"y\"];\\n#quot;<script>`*`   set\n"},
 		{"mermaid", "n3(\"x#quot;]; n9[label=#quot;y#quot;];\\n#35;quot;#lt;script#gt;#96;*#96; (set)\");\n"},
 		{"dot", "n3[label=\"x\\\"]; n9[label=\\\"y\\\"];\\\\n#quot;<script>`*` (set)\",shape=\"box\"];\n"},
+		{"svg", "<title>x&#34;]; n9[label=&#34;y&#34;];\\n#quot;&lt;script&gt;`*` (set)</title>"},
 	} {
 		t.Run(c.form, func(t *testing.T) {
 			if got := Draw(w, c.form, terminal.Style{}); !strings.Contains(got, c.want) {

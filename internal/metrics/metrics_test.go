@@ -12,6 +12,8 @@ import (
 
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/internal/metrics"
+	"github.com/swrun/swrun/internal/sinks"
+	"github.com/swrun/swrun/internal/sources"
 )
 
 const document = `document: {dsl: 1.0.3, namespace: demo, name: worked, version: 1.0.0}
@@ -36,6 +38,10 @@ func TestMetrics(t *testing.T) {
 			t.Fatal(err)
 		}
 		m := metrics.New(e, s, nil)
+		m.Sinks(func() []sinks.State {
+			return []sinks.State{{Name: "audit", Kind: "http", Sent: 4, Failed: 2, DeadLetters: 1}}
+		})
+		m.Sources(func() []sources.State { return []sources.State{{Name: "orders", Kind: "redis", Accepted: 3}} })
 		d, err := swrun.Parse("worked.yaml", []byte(document))
 		if err != nil {
 			t.Fatal(err)
@@ -60,6 +66,9 @@ func TestMetrics(t *testing.T) {
 			`swrun_tasks_total{outcome="started"} 4`, `swrun_tasks_total{outcome="skipped"} 1`, `swrun_task_retries_total 1`, `swrun_timeouts_total 2`,
 			`swrun_timer_lateness_seconds_count 3`, `swrun_timer_lateness_seconds_bucket{le="0.01"} 3`, `swrun_http_requests_total{operation="getRun",status="200"} 1`, `swrun_http_requests_in_progress 0`)
 		has(t, after, `swrun_repair_check_interval_seconds 40`, `swrun_repair_sweep_interval_seconds 30`, `swrun_repair_scan_limit 1000`, `swrun_repair_compared_runs_total 2`)
+		has(t, after, `swrun_sink_active{kind="http",sink="audit"} 0`, `swrun_sink_events_total{kind="http",sink="audit"} 4`, `swrun_sink_failures_total{kind="http",sink="audit"} 2`)
+		has(t, after, `swrun_sink_dead_letters_total{kind="http",sink="audit"} 1`, `swrun_sink_lag_seconds{kind="http",sink="audit"} 0`)
+		has(t, after, `swrun_source_connected{kind="redis",source="orders"} 0`, `swrun_source_events_total{kind="redis",source="orders"} 3`, `swrun_source_messages_set_aside_total{kind="redis",source="orders"} 0`)
 		agreesWithThePage(t, after)
 		stop()
 		if err := <-worked; err != nil {

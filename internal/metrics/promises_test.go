@@ -61,6 +61,15 @@ func TestPromise210(t *testing.T) {
 		time.Sleep(time.Minute)
 		has(t, text(t, m), `swrun_tasks_retrying 0`, `swrun_retry_backlog 0`, `swrun_task_attempts_failed_total 2`)
 	})
+	const activity = "do: [{a: {call: 'activity:1.0.0@default', with: {type: x, timeouts: {scheduleToStart: PT10S}, retry: {backoff: [PT1S, PT5M]}}}}]\n"
+	observed(t, activity, failing, func(t *testing.T, m *metrics.Metrics, run *swrun.Run) {
+		has(t, text(t, m), `swrun_tasks_retrying 1`, `swrun_retry_backlog 1`, `swrun_task_attempts_failed_total 2`)
+		time.Sleep(5 * time.Minute)
+		has(t, text(t, m), `swrun_tasks_retrying 0`, `swrun_retry_backlog 0`, `swrun_task_attempts_failed_total 3`)
+		if result, err := run.Await(t.Context()); err == nil {
+			t.Errorf("the run ends with %v", result)
+		}
+	})
 }
 
 // TestPromise121: what waits is told by queue, with its age and who takes it; repairs are counted, and how much was looked at for them.

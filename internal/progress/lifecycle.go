@@ -1,35 +1,73 @@
 package progress
 
 import (
+	"github.com/swrun/swrun/internal/cloudevent"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/execution"
 )
 
-// lifecycle shows the specification's lifecycle events as CloudEvents, one JSON object per line (semantics section
-// 16). The completed events have neither output nor outputUri: a run in memory keeps no output to point at.
+// lifecycle shows the specification's lifecycle events, and those that the workflow emits, as CloudEvents, one JSON object per line (semantics section
+// 16). Of the output there is a URI if the run is kept in a store, and nothing otherwise.
 type lifecycle struct {
 	w       io.Writer
 	run     Run
 	secrets Redactor
 }
 
-const lifecycleType = "io.serverlessworkflow."
-
-func (l *lifecycle) observe(r interpreter.HistoryEvent) {
-	for _, event := range Lifecycle(l.run, r) {
-		l.publish(event)
+// LifecycleTypes returns all types of lifecycle events of the specification, without what they have in common: io.serverlessworkflow. before them and .v1
+// after them.
+func LifecycleTypes() []string {
+	return []string{
+		"workflow.started", "workflow.suspended", "workflow.resumed", "workflow.correlation-started", "workflow.correlation-completed",
+		"workflow.cancelled", "workflow.faulted", "workflow.completed", "workflow.status-changed",
+		"task.created", "task.started", "task.suspended", "task.resumed", "task.retried", "task.cancelled", "task.faulted", "task.completed", "task.status-changed",
 	}
 }
 
-// Lifecycle returns the lifecycle events that a record of a run's history tells of, as CloudEvents.
-func Lifecycle(run Run, r interpreter.HistoryEvent) []map[string]any {
+func (l *lifecycle) observe(r interpreter.HistoryEvent) {
+	for _, event := range Lifecycle(l.run, r) {
+		l.write(event.Event)
+	}
+}
+
+// LifecycleEvent is one of the events that a record of history tells of.
+type LifecycleEvent struct {
+	Name  string         // of its type, such as task.faulted; Emitted for one that the workflow emits
+	ID    string         // the id of the CloudEvent, but for one that the workflow emits: its run may give several the same
+	Event map[string]any // a CloudEvent
+	Place int            // among those of the record; see PlaceOf
+}
+
+// The events of a record are told apart by the ends of their ids.
+const (
+	placeCreated = "c"
+	placeMain    = ""
+	placeListens = "l"
+	placeStatus  = "s"
+	// PlaceEmitted is that of an event that the run emits.
+	PlaceEmitted = "e"
+)
+
+// Emitted is the name of events that workflows emit, whatever types these have.
+const Emitted = "emitted"
+
+// PlaceOf returns the place of an event among those of its record, by the letter that its id ends with; ok is false for one that no id ends with.
+func PlaceOf(letter string) (place int, ok bool) {
+	place = slices.Index([]string{placeCreated, placeMain, placeListens, placeStatus, PlaceEmitted}, letter)
+	return place, place >= 0
+}
+
+// Lifecycle returns the lifecycle events that a record of a run's history tells of, or the event that was emitted. Of its types, they are those that the run chooses.
+func Lifecycle(run Run, r interpreter.HistoryEvent) []LifecycleEvent {
 	n := narrator{run: run}
 	if r.Kind == "" {
 		n.workflow(r)
@@ -42,64 +80,134 @@ func Lifecycle(run Run, r interpreter.HistoryEvent) []map[string]any {
 // narrator makes the events of one record.
 type narrator struct {
 	run    Run
-	events []map[string]any
+	events []LifecycleEvent
 }
 
 func (n *narrator) workflow(r interpreter.HistoryEvent) {
 	verb := strings.TrimPrefix(string(r.Type), "workflow.")
 	data := map[string]any{"name": n.qualifiedName(), verb + "At": api.Time(r.At)}
+	status := verb
 	switch r.Type {
 	case interpreter.WorkflowStarted:
 		d := n.run.Workflow.Document
 		data["definition"] = map[string]any{"namespace": d.Namespace, "name": d.Name, "version": d.Version}
+		status = "running"
+	case interpreter.WorkflowResumed:
+		status = "running"
 	case interpreter.WorkflowFaulted:
 		data["error"] = api.Error(r.Error)
-	case interpreter.WorkflowCompleted, interpreter.WorkflowCancelled:
+	case interpreter.WorkflowCompleted:
+		if n.run.Output != "" {
+			data["outputUri"] = n.run.Output
+		}
+	case interpreter.WorkflowCancelled, interpreter.WorkflowSuspended:
 	default:
 		return
 	}
-	n.emit("workflow."+verb, r, "", data)
+	n.emit("workflow."+verb, r, placeMain, data)
+	n.changed("workflow", r, map[string]any{"name": n.qualifiedName()}, status)
 }
 
 func (n *narrator) task(r interpreter.HistoryEvent) {
 	switch r.Type {
 	case interpreter.TaskStarted:
-		n.taskEvent(r, "created", "c", nil)
+		n.taskEvent(r, "created", placeCreated, nil)
 		if strings.Contains(string(r.Path), "!") {
-			n.taskEvent(r, "retried", "", nil)
+			n.taskEvent(r, "retried", placeMain, nil)
 		} else {
-			n.taskEvent(r, "started", "", nil)
+			n.taskEvent(r, "started", placeMain, nil)
 		}
+		n.listens(r, "started")
+		n.taskChanged(r, "running")
 	case interpreter.TaskCompleted:
-		n.taskEvent(r, "completed", "", nil)
+		n.taskEvent(r, "completed", placeMain, nil)
+		n.listens(r, "completed")
+		n.taskChanged(r, "completed")
 	case interpreter.TaskCancelled:
-		n.taskEvent(r, "cancelled", "", nil)
+		n.taskEvent(r, "cancelled", placeMain, nil)
+		n.taskChanged(r, "cancelled")
 	case interpreter.TaskFaulted:
-		n.taskEvent(r, "faulted", "", api.Error(r.Error))
+		n.taskEvent(r, "faulted", placeMain, api.Error(r.Error))
+		n.taskChanged(r, "faulted")
+	case interpreter.TaskSuspended:
+		n.taskEvent(r, "suspended", placeMain, nil)
+		n.taskChanged(r, "suspended")
+	case interpreter.TaskResumed:
+		n.taskEvent(r, "resumed", placeMain, nil)
+		n.taskChanged(r, "running")
+	case interpreter.TaskWaiting:
+		n.taskChanged(r, "waiting")
+	case interpreter.EffectStarted:
+		n.emitted(r)
 	}
 }
 
-func (n *narrator) taskEvent(r interpreter.HistoryEvent, verb, suffix string, fault any) {
+func (n *narrator) taskEvent(r interpreter.HistoryEvent, verb, place string, fault any) {
 	data := map[string]any{"workflow": n.qualifiedName(), "task": string(r.Pointer), verb + "At": api.Time(r.At)}
 	if fault != nil {
 		data["error"] = fault
 	}
-	n.emit("task."+verb, r, suffix, data)
+	n.emit("task."+verb, r, place, data)
 }
 
-// emit adds one event; suffix distinguishes the events of one record.
-func (n *narrator) emit(name string, r interpreter.HistoryEvent, suffix string, data map[string]any) {
+// emitted adds the event that a task emits, as those who listen get it.
+func (n *narrator) emitted(r interpreter.HistoryEvent) {
+	if event, ok := r.Data.(map[string]any); ok && r.Route == interpreter.RoutePublish {
+		n.add(Emitted, r, PlaceEmitted, event)
+	}
+}
+
+// listens adds that the workflow begins to correlate events, or has ended it, if the task listens.
+func (n *narrator) listens(r interpreter.HistoryEvent, verb string) {
+	if r.Kind != dsl.KindListen {
+		return
+	}
+	data := map[string]any{"name": n.qualifiedName(), verb + "At": api.Time(r.At)}
+	if len(r.Correlated) > 0 {
+		keys := map[string]any{}
+		for key, value := range r.Correlated {
+			keys[key] = value
+		}
+		data["correlationKeys"] = keys
+	}
+	n.emit("workflow.correlation-"+verb, r, placeListens, data)
+}
+
+func (n *narrator) taskChanged(r interpreter.HistoryEvent, status string) {
+	n.changed("task", r, map[string]any{"workflow": n.qualifiedName(), "task": string(r.Pointer)}, status)
+}
+
+// changed adds that something is in another state now.
+func (n *narrator) changed(what string, r interpreter.HistoryEvent, data map[string]any, status string) {
+	data["updatedAt"], data["status"] = api.Time(r.At), status
+	n.emit(what+"."+statusChanged, r, placeStatus, data)
+}
+
+// emit adds one lifecycle event, if it is chosen; place distinguishes the events of one record.
+func (n *narrator) emit(name string, r interpreter.HistoryEvent, place string, data map[string]any) {
 	d := n.run.Workflow.Document
-	event := map[string]any{
-		"specversion": "1.0", "type": lifecycleType + name + ".v1", "id": n.run.ID + "-" + strconv.Itoa(r.Seq) + suffix,
+	n.add(name, r, place, map[string]any{
+		"specversion": "1.0", "type": cloudevent.LifecycleType(name), "id": n.idOf(r, place),
 		"source":  "/" + d.Namespace + "/" + d.Name + "/" + d.Version,
 		"subject": n.qualifiedName(), "time": api.Time(r.At), "datacontenttype": "application/json", "data": data,
-	}
-	n.events = append(n.events, event)
+	})
 }
 
-// publish writes an event as it is: the workflow's own ones stand between those about it.
-func (l *lifecycle) publish(event map[string]any) {
+func (n *narrator) add(name string, r interpreter.HistoryEvent, place string, event map[string]any) {
+	if n.run.Types.Has(name) {
+		at, _ := PlaceOf(place)
+		n.events = append(n.events, LifecycleEvent{Name: name, ID: n.idOf(r, place), Place: at, Event: event})
+	}
+}
+
+func (n *narrator) idOf(r interpreter.HistoryEvent, place string) string {
+	return n.run.ID + "-" + strconv.Itoa(r.Seq) + place
+}
+
+// publish shows nothing: the record of an event shows it, in its place.
+func (l *lifecycle) publish(map[string]any) {}
+
+func (l *lifecycle) write(event map[string]any) {
 	line, err := expr.Encode(l.secrets.Value(event))
 	if err != nil {
 		return // an error's extensions are the only part that could not be written, and errorValue has cleaned them

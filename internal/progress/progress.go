@@ -34,6 +34,9 @@ type Run struct {
 	Workflow *dsl.Workflow
 	ID       string
 	Virtual  bool // it runs on virtual time
+	// Output is a URI of its output, if somebody keeps that; empty otherwise.
+	Output string
+	Types  Types // of lifecycle events
 }
 
 func (r Run) name() string { return terminal.Printable(r.Workflow.Document.String()) }

@@ -35,10 +35,11 @@ type occurrence struct {
 	state    taskState
 	started  time.Time
 	ended    time.Time
-	deadline time.Time // zero if the task has no timeout
-	waits    time.Time // until when it waits; zero if it does not
-	retry    int       // the attempt that a waiting try is about to make
-	note     string    // the error and what became of it, or why nothing ran
+	deadline time.Time  // zero if the task has no timeout
+	waits    time.Time  // until when it waits; zero if it does not
+	retry    int        // the attempt that a waiting try is about to make
+	note     string     // the error and what became of it, or why nothing ran
+	listens  *listening // nil if it does not
 	parent   *occurrence
 	children []*occurrence
 	over     int // children that have ended and are kept
@@ -73,7 +74,7 @@ func (t *tree) observe(r interpreter.HistoryEvent) {
 	}
 	switch r.Type {
 	case interpreter.TaskStarted:
-		t.add(r, stateRunning)
+		t.add(r, stateRunning).listens = listeningAt(t.workflow, r.Place())
 	case interpreter.TaskSkipped:
 		t.add(r, stateSkipped).note = "skipped: its `if` is false"
 		delete(t.open, r.Path)
@@ -84,6 +85,10 @@ func (t *tree) observe(r interpreter.HistoryEvent) {
 		return
 	}
 	switch r.Type {
+	case interpreter.EventConsumed:
+		if o.listens != nil {
+			o.listens.came++
+		}
 	case interpreter.TaskWaiting:
 		o.waits, o.retry = r.Until, 0
 	case interpreter.RetryScheduled:

@@ -174,6 +174,9 @@ func (v *treeView) row(prefix string, o *occurrence, now time.Time) row {
 	switch o.state {
 	case stateRunning:
 		r.mark, r.paint = "▶", v.look.Blue
+		if o.listens != nil {
+			r.rest[2] = v.look.Text(o.listens.text())
+		}
 		r.rest[1], r.short = v.look.Text(remaining(o, now)), v.look.Text(shortest(o, now))
 	case stateCompleted:
 		r.mark, r.paint = "✔", v.look.Green

@@ -32,10 +32,21 @@ func (d *Deployment) DeployAll(ctx context.Context, all ...*swrun.Document) erro
 			return &swrun.DeployedError{Workflow: document.String()}
 		}
 		if err != nil {
-			return err
+			return asFound(err, document)
 		}
 	}
 	return nil
+}
+
+// asFound returns what a server has found in a document, as if it had been found here; any other error as it is.
+func asFound(err error, document *swrun.Document) error {
+	var refused *api.Problem
+	if errors.As(err, &refused) && refused.Name() == "invalid-document" {
+		if found := api.Found(refused.Diagnostics, document.File); found.Err() != nil {
+			return found
+		}
+	}
+	return err
 }
 
 // CheckRuns says what becomes of the runs in progress if a document is deployed, and changes nothing.
@@ -44,7 +55,8 @@ func (d *Deployment) CheckRuns(ctx context.Context, document *swrun.Document) (a
 	if err != nil {
 		return api.DeployResult{}, err
 	}
-	return ask[api.DeployResult](ctx, d, r)
+	result, err := ask[api.DeployResult](ctx, d, r)
+	return result, asFound(err, document)
 }
 
 // defined returns a request whose body is the definition of a document.

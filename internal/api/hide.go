@@ -1,0 +1,128 @@
+package api
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+)
+
+// What may be anything is data of runs, and some callers do not see it: values of any type, and bytes. A tag of its field says more:
+//
+//	data:"show"    it is no data
+//	data:"hide"    it may hold some though it has a type, and is left out
+//	data:"error"   it is an error, of which type, status and instance stay
+//	data:"hidden"  it says that something may have been left out
+const dataTag = "data"
+
+// HideData leaves out of an answer what is data of runs. Answer is a pointer.
+func HideData(answer any) { hideData(reflect.ValueOf(answer).Elem()) }
+
+func hideData(v reflect.Value) {
+	switch {
+	case isUntyped(v.Type()):
+		v.SetZero()
+	case v.Kind() == reflect.Pointer && !v.IsNil():
+		hideData(v.Elem())
+	case v.Kind() == reflect.Slice:
+		for n := range v.Len() {
+			hideData(v.Index(n))
+		}
+	case v.Kind() == reflect.Map && v.Type().Elem().Kind() != reflect.String:
+		hideMembers(v)
+	case v.Kind() == reflect.Struct:
+		for n := range v.NumField() {
+			if field := v.Type().Field(n); field.IsExported() || field.Anonymous {
+				hideField(v.Field(n), field.Tag.Get(dataTag))
+			}
+		}
+	}
+}
+
+// isUntyped reports whether a value of a type may be anything.
+func isUntyped(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Interface:
+		return true
+	case reflect.Slice:
+		return t.Elem().Kind() == reflect.Uint8 || isUntyped(t.Elem())
+	case reflect.Map, reflect.Pointer:
+		return isUntyped(t.Elem())
+	}
+	return false
+}
+
+// hideMembers puts another map in the place of one: others may have that.
+func hideMembers(v reflect.Value) {
+	all := reflect.MakeMap(v.Type())
+	for key, value := range v.Seq2() {
+		member := reflect.New(v.Type().Elem()).Elem()
+		member.Set(value)
+		hideData(member)
+		all.SetMapIndex(key, member)
+	}
+	v.Set(all)
+}
+
+func hideField(v reflect.Value, tag string) {
+	switch tag {
+	case "show":
+	case "hide":
+		v.SetZero()
+	case "error":
+		if !v.IsNil() {
+			v.Set(reflect.ValueOf(hideDetails(v.Interface())))
+		}
+	case "hidden":
+		v.SetBool(true)
+	default:
+		hideData(v)
+	}
+}
+
+// hideDetails returns what of an error is not data: what kind it is, and where it comes from.
+func hideDetails(of any) map[string]any {
+	kept := map[string]any{}
+	members, _ := of.(map[string]any)
+	for _, name := range []string{"type", "status", "instance"} {
+		if value, ok := members[name]; ok {
+			kept[name] = value
+		}
+	}
+	return kept
+}
+
+// HideEmittedData returns an event that a workflow emits as JSON without what is data of its run: what an event must have stays, and its time.
+func HideEmittedData(event []byte) ([]byte, error) {
+	var e map[string]json.RawMessage
+	if err := json.Unmarshal(event, &e); err != nil {
+		return nil, err
+	}
+	kept := map[string]json.RawMessage{}
+	for _, name := range []string{"id", "source", "type", "specversion", "time"} {
+		if value, ok := e[name]; ok {
+			kept[name] = value
+		}
+	}
+	return json.Marshal(kept)
+}
+
+// HideEventData returns a lifecycle event as JSON without what is data of its run: it says of what it is about which, when, and the kind of an
+// error.
+func HideEventData(event []byte) ([]byte, error) {
+	var e map[string]any
+	if err := json.Unmarshal(event, &e); err != nil {
+		return nil, err
+	}
+	all, _ := e["data"].(map[string]any)
+	kept := map[string]any{}
+	for name, value := range all {
+		switch {
+		case name == "error":
+			kept[name] = hideDetails(value)
+		case name == "name", name == "workflow", name == "task", name == "definition", strings.HasSuffix(name, "At"):
+			kept[name] = value
+		}
+	}
+	e["data"] = kept
+	return json.Marshal(e)
+}

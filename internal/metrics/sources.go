@@ -1,0 +1,32 @@
+package metrics
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/swrun/swrun/internal/sources"
+)
+
+// Sources shows how the sources of events of this process do.
+func (m *Metrics) Sources(states func() []sources.State) {
+	m.registry.MustRegister(sourceCollector(states))
+}
+
+type sourceCollector func() []sources.State
+
+// Describe describes nothing: which sources there are is the operator's choice.
+func (sourceCollector) Describe(chan<- *prometheus.Desc) {}
+
+func (states sourceCollector) Collect(all chan<- prometheus.Metric) {
+	connected := describe("swrun_source_connected", "1 if the source of events reads its broker, 0 while it is tried again.", "source", "kind")
+	accepted := describe("swrun_source_events_total", "Events of a source that are stored, those among them that had been published before.", "source", "kind")
+	aside := describe("swrun_source_messages_set_aside_total", "Messages of a source that hold no event, or one that cannot be accepted.", "source", "kind")
+	for _, s := range states() {
+		up := 0.0
+		if s.Connected {
+			up = 1
+		}
+		all <- number(connected, prometheus.GaugeValue, up, s.Name, s.Kind)
+		all <- number(accepted, prometheus.CounterValue, float64(s.Accepted), s.Name, s.Kind)
+		all <- number(aside, prometheus.CounterValue, float64(s.SetAside), s.Name, s.Kind)
+	}
+}

@@ -1,0 +1,110 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/tmaxmax/go-sse"
+
+	"github.com/swrun/swrun/internal/control"
+)
+
+// silence is how long a stream may say nothing, not even that nothing has happened, before its server counts as gone.
+const silence = time.Minute
+
+var (
+	errStreamEnded = errors.New("the stream of events has ended")
+	errSilent      = errors.New("it has said nothing for a minute")
+)
+
+// maxEvent is how large an event may be, in bytes.
+const maxEvent = 64 << 20
+
+// FollowFleet gives a follower the lifecycle events of the runs that are chosen, as control.Control does, until it returns an error, ctx ends, or the
+// server is gone (*UnreachableError). Begun is called when the server has answered, Idle never, and events have no Name.
+func (d *Deployment) FollowFleet(ctx context.Context, chosen control.Choice, after control.FleetPosition, to control.Follower) error {
+	query := choiceQuery(chosen)
+	if len(to.Types) > 0 {
+		query.Set("type", to.Types.String())
+	}
+	following, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	silent := time.AfterFunc(silence, func() { cancel(errSilent) })
+	defer silent.Stop()
+	body, err := d.stream(following, request{method: http.MethodGet, path: "/v1/runs/events", query: query}, after.ID())
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	if err := to.Begun(); err != nil {
+		return err
+	}
+	for event, err := range sse.Read(heard{body, func() { silent.Reset(silence) }}, &sse.ReadConfig{MaxEventSize: maxEvent}) {
+		if following.Err() != nil {
+			err = context.Cause(following)
+		}
+		if err != nil {
+			return d.streamError(ctx, err)
+		}
+		if event.LastEventID == "" || event.Data == "" {
+			continue
+		}
+		if err := to.Events([]control.FollowedEvent{{ID: event.LastEventID, Data: []byte(event.Data)}}); err != nil {
+			return err
+		}
+	}
+	return d.streamError(ctx, errStreamEnded)
+}
+
+func (d *Deployment) streamError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return &UnreachableError{d.called, err}
+}
+
+// heard calls something for whatever is read.
+type heard struct {
+	io.Reader
+	heard func()
+}
+
+// Read reads.
+func (h heard) Read(to []byte) (int, error) {
+	n, err := h.Reader.Read(to)
+	h.heard()
+	return n, err
+}
+
+// maxProblem is how large a refusal may be, in bytes.
+const maxProblem = 1 << 20
+
+// stream sends a request that is answered by a stream of events, those after one with an id.
+func (d *Deployment) stream(ctx context.Context, r request, after string) (io.ReadCloser, error) {
+	sent := d.http.R().SetContext(ctx).SetQueryParamsFromValues(r.query).SetHeader("Accept", "text/event-stream").SetDoNotParseResponse(true)
+	if after != "" {
+		sent.SetHeader("Last-Event-ID", after)
+	}
+	got, err := sent.Execute(r.method, r.path)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil:
+		return nil, &UnreachableError{d.called, err}
+	case got.StatusCode() >= 400:
+		defer got.RawBody().Close()
+		text, err := io.ReadAll(io.LimitReader(got.RawBody(), maxProblem))
+		if err != nil {
+			return nil, d.streamError(ctx, err)
+		}
+		return nil, d.versioned(got, d.problem(got.SetBody(text)))
+	case !strings.HasPrefix(got.Header().Get("Content-Type"), "text/event-stream"):
+		got.RawBody().Close()
+		return nil, &AnswerError{d.called, "a stream of events is asked for, and it answers with " + got.Header().Get("Content-Type")}
+	}
+	return got.RawBody(), nil
+}
