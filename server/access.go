@@ -87,6 +87,11 @@ func forbidden(c Caller, need Role) *api.Problem {
 	return newProblem(http.StatusForbidden, "forbidden", "Not allowed", fmt.Sprintf("this needs the role %s, and the token's is %s", need, c.Role))
 }
 
+// hiddenData refuses what is nothing but data of runs.
+func hiddenData() *api.Problem {
+	return newProblem(http.StatusForbidden, "forbidden", "Not allowed", "the data of runs is hidden from this token")
+}
+
 type callerKey struct{}
 
 // callerOf returns who has sent the request of a context.

@@ -17,7 +17,7 @@ import (
 
 type documentAnswer struct {
 	ContentType string `header:"Content-Type"`
-	Body        []byte
+	Body        []byte `data:"show"`
 }
 
 // documentRoutes serves the description of the API.
@@ -33,7 +33,11 @@ func (s *Server) documentRoutes() {
 		if err != nil {
 			return nil, err
 		}
-		text, err := json.Marshal(s.described(all, more))
+		described := s.described(all)
+		if more {
+			described.Info = withoutOthers(described.Info, len(all))
+		}
+		text, err := json.Marshal(described)
 		return &documentAnswer{"application/json", text}, err
 	})
 }
@@ -42,14 +46,9 @@ func (s *Server) documentRoutes() {
 const maxDescribed = 500
 
 // described returns the description of the API, with an operation for each of some workflows.
-func (s *Server) described(all []control.InputSchema, more bool) *huma.OpenAPI {
+func (s *Server) described(all []control.InputSchema) *huma.OpenAPI {
 	described := *s.api.OpenAPI()
 	described.Paths = maps.Clone(described.Paths)
-	if more {
-		about := *described.Info
-		about.Description += fmt.Sprintf(" More than %d workflows are deployed: those that come after them in the order of their names have no operations of their own here.", len(all))
-		described.Info = &about
-	}
 	start := described.Paths[startPath].Post
 	names := s.operationNames(all)
 	taken := map[string]bool{}
@@ -67,6 +66,13 @@ func (s *Server) described(all []control.InputSchema, more bool) *huma.OpenAPI {
 		described.Paths[path] = &huma.PathItem{Post: &o}
 	}
 	return &described
+}
+
+// withoutOthers adds to what a description says of itself that only the first n workflows have operations there.
+func withoutOthers(about *huma.Info, n int) *huma.Info {
+	more := *about
+	more.Description += fmt.Sprintf(" More than %d workflows are deployed: those that come after them in the order of their names have no operations of their own here.", n)
+	return &more
 }
 
 func parseQuery(r *http.Request) (url.Values, error) { return url.ParseQuery(r.URL.RawQuery) }

@@ -9,18 +9,18 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/control"
-	"github.com/swrun/swrun/runtime/store"
 )
 
 // DefaultHeartbeat is how often those who follow a run hear that nothing has happened, if nothing else is said.
 const DefaultHeartbeat = 15 * time.Second
 
-// eventRoutes serves the lifecycle events of runs as server-sent events.
+// eventRoutes serves the lifecycle events of runs, and what they emit, as server-sent events.
 func (s *Server) eventRoutes() {
 	route(s, RoleViewer, huma.Operation{
 		OperationID: "followRun", Method: http.MethodGet, Path: runPathPattern + "/events", Tags: []string{"runs"}, Metadata: map[string]any{waits: true},
-		Summary: "The lifecycle events of a run, as they happen",
+		Summary: "The lifecycle events of a run, and those that it emits, as they happen",
 		Description: "Server-sent events: the data of each is a CloudEvent, the same that `swrun run --progress json` prints. The stream ends with the run. Last-Event-ID " +
 			"goes on after an event; after the last one of a run that has ended, the answer is 204, so that a browser does not ask again.",
 		Responses: map[string]*huma.Response{
@@ -28,13 +28,40 @@ func (s *Server) eventRoutes() {
 			"204": {Description: "The run has ended, and there are no more events"},
 		},
 	}, s.followRun)
+	route(s, RoleViewer, huma.Operation{
+		OperationID: "followRuns", Method: http.MethodGet, Path: runsPath + "/events", Tags: []string{"runs"}, Metadata: map[string]any{waits: true},
+		Summary: "The lifecycle events of all runs that are chosen, and those that they emit, as they happen",
+		Description: "Server-sent events, as those of one run; a run is chosen by what it is when an event of it is read. From the comment \"" + begun + "\" on no event " +
+			"is missed, and those of one run come in order: within a second or two where some thousand runs are in progress, and later where there are very many. The stream does not end. " +
+			"Last-Event-ID goes on after an event, at any server of the store: no event is missed, and some may come again, with the same source and id.",
+		Responses: map[string]*huma.Response{
+			"200": {Description: "The events", Content: map[string]*huma.MediaType{typeEvents: {Schema: &huma.Schema{Type: huma.TypeString}}}},
+		},
+	}, s.followFleet)
 }
 
-const typeEvents = "text/event-stream"
+const (
+	typeEvents = "text/event-stream"
+	begun      = "nothing is missed from here on"
+)
 
 type followInput struct {
 	RunPath
+	Followed
+}
+
+// Followed is which events of a stream are sent.
+type Followed struct {
 	LastEventID string `header:"Last-Event-ID" doc:"The id of the last event that is known."`
+	Type        string `query:"type" doc:"The types that are sent, with commas between them: workflow or task for all of these, task.faulted for one, emitted for the events that workflows emit, status-changed for changes of states, which are not sent otherwise." example:"workflow,task.faulted"`
+}
+
+func (in *Followed) types() (control.EventTypes, error) {
+	types, err := control.ParseEventTypes(in.Type)
+	if err != nil {
+		return nil, invalid("type", err)
+	}
+	return types, nil
 }
 
 func (s *Server) followRun(ctx context.Context, in *followInput) (*huma.StreamResponse, error) {
@@ -53,12 +80,46 @@ func (s *Server) followRun(ctx context.Context, in *followInput) (*huma.StreamRe
 	if over {
 		return &huma.StreamResponse{Body: func(answer huma.Context) { answer.SetStatus(http.StatusNoContent) }}, nil
 	}
-	return &huma.StreamResponse{Body: func(answer huma.Context) { s.stream(answer, i, after) }}, nil
+	types, err := in.types()
+	if err != nil {
+		return nil, err
+	}
+	return s.stream(types, func(ctx context.Context, to control.Follower) error { return s.control.Follow(ctx, i, after, to) }), nil
 }
 
-// stream writes the events of a run. A caller who does not take them is cut off, and goes on later with Last-Event-ID: nothing is kept
-// for them meanwhile.
-func (s *Server) stream(answer huma.Context, i store.Instance, after control.EventPosition) {
+type followFleetInput struct {
+	ChoiceQuery
+	Followed
+}
+
+func (s *Server) followFleet(ctx context.Context, in *followFleetInput) (*huma.StreamResponse, error) {
+	chosen, err := in.choice(ctx)
+	if err != nil {
+		return nil, err
+	}
+	after, err := control.FleetEventAt(in.LastEventID)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.control.CheckChoice(chosen); err != nil {
+		return nil, err
+	}
+	types, err := in.types()
+	if err != nil {
+		return nil, err
+	}
+	return s.stream(types, func(ctx context.Context, to control.Follower) error {
+		return s.control.FollowFleet(ctx, chosen, after, to)
+	}), nil
+}
+
+// stream answers with the events that follow yields. A caller who does not take them is cut off, and goes on later with Last-Event-ID: nothing is
+// kept for them meanwhile.
+func (s *Server) stream(types control.EventTypes, follow func(context.Context, control.Follower) error) *huma.StreamResponse {
+	return &huma.StreamResponse{Body: func(answer huma.Context) { s.write(answer, types, follow) }}
+}
+
+func (s *Server) write(answer huma.Context, types control.EventTypes, follow func(context.Context, control.Follower) error) {
 	answer.SetHeader("Content-Type", typeEvents)
 	answer.SetHeader("Cache-Control", "no-store")
 	answer.SetStatus(http.StatusOK)
@@ -76,22 +137,47 @@ func (s *Server) stream(answer huma.Context, i store.Instance, after control.Eve
 		w.Flush()
 		return nil
 	}
-	idle := func() error { return send([]byte(": nothing has happened\n\n")) }
+	comment := func(text string) func() error { return func() error { return send([]byte(": " + text + "\n\n")) } }
 	if send([]byte("retry: 1000\n\n")) != nil {
 		return
 	}
 	ctx, done := untilStopped(answer.Context())
 	defer done()
-	err := s.control.Follow(ctx, i, after, control.Follower{Idle: idle, Every: cmp.Or(s.config.Heartbeat, DefaultHeartbeat), Events: func(events []control.FollowedEvent) error {
-		var b bytes.Buffer
-		for _, e := range events {
-			b.WriteString("id: " + e.ID + "\ndata: ")
-			b.Write(e.Data)
-			b.WriteString("\n\n")
+	hides := callerOf(ctx).HidesData
+	to := control.Follower{Types: types, Idle: comment("nothing has happened"), Begun: comment(begun), Every: cmp.Or(s.config.Heartbeat, DefaultHeartbeat)}
+	to.Events = func(events []control.FollowedEvent) error {
+		text, err := sentEvents(events, hides)
+		if err != nil {
+			return err
 		}
-		return send(b.Bytes())
-	}})
-	if err != nil {
-		s.log.Debug("a stream has ended before its run", "run", i.String(), "error", err)
+		return send(text)
 	}
+	if err := follow(ctx, to); err != nil {
+		s.log.Debug("a stream of events has ended early", "path", answer.URL().Path, "error", err)
+	}
+}
+
+// hideEventData returns an event without the data of its run.
+func hideEventData(e *control.FollowedEvent) ([]byte, error) {
+	if e.IsEmitted() {
+		return api.HideEmittedData(e.Data)
+	}
+	return api.HideEventData(e.Data)
+}
+
+// sentEvents is events as they are sent, without the data of runs if hides is true.
+func sentEvents(events []control.FollowedEvent, hides bool) ([]byte, error) {
+	var b bytes.Buffer
+	for _, e := range events {
+		data, err := e.Data, error(nil)
+		if hides {
+			if data, err = hideEventData(&e); err != nil {
+				return nil, err
+			}
+		}
+		b.WriteString("id: " + e.ID + "\ndata: ")
+		b.Write(data)
+		b.WriteString("\n\n")
+	}
+	return b.Bytes(), nil
 }

@@ -11,14 +11,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/swrun/swrun/internal/access"
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/server"
 )
 
 // sent is a server-sent event.
 type sent struct{ id, data string }
 
-// follow calls each with the events of a run until the stream ends, or each returns false.
-func (d *deployment) follow(t *testing.T, ctx context.Context, path, last string, each func(sent) bool) {
+// follow calls each with the events of a run until the stream ends, or each returns false; headers are names and values in turn.
+func (d *deployment) follow(t *testing.T, ctx context.Context, path, last string, each func(sent) bool, headers ...string) {
 	r, err := http.NewRequestWithContext(ctx, "GET", d.URL+path, nil)
 	if err != nil {
 		t.Error(err)
@@ -26,6 +28,9 @@ func (d *deployment) follow(t *testing.T, ctx context.Context, path, last string
 	}
 	if last != "" {
 		r.Header.Set("Last-Event-ID", last)
+	}
+	for n := 0; n < len(headers); n += 2 {
+		r.Header.Set(headers[n], headers[n+1])
 	}
 	response, err := d.Client().Do(r)
 	if err != nil {
@@ -107,7 +112,7 @@ func TestEventsOfManyFollowers(t *testing.T) {
 	d := mustDeployment(t)
 	d.mustDeploy(t, "wait", waits)
 	location := d.mustStart(t, "wait", "one")
-	read := d.histories.Load()
+	read := d.store.histories.Load()
 	const followers = 1000
 	var following, all sync.WaitGroup
 	following.Add(followers)
@@ -132,7 +137,7 @@ func TestEventsOfManyFollowers(t *testing.T) {
 		t.Errorf("cancel: %s: %s", a.Status, a.body)
 	}
 	all.Wait()
-	if read = d.histories.Load() - read; read > followers/2 {
+	if read = d.store.histories.Load() - read; read > followers/2 {
 		t.Errorf("the history was read %d times for %d followers", read, followers)
 	}
 	history := mustRead[api.History](t, d.ask(t, "GET", location+"/history", ""), http.StatusOK)
@@ -149,7 +154,7 @@ func TestEventsOfManyFollowers(t *testing.T) {
 
 // TestHeartbeat: who follows a run hears that the server is there.
 func TestHeartbeat(t *testing.T) {
-	d := mustDeploymentWith(t, time.Millisecond)
+	d := mustDeploymentWith(t, func(c *server.Config, _ *access.Tokens) { c.Heartbeat = time.Millisecond })
 	d.mustDeploy(t, "wait", waits)
 	location := d.mustStart(t, "wait", "one")
 	heard := false
@@ -157,4 +162,49 @@ func TestHeartbeat(t *testing.T) {
 	if !heard {
 		t.Error("there was no heartbeat")
 	}
+}
+
+// TestEventTypes: whoever follows chooses the types; tasks that hold others are suspended and resumed with their run (semantics 16.6).
+func TestEventTypes(t *testing.T) {
+	d := mustDeployment(t)
+	d.mustDeploy(t, "listens", "do:\n- outer: {do: [{inner: {listen: {to: {one: {with: {type: go}}}}}}]}\n")
+	location := d.mustStart(t, "listens", "one")
+	for mustRead[api.Run](t, d.ask(t, "GET", location, ""), http.StatusOK).Status != "waiting" {
+		time.Sleep(time.Millisecond)
+	}
+	for _, command := range []string{"/suspend", "/resume"} {
+		if a := d.ask(t, "POST", location+command, ""); a.StatusCode != http.StatusAccepted {
+			t.Fatal(a.body)
+		}
+	}
+	d.ask(t, "POST", "/v1/events", `{"specversion": "1.0", "id": "1", "source": "/s", "type": "go"}`, "Content-Type", "application/cloudevents+json")
+	d.ask(t, "GET", location+"/output?wait=30s", "")
+	for query, want := range map[string]string{
+		"": "workflow.started task.created task.started task.created task.started workflow.correlation-started workflow.suspended task.suspended workflow.resumed task.resumed " +
+			"task.completed workflow.correlation-completed task.completed workflow.completed",
+		"?type=workflow.suspended,task.suspended": "workflow.suspended task.suspended",
+		"?type=workflow.status-changed":           "workflow.status-changed workflow.status-changed workflow.status-changed workflow.status-changed",
+	} {
+		var types []string
+		var last string
+		d.follow(t, t.Context(), location+"/events"+query, "", func(e sent) bool {
+			if e.id == "" {
+				return true
+			}
+			var event struct{ Type string }
+			if err := json.Unmarshal([]byte(e.data), &event); err != nil {
+				t.Error(err)
+			}
+			types = append(types, strings.TrimSuffix(strings.TrimPrefix(event.Type, "io.serverlessworkflow."), ".v1"))
+			last = e.data
+			return true
+		})
+		if got := strings.Join(types, " "); got != want {
+			t.Errorf("%s: %s", query, got)
+		}
+		if query == "" && !strings.Contains(last, `"outputUri":"/v1/runs/demo/one/output"`) {
+			t.Error(last)
+		}
+	}
+	d.ask(t, "GET", location+"/events?type=tasks", "").isProblem(t, http.StatusUnprocessableEntity, "invalid-request")
 }

@@ -65,7 +65,10 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request) (*exchange, *http
 		r.Body = &timedBody{ReadCloser: r.Body, connection: http.NewResponseController(w), within: cmp.Or(s.config.BodyWithin, DefaultBodyWithin), of: x}
 	}
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // that of the request before, on the same connection
-	secure(w.Header(), r.TLS != nil)
+	secure(w.Header())
+	if r.TLS != nil {
+		w.Header().Set("Strict-Transport-Security", "max-age=31536000")
+	}
 	return x, r
 }
 

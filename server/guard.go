@@ -60,14 +60,11 @@ func (s *Server) enter(r *http.Request) (leave func(), p *api.Problem) {
 
 // secure sets the headers that every answer has. A page of another site can neither read an answer nor show it, and a browser makes nothing
 // of it but what its media type says.
-func secure(h http.Header, overTLS bool) {
+func secure(h http.Header) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "private, no-cache")
-	if overTLS {
-		h.Set("Strict-Transport-Security", "max-age=31536000")
-	}
 }

@@ -80,7 +80,7 @@ func (s *Server) idempotent(ctx huma.Context, next func(huma.Context)) {
 	}
 	var body []byte
 	if err == nil {
-		body, err = readWhole(r.Body, ctx.Operation().MaxBodyBytes)
+		body, err = readWhole(r, ctx.Operation().MaxBodyBytes)
 	}
 	var k *keyed
 	if err == nil {
@@ -118,16 +118,16 @@ func idempotencyKey(r *http.Request) (string, error) {
 	return key, nil
 }
 
-// readWhole reads a body that may have fewer than most bytes.
-func readWhole(body io.Reader, most int64) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(body, most))
+// readWhole reads the body of a request, which may have fewer than most bytes.
+func readWhole(r *http.Request, most int64) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r.Body, most))
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, newProblem(http.StatusRequestTimeout, "request-timeout", "The request took too long", "the body of the request has not come in time")
 	case err != nil:
 		return nil, newProblem(http.StatusBadRequest, "invalid-request", "Invalid request", "the body of the request could not be read")
 	case int64(len(data)) >= most:
-		return nil, bodyTooLarge(int(most) - 1)
+		return nil, bodyTooLarge(r.Header.Get("Content-Length"), int(most)-1)
 	}
 	return data, nil
 }

@@ -11,7 +11,7 @@ import (
 
 type metricsAnswer struct {
 	ContentType string `header:"Content-Type"`
-	Body        []byte
+	Body        []byte `data:"show"`
 }
 
 // metricsRoutes serves the metrics of the process and its store, if there are any.

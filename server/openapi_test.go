@@ -14,6 +14,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
+
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // TestEveryOperation drives every operation of /openapi.json by what that document says alone: it makes the paths, parameters and bodies of
@@ -61,7 +63,7 @@ func mustExample(t *testing.T) *deployment {
 	t.Helper()
 	d := mustDeployment(t)
 	d.mustPutExample(t)
-	d.mustDeploy(t, "echo", echoes)
+	d.mustDeploy(t, "echo", "schedule: {every: P1D}\n"+echoes)
 	d.ask(t, "GET", d.mustStart(t, "echo", "ended")+"/output?wait=30s", "")
 	d.mustDeploy(t, "fails", "do: [{a: {raise: {error: {type: https://example.com/broken, status: 500}}}}]")
 	d.ask(t, "GET", d.mustStart(t, "fails", "failed")+"/output?wait=30s", "")
@@ -73,6 +75,9 @@ func mustExample(t *testing.T) *deployment {
 		t.Fatalf("%s: %s", a.Status, a.body)
 	}
 	d.ask(t, "POST", "/v1/tokens", `{"name": "order", "role": "viewer", "namespaces": ["demo"]}`)
+	if _, err := d.store.Register(t.Context(), store.Registration{Kind: store.RegistrySinks, Key: "order", Value: []byte(`{"kind": "http"}`)}); err != nil {
+		t.Fatal(err)
+	}
 	return d
 }
 
@@ -184,9 +189,11 @@ func (c *describedClient) send(t *testing.T, path string, item *openapi3.PathIte
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
+	var text []byte
+	if o.OperationID != "followRuns" { // which does not end
+		if text, err = io.ReadAll(response.Body); err != nil {
+			t.Fatal(err)
+		}
 	}
 	isJSON := strings.Contains(response.Header.Get("Content-Type"), "json")
 	err = openapi3filter.ValidateResponse(t.Context(), &openapi3filter.ResponseValidationInput{

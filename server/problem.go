@@ -238,7 +238,7 @@ func libraryProblem(ctx huma.Context, _ string, v any) (any, error) {
 	}
 	switch m.Status {
 	case http.StatusRequestEntityTooLarge:
-		p = bodyTooLarge(int(ctx.Operation().MaxBodyBytes) - 1)
+		p = bodyTooLarge(ctx.Header("Content-Length"), int(ctx.Operation().MaxBodyBytes)-1)
 	case http.StatusUnsupportedMediaType:
 		p.Type, p.Title, p.Detail = api.ProblemBase+"unsupported-media-type", "Unsupported media type", "the body must be application/json"
 	case http.StatusRequestTimeout:
@@ -276,8 +276,12 @@ func methodNotAllowed(method, path string) *api.Problem {
 	return newProblem(http.StatusMethodNotAllowed, "method-not-allowed", "Method not allowed", strconv.Quote(path)+" has no method "+method)
 }
 
-func bodyTooLarge(most int) *api.Problem {
+// bodyTooLarge is the problem of a body with more than most bytes. The header Content-Length may say how many it has.
+func bodyTooLarge(length string, most int) *api.Problem {
 	p := newProblem(http.StatusRequestEntityTooLarge, "too-large", "Too large", fmt.Sprintf("the body of the request may have at most %s", limits.Bytes(most)))
 	p.Limit = &api.LimitExceeded{Name: "body", Max: most}
+	if n, err := strconv.Atoi(length); err == nil && n > most {
+		p.Limit.Value = n
+	}
 	return p
 }

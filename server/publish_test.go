@@ -21,6 +21,7 @@ func TestPublishEvents(t *testing.T) {
 		{"another order", "", fmt.Sprintf(paid, "0", 8), `{"accepted":1,"matched":[],"started":[],"unmatched":1}`},
 		{"structured", "Content-Type: application/cloudevents+json", fmt.Sprintf(paid, "1", 7), `{"accepted":1,"matched":` + name + `,"started":[],"unmatched":0}`},
 		{"again", "Content-Type: application/cloudevents+json", fmt.Sprintf(paid, "1", 7), `{"accepted":1,"matched":[],"repeated":1,"started":[],"unmatched":0}`},
+		{"structured, with the same headers", "Content-Type: application/cloudevents+json\nCe-Id: 1\nCe-Type: paid", fmt.Sprintf(paid, "1", 7), `{"accepted":1,"matched":[],"repeated":1,"started":[],"unmatched":0}`},
 		{"a batch", "Content-Type: application/cloudevents-batch+json", "[" + fmt.Sprintf(paid, "2", 7) + "," + fmt.Sprintf(paid, "3", 9) + "]", `{"accepted":2,"matched":` + name + `,"started":[],"unmatched":1}`},
 		{"JSON", "Content-Type: application/json", fmt.Sprintf(paid, "4", 7), `{"accepted":1,"matched":` + name + `,"started":[],"unmatched":0}`},
 		{"binary", "Content-Type: application/json\nCe-Id: 5\nCe-Source: /shop\nCe-Type: paid\nCe-Specversion: 1.0", `{"order": 7}`, `{"accepted":1,"matched":` + name + `,"started":[],"unmatched":0}`},
@@ -29,6 +30,9 @@ func TestPublishEvents(t *testing.T) {
 		if a.StatusCode != 202 || strings.TrimSpace(a.body) != c.want {
 			t.Errorf("%s: %s: %s, want %s", c.what, a.Status, a.body, c.want)
 		}
+	}
+	if a := d.ask(t, "POST", "/v1/events", "", headers("Ce-Id: 6\nCe-Source: /shop\nCe-Type: shipped\nCe-Specversion: 1.0")...); a.StatusCode != 202 {
+		t.Errorf("without data: %s, %s", a.Status, a.body)
 	}
 	result, err := run.Await(t.Context())
 	if err != nil || fmt.Sprint(result.Output) != "[map[order:7] map[order:7] map[order:7] map[order:7]]" {
@@ -44,6 +48,7 @@ func TestEventsThatAreRefused(t *testing.T) {
 	}
 	for _, c := range []struct{ headers, body, name, detail string }{
 		{"", fmt.Sprintf(paid, "1", 8), "other-event", "another event was published as 1 of the source /shop"},
+		{"", "", "invalid-request", "the text ends too early"},
 		{"", "null", "invalid-request", "neither one event nor a list"},
 		{"", "[5]", "invalid-request", "an event is an object"},
 		{"", "{", "invalid-request", ""},
@@ -56,6 +61,10 @@ func TestEventsThatAreRefused(t *testing.T) {
 		{"", `{"specversion": "1.0", "id": "1", "type": "t", "source": "/s", "shop": {}}`, "invalid-request", "must be text, a number or a boolean"},
 		{"", `{"specversion": "1.0", "id": "1", "type": "t", "source": "/s", "data": 1, "data_base64": "eA=="}`, "invalid-request", "not both"},
 		{"Content-Type: application/cloudevents+json", "[" + fmt.Sprintf(paid, "1", 7) + "]", "invalid-request", "as its Content-Type says"},
+		{"Content-Type: application/cloudevents+json\nCe-Id: 2\nCe-Source: /shop\nCe-Type: paid\nCe-Specversion: 1.0", fmt.Sprintf(paid, "1", 7), "invalid-request", "the header ce-id is another one than `id` of the event"},
+		{"Content-Type: application/cloudevents+json\nCe-Shop: x", fmt.Sprintf(paid, "1", 7), "invalid-request", "the header ce-shop is another one"},
+		{"Content-Type: multipart/form-data; boundary=x", "--x\r\n\r\n{}\r\n--x--", "invalid-request", ""},
+		{"Content-Type: application/json\nCe-Id: %zz\nCe-Type: t", "1", "invalid-request", "Ce-Id"},
 		{"Content-Type: text/plain\nCe-Id: 1\nCe-Specversion: 1.0\nCe-Source: /s", "x", "invalid-request", "an event needs `type`"},
 	} {
 		p := d.ask(t, "POST", "/v1/events", c.body, headers(c.headers)...).isProblem(t, 422, c.name)
@@ -63,6 +72,7 @@ func TestEventsThatAreRefused(t *testing.T) {
 			t.Errorf("%s: %s, want %s", c.body, p.Detail, c.detail)
 		}
 	}
+	d.ask(t, "POST", "/v1/events", "["+strings.Repeat(fmt.Sprintf(paid, "1", 7)+",", 200_000)+"1]").isProblem(t, 413, "too-large")
 	if runs := mustRead[[]api.Run](t, d.ask(t, "GET", "/v1/runs", ""), 200); len(runs) != 0 {
 		t.Errorf("there are runs: %v", runs)
 	}

@@ -50,11 +50,14 @@ func (s *Server) queueRoutes() {
 	})
 }
 
-func (c *queueCommand) reason() string {
-	if c.Body == nil {
+func (c *queueCommand) reason() string { return reasonOf(c.Body) }
+
+// reasonOf returns the reason of a command whose body may be left out.
+func reasonOf(r *api.CommandRequest) string {
+	if r == nil {
 		return ""
 	}
-	return c.Body.Reason
+	return r.Reason
 }
 
 // changeQueue changes a queue. All namespaces share the queues.

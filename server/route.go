@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/access"
+	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/control"
 )
 
@@ -36,14 +38,25 @@ func route[I, O any](s *Server, role Role, o huma.Operation, handle func(context
 	o.Middlewares = append(s.middlewares(role, o.Method), o.Middlewares...)
 	o.Extensions = map[string]any{"x-swrun-role": role}
 	s.describeProblems(&o)
+	_, tells := o.Metadata[tellsData]
+	if tells {
+		o.Description = strings.TrimSpace(o.Description + " A token that hides the data of runs is refused.")
+	}
 	if o.MaxBodyBytes == 0 {
 		o.MaxBodyBytes = maxBody + 1 // what has exactly so many bytes is refused by the library
 	}
 	huma.Register(s.api, o, func(ctx context.Context, in *I) (*O, error) {
+		hides := callerOf(ctx).HidesData
+		if tells && hides {
+			return nil, s.problem(ctx, hiddenData())
+		}
 		reading, done := s.reading(ctx, o)
 		defer done()
 		out, err := handle(reading, in)
 		if err == nil {
+			if hides {
+				api.HideData(out)
+			}
 			return out, nil
 		}
 		if errors.As(err, new(huma.StatusError)) { // it says itself how it is answered
@@ -52,6 +65,9 @@ func route[I, O any](s *Server, role Role, o huma.Operation, handle func(context
 		return nil, s.problem(ctx, err)
 	})
 }
+
+// tellsData is in the metadata of operations that would tell nothing without the data of runs.
+const tellsData = "tellsData"
 
 // waits is in the metadata of operations that read, and may wait for something.
 const waits = "waits"

@@ -158,11 +158,18 @@ func TestStartsThatAreRefused(t *testing.T) {
 			if !strings.Contains(p.Detail, c.says) && !strings.Contains(fmt.Sprint(p.Errors), c.says) {
 				t.Errorf("%q is not in %+v", c.says, p)
 			}
-			if c.status == http.StatusRequestEntityTooLarge && (p.Limit == nil || p.Limit.Max == 0) {
-				t.Errorf("no limit is stated: %+v", p)
+			if c.status == http.StatusRequestEntityTooLarge && (p.Limit == nil || p.Limit.Max == 0 || p.Limit.Value <= p.Limit.Max) {
+				t.Errorf("no limit, or not what was found, is stated: %+v", p)
 			}
 		})
 	}
+	t.Run("a body that is too large, with a key", func(t *testing.T) {
+		body := `{"workflow": "demo/wait", "input": "` + strings.Repeat("a", 17<<20) + `"}`
+		p := d.ask(t, "POST", "/v1/runs", body, "Idempotency-Key", "large").isProblem(t, http.StatusRequestEntityTooLarge, "too-large")
+		if p.Limit == nil || p.Limit.Value != len(body) {
+			t.Errorf("the limit is %+v", p.Limit)
+		}
+	})
 	t.Run("another media type", func(t *testing.T) {
 		d.ask(t, "POST", "/v1/runs", `{"workflow": "demo/wait"}`, "Content-Type", "text/plain").isProblem(t, http.StatusUnsupportedMediaType, "unsupported-media-type")
 	})

@@ -121,6 +121,8 @@ func (s *Server) allRoutes() {
 	s.workerRoutes()
 	s.ruleRoutes()
 	s.queueRoutes()
+	s.scheduleRoutes()
+	s.sinkRoutes()
 	s.settingsRoutes()
 	s.repairRoutes()
 	s.workflowRoutes()

@@ -13,8 +13,10 @@ import (
 	"time"
 
 	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/internal/access"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/control"
+	"github.com/swrun/swrun/internal/metrics"
 	"github.com/swrun/swrun/runtime/store"
 	"github.com/swrun/swrun/server"
 )
@@ -22,33 +24,50 @@ import (
 // deployment is a server over a store in memory, on which an engine works.
 type deployment struct {
 	*httptest.Server
-	engine    *swrun.Engine
-	api       *server.Server
-	histories *atomic.Int64 // how often one was read
+	engine *swrun.Engine
+	api    *server.Server
+	store  *watchedStore
 }
 
-// countingStore counts how often a history is read.
-type countingStore struct {
+// watchedStore counts how often a history is read, and may tell a later time than what is written has.
+type watchedStore struct {
 	store.Store
 	histories atomic.Int64
+	ahead     atomic.Int64 // a time.Duration
 }
 
-func (s *countingStore) History(ctx context.Context, i store.Instance, from, n int) ([]store.StoredEntry, error) {
+func (s *watchedStore) Written(ctx context.Context) ([]store.Written, error) {
+	all, err := s.Store.Written(ctx)
+	for p := range all {
+		all[p].At = all[p].At.Add(time.Duration(s.ahead.Load()))
+	}
+	return all, err
+}
+
+func (s *watchedStore) History(ctx context.Context, i store.Instance, from, n int) ([]store.StoredEntry, error) {
 	s.histories.Add(1)
 	return s.Store.History(ctx, i, from, n)
 }
 
-func mustDeployment(t *testing.T) *deployment { return mustDeploymentWith(t, 0) }
+func mustDeployment(t *testing.T) *deployment {
+	return mustDeploymentWith(t, func(*server.Config, *access.Tokens) {})
+}
 
-// mustDeploymentWith is mustDeployment with another heartbeat.
-func mustDeploymentWith(t *testing.T, heartbeat time.Duration) *deployment {
+// mustDeploymentWith is mustDeployment with another configuration; change also gets the tokens of its store.
+func mustDeploymentWith(t *testing.T, change func(*server.Config, *access.Tokens)) *deployment {
 	t.Helper()
-	s, err := swrun.OpenStore(t.Context(), "memory:", swrun.StoreConfig{})
+	return mustServe(t, "memory:", change)
+}
+
+// mustServe serves a store.
+func mustServe(t *testing.T, url string, change func(*server.Config, *access.Tokens)) *deployment {
+	t.Helper()
+	s, err := swrun.OpenStore(t.Context(), url, swrun.StoreConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	counting := &countingStore{Store: s.Store}
-	s.Store = counting
+	watched := &watchedStore{Store: s.Store}
+	s.Store = watched
 	engine, err := swrun.NewEngine(s, swrun.EngineConfig{})
 	if err != nil {
 		t.Fatal(err)
@@ -62,10 +81,12 @@ func mustDeploymentWith(t *testing.T, heartbeat time.Duration) *deployment {
 			t.Error(err)
 		}
 	})
-	a := server.New(server.Config{Control: control.New(engine, s, time.Now), Authorize: server.TrustEveryone, Heartbeat: heartbeat})
+	c := server.Config{Control: control.New(engine, s, time.Now), Authorize: server.TrustEveryone, Metrics: metrics.New(engine, s, time.Now)}
+	change(&c, access.NewTokens(s, time.Now))
+	a := server.New(c)
 	h := httptest.NewServer(a)
 	t.Cleanup(h.Close)
-	return &deployment{h, engine, a, &counting.histories}
+	return &deployment{h, engine, a, watched}
 }
 
 // answer is what the server answered.

@@ -160,7 +160,7 @@ type workflowAnswer struct {
 	Location    string `header:"Location"`
 	ContentType string `header:"Content-Type"`
 	Vary        string `header:"Vary"`
-	Body        any
+	Body        any    `data:"show"`
 }
 
 func (s *Server) getWorkflow(ctx context.Context, r definition.Reference, accept string) (*workflowAnswer, error) {
