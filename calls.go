@@ -17,6 +17,7 @@ import (
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/tasks"
 )
 
 // Performer performs a call in Go. What it returns, of any Go type that encoding/json would write, is the output of the task. An
@@ -45,6 +46,7 @@ type calls struct {
 	log        *slog.Logger
 	// elsewhere says that another process may perform what this one cannot: it is compiled all the same.
 	elsewhere bool
+	catalog   string // the default catalog, where there is one
 }
 
 // orElsewhere returns calls for what is stored: other processes may have the performers that are missing here.
@@ -88,15 +90,29 @@ func (c calls) replace(kinds []interpreter.Kind) []interpreter.Kind {
 	function := kinds[at]
 	kinds[at].Perform = c.perform
 	kinds[at].Compile = func(b *interpreter.Builder, t dsl.Task) interpreter.Body {
-		if name := t.(*dsl.CallFunction).Function; isDefaultFunction(name) {
-			return c.function(b, t, name)
+		name := t.(*dsl.CallFunction).Function
+		if _, defined := b.Workflow().Use.Functions[name]; defined || !isDefaultFunction(name) || c.isCataloged(b, name) {
+			return function.Compile(b, t)
 		}
-		return function.Compile(b, t)
+		return c.function(b, t, name)
 	}
 	return kinds
 }
 
-// function compiles a call of a function of the default catalog.
+// isCataloged reports whether a function of the default catalog is read from there. One that has a version may be, unless it is performed
+// here; if others may perform it, those who have made the definition knew.
+func (c calls) isCataloged(b *interpreter.Builder, name string) bool {
+	if c.performers[name] != nil || !strings.Contains(name, ":") {
+		return false
+	}
+	if c.elsewhere {
+		_, err := b.Read(tasks.InDefaultCatalog(name))
+		return err == nil
+	}
+	return c.catalog != ""
+}
+
+// function compiles a call of a function of the default catalog that is performed in Go.
 func (c calls) function(b *interpreter.Builder, t dsl.Task, name string) interpreter.Body {
 	if c.performers[name] != nil || c.elsewhere {
 		return c.body(b, t, name)
@@ -105,7 +121,7 @@ func (c calls) function(b *interpreter.Builder, t dsl.Task, name string) interpr
 	if names := slices.Sorted(maps.Keys(c.performers)); len(names) > 0 {
 		message += "; registered: " + shorten.To(strings.Join(names, ", "), maxListed)
 	}
-	help := "a Go program registers the functions of the default catalog in Host.Calls"
+	help := "a Go program registers functions of the default catalog in Host.Calls; those with a version may also be in a folder (--catalog, Host.Catalog)"
 	b.Add(dsl.Diagnostic{Code: "SW801", Pointer: t.Base().Pointer.Key("call"), Message: message, Help: help})
 	return nil
 }

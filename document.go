@@ -102,9 +102,9 @@ func (d *Document) Check(c CheckConfig) error {
 		return err
 	}
 	defer e.close()
-	load := d.loader(nil)
+	load := d.loader(nil, e.host.Catalog)
 	if c.Fetch {
-		load = d.loader(e.transport)
+		load = d.loader(e.transport, e.host.Catalog)
 	}
 	_, found := interpreter.Compile(d.Workflow, e.config(d.base(), load, e.calls))
 	d.Diagnostics = joined(d.Diagnostics, found)
@@ -126,15 +126,15 @@ func (d *Document) program(e *environment) (*interpreter.Program, error) {
 	if err := d.Err(); err != nil {
 		return nil, err
 	}
-	return d.compile(e, d.loader(e.transport))
+	return d.compile(e, d.loader(e.transport, e.host.Catalog))
 }
 
 // loader returns what reads the external resources of the document. Without a transport, nothing is fetched.
-func (d *Document) loader(transport http.RoundTripper) interpreter.Loader {
+func (d *Document) loader(transport http.RoundTripper, catalog string) interpreter.Loader {
 	if d.Resources != nil {
 		return definition.Definition{Resources: d.Resources}.Load
 	}
-	return tasks.Loader(d.base(), transport, !d.NoFiles)
+	return tasks.Loader(d.base(), transport, !d.NoFiles, catalog)
 }
 
 // WithResources returns the document with the external resources that it needs, as they are now on this machine and where the host may
@@ -166,7 +166,7 @@ func (d *Document) definition(e *environment) (definition.Definition, error) {
 	if d.File != "" {
 		made.File = filepath.Base(d.File)
 	}
-	read := d.loader(e.transport)
+	read := d.loader(e.transport, e.host.Catalog)
 	_, err := d.compile(e, func(ctx context.Context, uri string) ([]byte, error) {
 		data, err := read(ctx, uri)
 		if err == nil {

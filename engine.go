@@ -3,8 +3,8 @@ package swrun
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"slices"
 	"sync"
@@ -13,7 +13,6 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
-	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
@@ -23,6 +22,7 @@ import (
 	"github.com/swrun/swrun/runtime/matching"
 	"github.com/swrun/swrun/runtime/presence"
 	"github.com/swrun/swrun/runtime/queue"
+	"github.com/swrun/swrun/runtime/schedule"
 	"github.com/swrun/swrun/runtime/store"
 	"github.com/swrun/swrun/runtime/worker"
 )
@@ -30,11 +30,13 @@ import (
 // EngineConfig says how an Engine works. The zero value is useful.
 type EngineConfig struct {
 	Host        Host
-	Concurrency int           // runs that perform something at a time; default 1000
-	Lease       time.Duration // after which the runs of a worker that has died are taken over; default 3s
-	Drain       time.Duration // how long effects in flight may go on when Work is stopped; default 30s
-	ParkAfter   time.Duration // waits that are shorter stay in memory, and are stored all the same; default 1s
-	Retention   time.Duration // after which runs that have ended are deleted; default never
+	Concurrency int // runs that perform something at a time; default 1000
+	// NamespaceConcurrency is how many of these may be of one namespace; default 0 is any number.
+	NamespaceConcurrency int
+	Lease                time.Duration // after which the runs of a worker that has died are taken over; default 3s
+	Drain                time.Duration // how long effects in flight may go on when Work is stopped; default 30s
+	ParkAfter            time.Duration // waits that are shorter stay in memory, and are stored all the same; default 1s
+	Retention            time.Duration // after which runs that have ended are deleted; default never
 	// RecoveryAttempts is how many workers may be lost at one step of a run before it is quarantined; default 5.
 	RecoveryAttempts int
 	CheckInterval    time.Duration // how often the indexes of the store are checked, and repaired; default 40s
@@ -59,10 +61,14 @@ type Engine struct {
 	client     *client.Client
 	figures    *worker.Figures
 	events     *events.Bus
-	activities *matching.Matcher             // with the outside workers that poll through this engine
+	activities *matching.Matcher // with the outside workers that poll through this engine
+	schedules  *schedule.Schedules
 	gate       *queue.Gate                   // to the task queues, for all that this process performs or hands out
 	worker     atomic.Pointer[worker.Worker] // that works now; nil if none does
 }
+
+// Transport returns what sends requests to what Host.Network allows, and to nothing else.
+func (e *Engine) Transport() http.RoundTripper { return e.env.transport }
 
 // maxCount bounds the counts of an EngineConfig.
 const maxCount = 10_000
@@ -77,6 +83,8 @@ func (c EngineConfig) check() error {
 	switch {
 	case c.Concurrency < 0:
 		return &OptionError{"Concurrency", fmt.Sprintf("must not be negative, got %d", c.Concurrency)}
+	case c.NamespaceConcurrency < 0 || c.NamespaceConcurrency > cmp.Or(c.Concurrency, worker.DefaultConcurrency):
+		return &OptionError{"NamespaceConcurrency", fmt.Sprintf("must be from 1 to the concurrency, which is %d, got %d", cmp.Or(c.Concurrency, worker.DefaultConcurrency), c.NamespaceConcurrency)}
 	case c.RecoveryAttempts < 0 || c.RecoveryAttempts > maxCount:
 		return &OptionError{"RecoveryAttempts", fmt.Sprintf("must be from 1 to %d, got %d", maxCount, c.RecoveryAttempts)}
 	case c.ScanLimit < 0 || c.ScanLimit > maxCount:
@@ -117,10 +125,14 @@ func NewEngine(s *Store, c EngineConfig) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	engine := &Engine{store: s, config: c, env: e, gate: queue.NewGate(s, time.Now), figures: worker.NewFigures(), client: client.New(client.Config{
-		Store: s, Compile: e.compileHere, Workers: s.Workers, Limits: c.Host.Limits, ErrorAliases: c.Host.ErrorAliases,
-	})}
-	engine.events = events.NewBus(s)
+	engine := &Engine{store: s, config: c, env: e, gate: queue.NewGate(s, time.Now), figures: worker.NewFigures()}
+	engine.schedules = schedule.New(schedule.Config{Store: s, Start: engine.startScheduled, Compile: e.compileHere, Now: time.Now, Log: e.host.Log})
+	engine.client = client.New(client.Config{
+		Store: s, Compile: e.compileHere, Workers: s.Workers, Limits: c.Host.Limits, ErrorAliases: c.Host.ErrorAliases, Deployed: engine.schedules.Deployed,
+	})
+	engine.events = events.NewBus(s, func(ctx context.Context, key string, event map[string]any, allowed func(string) bool) ([]store.Instance, error) {
+		return engine.schedules.Publish(ctx, schedule.Event{Key: key, Attributes: event}, allowed)
+	}, c.Host.Limits)
 	engine.activities = matching.New(matching.Config{Store: s, Due: engine.activityDue, Report: engine.reportActivity, Gate: engine.gate})
 	engine.figures.Repair = engine.workerConfig().RepairSettings()
 	return engine, nil
@@ -297,6 +309,9 @@ func (e *Engine) work(ctx context.Context, c worker.Config, some []store.Instanc
 	})
 	w := worker.New(c)
 	e.worker.Store(w)
+	if c.Only == nil {
+		watching.Go(func() { e.schedules.Run(ctx) })
+	}
 	defer e.worker.Store(nil)
 	c.Log.Info("the worker is ready", "name", w.Name(), "store", e.store.String(), "concurrency", c.Concurrency, "partitions", e.store.Layout().Partitions)
 	w.Run(ctx)
@@ -316,7 +331,7 @@ type storeFailure struct{ error } // why work ends on a store that cannot be rel
 func (e *Engine) workerConfig() worker.Config {
 	c := e.config
 	w := worker.Config{
-		Store: e.store, Compile: e.compile, Changed: e.activities.Changed, Watched: e.activities.Watched, Concurrency: cmp.Or(c.Concurrency, worker.DefaultConcurrency), Lease: c.Lease, Drain: c.Drain, ParkAfter: c.ParkAfter,
+		Store: e.store, Compile: e.compile, Changed: e.activities.Changed, Watched: e.activities.Watched, Concurrency: cmp.Or(c.Concurrency, worker.DefaultConcurrency), NamespaceConcurrency: c.NamespaceConcurrency, Lease: c.Lease, Drain: c.Drain, ParkAfter: c.ParkAfter,
 		RecoveryAttempts: c.RecoveryAttempts, CheckInterval: c.CheckInterval, SweepInterval: c.SweepInterval, ScanLimit: c.ScanLimit,
 		Retention: c.Retention, Limits: c.Host.Limits, Memory: e.env.host.Memory, Figures: e.figures, Log: e.env.host.Log,
 		About: e.about(), Selective: true, Gate: e.gate,
@@ -333,33 +348,6 @@ func (e *Engine) workerConfig() worker.Config {
 	}
 	w.Publish = e.publish
 	return w
-}
-
-// publish brings an event that a run has emitted to the runs that listen for it, and to the host. Doing it again changes nothing for the
-// runs.
-func (e *Engine) publish(ctx context.Context, event json.RawMessage) error {
-	v, err := expr.Decode(event)
-	if err != nil {
-		return err
-	}
-	object, _ := v.(map[string]any)
-	var other *events.OtherEventError
-	if _, err := e.events.Publish(ctx, object, nil); errors.As(err, &other) {
-		e.env.host.Log.Warn("an event comes to no listener", "error", err.Error())
-	} else if err != nil {
-		return err
-	}
-	if publish := e.env.host.Publish; publish != nil {
-		return publish(ctx, object)
-	}
-	return nil
-}
-
-// Publish brings a structured CloudEvent to the runs that listen for it, in the namespaces that sees is true of, or in all of them if it is
-// nil; it returns when all have it. Publishing it again within a day,
-// known by its source and id, changes nothing; another event under the same is an *events.OtherEventError.
-func (e *Engine) Publish(ctx context.Context, event map[string]any, sees func(namespace string) bool) (events.Report, error) {
-	return e.events.Publish(ctx, event, sees)
 }
 
 // compile makes a definition ready to be worked on, and logs what is missing for that. Its result is kept, so that this is logged once for

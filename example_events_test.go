@@ -3,6 +3,8 @@ package swrun_test
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"strings"
 	"time"
 
 	"github.com/swrun/swrun"
@@ -41,6 +43,31 @@ do: [{approved: {listen: {to: {one: {with: {type: order.approved}}}}}}]
 	// true /do/0/approved
 }
 
+// A forecast says when runs start by themselves, at times and when events come, for programs that start them without a store.
+func ExampleDocument_Forecast() {
+	document, _ := swrun.Parse("", []byte(`
+document: {dsl: 1.0.3, namespace: demo, name: report, version: 1.0.0}
+schedule: {cron: 30 9 * * *, on: {one: {with: {type: report.wanted}}}}
+do: [{report: {set: {done: true}}}]
+`))
+	now := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+	forecast, err := document.Forecast(swrun.Host{}, now)
+	if err != nil {
+		panic(err)
+	}
+	for range 2 {
+		for _, run := range forecast.Due(forecast.Next()) {
+			fmt.Println(run.Kind, run.ID)
+		}
+	}
+	begun, _ := forecast.Arrived(map[string]any{"specversion": "1.0", "id": "1", "source": "/shop", "type": "report.wanted", "data": "today"}, now)
+	fmt.Println(begun[0].Kind, begun[0].Input)
+	// Output:
+	// cron report-cron-20260505T093000Z
+	// cron report-cron-20260506T093000Z
+	// on [today]
+}
+
 // An event is published to the runs that listen for it. Publishing it again changes nothing.
 func ExampleEngine_Publish() {
 	ctx, stop := context.WithCancel(context.Background())
@@ -77,4 +104,20 @@ func ExampleEngine_Publish() {
 	// Output:
 	// 0 true <nil>
 	// [map[order:7]] <nil>
+}
+
+// Requests of a program can be held to what the calls of workflows may reach.
+func ExampleEngine_Transport() {
+	store, err := swrun.OpenStore(context.Background(), "memory:", swrun.StoreConfig{})
+	if err != nil {
+		panic(err)
+	}
+	engine, err := swrun.NewEngine(store, swrun.EngineConfig{Host: swrun.Host{Network: swrun.NetworkPublic}})
+	if err != nil {
+		panic(err)
+	}
+	client := http.Client{Transport: engine.Transport()}
+	_, err = client.Get("http://127.0.0.1:1/")
+	fmt.Println(strings.Contains(err.Error(), "the network policy is public"))
+	// Output: true
 }

@@ -186,6 +186,26 @@ func ExampleEngine_Deploy() {
 	// true demo/hello-1
 }
 
+// A document with a schedule starts by itself while an engine works; here, nobody does.
+func ExampleEngine_Schedules() {
+	ctx := context.Background()
+	engine, closeStore := openEngine()
+	defer closeStore()
+	document, _ := swrun.Parse("", []byte(hello+"schedule: {every: PT1H}\n"))
+	fmt.Println(engine.Deploy(ctx, document))
+	found, err := engine.Schedules().Of(ctx, "demo", "hello")
+	fmt.Println(found.Kinds(), found.Last == nil, err)
+
+	fmt.Println(engine.Undeploy(ctx, found.Workflow))
+	_, err = engine.Schedules().Of(ctx, "demo", "hello")
+	fmt.Println(err)
+	// Output:
+	// <nil>
+	// [every] true <nil>
+	// <nil>
+	// there is no schedule of the workflow demo/hello
+}
+
 // The client of an engine looks after many runs.
 func ExampleEngine_Client() {
 	ctx := context.Background()

@@ -280,13 +280,13 @@ func ExampleDocument_Check() {
 	document, _ := swrun.Parse("", []byte(`
 document: {dsl: 1.0.3, namespace: demo, name: event, version: 1.0.0}
 do:
-  - run: {run: {container: {image: alpine}}}
+  - pay: {call: "charge:1.0.0@default"}
 `))
 	fmt.Println(document.Err())
 	fmt.Println(document.Check(swrun.CheckConfig{}))
 	// Output:
 	// <nil>
-	// document:4:10: error[SW801]: running `run container` tasks is not supported yet
+	// document:4:17: error[SW801]: no performer is registered for `charge:1.0.0@default`
 }
 
 // A document can be sent to another machine with the external resources that it needs: there nothing is read for it.

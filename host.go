@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"runtime/debug"
 	"slices"
-	"sync"
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
@@ -31,11 +30,16 @@ type Host struct {
 	// default catalog as documents write it, such as charge:1.0.0@default. A document that names one that is not here is refused. A
 	// run in a store waits for a process that has all performers of its document; its deadlines hold meanwhile.
 	Calls map[string]Performer
+	// Catalog is the default catalog, a folder or a URL: the function log:1.0.0@default is in its file functions/log/1.0.0/function.yaml.
+	// Functions are read when a document is loaded or deployed, and kept with it. Empty has none.
+	Catalog string
 	// Network is what calls may reach: NetworkAny (also if empty), NetworkPublic, NetworkDeny, or address prefixes besides public
 	// addresses, such as 10.0.0.0/8,fd00::/8.
 	Network string
 	// Processes runs shell commands and scripts: what Supervise has returned. Nil refuses them.
 	Processes *process.Pool
+	// Containers lets tasks run containers; nil refuses them.
+	Containers *Containers
 	// Node runs JavaScript with Node from PATH instead of the embedded engine.
 	Node bool
 	// Files lets tasks read files whose location only a run knows. What stands in the document itself is read when it is loaded.
@@ -56,10 +60,19 @@ type Host struct {
 	Log    *slog.Logger // default discards
 }
 
+// Check returns an *OptionError if something in h is not allowed. Whatever takes a Host checks it too.
+func (h Host) Check() error {
+	e, err := h.environment(0)
+	if err == nil {
+		e.close()
+	}
+	return err
+}
+
 // grants returns what tasks may use.
 func (h *Host) grants() presence.Grants {
 	return presence.Grants{
-		Processes: h.Processes != nil, Files: h.Files, Network: cmp.Or(h.Network, NetworkAny), Calls: slices.Sorted(maps.Keys(h.Calls)),
+		Processes: h.Processes != nil, Containers: h.Containers != nil, Volumes: h.Containers.volumes(), Files: h.Files, Network: cmp.Or(h.Network, NetworkAny), Calls: slices.Sorted(maps.Keys(h.Calls)),
 	}
 }
 
@@ -68,14 +81,20 @@ type environment struct {
 	host      Host
 	calls     calls
 	transport *http.Transport
-	js        string // the engine of JavaScript; empty for the embedded one
+	dial      tasks.Dial
 	reaches   func(address string) bool
-	scripts   func() []string                                       // languages that run here, found out once
+	engine    *tasks.Containers                                     // where containers run; nil for nowhere
+	scripts   *tasks.ScriptHost                                     // what runs them here
 	publish   func(ctx context.Context, event map[string]any) error // of runs in memory; a worker publishes what is stored
 }
 
 // close lets go of connections that nobody uses.
-func (e *environment) close() { e.transport.CloseIdleConnections() }
+func (e *environment) close() {
+	e.transport.CloseIdleConnections()
+	if e.engine != nil {
+		e.engine.Engine.Close()
+	}
+}
 
 // environment checks the configuration. Connections is how many calls there may be at a time; 0 for not many.
 func (h Host) environment(connections int) (*environment, error) {
@@ -106,19 +125,15 @@ func (h Host) environment(connections int) (*environment, error) {
 			return withoutPanic(h.Log, "Host.Publish", func() error { return publish(ctx, event) })
 		}
 	}
-	js := ""
-	if h.Node {
-		js = "node"
-	}
-	scripts := sync.OnceValue(func() []string { return tasks.ScriptLanguages(tasks.Config{JS: js}) })
-	return &environment{host: h, scripts: scripts, js: js, calls: calls{performers: h.Calls, log: h.Log}, reaches: reaches(control), transport: tasks.NewTransport(tasks.TransportConfig{Control: control, Connections: connections})}, nil
+	return &environment{host: h, scripts: &tasks.ScriptHost{Node: h.Node}, engine: h.Containers.engine(), calls: calls{performers: h.Calls, log: h.Log, catalog: h.Catalog}, reaches: reaches(control), dial: tasks.NewDial(control),
+		transport: tasks.NewTransport(tasks.TransportConfig{Control: control, Connections: connections})}, nil
 }
 
 // config returns how documents are compiled here; load reads the resources that stand in them, which start from base.
 func (e *environment) config(base string, load interpreter.Loader, performed calls) interpreter.Config {
 	c := tasks.Config{
-		Transport: e.transport, Secrets: e.host.Secrets, Load: tasks.Loader(base, e.transport, e.host.Files), Processes: e.host.Processes, Publish: e.publish,
-		JS: e.js,
+		Transport: e.transport, Dial: e.dial, Secrets: e.host.Secrets, Load: tasks.Loader(base, e.transport, e.host.Files, e.host.Catalog), Processes: e.host.Processes, Publish: e.publish,
+		ScriptHost: e.scripts, Containers: e.engine,
 	}
 	return interpreter.Config{
 		Kinds: performed.replace(tasks.All(c)), Secrets: e.host.Secrets, Load: load, Limits: e.host.Limits, ErrorBase: e.host.ErrorBase, ErrorAliases: e.host.ErrorAliases,
@@ -138,7 +153,7 @@ func (e *environment) grants() presence.Grants {
 		return ok
 	}
 	if g.Processes {
-		g.Scripts = e.scripts()
+		g.Languages = e.scripts.Languages
 	}
 	return g
 }

@@ -168,7 +168,7 @@ func TestConfigurations(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, c := range map[string]swrun.EngineConfig{
-		"Concurrency": {Concurrency: -1}, "Lease": {Lease: time.Millisecond}, "Drain": {Drain: -1}, "ParkAfter": {ParkAfter: -1}, "Retention": {Retention: -1},
+		"NamespaceConcurrency": {Concurrency: 5, NamespaceConcurrency: 6}, "Concurrency": {Concurrency: -1}, "Lease": {Lease: time.Millisecond}, "Drain": {Drain: -1}, "ParkAfter": {ParkAfter: -1}, "Retention": {Retention: -1},
 		"Memory": {Host: swrun.Host{Memory: -1}}, "Network": {Host: swrun.Host{Network: "10.0.0.0"}},
 	} {
 		_, err := swrun.NewEngine(s, c)

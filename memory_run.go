@@ -39,6 +39,9 @@ type Arrival = local.Arrival
 // ListeningError is the error of a run in memory that listens for events when none is left to come.
 type ListeningError = local.ListeningError
 
+// Unmatched is an event that nothing has consumed, as a ListeningError has it.
+type Unmatched = local.Unmatched
+
 // Result is how a run has ended.
 type Result struct {
 	ID        string

@@ -20,7 +20,7 @@ const (
 )
 
 // networkControl returns what a dialer asks before it connects; nil allows everything.
-func networkControl(policy string) (func(network, address string, c syscall.RawConn) error, error) {
+func networkControl(policy string) (tasks.Control, error) {
 	switch policy {
 	case "", NetworkAny:
 		return nil, nil
@@ -53,7 +53,7 @@ func networkControl(policy string) (func(network, address string, c syscall.RawC
 }
 
 // reaches returns what reports whether a policy allows an address.
-func reaches(control func(network, address string, c syscall.RawConn) error) func(address string) bool {
+func reaches(control tasks.Control) func(address string) bool {
 	return func(address string) bool {
 		dialled, err := netip.ParseAddrPort(address)
 		if err != nil {
@@ -78,6 +78,6 @@ func notAllowed(address, policy string) error {
 		}
 		allowing += " or " + prefix
 	}
-	return &tasks.NotAllowedError{Address: address, Detail: fmt.Sprintf("%s may not be called here: the network policy is %s; a worker allows it with --network %s, a Go program with Host.Network",
+	return &tasks.NotAllowedError{Address: address, Detail: fmt.Sprintf("%s may not be called here: the network policy is %s; --network %s allows it, and Host.Network in a Go program",
 		address, policy, allowing)}
 }

@@ -25,7 +25,8 @@ func TestACallThatIsNotAllowed(t *testing.T) {
 	}
 }
 
-// TestNetworkPolicies holds the transport to the address that it dials, however that address is written or reached.
+// TestNetworkPolicies holds the transport to the address that it dials, however that address is written or reached (reliability B32 to
+// B35, B37, B38).
 func TestNetworkPolicies(t *testing.T) {
 	var reached atomic.Int64
 	private := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -49,6 +50,15 @@ func TestNetworkPolicies(t *testing.T) {
 		{NetworkPublic, "http://[::ffff:127.0.0.1]" + port, false},
 		{NetworkPublic, "http://[64:ff9b::7f00:1]" + port, false},
 		{NetworkPublic, "http://0" + port, false},
+		{NetworkPublic, "http://[::ffff:7f00:1]" + port, false},
+		{NetworkPublic, "http://[::127.0.0.1]" + port, false},
+		{NetworkPublic, "http://[fe80::1%25lo]" + port, false},
+		{NetworkPublic, "http://[fd00:ec2::254]" + port, false},
+		{NetworkPublic, "http://[2002:7f00:1::]" + port, false},
+		{NetworkPublic, "http://ok@127.0.0.1" + port, false},
+		{NetworkPublic, "http://127.0.0.1" + port + "#@ok", false},
+		{NetworkPublic, "http://127.0.0.1" + port + "/\\\\ok", false},
+		{NetworkPublic, "http://224.0.0.1", false},
 		{NetworkPublic, "http://169.254.169.254", false},
 		{NetworkPublic, "http://10.0.0.1", false},
 		{NetworkPublic, "http://100.100.100.200", false},
@@ -69,23 +79,48 @@ func TestNetworkPolicies(t *testing.T) {
 		if (err == nil) != c.allowed {
 			t.Errorf("%s with %s: %v", c.url, c.policy, err)
 		}
-		if err != nil && c.url != "http://0"+port && !strings.Contains(err.Error(), "; a worker allows it with --network any") {
+		if err != nil && c.url != "http://0"+port && !strings.Contains(err.Error(), "; --network any") {
 			t.Errorf("%s with %s: %v does not say what to do", c.url, c.policy, err)
 		}
 		if !c.allowed && !strings.HasSuffix(c.url, "/redirect") && reached.Load() != before {
 			t.Errorf("%s with %s was reached", c.url, c.policy)
 		}
 	}
+}
+
+// TestOddAddresses are names to some resolvers and this machine to others: they reach it with neither (reliability B32, B33).
+func TestOddAddresses(t *testing.T) {
+	var reached atomic.Int64
+	private := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
+	defer private.Close()
+	e, err := Host{Network: NetworkPublic}.environment(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, host := range []string{"2130706433", "0x7f.1", "0x7f000001", "0177.0.0.1", "127.1", "127.0.1", "0", "localhost.", "LOCALHOST", "127.0.0.1.", "１２７.0.0.1"} {
+		response, err := (&http.Client{Transport: e.transport}).Get("http://" + host + private.URL[strings.LastIndexByte(private.URL, ':'):])
+		if err == nil {
+			response.Body.Close() // nothing is read
+			t.Errorf("%s is called", host)
+		}
+	}
+	if n := reached.Load(); n > 0 {
+		t.Errorf("the server was reached %d times", n)
+	}
+}
+
+// TestHintsOfPolicies: what is refused says which policy would allow it.
+func TestHintsOfPolicies(t *testing.T) {
 	for policy, want := range map[string]string{
-		NetworkDeny:   "--network any, ",
-		NetworkPublic: "--network any or 127.0.0.1/32, ",
-		"10.0.0.0/8":  "--network any or 10.0.0.0/8,127.0.0.1/32, ",
+		NetworkDeny:   "; --network any allows it, ",
+		NetworkPublic: "; --network any or 127.0.0.1/32 allows it, ",
+		"10.0.0.0/8":  "; --network any or 10.0.0.0/8,127.0.0.1/32 allows it, ",
 	} {
 		if err := notAllowed("127.0.0.1:80", policy); !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", policy, err, want)
 		}
 	}
-	if err := notAllowed("[fe80::1%eth0]:80", NetworkPublic); !strings.Contains(err.Error(), "any or fe80::1/128, ") {
+	if err := notAllowed("[fe80::1%eth0]:80", NetworkPublic); !strings.Contains(err.Error(), "any or fe80::1/128 allows it, ") {
 		t.Error(err)
 	}
 	if _, err := (Host{Network: "everything"}).environment(1); err == nil {

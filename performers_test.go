@@ -21,10 +21,10 @@ func TestMissingPerformer(t *testing.T) {
 		"charge@default":          "no performer is registered for `charge@default`; registered: audit@default, http",
 		"charge:1.0.0@default":    "no performer is registered for `charge:1.0.0@default`",
 		"Audit@default":           "registered: audit@default, http",
-		"https://x.test/@default": "calling functions of catalogs or URIs is not supported yet",
-		"grpc":                    "running `call grpc` tasks is not supported yet",
+		"https://x.test/@default": "cannot read https://x.test/@default/function.yaml",
+		"a2a":                     "running `call a2a` tasks is not supported yet",
 	} {
-		d, err := swrun.Parse("", []byte(document+"do: [{a: {call: '"+call+"', with: {proto: {endpoint: 'file:///a'}, service: {name: a, host: b}, method: c}}}]\n"))
+		d, err := swrun.Parse("", []byte(document+"do: [{a: {call: '"+call+"', with: {server: 'http://x.test', method: tasks/get}}}]\n"))
 		if err != nil {
 			t.Fatalf("%s: %v", call, err)
 		}
@@ -44,14 +44,14 @@ func TestMissingPerformer(t *testing.T) {
 // it is not quarantined.
 func TestWorkersWithoutAPerformer(t *testing.T) {
 	for name, task := range map[string]string{
-		"a function": "{call: charge@default}", "a protocol": "{call: grpc, with: {proto: {endpoint: 'file:///a'}, service: {name: a, host: b}, method: c}}",
+		"a function": "{call: charge@default}", "a protocol": "{call: a2a, with: {server: 'http://x.test', method: tasks/get}}",
 		"at most once": "{call: charge@default, metadata: {swrun: {delivery: at-most-once}}}",
 		"in a branch":  "{fork: {compete: true, branches: [{x: {call: charge@default}}, {y: {wait: P1D}}]}}",
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var log bytes.Buffer
-				able := swrun.Host{Calls: map[string]swrun.Performer{"charge@default": done, "grpc": done}}
+				able := swrun.Host{Calls: map[string]swrun.Performer{"charge@default": done, "a2a": done}}
 				s, err := swrun.OpenStore(t.Context(), "memory:", swrun.StoreConfig{})
 				if err != nil {
 					t.Fatal(err)

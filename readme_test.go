@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,6 +63,40 @@ func TestReadme(t *testing.T) {
 	}
 	if !strings.Contains(text, "```yaml\n"+mustReadFile(t, "examples/quote.yaml")+"```") {
 		t.Error("the document is not that of examples/quote.yaml")
+	}
+}
+
+// TestExampleCommands runs the commands that examples begin with: they print what TestExamples expects, once for each run of a schedule.
+func TestExampleCommands(t *testing.T) {
+	binary := filepath.Join(t.TempDir(), "swrun")
+	if out, err := exec.Command("go", "build", "-o", binary, "./cmd/swrun").CombinedOutput(); err != nil {
+		t.Fatalf("%s\n%s", err, out)
+	}
+	files, err := filepath.Glob("examples/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands := 0
+	for _, file := range files {
+		text := mustReadFile(t, file)
+		command := regexp.MustCompile("(?m)^# swrun (run .*)$").FindStringSubmatch(text)
+		if command == nil {
+			if strings.Contains(text, "listen:") || strings.Contains(text, "schedule:\n") {
+				t.Errorf("%s does not say with which command it runs", file)
+			}
+			continue
+		}
+		commands++
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			printed := strings.Split(strings.TrimSpace(shell(binary+" "+command[1]+" 2>/dev/null")), "\n")
+			want := strings.TrimSpace(mustReadFile(t, strings.TrimSuffix(file, ".yaml")+".out"))
+			if diff := cmp.Diff([]string{want}, slices.Compact(printed)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	if commands < 7 {
+		t.Errorf("only %d examples begin with a command", commands)
 	}
 }
 

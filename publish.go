@@ -1,0 +1,41 @@
+package swrun
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/runtime/events"
+)
+
+// publish brings an event that a run has emitted to the runs that listen for it, and to the host. Doing it again changes nothing for the
+// runs.
+func (e *Engine) publish(ctx context.Context, event json.RawMessage) error {
+	v, err := expr.Decode(event)
+	if err != nil {
+		return err
+	}
+	object, _ := v.(map[string]any)
+	var other *events.OtherEventError
+	if _, err := e.Publish(ctx, object, nil); errors.As(err, &other) {
+		e.env.host.Log.Warn("an event comes to no listener", "error", err.Error())
+	} else if err != nil {
+		return err
+	}
+	if publish := e.env.host.Publish; publish != nil {
+		return publish(ctx, object)
+	}
+	return nil
+}
+
+// Publish brings a structured CloudEvent to the runs that listen for it, in the namespaces that sees is true of, or in all of them if it is
+// nil; it returns when all have it. Publishing it again within a day,
+// known by its source and id, changes nothing; another event under the same is an *events.OtherEventError.
+func (e *Engine) Publish(ctx context.Context, event map[string]any, sees func(namespace string) bool) (events.Report, error) {
+	report, err := e.events.Publish(ctx, event, sees)
+	if len(report.Full) > 0 {
+		e.env.host.Log.Warn("an event does not come to runs for which too much waits", "runs", len(report.Full), "first", report.Full[0].String(), "type", event["type"])
+	}
+	return report, err
+}

@@ -1,0 +1,49 @@
+package swrun
+
+import (
+	"context"
+	"time"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/schedule"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// Schedules returns the schedules of the deployed workflows. Engines that work start runs when their time comes.
+func (e *Engine) Schedules() *schedule.Schedules { return e.schedules }
+
+// Undeploy deletes the name and version of what is deployed: no run of it can be started any more, and its schedule ends.
+func (e *Engine) Undeploy(ctx context.Context, r definition.Reference) error {
+	if err := definition.Undeploy(ctx, e.store, r); err != nil {
+		return err
+	}
+	return e.schedules.Follow(ctx, r.Namespace, r.Name)
+}
+
+// Forecast says when runs of the document start by themselves, as if it were deployed at that time on a host. Its errors are those of Run.
+func (d *Document) Forecast(h Host, now time.Time) (*schedule.Forecast, error) {
+	if err := d.Err(); err != nil {
+		return nil, err
+	}
+	e, err := h.environment(0)
+	if err != nil {
+		return nil, err
+	}
+	defer e.close()
+	return schedule.NewForecast(d.Workflow, e.compileHere, now)
+}
+
+// startScheduled starts a run of a schedule, and returns its id.
+func (e *Engine) startScheduled(ctx context.Context, f schedule.Firing, input any) (string, error) {
+	if f.Kind != schedule.KindTrigger { // that has somebody who asks for it
+		ctx = client.WithActor(ctx, "schedule "+string(f.Kind))
+	}
+	begun, err := e.client.Begin(ctx, f.Of, input, client.StartOptions{ID: f.ID})
+	var wrong *client.OptionError
+	if store.RefusedAs(err) != "" || errors.As(err, &wrong) || errors.As(err, new(*errors.Error)) {
+		err = &schedule.RefusedError{Err: err}
+	}
+	return begun.Instance.ID, err
+}
