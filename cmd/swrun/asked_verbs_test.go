@@ -26,8 +26,8 @@ func localVerbs() map[string]string {
 func TestEveryVerbAsksTheSame(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	failing, nap := filepath.Join(folder, "failing.yaml"), filepath.Join(folder, "nap.yaml")
-	for file, text := range map[string]string{failing: failingDocument, nap: napText} {
+	failing, nap, daily := filepath.Join(folder, "failing.yaml"), filepath.Join(folder, "nap.yaml"), filepath.Join(folder, "daily.yaml")
+	for file, text := range map[string]string{failing: failingDocument, nap: napText, daily: dailyText} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -39,52 +39,64 @@ func TestEveryVerbAsksTheSame(t *testing.T) {
 		}
 	}
 	asked := map[string][]askedVerb{
-		"deploy":         {{exitOK, []string{failing}}, {exitOK, []string{failing, "--check-runs", "-o", "json"}}},
-		"start":          {{exitConflict, []string{"demo/failing", "--id", "a"}}, {exitNotFound, []string{"demo/none"}}, {exitNotFound, []string{"demo/failing:9.9.9"}}, {exitUsage, []string{"demo"}}},
-		"wait":           {{exitFaulted, []string{"a"}}, {exitNotFound, []string{"none"}}},
-		"output":         {{exitFaulted, []string{"a"}}, {exitFaulted, []string{"a", "--wait"}}, {exitNotFound, []string{"demo/none"}}},
-		"ls":             {{exitOK, []string{"-o", "json"}}, {exitUsage, []string{"--where", "colour=red"}}, {exitOK, []string{"--count", "--by", "status"}}},
-		"describe":       {{exitOK, []string{"a"}}, {exitOK, []string{"a", "-o", "json"}}, {exitNotFound, []string{"none"}}},
-		"history":        {{exitOK, []string{"a"}}, {exitOK, []string{"a", "--follow", "-o", "json"}}, {exitOK, []string{"a", "--task", "2"}}, {exitNotFound, []string{"none"}}},
-		"deadlines":      {{exitOK, []string{"--within", "1h"}}},
-		"events publish": {{exitOK, []string{event, "-o", "json", "--jq", ".accepted"}}, {exitConflict, []string{otherEvent}}, {exitUsage, []string{failing}}},
-		"queue ls":       {{exitOK, []string{"-o", "name"}}},
-		"queue limit":    {{exitOK, []string{"gpu", "--concurrency", "4", "-o", "json", "--jq", ".concurrency"}}, {exitUsage, []string{"gpu", "--concurrency", "-1"}}},
-		"queue pause":    {{exitOK, []string{"gpu", "--reason", "why", "-o", "json", "--jq", ".paused.reason"}}},
-		"queue resume":   {{exitOK, []string{"gpu", "-o", "json", "--jq", ".paused"}}},
-		"workflows":      {{exitOK, []string{"-o", "json", "--jq", "map(.name)"}}, {exitNotFound, []string{"demo/none"}}},
-		"config set":     {{exitOK, []string{"-n", "demo", "runTimeout=1h"}}, {exitUsage, []string{"nonsense=1"}}},
-		"config ls":      {{exitOK, []string{"-o", "json"}}},
-		"config unset":   {{exitOK, []string{"-n", "demo", "runTimeout"}}},
-		"deadline set":   {{exitConflict, []string{"a", "+10m"}}, {exitNotFound, []string{"none", "+10m"}}, {exitUsage, []string{"a", "soon"}}},
-		"fork":           {{exitNotFound, []string{"none"}}, {exitConflict, []string{"a", "--from", "/do/9"}}},
-		"migrate":        {{exitConflict, []string{"a", "--to", "latest"}}, {exitNotFound, []string{"none", "--to", "latest"}}},
-		"export":         {{exitOK, []string{"a", "--jq", ".run.id"}}, {exitNotFound, []string{"none"}}},
-		"import":         {{exitConflict, []string{export}}, {exitUsage, []string{failing}}},
-		"repair":         {{exitOK, []string{"--dry-run"}}},
-		"cancel":         {{exitConflict, []string{"a"}}, {exitNotFound, []string{"none"}}, {exitUsage, []string{"--where", "colour=red", "--yes"}}},
-		"terminate":      {{exitConflict, []string{"a"}}},
-		"suspend":        {{exitConflict, []string{"a"}}},
-		"resume":         {{exitConflict, []string{"a"}}},
-		"retry":          {{exitConflict, []string{"a", "--now"}}, {exitNotFound, []string{"none"}}},
-		"delete":         {{exitNotFound, []string{"none"}}},
-		"token new":      {{exitUsage, []string{"ada", "--role", "king", "-n", "demo"}}},
-		"token ls":       {{exitOK, nil}},
-		"token revoke":   {{exitNotFound, []string{"ada"}}},
-		"workers":        {{exitOK, []string{"--jq", "type", "-o", "json"}}},
-		"doctor":         {{exitOK, []string{"-o", "json", "--jq", "[.schema, (.checks | map(select(.code == \"SD006\")) | length)]"}}},
+		"deploy":            {{exitOK, []string{failing}}, {exitOK, []string{failing, "--check-runs", "-o", "json"}}},
+		"start":             {{exitConflict, []string{"demo/failing", "--id", "a"}}, {exitNotFound, []string{"demo/none"}}, {exitNotFound, []string{"demo/failing:9.9.9"}}, {exitUsage, []string{"demo"}}},
+		"wait":              {{exitFaulted, []string{"a"}}, {exitNotFound, []string{"none"}}},
+		"output":            {{exitFaulted, []string{"a"}}, {exitFaulted, []string{"a", "--wait"}}, {exitNotFound, []string{"demo/none"}}},
+		"ls":                {{exitOK, []string{"-o", "json"}}, {exitUsage, []string{"--where", "colour=red"}}, {exitOK, []string{"--count", "--by", "status"}}},
+		"describe":          {{exitOK, []string{"a"}}, {exitOK, []string{"a", "-o", "json"}}, {exitNotFound, []string{"none"}}},
+		"history":           {{exitOK, []string{"a"}}, {exitOK, []string{"a", "--follow", "-o", "json"}}, {exitOK, []string{"a", "--task", "2"}}, {exitNotFound, []string{"none"}}},
+		"deadlines":         {{exitOK, []string{"--within", "1h"}}},
+		"events publish":    {{exitOK, []string{event, "-o", "json", "--jq", ".accepted"}}, {exitConflict, []string{otherEvent}}, {exitUsage, []string{failing}}},
+		"events tail":       {{exitOK, []string{"--since", "1h", "--count", "3", "-o", "ndjson", "--where", "id=a"}}, {exitOK, []string{"--since", "1h", "--count", "2", "--type", "workflow"}}, {exitUsage, []string{"--type", "nonsense"}}, {exitUsage, []string{"--where", "colour=red"}}},
+		"schedule ls":       {{exitOK, []string{"-o", "name"}}},
+		"schedule describe": {{exitOK, []string{"demo/daily", "-o", "json", "--jq", "[.kind, .paused, .missed]"}}, {exitNotFound, []string{"demo/nap"}}, {exitUsage, []string{"daily"}}},
+		"schedule pause":    {{exitOK, []string{"demo/daily", "--reason", "why", "-o", "json", "--jq", "[.pause.reason, .next]"}}, {exitNotFound, []string{"demo/nap"}}},
+		"schedule resume":   {{exitOK, []string{"demo/daily", "-o", "json", "--jq", ".pause"}}, {exitNotFound, []string{"demo/nap"}}},
+		"schedule trigger":  {{exitConflict, []string{"demo/daily", "--id", "a"}}, {exitUsage, []string{"demo/daily", "--id", "{}"}}, {exitNotFound, []string{"demo/nap"}}},
+		"sink ls":           {{exitOK, []string{"-o", "json", "--jq", "length"}}},
+		"sink dead-letters": {{exitNotFound, []string{"none"}}},
+		"sink retry":        {{exitNotFound, []string{"none"}}},
+		"sink drop":         {{exitNotFound, []string{"none", "demo/one-1"}}},
+		"queue ls":          {{exitOK, []string{"-o", "name"}}},
+		"queue limit":       {{exitOK, []string{"gpu", "--concurrency", "4", "-o", "json", "--jq", ".concurrency"}}, {exitUsage, []string{"gpu", "--concurrency", "-1"}}},
+		"queue pause":       {{exitOK, []string{"gpu", "--reason", "why", "-o", "json", "--jq", ".paused.reason"}}},
+		"queue resume":      {{exitOK, []string{"gpu", "-o", "json", "--jq", ".paused"}}},
+		"workflows":         {{exitOK, []string{"-o", "json", "--jq", "map(.name)"}}, {exitNotFound, []string{"demo/none"}}},
+		"config set":        {{exitOK, []string{"-n", "demo", "runTimeout=1h"}}, {exitUsage, []string{"nonsense=1"}}},
+		"config ls":         {{exitOK, []string{"-o", "json"}}},
+		"config unset":      {{exitOK, []string{"-n", "demo", "runTimeout"}}},
+		"deadline set":      {{exitConflict, []string{"a", "+10m"}}, {exitNotFound, []string{"none", "+10m"}}, {exitUsage, []string{"a", "soon"}}},
+		"fork":              {{exitNotFound, []string{"none"}}, {exitConflict, []string{"a", "--from", "/do/9"}}},
+		"migrate":           {{exitConflict, []string{"a", "--to", "latest"}}, {exitNotFound, []string{"none", "--to", "latest"}}},
+		"export":            {{exitOK, []string{"a", "--jq", ".run.id"}}, {exitNotFound, []string{"none"}}},
+		"import":            {{exitConflict, []string{export}}, {exitUsage, []string{failing}}},
+		"repair":            {{exitOK, []string{"--dry-run"}}},
+		"cancel":            {{exitConflict, []string{"a"}}, {exitNotFound, []string{"none"}}, {exitUsage, []string{"--where", "colour=red", "--yes"}}},
+		"terminate":         {{exitConflict, []string{"a"}}},
+		"suspend":           {{exitConflict, []string{"a"}}},
+		"resume":            {{exitConflict, []string{"a"}}},
+		"retry":             {{exitConflict, []string{"a", "--now"}}, {exitNotFound, []string{"none"}}},
+		"delete":            {{exitNotFound, []string{"none"}}},
+		"token new":         {{exitUsage, []string{"ada", "--role", "king", "-n", "demo"}}},
+		"token ls":          {{exitOK, nil}},
+		"token revoke":      {{exitNotFound, []string{"ada"}}},
+		"workers":           {{exitOK, []string{"--jq", "type", "-o", "json"}}},
+		"doctor":            {{exitOK, []string{"-o", "json", "--jq", "[.schema, (.checks | map(select(.code == \"SD006\")) | length)]"}}},
 	}
 	h := &hosted{t, "file:" + filepath.Join(folder, "runs.db")}
 	h.exits(exitFaulted, "run", failing, "--id", "a")
 	if err := os.WriteFile(export, []byte(h.exits(exitOK, "export", "a")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h.exits(exitOK, "deploy", failing)
+	h.exits(exitOK, "deploy", failing, daily)
 	here := h.eachVerb(asked, "--store", h.url)
 	s := h.serve()
 	compareVerbs(t, "through whoever has the file", here, h.eachVerb(asked, "--store", h.url))
 	compareVerbs(t, "of a server", here, h.eachVerb(asked, "--server", s.url))
 }
+
+const dailyText = "document: {dsl: 1.0.3, namespace: demo, name: daily, version: 1.0.0}\nschedule: {cron: '0 9 * * *'}\ndo: [{a: {set: {n: 1}}}]\n"
 
 // eachVerb gives all verbs of cobra's tree, with the flags of a target, and returns what they say. The target is called TARGET there.
 func (h *hosted) eachVerb(asked map[string][]askedVerb, target ...string) map[string]string {

@@ -27,7 +27,8 @@ func (o *operation) awaited(ctx context.Context, i store.Instance, wait time.Dur
 	case o.isLocal():
 		return outcome, o.unattended(i)
 	case outcome.Status == store.Quarantined:
-		fmt.Fprintf(o.err, "%s is quarantined: swrun retry lets it run again; otherwise it ends at %s, which is waited for\n", i, outcome.EndsAt)
+		fmt.Fprintf(o.err, "%s is quarantined: swrun retry %s%s lets it run again; otherwise it ends at %s, which is waited for\n",
+			i, terminal.ShellWord(i.ID), o.flags.target(), outcome.EndsAt)
 	}
 	waiting, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()

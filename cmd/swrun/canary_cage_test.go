@@ -18,6 +18,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
+	"github.com/swrun/swrun/internal/enginetest"
+	"github.com/swrun/swrun/internal/grpctest"
 	"github.com/swrun/swrun/redact/redacttest"
 	"github.com/swrun/swrun/redisstore/redistest"
 )
@@ -39,7 +41,7 @@ func verbsWithoutSecrets() []string {
 	return []string{
 		"cancel", "terminate", "suspend", "resume", "retry", "delete", "deadline", "fork", "migrate", "import", "repair", // ids
 		"queue",                                // names and numbers
-		"events",                               // of whoever publishes them, and ids of runs
+		"events",                               // of whoever publishes them, and of runs: internal/sinks searches those
 		"token",                                // of callers, and nothing of workflows
 		"bench",                                // workflows of its own
 		"init", "schema", "version", "explain", // nothing of a document
@@ -72,11 +74,24 @@ func (c *canaryCage) add(name, text string) {
 
 func (c *canaryCage) file(name string) string { return filepath.Join(c.folder, name+".yaml") }
 
+// engine serves an engine of containers where the commands find it.
+func (c *canaryCage) engine() {
+	c.Helper()
+	socket := filepath.Join(c.TempDir(), "engine.sock")
+	stop, err := enginetest.New().Listen(socket)
+	if err != nil {
+		c.Fatal(err)
+	}
+	c.Cleanup(stop)
+	c.Setenv("DOCKER_HOST", "unix://"+socket)
+}
+
 // runAll runs every document in memory, on the file and the Redis of a command, and on a worker, and searches everything.
 func (c *canaryCage) runAll() {
 	c.Helper()
 	slices.Sort(c.names)
 	c.Chdir(c.folder)
+	c.engine()
 	c.hosted()
 	for _, name := range c.names {
 		for _, args := range [][]string{
@@ -112,7 +127,7 @@ func (c *canaryCage) hosted() {
 	store := c.redis.URL()
 	exported, collector := newCollector(c.T)
 	log := capture(map[string]string{"SWRUN_STORE": store, "OTEL_EXPORTER_OTLP_ENDPOINT": collector})
-	stop := working(c.T, log, "--secrets", c.secrets, "--network", "any", "--allow-processes", "--log-level", "debug", "--print-events")
+	stop := working(c.T, log, "--secrets", c.secrets, "--network", "any", "--allow-processes", "--allow-containers", "--log-level", "debug", "--print-events")
 	for _, name := range c.names {
 		c.swrun(store, "deploy", c.file(name))
 	}
@@ -171,18 +186,27 @@ func (c *canaryCage) served() {
 // ask sends a request to a server, and searches the answer.
 func (c *canaryCage) ask(s *serving, method, path string) (status int, text string) {
 	c.Helper()
-	r, err := http.NewRequestWithContext(c.Context(), method, s.url+path, nil)
+	ctx, leave := context.WithCancel(c.Context())
+	defer leave()
+	r, err := http.NewRequestWithContext(ctx, method, s.url+path, nil)
 	if err != nil {
 		c.Fatal(err)
+	}
+	endless := path == "/v1/runs/events"
+	if endless {
+		r.Header.Set("Last-Event-ID", "1-demo/first-1") // from the beginning
 	}
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
 		c.Fatal(err)
 	}
 	defer answer.Body.Close()
+	if endless {
+		time.AfterFunc(3*time.Second, leave)
+	}
 	body, err := io.ReadAll(answer.Body)
-	if err != nil {
-		c.Fatal(err)
+	if err != nil && !endless || endless && !strings.Contains(string(body), "data: ") {
+		c.Fatalf("%s: %v: %s", path, err, body)
 	}
 	c.search.Absent(c, method+" "+path, fmt.Sprint(answer.Header)+string(body))
 	return answer.StatusCode, string(body)
@@ -209,7 +233,7 @@ func (c *canaryCage) look(store, id string) {
 	c.Helper()
 	for _, args := range [][]string{
 		{"history", id}, {"history", id, "-o", "json"}, {"history", id, "-o", "ndjson", "--follow"}, {"describe", id}, {"describe", id, "-o", "json"}, {"export", id},
-		{"output", id}, {"output", id, "-o", "yaml"}, {"wait", id}, {"ls", "-o", "json"}, {"workers", "-o", "json"}, {"workflows", "-o", "json"}, {"config", "ls", "-o", "json"}, {"deadlines", "-o", "json"}, {"doctor"},
+		{"output", id}, {"output", id, "-o", "yaml"}, {"wait", id}, {"ls", "-o", "json"}, {"workers", "-o", "json"}, {"schedule", "ls", "-o", "json"}, {"sink", "ls", "-o", "json"}, {"workflows", "-o", "json"}, {"config", "ls", "-o", "json"}, {"deadlines", "-o", "json"}, {"doctor"},
 	} {
 		c.swrun(store, args...)
 	}
@@ -236,13 +260,23 @@ func (c *canaryCage) swrun(store string, args ...string) {
 // for a digest, or with a redirect to a place that repeats the key.
 func newEcho(t *testing.T) string {
 	other := httptest.NewServer(http.HandlerFunc(answerEcho)).URL
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	services := grpctest.New(nil)
+	t.Cleanup(services.Stop)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		key := r.Header.Get("X-Key")
 		to := map[string]string{
 			"/away": "/200?k=" + url.QueryEscape(key), "/elsewhere": other + "/200/" + url.PathEscape(key), "/nowhere": "http://127.0.0.1:1/" + key,
 			"/odd": "ht!tp://" + key, "/round": "/round?k=" + url.QueryEscape(key),
 		}[r.URL.Path]
 		switch {
+		case r.Header.Get("Content-Type") == "application/grpc+proto":
+			services.ServeHTTP(w, r)
+		case r.URL.Path == "/echo.proto":
+			_, _ = io.WriteString(w, grpctest.Proto)
+		case r.URL.Path == "/openapi.json":
+			_, _ = io.WriteString(w, echoDocument)
+		case r.URL.Path == "/asyncapi.json":
+			_, _ = fmt.Fprintf(w, `{asyncapi: 2.6.0, servers: {web: {url: "%[1]s/{path}", protocol: http, variables: {path: {default: digest}}}, things: {url: "%[1]s", protocol: mqtt5}}, channels: {"401": {publish: {}}}}`, r.Host)
 		case to != "":
 			w.Header().Set("Location", to)
 			w.WriteHeader(http.StatusFound)
@@ -255,9 +289,17 @@ func newEcho(t *testing.T) string {
 			answerEcho(w, r)
 		}
 	}))
+	server.Config.Protocols = &http.Protocols{}
+	server.Config.Protocols.SetHTTP1(true)
+	server.Config.Protocols.SetUnencryptedHTTP2(true)
+	server.Start()
 	t.Cleanup(server.Close)
 	return server.URL
 }
+
+// echoDocument describes what the echo can be asked for.
+const echoDocument = `{"openapi": "3.1.0", "servers": [{"url": "/"}], "paths": {"/{status}": {"post": {"operationId": "echo", "requestBody": {"content": {"application/json": {}}}, "parameters": [
+	{"name": "status", "in": "path"}, {"name": "X-Key", "in": "header"}, {"name": "k", "in": "query"}, {"name": "session", "in": "cookie"}]}}}}`
 
 func answerEcho(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body) // what has come of it

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -60,8 +58,7 @@ func TestBenchIsInterrupted(t *testing.T) {
 		}
 		return len(keys)
 	}
-	// The test's own binary is swrun when it is called so: see TestMain.
-	cmd := &exec.Cmd{Path: os.Args[0], Args: []string{"swrun", "bench", "throughput", "--store", h.url}}
+	cmd := command(t, "bench", "throughput", "--store", h.url)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

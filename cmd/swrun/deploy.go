@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/swrun/swrun"
-	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/terminal"
@@ -40,6 +39,7 @@ the others; with --dry-run, exit 13 says that there are such others.`,
 		}),
 	}
 	f.add(cmd, "human", "json", "yaml")
+	f.catalogFlag.add(cmd)
 	cmd.Flags().BoolVar(&d.checkRuns, "check-runs", false, "tell what becomes of runs in progress")
 	cmd.Flags().BoolVar(&d.dryRun, "dry-run", false, "with --check-runs: deploy nothing")
 	f.makes = true
@@ -129,6 +129,9 @@ func (o *operation) deploy(ctx context.Context, all []*swrun.Document) error {
 		}
 		if o.flags.output == "human" {
 			fmt.Fprintf(o.out, "%s deployed\n", d)
+			if err := o.tellSchedule(ctx, d); err != nil {
+				return err
+			}
 		}
 	}
 	return o.warn(false, all...)
@@ -136,10 +139,8 @@ func (o *operation) deploy(ctx context.Context, all []*swrun.Document) error {
 
 // deployFailure returns why documents are not deployed.
 func (o *operation) deployFailure(all []*swrun.Document, err error) error {
-	var found dsl.Diagnostics
-	if errors.As(err, &found) { // with their resources
-		n := slices.IndexFunc(all, func(d *swrun.Document) bool { return d.File == found[0].File })
-		return o.reportFailure("human", invalidated(all[n], err))
+	if invalid := invalidAmong(all, err); invalid != nil { // with their resources, or by a server
+		return o.reportFailure("human", invalid)
 	}
 	var other *swrun.DeployedError
 	if !errors.As(err, &other) {

@@ -38,7 +38,16 @@ type deployment interface {
 	PauseQueue(ctx context.Context, name, reason string) (api.Queue, error)
 	ResumeQueue(ctx context.Context, name, reason string) (api.Queue, error)
 
+	Schedules(ctx context.Context, namespace string) ([]api.Schedule, error)
+	Schedule(ctx context.Context, namespace, name string) (api.Schedule, error)
+	PauseSchedule(ctx context.Context, namespace, name, reason string) (api.Schedule, error)
+	ResumeSchedule(ctx context.Context, namespace, name string) (api.Schedule, error)
+	TriggerSchedule(ctx context.Context, namespace, name string, t api.ScheduleTrigger) (api.Schedule, error)
+
 	Publish(context.Context, []map[string]any) (api.Published, error)
+	Sinks(context.Context) ([]api.Sink, error)
+	RetryDeadLetters(ctx context.Context, sink string, chosen api.DeadLetterChoice) (api.Sink, error)
+	DropDeadLetters(ctx context.Context, sink string, chosen api.DeadLetterChoice) (api.Sink, error)
 
 	Repair(ctx context.Context, dry bool) (api.Repair, error)
 	Import(context.Context, api.ImportRequest) (api.Description, error)
@@ -63,6 +72,7 @@ type runReader interface {
 	Outcome(ctx context.Context, i store.Instance, within time.Duration) (api.RunOutcome, error)
 	History(context.Context, store.Instance, control.HistoryQuery) (control.HistoryPage, error)
 	Task(ctx context.Context, i store.Instance, seq int) (api.TaskRecord, error)
+	FollowFleet(ctx context.Context, chosen control.Choice, after control.FleetPosition, to control.Follower) error
 	Export(context.Context, store.Instance) (api.Export, error)
 	// Deadlines gives runs that cannot be described to unread.
 	Deadlines(ctx context.Context, within time.Duration, namespace string, unread func(store.Instance, error)) ([]api.UpcomingDeadline, error)

@@ -11,6 +11,7 @@ import (
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/doctor"
 	"github.com/swrun/swrun/internal/remote"
+	"github.com/swrun/swrun/internal/sinks"
 	"github.com/swrun/swrun/internal/terminal"
 )
 
@@ -23,7 +24,7 @@ func (p *program) doctorCommand() *cobra.Command {
 with 13; notes never count. A server, and whoever has the file of the store, look by themselves: GET /v1/health answers with the same checks.`,
 		Args: exactly(), RunE: verb(func([]string) error { return p.doctor(f, strict) }),
 	}
-	f.add(cmd, "human", "json")
+	f.add(cmd, "human", "json", "yaml")
 	cmd.Flags().BoolVar(&strict, "strict", false, "exit with 13 if there is a warning")
 	return cmd
 }
@@ -73,7 +74,7 @@ func (o *operation) examine(ctx context.Context, strict bool) error {
 		found = append(found, doctor.Unopened(err, because, heldHint))
 	case err != nil:
 		fix := "correct the server or --store, and run doctor again"
-		if exit != nil && exit.hint != doctorHint {
+		if exit != nil && exit.commands == nil {
 			fix = exit.hint
 		}
 		found = append(found, doctor.Unopened(err, because, fix))
@@ -83,13 +84,14 @@ func (o *operation) examine(ctx context.Context, strict bool) error {
 		defer s.Close() // it was only looked at
 		found = append(found, doctor.Opened(s.Store, because))
 		found = append(found, doctor.Examine(ctx, s.Store, p.now)...)
+		found = append(found, sinks.Examine(ctx, s.Store)...)
 	}
 	return o.diagnose(doctor.Report(found), strict)
 }
 
 // diagnose prints what doctor has found, and ends with the exit code that it means.
 func (o *operation) diagnose(h api.Health, strict bool) error {
-	if o.flags.output == "json" {
+	if o.flags.output != "human" {
 		if err := o.print(h); err != nil {
 			return err
 		}

@@ -60,6 +60,19 @@ func invalidated(d *swrun.Document, err error) error {
 	return &invalidError{&compiled}
 }
 
+// invalidAmong is invalidated for the one of several documents that err is about.
+func invalidAmong(all []*swrun.Document, err error) error {
+	var found dsl.Diagnostics
+	if !errors.As(err, &found) {
+		return nil
+	}
+	n := slices.IndexFunc(all, func(d *swrun.Document) bool { return d.File == found[0].File })
+	if n < 0 {
+		return nil
+	}
+	return invalidated(all[n], err)
+}
+
 // visible returns the diagnostics down to a severity, and how many there are below.
 func visible(all dsl.Diagnostics, lowest dsl.Severity) (dsl.Diagnostics, int) {
 	shown := slices.DeleteFunc(slices.Clone(all), func(x dsl.Diagnostic) bool { return x.Severity > lowest })

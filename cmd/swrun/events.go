@@ -17,11 +17,11 @@ import (
 
 func (p *program) eventsCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "events", Short: "Publish events to the runs that listen for them",
+		Use: "events", Short: "Publish events to the runs that listen for them, and show those of runs",
 		Example: `  swrun events publish paid.json
   echo '{"type": "order.paid", "data": {"order": 7}}' | swrun events publish -`,
 	}
-	cmd.AddCommand(p.eventsPublishCommand())
+	cmd.AddCommand(p.eventsPublishCommand(), p.eventsTailCommand())
 	group(cmd)
 	return cmd
 }
@@ -32,8 +32,8 @@ func (p *program) eventsPublishCommand() *cobra.Command {
 		Use: "publish FILE", Short: "Publish CloudEvents of a file, or - for standard input",
 		Example: `  swrun events publish paid.json
   echo '{"type": "order.paid", "data": {"order": 7}}' | swrun events publish -`,
-		Long: `FILE holds one event, a list, or one after the other, as JSON or YAML. It is published when every run that listens has it; the runs are
-listed. An event that leaves out its id gets one of its own. One with the source and id of an event of the last day is not delivered again.`,
+		Long: `FILE holds one event, a list, or one after the other, as JSON or YAML. It is published when every run that listens has it, and those that it
+starts are stored; the runs are listed. An event that leaves out its id gets one of its own. One with the source and id of an event of the last day is not delivered again.`,
 		Args: exactly("a file, or -"), RunE: verb(func(args []string) error {
 			all, err := p.publishable(args[0])
 			if err != nil {
@@ -88,7 +88,7 @@ func (p *program) publishable(file string) (all []map[string]any, err error) {
 func (o *operation) printPublished(done api.Published) error {
 	switch o.flags.output {
 	case "name":
-		for _, run := range done.Matched {
+		for _, run := range append(done.Matched, done.Started...) {
 			fmt.Fprintln(o.out, run.Namespace+"/"+run.ID)
 		}
 		return nil
@@ -96,6 +96,12 @@ func (o *operation) printPublished(done api.Published) error {
 		fmt.Fprintf(o.out, "published %s; %d that nobody listens for, %d published before\n", terminal.Counted(done.Accepted, "event"), done.Unmatched, done.Repeated)
 		for _, run := range done.Matched {
 			fmt.Fprintf(o.out, "  %s/%s listens\n", run.Namespace, run.ID)
+		}
+		for _, run := range done.Started {
+			fmt.Fprintf(o.out, "  %s/%s was started\n", run.Namespace, run.ID)
+		}
+		for _, run := range done.Full {
+			fmt.Fprintf(o.out, "  %s/%s listens, and did not get it: too much waits for it already\n", run.Namespace, run.ID)
 		}
 		return nil
 	}

@@ -75,6 +75,17 @@ type exitError struct {
 	code    int
 	message string
 	hint    string
+	// commands is the hint with the flags that its commands need to ask the same store or server; nil if they need none.
+	commands func(target string) string
+}
+
+// aimed gives the commands of a hint what they need to ask the same as this one.
+func aimed(err error, target string) error {
+	var exit *exitError
+	if errors.As(err, &exit) && exit.commands != nil {
+		exit.hint = exit.commands(target)
+	}
+	return err
 }
 
 func (e *exitError) Error() string { return e.message }

@@ -60,6 +60,9 @@ func TestHolderThatDoesNotAnswer(t *testing.T) {
 	if err := holder.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := syscall.Wait4(holder.Process.Pid, nil, syscall.WUNTRACED, nil); err != nil { // all its threads stand still
+		t.Fatal(err)
+	}
 	asks := capture(map[string]string{"SWRUN_STORE": h.url})
 	if code := run([]string{"ls"}, asks.streams); code != exitStore || !strings.Contains(asks.stderr.String(), "runs.db does not answer") {
 		t.Errorf("it ended with %d: %s", code, asks.stderr.String())

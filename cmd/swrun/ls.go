@@ -38,7 +38,7 @@ func (p *program) lsCommand() *cobra.Command {
 			return p.operate(&f.operateFlags, func(ctx context.Context, o *operation) error { return o.list(ctx, f) })
 		}),
 	}
-	f.add(cmd, "human", "json", "yaml", "name")
+	f.add(cmd, listForms()...)
 	f.within(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.status, "status", "", "only this status: "+strings.Join(filter.Statuses(), ", "))

@@ -11,6 +11,7 @@ import (
 	"os/user"
 	"syscall"
 	"time"
+	_ "time/tzdata" // schedules name time zones, and not every machine knows them
 
 	"golang.org/x/term"
 

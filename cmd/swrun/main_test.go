@@ -2,9 +2,12 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -25,6 +28,24 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"swrun": main,
 	})
+}
+
+// command returns the command in a process of its own: the test's own binary is swrun when it is called so (TestMain). One that does not end is
+// made to say where its goroutines are, and is killed.
+func command(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, os.Args[0], args...)
+	cmd.Args[0] = "swrun"
+	cmd.Cancel = func() error {
+		if t.Context().Err() != nil {
+			return cmd.Process.Kill()
+		}
+		return cmd.Process.Signal(syscall.SIGQUIT)
+	}
+	cmd.WaitDelay = 10 * time.Second
+	return cmd
 }
 
 func TestScripts(t *testing.T) {

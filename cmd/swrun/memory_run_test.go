@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
@@ -59,7 +58,8 @@ do:
 - last: {set: {how: '${ .[1] }'}, output: {as: '${ .how }'}}
 `, server.URL))
 			var stderr strings.Builder
-			cmd := &exec.Cmd{Path: os.Args[0], Args: []string{"swrun", "run", "--progress", "none", "-r", file}, Stderr: &stderr, Env: append(os.Environ(), "SWRUN_EFFECT_MEMORY="+memory)}
+			cmd := command(t, "run", "--progress", "none", "-r", file)
+			cmd.Stderr, cmd.Env = &stderr, append(os.Environ(), "SWRUN_EFFECT_MEMORY="+memory)
 			out, err := cmd.Output()
 			if err != nil || string(out) != want {
 				t.Errorf("got %q, want %q, %v, %s", out, want, err, stderr.String())

@@ -134,7 +134,7 @@ func TestCommandsThatWaitAreNamed(t *testing.T) {
 	h.exits(exitOK, "start", "demo/half", "--id", "p-1")
 	none := "no worker is connected to " + h.url
 	h.exits(exitConflict, "delete", "p-1")
-	contains(t, h.stderr(exitConflict, "delete", "p-1"), "the run demo/p-1 is pending", "swrun cancel or terminate it first")
+	contains(t, h.stderr(exitConflict, "delete", "p-1"), "the run demo/p-1 is pending", "end it first, with cancel or terminate")
 	contains(t, h.stderr(exitOK, "suspend", "p-1"), none)
 	contains(t, h.exits(exitOK, "describe", "p-1"), "A suspend waits for a worker.", "You can:   resume · cancel · terminate")
 	h.exits(exitOK, "cancel", "p-1")

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -23,6 +24,7 @@ type operateFlags struct {
 	serverFlags
 	outputFlags
 	namespaceFlags
+	catalogFlag
 	makes  bool // it makes a store that is not there
 	remote bool // it can ask a server
 	// looksOnly is set by verbs that change nothing: when whoever is asked ends, the next one is asked.
@@ -63,6 +65,9 @@ func (o *operation) prepare() error {
 		return err
 	}
 	o.host = swrun.Host{Limits: bounds}
+	if err := o.flags.catalogFlag.apply(o.program, &o.host); err != nil {
+		return err
+	}
 	if o.secrets != nil {
 		o.host.Secrets = o.secrets.Lookup
 	}
@@ -114,9 +119,26 @@ func (o *operation) alsoFailed(first, err error) error {
 	if err == nil {
 		return first
 	}
-	exit := exitOf(err)
+	exit := exitOf(aimed(err, o.flags.target()))
 	o.printExit(exit)
 	return cmp.Or(first, quietExit(exit.code))
+}
+
+// listForms are the values of -o of verbs that list.
+func listForms() []string { return []string{"human", "json", "yaml", "name"} }
+
+// printList prints a list in the form that -o asks for: as names, as a table, or as data.
+func printList[T any](o *operation, all []T, name func(T) string, table func([]T) error) error {
+	switch o.flags.output {
+	case "name":
+		for _, one := range all {
+			fmt.Fprintln(o.out, name(one))
+		}
+		return nil
+	case "human":
+		return table(all)
+	}
+	return o.print(all)
 }
 
 // print prints data in the form that -o asks for.

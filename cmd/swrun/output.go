@@ -71,5 +71,8 @@ func (o *operation) result(ctx context.Context, name string, wait time.Duration)
 	if outcomeExit(outcome, nil) != exitOK {
 		return o.endedOtherwise(i, outcome)
 	}
+	if outcome.HiddenData {
+		return &exitError{code: exitStore, message: i.String() + " has completed; the token does not show the data of runs"}
+	}
 	return o.print(outcome.Output)
 }

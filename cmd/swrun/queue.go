@@ -50,7 +50,7 @@ workers told of when they announced themselves last. WORKERS take the queue; POL
 			})
 		}),
 	}
-	f.add(cmd, "human", "json", "yaml", "name")
+	f.add(cmd, listForms()...)
 	return cmd
 }
 
@@ -118,16 +118,7 @@ func (p *program) changeQueue(f *operateFlags, change func(context.Context, *ope
 }
 
 func (o *operation) printQueues(all []api.Queue) error {
-	switch o.flags.output {
-	case "name":
-		for _, q := range all {
-			fmt.Fprintln(o.out, q.Name)
-		}
-		return nil
-	case "human":
-		return o.queueTable(all)
-	}
-	return o.print(all)
+	return printList(o, all, func(q api.Queue) string { return q.Name }, o.queueTable)
 }
 
 func (o *operation) queueTable(all []api.Queue) error {

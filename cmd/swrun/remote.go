@@ -162,12 +162,12 @@ func (p *program) operate(f *operateFlags, do func(context.Context, *operation) 
 		return err
 	}
 	if server != nil {
-		return p.interruptibly(func(ctx context.Context) error {
+		return aimed(p.interruptibly(func(ctx context.Context) error {
 			o.deployment, o.at, o.byURL = server, server.String(), true
 			return do(ctx, o)
-		})
+		}), f.target())
 	}
-	return p.interruptibly(func(ctx context.Context) error { return o.local(ctx, do) })
+	return aimed(p.interruptibly(func(ctx context.Context) error { return o.local(ctx, do) }), f.target())
 }
 
 // maxHolders is how often a file is tried that the same process has, which answers nobody.
@@ -253,7 +253,11 @@ func serverError(err error) error {
 		if strings.HasPrefix(text, problem.Field+": ") { // it is given by a flag here
 			text = flagOf(&client.OptionError{Field: problem.Field}) + strings.TrimPrefix(text, problem.Field)
 		}
-		return &exitError{code: problemExit(problem), message: text, hint: problemHint(problem)}
+		e := &exitError{code: problemExit(problem), message: text, hint: problemHint(problem)}
+		if problem.Name() == "quarantined" {
+			e.commands = quarantinedHint
+		}
+		return e
 	case errors.As(err, new(*remote.UnreachableError)), errors.As(err, new(*remote.AnswerError)):
 		return &exitError{code: exitStore, message: err.Error(), hint: "is its URL right, and does swrun serve run there?"}
 	}
@@ -264,7 +268,7 @@ func serverError(err error) error {
 func problemHint(p *api.Problem) string {
 	switch p.Name() {
 	case "quarantined":
-		return quarantinedHint
+		return quarantinedHint("")
 	case "run-exists":
 		return existsHint
 	}
@@ -280,11 +284,13 @@ func commandHint(help string) string {
 	return help
 }
 
-// What to do about runs that are there already, and about those that are quarantined.
-const (
-	existsHint      = "choose another --id, or --on-duplicate return-existing for a run of the same workflow"
-	quarantinedHint = "swrun history shows what it did last, its worker's log why it was lost; swrun retry lets it run again"
-)
+// existsHint says what to do about a run that is there already.
+const existsHint = "choose another --id, or --on-duplicate return-existing for a run of the same workflow"
+
+// quarantinedHint says what to do about a run that is quarantined.
+func quarantinedHint(target string) string {
+	return "swrun history RUN" + target + " shows what it did last, its worker's log why it was lost; swrun retry RUN" + target + " lets it run again"
+}
 
 // problemExit returns the exit code of a problem: that of the same refusal by a store of this process.
 func problemExit(p *api.Problem) int {

@@ -148,3 +148,35 @@ func TestServerWithTokens(t *testing.T) {
 		}
 	}
 }
+
+// TestServerHidesData: with a token that hides the data of runs the verbs tell how runs end, and say what is left out.
+func TestServerHidesData(t *testing.T) {
+	h := &hosted{t, "file:" + filepath.Join(t.TempDir(), "runs.db")}
+	for name, body := range map[string]string{"ends": "{set: '${ . }'}", "fails": "{raise: {error: {type: https://a.b/c, status: 400, title: '${ .secret }'}}}"} {
+		file := mustWriteFile(t, name+".yaml", "document: {dsl: 1.0.3, namespace: demo, name: "+name+", version: 1.0.0}\ndo: [{it: "+body+"}]\n")
+		h.swrun("run", file, "--id", name, "--input", `{"secret": "c4n4ry"}`)
+	}
+	token := h.exits(exitOK, "token", "new", "board", "--role", "viewer", "-n", "demo", "--hide-data")
+	s := h.serve("--auth")
+	for _, c := range []struct {
+		command string
+		code    int
+		want    string
+	}{
+		{"wait ends", exitOK, "ends completed"},
+		{"wait fails", exitFaulted, "fails faulted"},
+		{"output ends", exitStore, "has completed; the token does not show the data of runs"},
+		{"output fails", exitFaulted, "fails is faulted: https://a.b/c 400 at /do/0/it"},
+		{"describe ends", exitOK, "Hidden:    the token does not show the data of runs"},
+		{"describe fails", exitOK, "Failure:   https://a.b/c 400 at /do/0/it"},
+		{"history fails", exitOK, "https://a.b/c 400 at /do/0/it"},
+		{"ls", exitOK, "faulted"},
+		{"export ends", exitStore, "the data of runs is hidden from this token"},
+	} {
+		streams := capture(map[string]string{"SWRUN_TOKEN": token, "SWRUN_SERVER": s.url})
+		code := run(strings.Fields(c.command), streams.streams)
+		if said := streams.stdout.String() + streams.stderr.String(); code != c.code || !strings.Contains(said, c.want) || strings.Contains(said, "c4n4ry") {
+			t.Errorf("%s: exit %d: %s", c.command, code, said)
+		}
+	}
+}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -29,8 +28,8 @@ func TestRunIsPerformedByItsProcess(t *testing.T) {
 	h.work("--allow-processes")
 	written := filepath.Join(t.TempDir(), "written")
 	main, part := mustWriteFile(t, "mine.yaml", reservedText), mustWriteFile(t, "part.yaml", partText)
-	args := []string{"swrun", "run", main, "--id", "x", "--store", h.url, "--workflow", part, "-i", `{"file": "` + written + `"}`}
-	first := &exec.Cmd{Path: os.Args[0], Args: args}
+	args := []string{"run", main, "--id", "x", "--store", h.url, "--workflow", part, "-i", `{"file": "` + written + `"}`}
+	first := command(t, args...)
 	if err := first.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +50,7 @@ func TestRunIsPerformedByItsProcess(t *testing.T) {
 		t.Fatal("the worker has performed it")
 	}
 
-	again := &exec.Cmd{Path: os.Args[0], Args: args}
+	again := command(t, args...)
 	if out, err := again.CombinedOutput(); err != nil {
 		t.Fatalf("run again, it ends with %v: %s", err, out)
 	}

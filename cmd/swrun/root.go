@@ -139,7 +139,7 @@ func (p *program) addVerbs(root *cobra.Command) {
 			p.runCommand(), p.deployCommand(), p.startCommand(), p.workerCommand(), p.serveCommand(), p.devCommand(), p.waitCommand(), p.outputCommand(),
 		}},
 		{"operate", "Operate runs:", append([]*cobra.Command{
-			p.lsCommand(), p.describeCommand(), p.historyCommand(), p.deadlinesCommand(), p.workersCommand(), p.queueCommand(), p.eventsCommand(), p.workflowsCommand(), p.configCommand(),
+			p.lsCommand(), p.describeCommand(), p.historyCommand(), p.deadlinesCommand(), p.workersCommand(), p.queueCommand(), p.eventsCommand(), p.scheduleCommand(), p.sinkCommand(), p.workflowsCommand(), p.configCommand(),
 			p.deadlineCommand(), p.forkCommand(), p.migrateCommand(), p.exportCommand(), p.importCommand(), p.repairCommand(),
 		}, p.sendCommands()...)},
 		{"tools", "Tools:", []*cobra.Command{p.doctorCommand(), p.tokenCommand(), p.benchCommand(), p.versionCommand()}},
@@ -260,6 +260,9 @@ func otherNames() map[string]string {
 
 // flagError adds the flag that was probably meant.
 func flagError(cmd *cobra.Command, err error) error {
+	if before := cmd.Flags().Args(); cmd.HasSubCommands() && len(before) > 0 { // its flags are not the mistake
+		return unknownCommand(cmd, before[0])
+	}
 	message := err.Error()
 	if name, ok := strings.CutPrefix(message, "unknown flag: --"); ok {
 		if near := suggest.Nearest(name, flagNames(cmd)); near != "" {

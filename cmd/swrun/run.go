@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"slices"
@@ -25,11 +26,17 @@ import (
 // runFlags are the flags of run, as p.secrets.
 type runFlags struct {
 	inputs, events, workflows, limits        []string
-	errorTypes                               errorTypeFlags
 	secrets, errors, progress, clock, js, id string
 	outputFlags
+	host     hostFlags
 	timeouts timeoutFlags
 	store    storeFlags
+	// Of --follow-schedule:
+	follow bool
+	until  string
+	// lifecycle are the types of events that --progress json shows.
+	lifecycle string
+	types     progress.Types
 }
 
 func (p *program) runCommand() *cobra.Command {
@@ -52,14 +59,17 @@ SWRUN_STORE alone keeps nothing. Other documents in DOC's folder are found by ru
 	flags.StringVar(&f.secrets, "secrets", "", "file of secrets, name: value (also SWRUN_SECRET_<NAME>)")
 	flags.StringVar(&f.errors, "errors", "human", "form of a failure on standard error: human or json")
 	flags.StringVar(&f.progress, "progress", progress.Auto, "what to show on standard error: "+strings.Join(progress.Modes(), ", "))
+	flags.StringVar(&f.lifecycle, "lifecycle", "", "events that --progress json shows, for example workflow,task.faulted,emitted; all but status-changed if it is not given")
 	flags.StringVar(&f.clock, "clock", "real", "real, or virtual: waits take no time")
-	flags.StringArrayVar(&f.events, "event", nil, "file of CloudEvents for listen tasks, or - (repeatable)")
+	flags.StringArrayVar(&f.events, "event", nil, "file of CloudEvents for tasks that listen, and for the schedule, or - (repeatable)")
 	flags.StringVar(&f.js, "js", "quickjs", "engine of JavaScript: quickjs or node")
 	flags.StringArrayVar(&f.workflows, "workflow", nil, "another document, for run.workflow tasks (repeatable)")
 	f.timeouts.add(cmd)
 	f.outputFlags.add(cmd, outputForms()...)
 	flags.StringVar(&f.id, "id", "", "keep the run in a store under this id; the same command continues it")
-	f.errorTypes.add(cmd)
+	flags.BoolVar(&f.follow, "follow-schedule", false, "start runs when the schedule says, and when its events come, until interrupted or --until is over")
+	flags.StringVar(&f.until, "until", "", "how long to follow the schedule, for example 8h or P30D; with --clock virtual it takes no time")
+	f.host.add(cmd, swrun.NetworkAny)
 	flags.StringArrayVar(&f.limits, "limit", nil, "a limit, NAME=VALUE, for example input=8MiB (repeatable; also "+limitsVariable+")")
 	f.store.add(cmd)
 	flags.Lookup("store").Usage = "keep the run here, without --id under a new id: " + storeForms + " or memory: (with --id also SWRUN_STORE)"
@@ -85,8 +95,21 @@ func (f *runFlags) check(document string) error {
 		oneOf("--clock", f.clock, "real", "virtual"),
 		oneOf("--js", f.js, "quickjs", "node"),
 		oneOf("-o", f.output, outputForms()...),
+		f.checkSchedule(),
+		f.checkLifecycle(),
 		onlyOneStdin(slices.Concat(stdin, f.workflows, f.events)),
 	)
+}
+
+func (f *runFlags) checkLifecycle() error {
+	if f.lifecycle != "" && f.progress != progress.JSON {
+		return usagef("add --progress json", "--lifecycle says which events that shows")
+	}
+	var err error
+	if f.types, err = progress.ParseTypes(f.lifecycle); err != nil {
+		return usagef("for example --lifecycle workflow,task.faulted", "--lifecycle: %s", err)
+	}
+	return nil
 }
 
 // job is a run that is ready to start.
@@ -101,6 +124,7 @@ type job struct {
 	events    *runEvents
 	options   swrun.StartOptions // its timeouts
 	id        string
+	now       func() time.Time // when it runs
 	printer   *printer
 	mask      *mask
 	view      *progress.View // how the run is shown, once it runs
@@ -109,6 +133,7 @@ type job struct {
 	// Of a run in a store:
 	signals     <-chan os.Signal
 	seen        int       // the last record that was shown
+	last        time.Time // when that was
 	kept        string    // what other commands name it by
 	endedBefore time.Time // when it ended, if that was before the command began
 }
@@ -139,8 +164,14 @@ func (p *program) runDocument(name string, f *runFlags) error {
 		if err := p.warn(asJSON, append([]*swrun.Document{d}, j.others...)...); err != nil {
 			return err
 		}
+		if s := d.Workflow.Schedule; s != nil && !asJSON && !f.follow {
+			fmt.Fprintf(p.err, "%s is run once; its schedule (%s) starts it where it is deployed\n", d, strings.Join(s.Kinds(), ", "))
+		}
 	}
-	if f.durable() {
+	switch {
+	case f.follow, j.startedByEvents():
+		return j.followSchedule()
+	case f.durable():
 		return j.runDurable()
 	}
 	return j.run()
@@ -148,12 +179,12 @@ func (p *program) runDocument(name string, f *runFlags) error {
 
 // prepare reads everything that a run needs before it starts.
 func (p *program) prepare(d *swrun.Document, f *runFlags) (*job, error) {
-	j := &job{program: p, flags: f, document: d}
+	j := &job{program: p, flags: f, document: d, now: p.now}
 	var err error
 	if j.printer, err = f.printer(p); err != nil {
 		return nil, err
 	}
-	if j.events, err = p.readEvents(d, f.events, j.virtual()); err != nil {
+	if j.events, err = j.readEvents(); err != nil {
 		return nil, err
 	}
 	if p.secrets, err = readSecrets(p.env, f.secrets); err != nil {
@@ -169,15 +200,18 @@ func (p *program) prepare(d *swrun.Document, f *runFlags) (*job, error) {
 	if j.input, err = readInput(p.streams, f.inputs, bounds); err != nil {
 		return nil, err
 	}
+	if j.input == nil && len(f.inputs) > 0 {
+		j.input = map[string]any{} // what null is to a workflow; nil is the input of the run that is there
+	}
 	memory, err := p.effectMemory("")
 	if err != nil {
 		return nil, err
 	}
 	j.mask = newMask(p.secrets, d.Workflow, p.ascii)
 	j.host = swrun.Host{
-		Secrets: p.secrets.Lookup, Processes: p.processes, Node: f.js == "node", Files: true, Publish: j.publish, Limits: bounds, Memory: memory,
+		Secrets: p.secrets.Lookup, Processes: p.processes, Containers: &swrun.Containers{Volumes: []string{"/"}}, Node: f.js == "node", Files: true, Publish: j.publish, Limits: bounds, Memory: memory,
 	}
-	if err := f.errorTypes.apply(p, &j.host); err != nil {
+	if err := f.host.apply(p, "run", &j.host); err != nil {
 		return nil, err
 	}
 	return j, j.loadOthers()
@@ -208,11 +242,13 @@ func (j *job) run() error {
 	if err := j.flags.timeouts.notPast(j.options, j.program.now()); err != nil {
 		return err
 	}
-	id, err := uuid.NewV7()
-	if err != nil {
-		return err
+	if j.id == "" {
+		id, err := uuid.NewV7()
+		if err != nil {
+			return err
+		}
+		j.id = id.String()
 	}
-	j.id = id.String()
 	j.host.Log = slog.New(slog.NewTextHandler(j.program.err, nil))
 	ctx, interrupted, stop := j.program.interruptible()
 	defer stop()
@@ -220,7 +256,7 @@ func (j *job) run() error {
 	stopTicking := j.view.Tick()
 	result, err := j.document.Run(ctx, j.input, swrun.RunConfig{
 		ExecutionTimeout: j.options.ExecutionTimeout, RunTimeout: j.options.RunTimeout, Deadline: j.options.Deadline,
-		Host: j.host, ID: j.id, Now: j.program.now, VirtualTime: j.virtual(), Observe: j.observe, Documents: j.documents,
+		Host: j.host, ID: j.id, Now: j.now, VirtualTime: j.virtual(), Observe: j.observe, Documents: j.documents,
 		Arrivals: j.events.arrivals, Live: j.events.live,
 	})
 	stopTicking()
@@ -231,7 +267,7 @@ func (j *job) run() error {
 		return j.end(result, interrupted())
 	}
 	if waits := new(swrun.ListeningError); errors.As(err, &waits) {
-		return j.noEventLeft(waits)
+		return j.noEventLeft("the run listens", waits)
 	}
 	if invalid := invalidated(j.document, err); invalid != nil {
 		return invalid
@@ -268,8 +304,12 @@ func (j *job) show() {
 	p := j.program
 	term, _ := p.env("TERM")
 	j.history = faultreport.NewHistory()
+	run := progress.Run{Workflow: j.document.Workflow, ID: j.id, Virtual: j.virtual(), Types: j.flags.types}
+	if j.flags.durable() {
+		run.Output = api.OutputPath(store.Instance{Namespace: j.document.Workflow.Document.Namespace, ID: j.id})
+	}
 	j.view = progress.New(progress.Config{
-		Mode: j.flags.progress, Run: progress.Run{Workflow: j.document.Workflow, ID: j.id, Virtual: j.virtual()}, Out: p.err, Secrets: j.mask, Now: p.now,
+		Mode: j.flags.progress, Run: run, Out: p.err, Secrets: j.mask, Now: p.now,
 		Style: p.errStyle(), Terminal: p.errTTY, Dumb: term == "dumb", Size: func() (int, int) { return p.width(), p.height() },
 	})
 }
@@ -279,7 +319,7 @@ func (j *job) observe(r interpreter.HistoryEvent) {
 	if r.Seq <= j.seen {
 		return
 	}
-	j.seen = r.Seq
+	j.seen, j.last = r.Seq, r.At
 	r.Error = j.mask.fault(r.Error)
 	j.history.Observe(r)
 	j.view.Observe(r)

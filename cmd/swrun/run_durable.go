@@ -42,9 +42,10 @@ func (j *job) runDurable() error {
 	}
 	at, _ := j.flags.store.location(j.program)
 	file, _ := swrun.StoreFile(at)
-	return j.program.shared(ctx, file, j.host,
+	err := j.program.shared(ctx, file, j.host,
 		func(holder *remote.Deployment) error { return refusalUnlessGone(j.runThere(ctx, holder, file)) },
 		func() error { return j.runHere(ctx) })
+	return aimed(err, j.flags.store.storeFlag())
 }
 
 // refusalUnlessGone is refusalError, but for a server that is not there any more.

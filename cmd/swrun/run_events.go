@@ -27,12 +27,13 @@ type runEvents struct {
 }
 
 // readEvents reads the events of files; those of standard input are read while the run goes on, unless its clock is virtual.
-func (p *program) readEvents(d *swrun.Document, files []string, virtual bool) (*runEvents, error) {
-	if len(files) > 0 && !listens(d.Workflow) {
-		return nil, usagef("leave --event out", "no task of %s listens: there is nobody to deliver the events to", title(d))
+func (j *job) readEvents() (*runEvents, error) {
+	p, virtual := j.program, j.virtual()
+	if len(j.flags.events) > 0 && !listens(j.document.Workflow) && !j.startedByEvents() {
+		return nil, usagef("leave --event out", "no task of %s listens: there is nobody to deliver the events to", title(j.document))
 	}
 	e := &runEvents{}
-	for _, file := range files {
+	for _, file := range j.flags.events {
 		var r *cloudevent.Reader
 		switch {
 		case file == "-" && p.inTTY:
@@ -114,10 +115,10 @@ func listens(w *dsl.Workflow) (found bool) {
 	return found
 }
 
-// noEventLeft is the failure of a run that listens when no event is left to come.
-func (j *job) noEventLeft(e *swrun.ListeningError) error {
+// noEventLeft is the failure of a run that listens when no event is left to come, or of a schedule that waits for one: it says which does.
+func (j *job) noEventLeft(who string, e *swrun.ListeningError) error {
 	var b strings.Builder
-	b.WriteString("no event is left to come, and the run listens:")
+	fmt.Fprintf(&b, "no event is left to come, and %s:", who)
 	for _, task := range e.Tasks {
 		fmt.Fprintf(&b, "\n  %s%s has consumed %d, and waits for one that passes", task.Pointer, j.placeOf(j.document.Workflow.Source.Key(task.Origin)), task.Consumed)
 		for n, filter := range task.Missing {

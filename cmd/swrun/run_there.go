@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -66,7 +67,8 @@ func (j *job) sharable(file string) error {
 		given bool
 	}{
 		{"--secrets", f.secrets != ""}, {"--js", f.js != "quickjs"}, {"--limit", len(f.limits) > 0}, {"--event", len(f.events) > 0},
-		{"--error-base", f.errorTypes.base != ""}, {"--error-alias", len(f.errorTypes.aliases) > 0},
+		{"--network", f.host.network != swrun.NetworkAny},
+		{"--error-base", f.host.errorTypes.base != ""}, {"--error-alias", len(f.host.errorTypes.aliases) > 0},
 	} {
 		if option.given {
 			return &exitError{
@@ -102,7 +104,7 @@ func (j *job) beginThere(ctx context.Context, holder *remote.Deployment) (store.
 		if errors.As(err, &other) {
 			return store.Instance{}, otherDocument(other, "the store")
 		}
-		return store.Instance{}, err
+		return store.Instance{}, cmp.Or(invalidAmong(children, err), err)
 	}
 	run, again, err := holder.Start(ctx, request)
 	var refused *api.Problem

@@ -18,7 +18,8 @@ var elapsed = regexp.MustCompile(`\d+(\.\d+)?(ms|s)|\d\d:\d\d:\d\d(\.\d+)?|\d{4}
 func (h *hosted) process(args ...string) (*exec.Cmd, *told) {
 	h.Helper()
 	said := &told{lines: make(chan struct{}, 1)}
-	cmd := &exec.Cmd{Path: os.Args[0], Args: append([]string{"swrun"}, args...), Env: append(os.Environ(), "SWRUN_STORE="+h.url, "NO_COLOR=1"), Stderr: said, Stdout: &told{lines: make(chan struct{}, 1)}}
+	cmd := command(h.T, args...)
+	cmd.Env, cmd.Stderr, cmd.Stdout = append(os.Environ(), "SWRUN_STORE="+h.url, "NO_COLOR=1"), said, &told{lines: make(chan struct{}, 1)}
 	if err := cmd.Start(); err != nil {
 		h.Fatal(err)
 	}
@@ -144,7 +145,7 @@ func TestManyRunsAtOnce(t *testing.T) {
 	var running sync.WaitGroup
 	for _, id := range []string{"a", "b", "c", "d", "e"} {
 		running.Go(func() {
-			cmd := &exec.Cmd{Path: os.Args[0], Args: []string{"swrun", "run", file, "--id", id, "--store", h.url}}
+			cmd := command(t, "run", file, "--id", id, "--store", h.url)
 			if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "woke") {
 				t.Errorf("%s ended with %v: %s", id, err, out)
 			}

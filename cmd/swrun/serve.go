@@ -17,7 +17,9 @@ import (
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/internal/control"
+	"github.com/swrun/swrun/internal/eventfile"
 	"github.com/swrun/swrun/internal/metrics"
+	"github.com/swrun/swrun/internal/sources"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/server"
@@ -29,6 +31,10 @@ type serveFlags struct {
 	listen, certFile, keyFile string
 	auth                      bool
 	requests, rate            int
+	events                    string          // the file of --events
+	file                      *eventfile.File // what it says
+	sources                   *sources.Sources
+	control                   *control.Control // in which the sources publish, and which the sinks follow
 }
 
 // defaultListen is where serve listens; only this machine reaches it.
@@ -42,24 +48,7 @@ func (p *program) serveCommand() *cobra.Command {
   swrun serve --listen 127.0.0.1:0
   swrun serve --store redis://localhost:6379 --listen :7474 --auth --tls-cert cert.pem --tls-key key.pem`,
 		Long: "The API is described by /openapi.json. SIGTERM and Ctrl-C stop it as they stop swrun worker.",
-		RunE: verb(func(folders []string) error {
-			if err := f.check(); err != nil {
-				return err
-			}
-			if err := f.logTo(p); err != nil {
-				return err
-			}
-			all, err := p.readFolders(folders)
-			if err != nil {
-				return err
-			}
-			return p.operate(&f.operateFlags, func(ctx context.Context, o *operation) error {
-				if err := o.deploy(ctx, all); err != nil {
-					return err
-				}
-				return o.serve(ctx, f)
-			})
-		}),
+		RunE: verb(func(folders []string) error { return p.serveFolders(f, folders) }),
 	}
 	f.add(cmd)
 	f.makes = true
@@ -69,9 +58,32 @@ func (p *program) serveCommand() *cobra.Command {
 	flags.BoolVar(&f.auth, "auth", false, "callers need a token (swrun token new); required on addresses that others reach")
 	flags.StringVar(&f.certFile, "tls-cert", "", "PEM file of the certificate, with which the API is served over TLS; it is read again when it is replaced")
 	flags.StringVar(&f.keyFile, "tls-key", "", "PEM file of the certificate's key")
+	flags.StringVar(&f.events, "events", "", "file that says from which brokers events come, and where those of workflows and runs go")
 	flags.IntVar(&f.requests, "max-requests", server.DefaultRequests, "requests that may be in progress at a time")
 	flags.IntVar(&f.rate, "max-request-rate", server.DefaultRate, "requests that one caller may send a second")
 	return cmd
+}
+
+func (p *program) serveFolders(f *serveFlags, folders []string) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	if err := f.logTo(p); err != nil {
+		return err
+	}
+	if err := f.readEvents(p); err != nil {
+		return err
+	}
+	all, err := p.readFolders(folders)
+	if err != nil {
+		return err
+	}
+	return p.operate(&f.operateFlags, func(ctx context.Context, o *operation) error {
+		if err := o.deploy(ctx, all); err != nil {
+			return err
+		}
+		return o.serve(ctx, f)
+	})
 }
 
 func (f *serveFlags) check() error {
@@ -113,11 +125,18 @@ func (o *operation) serveWith(ctx context.Context, f *serveFlags, beside func(co
 		config.Authorize, config.AnyHost = server.TrustTokens(c.Tokens()), true
 		o.adviseTokens(ctx, c, f)
 	}
+	reading := f.readSources(c, config.Metrics)
+	sending, err := o.sendEvents(f, engine.Engine, config.Metrics)
+	if err != nil {
+		return err
+	}
 	s := server.New(config)
 	all, ctx := errgroup.WithContext(ctx)
 	all.Go(func() error { return s.Serve(ctx, listener) })
 	all.Go(func() error { return engine.Work(ctx) })
 	all.Go(func() error { return beside(ctx) })
+	all.Go(func() error { return reading(ctx) })
+	all.Go(func() error { return sending(ctx) })
 	return all.Wait()
 }
 
@@ -163,6 +182,9 @@ func (p *program) readFolders(folders []string) ([]*swrun.Document, error) {
 		found, err := workflowFiles(folder)
 		if err != nil {
 			return nil, err
+		}
+		if len(found) == 0 {
+			fmt.Fprintln(p.err, p.errStyle().Text("there is no workflow document in "+terminal.Printable(folder)))
 		}
 		files = append(files, found...)
 	}

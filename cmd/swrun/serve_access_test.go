@@ -149,13 +149,14 @@ func TestServeWithTokensOverTLS(t *testing.T) {
 	}
 }
 
-// eventually waits until something is so; connections look for another certificate once a second.
+// eventually waits until something is so.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); !is(); {
 		if time.Now().After(deadline) {
 			t.Fatalf("it is not so that %s", what)
 		}
+		time.Sleep(10 * time.Millisecond)
 	}
 }
 

@@ -4,10 +4,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/swrun/swrun/redisstore/redistest"
 )
@@ -74,4 +78,97 @@ func (s *serving) asks(t *testing.T, method, path, body string) string {
 		return "0 " + err.Error()
 	}
 	return fmt.Sprintf("%d %s", response.StatusCode, text)
+}
+
+// TestServeNoDocuments: a folder in which there is nothing to deploy is told about, and served all the same.
+func TestServeNoDocuments(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "README.md"), []byte("no: document\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := (&hosted{t, "file:" + filepath.Join(t.TempDir(), "runs.db")}).serve(folder)
+	if want := "there is no workflow document in " + folder + "\n"; !strings.Contains(s.err.String(), want) {
+		t.Errorf("%q is not said:\n%s", want, s.err)
+	}
+}
+
+// TestServeEvents: what a broker has starts runs, and health and metrics show the source; the password of the file of secrets is shown nowhere.
+func TestServeEvents(t *testing.T) {
+	broker := redistest.Start(t)
+	client := redis.NewClient(&redis.Options{Addr: broker.Addr})
+	if err := client.ConfigSet(t.Context(), "requirepass", "hunter2-canary").Err(); err != nil {
+		t.Fatal(err)
+	}
+	client.Close()
+	client = redis.NewClient(&redis.Options{Addr: broker.Addr, Password: "hunter2-canary"})
+	defer client.Close()
+	folder := t.TempDir()
+	for name, text := range map[string]string{
+		"shop.yaml":    "document: {dsl: 1.0.3, namespace: demo, name: shop, version: 1.0.0}\nschedule: {on: {one: {with: {type: order}}}}\ndo:\n- echo: {set: {ok: true}}\n",
+		"events.file":  "sources:\n  orders:\n    redis: {url: \"redis://" + broker.Addr + "\", stream: orders, passwordSecret: broker}\n",
+		"secrets.file": "broker: hunter2-canary\n",
+	} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := (&hosted{t, "file:" + filepath.Join(t.TempDir(), "runs.db")}).serve(folder, "--events", filepath.Join(folder, "events.file"), "--secrets", filepath.Join(folder, "secrets.file"))
+	for n := range 3 {
+		event := fmt.Sprintf(`{"specversion": "1.0", "id": "%d", "source": "/shop", "type": "order"}`, n)
+		if err := client.XAdd(t.Context(), &redis.XAddArgs{Stream: "orders", Values: []string{"event", event}}).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "each event has started a run", func() bool {
+		return strings.Count(s.asks(t, "GET", "/v1/runs?namespace=demo", ""), `"completed"`) >= 3
+	})
+	health, metrics := "", "" // an event is counted after its run was started
+	eventually(t, "health and metrics tell of 3 events", func() bool {
+		health, metrics = s.asks(t, "GET", "/v1/health", ""), s.asks(t, "GET", "/metrics", "")
+		return strings.Contains(health, "the source orders (redis) has brought 3 events") && strings.Contains(metrics, `swrun_source_events_total{kind="redis",source="orders"} 3`)
+	})
+	s.stop()
+	if all := health + metrics + s.err.String(); strings.Contains(all, "canary") {
+		t.Errorf("the password is shown: %s", all)
+	}
+}
+
+// TestServeSinks: a webhook gets what happens in runs, with its token, and health and metrics show it; the token of the file of secrets is shown nowhere.
+func TestServeSinks(t *testing.T) {
+	var taken atomic.Int64
+	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer hunter2-canary" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		taken.Add(1)
+	}))
+	defer hook.Close()
+	folder := t.TempDir()
+	for name, text := range map[string]string{
+		"shop.yaml":    "document: {dsl: 1.0.3, namespace: demo, name: shop, version: 1.0.0}\ndo:\n- echo: {set: {ok: true}}\n",
+		"events.file":  "sinks:\n  audit:\n    http: {url: \"" + hook.URL + "\", tokenSecret: hook}\n",
+		"secrets.file": "hook: hunter2-canary\n",
+	} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := (&hosted{t, "file:" + filepath.Join(t.TempDir(), "runs.db")}).serve(folder, "--events", filepath.Join(folder, "events.file"), "--secrets", filepath.Join(folder, "secrets.file"), "--network", "any")
+	eventually(t, "the sink is looked after", func() bool {
+		return strings.Contains(s.asks(t, "GET", "/metrics", ""), `swrun_sink_active{kind="http",sink="audit"} 1`)
+	})
+	s.asks(t, "POST", "/v1/runs", `{"workflow": "demo/shop"}`)
+	health, metrics := "", ""
+	eventually(t, "health and metrics tell of 5 events", func() bool {
+		health, metrics = s.asks(t, "GET", "/v1/health", ""), s.asks(t, "GET", "/metrics", "")
+		return strings.Contains(health, "the sink audit (http) has taken 5 events") && strings.Contains(metrics, `swrun_sink_events_total{kind="http",sink="audit"} 5`)
+	})
+	if taken.Load() != 5 {
+		t.Errorf("%d events came", taken.Load())
+	}
+	s.stop()
+	if all := health + metrics + s.err.String(); strings.Contains(all, "canary") {
+		t.Errorf("the token is shown: %s", all)
+	}
 }

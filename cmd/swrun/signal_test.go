@@ -5,7 +5,6 @@ package main
 import (
 	"bufio"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -25,8 +24,7 @@ func TestASignalEndsTheRun(t *testing.T) {
 		want   int
 	}{{syscall.SIGINT, 130}, {syscall.SIGTERM, 143}} {
 		t.Run(c.signal.String(), func(t *testing.T) {
-			// The test's own binary is swrun when it is called so: see TestMain.
-			cmd := &exec.Cmd{Path: os.Args[0], Args: []string{"swrun", "run", "--progress", "lines", file}}
+			cmd := command(t, "run", "--progress", "lines", file)
 			stderr, err := cmd.StderrPipe()
 			if err != nil {
 				t.Fatal(err)
@@ -73,7 +71,8 @@ do:
 		t.Fatal(err)
 	}
 	var stderr strings.Builder
-	cmd := &exec.Cmd{Path: os.Args[0], Args: []string{"swrun", "run", file}, Stderr: &stderr}
+	cmd := command(t, "run", file)
+	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -170,7 +170,7 @@ func (f *storeFlags) nothing(ctx context.Context, p *program, path string) (*ope
 }
 
 // doctorHint says what to do about a store that answers with an error.
-const doctorHint = "swrun doctor shows what a store needs"
+func doctorHint(target string) string { return "swrun doctor" + target + " shows what a store needs" }
 
 // storeError gives what is wrong with a store its exit code and a hint.
 func storeError(err error) error {
@@ -192,7 +192,7 @@ func storeError(err error) error {
 	case errors.Is(err, syscall.ENOTDIR):
 		return &exitError{code: exitStore, message: err.Error(), hint: "remove what stands in place of the folder, or name another file with --store"}
 	}
-	return &exitError{code: exitStore, message: err.Error(), hint: doctorHint}
+	return &exitError{code: exitStore, message: err.Error(), hint: doctorHint(""), commands: doctorHint}
 }
 
 // flagOf returns the flag that gives an option.
@@ -218,7 +218,7 @@ func refusalError(err error) error {
 			return usagef("", "%s: %s", flagOf(option), option.Detail)
 		}
 		if errors.As(err, new(*client.QuarantinedError)) {
-			return &exitError{code: exitConflict, message: err.Error(), hint: quarantinedHint}
+			return &exitError{code: exitConflict, message: err.Error(), hint: quarantinedHint(""), commands: quarantinedHint}
 		}
 		return lostStore(err)
 	case store.NoSuch:

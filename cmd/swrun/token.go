@@ -44,11 +44,12 @@ func (p *program) tokenNewCommand() *cobra.Command {
 			return p.operate(f, func(ctx context.Context, o *operation) error { return o.newToken(ctx, request) })
 		}),
 	}
-	f.add(cmd, "human", "json")
+	f.add(cmd, "human", "json", "yaml")
 	flags := cmd.Flags()
 	flags.StringVar(&request.Role, "role", "", "what its bearer may do: viewer, author, operator or admin")
 	flags.StringArrayVarP(&request.Namespaces, "namespace", "n", nil, "whose workflows and runs its bearer sees (repeatable)")
 	flags.BoolVar(&request.AllNamespaces, "all-namespaces", false, "its bearer sees all namespaces")
+	flags.BoolVar(&request.HideData, "hide-data", false, "a viewer sees what runs do, and no input, output, or other data of them")
 	flags.StringVar(&request.ExpiresIn, "expires-in", "", "how long it is taken, for example 720h; default until it is revoked")
 	completeValues(cmd, "role", []string{"viewer", "author", "operator", "admin"})
 	return cmd
@@ -60,7 +61,7 @@ func tokenError(err error) error {
 	if !errors.As(err, &invalid) {
 		return err
 	}
-	flag := map[string]string{"name": "NAME", "role": "--role", "namespaces": "--namespace", "expiresIn": "--expires-in"}[invalid.Field]
+	flag := map[string]string{"name": "NAME", "role": "--role", "namespaces": "--namespace", "expiresIn": "--expires-in", "hideData": "--hide-data"}[invalid.Field]
 	return usagef("for example swrun token new ci --role author --namespace shop", "%s: %s", flag, invalid.Detail)
 }
 
@@ -76,8 +77,16 @@ func (o *operation) newToken(ctx context.Context, r api.TokenRequest) error {
 	if o.flags.output != "human" {
 		return o.print(made)
 	}
-	fmt.Fprintf(o.err, "the token %s, %s in %s%s; it is shown only now\n", made.Name, made.Role, seen(made.Token), until(made.Token))
+	fmt.Fprintf(o.err, "the token %s, %s in %s%s; it is shown only now\n", made.Name, granted(made.Token), seen(made.Token), until(made.Token))
 	return write(o.out, made.Text+"\n")
+}
+
+// granted is the role of a token, and what it leaves out.
+func granted(t api.Token) string {
+	if t.HideData {
+		return t.Role + ", no data"
+	}
+	return t.Role
 }
 
 func seen(t api.Token) string {
@@ -104,19 +113,23 @@ func (p *program) tokenListCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if o.flags.output != "human" {
-					return o.print(all)
+				if o.flags.output == "json" || o.flags.output == "yaml" {
+					return o.print(all) // as the API does, which has them as a member
 				}
-				w := terminal.NewTable(o.out, "NAME", "ROLE", "NAMESPACES", "CREATED", "BY", "EXPIRES")
-				for _, t := range all.Tokens {
-					w.Row(t.Name, t.Role, seen(t), t.CreatedAt, cmp.Or(t.CreatedBy, "-"), cmp.Or(t.ExpiresAt, "never"))
-				}
-				return w.Flush()
+				return printList(o, all.Tokens, func(t api.Token) string { return t.Name }, o.tokenTable)
 			})
 		}),
 	}
-	f.add(cmd, "human", "json")
+	f.add(cmd, listForms()...)
 	return cmd
+}
+
+func (o *operation) tokenTable(all []api.Token) error {
+	w := terminal.NewTable(o.out, "NAME", "ROLE", "NAMESPACES", "CREATED", "BY", "EXPIRES")
+	for _, t := range all {
+		w.Row(t.Name, granted(t), seen(t), t.CreatedAt, cmp.Or(t.CreatedBy, "-"), cmp.Or(t.ExpiresAt, "never"))
+	}
+	return w.Flush()
 }
 
 func (p *program) tokenRevokeCommand() *cobra.Command {

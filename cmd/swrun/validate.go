@@ -40,6 +40,7 @@ func (p *program) validateCommand() *cobra.Command {
 
 // reportFlags are the flags of validate and lint.
 type reportFlags struct {
+	catalogFlag
 	output       string
 	hints, fetch bool
 }
@@ -47,6 +48,7 @@ type reportFlags struct {
 func (f *reportFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&f.output, "output", "o", "human", "form of the report: "+strings.Join(reportForms(), ", "))
 	cmd.Flags().BoolVar(&f.hints, "hints", false, "show hints too")
+	f.catalogFlag.add(cmd)
 	cmd.Flags().BoolVar(&f.fetch, "fetch", false, "read external resources from the network too, and check them")
 	completeValues(cmd, "output", reportForms())
 }
@@ -63,8 +65,12 @@ func (p *program) report(names []string, f reportFlags, lowest dsl.Severity) (ds
 	var all dsl.Diagnostics
 	var documents []*swrun.Document
 	unread := failures{program: p}
+	check := swrun.CheckConfig{Fetch: f.fetch}
+	if err := f.catalogFlag.apply(p, &check.Host); err != nil {
+		return nil, err
+	}
 	for _, name := range names {
-		d, err := p.checkDocument(name, f.fetch)
+		d, err := p.checkDocument(name, check)
 		if err != nil {
 			unread.add(err)
 			continue
@@ -83,11 +89,11 @@ func (p *program) report(names []string, f reportFlags, lowest dsl.Severity) (ds
 }
 
 // checkDocument reads a document and finds out all that is wrong with it, as far as that needs no secrets, and no network unless
-// fetch is set.
-func (p *program) checkDocument(name string, fetch bool) (*swrun.Document, error) {
+// it may fetch.
+func (p *program) checkDocument(name string, c swrun.CheckConfig) (*swrun.Document, error) {
 	d, err := loadDocument(p.streams, name)
 	if err == nil && d.Err() == nil {
-		_ = d.Check(swrun.CheckConfig{Fetch: fetch}) // what it finds is among the diagnostics
+		_ = d.Check(c) // what it finds is among the diagnostics
 	}
 	return d, err
 }

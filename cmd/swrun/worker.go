@@ -20,14 +20,16 @@ import (
 // workerFlags are the flags of worker and serve.
 type workerFlags struct {
 	operateFlags
-	concurrency                        int
+	concurrency, namespaceConcurrency  int
 	drain, lease, parkAfter, retention string
 	memory                             string
 	network, secrets, js, logLevel     string
 	metrics                            string
 	processes, files, publish          bool
+	containers                         bool
+	volumes                            []string
 	limits, queues                     []string
-	errorTypes                         errorTypeFlags
+	host                               hostFlags
 	checkInterval, sweepInterval       string
 	recoveryAttempts, scanLimit        int
 	observe                            func(store.Instance, []interpreter.HistoryEvent)
@@ -57,6 +59,7 @@ SIGTERM and Ctrl-C hand over: idle runs at once, the others when what they perfo
 func (f *workerFlags) options(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.IntVar(&f.concurrency, "concurrency", worker.DefaultConcurrency, "runs that perform something at a time")
+	flags.IntVar(&f.namespaceConcurrency, "namespace-concurrency", 0, "how many of these may be runs of one namespace; 0 for any number")
 	flags.StringArrayVar(&f.queues, "queue", nil, "a task queue whose tasks it performs, or '*' for all (repeatable); default the queue default, and all on a file")
 	flags.StringVar(&f.drain, "drain", duration.Format(worker.DefaultDrain), "how long effects in flight may go on when it is stopped")
 	flags.StringVar(&f.lease, "lease", duration.Format(worker.DefaultLease), "how long after the death of a worker its runs are taken over")
@@ -67,16 +70,16 @@ func (f *workerFlags) options(cmd *cobra.Command) {
 	flags.StringVar(&f.sweepInterval, "sweep-interval", duration.Format(worker.DefaultSweepInterval), "how often every run is compared with the indexes")
 	flags.IntVar(&f.scanLimit, "scan-limit", worker.DefaultScanLimit, "how many entries of an index are compared at a time")
 	flags.StringVar(&f.memory, "effect-memory", "", "how much memory the answers in flight may take, for example 2GiB; default a quarter of the machine's (also SWRUN_EFFECT_MEMORY)")
-	flags.StringVar(&f.network, "network", swrun.NetworkPublic, "what tasks may call: any, public, deny, or prefixes besides public addresses, 10.0.0.0/8,...")
 	flags.StringVar(&f.secrets, "secrets", "", "file of secrets, name: value (also SWRUN_SECRET_<NAME>)")
 	flags.StringVar(&f.js, "js", "quickjs", "engine of JavaScript: quickjs or node")
 	flags.BoolVar(&f.processes, "allow-processes", false, "tasks may run shell commands and scripts on this machine")
+	flags.BoolVar(&f.containers, "allow-containers", false, "tasks may run containers by Docker or Podman of this machine")
+	flags.StringArrayVar(&f.volumes, "allow-volume", nil, "a folder of this machine, or a volume, that containers may have (repeatable)")
 	flags.BoolVar(&f.files, "allow-files", false, "tasks may read files of this machine as external resources")
 	flags.BoolVar(&f.publish, "print-events", false, "print the events that runs emit, one per line")
 	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
 	flags.StringArrayVar(&f.limits, "limit", nil, "a limit, NAME=VALUE, for example input=8MiB (repeatable; also "+limitsVariable+")")
-	f.errorTypes.add(cmd)
-	completeValues(cmd, "network", []string{swrun.NetworkAny, swrun.NetworkPublic, swrun.NetworkDeny})
+	f.host.add(cmd, swrun.NetworkPublic)
 	completeValues(cmd, "log-level", []string{"debug", "info", "warn", "error"})
 }
 
@@ -129,21 +132,26 @@ func (o *operation) worker(ctx context.Context, f *workerFlags) (*tracedEngine, 
 		config.Trace = traced.tracer.Observe
 	}
 	traced.Engine, err = swrun.NewEngine(o.store.Store, config)
+	return traced, optionUsage("worker", err)
+}
+
+// optionUsage says of which flag of a verb an *swrun.OptionError is; other errors stay as they are.
+func optionUsage(verb string, err error) error {
 	var option *swrun.OptionError
 	if errors.As(err, &option) {
-		err = usagef("swrun worker --help lists what is allowed", "--%s %s", kebab(option.Option), option.Detail)
+		return usagef("swrun "+verb+" --help lists what is allowed", "--%s %s", kebab(option.Option), option.Detail)
 	}
-	return traced, err
+	return err
 }
 
 func (o *operation) engineConfig(f *workerFlags) (swrun.EngineConfig, error) {
-	c := swrun.EngineConfig{Queues: f.queues, Concurrency: f.concurrency, RecoveryAttempts: f.recoveryAttempts, ScanLimit: f.scanLimit}
+	c := swrun.EngineConfig{Queues: f.queues, Concurrency: f.concurrency, NamespaceConcurrency: f.namespaceConcurrency, RecoveryAttempts: f.recoveryAttempts, ScanLimit: f.scanLimit}
 	bounds, err := o.limits(f.limits)
 	if err != nil {
 		return c, err
 	}
-	c.Host = swrun.Host{Secrets: o.secrets.Lookup, Network: f.network, Node: f.js == "node", Files: f.files, Limits: bounds, Log: f.log}
-	if err := f.errorTypes.apply(o.program, &c.Host); err != nil {
+	c.Host = swrun.Host{Secrets: o.secrets.Lookup, Node: f.js == "node", Files: f.files, Limits: bounds, Log: f.log}
+	if err := cmp.Or(f.host.apply(o.program, "worker", &c.Host), f.allowContainers(&c.Host)); err != nil {
 		return c, err
 	}
 	if f.processes {
@@ -174,6 +182,16 @@ func (o *operation) engineConfig(f *workerFlags) (swrun.EngineConfig, error) {
 	c.ParkAfter, c.Drain = max(c.ParkAfter, time.Nanosecond), max(c.Drain, time.Nanosecond) // 0 is none, and not the default
 	return c, cmp.Or(oneOf("--js", f.js, "quickjs", "node"), atLeast("--concurrency", f.concurrency, 1),
 		atLeast("--recovery-attempts", f.recoveryAttempts, 1), atLeast("--scan-limit", f.scanLimit, 1))
+}
+
+// allowContainers lets a host run containers, if the flags say so.
+func (f *workerFlags) allowContainers(h *swrun.Host) error {
+	if f.containers {
+		h.Containers = &swrun.Containers{Volumes: f.volumes}
+	} else if len(f.volumes) > 0 {
+		return usagef("", "--allow-volume needs --allow-containers")
+	}
+	return nil
 }
 
 func atLeast(flag string, n, least int) error {

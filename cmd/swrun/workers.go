@@ -27,7 +27,7 @@ RUNS are those in its memory, those of them that perform something, and how many
 			return p.operate(f, func(ctx context.Context, o *operation) error { return o.workers(ctx) })
 		}),
 	}
-	f.add(cmd, "human", "json", "yaml", "name")
+	f.add(cmd, listForms()...)
 	return cmd
 }
 
@@ -36,16 +36,7 @@ func (o *operation) workers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	switch o.flags.output {
-	case "name":
-		for _, w := range all {
-			fmt.Fprintln(o.out, w.Name)
-		}
-		return nil
-	case "human":
-		return o.workerTable(all)
-	}
-	return o.print(all)
+	return printList(o, all, func(w api.Worker) string { return w.Name }, o.workerTable)
 }
 
 func (o *operation) workerTable(all []api.Worker) error {
@@ -80,6 +71,9 @@ func grants(g api.WorkerGrants) string {
 	}
 	if g.Processes {
 		all = append(all, "processes")
+	}
+	if g.Containers {
+		all = append(all, "containers")
 	}
 	if g.Files {
 		all = append(all, "files")

@@ -28,7 +28,7 @@ func (p *program) workflowsCommand() *cobra.Command {
 			})
 		}),
 	}
-	f.add(cmd, "human", "json", "yaml", "name")
+	f.add(cmd, listForms()...)
 	f.within(cmd)
 	return cmd
 }
@@ -38,20 +38,15 @@ func (o *operation) workflows(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	switch o.flags.output {
-	case "name":
-		for _, w := range all {
-			fmt.Fprintln(o.out, w.Namespace+"/"+w.Name)
-		}
-		return nil
-	case "human":
-		table := terminal.NewTable(o.out, "WORKFLOW", "LATEST", "VERSIONS")
-		for _, w := range all {
-			table.Row(w.Namespace+"/"+w.Name, cmp.Or(w.Latest, "-"), fmt.Sprint(len(w.Versions)))
-		}
-		return table.Flush()
+	return printList(o, all, func(w api.Workflow) string { return w.Namespace + "/" + w.Name }, o.workflowTable)
+}
+
+func (o *operation) workflowTable(all []api.Workflow) error {
+	table := terminal.NewTable(o.out, "WORKFLOW", "LATEST", "VERSIONS")
+	for _, w := range all {
+		table.Row(w.Namespace+"/"+w.Name, cmp.Or(w.Latest, "-"), fmt.Sprint(len(w.Versions)))
 	}
-	return o.print(all)
+	return table.Flush()
 }
 
 // workflow shows one workflow.

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/swrun/swrun/internal/control"
+	"github.com/swrun/swrun/internal/describe"
+)
+
+// eventsTail is which events are shown, and how far they have been: when whoever is asked ends, the next one is asked for the others.
+type eventsTail struct {
+	where, types, since string
+	count               int // that are shown at most; 0 for no end
+
+	chosen control.Choice
+	chose  control.EventTypes
+	last   control.FleetPosition
+	shown  int
+	began  bool // it was answered once
+	known  seenEvents
+}
+
+func (p *program) eventsTailCommand() *cobra.Command {
+	f, t := &operateFlags{remote: true, looksOnly: true}, &eventsTail{}
+	cmd := &cobra.Command{
+		Use: "tail", Short: "Show the lifecycle events of runs, and the events that they emit, as they happen",
+		Example: `  swrun events tail
+  swrun events tail --type workflow,task.faulted --where workflow=shop/order
+  swrun events tail --since 1h --count 100 -o ndjson`,
+		Long: `Shows what happens in the runs that are chosen, from now on or --since, until it is interrupted. Each line is one event, those among them that workflows
+emit; -o ndjson prints the CloudEvents. Those of one run come in order. When a server ends, it is asked again until it answers, or the next one is, for what came meanwhile.`,
+		Args: exactly(), RunE: verb(func([]string) error {
+			if err := t.parse(p, f); err != nil {
+				return err
+			}
+			return p.operate(f, func(ctx context.Context, o *operation) error { return o.tail(ctx, t) })
+		}),
+	}
+	f.add(cmd, "human", "ndjson")
+	f.within(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&t.where, "where", "", whereHelp())
+	flags.StringVar(&t.types, "type", "", "only these, with commas between them: workflow or task for all of these, task.faulted for one, emitted for what workflows emit, status-changed for changes of states, which are not shown otherwise")
+	flags.StringVar(&t.since, "since", "", "begin with what has happened since then, for example 10m or PT10M ago")
+	flags.IntVar(&t.count, "count", 0, "end after so many events; 0 for no end")
+	return cmd
+}
+
+func (t *eventsTail) parse(p *program, f *operateFlags) (err error) {
+	if err := p.checkWhere(t.where); err != nil {
+		return err
+	}
+	t.chosen = f.chosen(t.where)
+	if t.chose, err = control.ParseEventTypes(t.types); err != nil {
+		return usagef("leave it out for all but changes of states", "--type: %s", err)
+	}
+	ago, err := parseSpan("--since", t.since)
+	if err != nil {
+		return err
+	}
+	if t.since != "" {
+		t.last = control.FleetSince(p.now().Add(-ago))
+	}
+	return atLeast("--count", t.count, 0)
+}
+
+// errEnough ends a stream whose events have been shown.
+var errEnough = errors.New("as many events as were asked for were shown")
+
+// errNothingGoesOn ends the stream of a store that this process alone has.
+var errNothingGoesOn = errors.New("nothing happens while this process has the file")
+
+// againAfter is how long after a server has gone it is asked again.
+const againAfter = time.Second
+
+// tail shows events until it is interrupted, or enough of them were shown.
+func (o *operation) tail(ctx context.Context, t *eventsTail) error {
+	told := false
+	for {
+		err := o.deployment.FollowFleet(ctx, t.chosen, t.last, o.tailer(t))
+		switch {
+		case errors.Is(err, errEnough):
+			return nil
+		case errors.Is(err, errNothingGoesOn):
+			return &exitError{
+				code: exitStore, message: "nothing happens in " + o.at + " while nobody works on it",
+				hint: "swrun serve" + o.flags.storeFlag() + " runs what is deployed there",
+			}
+		case errors.Is(err, control.ErrBehind):
+			continue
+		case !o.byURL || !isGone(err) || !t.began:
+			return filterError("--where", err)
+		case !told:
+			told = true
+			fmt.Fprintln(o.err, o.errStyle().Text(fmt.Sprintf("%s: it is asked again until it answers", err)))
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(againAfter):
+		}
+	}
+}
+
+// tailer takes events, and shows them.
+func (o *operation) tailer(t *eventsTail) control.Follower {
+	return control.Follower{
+		Types: t.chose, Every: 200 * time.Millisecond,
+		Begun: func() error { t.began = true; return nil },
+		Idle: func() error {
+			if t.began && o.isLocal() {
+				return errNothingGoesOn
+			}
+			return nil
+		},
+		Events: func(all []control.FollowedEvent) error {
+			for _, e := range all {
+				if err := o.showEvent(t, e); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+func (o *operation) showEvent(t *eventsTail, e control.FollowedEvent) (err error) {
+	if t.last, err = control.FleetEventAt(e.ID); err != nil || !t.known.add(e.ID) {
+		return err
+	}
+	switch {
+	case o.flags.output != "human":
+		err = write(o.out, string(e.Data)+"\n")
+	case e.IsEmitted():
+		err = write(o.out, describe.EmittedLine(e.Data, e.Run()))
+	default:
+		err = write(o.out, describe.LifecycleLine(e.Data))
+	}
+	if t.shown++; err == nil && t.shown == t.count {
+		return errEnough
+	}
+	return err
+}
+
+// maxSeen is how many events are known to have been shown: those that come again are the last ones.
+const maxSeen = 20_000
+
+// seenEvents are the last events that were shown, by what stands behind the time in their ids.
+type seenEvents struct {
+	known map[string]bool
+	order []string
+}
+
+// add reports whether the event has not been shown.
+func (s *seenEvents) add(id string) bool {
+	_, id, _ = strings.Cut(id, "-")
+	if s.known[id] {
+		return false
+	}
+	if s.known == nil {
+		s.known = map[string]bool{}
+	}
+	if len(s.order) == maxSeen {
+		delete(s.known, s.order[0])
+		s.order = s.order[1:]
+	}
+	s.known[id], s.order = true, append(s.order, id)
+	return true
+}

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/shorten"
+	"github.com/swrun/swrun/internal/terminal"
+	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+func (p *program) scheduleCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "schedule", Short: "List the schedules of deployed workflows, pause and trigger them",
+		Example: `  swrun schedule ls
+  swrun schedule describe demo/report
+  swrun schedule pause demo/report --reason 'the source is down'
+  swrun schedule trigger demo/report`,
+		Long: `A deployed document with a schedule starts by itself while a worker or a server is there: the version that latest means.
+Times that pass while none is there are made up for as metadata.swrun.schedule.missed says: latest (one run, for the last of them), all or skip.`,
+	}
+	reason, trigger := "", api.ScheduleTrigger{}
+	pause := p.scheduleChange("pause WORKFLOW", "Have a workflow start nothing by itself any more", "  swrun schedule pause demo/report --reason 'the source is down'",
+		func(ctx context.Context, o *operation, namespace, name string) (api.Schedule, error) {
+			return o.deployment.PauseSchedule(ctx, namespace, name, reason)
+		})
+	pause.Flags().StringVar(&reason, "reason", "", "why; lists show it")
+	resume := p.scheduleChange("resume WORKFLOW", "End the pause of a schedule; what would have started meanwhile does not", "  swrun schedule resume demo/report",
+		func(ctx context.Context, o *operation, namespace, name string) (api.Schedule, error) {
+			return o.deployment.ResumeSchedule(ctx, namespace, name)
+		})
+	cmd.AddCommand(p.scheduleListCommand(), p.scheduleDescribeCommand(), pause, resume, p.scheduleTriggerCommand(&trigger))
+	group(cmd)
+	return cmd
+}
+
+func (p *program) scheduleListCommand() *cobra.Command {
+	f := &operateFlags{remote: true, looksOnly: true}
+	cmd := &cobra.Command{
+		Use: "ls", Short: "List the schedules of the deployed workflows",
+		Example: `  swrun schedule ls
+  swrun schedule ls -o json --jq '.[] | select(.missed > 0) | .name'`,
+		Long: "NEXT is when the next run starts; LAST is the time for which the last one was started. MISSED are times that passed without a run.",
+		Args: exactly(), RunE: verb(func([]string) error {
+			return p.operate(f, func(ctx context.Context, o *operation) error {
+				all, err := o.deployment.Schedules(ctx, o.flags.namespace)
+				if err != nil {
+					return err
+				}
+				return printList(o, all, func(s api.Schedule) string { return s.Namespace + "/" + s.Name }, o.scheduleTable)
+			})
+		}),
+	}
+	f.add(cmd, listForms()...)
+	f.within(cmd)
+	return cmd
+}
+
+func (o *operation) scheduleTable(all []api.Schedule) error {
+	table := terminal.NewTable(o.out, "WORKFLOW", "KIND", "NEXT", "LAST", "MISSED")
+	for _, s := range all {
+		table.Row(s.Namespace+"/"+s.Name, s.Kind, scheduleNext(s), cmp.Or(s.Last, "-"), fmt.Sprint(s.Missed))
+	}
+	return table.Flush()
+}
+
+// tellSchedule prints when the workflow of a document starts by itself, if it does.
+func (o *operation) tellSchedule(ctx context.Context, d *swrun.Document) error {
+	if d.Workflow.Schedule == nil {
+		return nil
+	}
+	s, err := o.deployment.Schedule(ctx, d.Workflow.Document.Namespace, d.Workflow.Document.Name)
+	switch {
+	case store.RefusedAs(err) == store.NoSuch, err == nil && s.Version != d.Workflow.Document.Version:
+		fmt.Fprintln(o.out, "  it does not start by itself: a later version is deployed")
+		return nil
+	case err != nil:
+		return err
+	}
+	fmt.Fprintf(o.out, "  it starts by itself (%s), next: %s\n", s.Kind, scheduleNext(s))
+	return nil
+}
+
+func scheduleNext(s api.Schedule) string {
+	switch {
+	case s.Paused:
+		return "paused"
+	case s.Next == "" && s.Kind == "on":
+		return "with an event"
+	}
+	return cmp.Or(s.Next, "-")
+}
+
+func (p *program) scheduleDescribeCommand() *cobra.Command {
+	return p.scheduleVerb(&operateFlags{remote: true, looksOnly: true}, &cobra.Command{
+		Use: "describe WORKFLOW", Short: "Show when a workflow starts by itself, and what could not be started", Example: "  swrun schedule describe demo/report",
+	}, func(ctx context.Context, o *operation, namespace, name string) (api.Schedule, error) {
+		return o.deployment.Schedule(ctx, namespace, name)
+	})
+}
+
+func (p *program) scheduleTriggerCommand(t *api.ScheduleTrigger) *cobra.Command {
+	f, inputs := &operateFlags{makes: true, remote: true}, []string(nil)
+	cmd := p.scheduleVerb(f, &cobra.Command{
+		Use: "trigger WORKFLOW", Short: "Start a run now, besides those that the schedule starts", Example: "  swrun schedule trigger demo/report -i day=2026-05-04",
+	}, func(ctx context.Context, o *operation, namespace, name string) (api.Schedule, error) {
+		if len(inputs) > 0 {
+			bounds, err := o.limits(nil)
+			if err != nil {
+				return api.Schedule{}, err
+			}
+			input, err := readInput(o.streams, inputs, bounds)
+			if err != nil {
+				return api.Schedule{}, err
+			}
+			t.Input = input
+		}
+		return o.deployment.TriggerSchedule(p.attributed(ctx), namespace, name, *t)
+	})
+	cmd.Flags().StringArrayVarP(&inputs, "input", "i", nil, "input: JSON, @FILE, -, name=text, name:=json (repeatable); {} if there is none")
+	cmd.Flags().StringVar(&t.ID, "id", "", "of the run; a new one if it is not given")
+	return cmd
+}
+
+type scheduleAction func(ctx context.Context, o *operation, namespace, name string) (api.Schedule, error)
+
+func (p *program) scheduleChange(use, short, example string, change scheduleAction) *cobra.Command {
+	return p.scheduleVerb(&operateFlags{makes: true, remote: true}, &cobra.Command{Use: use, Short: short, Example: example},
+		func(ctx context.Context, o *operation, namespace, name string) (api.Schedule, error) {
+			return change(p.attributed(ctx), o, namespace, name)
+		})
+}
+
+// scheduleVerb completes a verb about the schedule of one workflow, which it prints.
+func (p *program) scheduleVerb(f *operateFlags, cmd *cobra.Command, do scheduleAction) *cobra.Command {
+	cmd.Args, cmd.RunE = exactly("a workflow"), verb(func(args []string) error {
+		return p.operate(f, func(ctx context.Context, o *operation) error {
+			name, err := f.qualified(args[0])
+			if err != nil {
+				return err
+			}
+			r, err := definition.ParseReference(name)
+			if err != nil || strings.Contains(name, ":") {
+				return usagef("for example swrun "+strings.TrimPrefix(cmd.CommandPath(), "swrun ")+" demo/report", "%q is not a workflow: it must be namespace/name", name)
+			}
+			s, err := do(ctx, o, r.Namespace, r.Name)
+			if err != nil {
+				return err
+			}
+			if o.flags.output == "human" {
+				return o.printSchedule(s)
+			}
+			return o.print(s)
+		})
+	})
+	f.add(cmd, "human", "json", "yaml")
+	f.within(cmd)
+	return cmd
+}
+
+// printSchedule shows one schedule.
+func (o *operation) printSchedule(s api.Schedule) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s/%s:%s\n", s.Namespace, s.Name, s.Version)
+	for _, t := range s.Timers {
+		next := "next " + t.Next
+		switch {
+		case s.Paused:
+			next = "paused"
+		case t.Awaits != "":
+			next = "next after the end of " + s.Namespace + "/" + t.Awaits
+		case t.Next == "":
+			next = "no time is left"
+		}
+		fmt.Fprintf(&b, "  %s %s, %s\n", t.Kind, t.When, next)
+	}
+	if slices.Contains(strings.Split(s.Kind, ","), "on") {
+		fmt.Fprintf(&b, "  on events%s\n", map[bool]string{true: ", paused"}[s.Paused])
+	}
+	if p := s.Pause; p != nil {
+		fmt.Fprintf(&b, "  paused since %s", p.At)
+		if p.Actor != "" {
+			fmt.Fprintf(&b, " by %s", p.Actor)
+		}
+		if p.Reason != "" {
+			fmt.Fprintf(&b, ": %s", shorten.To(p.Reason, maxGrant))
+		}
+		b.WriteString("\n")
+	}
+	if s.LastRun != nil {
+		fmt.Fprintf(&b, "  last %s, for %s\n", s.LastRun.Namespace+"/"+s.LastRun.ID, s.Last)
+	}
+	if s.Missed > 0 {
+		fmt.Fprintf(&b, "  missed %s\n", terminal.Counted(s.Missed, "time"))
+	}
+	for _, f := range s.Failures {
+		fmt.Fprintf(&b, "  failed %s, for %s: %s\n", f.Run.Namespace+"/"+f.Run.ID, f.For, f.Error)
+	}
+	_, err := fmt.Fprint(o.out, o.outStyle().Text(b.String()))
+	return err
+}

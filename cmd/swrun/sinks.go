@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/internal/control"
+	"github.com/swrun/swrun/internal/doctor"
+	"github.com/swrun/swrun/internal/metrics"
+	"github.com/swrun/swrun/internal/sinks"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// makeSinks makes the sinks of the file of --events; of the engine and its store they know when they run.
+func (o *operation) makeSinks(f *serveFlags, e *swrun.Engine, s store.Registry) (*sinks.Sinks, error) {
+	return sinks.New(f.file.Sinks, sinks.Config{
+		Secret: o.secrets.Lookup, Log: f.log, Out: o.out, Registry: s, Transport: e.Transport(),
+		PositionAt: func(at time.Time) string { return control.FleetSince(at).ID() },
+		Follow:     f.control.FollowAsSink, Find: f.control.SinkEvent,
+	})
+}
+
+// checkSinks reports a secret of a sink that is not there before anything starts.
+func (p *program) checkSinks(f *serveFlags) error {
+	_, err := sinks.New(f.file.Sinks, sinks.Config{Secret: p.secrets.Lookup})
+	return f.explained(err)
+}
+
+// sendEvents has a control and metrics know of the sinks, and returns what sends to them until its context ends.
+func (o *operation) sendEvents(f *serveFlags, e *swrun.Engine, m *metrics.Metrics) (func(context.Context) error, error) {
+	if f.file == nil || len(f.file.Sinks) == 0 {
+		return func(context.Context) error { return nil }, nil
+	}
+	s, err := o.makeSinks(f, e, o.store.Store)
+	if err != nil {
+		return nil, err
+	}
+	also := f.control.AlsoExamine
+	f.control.AlsoExamine = func() []doctor.Finding {
+		if also == nil {
+			return s.Findings()
+		}
+		return append(also(), s.Findings()...)
+	}
+	m.Sinks(s.States)
+	return s.Run, nil
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+
+	"github.com/swrun/swrun/dsl/source"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/control"
+	"github.com/swrun/swrun/internal/eventfile"
+	"github.com/swrun/swrun/internal/metrics"
+	"github.com/swrun/swrun/internal/sources"
+)
+
+// readEvents reads the file of --events.
+func (f *serveFlags) readEvents(p *program) error {
+	if f.events == "" {
+		return nil
+	}
+	text, err := readFile("the file of --events", f.events, bound{bytes: source.MaxSize})
+	if err != nil {
+		return err
+	}
+	file, err := eventfile.Parse(f.events, text)
+	var wrong *eventfile.Error
+	if errors.As(err, &wrong) {
+		return usagef(wrong.Help, "%s", wrong)
+	}
+	if err != nil {
+		return err
+	}
+	f.file = file
+	if err := p.checkSinks(f); err != nil {
+		return err
+	}
+	if len(file.Sources) == 0 {
+		return nil
+	}
+	f.sources, err = sources.New(file.Sources, sources.Config{
+		Secret: p.secrets.Lookup, Log: f.log,
+		Publish: func(ctx context.Context, event map[string]any, sees func(string) bool) error {
+			_, err := f.control.PublishTo(ctx, []map[string]any{event}, sees)
+			return err
+		},
+	})
+	return f.explained(err)
+}
+
+// explained is an error of sources or sinks, with what to do about a secret that is not there.
+func (f *serveFlags) explained(err error) error {
+	if missing := new(eventfile.MissingSecretError); errors.As(err, &missing) {
+		return usagef("give it as text in the file of --secrets, or in SWRUN_SECRET_<NAME>", "%s: %s", f.events, missing)
+	}
+	return err
+}
+
+// readSources has a control and metrics know of the sources, and returns what reads them until its context ends.
+func (f *serveFlags) readSources(c *control.Control, m *metrics.Metrics) func(context.Context) error {
+	f.control = c
+	if f.sources == nil {
+		return func(context.Context) error { return nil }
+	}
+	c.AlsoExamine = f.sources.Findings
+	m.Sources(f.sources.States)
+	return f.sources.Run
+}
