@@ -108,7 +108,7 @@ func (c testCase) verifyOutput(t *testing.T, want any, got ending) {
 	if got.status != interpreter.StatusCompleted {
 		t.Fatalf("the run is %s: %v", got.status, got.fault)
 	}
-	if diff := cmp.Diff(want, mustDecode(t, mustJSON(t, interpreter.Value{V: got.output}))); diff != "" {
+	if diff := diffJSON(t, want, got.output); diff != "" {
 		t.Errorf("output (-want +got):\n%s", diff)
 	}
 }
@@ -122,7 +122,7 @@ func (c testCase) verifyFault(t *testing.T, got ending) {
 	fault := got.fault.Value()
 	fault["type"] = errors.Name(got.fault.Type)
 	for name, member := range want {
-		if diff := cmp.Diff(member, fault[name]); diff != "" {
+		if diff := diffJSON(t, member, fault[name]); diff != "" {
 			t.Errorf("error member %s (-want +got):\n%s\nin %v", name, diff, got.fault)
 		}
 	}
@@ -175,7 +175,7 @@ func (c testCase) verifyEvents(t *testing.T, events []any) {
 	}
 	for i, want := range wanted {
 		for name, attribute := range want.(map[string]any) {
-			if diff := cmp.Diff(attribute, events[i].(map[string]any)[name]); diff != "" {
+			if diff := diffJSON(t, attribute, events[i].(map[string]any)[name]); diff != "" {
 				t.Errorf("event %d, attribute %s (-want +got):\n%s", i, name, diff)
 			}
 		}

@@ -385,12 +385,3 @@ func (d *driver) ending() ending {
 		records: root.records, events: d.outside.events,
 	}
 }
-
-func mustJSON(t *testing.T, v any) string {
-	t.Helper()
-	data, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
-}

@@ -7,7 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/local"
+	"github.com/swrun/swrun/runtime/schedule"
 )
 
 // examplesFolder is where the specification's examples are, beside the checkout.
@@ -24,8 +28,8 @@ type exampleRun struct {
 	later         string // the kind of task, or what else, that cannot run yet
 }
 
-// exampleRuns are all of the examples. Those whose tasks talk to the world talk to the stand-in. Those with a
-// schedule are run as if they had been started by hand, with the input that an event would have given.
+// exampleRuns are all of the examples. Those whose tasks talk to the world talk to the stand-in. Those that events start are started by the
+// events that come to them, unless they have an input: then they are run as if they had been started by hand, as those with times are.
 func exampleRuns() []exampleRun {
 	const milou = `"name": "Milou", "photoUrls": [], "category": {"id": 1, "name": "dog"}`
 	const search = `{"search": "search=luke+s", "accept": ""}`
@@ -35,18 +39,28 @@ func exampleRuns() []exampleRun {
 	const vitals = `{"specversion": "1.0", "id": "1", "source": "/ward", "type": "com.fake-hospital.vitals.measurements.temperature", "data": {"temperature": 38}}
 		{"specversion": "1.0", "id": "2", "source": "/ward", "type": "com.fake-hospital.vitals.measurements.bpm", "data": {"bpm": 50}}
 		{"specversion": "1.0", "id": "3", "source": "/ward", "type": "com.fake-hospital.vitals.measurements.temperature", "data": {"temperature": 39}}`
+	const readings = `{"source": "https://my.home.com/sensor", "type": "my.home.sensors.temperature", "roomid": "a", "data": {"reading": 20}}
+		{"source": "https://my.home.com/sensor", "type": "my.home.sensors.humidity", "roomid": "a", "data": {"reading": 40}}`
+	const trigger = `{"type": "other"} {"type": "io.serverlessworkflow.samples.events.trigger.v1", "data": {"by": "Ada"}}`
 	return append([]exampleRun{
 		{file: "authentication-bearer", input: `{"token": "t0ken"}`, output: `{"id": 1, "status": "available", ` + milou + `}`},
 		{file: "authentication-bearer-uri-format", input: `{"token": "t0ken", "petId": 7}`, output: `{"id": 7, "status": "available", ` + milou + `}`},
 		{file: "authentication-bearer-uri-format", input: `{"token": "wrong", "petId": 7}`, fault: `{"type": "communication", "status": 401}`},
 		{file: "authentication-reusable", input: `{"token": "t0ken", "petId": 7}`, output: `{"id": 7, "status": "available", ` + milou + `}`},
+		{file: "call-custom-function-cataloged", output: `"[information] Hello, world!"`},
 		{file: "call-custom-function-inline", output: `{"id": 69, "status": "available", ` + milou + `}`},
+		{file: "call-grpc", input: `{"user": {"preferredDisplayName": "Ada"}}`, output: `{"message": "Hello, Ada"}`},
+		{file: "call-mcp", output: `{"content": [{"type": "text", "text": "{\"posted\":\"Hello, world! :wave:\"}"}], "structuredContent": {"posted": "Hello, world! :wave:"}}`},
 		{file: "call-http-endpoint-interpolation", input: `{"petId": 2}`, output: `{"id": 2, "status": "available", ` + milou + `}`},
 		{file: "call-http-endpoint-interpolation-shorthand", input: `{"petId": 2}`, output: `{"id": 2, "status": "available", ` + milou + `}`},
 		{file: "call-http-query-headers-expressions", input: `{"searchQuery": "luke s"}`, output: `{"search": "search=luke+s", "accept": "application/json"}`},
 		{file: "call-http-query-parameters", input: `{"searchQuery": "luke s"}`, output: search},
 		{file: "call-http-query-parameters", fault: `{"type": "validation", "status": 400, "instance": "/"}`},
 		{file: "call-http-redirect", input: `{"searchQuery": "luke s"}`, output: search},
+		{file: "call-openapi", output: `[{"id": 1, "status": "available", ` + milou + `}]`},
+		{file: "call-openapi-redirect", output: `[{"id": 1, "status": "available", ` + milou + `}]`},
+		{file: "call-asyncapi-publish", input: `{"pet": {"id": 7}, "token": "t0ken"}`, output: `{"pet": {"id": 7}, "token": "t0ken"}`},
+		{file: "accumulate-room-readings", arrivals: readings, fault: `{"type": "expression", "instance": "/do/0/consumeReading"}`}, // the output of listen is an array
 		{file: "conditional-task", input: `{"customer": {"age": 17}}`, fault: `{"type": "https://superbet-casinos.com/customer/access-forbidden", "status": 400, "title": "Access Forbidden"}`},
 		{file: "conditional-task", input: `{"customer": {"age": 18}}`, output: `{"sent": "{\"bet\":\".bet\",\"customer\":\".customer\"}"}`},
 		{file: "do-multiple", input: `{"petId": 3}`, fault: `{"type": "expression", "status": 400, "instance": "/do/1/buyPet"}`},
@@ -57,14 +71,27 @@ func exampleRuns() []exampleRun {
 		{file: "mock-service-extension", fault: `{"type": "expression", "instance": "/do/0/callHttp"}`},
 		{file: "raise-inline", fault: notImplemented},
 		{file: "raise-reusable", fault: notImplemented},
+		{file: "run-container", output: `"Hello from Docker!"`},
+		{file: "run-container-cleanup-always", output: `"Hello from Docker!"`},
+		{file: "run-container-cleanup-eventually", output: `"Hello from Docker!"`},
+		{file: "run-container-with-pull-policy", output: `"Hello from Docker!"`},
+		{file: "run-container-with-name", output: `"Hello from Docker!"`},
+		{file: "run-container-stdin-and-arguments", output: `"STDIN was: Hello World\nARGS are Foo Bar"`},
+		{file: "run-return-all", output: `{"code": 0, "stdout": "Hello from Docker!", "stderr": ""}`},
+		{file: "run-return-code", output: `0`},
+		{file: "run-return-none", output: `{}`},
+		{file: "run-return-stderr", output: `""`},
 		{file: "run-script-with-stdin-and-arguments", output: `"stdin >  Hello Workflow\narg >  hello\nenv >  bar"`},
 		{file: "run-shell-stdin-and-arguments", output: `"STDIN was: Hello World\nARGS are Foo Bar"`},
 		{file: "run-subflow", fault: `{"type": "configuration", "status": 400, "instance": "/do/0/registerCustomer"}`},
 		{file: "schedule-cron", output: `{"sent": ""}`},
 		{file: "schedule-event-driven", input: `[{"data": {"patient": {"id": 1, "name": "Ada", "room": {"number": 4}, "vitals": {"bpm": 20}}, "timestamp": "now"}}]`,
 			output: `{"sent": "{\"message\":\"Alert: Patient's heartbeat is critically low. Immediate attention required.\",\"patientId\":1,\"patientName\":\"Ada\",\"roomNumber\":4,\"vitals\":{\"heartRate\":20,\"timestamp\":\"now\"}}"}`},
-		{file: "set", input: `[{"type": "t"}]`, output: `{"startEvent": {"type": "t"}}`},
-		{file: "set-expression", input: `[{"type": "t"}]`, output: `{"type": "t"}`},
+		// The example reads events, where their data are given.
+		{file: "schedule-event-driven", arrivals: `{"type": "other"} {"type": "com.example.hospital.events.patients.heartbeat.low", "data": {"patient": {"id": 1}}}`,
+			output: `{"sent": "{\"message\":\"Alert: Patient's heartbeat is critically low. Immediate attention required.\",\"patientId\":null,\"patientName\":null,\"roomNumber\":null,\"vitals\":{\"heartRate\":null,\"timestamp\":null}}"}`},
+		{file: "set", arrivals: trigger, output: `{"startEvent": {"by": "Ada"}}`},
+		{file: "set-expression", arrivals: trigger, output: `{"by": "Ada"}`},
 		{file: "star-wars-homeworld", input: `{"id": 1}`, output: `{"name": "Tatooine"}`},
 		{file: "switch-then-string", input: `{"orderType": "electronic"}`, output: `{"validate": true, "status": "fulfilled"}`},
 		{file: "switch-then-string", input: `{"orderType": "physical"}`, output: `{"inventory": "clear", "items": 1, "address": "Elmer St"}`},
@@ -96,16 +123,10 @@ func exampleRuns() []exampleRun {
 func laterRuns() []exampleRun {
 	var all []exampleRun
 	for later, files := range map[string]string{
-		"call_asyncapi": "call-asyncapi-publish call-asyncapi-subscribe-consume-amount call-asyncapi-subscribe-consume-forever-foreach " +
+		"call_asyncapi": "call-asyncapi-subscribe-consume-amount call-asyncapi-subscribe-consume-forever-foreach " +
 			"call-asyncapi-subscribe-consume-until call-asyncapi-subscribe-consume-while",
-		"run_container": "run-container-cleanup-always run-container-cleanup-eventually run-container-stdin-and-arguments run-container-with-name " +
-			"run-container-with-pull-policy run-container run-return-all run-return-code run-return-none run-return-stderr",
-		"oauth2":       "authentication-oauth2-secret authentication-oauth2",
-		"oidc":         "authentication-oidc-secret authentication-oidc",
-		"call_grpc":    "call-grpc",
-		"call_mcp":     "call-mcp",
-		"call_openapi": "call-openapi-redirect call-openapi accumulate-room-readings",
-		"catalogs":     "call-custom-function-cataloged",
+		"oauth2": "authentication-oauth2-secret authentication-oauth2",
+		"oidc":   "authentication-oidc-secret authentication-oidc",
 	} {
 		for _, file := range strings.Fields(files) {
 			all = append(all, exampleRun{file: strings.ReplaceAll(file, "_", " "), later: later})
@@ -163,7 +184,11 @@ func (e exampleRun) verify(t *testing.T) {
 		input = mustDecode(t, e.input)
 	}
 	c := testCase{files: map[string]string{"error.json": e.fault, "elapsed.txt": e.elapsed, "arrivals.json": e.arrivals}}
-	outcome, err := local.Run(context.Background(), p, input, local.Config{ID: "example", Virtual: true, Now: epoch, Arrivals: c.arrivals(t)})
+	events := c.arrivals(t)
+	if s := p.Workflow.Schedule; s != nil && s.On != nil && e.input == "" {
+		input, events = begins(t, p.Workflow, events)
+	}
+	outcome, err := local.Run(context.Background(), p, input, local.Config{ID: "example", Virtual: true, Now: epoch, Arrivals: events})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,4 +196,27 @@ func (e exampleRun) verify(t *testing.T) {
 		c.files["output.json"] = e.output
 	}
 	c.verify(t, ending{status: outcome.Status, output: outcome.Output, fault: outcome.Fault, elapsed: outcome.EndedAt.Sub(outcome.StartedAt)})
+}
+
+// begins returns the input of a workflow that events start, and the events that come then.
+func begins(t *testing.T, w *dsl.Workflow, events []local.Arrival) (any, []local.Arrival) {
+	t.Helper()
+	forecast, err := schedule.NewForecast(w, func(d definition.Definition) (*interpreter.Program, error) {
+		p, found := load(d.Name(), d.Document, newOutside(nil).config)
+		return p, found.Err()
+	}, epoch())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, one := range events {
+		begun, err := forecast.Arrived(one.Event, epoch())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(begun) > 0 {
+			return begun[0].Input, events[n+1:]
+		}
+	}
+	t.Fatal("the events start nothing")
+	return nil, nil
 }

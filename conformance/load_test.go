@@ -2,11 +2,14 @@ package conformance
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/container"
+	"github.com/swrun/swrun/internal/enginetest"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/process/processtest"
 	"github.com/swrun/swrun/tasks"
@@ -28,6 +31,9 @@ func load(file, text string, config interpreter.Config) (*interpreter.Program, d
 // processes is where all cases run their commands and scripts.
 var processes = sync.OnceValue(processtest.NewPool)
 
+// brokers are for all cases.
+var brokers = newStandInBrokers()
+
 // outside is what a case sees of the outside, and what reaches it.
 type outside struct {
 	config interpreter.Config
@@ -37,17 +43,29 @@ type outside struct {
 }
 
 // newOutside returns an outside in which the files of a case are external resources.
+// containers returns an engine whose containers are processes of this machine, and what they may have of it.
+func containers() *tasks.Containers {
+	return &tasks.Containers{Engine: container.New(container.Config{Dial: enginetest.New().Dial}), Volumes: []string{"/"}}
+}
+
 func newOutside(files map[string]string) *outside {
 	o := &outside{}
-	read := func(_ context.Context, uri string) ([]byte, error) {
-		if text, ok := files[uri]; ok {
+	fetch := tasks.Loader("workflow.yaml", standIn(), false, "")
+	read := func(ctx context.Context, uri string) ([]byte, error) {
+		if text, ok := files[strings.TrimPrefix(uri, "http://files.test/")]; ok {
 			return []byte(text), nil
+		}
+		if uri == "file://app/greet.proto" { // of the specification's example
+			return []byte(greeterDocument), nil
+		}
+		if strings.Contains(uri, "://") {
+			return fetch(ctx, uri)
 		}
 		return nil, errors.New("there is no such file")
 	}
 	o.config = interpreter.Config{
 		Kinds: tasks.All(tasks.Config{
-			Transport: standIn(), Processes: processes(), Secrets: secrets, Publish: o.publish, Load: read,
+			Transport: standIn(), Dial: dialOutside, Processes: processes(), Containers: containers(), Secrets: secrets, Publish: o.publish, Load: read,
 		}),
 		Secrets: secrets,
 		Runtime: map[string]any{"name": "swrun", "version": "test"},

@@ -1,10 +1,12 @@
 package conformance
 
 import (
+	"bytes"
 	"go/ast"
-	"go/build/constraint"
+	"go/build"
 	"go/parser"
 	"go/token"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -99,13 +101,13 @@ func missingRows(verdicts map[int]string) (missing []int) {
 // testsOfTheModule returns the names of all tests of the module, and whether each is surely run by scripts/test.sh.
 func testsOfTheModule(t *testing.T) map[string]bool {
 	t.Helper()
-	folders := map[string][]*ast.File{}
+	folders := map[string][]testFile{}
 	err := filepath.WalkDir("..", func(file string, entry fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(file, "_test.go") {
 			return err
 		}
-		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments|parser.SkipObjectResolution)
-		folders[filepath.Dir(file)] = append(folders[filepath.Dir(file)], parsed)
+		text, err := os.ReadFile(file)
+		folders[filepath.Dir(file)] = append(folders[filepath.Dir(file)], mustTestFile(t, file, text))
 		return err
 	})
 	if err != nil {
@@ -120,9 +122,31 @@ func testsOfTheModule(t *testing.T) map[string]bool {
 	return tests
 }
 
+// testFile is a file of tests, and whether it is built where they run, by its name too: name_windows_test.go is not.
+type testFile struct {
+	*ast.File
+	built bool
+}
+
+func mustTestFile(t *testing.T, name string, text []byte) testFile {
+	t.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	linux := build.Default
+	linux.GOOS, linux.BuildTags = "linux", []string{"planted"}
+	linux.OpenFile = func(string) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil }
+	built, err := linux.MatchFile(filepath.Split(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return testFile{parsed, built}
+}
+
 // testsOf returns the tests of the files of a folder: one is not surely run if it may skip itself, or one of the functions of the folder that
 // it calls may, or if its file is not built.
-func testsOf(files []*ast.File) map[string]bool {
+func testsOf(files []testFile) map[string]bool {
 	skips, calls, tests := map[string]bool{}, map[string][]string{}, map[string]bool{}
 	for _, file := range files {
 		for _, d := range file.Decls {
@@ -132,7 +156,7 @@ func testsOf(files []*ast.File) map[string]bool {
 			}
 			name := f.Name.Name
 			if f.Recv == nil && strings.HasPrefix(name, "Test") {
-				tests[name] = isBuilt(file)
+				tests[name] = file.built
 			}
 			ast.Inspect(f.Body, func(n ast.Node) bool {
 				switch n := n.(type) {
@@ -166,18 +190,6 @@ func maySkip(name string, skips map[string]bool, calls map[string][]string, seen
 	return skips[name] || slices.ContainsFunc(calls[name], func(called string) bool { return maySkip(called, skips, calls, seen) })
 }
 
-// isBuilt reports whether a file is built where the tests run.
-func isBuilt(file *ast.File) bool {
-	for _, group := range file.Comments {
-		for _, line := range group.List {
-			if expression, err := constraint.Parse(line.Text); err == nil && line.Pos() < file.Package {
-				return expression.Eval(func(tag string) bool { return tag == "linux" || tag == "unix" || tag == "planted" })
-			}
-		}
-	}
-	return true
-}
-
 // TestPromisesAreJudged holds the check itself to rows that are wrong.
 func TestPromisesAreJudged(t *testing.T) {
 	tests := map[string]bool{"TestThere": true, "TestSkips": false}
@@ -208,20 +220,16 @@ func TestPromisesAreJudged(t *testing.T) {
 
 // TestTestsAreFound holds what is found out about tests to files of all sorts.
 func TestTestsAreFound(t *testing.T) {
-	parse := func(text string) *ast.File {
-		file, err := parser.ParseFile(token.NewFileSet(), "a_test.go", text, parser.ParseComments|parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return file
-	}
-	got := testsOf([]*ast.File{
+	parse := func(text string) testFile { return mustTestFile(t, "a_test.go", []byte(text)) }
+	got := testsOf([]testFile{
+		mustTestFile(t, "time_windows_test.go", []byte("package a\nfunc TestByItsName(t *testing.T) {}")),
+		mustTestFile(t, "full_linux_test.go", []byte("package a\nfunc TestOfLinux(t *testing.T) {}")),
 		parse("package a\nfunc TestRuns(t *testing.T) { help(t) }\nfunc TestSkips(t *testing.T) { if true { t.Skip() } }\nfunc TestHelped(t *testing.T) { skip(t) }\nfunc help(t *testing.T) { help(t) }"),
 		parse("package a\nfunc skip(t *testing.T) { t.Skipf(\"\") }\nfunc (x y) TestMethod(t *testing.T) {}"),
 		parse("//go:build windows\n\npackage a\nfunc TestElsewhere(t *testing.T) {}"),
 		parse("//go:build linux && planted\n\npackage a\nfunc TestHere(t *testing.T) {}"),
 	})
-	want := map[string]bool{"TestRuns": true, "TestSkips": false, "TestHelped": false, "TestElsewhere": false, "TestHere": true}
+	want := map[string]bool{"TestRuns": true, "TestSkips": false, "TestHelped": false, "TestElsewhere": false, "TestHere": true, "TestByItsName": false, "TestOfLinux": true}
 	if !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}

@@ -227,7 +227,7 @@ func compareRuns(t *testing.T, how string, want, got []*caseRun) {
 
 func compareRecords(t *testing.T, how string, want, got *caseRun) {
 	t.Helper()
-	if diff := cmp.Diff(mustDecode(t, mustJSON(t, want.records)), mustDecode(t, mustJSON(t, got.records))); diff != "" {
+	if diff := diffJSON(t, want.records, got.records); diff != "" {
 		t.Errorf("%s: records (-want +got):\n%s", how, diff)
 	}
 }

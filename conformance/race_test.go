@@ -6,5 +6,5 @@ package conformance
 // that crash at every commit, of which the other half of .ci/run tries all.
 const (
 	everyNth   = 20
-	maxCrashes = 4
+	maxCrashes = 1
 )

@@ -62,24 +62,23 @@ func (m mutation) document(t *testing.T) []byte {
 	return text
 }
 
-// mutations lists the changes of a document, always in the same order.
-func mutations(document *yaml.Node) []mutation {
-	w := &mutator{root: document}
+// eachMutation calls visit with each change of a document, always in the same order. The document is changed only meanwhile.
+func eachMutation(document *yaml.Node, visit func(mutation)) {
+	w := &mutator{root: document, found: visit}
 	w.visit(document.Content[0], nil)
-	return w.found
 }
 
 type mutator struct {
 	root  *yaml.Node
-	found []mutation
+	found func(mutation)
 }
 
-// add records a change of the parent's content, which is undone afterwards.
+// add reports a change of the parent's content, which is undone afterwards.
 func (w *mutator) add(m mutation, parent *yaml.Node, content ...*yaml.Node) {
 	kept := parent.Content
 	parent.Content = content
-	m.root = cloned(w.root)
-	w.found = append(w.found, m)
+	m.root = w.root
+	w.found(m)
 	parent.Content = kept
 }
 

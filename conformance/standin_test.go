@@ -79,6 +79,11 @@ func standInHandler() http.Handler {
 	mux.HandleFunc("/slow", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	petstore(mux)
 	others(mux)
+	described(mux)
+	cataloged(mux)
+	conversing(mux)
+	announced(mux)
+	calledByGRPC(mux)
 	return mux
 }
 

@@ -11,16 +11,22 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/cloudevent"
+	"github.com/swrun/swrun/internal/container"
+	"github.com/swrun/swrun/internal/enginetest"
+	"github.com/swrun/swrun/internal/grpctest"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/process/processtest"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/local"
+	"github.com/swrun/swrun/runtime/schedule"
 	"github.com/swrun/swrun/tasks"
 )
 
@@ -50,20 +56,56 @@ func TestExamples(t *testing.T) {
 
 func mustRun(t *testing.T, file string, server *url.URL) execution.Outcome {
 	t.Helper()
+	services := grpctest.New(nil, grpctest.Greeter(string(mustRead(t, "grpc/greet.proto"))))
+	defer services.Stop()
+	containers := &tasks.Containers{Engine: container.New(container.Config{Dial: enginetest.New().Dial})}
 	config := interpreter.Config{
-		Kinds:   tasks.All(tasks.Config{Transport: rewrite{server}, Processes: processtest.Pool(t)}),
+		Kinds:   tasks.All(tasks.Config{Transport: rewrite{server}, Dial: services.Dial, Processes: processtest.Pool(t), Containers: containers}),
 		Secrets: func(string) (any, bool) { return map[string]any{"user": "ada-lovelace"}, true },
+		Load:    tasks.Loader(file, rewrite{server}, true, ""),
 	}
 	workflows := func(_, name, _ string) (*interpreter.Program, *errors.Error) {
 		return mustCompile(t, strings.ReplaceAll(name, "-", "_")+".yaml", config), nil
 	}
-	outcome, err := local.Run(context.Background(), mustCompile(t, file, config), nil, local.Config{
-		Workflows: workflows, Virtual: file == "thirty_days.yaml", Arrivals: arrivals(t, strings.TrimSuffix(file, ".yaml")+".events.json"),
+	program := mustCompile(t, file, config)
+	input, come := begins(t, program.Workflow, arrivals(t, strings.TrimSuffix(file, ".yaml")+".events.json"))
+	outcome, err := local.Run(context.Background(), program, input, local.Config{
+		Workflows: workflows, Virtual: file == "thirty_days.yaml" || file == "listen_timeout.yaml", Arrivals: come,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return outcome
+}
+
+// begins returns the input of a workflow, which is the events that start it if it is one that events start, and the events that come then.
+func begins(t *testing.T, w *dsl.Workflow, events []local.Arrival) (input any, come []local.Arrival) {
+	t.Helper()
+	if w.Schedule == nil || w.Schedule.On == nil {
+		return nil, events
+	}
+	forecast, err := schedule.NewForecast(w, func(d definition.Definition) (*interpreter.Program, error) {
+		on, found := dsl.Parse(d.Name(), []byte(d.Document))
+		if err := found.Err(); err != nil {
+			return nil, err
+		}
+		p, found := interpreter.Compile(on, interpreter.Config{Kinds: tasks.All(tasks.Config{})})
+		return p, found.Err()
+	}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, one := range events {
+		begun, err := forecast.Arrived(one.Event, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(begun) > 0 {
+			return begun[0].Input, events[n+1:]
+		}
+	}
+	t.Fatal("its events start nothing")
+	return nil, nil
 }
 
 // arrivals returns the events that come to an example.
@@ -151,6 +193,7 @@ func standIn(t *testing.T) *url.URL {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(map[string]any{"name": "pet " + r.PathValue("id")})
 	})
+	mux.HandleFunc("POST /orders", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) })
 	mux.HandleFunc("GET /slow", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)

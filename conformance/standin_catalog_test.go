@@ -1,0 +1,22 @@
+package conformance
+
+import (
+	"io"
+	"net/http"
+)
+
+// logFunction is what the specification's catalog holds as log:1.0.0, without the program that formats.
+const logFunction = `
+input:
+  schema:
+    document: {type: object, required: [message], properties: {message: {type: string}, level: {type: string, enum: [information, warning, error]}, timestamp: {type: boolean}}}
+output: {schema: {document: {type: string}}}
+set: '${ "[\(.level)] \(.message)" }'
+`
+
+// cataloged answers for the specification's catalog.
+func cataloged(mux *http.ServeMux) {
+	mux.HandleFunc("raw.githubusercontent.com/serverlessworkflow/catalog/main/functions/log/1.0.0/function.yaml", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, logFunction)
+	})
+}
