@@ -30,7 +30,7 @@ func performOutside(server, sink string) error {
 	if err != nil {
 		return err
 	}
-	w.Register("work", func(ctx context.Context, t *activity.Task) (any, error) {
+	err = w.Register("work", func(ctx context.Context, t *activity.Task) (any, error) {
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, sink+"/work", nil)
 		if err != nil {
 			return nil, err
@@ -46,6 +46,9 @@ func performOutside(server, sink string) error {
 		time.Sleep(10 * time.Millisecond)                          // work that nothing interrupts
 		return map[string]any{"attempt": t.Attempt}, nil
 	})
+	if err != nil {
+		return err
+	}
 	return w.Run(context.Background())
 }
 

@@ -32,7 +32,7 @@ func TestBench(t *testing.T) {
 			t.Errorf("%s", lines.Bytes())
 		}
 	}
-	if scenarios != 10 {
+	if scenarios != 11 {
 		t.Errorf("%d scenarios:\n%s", scenarios, out)
 	}
 }

@@ -111,14 +111,14 @@ func TestDrain(t *testing.T) {
 func TestAllDown(t *testing.T) {
 	w := newWorld(t, time.Minute)
 	n := min(of(1000), 3000) // all of them have to begin before the first is over
-	w.start(n, "timeout: {after: PT3S}\ndo:\n- slow: {call: http, with: {method: get, endpoint: '@SINK/slow'}}\n- after: {call: http, with: {method: get, endpoint: '@SINK/after'}}\n")
+	w.start(n, "timeout: {after: PT8S}\ndo:\n- slow: {call: http, with: {method: get, endpoint: '@SINK/slow'}}\n- after: {call: http, with: {method: get, endpoint: '@SINK/after'}}\n")
 	first := w.work("--concurrency", strconv.Itoa(n))
 	for w.progressed() < n {
 		time.Sleep(5 * time.Millisecond)
 	}
 	time.Sleep(200 * time.Millisecond) // until what is in flight is stored
 	first.kill()
-	time.Sleep(4 * time.Second)
+	time.Sleep(9 * time.Second)
 	if w.closed() != 0 {
 		t.Fatalf("%d runs have ended before the outage: nothing was tested", w.closed())
 	}

@@ -177,12 +177,14 @@ func (w *world) signal(k *worker, s syscall.Signal) {
 	}
 }
 
-// start starts n runs of a document; @SINK stands for the sink's address.
+// start starts n runs of a document; @SINK stands for the sink's address, and sink.yaml describes it.
 func (w *world) start(n int, body string) {
 	w.Helper()
 	document := "document: {dsl: 1.0.3, namespace: test, name: a, version: 0.1.0}\n" + strings.ReplaceAll(body, "@SINK", w.sink.url)
+	described := map[string][]byte{"sink.yaml": fmt.Appendf(nil, "openapi: 3.1.0\nservers: [{url: '%s'}]\n"+
+		"paths: {'/{n}': {get: {operationId: get, parameters: [{name: n, in: path}]}}}\n", w.sink.url)}
 	for range n {
-		i, err := w.client.StartDefinition(w.Context(), definition.Definition{Document: document}, nil, client.StartOptions{})
+		i, err := w.client.StartDefinition(w.Context(), definition.Definition{Document: document, Resources: described}, nil, client.StartOptions{})
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -190,11 +192,15 @@ func (w *world) start(n int, body string) {
 	}
 }
 
-// calls is a workflow of n calls in a row.
+// calls is a workflow of n calls in a row, by turns of a URL and of an operation.
 func calls(n int) string {
 	var b strings.Builder
 	b.WriteString("do:\n")
 	for i := range n {
+		if i%2 == 1 {
+			fmt.Fprintf(&b, "- s%d: {call: openapi, with: {document: {endpoint: sink.yaml}, operationId: get, parameters: {n: %d}}}\n", i, i)
+			continue
+		}
 		fmt.Fprintf(&b, "- s%d: {call: http, with: {method: get, endpoint: '@SINK/%d'}}\n", i, i)
 	}
 	return b.String()
@@ -378,7 +384,7 @@ func compileDefinition(data []byte) (*interpreter.Program, error) {
 	if err := found.Err(); err != nil {
 		return nil, err
 	}
-	p, found := interpreter.Compile(workflow, interpreter.Config{Kinds: tasks.All(tasks.Config{})})
+	p, found := interpreter.Compile(workflow, interpreter.Config{Kinds: tasks.All(tasks.Config{}), Load: definition.Load})
 	return p, found.Err()
 }
 

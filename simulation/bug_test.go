@@ -7,4 +7,5 @@ type bug struct {
 	name  string
 	store func(*world) store.Store // a store that does not keep the contract
 	hasty bool                     // outbox entries are deleted before they are delivered
+	from  uint64                   // the seed to begin with, if it takes many to find it; 0 for the first
 }

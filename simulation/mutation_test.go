@@ -30,7 +30,7 @@ func mutations() []mutation {
 		{"messages are not consumed", "execution/step.go", "		x.batch.read++\n", "", 0},
 		{"a lease is trusted for too long", "lease/lease.go", "asked.Add(l.Length - l.Length/5)", "asked.Add(2 * l.Length)", 0},
 		{"leases are renewed too late", "lease/lease.go", "age > l.Length/3", "age > 2*l.Length", 0},
-		{"a lease that was renewed too late is trusted at once", "lease/lease.go", "p.doubted, p.recovered = true, sent", "p.extend(sent)", 2400},
+		{"a lease that was renewed too late is trusted at once", "lease/lease.go", "p.doubted, p.recovered = true, sent", "p.extend(sent)", 11000},
 		{"what others have taken is kept", "lease/comparison.go", "found.Lost = gone", "_ = gone", 11000},
 		{"nothing is given up", "lease/comparison.go", "range unknown {", "range unknown[:0] {", 0},
 		{"a run that fails is given up as if it had not", "lease/comparison.go", "case !hasFailed:", "case true, hasFailed:", 0},
@@ -50,7 +50,7 @@ func outsideMutations() []mutation {
 		{"an attempt too many", "activity/end.go", "a.Attempt >= a.Retry.MaxAttempts", "a.Attempt > a.Retry.MaxAttempts", 0},
 		{"each attempt has all the time", "activity/end.go", "	a.Attempt++\n", "	a.Attempt++\n	a.ScheduledAt = now\n", 0},
 		{"an attempt waits for a worker since the first", "activity/activity.go", "a.Timeouts.ScheduleToStart, a.Available", "a.Timeouts.ScheduleToStart, a.ScheduledAt", 0},
-		{"a failure that is final is tried again", "activity/end.go", "final := f.NonRetryable || a.isNonRetryable(err)", "final := a.isNonRetryable(err)", 0},
+		{"a failure that is final is tried again", "activity/end.go", "f.NonRetryable || a.isNonRetryable(f.Error.Type)", "a.isNonRetryable(f.Error.Type)", 0},
 		{"an activity that nobody waits for stays", "execution/activity.go", "		x.batch.activities = append(x.batch.activities, store.ActivityChange{Effect: id, Queue: queue})\n", "		_ = queue\n", 0},
 		{"a report overtakes the end of an earlier attempt", "execution/activity.go", "done.Attempt != x.state.Attempt(r.Effect) || ", "", 0},
 		{"a direct report may be late", "execution/activity.go", "!r.before.IsZero()", "false", 0},
@@ -64,6 +64,8 @@ func outsideMutations() []mutation {
 func operatedMutations() []mutation {
 	return []mutation{
 		{"what a run has migrated to is not stored", "execution/migration.go", "x.batch.invocation, err = json.Marshal", "_, err = json.Marshal", 0},
+		{"a refused commit is stored, and what it has migrated to is forgotten", "execution/commit.go", "		p.program = x.program\n", "", 3740},
+		{"what ends late after an outage is not given up", "lease/holding.go", "	p.doubted = p.doubted || p.held[i].abandoned\n", "", 6364},
 		{"what could go on when it was migrated stands still", "../interpreter/migration.go", "if f.common().Queued {", "if false {", 0},
 		{"what an owner had in hand stays where it is after an import", "store/imported.go", "goesOn := to.Held() || ", "goesOn := ", 0},
 		{"an import takes the run's token anew", "store/imported.go", "	to.setNeeds(", "	to.Epoch = 0\n	to.setNeeds(", 0},
@@ -72,24 +74,57 @@ func operatedMutations() []mutation {
 	}
 }
 
+// listeningMutations are those that worlds with events have to find.
+func listeningMutations() []mutation {
+	return []mutation{
+		{"an event counts as published before it is delivered", "events/bus.go", "published{Digest: digest}, 0)", "published{Digest: digest, Done: true}, 0)", 0},
+		{"an event counts as published though some have not got it", "events/bus.go", "	err := all.Wait()\n", "	err := all.Wait()\n	err = nil\n", 0},
+		{"an event that is published again has another id", "events/bus.go", "+ i.String(), MessageAt", "+ i.String() + time.Now().String(), MessageAt", 0},
+		{"expressions that are new are not asked for", "events/bus.go", "if len(others) == 0 {", "if len(others) >= 0 {", 0},
+		{"an event stays in the inbox", "execution/step.go", "		x.batch.read++\n", "", 0},
+		{"a key is bound by an event that was not consumed", "../tasks/event_strategy.go", "			continue\n		}\n		f.bind", "			f.bind(s, event, known)\n			continue\n		}\n		f.bind", 0},
+	}
+}
+
+// TestPlantedListeningMutationsAreFound does so in worlds with events.
+func TestPlantedListeningMutationsAreFound(t *testing.T) {
+	findAll(t, "TestListeningSeeds", listeningMutations(), ".")
+}
+
+// scheduleMutations are those that the worlds of package schedule have to find.
+func scheduleMutations() []mutation {
+	return []mutation{
+		{"who stood still decides on what others have decided on", "store/registry_entry.go", "Value: data, Version: version}", "Value: data, Version: AnyVersion}", 0},
+		{"what was left behind is not started", "schedule/schedule.go", "if now.Sub(f.At) >= startedWithin {", "if false {", 0},
+		{"a start that was lost counts as one", "schedule/run.go", "			return x, err // it is tried again: the run stays in the entry\n", "			continue\n", 0},
+	}
+}
+
+// TestPlantedScheduleMutationsAreFound does so in worlds with schedules.
+func TestPlantedScheduleMutationsAreFound(t *testing.T) {
+	findAll(t, "TestSeeds", scheduleMutations(), "../runtime/schedule")
+}
+
 // TestPlantedOperatedMutationsAreFound does so in worlds with operators.
 func TestPlantedOperatedMutationsAreFound(t *testing.T) {
-	findAll(t, "TestOperatedSeeds", operatedMutations())
+	findAll(t, "TestOperatedSeeds", operatedMutations(), ".")
 }
 
 // TestPlantedMutationsAreFound runs the seeds on code with a bug in it.
-func TestPlantedMutationsAreFound(t *testing.T) { findAll(t, "TestSeeds", mutations()) }
+func TestPlantedMutationsAreFound(t *testing.T) { findAll(t, "TestSeeds", mutations(), ".") }
 
 // TestPlantedOutsideMutationsAreFound does so in worlds with outside workers.
 func TestPlantedOutsideMutationsAreFound(t *testing.T) {
-	findAll(t, "TestOutsideSeeds", outsideMutations())
+	findAll(t, "TestOutsideSeeds", outsideMutations(), ".")
 }
 
-func findAll(t *testing.T, seeds string, all []mutation) {
+// findAll has the seeds of a package find each of them.
+func findAll(t *testing.T, seeds string, all []mutation, where string) {
 	t.Helper()
 	for _, m := range all {
 		t.Run(m.name, func(t *testing.T) {
-			test := exec.Command("go", "test", "-overlay", m.overlay(t), "-run", "^"+seeds+"$", "-from", strconv.Itoa(max(m.from, 1)), "-seeds", "20000", ".")
+			t.Parallel() // to build it takes longer than to find it
+			test := exec.Command("go", "test", "-overlay", m.overlay(t), where, "-run", "^"+seeds+"$", "-from", strconv.Itoa(max(m.from, 1)), "-seeds", "20000")
 			said, err := test.CombinedOutput()
 			_, problem, found := strings.Cut(string(said), "PROBLEM ")
 			if err == nil || !found {

@@ -283,17 +283,14 @@ func (k *seen) first() (first time.Time) {
 	return first
 }
 
-// passed returns the kind of the first deadline that has passed: of several at one time, the one that ends the activity.
+// passed returns the kind of the deadline that has passed: the one that ends the activity, if it is among them, whichever was first.
 func (k *seen) passed(now time.Time) string {
-	first, all := k.first(), k.deadlines()
-	if first.IsZero() || now.Before(first) {
-		return ""
-	}
-	if at, ok := all[interpreter.DeadlineScheduleToClose]; ok && at.Equal(first) {
+	all := k.deadlines()
+	if at, ok := all[interpreter.DeadlineScheduleToClose]; ok && !now.Before(at) {
 		return interpreter.DeadlineScheduleToClose
 	}
-	for kind, at := range all {
-		if at.Equal(first) && kind != interpreter.DeadlineScheduleToClose {
+	for _, at := range all {
+		if !now.Before(at) {
 			return "deadline"
 		}
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	seeds = flag.Uint64("seeds", 1200/fewer, "the last seed to play")
+	seeds = flag.Uint64("seeds", 600/fewer, "the last seed to play")
 	from  = flag.Uint64("from", 1, "the first seed to play")
 	seed  = flag.Uint64("seed", 0, "play this one only")
 	trace = flag.Bool("tell", false, "with -seed: print everything that happens")
@@ -24,6 +24,9 @@ func TestOutsideSeeds(t *testing.T) { playSeeds(t, outside) }
 
 // TestOperatedSeeds plays worlds in which operators migrate, fork, import and hurry runs.
 func TestOperatedSeeds(t *testing.T) { playSeeds(t, operated) }
+
+// TestListeningSeeds plays worlds in which events are published.
+func TestListeningSeeds(t *testing.T) { playSeeds(t, listening) }
 
 func playSeeds(t *testing.T, of kind) {
 	t.Helper()
@@ -50,7 +53,7 @@ func playSeeds(t *testing.T, of kind) {
 // TestSameSeedSameWorld: a seed that is played again comes to the same, event by event.
 func TestSameSeedSameWorld(t *testing.T) {
 	for seed := uint64(1); seed <= 20; seed++ {
-		first, second := newWorld(seed, kind(seed%3), bug{}, compiler()), newWorld(seed, kind(seed%3), bug{}, compiler())
+		first, second := newWorld(seed, kind(seed%4), bug{}, compiler()), newWorld(seed, kind(seed%4), bug{}, compiler())
 		first.play()
 		second.play()
 		if a, b := strings.Join(first.trace, "\n"), strings.Join(second.trace, "\n"); a != b {

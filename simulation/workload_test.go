@@ -27,6 +27,7 @@ type workload struct {
 	hurries   bool                   // it is to retry at once
 	imports   bool                   // a copy of it is imported
 	extends   bool                   // its deadline may be moved: it may end either way
+	published [][]happening          // events for it: those of a group are published once those of the groups before are consumed
 	forks     *client.ForkOptions    // how it is forked, if it is
 	mended    string                 // the output of the fork
 	anyOutput bool                   // another audit looks at its output
@@ -76,6 +77,8 @@ func (k kind) workloads() []workload {
 		return outsideWorkloads()
 	case operated:
 		return operatedWorkloads()
+	case listening:
+		return listeningWorkloads()
 	}
 	return workloads()
 }

@@ -105,9 +105,10 @@ func (a *agenda) Pop() any {
 type kind int
 
 const (
-	inside   kind = iota // owners that perform everything themselves
-	outside              // also outside workers
-	operated             // what operators do with runs
+	inside    kind = iota // owners that perform everything themselves
+	outside               // also outside workers
+	operated              // what operators do with runs
+	listening             // events
 )
 
 func newWorld(seed uint64, of kind, b bug, compile func(definition.Definition) (*interpreter.Program, error)) *world {
@@ -215,16 +216,13 @@ func (w *world) begin() {
 		w.owners = append(w.owners, o)
 		o.boot()
 	}
-	for _, d := range documents() {
-		for _, text := range d.texts() {
-			if _, err := w.client.Deploy(context.Background(), definition.Definition{Document: text}); err != nil {
-				w.problem("deploy: %s", err)
-			}
-		}
-	}
+	w.deploy(documents())
 	kinds := w.kind.workloads()
 	if w.kind == outside {
 		w.beginOutside()
+	}
+	if w.kind == listening {
+		w.deploy(listeningWorkloads())
 	}
 	for n := range 2 + w.rng.IntN(5) {
 		r := &run{kind: kinds[w.rng.IntN(len(kinds))], id: fmt.Sprintf("r%d", n)}
@@ -233,6 +231,16 @@ func (w *world) begin() {
 	}
 	w.after(w.knobs.faults, "no more faults", func() { w.faulty = false })
 	w.after(w.knobs.faults+10*time.Second, "retry", w.retry)
+}
+
+func (w *world) deploy(all []workload) {
+	for _, d := range all {
+		for _, text := range d.texts() {
+			if _, err := w.client.Deploy(context.Background(), definition.Definition{Document: text}); err != nil {
+				w.problem("deploy: %s", err)
+			}
+		}
+	}
 }
 
 // retry does what an operator does who knows that it was not the runs that have killed their owners. It was those that
@@ -262,6 +270,7 @@ func (w *world) start(r *run) {
 		w.pause(r)
 	}
 	w.beginOperators(r)
+	w.beginPublishers(r)
 	if r.kind.moves {
 		w.move(r)
 	}
