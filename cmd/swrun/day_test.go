@@ -38,7 +38,7 @@ func repeated(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: until PATTERN COMMAND...")
 	}
-	pattern := regexp.MustCompile(args[0])
+	pattern := regexp.MustCompile("(?m)" + args[0])
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		if err := ts.Exec(args[1], args[2:]...); err == nil && pattern.MatchString(ts.ReadFile("stdout")) {
 			return

@@ -56,7 +56,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("GORACE", noDelay)
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "until": repeated},
 	})
 }
 
