@@ -3,7 +3,9 @@ package eventfile
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -118,6 +120,49 @@ func (r *reader) object(n *yaml.Node, what string, members map[string]func(*yaml
 		if _, value := source.Child(n, name); value == nil {
 			r.fail(n, "", "%s needs `%s`", what, name)
 		}
+	}
+}
+
+// entryName is what a source or a sink may be called: it is a label of metrics.
+var entryName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+
+// named reads an object of entries by their names.
+func (r *reader) named(n *yaml.Node, what, example string, read func(name string, n *yaml.Node)) {
+	if n.Kind != yaml.MappingNode || len(n.Content) == 0 {
+		r.fail(n, "for example "+what+"s: "+example, "`%ss` is an object of %ss by their names, got %s", what, what, source.Describe(n))
+		return
+	}
+	r.noneTwice(n)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := n.Content[i]
+		if !entryName.MatchString(key.Value) {
+			r.fail(key, "", "a name is of lower-case letters, digits and inner hyphens, at most 63, got %s", shorten.Quoted(key.Value))
+		}
+		read(key.Value, n.Content[i+1])
+	}
+}
+
+// kind is what a kind of source or sink has.
+type kind struct {
+	members map[string]func(*yaml.Node)
+	needed  []string
+}
+
+// ofOneKind reads an entry: its kind is that one of several members which it has, and check is told of that.
+func (r *reader) ofOneKind(n *yaml.Node, what string, is *string, members map[string]func(*yaml.Node), kinds map[string]kind, check func(*yaml.Node)) {
+	for name, own := range kinds {
+		members[name] = func(n *yaml.Node) {
+			if *is != "" {
+				r.fail(n, "make two of it", "the %s is of one kind, and this is %s already", what, *is)
+			}
+			*is = name
+			r.object(n, "`"+name+"` of the "+what, own.members, own.needed...)
+			check(n)
+		}
+	}
+	r.object(n, "the "+what, members)
+	if *is == "" {
+		r.fail(n, "it needs one of "+strings.Join(slices.Sorted(maps.Keys(kinds)), ", "), "the %s does not say what it is", what)
 	}
 }
 

@@ -48,43 +48,16 @@ const (
 const defaultGiveUp = 24 * time.Hour
 
 func (r *reader) sinks(n *yaml.Node, file *File) {
-	if n.Kind != yaml.MappingNode || len(n.Content) == 0 {
-		r.fail(n, "for example sinks: {audit: {http: {url: https://HOST/events}}}", "`sinks` is an object of sinks by their names, got %s", source.Describe(n))
-		return
-	}
-	r.noneTwice(n)
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key := n.Content[i]
-		if !sourceName.MatchString(key.Value) {
-			r.fail(key, "", "a name is of lower-case letters, digits and inner hyphens, at most 63, got %s", shorten.Quoted(key.Value))
+	r.named(n, "sink", "{audit: {http: {url: https://HOST/events}}}", func(name string, n *yaml.Node) {
+		s := Sink{Name: name, Events: SinkAll, GiveUpAfter: defaultGiveUp}
+		members := map[string]func(*yaml.Node){
+			"namespaces": r.texts(&s.Namespaces), "types": r.texts(&s.Types), "giveUpAfter": r.duration(&s.GiveUpAfter),
+			"events": r.oneOf(&s.Events, SinkLifecycle, SinkEmitted, SinkAll),
 		}
-		s := Sink{Name: key.Value, Events: SinkAll, GiveUpAfter: defaultGiveUp}
-		r.sink(n.Content[i+1], &s)
-		if s.Kind == "" {
-			r.fail(n.Content[i+1], "it needs one of http, redis, nats, kafka, stdout", "the sink %s does not say what it is", s.Name)
-		}
+		r.ofOneKind(n, "sink "+name, &s.Kind, members, r.sinkKinds(&s), func(n *yaml.Node) { r.account(n, s.Username, s.PasswordSecret, s.SASL) })
+		r.checkTypes(n, &s)
 		file.Sinks = append(file.Sinks, s)
-	}
-}
-
-// sink reads one sink: its kind is the member that it has.
-func (r *reader) sink(n *yaml.Node, s *Sink) {
-	members := map[string]func(*yaml.Node){
-		"namespaces": r.texts(&s.Namespaces), "types": r.texts(&s.Types), "giveUpAfter": r.duration(&s.GiveUpAfter),
-		"events": r.oneOf(&s.Events, SinkLifecycle, SinkEmitted, SinkAll),
-	}
-	for kind, own := range r.sinkKinds(s) {
-		members[kind] = func(n *yaml.Node) {
-			if s.Kind != "" {
-				r.fail(n, "make two sinks of it", "a sink is of one kind, and this is %s already", s.Kind)
-			}
-			s.Kind = kind
-			r.object(n, "`"+kind+"` of the sink "+s.Name, own.members, own.needed...)
-			r.account(n, s.Username, s.PasswordSecret, s.SASL)
-		}
-	}
-	r.object(n, "the sink "+s.Name, members)
-	r.checkTypes(n, s)
+	})
 }
 
 func (r *reader) sinkKinds(s *Sink) map[string]kind {
