@@ -31,6 +31,8 @@ func TestGrantsOfOthers(t *testing.T) {
 			swrun.Host{}, "may call 10.1.2.3:81", "the network policy is public"},
 		{"any address", "", "{call: http, with: {method: get, endpoint: 'http://192.0.2.1/'}}", swrun.Host{Network: swrun.NetworkDeny},
 			swrun.Host{}, "may call 192.0.2.1:80", "the network policy is deny"},
+		{"any name", "", "{call: http, with: {method: get, endpoint: 'http://nowhere.invalid/'}}", swrun.Host{Network: swrun.NetworkDeny},
+			swrun.Host{}, "may call nowhere.invalid:80", "the network policy is deny"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if _, err := mustParse(t, c.head+"do: [{a: "+c.task+"}]\n").Run(t.Context(), nil, swrun.RunConfig{Host: c.lacking}); err == nil || !strings.Contains(err.Error(), c.fails) {

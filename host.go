@@ -125,8 +125,8 @@ func (h Host) environment(connections int) (*environment, error) {
 			return withoutPanic(h.Log, "Host.Publish", func() error { return publish(ctx, event) })
 		}
 	}
-	return &environment{host: h, scripts: &tasks.ScriptHost{Node: h.Node}, engine: h.Containers.engine(), calls: calls{performers: h.Calls, log: h.Log, catalog: h.Catalog}, reaches: reaches(control), dial: tasks.NewDial(control),
-		transport: tasks.NewTransport(tasks.TransportConfig{Control: control, Connections: connections})}, nil
+	dial, transport := connect(h.Network, control, connections)
+	return &environment{host: h, scripts: &tasks.ScriptHost{Node: h.Node}, engine: h.Containers.engine(), calls: calls{performers: h.Calls, log: h.Log, catalog: h.Catalog}, reaches: reaches(h.Network, control), dial: dial, transport: transport}, nil
 }
 
 // config returns how documents are compiled here; load reads the resources that stand in them, which start from base.

@@ -1,7 +1,10 @@
 package swrun
 
 import (
+	"context"
 	"fmt"
+	"net"
+	"net/http"
 	"net/netip"
 	"strings"
 	"syscall"
@@ -52,12 +55,23 @@ func networkControl(policy string) (tasks.Control, error) {
 	}, nil
 }
 
-// reaches returns what reports whether a policy allows an address.
-func reaches(control tasks.Control) func(address string) bool {
+// connect returns how calls connect, under a policy whose control is given. Where nothing may be called, names are not even looked up:
+// whoever answers for a name would learn what stands in it.
+func connect(policy string, control tasks.Control, connections int) (tasks.Dial, *http.Transport) {
+	dial, transport := tasks.NewDial(control), tasks.NewTransport(tasks.TransportConfig{Control: control, Connections: connections})
+	if policy == NetworkDeny {
+		dial = func(_ context.Context, _, address string) (net.Conn, error) { return nil, notAllowed(address, policy) }
+		transport.DialContext, transport.DialTLSContext = dial, dial
+	}
+	return dial, transport
+}
+
+// reaches returns what reports whether a policy allows an address, as far as that is known: of a name, only who looks it up knows more.
+func reaches(policy string, control tasks.Control) func(address string) bool {
 	return func(address string) bool {
 		dialled, err := netip.ParseAddrPort(address)
 		if err != nil {
-			return false
+			return policy != NetworkDeny
 		}
 		network := "tcp6"
 		if dialled.Addr().Unmap().Is4() {

@@ -88,27 +88,6 @@ func TestNetworkPolicies(t *testing.T) {
 	}
 }
 
-// TestOddAddresses are names to some resolvers and this machine to others: they reach it with neither (reliability B32, B33).
-func TestOddAddresses(t *testing.T) {
-	var reached atomic.Int64
-	private := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
-	defer private.Close()
-	e, err := Host{Network: NetworkPublic}.environment(1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, host := range []string{"2130706433", "0x7f.1", "0x7f000001", "0177.0.0.1", "127.1", "127.0.1", "0", "localhost.", "LOCALHOST", "127.0.0.1.", "１２７.0.0.1"} {
-		response, err := (&http.Client{Transport: e.transport}).Get("http://" + host + private.URL[strings.LastIndexByte(private.URL, ':'):])
-		if err == nil {
-			response.Body.Close() // nothing is read
-			t.Errorf("%s is called", host)
-		}
-	}
-	if n := reached.Load(); n > 0 {
-		t.Errorf("the server was reached %d times", n)
-	}
-}
-
 // TestHintsOfPolicies: what is refused says which policy would allow it.
 func TestHintsOfPolicies(t *testing.T) {
 	for policy, want := range map[string]string{

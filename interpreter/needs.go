@@ -43,7 +43,7 @@ func NeedScript(language string) string { return needScript + language }
 // NeedSecret is the value of a secret.
 func NeedSecret(name string) string { return needSecret + name }
 
-// NeedNetwork is the permission to call an address: an IP address and a port.
+// NeedNetwork is the permission to call an address: an IP address and a port, or a name and a port where names are not looked up.
 func NeedNetwork(address string) string { return needNetwork + address }
 
 // NeedVolume is the permission to give a container a folder of the machine, or a volume of its engine.

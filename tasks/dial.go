@@ -28,7 +28,7 @@ func NewDial(control Control) Dial {
 // trying again here does not help.
 type NotAllowedError struct {
 	Detail  string
-	Address string // that was to be dialled: an IP address and a port
+	Address string // that was to be dialled: an IP address and a port, or a name and a port if names are not looked up
 }
 
 func (e *NotAllowedError) Error() string { return e.Detail }

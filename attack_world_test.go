@@ -1,0 +1,187 @@
+package swrun_test
+
+import (
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/net/dns/dnsmessage"
+
+	"github.com/swrun/swrun"
+)
+
+// attackWorld is what attacks aim at, and what helps them: a canary at every address of this machine, a hostile server that may be called, at
+// 127.0.0.2, and whoever answers for names, who says of each that it is this machine.
+type attackWorld struct {
+	port        string // of the canary
+	connections atomic.Int64
+	hostile     string // the URL of the hostile server
+	folder      string // a catalog, with a link out of it
+	asked       atomic.Int64
+}
+
+func newAttackWorld(t *testing.T) *attackWorld {
+	t.Helper()
+	w := &attackWorld{folder: t.TempDir()}
+	canary, err := net.Listen("tcp", ":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, w.port, _ = net.SplitHostPort(canary.Addr().String()) // it has one
+	var listening sync.WaitGroup
+	listening.Go(func() {
+		for {
+			conn, err := canary.Accept()
+			if err != nil {
+				return // the test is over
+			}
+			w.connections.Add(1)
+			conn.Close() // nobody is to be here
+		}
+	})
+	t.Cleanup(func() { canary.Close(); listening.Wait() })
+	server := httptest.NewUnstartedServer(http.HandlerFunc(w.serve))
+	server.Listener.Close() // it would be at another address
+	if server.Listener, err = net.Listen("tcp", "127.0.0.2:0"); err != nil {
+		t.Fatal(err)
+	}
+	server.Start()
+	t.Cleanup(server.Close)
+	w.hostile = server.URL
+	w.answerNames(t)
+	functions := filepath.Join(w.folder, "functions", "link", "1.0.0")
+	if err := os.MkdirAll(functions, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/etc/passwd", filepath.Join(functions, "function.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// fill fills in where things are.
+func (w *attackWorld) fill(text string) string {
+	return strings.NewReplacer("@PORT", w.port, "@HOSTILE", w.hostile, "@FOLDER", w.folder, "@MARK", attackMark).Replace(text)
+}
+
+// serve is the hostile server: the last part of the path says what it does.
+func (w *attackWorld) serve(rw http.ResponseWriter, r *http.Request) {
+	flush := http.NewResponseController(rw).Flush
+	switch r.URL.Path {
+	case "/redirect":
+		var status int
+		_, _ = fmt.Sscan(r.URL.Query().Get("status"), &status) // 0 is none: the test would see it
+		rw.Header().Set("Location", r.URL.Query().Get("to"))
+		rw.WriteHeader(status)
+	case "/bomb":
+		rw.Header().Set("Content-Encoding", "gzip")
+		body := gzip.NewWriter(rw)
+		for range 64 {
+			_, _ = body.Write(make([]byte, 1<<20)) // the client may have gone
+		}
+		_ = body.Close()
+	case "/drip":
+		for now := time.NewTicker(20 * time.Millisecond); r.Context().Err() == nil; <-now.C {
+			_, _ = io.WriteString(rw, "x") // the client may have gone
+			_ = flush()
+		}
+	case "/endless":
+		rw.Header().Set("Content-Length", "10737418240")
+		_ = flush()
+	case "/headers":
+		for i := range 100_000 {
+			rw.Header().Set(fmt.Sprintf("X-%d", i), "some value")
+		}
+	case "/unauthorized":
+		rw.Header().Set("WWW-Authenticate", fmt.Sprintf(`Bearer resource_metadata="http://127.0.0.1:%s/", authorization_endpoint="http://127.0.0.1:%[1]s/$(touch x)"`, w.port))
+		rw.WriteHeader(http.StatusUnauthorized)
+	default:
+		body, _ := io.ReadAll(r.Body) // a broken one shows
+		rw.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(rw, `{"host": %q, "body": %q, "key": %q, "encoding": %q}`, r.Host, body, r.Header.Get("Idempotency-Key"), strings.Join(r.TransferEncoding, ","))
+	}
+}
+
+// answerNames answers for all names, as if somebody hostile had them: with this machine, or the service of metadata; a name that rebinds
+// is elsewhere when it is asked for the first time, and one that is mixed at both places at once.
+func (w *attackWorld) answerNames(t *testing.T) {
+	t.Helper()
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var answering sync.WaitGroup
+	answering.Go(func() {
+		buffer := make([]byte, 512)
+		for {
+			n, from, err := conn.ReadFrom(buffer)
+			if err != nil {
+				return // the test is over
+			}
+			var m dnsmessage.Message
+			if m.Unpack(buffer[:n]) == nil && len(m.Questions) == 1 {
+				m.Response, m.Authoritative, m.Additionals = true, true, nil
+				m.Answers = w.answers(m.Questions[0])
+				answer, _ := m.Pack() // what could be read can be written
+				_, _ = conn.WriteTo(answer, from)
+			}
+		}
+	})
+	known := net.DefaultResolver
+	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "udp", conn.LocalAddr().String())
+	}}
+	t.Cleanup(func() { net.DefaultResolver = known; conn.Close(); answering.Wait() })
+}
+
+// answers returns where a name is.
+func (w *attackWorld) answers(q dnsmessage.Question) (all []dnsmessage.Resource) {
+	asked := w.asked.Add(1)
+	add := func(text string) {
+		address := netip.MustParseAddr(text)
+		header := dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class} // it is forgotten at once
+		switch {
+		case address.Is4() && q.Type == dnsmessage.TypeA:
+			all = append(all, dnsmessage.Resource{Header: header, Body: &dnsmessage.AResource{A: address.As4()}})
+		case address.Is6() && q.Type == dnsmessage.TypeAAAA:
+			all = append(all, dnsmessage.Resource{Header: header, Body: &dnsmessage.AAAAResource{AAAA: address.As16()}})
+		}
+	}
+	const elsewhere = "203.0.113.7" // which is nobody's
+	switch name := q.Name.String(); {
+	case strings.HasPrefix(name, "metadata."):
+		add("169.254.169.254")
+	case strings.HasPrefix(name, "mixed."):
+		add(elsewhere)
+		add("127.0.0.1")
+	case strings.HasPrefix(name, "rebinds.") && asked%2 == 1:
+		add(elsewhere)
+	default:
+		add("127.0.0.1")
+		add("::1")
+	}
+	return all
+}
+
+// TestDenyAsksForNoName: where nothing may be called, nobody who answers for names learns what stands in them.
+func TestDenyAsksForNoName(t *testing.T) {
+	w := newAttackWorld(t)
+	a := attack{host: attackHost{Network: swrun.NetworkDeny}, world: w, files: map[string]string{"refused.err": `{"type": "configuration", "status": 400, "detail": "the network policy is deny"}`}}
+	a.visit(t, "http://s3cret.example.com/")
+	a.visit(t, "https://s3cret.example.com/")
+	if n := w.asked.Load(); n > 0 {
+		t.Errorf("names were looked up %d times", n)
+	}
+}
