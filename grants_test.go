@@ -31,6 +31,8 @@ func TestGrantsOfOthers(t *testing.T) {
 			swrun.Host{}, "may call 10.1.2.3:81", "the network policy is public"},
 		{"any address", "", "{call: http, with: {method: get, endpoint: 'http://192.0.2.1/'}}", swrun.Host{Network: swrun.NetworkDeny},
 			swrun.Host{}, "may call 192.0.2.1:80", "the network policy is deny"},
+		{"a file", "", `{call: openapi, with: {document: {endpoint: '${ "file:///nowhere.yaml" }'}, operationId: x}}`, swrun.Host{},
+			swrun.Host{Files: true}, "may read files", "files may not be read here"},
 		{"any name", "", "{call: http, with: {method: get, endpoint: 'http://nowhere.invalid/'}}", swrun.Host{Network: swrun.NetworkDeny},
 			swrun.Host{}, "may call nowhere.invalid:80", "the network policy is deny"},
 	} {

@@ -18,6 +18,9 @@ const NeedProcesses = "processes"
 // NeedContainers is the permission to run containers.
 const NeedContainers = "containers"
 
+// NeedFiles is the permission to read files of the worker's machine as external resources.
+const NeedFiles = "files"
+
 const needVolume = "volume:"
 
 const needQueue, needCall, needScript, needSecret, needNetwork = "queue:", "call:", "script:", "secret:", "network:"

@@ -157,7 +157,7 @@ func (o *asyncAPIOperation) prepare(s *interpreter.Scope, message *outboundMessa
 		return r, r.aim(o.route)
 	}
 	r.Call = o.call
-	if r.Document, err = o.source.expand(s, s.Input()); err != nil {
+	if r.Document, err = o.source.locate(s, s.Input()); err != nil {
 		return nil, err
 	}
 	r.ForDocument, err = o.forDocument.prepare(s, s.Input())

@@ -186,7 +186,7 @@ func (c *callGRPCBody) prepare(s *interpreter.Scope) (*grpcRequest, *errors.Erro
 		return r, err
 	}
 	r.Service, r.Method = c.service, c.name
-	if r.Document, err = c.source.expand(s, s.Input()); err != nil {
+	if r.Document, err = c.source.locate(s, s.Input()); err != nil {
 		return nil, err
 	}
 	r.ForDocument, err = c.forDocument.prepare(s, s.Input())

@@ -131,7 +131,7 @@ func (c *callOpenAPIBody) prepare(s *interpreter.Scope) (*openAPIRequest, *error
 		return r, nil
 	}
 	r.Operation, r.Parameters = c.operationID, interpreter.Value{V: parameters}
-	if r.Document, err = c.source.expand(s, input); err != nil {
+	if r.Document, err = c.source.locate(s, input); err != nil {
 		return nil, err
 	}
 	r.ForDocument, err = c.forDocument.prepare(s, input)

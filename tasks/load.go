@@ -22,6 +22,9 @@ const (
 	maxLoading  = 10 * time.Second
 )
 
+// errNoFiles is the error about a file where files are not granted.
+var errNoFiles = errors.New("files may not be read here")
+
 // Loader reads external resources by http and https through transport, and files, which a server does not grant. Without a
 // transport, nothing is fetched: interpreter.ErrNotFetched.
 // What the default catalog holds is read from catalog, a folder or a URL, also where other files are not granted; empty has none.
@@ -49,7 +52,7 @@ func Loader(document string, transport http.RoundTripper, files bool, catalog st
 			return loadURL(ctx, client, u)
 		case "file":
 			if !files {
-				return nil, fmt.Errorf("files may not be read here")
+				return nil, errNoFiles
 			}
 			return loadFile(u.Path)
 		}

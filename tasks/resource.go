@@ -40,6 +40,8 @@ func (r resources) read(ctx context.Context, uri string, policy *credential) ([]
 	case errors.As(failed, &notAllowed):
 		fault, need := unreached(what, failed)
 		return nil, &interpreter.NeedError{Need: need, Err: fault}
+	case errors.Is(failed, errNoFiles):
+		return nil, &interpreter.NeedError{Need: interpreter.NeedFiles, Err: errors.Configurationf("%s: %s; a worker allows it with --allow-files, a Go program with Host.Files", what, failed)}
 	case errors.As(failed, &answered):
 		fault := errors.Communicationf("%s: %s", what, answered)
 		fault.Status = answered.status

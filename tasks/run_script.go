@@ -111,7 +111,7 @@ func (r *runScriptBody) Enter(s *interpreter.Scope) interpreter.Next {
 	prepared.Arguments = append(prepared.Arguments, flags(r.names(prepared.Globals), prepared.Globals)...)
 	request := scriptRequest{processRequest: prepared, Language: r.language}
 	if r.source != nil {
-		if request.Source, err = r.source.expand(s, s.Input()); err != nil {
+		if request.Source, err = r.source.locate(s, s.Input()); err != nil {
 			return interpreter.Fail(err)
 		}
 		return r.next(s, request)

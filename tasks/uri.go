@@ -81,6 +81,18 @@ func (u *uri) expand(s *interpreter.Scope, input any) (string, *errors.Error) {
 	return text, nil
 }
 
+// locate returns the place of a resource, which may also be a file: whoever reads it says what may be read (Loader).
+func (u *uri) locate(s *interpreter.Scope, input any) (string, *errors.Error) {
+	text, err := u.evaluate(s, input)
+	if err == nil && strings.TrimSpace(text) == "" {
+		err = errors.Expressionf("the endpoint must not be empty")
+		if u.expression != nil {
+			err = s.WithExpression(err, u.expression)
+		}
+	}
+	return text, err
+}
+
 // isHTTP reports whether text is a URL that can be called.
 func isHTTP(text string) bool {
 	u, err := url.Parse(text)

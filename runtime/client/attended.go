@@ -182,6 +182,8 @@ func NeedText(needs []string) string {
 			all = append(all, "may give containers "+source)
 		} else if need == interpreter.NeedContainers {
 			all = append(all, "may run containers")
+		} else if need == interpreter.NeedFiles {
+			all = append(all, "may read files")
 		} else {
 			all = append(all, "has "+need)
 		}

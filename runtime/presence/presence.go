@@ -114,7 +114,15 @@ func (w *Worker) hasPart(need string) bool {
 	if source, ok := interpreter.NeededVolume(need); ok {
 		return slices.ContainsFunc(w.Grants.Volumes, func(granted string) bool { return interpreter.VolumeWithin(granted, source) })
 	}
-	return need == interpreter.NeedProcesses && w.Grants.Processes || need == interpreter.NeedContainers && w.Grants.Containers
+	switch need {
+	case interpreter.NeedProcesses:
+		return w.Grants.Processes
+	case interpreter.NeedContainers:
+		return w.Grants.Containers
+	case interpreter.NeedFiles:
+		return w.Grants.Files
+	}
+	return false
 }
 
 // Serving returns those of some workers that work on a run, or on one of several that belong together.
