@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -39,21 +40,33 @@ func startSink(t *testing.T, delay time.Duration) *sink {
 }
 
 func (s *sink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	key := r.Header.Get("Idempotency-Key")
 	shown := r.Header.Get("X-Key")
 	if _, password, ok := r.BasicAuth(); ok {
 		shown = password
 	}
-	s.mu.Lock()
-	s.requests[key] = append(s.requests[key], request{r.URL.Path, r.Header.Get("X-Swrun-Attempt"), time.Now(), shown})
-	s.mu.Unlock()
-	select {
-	case <-time.After(s.delay):
-	case <-r.Context().Done():
+	s.note(r.Header.Get("Idempotency-Key"), request{r.URL.Path, r.Header.Get("X-Swrun-Attempt"), time.Now(), shown})
+	if !s.take(r.Context()) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(map[string]any{"path": r.URL.Path})
+}
+
+// note notes what has arrived.
+func (s *sink) note(key string, r request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests[key] = append(s.requests[key], r)
+}
+
+// take takes the time that an answer takes, and reports whether somebody still waits for it then.
+func (s *sink) take(ctx context.Context) bool {
+	select {
+	case <-time.After(s.delay):
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // counts returns how many keys there were, and how many requests beyond the first of each.

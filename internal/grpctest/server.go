@@ -145,6 +145,15 @@ func (s *Stream) Answer(v any) error {
 	return s.SendMsg(m)
 }
 
+// Came returns what came along under a name, or nothing.
+func (s *Stream) Came(name string) string {
+	came, _ := metadata.FromIncomingContext(s.Context())
+	if values := came.Get(name); len(values) > 0 {
+		return values[0]
+	}
+	return ""
+}
+
 // all returns all requests.
 func (s *Stream) all() (all []map[string]any, err error) {
 	for {
@@ -165,18 +174,11 @@ func say(s *Stream) error {
 	if err != nil {
 		return err
 	}
-	came, _ := metadata.FromIncomingContext(s.Context())
-	first := func(name string) string {
-		if values := came.Get(name); len(values) > 0 {
-			return values[0]
-		}
-		return ""
-	}
 	name, _ := v["name"].(string) // missing, if it is empty
 	_, deadline := s.Context().Deadline()
 	return s.Answer(map[string]any{
-		"text": "Hello, " + name, "authorization": first("authorization"), "authority": first(":authority"),
-		"keyed": first("idempotency-key") != "", "attempt": first("x-swrun-attempt"), "deadline": deadline, "key": first("idempotency-key"),
+		"text": "Hello, " + name, "authorization": s.Came("authorization"), "authority": s.Came(":authority"),
+		"keyed": s.Came("idempotency-key") != "", "attempt": s.Came("x-swrun-attempt"), "deadline": deadline, "key": s.Came("idempotency-key"),
 	})
 }
 
