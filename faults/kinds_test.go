@@ -20,7 +20,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// kindMark is in the command line of every process of TestKinds.
+// kindMark is in the command line of every process of these tests.
 const kindMark = "swrun-kinds-7431"
 
 // kinds are the kinds of effects, as branches of a fork. Calls reach the sink, with their key; @NOTE notes what its environment has as KEY in
@@ -155,25 +155,33 @@ func noted(file string) map[string]int {
 
 // verifyNothingRuns fails unless the processes and the containers of all attempts have ended. Those of a lost worker end soon after it, or when
 // the next one begins.
-func (w *world) verifyNothingRuns(engine *enginetest.Engine) {
+func (w *world) verifyNothingRuns(engines ...*enginetest.Engine) {
 	w.Helper()
-	running := func() (found []string) {
-		files, _ := filepath.Glob("/proc/[0-9]*/cmdline") // the pattern is right
-		for _, file := range files {
-			if line, err := os.ReadFile(file); err == nil && strings.Contains(string(line), kindMark) {
-				found = append(found, string(line))
-			}
-		}
-		for _, c := range engine.All() {
-			if c.State == "running" {
-				found = append(found, c.Name)
+	all := func() (found []string) {
+		found = running(kindMark)
+		for _, engine := range engines {
+			for _, c := range engine.All() {
+				if c.State == "running" {
+					found = append(found, c.Name)
+				}
 			}
 		}
 		return found
 	}
-	for end := time.Now().Add(10 * time.Second); len(running()) > 0; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(10 * time.Second); len(all()) > 0; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
-			w.Fatalf("still running: %q", running())
+			w.Fatalf("still running: %q", all())
 		}
 	}
+}
+
+// running returns the processes of this machine with a text in their command line.
+func running(text string) (found []string) {
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline") // the pattern is right
+	for _, file := range files {
+		if line, err := os.ReadFile(file); err == nil && strings.Contains(string(line), text) {
+			found = append(found, string(line))
+		}
+	}
+	return found
 }

@@ -141,8 +141,20 @@ func (a *Attempt) end(result any, err error) bool {
 	if timer := a.giveUpAt.Load(); timer != nil {
 		timer.Stop()
 	}
+	if err != nil && a.effect.Detached && !a.Cancelled() {
+		a.tellFailure(err)
+	}
 	a.driver.Ended(a, result, err)
 	return true
+}
+
+// tellFailure logs that an effect has failed which nobody waits for: nobody else would know. What its details are may be secret.
+func (a *Attempt) tellFailure(err error) {
+	what := "a failure of this program"
+	if fault := errors.AsError(err); fault != nil {
+		what = fault.Title
+	}
+	a.driver.Log().Warn("a task that nobody waits for has failed", "kind", string(a.effect.Kind), "task", a.effect.Request.Path, "error", what)
 }
 
 // contained performs the effect. A panic is an error of the performer as such; its stack is logged.
