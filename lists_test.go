@@ -35,7 +35,7 @@ func lists() []list {
 		{
 			of: "a language of scripts", example: strings.NewReplacer(), names: regexp.MustCompile(`(?i)python`),
 			others: []string{
-				"examples/activity/worker_test.go", "examples/call_mcp.yaml",
+				"examples/activity/worker_test.go", "examples/call_mcp.yaml", "faults/kinds_test.go",
 				"dsl/testdata/valid/everything.yaml",          // any language
 				"redact/spelling.go", "redact/redact_test.go", // how Python spells a secret in HTML
 			},
