@@ -19,4 +19,15 @@ func cataloged(mux *http.ServeMux) {
 	mux.HandleFunc("raw.githubusercontent.com/serverlessworkflow/catalog/main/functions/log/1.0.0/function.yaml", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, logFunction)
 	})
+	for path, text := range map[string]string{
+		"/functions/greet/1.0.0/function.yaml": "set: {from: guarded}\n", "/schema.json": `{"type": "array"}`, "/hello.js": "console.log('guarded')\n",
+	} {
+		mux.HandleFunc("catalog.test"+path, func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Authorization") != "Bearer t0ken" {
+				w.WriteHeader(http.StatusUnauthorized)
+				return
+			}
+			_, _ = io.WriteString(w, text)
+		})
+	}
 }

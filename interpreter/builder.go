@@ -173,7 +173,11 @@ func (b *Builder) Load(r *dsl.ExternalResource) (data []byte, ok bool) {
 	if expr.Delimited(uri) || strings.ContainsAny(uri, "{}") {
 		return nil, false
 	}
-	data, err := b.c.load(uri)
+	policy, ok := b.policy(r.Endpoint.Authentication)
+	if !ok {
+		return nil, false
+	}
+	data, err := b.c.load(uri, policy)
 	if errors.Is(err, ErrNotFetched) {
 		b.c.add(dsl.Diagnostic{Code: "SW805", Severity: dsl.SeverityInfo, Pointer: r.Endpoint.Pointer,
 			Message: fmt.Sprintf("%s is not fetched, so what it holds is not checked", uri), Help: "--fetch reads it"})
@@ -187,7 +191,7 @@ func (b *Builder) Load(r *dsl.ExternalResource) (data []byte, ok bool) {
 }
 
 // Read reads the resource at a literal URI, which something else that was read names. The error may be ErrNotFetched.
-func (b *Builder) Read(uri string) ([]byte, error) { return b.c.load(uri) }
+func (b *Builder) Read(uri string) ([]byte, error) { return b.c.load(uri, nil) }
 
 // InOrder returns the names of the members of an object in the document's order; nil if v is none.
 func (b *Builder) InOrder(v dsl.Value) []string {

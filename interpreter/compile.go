@@ -24,11 +24,11 @@ func Compile(w *dsl.Workflow, config Config) (*Program, dsl.Diagnostics) {
 	ctx, loaded := context.WithTimeout(context.Background(), maxLoading)
 	defer loaded()
 	c := &compiler{workflow: w, config: config, functions: map[function]*List{}, origins: map[dsl.Pointer]bool{}}
-	c.load = func(uri string) ([]byte, error) {
+	c.load = func(uri string, p *Policy) ([]byte, error) {
 		if config.Load == nil {
 			return nil, errors.New("external resources are not available here")
 		}
-		return config.Load(ctx, uri)
+		return config.Load(context.WithValue(ctx, policyKey{}, p), uri)
 	}
 	c.program = &Program{Workflow: w, config: config, places: map[*expr.Code]dsl.Pointer{}, redacted: &redact.Cache{}}
 	if len(w.Use.Secrets) > 0 {
@@ -57,7 +57,7 @@ type compiler struct {
 	config      Config
 	program     *Program
 	diagnostics dsl.Diagnostics
-	load        func(uri string) ([]byte, error) // all loading of a document shares one bound
+	load        func(uri string, p *Policy) ([]byte, error) // all loading of a document shares one bound
 	functions   map[function]*List
 	base        string               // URI of the remote function that workflow stands for; empty for the document
 	origins     map[dsl.Pointer]bool // of the tasks compiled

@@ -43,7 +43,7 @@ func (b *Builder) readFunction(r *dsl.ExternalResource, at dsl.Pointer) *List {
 	c := *b.c
 	c.workflow, c.diagnostics = w, found.Errors()
 	c.base = uri
-	c.load = func(reference string) ([]byte, error) { return b.c.load(beside(uri, reference)) }
+	c.load = func(reference string, p *Policy) ([]byte, error) { return b.c.load(beside(uri, reference), p) }
 	var list *List
 	if len(c.diagnostics) == 0 && task != nil {
 		if b.c.program.texts == nil {

@@ -49,6 +49,9 @@ func Loader(document string, transport http.RoundTripper, files bool, catalog st
 			if transport == nil {
 				return nil, interpreter.ErrNotFetched
 			}
+			if ctx, err = withPolicy(ctx); err != nil {
+				return nil, err
+			}
 			return loadURL(ctx, client, u)
 		case "file":
 			if !files {

@@ -82,6 +82,26 @@ func (r resources) authorized(ctx context.Context, policy *credential) (context.
 	return context.WithValue(ctx, resourceKey{}, c.header()), nil
 }
 
+// withPolicy returns a context in which a Loader sends the credential of the policy that the document names for the resource, if it names one.
+func withPolicy(ctx context.Context) (context.Context, error) {
+	p := interpreter.PolicyOf(ctx)
+	if p == nil {
+		return ctx, nil
+	}
+	c := &credential{Scheme: p.Scheme, Secret: p.Secret}
+	switch c.Scheme {
+	case "basic", "bearer", "digest":
+	default:
+		return nil, fmt.Errorf("authentication by `%s` is not supported yet", c.Scheme)
+	}
+	if properties, _ := p.Properties.(map[string]any); p.Secret == "" {
+		if err := c.fill(properties); err != nil {
+			return nil, err
+		}
+	}
+	return resources{secrets: p.Secrets}.authorized(ctx, c)
+}
+
 // resourceKey is the key under which the context of a Loader knows the credential to read with.
 type resourceKey struct{}
 
