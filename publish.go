@@ -29,11 +29,11 @@ func (e *Engine) publish(ctx context.Context, event json.RawMessage) error {
 	return nil
 }
 
-// Publish brings a structured CloudEvent to the runs that listen for it, in the namespaces that sees is true of, or in all of them if it is
-// nil; it returns when all have it. Publishing it again within a day,
-// known by its source and id, changes nothing; another event under the same is an *events.OtherEventError.
-func (e *Engine) Publish(ctx context.Context, event map[string]any, sees func(namespace string) bool) (events.Report, error) {
-	report, err := e.events.Publish(ctx, event, sees)
+// Publish brings a structured CloudEvent to the runs that listen for it, in the namespaces that are named, or in all of them if that is nil; it
+// returns when all have it. Publishing it again within a day, known by its source and id, changes nothing; another event under the same is an
+// *events.OtherEventError. What came for some namespaces says nothing about others: it is published there when it comes for them.
+func (e *Engine) Publish(ctx context.Context, event map[string]any, namespaces []string) (events.Report, error) {
+	report, err := e.events.Publish(ctx, event, namespaces)
 	if len(report.Full) > 0 {
 		e.env.host.Log.Warn("an event does not come to runs for which too much waits", "runs", len(report.Full), "first", report.Full[0].String(), "type", event["type"])
 	}

@@ -124,7 +124,7 @@ func TestDeadAtDeadline(t *testing.T) {
 func deadAtDeadline(t *testing.T) {
 	p := newPlant(newWorld(t, 0))
 	all := p.approvals(80)
-	bus := events.NewBus(p.store, func(context.Context, string, map[string]any, func(string) bool) ([]store.Instance, error) {
+	bus := events.NewBus(p.store, func(context.Context, string, map[string]any, events.Audience) ([]store.Instance, error) {
 		return nil, nil
 	}, limits.Set{})
 	publishing := p.approve(all, func(e event) {

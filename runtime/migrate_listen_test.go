@@ -21,7 +21,7 @@ import (
 // publish publishes events: the type of each, and its data as JSON.
 func (h *host) publish(all ...string) {
 	h.Helper()
-	bus := events.NewBus(h.store, func(context.Context, string, map[string]any, func(string) bool) ([]store.Instance, error) {
+	bus := events.NewBus(h.store, func(context.Context, string, map[string]any, events.Audience) ([]store.Instance, error) {
 		return nil, nil
 	}, limits.Set{})
 	for _, text := range all {

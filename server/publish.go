@@ -62,7 +62,7 @@ func (s *Server) publish(ctx context.Context, in *publishInput) (*publishedAnswe
 	if problem != nil {
 		return nil, problem
 	}
-	done, err := s.control.PublishTo(ctx, all, callerOf(ctx).Sees)
+	done, err := s.control.PublishTo(ctx, all, callerOf(ctx).Audience())
 	if err != nil {
 		return nil, err
 	}

@@ -1,11 +1,15 @@
 package server_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/swrun/swrun/internal/access"
 	"github.com/swrun/swrun/internal/api"
 )
 
@@ -99,5 +103,64 @@ func (d *deployment) listens(t *testing.T, id string) {
 			t.Fatalf("the run has ended: %s", described.Why)
 		}
 		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// TestEventsForSomeNamespaces: that an event came for some namespaces says nothing about the others. What came for all of them came for each.
+func TestEventsForSomeNamespaces(t *testing.T) {
+	g := mustGuard(t, nil)
+	author := func(name string, grant access.Grant) func(body string) *httptest.ResponseRecorder {
+		grant.Role = access.RoleAuthor
+		token := g.token(t, name, grant)
+		return func(body string) *httptest.ResponseRecorder {
+			return g.send("POST", "/v1/events", body, "Authorization", token)
+		}
+	}
+	shop, other := author("shop", access.Grant{Namespaces: []string{"shop"}}), author("other", access.Grant{Namespaces: []string{"other"}})
+	both, all := author("both", access.Grant{Namespaces: []string{"other", "shop"}}), author("all", access.Grant{Everywhere: true})
+	admin := g.token(t, "admin", access.Grant{Role: access.RoleAdmin, Everywhere: true})
+	for _, namespace := range []string{"shop", "other"} {
+		document := "document: {dsl: 1.0.3, namespace: " + namespace + ", name: begins, version: 1.0.0}\nschedule: {on: {one: {with: {type: paid}}}}\ndo: [{a: {set: {n: 1}}}]\n"
+		if w := g.send("PUT", "/v1/workflows/"+namespace+"/begins/1.0.0", document, "Authorization", admin); w.Code != 201 {
+			t.Fatal(w.Code, w.Body)
+		}
+	}
+	for _, c := range []struct {
+		what    string
+		publish func(string) *httptest.ResponseRecorder
+		id      string
+		order   int
+		want    string // the namespaces of what was started, or what it was refused with
+	}{
+		{"for one", shop, "1", 7, "shop"},
+		{"again", shop, "1", 7, "repeated"},
+		{"another one as that", shop, "1", 8, "422"},
+		{"for the other one", other, "1", 7, "other"},
+		{"for both", both, "2", 7, "other shop"},
+		{"for all", all, "3", 7, "other shop"},
+		{"for one, what came for all", shop, "3", 7, "repeated"},
+		{"for one, another one as that", shop, "3", 8, "422"},
+		{"another one for each", shop, "4", 7, "shop"},
+		{"another one for each, the other one", other, "4", 8, "other"},
+	} {
+		w := c.publish(fmt.Sprintf(paid, c.id, c.order))
+		got := fmt.Sprint(w.Code)
+		if w.Code == 202 {
+			var answer api.Published
+			if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil {
+				t.Fatal(err)
+			}
+			var names []string
+			for _, run := range answer.Started {
+				names = append(names, run.Namespace)
+			}
+			if slices.Sort(names); answer.Repeated > 0 {
+				names = append(names, "repeated")
+			}
+			got = strings.Join(names, " ")
+		}
+		if got != c.want {
+			t.Errorf("%s: %s, want %s: %s", c.what, got, c.want, w.Body)
+		}
 	}
 }

@@ -47,3 +47,11 @@ const LocalName = "local"
 func (c Caller) Sees(namespace string) bool {
 	return c.Everywhere || slices.Contains(c.Namespaces, namespace)
 }
+
+// Audience returns the namespaces that what the caller sends may reach: nil for all of them.
+func (c Caller) Audience() []string {
+	if c.Everywhere {
+		return nil
+	}
+	return append([]string{}, c.Namespaces...) // never nil, which would be all
+}

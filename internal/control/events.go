@@ -27,8 +27,8 @@ func (c *Control) Publish(ctx context.Context, all []map[string]any) (api.Publis
 	return c.PublishTo(ctx, all, nil)
 }
 
-// PublishTo is Publish for the namespaces that a caller sees.
-func (c *Control) PublishTo(ctx context.Context, all []map[string]any, sees func(namespace string) bool) (api.Published, error) {
+// PublishTo is Publish for some namespaces; nil is all of them.
+func (c *Control) PublishTo(ctx context.Context, all []map[string]any, namespaces []string) (api.Published, error) {
 	matched, full, started := newRunNames(), newRunNames(), newRunNames()
 	done := api.Published{Matched: matched.all, Started: started.all}
 	for n, event := range all {
@@ -37,7 +37,7 @@ func (c *Control) PublishTo(ctx context.Context, all []map[string]any, sees func
 		}
 	}
 	for n, event := range all {
-		report, err := c.engine.Publish(ctx, event, sees)
+		report, err := c.engine.Publish(ctx, event, namespaces)
 		if err != nil {
 			return done, fmt.Errorf("event %d: %w", n+1, err)
 		}

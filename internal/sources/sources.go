@@ -23,8 +23,8 @@ import (
 
 // Config is what sources need of their host.
 type Config struct {
-	// Publish stores an event; sees says which namespaces it may reach, nil for all.
-	Publish func(ctx context.Context, event map[string]any, sees func(namespace string) bool) error
+	// Publish stores an event for the namespaces that it may reach, nil for all.
+	Publish func(ctx context.Context, event map[string]any, namespaces []string) error
 	Secret  func(name string) (any, bool)
 	Log     *slog.Logger
 	// ClaimAfter is how long after a process was given a message of Redis, and has not acknowledged it, another takes it; 0 for a minute.
@@ -220,7 +220,7 @@ func (f *feed) publish(ctx context.Context, event map[string]any) error {
 		return err
 	}
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		err := f.Publish(ctx, event, f.sees())
+		err := f.Publish(ctx, event, f.from.Namespaces)
 		if err == nil {
 			f.note(func(s *State) { s.Err = nil })
 			return nil
@@ -231,21 +231,6 @@ func (f *feed) publish(ctx context.Context, event map[string]any) error {
 		f.note(func(s *State) { s.Err = err })
 		f.Log.Warn("an event of a source cannot be stored yet", "source", f.from.Name, "error", err)
 		rest(ctx, pause)
-	}
-}
-
-// sees returns which namespaces events may reach; nil for all.
-func (f *feed) sees() func(string) bool {
-	if f.from.Namespaces == nil {
-		return nil
-	}
-	return func(namespace string) bool {
-		for _, n := range f.from.Namespaces {
-			if n == namespace {
-				return true
-			}
-		}
-		return false
 	}
 }
 

@@ -48,8 +48,8 @@ func newPublished(t *testing.T) *published {
 	return &published{engine: e}
 }
 
-func (p *published) publish(ctx context.Context, event map[string]any, sees func(string) bool) error {
-	report, err := p.engine.Publish(ctx, event, sees)
+func (p *published) publish(ctx context.Context, event map[string]any, namespaces []string) error {
+	report, err := p.engine.Publish(ctx, event, namespaces)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -69,7 +69,7 @@ func (p *published) ids() string {
 }
 
 // run starts the sources of a broker; the function stops them.
-func run(t *testing.T, b *testBroker, publish func(context.Context, map[string]any, func(string) bool) error) (*sources.Sources, func()) {
+func run(t *testing.T, b *testBroker, publish func(context.Context, map[string]any, []string) error) (*sources.Sources, func()) {
 	t.Helper()
 	s, err := sources.New([]eventfile.Source{b.from}, sources.Config{Publish: publish, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), ClaimAfter: 200 * time.Millisecond})
 	if err != nil {
@@ -150,8 +150,8 @@ func TestKilledBeforeAcknowledgement(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b, p := start(t), newPublished(t)
 			killed := make(chan struct{})
-			s, stop := run(t, b, func(ctx context.Context, event map[string]any, sees func(string) bool) error {
-				if err := p.publish(ctx, event, sees); err != nil || event["id"] != "3" {
+			s, stop := run(t, b, func(ctx context.Context, event map[string]any, namespaces []string) error {
+				if err := p.publish(ctx, event, namespaces); err != nil || event["id"] != "3" {
 					return err
 				}
 				close(killed)
@@ -210,13 +210,13 @@ func TestStoreAway(t *testing.T) {
 	b, p := startRedis(t), newPublished(t)
 	var mu sync.Mutex
 	away := true
-	s, _ := run(t, b, func(ctx context.Context, event map[string]any, sees func(string) bool) error {
+	s, _ := run(t, b, func(ctx context.Context, event map[string]any, namespaces []string) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if away {
 			return fmt.Errorf("the store is away")
 		}
-		return p.publish(ctx, event, sees)
+		return p.publish(ctx, event, namespaces)
 	})
 	connected(t, s)
 	b.send(t, structured, nil, event("1"))

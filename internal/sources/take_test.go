@@ -28,12 +28,12 @@ func TestOrder(t *testing.T) {
 			}
 			var arrived sync.WaitGroup // the first of each line waits for those of the others
 			arrived.Add(lines)
-			run(t, b, func(ctx context.Context, event map[string]any, sees func(string) bool) error {
+			run(t, b, func(ctx context.Context, event map[string]any, namespaces []string) error {
 				if strings.HasSuffix(event["id"].(string), "-0") {
 					arrived.Done()
 					arrived.Wait()
 				}
-				return p.publish(ctx, event, sees)
+				return p.publish(ctx, event, namespaces)
 			})
 			waitFor(t, "the events", func() bool { return len(strings.Fields(p.ids())) == lines*each })
 			next := make([]int, lines)

@@ -5,6 +5,7 @@
 package events
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -41,9 +42,8 @@ type Bus struct {
 	recent *rate.Limiter
 }
 
-// Start starts the runs that an event starts, known by a key, in the namespaces that allowed is true of, or in all of them if it is nil. Doing it again
-// starts nothing more.
-type Start func(ctx context.Context, key string, event map[string]any, allowed func(namespace string) bool) ([]store.Instance, error)
+// Start starts the runs of an audience that an event starts, known by a key. Doing it again starts nothing more.
+type Start func(ctx context.Context, key string, event map[string]any, to Audience) ([]store.Instance, error)
 
 // NewBus returns the bus of a deployment. Bounds say how many messages may wait for a run.
 func NewBus(s store.Store, start Start, bounds limits.Set) *Bus {
@@ -72,53 +72,82 @@ type published struct {
 	Done   bool   `json:"done,omitempty"` // everybody has it
 }
 
-// Publish delivers a structured CloudEvent, which was checked, to the runs that listen for it. allowed says which namespaces it may reach;
-// nil for all.
-func (b *Bus) Publish(ctx context.Context, event map[string]any, allowed func(namespace string) bool) (Report, error) {
-	key, digest, err := identify(event)
-	if err != nil {
-		return Report{}, err
-	}
-	entry := store.RegistryEntry[published]{Kind: store.RegistryEvents, Key: key}
-	noted, err := b.note(ctx, entry, published{Digest: digest}, 0)
-	if store.RefusedAs(err) == store.Conflict {
-		before, version, err := entry.Load(ctx, b.store)
-		switch {
-		case err != nil:
-			return Report{}, err
-		case before.Digest == "":
-			return b.Publish(ctx, event, allowed) // a day has passed since
-		case before.Digest != digest:
-			source, _ := event["source"].(string)
-			id, _ := event["id"].(string)
-			return Report{}, &OtherEventError{source, id}
-		case before.Done:
-			return Report{Repeated: true}, nil
-		}
-		noted.Version = version
-	} else if err != nil {
-		return Report{}, err
+// Publish delivers a structured CloudEvent, which was checked, to those runs of an audience that listen for it.
+func (b *Bus) Publish(ctx context.Context, event map[string]any, to Audience) (Report, error) {
+	known, err := b.find(ctx, event, to)
+	if err != nil || known.Done {
+		return Report{Repeated: known.Done}, err
 	}
 	var heard listenedFor
-	report, err := b.deliver(ctx, b.delivery(key, event, allowed, &heard))
+	report, err := b.deliver(ctx, b.delivery(known.id, event, to, &heard))
 	if err != nil {
 		return report, err
 	}
-	noted, err = b.note(ctx, entry, published{Digest: digest, Done: true}, noted.Version)
+	noted, err := b.note(ctx, known.entry, published{Digest: known.Digest, Done: true}, known.version)
 	if store.RefusedAs(err) == store.Conflict {
 		return report, nil // the same, by somebody else
 	}
-	if err == nil && (allowed == nil || allowed(everywhere)) {
+	if err == nil && to == nil {
 		b.keep(ctx, event, noted.At, &heard)
 	}
 	return report, err
 }
 
-// everywhere is no namespace: only those who see all of them see it.
-const everywhere = ""
+// known is an event that is noted.
+type known struct {
+	published
+	id      string // by which runs know it: the same for every audience, so that none gets it twice
+	entry   store.RegistryEntry[published]
+	version int64 // of the entry
+}
+
+// find finds out whether an event was published to an audience before, and notes it if it is new.
+func (b *Bus) find(ctx context.Context, event map[string]any, to Audience) (known, error) {
+	id, digest, err := identify(event)
+	if err != nil {
+		return known{}, err
+	}
+	if to != nil { // those who had it for everyone had it for these
+		before, _, err := entryOf(id).Load(ctx, b.store)
+		if err != nil || before.Done {
+			return known{published: before}, cmp.Or(err, before.check(event, digest))
+		}
+	}
+	key, err := to.key(id)
+	if err != nil {
+		return known{}, fmt.Errorf("write for whom the event is: %w", err)
+	}
+	k := known{published: published{Digest: digest}, id: id, entry: entryOf(key)}
+	noted, err := b.note(ctx, k.entry, published{Digest: digest}, 0)
+	if store.RefusedAs(err) != store.Conflict {
+		k.version = noted.Version
+		return k, err
+	}
+	if k.published, k.version, err = k.entry.Load(ctx, b.store); err != nil {
+		return known{}, err
+	}
+	if k.Digest == "" {
+		return b.find(ctx, event, to) // a day has passed since
+	}
+	return k, k.check(event, digest)
+}
+
+func entryOf(key string) store.RegistryEntry[published] {
+	return store.RegistryEntry[published]{Kind: store.RegistryEvents, Key: key}
+}
+
+// check returns an error if another event is known.
+func (p published) check(event map[string]any, digest string) error {
+	if p.Digest == digest {
+		return nil
+	}
+	source, _ := event["source"].(string)
+	id, _ := event["id"].(string)
+	return &OtherEventError{source, id}
+}
 
 // identify returns what the event is known by, and a digest of all of it.
-func identify(event map[string]any) (key, digest string, err error) {
+func identify(event map[string]any) (known, digest string, err error) {
 	text, err := expr.Encode(event)
 	if err != nil {
 		return "", "", fmt.Errorf("write the event: %w", err)
@@ -147,10 +176,10 @@ func (b *Bus) note(ctx context.Context, e store.RegistryEntry[published], p publ
 type delivery struct {
 	id      string // that it is known by
 	event   map[string]any
-	allowed func(namespace string) bool // nil for all
-	heard   *listenedFor                // is found out
-	known   []interpreter.EventFilter   // with correlations that may lead to those who listen, without their keys
-	filters []interpreter.EventFilter   // that are asked for in each partition
+	to      Audience
+	heard   *listenedFor              // is found out
+	known   []interpreter.EventFilter // with correlations that may lead to those who listen, without their keys
+	filters []interpreter.EventFilter // that are asked for in each partition
 }
 
 func (d *delivery) kind() string {
@@ -159,8 +188,8 @@ func (d *delivery) kind() string {
 }
 
 // delivery prepares the delivery of an event. Filters with correlations that were met before are asked for at once.
-func (b *Bus) delivery(id string, event map[string]any, allowed func(string) bool, heard *listenedFor) delivery {
-	d := delivery{id: id, event: event, allowed: allowed, heard: heard}
+func (b *Bus) delivery(id string, event map[string]any, to Audience, heard *listenedFor) delivery {
+	d := delivery{id: id, event: event, to: to, heard: heard}
 	d.known = slices.Concat(b.groups.of(d.kind()), b.groups.of(""))
 	d.filters = append([]interpreter.EventFilter{{Type: d.kind()}, {}}, b.correlated(event, d.known)...)
 	return d
@@ -169,7 +198,7 @@ func (b *Bus) delivery(id string, event map[string]any, allowed func(string) boo
 // deliver delivers an event to all who listen, and starts those that it starts.
 func (b *Bus) deliver(ctx context.Context, d delivery) (report Report, err error) {
 	if err = b.reachAll(ctx, d, &report); err == nil {
-		report.Started, err = b.start(ctx, d.id, d.event, d.allowed)
+		report.Started, err = b.start(ctx, d.id, d.event, d.to)
 	}
 	return report, err
 }
@@ -232,7 +261,7 @@ const pageOfListeners = 500
 func (b *Bus) listeners(ctx context.Context, d delivery, found func(store.Instance)) error {
 	known := map[store.Instance]bool{}
 	once := func(i store.Instance) {
-		if !known[i] && (d.allowed == nil || d.allowed(i.Namespace)) {
+		if !known[i] && d.to.Has(i.Namespace) {
 			known[i] = true
 			found(i)
 		}
