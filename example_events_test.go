@@ -97,12 +97,14 @@ func ExampleEngine_Publish() {
 	}
 	report, err := engine.Publish(ctx, event, nil)
 	fmt.Println(len(report.Matched), report.Repeated, err)
+	fmt.Println(engine.CheckEvent(map[string]any{"type": "order.approved"}))
 	result, err := run.Await(ctx)
 	fmt.Println(result.Output, err)
 	stop()
 	<-worked
 	// Output:
 	// 0 true <nil>
+	// an event needs `id`
 	// [map[order:7]] <nil>
 }
 

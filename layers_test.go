@@ -93,7 +93,7 @@ func layers() map[string][]string {
 		".": { // the library
 			"errors", "limits", "dsl", "expr", "redact", "process", "interpreter", "tasks", "memstore", "boltstore", "redisstore",
 			"runtime/store", "runtime/definition", "runtime/execution", "runtime/local", "runtime/events", "runtime/schedule", "runtime/presence", "runtime/client", "runtime/matching", "runtime/queue", "runtime/worker",
-			"internal/container", "internal/jsonvalue", "internal/machine", "internal/shorten",
+			"internal/cloudevent", "internal/container", "internal/jsonvalue", "internal/machine", "internal/shorten",
 		},
 		"internal/access":      {"errors", "internal/shorten", "internal/suggest", "runtime/store"},
 		"internal/tracing":     {"errors", "interpreter", "runtime/client", "runtime/execution", "runtime/store"},
@@ -102,7 +102,7 @@ func layers() map[string][]string {
 		"internal/sinks":       {"errors", "internal/cloudevent", "internal/doctor", "internal/eventfile", "internal/shorten", "internal/sources", "internal/terminal", "runtime/store"},
 		"internal/metrics":     {".", "internal/sinks", "internal/sources", "runtime/presence", "runtime/queue", "runtime/store", "runtime/worker"},
 		"activity":             {"errors", "internal/shorten"},
-		"internal/control":     {".", "internal/cloudevent", "dsl", "errors", "expr", "internal/access", "internal/api", "internal/describe", "internal/doctor", "internal/duration", "internal/explain", "internal/graph", "internal/progress", "internal/shorten", "internal/sinks", "internal/terminal", "internal/timeline", "interpreter", "runtime/client", "runtime/definition", "runtime/execution", "runtime/filter", "runtime/matching", "runtime/queue", "runtime/schedule", "runtime/settings", "runtime/store", "internal/faultreport"},
+		"internal/control":     {".", "dsl", "errors", "expr", "internal/access", "internal/api", "internal/describe", "internal/doctor", "internal/duration", "internal/explain", "internal/graph", "internal/progress", "internal/shorten", "internal/sinks", "internal/terminal", "internal/timeline", "interpreter", "runtime/client", "runtime/definition", "runtime/execution", "runtime/filter", "runtime/matching", "runtime/queue", "runtime/schedule", "runtime/settings", "runtime/store", "internal/faultreport"},
 		"internal/storesocket": {"errors"},
 		"internal/remote":      {".", "errors", "internal/api", "internal/control", "internal/shorten", "runtime/store"},
 		"server":               {".", "dsl", "errors", "internal/access", "internal/api", "internal/cloudevent", "internal/control", "internal/doctor", "internal/jsonvalue", "internal/metrics", "internal/shorten", "interpreter", "limits", "runtime/client", "runtime/definition", "runtime/events", "runtime/filter", "runtime/matching", "runtime/queue", "runtime/settings", "runtime/store"},

@@ -6,6 +6,8 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/cloudevent"
+	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/events"
 )
 
@@ -18,7 +20,7 @@ func (e *Engine) publish(ctx context.Context, event json.RawMessage) error {
 	}
 	object, _ := v.(map[string]any)
 	var other *events.OtherEventError
-	if _, err := e.Publish(ctx, object, nil); errors.As(err, &other) {
+	if _, err := e.bring(ctx, object, nil); errors.As(err, &other) {
 		e.env.host.Log.Warn("an event comes to no listener", "error", err.Error())
 	} else if err != nil {
 		return err
@@ -31,8 +33,24 @@ func (e *Engine) publish(ctx context.Context, event json.RawMessage) error {
 
 // Publish brings a structured CloudEvent to the runs that listen for it, in the namespaces that are named, or in all of them if that is nil; it
 // returns when all have it. Publishing it again within a day, known by its source and id, changes nothing; another event under the same is an
-// *events.OtherEventError. What came for some namespaces says nothing about others: it is published there when it comes for them.
+// *events.OtherEventError, and what CheckEvent refuses is its error. What came for some namespaces says nothing about others: it is published there when it comes for them.
 func (e *Engine) Publish(ctx context.Context, event map[string]any, namespaces []string) (events.Report, error) {
+	if err := e.CheckEvent(event); err != nil {
+		return events.Report{}, err
+	}
+	return e.bring(ctx, event, namespaces)
+}
+
+// CheckEvent returns why an event cannot be published: it is no CloudEvent, or larger than the limit "event"; nil if nothing is wrong with it.
+func (e *Engine) CheckEvent(event map[string]any) error {
+	if err := cloudevent.Check(event); err != nil {
+		return err
+	}
+	return interpreter.CheckEvent(event, e.config.Host.Limits)
+}
+
+// bring brings an event that was checked to those who listen.
+func (e *Engine) bring(ctx context.Context, event map[string]any, namespaces []string) (events.Report, error) {
 	report, err := e.events.Publish(ctx, event, namespaces)
 	if len(report.Full) > 0 {
 		e.env.host.Log.Warn("an event does not come to runs for which too much waits", "runs", len(report.Full), "first", report.Full[0].String(), "type", event["type"])

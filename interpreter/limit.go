@@ -12,6 +12,15 @@ func (s *Scope) Limits() limits.Set { return s.m.p.config.Limits }
 // Limits returns how large things may become in runs of p.
 func (p *Program) Limits() limits.Set { return p.config.Limits }
 
+// CheckEvent returns an error if an event is larger than may come to runs. Whoever takes events from others asks, so that these are told; what has come to a run
+// is not measured again.
+func CheckEvent(event map[string]any, bounds limits.Set) error {
+	if err := bounds.Check(limits.Event, expr.EncodedSize(event, 1<<40)); err != nil {
+		return err
+	}
+	return nil
+}
+
 // checkSize returns an error if v is larger than a limit.
 func (m *machine) checkSize(n limits.Name, v any) *errors.Error {
 	set := m.p.config.Limits

@@ -7,7 +7,6 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
-	"github.com/swrun/swrun/limits"
 )
 
 // Listener is a Body that waits for events. It listens from the time when it calls Scope.Listen until its task ends, also while its
@@ -58,9 +57,6 @@ func (m *machine) arrived(ev Arrived) {
 		return
 	}
 	event := m.s.redact.EscapeReferences(ev.Event)
-	if m.checkSize(limits.Event, event) != nil {
-		return
-	}
 	var listening []*taskFrame
 	for f := range m.s.tasks() {
 		if f.Listens != nil {

@@ -85,7 +85,7 @@ func find(n Name) Limit {
 	case Data:
 		return Limit{n, 16 << 20, bytes, "what an effect returns, and what the branches of a fork yield together: the task fails", false, errors.Limitf}
 	case Event:
-		return Limit{n, 1 << 20, bytes, "an event that is emitted: the task fails", false, errors.Limitf}
+		return Limit{n, 1 << 20, bytes, "an event: the task that emits it fails, and one that comes from elsewhere is refused", false, errors.Limitf}
 	case State:
 		return Limit{n, 32 << 20, bytes, "the state of a run in a store: the run ends", false, errors.Limitf}
 	case HistoryBytes:

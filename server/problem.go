@@ -101,7 +101,11 @@ func runProblem(err error) *api.Problem {
 		p.Help = "an event is known by its source and id: give each an id of its own"
 		return p
 	case errors.As(err, &event):
-		return invalid("body", err)
+		p := invalid("body", err)
+		if fault := errors.AsError(err); fault != nil {
+			limited(p, fault)
+		}
+		return p
 	case errors.As(err, new(*matching.SupersededError)):
 		p := newProblem(http.StatusConflict, "attempt-superseded", "The attempt was superseded", err.Error())
 		p.Help = "stop; what was done may count all the same: the idempotency key of the activity tells"
@@ -215,7 +219,8 @@ func limited(p *api.Problem, e *errors.Error) *api.Problem {
 	}
 	maximum, _ := e.Extensions["max"].(int)
 	value, _ := e.Extensions["value"].(int)
-	if name == string(limits.Input) || name == string(limits.Progress) { // data, and not a name
+	switch limits.Name(name) {
+	case limits.Input, limits.Progress, limits.Event: // data, and not a name
 		p.Status, p.Type, p.Title = http.StatusRequestEntityTooLarge, api.ProblemBase+"too-large", "Too large"
 	}
 	p.Limit = &api.LimitExceeded{Name: name, Max: maximum, Value: value}

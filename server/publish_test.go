@@ -76,6 +76,11 @@ func TestEventsThatAreRefused(t *testing.T) {
 			t.Errorf("%s: %s, want %s", c.body, p.Detail, c.detail)
 		}
 	}
+	large := `[` + fmt.Sprintf(paid, "8", 1) + `, {"specversion": "1.0", "id": "10", "source": "/s", "type": "t", "data": "` + strings.Repeat("x", 3<<20) + `"}]`
+	p := d.ask(t, "POST", "/v1/events", large).isProblem(t, 413, "too-large")
+	if p.Detail != "event 2: an event: 3 MiB, and at most 1 MiB are allowed (limit event)" || p.Limit == nil || p.Limit.Max != 1<<20 {
+		t.Errorf("one that is too large for runs: %s, %v", p.Detail, p.Limit)
+	}
 	d.ask(t, "POST", "/v1/events", "["+strings.Repeat(fmt.Sprintf(paid, "1", 7)+",", 200_000)+"1]").isProblem(t, 413, "too-large")
 	if runs := mustRead[[]api.Run](t, d.ask(t, "GET", "/v1/runs", ""), 200); len(runs) != 0 {
 		t.Errorf("there are runs: %v", runs)

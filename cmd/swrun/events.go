@@ -11,6 +11,7 @@ import (
 
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/cloudevent"
+	"github.com/swrun/swrun/internal/control"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/events"
 )
@@ -41,10 +42,12 @@ starts are stored; the runs are listed. An event that leaves out its id gets one
 			}
 			return p.operate(f, func(ctx context.Context, o *operation) error {
 				done, err := o.deployment.Publish(p.attributed(ctx), all)
-				if errors.As(err, new(*events.OtherEventError)) {
+				switch {
+				case errors.As(err, new(*events.OtherEventError)):
 					return &exitError{code: exitConflict, message: err.Error(), hint: "an event is known by its source and id: give each an id of its own"}
-				}
-				if err != nil {
+				case errors.As(err, new(*control.EventError)):
+					return &exitError{code: exitInput, message: err.Error()}
+				case err != nil:
 					return err
 				}
 				return o.printPublished(done)

@@ -184,14 +184,14 @@ func (p *program) prepare(d *swrun.Document, f *runFlags) (*job, error) {
 	if j.printer, err = f.printer(p); err != nil {
 		return nil, err
 	}
-	if j.events, err = j.readEvents(); err != nil {
-		return nil, err
-	}
 	if p.secrets, err = readSecrets(p.env, f.secrets); err != nil {
 		return nil, err
 	}
 	bounds, err := p.limits(f.limits)
 	if err != nil {
+		return nil, err
+	}
+	if j.events, err = j.readEvents(bounds); err != nil {
 		return nil, err
 	}
 	if err := f.timeouts.read(&j.options); err != nil {

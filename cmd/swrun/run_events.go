@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -12,7 +11,10 @@ import (
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/dsl/source"
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/cloudevent"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/limits"
 )
 
 // This file reads the events of --event.
@@ -21,18 +23,19 @@ const eventHint = `an event is {"type": "order.paid", "data": {...}}, or {"after
 
 // runEvents are the events that come to a run.
 type runEvents struct {
+	bounds   limits.Set // of their sizes
 	arrivals []swrun.Arrival
 	live     chan swrun.Arrival    // from standard input; nil for none
 	failed   atomic.Pointer[error] // why live has ended early; nil if it has not
 }
 
 // readEvents reads the events of files; those of standard input are read while the run goes on, unless its clock is virtual.
-func (j *job) readEvents() (*runEvents, error) {
+func (j *job) readEvents(bounds limits.Set) (*runEvents, error) {
 	p, virtual := j.program, j.virtual()
 	if len(j.flags.events) > 0 && !listens(j.document.Workflow) && !j.startedByEvents() {
 		return nil, usagef("leave --event out", "no task of %s listens: there is nobody to deliver the events to", title(j.document))
 	}
-	e := &runEvents{}
+	e := &runEvents{bounds: bounds}
 	for _, file := range j.flags.events {
 		var r *cloudevent.Reader
 		switch {
@@ -78,6 +81,7 @@ func eventFile(file string) (*cloudevent.Reader, error) {
 }
 
 func (e *runEvents) readAll(r *cloudevent.Reader) error {
+	r.Further = e.checkSize
 	for {
 		arrival, err := r.Next()
 		switch {
@@ -90,9 +94,19 @@ func (e *runEvents) readAll(r *cloudevent.Reader) error {
 	}
 }
 
+// checkSize returns why an event is too large to come to a run.
+func (e *runEvents) checkSize(event map[string]any) error {
+	fault := errors.AsError(interpreter.CheckEvent(event, e.bounds))
+	if fault == nil {
+		return nil
+	}
+	return errors.New(fault.Detail)
+}
+
 // follow hands on the events of a stream until it ends.
 func (e *runEvents) follow(r *cloudevent.Reader) {
 	defer close(e.live)
+	r.Further = e.checkSize
 	for {
 		arrival, err := r.Next()
 		if err != nil {

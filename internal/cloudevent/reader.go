@@ -31,6 +31,8 @@ type Reader struct {
 	count   int
 	// NewID returns the id of an event that has none; nil names it after the stream and its place there.
 	NewID func() string
+	// Further says what else is wrong with an event; nil for nothing.
+	Further func(event map[string]any) error
 }
 
 // NewReader returns a reader of a stream; name says where it comes from.
@@ -129,7 +131,10 @@ func (r *Reader) arrival(v any) (a Arrival, err error) {
 		}
 	}
 	a.Event = r.completed(object)
-	return a, Check(a.Event)
+	if err := Check(a.Event); err != nil || r.Further == nil {
+		return a, err
+	}
+	return a, r.Further(a.Event)
 }
 
 func onlyMembers(object map[string]any, names ...string) error {

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
-	"github.com/swrun/swrun/internal/cloudevent"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -16,7 +16,13 @@ type EventError struct {
 }
 
 // Error says which and why.
-func (e *EventError) Error() string { return fmt.Sprintf("event %d: %s", e.Number, e.Err) }
+func (e *EventError) Error() string {
+	why := e.Err.Error()
+	if fault := errors.AsError(e.Err); fault != nil {
+		why = fault.Detail
+	}
+	return fmt.Sprintf("event %d: %s", e.Number, why)
+}
 
 // Unwrap returns why.
 func (e *EventError) Unwrap() error { return e.Err }
@@ -32,7 +38,7 @@ func (c *Control) PublishTo(ctx context.Context, all []map[string]any, namespace
 	matched, full, started := newRunNames(), newRunNames(), newRunNames()
 	done := api.Published{Matched: matched.all, Started: started.all}
 	for n, event := range all {
-		if err := cloudevent.Check(event); err != nil {
+		if err := c.engine.CheckEvent(event); err != nil {
 			return done, &EventError{n + 1, err}
 		}
 	}
