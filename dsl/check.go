@@ -27,7 +27,7 @@ func Check(w *Workflow, analyze Analyzer) Diagnostics {
 		checkExpressions, checkLookalikes, checkInputFields, checkClock,
 		checkSecrets, checkUntrusted,
 		checkCorrelations, checkScheduleEvents,
-		checkRequests, checkEvaluate, checkFormats, checkCron, checkSchedule, checkScheduleLoops,
+		checkRequests, checkEvaluate, checkFormats, checkCron, checkSchedule, checkScheduleLoops, checkLifecycleFilters,
 	} {
 		rule(c)
 	}

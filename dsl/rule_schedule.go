@@ -39,6 +39,11 @@ func checkSchedule(c *checker) {
 		c.add(Diagnostic{Code: "SW704", Pointer: "/schedule", Range: c.w.Source.Key("/schedule"), Message: "the schedule says nothing of when runs start",
 			Help: "add `every`, `cron`, `after` or `on`"})
 	}
+	if on := s.On; on != nil && on.Mode == "all" && len(on.Filters()) == 0 {
+		at := on.Pointer.Key("all")
+		c.add(Diagnostic{Code: "SW704", Pointer: at, Range: c.w.Source.Value(at), Message: "an empty `all` of a schedule never starts a run: no event is one of its filters'",
+			Help: "name the events, or write `any: []` for every event"})
+	}
 	for name, d := range map[string]*Duration{"every": s.Every, "after": s.After} {
 		if d != nil && d.Expression != "" {
 			c.add(Diagnostic{Code: "SW704", Pointer: d.Pointer, Range: c.w.Source.Value(d.Pointer), Message: fmt.Sprintf("`%s` of a schedule is not evaluated, and must be a duration", name), Help: helpDuration})

@@ -1,10 +1,14 @@
 package cloudevent
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/swrun/swrun/dsl"
+)
 
 // The types of the specification's lifecycle events begin and end so.
 const (
-	LifecyclePrefix  = "io.serverlessworkflow."
+	LifecyclePrefix  = dsl.LifecycleTypes
 	lifecycleVersion = ".v1"
 )
 
