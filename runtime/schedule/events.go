@@ -149,9 +149,10 @@ func (s *Schedules) onEvents(ctx context.Context) ([]Schedule, time.Time, error)
 		return nil, time.Time{}, err
 	}
 	s.mu.Lock()
-	known, version := s.events, s.eventsVersion
+	known, version, read := s.events, s.eventsVersion, s.eventsRead
 	s.mu.Unlock()
-	if version == changed.Version {
+	now := s.Now()
+	if version == changed.Version && now.Sub(read) < listEvery {
 		return known, changed.At, nil
 	}
 	all, err := s.All(ctx)
@@ -161,7 +162,7 @@ func (s *Schedules) onEvents(ctx context.Context) ([]Schedule, time.Time, error)
 	all = slices.DeleteFunc(all, func(x Schedule) bool { return !x.Events })
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.events, s.eventsVersion = all, changed.Version
+	s.events, s.eventsVersion, s.eventsRead = all, changed.Version, now
 	return all, changed.At, nil
 }
 

@@ -118,6 +118,60 @@ func TestInterruptedFirings(t *testing.T) {
 	}
 }
 
+// TestInterruptedDeployments: whoever deploys may be lost at each write. Deployed again, the schedule is known to those who publish events, and
+// otherwise within a minute.
+func TestInterruptedDeployments(t *testing.T) {
+	for writes := 0; ; writes++ {
+		d := newDeployment(t)
+		deploy(t, d, "early", "{on: {one: {with: {type: early}}}}")
+		made := definition.Definition{Document: "document: {dsl: 1.0.3, namespace: demo, name: late, version: 1.0.0}\nschedule: {on: {one: {with: {type: late}}}}\ndo: [{a: {set: {n: 1}}}]\n"}
+		if _, err := definition.Deploy(t.Context(), d.store, made); err != nil {
+			t.Fatal(err)
+		}
+		publisher := d.process(immortal)
+		publish := func(key string) int {
+			t.Helper()
+			all, err := publisher.Publish(t.Context(), Event{key, map[string]any{"specversion": "1.0", "id": key, "source": "/s", "type": "late"}}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(all)
+		}
+		publish("before") // it knows what is scheduled
+		lost := d.process(writes).Deployed(t.Context(), made) != nil
+		if err := d.process(immortal).Deployed(t.Context(), made); err != nil {
+			t.Fatal(err)
+		}
+		if n := publish("after"); n != 1 {
+			t.Errorf("lost after %d writes, and deployed again: an event starts %d runs", writes, n)
+		}
+		if !lost {
+			return
+		}
+	}
+}
+
+// TestSchedulesAreReadAgain: who publishes events finds what was scheduled by somebody who was lost before everyone was told.
+func TestSchedulesAreReadAgain(t *testing.T) {
+	d := newDeployment(t)
+	deploy(t, d, "early", "{on: {one: {with: {type: early}}}}")
+	publisher, event := d.process(immortal), map[string]any{"specversion": "1.0", "id": "1", "source": "/s", "type": "late"}
+	if _, err := publisher.Publish(t.Context(), Event{"1", event}, nil); err != nil {
+		t.Fatal(err)
+	}
+	made := definition.Definition{Document: "document: {dsl: 1.0.3, namespace: demo, name: late, version: 1.0.0}\nschedule: {on: {one: {with: {type: late}}}}\ndo: [{a: {set: {n: 1}}}]\n"}
+	if _, err := definition.Deploy(t.Context(), d.store, made); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.process(1).Deployed(t.Context(), made); err == nil {
+		t.Fatal("who deploys is not lost")
+	}
+	d.clock.Advance(listEvery)
+	if all, err := publisher.Publish(t.Context(), Event{"2", event}, nil); err != nil || len(all) != 1 {
+		t.Errorf("after a while, an event starts %v, %v", all, err)
+	}
+}
+
 // TestInterruptedEvents: whoever publishes an event may be lost at each write and start; published again, it counts once.
 func TestInterruptedEvents(t *testing.T) {
 	event := func(key, kind string, data any) Event {

@@ -20,6 +20,9 @@ type plan struct {
 	trigger  *trigger // nil if events start nothing
 }
 
+// isEmpty reports whether nothing is scheduled.
+func (p *plan) isEmpty() bool { return len(p.timers) == 0 && p.trigger == nil }
+
 // on says which events start runs, and how they belong together; empty if none do.
 func (p *plan) on() string {
 	if p.trigger == nil {

@@ -31,9 +31,10 @@ type Schedules struct {
 
 	mu    sync.Mutex
 	plans map[string]*plan // by digest
-	// events are the schedules that events start, as they were after so many changes.
+	// events are the schedules that events start, as they were after so many changes, and when they were read.
 	events        []Schedule
 	eventsVersion int64
+	eventsRead    time.Time
 	noted         map[string]time.Time // when it was noted which run events have started last, by workflow
 }
 
@@ -77,26 +78,35 @@ func (s *Schedules) change(ctx context.Context, namespace, name string, change f
 	if err != nil {
 		return changed, err
 	}
-	_, err = s.Store.Register(ctx, store.Registration{Kind: store.RegistrySchedules, Key: changes, Value: []byte("{}"), Version: store.AnyVersion})
-	return changed, err
+	return changed, s.tell(ctx)
+}
+
+// tell has everyone read the schedules again.
+func (s *Schedules) tell(ctx context.Context) error {
+	_, err := s.Store.Register(ctx, store.Registration{Kind: store.RegistrySchedules, Key: changes, Value: []byte("{}"), Version: store.AnyVersion})
+	return err
 }
 
 // Follow has the schedule of a workflow be that of the version that `latest` means; without one, or without a schedule in it, nothing is
-// scheduled any more. It is called when a version was deployed or taken away.
+// scheduled any more. It is called when a version was deployed or taken away. If that changes nothing, whoever has done it before may have been interrupted
+// before everyone knew.
 func (s *Schedules) Follow(ctx context.Context, namespace, name string) error {
 	p, err := s.latest(ctx, namespace, name)
 	if err != nil {
 		return err
 	}
-	return s.follow(ctx, namespace, name, p)
+	if changed, err := s.follow(ctx, namespace, name, p); changed || err != nil || p.isEmpty() {
+		return err
+	}
+	return s.tell(ctx)
 }
 
 // follow is Follow, if the schedule differs from what was the plan a moment ago. What is deployed is read once more between the schedule's being
 // read and its being written: so a schedule that is older than what is deployed never replaces a newer one.
-func (s *Schedules) follow(ctx context.Context, namespace, name string, p *plan) error {
+func (s *Schedules) follow(ctx context.Context, namespace, name string, p *plan) (changed bool, err error) {
 	known, _, err := entryOf(namespace, name).Load(ctx, s.Store)
-	if err != nil || known.Digest == p.digest || known.isEmpty() && len(p.timers) == 0 && p.trigger == nil {
-		return err
+	if err != nil || known.Digest == p.digest || known.isEmpty() && p.isEmpty() {
+		return false, err
 	}
 	_, err = s.change(ctx, namespace, name, func(x *Schedule, now time.Time) error {
 		p, err := s.latest(ctx, namespace, name)
@@ -105,7 +115,7 @@ func (s *Schedules) follow(ctx context.Context, namespace, name string, p *plan)
 		}
 		return err
 	})
-	return err
+	return true, err
 }
 
 // Deployed is Follow for the workflow of a definition that was deployed. Without a schedule before and now, it costs one look.
@@ -289,13 +299,14 @@ func (s *Schedules) reconcile(ctx context.Context) error {
 		there[d.Namespace+"/"+d.Name] = true
 		p, err := s.plan(ctx, definition.Reference{Namespace: d.Namespace, Name: d.Name, Version: d.Latest()}, d.Versions[0].Digest)
 		if err == nil {
-			err = s.follow(ctx, d.Namespace, d.Name, p)
+			_, err = s.follow(ctx, d.Namespace, d.Name, p)
 		}
 		failed = append(failed, err)
 	}
 	for _, x := range known {
 		if r := x.Workflow; !there[r.Namespace+"/"+r.Name] {
-			failed = append(failed, s.follow(ctx, r.Namespace, r.Name, &plan{}))
+			_, err := s.follow(ctx, r.Namespace, r.Name, &plan{})
+			failed = append(failed, err)
 		}
 	}
 	return errors.Join(failed...)
