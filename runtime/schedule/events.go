@@ -155,7 +155,7 @@ func (s *Schedules) onEvents(ctx context.Context) ([]Schedule, time.Time, error)
 	if version == changed.Version && now.Sub(read) < listEvery {
 		return known, changed.At, nil
 	}
-	all, err := s.All(ctx)
+	all, err := s.readable(ctx)
 	if err != nil {
 		return nil, time.Time{}, err
 	}

@@ -172,6 +172,36 @@ func TestSchedulesAreReadAgain(t *testing.T) {
 	}
 }
 
+// TestDamagedSchedules: what cannot be read of one schedule, or of its document, keeps no other one from starting runs.
+func TestDamagedSchedules(t *testing.T) {
+	for name, damage := range map[string]store.Registration{
+		"an entry":   {Kind: store.RegistrySchedules, Key: "demo/bad", Value: []byte(`[]`)},
+		"a document": {Kind: store.RegistrySchedules, Key: "demo/bad", Value: []byte(`{"w": "demo/bad:1.0.0", "d": "none", "e": true, "t": [{"k": "every", "t": "PT1H", "b": "2026-05-04T09:00:00Z", "n": "2026-05-04T10:00:00Z"}]}`)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDeployment(t)
+			for n := range 2 * atOnce {
+				deploy(t, d, fmt.Sprintf("good%d", n), "{every: PT1H, on: {one: {with: {type: t}}}}")
+			}
+			damage.Version = store.AnyVersion
+			if _, err := d.store.Register(t.Context(), damage); err != nil {
+				t.Fatal(err)
+			}
+			w := &watch{Schedules: d.process(immortal)}
+			_ = w.look(t.Context()) // it says what is wrong
+			d.clock.Advance(time.Hour)
+			_ = w.look(t.Context())
+			if len(d.started) != 2*atOnce {
+				t.Errorf("%d runs have started in time", len(d.started))
+			}
+			started, err := w.Publish(t.Context(), Event{"1", map[string]any{"specversion": "1.0", "id": "1", "source": "/s", "type": "t"}}, nil)
+			if len(started) != 2*atOnce || err != nil {
+				t.Errorf("an event starts %d runs, %v", len(started), err)
+			}
+		})
+	}
+}
+
 // TestInterruptedEvents: whoever publishes an event may be lost at each write and start; published again, it counts once.
 func TestInterruptedEvents(t *testing.T) {
 	event := func(key, kind string, data any) Event {

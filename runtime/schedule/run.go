@@ -3,6 +3,7 @@ package schedule
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -87,7 +88,7 @@ func (w *watch) look(ctx context.Context) error {
 	}
 	w.at, w.read = changed.At, w.Now()
 	if changed.Version != w.version || w.Now().Sub(w.listed) >= listEvery {
-		if w.known, err = w.All(ctx); err != nil {
+		if w.known, err = w.readable(ctx); err != nil {
 			return err
 		}
 		w.version, w.listed = changed.Version, w.Now()
@@ -95,24 +96,32 @@ func (w *watch) look(ctx context.Context) error {
 	return w.lookAfter(ctx, w.now())
 }
 
-// lookAfter looks after the schedules that need it.
+// lookAfter looks after the schedules that need it. One that cannot be looked after keeps none of the others waiting.
 func (w *watch) lookAfter(ctx context.Context, now time.Time) error {
-	all, within := errgroup.WithContext(ctx)
+	var all errgroup.Group
 	all.SetLimit(atOnce)
+	failed := make([]error, len(w.known))
 	for n := range w.known {
 		x := &w.known[n]
 		if !x.isDue(now) && !x.awaits() && len(x.left(now)) == 0 {
 			continue
 		}
 		all.Go(func() error {
-			changed, err := w.attend(within, *x, now)
-			if err == nil {
-				*x = changed
+			changed, err := w.attend(ctx, *x, now)
+			if err != nil {
+				failed[n] = fmt.Errorf("%s: %w", x.Workflow, err)
+				return nil
 			}
-			return err
+			*x = changed
+			return nil
 		})
 	}
-	return all.Wait()
+	_ = all.Wait() // each says itself what is wrong
+	failed = slices.DeleteFunc(failed, func(err error) bool { return err == nil })
+	if len(failed) > 1 {
+		return fmt.Errorf("%d of them, the first: %w", len(failed), failed[0])
+	}
+	return errors.Join(failed...)
 }
 
 // errNothing says that somebody else has done it.

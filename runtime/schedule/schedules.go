@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -191,8 +192,17 @@ func noSchedule(namespace, name string) error {
 	return &store.Refusal{Code: store.NoSuch, Detail: "schedule of the workflow " + namespace + "/" + name}
 }
 
-// All returns the schedules in the order of their workflows.
+// All returns the schedules in the order of their workflows. One that cannot be read is an error.
 func (s *Schedules) All(ctx context.Context) ([]Schedule, error) { return all(ctx, s.Store) }
+
+// readable returns the schedules that can be read: one that is damaged keeps no other one from starting runs.
+func (s *Schedules) readable(ctx context.Context) ([]Schedule, error) {
+	known, damaged, err := read(ctx, s.Store)
+	if damaged != nil {
+		s.Log.Warn("some schedules cannot be read, and start nothing", "error", damaged.Error())
+	}
+	return known, err
+}
 
 // Now returns the schedules of a store, and what time it is there.
 func Now(ctx context.Context, s store.Store) ([]Schedule, time.Time, error) {
@@ -208,22 +218,33 @@ func Now(ctx context.Context, s store.Store) ([]Schedule, time.Time, error) {
 }
 
 func all(ctx context.Context, s store.Store) ([]Schedule, error) {
-	listed, err := s.ListRegistered(ctx, store.RegistryList{Kind: store.RegistrySchedules})
-	if err != nil {
+	known, damaged, err := read(ctx, s)
+	if err = cmp.Or(err, damaged); err != nil {
 		return nil, err
 	}
-	all := []Schedule{}
+	return known, nil
+}
+
+// read returns the schedules, and what is wrong with those that cannot be read.
+func read(ctx context.Context, s store.Store) (all []Schedule, damaged, err error) {
+	listed, err := s.ListRegistered(ctx, store.RegistryList{Kind: store.RegistrySchedules})
+	if err != nil {
+		return nil, nil, err
+	}
+	all = []Schedule{}
+	var wrong []error
 	for _, r := range listed {
 		if r.Key == changes {
 			continue
 		}
 		one, err := store.DecodeEntry[Schedule](store.RegistrySchedules, r)
 		if err != nil {
-			return nil, err
+			wrong = append(wrong, err)
+			continue
 		}
 		all = append(all, one)
 	}
-	return all, nil
+	return all, errors.Join(wrong...), nil
 }
 
 // Of returns the schedule of a workflow; refused as NoSuch if it has none.
@@ -286,7 +307,7 @@ func (s *Schedules) reconcile(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	known, err := s.All(ctx)
+	known, err := s.readable(ctx)
 	if err != nil {
 		return err
 	}
