@@ -30,7 +30,8 @@ end
 local groupOf = {} -- of each filter
 for n = 1, tonumber(ARGV[3]) do groupOf[n] = match(string.sub(ARGV[filters + 2 * n - 1], 2), GROUP) end
 
-for k = 1, #KEYS do
+-- partition finds what a partition has.
+local function partition(k)
   local there = {}
   for n = 4, filters, 2 do look(KEYS[k], ARGV[n], ARGV[n + 1], there) end
   for n = 1, #groupOf do
@@ -41,5 +42,9 @@ for k = 1, #KEYS do
       end
     end
   end
+end
+
+for k = 1, #KEYS do
+  if call('EXISTS', KEYS[k]) == 1 then partition(k) end -- in most, nobody listens
 end
 return {groups, found}
