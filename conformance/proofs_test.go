@@ -83,8 +83,26 @@ func verifySuspended(t *testing.T, c testCase) {
 	d.between = mustStoreEach(t)
 	for _, i := range d.run() {
 		verifyBalanced(t, i)
+		verifySuspensions(t, i)
 	}
 	c.outcome().verify(t, d.ending().outcome())
+}
+
+// verifySuspensions: a task is resumed if it was suspended, and suspended again only after that.
+func verifySuspensions(t *testing.T, i *caseRun) {
+	t.Helper()
+	suspended := map[interpreter.Path]bool{}
+	for _, r := range i.records {
+		switch r.Type {
+		case interpreter.TaskSuspended, interpreter.TaskResumed:
+			if suspends := r.Type == interpreter.TaskSuspended; suspends == suspended[r.Path] {
+				t.Errorf("record %d is %s of %s, which is suspended: %v", r.Seq, r.Type, r.Path, suspended[r.Path])
+			}
+			suspended[r.Path] = r.Type == interpreter.TaskSuspended
+		case interpreter.TaskCompleted, interpreter.TaskFaulted, interpreter.TaskCancelled:
+			delete(suspended, r.Path)
+		}
+	}
 }
 
 // mustStore adds to what is stored the changes of a step.

@@ -222,18 +222,28 @@ func (m *machine) setSuspended(suspended bool, e HistoryEvent) {
 
 // setTasksSuspended records that nothing starts any more in the tasks in which others are in progress, or that it does again. All other tasks go on.
 func (m *machine) setTasksSuspended(suspended bool) {
-	e := HistoryEvent{Type: TaskResumed}
-	if suspended {
-		e.Type = TaskSuspended
-	}
 	holds := map[FrameID]bool{}
 	for _, f := range m.s.frames {
 		holds[f.common().Parent] = true
 	}
 	for f := range m.s.tasks() {
-		if holds[f.ID] {
-			m.record(f.event(e))
+		switch {
+		case suspended && holds[f.ID]:
+			m.suspendTask(f)
+		case !suspended && f.Suspended:
+			f.Suspended = false
+			f.changed()
+			m.record(f.event(HistoryEvent{Type: TaskResumed}))
 		}
+	}
+}
+
+// suspendTask records that nothing starts any more in a task, once.
+func (m *machine) suspendTask(f *taskFrame) {
+	if !f.Suspended {
+		f.Suspended = true
+		f.changed()
+		m.record(f.event(HistoryEvent{Type: TaskSuspended}))
 	}
 }
 

@@ -95,6 +95,7 @@ type taskFrame struct {
 	Extension int           // the extension that is running
 	Then      *Jump         // the body's override of the flow directive, while extensions run after it
 	Listens   []EventFilter // the task listens to events that pass one of them; nil if it does not listen
+	Suspended bool          // with the run, while others are in progress in it
 }
 
 func (f *taskFrame) stored(o *object) {
@@ -119,6 +120,7 @@ func (f *taskFrame) stored(o *object) {
 	number(o, "x", &f.Extension)
 	part(o, "j", &f.Then, (*Jump).stored)
 	parts(o, "L", &f.Listens, (*EventFilter).stored)
+	o.flag("z", &f.Suspended)
 }
 
 // storedProgress visits the kind's own state, which stays JSON text until the kind asks for it.

@@ -165,6 +165,9 @@ func (m *machine) runList(f *taskFrame, n Next) {
 func (m *machine) pushQueued(f frame) {
 	m.s.push(f)
 	m.s.queue(f)
+	if around := m.s.task(f.common().Parent); around != nil && m.s.Suspended { // it does not start
+		m.suspendTask(around)
+	}
 }
 
 func (m *machine) fork(f *taskFrame, n Next) {
