@@ -78,11 +78,10 @@ func (c calls) check() error {
 func (c calls) replace(kinds []interpreter.Kind) []interpreter.Kind {
 	for _, kind := range dsl.Kinds() {
 		name := kind.CallProtocol()
-		isKind := func(k interpreter.Kind) bool { return k.Kind == kind }
-		if name == "" || c.performers[name] == nil && (slices.ContainsFunc(kinds, isKind) || !c.elsewhere) {
+		if name == "" || c.performers[name] == nil {
 			continue
 		}
-		kinds = append(slices.DeleteFunc(kinds, isKind), interpreter.Kind{Kind: kind, Perform: c.perform, Compile: func(b *interpreter.Builder, t dsl.Task) interpreter.Body {
+		kinds = append(slices.DeleteFunc(kinds, func(k interpreter.Kind) bool { return k.Kind == kind }), interpreter.Kind{Kind: kind, Perform: c.perform, Compile: func(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 			return c.body(b, t, name)
 		}})
 	}

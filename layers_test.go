@@ -39,6 +39,9 @@ func layers() map[string][]string {
 		"internal/jsonvalue":          nil,
 		"internal/machine":            nil,
 		"internal/progress":           {"internal/cloudevent", "errors", "dsl", "expr", "internal/api", "internal/delimited", "internal/duration", "internal/shorten", "internal/terminal", "interpreter", "runtime/execution"},
+		"internal/a2a":                {"expr", "internal/shorten", "internal/suggest"},
+		"internal/a2atest":            nil, // for tests and examples
+		"examples/a2a":                {"internal/a2atest"},
 		"internal/grpctest":           nil, // for tests and examples
 		"internal/protofile":          {"internal/shorten", "internal/suggest"},
 		"examples/grpc":               {"internal/grpctest"},
@@ -64,7 +67,7 @@ func layers() map[string][]string {
 		"internal/container":          nil,
 		"internal/enginetest":         nil, // for tests
 		"process/processtest":         {"process"},
-		"tasks":                       {"errors", "internal/cloudevent", "internal/duration", "internal/shorten", "limits", "dsl", "expr", "interpreter", "process", "internal/asyncapi", "internal/brokers", "internal/container", "internal/delimited", "internal/openapi", "internal/protofile"},
+		"tasks":                       {"errors", "internal/cloudevent", "internal/duration", "internal/shorten", "limits", "dsl", "expr", "interpreter", "process", "internal/a2a", "internal/asyncapi", "internal/brokers", "internal/container", "internal/delimited", "internal/openapi", "internal/protofile"},
 		"internal/cloudevent":         {"dsl", "internal/jsonvalue", "internal/shorten"},
 		"runtime/schedule":            {"dsl", "expr", "internal/cron", "interpreter", "runtime/definition", "runtime/store"},
 		"runtime/events":              {"expr", "interpreter", "limits", "runtime/inbox", "runtime/store"},
@@ -119,11 +122,12 @@ func only() map[string][]string {
 	return map[string][]string{
 		"github.com/go-resty/resty": {"tasks", "internal/remote", "internal/sinks"},
 		"github.com/bufbuild":       {"internal/protofile", "internal/grpctest"},
+		"github.com/a2aproject":     {"internal/a2a", "internal/a2atest"},
 		"google.golang.org/grpc":    {"tasks", "internal/grpctest"},
 		"github.com/itchyny/gojq":   {"expr"},
 		"github.com/icholy/digest":  {"tasks"},
 		"os/exec":                   {"process", "process/processtest", "tasks", "internal/bench", "internal/container", "internal/enginetest", "redisstore/redistest"},
-		"net/http":                  {"activity", "internal/brokers", "internal/enginetest", "tasks", ".", "internal/bench", "internal/remote", "internal/sinks", "server", "cmd/swrun"},
+		"net/http":                  {"activity", "examples/a2a", "internal/a2atest", "internal/brokers", "internal/enginetest", "tasks", ".", "internal/bench", "internal/remote", "internal/sinks", "server", "cmd/swrun"},
 		"github.com/danielgtaylor":  {"server"},
 		"github.com/prometheus":     {"internal/metrics"},
 		"go.opentelemetry.io":       {"internal/tracing", "cmd/swrun"},

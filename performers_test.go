@@ -22,7 +22,6 @@ func TestMissingPerformer(t *testing.T) {
 		"charge:1.0.0@default":    "no performer is registered for `charge:1.0.0@default`",
 		"Audit@default":           "registered: audit@default, http",
 		"https://x.test/@default": "cannot read https://x.test/@default/function.yaml",
-		"a2a":                     "running `call a2a` tasks is not supported yet",
 	} {
 		d, err := swrun.Parse("", []byte(document+"do: [{a: {call: '"+call+"', with: {server: 'http://x.test', method: tasks/get}}}]\n"))
 		if err != nil {
@@ -44,14 +43,14 @@ func TestMissingPerformer(t *testing.T) {
 // it is not quarantined.
 func TestWorkersWithoutAPerformer(t *testing.T) {
 	for name, task := range map[string]string{
-		"a function": "{call: charge@default}", "a protocol": "{call: a2a, with: {server: 'http://x.test', method: tasks/get}}",
+		"a function":   "{call: charge@default}",
 		"at most once": "{call: charge@default, metadata: {swrun: {delivery: at-most-once}}}",
 		"in a branch":  "{fork: {compete: true, branches: [{x: {call: charge@default}}, {y: {wait: P1D}}]}}",
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var log bytes.Buffer
-				able := swrun.Host{Calls: map[string]swrun.Performer{"charge@default": done, "a2a": done}}
+				able := swrun.Host{Calls: map[string]swrun.Performer{"charge@default": done}}
 				s, err := swrun.OpenStore(t.Context(), "memory:", swrun.StoreConfig{})
 				if err != nil {
 					t.Fatal(err)

@@ -82,6 +82,7 @@ func standInHandler() http.Handler {
 	described(mux)
 	cataloged(mux)
 	conversing(mux)
+	speakingA2A(mux)
 	announced(mux)
 	calledByGRPC(mux)
 	return mux

@@ -17,6 +17,8 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/a2a"
+	"github.com/swrun/swrun/internal/a2atest"
 	"github.com/swrun/swrun/internal/cloudevent"
 	"github.com/swrun/swrun/internal/container"
 	"github.com/swrun/swrun/internal/enginetest"
@@ -59,10 +61,11 @@ func mustRun(t *testing.T, file string, server *url.URL) execution.Outcome {
 	services := grpctest.New(nil, grpctest.Greeter(string(mustRead(t, "grpc/greet.proto"))))
 	defer services.Stop()
 	containers := &tasks.Containers{Engine: container.New(container.Config{Dial: enginetest.New().Dial})}
+	load := tasks.Loader(file, rewrite{server}, true, "")
 	config := interpreter.Config{
-		Kinds:   tasks.All(tasks.Config{Transport: rewrite{server}, Dial: services.Dial, Processes: processtest.Pool(t), Containers: containers}),
+		Kinds:   tasks.All(tasks.Config{Transport: rewrite{server}, Dial: services.Dial, Load: load, Processes: processtest.Pool(t), Containers: containers}),
 		Secrets: func(string) (any, bool) { return map[string]any{"user": "ada-lovelace"}, true },
-		Load:    tasks.Loader(file, rewrite{server}, true, ""),
+		Load:    load,
 	}
 	workflows := func(_, name, _ string) (*interpreter.Program, *errors.Error) {
 		return mustCompile(t, strings.ReplaceAll(name, "-", "_")+".yaml", config), nil
@@ -195,6 +198,9 @@ func standIn(t *testing.T) *url.URL {
 	})
 	mux.HandleFunc("POST /orders", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) })
 	mux.HandleFunc("GET /slow", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	agent := a2atest.New(a2atest.Card("http://localhost:9001"))
+	mux.Handle(a2a.Place, agent)
+	mux.Handle(a2atest.RPC, agent)
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	u, err := url.Parse(server.URL)

@@ -99,6 +99,15 @@ func isUnavailable(err error) bool {
 
 // exchange sends the request and reads the response. Both end with ctx.
 func (p *httpPerformer) exchange(ctx context.Context, request *httpRequest, r interpreter.Request) (any, error) {
+	response, err := p.send(ctx, request, r)
+	if err != nil {
+		return nil, err
+	}
+	return request.receive(ctx, response, r)
+}
+
+// send returns the response to the request, whose body is still to be read.
+func (p *httpPerformer) send(ctx context.Context, request *httpRequest, r interpreter.Request) (*http.Response, error) {
 	e, err := newExchange(request, r)
 	if err != nil {
 		return nil, err
@@ -117,7 +126,7 @@ func (p *httpPerformer) exchange(ctx context.Context, request *httpRequest, r in
 		}
 		return nil, &interpreter.NeedError{Need: need, Err: fault}
 	}
-	return request.receive(ctx, response, r)
+	return response, nil
 }
 
 // cause returns the innermost message: the outer ones repeat the method and the URI with its query.

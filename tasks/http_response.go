@@ -29,36 +29,57 @@ const (
 
 // receive reads the response until ctx ends, and returns what the task gets.
 func (request *httpRequest) receive(ctx context.Context, response *http.Response, r interpreter.Request) (any, error) {
-	if response.StatusCode == http.StatusSwitchingProtocols { // what follows is not a body, and does not end
-		response.Body.Close()
-		return nil, request.failure(response, []byte("the server switches to another protocol, which calls do not support"))
-	}
-	closed := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() { // not every body stops reading when its context ends
-		response.Body.Close()
-		close(closed)
-	})
-	defer func() {
-		if stop() {
-			response.Body.Close()
-		} else {
-			<-closed
-		}
-	}()
-	if !request.succeeds(response.StatusCode) {
-		body, _ := io.ReadAll(io.LimitReader(response.Body, maxRefusal)) // what there is of it
-		return nil, request.failure(response, body)
+	defer closing(ctx, response.Body)()
+	if err := request.refusal(response); err != nil {
+		return nil, err
 	}
 	body, err := request.read(ctx, response, r.Memory)
 	if err != nil {
 		return nil, err
 	}
-	if r.Memory != nil && len(body) > unreserved && request.decodes(response) {
-		if err := r.Memory.ReserveValues(ctx, int64(expr.DecodedSize(body))); err != nil {
+	if request.decodes(response) {
+		if err := reserveValues(ctx, r.Memory, body); err != nil {
 			return nil, err
 		}
 	}
 	return request.result(response, body)
+}
+
+// closing closes a body when ctx ends, since not every body stops reading then, and otherwise when what it returns is called.
+func closing(ctx context.Context, body io.Closer) func() {
+	closed := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		body.Close()
+		close(closed)
+	})
+	return func() {
+		if stop() {
+			body.Close()
+		} else {
+			<-closed
+		}
+	}
+}
+
+// refusal returns the error of a response that is not successful.
+func (request *httpRequest) refusal(response *http.Response) error {
+	if response.StatusCode == http.StatusSwitchingProtocols { // what follows is not a body, and does not end
+		response.Body.Close()
+		return request.failure(response, []byte("the server switches to another protocol, which calls do not support"))
+	}
+	if request.succeeds(response.StatusCode) {
+		return nil
+	}
+	body, _ := io.ReadAll(io.LimitReader(response.Body, maxRefusal)) // what there is of it
+	return request.failure(response, body)
+}
+
+// reserveValues reserves memory for the values that a body of JSON becomes, if it is more than a little.
+func reserveValues(ctx context.Context, memory interpreter.Memory, body []byte) error {
+	if memory == nil || len(body) <= unreserved {
+		return nil
+	}
+	return memory.ReserveValues(ctx, int64(expr.DecodedSize(body)))
 }
 
 // decodes reports whether the task gets the values of JSON.
@@ -107,11 +128,16 @@ func (request *httpRequest) fill(body *bytes.Buffer, response *http.Response, li
 	_, err := body.ReadFrom(io.LimitReader(response.Body, int64(limit+1-body.Len())))
 	switch {
 	case err != nil:
-		return errors.Communicationf("the response of %s breaks off: %s", withoutQuery(request.URI), cut(err.Error())).With("request", request.summary())
+		return request.broken(err)
 	case body.Len() > maxResponse():
 		return request.tooLarge()
 	}
 	return nil
+}
+
+// broken is the error of a response that could not be read to its end.
+func (request *httpRequest) broken(err error) error {
+	return errors.Communicationf("the response of %s breaks off: %s", withoutQuery(request.URI), cut(err.Error())).With("request", request.summary())
 }
 
 // maxResponse is how large the body of a success may be, after decompression.

@@ -135,6 +135,11 @@ func mcpFailure(err error) *errors.Error {
 	if !errors.As(err, &answered) {
 		return nil
 	}
+	return rpcFailure(answered)
+}
+
+// rpcFailure returns what a task gets of an error that a server of JSON-RPC answers with.
+func rpcFailure(answered *jsonrpc.Error) *errors.Error {
 	failed := errors.Runtimef("%s", cut(answered.Message))
 	failed.Title = fmt.Sprintf("JSON-RPC Error %d", answered.Code)
 	return failed

@@ -11,6 +11,7 @@ import (
 // All returns the table of every kind that can run.
 func All(c Config) []interpreter.Kind {
 	return []interpreter.Kind{
+		callA2A(c),
 		callActivity(),
 		callAsyncAPI(c),
 		callContinueAsNew(),

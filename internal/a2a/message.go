@@ -1,0 +1,135 @@
+// Package a2a holds what a call needs of the A2A protocol, version 0.3, and sends nothing itself: cards of agents, parameters of methods, and
+// messages. What they hold is what the protocol's own library says.
+package a2a
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/tmaxmax/go-sse"
+
+	"github.com/swrun/swrun/expr"
+)
+
+// Request returns the message that calls the method.
+func (m Method) Request(id string, parameters map[string]any) ([]byte, error) {
+	named, err := jsonrpc.MakeID(id)
+	if err != nil {
+		return nil, err
+	}
+	request := &jsonrpc.Request{ID: named, Method: m.Name}
+	if len(parameters) > 0 {
+		if request.Params, err = expr.Encode(parameters); err != nil {
+			return nil, err
+		}
+	}
+	return jsonrpc.EncodeMessage(request)
+}
+
+// AnswerError is an answer that is none by the protocol.
+type AnswerError struct{ message string }
+
+func (e *AnswerError) Error() string { return e.message }
+
+// response is an answer. The id may be null where the agent has not understood the request, which the library of JSON-RPC refuses.
+type response struct {
+	Version string          `json:"jsonrpc"`
+	Result  json.RawMessage `json:"result"`
+	Error   *jsonrpc.Error  `json:"error"`
+}
+
+// Result returns the result of an answer. The error is a *jsonrpc.Error if the agent answers with one, and otherwise an *AnswerError.
+func (m Method) Result(answer []byte) (json.RawMessage, error) {
+	if len(bytes.TrimSpace(answer)) == 0 && m.mayBeNull { // as the library's own server answers
+		return json.RawMessage("null"), nil
+	}
+	var r response
+	if err := json.Unmarshal(answer, &r); err != nil || r.Version != "2.0" {
+		return nil, &AnswerError{"the answer is not one of JSON-RPC 2.0"}
+	}
+	if r.Error != nil {
+		return nil, r.Error
+	}
+	if len(r.Result) == 0 || string(r.Result) == "null" {
+		if m.mayBeNull {
+			return json.RawMessage("null"), nil
+		}
+		return nil, &AnswerError{"the answer has neither a result nor an error"}
+	}
+	if err := m.result(r.Result); err != nil {
+		return nil, &AnswerError{fmt.Sprintf("the result is not one of %s: %s", m.Name, fit(err))}
+	}
+	return r.Result, nil
+}
+
+// Results returns those of a stream of events, until it ends or an event says that it is the last. Errors are as those of Result, or those of
+// reading; there is at least one result or one error.
+func (m Method) Results(stream io.Reader, maxEvent int) iter.Seq2[json.RawMessage, error] {
+	return func(yield func(json.RawMessage, error) bool) {
+		empty := true
+		for event, err := range sse.Read(&wholeEvents{Reader: stream}, &sse.ReadConfig{MaxEventSize: maxEvent}) {
+			if err == nil && event.Data == "" {
+				continue
+			}
+			var result json.RawMessage
+			if err == nil {
+				result, err = m.Result([]byte(event.Data))
+			}
+			if empty = false; !yield(result, err) || err != nil || isLast(result) {
+				return
+			}
+		}
+		if empty {
+			yield(nil, &AnswerError{"the stream has ended without a result"})
+		}
+	}
+}
+
+// isLast reports whether no other result comes after one.
+func isLast(result json.RawMessage) bool {
+	var event struct {
+		Final bool `json:"final"`
+	}
+	return json.Unmarshal(result, &event) == nil && event.Final
+}
+
+// wholeEvents reads until an event has ended, if there is room for it: the library looks for the end of an event from its beginning each time
+// that something is read.
+type wholeEvents struct {
+	io.Reader
+	lineEnded bool
+}
+
+// Read implements io.Reader.
+func (r *wholeEvents) Read(to []byte) (n int, err error) {
+	for n < len(to) && err == nil {
+		var more int
+		more, err = r.Reader.Read(to[n:])
+		n += more
+		if r.ends(to[n-more : n]) {
+			break
+		}
+	}
+	if n > 0 && errors.Is(err, io.EOF) {
+		err = nil // comes again
+	}
+	return n, err
+}
+
+// ends reports whether there is an empty line in what has been read.
+func (r *wholeEvents) ends(text []byte) bool {
+	found := false
+	for _, c := range text {
+		if c == '\r' {
+			continue
+		}
+		found = found || c == '\n' && r.lineEnded
+		r.lineEnded = c == '\n'
+	}
+	return found
+}
