@@ -35,5 +35,8 @@ func parseCallA2A(_ *parser, o *object, base TaskBase) Task {
 	if parameters, ok := c.Parameters.Data.(map[string]any); ok && len(parameters) == 0 {
 		o.report("SW107", "parameters", "`parameters` needs at least one property")
 	}
+	if n := o.value("server"); n != nil && c.AgentCard != nil && len(n.Content) <= 2 { // text, or an object of one member
+		o.report("SW128", "server", "`server` means nothing beside `agentCard`, which says where the agent is, unless it has the credential for that host")
+	}
 	return c
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 
 	"github.com/google/uuid"
@@ -46,15 +47,9 @@ func (p *a2aPerformer) perform(ctx context.Context, r interpreter.Request) (any,
 
 // ask finds the agent, sends it the message, and returns what it answers.
 func (p *a2aPerformer) ask(ctx context.Context, request *a2aRequest, r interpreter.Request) (any, error) {
-	server, policy := request.Server, request.Authentication
-	if request.Card != "" || request.Discover && p.load.load != nil {
-		err := withinMemory(ctx, r.Memory, func() (err error) {
-			server, policy, err = p.find(ctx, request)
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
+	agent, err := p.find(ctx, request, r.Memory)
+	if err != nil {
+		return nil, err
 	}
 	method := a2a.MethodOf(request.Method)
 	parameters, _ := request.Parameters.V.(map[string]any) // nothing else is prepared
@@ -67,7 +62,7 @@ func (p *a2aPerformer) ask(ctx context.Context, request *a2aRequest, r interpret
 		accepted = eventStream + ", " + accepted
 	}
 	call := &httpRequest{
-		Method: http.MethodPost, URI: server, Body: message, Authentication: policy,
+		Method: http.MethodPost, URI: agent, Body: message, Authentication: request.credentialFor(agent),
 		Headers: map[string]string{"Content-Type": "application/json", "Accept": accepted},
 	}
 	response, err := p.http().send(ctx, call, r)
@@ -87,49 +82,67 @@ func messageID(key string) string {
 	return uuid.NewHash(sha256.New(), uuid.Nil, []byte(key), version).String()
 }
 
-// find reads the card of an agent, and returns where the agent is, and the credential for it. Each is only for where it was meant for.
-func (p *a2aPerformer) find(ctx context.Context, request *a2aRequest) (server string, policy *credential, err error) {
-	at := request.Card
-	if request.Discover {
-		at = discovered(request.Server)
+// find returns where the agent is. Its card is read if there is one that is not known yet, and also that of a host.
+func (p *a2aPerformer) find(ctx context.Context, request *a2aRequest, memory interpreter.Memory) (agent string, err error) {
+	look := p.read
+	switch {
+	case request.Agent != "":
+		return request.Agent, nil
+	case request.Card != "":
+	case isOrigin(request.Server) && p.load.load != nil:
+		look = p.discover
+	default:
+		return request.Server, nil
 	}
-	data, err := p.load.read(ctx, at, request.ForCard)
-	if request.Discover && lacks(err) { // so that the server itself is the agent
-		return request.Server, request.Authentication, nil
+	err = withinMemory(ctx, memory, func() (err error) {
+		agent, err = look(ctx, request)
+		return err
+	})
+	return agent, err
+}
+
+// read returns where an agent is by its card.
+func (p *a2aPerformer) read(ctx context.Context, request *a2aRequest) (string, error) {
+	card, err := p.card(ctx, request.Card, request.ForCard)
+	if err != nil {
+		return "", err
+	}
+	if refused := request.agree(card, card.URL); refused != nil {
+		return "", refused
+	}
+	return card.URL, nil
+}
+
+// discover returns where the agent of a host is: at the path that its card names, if it has a card, and that names one of this host.
+func (p *a2aPerformer) discover(ctx context.Context, request *a2aRequest) (string, error) {
+	card, err := p.card(ctx, strings.TrimSuffix(request.Server, "/")+a2a.Place, nil)
+	if lacks(err) {
+		return request.Server, nil
 	}
 	if err != nil {
-		return "", nil, err
+		return "", err
+	}
+	agent := request.Server
+	if sameOrigin(card.URL, agent) {
+		agent = card.URL
+	}
+	if refused := request.agree(card, agent); refused != nil {
+		return "", refused
+	}
+	return agent, nil
+}
+
+// card reads a card.
+func (p *a2aPerformer) card(ctx context.Context, at string, policy *credential) (*a2a.Card, error) {
+	data, err := p.load.read(ctx, at, policy)
+	if err != nil {
+		return nil, err
 	}
 	card, err := parseCard(data)
 	if err != nil {
-		return "", nil, interpreter.FailLoad(withoutQuery(at), err)
+		return nil, interpreter.FailLoad(withoutQuery(at), err)
 	}
-	server, policy = request.Server, request.Authentication
-	switch {
-	case request.Discover && sameOrigin(card.URL, server):
-		server = card.URL
-	case server == "":
-		if server = card.URL; sameOrigin(server, at) {
-			policy = request.ForCard
-		}
-	}
-	scheme := ""
-	if policy != nil {
-		scheme = policy.Scheme
-	}
-	if err := card.Admits(scheme); err != nil {
-		return "", nil, errors.Authenticationf("%s: %s", withoutQuery(server), err)
-	}
-	return server, policy, nil
-}
-
-// discovered returns where the card of a host is.
-func discovered(server string) string {
-	u, err := url.Parse(server)
-	if err != nil {
-		return server
-	}
-	return u.JoinPath(a2a.Place).String()
+	return card, nil
 }
 
 // lacks reports whether a server has answered that it does not have, or does not give, what was asked for.

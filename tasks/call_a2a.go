@@ -33,32 +33,36 @@ func compileCallA2A(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 // compileCard reads the card of an agent now, if it can be, so that a run does not depend on it.
 func (c *callA2ABody) compileCard(b *interpreter.Builder, call *dsl.CallA2A) {
 	at := call.AgentCard.Endpoint
-	c.forCard = compileAuthentication(b, at.Authentication)
-	if at.Authentication == nil { // otherwise only who performs the task has what it takes to read it
-		if data, ok := b.Load(call.AgentCard); ok {
-			c.card = c.known(b, call, data)
-			return
-		}
+	c.source, c.forCard = compileURI(b, at), compileAuthentication(b, at.Authentication)
+	if at.Authentication != nil { // then only who performs the task has what it takes to read it
+		return
 	}
-	c.source = compileURI(b, at)
-}
-
-// known returns a card that is known before a run, and reports what can be said of the call then.
-func (c *callA2ABody) known(b *interpreter.Builder, call *dsl.CallA2A, data []byte) *a2a.Card {
-	at := call.AgentCard.Endpoint
+	data, ok := b.Load(call.AgentCard)
+	if !ok {
+		return
+	}
 	card, err := parseCard(data)
 	if err != nil {
 		b.Report("SW802", at.Pointer, "cannot use "+withoutQuery(b.Located(at.URI.Text()))+": "+err.Error())
-		return nil
+		return
 	}
+	if c.card = card; c.server == nil || c.server.fixed {
+		c.reportSecurity(b, call)
+	}
+}
+
+// reportSecurity reports a credential that a card does not ask for.
+func (c *callA2ABody) reportSecurity(b *interpreter.Builder, call *dsl.CallA2A) {
 	scheme := ""
-	if c.authentication != nil {
+	if c.server != nil && c.authentication != nil && sameOrigin(c.server.template, c.card.URL) {
 		scheme = c.authentication.scheme
 	}
-	if err := card.Admits(scheme); err != nil {
-		b.Add(dsl.Diagnostic{Code: "SW806", Pointer: call.Pointer.Key("with"), Message: err.Error(), Help: "the credential for the agent stands at `server`, or at `agentCard` if both are at the same place"})
+	if err := c.card.Admits(scheme); err != nil {
+		b.Add(dsl.Diagnostic{
+			Code: "SW806", Pointer: call.Pointer.Key("with"), Message: err.Error(),
+			Help: "the credential stands at `server`, which names the host of the agent, or at `agentCard` if the agent is at the same host",
+		})
 	}
-	return card
 }
 
 // parseCard reads a card whose agent can be called.
@@ -106,22 +110,22 @@ func (c *callA2ABody) reportParameters(b *interpreter.Builder, call *dsl.CallA2A
 type callA2ABody struct {
 	method         a2a.Method
 	parameters     *expr.Template
-	server         *uri            // nil if the card says where the agent is
-	authentication *authentication // for the server
-	card           *a2a.Card       // nil if there is none, or only the run knows it
-	source         *uri            // of a card that only the run knows
+	server         *uri // nil if there is none
+	authentication *authentication
+	source         *uri // of the card; nil if there is none
 	forCard        *authentication
+	card           *a2a.Card // nil if only the run knows it
 }
 
-// a2aRequest is the frozen call.
+// a2aRequest is the frozen call. The agent is where its card says, once that has been read, otherwise at the server.
 type a2aRequest struct {
 	Method         string            `json:"method"`
 	Parameters     interpreter.Value `json:"parameters"`
-	Server         string            `json:"server,omitempty"` // where the agent is; empty if the card is still to say so
-	Authentication *credential       `json:"authentication,omitempty"`
-	Discover       bool              `json:"discover,omitempty"` // the server may have a card that says at which path the agent is
-	Card           string            `json:"card,omitempty"`     // to be read first
+	Agent          string            `json:"agent,omitempty"` // where it is, if that is known from its card
+	Card           string            `json:"card,omitempty"`
 	ForCard        *credential       `json:"forCard,omitempty"`
+	Server         string            `json:"server,omitempty"`
+	Authentication *credential       `json:"authentication,omitempty"` // for the server
 }
 
 func (c *callA2ABody) Enter(s *interpreter.Scope) interpreter.Next {
@@ -148,23 +152,44 @@ func (c *callA2ABody) prepare(s *interpreter.Scope) (*a2aRequest, *errors.Error)
 		}
 	}
 	switch {
-	case c.card != nil && c.server == nil:
-		r.Server = c.card.URL
+	case c.card != nil:
+		r.Agent, err = c.card.URL, r.agree(c.card, c.card.URL)
 	case c.source != nil:
 		if r.Card, err = c.source.expand(s, input); err != nil {
 			return nil, err
 		}
 		r.ForCard, err = c.forCard.prepare(s, input)
-	case c.card == nil:
-		r.Discover = isOrigin(r.Server)
 	}
 	return r, err
+}
+
+// agree returns an error if a card asks for another credential than there is for the place of its agent.
+func (r *a2aRequest) agree(card *a2a.Card, agent string) *errors.Error {
+	scheme := ""
+	if policy := r.credentialFor(agent); policy != nil {
+		scheme = policy.Scheme
+	}
+	if err := card.Admits(scheme); err != nil {
+		return errors.Authenticationf("%s: %s", withoutQuery(agent), err)
+	}
+	return nil
+}
+
+// credentialFor returns the credential that was given for the origin of a URL, nil for none.
+func (r *a2aRequest) credentialFor(at string) *credential {
+	switch {
+	case r.Authentication != nil && sameOrigin(at, r.Server):
+		return r.Authentication
+	case r.ForCard != nil && sameOrigin(at, r.Card):
+		return r.ForCard
+	}
+	return nil
 }
 
 // isOrigin reports whether a URL names a host, and nothing of it.
 func isOrigin(text string) bool {
 	u, err := url.Parse(text)
-	return err == nil && (u.Path == "" || u.Path == "/") && u.RawQuery == "" && u.User == nil
+	return err == nil && (u.Path == "" || u.Path == "/") && u.RawQuery == "" && u.Fragment == "" && u.User == nil
 }
 
 // prepareParameters returns the parameters as the author has them, once it is sure that they fit the method.
@@ -185,7 +210,7 @@ func (c *callA2ABody) prepareParameters(s *interpreter.Scope, input any) (map[st
 
 func (c *callA2ABody) Finish(s *interpreter.Scope, result any) interpreter.Next {
 	used := c.authentication
-	if c.server == nil {
+	if used == nil {
 		used = c.forCard
 	}
 	if authorization := used.descriptor(s); authorization != nil {

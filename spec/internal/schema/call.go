@@ -72,7 +72,7 @@ func callOpenAPI() shape {
 func callA2A() shape {
 	return object(needs("method"), properties{
 		"agentCard": use("resource").about("The card of the agent, which says where it is and what credential it wants."),
-		"server":    use("endpoint").about("Where the agent is. A URL without a path is that of a host, whose card may say more."),
+		"server":    use("endpoint").about("Where the agent is, if there is no `agentCard`. A URL without a path is that of a host, whose card may say more."),
 		"method": enum("message/send", "message/stream", "tasks/get", "tasks/list", "tasks/cancel", "tasks/resubscribe",
 			"tasks/pushNotificationConfig/set", "tasks/pushNotificationConfig/get", "tasks/pushNotificationConfig/list",
 			"tasks/pushNotificationConfig/delete", "agent/getAuthenticatedExtendedCard").about("The method to call."),
