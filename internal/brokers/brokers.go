@@ -72,19 +72,20 @@ type Message struct {
 // Delivery is a message that was received.
 type Delivery struct {
 	Message
-	// Handle is what its broker knows it by, also if it comes again over another connection; empty if there is no such thing.
+	// Handle is what its broker knows it by, also if it comes again over another connection, and no other message; empty if there is no such
+	// thing.
 	Handle string
 	tag    any // what acknowledges it over this connection
 }
 
 // Subscription is one to a channel. One goroutine uses it at a time, but for Close.
 type Subscription interface {
-	// Receive waits for a message.
+	// Receive waits for a message. It may be called again when ctx has ended; after any other error the subscription is broken.
 	Receive(ctx context.Context) (*Delivery, error)
 	// Acknowledge says that messages were consumed, in the order in which they came. Those that were not come again to who subscribes next under
-	// the same name, if the broker keeps messages.
+	// the same name, if the broker keeps messages. Of messages that came over another connection there is only the handle.
 	Acknowledge(ctx context.Context, consumed []*Delivery) error
-	// Close ends the connection. The broker forgets the subscription if it is over, and otherwise keeps it for who goes on.
+	// Close ends the connection, soon and in any case. The broker forgets the subscription if it is over, and otherwise keeps it for who goes on.
 	Close(over bool)
 }
 
@@ -119,6 +120,16 @@ func (c *Client) publisher() func(context.Context, Message) error {
 
 // subscriber returns what begins, or goes on with, the subscription of a name; nil for a protocol by which nothing can be received.
 func (c *Client) subscriber() func(ctx context.Context, name string) (Subscription, error) {
+	switch c.Protocol {
+	case "kafka":
+		return c.subscribeKafka
+	case "mqtt":
+		return c.subscribeMQTT
+	case "mqtt5":
+		return c.subscribeMQTT5
+	case "nats":
+		return c.subscribeNATS
+	}
 	return nil
 }
 
@@ -147,11 +158,32 @@ func (c *Client) Publish(ctx context.Context, m Message) error {
 	return counting.explain(counting.publisher()(ctx, m))
 }
 
-// Subscribe begins the subscription of a name, or goes on with it. Its connection ends with ctx, or when it is closed.
+// Subscribe begins the subscription of a name, or goes on with it: what comes from then on is received. Its connection ends with ctx, or when it is
+// closed.
 func (c *Client) Subscribe(ctx context.Context, name string) (Subscription, error) {
 	counting := c.bounded()
 	s, err := counting.subscriber()(ctx, name)
-	return s, counting.explain(err)
+	if err != nil {
+		return nil, counting.explain(err)
+	}
+	return &explained{s, counting}, nil
+}
+
+// explained is a subscription whose errors say what the client knows.
+type explained struct {
+	Subscription
+	client *Client
+}
+
+// Receive implements Subscription.
+func (e *explained) Receive(ctx context.Context) (*Delivery, error) {
+	d, err := e.Subscription.Receive(ctx)
+	return d, e.client.explain(err)
+}
+
+// Acknowledge implements Subscription.
+func (e *explained) Acknowledge(ctx context.Context, consumed []*Delivery) error {
+	return e.client.explain(e.Subscription.Acknowledge(ctx, consumed))
 }
 
 // connectWithin bounds how long a broker takes to accept a client.
@@ -159,6 +191,9 @@ const connectWithin = 30 * time.Second
 
 // farewell bounds how long the end of a connection takes.
 const farewell = time.Second
+
+// keptFor is how long a broker keeps a subscription that nobody comes back to, if that can be said.
+const keptFor = 7 * 24 * time.Hour
 
 // clientName is how swrun introduces itself.
 const clientName = "swrun"

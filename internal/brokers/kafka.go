@@ -3,13 +3,16 @@ package brokers
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"net"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 	"github.com/twmb/franz-go/pkg/sasl"
 	"github.com/twmb/franz-go/pkg/sasl/oauth"
 	"github.com/twmb/franz-go/pkg/sasl/plain"
@@ -89,4 +92,256 @@ func kafkaFailure(err error) error {
 		status = http.StatusRequestEntityTooLarge
 	}
 	return refused(status, answered)
+}
+
+// kafkaSubscription reads all partitions of a topic. How far it has come stands in the offsets of a group that has no members, so that nobody
+// waits for others to join or to be gone.
+type kafkaSubscription struct {
+	client *kgo.Client
+	c      *Client
+	topic  string
+	id     [16]byte // of the topic, for brokers that ask for it
+	group  string
+
+	positions map[int32]int64 // the next offset of each partition that is not consumed
+	told      time.Time       // when the broker was told of them
+}
+
+const (
+	// kafkaQuiet is how long nothing may come before it is asked whether there still is a broker: the library tries for ever, and says nothing.
+	kafkaQuiet = 2 * time.Second
+	// kafkaReminder is how often a broker is told the same positions again. It forgets those of a group after some days.
+	kafkaReminder = time.Hour
+)
+
+func (c *Client) subscribeKafka(ctx context.Context, name string) (Subscription, error) {
+	asking, err := c.kafka(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer asking.Close()
+	s := &kafkaSubscription{client: asking, c: c, topic: c.topic(), group: name}
+	within, cancel := context.WithTimeout(ctx, connectWithin)
+	defer cancel()
+	if err := s.begin(within); err != nil {
+		return nil, kafkaFailure(err)
+	}
+	from := map[int32]kgo.Offset{}
+	for partition, position := range s.positions {
+		from[partition] = kgo.NewOffset().At(position)
+	}
+	s.client, err = c.kafka(ctx, kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{s.topic: from}), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.MaxConcurrentFetches(1))
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// begin fills in the positions: those that the broker knows, or the end of every partition. One that was added since begins with its first message.
+func (s *kafkaSubscription) begin(ctx context.Context) error {
+	partitions, err := s.partitions(ctx)
+	if err != nil {
+		return err
+	}
+	known, err := s.known(ctx, partitions)
+	if err != nil {
+		return err
+	}
+	if s.positions = known; len(known) == 0 {
+		if s.positions, err = s.ends(ctx, partitions); err != nil {
+			return err
+		}
+	}
+	for _, partition := range partitions {
+		if _, had := s.positions[partition]; !had {
+			s.positions[partition] = 0
+		}
+	}
+	return s.tell(ctx, s.positions)
+}
+
+// partitions returns those of the topic.
+func (s *kafkaSubscription) partitions(ctx context.Context) (all []int32, err error) {
+	request := kmsg.NewPtrMetadataRequest()
+	topic := kmsg.NewMetadataRequestTopic()
+	topic.Topic = &s.topic
+	request.Topics = append(request.Topics, topic)
+	answer, err := request.RequestWith(ctx, s.client)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range answer.Topics {
+		if err := kerr.ErrorForCode(t.ErrorCode); err != nil {
+			return nil, err
+		}
+		s.id = t.TopicID
+		for _, p := range t.Partitions {
+			all = append(all, p.Partition)
+		}
+	}
+	return all, nil
+}
+
+// known returns the positions that the broker was told of.
+func (s *kafkaSubscription) known(ctx context.Context, partitions []int32) (map[int32]int64, error) {
+	request := kmsg.NewPtrOffsetFetchRequest()
+	group, topic := kmsg.NewOffsetFetchRequestGroup(), kmsg.NewOffsetFetchRequestGroupTopic()
+	topic.Topic, topic.TopicID, topic.Partitions = s.topic, s.id, partitions
+	group.Group, group.Topics = s.group, append(group.Topics, topic)
+	request.Groups = append(request.Groups, group)
+	answer, err := request.RequestWith(ctx, s.client)
+	if err != nil {
+		return nil, err
+	}
+	all := map[int32]int64{}
+	for _, g := range answer.Groups {
+		if err := kerr.ErrorForCode(g.ErrorCode); err != nil && !errors.Is(err, kerr.GroupIDNotFound) {
+			return nil, err
+		}
+		for _, t := range g.Topics {
+			for _, p := range t.Partitions {
+				if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
+					return nil, err
+				}
+				if p.Offset >= 0 {
+					all[p.Partition] = p.Offset
+				}
+			}
+		}
+	}
+	return all, nil
+}
+
+// ends returns the positions after all that is there.
+func (s *kafkaSubscription) ends(ctx context.Context, partitions []int32) (map[int32]int64, error) {
+	request := kmsg.NewPtrListOffsetsRequest()
+	topic := kmsg.NewListOffsetsRequestTopic()
+	topic.Topic = s.topic
+	for _, partition := range partitions {
+		one := kmsg.NewListOffsetsRequestTopicPartition()
+		one.Partition, one.Timestamp = partition, -1 // which stands for the end
+		topic.Partitions = append(topic.Partitions, one)
+	}
+	request.Topics = append(request.Topics, topic)
+	answer, err := request.RequestWith(ctx, s.client)
+	if err != nil {
+		return nil, err
+	}
+	all := map[int32]int64{}
+	for _, t := range answer.Topics {
+		for _, p := range t.Partitions {
+			if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
+				return nil, err
+			}
+			all[p.Partition] = p.Offset
+		}
+	}
+	return all, nil
+}
+
+// tell tells the broker of positions.
+func (s *kafkaSubscription) tell(ctx context.Context, positions map[int32]int64) error {
+	request := kmsg.NewPtrOffsetCommitRequest()
+	request.Group, request.Generation = s.group, -1 // of no member
+	topic := kmsg.NewOffsetCommitRequestTopic()
+	topic.Topic, topic.TopicID = s.topic, s.id
+	for partition, position := range positions {
+		one := kmsg.NewOffsetCommitRequestTopicPartition()
+		one.Partition, one.Offset = partition, position
+		topic.Partitions = append(topic.Partitions, one)
+	}
+	request.Topics = append(request.Topics, topic)
+	answer, err := request.RequestWith(ctx, s.client)
+	if err != nil {
+		return err
+	}
+	for _, t := range answer.Topics {
+		for _, p := range t.Partitions {
+			if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
+				return err
+			}
+		}
+	}
+	s.told = time.Now()
+	return nil
+}
+
+// Receive implements Subscription.
+func (s *kafkaSubscription) Receive(ctx context.Context) (*Delivery, error) {
+	for {
+		within, cancel := context.WithTimeout(ctx, kafkaQuiet)
+		fetches := s.client.PollRecords(within, 1)
+		cancel()
+		s.c.more()
+		if records := fetches.Records(); len(records) > 0 {
+			return kafkaDelivery(records[0]), nil
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		for _, failed := range fetches.Errors() {
+			if !errors.Is(failed.Err, context.DeadlineExceeded) {
+				return nil, kafkaFailure(failed.Err)
+			}
+		}
+		if err := s.stillThere(ctx); err != nil {
+			return nil, kafkaFailure(err)
+		}
+	}
+}
+
+// stillThere returns why there is no broker any more, and reminds it of the positions from time to time.
+func (s *kafkaSubscription) stillThere(ctx context.Context) error {
+	within, cancel := context.WithTimeout(ctx, connectWithin)
+	defer cancel()
+	if time.Since(s.told) > kafkaReminder {
+		return s.tell(within, s.positions)
+	}
+	return s.client.Ping(within)
+}
+
+// kafkaDelivery reads a record. Its place is its handle.
+func kafkaDelivery(r *kgo.Record) *Delivery {
+	d := &Delivery{Handle: fmt.Sprintf("%d:%d", r.Partition, r.Offset), Message: Message{Payload: r.Value}}
+	for _, h := range r.Headers {
+		d.carry(h.Key, string(h.Value))
+	}
+	return d
+}
+
+// Acknowledge implements Subscription.
+func (s *kafkaSubscription) Acknowledge(ctx context.Context, consumed []*Delivery) error {
+	positions := map[int32]int64{}
+	for _, d := range consumed {
+		var partition int32
+		var offset int64
+		if _, err := fmt.Sscanf(d.Handle, "%d:%d", &partition, &offset); err == nil { // it is none of another broker, from before the document has changed
+			positions[partition] = max(positions[partition], offset+1)
+		}
+	}
+	for partition, position := range positions {
+		if position <= s.positions[partition] { // which it has passed already
+			delete(positions, partition)
+			continue
+		}
+		s.positions[partition] = position
+	}
+	if len(positions) == 0 {
+		return nil
+	}
+	within, cancel := context.WithTimeout(ctx, connectWithin)
+	defer cancel()
+	return kafkaFailure(s.tell(within, positions))
+}
+
+// Close implements Subscription.
+func (s *kafkaSubscription) Close(over bool) {
+	if over {
+		within, cancel := context.WithTimeout(context.Background(), farewell)
+		defer cancel()
+		request := kmsg.NewPtrDeleteGroupsRequest()
+		request.Groups = []string{s.group}
+		_, _ = request.RequestWith(within, s.client) // a broker that has not heard it forgets the group by itself
+	}
+	s.client.Close()
 }

@@ -16,23 +16,23 @@ import (
 // mqttVersion is that of MQTT 3.1.1.
 const mqttVersion = 4
 
-// mqtt3 connects by MQTT 3.1.1. The connection ends with ctx.
-func (c *Client) mqtt3(ctx context.Context, options *mqtt.ClientOptions) (mqtt.Client, error) {
+// mqtt3 connects by MQTT 3.1.1, and says whether the broker has kept the session. The connection ends with ctx.
+func (c *Client) mqtt3(ctx context.Context, options *mqtt.ClientOptions) (client mqtt.Client, kept bool, err error) {
 	conn, err := c.connect(ctx)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	options.AddBroker("tcp://" + c.Addresses[0]).SetProtocolVersion(mqttVersion).SetAutoReconnect(false).SetConnectRetry(false)
 	options.SetConnectTimeout(connectWithin).SetKeepAlive(keepAlive * time.Second).SetUsername(c.Username).SetPassword(c.secret())
 	options.SetCustomOpenConnectionFn(func(*url.URL, mqtt.ClientOptions) (net.Conn, error) { return conn, nil })
-	client := mqtt.NewClient(options)
+	client = mqtt.NewClient(options)
 	connected := client.Connect()
 	<-connected.Done() // at the end of ctx too, which closes the connection
 	if err := connected.Error(); err != nil {
 		conn.Close() // the error is the first one's
-		return nil, mqttFailure(err)
+		return nil, false, mqttFailure(err)
 	}
-	return client, nil
+	return client, connected.(*mqtt.ConnectToken).SessionPresent(), nil
 }
 
 // mqttFailure says which errors are answers.
@@ -50,7 +50,7 @@ func mqttFailure(err error) error {
 
 // publishMQTT publishes by MQTT 3.1.1, whose messages have no headers.
 func (c *Client) publishMQTT(ctx context.Context, m Message) error {
-	client, err := c.mqtt3(ctx, mqtt.NewClientOptions().SetCleanSession(true).SetWriteTimeout(connectWithin))
+	client, _, err := c.mqtt3(ctx, mqtt.NewClientOptions().SetCleanSession(true).SetWriteTimeout(connectWithin))
 	if err != nil {
 		return err
 	}
@@ -58,4 +58,54 @@ func (c *Client) publishMQTT(ctx context.Context, m Message) error {
 	sent := client.Publish(c.Channel, c.qos(), c.Bindings.Retain, m.Payload)
 	<-sent.Done() // at the end of ctx too, which closes the connection
 	return sent.Error()
+}
+
+// subscribeMQTT goes on with a session of MQTT 3.1.1, which the broker keeps until it is told that it is over.
+func (c *Client) subscribeMQTT(ctx context.Context, name string) (Subscription, error) {
+	s := &mqttSession{box: newMailbox()}
+	received := func(_ mqtt.Client, m mqtt.Message) {
+		c.more()
+		if m.Retained() { // an old one
+			m.Ack()
+			return
+		}
+		s.box.put(&Delivery{Handle: mqttHandle(m.Qos(), m.MessageID(), m.Topic(), m.Payload()), tag: m, Message: Message{Payload: m.Payload()}})
+	}
+	client, kept, err := c.mqtt3(ctx, mqtt.NewClientOptions().SetClientID(name).SetCleanSession(false).SetAutoAckDisabled(true).SetWriteTimeout(connectWithin).
+		SetDefaultPublishHandler(received).SetConnectionLostHandler(func(_ mqtt.Client, why error) { s.box.end(why) }))
+	if err != nil {
+		return nil, err
+	}
+	s.ack = func(d *Delivery) error {
+		d.tag.(mqtt.Message).Ack()
+		return nil
+	}
+	s.leave = func(over bool) {
+		client.Disconnect(uint(farewell / time.Millisecond / 10)) // acknowledgements are sent meanwhile
+		if over {
+			c.forgetMQTT(ctx, name)
+		}
+	}
+	subscribed := client.Subscribe(c.Channel, c.qos(), nil)
+	<-subscribed.Done() // at the end of ctx too, which closes the connection
+	err = subscribed.Error()
+	const no = 0x80
+	if granted := subscribed.(*mqtt.SubscribeToken).Result()[c.Channel]; err == nil && granted == no && !kept {
+		// Of a kept session it may mean that some brokers take the number of the request for one of their own messages: see MQTT 5.
+		err = refused(http.StatusForbidden, errors.New("the broker refuses the subscription"))
+	}
+	if err != nil {
+		s.Close(false)
+		return nil, err
+	}
+	return s, nil
+}
+
+// forgetMQTT ends a session: by another one of the same name that is not kept. A broker that cannot be reached keeps it.
+func (c *Client) forgetMQTT(ctx context.Context, name string) {
+	within, cancel := context.WithTimeout(ctx, farewell)
+	defer cancel()
+	if client, _, err := c.mqtt3(within, mqtt.NewClientOptions().SetClientID(name).SetCleanSession(true).SetWriteTimeout(farewell)); err == nil {
+		client.Disconnect(0)
+	}
 }

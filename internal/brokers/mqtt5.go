@@ -3,8 +3,13 @@ package brokers
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"fmt"
+	"net"
 	"net/http"
+	"slices"
+	"sync"
+	"time"
 
 	"github.com/eclipse/paho.golang/packets"
 	"github.com/eclipse/paho.golang/paho"
@@ -23,31 +28,32 @@ func (c *Client) qos() byte {
 	return byte(*c.Bindings.QoS)
 }
 
-// mqtt5 connects by MQTT 5. The connection ends with ctx.
-func (c *Client) mqtt5(ctx context.Context, config paho.ClientConfig, hello *paho.Connect) (*paho.Client, error) {
+// mqtt5 connects by MQTT 5, and says whether the broker has kept the session. The connection ends with ctx.
+func (c *Client) mqtt5(ctx context.Context, config paho.ClientConfig, hello *paho.Connect) (client *paho.Client, kept bool, err error) {
 	conn, err := c.connect(ctx)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	config.Conn = packets.NewThreadSafeConn(conn)
-	client := paho.NewClient(config)
+	client = paho.NewClient(config)
 	hello.KeepAlive, hello.Username, hello.UsernameFlag = keepAlive, c.Username, c.Username != ""
 	hello.Password, hello.PasswordFlag = []byte(c.secret()), c.secret() != ""
 	within, cancel := context.WithTimeout(ctx, connectWithin)
 	defer cancel()
-	if answer, err := client.Connect(within, hello); err != nil {
+	answer, err := client.Connect(within, hello)
+	if err != nil {
 		conn.Close() // the error is the first one's
 		if answer != nil {
-			return nil, mqttRefused(answer.ReasonCode, err)
+			return nil, false, mqttRefused(answer.ReasonCode, err)
 		}
-		return nil, err
+		return nil, false, err
 	}
-	return client, nil
+	return client, answer.SessionPresent, nil
 }
 
 func (c *Client) publishMQTT5(ctx context.Context, m Message) error {
 	broken := make(chan error, 1)
-	client, err := c.mqtt5(ctx, paho.ClientConfig{
+	client, _, err := c.mqtt5(ctx, paho.ClientConfig{
 		PacketTimeout: connectWithin,
 		OnServerDisconnect: func(d *paho.Disconnect) {
 			tell(broken, mqttRefused(d.ReasonCode, fmt.Errorf("the broker ended the connection with code %d", d.ReasonCode)))
@@ -101,4 +107,108 @@ func mqttRefused(code byte, err error) error {
 		err = errors.New("the broker refuses it")
 	}
 	return refused(cmp.Or(status, http.StatusInternalServerError), err)
+}
+
+// mqttSession is a session that the broker keeps while nobody is connected.
+type mqttSession struct {
+	box    *mailbox
+	ack    func(*Delivery) error
+	leave  func(over bool)
+	closed sync.Once
+}
+
+// Receive implements Subscription.
+func (s *mqttSession) Receive(ctx context.Context) (*Delivery, error) { return s.box.receive(ctx) }
+
+// Acknowledge implements Subscription. What came over another connection comes again.
+func (s *mqttSession) Acknowledge(_ context.Context, consumed []*Delivery) error {
+	for _, d := range consumed {
+		if d.tag == nil {
+			continue
+		}
+		if err := s.ack(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close implements Subscription.
+func (s *mqttSession) Close(over bool) {
+	s.closed.Do(func() {
+		s.box.end(net.ErrClosed)
+		s.leave(over)
+	})
+}
+
+// mqttHandle returns what a message is known by as long as it is not acknowledged. Numbers are used again, for other messages.
+func mqttHandle(qos byte, number uint16, topic string, payload []byte) string {
+	if qos == 0 {
+		return ""
+	}
+	sum := sha256.New()
+	fmt.Fprintf(sum, "%d %s\n", len(topic), topic)
+	sum.Write(payload)
+	return fmt.Sprintf("%d-%.8x", number, sum.Sum(nil))
+}
+
+// acknowledging is how often acknowledgements are sent by MQTT 5, whose library collects them.
+const acknowledging = 5 * time.Millisecond
+
+func (c *Client) subscribeMQTT5(ctx context.Context, name string) (Subscription, error) {
+	s := &mqttSession{box: newMailbox()}
+	expiry, most := uint32(keptFor/time.Second), uint16(mailboxSize)
+	client, kept, err := c.mqtt5(ctx, paho.ClientConfig{
+		PacketTimeout: connectWithin, EnableManualAcknowledgment: true, SendAcksInterval: acknowledging,
+		OnPublishReceived: []func(paho.PublishReceived) (bool, error){func(r paho.PublishReceived) (bool, error) {
+			c.more()
+			s.box.put(mqtt5Delivery(r.Packet))
+			return true, nil
+		}},
+		OnServerDisconnect: func(d *paho.Disconnect) {
+			s.box.end(mqttRefused(d.ReasonCode, fmt.Errorf("the broker ended the connection with code %d", d.ReasonCode)))
+		},
+		OnClientError: s.box.end,
+	}, &paho.Connect{ClientID: name, Properties: &paho.ConnectProperties{SessionExpiryInterval: &expiry, ReceiveMaximum: &most, RequestProblemInfo: true}})
+	if err != nil {
+		return nil, err
+	}
+	s.ack = func(d *Delivery) error { return client.Ack(d.tag.(*paho.Publish)) }
+	s.leave = func(over bool) {
+		goodbye := &paho.Disconnect{}
+		if over {
+			expiry = 0
+			goodbye.Properties = &paho.DisconnectProperties{SessionExpiryInterval: &expiry}
+		} else {
+			time.Sleep(3 * acknowledging)
+		}
+		_ = client.Disconnect(goodbye) // it may be broken already
+	}
+	const never = 2 // retained messages are old ones
+	within, cancel := context.WithTimeout(ctx, connectWithin)
+	defer cancel()
+	answer, err := client.Subscribe(within, &paho.Subscribe{Subscriptions: []paho.SubscribeOptions{{Topic: c.Channel, QoS: c.qos(), RetainHandling: never}}})
+	if answer != nil && kept && slices.Equal(answer.Reasons, []byte{packets.SubackPacketIdentifierinuse}) {
+		return s, nil // some brokers take the number of the request for one of their own messages: then they have the subscription
+	}
+	if err != nil {
+		s.Close(false)
+		if answer != nil && len(answer.Reasons) > 0 {
+			return nil, mqttRefused(answer.Reasons[0], err)
+		}
+		return nil, err
+	}
+	return s, nil
+}
+
+// mqtt5Delivery reads a message.
+func mqtt5Delivery(p *paho.Publish) *Delivery {
+	d := &Delivery{Handle: mqttHandle(p.QoS, p.PacketID, p.Topic, p.Payload), tag: p, Message: Message{Payload: p.Payload}}
+	if p.Properties != nil {
+		for _, property := range p.Properties.User {
+			d.carry(property.Key, property.Value)
+		}
+		d.ContentType, d.CorrelationID = cmp.Or(p.Properties.ContentType, d.ContentType), cmp.Or(string(p.Properties.CorrelationData), d.CorrelationID)
+	}
+	return d
 }

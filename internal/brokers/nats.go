@@ -4,7 +4,9 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -118,4 +120,152 @@ func natsFailure(err error) error {
 		return refused(answered.Code, err)
 	}
 	return err
+}
+
+// subscribeNATS receives from the stream that keeps the subject, if there is one.
+func (c *Client) subscribeNATS(ctx context.Context, name string) (Subscription, error) {
+	conn, err := c.nats(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.natsSubscription(ctx, conn, name)
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (c *Client) natsSubscription(ctx context.Context, conn *nats.Conn, name string) (Subscription, error) {
+	js, stream, err := natsStream(ctx, conn, c.Channel)
+	if err != nil {
+		return nil, err
+	}
+	within, cancel := context.WithTimeout(ctx, connectWithin)
+	defer cancel()
+	if stream == "" {
+		return c.natsSubject(within, conn)
+	}
+	consumer, err := js.Consumer(within, stream, name)
+	if errors.Is(err, jetstream.ErrConsumerNotFound) {
+		consumer, err = js.CreateConsumer(within, stream, jetstream.ConsumerConfig{
+			Durable: name, FilterSubject: c.Channel, DeliverPolicy: jetstream.DeliverNewPolicy, AckPolicy: jetstream.AckExplicitPolicy, AckWait: natsAgain, InactiveThreshold: keptFor,
+		})
+	}
+	if err != nil {
+		return nil, natsFailure(err)
+	}
+	messages, err := consumer.Messages(jetstream.PullMaxMessages(1), jetstream.PullExpiry(connectWithin), jetstream.WithMessagesErrOnMissingHeartbeat(true))
+	if err != nil {
+		return nil, natsFailure(err)
+	}
+	return &natsConsumer{c: c, conn: conn, js: js, stream: stream, name: name, messages: messages}, nil
+}
+
+// natsAgain is after how long a message that was not acknowledged comes again, to who asks for messages. It is short, so that who goes on after a
+// crash has it soon: as long as somebody handles messages, nobody asks for others.
+const natsAgain = time.Second
+
+// natsConsumer is a durable consumer of a stream of JetStream.
+type natsConsumer struct {
+	c            *Client
+	conn         *nats.Conn
+	js           jetstream.JetStream
+	stream, name string
+	messages     jetstream.MessagesContext
+}
+
+// Receive implements Subscription.
+func (s *natsConsumer) Receive(ctx context.Context) (*Delivery, error) {
+	msg, err := s.messages.Next(jetstream.NextContext(ctx))
+	s.c.more()
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, natsFailure(err)
+	}
+	d := natsDelivery(msg.Data(), msg.Headers())
+	d.tag = msg
+	if meta, err := msg.Metadata(); err == nil { // every message of a stream has them
+		d.Handle = strconv.FormatUint(meta.Sequence.Stream, 10)
+	}
+	return d, nil
+}
+
+// natsDelivery reads a message.
+func natsDelivery(data []byte, headers nats.Header) *Delivery {
+	d := &Delivery{Message: Message{Payload: data}}
+	for name, values := range headers {
+		for _, value := range values {
+			d.carry(name, value)
+		}
+	}
+	return d
+}
+
+// Acknowledge implements Subscription. What came over another connection comes again.
+func (s *natsConsumer) Acknowledge(ctx context.Context, consumed []*Delivery) error {
+	within, cancel := context.WithTimeout(ctx, connectWithin)
+	defer cancel()
+	for n, d := range consumed {
+		msg, ok := d.tag.(jetstream.Msg)
+		if !ok {
+			continue
+		}
+		var err error
+		if n == len(consumed)-1 { // the server reads them in this order
+			err = msg.DoubleAck(within)
+		} else {
+			err = msg.Ack()
+		}
+		if err != nil {
+			return natsFailure(err)
+		}
+	}
+	return nil
+}
+
+// Close implements Subscription.
+func (s *natsConsumer) Close(over bool) {
+	s.messages.Stop()
+	if over {
+		within, cancel := context.WithTimeout(context.Background(), farewell)
+		defer cancel()
+		_ = s.js.DeleteConsumer(within, s.stream, s.name) // a server that has not heard it forgets the consumer by itself
+	}
+	s.conn.Close()
+}
+
+// natsSubject is a subscription to a subject that no stream keeps: what comes while nobody is connected is lost.
+type natsSubject struct {
+	conn *nats.Conn
+	box  *mailbox
+}
+
+func (c *Client) natsSubject(ctx context.Context, conn *nats.Conn) (Subscription, error) {
+	s := &natsSubject{conn, newMailbox()}
+	conn.SetClosedHandler(func(*nats.Conn) { s.box.end(nats.ErrConnectionClosed) })
+	if _, err := conn.Subscribe(c.Channel, func(msg *nats.Msg) {
+		c.more()
+		s.box.put(natsDelivery(msg.Data, msg.Header))
+	}); err != nil {
+		return nil, natsFailure(err)
+	}
+	if err := conn.FlushWithContext(ctx); err != nil {
+		return nil, natsFailure(err)
+	}
+	return s, natsFailure(conn.LastError()) // what the server has against it comes before its answer to the flush
+}
+
+// Receive implements Subscription.
+func (s *natsSubject) Receive(ctx context.Context) (*Delivery, error) { return s.box.receive(ctx) }
+
+// Acknowledge implements Subscription: the server keeps nothing.
+func (s *natsSubject) Acknowledge(context.Context, []*Delivery) error { return nil }
+
+// Close implements Subscription.
+func (s *natsSubject) Close(bool) {
+	s.box.end(nats.ErrConnectionClosed)
+	s.conn.Close()
 }
