@@ -23,6 +23,9 @@ const (
 	RouteDefinition Route = "definition"
 )
 
+// ErrUnwanted is why an effect is cancelled whose task has ended, or does not wait for it any more.
+var ErrUnwanted = errors.New("the task has ended")
+
 // Effect is something that has to happen outside.
 type Effect struct {
 	ID         EffectID
@@ -94,7 +97,7 @@ func (m *machine) startEffect(f *taskFrame, n Next) {
 		m.complete(f, n.output, nil)
 		return
 	}
-	f.Effect = &InFlight{ID: effect.ID, StartedAt: m.now, Attempt: 1, AtMostOnce: f.node.atMostOnce, Request: body, Run: child}
+	f.Effect = &InFlight{ID: effect.ID, StartedAt: m.now, Attempt: 1, AtMostOnce: f.node.atMostOnce, Request: body, Run: child, Until: n.until}
 	f.Effect.Confidential = m.scope.confidential || confidential
 	if m.scope.readsSecret || f.node.kind.Route == RouteActivity { // its driver stores it elsewhere
 		f.Effect.Request = nil

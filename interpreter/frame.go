@@ -76,6 +76,14 @@ func (f *listFrame) stored(o *object) {
 	number(o, "L", &f.BackwardJumps)
 }
 
+// wakesAt returns when the body is to be called without an event; zero for never.
+func (f *taskFrame) wakesAt() time.Time {
+	if f.Effect != nil {
+		return f.Effect.Until
+	}
+	return f.WakeAt
+}
+
 // taskFrame is a task in progress.
 type taskFrame struct {
 	commonFrame
@@ -167,6 +175,8 @@ type InFlight struct {
 	Request []byte
 	// Run is the run that it starts, as namespace/id; empty if it starts none.
 	Run string
+	// Until is when its task does not need it any more; zero for never.
+	Until time.Time
 }
 
 func (e *InFlight) stored(o *object) {
@@ -178,6 +188,7 @@ func (e *InFlight) stored(o *object) {
 	o.flag("s", &e.Confidential)
 	o.sealedJSON("q", &e.Request)
 	text(o, "c", &e.Run)
+	o.instant("u", &e.Until)
 }
 
 func encodeFrame(f frame, o *object) ([]byte, error) {

@@ -47,11 +47,12 @@ type Catcher interface {
 // Sleeper is a Body that waits for time.
 type Sleeper interface {
 	Body
-	// Wake is called at the time that Sleep named, never earlier.
+	// Wake is called at the time that Sleep named, or Until of an effect, never earlier.
 	Wake(*Scope) Next
 }
 
-// Leaf is a Body that performs an effect.
+// Leaf is a Body that performs an effect, or several, one after the other. A request that is not stored, because it contains a secret, is computed
+// again by Enter: that of the first effect, or by its progress that of a later one.
 type Leaf interface {
 	Body
 	// Finish shapes the task's output from what the performer returned.

@@ -85,6 +85,12 @@ func Sleep(until time.Time) Next { return Next{kind: nextSleep, until: until} }
 // Perform has the kind's performer do the request, which must encode as JSON, and then calls Finish.
 func Perform(request any) Next { return Next{kind: nextPerform, value: request} }
 
+// Until says that nobody needs the effect after a time: it is cancelled then, and Wake is called. Zero stands for never.
+func (n Next) Until(at time.Time) Next {
+	n.until = at
+	return n
+}
+
 // Detach has the kind's performer do the request without waiting for it, and ends the body with output.
 func Detach(request, output any) Next {
 	return Next{kind: nextPerform, value: request, detach: true, output: output}

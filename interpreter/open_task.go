@@ -49,7 +49,7 @@ func OpenTasks(p *Program, s *State) []OpenTask {
 		}
 		o := OpenTask{
 			Kind: f.node.kind.Kind, Route: f.node.kind.Route, Pointer: f.pointer(), Origin: f.Origin, Path: f.Path, StartedAt: f.StartedAt,
-			Until: f.WakeAt, Retry: !f.WakeAt.IsZero() && isComposite(f), Ready: f.Queued || ready[f.ID],
+			Until: f.wakesAt(), Retry: !f.WakeAt.IsZero() && isComposite(f), Ready: f.Queued || ready[f.ID],
 		}
 		if f.Effect != nil {
 			o.Effect, o.Attempt, o.Deferred, o.Run = f.Effect.ID, f.Effect.Attempt, f.Effect.Deferred, f.Effect.Run

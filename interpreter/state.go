@@ -219,7 +219,7 @@ func (s *State) NextWake() time.Time {
 	for f := range s.tasks() {
 		next = Earlier(next, f.Soft.next())
 		if !s.Suspended {
-			next = Earlier(next, f.WakeAt)
+			next = Earlier(next, f.wakesAt())
 		}
 	}
 	return next

@@ -160,7 +160,7 @@ func (m *machine) wake() {
 	}
 	var due []*taskFrame
 	for f := range m.s.tasks() {
-		if !f.WakeAt.IsZero() && !m.now.Before(f.WakeAt) {
+		if at := f.wakesAt(); !at.IsZero() && !m.now.Before(at) {
 			due = append(due, f)
 		}
 	}
@@ -168,11 +168,12 @@ func (m *machine) wake() {
 		if retry := isComposite(a); retry != isComposite(b) {
 			return map[bool]int{true: -1, false: 1}[retry]
 		}
-		return a.WakeAt.Compare(b.WakeAt)
+		return a.wakesAt().Compare(b.wakesAt())
 	})
 	for _, f := range due {
 		if m.s.task(f.ID) == f { // an earlier one may have ended it
-			f.WakeAt = time.Time{}
+			m.cancelEffect(f) // which was needed until now
+			f.WakeAt, f.Effect = time.Time{}, nil
 			f.changed()
 			if m.s.Unwaited > 0 {
 				m.s.Unwaited, m.s.headChanged = 0, true

@@ -21,9 +21,6 @@ import (
 // killed after 2 s.
 const maxEnding = 5 * time.Second
 
-// ErrUnwanted is why an effect is cancelled whose task has ended.
-var ErrUnwanted = errors.New("the task has ended")
-
 // Attempt is one attempt to perform an effect.
 type Attempt struct {
 	effect  interpreter.Effect

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
 )
 
 // Memory bounds what all effects of a driver hold. An effect that needs more than is left waits; first come, first served, so
@@ -74,7 +75,7 @@ func (r *reservation) reserve(ctx context.Context, p *part, held *int64, bytes i
 	defer r.mu.Unlock()
 	if r.over {
 		p.left.Release(bytes)
-		return ErrUnwanted
+		return interpreter.ErrUnwanted
 	}
 	*held = bytes
 	return nil

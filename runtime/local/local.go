@@ -287,7 +287,7 @@ func (l *local) step(ctx context.Context, i *familyRun, ev interpreter.Event) {
 	}
 	for _, id := range result.Cancels { // children end before any of them could start another
 		if cancel := i.cancels[id]; cancel != nil {
-			cancel(effect.ErrUnwanted)
+			cancel(interpreter.ErrUnwanted)
 			delete(i.cancels, id)
 		}
 		delete(i.activities, id)

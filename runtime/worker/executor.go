@@ -97,10 +97,13 @@ func growStack() {
 	runtime.KeepAlive(&room)
 }
 
+// errLeft is why effects are cancelled that go on elsewhere.
+var errLeft = errors.New("the run has left this worker")
+
 // close ends what is in flight, and gives back what the executor has taken.
 func (x *executor) close(ctx context.Context) {
 	x.stopWaiting()
-	x.revoke(effect.ErrUnwanted)
+	x.revoke(errLeft)
 	for _, a := range x.attempts {
 		a.Cancel(context.Cause(ctx))
 	}

@@ -180,7 +180,7 @@ func (x *executor) finished(end ending) error {
 
 func (x *executor) cancel(id interpreter.EffectID) {
 	if a := x.attempts[id]; a != nil {
-		a.Cancel(effect.ErrUnwanted)
+		a.Cancel(interpreter.ErrUnwanted)
 		delete(x.attempts, id)
 	}
 }
