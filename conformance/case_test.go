@@ -3,6 +3,7 @@ package conformance
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -87,6 +88,12 @@ func mustDecode(t *testing.T, text string) any {
 		t.Fatalf("%q: %v", text, err)
 	}
 	return v
+}
+
+// endless reports whether an effect does not end by itself.
+func (c testCase) endless(e interpreter.Effect) bool {
+	lines, path := c.lines("endless.txt"), string(e.Request.Path)
+	return slices.Contains(lines, path) || slices.Contains(lines, fmt.Sprintf("%s %d", path, e.ID))
 }
 
 // verify compares how a run ended with what the case wants.

@@ -14,7 +14,8 @@
 //	counts.txt        lines of number, record type and pointer: so many records there are
 //	events.json       the emitted events, in order, with the attributes that must be equal
 //	elapsed.txt       the virtual time that the run takes: 7s, or 1s..2s
-//	endless.txt       occurrences whose effect does not end by itself
+//	endless.txt       occurrences whose effect does not end by itself; of several effects one by its number: /do/0/c 3
+//	messages.json     what brokers send once the first effect of a call asyncapi has ended; WORLD is another text in every run
 //	hidden.txt        texts, one per line, that no state and no record holds
 //
 // Any other file is an external resource of that name. Calls reach the stand-in (standin_test.go).

@@ -180,7 +180,7 @@ func (d *driver) due() bool {
 
 // ends reports whether an effect ends by itself, and does not wait for a child.
 func (d *driver) ends(f effectInFlight) bool {
-	return f.child == nil && !slices.Contains(d.c.lines("endless.txt"), string(f.effect.Request.Path))
+	return f.child == nil && !d.c.endless(f.effect)
 }
 
 func (d *driver) start(p *interpreter.Program, id string, parent *effectInFlight) *caseRun {

@@ -49,7 +49,7 @@ func containers() *tasks.Containers {
 }
 
 func newOutside(files map[string]string) *outside {
-	o := &outside{}
+	o, feed := &outside{}, newFeed(files)
 	fetch := tasks.Loader("workflow.yaml", standIn(), false, "")
 	read := func(ctx context.Context, uri string) ([]byte, error) {
 		if text, ok := files[strings.TrimPrefix(uri, "http://files.test/")]; ok {
@@ -64,9 +64,9 @@ func newOutside(files map[string]string) *outside {
 		return nil, errors.New("there is no such file")
 	}
 	o.config = interpreter.Config{
-		Kinds: tasks.All(tasks.Config{
-			Transport: standIn(), Dial: dialOutside, Processes: processes(), Containers: containers(), Secrets: secrets, Publish: o.publish, Load: read,
-		}),
+		Kinds: feed.feeding(tasks.All(tasks.Config{
+			Transport: standIn(), Dial: dialOutside, Processes: processes(), Containers: containers(), Secrets: secrets, Publish: o.publish, Load: feed.naming(read),
+		})),
 		Secrets: secrets,
 		Runtime: map[string]any{"name": "swrun", "version": "test"},
 		Load:    read,

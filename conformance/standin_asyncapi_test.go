@@ -64,6 +64,11 @@ func (s *standInBrokers) dial(ctx context.Context, network, address string) (net
 	return new(net.Dialer).DialContext(ctx, network, address)
 }
 
+// addressOf returns where the broker of a protocol is.
+func (s *standInBrokers) addressOf(protocol string) string {
+	return s.addresses[strings.TrimSuffix(protocol, "5")+".test"]
+}
+
 func (s *standInBrokers) close() {
 	for _, stop := range s.stop {
 		stop()

@@ -104,7 +104,7 @@ func (p *parser) subscription(n *yaml.Node, at Pointer) *Subscription {
 	if n := o.value("consume"); n != nil {
 		c := p.object(n, at.Key("consume"), "`consume`", "for", "amount", "while", "until")
 		c.exactlyOne("amount", "while", "until")
-		s.For, s.Amount, s.While, s.Until = c.duration("for"), c.integer("amount"), c.delimited("while"), c.delimited("until")
+		s.For, s.Amount, s.While, s.Until = c.duration("for"), c.count("amount"), c.delimited("while"), c.delimited("until")
 	}
 	return s
 }

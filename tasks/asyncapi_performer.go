@@ -21,10 +21,11 @@ type asyncAPIPerformer struct {
 	config Config
 	http   func() *httpPerformer // made when it is needed
 	load   resources
+	kept   *subscriptions
 }
 
 func newAsyncAPIPerformer(c Config) *asyncAPIPerformer {
-	return &asyncAPIPerformer{c, sync.OnceValue(func() *httpPerformer { return newHTTPPerformer(c) }), resources{c.Load, c.Secrets}}
+	return &asyncAPIPerformer{c, sync.OnceValue(func() *httpPerformer { return newHTTPPerformer(c) }), resources{c.Load, c.Secrets}, &subscriptions{}}
 }
 
 func (p *asyncAPIPerformer) perform(ctx context.Context, r interpreter.Request) (any, error) {
@@ -40,6 +41,9 @@ func (p *asyncAPIPerformer) perform(ctx context.Context, r interpreter.Request) 
 		if err := p.describe(ctx, &call, r.Memory); err != nil {
 			return nil, err
 		}
+	}
+	if call.Receive != nil {
+		return p.receive(ctx, &call, r)
 	}
 	return nil, p.publish(ctx, &call, r)
 }

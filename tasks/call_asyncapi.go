@@ -25,11 +25,11 @@ func compileCallAsyncAPI(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 		call:      asyncapi.Call{Channel: call.Channel, Operation: call.Operation, Publishes: call.Message != nil, Server: call.Server, Protocol: call.Protocol},
 		variables: b.Value(call.ServerVariables), authentication: compileAuthentication(b, call.Authentication), forDocument: compileAuthentication(b, document.Authentication),
 	}
-	var body interpreter.Body = &publishBody{operation: o}
+	var body interpreter.Body
 	if m := call.Message; m != nil {
 		body = &publishBody{operation: o, payload: b.Value(m.Payload), headers: b.Value(m.Headers)}
 	} else {
-		b.Report("SW801", call.Subscription.Pointer, "subscriptions of call asyncapi are not supported yet")
+		body = compileSubscription(b, o, call.Subscription)
 	}
 	if call.Protocol != "" && !speaks(o.call)(call.Protocol) {
 		b.Report("SW801", call.Pointer.Key("with").Key("protocol"), cannotSpeak(o.call, call.Protocol))
@@ -120,6 +120,7 @@ type asyncAPIRequest struct {
 	Variables      map[string]string `json:"variables,omitempty"`
 	Authentication *credential       `json:"authentication,omitempty"`
 	Message        *outboundMessage  `json:"message,omitempty"` // nil to receive
+	Receive        *receiving        `json:"receive,omitempty"` // nil to publish
 }
 
 // outboundMessage is what is published.
@@ -227,6 +228,14 @@ func (p *publishBody) Enter(s *interpreter.Scope) interpreter.Next {
 		return interpreter.Fail(err)
 	}
 	return interpreter.Perform(request)
+}
+
+// MovesFrom implements interpreter.Mover.
+func (p *publishBody) MovesFrom(_ *interpreter.Scope, old interpreter.Body) string {
+	if _, published := old.(*publishBody); !published {
+		return "it publishes instead of subscribing"
+	}
+	return ""
 }
 
 func (p *publishBody) Finish(s *interpreter.Scope, _ any) interpreter.Next {

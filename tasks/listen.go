@@ -10,7 +10,7 @@ import (
 func listen() interpreter.Kind {
 	return interpreter.Kind{Kind: dsl.KindListen, Compile: func(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 		task := t.(*dsl.ListenTask)
-		return &listenBody{to: compileStrategy(b, task.To), read: task.Read, each: compileIterator(b, task.ForEach)}
+		return &listenBody{to: compileStrategy(b, task.To), read: task.Read, each: compileIterator(b, "foreach/do", task.ForEach)}
 	}}
 }
 
@@ -19,7 +19,7 @@ func listen() interpreter.Kind {
 type listenBody struct {
 	to   *eventStrategy
 	read string
-	each *eventIterator // nil if events are consumed as they are
+	each *iterator // nil if events are consumed as they are
 }
 
 // listenProgress is what a listen has consumed so far, and how far it is with it.
@@ -75,7 +75,7 @@ func (l *listenBody) goOn(s *interpreter.Scope, p *listenProgress) interpreter.N
 	for p.Handling == nil && len(p.Unhandled) > 0 {
 		item := p.Unhandled[0]
 		p.Unhandled = p.Unhandled[1:]
-		if l.each != nil && l.each.do.Len() > 0 {
+		if l.each.runs() {
 			p.Handling, p.Iterations = &item, p.Iterations+1
 			s.Listen(l.filters(p))
 			return interpreter.Run(l.each.do, item.V, interpreter.Repetition{Iteration: p.Iterations}, l.each.vars(item.V, p.Iterations-1))
@@ -93,15 +93,9 @@ func (l *listenBody) goOn(s *interpreter.Scope, p *listenProgress) interpreter.N
 
 // handled adds what was made of an item to what was consumed. over says that this has ended the task.
 func (l *listenBody) handled(s *interpreter.Scope, p *listenProgress, item, output any) (n interpreter.Next, over bool) {
-	if l.each != nil {
-		vars := l.each.vars(item, len(p.Consumed))
-		var err *errors.Error
-		if output, err = s.Reshape(l.each.output, output, vars); err == nil {
-			err = s.Export(l.each.export, output, vars)
-		}
-		if err != nil {
-			return interpreter.Fail(err), true
-		}
+	output, err := l.each.shape(s, item, len(p.Consumed), output)
+	if err != nil {
+		return interpreter.Fail(err), true
 	}
 	p.Consumed = append(p.Consumed, interpreter.Value{V: output})
 	if l.to.until == nil {
@@ -148,8 +142,10 @@ func (l *listenBody) filters(p *listenProgress) (all []interpreter.EventFilter) 
 // progress has its variables.
 func (l *listenBody) MovesFrom(s *interpreter.Scope, old interpreter.Body) string {
 	was, p := old.(*listenBody), interpreter.Progress[listenProgress](s)
-	if p.Handling != nil && (l.each == nil || l.each.item != was.each.item || l.each.at != was.each.at) {
-		return "its foreach has other variables, or is none"
+	if p.Handling != nil {
+		if why := l.each.movesFrom(was.each); why != "" {
+			return why
+		}
 	}
 	if p.Satisfied {
 		return ""
@@ -221,21 +217,46 @@ func values(all []interpreter.Value) []any {
 	return list
 }
 
-// eventIterator handles consumed events one by one.
-type eventIterator struct {
+// iterator handles consumed events or messages one by one.
+type iterator struct {
 	item, at string
 	do       *interpreter.List
 	output   interpreter.Output
 	export   interpreter.Export
 }
 
-func compileIterator(b *interpreter.Builder, i *dsl.Iterator) *eventIterator {
+// compileIterator compiles an iterator, whose tasks stand at list below the task.
+func compileIterator(b *interpreter.Builder, list string, i *dsl.Iterator) *iterator {
 	if i == nil {
 		return nil
 	}
-	return &eventIterator{item: i.Item, at: i.At, do: b.List("foreach/do", i.Do), output: b.Output(i.Output), export: b.Export(i.Export)}
+	return &iterator{item: i.Item, at: i.At, do: b.List(list, i.Do), output: b.Output(i.Output), export: b.Export(i.Export)}
 }
 
-func (i *eventIterator) vars(item any, at int) interpreter.Vars {
+func (i *iterator) vars(item any, at int) interpreter.Vars {
 	return interpreter.Vars{i.item: item, i.at: at}
+}
+
+// runs reports whether tasks run for each item. An absent iterator (nil) has none.
+func (i *iterator) runs() bool { return i != nil && i.do.Len() > 0 }
+
+// shape makes of an item and the output of its tasks what the task gets; an absent iterator leaves the output as it is.
+func (i *iterator) shape(s *interpreter.Scope, item any, at int, output any) (any, *errors.Error) {
+	if i == nil {
+		return output, nil
+	}
+	vars := i.vars(item, at)
+	shaped, err := s.Reshape(i.output, output, vars)
+	if err != nil {
+		return nil, err
+	}
+	return shaped, s.Export(i.export, shaped, vars)
+}
+
+// movesFrom returns why the iteration in progress cannot go on by another version of the iterator.
+func (i *iterator) movesFrom(was *iterator) string {
+	if i == nil || was == nil || i.item != was.item || i.at != was.at {
+		return "its foreach has other variables, or is none"
+	}
+	return ""
 }

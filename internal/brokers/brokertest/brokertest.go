@@ -6,15 +6,20 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"time"
 
+	"github.com/eclipse/paho.golang/paho"
 	mqtt "github.com/mochi-mqtt/server/v2"
 	"github.com/mochi-mqtt/server/v2/hooks/auth"
 	"github.com/mochi-mqtt/server/v2/listeners"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // Broker is one that runs.
@@ -30,6 +35,33 @@ func Kafka(topics ...string) (*Broker, error) {
 		return nil, err
 	}
 	return &Broker{cluster.ListenAddrs()[0], cluster.Close}, nil
+}
+
+// MakeTopics makes topics of one partition at a broker of Kafka.
+func MakeTopics(address string, topics ...string) error {
+	client, err := kgo.NewClient(kgo.SeedBrokers(address))
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	request := kmsg.NewPtrCreateTopicsRequest()
+	for _, name := range topics {
+		topic := kmsg.NewCreateTopicsRequestTopic()
+		topic.Topic, topic.NumPartitions, topic.ReplicationFactor = name, 1, 1
+		request.Topics = append(request.Topics, topic)
+	}
+	answer, err := request.RequestWith(ctx, client)
+	if err != nil {
+		return err
+	}
+	for _, topic := range answer.Topics {
+		if err := kerr.ErrorForCode(topic.ErrorCode); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // NATS starts one whose JetStream keeps its files in a folder, and has a stream of the subjects kept.>; a token lets in, if it is not empty.
@@ -70,6 +102,26 @@ func keep(address, token string) error {
 	defer cancel()
 	_, err = js.CreateStream(ctx, jetstream.StreamConfig{Name: "KEPT", Subjects: []string{"kept.>"}, Storage: jetstream.MemoryStorage})
 	return err
+}
+
+// PublishMQTT publishes messages over one connection, so that they come in this order: this broker answers before it sends a message on.
+func PublishMQTT(address string, messages ...*paho.Publish) error {
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		return err
+	}
+	client := paho.NewClient(paho.ClientConfig{Conn: conn})
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if _, err := client.Connect(ctx, &paho.Connect{KeepAlive: 30, CleanStart: true}); err != nil {
+		return err
+	}
+	for _, m := range messages {
+		if _, err := client.Publish(ctx, m); err != nil {
+			return err
+		}
+	}
+	return client.Disconnect(&paho.Disconnect{})
 }
 
 // MQTT starts one that speaks 3.1.1 and 5. Ledger says who may connect; nil lets everybody in.

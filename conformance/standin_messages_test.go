@@ -1,0 +1,221 @@
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/eclipse/paho.golang/paho"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/asyncapi"
+	brokerclient "github.com/swrun/swrun/internal/brokers"
+	"github.com/swrun/swrun/internal/brokers/brokertest"
+	"github.com/swrun/swrun/interpreter"
+)
+
+// theWorld stands in files for a text that no other run of a case has, so that the channels of each are its own.
+const theWorld = "WORLD"
+
+// worlds counts runs of cases.
+var worlds atomic.Int64
+
+// feed is what brokers send to a run: all of it once its first effect of call_asyncapi has ended, which has made the subscription.
+type feed struct {
+	world   string
+	text    string   // of messages.json
+	handles []string // of the messages that have come, by which the broker knows them
+	prepare func() error
+	send    func() error
+}
+
+// feedMessage is a message of messages.json. Its payload is data, or text as it is.
+type feedMessage struct {
+	Protocol, Channel string
+	Payload           json.RawMessage
+	Text              string
+	ContentType       string
+	CorrelationID     string
+	Headers           map[string]string
+}
+
+func newFeed(files map[string]string) *feed {
+	f := &feed{world: fmt.Sprintf("w%d", worlds.Add(1)), text: files["messages.json"]}
+	f.prepare, f.send = sync.OnceValue(f.makeTopics), sync.OnceValue(f.publish)
+	return f
+}
+
+// named returns the text of a file in this world.
+func (f *feed) named(text string) string { return strings.ReplaceAll(text, theWorld, f.world) }
+
+// naming returns a loader for what runs read themselves, of this world.
+func (f *feed) naming(load interpreter.Loader) interpreter.Loader {
+	return func(ctx context.Context, uri string) ([]byte, error) {
+		data, err := load(ctx, uri)
+		return []byte(f.named(string(data))), err
+	}
+}
+
+func (f *feed) messages() (all []feedMessage, err error) {
+	decoder := json.NewDecoder(strings.NewReader(f.named(f.text)))
+	for {
+		var m feedMessage
+		switch err := decoder.Decode(&m); {
+		case errors.Is(err, io.EOF):
+			return all, nil
+		case err != nil:
+			return nil, fmt.Errorf("messages.json: %w", err)
+		}
+		all = append(all, m)
+	}
+}
+
+// makeTopics makes what a broker of Kafka has to have before somebody subscribes.
+func (f *feed) makeTopics() error {
+	all, err := f.messages()
+	if err != nil {
+		return err
+	}
+	var topics []string
+	for _, m := range all {
+		if m.Protocol == "kafka" && !slices.Contains(topics, m.Channel) {
+			topics = append(topics, m.Channel)
+		}
+	}
+	if topics == nil {
+		return nil
+	}
+	if err := brokers.start(); err != nil {
+		return err
+	}
+	return brokertest.MakeTopics(brokers.addresses["kafka.test"], topics...)
+}
+
+// publish publishes the messages.
+func (f *feed) publish() error {
+	all, err := f.messages()
+	if err != nil || all == nil {
+		return err
+	}
+	if err := brokers.start(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var overMQTT []*paho.Publish
+	for _, m := range all {
+		payload := []byte(m.Payload)
+		if payload == nil {
+			payload = []byte(m.Text)
+		}
+		if strings.HasPrefix(m.Protocol, "mqtt") {
+			p := &paho.Publish{Topic: m.Channel, QoS: 1, Payload: payload, Properties: &paho.PublishProperties{ContentType: m.ContentType, CorrelationData: []byte(m.CorrelationID)}}
+			for name, value := range m.Headers {
+				p.Properties.User.Add(name, value)
+			}
+			overMQTT = append(overMQTT, p)
+			continue
+		}
+		client := &brokerclient.Client{
+			Target: asyncapi.Target{Protocol: m.Protocol, Addresses: []string{brokers.addressOf(m.Protocol)}, Channel: m.Channel},
+			Dial:   new(net.Dialer).DialContext, MaxRead: 1 << 20,
+		}
+		if m.Protocol == "nats" {
+			client.Token = "t0ken"
+		}
+		if err := client.Publish(ctx, brokerclient.Message{Payload: payload, ContentType: m.ContentType, CorrelationID: m.CorrelationID, Headers: m.Headers}); err != nil {
+			return err
+		}
+	}
+	return brokertest.PublishMQTT(brokers.addressOf("mqtt"), overMQTT...)
+}
+
+// feeding returns kinds whose calls are fed. What runs of a case have in common, they see; where they must not meet each other, it is another thing
+// for the brokers.
+func (f *feed) feeding(kinds []interpreter.Kind) []interpreter.Kind {
+	if f.text == "" {
+		return kinds
+	}
+	for n, kind := range kinds {
+		if kind.Kind == dsl.KindCallAsyncAPI {
+			kinds[n].Perform = f.fed(kind.Perform)
+		}
+	}
+	return kinds
+}
+
+func (f *feed) fed(perform interpreter.Performer) interpreter.Performer {
+	return func(ctx context.Context, r interpreter.Request) (any, error) {
+		if err := f.prepare(); err != nil {
+			return nil, err
+		}
+		r.Key += f.world // as it would be in another deployment
+		var err error
+		if r.Body, err = f.inside(r.Body); err != nil {
+			return nil, err
+		}
+		r.Prepared = nil
+		result, err := perform(ctx, r)
+		if fault := errors.AsError(err); fault != nil {
+			fault.Detail = strings.ReplaceAll(fault.Detail, f.world, theWorld)
+		}
+		return f.outward(result), errors.Join(err, f.send())
+	}
+}
+
+// inside returns a request for this world. Messages come one by one, so that runs of a case are the same.
+func (f *feed) inside(body []byte) ([]byte, error) {
+	decoded, err := expr.Decode([]byte(f.named(string(body))))
+	if err != nil {
+		return nil, err
+	}
+	if receive, ok := decoded.(map[string]any)["receive"].(map[string]any); ok {
+		if receive["most"] != nil {
+			receive["most"] = 1
+		}
+		for _, name := range []string{"done", "known"} {
+			handles, _ := receive[name].([]any)
+			for n, handle := range handles {
+				var at int
+				if _, err := fmt.Sscanf(handle.(string), "message %d", &at); err != nil {
+					return nil, err
+				}
+				handles[n] = f.handles[at]
+			}
+		}
+	}
+	return expr.Encode(decoded)
+}
+
+// outward returns a result as all worlds have it.
+func (f *feed) outward(result any) any {
+	switch v := result.(type) {
+	case map[string]any:
+		for name, value := range v {
+			v[name] = f.outward(value)
+		}
+		if handle, ok := v["handle"].(string); ok {
+			at := slices.Index(f.handles, handle)
+			if at < 0 {
+				at, f.handles = len(f.handles), append(f.handles, handle)
+			}
+			v["handle"] = fmt.Sprintf("message %d", at)
+		}
+	case []any:
+		for n, value := range v {
+			v[n] = f.outward(value)
+		}
+	case string:
+		return strings.ReplaceAll(v, f.world, theWorld)
+	}
+	return result
+}
