@@ -148,21 +148,30 @@ type kind struct {
 	needed  []string
 }
 
-// ofOneKind reads an entry: its kind is that one of several members which it has, and check is told of that.
-func (r *reader) ofOneKind(n *yaml.Node, what string, is *string, members map[string]func(*yaml.Node), kinds map[string]kind, check func(*yaml.Node)) {
-	for name, own := range kinds {
-		members[name] = func(n *yaml.Node) {
-			if *is != "" {
-				r.fail(n, "make two of it", "the %s is of one kind, and this is %s already", what, *is)
+// entry is a source or a sink while it is read.
+type entry struct {
+	what    string // for people
+	is      *string
+	members map[string]func(*yaml.Node) // that all kinds have
+	kinds   map[string]kind
+	check   func(*yaml.Node) // is called when its kind was read
+}
+
+// entry reads an entry: its kind is that one of several members which it has.
+func (r *reader) entry(n *yaml.Node, e entry) {
+	for name, own := range e.kinds {
+		e.members[name] = func(n *yaml.Node) {
+			if *e.is != "" {
+				r.fail(n, "make two of it", "the %s is of one kind, and this is %s already", e.what, *e.is)
 			}
-			*is = name
-			r.object(n, "`"+name+"` of the "+what, own.members, own.needed...)
-			check(n)
+			*e.is = name
+			r.object(n, "`"+name+"` of the "+e.what, own.members, own.needed...)
+			e.check(n)
 		}
 	}
-	r.object(n, "the "+what, members)
-	if *is == "" {
-		r.fail(n, "it needs one of "+strings.Join(slices.Sorted(maps.Keys(kinds)), ", "), "the %s does not say what it is", what)
+	r.object(n, "the "+e.what, e.members)
+	if *e.is == "" {
+		r.fail(n, "it needs one of "+strings.Join(slices.Sorted(maps.Keys(e.kinds)), ", "), "the %s does not say what it is", e.what)
 	}
 }
 

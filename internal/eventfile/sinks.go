@@ -54,7 +54,7 @@ func (r *reader) sinks(n *yaml.Node, file *File) {
 			"namespaces": r.texts(&s.Namespaces), "types": r.texts(&s.Types), "giveUpAfter": r.duration(&s.GiveUpAfter),
 			"events": r.oneOf(&s.Events, SinkLifecycle, SinkEmitted, SinkAll),
 		}
-		r.ofOneKind(n, "sink "+name, &s.Kind, members, r.sinkKinds(&s), func(n *yaml.Node) { r.account(n, s.Username, s.PasswordSecret, s.SASL) })
+		r.entry(n, entry{"sink " + name, &s.Kind, members, r.sinkKinds(&s), func(n *yaml.Node) { r.account(n, s.Username, s.PasswordSecret, s.SASL) }})
 		r.checkTypes(n, &s)
 		file.Sinks = append(file.Sinks, s)
 	})

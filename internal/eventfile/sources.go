@@ -12,7 +12,7 @@ func (r *reader) sources(n *yaml.Node, file *File) {
 	r.named(n, "source", "{orders: {redis: {url: redis://localhost:6379, stream: orders}}}", func(name string, n *yaml.Node) {
 		s := Source{Name: name, Group: "swrun", ClientID: "swrun-" + name}
 		members := map[string]func(*yaml.Node){"namespaces": r.texts(&s.Namespaces)}
-		r.ofOneKind(n, "source "+name, &s.Kind, members, r.kinds(&s), func(n *yaml.Node) { r.account(n, s.Username, s.PasswordSecret, s.SASL) })
+		r.entry(n, entry{"source " + name, &s.Kind, members, r.kinds(&s), func(n *yaml.Node) { r.account(n, s.Username, s.PasswordSecret, s.SASL) }})
 		file.Sources = append(file.Sources, s)
 	})
 }
