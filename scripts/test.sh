@@ -22,5 +22,5 @@ go vet -tags planted ./simulation
 # Memory is cheaper than time here, and many tests wait for processes: a garbage collector that rests, and one package more than there are cores.
 export GOGC="${GOGC:-400}"
 packages=$(($(getconf _NPROCESSORS_ONLN) + 1))
-go test -p "$packages" "$@" ./...
+go test -timeout 30m -p "$packages" "$@" ./...
 exec go test -timeout 30m -tags planted -run Planted "$@" ./simulation
