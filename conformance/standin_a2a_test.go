@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -90,35 +89,48 @@ func toldA2A(host string) http.HandlerFunc {
 			"kind": "message", "messageId": "m", "role": "agent", "parts": []any{map[string]any{"kind": "data", "data": told}}, "beyond": json.Number("9007199254740993"),
 		}}) // data that was read as JSON
 		message := string(data)
-		events, path := "", r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
-		switch path {
-		case "events": // without a space, in two lines, with a comment, and long
-			events = ": hello\r\n\r\ndata:" + strings.Replace(message, `"kind":"message"`, `"metadata":{"long":"`+strings.Repeat("x", 100_000)+`"},"kind":"message"`, 1) +
-				"\r\n\r\nevent: message\nid: 1\ndata: " + strings.Replace(message, ",", ",\ndata: ", 1) + "\n\n"
-		case "events-break":
-			events = "data: " + message + "\n\ndata: {\"jsonrpc\": \"2.0\", \"id\": \"1\", \"error\": {\"code\": -32603, \"message\": \"no more\"}}\n\n"
-		case "events-none":
-			events = ": hello\n\n"
-		case "events-last":
-			last := `{"jsonrpc": "2.0", "id": "1", "result": {"kind": "status-update", "taskId": "t", "contextId": "c", "final": true, "status": {"state": "completed"}}}`
-			events = "data: " + last + "\n\ndata: " + message + "\n\n"
-		}
-		if events != "" {
-			w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-			_, _ = io.WriteString(w, events)
-			return
-		}
 		w.Header().Set("Content-Type", "application/json")
-		if other, ok := map[string]string{
-			"nothing": `{"jsonrpc": "2.0", "id": "1"}`, "null": `{"jsonrpc": "2.0", "id": "1", "result": null}`, "version": `{"id": "1", "result": {}}`,
-			"nobody": `{"jsonrpc": "2.0", "id": null, "error": {"code": -32700, "message": "not understood"}}`, "kind": `{"jsonrpc": "2.0", "id": "1", "result": {"kind": "x"}}`,
-			"update": `{"jsonrpc": "2.0", "id": "1", "result": {"kind": "status-update", "taskId": "t", "contextId": "c", "status": {"state": "working"}}}`,
-			"number": `{"jsonrpc": "2.0", "id": "1", "result": 5}`, "odd": `{"jsonrpc": "2.0", "id": 7, "error": {"code": 4711, "message": "odd", "data": [1]}}`,
-			"deep": `{"jsonrpc": "2.0", "id": "1", "result": {"kind": "message", "messageId": "m", "role": "agent", "parts": [], "metadata": {"d": ` + strings.Repeat("[", 2000) + strings.Repeat("]", 2000) + `}}}`,
-			"text": "hello", "empty": "",
-		}[path]; ok {
+		path := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
+		if events := eventsA2A(path, message); events != "" {
+			w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+			message = events
+		} else if other, ok := strangeA2A()[path]; ok {
 			message = other
 		}
-		_, _ = fmt.Fprint(w, message)
+		_, _ = io.WriteString(w, message)
+	}
+}
+
+// eventsA2A returns the stream of a path, if it has one, with a message in it.
+func eventsA2A(path, message string) string {
+	switch path {
+	case "events": // without a space, in two lines, with a comment, and long
+		return ": hello\r\n\r\ndata:" + strings.Replace(message, `"kind":"message"`, `"metadata":{"long":"`+strings.Repeat("x", 100_000)+`"},"kind":"message"`, 1) +
+			"\r\n\r\nevent: message\nid: 1\ndata: " + strings.Replace(message, ",", ",\ndata: ", 1) + "\n\n"
+	case "events-break":
+		return "data: " + message + "\n\ndata: {\"jsonrpc\": \"2.0\", \"id\": \"1\", \"error\": {\"code\": -32603, \"message\": \"no more\"}}\n\n"
+	case "events-none":
+		return ": hello\n\n"
+	case "events-last":
+		last := `{"jsonrpc": "2.0", "id": "1", "result": {"kind": "status-update", "taskId": "t", "contextId": "c", "final": true, "status": {"state": "completed"}}}`
+		return "data: " + last + "\n\ndata: " + message + "\n\n"
+	}
+	return ""
+}
+
+// strangeA2A are other answers than a message, by paths.
+func strangeA2A() map[string]string {
+	deep := strings.Repeat("[", 2000) + strings.Repeat("]", 2000)
+	return map[string]string{
+		"nothing": `{"jsonrpc": "2.0", "id": "1"}`,
+		"null":    `{"jsonrpc": "2.0", "id": "1", "result": null}`,
+		"version": `{"id": "1", "result": {}}`,
+		"nobody":  `{"jsonrpc": "2.0", "id": null, "error": {"code": -32700, "message": "not understood"}}`,
+		"odd":     `{"jsonrpc": "2.0", "id": 7, "error": {"code": 4711, "message": "odd", "data": [1]}}`,
+		"kind":    `{"jsonrpc": "2.0", "id": "1", "result": {"kind": "x"}}`,
+		"update":  `{"jsonrpc": "2.0", "id": "1", "result": {"kind": "status-update", "taskId": "t", "contextId": "c", "status": {"state": "working"}}}`,
+		"number":  `{"jsonrpc": "2.0", "id": "1", "result": 5}`,
+		"deep":    `{"jsonrpc": "2.0", "id": "1", "result": {"kind": "message", "messageId": "m", "role": "agent", "parts": [], "metadata": {"d": ` + deep + `}}}`,
+		"text":    "hello", "empty": "",
 	}
 }
