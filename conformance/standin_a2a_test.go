@@ -2,9 +2,14 @@ package conformance
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"net/http/httptest"
+	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/a2aproject/a2a-go/a2a"
 
@@ -13,7 +18,7 @@ import (
 
 // speakingA2A answers as agents do: one of the protocol's library, and one that says what it was sent, at every path of its hosts.
 func speakingA2A(mux *http.ServeMux) {
-	mux.Handle("a2a.test/", a2atest.New(a2atest.Card("http://a2a.test")))
+	mux.Handle("a2a.test/", &steadyAgent{Agent: a2atest.New(a2atest.Card("http://a2a.test")), told: map[string]string{}})
 	for _, host := range []string{"echo.a2a.test", "other.a2a.test"} {
 		mux.HandleFunc(host+"/", toldA2A(host))
 	}
@@ -36,6 +41,44 @@ func speakingA2A(mux *http.ServeMux) {
 	mux.HandleFunc("moved.a2a.test/.well-known/agent-card.json", answer(a2atest.Card("http://other.a2a.test")))
 	mux.HandleFunc("moved.a2a.test/{$}", toldA2A("moved.a2a.test"))
 	mux.HandleFunc("page.a2a.test/", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") })
+}
+
+// steadyAgent is an agent whose ids, which the library makes by chance, and whose times are the same each time that a case is run.
+type steadyAgent struct {
+	*a2atest.Agent
+
+	mu   sync.Mutex
+	told map[string]string // ids that are told, by those that are meant
+}
+
+var (
+	chosenID   = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)
+	chosenTime = regexp.MustCompile(`"timestamp":"[^"]*"`)
+)
+
+// ServeHTTP implements http.Handler.
+func (a *steadyAgent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body) // a broken body shows in the answer
+	a.mu.Lock()
+	text := string(body)
+	for meant, told := range a.told {
+		text = strings.ReplaceAll(text, told, meant)
+	}
+	a.mu.Unlock()
+	r.Body = io.NopCloser(strings.NewReader(text))
+	answer := httptest.NewRecorder()
+	a.Agent.ServeHTTP(answer, r)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	text = chosenID.ReplaceAllStringFunc(answer.Body.String(), func(meant string) string {
+		if a.told[meant] == "" {
+			a.told[meant] = fmt.Sprintf("00000000-0000-7000-8000-%012d", len(a.told))
+		}
+		return a.told[meant]
+	})
+	maps.Copy(w.Header(), answer.Header())
+	w.WriteHeader(answer.Code)
+	_, _ = io.WriteString(w, chosenTime.ReplaceAllString(text, `"timestamp":"2026-01-31T09:30:00Z"`))
 }
 
 // cardsA2A are cards that differ from that of the agent that says what it was sent.

@@ -89,7 +89,9 @@ func (g *Agent) count(ctx context.Context, asked *a2asrv.RequestContext, answers
 
 // wait goes on until the task is cancelled, and says so now and then.
 func (g *Agent) wait(ctx context.Context, asked *a2asrv.RequestContext, answers eventqueue.Queue) error {
-	if err := write(ctx, answers, a2a.NewSubmittedTask(asked, asked.Message), a2a.NewStatusUpdateEvent(asked, a2a.TaskStateWorking, nil)); err != nil {
+	task := a2a.NewSubmittedTask(asked, asked.Message)
+	task.Status = a2a.NewStatusUpdateEvent(asked, a2a.TaskStateWorking, nil).Status
+	if err := write(ctx, answers, task); err != nil {
 		return err
 	}
 	note(g.Began)
