@@ -163,7 +163,7 @@ func eventsA2A(path, message string) string {
 
 // strangeA2A are other answers than a message, by paths.
 func strangeA2A() map[string]string {
-	deep := strings.Repeat("[", 2000) + strings.Repeat("]", 2000)
+	deep := strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000)
 	return map[string]string{
 		"nothing": `{"jsonrpc": "2.0", "id": "1"}`,
 		"null":    `{"jsonrpc": "2.0", "id": "1", "result": null}`,
