@@ -365,6 +365,6 @@ func (d *durable) must(err error) {
 }
 
 // noStarts is for deployments in which events start no runs.
-func noStarts(context.Context, string, map[string]any, events.Audience) ([]store.Instance, error) {
-	return nil, nil
+func noStarts(context.Context, string, map[string]any, events.Audience) (events.Started, error) {
+	return events.Started{}, nil
 }

@@ -124,8 +124,8 @@ func TestDeadAtDeadline(t *testing.T) {
 func deadAtDeadline(t *testing.T) {
 	p := newPlant(newWorld(t, 0))
 	all := p.approvals(80)
-	bus := events.NewBus(p.store, func(context.Context, string, map[string]any, events.Audience) ([]store.Instance, error) {
-		return nil, nil
+	bus := events.NewBus(p.store, func(context.Context, string, map[string]any, events.Audience) (events.Started, error) {
+		return events.Started{}, nil
 	}, limits.Set{})
 	publishing := p.approve(all, func(e event) {
 		if _, err := bus.Publish(t.Context(), e, nil); err != nil {

@@ -14,15 +14,14 @@ import (
 	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/events"
-	"github.com/swrun/swrun/runtime/store"
 	"github.com/swrun/swrun/runtime/worker"
 )
 
 // publish publishes events: the type of each, and its data as JSON.
 func (h *host) publish(all ...string) {
 	h.Helper()
-	bus := events.NewBus(h.store, func(context.Context, string, map[string]any, events.Audience) ([]store.Instance, error) {
-		return nil, nil
+	bus := events.NewBus(h.store, func(context.Context, string, map[string]any, events.Audience) (events.Started, error) {
+		return events.Started{}, nil
 	}, limits.Set{})
 	for _, text := range all {
 		kind, data, _ := strings.Cut(text, " ")

@@ -97,6 +97,9 @@ func (o *operation) printPublished(done api.Published) error {
 		return nil
 	case "human":
 		fmt.Fprintf(o.out, "published %s; %d that nobody listens for, %d published before\n", terminal.Counted(done.Accepted, "event"), done.Unmatched, done.Repeated)
+		if done.Waiting > 0 {
+			fmt.Fprintf(o.out, "  %d kept by schedules until others come\n", done.Waiting)
+		}
 		for _, run := range done.Matched {
 			fmt.Fprintf(o.out, "  %s/%s listens\n", run.Namespace, run.ID)
 		}

@@ -8,6 +8,7 @@ type Published struct {
 	Full      []RunName `json:"full,omitempty" doc:"The runs that listen for one of them and did not get it, since too much waits for them already."`
 	Started   []RunName `json:"started" nullable:"false" doc:"The runs that one of them has started."`
 	Unmatched int       `json:"unmatched" doc:"How many events nobody listened for."`
+	Waiting   int       `json:"waiting,omitempty" doc:"How many events wait for others, with which they start a run."`
 	Repeated  int       `json:"repeated,omitempty" doc:"How many events had been published before, so that nobody got them again."`
 }
 

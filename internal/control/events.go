@@ -51,7 +51,10 @@ func (c *Control) PublishTo(ctx context.Context, all []map[string]any, namespace
 		switch {
 		case report.Repeated:
 			done.Repeated++
-		case len(report.Matched)+len(report.Full)+len(report.Started) == 0:
+		case len(report.Matched)+len(report.Full)+len(report.Started) > 0: // somebody has it, or should
+		case report.Waits:
+			done.Waiting++
+		default:
 			done.Unmatched++
 		}
 		matched.add(report.Matched)

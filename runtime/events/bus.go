@@ -43,7 +43,13 @@ type Bus struct {
 }
 
 // Start starts the runs of an audience that an event starts, known by a key. Doing it again starts nothing more.
-type Start func(ctx context.Context, key string, event map[string]any, to Audience) ([]store.Instance, error)
+type Start func(ctx context.Context, key string, event map[string]any, to Audience) (Started, error)
+
+// Started is what an event has started.
+type Started struct {
+	Runs  []store.Instance
+	Waits bool // it is kept until others have come, with which it starts a run
+}
 
 // NewBus returns the bus of a deployment. Bounds say how many messages may wait for a run.
 func NewBus(s store.Store, start Start, bounds limits.Set) *Bus {
@@ -55,6 +61,7 @@ type Report struct {
 	Matched  []store.Instance // runs that got it, by their names, as all of these are; whether their tasks consume it is for them to find out
 	Full     []store.Instance // runs that listen for it and did not get it: as much waits for them already as may
 	Started  []store.Instance // by it
+	Waits    bool             // it is kept until others have come, with which it starts a run
 	Repeated bool             // it had been published before; nobody has got it again
 }
 
@@ -197,9 +204,11 @@ func (b *Bus) delivery(id string, event map[string]any, to Audience, heard *list
 
 // deliver delivers an event to all who listen, and starts those that it starts.
 func (b *Bus) deliver(ctx context.Context, d delivery) (report Report, err error) {
-	if err = b.reachAll(ctx, d, &report); err == nil {
-		report.Started, err = b.start(ctx, d.id, d.event, d.to)
+	if err = b.reachAll(ctx, d, &report); err != nil {
+		return report, err
 	}
+	started, err := b.start(ctx, d.id, d.event, d.to)
+	report.Started, report.Waits = started.Runs, started.Waits
 	return report, err
 }
 

@@ -123,23 +123,24 @@ type Event struct {
 }
 
 // Publish starts the runs that an event starts, in the namespaces that allowed is true of, or in all of them if it is nil. Doing it again with the same
-// event starts nothing more.
-func (s *Schedules) Publish(ctx context.Context, e Event, allowed func(namespace string) bool) (started []store.Instance, err error) {
+// event starts nothing more. It also reports whether the event waits for others.
+func (s *Schedules) Publish(ctx context.Context, e Event, allowed func(namespace string) bool) (started []store.Instance, waits bool, err error) {
 	all, now, err := s.onEvents(ctx)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	for n := range all {
 		x := &all[n]
 		if x.Paused != nil || allowed != nil && !allowed(x.Workflow.Namespace) {
 			continue
 		}
-		some, err := s.arrived(ctx, x, e, now)
-		if started = append(started, some...); err != nil {
-			return started, err
+		some, kept, err := s.arrived(ctx, x, e, now)
+		started, waits = append(started, some...), waits || kept
+		if err != nil {
+			return started, waits, err
 		}
 	}
-	return started, nil
+	return started, waits, nil
 }
 
 // onEvents returns the schedules that events start.
@@ -166,27 +167,28 @@ func (s *Schedules) onEvents(ctx context.Context) ([]Schedule, time.Time, error)
 	return all, changed.At, nil
 }
 
-// arrived starts what an event starts of one schedule.
-func (s *Schedules) arrived(ctx context.Context, x *Schedule, e Event, now time.Time) ([]store.Instance, error) {
+// arrived starts what an event starts of one schedule, and reports whether it waits there for others.
+func (s *Schedules) arrived(ctx context.Context, x *Schedule, e Event, now time.Time) (started []store.Instance, waits bool, err error) {
 	p, err := s.plan(ctx, x.Workflow, x.Digest)
 	if err != nil && !errors.As(err, new(*definition.UnavailableError)) {
 		s.Log.Warn("an event could not start a run", "workflow", x.Workflow.String(), "error", err.Error())
-		return nil, nil // others get it all the same
+		return nil, false, nil // others get it all the same
 	}
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if p.trigger == nil || !p.trigger.mayTake(e.Attributes) {
-		return nil, nil
+		return nil, false, nil
 	}
 	if p.trigger.all {
 		return s.gather(ctx, gathering{x.Since, p, now}, e)
 	}
 	state := p.trigger.listening(now)
 	if !p.trigger.take(state, e.Attributes, now) {
-		return nil, nil
+		return nil, false, nil
 	}
-	return s.begin(ctx, p, state, []string{e.Key}, now)
+	started, err = s.begin(ctx, p, state, []string{e.Key}, now)
+	return started, false, err
 }
 
 // triggered returns the run of a group of events.

@@ -131,7 +131,7 @@ func TestInterruptedDeployments(t *testing.T) {
 		publisher := d.process(immortal)
 		publish := func(key string) int {
 			t.Helper()
-			all, err := publisher.Publish(t.Context(), Event{key, map[string]any{"specversion": "1.0", "id": key, "source": "/s", "type": "late"}}, nil)
+			all, _, err := publisher.Publish(t.Context(), Event{key, map[string]any{"specversion": "1.0", "id": key, "source": "/s", "type": "late"}}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -156,7 +156,7 @@ func TestSchedulesAreReadAgain(t *testing.T) {
 	d := newDeployment(t)
 	deploy(t, d, "early", "{on: {one: {with: {type: early}}}}")
 	publisher, event := d.process(immortal), map[string]any{"specversion": "1.0", "id": "1", "source": "/s", "type": "late"}
-	if _, err := publisher.Publish(t.Context(), Event{"1", event}, nil); err != nil {
+	if _, _, err := publisher.Publish(t.Context(), Event{"1", event}, nil); err != nil {
 		t.Fatal(err)
 	}
 	made := definition.Definition{Document: "document: {dsl: 1.0.3, namespace: demo, name: late, version: 1.0.0}\nschedule: {on: {one: {with: {type: late}}}}\ndo: [{a: {set: {n: 1}}}]\n"}
@@ -167,7 +167,7 @@ func TestSchedulesAreReadAgain(t *testing.T) {
 		t.Fatal("who deploys is not lost")
 	}
 	d.clock.Advance(listEvery)
-	if all, err := publisher.Publish(t.Context(), Event{"2", event}, nil); err != nil || len(all) != 1 {
+	if all, _, err := publisher.Publish(t.Context(), Event{"2", event}, nil); err != nil || len(all) != 1 {
 		t.Errorf("after a while, an event starts %v, %v", all, err)
 	}
 }
@@ -194,7 +194,7 @@ func TestDamagedSchedules(t *testing.T) {
 			if len(d.started) != 2*atOnce {
 				t.Errorf("%d runs have started in time", len(d.started))
 			}
-			started, err := w.Publish(t.Context(), Event{"1", map[string]any{"specversion": "1.0", "id": "1", "source": "/s", "type": "t"}}, nil)
+			started, _, err := w.Publish(t.Context(), Event{"1", map[string]any{"specversion": "1.0", "id": "1", "source": "/s", "type": "t"}}, nil)
 			if len(started) != 2*atOnce || err != nil {
 				t.Errorf("an event starts %d runs, %v", len(started), err)
 			}
@@ -213,13 +213,13 @@ func TestInterruptedEvents(t *testing.T) {
 		lost := false
 		mortal, after := d.process(writes), d.process(immortal)
 		for n, e := range []Event{event("1", "a", 1), event("2", "b", 2), event("3", "b", 3), event("4", "a", 4)} {
-			if _, err := mortal.Publish(t.Context(), e, nil); err != nil {
+			if _, _, err := mortal.Publish(t.Context(), e, nil); err != nil {
 				lost = true
-				if _, err := after.Publish(t.Context(), e, nil); err != nil {
+				if _, _, err := after.Publish(t.Context(), e, nil); err != nil {
 					t.Fatal(n, err)
 				}
 			}
-			if _, err := after.Publish(t.Context(), e, nil); err != nil { // once more
+			if _, _, err := after.Publish(t.Context(), e, nil); err != nil { // once more
 				t.Fatal(n, err)
 			}
 		}
@@ -240,7 +240,7 @@ func TestTooManyPendingEvents(t *testing.T) {
 	publish := func(n int, kind string) {
 		t.Helper()
 		event := map[string]any{"specversion": "1.0", "id": fmt.Sprint(n), "source": "/s", "type": kind, "data": strings.Repeat("x", 270<<10)}
-		if _, err := s.Publish(t.Context(), Event{fmt.Sprint(n), event}, nil); err != nil {
+		if _, _, err := s.Publish(t.Context(), Event{fmt.Sprint(n), event}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
