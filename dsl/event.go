@@ -50,7 +50,14 @@ func (o *object) strategy(name string, inUntil bool) *EventStrategy {
 	if n == nil {
 		return nil
 	}
-	s := o.p.object(n, o.at.Key(name), fmt.Sprintf("`%s`", name), "all", "any", "one", "until")
+	properties := []string{"all", "any", "one", "until"}
+	if !inUntil {
+		properties = append(properties, "?read")
+	}
+	s := o.p.object(n, o.at.Key(name), fmt.Sprintf("`%s`", name), properties...)
+	if !inUntil {
+		o.reportTooDeep(s, "read")
+	}
 	e := &EventStrategy{Pointer: s.at, Mode: s.exactlyOne("all", "any", "one")}
 	e.All, e.Any = s.filters("all"), s.filters("any")
 	if one := s.value("one"); one != nil {

@@ -23,7 +23,8 @@ func (t *ListenTask) parts(w *walker) {
 }
 
 func parseListen(p *parser, o *object, base TaskBase) Task {
-	l := p.object(o.value("listen"), o.at.Key("listen"), "`listen`", "to", "read")
+	l := p.object(o.value("listen"), o.at.Key("listen"), "`listen`", "to", "read", "?foreach")
+	o.reportTooDeep(l, "foreach")
 	l.require("to")
 	return &ListenTask{
 		TaskBase: base, To: l.strategy("to", false), Read: l.enum("read", "data", "envelope", "raw"), ForEach: o.iterator("foreach"),
