@@ -80,7 +80,7 @@ func memberProperties() map[string][]string {
 		"document": {"dsl", "namespace", "name", "version"},
 		"with":     {"type", "method", "endpoint", "headers", "body", "query", "server", "channel", "service", "operationId", "parameters"},
 		"error":    {"type", "status", "title", "detail", "instance"},
-		"event":    {"type", "source", "data", "subject"},
+		"event":    {"with", "type", "source", "data", "subject"},
 		"to":       {"one", "any", "all", "until"},
 		"shell":    {"command", "arguments", "environment"},
 		"script":   {"code", "language", "source"},
