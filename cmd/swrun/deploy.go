@@ -18,7 +18,7 @@ import (
 type deployFlags struct{ checkRuns, dryRun bool }
 
 func (p *program) deployCommand() *cobra.Command {
-	f, d := &operateFlags{remote: true}, deployFlags{}
+	f, d, secrets := &operateFlags{remote: true}, deployFlags{}, ""
 	cmd := &cobra.Command{
 		Use: "deploy DOC...", Short: "Make documents known to a store, so that they can be started by name",
 		Example: `  swrun deploy order.yaml payment.yaml --store redis://localhost:6379
@@ -35,11 +35,15 @@ the others; with --dry-run, exit 13 says that there are such others.`,
 			if err != nil {
 				return err
 			}
+			if p.secrets, err = readSecrets(p.env, secrets); err != nil {
+				return err
+			}
 			return p.operate(f, func(ctx context.Context, o *operation) error { return o.deployAll(ctx, all, d) })
 		}),
 	}
 	f.add(cmd, "human", "json", "yaml")
 	f.catalogFlag.add(cmd)
+	cmd.Flags().StringVar(&secrets, "secrets", "", "file of the secrets with which catalogs and other resources are read, name: value (also SWRUN_SECRET_<NAME>)")
 	cmd.Flags().BoolVar(&d.checkRuns, "check-runs", false, "tell what becomes of runs in progress")
 	cmd.Flags().BoolVar(&d.dryRun, "dry-run", false, "with --check-runs: deploy nothing")
 	f.makes = true

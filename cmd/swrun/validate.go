@@ -66,6 +66,9 @@ func (p *program) report(names []string, f reportFlags, lowest dsl.Severity) (ds
 	var documents []*swrun.Document
 	unread := failures{program: p}
 	check := swrun.CheckConfig{Fetch: f.fetch}
+	if f.fetch { // with the secrets of the environment
+		check.Host.Secrets = swrun.NewSecrets(nil, p.env).Lookup
+	}
 	if err := f.catalogFlag.apply(p, &check.Host); err != nil {
 		return nil, err
 	}
