@@ -10,7 +10,7 @@ type RunContainer struct {
 	TaskBase
 	RunBase
 	Process
-	Image        string
+	Image        Value // text, or an expression
 	Container    Value // text: the name of the container
 	Command      Value // text
 	Ports        map[string]any
@@ -29,6 +29,7 @@ func (t *RunContainer) Traits() Traits { return t.processTraits() }
 func (t *RunContainer) parts(w *walker) {
 	t.Process.parts(w)
 	w.value(propertyCode, t.Command)
+	w.value(propertyRun, t.Image)
 	w.value(propertyRun, t.Container)
 	w.durations(t.CleanupAfter)
 }
@@ -38,7 +39,7 @@ func parseRunContainer(p *parser, r *object, base TaskBase, run RunBase) Task {
 		"environment", "stdin", "arguments", "lifetime", "pullPolicy")
 	o.require("image")
 	c := &RunContainer{
-		TaskBase: base, RunBase: run, Process: o.process(), Image: o.text("image"), Container: o.textValue("name"),
+		TaskBase: base, RunBase: run, Process: o.process(), Image: o.textValue("image"), Container: o.textValue("name"),
 		Command: o.textValue("command"), Ports: o.mapping("ports"), Volumes: o.mapping("volumes"),
 		PullPolicy: o.enum("pullPolicy", "ifNotPresent", "always", "never"), Cleanup: "never",
 	}

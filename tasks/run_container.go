@@ -40,7 +40,7 @@ func compileRunContainer(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 	at := task.Pointer.Key("run").Key("container")
 	r := &runContainerBody{
 		processBody: compileProcessNeeding(b, interpreter.NeedContainers, task.RunBase, task.Process), task: task,
-		command: b.Value(task.Command), name: b.Value(task.Container), after: b.Duration(task.CleanupAfter),
+		image: b.Value(task.Image), command: b.Value(task.Command), name: b.Value(task.Container), after: b.Duration(task.CleanupAfter),
 	}
 	for _, name := range slices.Sorted(maps.Keys(task.Ports)) {
 		p, err := parsePort(name, task.Ports[name])
@@ -63,11 +63,11 @@ func compileRunContainer(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 
 type runContainerBody struct {
 	processBody
-	task          *dsl.RunContainer
-	command, name *expr.Template
-	after         *interpreter.Duration
-	ports         []container.Port
-	mounts        []container.Mount
+	task                 *dsl.RunContainer
+	image, command, name *expr.Template
+	after                *interpreter.Duration
+	ports                []container.Port
+	mounts               []container.Mount
 }
 
 type containerRequest struct {
@@ -94,24 +94,10 @@ func (r *runContainerBody) Enter(s *interpreter.Scope) interpreter.Next {
 	prepared.Globals = nil
 	d := s.Workflow().Document
 	request := containerRequest{
-		processRequest: prepared, Image: r.task.Image, Pull: r.task.PullPolicy, Cleanup: r.task.Cleanup, Ports: r.ports, Mounts: r.mounts,
-		Workflow: d.Name, Namespace: d.Namespace,
+		processRequest: prepared, Pull: r.task.PullPolicy, Cleanup: r.task.Cleanup, Ports: r.ports, Mounts: r.mounts, Workflow: d.Name, Namespace: d.Namespace,
 	}
-	if r.command != nil {
-		if request.Command, err = evalText(s, r.command, "the command"); err != nil {
-			return interpreter.Fail(err)
-		}
-		if strings.Contains(request.Command, nul) {
-			return interpreter.Fail(s.WithExpression(errors.Expressionf("the command must not hold the character NUL"), r.command))
-		}
-	}
-	if r.name != nil {
-		if request.Name, err = evalText(s, r.name, "the name"); err != nil {
-			return interpreter.Fail(err)
-		}
-		if !containerName.MatchString(request.Name) {
-			return interpreter.Fail(s.WithExpression(errors.Expressionf("%q is no name of a container: letters, digits, _, . and -, not one of the last three first", request.Name), r.name))
-		}
+	if err := r.fill(s, &request); err != nil {
+		return interpreter.Fail(err)
 	}
 	if r.after != nil {
 		after, err := span(s, r.after)
@@ -121,6 +107,31 @@ func (r *runContainerBody) Enter(s *interpreter.Scope) interpreter.Next {
 		request.After = after
 	}
 	return r.next(s, request)
+}
+
+// fill evaluates what says which container it is.
+func (r *runContainerBody) fill(s *interpreter.Scope, request *containerRequest) (err *errors.Error) {
+	if request.Image, err = evalText(s, r.image, "the image"); err != nil {
+		return err
+	}
+	if r.command != nil {
+		if request.Command, err = evalText(s, r.command, "the command"); err != nil {
+			return err
+		}
+		if strings.Contains(request.Command, nul) {
+			return s.WithExpression(errors.Expressionf("the command must not hold the character NUL"), r.command)
+		}
+	}
+	if r.name == nil {
+		return nil
+	}
+	if request.Name, err = evalText(s, r.name, "the name"); err != nil {
+		return err
+	}
+	if !containerName.MatchString(request.Name) {
+		return s.WithExpression(errors.Expressionf("%q is no name of a container: letters, digits, _, . and -, not one of the last three first", request.Name), r.name)
+	}
+	return nil
 }
 
 func (r *runContainerBody) Finish(s *interpreter.Scope, result any) interpreter.Next {
@@ -140,8 +151,10 @@ func parsePort(name string, value any) (p container.Port, problem string) {
 		p.Address, p.Host = strings.Trim(p.Host[:i], "[]"), p.Host[i+1:]
 	}
 	number, err := strconv.ParseUint(p.Host, 10, 16)
+	inside, _, _ := strings.Cut(name, "/")
+	_, outOfRange := strconv.ParseUint(inside, 10, 16)
 	switch {
-	case !portName.MatchString(name):
+	case !portName.MatchString(name) || outOfRange != nil:
 		return p, fmt.Sprintf("`%s` is no port of a container: write 80, 80/tcp or 53/udp", name)
 	case err != nil:
 		return p, fmt.Sprintf("`%s` is no port of the machine: write 8080 or 127.0.0.1:8080, 0 for a free one", stringify(value))
