@@ -35,7 +35,8 @@ func lists() []list {
 		{
 			of: "a language of scripts", example: strings.NewReplacer(), names: regexp.MustCompile(`(?i)python`),
 			others: []string{
-				"examples/activity/worker_test.go", "examples/call_mcp.yaml", "faults/kinds_test.go",
+				"examples/activity/worker_test.go", "examples/call_mcp.yaml", "examples/call_http.yaml", "examples/call_openapi.yaml", "examples/timeout_call.yaml", "examples/examples_test.go",
+				"faults/kinds_test.go",
 				"dsl/testdata/valid/everything.yaml",          // any language
 				"redact/spelling.go", "redact/redact_test.go", // how Python spells a secret in HTML
 			},

@@ -1,6 +1,7 @@
 package examples_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,7 +19,6 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
-	"github.com/swrun/swrun/internal/a2a"
 	"github.com/swrun/swrun/internal/a2atest"
 	"github.com/swrun/swrun/internal/cloudevent"
 	"github.com/swrun/swrun/internal/container"
@@ -41,12 +42,12 @@ func TestExamples(t *testing.T) {
 	if len(documents) < 20 {
 		t.Fatalf("only %d examples", len(documents))
 	}
-	server := standIn(t)
+	servers := standIns(t)
 	for _, file := range documents {
 		name := strings.TrimSuffix(file, ".yaml")
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			outcome := mustRun(t, file, server)
+			outcome := mustRun(t, file, servers)
 			if want, err := os.ReadFile(name + ".out"); err == nil {
 				compareOutput(t, outcome, want)
 				return
@@ -56,14 +57,14 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-func mustRun(t *testing.T, file string, server *url.URL) execution.Outcome {
+func mustRun(t *testing.T, file string, servers rewrite) execution.Outcome {
 	t.Helper()
 	services := grpctest.New(nil, grpctest.Greeter(string(mustRead(t, "grpc/greet.proto"))))
 	defer services.Stop()
 	containers := &tasks.Containers{Engine: container.New(container.Config{Dial: enginetest.New().Dial})}
-	load := tasks.Loader(file, rewrite{server}, true, "")
+	load := tasks.Loader(file, servers, true, "")
 	config := interpreter.Config{
-		Kinds:   tasks.All(tasks.Config{Transport: rewrite{server}, Dial: services.Dial, Load: load, Processes: processtest.Pool(t), Containers: containers}),
+		Kinds:   tasks.All(tasks.Config{Transport: servers, Dial: services.Dial, Load: load, Processes: processtest.Pool(t), Containers: containers}),
 		Secrets: func(string) (any, bool) { return map[string]any{"user": "ada-lovelace"}, true },
 		Load:    load,
 	}
@@ -188,20 +189,16 @@ func compareFault(t *testing.T, outcome execution.Outcome, want []byte) {
 	}
 }
 
-// standIn answers for stand-in.test, the host that examples call.
-func standIn(t *testing.T) *url.URL {
+// standIns starts what examples call, by the host under which they call it; the empty one is the service that has all other names.
+func standIns(t *testing.T) rewrite {
 	t.Helper()
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /pets/{id}", func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(map[string]any{"name": "pet " + r.PathValue("id")})
-	})
-	mux.HandleFunc("POST /orders", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) })
-	mux.HandleFunc("GET /slow", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-	agent := a2atest.New(a2atest.Card("http://localhost:9001"))
-	mux.Handle(a2a.Place, agent)
-	mux.Handle(a2atest.RPC, agent)
-	server := httptest.NewServer(mux)
+	return rewrite{"": pets(t), "localhost:9001": served(t, a2atest.New(a2atest.Card("http://localhost:9001")))}
+}
+
+// served serves something until the test ends.
+func served(t *testing.T, h http.Handler) *url.URL {
+	t.Helper()
+	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
 	u, err := url.Parse(server.URL)
 	if err != nil {
@@ -210,11 +207,35 @@ func standIn(t *testing.T) *url.URL {
 	return u
 }
 
-// rewrite sends every request to one server.
-type rewrite struct{ server *url.URL }
+// pets starts the service of examples/pets.
+func pets(t *testing.T) *url.URL {
+	t.Helper()
+	server := exec.Command("python3", "pets/server.py", "0")
+	output, err := server.StdoutPipe()
+	if err == nil {
+		err = server.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Process.Kill(); _ = server.Wait() }) // that it was killed is no news
+	line, _ := bufio.NewReader(output).ReadString('\n')                // without one, there is no URL
+	u, err := url.Parse(strings.TrimSpace(line))
+	if err != nil || u.Host == "" {
+		t.Fatalf("it says %q, %v", line, err)
+	}
+	return u
+}
+
+// rewrite sends requests to what stands in for their host.
+type rewrite map[string]*url.URL
 
 func (r rewrite) RoundTrip(request *http.Request) (*http.Response, error) {
+	server := r[request.URL.Host]
+	if server == nil {
+		server = r[""]
+	}
 	redirected := request.Clone(request.Context())
-	redirected.URL.Scheme, redirected.URL.Host = r.server.Scheme, r.server.Host
+	redirected.URL.Scheme, redirected.URL.Host = server.Scheme, server.Host
 	return http.DefaultTransport.RoundTrip(redirected)
 }
