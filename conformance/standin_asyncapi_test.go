@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/coder/websocket"
+
 	"github.com/swrun/swrun/internal/brokers/brokertest"
 )
 
@@ -16,13 +18,43 @@ import (
 type standInBrokers struct {
 	start     func() error
 	addresses map[string]string
-	stop      []func()
+	processes map[string]func() (string, error) // those that are processes: each runs once there is a case that asks for it
+
+	mu   sync.Mutex
+	stop []func()
 }
 
 func newStandInBrokers() *standInBrokers {
 	s := &standInBrokers{addresses: map[string]string{}}
 	s.start = sync.OnceValue(s.run)
+	s.processes = map[string]func() (string, error){
+		"amqp.test": sync.OnceValues(func() (string, error) {
+			return s.process(func(folder string) (*brokertest.Broker, error) { return brokertest.RabbitMQ(folder, "orders") })
+		}),
+		"redis.test": sync.OnceValues(func() (string, error) {
+			return s.process(func(string) (*brokertest.Broker, error) { return brokertest.Redis() })
+		}),
+	}
 	return s
+}
+
+// process starts a broker that may keep files in a folder, and returns its address.
+func (s *standInBrokers) process(start func(folder string) (*brokertest.Broker, error)) (string, error) {
+	folder, err := os.MkdirTemp("", "broker")
+	if err != nil {
+		return "", err
+	}
+	b, err := start(folder)
+	if err != nil {
+		return "", err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stop = append(s.stop, func() {
+		b.Stop()
+		os.RemoveAll(folder) // the system removes what is left
+	})
+	return b.Address, nil
 }
 
 func (s *standInBrokers) run() error {
@@ -30,11 +62,14 @@ func (s *standInBrokers) run() error {
 	if err != nil {
 		return err
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.stop = append(s.stop, func() { os.RemoveAll(folder) }) // the system removes what is left
 	for host, start := range map[string]func() (*brokertest.Broker, error){
 		"kafka.test": func() (*brokertest.Broker, error) { return brokertest.Kafka("orders") },
 		"nats.test":  func() (*brokertest.Broker, error) { return brokertest.NATS(folder, "t0ken") },
 		"mqtt.test":  func() (*brokertest.Broker, error) { return brokertest.MQTT(nil) },
+		"ws.test":    func() (*brokertest.Broker, error) { return brokertest.WS(new(announcer).serve), nil },
 	} {
 		b, err := start()
 		if err != nil {
@@ -52,7 +87,11 @@ func (s *standInBrokers) dial(ctx context.Context, network, address string) (net
 	if err != nil {
 		return nil, err
 	}
-	switch {
+	switch start := s.processes[host]; {
+	case start != nil:
+		if address, err = start(); err != nil {
+			return nil, err
+		}
 	case strings.HasSuffix(host, ".test"):
 		if err := s.start(); err != nil {
 			return nil, err
@@ -72,6 +111,49 @@ func (s *standInBrokers) addressOf(protocol string) string {
 func (s *standInBrokers) close() {
 	for _, stop := range s.stop {
 		stop()
+	}
+}
+
+// announcer is a server of WebSockets that tells everybody what anybody says, on the same channel.
+type announcer struct {
+	mu    sync.Mutex
+	conns map[*websocket.Conn]string // their channels
+}
+
+func (a *announcer) serve(conn *websocket.Conn, r *http.Request) {
+	a.add(conn, r.URL.Path)
+	defer a.remove(conn)
+	for {
+		kind, data, err := conn.Read(r.Context())
+		if err != nil {
+			return
+		}
+		a.tell(r, conn, kind, data)
+	}
+}
+
+func (a *announcer) add(conn *websocket.Conn, channel string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.conns == nil {
+		a.conns = map[*websocket.Conn]string{}
+	}
+	a.conns[conn] = channel
+}
+
+func (a *announcer) remove(conn *websocket.Conn) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.conns, conn)
+}
+
+func (a *announcer) tell(r *http.Request, from *websocket.Conn, kind websocket.MessageType, data []byte) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for conn, channel := range a.conns {
+		if conn != from && channel == r.URL.Path {
+			_ = conn.Write(r.Context(), kind, data) // it may have gone
+		}
 	}
 }
 

@@ -66,7 +66,8 @@ type Subscription struct {
 	ForEach *Iterator
 }
 
-func protocols() []string {
+// AsyncAPIProtocols returns the protocols that a call may name.
+func AsyncAPIProtocols() []string {
 	return []string{"amqp", "amqp1", "anypointmq", "googlepubsub", "http", "ibmmq", "jms", "kafka", "mercure", "mqtt", "mqtt5",
 		"nats", "pulsar", "redis", "sns", "solace", "sqs", "stomp", "ws"}
 }
@@ -79,7 +80,7 @@ func parseCallAsyncAPI(p *parser, o *object, base TaskBase) Task {
 		Authentication: o.authentication("authentication"),
 	}
 	if o.value("protocol") != nil {
-		c.Protocol = o.enum("protocol", protocols()...)
+		c.Protocol = o.enum("protocol", AsyncAPIProtocols()...)
 	}
 	if n := o.value("server"); n != nil {
 		s := p.object(n, o.at.Key("server"), "`server`", "name", "variables")

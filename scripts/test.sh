@@ -3,17 +3,24 @@
 set -eu
 cd "$(dirname "$0")/.."
 
+export PATH="$PATH:/usr/sbin" # where Debian has rabbitmq-server
+missing=""
 need() { # need COMMAND PACKAGE
-	command -v "$1" >/dev/null 2>&1 && return 0
-	command -v apt-get >/dev/null 2>&1 || { echo "the tests need $1: install it first" >&2; exit 1; }
-	as_root=""
-	[ "$(id -u)" = 0 ] || as_root="sudo"
-	$as_root apt-get update -qq && $as_root apt-get install -y -qq "$2" >/dev/null
+	command -v "$1" >/dev/null 2>&1 || missing="$missing $2"
 }
 need redis-server redis-server
+need rabbitmq-server rabbitmq-server
 need python3 python3
 need cc gcc
 need curl curl
+if [ -n "$missing" ]; then
+	command -v apt-get >/dev/null 2>&1 || { echo "the tests need$missing: install that first" >&2; exit 1; }
+	as_root=""
+	[ "$(id -u)" = 0 ] || as_root="sudo"
+	$as_root apt-get update -qq
+	# shellcheck disable=SC2086 # each is a word
+	$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $missing >/dev/null
+fi
 
 unformatted=$(gofmt -l .)
 [ -z "$unformatted" ] || { echo "gofmt would change: $unformatted" >&2; exit 1; }

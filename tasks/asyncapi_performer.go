@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"net/url"
 	"sync"
 
 	"github.com/swrun/swrun/errors"
@@ -104,7 +103,7 @@ func (p *asyncAPIPerformer) publish(ctx context.Context, call *asyncAPIRequest, 
 // post publishes by HTTP: as a request, whose answer says no more than that it was taken.
 func (p *asyncAPIPerformer) post(ctx context.Context, call *asyncAPIRequest, m brokers.Message, r interpreter.Request) error {
 	request := &httpRequest{
-		Method: cmp.Or(call.Target.Bindings.Method, http.MethodPost), URI: callURL(call.Target, "http"), Headers: map[string]string{}, Body: m.Payload, Format: "raw",
+		Method: cmp.Or(call.Target.Bindings.Method, http.MethodPost), URI: call.Target.URL("http"), Headers: map[string]string{}, Body: m.Payload, Format: "raw",
 		Authentication: call.Authentication,
 	}
 	if len(m.Payload) > 0 {
@@ -116,15 +115,6 @@ func (p *asyncAPIPerformer) post(ctx context.Context, call *asyncAPIRequest, m b
 	r.Prepared = request
 	_, err := p.http().perform(ctx, r)
 	return err
-}
-
-// callURL returns the URL of a channel.
-func callURL(t *asyncapi.Target, scheme string) string {
-	if t.Secure {
-		scheme += "s"
-	}
-	u := &url.URL{Scheme: scheme, Host: t.Addresses[0]}
-	return u.JoinPath(t.Path, t.Channel).String()
 }
 
 // client returns the client of a call, with its credential.

@@ -58,13 +58,15 @@ func speaks(call asyncapi.Call) func(protocol string) bool {
 // protocolHTTP is performed as other requests over HTTP are.
 const protocolHTTP = "http"
 
-// cannotSpeak says that a protocol cannot be used.
+// cannotSpeak says that a protocol cannot be used, and which can.
 func cannotSpeak(call asyncapi.Call, protocol string) string {
 	does := "receive"
 	if call.Publishes {
 		does = "publish"
 	}
-	return fmt.Sprintf("there is no client here that could %s messages by `%s`", does, protocol)
+	speaks := speaks(call)
+	spoken := slices.DeleteFunc(dsl.AsyncAPIProtocols(), func(name string) bool { return !speaks(name) })
+	return fmt.Sprintf("there is no client here that could %s messages by `%s`: use one of %s", does, protocol, strings.Join(spoken, ", "))
 }
 
 // asyncAPIOperation is what publishing and subscribing have in common (semantics 11.10).

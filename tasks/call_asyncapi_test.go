@@ -23,7 +23,9 @@ func asyncAPI(protocol, server string) func(context.Context, string) ([]byte, er
 
 const publishes = "  - a: {call: asyncapi, with: {document: {endpoint: x.yaml}, channel: orders, message: {payload: {a: 1}}}, timeout: {after: %s}}\n"
 
-func brokerProtocols() []string { return []string{"kafka", "mqtt", "mqtt5", "nats"} }
+func brokerProtocols() []string {
+	return []string{"amqp", "amqp1", "kafka", "mqtt", "mqtt5", "nats", "redis", "ws"}
+}
 
 // TestTimeoutCutsBrokers: a broker that accepts and says nothing sees that nobody waits any more (reliability B39).
 func TestTimeoutCutsBrokers(t *testing.T) {

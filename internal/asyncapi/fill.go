@@ -188,3 +188,12 @@ func (t *Target) String() string {
 	}
 	return fmt.Sprintf("%s on %s (%s)", shorten.Quoted(name), strings.Join(t.Addresses, ","), t.Protocol)
 }
+
+// URL returns that of the channel, for protocols that have one.
+func (t *Target) URL(scheme string) string {
+	if t.Secure {
+		scheme += "s"
+	}
+	u := &url.URL{Scheme: scheme, Host: t.Addresses[0]}
+	return u.JoinPath(t.Path, t.Channel).String()
+}

@@ -106,6 +106,10 @@ func refused(status int, err error) error { return &RefusedError{status, err} }
 // publisher returns what publishes a message, and returns when the broker has it; nil for a protocol that cannot be spoken.
 func (c *Client) publisher() func(context.Context, Message) error {
 	switch c.Protocol {
+	case "amqp":
+		return c.publishAMQP
+	case "amqp1":
+		return c.publishAMQP1
 	case "kafka":
 		return c.publishKafka
 	case "mqtt":
@@ -114,6 +118,10 @@ func (c *Client) publisher() func(context.Context, Message) error {
 		return c.publishMQTT5
 	case "nats":
 		return c.publishNATS
+	case "redis":
+		return c.publishRedis
+	case "ws":
+		return c.publishWS
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-// Package brokertest starts brokers for tests, in this process. Whoever starts one stops it.
+// Package brokertest starts brokers for tests, in this process where that can be. Whoever starts one stops it.
 package brokertest
 
 import (

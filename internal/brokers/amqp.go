@@ -1,0 +1,203 @@
+package brokers
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/swrun/swrun/errors"
+)
+
+// amqpAccount is who connects without an account: the one that brokers of AMQP 0.9.1 have from the beginning, and let in from their own machine only.
+const amqpAccount = "guest"
+
+// amqpFrame is how large a frame may be.
+const amqpFrame = 128 << 10
+
+// amqpLink is a channel of AMQP 0.9.1 that has a connection of its own.
+type amqpLink struct {
+	*amqp.Channel
+	conn *amqp.Connection
+	// ended gets why the channel has ended, if it was the broker who ended it.
+	ended chan *amqp.Error
+}
+
+// amqp connects by AMQP 0.9.1. The connection ends with ctx.
+func (c *Client) amqp(ctx context.Context) (*amqpLink, error) {
+	raw, err := c.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	within, cancel := context.WithTimeout(ctx, connectWithin)
+	defer cancel()
+	defer context.AfterFunc(within, func() { raw.Close() })() // which ends the handshake
+	properties := amqp.NewConnectionProperties()
+	properties.SetClientConnectionName(clientName)
+	account := &amqp.PlainAuth{Username: c.Username, Password: c.secret()}
+	if c.Account == (Account{}) {
+		account = &amqp.PlainAuth{Username: amqpAccount, Password: amqpAccount}
+	}
+	conn, err := amqp.Open(raw, amqp.Config{
+		SASL: []amqp.Authentication{account}, Vhost: cmp.Or(strings.TrimPrefix(c.Path, "/"), "/"), FrameSize: amqpFrame, Heartbeat: keepAlive * time.Second,
+		Properties: properties,
+	})
+	if err == nil {
+		link := &amqpLink{conn: conn, ended: make(chan *amqp.Error, 1)}
+		if link.Channel, err = conn.Channel(); err == nil {
+			link.NotifyClose(link.ended)
+			return link, nil
+		}
+	}
+	raw.Close() // the error is the first one's
+	if ctx.Err() == nil && within.Err() != nil {
+		return nil, errors.New("the broker does not answer")
+	}
+	return nil, amqpFailure(err)
+}
+
+// close ends the connection, and waits for that: as long as it may take to say farewell.
+func (l *amqpLink) close() { _ = l.conn.CloseDeadline(time.Now().Add(farewell)) } // it may be broken already
+
+// why returns the reason for which the channel has ended.
+func (l *amqpLink) why() error {
+	if err := <-l.ended; err != nil {
+		return amqpFailure(err)
+	}
+	return errors.New("the broker has ended the connection")
+}
+
+// destination is where messages of the channel go: to a queue, or to those that are bound to an exchange by a routing key.
+func (c *Client) destination() (exchange, key string) {
+	if c.Bindings.Routed {
+		return c.Bindings.Exchange, c.Channel
+	}
+	return "", cmp.Or(c.Bindings.Queue, c.Channel)
+}
+
+// publishAMQP publishes by AMQP 0.9.1: the broker says that it has the message, or that no queue is there for it.
+func (c *Client) publishAMQP(ctx context.Context, m Message) error {
+	publishing, err := m.publishing(c.Bindings.Persistent)
+	if err != nil {
+		return err
+	}
+	exchange, key := c.destination()
+	if err := shortStrings(exchange, key); err != nil {
+		return err
+	}
+	link, err := c.amqp(ctx)
+	if err != nil {
+		return err
+	}
+	returned := link.NotifyReturn(make(chan amqp.Return))
+	done := make(chan error, 1)
+	go func() {
+		defer link.close()
+		done <- link.publish(ctx, exchange, key, publishing)
+	}()
+	// The library waits for what it tells to be heard, until the connection has ended.
+	var unroutable error
+	for r := range returned {
+		unroutable = refused(amqpStatus(int(r.ReplyCode)), errors.New("the broker has returned the message: "+r.ReplyText))
+	}
+	return cmp.Or(unroutable, <-done)
+}
+
+// publish publishes a message, and waits until the broker has it.
+func (l *amqpLink) publish(ctx context.Context, exchange, key string, m amqp.Publishing) error {
+	if err := l.Confirm(false); err != nil {
+		return amqpFailure(err)
+	}
+	within, cancel := context.WithTimeout(ctx, connectWithin)
+	defer cancel()
+	const mandatory, immediate = true, false
+	confirmation, err := l.PublishWithDeferredConfirmWithContext(ctx, exchange, key, mandatory, immediate, m)
+	if err != nil {
+		return amqpFailure(err)
+	}
+	acknowledged, err := confirmation.WaitContext(within)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return errors.New("the broker does not confirm the message")
+	case acknowledged:
+		return nil
+	case l.IsClosed():
+		return l.why()
+	}
+	return refused(http.StatusServiceUnavailable, errors.New("the broker does not take the message"))
+}
+
+// publishing returns a message as AMQP 0.9.1 has it.
+func (m Message) publishing(persistent bool) (amqp.Publishing, error) {
+	p := amqp.Publishing{ContentType: m.ContentType, CorrelationId: m.CorrelationID, MessageId: m.ID, Headers: amqp.Table{}, DeliveryMode: amqp.Transient, Body: m.Payload}
+	if persistent {
+		p.DeliveryMode = amqp.Persistent
+	}
+	if err := shortStrings(p.ContentType, p.CorrelationId, p.MessageId); err != nil {
+		return p, err
+	}
+	for name, value := range m.Headers {
+		if err := shortStrings(name); err != nil {
+			return p, err
+		}
+		p.Headers[name] = value
+	}
+	return p, nil
+}
+
+// shortString is how long names and ids of AMQP 0.9.1 may be.
+const shortString = 255
+
+// shortStrings reports what AMQP 0.9.1 has no place for.
+func shortStrings(all ...string) error {
+	for _, one := range all {
+		if len(one) > shortString {
+			return refused(http.StatusBadRequest, errors.New("names, content types and ids of AMQP 0.9.1 have 255 bytes at most"))
+		}
+	}
+	return nil
+}
+
+// amqpFailure says which errors are answers.
+func amqpFailure(err error) error {
+	var answered *amqp.Error
+	if !errors.As(err, &answered) {
+		return err
+	}
+	switch reason := errors.New(answered.Reason); {
+	case answered == amqp.ErrCredentials, answered == amqp.ErrSASL: // which brokers say by ending the connection
+		return refused(http.StatusUnauthorized, reason)
+	case answered == amqp.ErrVhost, answered.Server:
+		return refused(amqpStatus(answered.Code), reason)
+	default: // the library's own, such as that of a connection that was lost
+		return reason
+	}
+}
+
+// amqpStatus returns the status of HTTP that says about the same as a reply code of AMQP 0.9.1.
+func amqpStatus(code int) int {
+	switch code {
+	case amqp.AccessRefused, amqp.NotAllowed:
+		return http.StatusForbidden
+	case amqp.NotFound, amqp.NoRoute, amqp.NoConsumers, amqp.InvalidPath:
+		return http.StatusNotFound
+	case amqp.ContentTooLarge:
+		return http.StatusRequestEntityTooLarge
+	case amqp.PreconditionFailed:
+		return http.StatusPreconditionFailed
+	case amqp.ResourceLocked:
+		return http.StatusConflict
+	case amqp.ConnectionForced, amqp.ResourceError:
+		return http.StatusServiceUnavailable
+	case amqp.NotImplemented:
+		return http.StatusNotImplemented
+	case amqp.FrameError, amqp.SyntaxError, amqp.CommandInvalid, amqp.ChannelError, amqp.UnexpectedFrame:
+		return http.StatusBadRequest
+	}
+	return http.StatusInternalServerError
+}

@@ -1,0 +1,67 @@
+package brokertest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/rabbitmq/amqp091-go"
+)
+
+// RabbitMQ starts one that speaks AMQP 0.9.1 and AMQP 1.0, keeps its files in a folder, and has queues. Its user guest has the password guest.
+func RabbitMQ(folder string, queues ...string) (*Broker, error) {
+	b, err := started(3, func(ports []string) (*program, error) { return rabbitMQ(folder, ports) })
+	if err != nil {
+		return nil, fmt.Errorf("install the package rabbitmq-server: %w", err)
+	}
+	if err := declare(b.Address, queues); err != nil {
+		b.Stop()
+		return nil, err
+	}
+	return b, nil
+}
+
+// rabbitMQ returns a server that leaves nothing outside of a folder, and knows of no other on this machine.
+func rabbitMQ(folder string, ports []string) (*program, error) {
+	folder = filepath.Join(folder, ports[0])
+	config := "listeners.tcp.1 = 127.0.0.1:" + ports[0] + "\nlog.console = true\nlog.file = false\n"
+	for name, text := range map[string]string{"rabbitmq.conf": config, "plugins": "[rabbitmq_amqp1_0].\n"} {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			return nil, err
+		}
+	}
+	command := "/usr/lib/rabbitmq/bin/rabbitmq-server" // of Debian, whose command on the path runs as another user
+	if _, err := os.Stat(command); err != nil {
+		command = "rabbitmq-server"
+	}
+	// The port mapper of Erlang is one of its own too, so that it ends with the broker.
+	const both = `epmd -port "$ERL_EPMD_PORT" & exec "$0"`
+	return &program{command: []string{"sh", "-c", both, command}, ready: "Server startup complete", env: []string{
+		"HOME=" + folder, "RABBITMQ_CONF_ENV_FILE=/dev/null", "RABBITMQ_CONFIG_FILE=" + filepath.Join(folder, "rabbitmq.conf"),
+		"RABBITMQ_ENABLED_PLUGINS_FILE=" + filepath.Join(folder, "plugins"), "RABBITMQ_MNESIA_BASE=" + folder, "RABBITMQ_LOG_BASE=" + folder,
+		"RABBITMQ_NODENAME=test" + ports[0] + "@localhost", "RABBITMQ_DIST_PORT=" + ports[1], "ERL_EPMD_PORT=" + ports[2], "ERL_EPMD_ADDRESS=127.0.0.1",
+	}}, nil
+}
+
+// declare makes queues.
+func declare(address string, queues []string) error {
+	conn, err := amqp091.Dial("amqp://guest:guest@" + address)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	channel, err := conn.Channel()
+	if err != nil {
+		return err
+	}
+	for _, name := range queues {
+		const durable, autoDelete, exclusive, noWait = true, false, false, false
+		if _, err := channel.QueueDeclare(name, durable, autoDelete, exclusive, noWait, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,117 @@
+package brokers
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/swrun/swrun/errors"
+)
+
+// ws opens a WebSocket. It ends with ctx.
+func (c *Client) ws(ctx context.Context) (*websocket.Conn, error) {
+	within, cancel := context.WithTimeout(ctx, connectWithin)
+	defer cancel()
+	transport := &http.Transport{DialContext: c.dialer(ctx), TLSClientConfig: secureConfig("")}
+	conn, answer, err := websocket.Dial(within, c.URL("ws"), &websocket.DialOptions{
+		HTTPClient: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		HTTPHeader: c.authorization(),
+	})
+	switch {
+	case err == nil:
+		conn.SetReadLimit(int64(c.MaxRead))
+		return conn, nil
+	case answer != nil && answer.StatusCode != http.StatusSwitchingProtocols:
+		return nil, refused(answer.StatusCode, errors.New("the server opens no WebSocket: "+answer.Status))
+	}
+	return nil, err
+}
+
+// authorization returns the headers that say who connects.
+func (a Account) authorization() http.Header {
+	switch {
+	case a.Token != "":
+		return http.Header{"Authorization": {"Bearer " + a.Token}}
+	case a != Account{}:
+		return http.Header{"Authorization": {"Basic " + base64.StdEncoding.EncodeToString([]byte(a.Username+":"+a.Password))}}
+	}
+	return nil
+}
+
+// publishWS sends a message over a WebSocket of its own. Servers take frames one after the other: one that has answered a ping has read what came
+// before it.
+func (c *Client) publishWS(ctx context.Context, m Message) error {
+	conn, err := c.ws(ctx)
+	if err != nil {
+		return err
+	}
+	within, cancel := context.WithTimeout(ctx, connectWithin)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		defer cancel() // nobody would hear the answer to a ping
+		ended <- c.unheard(within, conn)
+	}()
+	if err = conn.Write(within, websocket.MessageText, m.Payload); err == nil {
+		err = conn.Ping(within)
+	}
+	defer time.AfterFunc(farewell, cancel).Stop() // which ends the connection
+	if err == nil {
+		_ = conn.Close(websocket.StatusNormalClosure, "") // what the server says then is heard by who reads
+	} else {
+		cancel()
+	}
+	code := websocket.CloseStatus(<-ended)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case code == websocket.StatusNormalClosure, code == websocket.StatusNoStatusRcvd: // servers may have done with it before they see the ping
+		return nil
+	case code != -1:
+		return refused(wsStatus(code), fmt.Errorf("the server ended the connection with code %d", code))
+	case errors.Is(err, context.DeadlineExceeded):
+		return errors.New("the server does not answer")
+	}
+	return err
+}
+
+// unheard reads what a server says while something is published, until the connection ends.
+func (c *Client) unheard(ctx context.Context, conn *websocket.Conn) error {
+	for {
+		_, message, err := conn.Reader(ctx)
+		if err == nil {
+			_, err = io.Copy(io.Discard, message)
+		}
+		if err != nil {
+			return err
+		}
+		c.more()
+	}
+}
+
+// wsStatus returns the status of HTTP that says about the same as a code with which a WebSocket ends.
+func wsStatus(code websocket.StatusCode) int {
+	const unauthorized, forbidden = 3000, 3003 // of the registry of codes
+	switch code {
+	case websocket.StatusProtocolError, websocket.StatusInvalidFramePayloadData:
+		return http.StatusBadRequest
+	case unauthorized:
+		return http.StatusUnauthorized
+	case websocket.StatusPolicyViolation, forbidden:
+		return http.StatusForbidden
+	case websocket.StatusMessageTooBig:
+		return http.StatusRequestEntityTooLarge
+	case websocket.StatusUnsupportedData:
+		return http.StatusUnsupportedMediaType
+	case websocket.StatusBadGateway:
+		return http.StatusBadGateway
+	case websocket.StatusGoingAway, websocket.StatusServiceRestart, websocket.StatusTryAgainLater:
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusInternalServerError
+}
