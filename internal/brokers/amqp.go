@@ -3,8 +3,10 @@ package brokers
 import (
 	"cmp"
 	"context"
+	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
@@ -22,6 +24,7 @@ const amqpFrame = 128 << 10
 type amqpLink struct {
 	*amqp.Channel
 	conn *amqp.Connection
+	raw  net.Conn
 	// ended gets why the channel has ended, if it was the broker who ended it.
 	ended chan *amqp.Error
 }
@@ -46,7 +49,7 @@ func (c *Client) amqp(ctx context.Context) (*amqpLink, error) {
 		Properties: properties,
 	})
 	if err == nil {
-		link := &amqpLink{conn: conn, ended: make(chan *amqp.Error, 1)}
+		link := &amqpLink{conn: conn, raw: raw, ended: make(chan *amqp.Error, 1)}
 		if link.Channel, err = conn.Channel(); err == nil {
 			link.NotifyClose(link.ended)
 			return link, nil
@@ -59,11 +62,24 @@ func (c *Client) amqp(ctx context.Context) (*amqpLink, error) {
 	return nil, amqpFailure(err)
 }
 
+// within bounds how long the broker may take to answer: the library waits for ever.
+func (l *amqpLink) within(ctx context.Context, most time.Duration) (answered func()) {
+	bound, cancel := context.WithTimeout(ctx, most)
+	release := context.AfterFunc(bound, func() { l.raw.Close() })
+	return func() {
+		release()
+		cancel()
+	}
+}
+
 // close ends the connection, and waits for that: as long as it may take to say farewell.
 func (l *amqpLink) close() { _ = l.conn.CloseDeadline(time.Now().Add(farewell)) } // it may be broken already
 
 // why returns the reason for which the channel has ended.
 func (l *amqpLink) why() error {
+	if !l.IsClosed() {
+		return refused(http.StatusGone, errors.New("the broker has deleted the queue"))
+	}
 	if err := <-l.ended; err != nil {
 		return amqpFailure(err)
 	}
@@ -108,6 +124,7 @@ func (c *Client) publishAMQP(ctx context.Context, m Message) error {
 
 // publish publishes a message, and waits until the broker has it.
 func (l *amqpLink) publish(ctx context.Context, exchange, key string, m amqp.Publishing) error {
+	defer l.within(ctx, connectWithin)()
 	if err := l.Confirm(false); err != nil {
 		return amqpFailure(err)
 	}
@@ -200,4 +217,103 @@ func amqpStatus(code int) int {
 		return http.StatusBadRequest
 	}
 	return http.StatusInternalServerError
+}
+
+// amqpPrefetch is how many messages a broker may send ahead.
+const amqpPrefetch = 10
+
+// amqpConsumer receives from a queue.
+type amqpConsumer struct {
+	link   *amqpLink
+	box    *mailbox
+	own    string        // the queue, if it was made for the subscription
+	pumped chan struct{} // closed once no message is read any more
+	closed sync.Once
+}
+
+// subscribeAMQP receives from a queue of AMQP 0.9.1: the one that is the channel, or one of its own that is bound to the exchange.
+func (c *Client) subscribeAMQP(ctx context.Context, name string) (Subscription, error) {
+	exchange, queue := c.destination()
+	if err := shortStrings(exchange, queue); err != nil {
+		return nil, err
+	}
+	link, err := c.amqp(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &amqpConsumer{link: link, box: newMailbox(), pumped: make(chan struct{})}
+	deliveries, err := s.consume(ctx, exchange, queue, name)
+	if err != nil {
+		link.close()
+		return nil, amqpFailure(err)
+	}
+	go func() {
+		defer close(s.pumped)
+		for d := range deliveries {
+			c.more()
+			s.box.put(amqpDelivery(d))
+		}
+		s.box.end(link.why())
+	}()
+	return s, nil
+}
+
+// consume asks for the messages of a queue, or of a routing key of an exchange.
+func (s *amqpConsumer) consume(ctx context.Context, exchange, key, name string) (<-chan amqp.Delivery, error) {
+	defer s.link.within(ctx, connectWithin)()
+	queue := key
+	if exchange != "" {
+		queue, s.own = name, name
+		const durable, autoDelete, exclusive, noWait = true, false, false, false
+		if _, err := s.link.QueueDeclare(name, durable, autoDelete, exclusive, noWait, amqp.Table{"x-expires": keptFor.Milliseconds()}); err != nil {
+			return nil, err
+		}
+		if err := s.link.QueueBind(name, key, exchange, noWait, nil); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.link.Qos(amqpPrefetch, 0, false); err != nil {
+		return nil, err
+	}
+	const autoAck, exclusive, noLocal, noWait = false, false, false, false
+	return s.link.Consume(queue, name, autoAck, exclusive, noLocal, noWait, nil)
+}
+
+// amqpDelivery reads a message. Nothing names one for good: ids are up to who publishes.
+func amqpDelivery(d amqp.Delivery) *Delivery {
+	got := &Delivery{Message: Message{Payload: d.Body, ID: d.MessageId}, tag: d.DeliveryTag}
+	for name, value := range d.Headers {
+		got.carry(name, headerText(value))
+	}
+	got.ContentType, got.CorrelationID = cmp.Or(d.ContentType, got.ContentType), cmp.Or(d.CorrelationId, got.CorrelationID)
+	return got
+}
+
+// Receive implements Subscription.
+func (s *amqpConsumer) Receive(ctx context.Context) (*Delivery, error) { return s.box.receive(ctx) }
+
+// Acknowledge implements Subscription. Nothing answers to an acknowledgement, but to what comes after it.
+func (s *amqpConsumer) Acknowledge(ctx context.Context, consumed []*Delivery) error {
+	defer s.link.within(ctx, connectWithin)()
+	for _, d := range consumed {
+		if tag, ok := d.tag.(uint64); ok {
+			if err := s.link.Ack(tag, false); err != nil {
+				return amqpFailure(err)
+			}
+		}
+	}
+	return amqpFailure(s.link.Qos(amqpPrefetch, 0, false))
+}
+
+// Close implements Subscription.
+func (s *amqpConsumer) Close(over bool) {
+	s.closed.Do(func() {
+		s.box.end(net.ErrClosed)
+		defer s.link.within(context.Background(), farewell)()
+		if over && s.own != "" {
+			_, _ = s.link.QueueDelete(s.own, false, false, false) // a broker that has not heard it deletes the queue by itself
+		}
+		s.link.close()
+		<-s.pumped
+	})
 }

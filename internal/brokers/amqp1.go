@@ -1,11 +1,14 @@
 package brokers
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"net"
 	"net/http"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/Azure/go-amqp"
 
@@ -132,4 +135,121 @@ func amqp1Status(condition amqp.ErrCond) int {
 		return http.StatusBadRequest
 	}
 	return http.StatusInternalServerError
+}
+
+// amqp1Most is how large a message may be that is received, if MaxRead is not less. The library reads what is nested level by level, and each
+// takes room.
+const amqp1Most = 1 << 20
+
+// amqp1Credit is how many messages a broker may send ahead.
+const amqp1Credit = 10
+
+// amqp1Link receives from an address of AMQP 1.0.
+type amqp1Link struct {
+	conn     *amqp.Conn
+	receiver *amqp.Receiver
+	box      *mailbox
+	stop     func() // ends the reading of messages
+	cut      func() // ends the connection
+	pumped   chan struct{}
+	closed   sync.Once
+}
+
+// subscribeAMQP1 receives from an address of AMQP 1.0, which keeps messages for the name as long as the broker can.
+func (c *Client) subscribeAMQP1(ctx context.Context, name string) (Subscription, error) {
+	ctx, cut := context.WithCancel(ctx)
+	conn, session, err := c.amqp1(ctx, name)
+	if err != nil {
+		cut()
+		return nil, err
+	}
+	within, cancel := context.WithTimeout(ctx, connectWithin)
+	defer cancel()
+	receiver, err := session.NewReceiver(within, c.Channel, &amqp.ReceiverOptions{
+		Name: name, Credit: amqp1Credit, MaxMessageSize: uint64(min(c.MaxRead, amqp1Most)),
+		SourceDurability: amqp.DurabilityUnsettledState, SourceExpiryPolicy: amqp.ExpiryPolicyNever, SourceExpiryTimeout: uint32(keptFor / time.Second),
+	})
+	if err != nil {
+		cut()
+		return nil, amqp1Failure(err)
+	}
+	reading, stop := context.WithCancel(ctx)
+	s := &amqp1Link{conn: conn, receiver: receiver, box: newMailbox(), stop: stop, cut: cut, pumped: make(chan struct{})}
+	go s.pump(reading, c)
+	return s, nil
+}
+
+// pump puts what comes into the mailbox.
+func (s *amqp1Link) pump(ctx context.Context, c *Client) {
+	defer close(s.pumped)
+	for {
+		m, err := s.receiver.Receive(ctx, nil)
+		if err != nil {
+			s.box.end(amqp1Failure(err))
+			return
+		}
+		c.more()
+		s.box.put(amqp1Delivery(m))
+	}
+}
+
+// amqp1Delivery reads a message. Nothing names one for good: ids are up to who publishes.
+func amqp1Delivery(m *amqp.Message) *Delivery {
+	d := &Delivery{Message: Message{Payload: bytes.Join(m.Data, nil)}, tag: m}
+	switch value := m.Value.(type) {
+	case nil:
+	case []byte:
+		d.Payload = value
+	default:
+		d.Payload = []byte(headerText(value))
+	}
+	for name, value := range m.ApplicationProperties {
+		d.carry(name, headerText(value))
+	}
+	if p := m.Properties; p != nil {
+		if p.ContentType != nil {
+			d.ContentType = *p.ContentType
+		}
+		if p.CorrelationID != nil {
+			d.CorrelationID = headerText(p.CorrelationID)
+		}
+		if p.MessageID != nil {
+			d.ID = headerText(p.MessageID)
+		}
+	}
+	return d
+}
+
+// Receive implements Subscription.
+func (s *amqp1Link) Receive(ctx context.Context) (*Delivery, error) { return s.box.receive(ctx) }
+
+// Acknowledge implements Subscription. Nothing answers.
+func (s *amqp1Link) Acknowledge(ctx context.Context, consumed []*Delivery) error {
+	within, cancel := context.WithTimeout(ctx, connectWithin)
+	defer cancel()
+	for _, d := range consumed {
+		if m, ok := d.tag.(*amqp.Message); ok {
+			if err := s.receiver.AcceptMessage(within, m); err != nil {
+				return amqp1Failure(err)
+			}
+		}
+	}
+	return nil
+}
+
+// Close implements Subscription. A link that was closed is forgotten, and one whose connection has ended is not.
+func (s *amqp1Link) Close(over bool) {
+	s.closed.Do(func() {
+		s.box.end(net.ErrClosed)
+		s.stop()
+		within, cancel := context.WithTimeout(context.Background(), farewell)
+		defer cancel()
+		defer context.AfterFunc(within, s.cut)()
+		if over {
+			_ = s.receiver.Close(within) // a broker that has not heard it forgets the link by itself
+		}
+		s.conn.Close() // it may be broken already
+		s.cut()
+		<-s.pumped
+	})
 }

@@ -137,6 +137,14 @@ func (c *Client) subscriber() func(ctx context.Context, name string) (Subscripti
 		return c.subscribeMQTT5
 	case "nats":
 		return c.subscribeNATS
+	case "amqp":
+		return c.subscribeAMQP
+	case "amqp1":
+		return c.subscribeAMQP1
+	case "redis":
+		return c.subscribeRedis
+	case "ws":
+		return c.subscribeWS
 	}
 	return nil
 }
@@ -202,6 +210,22 @@ const farewell = time.Second
 
 // keptFor is how long a broker keeps a subscription that nobody comes back to, if that can be said.
 const keptFor = 7 * 24 * time.Hour
+
+// beat calls ping now and then, until ctx ends or that fails, and says why.
+func beat(ctx context.Context, ping func(context.Context) error) error {
+	ticker := time.NewTicker(keepAlive * time.Second)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticker.C:
+			if err := ping(ctx); err != nil {
+				return err
+			}
+		}
+	}
+}
 
 // clientName is how swrun introduces itself.
 const clientName = "swrun"

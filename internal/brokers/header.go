@@ -1,6 +1,8 @@
 package brokers
 
 import (
+	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -55,4 +57,18 @@ func (m *Message) carry(name, value string) {
 		value = before + ", " + value
 	}
 	m.Headers[name] = value
+}
+
+// headerText returns the value of a header that may be something other than text, as it would be sent.
+func headerText(value any) string {
+	switch v := value.(type) {
+	case string:
+		return v
+	case []byte:
+		return string(v)
+	}
+	if text, err := json.Marshal(value); err == nil {
+		return string(text)
+	}
+	return fmt.Sprint(value)
 }

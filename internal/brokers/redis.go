@@ -5,6 +5,8 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
@@ -28,8 +30,10 @@ func (c *Client) redis(ctx context.Context) (*redis.Client, error) {
 			select {
 			case conn := <-only:
 				return conn, nil
-			default:
-				return nil, net.ErrClosed
+			default: // the library prints an error that would be returned here
+				gone, other := net.Pipe()
+				other.Close()
+				return gone, nil
 			}
 		},
 	}), nil
@@ -63,4 +67,78 @@ func redisFailure(err error) error {
 		status = http.StatusServiceUnavailable
 	}
 	return refused(status, err)
+}
+
+// redisChannel is a subscription to a channel of Redis: what comes while nobody is connected is lost.
+type redisChannel struct {
+	client *redis.Client
+	pubsub *redis.PubSub
+	box    *mailbox
+	heard  atomic.Bool // something has come since the last ping
+	stop   func()
+	ended  sync.WaitGroup
+}
+
+func (c *Client) subscribeRedis(ctx context.Context, _ string) (Subscription, error) {
+	ctx, stop := context.WithCancel(ctx)
+	s := &redisChannel{box: newMailbox(), stop: stop}
+	var err error
+	if s.client, err = c.redis(ctx); err != nil {
+		stop()
+		return nil, err
+	}
+	within, cancel := context.WithTimeout(ctx, connectWithin)
+	defer cancel()
+	s.pubsub = s.client.Subscribe(within, c.Channel)
+	if _, err := s.pubsub.Receive(within); err != nil { // the first thing that comes says that it was subscribed to
+		s.Close(true)
+		return nil, redisFailure(err)
+	}
+	s.heard.Store(true)
+	s.ended.Go(func() { s.pump(ctx, c) })
+	s.ended.Go(func() {
+		s.box.end(beat(ctx, s.ping))
+		stop()
+	})
+	return s, nil
+}
+
+// pump puts what comes into the mailbox.
+func (s *redisChannel) pump(ctx context.Context, c *Client) {
+	for {
+		got, err := s.pubsub.Receive(ctx)
+		if err != nil {
+			s.box.end(redisFailure(err))
+			s.stop()
+			return
+		}
+		s.heard.Store(true)
+		c.more()
+		if m, ok := got.(*redis.Message); ok {
+			s.box.put(&Delivery{Message: Message{Payload: []byte(m.Payload)}})
+		}
+	}
+}
+
+// ping asks the server for an answer, if it has answered to the last ping.
+func (s *redisChannel) ping(ctx context.Context) error {
+	if !s.heard.Swap(false) {
+		return errors.New("the server does not answer")
+	}
+	return s.pubsub.Ping(ctx)
+}
+
+// Receive implements Subscription.
+func (s *redisChannel) Receive(ctx context.Context) (*Delivery, error) { return s.box.receive(ctx) }
+
+// Acknowledge implements Subscription: the server keeps nothing.
+func (s *redisChannel) Acknowledge(context.Context, []*Delivery) error { return nil }
+
+// Close implements Subscription.
+func (s *redisChannel) Close(bool) {
+	s.box.end(net.ErrClosed)
+	s.stop()
+	s.ended.Wait()
+	s.pubsub.Close() // it may be broken already
+	s.client.Close() // the same
 }

@@ -5,7 +5,9 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/coder/websocket"
@@ -114,4 +116,66 @@ func wsStatus(code websocket.StatusCode) int {
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusInternalServerError
+}
+
+// wsMessages are those that a server sends over a WebSocket: what comes while nobody is connected is lost.
+type wsMessages struct {
+	conn  *websocket.Conn
+	box   *mailbox
+	stop  func()
+	ended sync.WaitGroup
+}
+
+func (c *Client) subscribeWS(ctx context.Context, _ string) (Subscription, error) {
+	conn, err := c.ws(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	s := &wsMessages{conn: conn, box: newMailbox(), stop: stop}
+	s.ended.Go(func() { s.pump(ctx, c) })
+	s.ended.Go(func() {
+		s.box.end(beat(ctx, s.ping))
+		stop()
+	})
+	return s, nil
+}
+
+// pump puts what comes into the mailbox.
+func (s *wsMessages) pump(ctx context.Context, c *Client) {
+	defer s.stop()
+	for {
+		_, data, err := s.conn.Read(ctx)
+		if err != nil {
+			if code := websocket.CloseStatus(err); code != -1 {
+				err = refused(wsStatus(code), fmt.Errorf("the server ended the connection with code %d", code))
+			}
+			s.box.end(err)
+			return
+		}
+		c.more()
+		s.box.put(&Delivery{Message: Message{Payload: data}})
+	}
+}
+
+// ping waits for the answer of the server.
+func (s *wsMessages) ping(ctx context.Context) error {
+	within, cancel := context.WithTimeout(ctx, connectWithin)
+	defer cancel()
+	return s.conn.Ping(within)
+}
+
+// Receive implements Subscription.
+func (s *wsMessages) Receive(ctx context.Context) (*Delivery, error) { return s.box.receive(ctx) }
+
+// Acknowledge implements Subscription: the server keeps nothing.
+func (s *wsMessages) Acknowledge(context.Context, []*Delivery) error { return nil }
+
+// Close implements Subscription.
+func (s *wsMessages) Close(bool) {
+	s.box.end(net.ErrClosed)
+	defer time.AfterFunc(farewell, s.stop).Stop()
+	_ = s.conn.Close(websocket.StatusNormalClosure, "") // it may be broken already
+	s.stop()
+	s.ended.Wait()
 }

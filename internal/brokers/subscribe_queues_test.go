@@ -1,0 +1,195 @@
+package brokers_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/brokers"
+	"github.com/swrun/swrun/internal/brokers/brokertest"
+)
+
+// mustBegin subscribes under a name.
+func mustBegin(t *testing.T, c *brokers.Client, name string) brokers.Subscription {
+	t.Helper()
+	s, err := c.Subscribe(soon(t), name)
+	must(t, err)
+	t.Cleanup(func() { s.Close(false) })
+	return s
+}
+
+// mustSend publishes messages in this order.
+func mustSend(t *testing.T, c *brokers.Client, payloads ...string) {
+	t.Helper()
+	for _, payload := range payloads {
+		m := sent()
+		if !brokers.HasHeaders(c.Protocol) {
+			m = brokers.Message{}
+		}
+		m.Payload = []byte(payload)
+		must(t, c.Publish(soon(t), m))
+	}
+}
+
+// wantNext says what comes next.
+func wantNext(t *testing.T, s brokers.Subscription, payloads ...string) (got []*brokers.Delivery) {
+	t.Helper()
+	for _, want := range payloads {
+		d, err := s.Receive(soon(t))
+		must(t, err)
+		if string(d.Payload) != want {
+			t.Errorf("got %s, want %s", d.Payload, want)
+		}
+		got = append(got, d)
+	}
+	return got
+}
+
+// wantMessage says that a message has come with all that it had.
+func wantMessage(t *testing.T, d *brokers.Delivery) {
+	t.Helper()
+	if text := fmt.Sprintf("x=%s content-type=%s correlation-id=%s idempotency-key=%s", d.Headers["x"], d.ContentType, d.CorrelationID, d.ID); text != wantHeaders {
+		t.Errorf("got %s", text)
+	}
+}
+
+// wantMore says that a wait that ends loses nothing.
+func wantMore(t *testing.T, s brokers.Subscription, c *brokers.Client) {
+	t.Helper()
+	brief, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if _, err := s.Receive(brief); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatal(err)
+	}
+	mustSend(t, c, "more")
+	must(t, s.Acknowledge(soon(t), wantNext(t, s, "more")))
+}
+
+// testSubscribeQueues: what was not acknowledged comes again to who goes on, and nothing else does.
+func testSubscribeQueues(t *testing.T, b *brokertest.Broker, _ *amqp.Channel) {
+	for protocol, address := range map[string]string{"amqp": "queue", "amqp1": "/amq/queue/linked"} {
+		c := client(protocol, b.Address, address)
+		first := mustBegin(t, c, "swrunfirst")
+		mustSend(t, c, "1", "2", "3")
+		got := wantNext(t, first, "1", "2", "3")
+		wantMessage(t, got[0])
+		must(t, first.Acknowledge(soon(t), got[:1]))
+		first.Close(false)
+		first.Close(false)
+		second := mustBegin(t, c, "swrunfirst")
+		must(t, second.Acknowledge(soon(t), wantNext(t, second, "2", "3")))
+		wantMore(t, second, c)
+		second.Close(true)
+		mustSend(t, c, "4") // into the queue, which is not the subscription's
+		third := mustBegin(t, c, "swrunthird")
+		must(t, third.Acknowledge(soon(t), wantNext(t, third, "4")))
+		third.Close(true)
+	}
+}
+
+// testSubscribeExchange: a subscription has a queue of its own, which keeps what comes while nobody is connected, and goes with it.
+func testSubscribeExchange(t *testing.T, b *brokertest.Broker, _ *amqp.Channel) {
+	c := routed(b, "amq.topic", "priced.*")
+	to := routed(b, "amq.topic", "priced.order")
+	first := mustBegin(t, c, "swrunpriced")
+	mustSend(t, to, "1", "2")
+	must(t, first.Acknowledge(soon(t), wantNext(t, first, "1", "2")[:1]))
+	first.Close(false)
+	mustSend(t, to, "3")
+	second := mustBegin(t, c, "swrunpriced")
+	must(t, second.Acknowledge(soon(t), wantNext(t, second, "2", "3")))
+	wantMore(t, second, to)
+	second.Close(true)
+	wantStatus(t, to.Publish(soon(t), sent()), 404) // nobody is bound any more
+	linked := client("amqp1", b.Address, "/exchange/amq.topic/priced.*")
+	third := mustBegin(t, linked, "swrunlinked")
+	mustSend(t, to, "4")
+	must(t, third.Acknowledge(soon(t), wantNext(t, third, "4")))
+	third.Close(true)
+}
+
+// testSubscribeNothing: what is not there, or goes, is an answer of the broker.
+func testSubscribeNothing(t *testing.T, b *brokertest.Broker, channel *amqp.Channel) {
+	for _, c := range []*brokers.Client{client("amqp", b.Address, "nowhere"), client("amqp1", b.Address, "/amq/queue/nowhere"), routed(b, "absent", "x")} {
+		_, err := c.Subscribe(soon(t), "swrunnothing")
+		wantStatus(t, err, 404)
+	}
+	s := mustBegin(t, client("amqp", b.Address, "deleted"), "swrundeleted")
+	_, err := channel.QueueDelete("deleted", false, false, false)
+	must(t, err)
+	_, err = s.Receive(soon(t))
+	wantStatus(t, err, 410)
+}
+
+func TestSubscribeRedis(t *testing.T) {
+	b := started(t)(brokertest.Redis("--requirepass", "s3cret"))
+	c := client("redis", b.Address, "orders")
+	_, err := c.Subscribe(soon(t), "swrun")
+	wantStatus(t, err, 401)
+	c.Token = "s3cret"
+	s := mustBegin(t, c, "swrun")
+	mustSend(t, c, "1", strings.Repeat("2", 900<<10), strings.Repeat("3", 900<<10))
+	wantNext(t, s, "1", strings.Repeat("2", 900<<10), strings.Repeat("3", 900<<10))
+	wantMore(t, s, c)
+	b.Stop()
+	if d, err := s.Receive(soon(t)); err == nil {
+		t.Errorf("got %s after the end", d.Payload)
+	}
+	s.Close(true)
+	s.Close(true)
+}
+
+func TestSubscribeRedisToOneThatSendsTooMuch(t *testing.T) {
+	b := started(t)(brokertest.Redis())
+	c := client("redis", b.Address, "orders")
+	s := mustBegin(t, c, "swrun")
+	mustSend(t, c, strings.Repeat("x", 2<<20))
+	if _, err := s.Receive(soon(t)); !errors.Is(err, brokers.ErrTooLarge) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestSubscribeWS(t *testing.T) {
+	say := make(chan string)
+	b := started(t)(brokertest.WS(func(conn *websocket.Conn, r *http.Request) {
+		ctx := conn.CloseRead(r.Context())
+		for {
+			select {
+			case text := <-say:
+				if text == "enough" {
+					_ = conn.Close(websocket.StatusGoingAway, "") // the client sees that
+					return
+				}
+				if conn.Write(ctx, websocket.MessageText, []byte(text)) != nil {
+					return
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	}), nil)
+	c := client("ws", b.Address, "orders")
+	s := mustBegin(t, c, "swrun")
+	for _, text := range []string{"1", strings.Repeat("2", 900<<10), strings.Repeat("3", 900<<10)} {
+		say <- text
+		must(t, s.Acknowledge(soon(t), wantNext(t, s, text)))
+	}
+	say <- "enough"
+	_, err := s.Receive(soon(t))
+	wantStatus(t, err, 503)
+	large := mustBegin(t, c, "swrun")
+	say <- strings.Repeat("x", 2<<20)
+	if _, err := large.Receive(soon(t)); !errors.Is(err, brokers.ErrTooLarge) {
+		t.Errorf("got %v", err)
+	}
+	closed := mustBegin(t, c, "swrun")
+	closed.Close(true)
+	closed.Close(true)
+}
