@@ -219,8 +219,8 @@ func amqpStatus(code int) int {
 	return http.StatusInternalServerError
 }
 
-// amqpPrefetch is how many messages a broker may send ahead.
-const amqpPrefetch = 10
+// amqpPrefetch is how many messages a broker may send ahead. The library reads them all at once, so that together they are counted as one.
+const amqpPrefetch = 4
 
 // amqpConsumer receives from a queue.
 type amqpConsumer struct {
@@ -237,6 +237,9 @@ func (c *Client) subscribeAMQP(ctx context.Context, name string) (Subscription, 
 	if err := shortStrings(exchange, queue); err != nil {
 		return nil, err
 	}
+	most := c.MaxRead
+	c.MaxRead *= amqpPrefetch
+	c.more()
 	link, err := c.amqp(ctx)
 	if err != nil {
 		return nil, err
@@ -251,6 +254,9 @@ func (c *Client) subscribeAMQP(ctx context.Context, name string) (Subscription, 
 		defer close(s.pumped)
 		for d := range deliveries {
 			c.more()
+			if len(d.Body) > most {
+				s.box.end(ErrTooLarge)
+			}
 			s.box.put(amqpDelivery(d))
 		}
 		s.box.end(link.why())

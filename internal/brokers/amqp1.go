@@ -137,26 +137,29 @@ func amqp1Status(condition amqp.ErrCond) int {
 	return http.StatusInternalServerError
 }
 
-// amqp1Most is how large a message may be that is received, if MaxRead is not less. The library reads what is nested level by level, and each
-// takes room.
-const amqp1Most = 1 << 20
+// amqp1Most is how much a broker may send when something is received, if MaxRead is not less: the library goes into what is nested for each
+// level, however many a message has, and a stack that grows too large ends the program.
+const amqp1Most = 256 << 10
 
-// amqp1Credit is how many messages a broker may send ahead.
-const amqp1Credit = 10
+// amqp1Ahead is how many messages may have come that are not acknowledged yet.
+const amqp1Ahead = 10
 
 // amqp1Link receives from an address of AMQP 1.0.
 type amqp1Link struct {
 	conn     *amqp.Conn
 	receiver *amqp.Receiver
 	box      *mailbox
-	stop     func() // ends the reading of messages
-	cut      func() // ends the connection
+	ahead    chan struct{} // as many as there are messages that are not acknowledged
+	stop     func()        // ends the reading of messages
+	cut      func()        // ends the connection
 	pumped   chan struct{}
 	closed   sync.Once
 }
 
 // subscribeAMQP1 receives from an address of AMQP 1.0, which keeps messages for the name as long as the broker can.
 func (c *Client) subscribeAMQP1(ctx context.Context, name string) (Subscription, error) {
+	c.MaxRead = min(c.MaxRead, amqp1Most)
+	c.more()
 	ctx, cut := context.WithCancel(ctx)
 	conn, session, err := c.amqp1(ctx, name)
 	if err != nil {
@@ -166,7 +169,7 @@ func (c *Client) subscribeAMQP1(ctx context.Context, name string) (Subscription,
 	within, cancel := context.WithTimeout(ctx, connectWithin)
 	defer cancel()
 	receiver, err := session.NewReceiver(within, c.Channel, &amqp.ReceiverOptions{
-		Name: name, Credit: amqp1Credit, MaxMessageSize: uint64(min(c.MaxRead, amqp1Most)),
+		Name: name, Credit: -1, MaxMessageSize: uint64(c.MaxRead), // which brokers may ignore
 		SourceDurability: amqp.DurabilityUnsettledState, SourceExpiryPolicy: amqp.ExpiryPolicyNever, SourceExpiryTimeout: uint32(keptFor / time.Second),
 	})
 	if err != nil {
@@ -174,7 +177,7 @@ func (c *Client) subscribeAMQP1(ctx context.Context, name string) (Subscription,
 		return nil, amqp1Failure(err)
 	}
 	reading, stop := context.WithCancel(ctx)
-	s := &amqp1Link{conn: conn, receiver: receiver, box: newMailbox(), stop: stop, cut: cut, pumped: make(chan struct{})}
+	s := &amqp1Link{conn: conn, receiver: receiver, box: newMailbox(), ahead: make(chan struct{}, amqp1Ahead), stop: stop, cut: cut, pumped: make(chan struct{})}
 	go s.pump(reading, c)
 	return s, nil
 }
@@ -183,7 +186,7 @@ func (c *Client) subscribeAMQP1(ctx context.Context, name string) (Subscription,
 func (s *amqp1Link) pump(ctx context.Context, c *Client) {
 	defer close(s.pumped)
 	for {
-		m, err := s.receiver.Receive(ctx, nil)
+		m, err := s.next(ctx)
 		if err != nil {
 			s.box.end(amqp1Failure(err))
 			return
@@ -191,6 +194,19 @@ func (s *amqp1Link) pump(ctx context.Context, c *Client) {
 		c.more()
 		s.box.put(amqp1Delivery(m))
 	}
+}
+
+// next asks for one message, once not too many wait for their acknowledgement: if more of them came at once, one could not say how much each is.
+func (s *amqp1Link) next(ctx context.Context) (*amqp.Message, error) {
+	select {
+	case s.ahead <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if err := s.receiver.IssueCredit(1); err != nil {
+		return nil, err
+	}
+	return s.receiver.Receive(ctx, nil)
 }
 
 // amqp1Delivery reads a message. Nothing names one for good: ids are up to who publishes.
@@ -232,6 +248,7 @@ func (s *amqp1Link) Acknowledge(ctx context.Context, consumed []*Delivery) error
 			if err := s.receiver.AcceptMessage(within, m); err != nil {
 				return amqp1Failure(err)
 			}
+			<-s.ahead
 		}
 	}
 	return nil

@@ -14,7 +14,7 @@ import (
 
 // TestRabbitMQ is all that needs a RabbitMQ, which takes seconds to start.
 func TestRabbitMQ(t *testing.T) {
-	b := started(t)(brokertest.RabbitMQ(t.TempDir(), "orders", "queue", "linked", "deleted"))
+	b := started(t)(brokertest.RabbitMQ(t.TempDir(), "orders", "queue", "linked", "many", "linked many", "deleted"))
 	conn, err := amqp.Dial("amqp://guest:guest@" + b.Address)
 	must(t, err)
 	defer conn.Close()
@@ -26,7 +26,7 @@ func TestRabbitMQ(t *testing.T) {
 	for name, test := range map[string]func(*testing.T, *brokertest.Broker, *amqp.Channel){
 		"publish by AMQP 0.9.1": testPublishAMQP, "publish by AMQP 1.0": testPublishAMQP1, "refuse by AMQP 0.9.1": testRefuseAMQP,
 		"refuse by AMQP 1.0": testRefuseAMQP1, "subscribe to queues": testSubscribeQueues, "subscribe to an exchange": testSubscribeExchange,
-		"subscribe to nothing": testSubscribeNothing,
+		"subscribe to nothing": testSubscribeNothing, "subscribe to many": testSubscribeMany,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, b, channel) })
 	}

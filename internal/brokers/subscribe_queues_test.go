@@ -94,6 +94,28 @@ func testSubscribeQueues(t *testing.T, b *brokertest.Broker, _ *amqp.Channel) {
 	}
 }
 
+// testSubscribeMany: more messages than a broker may send ahead, and one that is too large.
+func testSubscribeMany(t *testing.T, b *brokertest.Broker, _ *amqp.Channel) {
+	for protocol, address := range map[string]string{"amqp": "many", "amqp1": "/amq/queue/linked many"} {
+		c := client(protocol, b.Address, address)
+		s := mustBegin(t, c, "swrunmany")
+		to := client("amqp", b.Address, strings.TrimPrefix(address, "/amq/queue/"))
+		var payloads []string
+		for n := range 15 {
+			payloads = append(payloads, fmt.Sprint(n, strings.Repeat("x", 200<<10)))
+		}
+		mustSend(t, to, payloads...)
+		for _, payload := range payloads {
+			must(t, s.Acknowledge(soon(t), wantNext(t, s, payload)))
+		}
+		mustSend(t, to, strings.Repeat("x", 2<<20))
+		if _, err := s.Receive(soon(t)); !errors.Is(err, brokers.ErrTooLarge) {
+			t.Errorf("%s: got %v", protocol, err)
+		}
+		s.Close(false)
+	}
+}
+
 // testSubscribeExchange: a subscription has a queue of its own, which keeps what comes while nobody is connected, and goes with it.
 func testSubscribeExchange(t *testing.T, b *brokertest.Broker, _ *amqp.Channel) {
 	c := routed(b, "amq.topic", "priced.*")
