@@ -3,6 +3,8 @@ package brokers_test
 import (
 	"context"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -214,4 +216,36 @@ func TestSubscribeWS(t *testing.T) {
 	closed := mustBegin(t, c, "swrun")
 	closed.Close(true)
 	closed.Close(true)
+}
+
+// TestSubscribeToStrangers: whoever is no broker makes an error, and nobody waits for one who is silent after ctx has ended.
+func TestSubscribeToStrangers(t *testing.T) {
+	for name, says := range map[string]string{"hangs up": "", "nonsense": strings.Repeat("\xff", 1<<16), "HTTP": "HTTP/1.1 400 Bad Request\r\n\r\n", "nothing": "-"} {
+		for _, protocol := range []string{"amqp", "amqp1", "redis", "ws"} {
+			t.Run(protocol+" "+name, func(t *testing.T) {
+				listener, err := net.Listen("tcp", "127.0.0.1:0")
+				must(t, err)
+				defer listener.Close()
+				go func() {
+					conn, err := listener.Accept()
+					if err != nil {
+						return
+					}
+					defer conn.Close()
+					if says == "-" {
+						_, _ = io.Copy(io.Discard, conn) // until the client hangs up
+					}
+					_, _ = io.WriteString(conn, says) // the client may have gone
+				}()
+				ctx, cancel := context.WithCancel(soon(t))
+				if says == "-" {
+					time.AfterFunc(50*time.Millisecond, cancel)
+				}
+				defer cancel()
+				if _, err := client(protocol, listener.Addr().String(), "orders").Subscribe(ctx, "swrun"); err == nil {
+					t.Error("there is no error")
+				}
+			})
+		}
+	}
 }
