@@ -123,8 +123,7 @@ func exampleRuns() []exampleRun {
 func laterRuns() []exampleRun {
 	var all []exampleRun
 	for later, files := range map[string]string{
-		"call_asyncapi": "call-asyncapi-subscribe-consume-amount call-asyncapi-subscribe-consume-forever-foreach " +
-			"call-asyncapi-subscribe-consume-until call-asyncapi-subscribe-consume-while",
+		"ws":     "call-asyncapi-subscribe-consume-amount",
 		"oauth2": "authentication-oauth2-secret authentication-oauth2",
 		"oidc":   "authentication-oidc-secret authentication-oidc",
 	} {
@@ -146,6 +145,10 @@ func TestOfficialExamples(t *testing.T) {
 	for _, e := range exampleRuns() {
 		counted[e.file], ran[e.file] = true, e.later == ""
 		t.Run(strings.TrimSpace(e.file+" "+e.input), func(t *testing.T) { e.verify(t) })
+	}
+	for _, e := range messageExamples() {
+		counted[e.file], ran[e.file] = true, true
+		t.Run(e.file, func(t *testing.T) { e.verify(t) })
 	}
 	for _, file := range files {
 		if name := strings.TrimSuffix(filepath.Base(file), ".yaml"); !counted[name] {

@@ -162,8 +162,10 @@ const petsDocument = `
 asyncapi: 3.0.0
 defaultContentType: application/json
 servers: {staging: {host: fake.com, pathname: /echo, protocol: http}}
-channels: {pets: {address: /pets}}
-operations: {findPetsByStatus: {action: receive, channel: {$ref: '#/channels/pets'}}}
+channels: {pets: {address: /pets}, notifications: {address: notifications}}
+operations:
+  findPetsByStatus: {action: receive, channel: {$ref: '#/channels/pets'}}
+  getNotifications: {action: send, channel: {$ref: '#/channels/notifications'}}
 `
 
 // announced answers with documents of AsyncAPI.

@@ -21,7 +21,18 @@ func asyncAPI(protocol, server string) func(context.Context, string) ([]byte, er
 	}
 }
 
-const publishes = "  - a: {call: asyncapi, with: {document: {endpoint: x.yaml}, channel: orders, message: {payload: {a: 1}}}, timeout: {after: %s}}\n"
+const (
+	publishes  = "  - a: {call: asyncapi, with: {document: {endpoint: x.yaml}, channel: orders, message: {payload: {a: 1}}}, timeout: {after: %s}}\n"
+	subscribes = "  - a: {call: asyncapi, with: {document: {endpoint: x.yaml}, channel: orders, subscription: {consume: {amount: 1}}}, timeout: {after: %s}}\n"
+)
+
+// bothWays returns each call with each protocol that it can use, and what the case is called.
+func bothWays(use func(name, protocol, call string)) {
+	for _, protocol := range brokerProtocols() {
+		use(protocol, protocol, publishes)
+		use(protocol+" subscribing", protocol, subscribes)
+	}
+}
 
 func brokerProtocols() []string {
 	return []string{"amqp", "amqp1", "kafka", "mqtt", "mqtt5", "nats", "redis", "ws"}
@@ -29,8 +40,8 @@ func brokerProtocols() []string {
 
 // TestTimeoutCutsBrokers: a broker that accepts and says nothing sees that nobody waits any more (reliability B39).
 func TestTimeoutCutsBrokers(t *testing.T) {
-	for _, protocol := range brokerProtocols() {
-		t.Run(protocol, func(t *testing.T) {
+	bothWays(func(name, protocol, call string) {
+		t.Run(name, func(t *testing.T) {
 			began, cut := make(chan struct{}, 1), make(chan struct{}, 1)
 			server := mustListen(t, func(c *counterpart, conn net.Conn) {
 				note(began)
@@ -38,7 +49,7 @@ func TestTimeoutCutsBrokers(t *testing.T) {
 				note(cut)
 			})
 			for after := 0.2; ; after *= 2 { // a machine may be busy
-				outcome := runDocument(t, tasks.Config{Load: asyncAPI(protocol, server.Addr().String())}, fmt.Sprintf(publishes, fmt.Sprintf("PT%gS", after)))
+				outcome := runDocument(t, tasks.Config{Load: asyncAPI(protocol, server.Addr().String())}, fmt.Sprintf(call, fmt.Sprintf("PT%gS", after)))
 				wantTimeout(t, outcome, "/do/0/a")
 				select {
 				case <-began:
@@ -51,7 +62,7 @@ func TestTimeoutCutsBrokers(t *testing.T) {
 				}
 			}
 		})
-	}
+	})
 }
 
 func note(c chan struct{}) {
@@ -63,7 +74,7 @@ func note(c chan struct{}) {
 
 // TestHostileBrokers: whatever a broker says, the call ends, with an error that the workflow can catch, and leaves no connection (reliability B39, B41).
 func TestHostileBrokers(t *testing.T) {
-	for _, protocol := range brokerProtocols() {
+	bothWays(func(way, protocol, call string) {
 		for name, talk := range map[string]func(*counterpart, net.Conn){
 			"hangs up":          func(_ *counterpart, conn net.Conn) {},
 			"speaks HTTP":       says([]byte("HTTP/1.1 400 Bad Request\r\n\r\n")),
@@ -71,14 +82,14 @@ func TestHostileBrokers(t *testing.T) {
 			"never stops":       floods("", strings.Repeat("INFO {\"a\":1}\r\n", 1000)),
 			"never ends a line": floods("", strings.Repeat("x", 1<<16)),
 		} {
-			t.Run(protocol+" "+name, func(t *testing.T) {
+			t.Run(way+" "+name, func(t *testing.T) {
 				t.Parallel()
 				server := mustListen(t, talk)
-				outcome := runDocument(t, tasks.Config{Load: asyncAPI(protocol, server.Addr().String())}, fmt.Sprintf(publishes, "PT2S"))
+				outcome := runDocument(t, tasks.Config{Load: asyncAPI(protocol, server.Addr().String())}, fmt.Sprintf(call, "PT2S"))
 				wantWire(t, outcome)
 			})
 		}
-	}
+	})
 }
 
 // says returns what a counterpart does that says something, and listens.

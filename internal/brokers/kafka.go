@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -74,8 +75,11 @@ func (c *Client) publishKafka(ctx context.Context, m Message) error {
 	return kafkaFailure(client.ProduceSync(ctx, record).FirstErr())
 }
 
-// kafkaFailure says which errors are answers.
+// kafkaFailure says which errors are answers, and which that an answer is too large: for that the library has no name.
 func kafkaFailure(err error) error {
+	if err != nil && strings.Contains(err.Error(), "BrokerMaxReadBytes") || errors.Is(err, kgo.ErrMaxDecompress) {
+		return ErrTooLarge
+	}
 	var answered *kerr.Error
 	if !errors.As(err, &answered) {
 		return err
@@ -130,7 +134,8 @@ func (c *Client) subscribeKafka(ctx context.Context, name string) (Subscription,
 	for partition, position := range s.positions {
 		from[partition] = kgo.NewOffset().At(position)
 	}
-	s.client, err = c.kafka(ctx, kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{s.topic: from}), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.MaxConcurrentFetches(1))
+	s.client, err = c.kafka(ctx, kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{s.topic: from}), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+		kgo.MaxConcurrentFetches(1), kgo.MaxDecompressBatchBytes(c.MaxRead))
 	if err != nil {
 		return nil, err
 	}

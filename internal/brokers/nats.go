@@ -177,20 +177,31 @@ type natsConsumer struct {
 
 // Receive implements Subscription.
 func (s *natsConsumer) Receive(ctx context.Context) (*Delivery, error) {
-	msg, err := s.messages.Next(jetstream.NextContext(ctx))
-	s.c.more()
+	msg, err := s.next(ctx)
+	for err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		s.c.more() // nothing but signs of life
+		msg, err = s.next(ctx)
+	}
+	if ctx.Err() != nil && err != nil {
+		return nil, ctx.Err()
+	}
 	if err != nil {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
 		return nil, natsFailure(err)
 	}
+	s.c.more()
 	d := natsDelivery(msg.Data(), msg.Headers())
 	d.tag = msg
 	if meta, err := msg.Metadata(); err == nil { // every message of a stream has them
 		d.Handle = strconv.FormatUint(meta.Sequence.Stream, 10)
 	}
 	return d, nil
+}
+
+// next waits for a message, not for ever.
+func (s *natsConsumer) next(ctx context.Context) (jetstream.Msg, error) {
+	within, cancel := context.WithTimeout(ctx, connectWithin)
+	defer cancel()
+	return s.messages.Next(jetstream.NextContext(within))
 }
 
 // natsDelivery reads a message.

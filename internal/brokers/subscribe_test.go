@@ -8,22 +8,29 @@ import (
 	"testing"
 	"time"
 
+	"github.com/eclipse/paho.golang/paho"
+
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/brokers"
 	"github.com/swrun/swrun/internal/brokers/brokertest"
 )
 
-// keeping returns a client of each kind of broker that keeps messages.
-func keeping(t *testing.T) map[string]*brokers.Client {
-	mqtt := started(t)(brokertest.MQTT(nil)).Address
-	return map[string]*brokers.Client{
-		"kafka": client("kafka", started(t)(brokertest.Kafka("orders")).Address, "orders"),
-		"nats":  client("nats", started(t)(brokertest.NATS(t.TempDir(), "")).Address, "kept.orders"),
-		"mqtt":  client("mqtt", mqtt, "orders"), "mqtt5": client("mqtt5", mqtt, "orders"),
+// keeper is a broker that keeps messages, and a client of it.
+type keeper struct {
+	*brokertest.Broker
+	*brokers.Client
+}
+
+// keeping returns one of each kind.
+func keeping(t *testing.T) map[string]keeper {
+	kafka, nats, mqtt := started(t)(brokertest.Kafka("orders")), started(t)(brokertest.NATS(t.TempDir(), "")), started(t)(brokertest.MQTT(nil))
+	return map[string]keeper{
+		"kafka": {kafka, client("kafka", kafka.Address, "orders")}, "nats": {nats, client("nats", nats.Address, "kept.orders")},
+		"mqtt": {mqtt, client("mqtt", mqtt.Address, "orders")}, "mqtt5": {mqtt, client("mqtt5", mqtt.Address, "orders")},
 	}
 }
 
-func mustSubscribe(t *testing.T, c *brokers.Client, name string) brokers.Subscription {
+func mustSubscribe(t *testing.T, c keeper, name string) brokers.Subscription {
 	t.Helper()
 	s, err := c.Subscribe(soon(t), name)
 	must(t, err)
@@ -31,9 +38,13 @@ func mustSubscribe(t *testing.T, c *brokers.Client, name string) brokers.Subscri
 	return s
 }
 
-func mustPublish(t *testing.T, c *brokers.Client, numbers ...int) {
+func mustPublish(t *testing.T, c keeper, numbers ...int) {
 	t.Helper()
 	for _, n := range numbers {
+		if strings.HasPrefix(c.Protocol, "mqtt") {
+			must(t, brokertest.PublishMQTT(c.Address, &paho.Publish{Topic: c.Channel, QoS: 1, Payload: fmt.Appendf(nil, "%d", n)}))
+			continue
+		}
 		must(t, c.Publish(soon(t), brokers.Message{Payload: fmt.Appendf(nil, "%d", n), ContentType: "application/json"}))
 	}
 }
@@ -91,6 +102,7 @@ func TestSubscriptionsGoOn(t *testing.T) {
 				t.Fatalf("got %s", text)
 			}
 			third.Close(true)
+			must(t, c.Forgets(soon(t), name))
 			mustPublish(t, c, 6)
 			fourth := mustSubscribe(t, c, name)
 			mustPublish(t, c, 7)
@@ -106,7 +118,7 @@ func TestSubscriptionsGoOn(t *testing.T) {
 // TestReceiveGoesOnWaiting: a wait that has ended loses nothing.
 func TestReceiveGoesOnWaiting(t *testing.T) {
 	all := keeping(t)
-	all["nats without a stream"] = client("nats", all["nats"].Addresses[0], "plain")
+	all["nats without a stream"] = keeper{all["nats"].Broker, client("nats", all["nats"].Address, "plain")}
 	for protocol, c := range all {
 		t.Run(protocol, func(t *testing.T) {
 			s := mustSubscribe(t, c, "swrunw")
@@ -123,6 +135,22 @@ func TestReceiveGoesOnWaiting(t *testing.T) {
 					t.Fatalf("got %s instead of %d", payloads(d), n)
 				}
 				must(t, s.Acknowledge(soon(t), d))
+			}
+			s.Close(true)
+		})
+	}
+}
+
+// TestLargeMessages: a message that is larger than the client reads ends the subscription with an error that says so.
+func TestLargeMessages(t *testing.T) {
+	for protocol, c := range keeping(t) {
+		t.Run(protocol, func(t *testing.T) {
+			c.MaxRead = 10_000
+			s := mustSubscribe(t, c, "swrunlarge"+protocol)
+			large := client(c.Protocol, c.Broker.Address, c.Channel)
+			must(t, large.Publish(soon(t), brokers.Message{Payload: make([]byte, 500_000)}))
+			if _, err := s.Receive(soon(t)); !errors.Is(err, brokers.ErrTooLarge) {
+				t.Errorf("got %v", err)
 			}
 			s.Close(true)
 		})

@@ -26,6 +26,8 @@ import (
 type Broker struct {
 	Address string // host:port
 	Stop    func()
+	// Forgets waits until a broker of MQTT has ended a session, as it does some time after it was told to. Others do so at once.
+	Forgets func(ctx context.Context, session string) error
 }
 
 // Kafka starts one with topics of one partition.
@@ -34,7 +36,7 @@ func Kafka(topics ...string) (*Broker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Broker{cluster.ListenAddrs()[0], cluster.Close}, nil
+	return &Broker{cluster.ListenAddrs()[0], cluster.Close, atOnce}, nil
 }
 
 // MakeTopics makes topics of one partition at a broker of Kafka.
@@ -71,7 +73,7 @@ func NATS(folder, token string) (*Broker, error) {
 		return nil, err
 	}
 	running.Start()
-	b := &Broker{Stop: func() {
+	b := &Broker{Forgets: atOnce, Stop: func() {
 		running.Shutdown()
 		running.WaitForShutdown()
 	}}
@@ -104,7 +106,8 @@ func keep(address, token string) error {
 	return err
 }
 
-// PublishMQTT publishes messages over one connection, so that they come in this order: this broker answers before it sends a message on.
+// PublishMQTT publishes messages, and returns when the broker has sent them on, in this order. It answers before it does so, and reads the next one
+// of a connection afterwards.
 func PublishMQTT(address string, messages ...*paho.Publish) error {
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
@@ -116,7 +119,7 @@ func PublishMQTT(address string, messages ...*paho.Publish) error {
 	if _, err := client.Connect(ctx, &paho.Connect{KeepAlive: 30, CleanStart: true}); err != nil {
 		return err
 	}
-	for _, m := range messages {
+	for _, m := range append(messages, &paho.Publish{Topic: "last", QoS: 1}) {
 		if _, err := client.Publish(ctx, m); err != nil {
 			return err
 		}
@@ -143,5 +146,24 @@ func MQTT(ledger *auth.Ledger) (*Broker, error) {
 	if err := running.Serve(); err != nil {
 		return nil, err
 	}
-	return &Broker{listener.Address(), func() { running.Close() }}, nil
+	return &Broker{listener.Address(), func() { running.Close() }, forgets(running)}, nil
+}
+
+func atOnce(context.Context, string) error { return nil }
+
+func forgets(running *mqtt.Server) func(context.Context, string) error {
+	return func(ctx context.Context, session string) error {
+		ticker := time.NewTicker(time.Millisecond)
+		defer ticker.Stop()
+		for {
+			if _, known := running.Clients.Get(session); !known {
+				return nil
+			}
+			select {
+			case <-ticker.C:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	}
 }
