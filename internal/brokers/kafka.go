@@ -63,7 +63,7 @@ func (c *Client) mechanism() sasl.Mechanism {
 func (c *Client) topic() string { return cmp.Or(c.Bindings.Topic, c.Channel) }
 
 func (c *Client) publishKafka(ctx context.Context, m Message) error {
-	client, err := c.kafka(ctx, kgo.UnknownTopicRetries(1), kgo.RecordRetries(2), kgo.RecordDeliveryTimeout(connectWithin))
+	client, err := c.kafka(ctx, kgo.UnknownTopicRetries(1), kgo.RecordRetries(2), kgo.RecordDeliveryTimeout(connectWithin), kgo.ProducerLinger(0))
 	if err != nil {
 		return err
 	}
