@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -20,6 +21,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/a2atest"
+	"github.com/swrun/swrun/internal/brokers/brokertest"
 	"github.com/swrun/swrun/internal/cloudevent"
 	"github.com/swrun/swrun/internal/container"
 	"github.com/swrun/swrun/internal/enginetest"
@@ -61,10 +63,16 @@ func mustRun(t *testing.T, file string, servers rewrite) execution.Outcome {
 	t.Helper()
 	services := grpctest.New(nil, grpctest.Greeter(string(mustRead(t, "grpc/greet.proto"))))
 	defer services.Stop()
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+		if server := servers[address]; server != nil {
+			return new(net.Dialer).DialContext(ctx, network, server.Host)
+		}
+		return services.Dial(ctx, network, address)
+	}
 	containers := &tasks.Containers{Engine: container.New(container.Config{Dial: enginetest.New().Dial})}
 	load := tasks.Loader(file, servers, true, "")
 	config := interpreter.Config{
-		Kinds:   tasks.All(tasks.Config{Transport: servers, Dial: services.Dial, Load: load, Processes: processtest.Pool(t), Containers: containers}),
+		Kinds:   tasks.All(tasks.Config{Transport: servers, Dial: dial, Load: load, Processes: processtest.Pool(t), Containers: containers}),
 		Secrets: func(string) (any, bool) { return map[string]any{"user": "ada-lovelace"}, true },
 		Load:    load,
 	}
@@ -192,7 +200,14 @@ func compareFault(t *testing.T, outcome execution.Outcome, want []byte) {
 // standIns starts what examples call, by the host under which they call it; the empty one is the service that has all other names.
 func standIns(t *testing.T) rewrite {
 	t.Helper()
-	return rewrite{"": pets(t), "localhost:9001": served(t, a2atest.New(a2atest.Card("http://localhost:9001")))}
+	broker, err := brokertest.AnsweringMQTT("parcels/shipped", `{"order": 6, "parcel": "Z"}`, `{"order": 7, "parcel": "A"}`, `{"order": 7, "parcel": "B"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(broker.Stop)
+	return rewrite{
+		"": pets(t), "localhost:9001": served(t, a2atest.New(a2atest.Card("http://localhost:9001"))), "mqtt.test:1883": {Host: broker.Address},
+	}
 }
 
 // served serves something until the test ends.

@@ -13,6 +13,7 @@ import (
 	mqtt "github.com/mochi-mqtt/server/v2"
 	"github.com/mochi-mqtt/server/v2/hooks/auth"
 	"github.com/mochi-mqtt/server/v2/listeners"
+	"github.com/mochi-mqtt/server/v2/packets"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -127,9 +128,49 @@ func PublishMQTT(address string, messages ...*paho.Publish) error {
 	return client.Disconnect(&paho.Disconnect{})
 }
 
+// answering publishes messages as soon as somebody has subscribed to their topic.
+type answering struct {
+	mqtt.HookBase
+	broker   *mqtt.Server
+	topic    string
+	payloads []string
+}
+
+// ID implements mqtt.Hook.
+func (*answering) ID() string { return "answering" }
+
+// Provides implements mqtt.Hook.
+func (*answering) Provides(event byte) bool { return event == mqtt.OnSubscribed }
+
+// OnSubscribed implements mqtt.Hook.
+func (a *answering) OnSubscribed(_ *mqtt.Client, pk packets.Packet, _ []byte) {
+	for _, filter := range pk.Filters {
+		if filter.Filter != a.topic {
+			continue
+		}
+		for _, payload := range a.payloads {
+			_ = a.broker.Publish(a.topic, []byte(payload), false, 1) // the test sees that nothing comes
+		}
+	}
+}
+
+// AnsweringMQTT starts a broker that publishes messages to who subscribes to a topic.
+func AnsweringMQTT(topic string, payloads ...string) (*Broker, error) {
+	return startMQTT(nil, func(running *mqtt.Server) error {
+		return running.AddHook(&answering{broker: running, topic: topic, payloads: payloads}, nil)
+	})
+}
+
 // MQTT starts one that speaks 3.1.1 and 5. Ledger says who may connect; nil lets everybody in.
 func MQTT(ledger *auth.Ledger) (*Broker, error) {
-	running := mqtt.New(&mqtt.Options{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	return startMQTT(ledger, func(*mqtt.Server) error { return nil })
+}
+
+func startMQTT(ledger *auth.Ledger, prepare func(*mqtt.Server) error) (*Broker, error) {
+	running := mqtt.New(&mqtt.Options{Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), InlineClient: true})
+	if err := prepare(running); err != nil {
+		return nil, err
+	}
 	var err error
 	if ledger == nil {
 		err = running.AddHook(new(auth.AllowHook), nil)
