@@ -18,5 +18,5 @@ func WS(serve func(*websocket.Conn, *http.Request)) *Broker {
 		defer conn.CloseNow() // it may be closed already
 		serve(conn, r)
 	}))
-	return &Broker{strings.TrimPrefix(running.URL, "http://"), running.Close}
+	return &Broker{strings.TrimPrefix(running.URL, "http://"), running.Close, atOnce}
 }
