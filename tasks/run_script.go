@@ -69,23 +69,27 @@ func compileRunScript(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 		body.code = b.Value(task.Code)
 		return body
 	}
-	if data, ok := b.Load(task.Source); ok {
-		if body.loaded = string(data); strings.TrimSpace(body.loaded) == "" {
-			b.Report("SW802", task.Source.Endpoint.Pointer, "the script at "+task.Source.Endpoint.URI.Text()+" is empty")
+	from := task.Source.Endpoint
+	if from.Authentication == nil { // otherwise only who performs the task has what it takes to read it
+		if data, ok := b.Load(task.Source); ok {
+			if body.loaded = string(data); strings.TrimSpace(body.loaded) == "" {
+				b.Report("SW802", from.Pointer, "the script at "+from.URI.Text()+" is empty")
+			}
+			return body
 		}
-		return body
 	}
-	body.source = compileURI(b, task.Source.Endpoint)
+	body.source, body.forSource = compileURI(b, from), compileAuthentication(b, from.Authentication)
 	return body
 }
 
 // runScriptBody runs a script whose code is known, or is read from a place that only the run knows.
 type runScriptBody struct {
 	processBody
-	language string
-	code     *expr.Template // nil if there is a source
-	loaded   string         // the source's code, if it could be read before the run: never evaluated
-	source   *uri           // nil if the code is known
+	language  string
+	code      *expr.Template // nil if there is a source
+	loaded    string         // the source's code, if it could be read before the run: never evaluated
+	source    *uri           // nil if the code is known
+	forSource *authentication
 }
 
 // text returns the script's code, which is known before it runs.
@@ -98,9 +102,10 @@ func (r *runScriptBody) text(s *interpreter.Scope) (string, *errors.Error) {
 
 type scriptRequest struct {
 	processRequest
-	Language string `json:"language"`
-	Code     string `json:"code,omitempty"`
-	Source   string `json:"source,omitempty"`
+	Language  string      `json:"language"`
+	Code      string      `json:"code,omitempty"`
+	Source    string      `json:"source,omitempty"`
+	ForSource *credential `json:"forSource,omitempty"`
 }
 
 func (r *runScriptBody) Enter(s *interpreter.Scope) interpreter.Next {
@@ -112,6 +117,9 @@ func (r *runScriptBody) Enter(s *interpreter.Scope) interpreter.Next {
 	request := scriptRequest{processRequest: prepared, Language: r.language}
 	if r.source != nil {
 		if request.Source, err = r.source.locate(s, s.Input()); err != nil {
+			return interpreter.Fail(err)
+		}
+		if request.ForSource, err = r.forSource.prepare(s, s.Input()); err != nil {
 			return interpreter.Fail(err)
 		}
 		return r.next(s, request)
@@ -153,7 +161,7 @@ func (s scripts) perform(ctx context.Context, r interpreter.Request) (any, error
 		return nil, errNoProcesses()
 	}
 	if request.Source != "" {
-		code, err := resources{s.Load, s.Secrets}.read(ctx, request.Source, nil)
+		code, err := resources{s.Load, s.Secrets}.read(ctx, request.Source, request.ForSource)
 		if err != nil {
 			return nil, err
 		}
