@@ -82,6 +82,7 @@ type environment struct {
 	calls     calls
 	transport *http.Transport
 	dial      tasks.Dial
+	proofs    *tasks.Credentials // that calls have got, of whatever workflow
 	reaches   func(address string) bool
 	engine    *tasks.Containers                                     // where containers run; nil for nowhere
 	scripts   *tasks.ScriptHost                                     // what runs them here
@@ -91,6 +92,7 @@ type environment struct {
 // close lets go of connections that nobody uses.
 func (e *environment) close() {
 	e.transport.CloseIdleConnections()
+	e.proofs.Close()
 	if e.engine != nil {
 		e.engine.Engine.Close()
 	}
@@ -126,14 +128,17 @@ func (h Host) environment(connections int) (*environment, error) {
 		}
 	}
 	dial, transport := connect(h.Network, control, connections)
-	return &environment{host: h, scripts: &tasks.ScriptHost{Node: h.Node}, engine: h.Containers.engine(), calls: calls{performers: h.Calls, log: h.Log, catalog: h.Catalog}, reaches: reaches(h.Network, control), dial: dial, transport: transport}, nil
+	return &environment{
+		host: h, scripts: &tasks.ScriptHost{Node: h.Node}, engine: h.Containers.engine(), calls: calls{performers: h.Calls, log: h.Log, catalog: h.Catalog}, reaches: reaches(h.Network, control),
+		dial: dial, transport: transport, proofs: &tasks.Credentials{},
+	}, nil
 }
 
 // config returns how documents are compiled here; load reads the resources that stand in them, which start from base.
 func (e *environment) config(base string, load interpreter.Loader, performed calls) interpreter.Config {
 	c := tasks.Config{
 		Transport: e.transport, Dial: e.dial, Secrets: e.host.Secrets, Load: tasks.Loader(base, e.transport, e.host.Files, e.host.Catalog), Processes: e.host.Processes, Publish: e.publish,
-		ScriptHost: e.scripts, Containers: e.engine,
+		ScriptHost: e.scripts, Containers: e.engine, Credentials: e.proofs,
 	}
 	return interpreter.Config{
 		Kinds: performed.replace(tasks.All(c)), Secrets: e.host.Secrets, Load: load, Limits: e.host.Limits, ErrorBase: e.host.ErrorBase, ErrorAliases: e.host.ErrorAliases,

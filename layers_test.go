@@ -43,8 +43,13 @@ func layers() map[string][]string {
 		"internal/a2atest":            nil, // for tests and examples
 		"examples/a2a":                {"internal/a2atest"},
 		"internal/grpctest":           nil, // for tests and examples
+		"internal/certtest":           nil, // for tests and examples
+		"internal/oauth":              {"redact"},
+		"internal/oauthtest":          nil, // for tests and examples
 		"internal/protofile":          {"internal/shorten", "internal/suggest"},
 		"examples/grpc":               {"internal/grpctest"},
+		"examples/certificate":        {"internal/certtest"},
+		"examples/oauth":              {"internal/oauthtest"},
 		"internal/openapi":            {"expr", "internal/description", "internal/shorten", "internal/suggest"},
 		"internal/description":        {"dsl/source", "internal/jsonvalue", "internal/shorten"},
 		"internal/asyncapi":           {"internal/description", "internal/shorten", "internal/suggest"},
@@ -67,7 +72,7 @@ func layers() map[string][]string {
 		"internal/container":          nil,
 		"internal/enginetest":         nil, // for tests
 		"process/processtest":         {"process"},
-		"tasks":                       {"errors", "internal/cloudevent", "internal/duration", "internal/shorten", "limits", "dsl", "expr", "interpreter", "process", "internal/a2a", "internal/asyncapi", "internal/brokers", "internal/container", "internal/delimited", "internal/openapi", "internal/protofile"},
+		"tasks":                       {"errors", "internal/cloudevent", "internal/duration", "internal/shorten", "limits", "dsl", "expr", "interpreter", "process", "internal/a2a", "internal/asyncapi", "internal/brokers", "internal/container", "internal/delimited", "internal/oauth", "internal/openapi", "internal/protofile"},
 		"internal/cloudevent":         {"dsl", "internal/jsonvalue", "internal/shorten"},
 		"runtime/schedule":            {"dsl", "expr", "internal/cron", "interpreter", "runtime/definition", "runtime/store"},
 		"runtime/events":              {"expr", "interpreter", "limits", "runtime/inbox", "runtime/store"},
@@ -127,7 +132,10 @@ func only() map[string][]string {
 		"github.com/itchyny/gojq":   {"expr"},
 		"github.com/icholy/digest":  {"tasks"},
 		"os/exec":                   {"process", "process/processtest", "tasks", "internal/bench", "internal/brokers/brokertest", "internal/container", "internal/enginetest", "redisstore/redistest"},
-		"net/http":                  {"activity", "examples/a2a", "internal/a2atest", "internal/brokers", "internal/brokers/brokertest", "internal/enginetest", "tasks", ".", "internal/bench", "internal/remote", "internal/sinks", "server", "cmd/swrun"},
+		"github.com/coreos/go-oidc": {"internal/oauth"},
+		"github.com/go-jose":        {"internal/oauth", "internal/oauthtest"},
+		"golang.org/x/oauth2":       {"internal/oauth"},
+		"net/http":                  {"activity", "examples/a2a", "examples/certificate", "examples/oauth", "internal/a2atest", "internal/brokers", "internal/brokers/brokertest", "internal/enginetest", "internal/oauth", "internal/oauthtest", "tasks", ".", "internal/bench", "internal/remote", "internal/sinks", "server", "cmd/swrun"},
 		"github.com/danielgtaylor":  {"server"},
 		"github.com/prometheus":     {"internal/metrics"},
 		"go.opentelemetry.io":       {"internal/tracing", "cmd/swrun"},

@@ -83,7 +83,10 @@ func nodeAt(n *yaml.Node, path []string) *yaml.Node {
 			n = n.Content[i]
 			continue
 		}
-		i := slices.IndexFunc(n.Content, func(key *yaml.Node) bool { return key.Value == token })
+		i := 0
+		for n.Content[i].Value != token { // of the keys: a value may be called the same
+			i += 2
+		}
 		n = n.Content[i+1]
 	}
 	return n

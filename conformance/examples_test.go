@@ -47,6 +47,10 @@ func exampleRuns() []exampleRun {
 		{file: "authentication-bearer-uri-format", input: `{"token": "t0ken", "petId": 7}`, output: `{"id": 7, "status": "available", ` + milou + `}`},
 		{file: "authentication-bearer-uri-format", input: `{"token": "wrong", "petId": 7}`, fault: `{"type": "communication", "status": 401}`},
 		{file: "authentication-reusable", input: `{"token": "t0ken", "petId": 7}`, output: `{"id": 7, "status": "available", ` + milou + `}`},
+		{file: "authentication-oauth2", input: `{"petId": 8}`, output: `{"id": 8, "status": "available", ` + milou + `}`},
+		{file: "authentication-oauth2-secret", input: `{"petId": 9}`, output: `{"id": 9, "status": "available", ` + milou + `}`},
+		{file: "authentication-oidc", input: `{"petId": 8}`, output: `{"id": 8, "status": "available", ` + milou + `}`},
+		{file: "authentication-oidc-secret", input: `{"petId": 9}`, output: `{"id": 9, "status": "available", ` + milou + `}`},
 		{file: "call-custom-function-cataloged", output: `"[information] Hello, world!"`},
 		{file: "call-custom-function-inline", output: `{"id": 69, "status": "available", ` + milou + `}`},
 		{file: "call-grpc", input: `{"user": {"preferredDisplayName": "Ada"}}`, output: `{"message": "Hello, Ada"}`},
@@ -123,9 +127,7 @@ func exampleRuns() []exampleRun {
 func laterRuns() []exampleRun {
 	var all []exampleRun
 	for later, files := range map[string]string{
-		"ws":     "call-asyncapi-subscribe-consume-amount",
-		"oauth2": "authentication-oauth2-secret authentication-oauth2",
-		"oidc":   "authentication-oidc-secret authentication-oidc",
+		"ws": "call-asyncapi-subscribe-consume-amount",
 	} {
 		for _, file := range strings.Fields(files) {
 			all = append(all, exampleRun{file: strings.ReplaceAll(file, "_", " "), later: later})

@@ -83,6 +83,9 @@ func (o *outside) publish(_ context.Context, event map[string]any) error {
 
 // secrets are the secrets that cases may use.
 func secrets(name string) (any, bool) {
+	if v, ok := oauthSecrets()[name]; ok {
+		return v, true
+	}
 	v, ok := map[string]any{
 		"api":   map[string]any{"username": "ada", "password": "lovelace", "token": "t0ken"},
 		"plain": "s3cret",

@@ -85,6 +85,7 @@ func standInHandler() http.Handler {
 	speakingA2A(mux)
 	announced(mux)
 	calledByGRPC(mux)
+	authorizing(mux)
 	return mux
 }
 
@@ -130,6 +131,10 @@ func petstore(mux *http.ServeMux) {
 			return
 		}
 		if id == 7 && r.Header.Get("Authorization") != "Bearer t0ken" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		if !maySee(id, r) {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}

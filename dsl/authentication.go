@@ -13,7 +13,7 @@ import (
 type Authentication struct {
 	Pointer Pointer
 	Use     Reference // in use.authentications; if it is set, the other fields are empty
-	Scheme  string    // basic, bearer, digest, oauth2 or oidc
+	Scheme  string    // basic, bearer, certificate, digest, oauth2 or oidc
 	Secret  Reference // to the secret that holds the properties (basic: {use: name})
 
 	// Properties are the scheme's own as written, for example username and password; strings may hold ${ }.
@@ -37,7 +37,9 @@ func (p *parser) topAuthentication(n *yaml.Node, at Pointer) *Authentication {
 	return p.authentication(n, at, false)
 }
 
-func schemes() []string { return []string{"basic", "bearer", "digest", "oauth2", "oidc"} }
+func schemes() []string {
+	return []string{"basic", "bearer", "certificate", "digest", "oauth2", "oidc"}
+}
 
 func (p *parser) authentication(n *yaml.Node, at Pointer, mayUse bool) *Authentication {
 	choices := schemes()
@@ -79,6 +81,8 @@ func (o *object) scheme(a *Authentication) {
 		a.Secret, properties = o.p.credentials(n, at, a.Scheme, "username", "password")
 	case "bearer":
 		a.Secret, properties = o.p.credentials(n, at, a.Scheme, "token")
+	case "certificate":
+		a.Secret = o.p.certificate(n, at)
 	default:
 		a.Secret, properties = o.p.oauth2(n, at, a.Scheme)
 	}
@@ -123,56 +127,9 @@ func (o *object) credential(name string) string {
 	return o.text(name)
 }
 
-func (p *parser) oauth2(n *yaml.Node, at Pointer, scheme string) (secret Reference, properties map[string]any) {
-	names := []string{"authority", "grant", "client", "request", "issuers", "scopes", "audiences", "username", "password", "subject", "actor"}
-	if scheme == "oauth2" {
-		names = append(names, "endpoints")
-	}
-	o := p.object(n, at, fmt.Sprintf("`%s`", scheme), append([]string{"use"}, names...)...)
-	if o.value("use") != nil {
-		return o.useSecret(names), nil
-	}
-	if !o.misspelt["use"] {
-		o.require("authority", "grant")
-	}
-	if authority := o.value("authority"); authority != nil {
-		p.uri(authority, at.Key("authority"), "authority")
-	}
-	o.enum("grant", "authorization_code", "client_credentials", "password", "refresh_token", "urn:ietf:params:oauth:grant-type:token-exchange")
-	o.oauth2Parts()
-	return Reference{}, o.p.data(o.node, at).(map[string]any)
-}
-
-// oauth2Parts checks the nested properties of an OAuth2 policy.
-func (o *object) oauth2Parts() {
-	p := o.p
-	for _, name := range []string{"issuers", "scopes", "audiences"} {
-		o.texts(name)
-	}
-	o.credential("username")
-	o.credential("password")
-	if n := o.value("client"); n != nil {
-		c := p.object(n, o.at.Key("client"), "`client`", "id", "secret", "assertion", "authentication")
-		c.text("id")
-		c.text("secret")
-		c.text("assertion")
-		c.enum("authentication", "client_secret_post", "client_secret_basic", "client_secret_jwt", "private_key_jwt", "none")
-	}
-	if n := o.value("request"); n != nil {
-		p.openObject(n, o.at.Key("request"), "`request`", "encoding").enum("encoding", "application/x-www-form-urlencoded", "application/json")
-	}
-	if n := o.value("endpoints"); n != nil {
-		e := p.openObject(n, o.at.Key("endpoints"), "`endpoints`", "token", "revocation", "introspection")
-		for _, name := range []string{"token", "revocation", "introspection"} {
-			e.text(name)
-		}
-	}
-	for _, name := range []string{"subject", "actor"} {
-		if n := o.value(name); n != nil {
-			t := p.object(n, o.at.Key(name), fmt.Sprintf("`%s`", name), "token", "type")
-			t.require("token", "type")
-			t.text("token")
-			t.text("type")
-		}
-	}
+// certificate decodes the name of the secret that holds a certificate and its key: neither can stand in a document.
+func (p *parser) certificate(n *yaml.Node, at Pointer) Reference {
+	o := p.object(n, at, "`certificate`", "use")
+	o.require("use")
+	return o.reference("use", "secrets")
 }

@@ -22,10 +22,12 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/a2atest"
 	"github.com/swrun/swrun/internal/brokers/brokertest"
+	"github.com/swrun/swrun/internal/certtest"
 	"github.com/swrun/swrun/internal/cloudevent"
 	"github.com/swrun/swrun/internal/container"
 	"github.com/swrun/swrun/internal/enginetest"
 	"github.com/swrun/swrun/internal/grpctest"
+	"github.com/swrun/swrun/internal/oauthtest"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/process/processtest"
 	"github.com/swrun/swrun/runtime/definition"
@@ -71,9 +73,15 @@ func mustRun(t *testing.T, file string, servers rewrite) execution.Outcome {
 	}
 	containers := &tasks.Containers{Engine: container.New(container.Config{Dial: enginetest.New().Dial})}
 	load := tasks.Loader(file, servers, true, "")
+	var transport http.RoundTripper = servers
+	secrets := map[string]any{"user": "ada-lovelace", "secret": "demo-secret", "password": oauthtest.Password}
+	if file == "authentication_certificate.yaml" {
+		transport, secrets = secured(t)
+	}
+	reveal := func(string) (any, bool) { return secrets, true }
 	config := interpreter.Config{
-		Kinds:   tasks.All(tasks.Config{Transport: servers, Dial: dial, Load: load, Processes: processtest.Pool(t), Containers: containers}),
-		Secrets: func(string) (any, bool) { return map[string]any{"user": "ada-lovelace"}, true },
+		Kinds:   tasks.All(tasks.Config{Transport: transport, Secrets: reveal, Dial: dial, Load: load, Processes: processtest.Pool(t), Containers: containers}),
+		Secrets: reveal,
 		Load:    load,
 	}
 	workflows := func(_, name, _ string) (*interpreter.Program, *errors.Error) {
@@ -205,8 +213,13 @@ func standIns(t *testing.T) rewrite {
 		t.Fatal(err)
 	}
 	t.Cleanup(broker.Stop)
+	authority := oauthtest.New("http://localhost:8099", map[string]oauthtest.Client{"demo": {Secret: "demo-secret"}})
+	mux := http.NewServeMux()
+	mux.Handle("/", authority.Handler())
+	mux.Handle("GET /pets", oauthtest.Pets(authority))
 	return rewrite{
-		"": pets(t), "localhost:9001": served(t, a2atest.New(a2atest.Card("http://localhost:9001"))), "mqtt.test:1883": {Host: broker.Address},
+		"": pets(t), "localhost:9001": served(t, a2atest.New(a2atest.Card("http://localhost:9001"))), "localhost:8099": served(t, mux),
+		"mqtt.test:1883": {Host: broker.Address},
 	}
 }
 
@@ -240,6 +253,34 @@ func pets(t *testing.T) *url.URL {
 		t.Fatalf("it says %q, %v", line, err)
 	}
 	return u
+}
+
+// secured returns a transport to a server that wants to know who calls, and the secret of somebody it knows.
+func secured(t *testing.T) (http.RoundTripper, map[string]any) {
+	t.Helper()
+	authority, err := certtest.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings, err := authority.Server()
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := authority.Secret("ada")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, "Hello, "+r.TLS.PeerCertificates[0].Subject.CommonName)
+	}))
+	server.TLS = settings
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	transport := tasks.NewTransport(tasks.TransportConfig{})
+	transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, server.Listener.Addr().String())
+	}
+	return transport, secret
 }
 
 // rewrite sends requests to what stands in for their host.

@@ -27,7 +27,7 @@ type a2aPerformer struct {
 }
 
 func newA2APerformer(c Config) *a2aPerformer {
-	return &a2aPerformer{sync.OnceValue(func() *httpPerformer { return newHTTPPerformer(c) }), resources{c.Load, c.Secrets}}
+	return &a2aPerformer{sync.OnceValue(func() *httpPerformer { return newHTTPPerformer(c) }), resources{c.Load, c}}
 }
 
 func (p *a2aPerformer) perform(ctx context.Context, r interpreter.Request) (any, error) {
@@ -65,12 +65,10 @@ func (p *a2aPerformer) ask(ctx context.Context, request *a2aRequest, r interpret
 		Method: http.MethodPost, URI: agent, Body: message, Authentication: request.credentialFor(agent),
 		Headers: map[string]string{"Content-Type": "application/json", "Accept": accepted},
 	}
-	response, err := p.http().send(ctx, call, r)
-	if err != nil {
-		return nil, err
-	}
-	defer closing(ctx, response.Body)()
-	return call.answer(ctx, method, response, r.Memory)
+	return p.http().ask(ctx, call, r, func(response *http.Response) (any, error) {
+		defer closing(ctx, response.Body)()
+		return call.answer(ctx, method, response, r.Memory)
+	})
 }
 
 // eventStream is the media type of streams.

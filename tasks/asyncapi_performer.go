@@ -24,7 +24,7 @@ type asyncAPIPerformer struct {
 }
 
 func newAsyncAPIPerformer(c Config) *asyncAPIPerformer {
-	return &asyncAPIPerformer{c, sync.OnceValue(func() *httpPerformer { return newHTTPPerformer(c) }), resources{c.Load, c.Secrets}, &subscriptions{}}
+	return &asyncAPIPerformer{c, sync.OnceValue(func() *httpPerformer { return newHTTPPerformer(c) }), resources{c.Load, c}, &subscriptions{}}
 }
 
 func (p *asyncAPIPerformer) perform(ctx context.Context, r interpreter.Request) (any, error) {
@@ -90,14 +90,31 @@ func (p *asyncAPIPerformer) publish(ctx context.Context, call *asyncAPIRequest, 
 	if r.TraceParent != "" && m.Headers["traceparent"] == "" {
 		m.Headers["traceparent"] = r.TraceParent
 	}
-	client, err := p.client(call)
+	return p.deliver(ctx, call, m)
+}
+
+// deliver has a broker take a message. If a token is refused, it tries once more with another one.
+func (p *asyncAPIPerformer) deliver(ctx context.Context, call *asyncAPIRequest, m brokers.Message) error {
+	client, c, err := p.client(ctx, call)
 	if err != nil {
 		return err
 	}
-	if err := client.Publish(ctx, m); err != nil {
-		return asyncAPIFailure(ctx, "publishing to "+call.Target.String(), err)
+	what := "publishing to " + call.Target.String()
+	if err = client.Publish(ctx, m); err == nil {
+		return nil
 	}
-	return nil
+	err = asyncAPIFailure(ctx, what, err)
+	if renewed, failed := c.renewRefused(ctx, err); failed != nil {
+		err = failed
+	} else if renewed {
+		client.Account = c.account()
+		if err = client.Publish(ctx, m); err == nil {
+			return nil
+		}
+		err = asyncAPIFailure(ctx, what, err)
+	}
+	_, err = c.hide(nil, err)
+	return err
 }
 
 // post publishes by HTTP: as a request, whose answer says no more than that it was taken.
@@ -117,20 +134,26 @@ func (p *asyncAPIPerformer) post(ctx context.Context, call *asyncAPIRequest, m b
 	return err
 }
 
-// client returns the client of a call, with its credential.
-func (p *asyncAPIPerformer) client(call *asyncAPIRequest) (*brokers.Client, error) {
+// client returns the client of a call, and the credential that it has.
+func (p *asyncAPIPerformer) client(ctx context.Context, call *asyncAPIRequest) (*brokers.Client, *credential, error) {
 	client := &brokers.Client{Target: *call.Target, Dial: p.config.Dial, MaxRead: maxResponse()}
 	if client.Dial == nil {
 		client.Dial = NewDial(nil)
 	}
-	if call.Authentication != nil {
-		c := *call.Authentication
-		if err := c.resolve(p.config.Secrets); err != nil {
-			return nil, err
-		}
-		client.Account = brokers.Account{Username: c.Username, Password: c.Password, Token: c.Token}
+	c, err := call.Authentication.resolve(ctx, p.config)
+	if err != nil {
+		return nil, nil, err
 	}
-	return client, nil
+	client.Account = c.account()
+	return client, c, nil
+}
+
+// account returns as whom a broker is told that somebody connects.
+func (c *credential) account() brokers.Account {
+	if c == nil {
+		return brokers.Account{}
+	}
+	return brokers.Account{Username: c.Username, Password: c.Password, Token: c.Token}
 }
 
 // asyncAPIFailure returns the error of what a broker was asked for.

@@ -34,12 +34,24 @@ func subscriptionName(key string) string {
 	return "swrun" + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:18])
 }
 
-// receive does one effect of a subscription.
+// receive does one effect of a subscription. If a token is refused, it tries once more with another one.
 func (p *asyncAPIPerformer) receive(ctx context.Context, call *asyncAPIRequest, r interpreter.Request) (any, error) {
-	client, err := p.client(call)
+	client, c, err := p.client(ctx, call)
 	if err != nil {
 		return nil, err
 	}
+	result, err := p.receiveFrom(ctx, client, call, r)
+	if renewed, failed := c.renewRefused(ctx, err); failed != nil {
+		err = failed
+	} else if renewed {
+		client.Account = c.account()
+		result, err = p.receiveFrom(ctx, client, call, r)
+	}
+	return c.hide(result, err)
+}
+
+// receiveFrom does one effect of a subscription with a client.
+func (p *asyncAPIPerformer) receiveFrom(ctx context.Context, client *brokers.Client, call *asyncAPIRequest, r interpreter.Request) (any, error) {
 	s, err := p.kept.take(ctx, subscriptionName(r.Key))
 	if err != nil {
 		return nil, err

@@ -1,8 +1,8 @@
 package tasks
 
 import (
+	"context"
 	"encoding/base64"
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -11,6 +11,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/oauth"
 	"github.com/swrun/swrun/interpreter"
 )
 
@@ -19,6 +20,7 @@ type authentication struct {
 	scheme     string
 	secret     string         // name of the secret that holds the properties
 	properties *expr.Template // nil if a secret holds them
+	authority  *uri           // of oauth2 and oidc; nil if a secret holds it
 }
 
 func compileAuthentication(b *interpreter.Builder, a *dsl.Authentication) *authentication {
@@ -33,25 +35,35 @@ func compileAuthentication(b *interpreter.Builder, a *dsl.Authentication) *authe
 		}
 		a = named
 	}
-	switch a.Scheme {
-	case "basic", "bearer", "digest":
-	default:
-		b.Report("SW801", a.Pointer, fmt.Sprintf("authentication by `%s` is not supported yet", a.Scheme))
-		return nil
-	}
 	if a.Secret.Name != "" {
 		b.NeedsSecret(a.Secret.Name)
 	}
-	return &authentication{scheme: a.Scheme, secret: a.Secret.Name, properties: b.Value(a.Properties)}
+	compiled := &authentication{scheme: a.Scheme, secret: a.Secret.Name, properties: b.Value(a.Properties)}
+	if compiled.secret == "" && takesToken(a.Scheme) {
+		compiled.authority = compileAuthority(b, a)
+	}
+	return compiled
 }
 
-// credential is what a frozen request holds of a policy: the name of a secret, or the properties.
+// Credentials are what calls have got to prove themselves with: the tokens of oauth2 and oidc, and the connections of certificates. They are in memory
+// only. All calls of a process should share one.
+type Credentials struct {
+	tokens    oauth.Tokens
+	certified certified
+}
+
+// credential is what a frozen request holds of a policy: the name of a secret, or the properties. What is got with them, it holds only in memory.
 type credential struct {
-	Scheme   string `json:"scheme"`
-	Secret   string `json:"secret,omitempty"`
-	Username string `json:"username,omitempty"`
-	Password string `json:"password,omitempty"`
-	Token    string `json:"token,omitempty"`
+	Scheme   string        `json:"scheme"`
+	Secret   string        `json:"secret,omitempty"`
+	Username string        `json:"username,omitempty"`
+	Password string        `json:"password,omitempty"`
+	Token    string        `json:"token,omitempty"`
+	OAuth    *oauth.Policy `json:"oauth,omitempty"` // of oauth2 and oidc
+
+	config      Config             // of whoever resolves it
+	tokens      []*oauth.Token     // of oauth2 and oidc; the last one counts
+	certificate *clientCertificate // of certificate
 }
 
 func (a *authentication) prepare(s *interpreter.Scope, input any) (*credential, *errors.Error) {
@@ -67,6 +79,12 @@ func (a *authentication) prepare(s *interpreter.Scope, input any) (*credential, 
 	if err != nil {
 		return nil, err
 	}
+	if a.authority != nil {
+		properties = maps.Clone(properties)
+		if properties["authority"], err = a.authority.expand(s, input); err != nil {
+			return nil, err
+		}
+	}
 	if err := c.fill(properties); err != nil {
 		return c, s.WithExpression(err, a.properties)
 	}
@@ -76,7 +94,12 @@ func (a *authentication) prepare(s *interpreter.Scope, input any) (*credential, 
 // fill takes the scheme's properties; what is missing in a secret is an authentication error.
 func (c *credential) fill(properties map[string]any) *errors.Error {
 	needed := map[string]*string{"username": &c.Username, "password": &c.Password}
-	if c.Scheme == "bearer" {
+	switch {
+	case takesToken(c.Scheme):
+		return c.fillOAuth(properties)
+	case c.Scheme == "certificate":
+		return c.fillCertificate(properties)
+	case c.Scheme == "bearer":
 		needed = map[string]*string{"token": &c.Token}
 	}
 	for _, name := range slices.Sorted(maps.Keys(needed)) { // sorted, so that the same mistake is reported each time
@@ -93,17 +116,30 @@ func (c *credential) fill(properties map[string]any) *errors.Error {
 	return nil
 }
 
-// resolve reads the secret, if there is one.
-func (c *credential) resolve(secrets interpreter.Secrets) *errors.Error {
-	if c.Secret == "" {
-		return nil
+// resolve reads the secret, if there is one, and gets the token, if the scheme takes one. The policy itself stays as it is: a copy of it is returned, with
+// what is sent. That of no policy is nil.
+func (c *credential) resolve(ctx context.Context, config Config) (*credential, error) {
+	if c == nil {
+		return nil, nil
 	}
-	if secrets != nil {
-		if v, ok := secrets(c.Secret); ok {
-			return c.fromSecret(v)
+	resolved := *c
+	resolved.config = config
+	if c.Secret != "" {
+		v, ok := any(nil), false
+		if config.Secrets != nil {
+			v, ok = config.Secrets(c.Secret)
+		}
+		if !ok {
+			return nil, errors.Authorizationf("the secret %q is not available", c.Secret)
+		}
+		if err := resolved.fromSecret(v); err != nil {
+			return nil, err
 		}
 	}
-	return errors.Authorizationf("the secret %q is not available", c.Secret)
+	if takesToken(c.Scheme) {
+		return &resolved, resolved.getToken(ctx)
+	}
+	return &resolved, nil
 }
 
 func (c *credential) fromSecret(v any) *errors.Error {
@@ -117,25 +153,35 @@ func (c *credential) fromSecret(v any) *errors.Error {
 	return c.fill(properties)
 }
 
-// apply puts the credential on a request, unless it is made of the answer.
+// apply puts the credential on a request, unless it is made of the answer, or no part of the message.
 func (c *credential) apply(header http.Header) {
-	if c.Scheme != "digest" {
-		header.Set("Authorization", c.header())
+	if h := c.header(); h != "" {
+		header.Set("Authorization", h)
 	}
 }
 
+// header returns what is sent as Authorization; "" if that is not known before there is an answer, or nothing is.
 func (c *credential) header() string {
-	if c.Scheme == "bearer" {
-		return "Bearer " + c.Token
+	switch c.Scheme {
+	case "digest", "certificate":
+		return ""
+	case "basic":
+		return "Basic " + base64.StdEncoding.EncodeToString([]byte(c.Username+":"+c.Password))
 	}
-	return "Basic " + base64.StdEncoding.EncodeToString([]byte(c.Username+":"+c.Password))
+	return "Bearer " + c.Token
 }
 
-// descriptor is $authorization, known for the rest of the task (semantics 17.4). A digest is made per request, so
-// that only its scheme is known.
+// descriptor is $authorization, known for the rest of the task (semantics 17.4). A digest is made per request, and a token is got for it, so that only
+// their schemes are known. A certificate authorizes without one.
 func (a *authentication) descriptor(s *interpreter.Scope) any {
+	if a == nil || a.scheme == "certificate" {
+		return nil
+	}
+	if takesToken(a.scheme) {
+		return map[string]any{"scheme": "Bearer", "parameter": nil}
+	}
 	c, err := a.prepare(s, s.Input())
-	if err != nil || c == nil {
+	if err != nil {
 		return nil
 	}
 	if c.Scheme == "digest" {

@@ -173,8 +173,8 @@ func (r *asyncAPIRequest) aim(route *asyncapi.Route) *errors.Error {
 	if err != nil {
 		return errors.Configurationf("%s", err)
 	}
-	if a := r.Authentication; a != nil && a.Scheme == "digest" && target.Protocol != protocolHTTP {
-		return errors.Configurationf("%s knows no digest authentication: use basic or bearer", target.Protocol)
+	if a := r.Authentication; a != nil && (a.Scheme == "digest" || a.Scheme == "certificate") && target.Protocol != protocolHTTP {
+		return errors.Configurationf("%s knows no %s authentication: use basic, bearer, oauth2 or oidc", target.Protocol, a.Scheme)
 	}
 	r.Target = target
 	return r.Message.check(target)

@@ -25,7 +25,7 @@ func compileCallGRPC(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 		authentication: compileAuthentication(b, call.Authentication), forDocument: compileAuthentication(b, document.Authentication),
 	}
 	if body.authentication != nil && body.authentication.scheme == "digest" {
-		b.Report("SW801", call.Authentication.Pointer, "gRPC has no challenges, so that there is no digest authentication: use basic or bearer")
+		b.Report("SW801", call.Authentication.Pointer, "gRPC has no challenges, so that there is no digest authentication: use another scheme")
 	}
 	if document.Authentication == nil { // otherwise only who performs the task has what it takes to read it
 		if data, ok := b.Load(call.Proto); ok {

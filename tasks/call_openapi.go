@@ -168,7 +168,7 @@ type openAPIPerformer struct {
 }
 
 func newOpenAPIPerformer(c Config) *openAPIPerformer {
-	return &openAPIPerformer{sync.OnceValue(func() *httpPerformer { return newHTTPPerformer(c) }), resources{c.Load, c.Secrets}}
+	return &openAPIPerformer{sync.OnceValue(func() *httpPerformer { return newHTTPPerformer(c) }), resources{c.Load, c}}
 }
 
 func (p *openAPIPerformer) perform(ctx context.Context, r interpreter.Request) (any, error) {

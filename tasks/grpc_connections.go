@@ -2,7 +2,7 @@ package tasks
 
 import (
 	"context"
-	"crypto/tls"
+	"crypto/sha256"
 	"net"
 	"sync"
 	"time"
@@ -24,12 +24,19 @@ type grpcConnections struct {
 	dial Dial
 
 	mu   sync.Mutex
-	open map[grpcTarget]*grpcConnection
+	open map[grpcPlace]*grpcConnection
+}
+
+// grpcPlace is what connections can be shared for: a service, and who calls it.
+type grpcPlace struct {
+	grpcTarget
+	caller [sha256.Size]byte // the key of the certificate; zero without one
 }
 
 // grpcConnection is a connection, which is made when the first call needs it.
 type grpcConnection struct {
 	*grpc.ClientConn
+	place   grpcPlace
 	users   int
 	dropped bool // no call gets it any more
 	idle    *time.Timer
@@ -38,21 +45,25 @@ type grpcConnection struct {
 	failed error // why the last attempt to connect has failed
 }
 
-// take returns the connection to a place. Who takes it gives it back.
-func (all *grpcConnections) take(target grpcTarget) (*grpcConnection, error) {
+// take returns the connection to a service of who has a certificate, or none. Who takes it gives it back.
+func (all *grpcConnections) take(target grpcTarget, certificate *clientCertificate) (*grpcConnection, error) {
+	place := grpcPlace{grpcTarget: target}
+	if certificate != nil {
+		place.caller = certificate.key
+	}
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	c := all.open[target]
+	c := all.open[place]
 	if c == nil {
-		c = &grpcConnection{}
+		c = &grpcConnection{place: place}
 		var err error
-		if c.ClientConn, err = grpc.NewClient("passthrough:///"+target.Address, c.options(target, all.dial)...); err != nil {
+		if c.ClientConn, err = grpc.NewClient("passthrough:///"+target.Address, c.options(certificate, all.dial)...); err != nil {
 			return nil, err
 		}
 		if all.open == nil {
-			all.open = map[grpcTarget]*grpcConnection{}
+			all.open = map[grpcPlace]*grpcConnection{}
 		}
-		all.open[target] = c
+		all.open[place] = c
 	}
 	if c.users++; c.idle != nil {
 		c.idle.Stop()
@@ -61,40 +72,40 @@ func (all *grpcConnections) take(target grpcTarget) (*grpcConnection, error) {
 }
 
 // giveBack gives a connection back. One that did not answer is not used again: it is closed when its last call is over.
-func (all *grpcConnections) giveBack(target grpcTarget, c *grpcConnection, answered bool) {
+func (all *grpcConnections) giveBack(c *grpcConnection, answered bool) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	if c.users--; !answered {
 		c.dropped = true
 	}
-	if c.dropped && all.open[target] == c {
-		delete(all.open, target)
+	if c.dropped && all.open[c.place] == c {
+		delete(all.open, c.place)
 	}
 	switch {
 	case c.users > 0:
 	case c.dropped:
 		_ = c.Close() // it is closed once
 	default:
-		c.idle = time.AfterFunc(maxIdle, func() { all.forget(target, c) })
+		c.idle = time.AfterFunc(maxIdle, func() { all.forget(c) })
 	}
 }
 
 // forget closes a connection that nobody has used for long.
-func (all *grpcConnections) forget(target grpcTarget, c *grpcConnection) {
+func (all *grpcConnections) forget(c *grpcConnection) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	if c.users == 0 && all.open[target] == c {
-		delete(all.open, target)
+	if c.users == 0 && all.open[c.place] == c {
+		delete(all.open, c.place)
 		_ = c.Close() // it is closed once
 	}
 }
 
 // options are those of a connection that does nothing by itself: no names but those of the dialer, no proxies, no repetitions, no settings that
 // somebody else has published.
-func (c *grpcConnection) options(target grpcTarget, dial Dial) []grpc.DialOption {
+func (c *grpcConnection) options(certificate *clientCertificate, dial Dial) []grpc.DialOption {
 	secured := insecure.NewCredentials()
-	if !target.Plaintext {
-		secured = credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12})
+	if !c.place.Plaintext {
+		secured = credentials.NewTLS(certificate.settings())
 	}
 	return []grpc.DialOption{
 		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {

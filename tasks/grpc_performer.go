@@ -24,7 +24,7 @@ import (
 type grpcPerformer struct {
 	connections *grpcConnections
 	documents   resources
-	secrets     interpreter.Secrets
+	config      Config
 }
 
 func newGRPCPerformer(c Config) *grpcPerformer {
@@ -32,7 +32,7 @@ func newGRPCPerformer(c Config) *grpcPerformer {
 	if dial == nil {
 		dial = NewDial(nil)
 	}
-	return &grpcPerformer{&grpcConnections{dial: dial}, resources{c.Load, c.Secrets}, c.Secrets}
+	return &grpcPerformer{&grpcConnections{dial: dial}, resources{c.Load, c}, c}
 }
 
 func (p *grpcPerformer) perform(ctx context.Context, r interpreter.Request) (any, error) {
@@ -115,40 +115,51 @@ func unusableDocument(uri string, err error) error {
 	return interpreter.FailLoad(withoutQuery(uri), err)
 }
 
-// call sends the requests and returns the answer, or all of them.
+// call sends the requests and returns the answer, or all of them. If a token is refused, it sends them once more with another one.
 func (p *grpcPerformer) call(ctx context.Context, request *grpcRequest, call *grpcCall, r interpreter.Request) (any, error) {
-	sent, err := p.metadata(request, r)
+	c, err := request.Authentication.resolve(ctx, p.config)
 	if err != nil {
 		return nil, err
 	}
-	connection, err := p.connections.take(request.Target)
+	if c != nil && c.certificate != nil && request.Target.Plaintext {
+		return nil, errors.Configurationf("%s cannot be called with a certificate: it is called without TLS", request.Target.Address)
+	}
+	result, err := p.send(ctx, request, call, c, r)
+	if renewed, failed := c.renewRefused(ctx, err); failed != nil {
+		err = failed
+	} else if renewed {
+		result, err = p.send(ctx, request, call, c, r)
+	}
+	return c.hide(result, err)
+}
+
+// send sends the requests with a credential.
+func (p *grpcPerformer) send(ctx context.Context, request *grpcRequest, call *grpcCall, c *credential, r interpreter.Request) (any, error) {
+	certificate := c.ofConnection()
+	connection, err := p.connections.take(request.Target, certificate)
 	if err != nil {
 		return nil, errors.Configurationf("%s cannot be called: %s", request.Target.Address, err)
 	}
 	var answered atomic.Bool
-	within := context.WithValue(metadata.NewOutgoingContext(ctx, sent), answeredKey{}, func() { answered.Store(true) })
+	within := context.WithValue(metadata.NewOutgoingContext(ctx, outgoing(c, r)), answeredKey{}, func() { answered.Store(true) })
 	body, err := call.exchange(deadlined(within, r.Deadline), connection, r.Memory)
-	p.connections.giveBack(request.Target, connection, answered.Load())
+	p.connections.giveBack(connection, answered.Load())
 	if err != nil {
 		return nil, request.failure(ctx, call, grpcEnd{err, answered.Load(), connection.unmade(), r.Deadline})
 	}
 	return decodeAnswers(ctx, body, r.Memory)
 }
 
-// metadata returns what goes along with the requests.
-func (p *grpcPerformer) metadata(request *grpcRequest, r interpreter.Request) (metadata.MD, error) {
+// outgoing returns what goes along with the requests.
+func outgoing(c *credential, r interpreter.Request) metadata.MD {
 	md := metadata.Pairs("idempotency-key", r.Key, "x-swrun-attempt", strconv.Itoa(r.Attempt))
 	if r.TraceParent != "" {
 		md.Set("traceparent", r.TraceParent)
 	}
-	if request.Authentication != nil {
-		c := *request.Authentication
-		if err := c.resolve(p.secrets); err != nil {
-			return nil, err
-		}
+	if c != nil && c.header() != "" {
 		md.Set("authorization", c.header())
 	}
-	return md, nil
+	return md
 }
 
 // deadlined returns ctx with a deadline that is only told to the server: who performs the task ends it.

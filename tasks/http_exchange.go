@@ -29,7 +29,7 @@ type exchange struct {
 	body       []byte
 	redirect   bool        // redirects are followed
 	origin     string      // that the task asks
-	credential *credential // nil unless a challenge is answered with it
+	credential *credential // of the policy; nil if there is none
 	private    bool        // the request has a credential or may hold a secret, in its header or its body
 	redirected bool        // a redirect is followed
 	away       bool        // a redirect has led to another origin: it must not get what was meant for the first
@@ -65,18 +65,17 @@ func newExchange(request *httpRequest, r interpreter.Request) (*exchange, error)
 	return e, nil
 }
 
-// authenticate adds the credential of a policy. The policy itself stays as it is: it only names its secret.
-func (e *exchange) authenticate(policy *credential, secrets interpreter.Secrets) error {
-	if policy == nil {
-		return nil
-	}
-	c := *policy
-	if err := c.resolve(secrets); err != nil {
+// authenticate adds the credential of a policy. The policy itself stays as it is: it may only name its secret.
+func (e *exchange) authenticate(ctx context.Context, policy *credential, config Config) error {
+	c, err := policy.resolve(ctx, config)
+	if err != nil || c == nil {
 		return err
 	}
-	if c.apply(e.header); c.Scheme == "digest" {
-		e.credential = &c
+	if c.certificate != nil && e.url.Scheme != "https" {
+		return errors.Configurationf("%s cannot be called with a certificate: only https has them", withoutQuery(e.uri))
 	}
+	e.credential = c
+	c.apply(e.header)
 	return nil
 }
 
@@ -191,22 +190,39 @@ func (l located) RoundTrip(request *http.Request) (*http.Response, error) {
 // maxChallenge is how much of the body of a refusal is read so that its connection can be used again.
 const maxChallenge = 64 << 10
 
-// challenged sends requests, and once more with a digest if the origin that the task asks wants one.
+// challenged sends requests, and once more with a digest or another token if the origin that the task asks wants one.
 type challenged struct{ http.RoundTripper }
 
 func (c challenged) RoundTrip(request *http.Request) (*http.Response, error) {
 	e := exchangeOf(request)
-	response, err := c.RoundTripper.RoundTrip(request)
-	if err != nil || e.credential == nil || e.away || response.StatusCode != http.StatusUnauthorized {
-		return response, err
+	if e.credential == nil || e.away {
+		return c.RoundTripper.RoundTrip(request)
 	}
+	transport, err := e.credential.through(c.RoundTripper)
+	if err != nil {
+		return nil, err
+	}
+	if len(e.credential.tokens) > 1 { // the client repeats what it was given first
+		request = request.Clone(request.Context())
+		e.credential.apply(request.Header)
+	}
+	response, err := transport.RoundTrip(request)
+	switch {
+	case err != nil || response.StatusCode != http.StatusUnauthorized:
+		return response, err
+	case e.credential.Scheme == "digest":
+		return c.digested(e, request, response)
+	}
+	return e.credential.again(transport, request, response)
+}
+
+// digested sends a request once more, with the digest that its answer asks for.
+func (c challenged) digested(e *exchange, request *http.Request, response *http.Response) (*http.Response, error) {
 	challenge, err := digest.FindChallenge(response.Header)
 	if err != nil {
 		return response, nil // the refusal is the answer
 	}
-	_, _ = io.CopyN(io.Discard, response.Body, maxChallenge) // closing drops what is left, with the connection
-	response.Body.Close()
-	again, err := e.answer(request, challenge)
+	again, err := e.answer(request, response, challenge)
 	if err != nil {
 		return nil, err
 	}
@@ -214,7 +230,11 @@ func (c challenged) RoundTrip(request *http.Request) (*http.Response, error) {
 }
 
 // answer returns a request once more, with the answer to a challenge.
-func (e *exchange) answer(request *http.Request, challenge *digest.Challenge) (*http.Request, error) {
+func (e *exchange) answer(request *http.Request, response *http.Response, challenge *digest.Challenge) (*http.Request, error) {
+	again, err := repeated(request, response)
+	if err != nil {
+		return nil, err
+	}
 	answer, err := digest.Digest(challenge, digest.Options{
 		Method: request.Method, URI: request.URL.RequestURI(), GetBody: request.GetBody, Count: 1,
 		Username: e.credential.Username, Password: e.credential.Password,
@@ -222,12 +242,19 @@ func (e *exchange) answer(request *http.Request, challenge *digest.Challenge) (*
 	if err != nil {
 		return nil, errors.Authenticationf("the digest challenge cannot be answered: %s", err)
 	}
-	again := request.Clone(request.Context())
-	if request.GetBody != nil {
-		if again.Body, err = request.GetBody(); err != nil {
-			return nil, err
-		}
-	}
 	again.Header.Set("Authorization", answer.String())
 	return again, nil
+}
+
+// repeated returns a request once more. Its answer is let go of.
+func repeated(request *http.Request, answer *http.Response) (*http.Request, error) {
+	_, _ = io.CopyN(io.Discard, answer.Body, maxChallenge) // closing drops what is left, with the connection
+	answer.Body.Close()
+	again := request.Clone(request.Context())
+	if request.GetBody == nil {
+		return again, nil
+	}
+	body, err := request.GetBody()
+	again.Body = body
+	return again, err
 }

@@ -18,16 +18,12 @@ const userAgent = "swrun"
 
 // httpPerformer sends requests.
 type httpPerformer struct {
-	client  *resty.Client // one for all: what differs between calls is in their exchanges
-	secrets interpreter.Secrets
+	client *resty.Client // one for all: what differs between calls is in their exchanges
+	config Config
 }
 
 func newHTTPPerformer(c Config) *httpPerformer {
-	transport := c.Transport
-	if transport == nil {
-		transport = http.DefaultTransport
-	}
-	return &httpPerformer{client: newClient(transport), secrets: c.Secrets}
+	return &httpPerformer{newClient(c.transport()), c}
 }
 
 // newClient returns a client that repeats nothing, keeps no cookies and prints nothing, and leaves redirects, challenges and
@@ -99,22 +95,27 @@ func isUnavailable(err error) bool {
 
 // exchange sends the request and reads the response. Both end with ctx.
 func (p *httpPerformer) exchange(ctx context.Context, request *httpRequest, r interpreter.Request) (any, error) {
-	response, err := p.send(ctx, request, r)
-	if err != nil {
-		return nil, err
-	}
-	return request.receive(ctx, response, r)
+	return p.ask(ctx, request, r, func(response *http.Response) (any, error) { return request.receive(ctx, response, r) })
 }
 
-// send returns the response to the request, whose body is still to be read.
-func (p *httpPerformer) send(ctx context.Context, request *httpRequest, r interpreter.Request) (*http.Response, error) {
+// ask sends the request, and returns what receive makes of the response. Neither that nor an error holds a token that was sent.
+func (p *httpPerformer) ask(ctx context.Context, request *httpRequest, r interpreter.Request, receive func(*http.Response) (any, error)) (any, error) {
 	e, err := newExchange(request, r)
 	if err != nil {
 		return nil, err
 	}
-	if err := e.authenticate(request.Authentication, p.secrets); err != nil {
+	if err := e.authenticate(ctx, request.Authentication, p.config); err != nil {
 		return nil, err
 	}
+	response, err := p.send(ctx, e, request)
+	if err != nil {
+		return e.credential.hide(nil, err)
+	}
+	return e.credential.hide(receive(response))
+}
+
+// send sends the request of an exchange, and returns the response, whose body is still to be read.
+func (p *httpPerformer) send(ctx context.Context, e *exchange, request *httpRequest) (*http.Response, error) {
 	response, err := e.send(withCall(ctx), p.client)
 	switch workflow := errors.AsError(err); {
 	case workflow != nil:

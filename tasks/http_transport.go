@@ -27,7 +27,7 @@ const (
 
 // NewTransport returns what calls are sent through. All calls of a process should share one: it keeps their connections.
 func NewTransport(c TransportConfig) *http.Transport {
-	dial := connector{NewDial(c.Control)}
+	dial := connector{NewDial(c.Control), (*clientCertificate)(nil).settings}
 	t := &http.Transport{
 		DialContext: dial.plain, DialTLSContext: dial.secure, ForceAttemptHTTP2: true, TLSHandshakeTimeout: maxHandshake,
 		ExpectContinueTimeout: time.Second, IdleConnTimeout: maxIdle, MaxIdleConnsPerHost: max(c.Connections, 100),
@@ -41,7 +41,10 @@ func NewTransport(c TransportConfig) *http.Transport {
 
 // connector opens connections that end with the call they are for. The transport itself goes on with a connection
 // that nobody waits for any more, since another call might use it: with a server that stalls, for a long time.
-type connector struct{ dial Dial }
+type connector struct {
+	dial     Dial
+	settings func() *tls.Config // of TLS, besides the name of the server
+}
 
 func (d connector) plain(ctx context.Context, network, address string) (net.Conn, error) {
 	ctx, done := untilCallEnds(ctx)
@@ -62,7 +65,9 @@ func (d connector) secure(ctx context.Context, network, address string) (net.Con
 	}
 	ctx, cancel := context.WithTimeout(ctx, maxHandshake)
 	defer cancel()
-	secured := tls.Client(plain, &tls.Config{ServerName: host, NextProtos: []string{"h2", "http/1.1"}})
+	settings := d.settings()
+	settings.ServerName, settings.NextProtos = host, []string{"h2", "http/1.1"}
+	secured := tls.Client(plain, settings)
 	if err := secured.HandshakeContext(ctx); err != nil {
 		plain.Close() // the handshake's error says more
 		return nil, err

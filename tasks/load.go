@@ -30,7 +30,8 @@ var errNoFiles = errors.New("files may not be read here")
 // What the default catalog holds is read from catalog, a folder or a URL, also where other files are not granted; empty has none.
 // Relative references are resolved against the document's own file, or its URL if it came from one (semantics 1.9).
 func Loader(document string, transport http.RoundTripper, files bool, catalog string) interpreter.Loader {
-	client := &http.Client{Transport: transport, CheckRedirect: followResource}
+	client := &http.Client{Transport: authorizing{transport}, CheckRedirect: followResource}
+	proofs := &Credentials{} // of policies in the document
 	return func(ctx context.Context, reference string) ([]byte, error) {
 		u, err := locate(document, reference)
 		if err != nil {
@@ -49,7 +50,7 @@ func Loader(document string, transport http.RoundTripper, files bool, catalog st
 			if transport == nil {
 				return nil, interpreter.ErrNotFetched
 			}
-			if ctx, err = withPolicy(ctx); err != nil {
+			if ctx, err = withPolicy(ctx, Config{Transport: transport, Credentials: proofs}); err != nil {
 				return nil, err
 			}
 			return loadURL(ctx, client, u)
@@ -92,7 +93,6 @@ func fetch(ctx context.Context, client *http.Client, u *url.URL) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
-	authorize(request)
 	response, err := client.Do(request)
 	if err != nil {
 		return nil, &unansweredError{err}

@@ -15,19 +15,23 @@ import (
 
 // askServer calls a server over streamable HTTP.
 func (p *mcpPerformer) askServer(ctx context.Context, request *mcpRequest, r interpreter.Request) (any, error) {
-	transport := p.config.Transport
-	if transport == nil {
-		transport = http.DefaultTransport
-	}
 	exchange := &httpRequest{Method: http.MethodPost, URI: request.Endpoint, Headers: request.Headers, Authentication: request.Authentication}
 	e, err := newExchange(exchange, r)
 	if err != nil {
 		return nil, err
 	}
-	if err := e.authenticate(request.Authentication, p.config.Secrets); err != nil {
+	if err := e.authenticate(ctx, request.Authentication, p.config); err != nil {
 		return nil, err
 	}
-	asked := newMCPRoundTripper(ctx, transport, e.header)
+	transport, err := e.credential.through(p.config.transport())
+	if err != nil {
+		return nil, err
+	}
+	return e.credential.hide(p.ask(ctx, request, newMCPRoundTripper(ctx, transport, e)))
+}
+
+// ask calls a server in a session of its own.
+func (p *mcpPerformer) ask(ctx context.Context, request *mcpRequest, asked *mcpRoundTripper) (any, error) {
 	defer asked.end()
 	result, err := request.converse(ctx, &mcp.StreamableClientTransport{
 		Endpoint: request.Endpoint, MaxRetries: -1, DisableStandaloneSSE: true, MaxEventSize: maxResponse(),
@@ -45,7 +49,7 @@ func (p *mcpPerformer) askServer(ctx context.Context, request *mcpRequest, r int
 // mcpRoundTripper sends the requests of one session, with the headers of the call, as long as the call lasts.
 type mcpRoundTripper struct {
 	transport http.RoundTripper
-	header    http.Header
+	exchange  *exchange              // has the header and the credential of the call
 	call      func() context.Context // that of the call
 	farewell  func() context.Context // that of what comes after it
 
@@ -57,8 +61,8 @@ type mcpRoundTripper struct {
 	ended    []func() // let go of what is still being read
 }
 
-func newMCPRoundTripper(ctx context.Context, transport http.RoundTripper, header http.Header) *mcpRoundTripper {
-	t := &mcpRoundTripper{transport: transport, header: header, call: func() context.Context { return ctx }, told: make(chan struct{})}
+func newMCPRoundTripper(ctx context.Context, transport http.RoundTripper, e *exchange) *mcpRoundTripper {
+	t := &mcpRoundTripper{transport: transport, exchange: e, call: func() context.Context { return ctx }, told: make(chan struct{})}
 	t.farewell = sync.OnceValue(func() context.Context {
 		farewell, timeUp := context.WithTimeout(context.WithoutCancel(ctx), maxFarewell)
 		t.mu.Lock()
@@ -83,10 +87,10 @@ func (t *mcpRoundTripper) RoundTrip(sent *http.Request) (*http.Response, error) 
 	t.ended = append(t.ended, cancel)
 	t.mu.Unlock()
 	again := sent.Clone(withCall(ctx))
-	for name, values := range t.header {
+	for name, values := range t.exchange.header {
 		again.Header[name] = values
 	}
-	response, err := t.transport.RoundTrip(again)
+	response, err := t.send(again)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err != nil {
@@ -98,6 +102,27 @@ func (t *mcpRoundTripper) RoundTrip(sent *http.Request) (*http.Response, error) 
 	}
 	response.Body = &boundedBody{body: response.Body, left: maxResponse(), exceeded: t.exceeded}
 	return response, nil
+}
+
+// send sends a request, once more with another token if the server refuses the one that it has. Several may be on their way, so that each has the
+// credential as it was when it was sent.
+func (t *mcpRoundTripper) send(sent *http.Request) (*http.Response, error) {
+	if t.exchange.credential == nil {
+		return t.transport.RoundTrip(sent)
+	}
+	t.mu.Lock()
+	c := *t.exchange.credential
+	t.mu.Unlock()
+	c.apply(sent.Header)
+	response, err := t.transport.RoundTrip(sent)
+	if err != nil {
+		return nil, err
+	}
+	response, err = c.again(t.transport, sent, response)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	*t.exchange.credential = c
+	return response, err
 }
 
 // tell notes that what the library sends when a call is cancelled has been sent.

@@ -12,8 +12,8 @@ import (
 
 // resources reads the external resources whose place only a run knows.
 type resources struct {
-	load    interpreter.Loader // nil reads none
-	secrets interpreter.Secrets
+	load   interpreter.Loader // nil reads none
+	config Config
 }
 
 // read returns a resource, with a credential if its policy is not nil. Its errors are those of the task that needs it: a server that does not
@@ -22,13 +22,20 @@ func (r resources) read(ctx context.Context, uri string, policy *credential) ([]
 	if r.load == nil {
 		return nil, interpreter.FailLoad(uri, errors.New("external resources are not available here"))
 	}
-	loading, err := r.authorized(ctx, policy)
+	c, err := r.credential(ctx, policy)
 	if err != nil {
 		return nil, err
 	}
-	data, failed := r.load(loading, uri)
+	data, failed := r.load(context.WithValue(ctx, resourceKey{}, c), uri)
 	if failed == nil {
 		return data, nil
+	}
+	var need *interpreter.NeedError
+	fault := errors.AsError(failed)
+	if errors.As(failed, &need) {
+		return nil, need
+	} else if fault != nil { // of who was to authenticate the reader
+		return nil, fault
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -67,49 +74,69 @@ func withinMemory(ctx context.Context, memory interpreter.Memory, describe func(
 	return describe()
 }
 
-// authorized returns a context in which a Loader sends a credential.
-func (r resources) authorized(ctx context.Context, policy *credential) (context.Context, error) {
-	if policy == nil {
-		return ctx, nil
+// credential returns what a Loader sends; nil for nothing.
+func (r resources) credential(ctx context.Context, policy *credential) (*credential, error) {
+	if policy != nil && policy.Scheme == "digest" {
+		return nil, errors.Configurationf("a document cannot be read with digest authentication: use another scheme")
 	}
-	c := *policy
-	if c.Scheme == "digest" {
-		return nil, errors.Configurationf("a document cannot be read with digest authentication: use basic or bearer")
-	}
-	if err := c.resolve(r.secrets); err != nil {
-		return nil, err
-	}
-	return context.WithValue(ctx, resourceKey{}, c.header()), nil
+	return policy.resolve(ctx, r.config)
 }
 
-// withPolicy returns a context in which a Loader sends the credential of the policy that the document names for the resource, if it names one.
-func withPolicy(ctx context.Context) (context.Context, error) {
+// withPolicy returns a context in which a Loader sends the credential of the policy that the document names for the resource, if it names one. config is
+// how a token is got, if one is needed.
+func withPolicy(ctx context.Context, config Config) (context.Context, error) {
 	p := interpreter.PolicyOf(ctx)
 	if p == nil {
 		return ctx, nil
 	}
-	c := &credential{Scheme: p.Scheme, Secret: p.Secret}
-	switch c.Scheme {
-	case "basic", "bearer", "digest":
-	default:
-		return nil, fmt.Errorf("authentication by `%s` is not supported yet", c.Scheme)
-	}
+	config.Secrets = p.Secrets
+	policy := &credential{Scheme: p.Scheme, Secret: p.Secret}
 	if properties, _ := p.Properties.(map[string]any); p.Secret == "" {
-		if err := c.fill(properties); err != nil {
+		if err := policy.fill(properties); err != nil {
 			return nil, err
 		}
 	}
-	return resources{secrets: p.Secrets}.authorized(ctx, c)
+	c, err := resources{config: config}.credential(ctx, policy)
+	if err != nil {
+		return nil, err
+	}
+	return context.WithValue(ctx, resourceKey{}, c), nil
 }
 
 // resourceKey is the key under which the context of a Loader knows the credential to read with.
 type resourceKey struct{}
 
-// authorize adds the credential of the context to a request.
-func authorize(request *http.Request) {
-	if header, ok := request.Context().Value(resourceKey{}).(string); ok {
-		request.Header.Set("Authorization", header)
+// authorizing sends requests with the credential of their context, once more with another token if that is refused. What is sent on to another origin
+// goes without.
+type authorizing struct{ http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (a authorizing) RoundTrip(sent *http.Request) (*http.Response, error) {
+	c, _ := sent.Context().Value(resourceKey{}).(*credential) // of documents that are read without one, nil
+	if c == nil || wasSentAway(sent) {
+		return a.RoundTripper.RoundTrip(sent)
 	}
+	transport, err := c.through(a.RoundTripper)
+	if err != nil {
+		return nil, err
+	}
+	request := sent.Clone(sent.Context())
+	c.apply(request.Header)
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		return nil, err
+	}
+	return c.again(transport, request, response)
+}
+
+// wasSentAway reports whether redirects have led a request to another origin, also if they have led it back.
+func wasSentAway(request *http.Request) bool {
+	for r := request; r.Response != nil; r = r.Response.Request {
+		if originOf(r.URL) != originOf(r.Response.Request.URL) {
+			return true
+		}
+	}
+	return false
 }
 
 // maxResourceRedirects is how often a server may send a reader on.
@@ -125,8 +152,6 @@ func followResource(next *http.Request, via []*http.Request) error {
 		return fmt.Errorf("it redirects to %s, which is neither http nor https", withoutQuery(next.URL.String()))
 	case from.Scheme == "https" && next.URL.Scheme == "http":
 		return fmt.Errorf("it redirects from https to http")
-	case originOf(next.URL) != originOf(via[0].URL):
-		next.Header.Del("Authorization")
 	}
 	return nil
 }

@@ -161,7 +161,7 @@ func (s scripts) perform(ctx context.Context, r interpreter.Request) (any, error
 		return nil, errNoProcesses()
 	}
 	if request.Source != "" {
-		code, err := resources{s.Load, s.Secrets}.read(ctx, request.Source, request.ForSource)
+		code, err := resources{s.Load, s.Config}.read(ctx, request.Source, request.ForSource)
 		if err != nil {
 			return nil, err
 		}

@@ -10,6 +10,9 @@ import (
 
 // All returns the table of every kind that can run.
 func All(c Config) []interpreter.Kind {
+	if c.Credentials == nil {
+		c.Credentials = &Credentials{}
+	}
 	return []interpreter.Kind{
 		callA2A(c),
 		callActivity(),

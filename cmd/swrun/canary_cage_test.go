@@ -277,6 +277,14 @@ func newEcho(t *testing.T) string {
 			_, _ = io.WriteString(w, echoDocument)
 		case r.URL.Path == "/asyncapi.json":
 			_, _ = fmt.Fprintf(w, `{asyncapi: 2.6.0, servers: {web: {url: "%[1]s/{path}", protocol: http, variables: {path: {default: digest}}}, things: {url: "%[1]s", protocol: mqtt5}}, channels: {"401": {publish: {}}}}`, r.Host)
+		case r.URL.Path == "/oauth2/token":
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = fmt.Fprintf(w, `{"access_token": %q, "token_type": "Bearer", "refresh_token": %[1]q}`, canaryToken)
+		case r.URL.Path == "/refusing/oauth2/token":
+			asked, _ := io.ReadAll(r.Body) // what has come of it
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = fmt.Fprintf(w, `{"error": "invalid_grant", "error_description": %q}`, asked)
 		case to != "":
 			w.Header().Set("Location", to)
 			w.WriteHeader(http.StatusFound)

@@ -14,10 +14,14 @@ import (
 func canaries() map[string]any {
 	return map[string]any{
 		"api": `kanarie/7f3Q+zw"9`, "db": map[string]any{"username": "canary-user", "password": "vogel-9b1dX8"}, "pin": "48151623",
-		"key":  "-----BEGIN KEY-----\nMIIEcanaryLine42\n-----END KEY-----\n",
-		"long": "langer-Kanarienvogel-0123456789-abcdefghijklmnopqrstuvwxyz-und-noch-mehr",
+		"key":   "-----BEGIN KEY-----\nMIIEcanaryLine42\n-----END KEY-----\n",
+		"long":  "langer-Kanarienvogel-0123456789-abcdefghijklmnopqrstuvwxyz-und-noch-mehr",
+		"token": canaryToken,
 	}
 }
+
+// canaryToken is what an authority gives calls. No workflow declares it as a secret, so that nothing but the call knows what to hide.
+const canaryToken = "zugvogel-aus-dem-Sueden-4711-und-zurueck"
 
 // canaryTasks are places where a secret, or what holds one, can go: expressions of every field, and all kinds of tasks.
 // URL is a server that answers what it was asked, with the status that the path names.
@@ -78,6 +82,13 @@ func canaryTasks() map[string]string {
 		"call: slow, and a state":       `- a: {input: {from: "${ $secrets.api }"}, call: http, with: {method: post, endpoint: "URL/200?slow=1", body: "${ . }"}}`,
 		"call: digest, refused":         `- a: {call: http, with: {method: get, endpoint: {uri: URL/digest/401, authentication: {digest: {use: db}}}}}`,
 		"call: digest, an echo":         `- a: {call: http, with: {method: get, output: response, endpoint: {uri: "URL/digest/200?slow=1", authentication: {digest: {username: "${ $secrets.db.username }", password: "${ $secrets.db.password }"}}}}}`,
+		"oauth2: an echo":               `- a: {call: http, with: {method: post, output: response, body: {k: 1}, endpoint: {uri: "URL/200?slow=1", authentication: {oauth2: {authority: URL, grant: client_credentials, client: {id: app, secret: "${ $secrets.api }"}}}}}, export: {as: "${ {a: $authorization} }"}}` + "\n" + `- b: {wait: {milliseconds: 1}}`,
+		"oauth2: refused":               `- a: {call: http, with: {method: get, endpoint: {uri: URL/401, authentication: {oauth2: {authority: URL, grant: password, username: "${ $secrets.db.username }", password: "${ $secrets.db.password }", client: {id: app, secret: "${ $secrets.long }", authentication: client_secret_basic}}}}}}`,
+		"oauth2: the authority refuses": `- a: {call: http, with: {method: get, endpoint: {uri: URL/200, authentication: {oauth2: {authority: URL/refusing, grant: password, username: "${ $secrets.db.username }", password: "${ $secrets.long }", request: {parameters: {k: "${ $secrets.pin }"}}}}}}}`,
+		"oauth2: a secret that is none": `- a: {call: http, with: {method: get, endpoint: {uri: URL/200, authentication: {oauth2: {use: db}}}}}`,
+		"oauth2: grpc":                  `- a: {call: grpc, with: {proto: {endpoint: URL/echo.proto}, service: {name: test.Echo, host: 127.0.0.1, port: PORT, authentication: {oauth2: {authority: URL, grant: client_credentials, client: {id: app, secret: "${ $secrets.api }"}}}}, method: Say, arguments: {name: x}}}`,
+		"oidc: no description":          `- a: {call: mcp, with: {method: tools/list, transport: {http: {endpoint: {uri: URL/200, authentication: {oidc: {authority: "${ \"URL/500/\" + $secrets.long }", grant: client_credentials, client: {id: app, secret: "${ $secrets.key }", authentication: private_key_jwt}}}}}}}}`,
+		"certificate: none":             `- a: {call: http, with: {method: get, endpoint: {uri: URL/200, authentication: {certificate: {use: db}}}}}`,
 		"openapi":                       `- a: {call: openapi, with: {document: {endpoint: URL/openapi.json}, operationId: echo, parameters: {status: 200, X-Key: "${ $secrets.api }", k: "${ $secrets.api }", session: "${ $secrets.api }", body: {k: "${ $secrets.db }"}}}}`,
 		"openapi: refused":              `- a: {call: openapi, with: {document: {endpoint: URL/openapi.json}, operationId: echo, authentication: {basic: {use: db}}, parameters: {status: 401, X-Key: "${ $secrets.api }"}}}`,
 		"openapi: a bad parameter":      `- a: {call: openapi, with: {document: {endpoint: URL/openapi.json}, operationId: echo, parameters: {status: "${ $secrets.api }", X-Key: "${ $secrets.key }"}}}`,

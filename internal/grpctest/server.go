@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/bufbuild/protocompile"
@@ -34,6 +35,9 @@ type Server struct {
 	*grpc.Server
 	inMemory *bufconn.Listener
 
+	// Allow says whom to answer, by what they authorize themselves with; nil answers everybody.
+	Allow func(authorization string) bool
+
 	Began, Cut chan struct{} // get something when Wait has begun, and when it has seen that nobody waits for it any more
 }
 
@@ -55,14 +59,15 @@ func Greeter(proto string) Service {
 	}}}
 }
 
-// New returns a server; with a certificate, it speaks TLS. It has to be stopped.
-func New(certificate *tls.Certificate, more ...Service) *Server {
-	var options []grpc.ServerOption
-	if certificate != nil {
-		options = append(options, grpc.Creds(credentials.NewServerTLSFromCert(certificate)))
+// New returns a server; with a configuration of TLS, it speaks that. It has to be stopped.
+func New(secured *tls.Config, more ...Service) *Server {
+	s := &Server{}
+	options := []grpc.ServerOption{grpc.StreamInterceptor(s.guard)}
+	if secured != nil {
+		options = append(options, grpc.Creds(credentials.NewTLS(secured)))
 	}
 	const buffer = 64 << 10
-	s := &Server{Server: grpc.NewServer(options...), inMemory: bufconn.Listen(buffer), Began: make(chan struct{}, 1), Cut: make(chan struct{}, 1)}
+	*s = Server{Server: grpc.NewServer(options...), inMemory: bufconn.Listen(buffer), Began: make(chan struct{}, 1), Cut: make(chan struct{}, 1)}
 	echo := Service{Proto, map[string]Handler{
 		"Say": say, "Fail": fail, "Types": types, "Count": count, "Sum": sum, "Chat": chat, "Wait": s.wait, "Flood": flood,
 	}}
@@ -76,6 +81,15 @@ func New(certificate *tls.Certificate, more ...Service) *Server {
 // Dial connects with the server in memory, whatever the address is.
 func (s *Server) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	return s.inMemory.DialContext(ctx)
+}
+
+// guard answers only those whom it allows.
+func (s *Server) guard(of any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
+	came, _ := metadata.FromIncomingContext(stream.Context()) // none, if nothing came along
+	if s.Allow != nil && !s.Allow(strings.Join(came.Get("authorization"), "")) {
+		return status.Error(codes.Unauthenticated, "who is it?")
+	}
+	return handle(of, stream)
 }
 
 // Stream is one call.

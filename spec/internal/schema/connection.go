@@ -19,10 +19,12 @@ func connectionDefinitions() properties {
 		"basic":  credentials("username", "password").about("Basic authentication."),
 		"bearer": anyOf(text(), credentials("token")).about("A bearer token."),
 		"digest": credentials("username", "password").about("Digest authentication."),
+		"certificate": object(needs("use"), properties{"use": text().about("The name of the secret that holds the certificate and its key.")}).
+			about("A certificate, which connections by TLS are opened with."),
 		"oauth2": oauth2(true).about("OAuth 2."),
 		"oidc":   oauth2(false).about("OpenID Connect."),
 	}
-	names := needs("basic", "bearer", "digest", "oauth2", "oidc")
+	names := needs("basic", "bearer", "certificate", "digest", "oauth2", "oidc")
 	all["policy"] = object(nil, schemes).open().exactlyOne(names...)
 	named := text()
 	all["policyOrName"] = anyOf(named, object(nil, schemes.with(properties{
@@ -59,14 +61,15 @@ func oauth2(endpoints bool) shape {
 			"urn:ietf:params:oauth:grant-type:token-exchange").about("The grant type."),
 		"client": oauth2Client(),
 		"request": object(nil, properties{
-			"encoding": enum("application/x-www-form-urlencoded", "application/json").about("The format of the request: a form unless set."),
+			"encoding":   enum("application/x-www-form-urlencoded", "application/json").about("The format of the request: a form unless set."),
+			"parameters": mapOf(anyText()).about("Further parameters of the request, such as redirect_uri."),
 		}).open().about("How tokens are requested."),
 		"issuers":   listOf(text()).about("The issuers whose tokens are accepted."),
 		"scopes":    listOf(text()).about("The scopes to ask for."),
 		"audiences": listOf(text()).about("The audiences to ask for."),
 		"username":  anyText().about("The name of the user, for the password grant."),
 		"password":  anyText().about("The user's password, for the password grant."),
-		"subject":   token.about("The token of the party on whose behalf the request is made."),
+		"subject":   token.about("The token of the party on whose behalf the request is made; the refresh token, or the code, of the grants that take one."),
 		"actor":     token.about("The token of the party that acts on the subject's behalf."),
 	}
 	if endpoints {
@@ -82,7 +85,7 @@ func oauth2(endpoints bool) shape {
 func oauth2Client() shape {
 	return object(nil, properties{
 		"id":        text().about("The client's id."),
-		"secret":    text().about("The client's secret."),
+		"secret":    text().about("The client's secret; for private_key_jwt its private key, as PEM or JWK."),
 		"assertion": text().about("A signed token that proves who the client is."),
 		"authentication": enum("client_secret_basic", "client_secret_post", "client_secret_jwt", "private_key_jwt", "none").
 			about("How the client proves who it is: client_secret_post unless set."),

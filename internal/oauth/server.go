@@ -1,0 +1,107 @@
+package oauth
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+
+	"golang.org/x/oauth2"
+)
+
+// maxAnswer is how many bytes a server may answer with.
+const maxAnswer = 256 << 10
+
+// server is an authority for one request of a token, which may take several requests over HTTP. It follows no redirect: what is sent are credentials.
+type server struct {
+	transport http.RoundTripper
+	asJSON    bool // tokens are asked for with JSON
+
+	status   string // of the last answer
+	media    string // its content type
+	tooLarge bool
+}
+
+// client returns what talks to the server.
+func (s *server) client() *http.Client {
+	return &http.Client{Transport: s, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// RoundTrip implements http.RoundTripper.
+func (s *server) RoundTrip(sent *http.Request) (*http.Response, error) {
+	request := sent.Clone(sent.Context())
+	request.Header.Set("User-Agent", "swrun")
+	request.Header.Set("Accept", "application/json")
+	if s.asJSON && sent.Method == http.MethodPost {
+		if err := encodeAsJSON(request); err != nil {
+			return nil, err
+		}
+	}
+	s.status, s.media = "", ""
+	response, err := s.transport.RoundTrip(request)
+	if err != nil {
+		return nil, err
+	}
+	s.status, s.media = response.Status, response.Header.Get("Content-Type")
+	response.Body = &bounded{ReadCloser: response.Body, left: maxAnswer, server: s}
+	return response, nil
+}
+
+// encodeAsJSON makes an object of the form that a request is: a parameter that is repeated is an array.
+func encodeAsJSON(request *http.Request) error {
+	form, err := io.ReadAll(request.Body)
+	request.Body.Close()
+	if err != nil {
+		return err
+	}
+	values, err := url.ParseQuery(string(form))
+	if err != nil {
+		return err
+	}
+	object := map[string]any{}
+	for name, all := range values {
+		object[name] = all[0]
+		if len(all) > 1 {
+			object[name] = all
+		}
+	}
+	body, err := json.Marshal(object)
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", encodingJSON)
+	request.Body, request.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	request.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	return nil
+}
+
+// bounded is the body of an answer.
+type bounded struct {
+	io.ReadCloser
+	left   int
+	server *server
+}
+
+// Read implements io.Reader.
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		b.server.tooLarge = true
+		return 0, fmt.Errorf("the answer has more than %d bytes", maxAnswer)
+	}
+	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	return n, err
+}
+
+// refusal returns what a server says of a request that it has not granted. An answer of any other form may hold anything, so it is not repeated.
+func refusal(e *oauth2.RetrieveError) string {
+	switch {
+	case e.ErrorCode != "" && e.ErrorDescription != "":
+		return e.ErrorCode + ": " + e.ErrorDescription
+	case e.ErrorCode != "":
+		return e.ErrorCode
+	}
+	return "the server answers " + e.Response.Status
+}

@@ -1,0 +1,121 @@
+package tasks
+
+import (
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"net/http"
+	"sync"
+
+	"github.com/swrun/swrun/errors"
+)
+
+// clientCertificate is what a call proves itself with when it opens a connection (semantics 17.5).
+type clientCertificate struct {
+	pair  tls.Certificate
+	roots *x509.CertPool // who may have signed the certificates of servers; nil for those that the machine trusts
+	key   [sha256.Size]byte
+}
+
+// fillCertificate takes the properties of a certificate: its own and its key, as PEM, and perhaps the authority that servers are trusted by.
+func (c *credential) fillCertificate(properties map[string]any) *errors.Error {
+	texts := map[string]string{}
+	for _, name := range []string{"certificate", "key", "authority"} {
+		text, ok := properties[name].(string)
+		if !ok && (name != "authority" || properties[name] != nil) {
+			return errors.Authenticationf("certificate authentication needs a %s, as PEM, got %s", name, kindOf(properties[name]))
+		}
+		texts[name] = text
+	}
+	pair, err := tls.X509KeyPair([]byte(texts["certificate"]), []byte(texts["key"]))
+	if err != nil { // its text may quote what is wrong
+		return errors.Authenticationf("the certificate and the key of certificate authentication do not make a pair: both must be PEM, and the key not encrypted")
+	}
+	certificate := &clientCertificate{pair: pair, key: sha256.Sum256([]byte(texts["certificate"] + nul + texts["key"] + nul + texts["authority"]))}
+	if texts["authority"] != "" {
+		certificate.roots = x509.NewCertPool()
+		if !certificate.roots.AppendCertsFromPEM([]byte(texts["authority"])) {
+			return errors.Authenticationf("the authority of certificate authentication must be certificates, as PEM")
+		}
+	}
+	c.certificate = certificate
+	return nil
+}
+
+// settings returns how connections are secured with the certificate; a nil one secures them without.
+func (c *clientCertificate) settings() *tls.Config {
+	if c == nil {
+		return &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{c.pair}, RootCAs: c.roots}
+}
+
+// maxCertified is how many certificates have connections of their own at a time.
+const maxCertified = 100
+
+// certified are the transports of certificates. A connection knows who has opened it, so that no call may use that of another.
+type certified struct {
+	mu  sync.Mutex
+	all map[[sha256.Size]byte]*http.Transport
+}
+
+// Close lets go of connections that nobody uses.
+func (c *Credentials) Close() {
+	c.certified.mu.Lock()
+	defer c.certified.mu.Unlock()
+	for _, t := range c.certified.all {
+		t.CloseIdleConnections()
+	}
+}
+
+// transport returns the transport of a certificate, which reaches what base reaches.
+func (k *certified) transport(base *http.Transport, c *clientCertificate) *http.Transport {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if t := k.all[c.key]; t != nil {
+		return t
+	}
+	if k.all == nil {
+		k.all = map[[sha256.Size]byte]*http.Transport{}
+	}
+	for key, other := range k.all {
+		if len(k.all) < maxCertified {
+			break
+		}
+		other.CloseIdleConnections() // calls in progress keep theirs
+		delete(k.all, key)
+	}
+	t := base.Clone()
+	t.TLSClientConfig = c.settings()
+	t.DialTLSContext = connector{dial: t.DialContext, settings: c.settings}.secure
+	k.all[c.key] = t
+	return t
+}
+
+// transport returns what calls over HTTP are sent through.
+func (c Config) transport() http.RoundTripper {
+	if c.Transport == nil {
+		return http.DefaultTransport
+	}
+	return c.Transport
+}
+
+// ofConnection returns the certificate that connections are opened with; nil for none.
+func (c *credential) ofConnection() *clientCertificate {
+	if c == nil {
+		return nil
+	}
+	return c.certificate
+}
+
+// through returns what a request is sent through: a transport, or, with a certificate, one that proves itself with it.
+func (c *credential) through(transport http.RoundTripper) (http.RoundTripper, error) {
+	if c.ofConnection() == nil {
+		return transport, nil
+	}
+	base, ok := transport.(*http.Transport)
+	if !ok || base.DialContext == nil {
+		return nil, errors.Configurationf("the calls here go through something that cannot prove itself with a certificate")
+	}
+	return c.config.Credentials.certified.transport(base, c.certificate), nil
+}
