@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,6 +26,7 @@ type deployment struct {
 	*testing.T
 	store   store.Store
 	clock   *storetest.Clock
+	mu      sync.Mutex        // for what follows, and for what processes can still write
 	started map[string]string // the inputs of the runs by their ids
 	again   int               // starts of runs that were there
 	starts  int
@@ -38,7 +40,9 @@ func newDeployment(t *testing.T) *deployment {
 // process returns the schedules of a process that can write so often before it is lost; a start is a write too.
 func (d *deployment) process(writes int) *Schedules {
 	left := &writes
-	s := New(Config{Store: &mortal{d.store, left}, Now: d.clock.Now, Log: slog.New(slog.DiscardHandler), Compile: compile, Start: func(_ context.Context, f Firing, input any) (string, error) {
+	s := New(Config{Store: &mortal{d.store, &d.mu, left}, Now: d.clock.Now, Log: slog.New(slog.DiscardHandler), Compile: compile, Start: func(_ context.Context, f Firing, input any) (string, error) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
 		d.starts++
 		if !spend(left) {
 			return "", errLost
@@ -68,6 +72,7 @@ func compile(d definition.Definition) (*interpreter.Program, error) {
 // mortal is a store that is lost after so many writes.
 type mortal struct {
 	store.Store
+	mu   *sync.Mutex
 	left *int
 }
 
@@ -76,7 +81,10 @@ var errLost = errors.New("the process is lost")
 func spend(left *int) bool { *left--; return *left >= 0 }
 
 func (m *mortal) Register(ctx context.Context, r store.Registration) (store.Registered, error) {
-	if !spend(m.left) {
+	m.mu.Lock()
+	goesOn := spend(m.left)
+	m.mu.Unlock()
+	if !goesOn {
 		return store.Registered{}, errLost
 	}
 	return m.Store.Register(ctx, r)
