@@ -48,6 +48,7 @@ func differences() []difference {
 		{"negative durations", "9.4: a literal duration is not negative", strict,
 			`/(days|hours|minutes|seconds|milliseconds) becomes -7$`},
 		{"negative numbers of retries", "7.8: there are none fewer than none", strict, `/limit/attempt/count becomes -7$`},
+		{"negative amounts of messages", "11.10d: what was consumed is counted", strict, `/consume/amount becomes -7$`},
 		{"other versions of the language", "1.1: the DSL is 1.x", strict, `^/document/dsl becomes 2\.0\.0$`},
 		{"fractions of years and months", "9.5: years and months are added by the calendar, so they are whole", strict, ` becomes P1\.5[YM]$`},
 		{"names of variables", "1.5: a variable is called by a name of jq", parserOnly, `(/for/(each|at)|/foreach/(item|at)|/catch/as)` + anyText},

@@ -276,7 +276,7 @@ func newEcho(t *testing.T) string {
 		case r.URL.Path == "/openapi.json":
 			_, _ = io.WriteString(w, echoDocument)
 		case r.URL.Path == "/asyncapi.json":
-			_, _ = fmt.Fprintf(w, `{asyncapi: 2.6.0, servers: {web: {url: "%[1]s/{path}", protocol: http, variables: {path: {default: digest}}}, things: {url: "%[1]s", protocol: mqtt5}}, channels: {"401": {publish: {}}}}`, r.Host)
+			_, _ = fmt.Fprintf(w, `{asyncapi: 2.6.0, servers: {web: {url: "%[1]s/{path}", protocol: http, variables: {path: {default: digest}}}, things: {url: "%[1]s", protocol: mqtt5}}, channels: {"401": {publish: {}, subscribe: {}}}}`, r.Host)
 		case r.URL.Path == "/oauth2/token":
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = fmt.Fprintf(w, `{"access_token": %q, "token_type": "Bearer", "refresh_token": %[1]q}`, canaryToken)

@@ -131,7 +131,7 @@ func callAsyncAPI() shape {
 			"filter": use("expression").about("Which messages are consumed."),
 			"consume": object(nil, properties{
 				"for":    use("duration").about("At most for this long."),
-				"amount": integer().about("This many messages."),
+				"amount": wholeNumber().about("This many messages."),
 				"while":  use("expression").about("As long as this is true after a message."),
 				"until":  use("expression").about("Until this is true before a message."),
 			}).exactlyOne("amount", "while", "until").about("How many messages are consumed."),
