@@ -17,7 +17,7 @@ import (
 // examplesFolder is where the specification's examples are, beside the checkout.
 const examplesFolder = "../../shared/spec/examples"
 
-// exampleRun is an example of the specification and what comes of it: an output, a fault, or what it has to wait for.
+// exampleRun is an example of the specification and what comes of it: an output or a fault.
 type exampleRun struct {
 	file  string
 	input string // {} unless given
@@ -25,7 +25,6 @@ type exampleRun struct {
 	output, fault string
 	elapsed       string // of virtual time, if it matters
 	arrivals      string // events that come to it, as in arrivals.json of a case
-	later         string // the kind of task, or what else, that cannot run yet
 }
 
 // exampleRuns are all of the examples. Those whose tasks talk to the world talk to the stand-in. Those that events start are started by the
@@ -42,7 +41,7 @@ func exampleRuns() []exampleRun {
 	const readings = `{"source": "https://my.home.com/sensor", "type": "my.home.sensors.temperature", "roomid": "a", "data": {"reading": 20}}
 		{"source": "https://my.home.com/sensor", "type": "my.home.sensors.humidity", "roomid": "a", "data": {"reading": 40}}`
 	const trigger = `{"type": "other"} {"type": "io.serverlessworkflow.samples.events.trigger.v1", "data": {"by": "Ada"}}`
-	return append([]exampleRun{
+	return []exampleRun{
 		{file: "authentication-bearer", input: `{"token": "t0ken"}`, output: `{"id": 1, "status": "available", ` + milou + `}`},
 		{file: "authentication-bearer-uri-format", input: `{"token": "t0ken", "petId": 7}`, output: `{"id": 7, "status": "available", ` + milou + `}`},
 		{file: "authentication-bearer-uri-format", input: `{"token": "wrong", "petId": 7}`, fault: `{"type": "communication", "status": 401}`},
@@ -120,49 +119,30 @@ func exampleRuns() []exampleRun {
 		{file: "listen-to-any-until-consumed", arrivals: vitals + `{"type": "com.fake-hospital.patient.checked-out"}`, output: `[{"bpm": 50}, {"temperature": 39}]`},
 		{file: "listen-to-any", arrivals: vitals, output: `[{"temperature": 38}]`},
 		{file: "listen-to-one", arrivals: `{"type": "com.virtual-wf-powered-race.events.race.started.v1", "data": {"carId": 5}}`, fault: `{"type": "expression", "instance": "/do/1/startup"}`}, // nothing says which car
-	}, laterRuns()...)
-}
-
-// laterRuns are the examples that cannot run yet.
-func laterRuns() []exampleRun {
-	var all []exampleRun
-	for later, files := range map[string]string{
-		"ws": "call-asyncapi-subscribe-consume-amount",
-	} {
-		for _, file := range strings.Fields(files) {
-			all = append(all, exampleRun{file: strings.ReplaceAll(file, "_", " "), later: later})
-		}
 	}
-	return all
 }
 
-// TestOfficialExamples runs the specification's examples, and knows of every one that it cannot run.
+// TestOfficialExamples runs all of the specification's examples.
 func TestOfficialExamples(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(examplesFolder, "*.yaml"))
 	if err != nil || len(files) == 0 {
 		t.Skip("the specification's examples are not beside the checkout (" + examplesFolder + ")")
 	}
-	counted := map[string]bool{}
-	ran := map[string]bool{}
+	run := map[string]bool{}
 	for _, e := range exampleRuns() {
-		counted[e.file], ran[e.file] = true, e.later == ""
+		run[e.file] = true
 		t.Run(strings.TrimSpace(e.file+" "+e.input), func(t *testing.T) { e.verify(t) })
 	}
 	for _, e := range messageExamples() {
-		counted[e.file], ran[e.file] = true, true
+		run[e.file] = true
 		t.Run(e.file, func(t *testing.T) { e.verify(t) })
 	}
 	for _, file := range files {
-		if name := strings.TrimSuffix(filepath.Base(file), ".yaml"); !counted[name] {
-			t.Errorf("the example %s is not accounted for", name)
+		if name := strings.TrimSuffix(filepath.Base(file), ".yaml"); !run[name] {
+			t.Errorf("the example %s is not run", name)
 		}
 	}
-	later := 0
-	for _, e := range laterRuns() {
-		t.Logf("not run: %s (%s is not supported yet)", e.file, e.later)
-		later++
-	}
-	t.Logf("%d examples, %d run, %d cannot run yet", len(files), len(counted)-later, later)
+	t.Logf("%d examples, %d run", len(files), len(run))
 }
 
 func (e exampleRun) verify(t *testing.T) {
@@ -173,14 +153,6 @@ func (e exampleRun) verify(t *testing.T) {
 	}
 	o := newOutside(nil)
 	p, diagnostics := load(e.file, string(text), o.config)
-	if e.later != "" {
-		for _, d := range diagnostics {
-			if d.Code == "SW801" && strings.Contains(d.Message, strings.ReplaceAll(e.later, "_", " ")) {
-				return
-			}
-		}
-		t.Fatalf("%s can run now: move this example from laterRuns to exampleRuns: %v", e.later, diagnostics)
-	}
 	if err := diagnostics.Err(); err != nil {
 		t.Fatal(err)
 	}

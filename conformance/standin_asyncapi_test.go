@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net"
@@ -87,25 +88,23 @@ func (s *standInBrokers) dial(ctx context.Context, network, address string) (net
 	if err != nil {
 		return nil, err
 	}
-	switch start := s.processes[host]; {
-	case start != nil:
-		if address, err = start(); err != nil {
+	if strings.HasSuffix(host, ".test") {
+		if address, err = s.addressOf(strings.TrimSuffix(host, ".test")); err != nil {
 			return nil, err
 		}
-	case strings.HasSuffix(host, ".test"):
-		if err := s.start(); err != nil {
-			return nil, err
-		}
-		if address = s.addresses[host]; address == "" {
-			address = "127.0.0.1:1" // where nobody is
-		}
+		address = cmp.Or(address, "127.0.0.1:1") // where nobody is
 	}
 	return new(net.Dialer).DialContext(ctx, network, address)
 }
 
 // addressOf returns where the broker of a protocol is.
-func (s *standInBrokers) addressOf(protocol string) string {
-	return s.addresses[strings.TrimSuffix(protocol, "5")+".test"]
+func (s *standInBrokers) addressOf(protocol string) (string, error) {
+	host := strings.TrimRight(protocol, "15") + ".test"
+	if start := s.processes[host]; start != nil {
+		return start()
+	}
+	err := s.start()
+	return s.addresses[host], err
 }
 
 func (s *standInBrokers) close() {

@@ -125,8 +125,12 @@ func (f *feed) publish() error {
 			overMQTT = append(overMQTT, p)
 			continue
 		}
+		address, err := brokers.addressOf(m.Protocol)
+		if err != nil {
+			return err
+		}
 		client := &brokerclient.Client{
-			Target: asyncapi.Target{Protocol: m.Protocol, Addresses: []string{brokers.addressOf(m.Protocol)}, Channel: m.Channel},
+			Target: asyncapi.Target{Protocol: m.Protocol, Addresses: []string{address}, Channel: m.Channel},
 			Dial:   new(net.Dialer).DialContext, MaxRead: 1 << 20,
 		}
 		if m.Protocol == "nats" {
@@ -136,7 +140,7 @@ func (f *feed) publish() error {
 			return err
 		}
 	}
-	return brokertest.PublishMQTT(brokers.addressOf("mqtt"), overMQTT...)
+	return brokertest.PublishMQTT(brokers.addresses["mqtt.test"], overMQTT...)
 }
 
 // feeding returns kinds whose calls are fed. What runs of a case have in common, they see; where they must not meet each other, it is another thing

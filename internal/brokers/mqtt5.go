@@ -174,16 +174,7 @@ func (c *Client) subscribeMQTT5(ctx context.Context, name string) (Subscription,
 		return nil, err
 	}
 	s.ack = func(d *Delivery) error { return client.Ack(d.tag.(*paho.Publish)) }
-	s.leave = func(over bool) {
-		goodbye := &paho.Disconnect{}
-		if over {
-			expiry = 0
-			goodbye.Properties = &paho.DisconnectProperties{SessionExpiryInterval: &expiry}
-		} else {
-			time.Sleep(3 * acknowledging)
-		}
-		_ = client.Disconnect(goodbye) // it may be broken already
-	}
+	s.leave = func(over bool) { leaveMQTT5(client, over) }
 	const never = 2 // retained messages are old ones
 	within, cancel := context.WithTimeout(ctx, connectWithin)
 	defer cancel()
@@ -199,6 +190,17 @@ func (c *Client) subscribeMQTT5(ctx context.Context, name string) (Subscription,
 		return nil, err
 	}
 	return s, nil
+}
+
+// leaveMQTT5 ends a connection, and its session if that is over. Acknowledgements that are collected are sent before.
+func leaveMQTT5(client *paho.Client, over bool) {
+	goodbye := &paho.Disconnect{}
+	if over {
+		goodbye.Properties = &paho.DisconnectProperties{SessionExpiryInterval: new(uint32)}
+	} else {
+		time.Sleep(3 * acknowledging)
+	}
+	_ = client.Disconnect(goodbye) // it may be broken already
 }
 
 // mqtt5Delivery reads a message.
