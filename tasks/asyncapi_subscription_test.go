@@ -30,7 +30,7 @@ type running struct {
 	asyncapi.Target
 }
 
-// mustBroker starts a broker. Of NATS, "nats" is a subject that a stream keeps, and "nats plain" one that none does.
+// mustBroker starts a broker. "plain" is said of one that does not know a message again over another connection: of NATS, if no stream keeps it.
 func mustBroker(t *testing.T, kind string) running {
 	t.Helper()
 	protocol, _, _ := strings.Cut(kind, " ")
@@ -39,7 +39,9 @@ func mustBroker(t *testing.T, kind string) running {
 		"kafka": func() (*brokertest.Broker, error) { return brokertest.Kafka("orders") },
 		"nats":  func() (*brokertest.Broker, error) { return brokertest.NATS(t.TempDir(), "") },
 		"mqtt":  func() (*brokertest.Broker, error) { return brokertest.MQTT(nil) },
-	}[strings.TrimSuffix(protocol, "5")]
+		"amqp":  func() (*brokertest.Broker, error) { return brokertest.RabbitMQ(t.TempDir(), "orders") },
+		"redis": func() (*brokertest.Broker, error) { return brokertest.Redis() },
+	}[strings.TrimRight(protocol, "15")]
 	b, err := start()
 	if err != nil {
 		t.Fatal(err)
@@ -147,7 +149,7 @@ func done(handle string) string { return fmt.Sprintf(`{"most": 1, "done": [%q]}`
 // TestLostResultsOfSubscriptions: a message whose effect has ended, and whose result was not stored, is there again: for the same worker, and, if
 // the broker keeps messages, for another one while the first hangs. What was stored does not come again, also if the broker had not heard that.
 func TestLostResultsOfSubscriptions(t *testing.T) {
-	for _, kind := range []string{"kafka", "nats", "mqtt", "mqtt5", "nats plain"} {
+	for _, kind := range []string{"kafka", "nats", "mqtt", "mqtt5", "nats plain", "redis plain", "amqp plain"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			r := mustBroker(t, kind)
@@ -160,7 +162,7 @@ func TestLostResultsOfSubscriptions(t *testing.T) {
 				t.Fatalf("got %v, and then %v", got, again)
 			}
 			next := first
-			if kind != "nats plain" {
+			if !strings.HasSuffix(kind, "plain") {
 				next = newWorker(t, r)
 				if again = next.mustAsk(t, `{"most": 1}`); again.payloads() != "1 " || got[0].Handle != again[0].Handle {
 					t.Fatalf("got %v, and another worker %v", got, again)
@@ -172,7 +174,7 @@ func TestLostResultsOfSubscriptions(t *testing.T) {
 				t.Fatalf("got %v", got)
 			}
 			next.mustAsk(t, fmt.Sprintf(`{"ends": true, "done": [%q]}`, got[0].Handle))
-			if kind == "nats plain" {
+			if strings.HasSuffix(kind, "plain") {
 				return
 			}
 			if err := r.Forgets(t.Context(), sessionOfKey); err != nil {
