@@ -146,7 +146,7 @@ func fixed(n Name) Limit {
 	case Stderr:
 		return Limit{n, 1 << 20, bytes, "what a command or script writes as errors: it is killed, and the task fails", true, errors.Limitf}
 	case Response:
-		return Limit{n, 10 << 20, bytes, "the body of an HTTP response, decompressed: the task fails", true, errors.Limitf}
+		return Limit{n, 10 << 20, bytes, "the body of an HTTP response, decompressed, a message of a broker, and all of a stream: the task fails", true, errors.Limitf}
 	case Redirects:
 		return Limit{n, 3, "redirects", "redirects of one HTTP call: the task fails", true, errors.Communicationf}
 	}
