@@ -2,7 +2,6 @@ package dsl
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/swrun/swrun/dsl/source"
 	"github.com/swrun/swrun/internal/delimited"
+	"github.com/swrun/swrun/internal/lazyregexp"
 	"github.com/swrun/swrun/internal/shorten"
 )
 
@@ -166,11 +166,11 @@ const maxFactor = 1000
 const DefaultQueue = "default"
 
 // queueName is what a queue may be called: it stands in keys of stores, in URLs and on command lines.
-var queueName = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9])?$`)
+var queueName = lazyregexp.New(`^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9])?$`)
 
 // CheckQueue reports what is wrong with the name of a queue.
 func CheckQueue(name string) error {
-	if !queueName.MatchString(name) {
+	if !queueName().MatchString(name) {
 		return fmt.Errorf("a queue is named by at most 128 letters and digits, with . _ - inside, got %s", shorten.Quoted(name))
 	}
 	return nil

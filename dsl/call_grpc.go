@@ -2,8 +2,8 @@ package dsl
 
 import (
 	"fmt"
-	"regexp"
 
+	"github.com/swrun/swrun/internal/lazyregexp"
 	"github.com/swrun/swrun/internal/shorten"
 )
 
@@ -34,7 +34,7 @@ func (t *CallGRPC) parts(w *walker) {
 	w.authentication(t.Authentication)
 }
 
-var hostPattern = regexp.MustCompile(`^[a-zA-Z0-9](?:[a-zA-Z0-9-.]{0,61}[a-zA-Z0-9])?$`)
+var hostPattern = lazyregexp.New(`^[a-zA-Z0-9](?:[a-zA-Z0-9-.]{0,61}[a-zA-Z0-9])?$`)
 
 func parseCallGRPC(p *parser, o *object, base TaskBase) Task {
 	o.allow("proto", "service", "method", "arguments").require("proto", "service", "method")
@@ -46,7 +46,7 @@ func parseCallGRPC(p *parser, o *object, base TaskBase) Task {
 	s := p.object(n, o.at.Key("service"), "`service`", "name", "host", "port", "authentication")
 	s.require("name", "host")
 	c.Service, c.Host, c.Authentication = s.text("name"), s.text("host"), s.authentication("authentication")
-	if c.Host != "" && !hostPattern.MatchString(c.Host) {
+	if c.Host != "" && !hostPattern().MatchString(c.Host) {
 		s.report("SW109", "host", fmt.Sprintf("%s is not the name of a host", shorten.Quoted(c.Host)))
 	}
 	if port := s.integer("port"); port != nil {

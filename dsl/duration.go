@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/delimited"
 	"github.com/swrun/swrun/internal/duration"
+	"github.com/swrun/swrun/internal/lazyregexp"
 	"github.com/swrun/swrun/internal/shorten"
 )
 
@@ -200,7 +200,7 @@ func (p *parser) literalDuration(n *yaml.Node, at Pointer) Duration {
 	return parsed
 }
 
-var shortDuration = regexp.MustCompile(`^(\d+)\s*(ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hours?|d|days?)$`)
+var shortDuration = lazyregexp.New(`^(\d+)\s*(ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hours?|d|days?)$`)
 
 // meantDuration returns the ISO 8601 form of durations in other common forms, such as 2s and pt2s, or "".
 func meantDuration(text string) string {
@@ -208,7 +208,7 @@ func meantDuration(text string) string {
 	if d, err := ParseDuration(strings.ToUpper(text)); err == nil {
 		return d.String()
 	}
-	m := shortDuration.FindStringSubmatch(text)
+	m := shortDuration().FindStringSubmatch(text)
 	if m == nil {
 		return ""
 	}

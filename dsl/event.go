@@ -2,12 +2,12 @@ package dsl
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"gopkg.in/yaml.v3"
 
 	"github.com/swrun/swrun/dsl/source"
+	"github.com/swrun/swrun/internal/lazyregexp"
 )
 
 // EventStrategy says which events to consume. Exactly one of All, Any, One is present.
@@ -110,7 +110,7 @@ func (p *parser) filter(n *yaml.Node, at Pointer) *EventFilter {
 }
 
 // IsAttribute reports whether `from` of a correlation is the bare name of an attribute.
-func (c Correlation) IsAttribute() bool { return attribute.MatchString(c.From.Text) }
+func (c Correlation) IsAttribute() bool { return attribute().MatchString(c.From.Text) }
 
 // ExpectsExpression reports whether `expect` of a correlation is an expression on the task's input, and not a literal.
 func (c Correlation) ExpectsExpression() bool {
@@ -119,7 +119,7 @@ func (c Correlation) ExpectsExpression() bool {
 }
 
 // attribute matches the bare name of an event's attribute, which may stand for an expression (semantics 14.7).
-var attribute = regexp.MustCompile(`^\s*[a-z][a-z0-9]*\s*$`)
+var attribute = lazyregexp.New(`^\s*[a-z][a-z0-9]*\s*$`)
 
 // eventProperties decodes the attributes and data of an event.
 func (o *object) eventProperties(name string) map[string]any {

@@ -2,7 +2,6 @@ package dsl
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -10,11 +9,12 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/swrun/swrun/dsl/source"
+	"github.com/swrun/swrun/internal/lazyregexp"
 	"github.com/swrun/swrun/internal/suggest"
 )
 
 // majorVersion matches what begins with the first number of a version.
-var majorVersion = regexp.MustCompile(`^\s*v?(\d+)(?:\.|\s*$)`)
+var majorVersion = lazyregexp.New(`^\s*v?(\d+)(?:\.|\s*$)`)
 
 // otherLanguage reports a document of another major version of the DSL. Nothing else in the document is checked: its words mean
 // something else there (semantics 1.1).
@@ -34,7 +34,7 @@ func (p *parser) otherLanguage(root *yaml.Node) bool {
 	if n == nil || n.Kind != yaml.ScalarNode {
 		return false
 	}
-	major := majorVersion.FindStringSubmatch(n.Value)
+	major := majorVersion().FindStringSubmatch(n.Value)
 	if major == nil || major[1] == "1" && at == "/document/dsl" {
 		return false
 	}

@@ -2,13 +2,13 @@ package dsl
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
 
 	"github.com/swrun/swrun/dsl/source"
+	"github.com/swrun/swrun/internal/lazyregexp"
 )
 
 // data decodes any JSON value.
@@ -69,14 +69,14 @@ func (p *parser) checkData(n *yaml.Node, at Pointer) {
 }
 
 // otherTemplate matches expressions as other tools write them: {{ .x }}, #{ .x }, $( .x ), <% .x %>.
-var otherTemplate = regexp.MustCompile(`^\s*(?:(?:\{\{|#\{|<%=?)\s*([.$][^{}]*?)\s*(?:\}\}|\}|%>)|\$\(\s*(\.[A-Za-z_][\w.]*)\s*\))\s*$`)
+var otherTemplate = lazyregexp.New(`^\s*(?:(?:\{\{|#\{|<%=?)\s*([.$][^{}]*?)\s*(?:\}\}|\}|%>)|\$\(\s*(\.[A-Za-z_][\w.]*)\s*\))\s*$`)
 
 func (p *parser) checkScalar(n *yaml.Node, at Pointer) {
 	if emptyExpression(n.Value) && source.IsText(n) {
 		tokens := at.Tokens()
 		p.emptyExpression(n, at, tokens[len(tokens)-1])
 	}
-	if m := otherTemplate.FindStringSubmatch(n.Value); m != nil && source.IsText(n) {
+	if m := otherTemplate().FindStringSubmatch(n.Value); m != nil && source.IsText(n) {
 		meant := "${ " + m[1] + m[2] + " }"
 		d := Diagnostic{
 			Code: "SW129", Message: fmt.Sprintf("`%s` is plain text here", strings.TrimSpace(n.Value)), Pointer: at, Range: p.src.RangeOf(n),

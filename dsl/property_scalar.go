@@ -2,7 +2,6 @@ package dsl
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -10,6 +9,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/swrun/swrun/dsl/source"
+	"github.com/swrun/swrun/internal/lazyregexp"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/suggest"
 )
@@ -56,12 +56,12 @@ func isVersion(text string) bool {
 }
 
 var (
-	notInName   = regexp.MustCompile(`[^a-zA-Z0-9]+`)
-	namePattern = regexp.MustCompile(`^[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$`)
+	notInName   = lazyregexp.New(`[^a-zA-Z0-9]+`)
+	namePattern = lazyregexp.New(`^[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$`)
 )
 
 // IsName reports whether text can be a namespace or the name of a workflow.
-func IsName(text string) bool { return namePattern.MatchString(text) }
+func IsName(text string) bool { return namePattern().MatchString(text) }
 
 // name decodes a namespace or the name of a workflow.
 func (o *object) name(property string) string {
@@ -81,7 +81,7 @@ func (o *object) name(property string) string {
 
 // hyphenated suggests the same name with hyphens in place of what is not allowed, or returns "" if that is not a name either.
 func hyphenated(name string) string {
-	meant := strings.Trim(notInName.ReplaceAllString(name, "-"), "-")
+	meant := strings.Trim(notInName().ReplaceAllString(name, "-"), "-")
 	if !IsName(meant) {
 		return ""
 	}

@@ -1,13 +1,13 @@
 package dsl
 
 import (
-	"regexp"
-
 	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/internal/lazyregexp"
 )
 
 // typographic matches text in typographic quotes, which are not quotes in YAML.
-var typographic = regexp.MustCompile(`^[“”„‟«‘’‚‛](?s:.*)[“”‟»‘’‛]$`)
+var typographic = lazyregexp.New(`^[“”„‟«‘’‚‛](?s:.*)[“”‟»‘’‛]$`)
 
 // checkQuotes: SW133, values in typographic quotes. If such a value already has an error, the quotes are its help instead.
 func (p *parser) checkQuotes(n *yaml.Node, at Pointer) {
@@ -21,7 +21,7 @@ func (p *parser) checkQuotes(n *yaml.Node, at Pointer) {
 			p.checkQuotes(item, at.Index(i))
 		}
 	case yaml.ScalarNode:
-		if n.Style != 0 || !typographic.MatchString(n.Value) {
+		if n.Style != 0 || !typographic().MatchString(n.Value) {
 			return
 		}
 		const help = `write plain quotes, "" or '', if the text ends at them`

@@ -3,12 +3,12 @@ package dsl
 import (
 	"fmt"
 	"net/url"
-	"regexp"
 	"strings"
 
 	"github.com/swrun/swrun/dsl/source"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/delimited"
+	"github.com/swrun/swrun/internal/lazyregexp"
 	"github.com/swrun/swrun/internal/suggest"
 )
 
@@ -144,7 +144,7 @@ func checkRaised(c *checker) {
 }
 
 // standardURI matches the URI of a standard error type inside an expression.
-var standardURI = regexp.MustCompile(`https?://(?:serverlessworkflow\.io|open-workflow-specification\.org)/(?:spec/[^/"]+/errors|dsl/errors/types)/\w*`)
+var standardURI = lazyregexp.New(`https?://(?:serverlessworkflow\.io|open-workflow-specification\.org)/(?:spec/[^/"]+/errors|dsl/errors/types)/\w*`)
 
 // checkComparedTypes: SW406, an error type that an expression compares as text. A filter matches all spellings of a type; text only
 // equals the one that the engine is configured to raise (semantics 1.2).
@@ -153,7 +153,7 @@ func checkComparedTypes(c *checker) {
 		if e.property == propertyRaise || !e.isExpression() {
 			continue
 		}
-		if m := standardURI.FindStringIndex(e.text); m != nil {
+		if m := standardURI().FindStringIndex(e.text); m != nil {
 			c.add(Diagnostic{Code: "SW406", Pointer: e.at, Range: c.w.Source.Within(e.at, m[0], m[1]),
 				Message: "as text, an error type is only equal to the spelling that the engine is set to raise",
 				Help:    "filter by `errors: {with: {type: ...}}`, which matches all spellings, or compare the status"})

@@ -2,11 +2,11 @@ package dsl
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/swrun/swrun/internal/delimited"
+	"github.com/swrun/swrun/internal/lazyregexp"
 	"github.com/swrun/swrun/internal/shorten"
 )
 
@@ -31,7 +31,7 @@ func (c *checker) httpEndpoint(e *Endpoint) {
 		return
 	}
 	d := Diagnostic{Code: "SW126", Pointer: e.URI.Pointer}
-	parts := urlStart.FindStringSubmatch(uri)
+	parts := urlStart().FindStringSubmatch(uri)
 	const whole = "write the whole URL, such as https://example.com/path"
 	switch {
 	case parts != nil && !strings.EqualFold(parts[1], "http") && !strings.EqualFold(parts[1], "https"):
@@ -42,7 +42,7 @@ func (c *checker) httpEndpoint(e *Endpoint) {
 		d.Message, d.Help = fmt.Sprintf("the port of the endpoint %s is not a number from 1 to 65535", shorten.Quoted(uri)), "without a port, https means 443, and http 80"
 	case parts != nil:
 		return
-	case !startsWithHost.MatchString(uri):
+	case !startsWithHost().MatchString(uri):
 		d.Message, d.Help = fmt.Sprintf("the endpoint %s has no scheme and no host", shorten.Quoted(uri)), whole
 	default:
 		d.Message, d.Label = fmt.Sprintf("the endpoint %s has no scheme", shorten.Quoted(uri)), didYouMean(likelyScheme(uri)+"://"+uri)
@@ -51,14 +51,14 @@ func (c *checker) httpEndpoint(e *Endpoint) {
 }
 
 var (
-	afterHost      = regexp.MustCompile(`(?:\]|^|@|[^:\]])(?::([^:\]]*))$`)
-	urlStart       = regexp.MustCompile(`^(?i:([a-z][a-z0-9+.-]*)://)([^/?#]*)`)
-	startsWithHost = regexp.MustCompile(`^(?:[\w{}-]+\.[\w{}.-]+|localhost|\[[\da-fA-F:]+\]|[\w-]+:\d)`)
+	afterHost      = lazyregexp.New(`(?:\]|^|@|[^:\]])(?::([^:\]]*))$`)
+	urlStart       = lazyregexp.New(`^(?i:([a-z][a-z0-9+.-]*)://)([^/?#]*)`)
+	startsWithHost = lazyregexp.New(`^(?:[\w{}-]+\.[\w{}.-]+|localhost|\[[\da-fA-F:]+\]|[\w-]+:\d)`)
 )
 
 // portInRange reports whether the port of a URL, if there is one, can be a port. A template can.
 func portInRange(authority string) bool {
-	m := afterHost.FindStringSubmatch(authority)
+	m := afterHost().FindStringSubmatch(authority)
 	if m == nil || m[1] == "" || strings.ContainsAny(m[1], "{}") {
 		return true
 	}

@@ -2,9 +2,10 @@ package dsl
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/swrun/swrun/internal/lazyregexp"
 )
 
 // checkCorrelations: SW701, correlations without effect, and listeners with some filters that lack a correlation of the others.
@@ -51,7 +52,7 @@ func (c *checker) misspelt(at Pointer) bool {
 }
 
 // envelopeData matches the data of an event in the input of a workflow that events start.
-var envelopeData = regexp.MustCompile(`\.input\s*\[\s*\d*\s*\]\s*\.data\b`)
+var envelopeData = lazyregexp.New(`\.input\s*\[\s*\d*\s*\]\s*\.data\b`)
 
 // checkScheduleEvents: SW702, properties and data that do not exist when events start a workflow (semantics 15.1 and 15.2).
 func checkScheduleEvents(c *checker) {
@@ -68,7 +69,7 @@ func checkScheduleEvents(c *checker) {
 	}
 	for _, place := range c.texts {
 		bare := strings.HasPrefix(string(place.at), "/input/from") && strings.Contains(place.text, "].data")
-		if place.isExpression() && (bare || envelopeData.MatchString(place.text)) {
+		if place.isExpression() && (bare || envelopeData().MatchString(place.text)) {
 			c.add(Diagnostic{Code: "SW702", Pointer: place.at, Message: "the input is the events' data already, so that there is no `.data` in it",
 				Help: "leave `.data` out, or add `read: envelope` to the schedule", Related: related(c.w.Source.Key("/schedule/on"), "the events")})
 		}

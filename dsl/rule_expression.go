@@ -2,11 +2,11 @@ package dsl
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/swrun/swrun/dsl/source"
+	"github.com/swrun/swrun/internal/lazyregexp"
 	"github.com/swrun/swrun/internal/suggest"
 )
 
@@ -40,7 +40,7 @@ func (c *checker) syntax(e expressionText, err error) {
 			d.Label = "the expression ends here"
 		}
 	}
-	if m := doubleBraces.FindStringSubmatch(e.text); m != nil {
+	if m := doubleBraces().FindStringSubmatch(e.text); m != nil {
 		d.Message, d.Range = "jq: `${{ }}` is how other tools write expressions; here it is `${ }`", source.Range{}
 		d = c.expressionFor(d, "${ "+m[1]+" }")
 	} else if endsBefore(e.text) {
@@ -60,18 +60,18 @@ func endsBefore(text string) bool {
 }
 
 // startsWithVariable matches code that begins with a variable of the shell, such as ${HOME}, ${CC:-gcc} or ${1}.
-var startsWithVariable = regexp.MustCompile(`^\s*(\$\{[\w#@*!?][^}]*\})`)
+var startsWithVariable = lazyregexp.New(`^\s*(\$\{[\w#@*!?][^}]*\})`)
 
 // shellVariable adds help to d if the expression is probably code that begins with a variable of the shell.
 func shellVariable(d Diagnostic, e expressionText) Diagnostic {
-	if m := startsWithVariable.FindStringSubmatch(e.text); m != nil && e.property == propertyCode {
+	if m := startsWithVariable().FindStringSubmatch(e.text); m != nil && e.property == propertyCode {
 		d.Help = fmt.Sprintf("text from `${` to `}` is an expression; write a variable of the shell at the beginning in quotes: `\"%s\"`", oneLine(m[1]))
 	}
 	return d
 }
 
 // doubleBraces matches an expression as other tools write it: ${{ .x }}.
-var doubleBraces = regexp.MustCompile(`^\s*\$\{\{\s*(.*?)\s*\}\}\s*$`)
+var doubleBraces = lazyregexp.New(`^\s*\$\{\{\s*(.*?)\s*\}\}\s*$`)
 
 // named returns the range of a name inside an expression.
 func (c *checker) named(e expressionText, n Name, prefix string) source.Range {

@@ -3,16 +3,17 @@ package dsl
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/swrun/swrun/internal/lazyregexp"
 )
 
 // bareExpression matches text that is an expression except that it lacks its delimiters.
-var bareExpression = regexp.MustCompile(`^\s*(?:\.[A-Za-z_][\w.\[\]"]*|\$(?:context|input|output|secrets|task|workflow|runtime)\b.*)\s*$`)
+var bareExpression = lazyregexp.New(`^\s*(?:\.[A-Za-z_][\w.\[\]"]*|\$(?:context|input|output|secrets|task|workflow|runtime)\b.*)\s*$`)
 
 // jsonPath matches a JSONPath, which other tools use.
-var jsonPath = regexp.MustCompile(`^\s*\$\.[A-Za-z_][\w.\[\]]*\s*$`)
+var jsonPath = lazyregexp.New(`^\s*\$\.[A-Za-z_][\w.\[\]]*\s*$`)
 
 // checkLookalikes: SW504, text that looks like an expression and is not evaluated.
 func checkLookalikes(c *checker) {
@@ -27,11 +28,11 @@ func checkLookalikes(c *checker) {
 			d.Message = "`${ }` inside text is not evaluated: an expression takes the whole value"
 			d.Help = "keep it if the text is meant literally"
 			c.add(c.expressionFor(d, interpolated(e.text)))
-		case jsonPath.MatchString(e.text):
+		case jsonPath().MatchString(e.text):
 			text := strings.TrimSpace(e.text)
 			d.Message = fmt.Sprintf("`%s` is text here: expressions are jq in `${ }`, where the input is `.`", text)
 			c.add(c.expressionFor(d, "${ "+strings.TrimPrefix(text, "$")+" }"))
-		case !c.w.Evaluate.Loose && bareExpression.MatchString(e.text):
+		case !c.w.Evaluate.Loose && bareExpression().MatchString(e.text):
 			text := strings.TrimSpace(e.text)
 			d.Message = fmt.Sprintf("`%s` is text here: an expression needs `${ }`", text)
 			c.add(c.expressionFor(d, "${ "+text+" }"))

@@ -1,13 +1,14 @@
 package dsl
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/swrun/swrun/internal/lazyregexp"
 )
 
 // fixedHost matches an expression that yields a literal scheme and host before any data.
-var fixedHost = regexp.MustCompile(`^\s*(?:\$\{)?\s*\(?\s*"[a-z][a-z0-9+.-]*://[^/"\\]+(?:/|"\s*\+\s*"/)`)
+var fixedHost = lazyregexp.New(`^\s*(?:\$\{)?\s*\(?\s*"[a-z][a-z0-9+.-]*://[^/"\\]+(?:/|"\s*\+\s*"/)`)
 
 // checkUntrusted: SW603, data that becomes code, or decides which host is called.
 func checkUntrusted(c *checker) {
@@ -19,7 +20,7 @@ func checkUntrusted(c *checker) {
 		case e.property == propertyCode && !strings.Contains(e.text, "@sh"):
 			c.add(Diagnostic{Code: "SW603", Pointer: e.at, Message: "data becomes part of a program here, and can run anything",
 				Help: "pass data by `arguments`, `environment` or `stdin`; in a shell, `@sh` quotes it"})
-		case e.property == propertyEndpoint && !fixedHost.MatchString(e.text):
+		case e.property == propertyEndpoint && !fixedHost().MatchString(e.text):
 			c.addAs(SeverityInfo, Diagnostic{Code: "SW603", Pointer: e.at, Message: "data decides here which host is called",
 				Help: "if the data comes from outside, write scheme and host literally: https://example.com/{id}"})
 		}

@@ -2,7 +2,6 @@ package dsl
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -10,10 +9,11 @@ import (
 
 	"github.com/swrun/swrun/dsl/source"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/lazyregexp"
 )
 
 // gluedText matches text that was meant as a key and a value, without the space after the colon.
-var gluedText = regexp.MustCompile(`^[A-Za-z]\w*:[^\s/]\S*$`)
+var gluedText = lazyregexp.New(`^[A-Za-z]\w*:[^\s/]\S*$`)
 
 // howToWrite returns how to write an object in whose place one value stands, or "".
 func (s *Source) howToWrite(what string, n *yaml.Node) string {
@@ -29,7 +29,7 @@ func (s *Source) howToWrite(what string, n *yaml.Node) string {
 		return filledIn(objectsAroundNumber()[what], value)
 	case !source.IsText(n):
 		return ""
-	case gluedText.MatchString(n.Value):
+	case gluedText().MatchString(n.Value):
 		return "put a space after the colon"
 	case what == "`backoff`" && !slices.Contains(backoffs(), value):
 		return ""

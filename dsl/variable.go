@@ -2,14 +2,14 @@ package dsl
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/swrun/swrun/internal/lazyregexp"
 	"github.com/swrun/swrun/internal/shorten"
 )
 
-var variablePattern = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
+var variablePattern = lazyregexp.New(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 
 // variable decodes the name of a variable that expressions see (semantics 1.5).
 func (o *object) variable(name, otherwise string) string {
@@ -19,7 +19,7 @@ func (o *object) variable(name, otherwise string) string {
 	}
 	variable := strings.TrimPrefix(text, "$")
 	switch {
-	case !variablePattern.MatchString(variable):
+	case !variablePattern().MatchString(variable):
 		o.report("SW120", name, fmt.Sprintf("%s is not the name of a variable: letters, digits and _ are allowed", shorten.Quoted(variable)))
 		return otherwise
 	case slices.Contains(builtInVariables(), variable):

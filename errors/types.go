@@ -3,9 +3,10 @@ package errors
 import (
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/swrun/swrun/internal/lazyregexp"
 )
 
 // The two bases of the standard types: what this engine raises by default, and what the specification has used
@@ -85,7 +86,7 @@ func standard(i int, format string, args []any) *Error {
 	return &Error{Type: Base + s.Name, Status: s.Status, Title: s.Title, Detail: fmt.Sprintf(format, args...)}
 }
 
-var standardPath = regexp.MustCompile(`^(?:/spec/\d+\.\d+\.\d+[^/]*/errors|/dsl/errors/types)/([a-z]+)$`)
+var standardPath = lazyregexp.New(`^(?:/spec/\d+\.\d+\.\d+[^/]*/errors|/dsl/errors/types)/([a-z]+)$`)
 
 // canonical returns the type that uri names: one of this package's constants for every published spelling of a
 // standard type, and uri itself for all others, byte for byte.
@@ -101,19 +102,19 @@ func Same(a, b string) bool { return a == b || canonical(a) == canonical(b) }
 
 // StandardName returns the short name of a standard type, such as "timeout", or "" for any other URI.
 func StandardName(uri string) string {
-	if m := standardPath.FindStringSubmatch(pathOfStandard(uri)); m != nil && StandardType(m[1]) != "" {
+	if m := standardPath().FindStringSubmatch(pathOfStandard(uri)); m != nil && StandardType(m[1]) != "" {
 		return m[1]
 	}
 	return ""
 }
 
 // standardFolder matches the paths at which nothing but standard types may be meant.
-var standardFolder = regexp.MustCompile(`^/(?:spec/[^/]+/errors|dsl/errors/types)/([^/]+)$`)
+var standardFolder = lazyregexp.New(`^/(?:spec/[^/]+/errors|dsl/errors/types)/([^/]+)$`)
 
 // InStandardFolder returns the last part of a URI that stands where nothing but standard types may be meant, "" for any other URI. The
 // URI need not be that of a standard type: it may be misspelt.
 func InStandardFolder(uri string) string {
-	if m := standardFolder.FindStringSubmatch(pathOfStandard(uri)); m != nil {
+	if m := standardFolder().FindStringSubmatch(pathOfStandard(uri)); m != nil {
 		return m[1]
 	}
 	return ""

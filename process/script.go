@@ -5,10 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"modernc.org/quickjs"
+
+	"github.com/swrun/swrun/internal/lazyregexp"
 )
 
 //go:embed js_prelude.js
@@ -106,12 +107,12 @@ func (s *script) run() (code int) {
 }
 
 // moduleWords are the keywords that only a module may use at its top level.
-var moduleWords = regexp.MustCompile(`\b(?:import|export|await)\b`)
+var moduleWords = lazyregexp.New(`\b(?:import|export|await)\b`)
 
 // eval runs the code as a module if it is valid only as one, and as a plain script otherwise.
 func (s *script) eval() error {
 	code := s.job.Script.Code
-	if moduleWords.MatchString(code) {
+	if moduleWords().MatchString(code) {
 		if _, err := s.vm.Compile(code, quickjs.EvalGlobal); err != nil {
 			code = `this['swrun module'](import('script.js'))`
 		}

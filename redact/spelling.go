@@ -5,9 +5,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/swrun/swrun/internal/lazyregexp"
 )
 
 // spelling is a form in which a secret may occur; name says which form.
@@ -83,12 +84,12 @@ func inURLs(text string) []spelling {
 		{"as encodeURIComponent", component}, {"as encodeURI", whole.Replace(component)}, {"in a path with slashes", strings.ReplaceAll(percent, "%2F", "/")},
 	}
 	for _, form := range forms {
-		forms = append(forms, spelling{form.name + ", in lower case", encoded.ReplaceAllStringFunc(form.text, strings.ToLower)})
+		forms = append(forms, spelling{form.name + ", in lower case", encoded().ReplaceAllStringFunc(form.text, strings.ToLower)})
 	}
 	return forms
 }
 
-var encoded = regexp.MustCompile("%[0-9A-F]{2}")
+var encoded = lazyregexp.New("%[0-9A-F]{2}")
 
 // insideBase64 returns how text looks in the encoding of a longer text, such as user:password. That depends on how many
 // bytes stand before it; its first and last characters mix with their neighbours and are left out.

@@ -3,7 +3,6 @@ package redisstore
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/lazyregexp"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -132,14 +132,14 @@ func (s *Store) Load(ctx context.Context, i store.Instance) (store.Loaded, error
 }
 
 // indexEntry is what the entries of the index are called.
-var indexEntry = regexp.MustCompile(`^\d{1,19}-\d{1,19}$`)
+var indexEntry = lazyregexp.New(`^\d{1,19}-\d{1,19}$`)
 
 // List implements store.Reader.
 func (s *Store) List(ctx context.Context, partition int, cursor string, n int) (store.Page, error) {
 	k := &s.keys.partitions[partition]
 	from := "+"
 	if cursor != "" {
-		if !indexEntry.MatchString(cursor) {
+		if !indexEntry().MatchString(cursor) {
 			return store.Page{}, store.Refuse(store.NoSuch, time.Time{}, "cursor %q of partition %d", cursor, partition)
 		}
 		from = "(" + cursor

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/lazyregexp"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/interpreter"
 )
@@ -20,7 +20,7 @@ import (
 const catalogScheme = "catalog"
 
 // catalogedName is how a function of a catalog may be called. It is a folder there.
-var catalogedName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*$`)
+var catalogedName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*$`)
 
 // locateFunction returns where the function that a call at a pointer names stands, if that is not under `use`: at a URI, or in a catalog (semantics 12.1,
 // 12.3). It returns nil if it cannot stand anywhere, which is reported.
@@ -30,7 +30,7 @@ func locateFunction(b *interpreter.Builder, at dsl.Pointer, called string) *dsl.
 	}
 	named, catalog, given := strings.Cut(called, "@")
 	name, version, versioned := strings.Cut(named, ":")
-	if _, err := semver.StrictNewVersion(version); !versioned || err != nil || !catalogedName.MatchString(name) {
+	if _, err := semver.StrictNewVersion(version); !versioned || err != nil || !catalogedName().MatchString(name) {
 		b.Report("SW109", at, fmt.Sprintf("%s is neither a function of `use.functions`, nor a URL, nor name:version@catalog with a version such as 1.0.0", shorten.Quoted(called)))
 		return nil
 	}

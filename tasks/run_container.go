@@ -8,7 +8,6 @@ import (
 	"maps"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/internal/container"
+	"github.com/swrun/swrun/internal/lazyregexp"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
 )
@@ -128,7 +128,7 @@ func (r *runContainerBody) fill(s *interpreter.Scope, request *containerRequest)
 	if request.Name, err = evalText(s, r.name, "the name"); err != nil {
 		return err
 	}
-	if !containerName.MatchString(request.Name) {
+	if !containerName().MatchString(request.Name) {
 		return s.WithExpression(errors.Expressionf("%q is no name of a container: letters, digits, _, . and -, not one of the last three first", request.Name), r.name)
 	}
 	return nil
@@ -139,9 +139,9 @@ func (r *runContainerBody) Finish(s *interpreter.Scope, result any) interpreter.
 }
 
 var (
-	containerName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]{1,127}$`)
-	notInName     = regexp.MustCompile(`[^a-zA-Z0-9_.-]+`)
-	portName      = regexp.MustCompile(`^[0-9]{1,5}(/(tcp|udp|sctp))?$`)
+	containerName = lazyregexp.New(`^[a-zA-Z0-9][a-zA-Z0-9_.-]{1,127}$`)
+	notInName     = lazyregexp.New(`[^a-zA-Z0-9_.-]+`)
+	portName      = lazyregexp.New(`^[0-9]{1,5}(/(tcp|udp|sctp))?$`)
 )
 
 // parsePort reads a port of the container, and the one of the machine at which it is published, with an address before it or none.
@@ -154,7 +154,7 @@ func parsePort(name string, value any) (p container.Port, problem string) {
 	inside, _, _ := strings.Cut(name, "/")
 	_, outOfRange := strconv.ParseUint(inside, 10, 16)
 	switch {
-	case !portName.MatchString(name) || outOfRange != nil:
+	case !portName().MatchString(name) || outOfRange != nil:
 		return p, fmt.Sprintf("`%s` is no port of a container: write 80, 80/tcp or 53/udp", name)
 	case err != nil:
 		return p, fmt.Sprintf("`%s` is no port of the machine: write 8080 or 127.0.0.1:8080, 0 for a free one", stringify(value))
@@ -168,7 +168,7 @@ func parseMount(source string, value any) (m container.Mount, problem string) {
 	m = container.Mount{Source: source, Target: stringify(value), Volume: !strings.HasPrefix(source, "/")}
 	m.Target, m.ReadOnly = strings.CutSuffix(m.Target, ":ro")
 	switch {
-	case m.Volume && !containerName.MatchString(source):
+	case m.Volume && !containerName().MatchString(source):
 		return m, fmt.Sprintf("`%s` is neither a folder, which begins with /, nor the name of a volume", source)
 	case !path.IsAbs(m.Target) || strings.Contains(m.Target, ":"):
 		return m, fmt.Sprintf("`%s` is no place in a container: write /data, or /data:ro to keep it from being written", stringify(value))
@@ -241,7 +241,7 @@ func defaultName(request containerRequest, r interpreter.Request) string {
 	id, _ := uuid.FromBytes(sum[:16]) // of that length it is always one
 	task := string(r.Pointer)
 	name := fmt.Sprintf("%s-%s.%s-%s", request.Workflow, id, request.Namespace, task[strings.LastIndexByte(task, '/')+1:])
-	return strings.TrimLeft(notInName.ReplaceAllString(name, "_"), "_.-")
+	return strings.TrimLeft(notInName().ReplaceAllString(name, "_"), "_.-")
 }
 
 // allows reports whether containers may have what a mount names. A folder must be below one that is granted, wherever links lead, as far as

@@ -3,12 +3,12 @@ package tasks
 import (
 	"context"
 	"encoding/json"
-	"regexp"
 	"strings"
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/lazyregexp"
 	"github.com/swrun/swrun/interpreter"
 )
 
@@ -68,17 +68,17 @@ func (r *runShellBody) Finish(s *interpreter.Scope, result any) interpreter.Next
 }
 
 var (
-	word       = regexp.MustCompile(`^[A-Za-z0-9_./+-]+$`)
-	positional = regexp.MustCompile(`\$(?:[0-9@*#]|\{[0-9@*#])`)
+	word       = lazyregexp.New(`^[A-Za-z0-9_./+-]+$`)
+	positional = lazyregexp.New(`\$(?:[0-9@*#]|\{[0-9@*#])`)
 )
 
 // shellArgv returns what to execute (semantics 10.4): a single word is a program; anything else is a shell script, to
 // which the arguments are passed, and appended if it is one line that does not use them.
 func shellArgv(command string, arguments []string) []string {
-	if word.MatchString(command) {
+	if word().MatchString(command) {
 		return append([]string{command}, arguments...)
 	}
-	if len(arguments) > 0 && !strings.Contains(strings.TrimRight(command, "\n"), "\n") && !positional.MatchString(command) {
+	if len(arguments) > 0 && !strings.Contains(strings.TrimRight(command, "\n"), "\n") && !positional().MatchString(command) {
 		command = strings.TrimRight(command, "\n") + ` "$@"`
 	}
 	return append([]string{"sh", "-c", command, "sh"}, arguments...)

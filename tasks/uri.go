@@ -2,7 +2,6 @@ package tasks
 
 import (
 	"net/url"
-	"regexp"
 	"strings"
 
 	stduritemplate "github.com/std-uritemplate/std-uritemplate/go/v2"
@@ -10,6 +9,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/lazyregexp"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/interpreter"
 )
@@ -30,7 +30,7 @@ type uriVariable struct {
 	inQuery  bool // it may be empty without making the URI another one
 }
 
-var templateExpression = regexp.MustCompile(`\{([^{}]*)\}`)
+var templateExpression = lazyregexp.New(`\{([^{}]*)\}`)
 
 func compileURI(b *interpreter.Builder, e *dsl.Endpoint) *uri {
 	if expr.Delimited(e.URI.Text()) {
@@ -46,9 +46,9 @@ func compileURI(b *interpreter.Builder, e *dsl.Endpoint) *uri {
 // parseTemplate reads a URI template.
 func parseTemplate(text string) (*uri, error) {
 	u := &uri{template: text}
-	for _, at := range templateExpression.FindAllStringSubmatchIndex(text, -1) {
+	for _, at := range templateExpression().FindAllStringSubmatchIndex(text, -1) {
 		inner := text[at[2]:at[3]]
-		before := templateExpression.ReplaceAllString(text[:at[0]], "")
+		before := templateExpression().ReplaceAllString(text[:at[0]], "")
 		optional := inner != "" && strings.ContainsRune("?&#", rune(inner[0]))
 		for _, name := range strings.Split(strings.TrimLeft(inner, "+#./;?&"), ",") {
 			name, _, _ = strings.Cut(name, ":")

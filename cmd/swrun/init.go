@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/lazyregexp"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/spec"
 )
@@ -75,12 +75,12 @@ func writeSchema(file string) error {
 	return os.WriteFile(file, []byte(spec.EditorSchema()), 0o644)
 }
 
-var notInName = regexp.MustCompile(`[^a-z0-9]+`)
+var notInName = lazyregexp.New(`[^a-z0-9]+`)
 
 // documentName makes a workflow's name of a file's.
 func documentName(file, otherwise string) string {
 	stem := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
-	name := strings.Trim(notInName.ReplaceAllString(strings.ToLower(stem), "-"), "-")
+	name := strings.Trim(notInName().ReplaceAllString(strings.ToLower(stem), "-"), "-")
 	if name == "" || len(name) > 63 {
 		return otherwise
 	}

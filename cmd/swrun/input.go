@@ -2,11 +2,11 @@ package main
 
 import (
 	"io"
-	"regexp"
 	"strings"
 
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/internal/jsonvalue"
+	"github.com/swrun/swrun/internal/lazyregexp"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/limits"
@@ -17,10 +17,10 @@ import (
 const inputHint = `forms: -i '{"a":1}', -i @file.json, -i @file.yaml, -i -, -i a=text, -i a:=3`
 
 // assignment matches how a form begins that gives one value a name.
-var assignment = regexp.MustCompile(`^([A-Za-z_$][A-Za-z0-9_.$-]*)(:?=)`)
+var assignment = lazyregexp.New(`^([A-Za-z_$][A-Za-z0-9_.$-]*)(:?=)`)
 
 // otherAssignment matches what begins like an assignment to a name that assignment does not take.
-var otherAssignment = regexp.MustCompile(`^([^-{\["=:][^{\["=:]*):?=`)
+var otherAssignment = lazyregexp.New(`^([^-{\["=:][^{\["=:]*):?=`)
 
 // readInput merges the values of -i in order; without any, the input is absent, which is nil. The limit of an input is one of
 // each text too, so that no more than that is read of a file or a stream.
@@ -55,10 +55,10 @@ func readInputForm(s streams, form string, b bound) (any, error) {
 		}
 		return decodeInput(form[1:], text)
 	}
-	if m := assignment.FindStringSubmatch(form); m != nil {
+	if m := assignment().FindStringSubmatch(form); m != nil {
 		return assigned(m[1], m[2], form[len(m[0]):])
 	}
-	if m := otherAssignment.FindStringSubmatch(form); m != nil {
+	if m := otherAssignment().FindStringSubmatch(form); m != nil {
 		return nil, usagef(`any name can stand in JSON, for example -i '{"first name": "Ada"}'`,
 			"-i %s: a name before = begins with a letter of A to Z, _ or $, and goes on with these, digits, . and -", shownForm(form))
 	}
@@ -91,7 +91,7 @@ func shownForm(form string) string { return shorten.To(terminal.Printable(form),
 // amount=10. It is empty if there is none.
 func typedInput(forms []string) string {
 	for _, form := range forms {
-		m := assignment.FindStringSubmatch(form)
+		m := assignment().FindStringSubmatch(form)
 		if m == nil || m[2] != "=" {
 			continue
 		}

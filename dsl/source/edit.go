@@ -1,11 +1,12 @@
 package source
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/internal/lazyregexp"
 )
 
 // Replace replaces a scalar of one line by other text in the same quotes, or in quotes if the text needs them.
@@ -113,12 +114,12 @@ func inDoubleQuotes(text string) string {
 }
 
 // plain matches text that needs no quotes anywhere in a document.
-var plain = regexp.MustCompile(`^[A-Za-z][\w./:-]*$`)
+var plain = lazyregexp.New(`^[A-Za-z][\w./:-]*$`)
 
 // readsAsText reports whether YAML reads a text as itself without quotes.
 func readsAsText(text string) bool {
 	words := []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
-	return plain.MatchString(text) && !strings.HasSuffix(text, ":") && !slices.Contains(words, strings.ToLower(text))
+	return plain().MatchString(text) && !strings.HasSuffix(text, ":") && !slices.Contains(words, strings.ToLower(text))
 }
 
 // Insert inserts text at an offset.

@@ -6,10 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/internal/lazyregexp"
 )
 
 // Limits of a document (docs/limits.md).
@@ -141,11 +142,11 @@ func (r *reader) readYAML() *yaml.Node {
 	return document.Content[0]
 }
 
-var versionDirective = regexp.MustCompile(`(?m)\A(?:\x{feff})?(?:(?:#.*|%TAG .*|\s*)\r?\n)*%YAML[ \t]+1\.\d`)
+var versionDirective = lazyregexp.New(`(?m)\A(?:\x{feff})?(?:(?:#.*|%TAG .*|\s*)\r?\n)*%YAML[ \t]+1\.\d`)
 
 // withoutVersion makes a comment of the directive %YAML: the library accepts only 1.1, while documents are always read as 1.2.
 func withoutVersion(text []byte) []byte {
-	found := versionDirective.Find(text)
+	found := versionDirective().Find(text)
 	if found == nil {
 		return text
 	}
@@ -154,12 +155,12 @@ func withoutVersion(text []byte) []byte {
 	return changed
 }
 
-var jsonStart = regexp.MustCompile(`^\s*\{\s*"`)
+var jsonStart = lazyregexp.New(`^\s*\{\s*"`)
 
 // jsonError reports the first syntax error of a text that is not YAML and was probably meant to be JSON.
 func (r *reader) jsonError(text []byte) bool {
 	var syntax *json.SyntaxError
-	if !jsonStart.Match(text) || !errors.As(json.Unmarshal(text, new(any)), &syntax) {
+	if !jsonStart().Match(text) || !errors.As(json.Unmarshal(text, new(any)), &syntax) {
 		return false
 	}
 	r.reportAt("SW101", max(0, int(syntax.Offset)-1), "this is not JSON: "+syntax.Error())

@@ -4,11 +4,12 @@ import (
 	"encoding/json"
 	"math"
 	"math/big"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/internal/lazyregexp"
 )
 
 // ScalarType is the type of a scalar by the core schema of YAML 1.2, which differs from YAML 1.1.
@@ -25,9 +26,9 @@ const (
 )
 
 var (
-	intPattern   = regexp.MustCompile(`^(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)$`)
-	floatPattern = regexp.MustCompile(`^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$`)
-	nanPattern   = regexp.MustCompile(`^(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$`)
+	intPattern   = lazyregexp.New(`^(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)$`)
+	floatPattern = lazyregexp.New(`^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$`)
+	nanPattern   = lazyregexp.New(`^(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$`)
 )
 
 // TypeOf returns the type of a scalar.
@@ -46,11 +47,11 @@ func TypeOf(n *yaml.Node) ScalarType {
 		return TextScalar
 	}
 	switch {
-	case intPattern.MatchString(n.Value):
+	case intPattern().MatchString(n.Value):
 		return IntScalar
-	case floatPattern.MatchString(n.Value):
+	case floatPattern().MatchString(n.Value):
 		return FloatScalar
-	case nanPattern.MatchString(n.Value):
+	case nanPattern().MatchString(n.Value):
 		return NotANumber
 	}
 	return TextScalar

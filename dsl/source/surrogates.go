@@ -1,17 +1,18 @@
 package source
 
 import (
-	"regexp"
 	"sort"
 	"strconv"
 	"strings"
 	"unicode/utf16"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/internal/lazyregexp"
 )
 
 // surrogates matches two escapes that stand for one character, as JSON writes those beyond U+FFFF.
-var surrogates = regexp.MustCompile(`^\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}`)
+var surrogates = lazyregexp.New(`^\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}`)
 
 // narrowed is how much shorter the one escape is than the two.
 const narrowed = len(`\uD83D\uDE00`) - len(`\U0001F600`)
@@ -29,7 +30,7 @@ func (t *Tree) joinSurrogates(text []byte, err error) []byte {
 			if text[at] != '\\' {
 				continue
 			}
-			pair := surrogates.Find(text[at:q.end])
+			pair := surrogates().Find(text[at:q.end])
 			if pair == nil {
 				at++
 				continue

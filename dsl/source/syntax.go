@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/internal/lazyregexp"
 )
 
 // syntaxError is an error of the YAML library. It found the problem while it read the collection or scalar that begins at context.
@@ -74,14 +76,14 @@ func (t *Tree) tabbed(e syntaxError) int {
 }
 
 var (
-	unknownAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)
-	gluedColon    = regexp.MustCompile(`^\s*(?:- +)*["']?[\w.-]+["']?:[^\s/:][^:]*$`)
-	bareWord      = regexp.MustCompile(`^\s*(?:- +)*[\w.-]+\s*$`)
+	unknownAnchor = lazyregexp.New(`^unknown anchor '(.*)' referenced$`)
+	gluedColon    = lazyregexp.New(`^\s*(?:- +)*["']?[\w.-]+["']?:[^\s/:][^:]*$`)
+	bareWord      = lazyregexp.New(`^\s*(?:- +)*[\w.-]+\s*$`)
 )
 
 // explain returns the place of the mistake behind an error of the library, what it is, and how to mend it.
 func (t *Tree) explain(e syntaxError) (offset int, message, help string) {
-	if m := unknownAnchor.FindStringSubmatch(e.message); m != nil {
+	if m := unknownAnchor().FindStringSubmatch(e.message); m != nil {
 		return t.aliasWithout(m[1]), fmt.Sprintf("there is no anchor `&%s` before this alias", m[1]), "put text that begins with * in quotes"
 	}
 	structure := t.scan(e.problem)
@@ -217,7 +219,7 @@ func (t *Tree) surplusColon(e syntaxError) (int, string, string) {
 	if before > 0 && !bytes.Contains(t.content(before), []byte(":")) {
 		return t.startOf(before), "a colon is missing after the key", "write `key:`, and its value after it or indented below"
 	}
-	if before > 0 && gluedColon.Match(t.content(before)) {
+	if before > 0 && gluedColon().Match(t.content(before)) {
 		return t.missingColon(t.startOf(before))
 	}
 	return t.startOf(line), "the line is indented deeper than the line before it, which has a value already", "indent the properties of an object equally"
@@ -226,7 +228,7 @@ func (t *Tree) surplusColon(e syntaxError) (int, string, string) {
 // missingColon explains a line without a key at an offset.
 func (t *Tree) missingColon(offset int) (int, string, string) {
 	line := t.PositionOf(offset).Line
-	if gluedColon.Match(t.content(line)) {
+	if gluedColon().Match(t.content(line)) {
 		return t.startOf(line), "a space is missing after the colon", "write `key: value`"
 	}
 	return t.startOf(line), "a colon is missing after the key", "write `key:`, and its value after it or indented below"
@@ -245,9 +247,9 @@ func (t *Tree) misplaced(e syntaxError, structure *structure) (int, string, stri
 		return e.problem, fmt.Sprintf("`%s` closes nothing", found), "remove it, or open a bracket before it"
 	case found == ",":
 		return e.problem, "a comma stands after the value", "remove it: commas stand only between what is in brackets"
-	case first && before > 0 && gluedColon.Match(t.content(before)):
+	case first && before > 0 && gluedColon().Match(t.content(before)):
 		return t.missingColon(t.startOf(before))
-	case first && before > 0 && bareWord.Match(t.content(before)) && indentOf(t.Line(before)) < problem.Column-1:
+	case first && before > 0 && bareWord().Match(t.content(before)) && indentOf(t.Line(before)) < problem.Column-1:
 		return t.missingColon(t.startOf(before))
 	case problem.Column == context.Column && found == "-":
 		return e.problem, "a list item stands among the keys of an object", "indent it below the key of its list"

@@ -8,12 +8,12 @@ import (
 	"crypto/subtle"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/lazyregexp"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/suggest"
 	"github.com/swrun/swrun/runtime/store"
@@ -105,14 +105,14 @@ func (t *Tokens) New(ctx context.Context, name string, g Grant, lasts time.Durat
 }
 
 // tokenName is what a token may be called: there is no underscore in it, so that it can be told from what follows.
-var tokenName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+var tokenName = lazyregexp.New(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
 // maxNamespaces is how many namespaces a token may name.
 const maxNamespaces = 100
 
 func check(name string, g Grant, lasts time.Duration) error {
 	switch {
-	case !tokenName.MatchString(name):
+	case !tokenName().MatchString(name):
 		return &InvalidError{Field: "name", Detail: fmt.Sprintf("must be lower-case letters, digits and inner hyphens, at most 63, got %q", shorten.To(name, 80))}
 	case name == LocalName:
 		return &InvalidError{Field: "name", Detail: `"local" is what callers without a token are called`}
@@ -199,7 +199,7 @@ func (t *Tokens) List(ctx context.Context) ([]Token, error) {
 // Revoke deletes a token. Servers refuse it within KnownFor.
 func (t *Tokens) Revoke(ctx context.Context, name string) error {
 	refusal := &store.Refusal{Code: store.NoSuch, Detail: "token " + shorten.To(name, 80)}
-	if !tokenName.MatchString(name) {
+	if !tokenName().MatchString(name) {
 		return refusal
 	}
 	r, err := t.registry.Registered(ctx, store.RegistryTokens, name)
@@ -216,7 +216,7 @@ func (t *Tokens) Revoke(ctx context.Context, name string) error {
 // Authenticate returns who asks with a token. ErrUnknown refuses it; any other error says that the store could not be asked.
 func (t *Tokens) Authenticate(ctx context.Context, text string) (Caller, error) {
 	name, secret, ok := strings.Cut(strings.TrimPrefix(text, prefix), "_")
-	if !ok || !strings.HasPrefix(text, prefix) || !tokenName.MatchString(name) {
+	if !ok || !strings.HasPrefix(text, prefix) || !tokenName().MatchString(name) {
 		return Caller{}, ErrUnknown
 	}
 	given, now := hash(secret), t.now()

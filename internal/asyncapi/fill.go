@@ -5,11 +5,11 @@ import (
 	"maps"
 	"net"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/swrun/swrun/internal/description"
+	"github.com/swrun/swrun/internal/lazyregexp"
 	"github.com/swrun/swrun/internal/shorten"
 )
 
@@ -32,7 +32,7 @@ type Content struct {
 	Payload any
 }
 
-var variable = regexp.MustCompile(`\{([^{}]*)\}`)
+var variable = lazyregexp.New(`\{([^{}]*)\}`)
 
 // CheckVariables returns a *MistakeError for a name that is no variable of the server.
 func (r *Route) CheckVariables(given []string) error {
@@ -78,7 +78,7 @@ func (r *Route) Fill(variables map[string]string, message *Content) (*Target, er
 // fill replaces what stands in {} by what is given, or by its default.
 func fill(template string, known map[string]Variable, what string, given func(string, Variable) (string, bool)) (string, error) {
 	var failed error
-	filled := variable.ReplaceAllStringFunc(template, func(found string) string {
+	filled := variable().ReplaceAllStringFunc(template, func(found string) string {
 		name := found[1 : len(found)-1]
 		v := known[name]
 		value, ok := given(name, v)

@@ -7,17 +7,17 @@ import (
 	"maps"
 	"mime"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
 
+	"github.com/swrun/swrun/internal/lazyregexp"
 	"github.com/swrun/swrun/internal/shorten"
 )
 
 // attributeName is what an attribute may be called (CloudEvents 1.0, "Attribute Naming Convention").
-var attributeName = regexp.MustCompile(`^[a-z0-9]+$`)
+var attributeName = lazyregexp.New(`^[a-z0-9]+$`)
 
 // AttributeError is an attribute that an event cannot have, or lacks.
 type AttributeError struct {
@@ -65,7 +65,7 @@ func checkAttribute(event map[string]any, name string) error {
 		return checkBinary(event)
 	case isText:
 		return checkText(name, value, check)
-	case !attributeName.MatchString(name):
+	case !attributeName().MatchString(name):
 		return wrong(name, "%s cannot be an attribute of an event: names are of a to z and 0 to 9", shorten.Quoted(name))
 	}
 	switch v := value.(type) {

@@ -3,12 +3,12 @@ package duration
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"strings"
 	"time"
 
 	iso8601 "github.com/sosodev/duration"
 
+	"github.com/swrun/swrun/internal/lazyregexp"
 	"github.com/swrun/swrun/internal/shorten"
 )
 
@@ -21,12 +21,12 @@ type Parts struct {
 	Exact         time.Duration // weeks (7 days), days (24 h), hours and below
 }
 
-var isoPattern = regexp.MustCompile(`^P(\d+(?:\.\d+)?Y)?(\d+(?:\.\d+)?M)?(\d+(?:\.\d+)?W)?(\d+(?:\.\d+)?D)?(T(\d+(?:\.\d+)?H)?(\d+(?:\.\d+)?M)?(\d+(?:\.\d+)?S)?)?$`)
+var isoPattern = lazyregexp.New(`^P(\d+(?:\.\d+)?Y)?(\d+(?:\.\d+)?M)?(\d+(?:\.\d+)?W)?(\d+(?:\.\d+)?D)?(T(\d+(?:\.\d+)?H)?(\d+(?:\.\d+)?M)?(\d+(?:\.\d+)?S)?)?$`)
 
 // ParseISO reads an ISO 8601 duration such as P1DT2.5S without a sign. Its years and months are whole, and it is at most a hundred
 // years.
 func ParseISO(text string) (Parts, error) {
-	if !isoPattern.MatchString(text) || strings.HasSuffix(text, "P") || strings.HasSuffix(text, "T") {
+	if !isoPattern().MatchString(text) || strings.HasSuffix(text, "P") || strings.HasSuffix(text, "T") {
 		return Parts{}, fmt.Errorf("%s is not an ISO 8601 duration such as PT2S or P1DT12H", shorten.Quoted(text))
 	}
 	read, err := iso8601.Parse(text)

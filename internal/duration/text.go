@@ -5,11 +5,11 @@ package duration
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/swrun/swrun/internal/lazyregexp"
 	"github.com/swrun/swrun/internal/shorten"
 )
 
@@ -87,9 +87,9 @@ func FormatRough(d time.Duration) string {
 }
 
 var (
-	shortPattern = regexp.MustCompile(`^(?:\d+(?:\.\d+)?(?:ms|us|µs|ns|w|d|h|m|s))+$`)
-	shortPart    = regexp.MustCompile(`(\d+)(?:\.(\d+))?(ms|us|µs|ns|w|d|h|m|s)`)
-	plainNumber  = regexp.MustCompile(`^\d+(\.\d+)?$`)
+	shortPattern = lazyregexp.New(`^(?:\d+(?:\.\d+)?(?:ms|us|µs|ns|w|d|h|m|s))+$`)
+	shortPart    = lazyregexp.New(`(\d+)(?:\.(\d+))?(ms|us|µs|ns|w|d|h|m|s)`)
+	plainNumber  = lazyregexp.New(`^\d+(\.\d+)?$`)
 )
 
 var errTooLong = errors.New("is longer than a hundred years")
@@ -100,11 +100,11 @@ func Parse(text string) (time.Duration, error) {
 	switch {
 	case text == "0":
 		return 0, nil
-	case plainNumber.MatchString(text):
+	case plainNumber().MatchString(text):
 		return 0, fmt.Errorf("%s has no unit, for example %ss or %sm", shorten.Quoted(text), text, text)
 	case strings.HasPrefix(text, "-"):
 		return 0, fmt.Errorf("%s is negative", shorten.Quoted(text))
-	case shortPattern.MatchString(text):
+	case shortPattern().MatchString(text):
 		return parseParts(text)
 	}
 	d, err := ParseISO(text)
@@ -120,7 +120,7 @@ func Parse(text string) (time.Duration, error) {
 }
 
 func parseParts(text string) (sum time.Duration, err error) {
-	for _, m := range shortPart.FindAllStringSubmatch(text, -1) {
+	for _, m := range shortPart().FindAllStringSubmatch(text, -1) {
 		var part time.Duration
 		for _, u := range readUnits() {
 			if u.name == m[3] {

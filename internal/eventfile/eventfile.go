@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
 
 	"github.com/swrun/swrun/dsl/source"
+	"github.com/swrun/swrun/internal/lazyregexp"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/suggest"
 )
@@ -124,7 +124,7 @@ func (r *reader) object(n *yaml.Node, what string, members map[string]func(*yaml
 }
 
 // entryName is what a source or a sink may be called: it is a label of metrics.
-var entryName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+var entryName = lazyregexp.New(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
 // named reads an object of entries by their names.
 func (r *reader) named(n *yaml.Node, what, example string, read func(name string, n *yaml.Node)) {
@@ -135,7 +135,7 @@ func (r *reader) named(n *yaml.Node, what, example string, read func(name string
 	r.noneTwice(n)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
-		if !entryName.MatchString(key.Value) {
+		if !entryName().MatchString(key.Value) {
 			r.fail(key, "", "a name is of lower-case letters, digits and inner hyphens, at most 63, got %s", shorten.Quoted(key.Value))
 		}
 		read(key.Value, n.Content[i+1])

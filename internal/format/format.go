@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"strings"
 
 	"gopkg.in/yaml.v3"
 
 	"github.com/swrun/swrun/dsl/source"
+	"github.com/swrun/swrun/internal/lazyregexp"
 )
 
 // Document returns the text of a document in its standard form. Formatting twice changes nothing more, and never what a document says.
@@ -29,13 +29,13 @@ func Document(file string, text []byte) ([]byte, error) {
 
 // directives splits off the lines such as %YAML, up to the one that begins the document; they stay as they are.
 func directives(text []byte) (head, rest []byte) {
-	if at := directiveLines.FindIndex(text); at != nil {
+	if at := directiveLines().FindIndex(text); at != nil {
 		return bytes.Clone(text[:at[1]]), text[at[1]:]
 	}
 	return nil, text
 }
 
-var directiveLines = regexp.MustCompile(`\A(?:(?:#.*|\s*)\r?\n)*%(?:.*\n)*?---[ \t]*\r?\n`)
+var directiveLines = lazyregexp.New(`\A(?:(?:#.*|\s*)\r?\n)*%(?:.*\n)*?---[ \t]*\r?\n`)
 
 func formatAsYAML(file string, text []byte) ([]byte, error) {
 	var refused error

@@ -172,7 +172,7 @@ func (o *Operation) Prepare(given map[string]any) (*Request, error) {
 			return nil, err
 		}
 	}
-	if found := variable.FindString(w.path); found != "" {
+	if found := variable().FindString(w.path); found != "" {
 		return nil, unfit(found, "%s is in its path, and is not described", o.ID)
 	}
 	if len(w.cookies) > 0 {

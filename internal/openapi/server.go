@@ -3,11 +3,11 @@ package openapi
 import (
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/swrun/swrun/internal/description"
+	"github.com/swrun/swrun/internal/lazyregexp"
 	"github.com/swrun/swrun/internal/shorten"
 )
 
@@ -52,12 +52,12 @@ func safe(all []string) []string {
 	})
 }
 
-var variable = regexp.MustCompile(`\{([^{}]*)\}`)
+var variable = lazyregexp.New(`\{([^{}]*)\}`)
 
 // fill replaces the variables of a server by their defaults.
 func fill(server string, variables map[string]any) (string, error) {
 	var missing string
-	filled := variable.ReplaceAllStringFunc(server, func(found string) string {
+	filled := variable().ReplaceAllStringFunc(server, func(found string) string {
 		switch value := description.Object(variables[found[1:len(found)-1]])["default"].(type) {
 		case nil:
 			missing = found

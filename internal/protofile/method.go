@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/dynamicpb"
 
+	"github.com/swrun/swrun/internal/lazyregexp"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/suggest"
 )
@@ -55,11 +55,11 @@ func withoutPrefix(text string) string {
 	return strings.TrimLeft(strings.TrimPrefix(text, "proto:"), " \u00a0")
 }
 
-var place = regexp.MustCompile(`^(syntax error )?\(line \d+:\d+\): `)
+var place = lazyregexp.New(`^(syntax error )?\(line \d+:\d+\): `)
 
 // withoutPlace returns a message without a place in JSON that nobody has written.
 func withoutPlace(text string) string {
-	return place.ReplaceAllString(strings.ReplaceAll(withoutPrefix(text), "\u00a0", " "), "")
+	return place().ReplaceAllString(strings.ReplaceAll(withoutPrefix(text), "\u00a0", " "), "")
 }
 
 // UnknownField is a field that a message does not have.

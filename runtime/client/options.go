@@ -3,11 +3,11 @@ package client
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/lazyregexp"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
 )
@@ -15,7 +15,7 @@ import (
 // This file checks the texts of starts and commands, which are stored and shown as they are.
 
 // labelName is what labels are called.
-var labelName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?$`)
+var labelName = lazyregexp.New(`^[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?$`)
 
 // checkTexts reports the first of the options' texts that cannot be.
 func (o StartOptions) checkTexts(set limits.Set) error {
@@ -29,7 +29,7 @@ func (o StartOptions) checkTexts(set limits.Set) error {
 		if err := set.Check(limits.LabelName, len(name)); err != nil {
 			return limited("labels", err)
 		}
-		if !labelName.MatchString(name) {
+		if !labelName().MatchString(name) {
 			return &OptionError{Field: "labels", Detail: "a label's name must be letters, digits and . _ / - inside, got " + strconv.Quote(name)}
 		}
 		if err := text("labels", limits.LabelValue, o.Labels[name], set); err != nil {

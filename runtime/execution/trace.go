@@ -3,8 +3,8 @@ package execution
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"regexp"
 
+	"github.com/swrun/swrun/internal/lazyregexp"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -13,13 +13,13 @@ import (
 // after the other, say the same.
 
 // traceParent is the header `traceparent`, in the one version that there is.
-var traceParent = regexp.MustCompile(`^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$`)
+var traceParent = lazyregexp.New(`^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$`)
 
 const noTrace, noSpan = "00000000000000000000000000000000", "0000000000000000"
 
 // IsTraceParent reports whether text names a span as the header `traceparent` does.
 func IsTraceParent(text string) bool {
-	m := traceParent.FindStringSubmatch(text)
+	m := traceParent().FindStringSubmatch(text)
 	return m != nil && m[1] != noTrace && m[2] != noSpan
 }
 
@@ -32,7 +32,7 @@ type Trace struct {
 
 // TraceOf returns where a run stands: in the trace of what has started it, or in one of its own.
 func (i *Invocation) TraceOf(instance store.Instance) Trace {
-	if m := traceParent.FindStringSubmatch(i.TraceParent); m != nil {
+	if m := traceParent().FindStringSubmatch(i.TraceParent); m != nil {
 		return Trace{ID: m[1], Parent: m[2], Flags: m[3]}
 	}
 	return Trace{ID: traceHash(16, "trace", instance, ""), Flags: "01"}

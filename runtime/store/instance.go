@@ -3,9 +3,9 @@ package store
 import (
 	"fmt"
 	"hash/fnv"
-	"regexp"
 	"strings"
 
+	"github.com/swrun/swrun/internal/lazyregexp"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/limits"
 )
@@ -36,17 +36,17 @@ func ParseInstance(s string) (Instance, error) {
 }
 
 // instanceID is what a run may be called. It stands in keys of the store, in URLs and in file names.
-var instanceID = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._~:-]*[A-Za-z0-9])?$`)
+var instanceID = lazyregexp.New(`^[A-Za-z0-9]([A-Za-z0-9._~:-]*[A-Za-z0-9])?$`)
 
 // namespaceName is what the namespace of a document may be called (dsl.IsName).
-var namespaceName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$`)
+var namespaceName = lazyregexp.New(`^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$`)
 
 // CheckNamespace reports what is wrong with the name of a namespace.
 func CheckNamespace(name string) error {
 	if err := (limits.Set{}).Check(limits.Namespace, len(name)); err != nil {
 		return err
 	}
-	if !namespaceName.MatchString(name) {
+	if !namespaceName().MatchString(name) {
 		return fmt.Errorf("%s is not a namespace: it must be letters, digits and inner hyphens", shorten.Quoted(name))
 	}
 	return nil
@@ -71,7 +71,7 @@ func (i Instance) Check() error {
 	if err := CheckNamespace(i.Namespace); err != nil {
 		return err
 	}
-	if !instanceID.MatchString(i.ID) || strings.Contains(i.ID, "..") {
+	if !instanceID().MatchString(i.ID) || strings.Contains(i.ID, "..") {
 		return fmt.Errorf("%q is not the id of a run: it must be letters and digits, with . _ ~ : - inside, without ..", i.ID)
 	}
 	return nil

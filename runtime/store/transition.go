@@ -3,9 +3,9 @@ package store
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"time"
 
+	"github.com/swrun/swrun/internal/lazyregexp"
 	"github.com/swrun/swrun/interpreter"
 )
 
@@ -132,11 +132,11 @@ func (c *Start) Transition(r *Lifecycle, now time.Time) (*Change, Code) {
 func later(t time.Time, d time.Duration) time.Time { return t.Add(d.Truncate(time.Millisecond)) }
 
 // workerName is what a worker may be called: it stands in keys and patterns of stores.
-var workerName = regexp.MustCompile(`^[A-Za-z0-9]+$`)
+var workerName = lazyregexp.New(`^[A-Za-z0-9]+$`)
 
 // Check reports what is wrong with a claim.
 func (c *Claim) Check() error {
-	if !workerName.MatchString(c.Worker) {
+	if !workerName().MatchString(c.Worker) {
 		return fmt.Errorf("%q is not the name of a worker: it must be letters and digits", c.Worker)
 	}
 	return nil
