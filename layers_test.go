@@ -116,10 +116,12 @@ func layers() map[string][]string {
 		"internal/remote":      {".", "errors", "internal/api", "internal/control", "internal/shorten", "runtime/store"},
 		"server":               {".", "dsl", "errors", "internal/access", "internal/api", "internal/cloudevent", "internal/control", "internal/doctor", "internal/jsonvalue", "internal/metrics", "internal/shorten", "interpreter", "limits", "runtime/client", "runtime/definition", "runtime/events", "runtime/filter", "runtime/matching", "runtime/queue", "runtime/settings", "runtime/store"},
 		"cmd/swrun":            {everything},
-		"examples/durable":     {".", "interpreter", "runtime/store"},
-		"conformance":          nil, // tests and their package comment
-		"faults":               nil, // the same
-		"simulation":           nil, // the same
+
+		"cmd/swrun/firstcollection": nil,
+		"examples/durable":          {".", "interpreter", "runtime/store"},
+		"conformance":               nil, // tests and their package comment
+		"faults":                    nil, // the same
+		"simulation":                nil, // the same
 	}
 }
 

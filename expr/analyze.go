@@ -52,7 +52,7 @@ func Analyze(given string) (Facts, error) {
 			facts.Variables = append(facts.Variables, ref)
 			continue
 		}
-		ref.Known = slices.Contains(builtins[m.name], m.arity)
+		ref.Known = slices.Contains(builtins()[m.name], m.arity)
 		facts.Functions = append(facts.Functions, ref)
 	}
 	return facts, nil
@@ -119,7 +119,7 @@ func unavailable(m mention) string {
 	if strings.Contains(m.name, "::") {
 		return m.name + " is not available: expressions cannot use modules"
 	}
-	arities, known := builtins[m.name]
+	arities, known := builtins()[m.name]
 	switch {
 	case m.isVariable() || slices.Contains(arities, m.arity):
 		return ""

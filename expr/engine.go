@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"unsafe"
 
 	"github.com/itchyny/gojq"
@@ -174,8 +175,8 @@ func (l *layout) native(name string, arity int) (found native) {
 	return found
 }
 
-// builtins is the arities of gojq's functions by name, without those that make an expression depend on the host.
-var builtins = newBuiltins()
+// builtins returns the arities of gojq's functions by name, without those that make an expression depend on the host.
+var builtins = sync.OnceValue(newBuiltins)
 
 func newBuiltins() map[string][]int {
 	found := map[string][]int{}
@@ -209,8 +210,8 @@ func forbidden(name string) string {
 
 // Functions returns the names of the functions that expressions may call, sorted, for suggestions.
 func Functions() []string {
-	names := make([]string, 0, len(builtins))
-	for name := range builtins {
+	names := make([]string, 0, len(builtins()))
+	for name := range builtins() {
 		names = append(names, name)
 	}
 	slices.Sort(names)

@@ -20,7 +20,7 @@ func TestEveryNativeIsGuarded(t *testing.T) {
 		sinh sqrt startswith stderr tan tanh tgamma toboolean trimstr trunc type y0 y1`)
 	var unguarded []string
 	for _, name := range Functions() {
-		for _, arity := range builtins[name] {
+		for _, arity := range builtins()[name] {
 			source := name
 			if arity > 0 {
 				source += "(" + strings.Repeat(".;", arity-1) + ".)"

@@ -16,10 +16,14 @@ import (
 	"golang.org/x/term"
 
 	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/cmd/swrun/firstcollection"
 	"github.com/swrun/swrun/process"
 )
 
-func main() { os.Exit(start()) }
+func main() {
+	firstcollection.Then()
+	os.Exit(start())
+}
 
 // start does what the command line asks for and returns the exit code.
 func start() int {

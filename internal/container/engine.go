@@ -33,6 +33,7 @@ type Config struct {
 // Engine runs containers. It connects when it is used first; its methods may be called from several goroutines.
 type Engine struct {
 	config Config
+	owner  func() string // as Config.Owner
 	begin  func() error
 
 	mu     sync.Mutex
@@ -50,8 +51,8 @@ func New(c Config) *Engine {
 	if c.Begin == nil {
 		c.Begin = func() error { return nil }
 	}
-	c.Owner = cmp.Or(c.Owner, Owner())
-	return &Engine{config: c, begin: sync.OnceValue(c.Begin)}
+	owner := sync.OnceValue(func() string { return cmp.Or(c.Owner, Owner()) })
+	return &Engine{config: c, owner: owner, begin: sync.OnceValue(c.Begin)}
 }
 
 // Close lets go of connections that nobody uses.

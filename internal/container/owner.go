@@ -24,7 +24,7 @@ const (
 )
 
 func (r *running) labels() map[string]string {
-	all := map[string]string{LabelKey: r.job.Key, labelOwner: r.engine.config.Owner, labelCleanup: string(r.job.Cleanup)}
+	all := map[string]string{LabelKey: r.job.Key, labelOwner: r.engine.owner(), labelCleanup: string(r.job.Cleanup)}
 	if r.job.Cleanup == CleanupEventually {
 		all[labelAfter] = r.job.After.String()
 	}
