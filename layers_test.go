@@ -117,11 +117,11 @@ func layers() map[string][]string {
 		"server":               {".", "dsl", "errors", "internal/access", "internal/api", "internal/cloudevent", "internal/control", "internal/doctor", "internal/jsonvalue", "internal/metrics", "internal/shorten", "interpreter", "limits", "runtime/client", "runtime/definition", "runtime/events", "runtime/filter", "runtime/matching", "runtime/queue", "runtime/settings", "runtime/store"},
 		"cmd/swrun":            {everything},
 
-		"cmd/swrun/firstcollection": nil,
-		"examples/durable":          {".", "interpreter", "runtime/store"},
-		"conformance":               nil, // tests and their package comment
-		"faults":                    nil, // the same
-		"simulation":                nil, // the same
+		"cmd/swrun/collector": nil,
+		"examples/durable":    {".", "interpreter", "runtime/store"},
+		"conformance":         nil, // tests and their package comment
+		"faults":              nil, // the same
+		"simulation":          nil, // the same
 	}
 }
 

@@ -31,7 +31,7 @@ func newHTTPPerformer(c Config) *httpPerformer {
 func newClient(transport http.RoundTripper) *resty.Client {
 	client := resty.NewWithClient(&http.Client{Transport: located{challenged{transport}}})
 	client.SetHeader("User-Agent", userAgent) // so that it does not compute one
-	client.SetLogger(silent{}).SetDisableWarn(true).SetAllowGetMethodPayload(true)
+	client.SetLogger(silent{}).SetDisableWarn(true)
 	client.SetRedirectPolicy(resty.RedirectPolicyFunc(func(next *http.Request, via []*http.Request) error {
 		return exchangeOf(next).follow(next, via)
 	}))

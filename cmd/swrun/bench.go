@@ -120,7 +120,6 @@ func benchHelp() string {
 }
 
 func (o *operation) bench(ctx context.Context, f *benchFlags) error {
-	o.collectLess()
 	c := bench.Config{Store: o.store.Store, Client: o.client, Size: f.size, Concurrency: f.concurrency, Stderr: o.err}
 	if _, isWorker := o.env(bench.WorkerVariable); isWorker {
 		bench.Work(ctx, c)

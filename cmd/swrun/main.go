@@ -16,12 +16,12 @@ import (
 	"golang.org/x/term"
 
 	"github.com/swrun/swrun"
-	"github.com/swrun/swrun/cmd/swrun/firstcollection"
+	"github.com/swrun/swrun/cmd/swrun/collector"
 	"github.com/swrun/swrun/process"
 )
 
 func main() {
-	firstcollection.Then()
+	collector.Pace()
 	os.Exit(start())
 }
 

@@ -26,11 +26,3 @@ func (p *program) effectMemory(given string) (int64, error) {
 	}
 	return int64(n), nil
 }
-
-// collectLess trades memory, which a worker needs little of, for less work of the garbage collector. GOGC says
-// otherwise.
-func (p *program) collectLess() {
-	if _, set := p.env("GOGC"); !set {
-		machine.CollectLess()
-	}
-}

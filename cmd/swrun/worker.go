@@ -118,7 +118,6 @@ func (o *operation) work(ctx context.Context, f *workerFlags) error {
 
 // worker returns an engine that works as the flags say.
 func (o *operation) worker(ctx context.Context, f *workerFlags) (*tracedEngine, error) {
-	o.collectLess()
 	config, err := o.engineConfig(f)
 	if err != nil {
 		return nil, err
