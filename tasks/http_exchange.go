@@ -28,7 +28,6 @@ type exchange struct {
 	header     http.Header // as it is to be sent
 	body       []byte
 	redirect   bool        // redirects are followed
-	origin     string      // that the task asks
 	credential *credential // of the policy; nil if there is none
 	private    bool        // the request has a credential or may hold a secret, in its header or its body
 	redirected bool        // a redirect is followed
@@ -46,7 +45,7 @@ func newExchange(request *httpRequest, r interpreter.Request) (*exchange, error)
 	}
 	e := &exchange{
 		method: request.Method, uri: request.URI, url: u, host: cmp.Or(request.Headers["Host"], u.Host), body: request.Body,
-		redirect: request.Redirect, origin: originOf(u), private: r.ReadsSecret || request.Authentication != nil || u.User != nil,
+		redirect: request.Redirect, private: r.ReadsSecret || request.Authentication != nil || u.User != nil,
 	}
 	values := [...]string{userAgent, r.Key, strconv.Itoa(r.Attempt), ""}
 	e.header = make(http.Header, len(request.Headers)+len(values)+1)
@@ -133,7 +132,7 @@ func (e *exchange) follow(next *http.Request, via []*http.Request) error {
 	if from.Scheme == "https" && to.Scheme == "http" {
 		return errors.Communicationf("the redirect to %s is not followed: it leads from https to http", withoutQuery(to.String()))
 	}
-	e.away = e.away || originOf(to) != e.origin
+	e.away = e.away || originOf(to) != originOf(e.url)
 	if !e.away {
 		return nil
 	}
