@@ -13,6 +13,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/jsonvalue"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/process"
@@ -55,9 +56,21 @@ func compileProcessNeeding(b *interpreter.Builder, need string, base dsl.RunBase
 type processRequest struct {
 	Stdin       *string           `json:"stdin,omitempty"`
 	Arguments   []string          `json:"arguments,omitempty"`
-	Globals     map[string]any    `json:"globals,omitempty"` // arguments given as a map
+	Globals     globals           `json:"globals,omitempty"`
 	Environment map[string]string `json:"environment,omitempty"`
 	Return      string            `json:"return"`
+}
+
+// globals are arguments that are given as a map. They are values of the workflow: their numbers keep all digits.
+type globals map[string]any
+
+func (g *globals) UnmarshalJSON(data []byte) error {
+	v, err := jsonvalue.Decode(data)
+	if err != nil {
+		return err
+	}
+	*g, _ = v.(map[string]any)
+	return nil
 }
 
 func (p processBody) prepare(s *interpreter.Scope) (processRequest, *errors.Error) {
