@@ -108,8 +108,12 @@ func (c *credential) fill(properties map[string]any) *errors.Error {
 		if !ok {
 			return errors.Authenticationf("%s authentication needs a %s, got %s", c.Scheme, name, kindOf(properties[name]))
 		}
-		if name == "token" && strings.TrimSpace(text) == "" {
+		switch {
+		case name != "token":
+		case strings.TrimSpace(text) == "":
 			return errors.Authenticationf("the token of %s authentication must not be empty", c.Scheme)
+		case strings.ContainsFunc(text, isControl): // as files end in one
+			return errors.Authenticationf("the token of %s authentication holds characters that cannot be sent, such as a line break", c.Scheme)
 		}
 		*field = text
 	}
