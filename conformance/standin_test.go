@@ -70,6 +70,15 @@ func standInHandler() http.Handler {
 		w.Header().Set("Content-Type", "application/problem+json")
 		_, _ = io.WriteString(w, `{"id":9007199254740993}`)
 	})
+	mux.HandleFunc("/marked-json", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, "\ufeff{\"id\":1}")
+	})
+	mux.HandleFunc("/encoded", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Encoding", "br")
+		_, _ = w.Write([]byte{0x0b, 0x02, 0x80})
+	})
 	mux.HandleFunc("/redirect", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/echo", http.StatusFound) })
 	mux.HandleFunc("/redirect-for-ever", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/redirect-for-ever", http.StatusFound)

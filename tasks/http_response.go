@@ -158,8 +158,11 @@ func (request *httpRequest) result(response *http.Response, body []byte) (any, e
 		return base64.StdEncoding.EncodeToString(body), nil
 	}
 	content, err := decodeContent(response.Header.Get("Content-Type"), body)
-	if err != nil || request.Format != "response" {
-		return content, err
+	if err != nil {
+		return nil, request.undecoded(response, err)
+	}
+	if request.Format != "response" {
+		return content, nil
 	}
 	headers := map[string]any{}
 	for name, values := range response.Header {
@@ -177,6 +180,14 @@ func (request *httpRequest) result(response *http.Response, body []byte) (any, e
 		"headers":    headers,
 		"content":    content,
 	}, nil
+}
+
+// undecoded is the error of a body that is not what its content type says. One that is compressed in a way that nobody has offered is none of it.
+func (request *httpRequest) undecoded(response *http.Response, err error) error {
+	if encoding := response.Header.Get("Content-Encoding"); encoding != "" {
+		err = errors.Communicationf("the response is encoded as %.100q, which is not decoded: only gzip is, and only if the task sets no Accept-Encoding", encoding)
+	}
+	return errors.AsError(err).With("request", request.summary())
 }
 
 // summary is what an error says of the request: nothing that may be a credential.
@@ -216,6 +227,9 @@ func trimPartialRune(body []byte) []byte {
 	return body
 }
 
+// byteOrderMark is what some systems begin text with. A reader of JSON may ignore it (RFC 8259).
+const byteOrderMark = "\ufeff"
+
 // decodeContent reads a body as its content type says: JSON as data, text as text, nothing as null, everything else as
 // base64.
 func decodeContent(contentType string, body []byte) (any, error) {
@@ -225,7 +239,7 @@ func decodeContent(contentType string, body []byte) (any, error) {
 	media := mediaType(contentType)
 	switch {
 	case isJSON(media):
-		v, err := expr.Decode(body)
+		v, err := expr.Decode(bytes.TrimPrefix(body, []byte(byteOrderMark)))
 		if err != nil {
 			return nil, errors.Communicationf("the response says that it is JSON, and is not: %s", err)
 		}
