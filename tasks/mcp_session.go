@@ -118,6 +118,7 @@ func mcpMethod[P, R any](ctx context.Context, request *mcpRequest, method func(c
 		}
 		decoder := json.NewDecoder(bytes.NewReader(data))
 		decoder.DisallowUnknownFields() // what the method does not have would be lost
+		decoder.UseNumber()             // and so would digits
 		if err := decoder.Decode(parameters); err != nil {
 			return nil, errors.Validationf("the parameters do not fit %s: %s", request.Method, err)
 		}
