@@ -2,7 +2,9 @@ package tasks
 
 import (
 	"context"
+	"io"
 	"net"
+	"os"
 	"syscall"
 	"time"
 
@@ -40,5 +42,18 @@ func unreached(what string, err error) (fault *errors.Error, need string) {
 	if errors.As(err, &notAllowed) {
 		return errors.Configurationf("%s: %s", what, notAllowed.Detail), interpreter.NeedNetwork(notAllowed.Address)
 	}
-	return errors.Communicationf("%s: %s", what, cut(cause(err))), ""
+	return errors.Communicationf("%s: %s", what, connectionFailure(err)), ""
+}
+
+// connectionFailure says why there is no answer; what libraries leave in the terms of Go, in words.
+func connectionFailure(err error) string {
+	for _, closed := range []error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe} {
+		if errors.Is(err, closed) {
+			return "the other side has closed the connection"
+		}
+	}
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) { // of a connection: that of the call has a cause of its own
+		return "the other side has not answered in time"
+	}
+	return cut(cause(err))
 }

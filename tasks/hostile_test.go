@@ -278,3 +278,17 @@ func TestHeadersThatCannotBeSent(t *testing.T) {
 		t.Errorf("%q was sent", sent)
 	}
 }
+
+// TestClosedConnection: what is wrong is said in words, for a call and for a resource that a document needs.
+func TestClosedConnection(t *testing.T) {
+	server := mustListen(t, func(c *counterpart, conn net.Conn) { c.request(bufio.NewReader(conn)) })
+	uri := "http://" + server.Addr().String() + "/x"
+	outcome := runDocument(t, tasks.Config{}, fmt.Sprintf("  - ask: { call: http, with: { method: get, endpoint: '%s?key=k3y' } }\n", uri))
+	if want := "GET " + uri + ": the other side has closed the connection"; outcome.Fault == nil || outcome.Fault.Detail != want {
+		t.Errorf("the run is %s: %v", outcome.Status, outcome.Fault)
+	}
+	_, err := tasks.Loader("test.yaml", http.DefaultTransport, false, "")(t.Context(), uri+"?key=k3y")
+	if want := "the other side has closed the connection"; err == nil || err.Error() != want {
+		t.Errorf("a resource cannot be read because of %v, want %s", err, want)
+	}
+}

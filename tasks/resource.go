@@ -54,7 +54,7 @@ func (r resources) read(ctx context.Context, uri string, policy *credential) ([]
 		fault.Status = answered.status
 		return nil, fault
 	case errors.As(failed, new(*unansweredError)):
-		return nil, errors.Communicationf("%s: %s", what, cut(cause(failed)))
+		return nil, errors.Communicationf("%s: %s", what, connectionFailure(failed))
 	}
 	return nil, interpreter.FailLoad(withoutQuery(uri), failed)
 }
@@ -167,6 +167,6 @@ func (e *answerError) Error() string { return "the server answers " + strings.Tr
 // unansweredError is a server that does not answer, or not to the end.
 type unansweredError struct{ err error }
 
-func (e *unansweredError) Error() string { return e.err.Error() }
+func (e *unansweredError) Error() string { return connectionFailure(e.err) }
 
 func (e *unansweredError) Unwrap() error { return e.err }
