@@ -35,7 +35,7 @@ func (p *Policy) endpoint(ctx context.Context) (*oidc.Provider, string, error) {
 		provider, err = oidc.NewProvider(oidc.InsecureIssuerURLContext(ctx, mismatch.Discovered), issuer)
 	}
 	if err != nil {
-		return nil, "", err
+		return nil, "", &undescribed{err}
 	}
 	endpoint := provider.Endpoint().TokenURL
 	if err := checkEndpoint(endpoint, p.Authority); err != nil {
@@ -43,6 +43,13 @@ func (p *Policy) endpoint(ctx context.Context) (*oidc.Provider, string, error) {
 	}
 	return provider, endpoint, nil
 }
+
+// undescribed is why an authority that has to describe itself does not.
+type undescribed struct{ err error }
+
+func (e *undescribed) Error() string { return e.err.Error() }
+
+func (e *undescribed) Unwrap() error { return e.err }
 
 // trusts reports whether an authority may call itself something else than the policy does: with or without a slash at the end, or one of the issuers
 // that the policy names.

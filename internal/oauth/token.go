@@ -71,6 +71,8 @@ func (s *server) explain(err error) string {
 		return failed.Err.Error()
 	case errors.As(err, new(*rejection)):
 		return err.Error()
+	case s.status != "" && errors.As(err, new(*undescribed)):
+		return fmt.Sprintf("the server answers %s to %s, where it has to describe itself", s.status, wellKnown)
 	case s.status != "":
 		return fmt.Sprintf("the server answers %s, with %s that cannot be understood", s.status, quotedMedia(s.media))
 	}

@@ -208,7 +208,7 @@ func TestDiscovery(t *testing.T) {
 		"a user":                     {`{"openID": true, "grant": "password", "username": "ada", "password": "lovelace-1843", "client": {"id": "app", "secret": "` + secret + `"}}`, "", ""},
 		"of another name":            {`{"openID": true, ` + credentials + `}`, "https://evil.test", "the authority describes \"https://evil.test\""},
 		"of another name, trusted":   {`{"openID": true, "issuers": ["https://other.test"], ` + credentials + `}`, "https://other.test", ""},
-		"that is not there":          {`{"openID": true, "authority": "https://auth.test/none", ` + credentials + `}`, "", "404 Not Found"},
+		"that is not there":          {`{"openID": true, "authority": "https://auth.test/none", ` + credentials + `}`, "", "the server answers 404 Not Found to /.well-known/openid-configuration, where it has to describe itself"},
 	} {
 		a := newAuthority(t)
 		a.Named = c.named
