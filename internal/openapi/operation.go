@@ -145,6 +145,8 @@ type Body struct {
 	Media    string   // its content type
 	fields   []*field // of a form of Swagger
 	names    []string // of the properties that it may have; nil if that is not known
+
+	files map[string]string // of a form in parts: the properties that are files, with their content types
 }
 
 // field is a field of a form of Swagger.
@@ -160,17 +162,25 @@ func (o *Operation) body(name string, required bool) {
 	}
 }
 
+func (b *Body) addFile(name string) {
+	if b.files == nil {
+		b.files = map[string]string{}
+	}
+	b.files[name] = file
+}
+
 func (o *Operation) form(raw map[string]any) {
 	if o.Body == nil {
 		o.Body = &Body{Media: choose(o.Consumes, "application/x-www-form-urlencoded"), names: []string{}}
 	}
-	if isJSON(o.Body.Media) || description.Text(raw["type"]) == "file" {
-		o.Body.Media = "application/x-www-form-urlencoded"
-		if description.Text(raw["type"]) == "file" {
-			o.Body.Media = "multipart/form-data"
-		}
-	}
 	name := description.Text(raw["name"])
+	if isJSON(o.Body.Media) {
+		o.Body.Media = "application/x-www-form-urlencoded"
+	}
+	if description.Text(raw["type"]) == "file" {
+		o.Body.Media = "multipart/form-data"
+		o.Body.addFile(name)
+	}
 	if slices.Contains(o.Body.names, name) {
 		return
 	}
@@ -202,6 +212,7 @@ func (d *Document) readBody(v any) (*Body, error) {
 		}
 		slices.Sort(b.names)
 	}
+	b.files = d.filesOf(schema)
 	return b, nil
 }
 

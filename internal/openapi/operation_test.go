@@ -1,7 +1,11 @@
 package openapi
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
+	"mime/multipart"
 	"os"
 	"path/filepath"
 	"strings"
@@ -190,8 +194,48 @@ func TestParts(t *testing.T) {
 	if diff := cmp.Diff(first, second); diff != "" || !strings.HasPrefix(first.Headers["Content-Type"], "multipart/form-data; boundary=swrun-") {
 		t.Error(first.Headers, diff)
 	}
-	if n := strings.Count(string(first.Body), `name="n"`); n != 2 || !strings.Contains(string(first.Body), "\r\n\r\ncontent\r\n") {
+	if n := strings.Count(string(first.Body), `name="n"`); n != 2 || !strings.Contains(string(first.Body), `name="f"; filename="f"`) || !strings.Contains(string(first.Body), "\r\n\r\ncontent\r\n") {
 		t.Errorf("%s", first.Body)
+	}
+}
+
+// TestFilesInParts: a file has a name and a content type, an object says that it is JSON, and text is text.
+func TestFilesInParts(t *testing.T) {
+	o := mustOperation(t, `{openapi: "3.1.0", paths: {/a: {post: {operationId: x, requestBody: {content: {multipart/form-data: {schema: {$ref: "#/components/schemas/form"}}}}}}},
+		components: {schemas: {form: {properties: {
+			binary: {type: string, format: binary}, several: {type: array, items: {$ref: "#/components/schemas/image"}},
+			coded: {type: string, contentMediaType: image/png, contentEncoding: base64}, object: {type: object}, 'a"; filename="b': {type: string}}},
+		image: {contentMediaType: image/png}}}}`)
+	given := map[string]any{"binary": "b", "several": []any{"1", nil, "2"}, "coded": "YQ==", "object": map[string]any{"a": 1}, `a"; filename="b`: "text"}
+	r, err := o.Prepare(given)
+	if err != nil {
+		t.Fatal(err)
+	}
+	boundary, ok := strings.CutPrefix(r.Headers["Content-Type"], "multipart/form-data; boundary=")
+	if !ok {
+		t.Fatal(r.Headers)
+	}
+	var got []string
+	for parts := multipart.NewReader(bytes.NewReader(r.Body), boundary); ; {
+		part, err := parts.NextPart()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := io.ReadAll(part)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, fmt.Sprintf("%s (%s) %s: %s", part.FormName(), part.FileName(), part.Header.Get("Content-Type"), content))
+	}
+	want := []string{
+		`a"; filename="b () : text`, "binary (binary) application/octet-stream: b", "coded () : YQ==", `object () application/json: {"a":1}`,
+		"several (several) image/png: 1", "several (several) image/png: 2",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("parts (-want +got):\n%s", diff)
 	}
 }
 

@@ -1,12 +1,8 @@
 package openapi
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"maps"
-	"mime/multipart"
 	"net/url"
 	"slices"
 	"strings"
@@ -239,7 +235,7 @@ func (b *Body) encode(v any) (data []byte, contentType string, err error) {
 	case isForm(b.Media) && !isObject:
 		return nil, "", fmt.Errorf("must be an object: it is sent as a form")
 	case plain(b.Media) == "multipart/form-data":
-		return parts(fields)
+		return b.parts(fields)
 	case isForm(b.Media):
 		return []byte(form(fields)), b.Media, nil
 	}
@@ -258,29 +254,4 @@ func form(fields map[string]any) string {
 		}
 	}
 	return values.Encode()
-}
-
-// parts writes a form in parts. What divides them follows from them, so that the same form is the same text each time.
-func parts(fields map[string]any) (data []byte, contentType string, err error) {
-	encoded, err := expr.Encode(fields)
-	if err != nil {
-		return nil, "", err
-	}
-	sum := sha256.Sum256(encoded)
-	var b bytes.Buffer
-	w := multipart.NewWriter(&b)
-	if err := w.SetBoundary("swrun-" + hex.EncodeToString(sum[:])); err != nil {
-		return nil, "", err
-	}
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		for _, item := range items(fields[name]) {
-			if err := w.WriteField(name, item); err != nil {
-				return nil, "", err
-			}
-		}
-	}
-	if err := w.Close(); err != nil {
-		return nil, "", err
-	}
-	return b.Bytes(), w.FormDataContentType(), nil
 }

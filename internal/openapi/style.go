@@ -159,17 +159,20 @@ func deep(name string, v any) (all []string) {
 
 // items returns the values of an array as text, without nulls, or the one value.
 func items(v any) []string {
-	array, ok := v.([]any)
-	if !ok {
-		return []string{plainText(v)}
-	}
 	all := []string{}
-	for _, item := range array {
-		if item != nil {
-			all = append(all, plainText(item))
-		}
+	for _, item := range each(v) {
+		all = append(all, plainText(item))
 	}
 	return all
+}
+
+// each returns the values of an array without nulls, or the one value.
+func each(v any) []any {
+	array, ok := v.([]any)
+	if !ok {
+		return []any{v}
+	}
+	return slices.DeleteFunc(slices.Clone(array), func(item any) bool { return item == nil })
 }
 
 // plainText writes text as it is, and everything else as JSON.

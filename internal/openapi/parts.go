@@ -1,0 +1,86 @@
+package openapi
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"mime/multipart"
+	"net/textproto"
+	"slices"
+	"strings"
+
+	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/description"
+)
+
+// parts writes a form in parts. What divides them follows from them, so that the same form is the same text each time.
+func (b *Body) parts(fields map[string]any) (data []byte, contentType string, err error) {
+	encoded, err := expr.Encode(fields)
+	if err != nil {
+		return nil, "", err
+	}
+	sum := sha256.Sum256(encoded)
+	var text bytes.Buffer
+	w := multipart.NewWriter(&text)
+	if err := w.SetBoundary("swrun-" + hex.EncodeToString(sum[:])); err != nil {
+		return nil, "", err
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		for _, value := range each(fields[name]) {
+			if err := b.writePart(w, name, value); err != nil {
+				return nil, "", err
+			}
+		}
+	}
+	if err := w.Close(); err != nil {
+		return nil, "", err
+	}
+	return text.Bytes(), w.FormDataContentType(), nil
+}
+
+// writePart writes one value. A file has a name, since servers take a part without one for text; an object says that it is JSON.
+func (b *Body) writePart(w *multipart.Writer, name string, value any) error {
+	header := textproto.MIMEHeader{}
+	media, isFile := b.files[name]
+	if isFile {
+		header.Set("Content-Disposition", multipart.FileContentDisposition(name, name))
+	} else {
+		header.Set("Content-Disposition", strings.TrimSuffix(multipart.FileContentDisposition(name, ""), `; filename=""`))
+	}
+	if _, isObject := value.(map[string]any); isObject && !isFile {
+		media = "application/json"
+	}
+	if media != "" {
+		header.Set("Content-Type", media)
+	}
+	part, err := w.CreatePart(header)
+	if err != nil {
+		return err
+	}
+	_, err = part.Write([]byte(plainText(value)))
+	return err
+}
+
+// file is what the content of a file is, unless the document says it.
+const file = "application/octet-stream"
+
+// filesOf returns which properties of a form are files, with their content types.
+func (d *Document) filesOf(form map[string]any) map[string]string {
+	files := map[string]string{}
+	for name, property := range description.Object(form["properties"]) {
+		schema, err := d.resolve(property) // one that leads out of the document is none
+		if items, failed := d.resolve(schema["items"]); failed == nil && description.Text(schema["type"]) == "array" {
+			schema = items
+		}
+		media := description.Text(schema["contentMediaType"])
+		switch {
+		case err != nil:
+		case description.Text(schema["format"]) == "binary" && !validMedia(media):
+			files[name] = file
+		case validMedia(media) && schema["contentEncoding"] == nil:
+			files[name] = media
+		}
+	}
+	return files
+}
