@@ -11,6 +11,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/openapi"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/interpreter"
 )
@@ -194,23 +195,37 @@ func (c *callHTTPBody) prepareBody(s *interpreter.Scope, input any, r *httpReque
 	if err != nil || body == nil {
 		return err
 	}
-	given := r.Headers["Content-Type"]
-	contentType := given
-	switch text, isText := body.(string); {
+	text, isText := body.(string)
+	given, contentType := r.Headers["Content-Type"], "application/json"
+	switch media := mediaType(given); {
 	case isText:
 		r.Body, contentType = []byte(text), "text/plain; charset=utf-8"
-	case strings.HasPrefix(given, "application/x-www-form-urlencoded"):
+	case media == "application/x-www-form-urlencoded" || media == "multipart/form-data":
 		fields, ok := body.(map[string]any)
 		if !ok {
 			return s.WithExpression(errors.Expressionf("a form must be an object, got %s", kindOf(body)), c.body)
 		}
-		r.Body = []byte(form(fields).Encode())
+		return r.setForm(media, fields)
 	default:
-		r.Body, contentType = []byte(stringify(body)), "application/json"
+		r.Body = []byte(stringify(body))
 	}
 	if given == "" {
 		r.Headers["Content-Type"] = contentType
 	}
+	return nil
+}
+
+// setForm sets a form as body. What divides one in parts is ours, whatever its content type says.
+func (request *httpRequest) setForm(media string, fields map[string]any) *errors.Error {
+	if media != "multipart/form-data" {
+		request.Body = []byte(form(fields).Encode())
+		return nil
+	}
+	data, contentType, err := openapi.Parts(fields)
+	if err != nil {
+		return errors.Expressionf("the form cannot be sent: %s", err)
+	}
+	request.Body, request.Headers["Content-Type"] = data, contentType
 	return nil
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
-	"github.com/swrun/swrun/internal/jsonvalue"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/process"
@@ -65,12 +64,10 @@ type processRequest struct {
 type globals map[string]any
 
 func (g *globals) UnmarshalJSON(data []byte) error {
-	v, err := jsonvalue.Decode(data)
-	if err != nil {
-		return err
-	}
-	*g, _ = v.(map[string]any)
-	return nil
+	var v interpreter.Value
+	err := v.UnmarshalJSON(data)
+	*g, _ = v.V.(map[string]any)
+	return err
 }
 
 func (p processBody) prepare(s *interpreter.Scope) (processRequest, *errors.Error) {

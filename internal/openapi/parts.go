@@ -14,6 +14,13 @@ import (
 	"github.com/swrun/swrun/internal/description"
 )
 
+// Parts writes a form in parts of which no document says anything, without nulls.
+func Parts(fields map[string]any) (data []byte, contentType string, err error) {
+	fields = maps.Clone(fields)
+	maps.DeleteFunc(fields, func(_ string, value any) bool { return value == nil })
+	return new(Body).parts(fields)
+}
+
 // parts writes a form in parts. What divides them follows from them, so that the same form is the same text each time.
 func (b *Body) parts(fields map[string]any) (data []byte, contentType string, err error) {
 	encoded, err := expr.Encode(fields)
