@@ -84,6 +84,7 @@ func (p *parser) mcpTransport(c *CallMCP, n *yaml.Node, at Pointer) {
 	if n := o.value("stdio"); n != nil {
 		s := p.openObject(n, at.Key("stdio"), "`stdio`", "command", "arguments", "environment")
 		s.require("command")
+		s.checkVariables()
 		c.Stdio = &MCPStdio{Command: s.text("command"), Arguments: s.textsBy("arguments", p.anyText), Environment: s.valueOf("environment", s.stringMap("environment"), FormData)}
 	}
 }

@@ -39,7 +39,7 @@ func formRules() []Rule {
 		{"SW111", SeverityError, "not a semantic version",
 			"Versions have three numbers.\n\n    bad:   version: 1.0\n    good:  version: 1.0.0"},
 		{"SW112", SeverityError, "not a name",
-			"Namespaces and names of workflows have at most 63 letters, digits and hyphens, and begin and end with a letter or digit. The method of `call: http` and the names of its headers are words that HTTP allows.\n\n    bad:   name: my workflow\n    good:  name: my-workflow\n    bad:   method: GET /orders\n    good:  method: GET"},
+			"Namespaces and names of workflows have at most 63 letters, digits and hyphens, and begin and end with a letter or digit. The method of `call: http` and the names of its headers are words that HTTP allows, and those of environment variables hold no `=`.\n\n    bad:   name: my workflow\n    good:  name: my-workflow\n    bad:   method: GET /orders\n    good:  method: GET"},
 		{"SW113", SeverityError, "an object where a list of tasks belongs",
 			"Tasks run in the order in which they stand, so they are a list. `swrun lint --fix` makes one.\n\n    bad:   do:\n             greet: {set: {a: 1}}\n    good:  do:\n             - greet: {set: {a: 1}}"},
 		{"SW114", SeverityError, "a task with two keywords",

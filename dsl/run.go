@@ -2,11 +2,13 @@ package dsl
 
 import (
 	"slices"
+	"strings"
 
 	"gopkg.in/yaml.v3"
 
 	"github.com/swrun/swrun/dsl/source"
 	"github.com/swrun/swrun/internal/delimited"
+	"github.com/swrun/swrun/internal/shorten"
 )
 
 // RunBase is what the tasks that run a process share.
@@ -75,12 +77,26 @@ func (p *Process) parts(w *walker) {
 	w.value(propertyRunArguments, p.Arguments)
 }
 
+// checkVariables reports names in `environment` that no variable can have.
+func (o *object) checkVariables() {
+	n := o.value("environment")
+	if n == nil {
+		return
+	}
+	at := o.at.Key("environment")
+	o.p.reportBlankKeys(n, at, "the name of an environment variable")
+	for i := 0; i+1 < len(n.Content) && n.Kind == yaml.MappingNode; i += 2 {
+		if key := n.Content[i]; strings.ContainsAny(key.Value, "=\x00") {
+			o.p.add(Diagnostic{Code: "SW112", Message: shorten.Quoted(key.Value) + " is not the name of an environment variable", Pointer: at.Key(key.Value),
+				Range: o.p.src.RangeOf(key), Help: "a name holds no `=`; the value stands after the colon"})
+		}
+	}
+}
+
 // process decodes what the processes share. Arguments may be a list or, as up to 1.0.1, a map (semantics 1.7).
 func (o *object) process() Process {
 	process := Process{Environment: o.mappingValue("environment")}
-	if n := o.value("environment"); n != nil {
-		o.p.reportBlankKeys(n, o.at.Key("environment"), "the name of an environment variable")
-	}
+	o.checkVariables()
 	if o.value("stdin") != nil {
 		process.Stdin = Value{o.at.Key("stdin"), o.p.anyText(o.value("stdin"), o.at.Key("stdin"), "stdin"), FormData}
 	}
