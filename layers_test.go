@@ -55,7 +55,7 @@ func layers() map[string][]string {
 		"internal/description":        {"dsl/source", "internal/jsonvalue", "internal/shorten"},
 		"internal/asyncapi":           {"internal/description", "internal/lazyregexp", "internal/shorten", "internal/suggest"},
 		"internal/brokers":            {"errors", "internal/asyncapi"},
-		"internal/brokers/brokertest": nil, // for tests
+		"internal/brokers/brokertest": {"internal/certtest"}, // for tests
 		"internal/shorten":            nil,
 		"internal/cron":               nil,
 		"internal/suggest":            nil,

@@ -9,6 +9,9 @@ import (
 	"github.com/swrun/swrun/dsl/source"
 )
 
+// SchemeCertificate is the scheme of policies that are a certificate of the caller.
+const SchemeCertificate = "certificate"
+
 // Authentication is a policy, or the name of one.
 type Authentication struct {
 	Pointer Pointer
@@ -38,7 +41,7 @@ func (p *parser) topAuthentication(n *yaml.Node, at Pointer) *Authentication {
 }
 
 func schemes() []string {
-	return []string{"basic", "bearer", "certificate", "digest", "oauth2", "oidc"}
+	return []string{"basic", "bearer", SchemeCertificate, "digest", "oauth2", "oidc"}
 }
 
 func (p *parser) authentication(n *yaml.Node, at Pointer, mayUse bool) *Authentication {
@@ -81,7 +84,7 @@ func (o *object) scheme(a *Authentication) {
 		a.Secret, properties = o.p.credentials(n, at, a.Scheme, "username", "password")
 	case "bearer":
 		a.Secret, properties = o.p.credentials(n, at, a.Scheme, "token")
-	case "certificate":
+	case SchemeCertificate:
 		a.Secret = o.p.certificate(n, at)
 	default:
 		a.Secret, properties = o.p.oauth2(n, at, a.Scheme)

@@ -1,6 +1,7 @@
 package dsl
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/swrun/swrun/internal/lazyregexp"
@@ -28,10 +29,22 @@ func (*CallGRPC) Kind() Kind { return KindCallGRPC }
 // Traits are those of a call that a server answers.
 func (*CallGRPC) Traits() Traits { return serverCall() }
 
+// tlsPort is that of a service which names none.
+const tlsPort = 443
+
+// At returns the port of the service.
+func (t *CallGRPC) At() int { return cmp.Or(t.Port, tlsPort) }
+
+// Plaintext reports whether the service is called without TLS: a port other than that of https says so (semantics 11.9).
+func (t *CallGRPC) Plaintext() bool { return t.At() != tlsPort }
+
 func (t *CallGRPC) parts(w *walker) {
 	w.resource(t.Proto)
 	w.value(propertyCall, t.Arguments)
 	w.authentication(t.Authentication)
+	if t.Plaintext() {
+		w.plaintext(t.Authentication, t.Pointer.Key("with").Key("service").Key("port"), "without `port`, a service is called with TLS, at port 443")
+	}
 }
 
 var hostPattern = lazyregexp.New(`^[a-zA-Z0-9](?:[a-zA-Z0-9-.]{0,61}[a-zA-Z0-9])?$`)

@@ -25,7 +25,7 @@ func Check(w *Workflow, analyze Analyzer) Diagnostics {
 		checkTimes, checkRetries, checkActivities, checkBounds, checkRaces,
 		checkFilters, checkRaised, checkComparedTypes,
 		checkExpressions, checkLookalikes, checkInputFields, checkClock,
-		checkSecrets, checkUntrusted,
+		checkSecrets, checkUntrusted, checkCertificates,
 		checkCorrelations, checkScheduleEvents,
 		checkRequests, checkEvaluate, checkFormats, checkCron, checkSchedule, checkScheduleLoops, checkLifecycleFilters,
 	} {

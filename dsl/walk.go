@@ -45,7 +45,8 @@ type walker struct {
 	onSchema    func(*Schema)
 	onError     func(*ErrorDefinition)
 	onReference func(Reference)
-	shallow     bool // lists are collected in the field lists, and not walked through
+	onPlaintext func(a *Authentication, at Pointer, help string) // what is called without TLS, and how it would be with TLS
+	shallow     bool                                             // lists are collected in the field lists, and not walked through
 	lists       []TaskList
 	variables   []string // that are bound at the current part
 	task        Task     // the innermost task around the current part, or nil
@@ -222,8 +223,17 @@ func (w *walker) authentication(a *Authentication) {
 
 func (w *walker) endpoint(e *Endpoint) {
 	if e != nil {
+		if plainURI.MatchString(e.URI.Text()) {
+			w.plaintext(e.Authentication, e.URI.Pointer, "write https://, or use another scheme of authentication")
+		}
 		w.value(propertyEndpoint, e.URI)
 		w.authentication(e.Authentication)
+	}
+}
+
+func (w *walker) plaintext(a *Authentication, at Pointer, help string) {
+	if w.onPlaintext != nil {
+		w.onPlaintext(a, at, help)
 	}
 }
 

@@ -258,7 +258,7 @@ func pets(t *testing.T) *url.URL {
 // secured returns a transport to a server that wants to know who calls, and the secret of somebody it knows.
 func secured(t *testing.T) (http.RoundTripper, map[string]any) {
 	t.Helper()
-	authority, err := certtest.New()
+	authority, err := certtest.New("authority")
 	if err != nil {
 		t.Fatal(err)
 	}

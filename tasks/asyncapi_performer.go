@@ -144,7 +144,7 @@ func (p *asyncAPIPerformer) client(ctx context.Context, call *asyncAPIRequest) (
 	if err != nil {
 		return nil, nil, err
 	}
-	client.Account = c.account()
+	client.Account, client.TLS = c.account(), c.ofConnection().settings()
 	return client, c, nil
 }
 
@@ -172,8 +172,5 @@ func asyncAPIFailure(ctx context.Context, what string, err error) error {
 	if errors.As(err, &refused) {
 		fault.Status, fault.Title = refused.Status, http.StatusText(refused.Status)
 	}
-	if need == "" {
-		return fault
-	}
-	return &interpreter.NeedError{Need: need, Err: fault}
+	return leftTo(need, fault)
 }

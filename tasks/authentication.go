@@ -97,7 +97,7 @@ func (c *credential) fill(properties map[string]any) *errors.Error {
 	switch {
 	case takesToken(c.Scheme):
 		return c.fillOAuth(properties)
-	case c.Scheme == "certificate":
+	case c.Scheme == dsl.SchemeCertificate:
 		return c.fillCertificate(properties)
 	case c.Scheme == "bearer":
 		needed = map[string]*string{"token": &c.Token}
@@ -167,7 +167,7 @@ func (c *credential) apply(header http.Header) {
 // header returns what is sent as Authorization; "" if that is not known before there is an answer, or nothing is.
 func (c *credential) header() string {
 	switch c.Scheme {
-	case "digest", "certificate":
+	case "digest", dsl.SchemeCertificate:
 		return ""
 	case "basic":
 		return "Basic " + base64.StdEncoding.EncodeToString([]byte(c.Username+":"+c.Password))
@@ -178,7 +178,7 @@ func (c *credential) header() string {
 // descriptor is $authorization, known for the rest of the task (semantics 17.4). A digest is made per request, and a token is got for it, so that only
 // their schemes are known. A certificate authorizes without one.
 func (a *authentication) descriptor(s *interpreter.Scope) any {
-	if a == nil || a.scheme == "certificate" {
+	if a == nil || a.scheme == dsl.SchemeCertificate {
 		return nil
 	}
 	if takesToken(a.scheme) {

@@ -4,11 +4,23 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
+	"net"
 	"net/http"
 	"sync"
 
 	"github.com/swrun/swrun/errors"
 )
+
+// withoutTLS says why a certificate cannot be used.
+const withoutTLS = "it cannot be called with a certificate, since it is called without TLS"
+
+// needsTLS returns an error if the credential is a certificate, and a place is called without TLS.
+func (c *credential) needsTLS(place string, secure bool) error {
+	if c.ofConnection() == nil || secure {
+		return nil
+	}
+	return errors.Configurationf("%s: %s", place, withoutTLS)
+}
 
 // clientCertificate is what a call proves itself with when it opens a connection (semantics 17.5).
 type clientCertificate struct {
@@ -48,6 +60,33 @@ func (c *clientCertificate) settings() *tls.Config {
 		return &tls.Config{MinVersion: tls.VersionTLS12}
 	}
 	return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{c.pair}, RootCAs: c.roots}
+}
+
+// refusedCertificate says what a server has against the certificate of a call, or that it wants one; "" if that is not why there is no connection.
+func refusedCertificate(err error) string {
+	var remote *net.OpError
+	if !errors.As(err, &remote) || remote.Op != "remote error" { // as crypto/tls names what the other side says
+		return ""
+	}
+	said := remote.Err.Error()
+	if said == tls.AlertError(alertCertificateRequired).Error() {
+		return "the server wants a certificate of an authority that it knows"
+	}
+	for _, alert := range alertsOfCertificates() {
+		if said == alert.Error() {
+			return "the server does not accept the certificate: " + said
+		}
+	}
+	return ""
+}
+
+// alertCertificateRequired is what servers say by TLS 1.3 to who has no certificate, or none of the authorities that they have named.
+const alertCertificateRequired = 116
+
+// alertsOfCertificates are those by which servers refuse one: it is bad (or there is none, by TLS 1.2), of an unsupported kind, revoked, expired, unknown,
+// of an authority that the server does not know, not let in, or signed by somebody else who has the name of an authority.
+func alertsOfCertificates() []tls.AlertError {
+	return []tls.AlertError{42, 43, 44, 45, 46, 48, 49, 51}
 }
 
 // maxCertified is how many certificates have connections of their own at a time.

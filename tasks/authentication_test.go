@@ -12,10 +12,12 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/a2aproject/a2a-go/a2a"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/a2atest"
 	"github.com/swrun/swrun/internal/brokers/brokertest"
 	"github.com/swrun/swrun/internal/certtest"
 	"github.com/swrun/swrun/internal/grpctest"
@@ -230,9 +232,9 @@ func TestRequestsHoldNoTokens(t *testing.T) {
 	}
 }
 
-func mustCertificates(t *testing.T) *certtest.Authority {
+func mustCertificates(t *testing.T, name string) *certtest.Authority {
 	t.Helper()
-	a, err := certtest.New()
+	a, err := certtest.New(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +255,7 @@ func mustSettings(t *testing.T, a *certtest.Authority) *tls.Config {
 func mustClients(t *testing.T, c *certtest.Authority) interpreter.Secrets {
 	t.Helper()
 	all := map[string]any{"text": "a", "none": map[string]any{}, "broken": map[string]any{"certificate": "-----BEGIN CERTIFICATE-----\nabc", "key": "s3cret-key"}}
-	for name, issuer := range map[string]*certtest.Authority{"ada": c, "bob": c, "eve": mustCertificates(t)} {
+	for name, issuer := range map[string]*certtest.Authority{"ada": c, "bob": c, "eve": mustCertificates(t, "ours"), "mallory": mustCertificates(t, "theirs")} {
 		secret, err := issuer.Secret(name)
 		if err != nil {
 			t.Fatal(err)
@@ -269,7 +271,7 @@ func mustClients(t *testing.T, c *certtest.Authority) interpreter.Secrets {
 
 // TestCertificates: a call opens its connections with the certificate that its policy names, and never uses those of another one.
 func TestCertificates(t *testing.T) {
-	c := mustCertificates(t)
+	c := mustCertificates(t, "ours")
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, r.TLS.PeerCertificates[0].Subject.CommonName+" "+r.Header.Get("Authorization"))
 	}))
@@ -283,9 +285,9 @@ func TestCertificates(t *testing.T) {
 	config := tasks.Config{Transport: transport, Credentials: proofs, Secrets: mustClients(t, c)}
 	for _, one := range []struct{ secret, url, want, fault string }{
 		{"ada", server.URL, "ada ", ""}, {"bob", server.URL, "bob ", ""}, {"ada", server.URL, "ada ", ""},
-		{"eve", server.URL, "", "communication"}, {"alone", server.URL, "", "certificate"},
+		{"eve", server.URL, "", "does not accept the certificate"}, {"mallory", server.URL, "", "wants a certificate"}, {"alone", server.URL, "", "communication"},
 		{"mixed", server.URL, "", "do not make a pair"}, {"text", server.URL, "", "must be an object"}, {"none", server.URL, "", "needs a certificate"}, {"broken", server.URL, "", "do not make a pair"},
-		{"ada", "http://127.0.0.1:1", "", "only https has them"}, {"gone", server.URL, "", "not available"},
+		{"ada", "http://127.0.0.1:1", "", "without TLS"}, {"gone", server.URL, "", "not available"},
 	} {
 		outcome := runDocument(t, config, fmt.Sprintf("  - ask: {call: http, with: {method: get, endpoint: {uri: '%s', authentication: {certificate: {use: %s}}}}}\nuse: {secrets: [%[2]s]}\n", one.url, one.secret))
 		if one.fault == "" && (outcome.Fault != nil || outcome.Output != one.want) || one.fault != "" && (outcome.Fault == nil || !strings.Contains(outcome.Fault.Error(), one.fault)) {
@@ -298,9 +300,9 @@ func TestCertificates(t *testing.T) {
 	}
 }
 
-// TestCertificatesOfTheOtherKinds: MCP and gRPC, and documents that are read.
+// TestCertificatesOfTheOtherKinds: MCP, A2A and gRPC, and documents that are read.
 func TestCertificatesOfTheOtherKinds(t *testing.T) {
-	c := mustCertificates(t)
+	c := mustCertificates(t, "ours")
 	server := mcp.NewServer(&mcp.Implementation{Name: "x", Version: "1"}, nil)
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
@@ -309,6 +311,10 @@ func TestCertificatesOfTheOtherKinds(t *testing.T) {
 	guarded.TLS, guarded.Config.ErrorLog = mustSettings(t, c), log.New(io.Discard, "", 0)
 	guarded.StartTLS()
 	t.Cleanup(guarded.Close)
+	card := a2atest.Card(guarded.URL)
+	card.SecuritySchemes = a2a.NamedSecuritySchemes{"mine": a2a.MutualTLSSecurityScheme{}}
+	card.Security = []a2a.SecurityRequirements{{"mine": nil}}
+	mux.Handle("/", a2atest.New(card))
 	services := grpctest.New(mustSettings(t, c))
 	t.Cleanup(services.Stop)
 	transport := tasks.NewTransport(tasks.TransportConfig{})
@@ -316,11 +322,12 @@ func TestCertificatesOfTheOtherKinds(t *testing.T) {
 	config := tasks.Config{Transport: transport, Dial: services.Dial, Secrets: mustClients(t, c), Load: tasks.Loader("test.yaml", transport, false, "")}
 	for _, task := range []string{
 		"call: mcp, with: {method: tools/list, transport: {http: {endpoint: {uri: URL/mcp, authentication: {certificate: {use: CLIENT}}}}}}",
+		"call: a2a, with: {method: message/send, agentCard: {endpoint: {uri: URL/.well-known/agent-card.json, authentication: {certificate: {use: CLIENT}}}}, parameters: {message: {parts: [{kind: text, text: Ada}]}}}",
 		"call: grpc, with: {proto: {endpoint: {uri: URL/echo.proto, authentication: {certificate: {use: CLIENT}}}}, service: {name: test.Echo, host: 127.0.0.1, authentication: {certificate: {use: CLIENT}}}, method: Say}",
 	} {
-		for _, client := range []string{"ada", "eve"} {
+		for _, client := range []string{"ada", "eve", "mallory"} {
 			outcome := runDocument(t, config, strings.NewReplacer("URL", guarded.URL, "CLIENT", client).Replace("  - ask: {"+task+"}\nuse: {secrets: [CLIENT]}\n"))
-			if (client == "ada") != (outcome.Fault == nil) {
+			if client == "ada" && outcome.Fault != nil || client != "ada" && !isUnauthenticated(outcome.Fault) {
 				t.Errorf("%s: %s: %v", client, task, outcome.Fault)
 			}
 		}
@@ -330,4 +337,46 @@ func TestCertificatesOfTheOtherKinds(t *testing.T) {
 		t.Errorf("%v", plain.Fault)
 	}
 
+}
+
+// isUnauthenticated reports whether a task has failed because nobody believes who it is.
+func isUnauthenticated(fault *errors.Error) bool {
+	return fault != nil && fault.Type == errors.Authentication && fault.Status == http.StatusUnauthorized
+}
+
+// TestCertificatesOfBrokers: a broker gets the certificate that a policy names. One who is not let in, and a broker that is not trusted, are errors of
+// the task.
+func TestCertificatesOfBrokers(t *testing.T) {
+	for name, protocol := range map[string]string{"kafka": "kafka-secure", "nats": "nats", "mqtt": "mqtts", "mqtt5": "secure-mqtt", "redis": "rediss", "ws": "wss"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := mustCertificates(t, "ours")
+			broker, err := brokertest.Secured(name, t.TempDir(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(broker.Stop)
+			load := func(context.Context, string) ([]byte, error) {
+				return fmt.Appendf(nil, `{"asyncapi": "3.0.0", "servers": {"s": {"host": "%s", "protocol": "%s"}}, "channels": {"orders": {"address": "orders"}},
+					"operations": {"send": {"action": "receive", "channel": {"$ref": "#/channels/orders"}}, "take": {"action": "send", "channel": {"$ref": "#/channels/orders"}}}}`, broker.Address, protocol), nil
+			}
+			config := tasks.Config{Secrets: mustClients(t, c), Load: load}
+			call := "{call: asyncapi, with: {document: {endpoint: a.json}, protocol: " + name + ", authentication: {certificate: {use: CLIENT}}, "
+			send, take := call+"operation: send, message: {payload: {a: 1}}}}", call+"operation: take, subscription: {consume: {amount: 1}}}}"
+			as := func(client, do string) *errors.Error {
+				return runDocument(t, config, strings.ReplaceAll(do+"use: {secrets: [CLIENT]}\n", "CLIENT", client)).Fault
+			}
+			both := "  - both: {fork: {compete: true, branches: [{take: " + take + "}, {send: {for: {in: '${ [range(500)] }'}, do: [{one: " + send + "}, {pause: {wait: {milliseconds: 20}}}]}}]}}\n"
+			if fault := as("ada", both); fault != nil {
+				t.Error(fault)
+			}
+			for client, want := range map[string]string{"eve": errors.Authentication, "mallory": errors.Authentication, "alone": errors.Communication} {
+				for _, one := range []string{send, take} {
+					if fault := as(client, "  - ask: "+one+"\n"); fault == nil || fault.Type != want {
+						t.Errorf("%s: %s: %v", client, one, fault)
+					}
+				}
+			}
+		})
+	}
 }

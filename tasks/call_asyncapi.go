@@ -91,6 +91,11 @@ func (o *asyncAPIOperation) describe(b *interpreter.Builder, call *dsl.CallAsync
 		variables, _ := call.ServerVariables.Data.(map[string]any) // an expression is checked by the run
 		err = o.route.CheckVariables(slices.Sorted(maps.Keys(variables)))
 	}
+	if a := o.authentication; err == nil && a != nil {
+		if why := unfit(a.scheme, o.route.Protocol, o.route.Plain()); why != "" {
+			b.Report("SW806", call.Authentication.Pointer, fmt.Sprintf("the server `%s`: %s", o.route.Server, why))
+		}
+	}
 	var mistake *asyncapi.MistakeError
 	var unspoken *asyncapi.UnsupportedError
 	with := call.Pointer.Key("with")
@@ -173,11 +178,25 @@ func (r *asyncAPIRequest) aim(route *asyncapi.Route) *errors.Error {
 	if err != nil {
 		return errors.Configurationf("%s", err)
 	}
-	if a := r.Authentication; a != nil && (a.Scheme == "digest" || a.Scheme == "certificate") && target.Protocol != protocolHTTP {
-		return errors.Configurationf("%s knows no %s authentication: use basic, bearer, oauth2 or oidc", target.Protocol, a.Scheme)
+	if a := r.Authentication; a != nil {
+		target.Secure = target.Secure || a.Scheme == dsl.SchemeCertificate && brokers.Upgrades(target.Protocol)
+		if why := unfit(a.Scheme, target.Protocol, !target.Secure); why != "" {
+			return errors.Configurationf("%s: %s", target, why)
+		}
 	}
 	r.Target = target
 	return r.Message.check(target)
+}
+
+// unfit says why a scheme cannot be used with a server of a protocol; "" if it can.
+func unfit(scheme, protocol string, plain bool) string {
+	switch {
+	case scheme == "digest" && protocol != protocolHTTP:
+		return protocol + " has no challenges, so that there is no digest authentication: use another scheme"
+	case scheme == dsl.SchemeCertificate && plain && !brokers.Upgrades(protocol):
+		return withoutTLS
+	}
+	return ""
 }
 
 // check reports what keeps a message from being published to a target.

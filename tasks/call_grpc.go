@@ -37,16 +37,9 @@ func compileCallGRPC(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 	return body
 }
 
-// securePort is that of a service which names none. It speaks TLS.
-const securePort = 443
-
-// targetOf returns where a service is. It is called with TLS, unless a port says otherwise (semantics 11.9).
+// targetOf returns where a service is.
 func targetOf(call *dsl.CallGRPC) grpcTarget {
-	port := call.Port
-	if port == 0 {
-		port = securePort
-	}
-	return grpcTarget{Address: net.JoinHostPort(call.Host, strconv.Itoa(port)), Plaintext: port != securePort}
+	return grpcTarget{Address: net.JoinHostPort(call.Host, strconv.Itoa(call.At())), Plaintext: call.Plaintext()}
 }
 
 // findGRPCMethod returns the method that a task calls, and reports what can be said of the call before a run.

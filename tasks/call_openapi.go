@@ -3,6 +3,7 @@ package tasks
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -45,6 +46,7 @@ func (all openAPIDocuments) compile(b *interpreter.Builder, t dsl.Task) interpre
 	if document.Authentication == nil { // otherwise only who performs the task has what it takes to read it
 		if data, ok := b.Load(call.Document); ok {
 			body.operation = all.operation(b, call, data)
+			body.reportPlaintext(b, call)
 			return body
 		}
 	}
@@ -81,6 +83,13 @@ func (all openAPIDocuments) operation(b *interpreter.Builder, call *dsl.CallOpen
 		b.Add(dsl.Diagnostic{Code: "SW806", Pointer: at, Message: wrong.Error(), Help: listed("its parameters", o.Names())})
 	}
 	return o
+}
+
+// reportPlaintext reports a certificate for an operation that is called without TLS.
+func (c *callOpenAPIBody) reportPlaintext(b *interpreter.Builder, call *dsl.CallOpenAPI) {
+	if o, a := c.operation, c.authentication; o != nil && a != nil && a.scheme == dsl.SchemeCertificate && !strings.HasPrefix(o.Servers[0], "https:") {
+		b.Report("SW806", call.Authentication.Pointer, fmt.Sprintf("the server %s: %s", withoutQuery(o.Servers[0]), withoutTLS))
+	}
 }
 
 // callOpenAPIBody prepares a call of an operation (semantics 11.8). The rest is as for any request over HTTP.

@@ -42,6 +42,9 @@ func unreached(what string, err error) (fault *errors.Error, need string) {
 	if errors.As(err, &notAllowed) {
 		return errors.Configurationf("%s: %s", what, notAllowed.Detail), interpreter.NeedNetwork(notAllowed.Address)
 	}
+	if why := refusedCertificate(err); why != "" {
+		return errors.Authenticationf("%s: %s", what, why), ""
+	}
 	return errors.Communicationf("%s: %s", what, connectionFailure(err)), ""
 }
 
@@ -56,4 +59,12 @@ func connectionFailure(err error) string {
 		return "the other side has not answered in time"
 	}
 	return cut(cause(err))
+}
+
+// leftTo returns the error of a call that is left to a worker which has what it needs; if it needs nothing, its own.
+func leftTo(need string, fault *errors.Error) error {
+	if need == "" {
+		return fault
+	}
+	return &interpreter.NeedError{Need: need, Err: fault}
 }

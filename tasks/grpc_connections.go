@@ -132,7 +132,7 @@ func (c *grpcConnection) unmade() error {
 	return c.failed
 }
 
-// noted notes handshakes that fail.
+// noted notes handshakes that fail. By TLS 1.3, a server refuses a certificate only afterwards.
 type noted struct {
 	credentials.TransportCredentials
 	note func(error)
@@ -142,7 +142,25 @@ type noted struct {
 func (n noted) ClientHandshake(ctx context.Context, authority string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	secured, info, err := n.TransportCredentials.ClientHandshake(ctx, authority, conn)
 	n.note(err)
+	if err == nil {
+		secured = notedConn{secured, n.note}
+	}
 	return secured, info, err
+}
+
+// notedConn notes that the server refuses the certificate.
+type notedConn struct {
+	net.Conn
+	note func(error)
+}
+
+// Read implements net.Conn.
+func (n notedConn) Read(p []byte) (int, error) {
+	read, err := n.Conn.Read(p)
+	if refusedCertificate(err) != "" {
+		n.note(err)
+	}
+	return read, err
 }
 
 // Clone implements credentials.TransportCredentials.

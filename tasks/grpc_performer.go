@@ -121,8 +121,8 @@ func (p *grpcPerformer) call(ctx context.Context, request *grpcRequest, call *gr
 	if err != nil {
 		return nil, err
 	}
-	if c != nil && c.certificate != nil && request.Target.Plaintext {
-		return nil, errors.Configurationf("%s cannot be called with a certificate: it is called without TLS", request.Target.Address)
+	if err := c.needsTLS(request.Target.Address, !request.Target.Plaintext); err != nil {
+		return nil, err
 	}
 	result, err := p.send(ctx, request, call, c, r)
 	if renewed, failed := c.renewRefused(ctx, err); failed != nil {

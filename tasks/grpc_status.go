@@ -10,7 +10,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/swrun/swrun/errors"
-	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
 )
 
@@ -79,10 +78,7 @@ func (request *grpcRequest) failure(ctx context.Context, call *grpcCall, end grp
 		end.await(ctx)
 	case s.Code() == codes.Unavailable && !end.answered && end.unmade != nil:
 		fault, need := unreached(what, end.unmade)
-		if need != "" {
-			return &interpreter.NeedError{Need: need, Err: fault}
-		}
-		return fault
+		return leftTo(need, fault)
 	case s.Code() == codes.Unavailable && !end.answered && !strings.HasPrefix(s.Message(), "unexpected HTTP status"):
 		return errors.Communicationf("%s: %s", what, cut(s.Message()))
 	}

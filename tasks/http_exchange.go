@@ -70,8 +70,8 @@ func (e *exchange) authenticate(ctx context.Context, policy *credential, config 
 	if err != nil || c == nil {
 		return err
 	}
-	if c.certificate != nil && e.url.Scheme != "https" {
-		return errors.Configurationf("%s cannot be called with a certificate: only https has them", withoutQuery(e.uri))
+	if err := c.needsTLS(withoutQuery(e.uri), e.url.Scheme == "https"); err != nil {
+		return err
 	}
 	e.credential = c
 	c.apply(e.header)

@@ -44,17 +44,15 @@ func (r resources) read(ctx context.Context, uri string, policy *credential) ([]
 	var answered *answerError
 	var notAllowed *NotAllowedError
 	switch {
-	case errors.As(failed, &notAllowed):
+	case errors.As(failed, &notAllowed), errors.As(failed, new(*unansweredError)):
 		fault, need := unreached(what, failed)
-		return nil, &interpreter.NeedError{Need: need, Err: fault}
+		return nil, leftTo(need, fault)
 	case errors.Is(failed, errNoFiles):
 		return nil, &interpreter.NeedError{Need: interpreter.NeedFiles, Err: errors.Configurationf("%s: %s; a worker allows it with --allow-files, a Go program with Host.Files", what, failed)}
 	case errors.As(failed, &answered):
 		fault := errors.Communicationf("%s: %s", what, answered)
 		fault.Status = answered.status
 		return nil, fault
-	case errors.As(failed, new(*unansweredError)):
-		return nil, errors.Communicationf("%s: %s", what, connectionFailure(failed))
 	}
 	return nil, interpreter.FailLoad(withoutQuery(uri), failed)
 }
@@ -115,6 +113,9 @@ func (a authorizing) RoundTrip(sent *http.Request) (*http.Response, error) {
 	c, _ := sent.Context().Value(resourceKey{}).(*credential) // of documents that are read without one, nil
 	if c == nil || wasSentAway(sent) {
 		return a.RoundTripper.RoundTrip(sent)
+	}
+	if err := c.needsTLS(withoutQuery(sent.URL.String()), sent.URL.Scheme == "https"); err != nil {
+		return nil, err
 	}
 	transport, err := c.through(a.RoundTripper)
 	if err != nil {

@@ -19,7 +19,7 @@ func main() {
 }
 
 func serve() error {
-	authority, err := certtest.New()
+	authority, err := certtest.New("authority")
 	if err != nil {
 		return err
 	}

@@ -84,8 +84,10 @@ func satisfies(wanted protocol.SecurityScheme, scheme string) bool {
 		return strings.EqualFold(wanted.Scheme, scheme) || isToken && strings.EqualFold(wanted.Scheme, "bearer")
 	case protocol.OAuth2SecurityScheme, protocol.OpenIDConnectSecurityScheme:
 		return isToken
+	case protocol.MutualTLSSecurityScheme:
+		return scheme == "certificate"
 	}
-	return false // keys and certificates are nothing that a workflow can have
+	return false // keys are nothing that a workflow can have
 }
 
 func describe(scheme protocol.SecurityScheme) string {
@@ -99,7 +101,7 @@ func describe(scheme protocol.SecurityScheme) string {
 	case protocol.APIKeySecurityScheme:
 		return "an API key, which is not supported"
 	case protocol.MutualTLSSecurityScheme:
-		return "mutual TLS, which is not supported"
+		return "certificate"
 	}
 	return "which the card does not describe"
 }

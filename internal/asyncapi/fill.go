@@ -114,10 +114,7 @@ func ports(protocol string, secure bool) string {
 // locate reads where a server is: host:port/path, also with a scheme, and several of them with commas between.
 func (t *Target) locate(at string) error {
 	if scheme, rest, ok := strings.Cut(at, "://"); ok {
-		at = rest
-		if _, secure := protocol(scheme, ""); secure || scheme == "tls" || scheme == "ssl" {
-			t.Secure = true
-		}
+		at, t.Secure = rest, t.Secure || namesTLS(scheme)
 	}
 	hosts, path, _ := strings.Cut(at, "/")
 	if path != "" {
@@ -135,6 +132,18 @@ func (t *Target) locate(at string) error {
 		t.Addresses = append(t.Addresses, net.JoinHostPort(u.Hostname(), port))
 	}
 	return nil
+}
+
+// namesTLS reports whether the scheme of a server says that it speaks TLS.
+func namesTLS(scheme string) bool {
+	_, secure := protocol(scheme, "")
+	return secure || scheme == "tls" || scheme == "ssl"
+}
+
+// Plain reports whether the server is reached without TLS, whatever its variables are.
+func (r *Route) Plain() bool {
+	scheme, _, named := strings.Cut(r.URL, "://")
+	return !r.Secure && !(named && (namesTLS(scheme) || strings.Contains(scheme, "{")))
 }
 
 // withoutUser returns what comes after a user and a password.

@@ -40,12 +40,8 @@ func (c *Client) amqp(ctx context.Context) (*amqpLink, error) {
 	defer context.AfterFunc(within, func() { raw.Close() })() // which ends the handshake
 	properties := amqp.NewConnectionProperties()
 	properties.SetClientConnectionName(clientName)
-	account := &amqp.PlainAuth{Username: c.Username, Password: c.secret()}
-	if c.Account == (Account{}) {
-		account = &amqp.PlainAuth{Username: amqpAccount, Password: amqpAccount}
-	}
 	conn, err := amqp.Open(raw, amqp.Config{
-		SASL: []amqp.Authentication{account}, Vhost: cmp.Or(strings.TrimPrefix(c.Path, "/"), "/"), FrameSize: amqpFrame, Heartbeat: keepAlive * time.Second,
+		SASL: c.proofs(), Vhost: cmp.Or(strings.TrimPrefix(c.Path, "/"), "/"), FrameSize: amqpFrame, Heartbeat: keepAlive * time.Second,
 		Properties: properties,
 	})
 	if err == nil {
@@ -60,6 +56,17 @@ func (c *Client) amqp(ctx context.Context) (*amqpLink, error) {
 		return nil, errors.New("the broker does not answer")
 	}
 	return nil, amqpFailure(err)
+}
+
+// proofs are the ways in which a client may say who it is, the better ones first. Brokers that know clients by their certificates say so.
+func (c *Client) proofs() (all []amqp.Authentication) {
+	if c.certified() {
+		all = append(all, &amqp.ExternalAuth{})
+	}
+	if c.Account == (Account{}) {
+		return append(all, &amqp.PlainAuth{Username: amqpAccount, Password: amqpAccount})
+	}
+	return append(all, &amqp.PlainAuth{Username: c.Username, Password: c.secret()})
 }
 
 // within bounds how long the broker may take to answer: the library waits for ever.

@@ -16,7 +16,31 @@ import (
 )
 
 // amqp1 connects by AMQP 1.0 under a name. The connection ends with ctx.
-func (c *Client) amqp1(ctx context.Context, container string) (*amqp.Conn, *amqp.Session, error) {
+func (c *Client) amqp1(ctx context.Context, container string) (conn *amqp.Conn, session *amqp.Session, err error) {
+	for _, proof := range c.amqp1Proofs() {
+		if conn, session, err = c.amqp1As(ctx, container, proof); err == nil || !strings.Contains(err.Error(), amqp1NotOffered) {
+			break
+		}
+	}
+	return conn, session, amqp1Failure(err)
+}
+
+// amqp1NotOffered is how the library says that a broker does not know a way to say who one is.
+const amqp1NotOffered = "no supported auth mechanism"
+
+// amqp1Proofs are the ways in which a client may say who it is, the better ones first. Brokers that know clients by their certificates offer that.
+func (c *Client) amqp1Proofs() []amqp.SASLType {
+	switch {
+	case c.Account != (Account{}):
+		return []amqp.SASLType{amqp.SASLTypePlain(c.Username, c.secret())}
+	case c.certified():
+		return []amqp.SASLType{amqp.SASLTypeExternal(""), amqp.SASLTypeAnonymous()}
+	}
+	return []amqp.SASLType{amqp.SASLTypeAnonymous()}
+}
+
+// amqp1As connects, and says who the client is in one way.
+func (c *Client) amqp1As(ctx context.Context, container string, proof amqp.SASLType) (*amqp.Conn, *amqp.Session, error) {
 	raw, err := c.connect(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -24,19 +48,15 @@ func (c *Client) amqp1(ctx context.Context, container string) (*amqp.Conn, *amqp
 	within, cancel := context.WithTimeout(ctx, connectWithin)
 	defer cancel()
 	host, _, _ := net.SplitHostPort(c.Addresses[0]) // that it has a port is checked
-	options := &amqp.ConnOptions{ContainerID: container, HostName: host, SASLType: amqp.SASLTypeAnonymous()}
-	if c.Account != (Account{}) {
-		options.SASLType = amqp.SASLTypePlain(c.Username, c.secret())
-	}
-	conn, err := amqp.NewConn(within, raw, options)
+	conn, err := amqp.NewConn(within, raw, &amqp.ConnOptions{ContainerID: container, HostName: host, SASLType: proof})
 	if err != nil {
 		raw.Close() // the error is the first one's
-		return nil, nil, amqp1Failure(err)
+		return nil, nil, err
 	}
 	session, err := conn.NewSession(within, nil)
 	if err != nil {
 		raw.Close() // the error is the first one's
-		return nil, nil, amqp1Failure(err)
+		return nil, nil, err
 	}
 	return conn, session, nil
 }
@@ -99,12 +119,15 @@ func (m Message) amqp1() *amqp.Message {
 
 // amqp1Failure says which errors are answers.
 func amqp1Failure(err error) error {
+	if err == nil {
+		return nil
+	}
 	var answered *amqp.Error
 	if errors.As(err, &answered) {
 		return refused(amqp1Status(answered.Condition), errors.New(cmp.Or(answered.Description, string(answered.Condition))))
 	}
 	// The library has no type for these.
-	if text := err.Error(); strings.Contains(text, "auth failed with code") || strings.Contains(text, "no supported auth mechanism") {
+	if text := err.Error(); strings.Contains(text, "auth failed with code") || strings.Contains(text, amqp1NotOffered) {
 		return refused(http.StatusUnauthorized, errors.New("the broker refuses the account"))
 	}
 	return err

@@ -20,10 +20,13 @@ type Client struct {
 	Account
 	// Dial opens connections.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// TLS says how connections are secured if the target wants that, besides the name of the server: with which certificate, and who is trusted.
+	TLS *tls.Config
 	// MaxRead is how many bytes a broker may send before it has said something that is complete: an answer to what was published, or a message.
 	MaxRead int
 
 	unread *atomic.Int64 // that it may still send
+	alert  *alert
 }
 
 // ErrTooLarge says that a broker has sent more than a message may have.
@@ -32,7 +35,7 @@ var ErrTooLarge = errors.New("the broker sends more than a message may have")
 // bounded returns a copy of the client that counts what it reads.
 func (c *Client) bounded() *Client {
 	counting := *c
-	counting.unread = new(atomic.Int64)
+	counting.unread, counting.alert = new(atomic.Int64), new(alert)
 	counting.more()
 	return &counting
 }
@@ -42,7 +45,13 @@ func (c *Client) more() { c.unread.Store(int64(c.MaxRead)) }
 
 // explain returns the error of what has failed. Libraries hide why they could not read on.
 func (c *Client) explain(err error) error {
-	if err != nil && c.unread.Load() < 0 {
+	if err == nil {
+		return nil
+	}
+	if said := c.alert.said.Load(); said != nil {
+		return said
+	}
+	if c.unread.Load() < 0 {
 		return ErrTooLarge
 	}
 	return err
@@ -165,6 +174,10 @@ func HasHeaders(protocol string) bool {
 	}
 	return true
 }
+
+// Upgrades reports whether connections of a protocol begin without TLS and become secure if a client wants that, so that a server need not be
+// described as one that speaks TLS.
+func Upgrades(protocol string) bool { return protocol == "nats" }
 
 // Publish publishes a message and returns when the broker has it. The connection ends with ctx.
 func (c *Client) Publish(ctx context.Context, m Message) error {
@@ -289,21 +302,10 @@ func (c *Client) open(ctx context.Context, network, address string) (net.Conn, e
 	if err != nil || !c.Secure {
 		return conn, err
 	}
-	host, _, err := net.SplitHostPort(address)
+	secured, err := c.secure(ctx, conn, address)
 	if err != nil {
 		conn.Close() // the error is the first one's
 		return nil, err
 	}
-	within, cancel := context.WithTimeout(ctx, connectWithin)
-	defer cancel()
-	secured := tls.Client(conn, secureConfig(host))
-	if err := secured.HandshakeContext(within); err != nil {
-		conn.Close() // the error is the first one's
-		return nil, err
-	}
 	return secured, nil
-}
-
-func secureConfig(host string) *tls.Config {
-	return &tls.Config{MinVersion: tls.VersionTLS12, ServerName: host}
 }

@@ -15,9 +15,41 @@ import (
 )
 
 // natsDialer gives the library connections that end with a context.
-type natsDialer func(network, address string) (net.Conn, error)
+type natsDialer struct {
+	*Client
+	ctx    func() context.Context
+	failed error // the last attempt, unless that is nil
+}
 
-func (d natsDialer) Dial(network, address string) (net.Conn, error) { return d(network, address) }
+// Dial implements nats.CustomDialer.
+func (d *natsDialer) Dial(network, address string) (net.Conn, error) {
+	conn, err := d.dialer(d.ctx())(d.ctx(), network, address)
+	if d.failed = err; err != nil || !d.Secure {
+		return conn, err
+	}
+	return &natsConn{Conn: conn, secure: func() (net.Conn, error) { return d.secure(d.ctx(), conn, address) }}, nil
+}
+
+// SkipTLSHandshake tells the library that connections become secure by themselves.
+func (d *natsDialer) SkipTLSHandshake() bool { return d.Secure }
+
+// natsConn is a connection that becomes secure before something is written. The server says first, for all to read, how it wants to be talked to.
+type natsConn struct {
+	net.Conn
+	secure func() (net.Conn, error) // nil once it is
+}
+
+// Write implements net.Conn. Nobody reads while the first thing is written.
+func (n *natsConn) Write(p []byte) (int, error) {
+	if n.secure != nil {
+		secured, err := n.secure()
+		if err != nil {
+			return 0, err
+		}
+		n.Conn, n.secure = secured, nil
+	}
+	return n.Conn.Write(p)
+}
 
 // nats returns a connection that ends with ctx. One that ends is not made again.
 func (c *Client) nats(ctx context.Context) (*nats.Conn, error) {
@@ -25,16 +57,11 @@ func (c *Client) nats(ctx context.Context) (*nats.Conn, error) {
 	for _, address := range c.Addresses {
 		urls = append(urls, "nats://"+address)
 	}
-	open := c.dialer(ctx)
-	var failed error
+	dialer := &natsDialer{Client: c, ctx: func() context.Context { return ctx }}
 	options := []nats.Option{
 		nats.NoReconnect(), nats.DontRandomize(), nats.IgnoreDiscoveredServers(), nats.Timeout(connectWithin), nats.Name(clientName),
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // otherwise the library prints
-		nats.SetCustomDialer(natsDialer(func(network, address string) (net.Conn, error) {
-			conn, err := open(ctx, network, address)
-			failed = err
-			return conn, err
-		})),
+		nats.SetCustomDialer(dialer),
 	}
 	switch {
 	case c.Username != "":
@@ -43,12 +70,11 @@ func (c *Client) nats(ctx context.Context) (*nats.Conn, error) {
 		options = append(options, nats.Token(c.secret()))
 	}
 	if c.Secure {
-		host, _, _ := net.SplitHostPort(c.Addresses[0]) // that it has a port is checked
-		options = append(options, nats.Secure(secureConfig(host)))
+		options = append(options, nats.Secure()) // or not at all
 	}
 	conn, err := nats.Connect(strings.Join(urls, ","), options...)
-	if errors.Is(err, nats.ErrNoServers) && failed != nil { // which says nothing about why
-		err = failed
+	if errors.Is(err, nats.ErrNoServers) && dialer.failed != nil { // which says nothing about why
+		err = dialer.failed
 	}
 	return conn, natsFailure(err)
 }

@@ -14,7 +14,8 @@ import (
 
 // TestRabbitMQ is all that needs a RabbitMQ, which takes seconds to start.
 func TestRabbitMQ(t *testing.T) {
-	b := started(t)(brokertest.RabbitMQ(t.TempDir(), "orders", "queue", "linked", "many", "linked many", "deleted"))
+	a := mustAuthority(t)
+	b := started(t)(brokertest.SecuredRabbitMQ(t.TempDir(), a, "orders", "queue", "linked", "many", "linked many", "deleted", "secured", "secured linked"))
 	conn, err := amqp.Dial("amqp://guest:guest@" + b.Address)
 	must(t, err)
 	defer conn.Close()
@@ -27,6 +28,7 @@ func TestRabbitMQ(t *testing.T) {
 		"publish by AMQP 0.9.1": testPublishAMQP, "publish by AMQP 1.0": testPublishAMQP1, "refuse by AMQP 0.9.1": testRefuseAMQP,
 		"refuse by AMQP 1.0": testRefuseAMQP1, "subscribe to queues": testSubscribeQueues, "subscribe to an exchange": testSubscribeExchange,
 		"subscribe to nothing": testSubscribeNothing, "subscribe to many": testSubscribeMany,
+		"certificates": func(t *testing.T, b *brokertest.Broker, _ *amqp.Channel) { testCertificatesAMQP(t, b, a) },
 	} {
 		t.Run(name, func(t *testing.T) { test(t, b, channel) })
 	}

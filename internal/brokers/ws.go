@@ -19,7 +19,9 @@ import (
 func (c *Client) ws(ctx context.Context) (*websocket.Conn, error) {
 	within, cancel := context.WithTimeout(ctx, connectWithin)
 	defer cancel()
-	transport := &http.Transport{DialContext: c.dialer(ctx), TLSClientConfig: secureConfig("")}
+	transport := &http.Transport{DialContext: c.dialer(ctx), DialTLSContext: func(_ context.Context, network, address string) (net.Conn, error) {
+		return c.open(ctx, network, address)
+	}}
 	conn, answer, err := websocket.Dial(within, c.URL("ws"), &websocket.DialOptions{
 		HTTPClient: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 		HTTPHeader: c.authorization(),

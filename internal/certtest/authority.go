@@ -22,13 +22,13 @@ type Authority struct {
 	key         *ecdsa.PrivateKey
 }
 
-// New returns an authority that nobody knows.
-func New() (*Authority, error) {
+// New returns an authority that nobody knows. Others may have the same name.
+func New(name string) (*Authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
 	}
-	a := &Authority{key: key, certificate: template(1, "authority")}
+	a := &Authority{key: key, certificate: template(1, name)}
 	a.certificate.IsCA, a.certificate.BasicConstraintsValid, a.certificate.KeyUsage = true, true, x509.KeyUsageCertSign
 	a.PEM, err = a.sign(a.certificate, key)
 	return a, err

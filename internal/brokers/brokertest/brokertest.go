@@ -3,6 +3,7 @@ package brokertest
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"log/slog"
@@ -26,18 +27,21 @@ import (
 // Broker is one that runs.
 type Broker struct {
 	Address string // host:port
+	Secured string // the same, of a RabbitMQ that also speaks TLS
 	Stop    func()
 	// Forgets waits until a broker of MQTT has ended a session, as it does some time after it was told to. Others do so at once.
 	Forgets func(ctx context.Context, session string) error
 }
 
 // Kafka starts one with topics of one partition.
-func Kafka(topics ...string) (*Broker, error) {
-	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, topics...))
+func Kafka(topics ...string) (*Broker, error) { return startKafka(kfake.SeedTopics(1, topics...)) }
+
+func startKafka(options ...kfake.Opt) (*Broker, error) {
+	cluster, err := kfake.NewCluster(append(options, kfake.NumBrokers(1))...)
 	if err != nil {
 		return nil, err
 	}
-	return &Broker{cluster.ListenAddrs()[0], cluster.Close, atOnce}, nil
+	return &Broker{Address: cluster.ListenAddrs()[0], Stop: cluster.Close, Forgets: atOnce}, nil
 }
 
 // MakeTopics makes topics of one partition at a broker of Kafka.
@@ -69,7 +73,20 @@ func MakeTopics(address string, topics ...string) error {
 
 // NATS starts one whose JetStream keeps its files in a folder, and has a stream of the subjects kept.>; a token lets in, if it is not empty.
 func NATS(folder, token string) (*Broker, error) {
-	running, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: folder, NoSigs: true, NoLog: true, Authorization: token})
+	b, err := startNATS(&server.Options{JetStream: true, StoreDir: folder, Authorization: token})
+	if err != nil {
+		return nil, err
+	}
+	if err := keep(b.Address, token); err != nil {
+		b.Stop()
+		return nil, err
+	}
+	return b, nil
+}
+
+func startNATS(o *server.Options) (*Broker, error) {
+	o.Host, o.Port, o.NoSigs, o.NoLog = "127.0.0.1", server.RANDOM_PORT, true, true
+	running, err := server.NewServer(o)
 	if err != nil {
 		return nil, err
 	}
@@ -83,10 +100,6 @@ func NATS(folder, token string) (*Broker, error) {
 		return nil, fmt.Errorf("the server does not start")
 	}
 	b.Address = running.Addr().String()
-	if err := keep(b.Address, token); err != nil {
-		b.Stop()
-		return nil, err
-	}
 	return b, nil
 }
 
@@ -156,17 +169,17 @@ func (a *answering) OnSubscribed(_ *mqtt.Client, pk packets.Packet, _ []byte) {
 
 // AnsweringMQTT starts a broker that publishes messages to who subscribes to a topic.
 func AnsweringMQTT(topic string, payloads ...string) (*Broker, error) {
-	return startMQTT(nil, func(running *mqtt.Server) error {
+	return startMQTT(nil, nil, func(running *mqtt.Server) error {
 		return running.AddHook(&answering{broker: running, topic: topic, payloads: payloads}, nil)
 	})
 }
 
 // MQTT starts one that speaks 3.1.1 and 5. Ledger says who may connect; nil lets everybody in.
 func MQTT(ledger *auth.Ledger) (*Broker, error) {
-	return startMQTT(ledger, func(*mqtt.Server) error { return nil })
+	return startMQTT(ledger, nil, func(*mqtt.Server) error { return nil })
 }
 
-func startMQTT(ledger *auth.Ledger, prepare func(*mqtt.Server) error) (*Broker, error) {
+func startMQTT(ledger *auth.Ledger, secured *tls.Config, prepare func(*mqtt.Server) error) (*Broker, error) {
 	running := mqtt.New(&mqtt.Options{Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), InlineClient: true})
 	if err := prepare(running); err != nil {
 		return nil, err
@@ -180,14 +193,14 @@ func startMQTT(ledger *auth.Ledger, prepare func(*mqtt.Server) error) (*Broker, 
 	if err != nil {
 		return nil, err
 	}
-	listener := listeners.NewTCP(listeners.Config{ID: "a", Address: "127.0.0.1:0"})
+	listener := listeners.NewTCP(listeners.Config{ID: "a", Address: "127.0.0.1:0", TLSConfig: secured})
 	if err := running.AddListener(listener); err != nil {
 		return nil, err
 	}
 	if err := running.Serve(); err != nil {
 		return nil, err
 	}
-	return &Broker{listener.Address(), func() { running.Close() }, forgets(running)}, nil
+	return &Broker{Address: listener.Address(), Stop: func() { running.Close() }, Forgets: forgets(running)}, nil
 }
 
 func atOnce(context.Context, string) error { return nil }

@@ -36,7 +36,7 @@ func started(ports int, describe func(ports []string) (*program, error)) (b *Bro
 		}
 		var stop func()
 		if stop, err = s.run(); err == nil {
-			return &Broker{net.JoinHostPort("127.0.0.1", free[0]), stop, atOnce}, nil
+			return &Broker{Address: net.JoinHostPort("127.0.0.1", free[0]), Stop: stop, Forgets: atOnce}, nil
 		}
 	}
 	return nil, err

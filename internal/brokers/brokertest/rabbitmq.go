@@ -2,17 +2,36 @@ package brokertest
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 
 	"github.com/rabbitmq/amqp091-go"
+
+	"github.com/swrun/swrun/internal/certtest"
 )
 
 // RabbitMQ starts one that speaks AMQP 0.9.1 and AMQP 1.0, keeps its files in a folder, and has queues. Its user guest has the password guest.
 func RabbitMQ(folder string, queues ...string) (*Broker, error) {
-	b, err := started(3, func(ports []string) (*program, error) { return rabbitMQ(folder, ports) })
+	return startRabbitMQ(folder, nil, queues)
+}
+
+// SecuredRabbitMQ is one that also speaks TLS, at another port, to who has a certificate of an authority. It may have been issued to a user.
+func SecuredRabbitMQ(folder string, a *certtest.Authority, queues ...string) (*Broker, error) {
+	return startRabbitMQ(folder, a, queues)
+}
+
+func startRabbitMQ(folder string, a *certtest.Authority, queues []string) (*Broker, error) {
+	var secured string
+	b, err := started(4, func(ports []string) (*program, error) {
+		secured = net.JoinHostPort("127.0.0.1", ports[3])
+		return rabbitMQ(folder, ports, a)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("install the package rabbitmq-server: %w", err)
+	}
+	if a != nil {
+		b.Secured = secured
 	}
 	if err := declare(b.Address, queues); err != nil {
 		b.Stop()
@@ -22,10 +41,20 @@ func RabbitMQ(folder string, queues ...string) (*Broker, error) {
 }
 
 // rabbitMQ returns a server that leaves nothing outside of a folder, and knows of no other on this machine.
-func rabbitMQ(folder string, ports []string) (*program, error) {
+func rabbitMQ(folder string, ports []string, a *certtest.Authority) (*program, error) {
 	folder = filepath.Join(folder, ports[0])
-	config := "listeners.tcp.1 = 127.0.0.1:" + ports[0] + "\nlog.console = true\nlog.file = false\n"
-	for name, text := range map[string]string{"rabbitmq.conf": config, "plugins": "[rabbitmq_amqp1_0].\n"} {
+	config, plugins := "listeners.tcp.1 = 127.0.0.1:"+ports[0]+"\nlog.console = true\nlog.file = false\n", "[rabbitmq_amqp1_0].\n"
+	if a != nil {
+		f, err := writeFiles(folder, a)
+		if err != nil {
+			return nil, err
+		}
+		plugins = "[rabbitmq_amqp1_0,rabbitmq_auth_mechanism_ssl].\n"
+		config += "listeners.ssl.1 = 127.0.0.1:" + ports[3] + "\nssl_options.cacertfile = " + f.authority + "\nssl_options.certfile = " + f.certificate +
+			"\nssl_options.keyfile = " + f.key + "\nssl_options.verify = verify_peer\nssl_options.fail_if_no_peer_cert = true\n" +
+			"ssl_cert_login_from = common_name\nauth_mechanisms.1 = EXTERNAL\nauth_mechanisms.2 = PLAIN\nauth_mechanisms.3 = AMQPLAIN\nauth_mechanisms.4 = ANONYMOUS\n"
+	}
+	for name, text := range map[string]string{"rabbitmq.conf": config, "plugins": plugins} {
 		if err := os.MkdirAll(folder, 0o700); err != nil {
 			return nil, err
 		}

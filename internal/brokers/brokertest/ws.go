@@ -1,16 +1,20 @@
 package brokertest
 
 import (
+	"crypto/tls"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 
 	"github.com/coder/websocket"
 )
 
 // WS starts a server of WebSockets. Serve gets each that is opened, and the request that opened it, whose path is the channel.
-func WS(serve func(*websocket.Conn, *http.Request)) *Broker {
-	running := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+func WS(serve func(*websocket.Conn, *http.Request)) *Broker { return startWS(nil, serve) }
+
+func startWS(secured *tls.Config, serve func(*websocket.Conn, *http.Request)) *Broker {
+	running := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		conn, err := websocket.Accept(w, r, nil)
 		if err != nil {
 			return // it has answered
@@ -18,5 +22,11 @@ func WS(serve func(*websocket.Conn, *http.Request)) *Broker {
 		defer conn.CloseNow() // it may be closed already
 		serve(conn, r)
 	}))
-	return &Broker{strings.TrimPrefix(running.URL, "http://"), running.Close, atOnce}
+	running.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that are refused are no news
+	if running.TLS = secured; secured != nil {
+		running.StartTLS()
+	} else {
+		running.Start()
+	}
+	return &Broker{Address: running.Listener.Addr().String(), Stop: running.Close, Forgets: atOnce}
 }
