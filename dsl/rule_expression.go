@@ -13,7 +13,7 @@ import (
 // checkExpressions: SW501 syntax errors, SW502 unknown functions, SW503 variables that do not exist.
 func checkExpressions(c *checker) {
 	for _, e := range c.texts {
-		if !e.isExpression() {
+		if !e.isExpression() || emptyExpression(e.text) { // of which Parse has told
 			continue
 		}
 		facts, err := c.analyze(e.text)
