@@ -65,10 +65,14 @@ func (p *a2aPerformer) ask(ctx context.Context, request *a2aRequest, r interpret
 		Method: http.MethodPost, URI: agent, Body: message, Authentication: request.credentialFor(agent),
 		Headers: map[string]string{"Content-Type": "application/json", "Accept": accepted},
 	}
-	return p.http().ask(ctx, call, r, func(response *http.Response) (any, error) {
+	result, err := p.http().ask(ctx, call, r, func(response *http.Response) (any, error) {
 		defer closing(ctx, response.Body)()
 		return call.answer(ctx, method, response, r.Memory)
 	})
+	if err == nil && request.saysWhere() {
+		result = map[string]any{"agent": agent, "result": result}
+	}
+	return result, err
 }
 
 // eventStream is the media type of streams.

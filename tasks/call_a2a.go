@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"net/url"
 
 	"github.com/swrun/swrun/dsl"
@@ -209,12 +210,34 @@ func (c *callA2ABody) prepareParameters(s *interpreter.Scope, input any) (map[st
 }
 
 func (c *callA2ABody) Finish(s *interpreter.Scope, result any) interpreter.Next {
-	used := c.authentication
-	if used == nil {
+	if c.authentication == nil && c.forCard == nil {
+		return interpreter.Done(result)
+	}
+	request, err := c.prepare(s)
+	if err != nil { // it has been prepared before
+		return interpreter.Fail(err)
+	}
+	agent := cmp.Or(request.Agent, request.Server) // or that of a host, which is at the same origin
+	if request.saysWhere() {
+		found, _ := result.(map[string]any) // as it was performed
+		agent, _ = found["agent"].(string)
+		result = found["result"]
+	}
+	var used *authentication
+	switch sent := request.credentialFor(agent); {
+	case sent == nil:
+	case sent == request.Authentication:
+		used = c.authentication
+	default:
 		used = c.forCard
 	}
 	if authorization := used.descriptor(s); authorization != nil {
 		s.BindAfter("authorization", authorization)
 	}
 	return interpreter.Done(result)
+}
+
+// saysWhere reports whether the result comes with where the agent is: only who has read the card knows that, and so who has got which credential.
+func (r *a2aRequest) saysWhere() bool {
+	return r.Card != "" && (r.Authentication != nil || r.ForCard != nil)
 }
