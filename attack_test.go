@@ -33,6 +33,7 @@ type attackHost struct {
 	Containers bool
 	Catalog    bool // the default catalog is a folder, with a function that is a link out of it
 	Sent       bool // the document comes from somebody else, as those do that a server deploys
+	Store      bool // runs are in the Redis that is attacked
 }
 
 // TestAttacks (reliability B32 to B49): hostile places, answers, files and commands end with a typed error, and what is not to be reached sees no
@@ -44,6 +45,7 @@ func TestAttacks(t *testing.T) {
 	}
 	t.Setenv("ATTACK_CANARY", "canary-of-the-environment")
 	world := newAttackWorld(t)
+	world.keepRuns(t)
 	if conn, err := net.Dial("tcp", "127.0.0.1:"+world.port); err != nil {
 		t.Fatal(err)
 	} else if _, err := conn.Read(make([]byte, 1)); err != io.EOF || world.connections.Swap(0) != 1 {
@@ -164,6 +166,9 @@ func (a attack) run(t *testing.T, text string, input any, resources map[string][
 	}
 	if a.host.Catalog {
 		host.Catalog = a.world.folder
+	}
+	if a.host.Store {
+		return a.world.runStored(t, d, input, host)
 	}
 	result, err := d.Run(t.Context(), input, swrun.RunConfig{Host: host})
 	return result.Output, err

@@ -27,8 +27,10 @@ import (
 type attackWorld struct {
 	port        string // of the canary
 	connections atomic.Int64
-	hostile     string // the URL of the hostile server
-	folder      string // a catalog, with a link out of it
+	hostile     string       // the URL of the hostile server
+	folder      string       // a catalog, with a link out of it
+	store       *swrun.Store // in a Redis behind a guard, whom others count as connections to the canary
+	storePort   string       // of the guard
 	asked       atomic.Int64
 }
 
@@ -73,7 +75,7 @@ func newAttackWorld(t *testing.T) *attackWorld {
 
 // fill fills in where things are.
 func (w *attackWorld) fill(text string) string {
-	return strings.NewReplacer("@PORT", w.port, "@HOSTILE", w.hostile, "@FOLDER", w.folder, "@MARK", attackMark).Replace(text)
+	return strings.NewReplacer("@PORT", w.port, "@STORE", w.storePort, "@HOSTILE", w.hostile, "@FOLDER", w.folder, "@MARK", attackMark).Replace(text)
 }
 
 // serve is the hostile server: the last part of the path says what it does.

@@ -97,7 +97,7 @@ func (d *Document) Check(c CheckConfig) error {
 	if err := d.Err(); err != nil {
 		return err
 	}
-	e, err := c.Host.environment(0)
+	e, err := c.Host.environment(0, nil)
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (d *Document) WithResources(h Host) (*Document, error) {
 	if err := d.Err(); err != nil {
 		return nil, err
 	}
-	e, err := h.environment(0)
+	e, err := h.environment(0, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -169,7 +169,7 @@ func (d *Documents) definitions(of *Document, e *environment) (all []definition.
 // Children returns the documents of the workflows that the tasks of a document run, of those that these run, and so on, as far as they are
 // found.
 func (d *Documents) Children(of *Document, h Host) ([]*Document, error) {
-	e, err := h.environment(0)
+	e, err := h.environment(0, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -121,7 +121,7 @@ func NewEngine(s *Store, c EngineConfig) (*Engine, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	e, err := c.Host.environment(c.Concurrency)
+	e, err := c.Host.environment(c.Concurrency, s.places)
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ type Host struct {
 	// Functions are read when a document is loaded or deployed, and kept with it. Empty has none.
 	Catalog string
 	// Network is what calls may reach: NetworkAny (also if empty), NetworkPublic, NetworkDeny, or address prefixes besides public
-	// addresses, such as 10.0.0.0/8,fd00::/8.
+	// addresses, such as 10.0.0.0/8,fd00::/8. An Engine on a Redis never lets them reach that.
 	Network string
 	// Processes runs shell commands and scripts: what Supervise has returned. Nil refuses them.
 	Processes *process.Pool
@@ -62,7 +62,7 @@ type Host struct {
 
 // Check returns an *OptionError if something in h is not allowed. Whatever takes a Host checks it too.
 func (h Host) Check() error {
-	e, err := h.environment(0)
+	e, err := h.environment(0, nil)
 	if err == nil {
 		e.close()
 	}
@@ -98,8 +98,9 @@ func (e *environment) close() {
 	}
 }
 
-// environment checks the configuration. Connections is how many calls there may be at a time; 0 for not many.
-func (h Host) environment(connections int) (*environment, error) {
+// environment checks the configuration. Connections is how many calls there may be at a time; 0 for not many. Places are those of the store, if there is
+// one: nothing that is granted reaches them.
+func (h Host) environment(connections int, places storePlaces) (*environment, error) {
 	control, err := networkControl(h.Network)
 	if err != nil {
 		return nil, err
@@ -127,9 +128,13 @@ func (h Host) environment(connections int) (*environment, error) {
 			return withoutPanic(h.Log, "Host.Publish", func() error { return publish(ctx, event) })
 		}
 	}
-	dial, transport := connect(h.Network, control, connections)
+	reaching := tasks.TransportConfig{Control: withoutStore(places, control), Connections: connections}
+	if control == nil {
+		reaching.Proxy = besideStore(places, http.ProxyFromEnvironment)
+	}
+	dial, transport := connect(h.Network, reaching)
 	return &environment{
-		host: h, scripts: &tasks.ScriptHost{Node: h.Node}, engine: h.Containers.engine(), calls: calls{performers: h.Calls, log: h.Log, catalog: h.Catalog}, reaches: reaches(h.Network, control),
+		host: h, scripts: &tasks.ScriptHost{Node: h.Node}, engine: h.Containers.engine(), calls: calls{performers: h.Calls, log: h.Log, catalog: h.Catalog}, reaches: reaches(h.Network, reaching.Control),
 		dial: dial, transport: transport, proofs: &tasks.Credentials{},
 	}, nil
 }

@@ -90,7 +90,7 @@ func (d *Document) Run(ctx context.Context, input any, c RunConfig) (Result, err
 	if err := (StartOptions{ExecutionTimeout: c.ExecutionTimeout, RunTimeout: c.RunTimeout}).Check(); err != nil {
 		return Result{}, err
 	}
-	e, err := c.Host.environment(0)
+	e, err := c.Host.environment(0, nil)
 	if err != nil {
 		return Result{}, err
 	}

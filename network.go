@@ -1,11 +1,15 @@
 package swrun
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -55,10 +59,58 @@ func networkControl(policy string) (tasks.Control, error) {
 	}, nil
 }
 
+// storePlaces are the addresses of a store. Nobody may let workflows call them: the store has the runs of all, and believes whoever talks to it.
+type storePlaces interface {
+	Serves(at netip.AddrPort) bool // at this address
+	Listens(port uint16) bool      // at this port, of whatever machine
+}
+
+// withoutStore returns a control that refuses the addresses of a store, whatever another one allows.
+func withoutStore(places storePlaces, control tasks.Control) tasks.Control {
+	if places == nil {
+		return control
+	}
+	return func(network, address string, c syscall.RawConn) error {
+		if at, err := netip.ParseAddrPort(address); err == nil && places.Serves(at) {
+			return &tasks.NotAllowedError{Address: address, Nowhere: true, Detail: address + " may not be called: the runs are stored there, so that no network policy can allow it"}
+		}
+		if control == nil {
+			return nil
+		}
+		return control(network, address, c)
+	}
+}
+
+// finding is what finds the proxy of a request, if there is one.
+type finding func(*http.Request) (*url.URL, error)
+
+// besideStore returns what finds the proxies that another one finds. A proxy would dial in the place of the control: what leads to a store goes without,
+// and is refused.
+func besideStore(places storePlaces, find finding) finding {
+	if places == nil {
+		return find
+	}
+	return func(r *http.Request) (*url.URL, error) {
+		proxy, err := find(r)
+		if proxy == nil || err != nil {
+			return nil, err
+		}
+		port, _ := strconv.ParseUint(cmp.Or(r.URL.Port(), map[string]string{"http": "80", "https": "443"}[r.URL.Scheme]), 10, 16) // 0 for none
+		if !places.Listens(uint16(port)) {
+			return proxy, nil
+		}
+		all, _ := net.DefaultResolver.LookupNetIP(r.Context(), "ip", r.URL.Hostname()) // none if only the proxy knows the name
+		if slices.ContainsFunc(all, func(at netip.Addr) bool { return places.Serves(netip.AddrPortFrom(at.Unmap(), uint16(port))) }) {
+			return nil, nil
+		}
+		return proxy, nil
+	}
+}
+
 // connect returns how calls connect, under a policy whose control is given. Where nothing may be called, names are not even looked up:
 // whoever answers for a name would learn what stands in it.
-func connect(policy string, control tasks.Control, connections int) (tasks.Dial, *http.Transport) {
-	dial, transport := tasks.NewDial(control), tasks.NewTransport(tasks.TransportConfig{Control: control, Connections: connections})
+func connect(policy string, c tasks.TransportConfig) (tasks.Dial, *http.Transport) {
+	dial, transport := tasks.NewDial(c.Control), tasks.NewTransport(c)
 	if policy == NetworkDeny {
 		dial = func(_ context.Context, _, address string) (net.Conn, error) { return nil, notAllowed(address, policy) }
 		transport.DialContext, transport.DialTLSContext = dial, dial

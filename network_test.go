@@ -3,6 +3,8 @@ package swrun
 import (
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -67,7 +69,7 @@ func TestNetworkPolicies(t *testing.T) {
 		{"127.0.0.0/8", private.URL + "/redirect", false},
 		{"10.0.0.0/8", private.URL, false},
 	} {
-		e, err := Host{Network: c.policy}.environment(1)
+		e, err := Host{Network: c.policy}.environment(1, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +104,37 @@ func TestHintsOfPolicies(t *testing.T) {
 	if err := notAllowed("[fe80::1%eth0]:80", NetworkPublic); !strings.Contains(err.Error(), "any or fe80::1/128 allows it, ") {
 		t.Error(err)
 	}
-	if _, err := (Host{Network: "everything"}).environment(1); err == nil {
+	if _, err := (Host{Network: "everything"}).environment(1, nil); err == nil {
 		t.Error("a policy that does not exist was taken")
+	}
+}
+
+// storeAt is a store that is at one place.
+type storeAt struct{ netip.AddrPort }
+
+// Serves implements storePlaces.
+func (s storeAt) Serves(at netip.AddrPort) bool { return at == s.AddrPort }
+
+// Listens implements storePlaces.
+func (s storeAt) Listens(port uint16) bool { return port == s.Port() }
+
+// TestProxiesBesideAStore: calls go through a proxy as before, but for those that would lead to the store.
+func TestProxiesBesideAStore(t *testing.T) {
+	proxy := &url.URL{Scheme: "http", Host: "proxy.test:3128"}
+	places := storeAt{netip.MustParseAddrPort("203.0.113.8:6379")}
+	find := besideStore(places, func(*http.Request) (*url.URL, error) { return proxy, nil })
+	for uri, want := range map[string]*url.URL{
+		"http://203.0.113.7/": proxy, "http://203.0.113.8/": proxy, "http://203.0.113.7:6379/": proxy, "http://203.0.113.8:6379/": nil, "https://[::ffff:203.0.113.8]:6379/": nil,
+	} {
+		request, err := http.NewRequest(http.MethodGet, uri, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := find(request); err != nil || got != want {
+			t.Errorf("%s: %v, %v", uri, got, err)
+		}
+	}
+	if err := withoutStore(places, nil)("tcp4", "203.0.113.8:6379", nil); err == nil || !strings.Contains(err.Error(), "stored there") {
+		t.Error(err)
 	}
 }

@@ -27,7 +27,7 @@ func (d *Document) Forecast(h Host, now time.Time) (*schedule.Forecast, error) {
 	if err := d.Err(); err != nil {
 		return nil, err
 	}
-	e, err := h.environment(0)
+	e, err := h.environment(0, nil)
 	if err != nil {
 		return nil, err
 	}

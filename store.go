@@ -37,6 +37,7 @@ type Store struct {
 	store.Store
 	url    string
 	local  bool
+	places storePlaces // of a Redis; nil for none
 	failed chan error
 	close  func() error
 
@@ -98,7 +99,7 @@ func openRedis(ctx context.Context, at string, c StoreConfig) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{Store: s, url: at, close: s.Close}, nil
+	return &Store{Store: s, url: at, places: s, close: s.Close}, nil
 }
 
 func openFile(ctx context.Context, at string, c StoreConfig) (*Store, error) {

@@ -266,6 +266,7 @@ func TestDriftInACluster(t *testing.T) {
 	}
 	client := redis.NewClusterClient(options)
 	defer client.Close() // the servers are gone then
+	wantPlaces(t, s, client)
 	if wrong := drift(t, s, 2); wrong != 0 {
 		t.Errorf("%d are wrong", wrong)
 	}

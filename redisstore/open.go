@@ -57,9 +57,10 @@ func Open(ctx context.Context, rawURL string, c Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	known := learnPlaces(client)
 	unblock := context.AfterFunc(ctx, func() { client.Close() }) // a call that waits for the server returns at once
 	defer unblock()
-	s, err := open(ctx, client, c)
+	s, err := open(ctx, client, known, c)
 	if err != nil {
 		client.Close() // the first error matters
 		return nil, fmt.Errorf("open the store %s: %w", errors.MaskURL(rawURL), err)
@@ -67,7 +68,7 @@ func Open(ctx context.Context, rawURL string, c Config) (*Store, error) {
 	return s, nil
 }
 
-func open(ctx context.Context, client redis.UniversalClient, c Config) (*Store, error) {
+func open(ctx context.Context, client redis.UniversalClient, known *places, c Config) (*Store, error) {
 	if c.Deployment == "" {
 		c.Deployment = DefaultDeployment
 	}
@@ -92,6 +93,7 @@ func open(ctx context.Context, client redis.UniversalClient, c Config) (*Store, 
 		return nil, err
 	}
 	s := newStore(client, c)
+	s.places = known
 	if err := s.settle(ctx); err != nil {
 		return nil, err
 	}

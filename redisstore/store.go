@@ -17,6 +17,7 @@ import (
 type Store struct {
 	client  redis.UniversalClient
 	cluster *redis.ClusterClient // nil for one server
+	places  *places
 	layout  store.Layout
 	keys    keys
 	scripts scripts

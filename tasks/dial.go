@@ -31,6 +31,7 @@ func NewDial(control Control) Dial {
 type NotAllowedError struct {
 	Detail  string
 	Address string // that was to be dialled: an IP address and a port, or a name and a port if names are not looked up
+	Nowhere bool   // it may be called by no other worker either
 }
 
 func (e *NotAllowedError) Error() string { return e.Detail }
@@ -40,7 +41,11 @@ func (e *NotAllowedError) Error() string { return e.Detail }
 func unreached(what string, err error) (fault *errors.Error, need string) {
 	var notAllowed *NotAllowedError
 	if errors.As(err, &notAllowed) {
-		return errors.Configurationf("%s: %s", what, notAllowed.Detail), interpreter.NeedNetwork(notAllowed.Address)
+		fault = errors.Configurationf("%s: %s", what, notAllowed.Detail)
+		if notAllowed.Nowhere {
+			return fault, ""
+		}
+		return fault, interpreter.NeedNetwork(notAllowed.Address)
 	}
 	if why := refusedCertificate(err); why != "" {
 		return errors.Authenticationf("%s: %s", what, why), ""

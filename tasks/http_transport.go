@@ -5,14 +5,16 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
+	"net/url"
 	"time"
 )
 
 // TransportConfig says how the calls of a process reach the network. The zero value reaches everything.
 type TransportConfig struct {
-	// Control allows or refuses each connection; nil allows all. Proxies of the environment, which would dial in its place, are
-	// used only without it.
+	// Control allows or refuses each connection; nil allows all.
 	Control Control
+	// Proxy finds the proxy of a request, which dials in the place of Control; nil is none with a Control, and that of the environment without.
+	Proxy func(*http.Request) (*url.URL, error)
 	// Connections is how many calls there may be at a time: so many connections are kept open for the next ones. At
 	// least 100 are.
 	Connections int
@@ -31,9 +33,9 @@ func NewTransport(c TransportConfig) *http.Transport {
 	t := &http.Transport{
 		DialContext: dial.plain, DialTLSContext: dial.secure, ForceAttemptHTTP2: true, TLSHandshakeTimeout: maxHandshake,
 		ExpectContinueTimeout: time.Second, IdleConnTimeout: maxIdle, MaxIdleConnsPerHost: max(c.Connections, 100),
-		MaxResponseHeaderBytes: maxHeader,
+		MaxResponseHeaderBytes: maxHeader, Proxy: c.Proxy,
 	}
-	if c.Control == nil {
+	if t.Proxy == nil && c.Control == nil {
 		t.Proxy = http.ProxyFromEnvironment
 	}
 	return t
