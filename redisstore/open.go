@@ -92,8 +92,7 @@ func open(ctx context.Context, client redis.UniversalClient, known *places, c Co
 	if err := facts.check(c.Require); err != nil {
 		return nil, err
 	}
-	s := newStore(client, c)
-	s.places = known
+	s := newStore(client, known, c)
 	if err := s.settle(ctx); err != nil {
 		return nil, err
 	}
@@ -111,14 +110,14 @@ func open(ctx context.Context, client redis.UniversalClient, known *places, c Co
 }
 
 // newStore returns a store whose layout has still to be fixed or checked.
-func newStore(client redis.UniversalClient, c Config) *Store {
+func newStore(client redis.UniversalClient, known *places, c Config) *Store {
 	if c.Uptime == nil {
 		c.Uptime = uptime
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Store{client: client, scripts: newScripts(), nodes: map[*redis.Client]*node{}, uptime: c.Uptime, frames: newFrameFields(), log: c.Log, opened: rand.Text()}
+	s := &Store{client: client, places: known, scripts: newScripts(), nodes: map[*redis.Client]*node{}, uptime: c.Uptime, frames: newFrameFields(), log: c.Log, opened: rand.Text()}
 	s.cluster, _ = client.(*redis.ClusterClient)
 	s.layout = store.Layout{Deployment: c.Deployment, Partitions: c.Partitions, Schema: store.Schema}
 	return s
