@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -93,17 +94,35 @@ func (s *Store) ListRegistered(ctx context.Context, c store.RegistryList) ([]sto
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", c.Kind, err)
 	}
-	stored := make([]*redis.StringCmd, len(keys.Val()))
+	wanted := slices.Sorted(slices.Values(slices.DeleteFunc(keys.Val(), func(key string) bool { return !c.Has(key) })))
+	var all []store.Registered
+	for len(wanted) > 0 && (c.N == 0 || len(all) < c.N) { // values may be large: no more of them are read than are asked for
+		n := len(wanted)
+		if c.N > 0 {
+			n = min(n, c.N)
+		}
+		some, err := s.registered(ctx, c.Kind, wanted[:n])
+		if err != nil {
+			return nil, err
+		}
+		all, wanted = append(all, c.Select(some, now)...), wanted[n:]
+	}
+	return c.Select(all, now), nil
+}
+
+// registered returns entries of a kind that can be listed, without those that are gone.
+func (s *Store) registered(ctx context.Context, kind store.RegistryKind, keys []string) (all []store.Registered, err error) {
+	partition, k := s.registryOf(kind, "")
+	stored := make([]*redis.StringCmd, len(keys))
 	err = s.pipelined(ctx, partition, func(p redis.Pipeliner) {
-		for n, key := range keys.Val() {
-			stored[n] = p.Get(ctx, k.registered(c.Kind, key))
+		for n, key := range keys {
+			stored[n] = p.Get(ctx, k.registered(kind, key))
 		}
 	})
-	if err != nil && len(stored) > 0 {
-		return nil, fmt.Errorf("list %s: %w", c.Kind, err)
+	if err != nil {
+		return nil, fmt.Errorf("list %s: %w", kind, err)
 	}
-	var all []store.Registered
-	for n, key := range keys.Val() {
+	for n, key := range keys {
 		if errors.Is(stored[n].Err(), redis.Nil) {
 			continue // it has ended, or was just deleted
 		}
@@ -113,7 +132,7 @@ func (s *Store) ListRegistered(ctx context.Context, c store.RegistryList) ([]sto
 		}
 		all = append(all, one)
 	}
-	return c.Select(all, now), nil
+	return all, nil
 }
 
 // parseRegistered reads an entry: its version, when it ends, which call has stored it, and its value.

@@ -88,11 +88,15 @@ func (s *Store) ListRegistered(_ context.Context, c store.RegistryList) (all []s
 	err = s.view(0, func(p *partition) error {
 		var damaged error
 		prefix := registryPrefix(c.Kind)
-		p.Scan(prefix, prefix, func(key string, value []byte) bool {
+		p.Scan(prefix+c.Prefix, prefix+max(c.Prefix, c.After), func(key string, value []byte) bool {
+			if key = strings.TrimPrefix(key, prefix); !c.Has(key) {
+				return true
+			}
 			var one store.Registered
-			one, damaged = parseRegistered(strings.TrimPrefix(key, prefix), value)
-			all = append(all, one)
-			return damaged == nil
+			if one, damaged = parseRegistered(key, value); damaged == nil && !one.Gone(p.now) {
+				all = append(all, one)
+			}
+			return damaged == nil && (c.N == 0 || len(all) < c.N)
 		})
 		all = c.Select(all, p.now)
 		return damaged

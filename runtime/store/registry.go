@@ -42,11 +42,13 @@ const (
 	// RegistrySinks says how far events were sent to each sink, and by whom.
 	RegistrySinks    RegistryKind = "sinks"
 	RegistryGathered RegistryKind = "gathered" // events that wait for others to start a run with; too many to be listed
+	// RegistryFunctions are those of the default catalog, each with its files.
+	RegistryFunctions RegistryKind = "functions"
 )
 
 // RegistryKinds returns all kinds.
 func RegistryKinds() []RegistryKind {
-	return []RegistryKind{RegistryTokens, RegistrySettings, RegistryQueues, RegistryWorkers, RegistryReplies, RegistryEvents, RegistryForks, RegistrySchedules, RegistrySinks, RegistryGathered}
+	return []RegistryKind{RegistryTokens, RegistrySettings, RegistryQueues, RegistryWorkers, RegistryReplies, RegistryEvents, RegistryForks, RegistrySchedules, RegistrySinks, RegistryGathered, RegistryFunctions}
 }
 
 // Listed reports whether the entries of a kind can be listed, so that there are at most MaxRegistered of them. The others are spread over all
@@ -94,11 +96,14 @@ type RegistryList struct {
 	N      int    // at most; 0 for all
 }
 
+// Has reports whether an entry with a key is asked for, but for how many there may be.
+func (l *RegistryList) Has(key string) bool {
+	return strings.HasPrefix(key, l.Prefix) && (l.After == "" || key > l.After)
+}
+
 // Select returns those of some entries that are asked for, in order.
 func (l *RegistryList) Select(all []Registered, now time.Time) []Registered {
-	all = slices.DeleteFunc(all, func(r Registered) bool {
-		return r.Gone(now) || !strings.HasPrefix(r.Key, l.Prefix) || l.After != "" && r.Key <= l.After
-	})
+	all = slices.DeleteFunc(all, func(r Registered) bool { return r.Gone(now) || !l.Has(r.Key) })
 	slices.SortFunc(all, func(a, b Registered) int { return strings.Compare(a.Key, b.Key) })
 	if l.N > 0 && len(all) > l.N {
 		all = all[:l.N]

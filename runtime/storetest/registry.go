@@ -103,6 +103,8 @@ func registryList(s *suite) {
 		s.register(store.Registration{Kind: store.RegistrySettings, Key: key, Value: []byte(key)})
 	}
 	s.register(store.Registration{Kind: store.RegistryTokens, Key: "t", Value: []byte("v")})
+	s.register(store.Registration{Kind: store.RegistrySettings, Key: "b/11", Value: []byte("gone"), For: time.Second})
+	s.Advance(2 * time.Second)
 	for _, c := range []struct {
 		list store.RegistryList
 		want string
@@ -110,6 +112,11 @@ func registryList(s *suite) {
 		{store.RegistryList{Kind: store.RegistrySettings}, "a/1 b/1 b/10 b/2 ü"},
 		{store.RegistryList{Kind: store.RegistrySettings, Prefix: "b/"}, "b/1 b/10 b/2"},
 		{store.RegistryList{Kind: store.RegistrySettings, Prefix: "b/", After: "b/1", N: 1}, "b/10"},
+		{store.RegistryList{Kind: store.RegistrySettings, N: 2}, "a/1 b/1"},
+		{store.RegistryList{Kind: store.RegistrySettings, After: "b/10", N: 2}, "b/2 ü"},
+		{store.RegistryList{Kind: store.RegistrySettings, After: "b", N: 9}, "b/1 b/10 b/2 ü"},
+		{store.RegistryList{Kind: store.RegistrySettings, Prefix: "b/", After: "b/2", N: 2}, ""},
+		{store.RegistryList{Kind: store.RegistrySettings, Prefix: "b/", After: "a", N: 2}, "b/1 b/10"},
 		{store.RegistryList{Kind: store.RegistrySettings, Prefix: "*"}, ""},
 		{store.RegistryList{Kind: store.RegistryTokens}, "t"},
 		{store.RegistryList{Kind: store.RegistryWorkers}, ""},
