@@ -134,7 +134,7 @@ func (d *Document) loader(transport http.RoundTripper, catalog string) interpret
 	if d.Resources != nil {
 		return definition.Definition{Resources: d.Resources}.Load
 	}
-	return tasks.Loader(d.base(), transport, !d.NoFiles, catalog)
+	return tasks.Loader(d.base(), tasks.Sources{Transport: transport, Files: !d.NoFiles, Catalog: catalog})
 }
 
 // WithResources returns the document with the external resources that it needs, as they are now on this machine and where the host may

@@ -142,7 +142,7 @@ func (h Host) environment(connections int, places storePlaces) (*environment, er
 // config returns how documents are compiled here; load reads the resources that stand in them, which start from base.
 func (e *environment) config(base string, load interpreter.Loader, performed calls) interpreter.Config {
 	c := tasks.Config{
-		Transport: e.transport, Dial: e.dial, Secrets: e.host.Secrets, Load: tasks.Loader(base, e.transport, e.host.Files, e.host.Catalog), Processes: e.host.Processes, Publish: e.publish,
+		Transport: e.transport, Dial: e.dial, Secrets: e.host.Secrets, Load: tasks.Loader(base, tasks.Sources{Transport: e.transport, Files: e.host.Files, Catalog: e.host.Catalog}), Processes: e.host.Processes, Publish: e.publish,
 		ScriptHost: e.scripts, Containers: e.engine, Credentials: e.proofs,
 	}
 	return interpreter.Config{

@@ -50,7 +50,7 @@ func containers() *tasks.Containers {
 
 func newOutside(files map[string]string) *outside {
 	o, feed := &outside{}, newFeed(files)
-	fetch := tasks.Loader("workflow.yaml", standIn(), false, "")
+	fetch := tasks.Loader("workflow.yaml", tasks.Sources{Transport: standIn()})
 	read := func(ctx context.Context, uri string) ([]byte, error) {
 		if text, ok := files[strings.TrimPrefix(uri, "http://files.test/")]; ok {
 			return []byte(text), nil

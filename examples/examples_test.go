@@ -72,7 +72,7 @@ func mustRun(t *testing.T, file string, servers rewrite) execution.Outcome {
 		return services.Dial(ctx, network, address)
 	}
 	containers := &tasks.Containers{Engine: container.New(container.Config{Dial: enginetest.New().Dial})}
-	load := tasks.Loader(file, servers, true, "")
+	load := tasks.Loader(file, tasks.Sources{Transport: servers, Files: true})
 	var transport http.RoundTripper = servers
 	secrets := map[string]any{"user": "ada-lovelace", "secret": "demo-secret", "password": oauthtest.Password}
 	if file == "authentication_certificate.yaml" {

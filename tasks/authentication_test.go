@@ -65,7 +65,7 @@ func TestRefusedTokens(t *testing.T) {
 			return tasks.Config{}, fmt.Sprintf("call: http, with: {method: post, redirect: true, body: {a: 1}, endpoint: {uri: '%s/moved', authentication: %s}}", a.service(t), a.policy())
 		},
 		"the document of call openapi": func(t *testing.T, a *authorityServer) (tasks.Config, string) {
-			config := tasks.Config{Transport: http.DefaultTransport, Load: tasks.Loader("test.yaml", http.DefaultTransport, false, "")}
+			config := tasks.Config{Transport: http.DefaultTransport, Load: tasks.Loader("test.yaml", tasks.Sources{Transport: http.DefaultTransport})}
 			return config, fmt.Sprintf("call: openapi, with: {document: {endpoint: {uri: '%s/openapi.json', authentication: %s}}, operationId: ask}", a.service(t), a.policy())
 		},
 		"call mcp": func(t *testing.T, a *authorityServer) (tasks.Config, string) {
@@ -319,7 +319,7 @@ func TestCertificatesOfTheOtherKinds(t *testing.T) {
 	t.Cleanup(services.Stop)
 	transport := tasks.NewTransport(tasks.TransportConfig{})
 	t.Cleanup(transport.CloseIdleConnections)
-	config := tasks.Config{Transport: transport, Dial: services.Dial, Secrets: mustClients(t, c), Load: tasks.Loader("test.yaml", transport, false, "")}
+	config := tasks.Config{Transport: transport, Dial: services.Dial, Secrets: mustClients(t, c), Load: tasks.Loader("test.yaml", tasks.Sources{Transport: transport})}
 	for _, task := range []string{
 		"call: mcp, with: {method: tools/list, transport: {http: {endpoint: {uri: URL/mcp, authentication: {certificate: {use: CLIENT}}}}}}",
 		"call: a2a, with: {method: message/send, agentCard: {endpoint: {uri: URL/.well-known/agent-card.json, authentication: {certificate: {use: CLIENT}}}}, parameters: {message: {parts: [{kind: text, text: Ada}]}}}",

@@ -54,7 +54,7 @@ func TestTimeoutCutsCard(t *testing.T) {
 	for name, with := range map[string]string{"of an agent": `agentCard: { endpoint: '${ "%s/card" }' }`, "of a host": "server: '%s'"} {
 		t.Run(name, func(t *testing.T) {
 			wantCut(t, "{", "/do/0/ask", func(url, after string) execution.Outcome {
-				config := tasks.Config{Load: tasks.Loader("t.yaml", http.DefaultTransport, false, "")}
+				config := tasks.Config{Load: tasks.Loader("t.yaml", tasks.Sources{Transport: http.DefaultTransport})}
 				return runDocument(t, config, fmt.Sprintf("  - ask: { call: a2a, with: { method: tasks/list, "+with+" }, timeout: { after: %s } }\n", url, after))
 			})
 		})
@@ -179,7 +179,7 @@ func TestNetworkOfAgents(t *testing.T) {
 				if uri == "card.json" {
 					return []byte(card), nil
 				}
-				return tasks.Loader("t.yaml", refused, false, "")(ctx, uri)
+				return tasks.Loader("t.yaml", tasks.Sources{Transport: refused})(ctx, uri)
 			}}
 			outcome := runDocument(t, config, "  - ask: { call: a2a, with: { method: tasks/list, "+with+" } }\n")
 			if outcome.Fault == nil || !errors.Same(outcome.Fault.Type, errors.Configuration) {

@@ -39,7 +39,7 @@ func TestTimeoutCutsOperation(t *testing.T) {
 // TestTimeoutCutsDocument: also the request for a document that only the run knows.
 func TestTimeoutCutsDocument(t *testing.T) {
 	wantCut(t, "openapi: ", "/do/0/ask", func(url, after string) execution.Outcome {
-		return runDocument(t, tasks.Config{Load: tasks.Loader("t.yaml", http.DefaultTransport, false, "")}, strings.Replace(fmt.Sprintf(callX, after), "openapi.yaml", fmt.Sprintf(`'${ "%s/openapi.yaml" }'`, url), 1))
+		return runDocument(t, tasks.Config{Load: tasks.Loader("t.yaml", tasks.Sources{Transport: http.DefaultTransport})}, strings.Replace(fmt.Sprintf(callX, after), "openapi.yaml", fmt.Sprintf(`'${ "%s/openapi.yaml" }'`, url), 1))
 	})
 }
 
@@ -121,7 +121,7 @@ func TestHostileResources(t *testing.T) {
 			server := mustListen(t, c.talk)
 			transport := tasks.NewTransport(tasks.TransportConfig{})
 			document := strings.Replace(fmt.Sprintf(callX, "PT60S"), "openapi.yaml", fmt.Sprintf(`'${ "http://%s/openapi.yaml" }'`, server.Addr()), 1)
-			outcome := runDocument(t, tasks.Config{Transport: transport, Load: tasks.Loader("t.yaml", transport, false, "")}, document)
+			outcome := runDocument(t, tasks.Config{Transport: transport, Load: tasks.Loader("t.yaml", tasks.Sources{Transport: transport})}, document)
 			if f := outcome.Fault; f == nil || !errors.Same(f.Type, c.want) {
 				t.Errorf("the run is %s: %v, want %s", outcome.Status, outcome.Fault, c.want)
 			}
@@ -149,7 +149,7 @@ func TestCredentialsOfResources(t *testing.T) {
 	}))
 	defer server.Close()
 	document := strings.Replace(fmt.Sprintf(callX, "PT60S"), "openapi.yaml", fmt.Sprintf(`{uri: '%s/a', authentication: {bearer: {token: t}}}`, server.URL), 1)
-	outcome := runDocument(t, tasks.Config{Load: tasks.Loader("t.yaml", http.DefaultTransport, false, "")}, document)
+	outcome := runDocument(t, tasks.Config{Load: tasks.Loader("t.yaml", tasks.Sources{Transport: http.DefaultTransport})}, document)
 	if outcome.Fault == nil || !errors.Same(outcome.Fault.Type, errors.Configuration) { // what came is empty
 		t.Errorf("the run is %s: %v", outcome.Status, outcome.Fault)
 	}

@@ -29,8 +29,7 @@ func locateFunction(b *interpreter.Builder, at dsl.Pointer, called string) *dsl.
 		return resourceAt(at, functionFile(rawURL(u)), nil)
 	}
 	named, catalog, given := strings.Cut(called, "@")
-	name, version, versioned := strings.Cut(named, ":")
-	if _, err := semver.StrictNewVersion(version); !versioned || err != nil || !catalogedName().MatchString(name) {
+	if !IsFunctionOfCatalog(named) {
 		b.Report("SW109", at, fmt.Sprintf("%s is neither a function of `use.functions`, nor a URL, nor name:version@catalog with a version such as 1.0.0", shorten.Quoted(called)))
 		return nil
 	}
@@ -55,10 +54,30 @@ func locateFunction(b *interpreter.Builder, at dsl.Pointer, called string) *dsl.
 	return resourceAt(at, base.JoinPath(inCatalogs(named)).String(), endpoint.Authentication)
 }
 
+// IsFunctionOfCatalog reports whether a function of a catalog may be called so: name:version.
+func IsFunctionOfCatalog(named string) bool {
+	name, version, _ := strings.Cut(named, ":")
+	_, err := semver.StrictNewVersion(version)
+	return err == nil && catalogedName().MatchString(name)
+}
+
+// functionName is the file that holds a function, in the folder of its version.
+const functionName = "function.yaml"
+
+// functionOf is the inverse of inCatalogs, also for what is beside: the function to which a file of a catalog belongs, and the file's name in its folder.
+func functionOf(file string) (named, name string, ok bool) {
+	parts := strings.SplitN(file, "/", 4)
+	if len(parts) < 4 || parts[0] != "functions" {
+		return "", "", false
+	}
+	named = parts[1] + ":" + parts[2]
+	return named, parts[3], IsFunctionOfCatalog(named)
+}
+
 // inCatalogs returns the file that has a function in every catalog, of its name:version.
 func inCatalogs(named string) string {
 	name, version, _ := strings.Cut(named, ":")
-	return path.Join("functions", name, version, "function.yaml")
+	return path.Join("functions", name, version, functionName)
 }
 
 // InDefaultCatalog returns the URI of a function of the default catalog, name:version or name:version@default.
@@ -88,7 +107,7 @@ func functionFile(u *url.URL) string {
 	case ".yaml", ".yml", ".json":
 		return u.String()
 	}
-	return u.JoinPath("function.yaml").String()
+	return u.JoinPath(functionName).String()
 }
 
 // rawURL returns where a server has the content of what a page of GitHub or GitLab shows. Other URLs are returned as they are.

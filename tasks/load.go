@@ -7,9 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/swrun/swrun/errors"
@@ -25,43 +23,58 @@ const (
 // errNoFiles is the error about a file where files are not granted.
 var errNoFiles = errors.New("files may not be read here")
 
-// Loader reads external resources by http and https through transport, and files, which a server does not grant. Without a
-// transport, nothing is fetched: interpreter.ErrNotFetched.
-// What the default catalog holds is read from catalog, a folder or a URL, also where other files are not granted; empty has none.
+// Sources are where external resources may be read from. The zero value has none.
+type Sources struct {
+	Transport http.RoundTripper // sends requests; without one, nothing is fetched: interpreter.ErrNotFetched
+	Files     bool              // of this machine may be read, which a server does not grant
+	// Catalog is the default catalog, a folder or a URL. What it holds is read also where other files are not granted.
+	Catalog string
+	// Functions returns the files of a function of the default catalog, name:version, that Catalog does not have: by their names below its
+	// folder. The error of one that is not there wraps fs.ErrNotExist.
+	Functions func(ctx context.Context, named string) (map[string][]byte, error)
+}
+
+// Loader reads external resources by http and https, files, and what the default catalog holds. Several goroutines may use it; what it has read of a
+// function stays as it was then.
 // Relative references are resolved against the document's own file, or its URL if it came from one (semantics 1.9).
-func Loader(document string, transport http.RoundTripper, files bool, catalog string) interpreter.Loader {
-	client := &http.Client{Transport: authorizing{transport}, CheckRedirect: followResource}
-	proofs := &Credentials{} // of policies in the document
+func Loader(document string, s Sources) interpreter.Loader {
+	servers := &servers{&http.Client{Transport: authorizing{s.Transport}, CheckRedirect: followResource}, Config{Transport: s.Transport, Credentials: &Credentials{}}}
+	catalog := newDefaultCatalog(s, servers)
 	return func(ctx context.Context, reference string) ([]byte, error) {
 		u, err := locate(document, reference)
 		if err != nil {
 			return nil, err
 		}
-		if u.Scheme == catalogScheme {
-			if u, err = inCatalog(catalog, u.Path); err != nil {
-				return nil, err
-			}
-			if u.Scheme == "file" {
-				return loadWithin(catalog, u.Path)
-			}
-		}
 		switch u.Scheme {
 		case "http", "https":
-			if transport == nil {
-				return nil, interpreter.ErrNotFetched
-			}
-			if ctx, err = withPolicy(ctx, Config{Transport: transport, Credentials: proofs}); err != nil {
-				return nil, err
-			}
-			return loadURL(ctx, client, u)
+			return servers.load(ctx, u)
+		case catalogScheme:
+			return catalog.load(ctx, u.Path)
 		case "file":
-			if !files {
+			if !s.Files {
 				return nil, errNoFiles
 			}
 			return loadFile(u.Path)
 		}
 		return nil, fmt.Errorf("resources cannot be read by %q: use file, http or https", u.Scheme)
 	}
+}
+
+// servers read resources by http and https.
+type servers struct {
+	client *http.Client
+	config Config // with the credentials of policies in the document
+}
+
+func (s *servers) load(ctx context.Context, u *url.URL) ([]byte, error) {
+	if s.config.Transport == nil {
+		return nil, interpreter.ErrNotFetched
+	}
+	ctx, err := withPolicy(ctx, s.config)
+	if err != nil {
+		return nil, err
+	}
+	return loadURL(ctx, s.client, u)
 }
 
 // locate makes a reference absolute.
@@ -122,40 +135,6 @@ func loadFile(path string) ([]byte, error) {
 	}
 	defer file.Close()
 	return readResource(file)
-}
-
-// inCatalog returns where the default catalog has a file: below a folder as a path, or at a URL.
-func inCatalog(catalog, file string) (*url.URL, error) {
-	if catalog == "" {
-		return nil, fmt.Errorf("there is no default catalog here: --catalog names one, a Go program sets Host.Catalog")
-	}
-	file = strings.TrimPrefix(path.Clean("/"+file), "/")
-	if base, err := url.Parse(catalog); err == nil && (base.Scheme == "http" || base.Scheme == "https") {
-		return rawURL(base).JoinPath(file), nil
-	}
-	return &url.URL{Scheme: "file", Path: file}, nil
-}
-
-// loadWithin reads a file of a folder, and none outside.
-func loadWithin(folder, file string) ([]byte, error) {
-	root, err := os.OpenRoot(folder)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	info, err := root.Stat(file)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", file)
-	}
-	opened, err := root.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer opened.Close()
-	return readResource(opened)
 }
 
 func readResource(r io.Reader) ([]byte, error) {

@@ -15,7 +15,7 @@ func TestTheErrorOfALargeResourceTellsItsLimit(t *testing.T) {
 	if err := os.WriteFile(path, make([]byte, 5<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := tasks.Loader("workflow.yaml", nil, true, "")(t.Context(), "file://"+path)
+	_, err := tasks.Loader("workflow.yaml", tasks.Sources{Files: true})(t.Context(), "file://"+path)
 	if err == nil {
 		t.Fatal("it was loaded")
 	}

@@ -1,7 +1,9 @@
 package tasks_test
 
 import (
+	"context"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -52,10 +54,8 @@ func TestDefaultCatalog(t *testing.T) {
 		{filepath.Join(folder, "none"), "catalog:/a", "", "no such file"},
 		{folder, "file://" + at + "/a.yaml", "", "files may not be read"},
 	} {
-		got, err := tasks.Loader("workflow.yaml", http.DefaultTransport, false, c.catalog)(t.Context(), c.reference)
-		if string(got) != c.want || (err == nil) != (c.wantErr == "") || err != nil && !strings.Contains(err.Error(), c.wantErr) {
-			t.Errorf("%s in %q: %q, %v; want %q, %q", c.reference, c.catalog, got, err, c.want, c.wantErr)
-		}
+		load := tasks.Loader("workflow.yaml", tasks.Sources{Transport: http.DefaultTransport, Catalog: c.catalog})
+		checkLoad(t, load, c.catalog, c.reference, c.want, c.wantErr)
 	}
 }
 
@@ -101,7 +101,7 @@ func TestLoader(t *testing.T) {
 		{"another scheme", document, "ftp://example.com/x", true, "", `"ftp"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := tasks.Loader(c.document, http.DefaultTransport, c.files, "")(t.Context(), c.reference)
+			got, err := tasks.Loader(c.document, tasks.Sources{Transport: http.DefaultTransport, Files: c.files})(t.Context(), c.reference)
 			if c.wantErr != "" {
 				if err == nil || !strings.Contains(err.Error(), c.wantErr) {
 					t.Errorf("got %q, %v; want an error with %q", got, err, c.wantErr)
@@ -127,7 +127,7 @@ func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestLoadingHasABound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		load := tasks.Loader("workflow.yaml", silent{}, true, "")
+		load := tasks.Loader("workflow.yaml", tasks.Sources{Transport: silent{}, Files: true})
 		if _, err := load(t.Context(), "http://silent.test/script.js"); err == nil || !strings.Contains(err.Error(), "within 10s") {
 			t.Errorf("got %v", err)
 		}
@@ -150,7 +150,7 @@ func TestLoadingHasABound(t *testing.T) {
 
 // TestLoaderWithoutTransport fetches nothing, and says so; files are read.
 func TestLoaderWithoutTransport(t *testing.T) {
-	load := tasks.Loader("workflow.yaml", nil, true, "")
+	load := tasks.Loader("workflow.yaml", tasks.Sources{Files: true})
 	if _, err := load(t.Context(), "https://example.com/schema.json"); !errors.Is(err, interpreter.ErrNotFetched) {
 		t.Errorf("got %v, want ErrNotFetched", err)
 	}
@@ -162,9 +162,76 @@ func TestLoaderWithoutTransport(t *testing.T) {
 // TestTimeoutCutsLoading: a script whose server takes the connection and never answers does not outlive its task.
 func TestTimeoutCutsLoading(t *testing.T) {
 	wantCut(t, "", "/do/0/work", func(url, after string) execution.Outcome {
-		return runDocument(t, tasks.Config{Processes: processtest.Pool(t), Load: tasks.Loader("t.yaml", http.DefaultTransport, false, "")}, fmt.Sprintf(`  - work:
+		return runDocument(t, tasks.Config{Processes: processtest.Pool(t), Load: tasks.Loader("t.yaml", tasks.Sources{Transport: http.DefaultTransport})}, fmt.Sprintf(`  - work:
       run: { script: { language: js, source: { endpoint: '${ "%s/script.js" }' } } }
       timeout: { after: %s }
 `, url, after))
 	})
+}
+
+// TestDeployedFunctions: what the folder or URL of the default catalog does not have is taken from what is deployed, each function as a whole and as it was
+// when it was first read. A catalog that does not answer may have it.
+func TestDeployedFunctions(t *testing.T) {
+	folder := t.TempDir()
+	at := filepath.Join(folder, "functions", "both", "1.0.0")
+	if err := os.MkdirAll(at, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(at, "function.yaml"), []byte("of the folder"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, "broken") {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		http.FileServer(http.Dir(folder)).ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	reads := map[string]int{}
+	deployed := func(_ context.Context, named string) (map[string][]byte, error) {
+		reads[named]++
+		switch named {
+		case "none:1.0.0":
+			return nil, fs.ErrNotExist
+		case "damaged:1.0.0":
+			return nil, errors.New("it cannot be read")
+		}
+		return map[string][]byte{"function.yaml": []byte("of the store"), "a/b.js": []byte("its script")}, nil
+	}
+	for _, catalog := range []string{"", folder, server.URL} {
+		load := tasks.Loader("workflow.yaml", tasks.Sources{Transport: http.DefaultTransport, Catalog: catalog, Functions: deployed})
+		for _, c := range []struct{ file, want, wantErr string }{
+			{"own/1.0.0/function.yaml", "of the store", ""},
+			{"own/1.0.0/a/b.js", "its script", ""},
+			{"own/1.0.0/b.js", "", "the function own:1.0.0 has no file b.js"},
+			{"none/1.0.0/function.yaml", "", "no function none:1.0.0 is deployed"},
+			{"damaged/1.0.0/function.yaml", "", "it cannot be read"},
+		} {
+			checkLoad(t, load, catalog, "catalog:/functions/"+c.file, c.want, c.wantErr)
+		}
+		if catalog != "" {
+			checkLoad(t, load, catalog, "catalog:/functions/both/1.0.0/function.yaml", "of the folder", "")
+			checkLoad(t, load, catalog, "catalog:/functions/both/1.0.0/a/b.js", "", map[bool]string{true: "404", false: "no such file"}[catalog == server.URL])
+		}
+		if reads["own:1.0.0"] != 1 || reads["both:1.0.0"] != 0 {
+			t.Errorf("with %q, what is deployed was read %v times", catalog, reads)
+		}
+		clear(reads)
+	}
+	load := tasks.Loader("workflow.yaml", tasks.Sources{Transport: http.DefaultTransport, Catalog: server.URL, Functions: deployed})
+	checkLoad(t, load, server.URL, "catalog:/functions/broken/1.0.0/function.yaml", "", "502")
+	unfetched := tasks.Loader("workflow.yaml", tasks.Sources{Catalog: server.URL, Functions: deployed})
+	checkLoad(t, unfetched, server.URL, "catalog:/functions/own/1.0.0/function.yaml", "", interpreter.ErrNotFetched.Error())
+	for _, file := range []string{"x.yaml", "functions/own/function.yaml", "functions/own/1.0/function.yaml", "functions/../own/1.0.0/function.yaml"} {
+		checkLoad(t, tasks.Loader("workflow.yaml", tasks.Sources{Functions: deployed}), "", "catalog:/"+file, "", "there is no default catalog here")
+	}
+}
+
+func checkLoad(t *testing.T, load interpreter.Loader, catalog, reference, want, wantErr string) {
+	t.Helper()
+	got, err := load(t.Context(), reference)
+	if string(got) != want || (err == nil) != (wantErr == "") || err != nil && !strings.Contains(err.Error(), wantErr) {
+		t.Errorf("%s in %q: %q, %v; want %q, %q", reference, catalog, got, err, want, wantErr)
+	}
 }

@@ -1,0 +1,135 @@
+package tasks
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path"
+	"strings"
+	"sync"
+
+	"github.com/swrun/swrun/errors"
+)
+
+// defaultCatalog reads what the default catalog holds: a folder or a URL, and the functions that are deployed besides.
+type defaultCatalog struct {
+	Sources
+	servers *servers
+
+	mu       sync.Mutex
+	deployed map[string]map[string][]byte // the files of functions that were read, by name:version
+}
+
+func newDefaultCatalog(s Sources, servers *servers) *defaultCatalog {
+	return &defaultCatalog{Sources: s, servers: servers, deployed: map[string]map[string][]byte{}}
+}
+
+// load reads a file of the catalog. A function is taken as a whole from where its function.yaml is: first from the folder or URL, then from what is
+// deployed.
+func (c *defaultCatalog) load(ctx context.Context, file string) ([]byte, error) {
+	file = strings.TrimPrefix(path.Clean("/"+file), "/")
+	named, name, isFunctions := functionOf(file)
+	if files := c.known(named); files != nil {
+		return fileOf(named, name, files)
+	}
+	data, err := c.configured(ctx, file)
+	if c.Functions == nil || !isFunctions || !isMissing(err) {
+		return data, err
+	}
+	if name != functionName {
+		if _, whole := c.configured(ctx, inCatalogs(named)); !isMissing(whole) {
+			return nil, err
+		}
+	}
+	files, err := c.Functions(ctx, named)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, c.notDeployed(named)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	c.deployed[named] = files
+	c.mu.Unlock()
+	return fileOf(named, name, files)
+}
+
+func (c *defaultCatalog) known(named string) map[string][]byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.deployed[named]
+}
+
+func fileOf(named, name string, files map[string][]byte) ([]byte, error) {
+	data, ok := files[name]
+	if !ok {
+		return nil, fmt.Errorf("the function %s has no file %s", named, name)
+	}
+	return data, nil
+}
+
+// errNoCatalog is the error where neither a folder nor a URL is the default catalog.
+var errNoCatalog = &missingError{"there is no default catalog here: --catalog names one, a Go program sets Host.Catalog; " +
+	"functions that were deployed are known to what asks a store or a server, such as swrun deploy"}
+
+// missingError says that the default catalog does not have something.
+type missingError struct{ text string }
+
+func (e *missingError) Error() string { return e.text }
+
+// Unwrap returns fs.ErrNotExist.
+func (e *missingError) Unwrap() error { return fs.ErrNotExist }
+
+// configured reads a file of the folder or URL.
+func (c *defaultCatalog) configured(ctx context.Context, file string) ([]byte, error) {
+	if c.Catalog == "" {
+		return nil, errNoCatalog
+	}
+	if base, err := url.Parse(c.Catalog); err == nil && (base.Scheme == "http" || base.Scheme == "https") {
+		return c.servers.load(ctx, rawURL(base).JoinPath(file))
+	}
+	return loadWithin(c.Catalog, file)
+}
+
+// isMissing reports whether a catalog does not have what was to be read. One that does not answer may have it.
+func isMissing(err error) bool {
+	var answered *answerError
+	if errors.As(err, &answered) {
+		return answered.status == http.StatusNotFound || answered.status == http.StatusGone
+	}
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// notDeployed is the error of a function that neither the folder or URL nor what is deployed has.
+func (c *defaultCatalog) notDeployed(named string) error {
+	besides := ""
+	if c.Catalog != "" {
+		besides = ", and the default catalog " + errors.MaskURL(c.Catalog) + " does not have it"
+	}
+	return &missingError{fmt.Sprintf("no function %s is deployed%s: swrun function deploy %s FILE deploys it", named, besides, named)}
+}
+
+// loadWithin reads a file of a folder, and none outside.
+func loadWithin(folder, file string) ([]byte, error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	info, err := root.Stat(file)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", file)
+	}
+	opened, err := root.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer opened.Close()
+	return readResource(opened)
+}
