@@ -21,19 +21,8 @@ const maxLoading = 30 * time.Second
 // expression is compiled, every reference and flow directive resolved, every literal external resource read. The
 // program is nil if the diagnostics hold an error.
 func Compile(w *dsl.Workflow, config Config) (*Program, dsl.Diagnostics) {
-	ctx, loaded := context.WithTimeout(context.Background(), maxLoading)
+	c, loaded := newCompiler(w, config)
 	defer loaded()
-	c := &compiler{workflow: w, config: config, functions: map[function]*List{}, origins: map[dsl.Pointer]bool{}}
-	c.load = func(uri string, p *Policy) ([]byte, error) {
-		if config.Load == nil {
-			return nil, errors.New("external resources are not available here")
-		}
-		return config.Load(context.WithValue(ctx, policyKey{}, p), uri)
-	}
-	c.program = &Program{Workflow: w, config: config, places: map[*expr.Code]dsl.Pointer{}, redacted: &redact.Cache{}}
-	if len(w.Use.Secrets) > 0 {
-		c.program.redacted.Public = PublicInErrors(w)
-	}
 	b := &Builder{c: c, node: workflowNode}
 	c.program.input = c.input(b, w.Input)
 	c.program.output = c.output(b, w.Output)
@@ -50,6 +39,23 @@ func Compile(w *dsl.Workflow, config Config) (*Program, dsl.Diagnostics) {
 	}
 	c.program.definitions = c.definitions()
 	return c.program, c.diagnostics
+}
+
+// newCompiler returns what compiles a document. Call loaded when no more is to be read.
+func newCompiler(w *dsl.Workflow, config Config) (c *compiler, loaded func()) {
+	ctx, loaded := context.WithTimeout(context.Background(), maxLoading)
+	c = &compiler{workflow: w, config: config, functions: map[function]*List{}, origins: map[dsl.Pointer]bool{}}
+	c.load = func(uri string, p *Policy) ([]byte, error) {
+		if config.Load == nil {
+			return nil, errors.New("external resources are not available here")
+		}
+		return config.Load(context.WithValue(ctx, policyKey{}, p), uri)
+	}
+	c.program = &Program{Workflow: w, config: config, places: map[*expr.Code]dsl.Pointer{}, texts: map[dsl.Pointer]*dsl.Source{}, redacted: &redact.Cache{}}
+	if len(w.Use.Secrets) > 0 {
+		c.program.redacted.Public = PublicInErrors(w)
+	}
+	return c, loaded
 }
 
 type compiler struct {

@@ -40,21 +40,44 @@ func (b *Builder) readFunction(r *dsl.ExternalResource, at dsl.Pointer) *List {
 	base := b.node.task.Base()
 	w, task, found := dsl.ParseFunction(uri, data, base.Name, at)
 	w.Document = b.c.workflow.Document
-	c := *b.c
-	c.workflow, c.diagnostics = w, found.Errors()
-	c.base = uri
-	c.load = func(reference string, p *Policy) ([]byte, error) { return b.c.load(beside(uri, reference), p) }
+	c := b.c.of(w, uri)
+	c.diagnostics = found.Errors()
 	var list *List
 	if len(c.diagnostics) == 0 && task != nil {
-		if b.c.program.texts == nil {
-			b.c.program.texts = map[dsl.Pointer]*dsl.Source{}
-		}
-		b.c.program.texts[at] = w.Source
+		c.program.texts[at] = w.Source
 		list = c.function(at, task)
 	}
 	b.c.seesWorkflow, b.c.seesTask = c.seesWorkflow, c.seesTask
 	b.reportRemote(r, c.diagnostics)
 	return list
+}
+
+// of returns what compiles a function that stands at a URI. W stands for its text.
+func (c *compiler) of(w *dsl.Workflow, uri string) *compiler {
+	inside := *c
+	inside.workflow, inside.base = w, uri
+	inside.load = func(reference string, p *Policy) ([]byte, error) { return c.load(beside(uri, reference), p) }
+	return &inside
+}
+
+// CheckFunction compiles the text of a function that is to stand at a URI, by itself, and returns what is found in it. File is what the text is called in
+// that; pointers are those in the text.
+func CheckFunction(file, uri string, text []byte, config Config) dsl.Diagnostics {
+	at := dsl.RemoteFunction(uri)
+	w, task, found := dsl.ParseFunction(file, text, "function", at)
+	if found.Err() == nil && task != nil {
+		alone, loaded := newCompiler(w, config)
+		defer loaded()
+		c := alone.of(w, uri)
+		c.program.texts[at] = w.Source
+		c.function(at, task)
+		found = append(found, c.diagnostics...)
+		found.Sort()
+	}
+	for n := range found {
+		found[n].Pointer = dsl.Pointer(strings.TrimPrefix(string(found[n].Pointer), string(at)))
+	}
+	return found
 }
 
 // reportRemote reports what was found in a remote function, at the call of it.
