@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"runtime/debug"
@@ -47,6 +48,7 @@ type calls struct {
 	// elsewhere says that another process may perform what this one cannot: it is compiled all the same.
 	elsewhere bool
 	catalog   string // the default catalog, where there is one
+	deployed  bool   // functions of the default catalog may be deployed
 }
 
 // orElsewhere returns calls for what is stored: other processes may have the performers that are missing here.
@@ -108,7 +110,11 @@ func (c calls) isCataloged(b *interpreter.Builder, name string) bool {
 		_, err := b.Read(tasks.InDefaultCatalog(name))
 		return err == nil
 	}
-	return c.catalog != ""
+	if c.catalog == "" && c.deployed && len(c.performers) > 0 { // then the message about those that are registered says more
+		_, err := b.Read(tasks.InDefaultCatalog(name))
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	return c.catalog != "" || c.deployed
 }
 
 // function compiles a call of a function of the default catalog that is performed in Go.
@@ -120,7 +126,7 @@ func (c calls) function(b *interpreter.Builder, t dsl.Task, name string) interpr
 	if names := slices.Sorted(maps.Keys(c.performers)); len(names) > 0 {
 		message += "; registered: " + shorten.To(strings.Join(names, ", "), maxListed)
 	}
-	help := "a Go program registers functions of the default catalog in Host.Calls; those with a version may also be in a folder (--catalog, Host.Catalog)"
+	help := "a Go program registers functions of the default catalog in Host.Calls; those with a version may also be in a folder (--catalog, Host.Catalog), or be deployed into the store that the document is for (swrun function deploy)"
 	b.Add(dsl.Diagnostic{Code: "SW801", Pointer: t.Base().Pointer.Key("call"), Message: message, Help: help})
 	return nil
 }

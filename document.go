@@ -9,8 +9,10 @@ import (
 	"slices"
 
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/function"
 	"github.com/swrun/swrun/tasks"
 )
 
@@ -102,9 +104,9 @@ func (d *Document) Check(c CheckConfig) error {
 		return err
 	}
 	defer e.close()
-	load := d.loader(nil, e.host.Catalog)
+	load := d.loader(e, nil)
 	if c.Fetch {
-		load = d.loader(e.transport, e.host.Catalog)
+		load = d.loader(e, e.transport)
 	}
 	_, found := interpreter.Compile(d.Workflow, e.config(d.base(), load, e.calls))
 	d.Diagnostics = joined(d.Diagnostics, found)
@@ -126,15 +128,15 @@ func (d *Document) program(e *environment) (*interpreter.Program, error) {
 	if err := d.Err(); err != nil {
 		return nil, err
 	}
-	return d.compile(e, d.loader(e.transport, e.host.Catalog))
+	return d.compile(e, d.loader(e, e.transport))
 }
 
 // loader returns what reads the external resources of the document. Without a transport, nothing is fetched.
-func (d *Document) loader(transport http.RoundTripper, catalog string) interpreter.Loader {
+func (d *Document) loader(e *environment, transport http.RoundTripper) interpreter.Loader {
 	if d.Resources != nil {
 		return definition.Definition{Resources: d.Resources}.Load
 	}
-	return tasks.Loader(d.base(), tasks.Sources{Transport: transport, Files: !d.NoFiles, Catalog: catalog})
+	return tasks.Loader(d.base(), tasks.Sources{Transport: transport, Files: !d.NoFiles, Catalog: e.host.Catalog, Functions: e.host.Functions})
 }
 
 // WithResources returns the document with the external resources that it needs, as they are now on this machine and where the host may
@@ -166,14 +168,19 @@ func (d *Document) definition(e *environment) (definition.Definition, error) {
 	if d.File != "" {
 		made.File = filepath.Base(d.File)
 	}
-	read := d.loader(e.transport, e.host.Catalog)
+	read := d.loader(e, e.transport)
+	var unavailable *function.UnavailableError
 	_, err := d.compile(e, func(ctx context.Context, uri string) ([]byte, error) {
 		data, err := read(ctx, uri)
 		if err == nil {
 			made.Resources[uri] = data
 		}
+		errors.As(err, &unavailable)
 		return data, err
 	})
+	if unavailable != nil { // nothing is wrong with the document
+		err = unavailable
+	}
 	return made, err
 }
 

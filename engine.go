@@ -19,6 +19,7 @@ import (
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/events"
 	"github.com/swrun/swrun/runtime/execution"
+	"github.com/swrun/swrun/runtime/function"
 	"github.com/swrun/swrun/runtime/matching"
 	"github.com/swrun/swrun/runtime/presence"
 	"github.com/swrun/swrun/runtime/queue"
@@ -63,6 +64,7 @@ type Engine struct {
 	events     *events.Bus
 	activities *matching.Matcher // with the outside workers that poll through this engine
 	schedules  *schedule.Schedules
+	functions  *function.Functions           // that are deployed
 	gate       *queue.Gate                   // to the task queues, for all that this process performs or hands out
 	worker     atomic.Pointer[worker.Worker] // that works now; nil if none does
 }
@@ -121,11 +123,15 @@ func NewEngine(s *Store, c EngineConfig) (*Engine, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
+	functions := function.New(s, time.Now)
+	if c.Host.Functions == nil {
+		c.Host.Functions = functions.Load
+	}
 	e, err := c.Host.environment(c.Concurrency, s.places)
 	if err != nil {
 		return nil, err
 	}
-	engine := &Engine{store: s, config: c, env: e, gate: queue.NewGate(s, time.Now), figures: worker.NewFigures()}
+	engine := &Engine{store: s, config: c, env: e, functions: functions, gate: queue.NewGate(s, time.Now), figures: worker.NewFigures()}
 	engine.schedules = schedule.New(schedule.Config{Store: s, Start: engine.startScheduled, Compile: e.compileHere, Now: time.Now, Log: e.host.Log})
 	engine.client = client.New(client.Config{
 		Store: s, Compile: e.compileHere, Workers: s.Workers, Limits: c.Host.Limits, ErrorAliases: c.Host.ErrorAliases, Deployed: engine.schedules.Deployed,

@@ -33,6 +33,9 @@ type Host struct {
 	// Catalog is the default catalog, a folder or a URL: the function log:1.0.0@default is in its file functions/log/1.0.0/function.yaml.
 	// Functions are read when a document is loaded or deployed, and kept with it. Empty has none.
 	Catalog string
+	// Functions returns the files of a function of the default catalog, name:version, that Catalog does not have: its definition as function.yaml, and what
+	// that refers to. The error of one that is not there wraps fs.ErrNotExist. Nil has none, but an Engine has those that are deployed in its store.
+	Functions func(ctx context.Context, named string) (map[string][]byte, error)
 	// Network is what calls may reach: NetworkAny (also if empty), NetworkPublic, NetworkDeny, or address prefixes besides public
 	// addresses, such as 10.0.0.0/8,fd00::/8. An Engine on a Redis never lets them reach that.
 	Network string
@@ -134,7 +137,7 @@ func (h Host) environment(connections int, places storePlaces) (*environment, er
 	}
 	dial, transport := connect(h.Network, reaching)
 	return &environment{
-		host: h, scripts: &tasks.ScriptHost{Node: h.Node}, engine: h.Containers.engine(), calls: calls{performers: h.Calls, log: h.Log, catalog: h.Catalog}, reaches: reaches(h.Network, reaching.Control),
+		host: h, scripts: &tasks.ScriptHost{Node: h.Node}, engine: h.Containers.engine(), calls: calls{performers: h.Calls, log: h.Log, catalog: h.Catalog, deployed: h.Functions != nil}, reaches: reaches(h.Network, reaching.Control),
 		dial: dial, transport: transport, proofs: &tasks.Credentials{},
 	}, nil
 }

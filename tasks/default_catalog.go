@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
 )
 
 // defaultCatalog reads what the default catalog holds: a folder or a URL, and the functions that are deployed besides.
@@ -119,6 +120,11 @@ func loadWithin(folder, file string) ([]byte, error) {
 		return nil, err
 	}
 	defer root.Close()
+	return ReadWithin(root, file)
+}
+
+// ReadWithin reads a file of a folder that is a resource.
+func ReadWithin(root *os.Root, file string) ([]byte, error) {
 	info, err := root.Stat(file)
 	if err != nil {
 		return nil, err
@@ -132,4 +138,25 @@ func loadWithin(folder, file string) ([]byte, error) {
 	}
 	defer opened.Close()
 	return readResource(opened)
+}
+
+// FunctionLoader returns what reads the resources of a function of the default catalog, name:version, by itself: the files below its folder, by read.
+// What is elsewhere is not fetched, as whoever calls the function does that.
+func FunctionLoader(named string, read func(name string) ([]byte, error)) interpreter.Loader {
+	return func(_ context.Context, reference string) ([]byte, error) {
+		u, err := url.Parse(reference)
+		if err != nil {
+			return nil, err
+		}
+		of, name, ok := functionOf(strings.TrimPrefix(path.Clean("/"+u.Path), "/"))
+		switch {
+		case u.Scheme == "http", u.Scheme == "https":
+			return nil, interpreter.ErrNotFetched
+		case u.Scheme == catalogScheme && ok && of == named:
+			return read(name)
+		case u.Scheme == catalogScheme && ok && name == functionName: // another function, which it calls
+			return nil, interpreter.ErrNotFetched
+		}
+		return nil, errors.New("a function that is deployed refers to files below its own folder, and to URLs by http and https")
+	}
 }

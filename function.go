@@ -1,0 +1,139 @@
+package swrun
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/shorten"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/function"
+	"github.com/swrun/swrun/runtime/store"
+	"github.com/swrun/swrun/tasks"
+)
+
+// Function is a function of the default catalog, to be deployed into a store, with everything that was found in it. LoadFunction and ParseFunction make one.
+type Function struct {
+	Name string // name:version
+	File string // of its text, for messages
+	Text []byte // the definition of a task, as the function.yaml of a catalog has it
+	// Files are its text, as function.yaml, and what it refers to by relative references, by the names below its folder.
+	Files       map[string][]byte
+	Diagnostics dsl.Diagnostics // errors, warnings and hints
+}
+
+// LoadFunction reads a function from a file, with the files that it refers to, and checks it by itself: what it calls of catalogs, and reads from URLs, is
+// read when a workflow that calls it is loaded. Its files are those below the folder of the file, and no others. A name that is not name:version is a *FunctionNameError; a function with errors is returned with
+// them: the error is a dsl.Diagnostics.
+func LoadFunction(named, file string) (*Function, error) {
+	text, err := readDocument(file)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(filepath.Dir(file))
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	return newFunction(named, file, text, func(name string) ([]byte, error) { return tasks.ReadWithin(root, name) })
+}
+
+// ParseFunction is LoadFunction for a text; files are those that it may refer to, by their names below its folder.
+func ParseFunction(named string, text []byte, files map[string][]byte) (*Function, error) {
+	return newFunction(named, function.File, text, func(name string) ([]byte, error) {
+		data, ok := files[name]
+		if !ok {
+			return nil, errors.New("it is not among the files of the function")
+		}
+		return data, nil
+	})
+}
+
+func newFunction(named, file string, text []byte, read func(name string) ([]byte, error)) (*Function, error) {
+	if err := CheckFunctionName(named); err != nil {
+		return nil, err
+	}
+	e, err := Host{}.environment(0, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer e.close()
+	f := &Function{Name: named, File: file, Text: text, Files: map[string][]byte{function.File: text}}
+	load := tasks.FunctionLoader(named, func(name string) ([]byte, error) {
+		if data, ok := f.Files[name]; ok {
+			return data, nil
+		}
+		data, err := read(name)
+		if err == nil {
+			f.Files[name] = data
+		}
+		return data, err
+	})
+	config := e.config("", load, e.calls.orElsewhere())
+	f.Diagnostics = interpreter.CheckFunction(file, tasks.InDefaultCatalog(named), text, config)
+	return f, f.Err()
+}
+
+// Err returns the errors among the diagnostics as a dsl.Diagnostics, or nil. It returns an *OptionError for a function that neither LoadFunction nor
+// ParseFunction has made.
+func (f *Function) Err() error {
+	if f == nil || f.Files == nil {
+		return &OptionError{"function", "is missing: read one with LoadFunction or ParseFunction"}
+	}
+	if errs := f.Diagnostics.Errors(); len(errs) > 0 {
+		return errs
+	}
+	return nil
+}
+
+// FunctionNameError says that no function of the default catalog can be called so.
+type FunctionNameError struct{ Name string }
+
+func (e *FunctionNameError) Error() string {
+	if len(e.Name) > store.MaxRegistryKey {
+		return fmt.Sprintf("%s names no function: it has %d bytes, and at most %d are allowed", shorten.Quoted(e.Name), len(e.Name), store.MaxRegistryKey)
+	}
+	return fmt.Sprintf("%s names no function: it must be name:version with a version such as 1.0.0", shorten.Quoted(e.Name))
+}
+
+// CheckFunctionName returns a *FunctionNameError if no function of the default catalog can be called so. What can is name:version.
+func CheckFunctionName(named string) error {
+	if len(named) > store.MaxRegistryKey || !tasks.IsFunctionOfCatalog(named) {
+		return &FunctionNameError{named}
+	}
+	return nil
+}
+
+// FunctionDeployedError says that another function is deployed under a name and version.
+type FunctionDeployedError struct {
+	Function string // name:version
+	err      error
+}
+
+func (e *FunctionDeployedError) Error() string {
+	return "another function is deployed as " + e.Function + ": give the function a new version"
+}
+
+// Unwrap returns the store's refusal.
+func (e *FunctionDeployedError) Unwrap() error { return e.err }
+
+// Functions returns the functions that are deployed in the store of the engine. Documents that are deployed or started by the engine may call them, in
+// whatever namespace they are, where Host.Catalog does not have a function of that name and version.
+func (e *Engine) Functions() *function.Functions { return e.functions }
+
+// DeployFunction stores a function, so that documents which are deployed afterwards may call it as name:version@default. It never changes: another one of the same name and
+// version is a *FunctionDeployedError. If exactly this one is there, again is true.
+func (e *Engine) DeployFunction(ctx context.Context, f *Function) (d function.Deployed, again bool, err error) {
+	if err := f.Err(); err != nil {
+		return d, false, err
+	}
+	d, again, err = e.functions.Deploy(ctx, f.Name, f.Files, client.Actor(ctx))
+	if store.RefusedAs(err) == store.Conflict {
+		err = &FunctionDeployedError{f.Name, err}
+	}
+	return d, again, err
+}

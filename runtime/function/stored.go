@@ -1,0 +1,151 @@
+package function
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// Functions are those that are deployed in a store. Several goroutines may use them.
+type Functions struct {
+	registry store.Registry
+	now      func() time.Time
+}
+
+// New returns the functions that a registry keeps; now is the clock of this process.
+func New(r store.Registry, now func() time.Time) *Functions { return &Functions{r, now} }
+
+// stored is a function as the registry keeps it, under name:version.
+type stored struct {
+	Files  Files     `json:"files"`
+	Digest string    `json:"digest"` // which tells whether all of it is still there
+	At     time.Time `json:"at"`
+	By     string    `json:"by,omitempty"`
+}
+
+// maxDeployments is how often a function is stored again that was removed meanwhile.
+const maxDeployments = 100
+
+// Deploy stores a function, name:version, for ever; again says that the same one was there. Another one is refused as a store.Conflict, and what is too
+// large is an *errors.Error. Of several at once, one is stored.
+func (f *Functions) Deploy(ctx context.Context, named string, files Files, by string) (d Deployed, again bool, err error) {
+	if err := files.Check(); err != nil {
+		return d, false, err
+	}
+	s := stored{Files: files, Digest: files.Digest(), At: f.now().UTC(), By: by}
+	value, err := json.Marshal(s)
+	if err != nil {
+		return d, false, fmt.Errorf("write a function: %w", err)
+	}
+	for range maxDeployments {
+		_, err = f.registry.Register(ctx, store.Registration{Kind: store.RegistryFunctions, Key: named, Value: value})
+		if store.RefusedAs(err) != store.Conflict {
+			return s.deployed(named), false, err
+		}
+		there, _, read := f.Of(ctx, named)
+		switch {
+		case store.RefusedAs(read) == store.NoSuch:
+			continue
+		case read != nil:
+			return d, false, read
+		case there.Digest == s.Digest:
+			return there, true, nil
+		}
+		return d, false, &store.Refusal{Code: store.Conflict, Detail: "the function " + named, Reason: "is deployed already, as another one: give it a new version"}
+	}
+	return d, false, err
+}
+
+// Of returns a function that is deployed. One that is not is refused as store.NoSuch, and one that is damaged is a *DamagedError.
+func (f *Functions) Of(ctx context.Context, named string) (d Deployed, files Files, err error) {
+	r, err := f.entry(ctx, named)
+	if err != nil {
+		return d, nil, err
+	}
+	s, err := read(r)
+	return s.deployed(named), s.Files, err
+}
+
+// entry returns the entry of a function.
+func (f *Functions) entry(ctx context.Context, named string) (store.Registered, error) {
+	r, err := f.registry.Registered(ctx, store.RegistryFunctions, named)
+	switch store.RefusedAs(err) {
+	case store.NoSuch, store.Limit, store.Invalid: // the latter two are of names that nothing can have
+		return r, &store.Refusal{Code: store.NoSuch, Detail: "function " + named}
+	case store.Corrupt:
+		return r, &DamagedError{named, err}
+	}
+	if err != nil {
+		err = &UnavailableError{named, err}
+	}
+	return r, err
+}
+
+// Load returns the files of a function that is deployed, for who loads a document: the error of one that is not wraps fs.ErrNotExist.
+func (f *Functions) Load(ctx context.Context, named string) (map[string][]byte, error) {
+	_, files, err := f.Of(ctx, named)
+	if store.RefusedAs(err) == store.NoSuch {
+		err = fmt.Errorf("%w: %w", err, fs.ErrNotExist)
+	}
+	return files, err
+}
+
+// maxRead is how many functions are read at a time: each may have MaxSize bytes.
+const maxRead = 32
+
+// All returns what is deployed, by name, the highest version first.
+func (f *Functions) All(ctx context.Context) (all []Deployed, err error) {
+	for list := (store.RegistryList{Kind: store.RegistryFunctions, N: maxRead}); ; {
+		some, err := f.registry.ListRegistered(ctx, list)
+		if err != nil {
+			return nil, fmt.Errorf("list the functions: %w", err)
+		}
+		for _, r := range some {
+			s, err := read(r)
+			d := s.deployed(r.Key)
+			d.Damaged = err
+			all = append(all, d)
+		}
+		if len(some) < maxRead {
+			sort(all)
+			return all, nil
+		}
+		list.After = some[len(some)-1].Key
+	}
+}
+
+// Remove deletes a function: nothing can be deployed with it any more. One that is not there is refused as store.NoSuch.
+func (f *Functions) Remove(ctx context.Context, named string) error {
+	r, err := f.entry(ctx, named)
+	if errors.As(err, new(*DamagedError)) {
+		r.Version, err = store.AnyVersion, nil
+	}
+	if err != nil {
+		return err
+	}
+	return f.registry.Unregister(ctx, store.RegistryFunctions, named, r.Version)
+}
+
+// read reads an entry; one that is not as it was written is a *DamagedError.
+func read(r store.Registered) (stored, error) {
+	s, err := store.DecodeEntry[stored](store.RegistryFunctions, r)
+	switch {
+	case err != nil:
+		return stored{}, &DamagedError{r.Key, err}
+	case s.Digest != s.Files.Digest() || s.Files[File] == nil:
+		return stored{}, &DamagedError{r.Key, errors.New("its files are not those that were deployed")}
+	}
+	return s, nil
+}
+
+func (s *stored) deployed(named string) Deployed {
+	d := Deployed{Digest: s.Digest, Size: s.Files.Size(), At: s.At, By: s.By}
+	d.Name, d.Version, _ = strings.Cut(named, ":")
+	return d
+}
