@@ -87,6 +87,21 @@ func forbidden(c Caller, need Role) *api.Problem {
 	return newProblem(http.StatusForbidden, "forbidden", "Not allowed", fmt.Sprintf("this needs the role %s, and the token's is %s", need, c.Role))
 }
 
+// ofAll is in the metadata of operations that change something for all namespaces.
+const ofAll = "ofAll"
+
+// concernsAll reports whether an operation that names no namespace is for callers who see all of them.
+func concernsAll(o *huma.Operation, role Role) bool {
+	_, marked := o.Metadata[ofAll]
+	return role == RoleAdmin || marked
+}
+
+func notForSome() *api.Problem {
+	p := newProblem(http.StatusForbidden, "forbidden", "Not allowed", "this is about all namespaces, and the token is for some")
+	p.Help = "a token that swrun token new has made with --all-namespaces may do it"
+	return p
+}
+
 // hiddenData refuses what is nothing but data of runs.
 func hiddenData() *api.Problem {
 	return newProblem(http.StatusForbidden, "forbidden", "Not allowed", "the data of runs is hidden from this token")
@@ -101,7 +116,7 @@ func callerOf(ctx context.Context) Caller {
 }
 
 // authorized refuses a request whose caller may not use the operation. A namespace in the path that the caller does not see has no runs
-// and no workflows for them. What administrators do without naming a namespace is about all of them.
+// and no workflows for them. What administrators do without naming a namespace is about all of them, and so is what is marked ofAll.
 func (s *Server) authorized(role Role) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		request, w := humago.Unwrap(ctx)
@@ -114,8 +129,8 @@ func (s *Server) authorized(role Role) func(huma.Context, func(huma.Context)) {
 		case err != nil, role == RoleOpen, caller.Everywhere:
 		case namespace != "" && !caller.Sees(namespace):
 			err = notFound("namespace " + namespace)
-		case namespace == "" && role == RoleAdmin:
-			err = newProblem(http.StatusForbidden, "forbidden", "Not allowed", "this is about all namespaces, and the token is for some")
+		case namespace == "" && concernsAll(ctx.Operation(), role):
+			err = notForSome()
 		}
 		if err != nil {
 			p := s.problem(ctx.Context(), err)

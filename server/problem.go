@@ -20,6 +20,7 @@ import (
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/events"
 	"github.com/swrun/swrun/runtime/filter"
+	"github.com/swrun/swrun/runtime/function"
 	"github.com/swrun/swrun/runtime/matching"
 	"github.com/swrun/swrun/runtime/queue"
 	"github.com/swrun/swrun/runtime/settings"
@@ -58,7 +59,7 @@ func callersProblem(err error) *api.Problem {
 	if errors.As(err, &known) {
 		return known
 	}
-	for _, problemOf := range []func(error) *api.Problem{workflowProblem, runProblem, requestProblem, refusal} {
+	for _, problemOf := range []func(error) *api.Problem{workflowProblem, functionProblem, runProblem, requestProblem, refusal} {
 		if p := problemOf(err); p != nil {
 			return p
 		}
@@ -82,6 +83,26 @@ func workflowProblem(err error) *api.Problem {
 		return newProblem(http.StatusConflict, "already-deployed", "Another document is deployed", err.Error())
 	case errors.As(err, &undeployed):
 		return newProblem(http.StatusNotFound, "not-deployed", "Not deployed", err.Error())
+	}
+	return nil
+}
+
+// functionProblem returns the problem of an error about functions of the default catalog, or nil.
+func functionProblem(err error) *api.Problem {
+	var (
+		deployed *swrun.FunctionDeployedError
+		damaged  *function.DamagedError
+		misnamed *swrun.FunctionNameError
+	)
+	switch {
+	case errors.As(err, &deployed):
+		return newProblem(http.StatusConflict, "already-deployed", "Another function is deployed", err.Error())
+	case errors.As(err, &damaged):
+		p := newProblem(http.StatusInternalServerError, "damaged-function", "The function is damaged", damaged.Error())
+		p.Help = "delete it, and deploy it again"
+		return p
+	case errors.As(err, &misnamed):
+		return invalid("name", misnamed)
 	}
 	return nil
 }

@@ -126,6 +126,7 @@ func (s *Server) allRoutes() {
 	s.settingsRoutes()
 	s.repairRoutes()
 	s.workflowRoutes()
+	s.functionRoutes()
 	s.documentRoutes()
 }
 

@@ -40,7 +40,7 @@ type Config struct {
 	Actor string
 	// TraceParent names the span that requests belong to, as the header `traceparent` does; empty for none.
 	TraceParent string
-	// Host reads the external resources of documents that are sent.
+	// Host reads the external resources of documents that are sent. Functions that it does not have are those of the server.
 	Host swrun.Host
 	// Version is that of this program, for servers that say theirs.
 	Version string
@@ -80,6 +80,9 @@ func New(c Config) (*Deployment, error) {
 	}
 	name := strings.TrimSuffix(c.URL, "/")
 	d := &Deployment{name: name, called: cmp.Or(c.Name, "the server "+name), within: c.Within, host: c.Host, version: c.Version}
+	if d.host.Functions == nil {
+		d.host.Functions = d.functionFiles
+	}
 	if d.within == 0 {
 		d.within = 30 * time.Second
 	}

@@ -32,17 +32,17 @@ func (d *Deployment) DeployAll(ctx context.Context, all ...*swrun.Document) erro
 			return &swrun.DeployedError{Workflow: document.String()}
 		}
 		if err != nil {
-			return asFound(err, document)
+			return asFound(err, document.File)
 		}
 	}
 	return nil
 }
 
-// asFound returns what a server has found in a document, as if it had been found here; any other error as it is.
-func asFound(err error, document *swrun.Document) error {
+// asFound returns what a server has found in a document or function that was read from a file, as if it had been found here; any other error as it is.
+func asFound(err error, file string) error {
 	var refused *api.Problem
 	if errors.As(err, &refused) && refused.Name() == "invalid-document" {
-		if found := api.Found(refused.Diagnostics, document.File); found.Err() != nil {
+		if found := api.Found(refused.Diagnostics, file); found.Err() != nil {
 			return found
 		}
 	}
@@ -56,7 +56,7 @@ func (d *Deployment) CheckRuns(ctx context.Context, document *swrun.Document) (a
 		return api.DeployResult{}, err
 	}
 	result, err := ask[api.DeployResult](ctx, d, r)
-	return result, asFound(err, document)
+	return result, asFound(err, document.File)
 }
 
 // defined returns a request whose body is the definition of a document.
