@@ -137,3 +137,9 @@ func (e *Engine) DeployFunction(ctx context.Context, f *Function) (d function.De
 	}
 	return d, again, err
 }
+
+// Check is Document.Check for what the engine's documents may call: performers in Go, and functions of the default catalog. Nothing is fetched.
+func (e *Engine) Check(d *Document) error {
+	h := e.env.host
+	return d.Check(CheckConfig{Host: Host{Calls: h.Calls, Catalog: h.Catalog, Functions: h.Functions}})
+}

@@ -44,10 +44,11 @@ func everyVerbRefuses(t *testing.T, document, path string) {
 	given := map[string]bool{"bench": true} // which measures beside it
 	sum := sha256.Sum256([]byte("{}"))
 	export := mustWriteFile(t, "export.json", fmt.Sprintf(`{"schema": "swrun/v1/export", "stored": {"sha256": "%x", "data": "e30="}}`, sum))
+	function := mustWriteFile(t, "function.yaml", "set: {a: 1}\n")
 	for _, verb := range []string{
 		"ls", "describe a", "history a", "output a", "wait a", "deadlines", "start demo/nap", "deploy DOCUMENT", "run DOCUMENT --id a", "worker", "serve", "dev", "workers", "workflows", "config ls", "config set runTimeout=1h",
 		"deadline set a +1m", "fork a", "migrate a --to latest", "export a", "import EXPORT", "repair", "queue ls", "queue pause a", "queue limit a --rate 1/s", "queue resume a",
-		"token ls", "token revoke a", "token new a --role viewer -n a",
+		"function ls", "function show a:1.0.0", "function rm a:1.0.0", "function deploy a:1.0.0 FUNCTION", "token ls", "token revoke a", "token new a --role viewer -n a",
 		"cancel a", "terminate a", "suspend a", "resume a", "retry a", "delete a", "cancel --where status=waiting", "doctor",
 	} {
 		name, _, _ := strings.Cut(verb, " ")
@@ -55,7 +56,7 @@ func everyVerbRefuses(t *testing.T, document, path string) {
 		t.Run(verb, func(t *testing.T) {
 			t.Parallel()
 			c := capture(map[string]string{"SWRUN_STORE": "file:" + path})
-			args := strings.Fields(strings.NewReplacer("DOCUMENT", document, "EXPORT", export).Replace(verb))
+			args := strings.Fields(strings.NewReplacer("DOCUMENT", document, "EXPORT", export, "FUNCTION", function).Replace(verb))
 			code := run(args, c.streams)
 			told := c.stdout.String() + c.stderr.String()
 			if code != exitStore || strings.Count(told, path) == 0 || strings.Contains(told, "goroutine") || strings.Count(told, "\n") > 3 {

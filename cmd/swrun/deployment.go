@@ -33,6 +33,11 @@ type deployment interface {
 	Workflows(ctx context.Context, namespace string) ([]api.Workflow, error)
 	Workflow(ctx context.Context, namespace, name string) (api.Workflow, error)
 
+	DeployFunction(context.Context, *swrun.Function) (d api.DeployedFunction, again bool, err error)
+	Functions(context.Context) ([]api.Function, error)
+	Function(ctx context.Context, named string) (api.DeployedFunction, error)
+	RemoveFunction(ctx context.Context, named string) error
+
 	Queues(context.Context) ([]api.Queue, error)
 	LimitQueue(ctx context.Context, name string, change api.QueueChange) (api.Queue, error)
 	PauseQueue(ctx context.Context, name, reason string) (api.Queue, error)

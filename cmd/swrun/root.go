@@ -136,7 +136,7 @@ func (p *program) addVerbs(root *cobra.Command) {
 			p.initCommand(), p.validateCommand(), p.lintCommand(), p.fmtCommand(), p.graphCommand(), p.exprCommand(), p.explainCommand(), p.schemaCommand(),
 		}},
 		{"run", "Run workflows:", []*cobra.Command{
-			p.runCommand(), p.deployCommand(), p.startCommand(), p.workerCommand(), p.serveCommand(), p.devCommand(), p.waitCommand(), p.outputCommand(),
+			p.runCommand(), p.deployCommand(), p.functionCommand(), p.startCommand(), p.workerCommand(), p.serveCommand(), p.devCommand(), p.waitCommand(), p.outputCommand(),
 		}},
 		{"operate", "Operate runs:", append([]*cobra.Command{
 			p.lsCommand(), p.describeCommand(), p.historyCommand(), p.deadlinesCommand(), p.workersCommand(), p.queueCommand(), p.eventsCommand(), p.scheduleCommand(), p.sinkCommand(), p.workflowsCommand(), p.configCommand(),
@@ -249,7 +249,8 @@ func otherNames() map[string]string {
 		"token":     "tokens auth login credential",
 		"bench":     "benchmark perf",
 		"workers":   "nodes pool agents",
-		"workflows": "definitions deployments catalog",
+		"workflows": "definitions deployments",
+		"function":  "functions catalog",
 	} {
 		for _, other := range strings.Fields(others) {
 			verbs[other] = verb

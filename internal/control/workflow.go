@@ -55,7 +55,7 @@ func Sent(mediaType string, body []byte) (*swrun.Document, error) {
 func (c *Control) Validate(text []byte) api.Findings {
 	d := sent(text)
 	if d.Err() == nil {
-		_ = d.Check(swrun.CheckConfig{}) // what it finds is among the diagnostics
+		_ = c.engine.Check(d) // what it finds is among the diagnostics
 	}
 	return api.Findings{Diagnostics: api.Diagnostics(d.Diagnostics)}
 }

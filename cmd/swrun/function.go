@@ -1,0 +1,270 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/diagnostics"
+	"github.com/swrun/swrun/internal/terminal"
+	"github.com/swrun/swrun/runtime/function"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+func (p *program) functionCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "function", Short: "Deploy functions of the default catalog, list and remove them",
+		Example: `  swrun function deploy greet:1.0.0 greet/function.yaml
+  swrun function deploy catalog
+  swrun function ls
+  swrun function rm greet:1.0.0`,
+		Long: `Documents that are deployed or started call what is deployed as greet:1.0.0, or greet:1.0.0@default, in every namespace. A
+folder or URL that --catalog names goes before. What a document was deployed with is kept with it, whatever becomes of the function.`,
+	}
+	cmd.AddCommand(p.functionDeployCommand(), p.functionListCommand(), p.functionShowCommand(), p.functionRemoveCommand())
+	group(cmd)
+	return cmd
+}
+
+func (p *program) functionDeployCommand() *cobra.Command {
+	f := &operateFlags{makes: true, remote: true}
+	cmd := &cobra.Command{
+		Use: "deploy NAME:VERSION FILE | deploy FOLDER", Short: "Make a function known to a store, so that documents can call it",
+		Example: `  swrun function deploy greet:1.0.0 greet/function.yaml --store redis://localhost:6379
+  swrun function deploy catalog`,
+		Long: `The file is the definition of a task, as the function.yaml of a catalog; what it refers to by relative references is deployed
+with it, and must be below its folder. Of a folder, each functions/NAME/VERSION/function.yaml is deployed, all of them or, if one is faulty, none.
+A function never changes: another one of the same name and version is refused (exit 6).`,
+		Args: functionArgs, ValidArgsFunction: documentArgs, RunE: verb(func(args []string) error {
+			all, err := p.readFunctions(args)
+			if err != nil {
+				return err
+			}
+			return p.operate(f, func(ctx context.Context, o *operation) error { return o.deployFunctions(ctx, all) })
+		}),
+	}
+	f.add(cmd, "human", "json", "yaml")
+	return cmd
+}
+
+// functionArgs takes a name and a file, or a folder.
+func functionArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 1 {
+		if info, err := os.Stat(args[0]); err != nil || !info.IsDir() {
+			return usagef("for example swrun function deploy greet:1.0.0 greet.yaml, or a folder with functions/greet/1.0.0/function.yaml", "%q is no folder, and a file needs the name:version of its function", args[0])
+		}
+		return nil
+	}
+	return exactly("a name:version", "a file")(cmd, args)
+}
+
+// readFunctions reads functions, and prints what is wrong with each; if one of them is faulty, none is deployed.
+func (p *program) readFunctions(args []string) ([]*swrun.Function, error) {
+	files := map[string]string{} // by the function's name:version
+	var names []string
+	if len(args) == 2 {
+		files[args[0]], names = args[1], args[:1]
+	} else {
+		found, err := filepath.Glob(filepath.Join(escapedGlob(args[0]), "functions", "*", "*", function.File))
+		if err != nil || len(found) == 0 {
+			return nil, &exitError{code: exitNotFound, message: fmt.Sprintf("%s has no functions/NAME/VERSION/%s", args[0], function.File)}
+		}
+		for _, file := range found {
+			version := filepath.Dir(file)
+			named := filepath.Base(filepath.Dir(version)) + ":" + filepath.Base(version)
+			files[named], names = file, append(names, named)
+		}
+	}
+	var all []*swrun.Function
+	faulty := failures{program: p}
+	for _, named := range names {
+		f, err := p.readFunction(named, files[named])
+		faulty.add(err)
+		all = append(all, f)
+	}
+	return all, faulty.err
+}
+
+// escapedGlob returns a pattern that only a path itself matches.
+func escapedGlob(path string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
+}
+
+// readFunction reads one function. What is wrong with it is printed.
+func (p *program) readFunction(named, file string) (*swrun.Function, error) {
+	if err := swrun.CheckFunctionName(named); err != nil { // whatever is wrong with the file
+		return nil, p.functionFailure(nil, err)
+	}
+	var f *swrun.Function
+	var err error
+	if file == "-" {
+		var text []byte
+		if _, text, err = readDocument(p.streams, file); err != nil {
+			return nil, err
+		}
+		f, err = swrun.ParseFunction(named, text, nil)
+		f.File = stdinName
+	} else {
+		f, err = swrun.LoadFunction(named, file)
+	}
+	if err == nil || f != nil {
+		return f, p.functionFailure(f, err)
+	}
+	if info, stat := os.Stat(file); stat == nil && info.IsDir() {
+		return nil, usagef("name a file, for example "+filepath.Join(file, function.File), "%s is a folder", file)
+	}
+	return nil, fileError("the function cannot be read", err)
+}
+
+// deployFunctions deploys functions, one after the other.
+func (o *operation) deployFunctions(ctx context.Context, all []*swrun.Function) error {
+	var deployed []api.DeployedFunction
+	for _, f := range all {
+		d, _, err := o.deployment.DeployFunction(ctx, f)
+		if err != nil {
+			return o.functionFailure(f, err)
+		}
+		deployed = append(deployed, d)
+		if o.flags.output == "human" {
+			fmt.Fprintln(o.out, f.Name+" deployed")
+		}
+	}
+	if o.flags.output == "human" {
+		return nil
+	}
+	return o.print(deployed)
+}
+
+// functionFailure returns how an error about a function ends the command; what was found in the function is printed.
+func (p *program) functionFailure(f *swrun.Function, err error) error {
+	var (
+		found    dsl.Diagnostics
+		misnamed *swrun.FunctionNameError
+		other    *swrun.FunctionDeployedError
+		damaged  *function.DamagedError
+		problem  *api.Problem
+	)
+	const remove = "remove it, and deploy it again"
+	switch {
+	case errors.As(err, &found) && f != nil:
+		text := diagnostics.Human(diagnostics.Report{Text: f.Text, Diagnostics: found.Errors()}, p.errStyle())
+		return p.printFailure("human", documentExit(found), text, nil)
+	case errors.As(err, &misnamed):
+		return usagef("for example greet:1.0.0", "%s", misnamed)
+	case errors.As(err, &other):
+		return &exitError{code: exitConflict, message: "another function is deployed as " + other.Function, hint: "give it a new version"}
+	case errors.As(err, &damaged):
+		return &exitError{code: exitStore, message: damaged.Error(), hint: remove}
+	case errors.As(err, &problem) && problem.Name() == "damaged-function":
+		return &exitError{code: exitStore, message: problem.Detail, hint: remove}
+	case errors.As(err, &problem) && problem.Name() == "too-large":
+		return &exitError{code: tooLargeExit(problem.Limit != nil), message: problem.Detail}
+	case errors.AsError(err) != nil, store.RefusedAs(err) == store.Limit:
+		return &exitError{code: tooLargeExit(errors.AsError(err) != nil), message: err.Error()}
+	}
+	return err
+}
+
+// tooLargeExit is the exit code of a function that is too large itself, or for which a store has no room.
+func tooLargeExit(itself bool) int {
+	if itself {
+		return exitInvalid
+	}
+	return exitStore
+}
+
+func (p *program) functionListCommand() *cobra.Command {
+	f := &operateFlags{remote: true, looksOnly: true}
+	cmd := &cobra.Command{
+		Use: "ls", Short: "List the functions that are deployed", Args: exactly(),
+		Example: `  swrun function ls
+  swrun function ls -o json --jq '.[].name'`,
+		RunE: verb(func([]string) error {
+			return p.operate(f, func(ctx context.Context, o *operation) error {
+				all, err := o.deployment.Functions(ctx)
+				if err != nil {
+					return err
+				}
+				return printList(o, all, functionNames, o.functionTable)
+			})
+		}),
+	}
+	f.add(cmd, listForms()...)
+	return cmd
+}
+
+// functionNames returns all versions of a function, one a line.
+func functionNames(f api.Function) string {
+	var names []string
+	for _, v := range f.Versions {
+		names = append(names, f.Name+":"+v.Version)
+	}
+	return strings.Join(names, "\n")
+}
+
+func (o *operation) functionTable(all []api.Function) error {
+	table := terminal.NewTable(o.out, "FUNCTION", "DIGEST", "DEPLOYED", "BY")
+	for _, f := range all {
+		for _, v := range f.Versions {
+			digest := v.Digest
+			if v.Damaged != "" {
+				digest = "damaged"
+			}
+			table.Row(f.Name+":"+v.Version, digest, cmp.Or(v.DeployedAt, "-"), cmp.Or(v.DeployedBy, "-"))
+		}
+	}
+	return table.Flush()
+}
+
+func (p *program) functionShowCommand() *cobra.Command {
+	f := &operateFlags{remote: true, looksOnly: true}
+	cmd := p.functionVerb(f, &cobra.Command{
+		Use: "show NAME:VERSION", Short: "Print a function as it was deployed", Example: "  swrun function show greet:1.0.0",
+		Long: "The text goes to standard output; -o json has the files that it refers to, too.",
+	}, func(ctx context.Context, o *operation, named string) error {
+		d, err := o.deployment.Function(ctx, named)
+		if err != nil {
+			return err
+		}
+		if o.flags.output == "human" {
+			return write(o.out, d.Function)
+		}
+		return o.print(d)
+	})
+	f.add(cmd, "human", "json", "yaml")
+	return cmd
+}
+
+func (p *program) functionRemoveCommand() *cobra.Command {
+	f := &operateFlags{remote: true}
+	cmd := p.functionVerb(f, &cobra.Command{
+		Use: "rm NAME:VERSION", Short: "Remove a function: what is deployed with it goes on", Example: "  swrun function rm greet:1.0.0",
+	}, func(ctx context.Context, o *operation, named string) error {
+		if err := o.deployment.RemoveFunction(ctx, named); err != nil {
+			return err
+		}
+		return write(o.out, named+" removed\n")
+	})
+	f.add(cmd)
+	return cmd
+}
+
+// functionVerb completes a verb about one function.
+func (p *program) functionVerb(f *operateFlags, cmd *cobra.Command, do func(ctx context.Context, o *operation, named string) error) *cobra.Command {
+	cmd.Args, cmd.RunE = exactly("a name:version"), verb(func(args []string) error {
+		if err := swrun.CheckFunctionName(args[0]); err != nil {
+			return p.functionFailure(nil, err)
+		}
+		return p.operate(f, func(ctx context.Context, o *operation) error { return p.functionFailure(nil, do(ctx, o, args[0])) })
+	})
+	return cmd
+}
