@@ -68,10 +68,11 @@ func newFunction(named, file string, text []byte, read func(name string) ([]byte
 			return data, nil
 		}
 		data, err := read(name)
-		if err == nil {
-			f.Files[name] = data
+		if err != nil {
+			return nil, err
 		}
-		return data, err
+		f.Files[name] = data
+		return data, function.Files(f.Files).Check() // here, so that no more is read
 	})
 	config := e.config("", load, e.calls.orElsewhere())
 	f.Diagnostics = interpreter.CheckFunction(file, tasks.InDefaultCatalog(named), text, config)

@@ -18,18 +18,16 @@ const (
 	functionPattern = functionsPath + "/{name}/{version}"
 )
 
+// maxFunction is more bytes than a function that is sent with its files may have.
+const maxFunction = 4 << 20
+
 type (
 	functionsAnswer struct {
 		Link string         `header:"Link" doc:"The next page, if there is one."`
 		Body []api.Function `nullable:"false"`
 	}
-	functionPath struct {
-		Name    string `path:"name"`
-		Version string `path:"version"`
-		Accept  string `header:"Accept" hidden:"true"`
-	}
 	functionInput struct {
-		functionPath
+		FunctionPath
 		ContentType string `header:"Content-Type" hidden:"true"`
 		IfNoneMatch string `header:"If-None-Match" doc:"With *, a version that is there already is refused with status 412, also if it is the same function."`
 		RawBody     []byte
@@ -46,8 +44,15 @@ type (
 	}
 )
 
+// FunctionPath names a function in a path.
+type FunctionPath struct {
+	Name    string `path:"name"`
+	Version string `path:"version"`
+	Accept  string `header:"Accept" hidden:"true"`
+}
+
 // named returns what the function is called.
-func (in *functionPath) named() string { return in.Name + ":" + in.Version }
+func (in *FunctionPath) named() string { return in.Name + ":" + in.Version }
 
 // functionRoutes serves the functions of the default catalog that are deployed. They are for all namespaces: so are those who change them.
 func (s *Server) functionRoutes() {
@@ -63,14 +68,14 @@ func (s *Server) functionRoutes() {
 	route(s, RoleViewer, get, s.getFunction)
 	put := operation("putFunction", http.MethodPut, functionPattern, "Deploy a function, so that workflows which are deployed afterwards may call it as name:version@default")
 	put.Description = "The body is its text, YAML or JSON, or that with the files that it refers to by relative references. Answers 201, or 200 if exactly this function is deployed already. It never changes: another one is a problem with status 409. It is for all namespaces, and so must be the caller's token."
-	put.DefaultStatus, put.MaxBodyBytes, put.RequestBody, put.SkipValidateBody = http.StatusCreated, maxDocument, functionBody(s), true
+	put.DefaultStatus, put.MaxBodyBytes, put.RequestBody, put.SkipValidateBody = http.StatusCreated, maxFunction, functionBody(s), true
 	put.Metadata = map[string]any{ofAll: true}
 	put.Responses = map[string]*huma.Response{"200": {Description: "It is deployed already", Content: map[string]*huma.MediaType{typeJSON: {Schema: schemaOf[api.DeployedFunction](s)}}}}
 	route(s, RoleAuthor, put, s.putFunction)
 	remove := operation("deleteFunction", http.MethodDelete, functionPattern, "Delete a function: nothing can be deployed with it any more")
 	remove.Description = "Workflows that are deployed hold what they call, and go on with it. The caller's token must be for all namespaces."
 	remove.DefaultStatus, remove.Metadata = http.StatusNoContent, map[string]any{ofAll: true}
-	route(s, RoleOperator, remove, func(ctx context.Context, in *functionPath) (*struct{}, error) {
+	route(s, RoleOperator, remove, func(ctx context.Context, in *FunctionPath) (*struct{}, error) {
 		return nil, s.control.RemoveFunction(ctx, in.named())
 	})
 }
@@ -96,7 +101,7 @@ func (s *Server) listFunctions(ctx context.Context, in *Page) (*functionsAnswer,
 	return &functionsAnswer{next(functionsPath, cursor, "limit", in.limit()), list}, err
 }
 
-func (s *Server) getFunction(ctx context.Context, in *functionPath) (*functionText, error) {
+func (s *Server) getFunction(ctx context.Context, in *FunctionPath) (*functionText, error) {
 	chosen, err := negotiated(in.Accept, typeJSON, typeYAML)
 	if err != nil {
 		return nil, err

@@ -74,6 +74,9 @@ func mustExample(t *testing.T) *deployment {
 	if a := d.ask(t, "PUT", "/v1/workflows/demo/order/2.0.0", later); a.StatusCode != http.StatusCreated {
 		t.Fatalf("%s: %s", a.Status, a.body)
 	}
+	if a := d.ask(t, "PUT", "/v1/functions/order/1.0.0", "set: {n: 1}"); a.StatusCode != http.StatusCreated {
+		t.Fatalf("%s: %s", a.Status, a.body)
+	}
 	d.ask(t, "POST", "/v1/tokens", `{"name": "order", "role": "viewer", "namespaces": ["demo"]}`)
 	if _, err := d.store.Register(t.Context(), store.Registration{Kind: store.RegistrySinks, Key: "order", Value: []byte(`{"kind": "http"}`)}); err != nil {
 		t.Fatal(err)

@@ -32,11 +32,13 @@ type permission struct {
 func permissions() map[string]permission {
 	table := map[permission]string{
 		{server.RoleOpen, scopeNobody}:   "live ready getRule",
-		{server.RoleViewer, scopeNobody}: "getHealth getMetrics listWorkers listQueues validate",
+		{server.RoleViewer, scopeNobody}: "getHealth getMetrics listWorkers listQueues listFunctions getFunction validate",
 		{server.RoleViewer, scopeSeen}:   "listRuns countRuns findRuns followRuns listDeadlines listWorkflows listSchedules listSettings getOpenAPI",
 		{server.RoleViewer, scopePath}:   "getRun getOutput getOutcome getHistory followRun getTask getGraph getTimeline exportRun getLatestWorkflow getWorkflow getSchedule getSettings",
 		{server.RoleAuthor, scopeSeen}:   "startRun pollActivities heartbeatActivity completeActivity failActivity reportActivities returnActivity stopPolling publishEvents",
 		{server.RoleAuthor, scopePath}:   "startWorkflow putWorkflow checkRuns triggerSchedule",
+		{server.RoleAuthor, scopeAll}:    "putFunction",
+		{server.RoleOperator, scopeAll}:  "deleteFunction",
 		{server.RoleOperator, scopeSeen}: "cancelRuns terminateRuns suspendRuns resumeRuns retryRuns retryNowRuns deleteRuns migrateRuns",
 		{server.RoleOperator, scopePath}: "cancelRun terminateRun suspendRun resumeRun retryRun retryNowRun deleteRun migrateRun setDeadline forkRun deleteWorkflow pauseSchedule resumeSchedule",
 		{server.RoleAdmin, scopePath}:    "changeNamespaceSettings",

@@ -17,7 +17,6 @@ import (
 	"github.com/swrun/swrun/internal/diagnostics"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/function"
-	"github.com/swrun/swrun/runtime/store"
 )
 
 func (p *program) functionCommand() *cobra.Command {
@@ -166,20 +165,10 @@ func (p *program) functionFailure(f *swrun.Function, err error) error {
 		return &exitError{code: exitStore, message: damaged.Error(), hint: remove}
 	case errors.As(err, &problem) && problem.Name() == "damaged-function":
 		return &exitError{code: exitStore, message: problem.Detail, hint: remove}
-	case errors.As(err, &problem) && problem.Name() == "too-large":
-		return &exitError{code: tooLargeExit(problem.Limit != nil), message: problem.Detail}
-	case errors.AsError(err) != nil, store.RefusedAs(err) == store.Limit:
-		return &exitError{code: tooLargeExit(errors.AsError(err) != nil), message: err.Error()}
+	case errors.As(err, &problem) && problem.Name() == "too-large": // for the store: it has no room
+		return &exitError{code: exitStore, message: problem.Detail}
 	}
 	return err
-}
-
-// tooLargeExit is the exit code of a function that is too large itself, or for which a store has no room.
-func tooLargeExit(itself bool) int {
-	if itself {
-		return exitInvalid
-	}
-	return exitStore
 }
 
 func (p *program) functionListCommand() *cobra.Command {

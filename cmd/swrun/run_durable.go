@@ -37,7 +37,9 @@ func (f *runFlags) durable() bool { return f.id != "" || f.store.url != "" }
 func (j *job) runDurable() error {
 	ctx, cancel := context.WithCancel(j.program.attributed(context.Background()))
 	defer cancel()
-	if err := j.document.Check(swrun.CheckConfig{Host: j.host, Fetch: true}); err != nil {
+	before := j.host
+	before.Functions = func(context.Context, string) (map[string][]byte, error) { return nil, interpreter.ErrNotFetched } // the store is not at hand yet
+	if err := j.document.Check(swrun.CheckConfig{Host: before, Fetch: true}); err != nil {
 		return refused(j.document)
 	}
 	at, _ := j.flags.store.location(j.program)
@@ -110,6 +112,9 @@ func (r *durableRun) begin(ctx context.Context) error {
 	case errors.As(err, &exists):
 		return r.otherRun(exists.Run, exists.Error())
 	case err != nil:
+		if invalid := invalidated(r.document, err); invalid != nil { // with functions of the store
+			return invalid
+		}
 		return refusalError(duplicateFailure(err))
 	}
 	r.keep(r.Instance)

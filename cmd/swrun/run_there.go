@@ -83,7 +83,7 @@ func (j *job) sharable(file string) error {
 // beginThere starts the run, or finds the one that was started in the same way.
 func (j *job) beginThere(ctx context.Context, holder *remote.Deployment) (store.Instance, error) {
 	d := j.document.Workflow.Document
-	children, err := j.documents.Children(j.document, j.host)
+	children, err := j.documents.Children(j.document, holder.Host())
 	if err != nil {
 		return store.Instance{}, duplicateFailure(err)
 	}

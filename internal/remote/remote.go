@@ -127,6 +127,9 @@ func (c *Config) transport() (*http.Transport, error) {
 // String returns the URL of the server.
 func (d *Deployment) String() string { return d.name }
 
+// Host returns what documents that are sent are read with.
+func (d *Deployment) Host() swrun.Host { return d.host }
+
 // UnreachableError says that a server has not answered. Whether what was asked for is done is not known.
 type UnreachableError struct {
 	Server string

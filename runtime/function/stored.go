@@ -38,7 +38,7 @@ func (f *Functions) Deploy(ctx context.Context, named string, files Files, by st
 	if err := files.Check(); err != nil {
 		return d, false, err
 	}
-	s := stored{Files: files, Digest: files.Digest(), At: f.now().UTC(), By: by}
+	s := stored{Files: files, Digest: files.Digest(), At: f.now().UTC().Truncate(time.Millisecond), By: by}
 	value, err := json.Marshal(s)
 	if err != nil {
 		return d, false, fmt.Errorf("write a function: %w", err)
