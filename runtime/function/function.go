@@ -91,7 +91,7 @@ func (e *UnavailableError) Error() string {
 // Unwrap returns why.
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
-// sort puts functions in the order of their names, the highest version first.
+// sort puts functions in the order of their names, and of each the versions as definition.Later has them.
 func sort(all []Deployed) {
 	slices.SortFunc(all, func(a, b Deployed) int {
 		switch {
@@ -102,6 +102,6 @@ func sort(all []Deployed) {
 		case definition.Later(b.Version, a.Version):
 			return 1
 		}
-		return 0
+		return strings.Compare(a.Version, b.Version)
 	})
 }
