@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // localVerbs are those that ask no deployment, or need the store for themselves, and why.
@@ -32,6 +35,7 @@ func TestEveryVerbAsksTheSame(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	function, otherFunction := mustWriteFile(t, "function.yaml", "set: {a: 1}\n"), mustWriteFile(t, "other.yaml", "set: {a: 2}\n")
 	export, event, otherEvent := filepath.Join(folder, "export.json"), filepath.Join(folder, "event.json"), filepath.Join(folder, "other.json")
 	for file, data := range map[string]string{event: "1", otherEvent: "2"} {
 		if err := os.WriteFile(file, []byte(`{"specversion": "1.0", "id": "1", "source": "/s", "type": "t", "data": `+data+`}`), 0o600); err != nil {
@@ -62,6 +66,10 @@ func TestEveryVerbAsksTheSame(t *testing.T) {
 		"queue limit":       {{exitOK, []string{"gpu", "--concurrency", "4", "-o", "json", "--jq", ".concurrency"}}, {exitUsage, []string{"gpu", "--concurrency", "-1"}}},
 		"queue pause":       {{exitOK, []string{"gpu", "--reason", "why", "-o", "json", "--jq", ".paused.reason"}}},
 		"queue resume":      {{exitOK, []string{"gpu", "-o", "json", "--jq", ".paused"}}},
+		"function deploy":   {{exitOK, []string{"greet:1.0.0", function}}, {exitConflict, []string{"greet:1.0.0", otherFunction}}, {exitInvalid, []string{"greet:1.1.0", failing}}, {exitUsage, []string{"greet:1", function}}, {exitStore, []string{"damaged:1.0.0", function}}, {exitOK, []string{"greet:1.0.0", function, "-o", "json", "--jq", ".[].digest"}}},
+		"function ls":       {{exitOK, []string{"-o", "name"}}, {exitOK, []string{"-o", "json", "--jq", "map([.name, .versions[].damaged])"}}},
+		"function show":     {{exitOK, []string{"greet:1.0.0"}}, {exitOK, []string{"greet:1.0.0", "-o", "json", "--jq", "del(.deployedAt)"}}, {exitNotFound, []string{"greet:2.0.0"}}, {exitStore, []string{"damaged:1.0.0"}}},
+		"function rm":       {{exitNotFound, []string{"greet:2.0.0"}}, {exitUsage, []string{"greet"}}},
 		"workflows":         {{exitOK, []string{"-o", "json", "--jq", "map(.name)"}}, {exitNotFound, []string{"demo/none"}}},
 		"config set":        {{exitOK, []string{"-n", "demo", "runTimeout=1h"}}, {exitUsage, []string{"nonsense=1"}}},
 		"config ls":         {{exitOK, []string{"-o", "json"}}},
@@ -90,10 +98,24 @@ func TestEveryVerbAsksTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.exits(exitOK, "deploy", failing, daily)
+	h.damageFunction("damaged:1.0.0")
 	here := h.eachVerb(asked, "--store", h.url)
 	s := h.serve()
 	compareVerbs(t, "through whoever has the file", here, h.eachVerb(asked, "--store", h.url))
 	compareVerbs(t, "of a server", here, h.eachVerb(asked, "--server", s.url))
+}
+
+// damageFunction stores an entry that is no function.
+func (h *hosted) damageFunction(named string) {
+	h.Helper()
+	s, err := swrun.OpenStore(h.Context(), h.url, swrun.StoreConfig{})
+	if err != nil {
+		h.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.Register(h.Context(), store.Registration{Kind: store.RegistryFunctions, Key: named, Value: []byte("{}")}); err != nil {
+		h.Fatal(err)
+	}
 }
 
 const dailyText = "document: {dsl: 1.0.3, namespace: demo, name: daily, version: 1.0.0}\nschedule: {cron: '0 9 * * *'}\ndo: [{a: {set: {n: 1}}}]\n"
