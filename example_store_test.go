@@ -244,3 +244,39 @@ func ExampleStoreFile() {
 	// runs.db true
 	//  false
 }
+
+// Functions that are deployed are called by documents of every namespace. What a document was deployed with stays with it.
+func ExampleEngine_DeployFunction() {
+	ctx := context.Background()
+	engine, closeStore := openEngine()
+	defer closeStore()
+	greet, err := swrun.LoadFunction("greet:1.0.0", "examples/catalog/functions/greet/1.0.0/function.yaml")
+	fmt.Println(greet.Name, err)
+	_, again, err := engine.DeployFunction(ctx, greet)
+	fmt.Println(again, err)
+
+	_, err = swrun.ParseFunction("log:1", nil, nil)
+	fmt.Println(err)
+	fmt.Println(swrun.CheckFunctionName("log:1.0.0"))
+	broken, _ := swrun.ParseFunction("log:1.0.0", []byte("sett: {a: 1}"), nil)
+	fmt.Println(broken.Err())
+	other, _ := swrun.ParseFunction("greet:1.0.0", []byte("set: {text: Hi!}"), nil)
+	_, _, err = engine.DeployFunction(ctx, other)
+	fmt.Println(err)
+
+	document, _ := swrun.Parse("caller.yaml", []byte("document: {dsl: 1.0.3, namespace: demo, name: caller, version: 1.0.0}\ndo: [{greet: {call: 'greet:1.0.0', with: {name: Ada}}}]"))
+	fmt.Println(engine.Check(document), engine.Deploy(ctx, document))
+	fmt.Println(engine.Functions().Remove(ctx, "greet:1.0.0"))
+	all, err := engine.Functions().All(ctx)
+	fmt.Println(len(all), err)
+	// Output:
+	// greet:1.0.0 <nil>
+	// false <nil>
+	// "log:1" names no function: it must be name:version with a version such as 1.0.0
+	// <nil>
+	// function.yaml:1:1: error[SW115]: `sett` is not a keyword of a task
+	// another function is deployed as greet:1.0.0: give the function a new version
+	// <nil> <nil>
+	// <nil>
+	// 0 <nil>
+}

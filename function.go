@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
@@ -92,19 +93,21 @@ func (f *Function) Err() error {
 }
 
 // FunctionNameError says that no function of the default catalog can be called so.
-type FunctionNameError struct{ Name string }
+type FunctionNameError struct{ Name, Detail string }
 
 func (e *FunctionNameError) Error() string {
-	if len(e.Name) > store.MaxRegistryKey {
-		return fmt.Sprintf("%s names no function: it has %d bytes, and at most %d are allowed", shorten.Quoted(e.Name), len(e.Name), store.MaxRegistryKey)
-	}
-	return fmt.Sprintf("%s names no function: it must be name:version with a version such as 1.0.0", shorten.Quoted(e.Name))
+	return fmt.Sprintf("%s names no function: %s", shorten.Quoted(e.Name), e.Detail)
 }
 
-// CheckFunctionName returns a *FunctionNameError if no function of the default catalog can be called so. What can is name:version.
+// CheckFunctionName returns a *FunctionNameError if no function can be deployed under a name. What can is name:version.
 func CheckFunctionName(named string) error {
-	if len(named) > store.MaxRegistryKey || !tasks.IsFunctionOfCatalog(named) {
-		return &FunctionNameError{named}
+	switch {
+	case len(named) > store.MaxRegistryKey:
+		return &FunctionNameError{named, fmt.Sprintf("it has %d bytes, and at most %d are allowed", len(named), store.MaxRegistryKey)}
+	case !tasks.IsFunctionOfCatalog(named):
+		return &FunctionNameError{named, "it must be name:version with a version such as 1.0.0"}
+	case slices.Contains(dsl.CallProtocols(), named+"@default"):
+		return &FunctionNameError{named, "swrun itself performs " + named + "@default"}
 	}
 	return nil
 }

@@ -227,6 +227,8 @@ func TestFunctions(t *testing.T) {
 		{"../x:1.0.0", "set: {a: 1}", "names no function"},
 		{"f:1.0.0@default", "set: {a: 1}", "names no function"},
 		{"f :1.0.0", "set: {a: 1}", "names no function"},
+		{"activity:1.0.0", "set: {a: 1}", "swrun itself performs activity:1.0.0@default"},
+		{"activity:2.0.0", "set: {a: 1}", "function.yaml"},
 		{strings.Repeat("f", 300) + ":1.0.0", "set: {a: 1}", "at most 256 are allowed"},
 	} {
 		f, err := swrun.ParseFunction(c.name, []byte(c.text), files)

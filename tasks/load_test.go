@@ -55,7 +55,7 @@ func TestDefaultCatalog(t *testing.T) {
 		{folder, "file://" + at + "/a.yaml", "", "files may not be read"},
 	} {
 		load := tasks.Loader("workflow.yaml", tasks.Sources{Transport: http.DefaultTransport, Catalog: c.catalog})
-		checkLoad(t, load, c.catalog, c.reference, c.want, c.wantErr)
+		checkLoad(t, load, loading{c.reference, c.want, c.wantErr})
 	}
 }
 
@@ -208,11 +208,11 @@ func TestDeployedFunctions(t *testing.T) {
 			{"none/1.0.0/function.yaml", "", "no function none:1.0.0 is deployed"},
 			{"damaged/1.0.0/function.yaml", "", "it cannot be read"},
 		} {
-			checkLoad(t, load, catalog, "catalog:/functions/"+c.file, c.want, c.wantErr)
+			checkLoad(t, load, loading{"catalog:/functions/" + c.file, c.want, c.wantErr})
 		}
 		if catalog != "" {
-			checkLoad(t, load, catalog, "catalog:/functions/both/1.0.0/function.yaml", "of the folder", "")
-			checkLoad(t, load, catalog, "catalog:/functions/both/1.0.0/a/b.js", "", map[bool]string{true: "404", false: "no such file"}[catalog == server.URL])
+			checkLoad(t, load, loading{"catalog:/functions/both/1.0.0/function.yaml", "of the folder", ""})
+			checkLoad(t, load, loading{"catalog:/functions/both/1.0.0/a/b.js", "", map[bool]string{true: "404", false: "no such file"}[catalog == server.URL]})
 		}
 		if reads["own:1.0.0"] != 1 || reads["both:1.0.0"] != 0 {
 			t.Errorf("with %q, what is deployed was read %v times", catalog, reads)
@@ -220,18 +220,21 @@ func TestDeployedFunctions(t *testing.T) {
 		clear(reads)
 	}
 	load := tasks.Loader("workflow.yaml", tasks.Sources{Transport: http.DefaultTransport, Catalog: server.URL, Functions: deployed})
-	checkLoad(t, load, server.URL, "catalog:/functions/broken/1.0.0/function.yaml", "", "502")
+	checkLoad(t, load, loading{"catalog:/functions/broken/1.0.0/function.yaml", "", "502"})
 	unfetched := tasks.Loader("workflow.yaml", tasks.Sources{Catalog: server.URL, Functions: deployed})
-	checkLoad(t, unfetched, server.URL, "catalog:/functions/own/1.0.0/function.yaml", "", interpreter.ErrNotFetched.Error())
+	checkLoad(t, unfetched, loading{"catalog:/functions/own/1.0.0/function.yaml", "", interpreter.ErrNotFetched.Error()})
 	for _, file := range []string{"x.yaml", "functions/own/function.yaml", "functions/own/1.0/function.yaml", "functions/../own/1.0.0/function.yaml"} {
-		checkLoad(t, tasks.Loader("workflow.yaml", tasks.Sources{Functions: deployed}), "", "catalog:/"+file, "", "there is no default catalog here")
+		checkLoad(t, tasks.Loader("workflow.yaml", tasks.Sources{Functions: deployed}), loading{"catalog:/" + file, "", "there is no default catalog here"})
 	}
 }
 
-func checkLoad(t *testing.T, load interpreter.Loader, catalog, reference, want, wantErr string) {
+// loading is a reference, and what is read or why not.
+type loading struct{ reference, want, wantErr string }
+
+func checkLoad(t *testing.T, load interpreter.Loader, c loading) {
 	t.Helper()
-	got, err := load(t.Context(), reference)
-	if string(got) != want || (err == nil) != (wantErr == "") || err != nil && !strings.Contains(err.Error(), wantErr) {
-		t.Errorf("%s in %q: %q, %v; want %q, %q", reference, catalog, got, err, want, wantErr)
+	got, err := load(t.Context(), c.reference)
+	if string(got) != c.want || (err == nil) != (c.wantErr == "") || err != nil && !strings.Contains(err.Error(), c.wantErr) {
+		t.Errorf("%s: %q, %v; want %q, %q", c.reference, got, err, c.want, c.wantErr)
 	}
 }

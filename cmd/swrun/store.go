@@ -20,6 +20,7 @@ import (
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/redisstore"
 	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/function"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -234,7 +235,8 @@ func lostStore(err error) error {
 	var damaged *boltstore.DamagedError
 	var unwritten *boltstore.WriteError
 	var server redis.Error
-	if errors.As(err, &damaged) || errors.As(err, &unwritten) || errors.As(err, &server) {
+	var unavailable *function.UnavailableError
+	if errors.As(err, &damaged) || errors.As(err, &unwritten) || errors.As(err, &server) || errors.As(err, &unavailable) {
 		return storeError(err)
 	}
 	return err
