@@ -59,6 +59,12 @@
 //
 //	func charge(ctx context.Context, c swrun.Call) (any, error)
 //
+// Other functions of the default catalog are documents: those in the folder or at the URL of Host.Catalog, those that Host.Functions returns, and those that
+// are deployed in the store of an engine.
+//
+//	greet, err := swrun.LoadFunction("greet:1.0.0", "greet/function.yaml")
+//	_, _, err = engine.DeployFunction(ctx, greet) // call: greet:1.0.0 in what is deployed afterwards
+//
 // A task's timeout ends ctx, its retries call the performer again, and Call.Key is the same for all of them, so that the other side can
 // tell a repetition. A panic is an error of the task, too. A run waits for a process that has all performers of its document; its
 // deadlines hold meanwhile.
@@ -78,7 +84,7 @@
 // What is wrong with a document is a dsl.Diagnostics. What a workflow could have caught, and has not, is an *errors.Error: type, status,
 // title, detail, and the task as its instance, as in RFC 9457. An invalid option is an *OptionError, or a *client.OptionError for a start;
 // a URL that does not name a store is a *StoreURLError; an input that is not JSON is an *InputError. What a store does not do in the state
-// that a run is in is a *store.Refusal; a *RunExistsError, a *DeployedError and a *NotDeployedError wrap one. A *boltstore.HeldError says
+// that a run is in is a *store.Refusal; a *RunExistsError, a *DeployedError, a *FunctionDeployedError and a *NotDeployedError wrap one. A *FunctionNameError is a name that no function can have. A *boltstore.HeldError says
 // that another process has the file. Anything else is a failure of the program or of its machine.
 //
 // # What is not promised

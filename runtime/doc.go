@@ -5,6 +5,7 @@
 //   - store is the contract of what keeps runs: transitions of their lifecycle, each atomic, and what can be asked. kvstore
 //     implements it over any ordered key-value store; storetest is the test that every store passes.
 //   - definition is what workflows are deployed as, and the cache of what is compiled.
+//   - function keeps the functions of the default catalog that are deployed, for documents that are loaded with a store at hand.
 //   - execution decides how one run goes on in the hands of an owner: what is stepped, stored, performed and cancelled, and
 //     when. It is pure: drivers report to it what has happened, and do what its Actions say.
 //   - inbox is the messages that come to a run: the ends of what others did for it, and commands.
