@@ -106,15 +106,18 @@ func (c calls) isCataloged(b *interpreter.Builder, name string) bool {
 	if c.performers[name] != nil || !strings.Contains(name, ":") {
 		return false
 	}
-	if c.elsewhere {
-		_, err := b.Read(tasks.InDefaultCatalog(name))
+	w := b.Workflow()
+	switch {
+	case c.elsewhere:
+		_, err := b.Read(tasks.OfDefaultCatalog(w, name))
 		return err == nil
-	}
-	if c.catalog == "" && c.deployed && len(c.performers) > 0 { // then the message about those that are registered says more
+	case c.catalog != "" || w.Use.Catalogs["default"] != nil:
+		return true
+	case c.deployed && len(c.performers) > 0: // of one that is not deployed, the message about those that are registered says more
 		_, err := b.Read(tasks.InDefaultCatalog(name))
 		return !errors.Is(err, fs.ErrNotExist)
 	}
-	return c.catalog != "" || c.deployed
+	return c.deployed
 }
 
 // function compiles a call of a function of the default catalog that is performed in Go.

@@ -44,14 +44,22 @@ func locateFunction(b *interpreter.Builder, at dsl.Pointer, called string) *dsl.
 		b.Add(dsl.Reference{Pointer: at, Section: "catalogs", Name: catalog}.Undefined())
 		return nil
 	}
-	text := endpoint.URI.Text()
-	base, err := url.Parse(text)
-	if err != nil || expr.Delimited(text) || strings.ContainsAny(text, "{}") {
+	uri, literal := inCatalogAt(endpoint, named)
+	if !literal {
 		b.Report("SW802", endpoint.URI.Pointer, "the place of a catalog must be a literal URI: what it holds is kept with the document")
 		return nil
 	}
-	base = rawURL(base)
-	return resourceAt(at, base.JoinPath(inCatalogs(named)).String(), endpoint.Authentication)
+	return resourceAt(at, uri, endpoint.Authentication)
+}
+
+// inCatalogAt returns the URI of a function of a catalog, name:version, unless the place of the catalog is no literal URI.
+func inCatalogAt(endpoint *dsl.Endpoint, named string) (uri string, literal bool) {
+	text := endpoint.URI.Text()
+	base, err := url.Parse(text)
+	if err != nil || expr.Delimited(text) || strings.ContainsAny(text, "{}") {
+		return "", false
+	}
+	return rawURL(base).JoinPath(inCatalogs(named)).String(), true
 }
 
 // IsFunctionOfCatalog reports whether a function of a catalog may be called so: name:version.
@@ -84,6 +92,17 @@ func inCatalogs(named string) string {
 func InDefaultCatalog(called string) string {
 	named, _, _ := strings.Cut(called, "@")
 	return catalogScheme + ":/" + inCatalogs(named)
+}
+
+// OfDefaultCatalog returns the URI of the function that a document calls as name:version@default: in the catalog that it calls default itself, or in the
+// default catalog.
+func OfDefaultCatalog(w *dsl.Workflow, called string) string {
+	if own := w.Use.Catalogs["default"]; own != nil {
+		named, _, _ := strings.Cut(called, "@")
+		uri, _ := inCatalogAt(own, named) // one that is not literal is reported where the function is compiled
+		return uri
+	}
+	return InDefaultCatalog(called)
 }
 
 func resourceAt(at dsl.Pointer, uri string, policy *dsl.Authentication) *dsl.ExternalResource {
