@@ -205,6 +205,7 @@ func TestFunctions(t *testing.T) {
 		{"f:1.0.0", script("/etc/passwd"), "cannot read /etc/passwd: a function that is deployed refers to files below its own folder"},
 		{"f:1.0.0", script("file:///etc/passwd"), "cannot read file:///etc/passwd: a function that is deployed"},
 		{"f:1.0.0", script("../../g/1.0.0/hello.js"), "cannot read ../../g/1.0.0/hello.js: a function that is deployed"},
+		{"f:1.0.0", "run: {script: {language: js, source: {endpoint: {uri: deep/er/hello.js, authentication: {bearer: {token: t}}}}}}", "deep/er/hello.js is a file of the default catalog, which is read with its function"},
 		{"f:1.0.0", schema("large.json"), "the function and the files that it refers to have"},
 		{"f:1.0.0", "set: '${ $secrets.shop }'", "a function from elsewhere cannot read the secret shop"},
 		{"f:1.0.0", "set: '${ . | }'", "jq: "},

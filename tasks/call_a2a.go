@@ -34,7 +34,7 @@ func compileCallA2A(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 // compileCard reads the card of an agent now, if it can be, so that a run does not depend on it.
 func (c *callA2ABody) compileCard(b *interpreter.Builder, call *dsl.CallA2A) {
 	at := call.AgentCard.Endpoint
-	c.source, c.forCard = compileURI(b, at), compileAuthentication(b, at.Authentication)
+	c.source, c.forCard = compilePlace(b, at), compileAuthentication(b, at.Authentication)
 	if at.Authentication != nil { // then only who performs the task has what it takes to read it
 		return
 	}

@@ -41,7 +41,7 @@ func compileCallAsyncAPI(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 			return body
 		}
 	}
-	o.source = compileURI(b, document)
+	o.source = compilePlace(b, document)
 	return body
 }
 

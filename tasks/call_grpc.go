@@ -33,7 +33,7 @@ func compileCallGRPC(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 			return body
 		}
 	}
-	body.source = compileURI(b, document)
+	body.source = compilePlace(b, document)
 	return body
 }
 

@@ -50,7 +50,7 @@ func (all openAPIDocuments) compile(b *interpreter.Builder, t dsl.Task) interpre
 			return body
 		}
 	}
-	body.source = compileURI(b, document)
+	body.source = compilePlace(b, document)
 	return body
 }
 

@@ -78,7 +78,7 @@ func compileRunScript(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 			return body
 		}
 	}
-	body.source, body.forSource = compileURI(b, from), compileAuthentication(b, from.Authentication)
+	body.source, body.forSource = compilePlace(b, from), compileAuthentication(b, from.Authentication)
 	return body
 }
 

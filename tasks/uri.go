@@ -43,6 +43,21 @@ func compileURI(b *interpreter.Builder, e *dsl.Endpoint) *uri {
 	return u
 }
 
+// compilePlace is compileURI for an external resource that is read when its task runs. In a function from elsewhere, a relative reference counts from
+// where that stands. A file of the default catalog is not there then, but is read with the function, by who needs no policy for it.
+func compilePlace(b *interpreter.Builder, e *dsl.Endpoint) *uri {
+	text := e.URI.Text()
+	if expr.Delimited(text) || strings.ContainsAny(text, "{}") {
+		return compileURI(b, e)
+	}
+	located := *e
+	located.URI.Data = b.Located(text)
+	if e.Authentication != nil && strings.HasPrefix(located.URI.Text(), catalogScheme+":") {
+		b.Report("SW802", e.URI.Pointer, text+" is a file of the default catalog, which is read with its function and without authentication: leave that out")
+	}
+	return compileURI(b, &located)
+}
+
 // parseTemplate reads a URI template.
 func parseTemplate(text string) (*uri, error) {
 	u := &uri{template: text}
