@@ -24,6 +24,7 @@ func compileCallMCP(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 		b.Report("SW801", with.Key("transport").Key("options").Key(name), "there are no options of transports: `"+name+"` would mean nothing")
 	}
 	body := &callMCPBody{call: call, parameters: b.Value(call.Parameters), timeout: b.Duration(call.CallTimeout)}
+	body.reportParameters(b)
 	if call.HTTP != nil {
 		body.endpoint, body.authentication = compileURI(b, call.HTTP.Endpoint), compileAuthentication(b, call.HTTP.Endpoint.Authentication)
 		body.headers = b.Value(call.HTTP.Headers)
@@ -32,6 +33,41 @@ func compileCallMCP(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 	b.Needs(interpreter.NeedProcesses)
 	body.environment = b.Value(call.Stdio.Environment)
 	return body
+}
+
+// reportParameters reports parameters that fit the method with no value of their expressions.
+func (c *callMCPBody) reportParameters(b *interpreter.Builder) {
+	if c.parameters == nil {
+		return
+	}
+	given, literal := c.parameters.Literal()
+	if !literal {
+		given = withoutTexts(c.call.Parameters.Data)
+	}
+	if err := fitMCP(given, mcpParameters(c.call.Method)); err != nil {
+		b.Report("SW806", c.call.Parameters.Pointer, "the parameters do not fit "+c.call.Method+": "+err.Error())
+	}
+}
+
+// withoutTexts returns data with null, which fits everywhere, for each text: it may be an expression.
+func withoutTexts(v any) any {
+	switch v := v.(type) {
+	case string:
+		return nil
+	case []any:
+		all := make([]any, len(v))
+		for i, item := range v {
+			all[i] = withoutTexts(item)
+		}
+		return all
+	case map[string]any:
+		all := make(map[string]any, len(v))
+		for name, member := range v {
+			all[name] = withoutTexts(member)
+		}
+		return all
+	}
+	return v
 }
 
 // callMCPBody is a session with a server by the Model Context Protocol, in which one method is called (semantics 11.11).

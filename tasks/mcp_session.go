@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -112,18 +113,52 @@ func (request *mcpRequest) call(ctx context.Context, s *mcp.ClientSession) (any,
 func mcpMethod[P, R any](ctx context.Context, request *mcpRequest, method func(context.Context, *P) (*R, error)) (any, error) {
 	parameters := new(P)
 	if request.Parameters.V != nil {
-		data, err := expr.Encode(request.Parameters.V)
-		if err != nil {
-			return nil, err
-		}
-		decoder := json.NewDecoder(bytes.NewReader(data))
-		decoder.DisallowUnknownFields() // what the method does not have would be lost
-		decoder.UseNumber()             // and so would digits
-		if err := decoder.Decode(parameters); err != nil {
+		if err := fitMCP(request.Parameters.V, parameters); err != nil {
 			return nil, errors.Validationf("the parameters do not fit %s: %s", request.Method, err)
 		}
 	}
 	return method(ctx, parameters)
+}
+
+// mcpParameters returns what the parameters of a method are read into.
+func mcpParameters(method string) any {
+	switch method {
+	case "tools/call":
+		return new(mcp.CallToolParams)
+	case "prompts/list":
+		return new(mcp.ListPromptsParams)
+	case "prompts/get":
+		return new(mcp.GetPromptParams)
+	case "resources/list":
+		return new(mcp.ListResourcesParams)
+	case "resources/read":
+		return new(mcp.ReadResourceParams)
+	case "resources/templates/list":
+		return new(mcp.ListResourceTemplatesParams)
+	}
+	return new(mcp.ListToolsParams)
+}
+
+// fitMCP reads parameters as a method has them. What does not fit is said without the words of the library.
+func fitMCP(given, parameters any) error {
+	data, err := expr.Encode(given)
+	if err != nil {
+		return err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields() // what the method does not have would be lost
+	decoder.UseNumber()             // and so would digits
+	if err = decoder.Decode(parameters); err == nil {
+		return nil
+	}
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) && wrong.Field != "" {
+		return fmt.Errorf("`%s` cannot be %s", wrong.Field, wrong.Value)
+	}
+	if name, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); unknown {
+		return fmt.Errorf("it has no parameter %s", name)
+	}
+	return err
 }
 
 // mcpFailure returns what a task gets of an error of a session; an error that the server has answered with is one of type runtime (semantics
