@@ -86,6 +86,9 @@ func (p processBody) prepare(s *interpreter.Scope) (processRequest, *errors.Erro
 	}
 	for _, name := range slices.Sorted(maps.Keys(environment)) { // sorted, so that the same mistake is reported each time
 		value := environment[name]
+		if value == nil { // an absent variable, as an absent header is (semantics 11.2)
+			continue
+		}
 		if name == "" || strings.ContainsAny(name, "="+nul) || strings.Contains(stringify(value), nul) {
 			return r, s.WithExpression(errors.Expressionf("the environment variable %q cannot be set", name), p.environment, name)
 		}
