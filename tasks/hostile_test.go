@@ -287,7 +287,7 @@ func TestClosedConnection(t *testing.T) {
 	if want := "GET " + uri + ": the other side has closed the connection"; outcome.Fault == nil || outcome.Fault.Detail != want {
 		t.Errorf("the run is %s: %v", outcome.Status, outcome.Fault)
 	}
-	_, err := tasks.Loader("test.yaml", http.DefaultTransport, false, "")(t.Context(), uri+"?key=k3y")
+	_, err := tasks.Loader("test.yaml", tasks.Sources{Transport: http.DefaultTransport})(t.Context(), uri+"?key=k3y")
 	if want := "the other side has closed the connection"; err == nil || err.Error() != want {
 		t.Errorf("a resource cannot be read because of %v, want %s", err, want)
 	}
