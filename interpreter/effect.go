@@ -33,6 +33,7 @@ type Effect struct {
 	Route      Route
 	Detached   bool // nobody waits for it
 	AtMostOnce bool // never to be performed twice: its start has to be stored first
+	Waits      bool // it only waits for what others send: see Next.Waiting
 	// Needs is what whoever performs it must have: see Builder.Needs.
 	Needs   []string
 	Request Request
@@ -88,7 +89,7 @@ func (m *machine) startEffect(f *taskFrame, n Next) {
 	m.s.lastEffect++
 	m.s.headChanged = true
 	m.recordedBytes += len(body)
-	effect := Effect{ID: m.s.lastEffect, Kind: f.node.kind.Kind, Route: f.node.kind.Route, Detached: n.detach, AtMostOnce: f.node.atMostOnce, Needs: m.needs(f), Request: m.newRequest(f, body, 1)}
+	effect := Effect{ID: m.s.lastEffect, Kind: f.node.kind.Kind, Route: f.node.kind.Route, Detached: n.detach, AtMostOnce: f.node.atMostOnce, Waits: n.waits, Needs: m.needs(f), Request: m.newRequest(f, body, 1)}
 	effect.Request.ReadsSecret, effect.Request.Prepared = m.scope.readsSecret, n.value
 	m.result.Effects = append(m.result.Effects, effect)
 	child := m.child(f, n)
@@ -97,7 +98,7 @@ func (m *machine) startEffect(f *taskFrame, n Next) {
 		m.complete(f, n.output, nil)
 		return
 	}
-	f.Effect = &InFlight{ID: effect.ID, StartedAt: m.now, Attempt: 1, AtMostOnce: f.node.atMostOnce, Request: body, Run: child, Until: n.until}
+	f.Effect = &InFlight{ID: effect.ID, StartedAt: m.now, Attempt: 1, AtMostOnce: f.node.atMostOnce, Waits: n.waits, Request: body, Run: child, Until: n.until}
 	f.Effect.Confidential = m.scope.confidential || confidential
 	if m.scope.readsSecret || f.node.kind.Route == RouteActivity { // its driver stores it elsewhere
 		f.Effect.Request = nil

@@ -167,6 +167,8 @@ type InFlight struct {
 	Attempt   int
 	// AtMostOnce says that the effect must not be performed again if it is unknown whether it has been performed.
 	AtMostOnce bool
+	// Waits says that it only waits for what others send: see Next.Waiting.
+	Waits bool
 	// Deferred says that the effect has not begun, because its driver had no free slot. It begins with State.BeginEffect.
 	Deferred bool
 	// Confidential says that the request contains a secret. Its result may repeat the secret, and is left out of history.
@@ -184,6 +186,7 @@ func (e *InFlight) stored(o *object) {
 	o.instant("t", &e.StartedAt)
 	number(o, "a", &e.Attempt)
 	o.flag("1", &e.AtMostOnce)
+	o.flag("w", &e.Waits)
 	o.flag("h", &e.Deferred)
 	o.flag("s", &e.Confidential)
 	o.sealedJSON("q", &e.Request)

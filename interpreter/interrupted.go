@@ -34,7 +34,7 @@ func Interrupted(p *Program, s *State, stillRunning func(EffectID) bool) []Inter
 			f.Effect.Attempt++
 			f.changed()
 		}
-		i := Interruption{Effect: Effect{ID: f.Effect.ID, Kind: f.node.kind.Kind, Route: f.node.kind.Route, AtMostOnce: f.Effect.AtMostOnce, Needs: m.needs(f)}, Deferred: f.Effect.Deferred}
+		i := Interruption{Effect: Effect{ID: f.Effect.ID, Kind: f.node.kind.Kind, Route: f.node.kind.Route, AtMostOnce: f.Effect.AtMostOnce, Waits: f.Effect.Waits, Needs: m.needs(f)}, Deferred: f.Effect.Deferred}
 		body := f.Effect.Request
 		activity := i.Effect.Route == RouteActivity && stillRunning(f.Effect.ID) // its request is stored elsewhere
 		if body == nil && !activity && (!f.Effect.AtMostOnce || f.Effect.Deferred) {

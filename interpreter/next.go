@@ -21,6 +21,7 @@ type Next struct {
 	until      time.Time
 	recorded   bool // the wait is in history already
 	detach     bool
+	waits      bool
 	output     any // of a detached effect
 	sharedBody any // the part of a request that others read
 }
@@ -88,6 +89,12 @@ func Perform(request any) Next { return Next{kind: nextPerform, value: request} 
 // Until says that nobody needs the effect after a time: it is cancelled then, and Wake is called. Zero stands for never.
 func (n Next) Until(at time.Time) Next {
 	n.until = at
+	return n
+}
+
+// Waiting says that the effect only waits for what others send, however long that takes. It takes no slot from those that work.
+func (n Next) Waiting() Next {
+	n.waits = true
 	return n
 }
 

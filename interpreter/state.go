@@ -246,6 +246,12 @@ func (s *State) Size() int {
 // Awaits reports whether a task still waits for an effect.
 func (s *State) Awaits(id EffectID) bool { return s.taskAwaiting(id) != nil }
 
+// OnlyWaits reports whether an effect, for which a task still waits, itself only waits for what others send, and may be given up and begun again.
+func (s *State) OnlyWaits(id EffectID) bool {
+	f := s.taskAwaiting(id)
+	return f != nil && f.Effect.Waits && !f.Effect.AtMostOnce
+}
+
 // Attempt returns the number of the attempt at an effect that the run knows of; 0 if nothing waits for the effect.
 func (s *State) Attempt(id EffectID) int {
 	if f := s.taskAwaiting(id); f != nil {

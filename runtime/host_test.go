@@ -117,8 +117,8 @@ func (h *host) wait(i store.Instance) execution.Outcome {
 	return o
 }
 
-// effect is a kind that does what the test wants.
-type effect struct{ detached bool }
+// effect is a kind that does what the test wants. If its command is "receive", it only waits for what others send.
+type effect struct{ detached, waits bool }
 
 func newEffect(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 	b.Needs(interpreter.NeedProcesses)
@@ -126,12 +126,15 @@ func newEffect(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 	if detached {
 		b.Detaches()
 	}
-	return effect{detached}
+	return effect{detached, t.(*dsl.RunShell).Command.Data == "receive"}
 }
 
 func (e effect) Enter(*interpreter.Scope) interpreter.Next {
 	if e.detached {
 		return interpreter.Detach(nil, nil)
+	}
+	if e.waits {
+		return interpreter.Perform(nil).Waiting()
 	}
 	return interpreter.Perform(nil)
 }

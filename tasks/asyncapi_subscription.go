@@ -211,7 +211,10 @@ func (b *subscribeBody) ask(s *interpreter.Scope, p *subscribeProgress) interpre
 	if r.Authentication, err = b.operation.authentication.prepare(s, s.Input()); err != nil {
 		return interpreter.Fail(err)
 	}
-	return interpreter.Perform(r).Until(end)
+	if r.Receive.Most == 0 {
+		return interpreter.Perform(r)
+	}
+	return interpreter.Perform(r).Until(end).Waiting()
 }
 
 // done ends the task.

@@ -68,8 +68,8 @@ func (x *Execution) wait(wake, now time.Time) {
 	x.callAt = wake
 	if x.lingers(now) {
 		x.callAt = interpreter.Earlier(wake, x.lingerUntil)
-		x.actions.Resting = x.slots.taken && len(x.inFlight) == 0
 	}
+	x.actions.Resting = x.slots.taken && (x.lingers(now) && len(x.inFlight) == 0 || x.onlyWaits())
 	if x.waitsToBegin() {
 		x.callAt = interpreter.Earlier(x.callAt, now.Add(askAgain))
 	}
@@ -105,7 +105,7 @@ func (x *Execution) begin(over bool) {
 		case !over && (x.leaving || x.draining && !e.AtMostOnce): // the next owner starts it; what comes next stores that
 			x.state.DeferEffect(e.ID)
 		case over || !x.state.Awaits(e.ID): // the next owner starts it, or nobody
-		case x.slots.taken:
+		case x.slots.taken || e.Waits && x.mayWait():
 			x.inFlight[e.ID] = true
 			x.actions.Perform = append(x.actions.Perform, e)
 		default:

@@ -73,6 +73,9 @@ type Config struct {
 	Has func(store.Need) bool
 	// Lingers says for which activities a run stays in memory, for a few times ParkAfter; nil for none.
 	Lingers LingerPolicy
+	// Waits takes a place for a run that waits for what others send, unless it has one, and reports whether there was one; nil for none. Such a run
+	// needs no slot.
+	Waits func() bool
 	// Begins reports whether an effect of a task queue may begin now; nil for any. One that may has what it needs for that until nobody waits
 	// for it any more.
 	Begins func(id interpreter.EffectID, queue string) bool

@@ -45,6 +45,19 @@ func (x *Execution) SlotFree() {
 // SlotLeft reports that the owner has given the slot back while the run was resting.
 func (x *Execution) SlotLeft() { x.slots.taken = false }
 
+// mayWait reports whether the run may wait for what others send without a slot, beside those that have one.
+func (x *Execution) mayWait() bool { return x.Waits != nil && x.Waits() }
+
+// onlyWaits reports whether the run does nothing but to wait for what others send, and needs no slot for it.
+func (x *Execution) onlyWaits() bool {
+	for id := range x.inFlight {
+		if !x.state.OnlyWaits(id) {
+			return false
+		}
+	}
+	return len(x.inFlight) > 0 && x.mayWait()
+}
+
 // beginWaiting lets effects begin that have waited for the slot. It has to be stored before that the owner does more than wait: from
 // then on its loss counts.
 func (x *Execution) beginWaiting() {
@@ -116,10 +129,12 @@ func (x *Execution) beginDeferred() {
 }
 
 // Drain reports that the owner stops: the execution ends as soon as nothing is in flight. What has not begun is left to
-// another owner, unless it is stored as begun and must not be repeated: then no other would begin it.
+// another owner, unless it is stored as begun and must not be repeated: then no other would begin it. What only waits for others
+// goes on there too.
 func (x *Execution) Drain() {
 	x.draining = true
 	x.withdraw(func(e interpreter.Effect) bool { return !e.AtMostOnce })
+	x.cancelAll(func(id interpreter.EffectID) bool { return x.state.OnlyWaits(id) })
 	x.advance()
 }
 

@@ -67,6 +67,27 @@ func (x *executor) gotSlot() {
 	x.execution.SlotFree()
 }
 
+// waitsAside returns what moves the run to the places of those that wait for what others send; nil for a worker that performs nothing.
+func (x *executor) waitsAside() func() bool {
+	w := x.partition.w
+	if w.c.Concurrency < 0 {
+		return nil
+	}
+	return func() bool {
+		if x.room == w.waiting {
+			return true
+		}
+		if !w.waiting.tryAcquire() {
+			return false
+		}
+		if x.room != w.slots { // a slot that it has, it leaves when it rests
+			x.room.release(1)
+		}
+		x.room = w.waiting
+		return true
+	}
+}
+
 // leaveSlot gives back the slot of a run that performs nothing for a while. It takes a place among those that have begun instead.
 func (x *executor) leaveSlot() {
 	w := x.partition.w
@@ -180,7 +201,11 @@ func (x *executor) finished(end ending) error {
 
 func (x *executor) cancel(id interpreter.EffectID) {
 	if a := x.attempts[id]; a != nil {
-		a.Cancel(interpreter.ErrUnwanted)
+		why := interpreter.ErrUnwanted
+		if x.execution.Awaits(id) { // it is begun again, elsewhere
+			why = errLeft
+		}
+		a.Cancel(why)
 		delete(x.attempts, id)
 	}
 }

@@ -97,6 +97,7 @@ type Worker struct {
 	memory     *effect.Memory
 	slots      *limiter // for runs that are new or perform something
 	begun      *limiter // for runs that have begun: their deadlines do not wait for a slot
+	waiting    *limiter // for runs that wait for what others send
 	shares     shares   // of namespaces in the slots
 	executors  sync.WaitGroup
 	detached   sync.WaitGroup // effects that nobody waits for
@@ -113,8 +114,12 @@ type Worker struct {
 	takesDefault bool
 }
 
-// maxBegun bounds the memory for runs that have begun and wait for a slot.
-const maxBegun = 10_000
+// maxBegun bounds the memory for runs that have begun and wait for a slot, maxWaiting that of those that wait for what others send: these have
+// places of their own, so that however long they wait, those whose time has come find one.
+const (
+	maxBegun   = 10_000
+	maxWaiting = 10_000
+)
 
 // errShutdown cancels detached effects when a worker stops.
 var errShutdown = errors.New("the worker stops")
@@ -168,7 +173,7 @@ func New(c Config) *Worker {
 		c: c, relay: Relay{Store: c.Store, Publish: c.Publish, Limits: c.Limits, Settings: settings.NewCache(c.Store, c.Now), Log: c.Log},
 		programs: definition.NewPrograms(c.Store, c.Compile),
 		memory:   effect.NewMemory(c.Memory),
-		slots:    newLimiter(max(c.Concurrency, 0)), begun: newLimiter(maxBegun), shares: shares{each: c.NamespaceConcurrency},
+		slots:    newLimiter(max(c.Concurrency, 0)), begun: newLimiter(maxBegun), waiting: newLimiter(maxWaiting), shares: shares{each: c.NamespaceConcurrency},
 		draining: make(chan struct{}), leaving: make(chan struct{}),
 		about: c.about(), permits: newPermits(c.Gate, &c),
 	}
