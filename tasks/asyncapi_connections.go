@@ -25,6 +25,7 @@ type subscription struct {
 	idle  *time.Timer   // nil unless nobody has it
 
 	connection brokers.Subscription // nil if there is none
+	skims      bool                 // the connection is there for a message that is too large, or will be
 	disconnect context.CancelFunc
 	madeAt     time.Time
 	number     string              // of the connection
@@ -95,6 +96,7 @@ func (s *subscription) connect(ctx context.Context, client *brokers.Client) erro
 	if s.connection != nil {
 		return nil
 	}
+	client.Skims = s.skims
 	living, disconnect := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, disconnect)
 	connection, err := client.Subscribe(living, s.name)
@@ -112,6 +114,7 @@ func (s *subscription) connect(ctx context.Context, client *brokers.Client) erro
 
 // close ends the connection, if there is one; over says that the subscription is over, too.
 func (s *subscription) close(over bool) {
+	s.skims = false
 	if s.connection == nil {
 		return
 	}
@@ -121,18 +124,18 @@ func (s *subscription) close(over bool) {
 }
 
 // consumed tells the broker what was consumed. Of known messages it was told before.
-func (s *subscription) consumed(ctx context.Context, handles, known []string) error {
+func (s *subscription) consumed(ctx context.Context, asked *receiving) error {
 	var all []*brokers.Delivery
-	for _, handle := range handles {
-		at := slices.IndexFunc(s.held, func(d *brokers.Delivery) bool { return d.Handle == handle })
-		if at < 0 { // it came over another connection
-			all = append(all, &brokers.Delivery{Handle: handle})
-			continue
+	for _, handle := range asked.Done {
+		at, d := s.holds(handle), &brokers.Delivery{Handle: handle}
+		if at >= 0 { // otherwise it came over another connection
+			d = s.held[at]
+			s.held = slices.Delete(s.held, at, at+1)
 		}
-		all = append(all, s.held[at])
-		s.held = slices.Delete(s.held, at, at+1)
+		d.Unfit = handle == asked.Unfit
+		all = append(all, d)
 	}
-	s.held = slices.DeleteFunc(s.held, func(d *brokers.Delivery) bool { return slices.Contains(known, d.Handle) })
+	s.held = slices.DeleteFunc(s.held, func(d *brokers.Delivery) bool { return slices.Contains(asked.Known, d.Handle) })
 	if len(all) == 0 {
 		return nil
 	}
@@ -143,24 +146,42 @@ func (s *subscription) consumed(ctx context.Context, handles, known []string) er
 // for the task is told to the broker at once.
 func (s *subscription) next(ctx context.Context, at int, asked *receiving) (*brokers.Delivery, error) {
 	for at >= len(s.held) {
-		d, err := s.connection.Receive(ctx)
-		if err != nil {
+		if _, err := s.receiveOne(ctx, asked); err != nil {
 			return nil, err
 		}
-		if s.received++; d.Handle == "" { // a broker that keeps nothing sends it once
-			d.Handle = s.number + "-" + strconv.Itoa(s.received)
-		}
-		if slices.Contains(asked.Done, d.Handle) || slices.Contains(asked.Known, d.Handle) {
-			if err := s.connection.Acknowledge(ctx, []*brokers.Delivery{d}); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		if before := slices.IndexFunc(s.held, func(other *brokers.Delivery) bool { return other.Handle == d.Handle }); before >= 0 {
-			s.held[before] = d // it came again, and is acknowledged as such
-			continue
-		}
-		s.held = append(s.held, d)
 	}
 	return s.held[at], nil
+}
+
+// receiveOne receives a message and returns its handle. It is held unless it is not new.
+func (s *subscription) receiveOne(ctx context.Context, asked *receiving) (handle string, err error) {
+	d, err := s.connection.Receive(ctx)
+	if err != nil {
+		return "", err
+	}
+	s.received++
+	s.label(d, asked)
+	switch before := s.holds(d.Handle); {
+	case asked.has(d.Handle):
+		d.Unfit = d.Handle == asked.Unfit
+		err = s.connection.Acknowledge(ctx, []*brokers.Delivery{d})
+	case before >= 0:
+		s.held[before] = d // it came again, and is acknowledged as such
+	default:
+		s.held = append(s.held, d)
+	}
+	return d.Handle, err
+}
+
+// label gives a message a handle of this connection if it has none: a broker that keeps nothing sends it once, others send it again as if it were
+// another one. So it is with a message that comes for the first time and is called as another one was.
+func (s *subscription) label(d *brokers.Delivery, asked *receiving) {
+	if d.Handle == "" || d.First && (asked.has(d.Handle) || s.holds(d.Handle) >= 0) {
+		d.Handle = s.number + "-" + strconv.Itoa(s.received)
+	}
+}
+
+// holds returns where a message is among those that are held; -1 if it is not.
+func (s *subscription) holds(handle string) int {
+	return slices.IndexFunc(s.held, func(d *brokers.Delivery) bool { return d.Handle == handle })
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/base32"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +25,10 @@ const (
 	enoughBytes = 1 << 20
 	// steady is how long a connection must have lasted to be made again when it ends.
 	steady = time.Minute
+	// skimming is how long a message that is too large is waited for when it is about to come again.
+	skimming = 10 * time.Second
+	// comingAgain is how long a message that nobody can consume is waited for, to tell the broker so.
+	comingAgain = 3 * time.Second
 	// ending bounds how long the end of a subscription takes.
 	ending = 10 * time.Second
 )
@@ -57,35 +62,45 @@ func (p *asyncAPIPerformer) receiveFrom(ctx context.Context, client *brokers.Cli
 		return nil, err
 	}
 	defer p.kept.giveBack(s)
-	asked := call.Receive
-	if asked.Ends {
-		endSubscription(ctx, s, client, asked)
+	t := &turn{subscription: s, client: client, asked: call.Receive, memory: r.Memory}
+	what := "receiving from "
+	switch {
+	case t.asked.Ends:
+		t.end(ctx)
 		return nil, nil
+	case t.asked.Begins:
+		what = "subscribing to "
 	}
-	if asked.Begins {
-		if err := s.connect(ctx, client); err != nil {
-			return nil, asyncAPIFailure(ctx, "subscribing to "+client.Target.String(), err)
-		}
-		return targetAsData(call.Target)
-	}
-	deliveries, err := receiveSteadily(ctx, s, client, asked)
+	deliveries, err := t.receive(ctx)
 	if err != nil {
 		s.close(errors.Is(context.Cause(ctx), interpreter.ErrUnwanted))
-		return nil, asyncAPIFailure(ctx, "receiving from "+client.Target.String(), err)
+		return nil, asyncAPIFailure(ctx, what+client.Target.String(), err)
 	}
-	return readDeliveries(ctx, client.Target, deliveries, r.Memory)
+	if t.asked.Begins {
+		return targetAsData(call.Target)
+	}
+	return t.read(ctx, deliveries)
 }
 
-// endSubscription tells the broker what was consumed, and has it forget the subscription. That is no reason to fail: the task has its messages, and
-// what the broker does not hear now, it forgets by itself after a while.
-func endSubscription(ctx context.Context, s *subscription, client *brokers.Client, asked *receiving) {
+// turn is one effect that has the subscription.
+type turn struct {
+	*subscription
+	client   *brokers.Client
+	asked    *receiving
+	memory   interpreter.Memory // nil without a bound
+	reserved bool               // for all that is read
+}
+
+// end tells the broker what was consumed, and has it forget the subscription. That is no reason to fail: the task has its messages, and what the
+// broker does not hear now, it forgets by itself after a while.
+func (t *turn) end(ctx context.Context) {
 	within, cancel := context.WithTimeout(ctx, ending)
 	defer cancel()
-	if err := s.connect(within, client); err != nil {
+	if err := t.connect(within, t.client); err != nil {
 		return
 	}
-	_ = s.consumed(within, asked.Done, asked.Known) // the same holds for this
-	s.close(true)
+	_ = t.consumed(within, t.asked) // the same holds for this
+	t.close(true)
 }
 
 // targetAsData returns where the messages are, for the requests to come.
@@ -97,37 +112,89 @@ func targetAsData(t *asyncapi.Target) (any, error) {
 	return expr.Decode(data)
 }
 
-// receiveSteadily receives messages, over another connection if one ends that has lasted.
-func receiveSteadily(ctx context.Context, s *subscription, client *brokers.Client, asked *receiving) ([]*brokers.Delivery, error) {
+// receive receives messages: over another connection if one ends that has lasted, or if what comes is too large for it.
+func (t *turn) receive(ctx context.Context) ([]*brokers.Delivery, error) {
+	t.skimmed()
 	for {
-		kept := s.connection != nil
-		if err := s.connect(ctx, client); err != nil {
-			return nil, err
-		}
-		deliveries, err := receiveSome(ctx, s, asked)
-		if err == nil || ctx.Err() != nil || !kept && time.Since(s.madeAt) < steady {
+		kept := t.connection != nil
+		deliveries, err := t.receiveSome(ctx)
+		switch {
+		case err == nil || ctx.Err() != nil:
+			if t.asked.Most == 0 {
+				t.skimmed()
+			}
 			return deliveries, err
+		case t.needsSkimming(err):
+			if err := t.skim(ctx); err != nil {
+				return nil, err
+			}
+		case t.connection == nil, errors.Is(err, brokers.ErrTooLarge): // which is lost, or too large to be rejected
+			return nil, err
+		case t.skims && errors.Is(err, context.DeadlineExceeded): // what was too large has gone to somebody else
+			t.close(false)
+		case !kept && time.Since(t.madeAt) < steady:
+			return nil, err
+		default:
+			t.close(false)
 		}
-		s.close(false)
 	}
 }
 
+// skimmed goes back to a connection that reads no more than it should, once nothing is held that is too large.
+func (t *turn) skimmed() {
+	if t.skims && !slices.ContainsFunc(t.held, tooLarge) {
+		t.close(false)
+	}
+}
+
+func tooLarge(d *brokers.Delivery) bool { return d.Most > 0 }
+
+// needsSkimming reports whether a message is too large for the connection, and still at the broker.
+func (t *turn) needsSkimming(err error) bool {
+	return errors.Is(err, brokers.ErrTooLarge) && !t.skims && (t.connection == nil || t.connection.Keeps())
+}
+
+// skim has the next connection read what was too large for this one, within the memory that all effects share.
+func (t *turn) skim(ctx context.Context) error {
+	t.close(false)
+	if t.memory != nil && !t.reserved {
+		if err := t.memory.Reserve(ctx, brokers.MaxSkimmed); err != nil {
+			return err
+		}
+		t.reserved = true
+	}
+	t.skims = true
+	return nil
+}
+
 // receiveSome waits for a message, and takes those along that are there already.
-func receiveSome(ctx context.Context, s *subscription, asked *receiving) ([]*brokers.Delivery, error) {
-	if err := s.consumed(ctx, asked.Done, asked.Known); err != nil {
+func (t *turn) receiveSome(ctx context.Context) ([]*brokers.Delivery, error) {
+	if err := t.connect(ctx, t.client); err != nil || t.asked.Begins {
 		return nil, err
 	}
-	if asked.Most == 0 {
-		return nil, nil
+	settled := t.asked.Unfit == "" || t.holds(t.asked.Unfit) >= 0
+	if err := t.consumed(ctx, t.asked); err != nil {
+		return nil, err
 	}
-	first, err := s.next(ctx, 0, asked)
+	most := t.asked.Most
+	switch {
+	case most == 0 && settled:
+		return nil, nil
+	case most == 0:
+		return nil, t.settleUnfit(ctx)
+	case t.skims:
+		within, cancel := context.WithTimeout(ctx, skimming)
+		defer cancel()
+		ctx, most = within, 1
+	}
+	first, err := t.next(ctx, 0, t.asked)
 	if err != nil {
 		return nil, err
 	}
 	all, bytes := []*brokers.Delivery{first}, len(first.Payload)
-	for len(all) < asked.Most && bytes < enoughBytes {
+	for len(all) < most && bytes < enoughBytes {
 		brief, cancel := context.WithTimeout(ctx, gathering)
-		another, err := s.next(brief, len(all), asked)
+		another, err := t.next(brief, len(all), t.asked)
 		cancel()
 		if err != nil { // there is none, or the next effect will see what is wrong
 			break
@@ -137,15 +204,36 @@ func receiveSome(ctx context.Context, s *subscription, asked *receiving) ([]*bro
 	return all, nil
 }
 
-// readDeliveries decodes messages, within the memory that all effects share.
-func readDeliveries(ctx context.Context, target asyncapi.Target, deliveries []*brokers.Delivery, memory interpreter.Memory) (any, error) {
-	if err := reserveFor(ctx, deliveries, memory); err != nil {
+// settleUnfit waits until the message comes again that nobody can consume, and came over another connection.
+func (t *turn) settleUnfit(ctx context.Context) error {
+	if !t.connection.Keeps() {
+		return nil
+	}
+	within, cancel := context.WithTimeout(ctx, comingAgain)
+	defer cancel()
+	for {
+		handle, err := t.receiveOne(within, t.asked)
+		if handle == t.asked.Unfit || within.Err() != nil && ctx.Err() == nil { // otherwise the next attempt may see it once more
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// read decodes messages, within the memory that all effects share.
+func (t *turn) read(ctx context.Context, deliveries []*brokers.Delivery) (any, error) {
+	if err := t.reserveFor(ctx, deliveries); err != nil {
 		return nil, err
 	}
 	all := make([]any, 0, len(deliveries))
 	for _, d := range deliveries {
 		one := map[string]any{"handle": d.Handle}
-		if message, err := readMessage(target, d.Message); err != nil { // it would come again and again, unless the task says that it has had it
+		if tooLarge(d) { // it would come again and again, unless the task says that it has had it
+			one["broken"] = fmt.Sprintf("a message of %s has more than the %d bytes that are allowed (limit response)", t.client.Target.String(), d.Most)
+			one["large"] = true
+		} else if message, err := readMessage(t.client.Target, d.Message); err != nil { // the same
 			one["broken"] = err.Error()
 		} else {
 			one["message"] = message
@@ -156,18 +244,22 @@ func readDeliveries(ctx context.Context, target asyncapi.Target, deliveries []*b
 }
 
 // reserveFor reserves memory for what messages are decoded to.
-func reserveFor(ctx context.Context, deliveries []*brokers.Delivery, memory interpreter.Memory) error {
+func (t *turn) reserveFor(ctx context.Context, deliveries []*brokers.Delivery) error {
 	bytes, values := 0, 0
 	for _, d := range deliveries {
 		bytes, values = bytes+len(d.Payload), values+expr.DecodedSize(d.Payload)
 	}
-	if memory == nil || bytes <= unreserved {
+	switch {
+	case t.reserved:
+		t.memory.Keep(int64(bytes) * perByte)
+	case t.memory == nil || bytes <= unreserved:
 		return nil
+	default:
+		if err := t.memory.Reserve(ctx, int64(bytes)*perByte); err != nil {
+			return err
+		}
 	}
-	if err := memory.Reserve(ctx, int64(bytes)*perByte); err != nil {
-		return err
-	}
-	return memory.ReserveValues(ctx, int64(values))
+	return t.memory.ReserveValues(ctx, int64(values))
 }
 
 // readMessage returns what the task gets of a message (semantics 11.10b).

@@ -2,12 +2,14 @@ package tasks
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/internal/asyncapi"
+	"github.com/swrun/swrun/internal/brokers"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
 )
@@ -35,7 +37,13 @@ type receiving struct {
 	Ends   bool     `json:"ends,omitempty"`   // only to end it
 	Most   int      `json:"most,omitempty"`   // messages; 0 only to tell the broker what was consumed
 	Done   []string `json:"done,omitempty"`   // consumed since the request before: the broker is told
+	Unfit  string   `json:"unfit,omitempty"`  // of these, the one that nobody can consume
 	Known  []string `json:"known,omitempty"`  // consumed before that: in case that they come again all the same
+}
+
+// has reports whether a message was consumed before.
+func (r *receiving) has(handle string) bool {
+	return slices.Contains(r.Done, handle) || slices.Contains(r.Known, handle)
 }
 
 // inbound is a message that was received.
@@ -43,6 +51,7 @@ type inbound struct {
 	Handle  string            `json:"handle"`
 	Message interpreter.Value `json:"message,omitzero"`
 	Broken  string            `json:"broken,omitempty"` // why it cannot be read; empty if it can
+	Large   bool              `json:"large,omitempty"`  // it cannot since it is too large
 }
 
 // subscribeProgress is what a subscription has consumed so far, and how far it is with it.
@@ -52,6 +61,7 @@ type subscribeProgress struct {
 	Begun  bool             `json:"begun,omitempty"`  // the subscription is made
 	Over   bool             `json:"over,omitempty"`   // no message is consumed any more
 	Broken string           `json:"broken,omitempty"` // why the message in hand cannot be read, of which the broker is told before the task fails
+	Large  bool             `json:"large,omitempty"`  // it cannot since it is too large
 
 	Consumed []interpreter.Value `json:"consumed,omitempty"`
 	Received []inbound           `json:"received,omitempty"` // wait to be looked at
@@ -107,7 +117,7 @@ func (b *subscribeBody) Finish(s *interpreter.Scope, result any) interpreter.Nex
 	defer s.Changed()
 	switch {
 	case p.Broken != "":
-		return interpreter.Fail(errors.Communicationf("%s", p.Broken))
+		return interpreter.Fail(p.broken())
 	case p.Over:
 		return b.done(s, p)
 	case !p.Begun:
@@ -120,11 +130,31 @@ func (b *subscribeBody) Finish(s *interpreter.Scope, result any) interpreter.Nex
 		}
 		return b.ask(s, p)
 	}
-	p.Known, p.Done = p.Done, nil
+	p.Known, p.Done = remembered(p.Known, p.Done), nil
 	if err := reread(result, &p.Received); err != nil {
 		return interpreter.Fail(err)
 	}
 	return b.goOn(s, p)
+}
+
+// broken returns the error of a message that cannot be read.
+func (p *subscribeProgress) broken() *errors.Error {
+	if !p.Large {
+		return errors.Communicationf("%s", p.Broken)
+	}
+	err := limits.Exceeded(limits.Response)
+	err.Detail = p.Broken
+	return err
+}
+
+// maxRemembered is how many handles are remembered, at most, of which the broker was told.
+const maxRemembered = 100
+
+// remembered returns the handles of which the broker was told: those of the last effect, and of those before the ones that name a message for good.
+func remembered(known, done []string) []string {
+	lasting := slices.DeleteFunc(slices.Clone(known), func(handle string) bool { return !brokers.Lasts(handle) })
+	all := append(lasting, done...)
+	return all[max(0, len(all)-max(maxRemembered, len(done))):]
 }
 
 // Wake implements interpreter.Sleeper: the time for receiving is over.
@@ -143,7 +173,7 @@ func (b *subscribeBody) goOn(s *interpreter.Scope, p *subscribeProgress) interpr
 	for !p.Over && len(p.Received) > 0 {
 		m := p.Received[0]
 		p.Received, p.Done = p.Received[1:], append(p.Done, m.Handle)
-		if p.Broken = m.Broken; p.Broken != "" {
+		if p.Broken, p.Large = m.Broken, m.Large; p.Broken != "" {
 			return b.ask(s, p)
 		}
 		if passes, err := s.EvalCondition(b.filter, m.Message.V, true); err != nil || !passes {
@@ -206,6 +236,9 @@ func (b *subscribeBody) ask(s *interpreter.Scope, p *subscribeProgress) interpre
 	end := b.end(s, p)
 	if p.Over || p.Broken != "" {
 		r.Receive.Most, r.Receive.Ends, p.Received, end = 0, p.Over, nil, time.Time{}
+	}
+	if p.Broken != "" {
+		r.Receive.Unfit = p.Done[len(p.Done)-1]
 	}
 	var err *errors.Error
 	if r.Authentication, err = b.operation.authentication.prepare(s, s.Input()); err != nil {

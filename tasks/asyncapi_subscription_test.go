@@ -34,7 +34,7 @@ type running struct {
 func mustBroker(t *testing.T, kind string) running {
 	t.Helper()
 	protocol, _, _ := strings.Cut(kind, " ")
-	channel := map[string]string{"nats": "kept.orders"}[kind]
+	channel := map[string]string{"nats": "kept.orders", "amqp1": "/amq/queue/orders"}[kind]
 	start := map[string]func() (*brokertest.Broker, error){
 		"kafka": func() (*brokertest.Broker, error) { return brokertest.Kafka("orders") },
 		"nats":  func() (*brokertest.Broker, error) { return brokertest.NATS(t.TempDir(), "") },
@@ -77,6 +77,8 @@ func (r running) mustPublish(t *testing.T, payloads ...string) {
 // received are the messages that an effect has received.
 type received []struct {
 	Handle  string
+	Broken  string
+	Large   bool
 	Message struct{ Payload any }
 }
 
@@ -188,6 +190,65 @@ func TestLostResultsOfSubscriptions(t *testing.T) {
 				t.Errorf("got %v: the broker has not forgotten the subscription", got)
 			}
 			next.mustAsk(t, `{"ends": true}`)
+		})
+	}
+}
+
+// TestTooLargeMessages: a message that is too large is received as one that nobody can consume. It is gone once the broker was told so, also by a
+// worker that has not seen it, and the next one comes. A broker that keeps nothing has lost it, which is an error once.
+func TestTooLargeMessages(t *testing.T) {
+	for _, kind := range []string{"mqtt5", "amqp", "amqp1", "redis"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			r := mustBroker(t, kind)
+			w := newWorker(t, r)
+			w.mustAsk(t, `{"begins": true}`)
+			large := strings.Repeat("x", 11<<20)
+			r.mustPublish(t, large)
+			if kind == "redis" {
+				_, err := w.asks(t.Context(), `{"most": 100}`)
+				if f := errors.AsError(err); f == nil || !strings.Contains(f.Detail, "limit response") {
+					t.Errorf("got %v", err)
+				}
+				w.mustAsk(t, `{"begins": true}`)
+				r.mustPublish(t, "2")
+				if got := w.mustAsk(t, `{"most": 100}`); got.payloads() != "2 " {
+					t.Errorf("got %v", got)
+				}
+				return
+			}
+			got := w.mustAsk(t, `{"most": 100}`)
+			if len(got) != 1 || !got[0].Large || !strings.Contains(got[0].Broken, "(limit response)") {
+				t.Fatalf("got %.200v", got)
+			}
+			if again := w.mustAsk(t, `{"most": 100}`); len(again) != 1 || again[0].Handle != got[0].Handle {
+				t.Errorf("got %v, and then %v", got, again)
+			}
+			w.mustAsk(t, fmt.Sprintf(`{"done": [%q], "unfit": %[1]q}`, got[0].Handle))
+			r.mustPublish(t, "2")
+			if got = w.mustAsk(t, `{"most": 1}`); got.payloads() != "2 " {
+				t.Errorf("got %.200v", got)
+			}
+		})
+	}
+}
+
+// TestUnfitMessagesOfOthers: whoever goes on with a subscription settles what another worker could not consume.
+func TestUnfitMessagesOfOthers(t *testing.T) {
+	for _, kind := range []string{"kafka", "nats", "mqtt5"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			r := mustBroker(t, kind)
+			first := newWorker(t, r)
+			first.mustAsk(t, `{"begins": true}`)
+			r.mustPublish(t, "1")
+			got := first.mustAsk(t, `{"most": 1}`)
+			second := newWorker(t, r)
+			second.mustAsk(t, fmt.Sprintf(`{"done": [%q], "unfit": %[1]q}`, got[0].Handle))
+			r.mustPublish(t, "2")
+			if next := second.mustAsk(t, `{"most": 1}`); next.payloads() != "2 " {
+				t.Errorf("got %v", next)
+			}
 		})
 	}
 }

@@ -233,6 +233,7 @@ const amqpPrefetch = 4
 type amqpConsumer struct {
 	link   *amqpLink
 	box    *mailbox
+	ahead  int           // how many messages may come before they are acknowledged
 	own    string        // the queue, if it was made for the subscription
 	pumped chan struct{} // closed once no message is read any more
 	closed sync.Once
@@ -244,14 +245,17 @@ func (c *Client) subscribeAMQP(ctx context.Context, name string) (Subscription, 
 	if err := shortStrings(exchange, queue); err != nil {
 		return nil, err
 	}
-	most := c.MaxRead
-	c.MaxRead *= amqpPrefetch
+	ahead := amqpPrefetch
+	if c.Skims {
+		ahead = 1
+	}
+	c.allowed *= ahead
 	c.more()
 	link, err := c.amqp(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s := &amqpConsumer{link: link, box: newMailbox(), pumped: make(chan struct{})}
+	s := &amqpConsumer{link: link, box: newMailbox(), ahead: ahead, pumped: make(chan struct{})}
 	deliveries, err := s.consume(ctx, exchange, queue, name)
 	if err != nil {
 		link.close()
@@ -261,9 +265,6 @@ func (c *Client) subscribeAMQP(ctx context.Context, name string) (Subscription, 
 		defer close(s.pumped)
 		for d := range deliveries {
 			c.more()
-			if len(d.Body) > most {
-				s.box.end(ErrTooLarge)
-			}
 			s.box.put(amqpDelivery(d))
 		}
 		s.box.end(link.why())
@@ -285,16 +286,16 @@ func (s *amqpConsumer) consume(ctx context.Context, exchange, key, name string) 
 			return nil, err
 		}
 	}
-	if err := s.link.Qos(amqpPrefetch, 0, false); err != nil {
+	if err := s.link.Qos(s.ahead, 0, false); err != nil {
 		return nil, err
 	}
 	const autoAck, exclusive, noLocal, noWait = false, false, false, false
 	return s.link.Consume(queue, name, autoAck, exclusive, noLocal, noWait, nil)
 }
 
-// amqpDelivery reads a message. Nothing names one for good: ids are up to who publishes.
+// amqpDelivery reads a message.
 func amqpDelivery(d amqp.Delivery) *Delivery {
-	got := &Delivery{Message: Message{Payload: d.Body, ID: d.MessageId}, tag: d.DeliveryTag}
+	got := &Delivery{Message: Message{Payload: d.Body, ID: d.MessageId}, Handle: identity(d.MessageId, d.Body), First: !d.Redelivered, tag: d.DeliveryTag}
 	for name, value := range d.Headers {
 		got.carry(name, headerText(value))
 	}
@@ -309,14 +310,23 @@ func (s *amqpConsumer) Receive(ctx context.Context) (*Delivery, error) { return 
 func (s *amqpConsumer) Acknowledge(ctx context.Context, consumed []*Delivery) error {
 	defer s.link.within(ctx, connectWithin)()
 	for _, d := range consumed {
-		if tag, ok := d.tag.(uint64); ok {
-			if err := s.link.Ack(tag, false); err != nil {
-				return amqpFailure(err)
-			}
+		tag, ok := d.tag.(uint64)
+		if !ok {
+			continue
+		}
+		settle := s.link.Ack
+		if d.Unfit {
+			settle = s.link.Reject // which means: not again, but to the dead-letter exchange, if the queue has one
+		}
+		if err := settle(tag, false); err != nil {
+			return amqpFailure(err)
 		}
 	}
-	return amqpFailure(s.link.Qos(amqpPrefetch, 0, false))
+	return amqpFailure(s.link.Qos(s.ahead, 0, false))
 }
+
+// Keeps implements Subscription.
+func (*amqpConsumer) Keeps() bool { return true }
 
 // Close implements Subscription.
 func (s *amqpConsumer) Close(over bool) {

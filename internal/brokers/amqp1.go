@@ -15,10 +15,13 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// amqp1 connects by AMQP 1.0 under a name. The connection ends with ctx.
-func (c *Client) amqp1(ctx context.Context, container string) (conn *amqp.Conn, session *amqp.Session, err error) {
+// wrapped returns a connection that does something with what goes over another one.
+type wrapped = func(net.Conn) net.Conn
+
+// amqp1 connects by AMQP 1.0 under a name, over what is made of the connection. It ends with ctx.
+func (c *Client) amqp1(ctx context.Context, container string, over wrapped) (conn *amqp.Conn, session *amqp.Session, err error) {
 	for _, proof := range c.amqp1Proofs() {
-		if conn, session, err = c.amqp1As(ctx, container, proof); err == nil || !strings.Contains(err.Error(), amqp1NotOffered) {
+		if conn, session, err = c.amqp1As(ctx, container, over, proof); err == nil || !strings.Contains(err.Error(), amqp1NotOffered) {
 			break
 		}
 	}
@@ -40,15 +43,16 @@ func (c *Client) amqp1Proofs() []amqp.SASLType {
 }
 
 // amqp1As connects, and says who the client is in one way.
-func (c *Client) amqp1As(ctx context.Context, container string, proof amqp.SASLType) (*amqp.Conn, *amqp.Session, error) {
+func (c *Client) amqp1As(ctx context.Context, container string, over wrapped, proof amqp.SASLType) (*amqp.Conn, *amqp.Session, error) {
 	raw, err := c.connect(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
+	raw = over(raw)
 	within, cancel := context.WithTimeout(ctx, connectWithin)
 	defer cancel()
 	host, _, _ := net.SplitHostPort(c.Addresses[0]) // that it has a port is checked
-	conn, err := amqp.NewConn(within, raw, &amqp.ConnOptions{ContainerID: container, HostName: host, SASLType: proof})
+	conn, err := amqp.NewConn(within, raw, &amqp.ConnOptions{ContainerID: container, HostName: host, SASLType: proof, MaxFrameSize: amqp1Frame})
 	if err != nil {
 		raw.Close() // the error is the first one's
 		return nil, nil, err
@@ -63,7 +67,7 @@ func (c *Client) amqp1As(ctx context.Context, container string, proof amqp.SASLT
 
 // publishAMQP1 publishes by AMQP 1.0: the broker says what has become of the message.
 func (c *Client) publishAMQP1(ctx context.Context, m Message) error {
-	conn, session, err := c.amqp1(ctx, "")
+	conn, session, err := c.amqp1(ctx, "", func(raw net.Conn) net.Conn { return raw })
 	if err != nil {
 		return err
 	}
@@ -160,7 +164,7 @@ func amqp1Status(condition amqp.ErrCond) int {
 	return http.StatusInternalServerError
 }
 
-// amqp1Most is how much a broker may send when something is received, if MaxRead is not less: the library goes into what is nested for each
+// amqp1Most is how large a message may be, if MaxRead is not less: the library goes into what is nested for each
 // level, however many a message has, and a stack that grows too large ends the program.
 const amqp1Most = 256 << 10
 
@@ -171,6 +175,7 @@ const amqp1Ahead = 10
 type amqp1Link struct {
 	conn     *amqp.Conn
 	receiver *amqp.Receiver
+	over     *trimmedConn
 	box      *mailbox
 	ahead    chan struct{} // as many as there are messages that are not acknowledged
 	stop     func()        // ends the reading of messages
@@ -182,9 +187,11 @@ type amqp1Link struct {
 // subscribeAMQP1 receives from an address of AMQP 1.0, which keeps messages for the name as long as the broker can.
 func (c *Client) subscribeAMQP1(ctx context.Context, name string) (Subscription, error) {
 	c.MaxRead = min(c.MaxRead, amqp1Most)
+	c.allowed = c.MaxRead
 	c.more()
 	ctx, cut := context.WithCancel(ctx)
-	conn, session, err := c.amqp1(ctx, name)
+	over := &trimmedConn{most: c.MaxRead, more: c.more}
+	conn, session, err := c.amqp1(ctx, name, over.over)
 	if err != nil {
 		cut()
 		return nil, err
@@ -200,7 +207,7 @@ func (c *Client) subscribeAMQP1(ctx context.Context, name string) (Subscription,
 		return nil, amqp1Failure(err)
 	}
 	reading, stop := context.WithCancel(ctx)
-	s := &amqp1Link{conn: conn, receiver: receiver, box: newMailbox(), ahead: make(chan struct{}, amqp1Ahead), stop: stop, cut: cut, pumped: make(chan struct{})}
+	s := &amqp1Link{conn: conn, receiver: receiver, over: over, box: newMailbox(), ahead: make(chan struct{}, amqp1Ahead), stop: stop, cut: cut, pumped: make(chan struct{})}
 	go s.pump(reading, c)
 	return s, nil
 }
@@ -214,8 +221,11 @@ func (s *amqp1Link) pump(ctx context.Context, c *Client) {
 			s.box.end(amqp1Failure(err))
 			return
 		}
-		c.more()
-		s.box.put(amqp1Delivery(m))
+		d := amqp1Delivery(m)
+		if s.over.trimmed.Load() {
+			d.Most = c.MaxRead
+		}
+		s.box.put(d)
 	}
 }
 
@@ -232,7 +242,7 @@ func (s *amqp1Link) next(ctx context.Context) (*amqp.Message, error) {
 	return s.receiver.Receive(ctx, nil)
 }
 
-// amqp1Delivery reads a message. Nothing names one for good: ids are up to who publishes.
+// amqp1Delivery reads a message.
 func amqp1Delivery(m *amqp.Message) *Delivery {
 	d := &Delivery{Message: Message{Payload: bytes.Join(m.Data, nil)}, tag: m}
 	switch value := m.Value.(type) {
@@ -256,6 +266,7 @@ func amqp1Delivery(m *amqp.Message) *Delivery {
 			d.ID = headerText(p.MessageID)
 		}
 	}
+	d.Handle, d.First = identity(d.ID, d.Payload), m.Header != nil && m.Header.FirstAcquirer && m.Header.DeliveryCount == 0
 	return d
 }
 
@@ -267,15 +278,26 @@ func (s *amqp1Link) Acknowledge(ctx context.Context, consumed []*Delivery) error
 	within, cancel := context.WithTimeout(ctx, connectWithin)
 	defer cancel()
 	for _, d := range consumed {
-		if m, ok := d.tag.(*amqp.Message); ok {
-			if err := s.receiver.AcceptMessage(within, m); err != nil {
-				return amqp1Failure(err)
-			}
-			<-s.ahead
+		m, ok := d.tag.(*amqp.Message)
+		if !ok {
+			continue
 		}
+		var err error
+		if d.Unfit {
+			err = s.receiver.RejectMessage(within, m, &amqp.Error{Condition: amqp.ErrCondDecodeError, Description: "it cannot be read, or is too large"})
+		} else {
+			err = s.receiver.AcceptMessage(within, m)
+		}
+		if err != nil {
+			return amqp1Failure(err)
+		}
+		<-s.ahead
 	}
 	return nil
 }
+
+// Keeps implements Subscription.
+func (*amqp1Link) Keeps() bool { return true }
 
 // Close implements Subscription. A link that was closed is forgotten, and one whose connection has ended is not.
 func (s *amqp1Link) Close(over bool) {

@@ -24,10 +24,16 @@ type Client struct {
 	TLS *tls.Config
 	// MaxRead is how many bytes a broker may send before it has said something that is complete: an answer to what was published, or a message.
 	MaxRead int
+	// Skims says that of a larger message, up to MaxSkimmed, is read what it takes to reject it, or to pass over it.
+	Skims bool
 
-	unread *atomic.Int64 // that it may still send
-	alert  *alert
+	allowed int           // bytes that it may send at once
+	unread  *atomic.Int64 // that it may still send
+	alert   *alert
 }
+
+// MaxSkimmed is how large a message may be that is read only to be rejected: what brokers take at most unless they are configured otherwise.
+const MaxSkimmed = 128 << 20
 
 // ErrTooLarge says that a broker has sent more than a message may have.
 var ErrTooLarge = errors.New("the broker sends more than a message may have")
@@ -35,13 +41,16 @@ var ErrTooLarge = errors.New("the broker sends more than a message may have")
 // bounded returns a copy of the client that counts what it reads.
 func (c *Client) bounded() *Client {
 	counting := *c
-	counting.unread, counting.alert = new(atomic.Int64), new(alert)
+	counting.unread, counting.alert, counting.allowed = new(atomic.Int64), new(alert), c.MaxRead
+	if c.Skims {
+		counting.allowed = MaxSkimmed + amqpFrame // the rest is what the message has besides its payload
+	}
 	counting.more()
 	return &counting
 }
 
 // more lets the broker send something else.
-func (c *Client) more() { c.unread.Store(int64(c.MaxRead)) }
+func (c *Client) more() { c.unread.Store(int64(c.allowed)) }
 
 // explain returns the error of what has failed. Libraries hide why they could not read on.
 func (c *Client) explain(err error) error {
@@ -84,7 +93,14 @@ type Delivery struct {
 	// Handle is what its broker knows it by, also if it comes again over another connection, and no other message; empty if there is no such
 	// thing.
 	Handle string
-	tag    any // what acknowledges it over this connection
+	// First says that it has not come before, whatever its handle.
+	First bool
+	// Most is how many bytes a message may have that is received, if this one has more, and its payload is missing; otherwise 0.
+	Most int
+	// Unfit says, where it is acknowledged, that it was not consumed: nobody can make anything of it. A broker that has a place for such messages
+	// puts it there.
+	Unfit bool
+	tag   any // what acknowledges it over this connection
 }
 
 // Subscription is one to a channel. One goroutine uses it at a time, but for Close.
@@ -94,6 +110,8 @@ type Subscription interface {
 	// Acknowledge says that messages were consumed, in the order in which they came. Those that were not come again to who subscribes next under
 	// the same name, if the broker keeps messages. Of messages that came over another connection there is only the handle.
 	Acknowledge(ctx context.Context, consumed []*Delivery) error
+	// Keeps reports whether the broker keeps what was not acknowledged.
+	Keeps() bool
 	// Close ends the connection, soon and in any case. The broker forgets the subscription if it is over, and otherwise keeps it for who goes on.
 	Close(over bool)
 }
@@ -207,6 +225,9 @@ type explained struct {
 // Receive implements Subscription.
 func (e *explained) Receive(ctx context.Context) (*Delivery, error) {
 	d, err := e.Subscription.Receive(ctx)
+	if err == nil && len(d.Payload) > e.client.MaxRead {
+		d.Payload, d.Most = nil, e.client.MaxRead
+	}
 	return d, e.client.explain(err)
 }
 

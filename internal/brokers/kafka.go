@@ -24,7 +24,7 @@ import (
 
 // kafka returns a client that has reached a broker. Its connections end with ctx.
 func (c *Client) kafka(ctx context.Context, options ...kgo.Opt) (*kgo.Client, error) {
-	options = append(options, kgo.SeedBrokers(c.Addresses...), kgo.ClientID(clientName), kgo.RequestRetries(2), kgo.WithContext(ctx), kgo.FetchMaxBytes(int32(min(c.MaxRead, math.MaxInt32))/2), kgo.BrokerMaxReadBytes(int32(min(c.MaxRead, math.MaxInt32))),
+	options = append(options, kgo.SeedBrokers(c.Addresses...), kgo.ClientID(clientName), kgo.RequestRetries(2), kgo.WithContext(ctx), kgo.FetchMaxBytes(int32(min(c.MaxRead, math.MaxInt32))/2), kgo.BrokerMaxReadBytes(int32(min(c.allowed, math.MaxInt32))),
 		kgo.Dialer(func(_ context.Context, network, address string) (net.Conn, error) {
 			return c.open(ctx, network, address)
 		}))
@@ -135,7 +135,7 @@ func (c *Client) subscribeKafka(ctx context.Context, name string) (Subscription,
 		from[partition] = kgo.NewOffset().At(position)
 	}
 	s.client, err = c.kafka(ctx, kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{s.topic: from}), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
-		kgo.MaxConcurrentFetches(1), kgo.MaxDecompressBatchBytes(c.MaxRead))
+		kgo.MaxConcurrentFetches(1), kgo.MaxDecompressBatchBytes(c.allowed))
 	if err != nil {
 		return nil, err
 	}
@@ -338,6 +338,9 @@ func (s *kafkaSubscription) Acknowledge(ctx context.Context, consumed []*Deliver
 	defer cancel()
 	return kafkaFailure(s.tell(within, positions))
 }
+
+// Keeps implements Subscription.
+func (*kafkaSubscription) Keeps() bool { return true }
 
 // Close implements Subscription.
 func (s *kafkaSubscription) Close(over bool) {

@@ -62,7 +62,7 @@ func (c *Client) publishMQTT(ctx context.Context, m Message) error {
 
 // subscribeMQTT goes on with a session of MQTT 3.1.1, which the broker keeps until it is told that it is over.
 func (c *Client) subscribeMQTT(ctx context.Context, name string) (Subscription, error) {
-	s := &mqttSession{box: newMailbox()}
+	s := &mqttSession{box: newMailbox(), kept: c.qos() > 0}
 	received := func(_ mqtt.Client, m mqtt.Message) {
 		c.more()
 		if m.Retained() { // an old one

@@ -112,6 +112,7 @@ func mqttRefused(code byte, err error) error {
 // mqttSession is a session that the broker keeps while nobody is connected.
 type mqttSession struct {
 	box    *mailbox
+	kept   bool // by the broker
 	ack    func(*Delivery) error
 	leave  func(over bool)
 	closed sync.Once
@@ -132,6 +133,9 @@ func (s *mqttSession) Acknowledge(_ context.Context, consumed []*Delivery) error
 	}
 	return nil
 }
+
+// Keeps implements Subscription.
+func (s *mqttSession) Keeps() bool { return s.kept }
 
 // Close implements Subscription.
 func (s *mqttSession) Close(over bool) {
@@ -156,7 +160,7 @@ func mqttHandle(qos byte, number uint16, topic string, payload []byte) string {
 const acknowledging = 5 * time.Millisecond
 
 func (c *Client) subscribeMQTT5(ctx context.Context, name string) (Subscription, error) {
-	s := &mqttSession{box: newMailbox()}
+	s := &mqttSession{box: newMailbox(), kept: c.qos() > 0}
 	expiry, most := uint32(keptFor/time.Second), uint16(mailboxSize)
 	client, kept, err := c.mqtt5(ctx, paho.ClientConfig{
 		PacketTimeout: connectWithin, EnableManualAcknowledgment: true, SendAcksInterval: acknowledging,

@@ -1,6 +1,7 @@
 package brokers
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"net/http"
@@ -251,9 +252,12 @@ func (s *natsConsumer) Acknowledge(ctx context.Context, consumed []*Delivery) er
 			continue
 		}
 		var err error
-		if n == len(consumed)-1 { // the server reads them in this order
+		switch {
+		case d.Unfit:
+			err = cmp.Or(msg.Term(), s.conn.FlushWithContext(within))
+		case n == len(consumed)-1: // the server reads them in this order
 			err = msg.DoubleAck(within)
-		} else {
+		default:
 			err = msg.Ack()
 		}
 		if err != nil {
@@ -262,6 +266,9 @@ func (s *natsConsumer) Acknowledge(ctx context.Context, consumed []*Delivery) er
 	}
 	return nil
 }
+
+// Keeps implements Subscription.
+func (*natsConsumer) Keeps() bool { return true }
 
 // Close implements Subscription.
 func (s *natsConsumer) Close(over bool) {
@@ -300,6 +307,9 @@ func (s *natsSubject) Receive(ctx context.Context) (*Delivery, error) { return s
 
 // Acknowledge implements Subscription: the server keeps nothing.
 func (s *natsSubject) Acknowledge(context.Context, []*Delivery) error { return nil }
+
+// Keeps implements Subscription.
+func (*natsSubject) Keeps() bool { return false }
 
 // Close implements Subscription.
 func (s *natsSubject) Close(bool) {

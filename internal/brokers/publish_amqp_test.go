@@ -27,7 +27,7 @@ func TestRabbitMQ(t *testing.T) {
 	for name, test := range map[string]func(*testing.T, *brokertest.Broker, *amqp.Channel){
 		"publish by AMQP 0.9.1": testPublishAMQP, "publish by AMQP 1.0": testPublishAMQP1, "refuse by AMQP 0.9.1": testRefuseAMQP,
 		"refuse by AMQP 1.0": testRefuseAMQP1, "subscribe to queues": testSubscribeQueues, "subscribe to an exchange": testSubscribeExchange,
-		"subscribe to nothing": testSubscribeNothing, "subscribe to many": testSubscribeMany,
+		"subscribe to nothing": testSubscribeNothing, "subscribe to many": testSubscribeMany, "dead letters": testDeadLetters,
 		"certificates": func(t *testing.T, b *brokertest.Broker, _ *amqp.Channel) { testCertificatesAMQP(t, b, a) },
 	} {
 		t.Run(name, func(t *testing.T) { test(t, b, channel) })

@@ -134,6 +134,9 @@ func (s *redisChannel) Receive(ctx context.Context) (*Delivery, error) { return 
 // Acknowledge implements Subscription: the server keeps nothing.
 func (s *redisChannel) Acknowledge(context.Context, []*Delivery) error { return nil }
 
+// Keeps implements Subscription.
+func (*redisChannel) Keeps() bool { return false }
+
 // Close implements Subscription.
 func (s *redisChannel) Close(bool) {
 	s.box.end(net.ErrClosed)

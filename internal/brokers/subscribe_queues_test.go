@@ -110,11 +110,42 @@ func testSubscribeMany(t *testing.T, b *brokertest.Broker, _ *amqp.Channel) {
 		for _, payload := range payloads {
 			must(t, s.Acknowledge(soon(t), wantNext(t, s, payload)))
 		}
-		mustSend(t, to, strings.Repeat("x", 2<<20))
-		if _, err := s.Receive(soon(t)); !errors.Is(err, brokers.ErrTooLarge) {
-			t.Errorf("%s: got %v", protocol, err)
-		}
 		s.Close(false)
+	}
+}
+
+// testDeadLetters: what is too large, or was not consumed, is rejected: the broker puts it where such messages go. What it sends again after that is known.
+func testDeadLetters(t *testing.T, b *brokertest.Broker, channel *amqp.Channel) {
+	_, err := channel.QueueDeclare("dead", false, false, false, false, nil)
+	must(t, err)
+	for protocol, address := range map[string]string{"amqp": "dying", "amqp1": "/amq/queue/dying linked"} {
+		queue := strings.TrimPrefix(address, "/amq/queue/")
+		_, err := channel.QueueDeclare(queue, true, false, false, false, amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "dead"})
+		must(t, err)
+		c := client(protocol, b.Address, address)
+		c.Skims = true
+		s := mustBegin(t, c, "swrundying")
+		mustSend(t, client("amqp", b.Address, queue), "unfit", strings.Repeat("x", 2<<20), strings.Repeat("y", 20<<20), "last")
+		for range 3 {
+			d, err := s.Receive(soon(t))
+			must(t, err)
+			if d.Unfit = true; d.Most == 0 && string(d.Payload) != "unfit" {
+				t.Errorf("%s: got %d bytes", protocol, len(d.Payload))
+			}
+			must(t, s.Acknowledge(soon(t), []*brokers.Delivery{d}))
+		}
+		first := wantNext(t, s, "last")[0]
+		s.Close(false)
+		s = mustBegin(t, c, "swrundying")
+		if again := wantNext(t, s, "last")[0]; !first.First || again.First || first.Handle != again.Handle || !brokers.Lasts(again.Handle) {
+			t.Errorf("%s: got %+v, and again %+v", protocol, first, again)
+		}
+		s.Close(true)
+		for _, want := range []int{len("unfit"), 2 << 20, 20 << 20} {
+			if got, ok, err := channel.Get("dead", true); err != nil || !ok || len(got.Body) != want {
+				t.Errorf("%s: got %d bytes, want %d: %v %v", protocol, len(got.Body), want, ok, err)
+			}
+		}
 	}
 }
 

@@ -141,16 +141,36 @@ func TestReceiveGoesOnWaiting(t *testing.T) {
 	}
 }
 
-// TestLargeMessages: a message that is larger than the client reads ends the subscription with an error that says so.
+// TestLargeMessages: a message that is larger than the client reads ends the subscription with an error that says so. A client that skims gets to know
+// that there is one, so that it can be acknowledged, and what comes after it is received.
 func TestLargeMessages(t *testing.T) {
 	for protocol, c := range keeping(t) {
 		t.Run(protocol, func(t *testing.T) {
+			t.Parallel()
 			c.MaxRead = 10_000
-			s := mustSubscribe(t, c, "swrunlarge"+protocol)
+			name := "swrunlarge" + protocol
+			s := mustSubscribe(t, c, name)
 			large := client(c.Protocol, c.Broker.Address, c.Channel)
 			must(t, large.Publish(soon(t), brokers.Message{Payload: make([]byte, 500_000)}))
-			if _, err := s.Receive(soon(t)); !errors.Is(err, brokers.ErrTooLarge) {
+			if _, err := s.Receive(soon(t)); !errors.Is(err, brokers.ErrTooLarge) || !s.Keeps() {
 				t.Errorf("got %v", err)
+			}
+			s.Close(false)
+			c.Skims = true
+			s = mustSubscribe(t, c, name)
+			d, err := s.Receive(soon(t))
+			must(t, err)
+			if d.Most != c.MaxRead || d.Payload != nil || d.Handle == "" {
+				t.Errorf("got %d bytes as %q, more than %d", len(d.Payload), d.Handle, d.Most)
+			}
+			d.Unfit = true
+			must(t, s.Acknowledge(soon(t), []*brokers.Delivery{d}))
+			s.Close(false)
+			mustPublish(t, c, 2)
+			c.Skims = false
+			s = mustSubscribe(t, c, name)
+			if text := payloads(mustReceive(t, s, 1)); text != "2 " {
+				t.Errorf("got %s", text)
 			}
 			s.Close(true)
 		})

@@ -173,6 +173,9 @@ func (s *wsMessages) Receive(ctx context.Context) (*Delivery, error) { return s.
 // Acknowledge implements Subscription: the server keeps nothing.
 func (s *wsMessages) Acknowledge(context.Context, []*Delivery) error { return nil }
 
+// Keeps implements Subscription.
+func (*wsMessages) Keeps() bool { return false }
+
 // Close implements Subscription.
 func (s *wsMessages) Close(bool) {
 	s.box.end(net.ErrClosed)
