@@ -34,12 +34,11 @@ type running struct {
 func mustBroker(t *testing.T, kind string) running {
 	t.Helper()
 	protocol, _, _ := strings.Cut(kind, " ")
-	channel := map[string]string{"nats": "kept.orders", "amqp1": "/amq/queue/orders"}[kind]
+	channel := map[string]string{"nats": "kept.orders"}[kind]
 	start := map[string]func() (*brokertest.Broker, error){
 		"kafka": func() (*brokertest.Broker, error) { return brokertest.Kafka("orders") },
 		"nats":  func() (*brokertest.Broker, error) { return brokertest.NATS(t.TempDir(), "") },
 		"mqtt":  func() (*brokertest.Broker, error) { return brokertest.MQTT(nil) },
-		"amqp":  func() (*brokertest.Broker, error) { return brokertest.RabbitMQ(t.TempDir(), "orders") },
 		"redis": func() (*brokertest.Broker, error) { return brokertest.Redis() },
 	}[strings.TrimRight(protocol, "15")]
 	b, err := start()
@@ -151,86 +150,153 @@ func done(handle string) string { return fmt.Sprintf(`{"most": 1, "done": [%q]}`
 // TestLostResultsOfSubscriptions: a message whose effect has ended, and whose result was not stored, is there again: for the same worker, and, if
 // the broker keeps messages, for another one while the first hangs. What was stored does not come again, also if the broker had not heard that.
 func TestLostResultsOfSubscriptions(t *testing.T) {
-	for _, kind := range []string{"kafka", "nats", "mqtt", "mqtt5", "nats plain", "redis plain", "amqp plain"} {
+	for _, kind := range []string{"kafka", "nats", "mqtt", "mqtt5", "nats plain", "redis plain"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			r := mustBroker(t, kind)
-			first := newWorker(t, r)
-			first.mustAsk(t, `{"begins": true}`)
-			r.mustPublish(t, "1")
-			got := first.mustAsk(t, `{"most": 1}`)
-			again := first.mustAsk(t, `{"most": 1}`)
-			if got.payloads() != "1 " || again.payloads() != "1 " || got[0].Handle != again[0].Handle {
-				t.Fatalf("got %v, and then %v", got, again)
-			}
-			next := first
-			if !strings.HasSuffix(kind, "plain") {
-				next = newWorker(t, r)
-				if again = next.mustAsk(t, `{"most": 1}`); again.payloads() != "1 " || got[0].Handle != again[0].Handle {
-					t.Fatalf("got %v, and another worker %v", got, again)
-				}
-				next = newWorker(t, r) // it was stored, and nobody was told
-			}
-			r.mustPublish(t, "2")
-			if got = next.mustAsk(t, done(got[0].Handle)); got.payloads() != "2 " {
-				t.Fatalf("got %v", got)
-			}
-			next.mustAsk(t, fmt.Sprintf(`{"ends": true, "done": [%q]}`, got[0].Handle))
-			if strings.HasSuffix(kind, "plain") {
-				return
-			}
-			if err := r.Forgets(t.Context(), sessionOfKey); err != nil {
-				t.Fatal(err)
-			}
-			r.mustPublish(t, "3")
-			next = newWorker(t, r)
-			next.mustAsk(t, `{"begins": true}`)
-			r.mustPublish(t, "4")
-			if got = next.mustAsk(t, `{"most": 1}`); got.payloads() != "4 " {
-				t.Errorf("got %v: the broker has not forgotten the subscription", got)
-			}
-			next.mustAsk(t, `{"ends": true}`)
+			loseResults(t, mustBroker(t, kind), !strings.HasSuffix(kind, "plain"))
 		})
 	}
 }
 
-// TestTooLargeMessages: a message that is too large is received as one that nobody can consume. It is gone once the broker was told so, also by a
-// worker that has not seen it, and the next one comes. A broker that keeps nothing has lost it, which is an error once.
+func loseResults(t *testing.T, r running, keeps bool) {
+	first := newWorker(t, r)
+	first.mustAsk(t, `{"begins": true}`)
+	r.mustPublish(t, "1")
+	got := first.mustAsk(t, `{"most": 1}`)
+	again := first.mustAsk(t, `{"most": 1}`)
+	if got.payloads() != "1 " || again.payloads() != "1 " || got[0].Handle != again[0].Handle {
+		t.Fatalf("got %v, and then %v", got, again)
+	}
+	next := first
+	if keeps {
+		next = newWorker(t, r)
+		if again = next.mustAsk(t, `{"most": 1}`); again.payloads() != "1 " || got[0].Handle != again[0].Handle {
+			t.Fatalf("got %v, and another worker %v", got, again)
+		}
+		next = newWorker(t, r) // it was stored, and nobody was told
+	}
+	r.mustPublish(t, "2")
+	if got = next.mustAsk(t, done(got[0].Handle)); got.payloads() != "2 " {
+		t.Fatalf("got %v", got)
+	}
+	next.mustAsk(t, fmt.Sprintf(`{"ends": true, "done": [%q]}`, got[0].Handle))
+	if !keeps {
+		return
+	}
+	if err := r.Forgets(t.Context(), sessionOfKey); err != nil {
+		t.Fatal(err)
+	}
+	r.mustPublish(t, "3")
+	next = newWorker(t, r)
+	next.mustAsk(t, `{"begins": true}`)
+	r.mustPublish(t, "4")
+	if got = next.mustAsk(t, `{"most": 1}`); got.payloads() != "4 " {
+		t.Errorf("got %v: the broker has not forgotten the subscription", got)
+	}
+	next.mustAsk(t, `{"ends": true}`)
+}
+
+// TestTooLargeMessages: a message that is too large is received as one that nobody can consume. It is gone once the broker was told so, and the next one
+// comes. A broker that keeps nothing has lost it, which is an error once.
 func TestTooLargeMessages(t *testing.T) {
-	for _, kind := range []string{"mqtt5", "amqp", "amqp1", "redis"} {
+	for kind, test := range map[string]func(*testing.T, running){"mqtt5": rejectTooLarge, "redis": loseTooLarge} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			r := mustBroker(t, kind)
-			w := newWorker(t, r)
-			w.mustAsk(t, `{"begins": true}`)
-			large := strings.Repeat("x", 11<<20)
-			r.mustPublish(t, large)
-			if kind == "redis" {
-				_, err := w.asks(t.Context(), `{"most": 100}`)
-				if f := errors.AsError(err); f == nil || !strings.Contains(f.Detail, "limit response") {
-					t.Errorf("got %v", err)
-				}
-				w.mustAsk(t, `{"begins": true}`)
-				r.mustPublish(t, "2")
-				if got := w.mustAsk(t, `{"most": 100}`); got.payloads() != "2 " {
-					t.Errorf("got %v", got)
-				}
-				return
-			}
-			got := w.mustAsk(t, `{"most": 100}`)
-			if len(got) != 1 || !got[0].Large || !strings.Contains(got[0].Broken, "(limit response)") {
-				t.Fatalf("got %.200v", got)
-			}
-			if again := w.mustAsk(t, `{"most": 100}`); len(again) != 1 || again[0].Handle != got[0].Handle {
-				t.Errorf("got %v, and then %v", got, again)
-			}
-			w.mustAsk(t, fmt.Sprintf(`{"done": [%q], "unfit": %[1]q}`, got[0].Handle))
-			r.mustPublish(t, "2")
-			if got = w.mustAsk(t, `{"most": 1}`); got.payloads() != "2 " {
-				t.Errorf("got %.200v", got)
-			}
+			test(t, mustBroker(t, kind))
 		})
 	}
+}
+
+// large is the payload of a message that is too large.
+func large() string { return strings.Repeat("x", 11<<20) }
+
+func rejectTooLarge(t *testing.T, r running) {
+	w := newWorker(t, r)
+	w.mustAsk(t, `{"begins": true}`)
+	r.mustPublish(t, large())
+	got := w.mustAsk(t, `{"most": 100}`)
+	if len(got) != 1 || !got[0].Large || !strings.Contains(got[0].Broken, "(limit response)") {
+		t.Fatalf("got %.200v", got)
+	}
+	if again := w.mustAsk(t, `{"most": 100}`); len(again) != 1 || again[0].Handle != got[0].Handle {
+		t.Errorf("got %v, and then %v", got, again)
+	}
+	w.mustAsk(t, fmt.Sprintf(`{"done": [%q], "unfit": %[1]q}`, got[0].Handle))
+	r.mustPublish(t, "2")
+	if got = w.mustAsk(t, `{"most": 1}`); got.payloads() != "2 " {
+		t.Errorf("got %.200v", got)
+	}
+}
+
+func loseTooLarge(t *testing.T, r running) {
+	w := newWorker(t, r)
+	w.mustAsk(t, `{"begins": true}`)
+	r.mustPublish(t, large())
+	_, err := w.asks(t.Context(), `{"most": 100}`)
+	if f := errors.AsError(err); f == nil || !strings.Contains(f.Detail, "limit response") {
+		t.Errorf("got %v", err)
+	}
+	w.mustAsk(t, `{"begins": true}`)
+	r.mustPublish(t, "2")
+	if got := w.mustAsk(t, `{"most": 100}`); got.payloads() != "2 " {
+		t.Errorf("got %v", got)
+	}
+}
+
+// TestSubscriptionsOfRabbitMQ is all that needs one, which takes seconds to start.
+func TestSubscriptionsOfRabbitMQ(t *testing.T) {
+	queues := []string{"lost", "large", "large linked", "known", "known linked"}
+	b, err := brokertest.RabbitMQ(t.TempDir(), queues...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Stop)
+	tests := map[string]func(*testing.T, running){
+		"lost": func(t *testing.T, r running) { loseResults(t, r, false) }, "large": rejectTooLarge, "known": knowAgain,
+	}
+	for _, queue := range queues {
+		t.Run(queue, func(t *testing.T) {
+			name, _, linked := strings.Cut(queue, " ")
+			r := running{b, asyncapi.Target{Protocol: "amqp", Addresses: []string{b.Address}, Channel: queue}}
+			if linked {
+				r.Target.Protocol, r.Target.Channel = "amqp1", "/amq/queue/"+queue
+			}
+			tests[name](t, r)
+		})
+	}
+}
+
+// knowAgain: a message that has an id, was consumed, and comes again since the broker was not told so, is not seen again. Another one is that has the
+// same id, and the same in it.
+func knowAgain(t *testing.T, r running) {
+	c := &brokers.Client{Target: r.Target, Dial: new(net.Dialer).DialContext, MaxRead: 1 << 20}
+	mustPublish := func(id string) {
+		t.Helper()
+		if err := c.Publish(t.Context(), brokers.Message{ID: id, Payload: []byte(`"` + id + `"`)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var connections []net.Conn
+	first := newWorkerOf(t, r, tasks.Config{Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, network, address)
+		connections = append(connections, conn)
+		return conn, err
+	}})
+	first.mustAsk(t, `{"begins": true}`)
+	mustPublish("a")
+	a := first.mustAsk(t, `{"most": 1}`)
+	for _, conn := range connections { // as if its process was killed
+		conn.Close()
+	}
+	second := newWorker(t, r)
+	mustPublish("b")
+	b := second.mustAsk(t, done(a[0].Handle))
+	mustPublish("b")
+	again := second.mustAsk(t, done(b[0].Handle))
+	if all := a.payloads() + b.payloads() + again.payloads(); all != "a b b " || again[0].Handle == b[0].Handle {
+		t.Errorf("got %s: %v, %v, %v", all, a, b, again)
+	}
+	second.mustAsk(t, fmt.Sprintf(`{"ends": true, "done": [%q]}`, again[0].Handle))
 }
 
 // TestUnfitMessagesOfOthers: whoever goes on with a subscription settles what another worker could not consume.
