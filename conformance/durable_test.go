@@ -260,6 +260,7 @@ func (d *durable) commit(h *executor) (lost bool) {
 func (d *durable) crash() {
 	d.held = nil
 	d.lost++
+	d.outside.lose()
 	for p := range d.bench.store.Layout().Partitions {
 		_, err := d.bench.store.Scrub(d.t.Context(), store.Scrub{Partition: p, N: 1000, Adopt: true})
 		d.must(err)

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -38,16 +39,19 @@ var brokers = newStandInBrokers()
 type outside struct {
 	config interpreter.Config
 
+	worker func() []interpreter.Kind // what another worker has; nil if that is what this one has
+
 	mu     sync.Mutex
 	events []any // that were emitted
+	conns  []net.Conn
 }
 
-// newOutside returns an outside in which the files of a case are external resources.
 // containers returns an engine whose containers are processes of this machine, and what they may have of it.
 func containers() *tasks.Containers {
 	return &tasks.Containers{Engine: container.New(container.Config{Dial: enginetest.New().Dial}), Volumes: []string{"/"}}
 }
 
+// newOutside returns an outside in which the files of a case are external resources.
 func newOutside(files map[string]string) *outside {
 	o, feed := &outside{}, newFeed(files)
 	fetch := tasks.Loader("workflow.yaml", tasks.Sources{Transport: standIn()})
@@ -63,15 +67,45 @@ func newOutside(files map[string]string) *outside {
 		}
 		return nil, errors.New("there is no such file")
 	}
+	worker := func() []interpreter.Kind {
+		return feed.feeding(tasks.All(tasks.Config{
+			Transport: standIn(), Dial: o.dial, Processes: processes(), Containers: containers(), Secrets: secrets, Publish: o.publish, Load: feed.naming(read),
+		}))
+	}
+	if !strings.Contains(feed.text, `"nats"`) { // which gives what was not acknowledged again after a second only: its connections survive
+		o.worker = worker
+	}
 	o.config = interpreter.Config{
-		Kinds: feed.feeding(tasks.All(tasks.Config{
-			Transport: standIn(), Dial: dialOutside, Processes: processes(), Containers: containers(), Secrets: secrets, Publish: o.publish, Load: feed.naming(read),
-		})),
+		Kinds:   worker(),
 		Secrets: secrets,
 		Runtime: map[string]any{"name": "swrun", "version": "test"},
 		Load:    read,
 	}
 	return o
+}
+
+// dial connects, until the worker is lost.
+func (o *outside) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := dialOutside(ctx, network, address)
+	if err == nil {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.conns = append(o.conns, conn)
+	}
+	return conn, err
+}
+
+// lose loses what the worker has outside, and has another one.
+func (o *outside) lose() {
+	if o.worker == nil {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, conn := range o.conns {
+		conn.Close() // it may be closed already
+	}
+	o.conns, o.config.Kinds = nil, o.worker()
 }
 
 func (o *outside) publish(_ context.Context, event map[string]any) error {

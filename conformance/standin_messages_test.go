@@ -46,6 +46,8 @@ type feedMessage struct {
 	ContentType       string
 	CorrelationID     string
 	Headers           map[string]string
+	ID                string
+	Again             bool // it is sent as long as somebody waits: over a broker that keeps nothing
 }
 
 func newFeed(files map[string]string) *feed {
@@ -79,16 +81,28 @@ func (f *feed) messages() (all []feedMessage, err error) {
 	}
 }
 
-// makeTopics makes what a broker of Kafka has to have before somebody subscribes.
+// makeTopics makes what brokers of Kafka and AMQP have to have before somebody subscribes.
 func (f *feed) makeTopics() error {
 	all, err := f.messages()
 	if err != nil {
 		return err
 	}
-	var topics []string
+	var topics, queues []string
 	for _, m := range all {
-		if m.Protocol == "kafka" && !slices.Contains(topics, m.Channel) {
+		switch {
+		case m.Protocol == "kafka" && !slices.Contains(topics, m.Channel):
 			topics = append(topics, m.Channel)
+		case m.Protocol == "amqp" && !slices.Contains(queues, m.Channel):
+			queues = append(queues, m.Channel)
+		}
+	}
+	if queues != nil {
+		address, err := brokers.addressOf("amqp")
+		if err != nil {
+			return err
+		}
+		if err := brokertest.MakeQueues(address, queues...); err != nil {
+			return err
 		}
 	}
 	if topics == nil {
@@ -113,10 +127,7 @@ func (f *feed) publish() error {
 	defer cancel()
 	var overMQTT []*paho.Publish
 	for _, m := range all {
-		payload := []byte(m.Payload)
-		if payload == nil {
-			payload = []byte(m.Text)
-		}
+		payload := m.payload()
 		if strings.HasPrefix(m.Protocol, "mqtt") {
 			p := &paho.Publish{Topic: m.Channel, QoS: 1, Payload: payload, Properties: &paho.PublishProperties{ContentType: m.ContentType, CorrelationData: []byte(m.CorrelationID)}}
 			for name, value := range m.Headers {
@@ -125,22 +136,54 @@ func (f *feed) publish() error {
 			overMQTT = append(overMQTT, p)
 			continue
 		}
-		address, err := brokers.addressOf(m.Protocol)
-		if err != nil {
-			return err
-		}
-		client := &brokerclient.Client{
-			Target: asyncapi.Target{Protocol: m.Protocol, Addresses: []string{address}, Channel: m.Channel},
-			Dial:   new(net.Dialer).DialContext, MaxRead: 1 << 20,
-		}
-		if m.Protocol == "nats" {
-			client.Token = "t0ken"
-		}
-		if err := client.Publish(ctx, brokerclient.Message{Payload: payload, ContentType: m.ContentType, CorrelationID: m.CorrelationID, Headers: m.Headers}); err != nil {
+		if err := m.publish(ctx); err != nil {
 			return err
 		}
 	}
 	return brokertest.PublishMQTT(brokers.addresses["mqtt.test"], overMQTT...)
+}
+
+func (m *feedMessage) payload() []byte {
+	if m.Payload != nil {
+		return m.Payload
+	}
+	return []byte(m.Text)
+}
+
+// publish publishes a message over any protocol but MQTT.
+func (m *feedMessage) publish(ctx context.Context) error {
+	address, err := brokers.addressOf(m.Protocol)
+	if err != nil {
+		return err
+	}
+	client := &brokerclient.Client{
+		Target: asyncapi.Target{Protocol: m.Protocol, Addresses: []string{address}, Channel: m.Channel},
+		Dial:   new(net.Dialer).DialContext, MaxRead: 1 << 20,
+	}
+	if m.Protocol == "nats" {
+		client.Token = "t0ken"
+	}
+	return client.Publish(ctx, brokerclient.Message{Payload: m.payload(), ContentType: m.ContentType, CorrelationID: m.CorrelationID, Headers: m.Headers, ID: m.ID})
+}
+
+// repeat publishes what is sent again and again, until ctx ends.
+func (f *feed) repeat(ctx context.Context) error {
+	all, err := f.messages()
+	if err != nil || !slices.ContainsFunc(all, func(m feedMessage) bool { return m.Again }) {
+		return err
+	}
+	for ctx.Err() == nil {
+		for _, m := range all {
+			if err := m.publish(ctx); err != nil && ctx.Err() == nil {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	return nil
 }
 
 // feeding returns kinds whose calls are fed. What runs of a case have in common, they see; where they must not meet each other, it is another thing
@@ -168,7 +211,12 @@ func (f *feed) fed(perform interpreter.Performer) interpreter.Performer {
 			return nil, err
 		}
 		r.Prepared = nil
+		waiting, over := context.WithCancel(ctx)
+		repeated := make(chan error, 1)
+		go func() { repeated <- f.repeat(waiting) }()
 		result, err := perform(ctx, r)
+		over()
+		err = errors.Join(err, <-repeated)
 		if fault := errors.AsError(err); fault != nil {
 			fault.Detail = strings.ReplaceAll(fault.Detail, f.world, theWorld)
 		}
@@ -189,15 +237,27 @@ func (f *feed) inside(body []byte) ([]byte, error) {
 		for _, name := range []string{"done", "known"} {
 			handles, _ := receive[name].([]any)
 			for n, handle := range handles {
-				var at int
-				if _, err := fmt.Sscanf(handle.(string), "message %d", &at); err != nil {
+				if handles[n], err = f.handle(handle); err != nil {
 					return nil, err
 				}
-				handles[n] = f.handles[at]
+			}
+		}
+		if unfit := receive["unfit"]; unfit != nil {
+			if receive["unfit"], err = f.handle(unfit); err != nil {
+				return nil, err
 			}
 		}
 	}
 	return expr.Encode(decoded)
+}
+
+// handle returns what the broker knows a message by.
+func (f *feed) handle(here any) (string, error) {
+	var at int
+	if _, err := fmt.Sscanf(here.(string), "message %d", &at); err != nil {
+		return "", err
+	}
+	return f.handles[at], nil
 }
 
 // outward returns a result as all worlds have it.

@@ -33,7 +33,7 @@ func startRabbitMQ(folder string, a *certtest.Authority, queues []string) (*Brok
 	if a != nil {
 		b.Secured = secured
 	}
-	if err := declare(b.Address, queues); err != nil {
+	if err := MakeQueues(b.Address, queues...); err != nil {
 		b.Stop()
 		return nil, err
 	}
@@ -75,8 +75,8 @@ func rabbitMQ(folder string, ports []string, a *certtest.Authority) (*program, e
 	}}, nil
 }
 
-// declare makes queues.
-func declare(address string, queues []string) error {
+// MakeQueues makes queues.
+func MakeQueues(address string, queues ...string) error {
 	conn, err := amqp091.Dial("amqp://guest:guest@" + address)
 	if err != nil {
 		return err
