@@ -308,7 +308,9 @@ func (s *amqp1Link) Close(over bool) {
 		defer cancel()
 		defer context.AfterFunc(within, s.cut)()
 		if over {
-			_ = s.receiver.Close(within) // a broker that has not heard it forgets the link by itself
+			brief, cancel := context.WithTimeout(within, farewell/10) // what is said comes before the end, and some brokers do not answer
+			defer cancel()
+			_ = s.receiver.Close(brief) // a broker that has not heard it forgets the link by itself
 		}
 		s.conn.Close() // it may be broken already
 		s.cut()
