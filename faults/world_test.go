@@ -273,7 +273,7 @@ func (w *world) auditHistory(i store.Instance, l store.Loaded, entries []client.
 			case interpreter.WorkflowCompleted, interpreter.WorkflowFaulted, interpreter.WorkflowCancelled:
 				ends++
 			case interpreter.EffectFinished:
-				if finished[r.Path] {
+				if finished[r.Path] && r.Kind != dsl.KindCallAsyncAPI { // a subscription has many
 					w.Errorf("%s: the effect of %s was committed twice", i, r.Path)
 				}
 				finished[r.Path] = true

@@ -1,0 +1,126 @@
+package faults
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/swrun/swrun/internal/asyncapi"
+	"github.com/swrun/swrun/internal/brokers"
+	"github.com/swrun/swrun/internal/brokers/brokertest"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/client"
+)
+
+// orders consumes messages, and has the sink hear of each.
+const orders = `do:
+- orders:
+    call: asyncapi
+    with:
+      document: {endpoint: orders.yaml}
+      operation: ordersPlaced
+      protocol: %s
+      subscription:
+        consume: {amount: %d}
+        foreach:
+          item: order
+          do:
+          - note: {call: http, with: {method: get, endpoint: '${ "@SINK/" + ($order.payload | tostring) }'}}
+          - number: {set: "${ $order.payload }"}
+`
+
+const ordersDocument = `asyncapi: 3.0.0
+servers: {events: {host: '%s', protocol: kafka}, subjects: {host: '%s', protocol: nats}}
+channels: {orders: {address: kept.orders}}
+operations: {ordersPlaced: {action: send, channel: {$ref: "#/channels/orders"}}}
+`
+
+// TestSubscriptions (F1): workers are killed in the middle of subscriptions. Each message is consumed once, in its order, and none is lost; what a
+// message leads to has one key.
+func TestSubscriptions(t *testing.T) {
+	w := newWorld(t, 10*time.Millisecond)
+	kafka, err := brokertest.Kafka("kept.orders")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(kafka.Stop)
+	nats, err := brokertest.NATS(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nats.Stop)
+	const messages = 40
+	addresses := map[string]string{"kafka": kafka.Address, "nats": nats.Address}
+	for protocol := range addresses {
+		w.startWith(1, fmt.Sprintf(orders, protocol, messages), map[string]string{"orders.yaml": fmt.Sprintf(ordersDocument, kafka.Address, nats.Address)})
+	}
+	current := w.work()
+	w.await("both have subscribed", func() bool { return w.finishedEffects() == len(w.runs) })
+	for protocol, address := range addresses {
+		publishOrders(t, protocol, address, messages)
+	}
+	total := messages * len(w.runs)
+	for _, until := range []int{total / 4, total / 2} {
+		w.await("messages are consumed", func() bool { return w.progressed() >= until })
+		current.kill()
+		if w.closed() > 0 {
+			t.Fatal("a run has ended before the worker was killed: nothing was tested")
+		}
+		current = w.work()
+	}
+	w.settle(time.Minute)
+	w.audit(interpreter.StatusCompleted, nil)
+	var want []any
+	for n := range messages {
+		want = append(want, json.Number(fmt.Sprint(n)))
+	}
+	for _, i := range w.runs {
+		outcome, _, err := w.client.Outcome(t.Context(), i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(fmt.Sprint(want), fmt.Sprint(outcome.Output)); diff != "" {
+			t.Errorf("%s has consumed (-want +got):\n%s", i, diff)
+		}
+	}
+	if keys, again := w.sink.counts(); keys != total || again > 2*len(w.runs) {
+		t.Errorf("%d different calls, %d repeated; want %d, one for each message", keys, again, total)
+	}
+}
+
+// finishedEffects returns how many effects of all runs have been committed.
+func (w *world) finishedEffects() (n int) {
+	w.Helper()
+	for _, i := range w.runs {
+		if _, err := w.client.History(w.Context(), i, 0, func(e client.HistoryEntry) error {
+			for _, r := range e.Events {
+				if r.Type == interpreter.EffectFinished {
+					n++
+				}
+			}
+			return nil
+		}); err != nil {
+			w.Fatal(err)
+		}
+	}
+	return n
+}
+
+// publishOrders publishes numbers, one after the other.
+func publishOrders(t *testing.T, protocol, address string, n int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	to := asyncapi.Target{Protocol: protocol, Addresses: []string{address}, Channel: "kept.orders"}
+	c := &brokers.Client{Target: to, Dial: new(net.Dialer).DialContext, MaxRead: 1 << 20}
+	for order := range n {
+		if err := c.Publish(ctx, brokers.Message{Payload: fmt.Append(nil, order), ContentType: "application/json"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
