@@ -22,6 +22,7 @@ type executor struct {
 	drained    bool // it knows that the owner drains
 	left       bool // it knows that the owner leaves
 	slotted    bool
+	waits      bool // it has a place for runs that wait
 	performing map[interpreter.EffectID]bool
 	ended      []interpreter.Finished
 	reports    []*report
@@ -37,12 +38,14 @@ func (o *owner) newExecutor(c *store.Claimed, slotted bool) *executor {
 	if o.w.kind == outside {
 		config.Has, config.Lingers = o.has, lingering{}
 	}
+	waits := o.w.kind == receiving && o.slots > 0 && o.w.rng.IntN(4) > 0
+	config.Waits = func() bool { return waits }
 	made, err := execution.New(config, c)
 	if err != nil {
 		o.w.problem("%s: %s", c.Instance, err)
 		return nil
 	}
-	return &executor{Execution: made, slotted: slotted, performing: map[interpreter.EffectID]bool{}}
+	return &executor{Execution: made, slotted: slotted, waits: waits, performing: map[interpreter.EffectID]bool{}}
 }
 
 // execute drives the execution of a run.
@@ -177,7 +180,7 @@ func (o *owner) callAt(x *executor, at time.Time) {
 
 func (o *owner) perform(x *executor, e interpreter.Effect) {
 	x.performing[e.ID] = true
-	if !x.slotted {
+	if !x.slotted && !(e.Waits && x.waits) {
 		o.w.problem("%s performs %s without a slot", x.Instance(), e.Request.Path)
 	}
 	o.w.calls = append(o.w.calls, call{o.w.now, x.Instance(), e.Request.Path, x.Token().Epoch, o.w.holds(o.name, x), 0})
@@ -289,6 +292,11 @@ func (o *owner) performAll(x *executor, a *execution.Actions) {
 		if o.perform(x, e); x.gone {
 			return
 		}
+	}
+	if a.Resting && o.w.kind == receiving && x.slotted {
+		a.Resting, x.slotted = false, false
+		o.release(1)
+		x.SlotLeft()
 	}
 	if a.Yield {
 		a.Yield = false

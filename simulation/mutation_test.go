@@ -21,7 +21,7 @@ type mutation struct {
 // mutations are the bugs that have to be found.
 func mutations() []mutation {
 	return []mutation{
-		{"effects do not wait for a slot", "execution/decide.go", "case x.slots.taken:", "case true:", 0},
+		{"effects do not wait for a slot", "execution/decide.go", "case x.slots.taken || e.Waits && x.mayWait():", "case true:", 0},
 		{"an execution waits for a slot for ever", "execution/slots.go", "x.slots.handOverAt = x.Clock().Add(", "_ = x.Clock().Add(", 0},
 		{"what waits for a slot is stored as begun", "execution/slots.go", "	x.state.DeferEffect(e.ID)\n	x.slots.deferred", "	x.slots.deferred", 0},
 		{"an execution that leaves keeps what is in flight", "execution/slots.go", "	x.cancelAll(always)\n}\n\n// withdraw", "}\n\n// withdraw", 4300},

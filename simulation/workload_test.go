@@ -79,6 +79,8 @@ func (k kind) workloads() []workload {
 		return operatedWorkloads()
 	case listening:
 		return listeningWorkloads()
+	case receiving:
+		return receivingWorkloads()
 	}
 	return workloads()
 }

@@ -109,6 +109,7 @@ const (
 	outside               // also outside workers
 	operated              // what operators do with runs
 	listening             // events
+	receiving             // runs that only wait for what others send
 )
 
 func newWorld(seed uint64, of kind, b bug, compile func(definition.Definition) (*interpreter.Program, error)) *world {
@@ -221,8 +222,11 @@ func (w *world) begin() {
 	if w.kind == outside {
 		w.beginOutside()
 	}
-	if w.kind == listening {
+	switch w.kind {
+	case listening:
 		w.deploy(listeningWorkloads())
+	case receiving:
+		w.deploy(receivingWorkloads())
 	}
 	for n := range 2 + w.rng.IntN(5) {
 		r := &run{kind: kinds[w.rng.IntN(len(kinds))], id: fmt.Sprintf("r%d", n)}
@@ -346,7 +350,7 @@ func (w *world) perform(r interpreter.Request) (took time.Duration, result any, 
 
 // compiler compiles each document once, for all seeds.
 func compiler() func(definition.Definition) (*interpreter.Program, error) {
-	kinds := tasks.All(tasks.Config{})
+	kinds := receivers(tasks.All(tasks.Config{}))
 	cache := map[string]*interpreter.Program{}
 	return func(d definition.Definition) (*interpreter.Program, error) {
 		if p := cache[d.Document]; p != nil {
