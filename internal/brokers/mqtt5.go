@@ -202,7 +202,7 @@ func leaveMQTT5(client *paho.Client, over bool) {
 	if over {
 		goodbye.Properties = &paho.DisconnectProperties{SessionExpiryInterval: new(uint32)}
 	} else {
-		time.Sleep(3 * acknowledging)
+		time.Sleep(farewell / 10)
 	}
 	_ = client.Disconnect(goodbye) // it may be broken already
 }
