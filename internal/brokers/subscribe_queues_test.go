@@ -251,7 +251,9 @@ func TestSubscribeWS(t *testing.T) {
 
 // TestSubscribeToStrangers: whoever is no broker makes an error, and nobody waits for one who is silent after ctx has ended.
 func TestSubscribeToStrangers(t *testing.T) {
-	for name, says := range map[string]string{"hangs up": "", "nonsense": strings.Repeat("\xff", 1<<16), "HTTP": "HTTP/1.1 400 Bad Request\r\n\r\n", "nothing": "-"} {
+	for name, says := range map[string]string{"hangs up": "", "nonsense": strings.Repeat("\xff", 1<<16), "HTTP": "HTTP/1.1 400 Bad Request\r\n\r\n", "nothing": "-",
+		"broken frames": "AMQP\x03\x01\x00\x00\x00\x00\x00\x0c\x02\x00\x00\x00\x00\x53\x14\xd0", "a header beyond its frame": "AMQP\x03\x01\x00\x00\x00\x00\x00\x09\xff\x00\x00\x00\x00",
+	} {
 		for _, protocol := range []string{"amqp", "amqp1", "redis", "ws"} {
 			t.Run(protocol+" "+name, func(t *testing.T) {
 				listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -87,7 +87,7 @@ type Actions struct {
 	Cancel  []interpreter.EffectID    // effects in flight that nobody waits for any more
 	Perform []interpreter.Effect      // their ends go to Finished, but for those that are detached
 	AskSlot bool                      // a slot to perform effects; the answer goes to SlotFree or NoSlot
-	Resting bool                      // the run performs nothing for a while: if others have its slot meanwhile, SlotLeft is called
+	Resting bool                      // the run performs nothing for a while, or only waits for what others send: if others have its slot meanwhile, SlotLeft is called
 	Yield   bool                      // the run is for another owner: not to be claimed again for a moment
 	Done    bool                      // the execution is over, and so is its use of a slot; nothing else counts
 	Failed  error                     // why, if it could not go on: the run is left to its lease
