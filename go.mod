@@ -25,6 +25,7 @@ require (
 	github.com/go-jose/go-jose/v4 v4.1.8
 	github.com/go-resty/resty/v2 v2.17.2
 	github.com/google/go-cmp v0.7.0
+	github.com/google/go-containerregistry v0.22.1
 	github.com/google/uuid v1.6.0
 	github.com/icholy/digest v1.2.0
 	github.com/itchyny/gojq v0.12.20

@@ -35,8 +35,12 @@ func TestCases(t *testing.T) {
 // mustRun runs the case by the runtime.
 func (c testCase) mustRun(t *testing.T) ending {
 	t.Helper()
+	return c.mustRunIn(t, newOutside(c.files))
+}
+
+func (c testCase) mustRunIn(t *testing.T, o *outside) ending {
+	t.Helper()
 	var got ending
-	o := newOutside(c.files)
 	var began time.Time
 	outcome, err := local.Run(context.Background(), c.mustProgram(t, o), c.input(t), local.Config{
 		ID: "case", Virtual: true, Workflows: c.workflows(o), Arrivals: c.arrivals(t),

@@ -46,13 +46,18 @@ type outside struct {
 	conns  []net.Conn
 }
 
-// containers returns an engine whose containers are processes of this machine, and what they may have of it.
-func containers() *tasks.Containers {
-	return &tasks.Containers{Engine: container.New(container.Config{Dial: enginetest.New().Dial}), Volumes: []string{"/"}}
+// dialEngine connects to an engine of containers.
+type dialEngine func(ctx context.Context) (net.Conn, error)
+
+// containers returns an engine that is connected to so, and what its containers may have of this machine.
+func containers(engine dialEngine) *tasks.Containers {
+	return &tasks.Containers{Engine: container.New(container.Config{Dial: engine}), Volumes: []string{"/"}}
 }
 
-// newOutside returns an outside in which the files of a case are external resources.
-func newOutside(files map[string]string) *outside {
+// newOutside returns an outside in which the files of a case are external resources, and containers are processes of this machine.
+func newOutside(files map[string]string) *outside { return newOutsideWith(files, enginetest.New().Dial) }
+
+func newOutsideWith(files map[string]string, engine dialEngine) *outside {
 	o, feed := &outside{}, newFeed(files)
 	fetch := tasks.Loader("workflow.yaml", tasks.Sources{Transport: standIn()})
 	read := func(ctx context.Context, uri string) ([]byte, error) {
@@ -69,7 +74,7 @@ func newOutside(files map[string]string) *outside {
 	}
 	worker := func() []interpreter.Kind {
 		return feed.feeding(tasks.All(tasks.Config{
-			Transport: standIn(), Dial: o.dial, Processes: processes(), Containers: containers(), Secrets: secrets, Publish: o.publish, Load: feed.naming(read),
+			Transport: standIn(), Dial: o.dial, Processes: processes(), Containers: containers(engine), Secrets: secrets, Publish: o.publish, Load: feed.naming(read),
 		}))
 	}
 	if !strings.Contains(feed.text, `"nats"`) { // which gives what was not acknowledged again after a second only: its connections survive

@@ -13,14 +13,18 @@ need rabbitmq-server rabbitmq-server
 need python3 python3
 need cc gcc
 need curl curl
+as_root=""
+[ "$(id -u)" = 0 ] || as_root="sudo"
+install() { # install OPTIONS AND PACKAGES
+	command -v apt-get >/dev/null 2>&1 && $as_root apt-get update -qq &&
+		$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$@" >/dev/null
+}
 if [ -n "$missing" ]; then
-	command -v apt-get >/dev/null 2>&1 || { echo "the tests need$missing: install that first" >&2; exit 1; }
-	as_root=""
-	[ "$(id -u)" = 0 ] || as_root="sudo"
-	$as_root apt-get update -qq
 	# shellcheck disable=SC2086 # each is a word
-	$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $missing >/dev/null
+	install $missing || { echo "the tests need$missing: install that first" >&2; exit 1; }
 fi
+command -v podman >/dev/null 2>&1 || install --no-install-recommends podman runc netavark iptables busybox-static ||
+	echo "Podman cannot be installed: the tests that run containers by it are skipped" >&2
 
 unformatted=$(gofmt -l .)
 [ -z "$unformatted" ] || { echo "gofmt would change: $unformatted" >&2; exit 1; }

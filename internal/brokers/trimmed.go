@@ -36,9 +36,10 @@ const (
 	amqp1Header = 8
 )
 
-// over puts it over a connection.
+// over puts it over a new connection.
 func (t *trimmedConn) over(conn net.Conn) net.Conn {
-	t.Conn = conn
+	t.Conn, t.held, t.total = conn, nil, 0
+	t.ready.Reset()
 	return t
 }
 

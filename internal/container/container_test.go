@@ -25,110 +25,6 @@ func job(command string) container.Job {
 
 func on(e *enginetest.Engine) *container.Engine { return container.New(container.Config{Dial: e.Dial}) }
 
-// TestEndsWithItsTask: when the context ends, the container is gone, and the cause is the error.
-func TestEndsWithItsTask(t *testing.T) {
-	for name, cleanup := range map[string]container.Cleanup{"removed": container.CleanupAlways, "stopped": container.CleanupNever} {
-		t.Run(name, func(t *testing.T) {
-			fake := enginetest.New()
-			ctx, cancel := context.WithCancelCause(t.Context())
-			over := errors.New("over")
-			ended := make(chan error)
-			j := job("sleep 600")
-			j.Cleanup = cleanup
-			go func() {
-				_, err := on(fake).Run(ctx, j)
-				ended <- err
-			}()
-			until(t, func() bool { return running(fake) == 1 })
-			cancel(over)
-			if err := <-ended; !errors.Is(err, over) {
-				t.Errorf("it ends with %v", err)
-			}
-			if running(fake) != 0 || cleanup == container.CleanupAlways && len(fake.All()) != 0 {
-				t.Errorf("left: %+v", fake.All())
-			}
-		})
-	}
-}
-
-// TestLostAttempt: a repeated attempt removes the container of the one before it, and not one of another effect.
-func TestLostAttempt(t *testing.T) {
-	fake := enginetest.New()
-	lost := make(chan error)
-	go func() {
-		_, err := on(fake).Run(t.Context(), job("sleep 600"))
-		lost <- err
-	}()
-	until(t, func() bool { return running(fake) == 1 })
-	other := job("echo other")
-	other.Key = "another"
-	var refused *container.RefusedError
-	if _, err := on(fake).Run(t.Context(), other); !errors.As(err, &refused) || !strings.Contains(err.Error(), "one already") {
-		t.Errorf("another effect ends with %v", err)
-	}
-	end, err := on(fake).Run(t.Context(), job("echo again"))
-	if err != nil || string(end.Stdout) != "again\n" {
-		t.Errorf("got %+v, %v", end, err)
-	}
-	<-lost // whatever it says: nobody waits for it
-	if all := fake.All(); len(all) != 0 {
-		t.Errorf("left: %+v", all)
-	}
-}
-
-// TestSweep: what belongs to a process that has ended is stopped, and what it wanted to have removed is removed; the rest stays.
-func TestSweep(t *testing.T) {
-	fake := enginetest.New()
-	now := time.Now()
-	leave := func(owner, name string, cleanup container.Cleanup, command string) {
-		t.Helper()
-		e := container.New(container.Config{Dial: fake.Dial, Owner: owner})
-		j := job(command)
-		j.Name, j.Key, j.Cleanup, j.After = name, name, cleanup, time.Hour
-		before := running(fake)
-		go func() { _, _ = e.Run(context.WithoutCancel(t.Context()), j) }() // it ends when its container does
-		until(t, func() bool {
-			return command != "true" && running(fake) > before || state(fake, name) == "exited"
-		})
-	}
-	dead := dead()
-	leave(dead, "kept", container.CleanupNever, "sleep 600")
-	leave(dead, "removed", container.CleanupAlways, "sleep 600")
-	leave("elsewhere/b/c/1/1", "of-another-machine", container.CleanupAlways, "sleep 600")
-	leave(container.Owner(), "mine", container.CleanupAlways, "sleep 600")
-	leave(container.Owner(), "later", container.CleanupEventually, "true")
-	sweep := func() {
-		t.Helper()
-		if err := container.New(container.Config{Dial: fake.Dial, Now: func() time.Time { return now }}).Sweep(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	sweep()
-	for name, want := range map[string]string{"kept": "exited", "removed": "", "of-another-machine": "running", "mine": "running", "later": "exited"} {
-		if got := state(fake, name); got != want {
-			t.Errorf("%s is %q, want %q", name, got, want)
-		}
-	}
-	now = now.Add(2 * time.Hour)
-	sweep()
-	if state(fake, "later") != "" || state(fake, "kept") != "exited" {
-		t.Errorf("two hours later: %+v", fake.All())
-	}
-	if err := container.New(container.Config{Dial: fake.Dial}).End(t.Context(), container.Owner()); err != nil || state(fake, "mine") != "" {
-		t.Errorf("its owner has ended, and %+v, %v", fake.All(), err)
-	}
-	if err := container.New(container.Config{Dial: fake.Dial}).End(t.Context(), "elsewhere/b/c/1/1"); err != nil || running(fake) != 0 {
-		t.Errorf("left: %+v, %v", fake.All(), err)
-	}
-}
-
-// dead returns the owner of a process of this machine that is not there.
-func dead() string {
-	parts := strings.Split(container.Owner(), "/")
-	parts[4] = "1" // when another process of that number began
-	return strings.Join(parts, "/")
-}
-
 // TestEnginesThatFail: engines that refuse, fail, lie and break off end a task with an error that says so.
 func TestEnginesThatFail(t *testing.T) {
 	type intercept = func(w http.ResponseWriter, r *http.Request) bool
@@ -192,6 +88,45 @@ func TestEnginesThatFail(t *testing.T) {
 	}
 }
 
+// TestPodmanThatIsOld: Podman before 4.4 says with the status of a failure that a name is taken, and prepares a container when it is attached to.
+func TestPodmanThatIsOld(t *testing.T) {
+	fake := enginetest.New()
+	j := job("echo first")
+	j.Cleanup = container.CleanupNever
+	if _, err := on(fake).Run(t.Context(), j); err != nil {
+		t.Fatal(err)
+	}
+	fake.Intercept = func(w http.ResponseWriter, _ *http.Request, what string) bool {
+		if what != "create" || len(fake.All()) == 0 {
+			return false
+		}
+		enginetest.Fail(w, http.StatusInternalServerError, "that name is already in use")
+		return true
+	}
+	if end, err := on(fake).Run(t.Context(), job("echo again")); err != nil || string(end.Stdout) != "again\n" {
+		t.Errorf("a name that is taken: %+v, %v", end, err)
+	}
+	fake.Intercept = func(w http.ResponseWriter, _ *http.Request, what string) bool {
+		if what == "attach" {
+			enginetest.Fail(w, http.StatusConflict, "preparing container for attach: no such file")
+		}
+		return what == "attach"
+	}
+	var refused *container.RefusedError
+	j = job("true")
+	j.Command = []string{"no-such-program"}
+	if _, err := on(fake).Run(t.Context(), j); !errors.As(err, &refused) || !strings.Contains(err.Error(), "no-such-program") {
+		t.Errorf("no such command: %v", err)
+	}
+	var unreachable *container.UnreachableError
+	if _, err := on(fake).Run(t.Context(), job("sleep 600")); !errors.As(err, &unreachable) || !strings.Contains(err.Error(), "attached") {
+		t.Errorf("no attachment: %v", err)
+	}
+	if all := fake.All(); len(all) != 0 {
+		t.Errorf("left: %+v", all)
+	}
+}
+
 // TestSilentEngine: an engine that does not answer holds nobody beyond the time of the task.
 func TestSilentEngine(t *testing.T) {
 	for _, what := range []string{"_ping", "create", "pull", "attach", "start", "wait"} {
@@ -219,20 +154,6 @@ func TestSilentEngine(t *testing.T) {
 	}
 }
 
-// TestTooMuchOutput: a container that writes without end is stopped, with a limit.
-func TestTooMuchOutput(t *testing.T) {
-	for _, stream := range []string{"stdout", "stderr"} {
-		fake := enginetest.New()
-		var limit *container.LimitError
-		if _, err := on(fake).Run(t.Context(), job("yes >&"+map[string]string{"stdout": "1", "stderr": "2"}[stream])); !errors.As(err, &limit) || limit.Stream != stream {
-			t.Errorf("it ends with %v", err)
-		}
-		if len(fake.All()) != 0 {
-			t.Errorf("left: %+v", fake.All())
-		}
-	}
-}
-
 // TestNoEngine: without an engine the error says what to look at.
 func TestNoEngine(t *testing.T) {
 	for host, says := range map[string]string{
@@ -245,33 +166,4 @@ func TestNoEngine(t *testing.T) {
 			t.Errorf("%s: %v", host, err)
 		}
 	}
-}
-
-// until waits for a condition.
-func until(t *testing.T, condition func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !condition(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("it does not come to that")
-		}
-	}
-}
-
-func running(e *enginetest.Engine) (n int) {
-	for _, c := range e.All() {
-		if c.State == "running" {
-			n++
-		}
-	}
-	return n
-}
-
-// state returns that of a container; empty if it is not there.
-func state(e *enginetest.Engine, name string) string {
-	for _, c := range e.All() {
-		if c.Name == name {
-			return c.State
-		}
-	}
-	return ""
 }

@@ -1,15 +1,13 @@
 package container
 
 import (
-	"bytes"
-	"cmp"
 	"context"
-	"encoding/binary"
+	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -134,7 +132,7 @@ func (r *running) create(ctx context.Context) error {
 		}
 	}
 	err := r.createOnce(ctx)
-	if errdefs.IsConflict(err) {
+	if errdefs.IsConflict(err) || errdefs.IsInternal(err) { // Podman before 4.4 says so of a name that is taken
 		if err := r.replace(ctx); err != nil {
 			return err
 		}
@@ -239,7 +237,7 @@ func (r *running) pull(ctx context.Context) error {
 		for message, broken := range stream.JSONMessages(ctx) {
 			silent.Reset(maxSilent)
 			if err = broken; err == nil && message.Error != nil {
-				err = errdefs.ErrNotFound.WithMessage(message.Error.Message)
+				err = brokenPull(message.Error.Message)
 			}
 			if err != nil {
 				break
@@ -255,6 +253,16 @@ func (r *running) pull(ctx context.Context) error {
 	return nil
 }
 
+// brokenPull is the error of a pull that an engine had begun: Podman says only then that there is no such image, in the words of the registry.
+func brokenPull(message string) error {
+	for _, words := range []string{"unknown", "denied", "unauthorized", "no matching manifest", "no image found", "not found"} {
+		if strings.Contains(strings.ToLower(message), words) {
+			return errdefs.ErrNotFound.WithMessage(message)
+		}
+	}
+	return errors.New(message)
+}
+
 // run starts the container and waits for its end.
 func (r *running) run(ctx context.Context) (End, error) {
 	streams, err := r.attach(ctx)
@@ -262,10 +270,8 @@ func (r *running) run(ctx context.Context) (End, error) {
 		return End{}, err
 	}
 	defer streams.close()
-	if _, err := ask(ctx, func(ctx context.Context) (client.ContainerStartResult, error) {
-		return r.client.ContainerStart(ctx, r.id, client.ContainerStartOptions{})
-	}); err != nil {
-		return End{}, refusedStart(r.job.Image, err)
+	if err := r.start(ctx); err != nil {
+		return End{}, err
 	}
 	waiting, stop := context.WithCancel(ctx)
 	defer stop()
@@ -293,19 +299,19 @@ func (r *running) run(ctx context.Context) (End, error) {
 	}
 }
 
-// refusedStart is the error of a container that does not start: engines say with any status that there is no such command.
-func refusedStart(image string, err error) error {
-	if client.IsErrConnectionFailed(err) {
-		return failed("the container of "+image+" cannot be started", err)
+// start starts the container. Engines say with any status that there is no such command.
+func (r *running) start(ctx context.Context) error {
+	_, err := ask(ctx, func(ctx context.Context) (client.ContainerStartResult, error) {
+		return r.client.ContainerStart(ctx, r.id, client.ContainerStartOptions{})
+	})
+	what := "the container of " + r.job.Image + " cannot be started"
+	if err != nil && !client.IsErrConnectionFailed(err) {
+		return &RefusedError{what + ": " + short(err.Error())}
 	}
-	return &RefusedError{"the container of " + image + " cannot be started: " + short(err.Error())}
-}
-
-// streams are those of an attached container.
-type streams struct {
-	connection     client.HijackedResponse
-	stdout, stderr bounded
-	done           chan error
+	if err != nil {
+		return failed(what, err)
+	}
+	return nil
 }
 
 func (r *running) attach(ctx context.Context) (*streams, error) {
@@ -313,68 +319,20 @@ func (r *running) attach(ctx context.Context) (*streams, error) {
 		return r.client.ContainerAttach(ctx, r.id, client.ContainerAttachOptions{Stream: true, Stdin: r.job.Stdin != nil, Stdout: true, Stderr: true})
 	})
 	if err != nil {
-		return nil, failed("the container of "+r.job.Image+" cannot be attached to", err)
+		return nil, r.unattached(ctx, err)
 	}
 	s := &streams{connection: attached.HijackedResponse, done: make(chan error, 1)}
 	s.stdout, s.stderr = bounded{name: "stdout", most: r.job.MaxOutput}, bounded{name: "stderr", most: r.job.MaxOutput}
 	return s, nil
 }
 
-func (s *streams) close() { s.connection.Close() }
-
-// copy writes the input, and reads the output to its end. Both end when the connection is closed.
-func (s *streams) copy(j Job) {
-	if j.Stdin != nil {
-		go func() {
-			_, _ = io.WriteString(s.connection.Conn, *j.Stdin) // a container need not read it
-			_ = s.connection.CloseWrite()
-		}()
-	}
-	err := s.split()
-	if limit := cmp.Or(s.stdout.exceeded, s.stderr.exceeded); limit != "" {
-		err = &LimitError{limit}
-	} else if err != nil {
-		err = &UnreachableError{"the output of the container was cut off: " + short(err.Error())}
-	}
-	s.done <- err
-}
-
-// split reads the frames of both streams: a byte that says which, three that say nothing, four with the length, and the data.
-func (s *streams) split() error {
-	const standardInput, standardOutput, standardError = 0, 1, 2
-	for {
-		var header [8]byte
-		if _, err := io.ReadFull(s.connection.Reader, header[:]); err == io.EOF {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		var to io.Writer
-		switch header[0] {
-		case standardInput, standardOutput: // an echo of the input is output
-			to = &s.stdout
-		case standardError:
-			to = &s.stderr
-		default:
-			return fmt.Errorf("it has a stream %d", header[0])
-		}
-		if _, err := io.CopyN(to, s.connection.Reader, int64(binary.BigEndian.Uint32(header[4:]))); err != nil {
-			return err
+// unattached is the error of a container that cannot be attached to. Podman prepares it for its start then, and the client drops what Podman says
+// of one that cannot be prepared; it says the same when it is to start it.
+func (r *running) unattached(ctx context.Context, err error) error {
+	if strings.HasSuffix(err.Error(), "received 409") {
+		if refused := r.start(ctx); refused != nil {
+			return refused
 		}
 	}
-}
-
-// bounded keeps what is written to it, up to a limit.
-type bounded struct {
-	data           bytes.Buffer
-	name, exceeded string
-	most           int
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	if b.data.Len()+len(p) > b.most {
-		b.exceeded = b.name
-		return 0, io.ErrShortWrite
-	}
-	return b.data.Write(p)
+	return failed("the container of "+r.job.Image+" cannot be attached to", err)
 }

@@ -204,9 +204,16 @@ func Fail(w http.ResponseWriter, status int, message string) {
 
 func (e *Engine) pull(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(strings.TrimPrefix(r.URL.Query().Get("fromImage"), "docker.io/"), "library/")
+	if tag := r.URL.Query().Get("tag"); tag != "" && tag != "latest" {
+		name += ":" + tag
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	run, ok := e.Pullable[name]
+	if strings.HasPrefix(name, "127.0.0.1:1/") {
+		Fail(w, http.StatusInternalServerError, "dial tcp 127.0.0.1:1: connect: connection refused")
+		return
+	}
 	if !ok {
 		Fail(w, http.StatusNotFound, "pull access denied for "+name+", repository does not exist")
 		return
@@ -244,6 +251,12 @@ func (e *Engine) create(w http.ResponseWriter, r *http.Request) {
 	case e.find(name) != nil:
 		Fail(w, http.StatusConflict, fmt.Sprintf("Conflict. The container name %q is already in use", "/"+name))
 		return
+	}
+	for _, m := range request.HostConfig.Mounts {
+		if _, err := os.Stat(m.Source); m.Type == "bind" && err != nil {
+			Fail(w, http.StatusBadRequest, "invalid mount config for type \"bind\": bind source path does not exist: "+m.Source)
+			return
+		}
 	}
 	argv := append(append([]string{}, request.Entrypoint...), request.Cmd...)
 	if len(argv) == 0 {
@@ -307,7 +320,8 @@ func (e *Engine) inspect(w http.ResponseWriter, r *http.Request) {
 	e.with(w, r, func(c *Container) {
 		answer(w, http.StatusOK, map[string]any{
 			"Id": c.ID, "Name": "/" + c.Name, "Config": map[string]any{"Labels": c.Labels},
-			"State": map[string]any{"Status": c.State, "ExitCode": c.ExitCode, "FinishedAt": c.FinishedAt.Format(time.RFC3339Nano)},
+			"HostConfig": map[string]any{"PortBindings": c.Request.HostConfig.PortBindings},
+			"State":      map[string]any{"Status": c.State, "ExitCode": c.ExitCode, "FinishedAt": c.FinishedAt.Format(time.RFC3339Nano)},
 		})
 	})
 }

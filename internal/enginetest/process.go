@@ -3,11 +3,14 @@ package enginetest
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -37,8 +40,9 @@ func (e *Engine) attach(w http.ResponseWriter, r *http.Request) {
 	}
 	c.stdin = read
 	go func() {
-		_, _ = io.Copy(write, buffered) // until the connection is closed, or nobody reads
+		_, _ = io.Copy(write, buffered) // until there is no more, or nobody reads
 		_ = write.Close()
+		_, _ = io.Copy(io.Discard, buffered) // until the connection is closed
 	}()
 }
 
@@ -101,8 +105,8 @@ func (e *Engine) await(c *Container) {
 			c.ExitCode = 128 + int(status.Signal())
 		}
 	}
-	if c.output != nil {
-		_ = c.output.Close() // who reads may be gone
+	if half, ok := c.output.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite() // who reads may be gone; what it still writes is read
 	}
 	if c.stdin != nil {
 		_ = c.stdin.Close() // the same
@@ -127,13 +131,6 @@ func (e *Engine) wait(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Signal sends a signal to all processes of a container.
-func (c *Container) signal(s syscall.Signal) {
-	if c.command != nil {
-		_ = syscall.Kill(-c.command.Process.Pid, s) // it may have ended
-	}
-}
-
 func (e *Engine) stop(w http.ResponseWriter, r *http.Request) {
 	e.mu.Lock()
 	c := e.find(r.PathValue("name"))
@@ -142,19 +139,40 @@ func (e *Engine) stop(w http.ResponseWriter, r *http.Request) {
 		Fail(w, http.StatusNotFound, "No such container")
 		return
 	}
-	e.kill(c)
+	seconds, _ := strconv.Atoi(r.URL.Query().Get("t")) // none is none
+	e.kill(c, time.Duration(seconds)*time.Second)
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// kill ends a container as one whose process leaves SIGTERM alone.
-func (e *Engine) kill(c *Container) {
+// kill ends a container. As in a real one, SIGTERM does nothing to a process that does not wait for it; here nobody waits for that.
+func (e *Engine) kill(c *Container, after time.Duration) {
 	e.mu.Lock()
 	runs := c.State == "running"
 	e.mu.Unlock()
-	if runs {
-		c.signal(syscall.SIGKILL)
-		<-c.ended
+	if !runs {
+		return
 	}
+	if after > 0 && c.catches(syscall.SIGTERM) {
+		_ = c.command.Process.Signal(syscall.SIGTERM) // it may have ended
+		select {
+		case <-c.ended:
+		case <-time.After(after):
+		}
+	}
+	_ = syscall.Kill(-c.command.Process.Pid, syscall.SIGKILL) // the same
+	<-c.ended
+}
+
+// catches reports whether the process of a container has a handler for a signal.
+func (c *Container) catches(s syscall.Signal) bool {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.command.Process.Pid))
+	if err != nil {
+		return false // it has ended
+	}
+	_, mask, _ := strings.Cut(string(status), "SigCgt:")
+	mask, _, _ = strings.Cut(mask, "\n")
+	bits, err := strconv.ParseUint(strings.TrimSpace(mask), 16, 64)
+	return err == nil && bits&(1<<(s-1)) != 0
 }
 
 func (e *Engine) remove(w http.ResponseWriter, r *http.Request) {
@@ -167,6 +185,6 @@ func (e *Engine) remove(w http.ResponseWriter, r *http.Request) {
 	}
 	delete(e.containers, c.ID)
 	e.mu.Unlock()
-	e.kill(c)
+	e.kill(c, 0)
 	w.WriteHeader(http.StatusNoContent)
 }

@@ -1,0 +1,172 @@
+package container_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	moby "github.com/moby/moby/client"
+
+	"github.com/swrun/swrun/internal/container"
+)
+
+// cleansUp: a container stays, goes at once, or goes later, and says whose it is.
+func cleansUp(t *testing.T, e underTest) {
+	for _, cleanup := range []container.Cleanup{container.CleanupNever, container.CleanupAlways, container.CleanupEventually} {
+		j := job("true")
+		j.Key, j.Name, j.Cleanup, j.After = string(cleanup), string(cleanup), cleanup, time.Hour
+		j.Labels = map[string]string{"swrun.run": "demo/1", "swrun.task": "/do/0/a b"}
+		if _, err := e.run(t, j); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e.mustHave(t, map[string]string{"never": "exited", "eventually": "exited"})
+	there, err := e.api.ContainerInspect(t.Context(), "never", moby.ContainerInspectOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		container.LabelKey: "never", "swrun.run": "demo/1", "swrun.task": "/do/0/a b", "swrun.owner": container.Owner(), "swrun.cleanup": "never",
+	}
+	if diff := cmp.Diff(want, there.Container.Config.Labels); diff != "" {
+		t.Errorf("labels (-want +got):\n%s", diff)
+	}
+}
+
+// endsWithItsTask: when the context ends, the container has ended, and the cause is the error.
+func endsWithItsTask(t *testing.T, e underTest) {
+	for cleanup, want := range map[container.Cleanup]map[string]string{container.CleanupAlways: {}, container.CleanupNever: {"one": "exited"}} {
+		j := job("sleep 600")
+		j.Cleanup = cleanup
+		if err := e.interrupt(t, j); !errors.Is(err, errOver) {
+			t.Errorf("it ends with %v", err)
+		}
+		e.mustHave(t, want)
+	}
+}
+
+var errOver = errors.New("over")
+
+// interrupt runs a job, and ends its context once it runs.
+func (e underTest) interrupt(t *testing.T, j container.Job) error {
+	t.Helper()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	ended := make(chan error)
+	go func() {
+		_, err := e.engine(container.Config{}).Run(ctx, j)
+		ended <- err
+	}()
+	until(t, func() bool { return e.states(t)[j.Name] == "running" })
+	cancel(errOver)
+	return <-ended
+}
+
+// endsByItself: a container that heeds SIGTERM has the time to end as it wants to.
+func endsByItself(t *testing.T, e underTest) {
+	folder := t.TempDir()
+	j := job("trap 'exit 3' TERM; echo ready >" + folder + "/ready; while :; do sleep 0.01; done")
+	j.Mounts = []container.Mount{{Source: folder, Target: folder}}
+	j.Cleanup, j.KillAfter = container.CleanupNever, time.Minute
+	ctx, cancel := context.WithCancelCause(t.Context())
+	ended := make(chan error)
+	go func() {
+		_, err := e.engine(container.Config{}).Run(ctx, j)
+		ended <- err
+	}()
+	until(t, func() bool { _, err := os.Stat(folder + "/ready"); return err == nil })
+	cancel(errOver)
+	if err := <-ended; !errors.Is(err, errOver) {
+		t.Errorf("it ends with %v", err)
+	}
+	there, err := e.api.ContainerInspect(t.Context(), "one", moby.ContainerInspectOptions{})
+	if err != nil || there.Container.State.ExitCode != 3 {
+		t.Errorf("it has ended with %+v, %v", there.Container.State, err)
+	}
+}
+
+// replacesLostAttempt: a repeated attempt removes the container of the one before it, and not one of another effect.
+func replacesLostAttempt(t *testing.T, e underTest) {
+	lost := make(chan error)
+	go func() {
+		_, err := e.engine(container.Config{}).Run(t.Context(), job("sleep 600"))
+		lost <- err
+	}()
+	until(t, func() bool { return e.states(t)["one"] == "running" })
+	other := job("echo other")
+	other.Key = "another"
+	var refused *container.RefusedError
+	if _, err := e.run(t, other); !errors.As(err, &refused) || !strings.Contains(err.Error(), "one already") {
+		t.Errorf("another effect ends with %v", err)
+	}
+	end, err := e.run(t, job("echo again"))
+	if err != nil || string(end.Stdout) != "again\n" {
+		t.Errorf("got %+v, %v", end, err)
+	}
+	<-lost // whatever it says: nobody waits for it
+	e.mustHave(t, map[string]string{})
+}
+
+// sweeps: what belongs to a process that has ended is stopped, and what it wanted to have removed is removed; the rest stays.
+func sweeps(t *testing.T, e underTest) {
+	now := time.Now()
+	leave := func(owner, name string, cleanup container.Cleanup, command, until string) {
+		t.Helper()
+		j := job(command)
+		j.Name, j.Key, j.Cleanup, j.After = name, name, cleanup, time.Hour
+		e.leave(t, owner, j, until)
+	}
+	dead := dead()
+	leave(dead, "kept", container.CleanupNever, "sleep 600", "running")
+	leave(dead, "removed", container.CleanupAlways, "sleep 600", "running")
+	leave("elsewhere/b/c/1/1", "of-another-machine", container.CleanupAlways, "sleep 600", "running")
+	leave(container.Owner(), "mine", container.CleanupAlways, "sleep 600", "running")
+	leave(container.Owner(), "later", container.CleanupEventually, "true", "exited")
+	sweep := func() {
+		t.Helper()
+		if err := e.engine(container.Config{Now: func() time.Time { return now }}).Sweep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sweep()
+	e.mustHave(t, map[string]string{"kept": "exited", "of-another-machine": "running", "mine": "running", "later": "exited"})
+	now = now.Add(2 * time.Hour)
+	sweep()
+	e.mustHave(t, map[string]string{"kept": "exited", "of-another-machine": "running", "mine": "running"})
+	for _, owner := range []string{container.Owner(), "elsewhere/b/c/1/1"} {
+		if err := e.engine(container.Config{}).End(t.Context(), owner); err != nil {
+			t.Error(err)
+		}
+	}
+	e.mustHave(t, map[string]string{"kept": "exited"})
+}
+
+// leave starts a container of an owner, and returns when it is in a state.
+func (e underTest) leave(t *testing.T, owner string, j container.Job, state string) {
+	t.Helper()
+	go func() { _, _ = e.engine(container.Config{Owner: owner}).Run(context.WithoutCancel(t.Context()), j) }() // it ends when its container does
+	until(t, func() bool { return e.states(t)[j.Name] == state })
+}
+
+// dead returns the owner of a process of this machine that is not there.
+func dead() string {
+	parts := strings.Split(container.Owner(), "/")
+	parts[4] = "1" // when another process of that number began
+	return strings.Join(parts, "/")
+}
+
+// boundsOutput: a container that writes without end is stopped, with a limit.
+func boundsOutput(t *testing.T, e underTest) {
+	for stream, command := range map[string]string{"stdout": "yes", "stderr": "yes >&2"} {
+		var limit *container.LimitError
+		j := job(command)
+		j.KillAfter = 0
+		if _, err := e.run(t, j); !errors.As(err, &limit) || limit.Stream != stream {
+			t.Errorf("it ends with %v", err)
+		}
+		e.mustHave(t, map[string]string{})
+	}
+}
