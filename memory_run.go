@@ -26,7 +26,9 @@ type RunConfig struct {
 	Documents *Documents
 	// Observe is called with every event of the run's history, in order, never from two goroutines at once.
 	Observe func(interpreter.HistoryEvent)
-	Now     func() time.Time // default time.Now
+	// Outlasting is called when the run has ended and Run waits for what its tasks have begun with `await: false`, with the places of these tasks.
+	Outlasting func([]interpreter.Path)
+	Now        func() time.Time // default time.Now
 	// Arrivals are the events that come to the run and the workflows that it starts. Live brings further ones until it is closed; nil for none.
 	// What the runs emit comes to them as well.
 	Arrivals []Arrival
@@ -108,8 +110,8 @@ func (d *Document) Run(ctx context.Context, input any, c RunConfig) (Result, err
 		c.Documents = NewDocuments(d)
 	}
 	outcome, err := local.Run(ctx, program, data, local.Config{
-		ID: c.ID, ExecutionTimeout: c.ExecutionTimeout, RunTimeout: c.RunTimeout, Deadline: c.Deadline, Now: c.Now, Virtual: c.VirtualTime, Observe: c.Observe, Workflows: c.Documents.program(e), Log: e.host.Log, Memory: e.host.Memory,
-		Arrivals: c.Arrivals, Live: c.Live,
+		ID: c.ID, ExecutionTimeout: c.ExecutionTimeout, RunTimeout: c.RunTimeout, Deadline: c.Deadline, Now: c.Now, Virtual: c.VirtualTime, Observe: c.Observe,
+		Outlasting: c.Outlasting, Workflows: c.Documents.program(e), Log: e.host.Log, Memory: e.host.Memory, Arrivals: c.Arrivals, Live: c.Live,
 	})
 	r := Result(outcome)
 	if err != nil {

@@ -55,7 +55,9 @@ func containers(engine dialEngine) *tasks.Containers {
 }
 
 // newOutside returns an outside in which the files of a case are external resources, and containers are processes of this machine.
-func newOutside(files map[string]string) *outside { return newOutsideWith(files, enginetest.New().Dial) }
+func newOutside(files map[string]string) *outside {
+	return newOutsideWith(files, enginetest.New().Dial)
+}
 
 func newOutsideWith(files map[string]string, engine dialEngine) *outside {
 	o, feed := &outside{}, newFeed(files)

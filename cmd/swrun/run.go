@@ -257,7 +257,7 @@ func (j *job) run() error {
 	result, err := j.document.Run(ctx, j.input, swrun.RunConfig{
 		ExecutionTimeout: j.options.ExecutionTimeout, RunTimeout: j.options.RunTimeout, Deadline: j.options.Deadline,
 		Host: j.host, ID: j.id, Now: j.now, VirtualTime: j.virtual(), Observe: j.observe, Documents: j.documents,
-		Arrivals: j.events.arrivals, Live: j.events.live,
+		Arrivals: j.events.arrivals, Live: j.events.live, Outlasting: j.view.Outlast,
 	})
 	stopTicking()
 	if failed := j.events.failed.Load(); failed != nil { // the run may have lacked what came after it

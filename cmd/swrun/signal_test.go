@@ -54,6 +54,39 @@ func TestASignalEndsTheRun(t *testing.T) {
 	}
 }
 
+// TestASignalEndsTheWait: what goes on after the run is told, and a signal ends it, which does not change how the run has ended.
+func TestASignalEndsTheWait(t *testing.T) {
+	file := mustWriteFile(t, "beside.yaml", `document: { dsl: 1.0.3, namespace: demo, name: beside, version: 0.1.0 }
+do:
+  - one: { run: { await: false, shell: { command: "sleep 1000" } } }
+  - two: { set: { done: true } }
+`)
+	for mode, says := range map[string]string{"lines": "run.outlasted", "tree": "waiting for what /do/0/one began, which Ctrl-C ends"} {
+		cmd := command(t, "run", "--progress", mode, file)
+		stderr, err := cmd.StderrPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var stdout strings.Builder
+		cmd.Stdout = &stdout
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		told := false
+		for lines := bufio.NewScanner(stderr); lines.Scan(); {
+			if strings.Contains(lines.Text(), says) && strings.Contains(lines.Text(), "/do/0/one") {
+				told = true
+				if err := cmd.Process.Signal(os.Interrupt); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if err := cmd.Wait(); err != nil || !told || stdout.String() != "{\"done\":true}\n" {
+			t.Errorf("%s: told %v, it ends with %v, %q", mode, told, err, stdout.String())
+		}
+	}
+}
+
 func TestASignalStopsWhatTheRunHasStarted(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pid")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {

@@ -220,5 +220,8 @@ func (n *narrator) qualifiedName() string {
 	return d.Name + "-" + n.run.ID + "." + d.Namespace
 }
 
+// outlast shows nothing: what goes on after the run has no events.
+func (l *lifecycle) outlast([]string) {}
+
 func (l *lifecycle) tick(time.Time)              {}
 func (l *lifecycle) end(execution.Outcome, bool) {}

@@ -20,7 +20,9 @@ type lines struct {
 	run     Run
 	last    time.Time                                     // when a line was written, on the real clock
 	running map[interpreter.Path]interpreter.HistoryEvent // what started and has not ended
-	now     func() time.Time
+	// outlasting are the tasks that have begun what goes on although the run has ended.
+	outlasting []string
+	now        func() time.Time
 }
 
 // heartbeat is the longest time between two lines.
@@ -46,6 +48,11 @@ func (l *lines) observe(r interpreter.HistoryEvent) {
 func (l *lines) publish(event map[string]any) {
 	words := []string{"type=" + terminal.Printable(fmt.Sprint(event["type"])), "id=" + terminal.Printable(fmt.Sprint(event["id"]))}
 	l.write(l.now(), "event.published", words)
+}
+
+func (l *lines) outlast(tasks []string) {
+	l.outlasting = tasks
+	l.write(l.now(), "run.outlasted", append([]string{l.run.name(), "run=" + terminal.Printable(l.run.ID), "ended-by=Ctrl-C", "begun-at"}, tasks...))
 }
 
 func (l *lines) write(at time.Time, event string, words []string) {
@@ -81,11 +88,11 @@ func (l *lines) tick(now time.Time) {
 	if now.Sub(l.last) < heartbeat {
 		return
 	}
-	paths := l.innermost()
-	if more := len(paths) - 5; more > 0 {
-		paths = append(paths[:5], fmt.Sprintf("and %d more", more))
+	if len(l.outlasting) > 0 {
+		l.outlast(l.outlasting)
+		return
 	}
-	l.write(now, "running", append([]string{l.run.name(), "run=" + terminal.Printable(l.run.ID), "at"}, paths...))
+	l.write(now, "running", append([]string{l.run.name(), "run=" + terminal.Printable(l.run.ID), "at"}, firstFew(l.innermost())...))
 }
 
 // innermost returns the paths of what is in progress and has nothing in progress inside.

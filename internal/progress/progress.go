@@ -4,6 +4,7 @@
 package progress
 
 import (
+	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -25,6 +26,7 @@ type View struct {
 type view interface {
 	observe(interpreter.HistoryEvent)
 	publish(event map[string]any)
+	outlast(tasks []string)
 	tick(now time.Time)
 	end(o execution.Outcome, failed bool)
 }
@@ -117,6 +119,26 @@ func (v *View) Publish(event map[string]any) {
 	v.shown.publish(event)
 }
 
+// Outlast shows that the run has ended and that what some of its tasks have begun, by their places, is waited for.
+func (v *View) Outlast(tasks []interpreter.Path) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	words := make([]string, len(tasks))
+	for i, path := range tasks {
+		words[i] = terminal.Printable(string(path))
+	}
+	v.shown.outlast(firstFew(words))
+}
+
+// firstFew shortens a list to what fits into a line.
+func firstFew(words []string) []string {
+	const few = 5
+	if more := len(words) - few; more > 0 {
+		return append(words[:few:few], fmt.Sprintf("and %d more", more))
+	}
+	return words
+}
+
 // End shows how the run has ended, once all records are there. Failed says that a report of the failure follows.
 func (v *View) End(o execution.Outcome, failed bool) {
 	v.mu.Lock()
@@ -157,5 +179,6 @@ type silent struct{}
 
 func (silent) observe(interpreter.HistoryEvent) {}
 func (silent) publish(map[string]any)           {}
+func (silent) outlast([]string)                 {}
 func (silent) tick(time.Time)                   {}
 func (silent) end(execution.Outcome, bool)      {}

@@ -25,6 +25,8 @@ type treeView struct {
 	drawn  []string // what stands on the screen and is drawn over next
 	lastAt time.Time
 	began  bool
+	// outlasting says what goes on although the run has ended; empty if nothing does.
+	outlasting string
 }
 
 const (
@@ -57,6 +59,14 @@ func (v *treeView) header() {
 // publish shows nothing: the emit task itself is in the tree.
 func (v *treeView) publish(map[string]any) {}
 
+// outlast is drawn below the tree while it is true, and printed where nothing can be drawn over.
+func (v *treeView) outlast(tasks []string) {
+	v.outlasting = v.look.Text("the run has ended; waiting for what " + strings.Join(tasks, ", ") + " began, which Ctrl-C ends")
+	if !v.live {
+		fmt.Fprintln(v.w, v.outlasting)
+	}
+}
+
 func (v *treeView) tick(now time.Time) {
 	if !v.live || !v.began || now.Sub(v.lastAt) < redrawEvery {
 		return
@@ -66,7 +76,11 @@ func (v *treeView) tick(now time.Time) {
 		now = v.tree.at
 	}
 	width, height := v.size()
-	v.draw(v.fitting(now, max(1, width-1), max(1, height-2)), width)
+	var below []string
+	if v.outlasting != "" {
+		below = []string{terminal.Clip(v.outlasting, max(1, width-1))}
+	}
+	v.draw(append(v.fitting(now, max(1, width-1), max(1, height-2-len(below))), below...), width)
 }
 
 // draw replaces what was drawn before. A narrower terminal has wrapped the old rows by now, hence the counting.

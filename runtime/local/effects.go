@@ -93,7 +93,9 @@ func (l *local) performWorkflow(ctx context.Context, i *familyRun, e interpreter
 		return
 	}
 	child := l.start(p, interpreter.ChildID(i.state.Namespace, i.state.ID, e.Request.Path), parent)
-	if parent != nil {
+	if parent == nil {
+		child.by = e.Request.Path
+	} else {
 		i.cancels[e.ID] = func(error) { l.step(ctx, child, interpreter.Cancel{Reason: i.state.ClosingReason()}) }
 	}
 	l.post(child, interpreter.Start{Input: request.Input.V, Depth: i.state.Depth + 1, By: i.state.Namespace + "/" + i.state.ID})

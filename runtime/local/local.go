@@ -34,6 +34,8 @@ type Config struct {
 	Virtual bool
 	// Observe is called with every history event of the run in order, never from two goroutines at once.
 	Observe func(interpreter.HistoryEvent)
+	// Outlasting is called when the run has ended and Run waits for what nobody else waits for, with the places of the tasks that have begun that.
+	Outlasting func([]interpreter.Path)
 	// Workflows resolves run.workflow tasks; nil knows no other workflow.
 	Workflows Workflows
 	// Log is for effects that do not end when they are cancelled; default discards.
@@ -71,7 +73,7 @@ func Run(ctx context.Context, p *interpreter.Program, input any, c Config) (exec
 		arrivals: newArrivals(c),
 	}
 	root := l.start(p, c.ID, nil)
-	root.observe = c.Observe
+	root.observe, l.root = c.Observe, root
 	info := execution.Invocation{Input: interpreter.Value{V: input}, ExecutionTimeout: c.ExecutionTimeout, RunTimeout: c.RunTimeout, Deadline: c.Deadline}
 	now := l.clock.now()
 	l.post(root, info.Start(p, store.Lifecycle{Created: now, Started: now}))
@@ -86,6 +88,7 @@ func Run(ctx context.Context, p *interpreter.Program, input any, c Config) (exec
 type local struct {
 	Config
 	clock     *clock
+	root      *familyRun
 	runs      []*familyRun             // that have not ended
 	pending   []delivery               // events to step next
 	attempts  map[*effect.Attempt]bool // whose ends have not been received
@@ -108,7 +111,8 @@ type familyRun struct {
 	activities map[interpreter.EffectID]*store.Activity
 	again      bool
 	endedAt    time.Time
-	parent     *waiting // nil for the run itself and for detached children
+	parent     *waiting         // nil for the run itself and for detached children
+	by         interpreter.Path // of the task that has begun a detached child
 	observe    func(interpreter.HistoryEvent)
 }
 
@@ -310,6 +314,9 @@ func (l *local) end(i *familyRun) {
 		}
 	}
 	i.endedAt = l.clock.now()
+	if i == l.root {
+		l.tellOutlasting()
+	}
 	if i.parent == nil {
 		return
 	}
@@ -320,6 +327,25 @@ func (l *local) end(i *familyRun) {
 	}
 	delete(i.parent.run.cancels, i.parent.effect)
 	l.post(i.parent.run, event)
+}
+
+// tellOutlasting tells what goes on although the run has ended.
+func (l *local) tellOutlasting() {
+	var by []interpreter.Path
+	for a := range l.attempts {
+		if e := a.Effect(); e.Detached {
+			by = append(by, e.Request.Path)
+		}
+	}
+	for _, i := range l.runs {
+		if i.by != "" {
+			by = append(by, i.by)
+		}
+	}
+	if len(by) > 0 && l.Outlasting != nil {
+		slices.Sort(by)
+		l.Outlasting(by)
+	}
 }
 
 // abort ends the run, and everything that it has started, with an error that nothing in it can catch.
