@@ -93,6 +93,45 @@ func TestGrantsOfOthers(t *testing.T) {
 	}
 }
 
+// TestNeedsAreEachTasksOwn: of several tasks that wait for other workers, each says what it waits for itself.
+func TestNeedsAreEachTasksOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := swrun.OpenStore(t.Context(), "memory:", swrun.StoreConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		engine := mustEngineOn(t, s, swrun.Host{Network: swrun.NetworkPublic})
+		run, err := engine.StartDocument(t.Context(), mustParse(t, `
+do:
+- f:
+    fork:
+      branches:
+      - one: {call: http, with: {method: get, endpoint: 'http://10.1.2.3/'}}
+      - two: {call: http, with: {method: get, endpoint: 'http://10.1.2.4/'}}
+      - three: {run: {script: {language: js, code: '1'}}}
+      - four: {run: {shell: {command: 'true'}}}
+`), nil, swrun.StartOptions{ID: "branches"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop := work(t, engine)
+		time.Sleep(time.Minute)
+		d, err := run.Describe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for branch, need := range map[string]string{
+			"one": "may call 10.1.2.3:80;", "two": "may call 10.1.2.4:80;", "three": "may run processes and runs scripts in js;", "four": "may run processes;",
+		} {
+			_, says, _ := strings.Cut(d.Why, "/"+branch+" ")
+			if _, says, _ = strings.Cut(says, " waits for a worker that "); !strings.HasPrefix(says, need) {
+				t.Errorf("of %s it says %q", branch, d.Why)
+			}
+		}
+		stop()
+	})
+}
+
 func mustEngineOn(t *testing.T, s *swrun.Store, h swrun.Host) *swrun.Engine {
 	t.Helper()
 	e, err := swrun.NewEngine(s, swrun.EngineConfig{Host: h})

@@ -171,6 +171,8 @@ type InFlight struct {
 	Waits bool
 	// Deferred says that the effect has not begun, because its driver had no free slot. It begins with State.BeginEffect.
 	Deferred bool
+	// Lacks is what its driver lacked, which was found out when it was performed; empty for nothing. Then it is Deferred, too.
+	Lacks string
 	// Confidential says that the request contains a secret. Its result may repeat the secret, and is left out of history.
 	Confidential bool
 	// Request is the body of the request. It is nil if it contains a secret: then it is computed again, with the same time.
@@ -188,6 +190,7 @@ func (e *InFlight) stored(o *object) {
 	o.flag("1", &e.AtMostOnce)
 	o.flag("w", &e.Waits)
 	o.flag("h", &e.Deferred)
+	text(o, "n", &e.Lacks)
 	o.flag("s", &e.Confidential)
 	o.sealedJSON("q", &e.Request)
 	text(o, "c", &e.Run)

@@ -1,6 +1,7 @@
 package interpreter
 
 import (
+	"slices"
 	"time"
 
 	"github.com/swrun/swrun/dsl"
@@ -18,7 +19,7 @@ type OpenTask struct {
 	Attempt   int        // of the effect
 	Run       string     // that the effect has started, as namespace/id; empty for none
 	Deferred  bool       // the effect has not begun: see State.DeferEffect
-	Needs     []string   // of whoever performs the effect: see Builder.Needs
+	Needs     []string   // of whoever performs the effect: see Builder.Needs and State.LeaveEffect
 	Until     time.Time  // when its wait ends; zero if it does not wait for time
 	Retry     bool       // the wait is for the next attempt of a try
 	Ready     bool       // it can go on at once
@@ -53,7 +54,9 @@ func OpenTasks(p *Program, s *State) []OpenTask {
 		}
 		if f.Effect != nil {
 			o.Effect, o.Attempt, o.Deferred, o.Run = f.Effect.ID, f.Effect.Attempt, f.Effect.Deferred, f.Effect.Run
-			o.Needs = m.needs(f)
+			if o.Needs = m.needs(f); f.Effect.Lacks != "" {
+				o.Needs = append(slices.Clone(o.Needs), f.Effect.Lacks)
+			}
 		}
 		if f.Listens != nil {
 			one := m.listening(f)

@@ -272,14 +272,21 @@ func (s *State) taskAwaiting(id EffectID) *taskFrame {
 
 // DeferEffect marks an effect that a step has asked for as not begun. An at-most-once effect can then be stored while it waits:
 // whoever restores the state knows that it has not been performed.
-func (s *State) DeferEffect(id EffectID) { s.setDeferred(id, true) }
+func (s *State) DeferEffect(id EffectID) {
+	if f := s.taskAwaiting(id); f != nil {
+		s.setDeferred(f, true, f.Effect.Lacks)
+	}
+}
+
+// LeaveEffect does so for an effect that was begun and did nothing, because its driver lacked something.
+func (s *State) LeaveEffect(id EffectID, need string) { s.setDeferred(s.taskAwaiting(id), true, need) }
 
 // BeginEffect removes the mark of DeferEffect: once this is stored, the effect counts as begun.
-func (s *State) BeginEffect(id EffectID) { s.setDeferred(id, false) }
+func (s *State) BeginEffect(id EffectID) { s.setDeferred(s.taskAwaiting(id), false, "") }
 
-func (s *State) setDeferred(id EffectID, deferred bool) {
-	if f := s.taskAwaiting(id); f != nil && f.Effect.Deferred != deferred {
-		f.Effect.Deferred = deferred
+func (s *State) setDeferred(f *taskFrame, deferred bool, lacks string) {
+	if f != nil && (f.Effect.Deferred != deferred || f.Effect.Lacks != lacks) {
+		f.Effect.Deferred, f.Effect.Lacks = deferred, lacks
 		f.changed()
 	}
 }

@@ -37,7 +37,7 @@ func Checks() []Check {
 		{"SD012", "versions", "whether all workers are of one version",
 			"While a deployment is upgraded, workers of two versions share its runs, and that works. Afterwards an old one that was forgotten\nlacks what the new one can do, and its corrections. swrun workers shows which is which."},
 		{"SD013", "needs", "whether somebody has what runs wait for",
-			"A task may need a task queue that a worker takes (metadata.swrun.queue, swrun worker --queue), the permission to run processes\n(--allow-processes), a secret, an address (--network) or a Go function. It is left to a worker that has what it needs, while its deadlines hold. If no such worker\nis there, it waits; swrun describe says so of each run, and swrun workers shows what each worker has."},
+			"A task may need a task queue that a worker takes (metadata.swrun.queue, swrun worker --queue), the permission to run processes\n(--allow-processes), containers (--allow-containers, --allow-volume) or to read files (--allow-files), a secret, an address (--network) or a Go function. It is left to a worker that has what it needs, while its deadlines hold. If no such worker\nis there, it waits; swrun describe says so of each run, and swrun workers shows what each worker has."},
 		{"SD014", "queues", "whether somebody polls the queues in which activities wait",
 			"Activities wait in their queue for an outside worker that polls it (POST /v1/activities/poll of swrun serve). If nobody has polled\nfor half a minute, nobody takes them; their timeouts hold. swrun queue ls shows who has polled which queue, and when. In a queue\nthat is paused they wait in any case, until swrun queue resume."},
 		{CodeSources, "sources", "whether the sources of events bring what their brokers have",

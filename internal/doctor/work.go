@@ -180,7 +180,7 @@ func unserved(ctx context.Context, s *swrun.Store, workers []presence.Worker) Fi
 	}
 	what = fmt.Sprintf("%s: %s; %s, for up to %s, for one that %s",
 		what, terminal.Counted(runs, "run"), terminal.Counted(first.Runs, "run"), terminal.Elapsed(first.Longest), client.NeedText(first.Need.Parts()))
-	return Finding{"SD013", Warning, what, "start a worker with what they need, for example with --queue, --allow-processes, --network or --secrets"}
+	return Finding{"SD013", Warning, what, "start a worker with what they need, for example with --queue, --allow-processes, --allow-containers, --allow-volume, --allow-files, --network or --secrets"}
 }
 
 // untakenAfter is how long runs wait for what no worker tells that it has, a secret for example, before somebody has to look: one that has it takes

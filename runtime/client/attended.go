@@ -83,8 +83,16 @@ func (d *Description) needsOf(o interpreter.OpenTask) (needs []string) {
 	if r := d.Invocation.Reserved; r != nil && slices.Contains(d.Lifecycle.Needed(), store.Reserved(*r)) {
 		return store.Reserved(*r).Parts()
 	}
+	needed := d.Lifecycle.Needed()
+	if slices.Contains(needed, store.NewNeed(o.Needs...)) {
+		return o.Needs
+	}
+	for _, other := range d.OpenTasks {
+		own := store.NewNeed(other.Needs...)
+		needed = slices.DeleteFunc(needed, func(n store.Need) bool { return n == own })
+	}
 	needs = o.Needs
-	for _, n := range d.Lifecycle.Needed() {
+	for _, n := range needed { // of a task that has not asked for its effect yet, or whose queue decides when it may begin
 		parts := n.Parts()
 		missing := func(need string) bool { return !slices.Contains(parts, need) }
 		if len(parts) > len(needs) && !slices.ContainsFunc(o.Needs, missing) {

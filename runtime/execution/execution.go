@@ -181,7 +181,7 @@ func (x *Execution) Fetched(messages []store.Message) error {
 func (x *Execution) Lacks(e interpreter.Effect, need string) {
 	delete(x.inFlight, e.ID)
 	if x.state.Awaits(e.ID) {
-		x.state.DeferEffect(e.ID)
+		x.state.LeaveEffect(e.ID, need)
 		x.lacking = append(x.lacking, left{effect: e, need: store.NewNeed(append(slices.Clone(e.Needs), need)...)})
 	}
 	x.advance()
