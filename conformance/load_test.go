@@ -74,12 +74,11 @@ func newOutsideWith(files map[string]string, engine dialEngine) *outside {
 		}
 		return nil, errors.New("there is no such file")
 	}
-	worker := func() []interpreter.Kind {
-		return feed.feeding(tasks.All(tasks.Config{
-			Transport: standIn(), Dial: o.dial, Processes: processes(), Containers: containers(engine), Secrets: secrets, Publish: o.publish, Load: feed.naming(read),
-		}))
+	config := tasks.Config{
+		Transport: standIn(), Dial: o.dial, Processes: processes(), Containers: containers(engine), Secrets: secrets, Publish: o.publish, Load: feed.naming(read),
 	}
-	if !strings.Contains(feed.text, `"nats"`) { // which gives what was not acknowledged again after a second only: its connections survive
+	worker := func() []interpreter.Kind { return feed.feeding(tasks.All(config)) }
+	if feed.survivesReconnecting() {
 		o.worker = worker
 	}
 	o.config = interpreter.Config{
