@@ -11,6 +11,9 @@ import (
 	"github.com/swrun/swrun/runtime/events"
 )
 
+// OtherEventError says that another event was published under the same source and id.
+type OtherEventError = events.OtherEventError
+
 // publish brings an event that a run has emitted to the runs that listen for it, and to the host. Doing it again changes nothing for the
 // runs.
 func (e *Engine) publish(ctx context.Context, event json.RawMessage) error {
@@ -19,7 +22,7 @@ func (e *Engine) publish(ctx context.Context, event json.RawMessage) error {
 		return err
 	}
 	object, _ := v.(map[string]any)
-	var other *events.OtherEventError
+	var other *OtherEventError
 	if _, err := e.bring(ctx, object, nil); errors.As(err, &other) {
 		e.env.host.Log.Warn("an event comes to no listener", "error", err.Error())
 	} else if err != nil {
@@ -33,7 +36,7 @@ func (e *Engine) publish(ctx context.Context, event json.RawMessage) error {
 
 // Publish brings a structured CloudEvent to the runs that listen for it, in the namespaces that are named, or in all of them if that is nil; it
 // returns when all have it. Publishing it again within a day, known by its source and id, changes nothing; another event under the same is an
-// *events.OtherEventError, and what CheckEvent refuses is its error. What came for some namespaces says nothing about others: it is published there when it comes for them.
+// *OtherEventError, and what CheckEvent refuses is its error. What came for some namespaces says nothing about others: it is published there when it comes for them.
 func (e *Engine) Publish(ctx context.Context, event map[string]any, namespaces []string) (events.Report, error) {
 	if err := e.CheckEvent(event); err != nil {
 		return events.Report{}, err

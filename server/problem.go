@@ -114,15 +114,17 @@ func runProblem(err error) *api.Problem {
 		refused *control.RefusedError
 		ended   *control.EndedError
 		other   *events.OtherEventError
-		event   *control.EventError
+		batch   *control.RefusedEventsError
 	)
 	switch {
 	case errors.As(err, &other):
 		p := newProblem(http.StatusUnprocessableEntity, "other-event", "Another event was published so", err.Error())
-		p.Help = "an event is known by its source and id: give each an id of its own"
+		p.Help = "an event is known by its source and id: give each an id of its own. To publish the others again changes nothing"
+		p.Errors = refusedEvents(err)
 		return p
-	case errors.As(err, &event):
+	case errors.As(err, &batch):
 		p := invalid("body", err)
+		p.Errors = refusedEvents(err)
 		if fault := errors.AsError(err); fault != nil {
 			limited(p, fault)
 		}
@@ -145,6 +147,17 @@ func runProblem(err error) *api.Problem {
 		return endedProblem(ended)
 	}
 	return nil
+}
+
+// refusedEvents says which events of a request were refused, each at its index.
+func refusedEvents(err error) (all []api.FieldError) {
+	var batch *control.RefusedEventsError
+	if errors.As(err, &batch) {
+		for _, one := range batch.Refused {
+			all = append(all, api.FieldError{Location: fmt.Sprintf("body[%d]", one.Number-1), Message: one.Reason()})
+		}
+	}
+	return all
 }
 
 // invalid is the problem of a member of a request.

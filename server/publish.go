@@ -29,7 +29,8 @@ func (s *Server) publishRoutes() {
 		OperationID: "publishEvents", Method: http.MethodPost, Path: eventsPath, Tags: []string{"events"}, DefaultStatus: http.StatusAccepted,
 		Summary: "Publish CloudEvents",
 		Description: "One event (" + cloudevent.MediaEvent + "), several (" + cloudevent.MediaEvents + "), or the data of one whose attributes are headers: `ce-id`, `ce-source`, `ce-type`, `ce-specversion`. " +
-			"It answers when every run that listens has them, and says which these are. An event is known by its source and id: publishing it again within a day changes nothing, and another one under the same is refused.",
+			"It answers when every run that listens has them, and says which these are. An event is known by its source and id: publishing it again within a day changes nothing, and another one under the same is refused. " +
+			"If an event of a list cannot be published at all, none of them is. One whose source and id another event has is refused alone: the others are published, and `errors` of the problem names each that was refused by its index.",
 		SkipValidateBody: true,
 	}, s.publish)
 	// The library describes a body that it does not read as bytes.

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/swrun/swrun/internal/access"
 	"github.com/swrun/swrun/internal/api"
 )
@@ -84,6 +86,34 @@ func TestEventsThatAreRefused(t *testing.T) {
 	d.ask(t, "POST", "/v1/events", "["+strings.Repeat(fmt.Sprintf(paid, "1", 7)+",", 200_000)+"1]").isProblem(t, 413, "too-large")
 	if runs := mustRead[[]api.Run](t, d.ask(t, "GET", "/v1/runs", ""), 200); len(runs) != 0 {
 		t.Errorf("there are runs: %v", runs)
+	}
+}
+
+// TestEventsOfABatch: one that another event was published as is refused alone and named, whatever came before and comes after it; publishing the
+// same batch again has no second effect.
+func TestEventsOfABatch(t *testing.T) {
+	d := mustDeployment(t)
+	run := d.start(t, `do: [{l: {listen: {to: {any: [{with: {type: paid}}], until: length == 3}}}}]`)
+	d.listens(t, run.Instance.ID)
+	batch := "[" + strings.Join([]string{fmt.Sprintf(paid, "1", 1), fmt.Sprintf(paid, "1", 9), fmt.Sprintf(paid, "2", 2), fmt.Sprintf(paid, "2", 9), fmt.Sprintf(paid, "3", 3)}, ",") + "]"
+	const other = "another event was published as %d of the source /shop: give each event an id of its own"
+	want := []api.FieldError{{Location: "body[1]", Message: fmt.Sprintf(other, 1)}, {Location: "body[3]", Message: fmt.Sprintf(other, 2)}}
+	for range 2 {
+		p := d.ask(t, "POST", "/v1/events", batch).isProblem(t, 422, "other-event")
+		if diff := cmp.Diff(want, p.Errors); diff != "" || !strings.HasSuffix(p.Detail, "; 3 of 5 events are published") {
+			t.Errorf("it says %q; errors (-want +got):\n%s", p.Detail, diff)
+		}
+	}
+	result, err := run.Await(t.Context())
+	if err != nil || fmt.Sprint(result.Output) != "[map[order:1] map[order:2] map[order:3]]" {
+		t.Errorf("the run ends with %v, %v", result.Output, err)
+	}
+	malformed := d.ask(t, "POST", "/v1/events", `[{"specversion": "1.0"}, `+fmt.Sprintf(paid, "7", 7)+`, {"specversion": "1.0", "id": "8", "source": "/s"}]`).isProblem(t, 422, "invalid-request")
+	if len(malformed.Errors) != 2 || malformed.Errors[0].Location != "body[0]" || malformed.Errors[1].Location != "body[2]" {
+		t.Errorf("those that are no events: %+v", malformed)
+	}
+	if a := d.ask(t, "POST", "/v1/events", fmt.Sprintf(paid, "7", 7)); !strings.Contains(a.body, `"accepted":1`) || strings.Contains(a.body, `repeated`) {
+		t.Errorf("with them, another one was published: %s", a.body)
 	}
 }
 

@@ -3,7 +3,9 @@ package control
 import (
 	"context"
 	"fmt"
+	"strings"
 
+	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/runtime/store"
@@ -16,19 +18,59 @@ type EventError struct {
 }
 
 // Error says which and why.
-func (e *EventError) Error() string {
-	why := e.Err.Error()
+func (e *EventError) Error() string { return fmt.Sprintf("event %d: %s", e.Number, e.Reason()) }
+
+// Reason says why.
+func (e *EventError) Reason() string {
 	if fault := errors.AsError(e.Err); fault != nil {
-		why = fault.Detail
+		return fault.Detail
 	}
-	return fmt.Sprintf("event %d: %s", e.Number, why)
+	return e.Err.Error()
 }
 
 // Unwrap returns why.
 func (e *EventError) Unwrap() error { return e.Err }
 
-// Publish brings CloudEvents to the runs that listen for them. All of them are checked before the first is published; one that cannot be is an
-// *EventError.
+// RefusedEventsError says which of the events that were to be published together were refused, and how many of the others are published.
+type RefusedEventsError struct {
+	Refused   []*EventError
+	Published int
+}
+
+// Error names the first few.
+func (e *RefusedEventsError) Error() string {
+	const few = 5
+	var all []string
+	for _, one := range e.Refused[:min(few, len(e.Refused))] {
+		all = append(all, one.Error())
+	}
+	if more := len(e.Refused) - few; more > 0 {
+		all = append(all, fmt.Sprintf("%d more are refused", more))
+	}
+	if e.Published > 0 {
+		all = append(all, fmt.Sprintf("%d of %d events are published", e.Published, e.Published+len(e.Refused)))
+	}
+	return strings.Join(all, "; ")
+}
+
+// Unwrap returns why.
+func (e *RefusedEventsError) Unwrap() (all []error) {
+	for _, one := range e.Refused {
+		all = append(all, one)
+	}
+	return all
+}
+
+// refuse returns the error of the events that were refused; nil if none was.
+func refuse(refused []*EventError, published int) error {
+	if len(refused) == 0 {
+		return nil
+	}
+	return &RefusedEventsError{refused, published}
+}
+
+// Publish brings CloudEvents to the runs that listen for them. All of them are checked before the first is published: if one cannot be, none is.
+// Then each is published for itself, whatever becomes of the others. Those that were refused are a *RefusedEventsError.
 func (c *Control) Publish(ctx context.Context, all []map[string]any) (api.Published, error) {
 	return c.PublishTo(ctx, all, nil)
 }
@@ -37,13 +79,16 @@ func (c *Control) Publish(ctx context.Context, all []map[string]any) (api.Publis
 func (c *Control) PublishTo(ctx context.Context, all []map[string]any, namespaces []string) (api.Published, error) {
 	matched, full, started := newRunNames(), newRunNames(), newRunNames()
 	done := api.Published{Matched: matched.all, Started: started.all}
-	for n, event := range all {
-		if err := c.engine.CheckEvent(event); err != nil {
-			return done, &EventError{n + 1, err}
-		}
+	if err := c.checkEvents(all); err != nil {
+		return done, err
 	}
+	var refused []*EventError
 	for n, event := range all {
 		report, err := c.engine.Publish(ctx, event, namespaces)
+		if errors.As(err, new(*swrun.OtherEventError)) {
+			refused = append(refused, &EventError{n + 1, err})
+			continue
+		}
 		if err != nil {
 			return done, fmt.Errorf("event %d: %w", n+1, err)
 		}
@@ -62,7 +107,18 @@ func (c *Control) PublishTo(ctx context.Context, all []map[string]any, namespace
 		started.add(report.Started)
 		done.Matched, done.Full, done.Started = matched.all, full.all, started.all
 	}
-	return done, nil
+	return done, refuse(refused, done.Accepted)
+}
+
+// checkEvents returns which events cannot be published, whatever was published before.
+func (c *Control) checkEvents(all []map[string]any) error {
+	var refused []*EventError
+	for n, event := range all {
+		if err := c.engine.CheckEvent(event); err != nil {
+			refused = append(refused, &EventError{n + 1, err})
+		}
+	}
+	return refuse(refused, 0)
 }
 
 // runNames are the names of runs, each once, in the order in which they came.
