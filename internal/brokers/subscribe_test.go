@@ -167,10 +167,13 @@ func TestLargeMessages(t *testing.T) {
 			must(t, s.Acknowledge(soon(t), []*brokers.Delivery{d}))
 			s.Close(false)
 			mustPublish(t, c, 2)
-			c.Skims = false
 			s = mustSubscribe(t, c, name)
-			if text := payloads(mustReceive(t, s, 1)); text != "2 " {
-				t.Errorf("got %s", text)
+			if d, err = s.Receive(soon(t)); err == nil && d.Most > 0 && c.Protocol == "mqtt5" { // whose library sends acknowledgements when it has time
+				d, err = s.Receive(soon(t))
+			}
+			must(t, err)
+			if string(d.Payload) != "2" {
+				t.Errorf("got %q", d.Payload)
 			}
 			s.Close(true)
 		})
