@@ -338,7 +338,9 @@ type storeFailure struct{ error } // why work ends on a store that cannot be rel
 func (e *Engine) workerConfig() worker.Config {
 	c := e.config
 	w := worker.Config{
-		Store: e.store, Compile: e.compile, Changed: e.activities.Changed, Watched: e.activities.Watched, Concurrency: cmp.Or(c.Concurrency, worker.DefaultConcurrency), NamespaceConcurrency: c.NamespaceConcurrency, Lease: c.Lease, Drain: c.Drain, ParkAfter: c.ParkAfter,
+		Store: e.store, Compile: e.compile, Changed: e.activities.Changed, Watched: e.activities.Watched,
+		Concurrency: cmp.Or(c.Concurrency, worker.DefaultConcurrency), NamespaceConcurrency: c.NamespaceConcurrency,
+		Lease: c.Lease, Drain: c.Drain, ParkAfter: c.ParkAfter,
 		RecoveryAttempts: c.RecoveryAttempts, CheckInterval: c.CheckInterval, SweepInterval: c.SweepInterval, ScanLimit: c.ScanLimit,
 		Retention: c.Retention, Limits: c.Host.Limits, Memory: e.env.host.Memory, Figures: e.figures, Log: e.env.host.Log,
 		About: e.about(), Selective: true, Gate: e.gate,

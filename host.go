@@ -75,7 +75,8 @@ func (h Host) Check() error {
 // grants returns what tasks may use.
 func (h *Host) grants() presence.Grants {
 	return presence.Grants{
-		Processes: h.Processes != nil, Containers: h.Containers != nil, Volumes: h.Containers.volumes(), Files: h.Files, Network: cmp.Or(h.Network, NetworkAny), Calls: slices.Sorted(maps.Keys(h.Calls)),
+		Processes: h.Processes != nil, Containers: h.Containers != nil, Volumes: h.Containers.volumes(),
+		Files: h.Files, Network: cmp.Or(h.Network, NetworkAny), Calls: slices.Sorted(maps.Keys(h.Calls)),
 	}
 }
 
@@ -137,19 +138,24 @@ func (h Host) environment(connections int, places storePlaces) (*environment, er
 	}
 	dial, transport := connect(h.Network, reaching)
 	return &environment{
-		host: h, scripts: &tasks.ScriptHost{Node: h.Node}, engine: h.Containers.engine(), calls: calls{performers: h.Calls, log: h.Log, catalog: h.Catalog, deployed: h.Functions != nil}, reaches: reaches(h.Network, reaching.Control),
-		dial: dial, transport: transport, proofs: &tasks.Credentials{},
+		host: h, scripts: &tasks.ScriptHost{Node: h.Node}, engine: h.Containers.engine(),
+		calls:   calls{performers: h.Calls, log: h.Log, catalog: h.Catalog, deployed: h.Functions != nil},
+		reaches: reaches(h.Network, reaching.Control),
+		dial:    dial, transport: transport, proofs: &tasks.Credentials{},
 	}, nil
 }
 
 // config returns how documents are compiled here; load reads the resources that stand in them, which start from base.
 func (e *environment) config(base string, load interpreter.Loader, performed calls) interpreter.Config {
 	c := tasks.Config{
-		Transport: e.transport, Dial: e.dial, Secrets: e.host.Secrets, Load: tasks.Loader(base, tasks.Sources{Transport: e.transport, Files: e.host.Files, Catalog: e.host.Catalog}), Processes: e.host.Processes, Publish: e.publish,
+		Transport: e.transport, Dial: e.dial, Secrets: e.host.Secrets,
+		Load:      tasks.Loader(base, tasks.Sources{Transport: e.transport, Files: e.host.Files, Catalog: e.host.Catalog}),
+		Processes: e.host.Processes, Publish: e.publish,
 		ScriptHost: e.scripts, Containers: e.engine, Credentials: e.proofs,
 	}
 	return interpreter.Config{
-		Kinds: performed.replace(tasks.All(c)), Secrets: e.host.Secrets, Load: load, Limits: e.host.Limits, ErrorBase: e.host.ErrorBase, ErrorAliases: e.host.ErrorAliases,
+		Kinds: performed.replace(tasks.All(c)), Secrets: e.host.Secrets, Load: load,
+		Limits: e.host.Limits, ErrorBase: e.host.ErrorBase, ErrorAliases: e.host.ErrorAliases,
 		Runtime: map[string]any{"name": "swrun", "version": Version()},
 	}
 }

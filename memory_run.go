@@ -110,7 +110,8 @@ func (d *Document) Run(ctx context.Context, input any, c RunConfig) (Result, err
 		c.Documents = NewDocuments(d)
 	}
 	outcome, err := local.Run(ctx, program, data, local.Config{
-		ID: c.ID, ExecutionTimeout: c.ExecutionTimeout, RunTimeout: c.RunTimeout, Deadline: c.Deadline, Now: c.Now, Virtual: c.VirtualTime, Observe: c.Observe,
+		ID: c.ID, ExecutionTimeout: c.ExecutionTimeout, RunTimeout: c.RunTimeout,
+		Deadline: c.Deadline, Now: c.Now, Virtual: c.VirtualTime, Observe: c.Observe,
 		Outlasting: c.Outlasting, Workflows: c.Documents.program(e), Log: e.host.Log, Memory: e.host.Memory, Arrivals: c.Arrivals, Live: c.Live,
 	})
 	r := Result(outcome)

@@ -69,7 +69,8 @@ func (o *object) oauth2Needs() {
 		}
 		missing := "`" + strings.Join(needed, "` or `") + "`"
 		o.p.add(Diagnostic{
-			Code: "SW107", Message: what + " needs " + missing, Pointer: at, Range: o.p.src.Value(at), Label: missing + " is missing", Help: helpOAuth2(needed[0]),
+			Code: "SW107", Message: what + " needs " + missing, Pointer: at,
+			Range: o.p.src.Value(at), Label: missing + " is missing", Help: helpOAuth2(needed[0]),
 		})
 	}
 }

@@ -27,7 +27,8 @@ func (t *CallA2A) parts(w *walker) {
 func parseCallA2A(_ *parser, o *object, base TaskBase) Task {
 	o.allow("agentCard", "server", "method", "parameters").require("method")
 	c := &CallA2A{
-		TaskBase: base, AgentCard: o.resource("agentCard"), Server: o.endpoint("server"), Parameters: o.valueOf("parameters", o.objectOrText("parameters"), FormData),
+		TaskBase: base, AgentCard: o.resource("agentCard"), Server: o.endpoint("server"),
+		Parameters: o.valueOf("parameters", o.objectOrText("parameters"), FormData),
 		Method: o.enum("method", "message/send", "message/stream", "tasks/get", "tasks/list", "tasks/cancel", "tasks/resubscribe",
 			"tasks/pushNotificationConfig/set", "tasks/pushNotificationConfig/get", "tasks/pushNotificationConfig/list",
 			"tasks/pushNotificationConfig/delete", "agent/getAuthenticatedExtendedCard"),

@@ -56,7 +56,8 @@ func parseCallMCP(p *parser, o *object, base TaskBase) Task {
 	o.open = p.openObject(o.node, o.at, o.what, "protocolVersion", "method", "parameters", "timeout", "transport", "client").open
 	o.require("method", "transport")
 	c := &CallMCP{
-		TaskBase: base, ProtocolVersion: o.textOr("protocolVersion", "2025-06-18"), Parameters: o.valueOf("parameters", o.objectOrText("parameters"), FormData),
+		TaskBase: base, ProtocolVersion: o.textOr("protocolVersion", "2025-06-18"),
+		Parameters:  o.valueOf("parameters", o.objectOrText("parameters"), FormData),
 		CallTimeout: o.duration("timeout"),
 		Method: o.enum("method", "tools/list", "tools/call", "prompts/list", "prompts/get", "resources/list", "resources/read",
 			"resources/templates/list"),

@@ -108,7 +108,8 @@ func (o *object) reportTooDeep(inner *object, names ...string) {
 		where := around[len(around)-1]
 		o.markPresent(name)
 		o.p.add(Diagnostic{
-			Code: "SW106", Message: fmt.Sprintf("`%s` belongs beside `%s`, not into it", name, where), Pointer: inner.at.Key(name), Range: o.p.src.RangeOf(key),
+			Code: "SW106", Message: fmt.Sprintf("`%s` belongs beside `%s`, not into it", name, where),
+			Pointer: inner.at.Key(name), Range: o.p.src.RangeOf(key),
 			Label: "move it one level up", Help: fmt.Sprintf("indent `%s` as deep as `%s`", name, where),
 		})
 	}

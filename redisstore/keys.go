@@ -31,7 +31,9 @@ func newKeys(l store.Layout) keys {
 		prefix := fmt.Sprintf("swrun:{%s:%d}:", l.Deployment, p)
 		of := partitionKeys{
 			prefix: prefix, timeKey: prefix + "time", time: prefix + "time", meta: prefix + "meta", leases: prefix + "leases", notices: prefix + "notices",
-			index: prefix + "index", outbox: prefix + "outbox", seen: prefix + "seen", quarantined: prefix + "quarantined", retrying: prefix + "retrying", needs: prefix + "needs", listeners: prefix + "listeners", queued: prefix + "queued", activities: prefix + "activities",
+			index: prefix + "index", outbox: prefix + "outbox", seen: prefix + "seen",
+			quarantined: prefix + "quarantined", retrying: prefix + "retrying", needs: prefix + "needs",
+			listeners: prefix + "listeners", queued: prefix + "queued", activities: prefix + "activities",
 			sets: map[store.Set]string{},
 		}
 		for _, set := range store.Sets() {

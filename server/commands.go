@@ -31,7 +31,8 @@ func (s *Server) commandRoutes() {
 			continue
 		}
 		route(s, RoleOperator, huma.Operation{
-			OperationID: operationOf(v) + "Run", Method: http.MethodPost, Path: runPathPattern + "/" + v.Name, Tags: []string{"commands"}, DefaultStatus: http.StatusAccepted,
+			OperationID: operationOf(v) + "Run", Method: http.MethodPost, Path: runPathPattern + "/" + v.Name,
+			Tags: []string{"commands"}, DefaultStatus: http.StatusAccepted,
 			Summary:     v.Name + " a run",
 			Description: "Answers 202 when the command is stored: a worker carries it out. A run whose state forbids it is a problem with status 409.",
 		}, func(ctx context.Context, in *commandInput) (*acceptedAnswer, error) { return s.command(ctx, v, in) })

@@ -13,7 +13,8 @@ import (
 // drawingRoutes serves what a task has done, and pictures of runs.
 func (s *Server) drawingRoutes() {
 	route(s, RoleViewer, huma.Operation{
-		OperationID: "getTask", Method: http.MethodGet, Path: runPathPattern + "/tasks/{seq}", Tags: []string{"runs"}, Metadata: map[string]any{tellsData: true},
+		OperationID: "getTask", Method: http.MethodGet, Path: runPathPattern + "/tasks/{seq}",
+		Tags: []string{"runs"}, Metadata: map[string]any{tellsData: true},
 		Summary: "What one occurrence of a task was given, and what became of it",
 	}, func(ctx context.Context, in *taskPath) (*taskAnswer, error) {
 		i, err := in.instance()
@@ -32,7 +33,8 @@ func (s *Server) drawingRoutes() {
 		"/timeline.svg": {"getTimeline", "A drawing of the run over time: attempts, waits between them, deadlines", s.control.Timeline, map[string]any{tellsData: true}}, // errors with their details
 	} {
 		route(s, RoleViewer, huma.Operation{
-			OperationID: drawing.id, Method: http.MethodGet, Path: runPathPattern + path, Tags: []string{"runs"}, Summary: drawing.summary, Metadata: drawing.metadata,
+			OperationID: drawing.id, Method: http.MethodGet, Path: runPathPattern + path,
+			Tags: []string{"runs"}, Summary: drawing.summary, Metadata: drawing.metadata,
 			Responses: map[string]*huma.Response{"200": {Description: "The drawing", Content: map[string]*huma.MediaType{typeSVG: {Schema: &huma.Schema{Type: huma.TypeString}}}}},
 		}, func(ctx context.Context, in *RunPath) (*documentAnswer, error) {
 			i, err := in.instance()

@@ -27,7 +27,8 @@ func (s *Server) repairRoutes() {
 		return &repairAnswer{found}, err
 	})
 	route(s, RoleViewer, huma.Operation{
-		OperationID: "exportRun", Method: http.MethodGet, Path: runPathPattern + "/export", Tags: []string{"runs"}, Metadata: map[string]any{tellsData: true},
+		OperationID: "exportRun", Method: http.MethodGet, Path: runPathPattern + "/export",
+		Tags: []string{"runs"}, Metadata: map[string]any{tellsData: true},
 		Summary: "A run with all that is stored of it: definition, history, state, failures",
 	}, func(ctx context.Context, in *RunPath) (*exportAnswer, error) {
 		i, err := in.instance()

@@ -52,7 +52,8 @@ func (s *Server) runRoutes() {
 		Summary: "Delete a run that has ended, with its history",
 	}, s.deleteRun)
 	route(s, RoleViewer, huma.Operation{
-		OperationID: "getOutput", Method: http.MethodGet, Path: runPathPattern + "/output", Tags: []string{"runs"}, Metadata: map[string]any{waits: true, tellsData: true},
+		OperationID: "getOutput", Method: http.MethodGet, Path: runPathPattern + "/output",
+		Tags: []string{"runs"}, Metadata: map[string]any{waits: true, tellsData: true},
 		Summary: "The output of a run",
 		Description: "Answers 200 with the output as it is; 202 while the run goes on; 500 with a problem that holds the workflow's error if it has faulted, " +
 			"and 409 if it was cancelled: the status never repeats that of the error.",

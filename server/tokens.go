@@ -23,7 +23,8 @@ type (
 // tokenRoutes issue and revoke tokens.
 func (s *Server) tokenRoutes() {
 	route(s, RoleAdmin, huma.Operation{
-		OperationID: "issueToken", Method: http.MethodPost, Path: "/v1/tokens", Tags: []string{"tokens"}, DefaultStatus: http.StatusCreated, Metadata: map[string]any{toldOnce: true},
+		OperationID: "issueToken", Method: http.MethodPost, Path: "/v1/tokens", Tags: []string{"tokens"},
+		DefaultStatus: http.StatusCreated, Metadata: map[string]any{toldOnce: true},
 		Summary: "Make a token for a caller; only this answer tells it",
 	}, func(ctx context.Context, in *struct{ Body api.TokenRequest }) (*tokenAnswer, error) {
 		made, err := s.control.IssueToken(ctx, in.Body)

@@ -61,14 +61,16 @@ func (s *Server) workflowRoutes() {
 // deployRoutes serves what checks, deploys and deletes documents.
 func (s *Server) deployRoutes() {
 	route(s, RoleAuthor, huma.Operation{
-		OperationID: "putWorkflow", Method: http.MethodPut, Path: namePattern + "/{version}", Tags: []string{"workflows"}, DefaultStatus: http.StatusCreated,
+		OperationID: "putWorkflow", Method: http.MethodPut, Path: namePattern + "/{version}",
+		Tags: []string{"workflows"}, DefaultStatus: http.StatusCreated,
 		Summary:      "Deploy a document",
 		Description:  "The body is the document, YAML or JSON, or a definition: the document with its external resources, for which the server then reads nothing. Of other documents it reads resources by http and https, and no files. Answers 201, or 200 if exactly this document is deployed already. A version never changes: another document is a problem with status 409.",
 		MaxBodyBytes: maxDefinition, RequestBody: deployBody(s), SkipValidateBody: true,
 		Responses: map[string]*huma.Response{"200": {Description: "It is deployed already", Content: map[string]*huma.MediaType{typeJSON: {Schema: schemaOf[api.DeployedWorkflow](s)}}}},
 	}, s.putWorkflow)
 	route(s, RoleAuthor, huma.Operation{
-		OperationID: "checkRuns", Method: http.MethodPost, Path: namePattern + "/{version}/check-runs", Tags: []string{"workflows"}, Metadata: map[string]any{unaudited: true},
+		OperationID: "checkRuns", Method: http.MethodPost, Path: namePattern + "/{version}/check-runs",
+		Tags: []string{"workflows"}, Metadata: map[string]any{unaudited: true},
 		Summary:      "What becomes of the runs in progress if a document is deployed",
 		Description:  "The body is the document, as it would be deployed; nothing is changed. The runs of other versions go on with what they have: the answer says how many there are, how many could migrate, and why the others could not.",
 		MaxBodyBytes: maxDefinition, RequestBody: deployBody(s), SkipValidateBody: true,

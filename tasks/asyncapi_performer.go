@@ -120,7 +120,8 @@ func (p *asyncAPIPerformer) deliver(ctx context.Context, call *asyncAPIRequest, 
 // post publishes by HTTP: as a request, whose answer says no more than that it was taken.
 func (p *asyncAPIPerformer) post(ctx context.Context, call *asyncAPIRequest, m brokers.Message, r interpreter.Request) error {
 	request := &httpRequest{
-		Method: cmp.Or(call.Target.Bindings.Method, http.MethodPost), URI: call.Target.URL("http"), Headers: map[string]string{}, Body: m.Payload, Format: "raw",
+		Method: cmp.Or(call.Target.Bindings.Method, http.MethodPost), URI: call.Target.URL("http"),
+		Headers: map[string]string{}, Body: m.Payload, Format: "raw",
 		Authentication: call.Authentication,
 	}
 	if len(m.Payload) > 0 {

@@ -23,7 +23,8 @@ func compileCallAsyncAPI(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 	document := call.Document.Endpoint
 	o := &asyncAPIOperation{
 		call:      asyncapi.Call{Channel: call.Channel, Operation: call.Operation, Publishes: call.Message != nil, Server: call.Server, Protocol: call.Protocol},
-		variables: b.Value(call.ServerVariables), authentication: compileAuthentication(b, call.Authentication), forDocument: compileAuthentication(b, document.Authentication),
+		variables: b.Value(call.ServerVariables), authentication: compileAuthentication(b, call.Authentication),
+		forDocument: compileAuthentication(b, document.Authentication),
 	}
 	var body interpreter.Body
 	if m := call.Message; m != nil {

@@ -94,7 +94,8 @@ func (r *runContainerBody) Enter(s *interpreter.Scope) interpreter.Next {
 	prepared.Globals = nil
 	d := s.Workflow().Document
 	request := containerRequest{
-		processRequest: prepared, Pull: r.task.PullPolicy, Cleanup: r.task.Cleanup, Ports: r.ports, Mounts: r.mounts, Workflow: d.Name, Namespace: d.Namespace,
+		processRequest: prepared, Pull: r.task.PullPolicy, Cleanup: r.task.Cleanup,
+		Ports: r.ports, Mounts: r.mounts, Workflow: d.Name, Namespace: d.Namespace,
 	}
 	if err := r.fill(s, &request); err != nil {
 		return interpreter.Fail(err)

@@ -209,7 +209,8 @@ func (p *program) prepare(d *swrun.Document, f *runFlags) (*job, error) {
 	}
 	j.mask = newMask(p.secrets, d.Workflow, p.ascii)
 	j.host = swrun.Host{
-		Secrets: p.secrets.Lookup, Processes: p.processes, Containers: &swrun.Containers{Volumes: []string{"/"}}, Node: f.js == "node", Files: true, Publish: j.publish, Limits: bounds, Memory: memory,
+		Secrets: p.secrets.Lookup, Processes: p.processes, Containers: &swrun.Containers{Volumes: []string{"/"}},
+		Node: f.js == "node", Files: true, Publish: j.publish, Limits: bounds, Memory: memory,
 	}
 	if err := f.host.apply(p, "run", &j.host); err != nil {
 		return nil, err
@@ -285,7 +286,8 @@ func (j *job) end(result swrun.Result, signal os.Signal) error {
 		return j.print(outcome.Output)
 	}
 	report := faultreport.Report{
-		Workflow: j.document.Workflow, ID: j.id, Outcome: outcome, History: j.history, Exit: code, InputRejected: code == exitInput, TypedInput: typedInput(j.flags.inputs),
+		Workflow: j.document.Workflow, ID: j.id, Outcome: outcome, History: j.history,
+		Exit: code, InputRejected: code == exitInput, TypedInput: typedInput(j.flags.inputs),
 		Documents: j.documents.Workflow, ErrorAliases: j.host.ErrorAliases, Kept: j.kept, EndedBefore: j.endedBefore,
 	}
 	if signal != nil {

@@ -95,7 +95,8 @@ func (j *job) followed() (*followed, error) {
 		return nil, err
 	}
 	f := &followed{
-		job: j, forecast: forecast, began: now, events: ordered(j.events.arrivals), once: !j.flags.follow, changed: make(chan struct{}, 1), feeds: map[*feed]bool{},
+		job: j, forecast: forecast, began: now, events: ordered(j.events.arrivals),
+		once: !j.flags.follow, changed: make(chan struct{}, 1), feeds: map[*feed]bool{},
 	}
 	if j.flags.until != "" {
 		length, err := duration.Parse(j.flags.until)

@@ -101,7 +101,8 @@ func scheduleNext(s api.Schedule) string {
 
 func (p *program) scheduleDescribeCommand() *cobra.Command {
 	return p.scheduleVerb(&operateFlags{remote: true, looksOnly: true}, &cobra.Command{
-		Use: "describe WORKFLOW", Short: "Show when a workflow starts by itself, and what could not be started", Example: "  swrun schedule describe demo/report",
+		Use: "describe WORKFLOW", Short: "Show when a workflow starts by itself, and what could not be started",
+		Example: "  swrun schedule describe demo/report",
 	}, func(ctx context.Context, o *operation, namespace, name string) (api.Schedule, error) {
 		return o.deployment.Schedule(ctx, namespace, name)
 	})
@@ -110,7 +111,8 @@ func (p *program) scheduleDescribeCommand() *cobra.Command {
 func (p *program) scheduleTriggerCommand(t *api.ScheduleTrigger) *cobra.Command {
 	f, inputs := &operateFlags{makes: true, remote: true}, []string(nil)
 	cmd := p.scheduleVerb(f, &cobra.Command{
-		Use: "trigger WORKFLOW", Short: "Start a run now, besides those that the schedule starts", Example: "  swrun schedule trigger demo/report -i day=2026-05-04",
+		Use: "trigger WORKFLOW", Short: "Start a run now, besides those that the schedule starts",
+		Example: "  swrun schedule trigger demo/report -i day=2026-05-04",
 	}, func(ctx context.Context, o *operation, namespace, name string) (api.Schedule, error) {
 		if len(inputs) > 0 {
 			bounds, err := o.limits(nil)

@@ -29,7 +29,8 @@ func (o *operation) workWithMetrics(ctx context.Context, engine *tracedEngine, f
 	}
 	fmt.Fprintf(o.err, "listening on http://%s\n", listener.Addr())
 	s := server.New(server.Config{
-		Control: control.New(engine.Engine, o.store.Store, o.now), Authorize: server.TrustEveryone, Metrics: metrics.New(engine.Engine, o.store.Store, o.now),
+		Control: control.New(engine.Engine, o.store.Store, o.now), Authorize: server.TrustEveryone,
+		Metrics:     metrics.New(engine.Engine, o.store.Store, o.now),
 		MetricsOnly: true, Version: swrun.Version(), Log: f.log,
 	})
 	both, ctx := errgroup.WithContext(ctx)

@@ -54,7 +54,8 @@ type ActivityDeadlines struct {
 func NewActivity(t matching.Task) Activity {
 	a := Activity{
 		Token: t.Token, Type: t.Activity.Type, Queue: t.Activity.Queue, Input: t.Input.V, Attempt: t.Activity.Attempt, IdempotencyKey: t.Activity.Key,
-		Run: ActivityRun{t.ID.Run.Namespace, t.ID.Run.ID}, Pointer: t.Activity.Pointer, StartedAt: Time(t.Activity.StartedAt), Deadlines: newActivityDeadlines(t.Activity),
+		Run: ActivityRun{t.ID.Run.Namespace, t.ID.Run.ID}, Pointer: t.Activity.Pointer,
+		StartedAt: Time(t.Activity.StartedAt), Deadlines: newActivityDeadlines(t.Activity),
 	}
 	if t.Activity.Progress != nil {
 		a.Progress = t.Activity.Progress.V

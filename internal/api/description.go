@@ -176,7 +176,8 @@ type Fault struct {
 // NewDescription returns the JSON of a description.
 func NewDescription(d *client.Description, r *client.Review) Description {
 	described := Description{
-		Run: NewRun(d.Listed()), Reason: d.Reason, Actor: d.Actor, WorkerGone: d.Gone, NoWorker: d.NoWorker, Needs: d.Lifecycle.Needed(), Why: d.Why, Then: d.Then, Input: input(d),
+		Run: NewRun(d.Listed()), Reason: d.Reason, Actor: d.Actor, WorkerGone: d.Gone,
+		NoWorker: d.NoWorker, Needs: d.Lifecycle.Needed(), Why: d.Why, Then: d.Then, Input: input(d),
 		Failure: fault(d, r.Source), Failures: failures(r), Children: children(r),
 	}
 	described.fill(d)

@@ -50,8 +50,10 @@ type HistoryEvent struct {
 // NewHistoryEvent returns the JSON of a record; step is what it was stored with.
 func NewHistoryEvent(r interpreter.HistoryEvent, step client.HistoryEntry) HistoryEvent {
 	event := HistoryEvent{
-		Seq: r.Seq, At: Time(r.At), Type: string(r.Type), Kind: string(r.Kind), Pointer: string(r.Pointer), Origin: string(r.Origin), Category: category(r.Error),
-		Effect: int(r.Effect), Attempt: r.Attempt, Worker: r.Worker, Data: r.Data, Actor: r.Actor, Error: Error(r.Error), By: string(r.CaughtBy), TimeoutKind: r.Timeout,
+		Seq: r.Seq, At: Time(r.At), Type: string(r.Type), Kind: string(r.Kind),
+		Pointer: string(r.Pointer), Origin: string(r.Origin), Category: category(r.Error),
+		Effect: int(r.Effect), Attempt: r.Attempt, Worker: r.Worker, Data: r.Data,
+		Actor: r.Actor, Error: Error(r.Error), By: string(r.CaughtBy), TimeoutKind: r.Timeout,
 		Until: Time(r.Until), Correlated: r.Correlated, CommittedAt: Time(step.CommittedAt),
 	}
 	if string(r.Path) != event.Pointer {
@@ -77,8 +79,10 @@ func NewHistoryEvent(r interpreter.HistoryEvent, step client.HistoryEntry) Histo
 func (e *HistoryEvent) Record() interpreter.HistoryEvent {
 	return interpreter.HistoryEvent{
 		Seq: e.Seq, At: ParseTime(e.At), Type: interpreter.HistoryEventType(e.Type), Kind: dsl.Kind(e.Kind), Pointer: dsl.Pointer(e.Pointer),
-		Path: interpreter.Path(cmp.Or(e.Path, e.Pointer)), Origin: dsl.Pointer(e.Origin), Effect: interpreter.EffectID(e.Effect), Attempt: e.Attempt, Worker: e.Worker,
-		Run: cmp.Or(e.Child, e.Parent), Data: e.Data, Actor: e.Actor, Error: ParseError(e.Error), CaughtBy: dsl.Pointer(e.By), Timeout: e.TimeoutKind, Until: ParseTime(e.Until), Correlated: e.Correlated,
+		Path: interpreter.Path(cmp.Or(e.Path, e.Pointer)), Origin: dsl.Pointer(e.Origin),
+		Effect: interpreter.EffectID(e.Effect), Attempt: e.Attempt, Worker: e.Worker,
+		Run: cmp.Or(e.Child, e.Parent), Data: e.Data, Actor: e.Actor, Error: ParseError(e.Error),
+		CaughtBy: dsl.Pointer(e.By), Timeout: e.TimeoutKind, Until: ParseTime(e.Until), Correlated: e.Correlated,
 	}
 }
 

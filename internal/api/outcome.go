@@ -36,6 +36,7 @@ func NewRunOutcome(i store.Instance, o execution.Outcome, tasksStarted bool) Run
 // Outcome returns how the run has ended, as NewRunOutcome was given it.
 func (o *RunOutcome) Outcome() execution.Outcome {
 	return execution.Outcome{
-		ID: store.InstanceOf(o.Run).ID, Status: interpreter.Status(o.Status), Output: o.Output, Fault: ParseError(o.Error), Reason: o.Reason, TimedOut: o.TimedOut,
+		ID: store.InstanceOf(o.Run).ID, Status: interpreter.Status(o.Status), Output: o.Output,
+		Fault: ParseError(o.Error), Reason: o.Reason, TimedOut: o.TimedOut,
 	}
 }

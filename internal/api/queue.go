@@ -47,7 +47,8 @@ type QueueChange struct {
 func NewQueue(s *queue.State) Queue {
 	q := Queue{
 		Name: s.Name, Activities: s.Activities, Runs: s.Runs, OldestAgeSeconds: max(0, s.Oldest.Seconds()), Performing: s.Performing,
-		Concurrency: s.Rules.Concurrency, Rate: s.Rules.RateText(), Workers: append([]string{}, s.Workers...), Pollers: []QueuePoller{}, Unpolled: s.Unpolled(),
+		Concurrency: s.Rules.Concurrency, Rate: s.Rules.RateText(),
+		Workers: append([]string{}, s.Workers...), Pollers: []QueuePoller{}, Unpolled: s.Unpolled(),
 	}
 	if p := s.Rules.Paused; p != nil {
 		q.Paused = &QueuePause{At: Time(p.At), Actor: p.Actor, Reason: p.Reason}

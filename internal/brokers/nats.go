@@ -176,7 +176,8 @@ func (c *Client) natsSubscription(ctx context.Context, conn *nats.Conn, name str
 	consumer, err := js.Consumer(within, stream, name)
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
 		consumer, err = js.CreateConsumer(within, stream, jetstream.ConsumerConfig{
-			Durable: name, FilterSubject: c.Channel, DeliverPolicy: jetstream.DeliverNewPolicy, AckPolicy: jetstream.AckExplicitPolicy, AckWait: natsAgain, InactiveThreshold: keptFor,
+			Durable: name, FilterSubject: c.Channel, DeliverPolicy: jetstream.DeliverNewPolicy,
+			AckPolicy: jetstream.AckExplicitPolicy, AckWait: natsAgain, InactiveThreshold: keptFor,
 		})
 	}
 	if err != nil {

@@ -29,7 +29,8 @@ func (c *Control) StartOptions(r api.StartRequest) (definition.Reference, client
 		r.Delay = api.Span{}
 	}
 	o := client.StartOptions{
-		ID: r.ID, OnDuplicate: r.OnDuplicate, BusinessKey: r.BusinessKey, Labels: r.Labels, Delay: r.Delay.Duration, TimeoutsFromAccept: r.TimeoutStarts == "accept",
+		ID: r.ID, OnDuplicate: r.OnDuplicate, BusinessKey: r.BusinessKey, Labels: r.Labels,
+		Delay: r.Delay.Duration, TimeoutsFromAccept: r.TimeoutStarts == "accept",
 	}
 	if o.OnDuplicate == "" {
 		o.OnDuplicate = client.OnDuplicateReject

@@ -71,7 +71,8 @@ func (c *Control) taskRecord(ctx context.Context, i store.Instance, seq int) (ta
 
 func newTaskRecord(i store.Instance, r interpreter.HistoryEvent) *api.TaskRecord {
 	task := &api.TaskRecord{
-		Schema: api.SchemaTask, Run: i.String(), Kind: string(r.Kind), Pointer: string(r.Pointer), Status: "in progress", TaskData: api.TaskData{Input: r.Data},
+		Schema: api.SchemaTask, Run: i.String(), Kind: string(r.Kind), Pointer: string(r.Pointer),
+		Status: "in progress", TaskData: api.TaskData{Input: r.Data},
 	}
 	if string(r.Path) != task.Pointer {
 		task.Path = string(r.Path)

@@ -33,7 +33,8 @@ func New(e *swrun.Engine, s *swrun.Store, now func() time.Time) *Metrics {
 			Name: "swrun_http_requests_total", Help: "Requests that were answered, by operation and status.",
 		}, []string{"operation", "status"}),
 		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "swrun_http_request_duration_seconds", Help: "How long requests took, by operation. Those that wait for a run, or follow it, take as long as they were asked to.",
+			Name:    "swrun_http_request_duration_seconds",
+			Help:    "How long requests took, by operation. Those that wait for a run, or follow it, take as long as they were asked to.",
 			Buckets: []float64{.001, .002, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}, []string{"operation"}),
 		inProgress: prometheus.NewGauge(prometheus.GaugeOpts{Name: "swrun_http_requests_in_progress", Help: "Requests that are not answered yet."}),

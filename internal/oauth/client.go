@@ -58,7 +58,8 @@ func (c Client) assertion(server string, now time.Time) (string, error) {
 		return "", errors.New("no assertion can be signed with the client's secret")
 	}
 	text, err := jwt.Signed(signer).Claims(jwt.Claims{
-		Issuer: c.ID, Subject: c.ID, Audience: jwt.Audience{server}, ID: rand.Text(), IssuedAt: jwt.NewNumericDate(now), Expiry: jwt.NewNumericDate(now.Add(maxAssertion)),
+		Issuer: c.ID, Subject: c.ID, Audience: jwt.Audience{server}, ID: rand.Text(),
+		IssuedAt: jwt.NewNumericDate(now), Expiry: jwt.NewNumericDate(now.Add(maxAssertion)),
 	}).Serialize()
 	if err != nil {
 		return "", errors.New("no assertion can be signed with the client's secret")

@@ -84,7 +84,8 @@ func (t types) write(f protoreflect.FileDescriptor, set *descriptorpb.FileDescri
 	written[f.Path()] = true
 	full := protodesc.ToFileDescriptorProto(f)
 	kept := &descriptorpb.FileDescriptorProto{
-		Name: full.Name, Package: full.Package, Syntax: full.Syntax, Edition: full.Edition, Dependency: full.Dependency, PublicDependency: full.PublicDependency,
+		Name: full.Name, Package: full.Package, Syntax: full.Syntax, Edition: full.Edition,
+		Dependency: full.Dependency, PublicDependency: full.PublicDependency,
 		MessageType: t.messages(f.FullName(), full.MessageType), EnumType: t.enums(f.FullName(), full.EnumType),
 	}
 	if features := full.GetOptions().GetFeatures(); features != nil {

@@ -91,8 +91,9 @@ func Examine(ctx context.Context, r store.Registry) (found []doctor.Finding) {
 	for _, k := range all {
 		if n := len(k.DeadLetters); n > 0 {
 			found = append(found, doctor.Finding{ // which runs they are of is not for all who ask for health
-				Code: doctor.CodeSinks, Level: doctor.Warning, What: fmt.Sprintf("the sink %s has not taken events: %s", k.Name, terminal.Counted(n, "dead letter")),
-				Fix: "swrun sink dead-letters " + k.Name + " says why; swrun sink retry " + k.Name + " sends them again",
+				Code: doctor.CodeSinks, Level: doctor.Warning,
+				What: fmt.Sprintf("the sink %s has not taken events: %s", k.Name, terminal.Counted(n, "dead letter")),
+				Fix:  "swrun sink dead-letters " + k.Name + " says why; swrun sink retry " + k.Name + " sends them again",
 			})
 		}
 	}

@@ -44,7 +44,8 @@ func openMQTT(ctx context.Context, from eventfile.Source, password string) (brok
 	})
 	expiry, most := uint32(sessionKept), uint16(atATime)
 	connect := &paho.Connect{
-		ClientID: from.ClientID, KeepAlive: keepAlive, Username: from.Username, UsernameFlag: from.Username != "", Password: []byte(password), PasswordFlag: password != "",
+		ClientID: from.ClientID, KeepAlive: keepAlive, Username: from.Username,
+		UsernameFlag: from.Username != "", Password: []byte(password), PasswordFlag: password != "",
 		Properties: &paho.ConnectProperties{SessionExpiryInterval: &expiry, ReceiveMaximum: &most, RequestProblemInfo: true},
 	}
 	if _, err := b.client.Connect(ctx, connect); err != nil {

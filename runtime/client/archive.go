@@ -62,7 +62,8 @@ func (c *Client) Archive(ctx context.Context, i store.Instance) (*Archive, error
 func (c *Client) archive(ctx context.Context, i store.Instance, l store.Loaded) (*Archive, error) {
 	r := &l.Lifecycle
 	a := &Archive{
-		Namespace: i.Namespace, ID: i.ID, Record: r.String(), Invocation: l.Invocation, Head: l.State.Head, Context: l.State.Context, Frames: l.State.Frames,
+		Namespace: i.Namespace, ID: i.ID, Record: r.String(), Invocation: l.Invocation,
+		Head: l.State.Head, Context: l.State.Context, Frames: l.State.Frames,
 		Payloads: map[string][]byte{}, Activities: len(l.Activities),
 	}
 	if err := c.archiveHistory(ctx, i, a, int(r.Entries)); err != nil {

@@ -199,7 +199,8 @@ func (c *Client) begin(ctx context.Context, r definition.Reference, digest strin
 	}
 	info := execution.Invocation{
 		Workflow: r, Definition: digest, Input: interpreter.Value{V: input}, BusinessKey: o.BusinessKey, Labels: o.Labels,
-		ExecutionTimeout: o.ExecutionTimeout, RunTimeout: o.RunTimeout, Deadline: o.Deadline, TimeoutsFromAccept: o.TimeoutsFromAccept, TraceParent: TraceParent(ctx), Actor: Actor(ctx),
+		ExecutionTimeout: o.ExecutionTimeout, RunTimeout: o.RunTimeout, Deadline: o.Deadline,
+		TimeoutsFromAccept: o.TimeoutsFromAccept, TraceParent: TraceParent(ctx), Actor: Actor(ctx),
 	}
 	if o.Reserved {
 		info.Reserved = &i

@@ -144,7 +144,8 @@ func (c *Client) forkInvocation(ctx context.Context, d *Description, o ForkOptio
 	was := d.Invocation
 	info := &execution.Invocation{
 		Workflow: was.Workflow, Definition: was.Definition, Input: was.Input, BusinessKey: was.BusinessKey, Labels: was.Labels,
-		RunTimeout: was.RunTimeout, ExecutionTimeout: o.ExecutionTimeout, Deadline: o.Deadline, Fork: &execution.ForkedFrom{Instance: d.Instance, Timeless: o.NoDeadline},
+		RunTimeout: was.RunTimeout, ExecutionTimeout: o.ExecutionTimeout, Deadline: o.Deadline,
+		Fork: &execution.ForkedFrom{Instance: d.Instance, Timeless: o.NoDeadline},
 	}
 	if o.Version == "" {
 		return info, nil

@@ -23,7 +23,8 @@ type Outcome struct {
 // NewOutcome returns the outcome of a run that has ended.
 func NewOutcome(s *interpreter.State, endedAt time.Time) Outcome {
 	return Outcome{
-		ID: s.ID, Status: s.Status, Output: s.Output, Fault: s.Fault, Reason: s.Order.Reason, Actor: s.Order.Actor, TimedOut: s.TimedOut, StartedAt: s.StartedAt, EndedAt: endedAt,
+		ID: s.ID, Status: s.Status, Output: s.Output, Fault: s.Fault, Reason: s.Order.Reason,
+		Actor: s.Order.Actor, TimedOut: s.TimedOut, StartedAt: s.StartedAt, EndedAt: endedAt,
 	}
 }
 

@@ -94,7 +94,8 @@ func ParseLifecycle(s string) (Lifecycle, error) {
 	r := Lifecycle{
 		Status: interpreter.Status(f.text(0)), Reason: f.text(1), Epoch: f.number(2), Nonce: f.text(3), Owner: f.text(4),
 		Version: f.number(5), Wake: f.moment(6), Deadline: f.moment(7), Ready: f.moment(8), Begun: f.number(9) != 0, Read: f.number(10),
-		Deaths: f.number(11), AwaitsSlot: f.number(12) != 0, Created: f.moment(13), Started: f.moment(14), Closed: f.moment(15), Records: f.number(16), Entries: f.number(17),
+		Deaths: f.number(11), AwaitsSlot: f.number(12) != 0, Created: f.moment(13),
+		Started: f.moment(14), Closed: f.moment(15), Records: f.number(16), Entries: f.number(17),
 	}
 	if len(f.fields) > recordFields {
 		r.Attempts, r.Retrying, r.Failure = f.number(18), f.number(19) != 0, Failure{Type: f.anyText(20), TimeoutKind: f.text(21)}

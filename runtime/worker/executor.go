@@ -127,7 +127,8 @@ func (x *executor) run(ctx context.Context, c *store.Claimed) (err error) {
 	config := execution.Config{
 		Clock: x.partition.clock.estimate, LoadWithin: loadWithin, ParkAfter: w.c.ParkAfter,
 		CheckpointAfter: w.c.CheckpointAfter, Limits: w.c.Limits, Idle: w.c.Concurrency < 0, Late: w.c.Figures.Late.Observe,
-		Has: w.has, Lingers: &w.lingers, Waits: x.waitsAside(), Begins: w.begins(func(id interpreter.EffectID, queue string) bool { return x.begins(ctx, id, queue) }),
+		Has: w.has, Lingers: &w.lingers, Waits: x.waitsAside(),
+		Begins: w.begins(func(id interpreter.EffectID, queue string) bool { return x.begins(ctx, id, queue) }),
 	}
 	if x.execution, err = execution.New(config, c); err != nil {
 		return err

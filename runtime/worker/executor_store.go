@@ -134,7 +134,8 @@ func (x *executor) claimAgain(ctx context.Context) (*store.Claimed, error) {
 	for failures := 1; ; failures++ {
 		call, cancel := context.WithTimeout(ctx, x.partition.w.c.Lease)
 		claimed, err := x.partition.w.c.Store.Claim(call, store.Claim{
-			Partition: x.partition.n, Instances: []store.Instance{x.instance}, Worker: x.partition.w.c.Name, Nonce: x.token.Nonce, Lease: x.partition.w.c.Lease,
+			Partition: x.partition.n, Instances: []store.Instance{x.instance},
+			Worker: x.partition.w.c.Name, Nonce: x.token.Nonce, Lease: x.partition.w.c.Lease,
 		})
 		cancel()
 		switch {

@@ -173,7 +173,8 @@ func New(c Config) *Worker {
 		c: c, relay: Relay{Store: c.Store, Publish: c.Publish, Limits: c.Limits, Settings: settings.NewCache(c.Store, c.Now), Log: c.Log},
 		programs: definition.NewPrograms(c.Store, c.Compile),
 		memory:   effect.NewMemory(c.Memory),
-		slots:    newLimiter(max(c.Concurrency, 0)), begun: newLimiter(maxBegun), waiting: newLimiter(maxWaiting), shares: shares{each: c.NamespaceConcurrency},
+		slots:    newLimiter(max(c.Concurrency, 0)), begun: newLimiter(maxBegun),
+		waiting: newLimiter(maxWaiting), shares: shares{each: c.NamespaceConcurrency},
 		draining: make(chan struct{}), leaving: make(chan struct{}),
 		about: c.about(), permits: newPermits(c.Gate, &c),
 	}
