@@ -119,7 +119,7 @@ func runProblem(err error) *api.Problem {
 	switch {
 	case errors.As(err, &other):
 		p := newProblem(http.StatusUnprocessableEntity, "other-event", "Another event was published so", err.Error())
-		p.Help = "an event is known by its source and id: give each an id of its own. To publish the others again changes nothing"
+		p.Help = events.OtherEventHelp
 		p.Errors = refusedEvents(err)
 		return p
 	case errors.As(err, &batch):

@@ -44,7 +44,7 @@ starts are stored; the runs are listed. An event that leaves out its id gets one
 				done, err := o.deployment.Publish(p.attributed(ctx), all)
 				switch {
 				case errors.As(err, new(*events.OtherEventError)):
-					return &exitError{code: exitConflict, message: err.Error(), hint: "an event is known by its source and id: give each an id of its own"}
+					return &exitError{code: exitConflict, message: err.Error(), hint: events.OtherEventHelp}
 				case errors.As(err, new(*control.EventError)):
 					return &exitError{code: exitInput, message: err.Error()}
 				case err != nil:

@@ -68,6 +68,9 @@ type Report struct {
 // OtherEventError says that another event was published under the same source and id.
 type OtherEventError struct{ Source, ID string }
 
+// OtherEventHelp says what to do about it, also where it was one of several events.
+const OtherEventHelp = "an event is known by its source and id; to publish the others again changes nothing"
+
 // Error says so.
 func (e *OtherEventError) Error() string {
 	return fmt.Sprintf("another event was published as %s of the source %s: give each event an id of its own", e.ID, e.Source)
