@@ -298,6 +298,7 @@ func newEcho(t *testing.T) string {
 			answerEcho(w, r)
 		}
 	}))
+	server.Config.ReadHeaderTimeout, server.Config.IdleTimeout = time.Second, time.Minute // who speaks MQTT to it waits no longer for an answer
 	server.Config.Protocols = &http.Protocols{}
 	server.Config.Protocols.SetHTTP1(true)
 	server.Config.Protocols.SetUnencryptedHTTP2(true)
