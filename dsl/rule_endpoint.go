@@ -11,20 +11,15 @@ import (
 )
 
 // checkRequests: SW126, a literal endpoint of `call: http` without a scheme, with another one, or without a host; SW112, a literal
-// method or the name of a header, of `call: mcp` too, that HTTP does not allow. Templates and expressions are only known when the task runs.
+// method or the name of a header that HTTP does not allow. Templates and expressions are only known when the task runs.
 func checkRequests(c *checker) {
 	Walk(c.w, func(t Task) bool {
-		switch call := t.(type) {
-		case *CallHTTP:
-			c.httpMethod(call.Method)
-			c.httpHeaders(call.Headers)
-			if call.Endpoint != nil {
-				c.httpEndpoint(call.Endpoint)
-			}
-		case *CallMCP:
-			if call.HTTP != nil {
-				c.httpHeaders(call.HTTP.Headers)
-			}
+		call, ok := t.(*CallHTTP)
+		if ok {
+			c.httpNames(call)
+		}
+		if ok && call.Endpoint != nil {
+			c.httpEndpoint(call.Endpoint)
 		}
 		return true
 	})
@@ -82,23 +77,18 @@ func likelyScheme(uri string) string {
 }
 
 // httpNames reports what HTTP does not take as a method or as the name of a header.
-// httpNames says what methods and names of headers are made of.
-const httpNames = "letters, digits and hyphens are allowed, and no space"
-
-func (c *checker) httpMethod(v Value) {
-	if method := v.Text(); method != "" && !delimited.Is(method) && !IsToken(method) {
-		c.add(Diagnostic{Code: "SW112", Pointer: v.Pointer, Help: httpNames, Message: fmt.Sprintf("%s is not a method such as GET", shorten.Quoted(method))})
+func (c *checker) httpNames(call *CallHTTP) {
+	const allowed = "letters, digits and hyphens are allowed, and no space"
+	if method := call.Method.Text(); method != "" && !delimited.Is(method) && !IsToken(method) {
+		c.add(Diagnostic{Code: "SW112", Pointer: call.Method.Pointer, Help: allowed, Message: fmt.Sprintf("%s is not a method such as GET", shorten.Quoted(method))})
 	}
-}
-
-func (c *checker) httpHeaders(v Value) {
-	headers, _ := v.Data.(map[string]any)
+	headers, _ := call.Headers.Data.(map[string]any)
 	for name, value := range headers {
 		if value == nil || strings.TrimSpace(name) == "" || IsToken(name) { // what is blank is reported by Parse
 			continue
 		}
-		at := v.Pointer.Key(name)
-		c.add(Diagnostic{Code: "SW112", Pointer: at, Range: c.w.Source.Key(at), Help: httpNames, Message: fmt.Sprintf("%s is not the name of a header", shorten.Quoted(name))})
+		at := call.Headers.Pointer.Key(name)
+		c.add(Diagnostic{Code: "SW112", Pointer: at, Range: c.w.Source.Key(at), Help: allowed, Message: fmt.Sprintf("%s is not the name of a header", shorten.Quoted(name))})
 	}
 }
 
