@@ -290,7 +290,7 @@ func (w *world) give(admin *redis.Client, commands []string) {
 // TestServerClockJumps (F27, F28): the server's clock goes an hour ahead, and later an hour back, under load. No timeout
 // fires because of it, none is lost, and time goes on.
 func TestServerClockJumps(t *testing.T) {
-	w := newWorldOn(t, redistest.StartWithClock(t, "--appendonly", "yes"), 5*time.Millisecond)
+	w := newWorldOn(t, redistest.StartWithClock(t, "--appendonly", "yes", "--appendfsync", "no"), 5*time.Millisecond)
 	w.start(of(30), "timeout: {after: PT1M}\ndo:\n"+
 		"- a: {call: http, with: {method: get, endpoint: '@SINK/a'}}\n- n: {wait: PT3S}\n- b: {call: http, with: {method: get, endpoint: '@SINK/b'}}\n"+
 		"- m: {wait: PT3S}\n- t: {try: [{l: {wait: PT1M, timeout: {after: PT2S}}}], catch: {do: [{c: {call: http, with: {method: get, endpoint: '@SINK/c'}}}]}}\n")
