@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -50,7 +51,7 @@ type node struct {
 }
 
 const (
-	senders  = 3   // pipelines of a node that may be on their way at once
+	senders  = 2   // pipelines of a node that may be on their way at once: with more of them, each has less
 	maxBatch = 128 // requests of a pipeline
 	// maxRunArguments and maxRunBytes limit the arguments of one run of a script: nothing else
 	// runs meanwhile.
@@ -72,6 +73,7 @@ func (n *node) send() {
 	batch, args := make([]*request, 0, maxBatch), make([]any, 0, 2*maxRunArguments)
 	for first := range n.requests {
 		batch = append(batch[:0], first)
+		runtime.Gosched() // whoever is about to ask, too, goes with it
 	gather:
 		for len(batch) < maxBatch {
 			select {
