@@ -21,15 +21,15 @@ import (
 )
 
 func main() {
-	collector.Pace()
 	os.Exit(start())
 }
 
 // start does what the command line asks for and returns the exit code.
 func start() int {
 	s := systemStreams()
-	s.processes = swrun.Supervise()
+	s.processes = swrun.Supervise() // in a supervisor it does not return: there may be many of them, and each needs little
 	defer s.processes.Close()
+	collector.Pace()
 	return run(os.Args[1:], s)
 }
 
