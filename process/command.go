@@ -108,8 +108,7 @@ func (c *command) endAll() bool {
 	}
 	if !c.stdout.isFull() && !c.stderr.isFull() {
 		c.terminate()
-		first := min(c.job.KillAfter, orphanedKillAfter)
-		if c.waitAllEnded(first) || !c.isOrphaned() && c.waitAllEnded(c.job.KillAfter-first) {
+		if c.waitTerminated() {
 			return true
 		}
 	}
@@ -120,6 +119,25 @@ func (c *command) endAll() bool {
 		}
 	}
 	return false
+}
+
+// waitTerminated waits until the job has ended after SIGTERM, for as long as it may take. Meanwhile it looks whether the program is gone: that closes its
+// pipes some time before its children have another parent, and it may be killed at any moment after it has ordered the end.
+func (c *command) waitTerminated() bool {
+	const look = 100 * time.Millisecond
+	for began := time.Now(); ; {
+		left := c.job.KillAfter
+		if c.isOrphaned() {
+			left = min(left, orphanedKillAfter)
+		}
+		left -= time.Since(began)
+		if c.waitAllEnded(min(left, look)) {
+			return true
+		}
+		if left <= look {
+			return false
+		}
+	}
 }
 
 // isOrphaned reports whether the program that has sent the job is gone, so that this process has another parent.

@@ -25,7 +25,16 @@ func TestMain(m *testing.M) {
 		job.Environment = os.Environ()
 		job.Arguments[2] = waiting + job.Arguments[2]
 		job.KillAfter = time.Hour // which nobody waits for when the program is gone
-		_, err := processtest.NewPool().Run(context.Background(), job)
+		ctx, cancel := context.WithCancel(context.Background())
+		go func() {
+			for {
+				if _, err := os.Stat(filepath.Join(os.Getenv("MARK"), "cut")); err == nil {
+					cancel()
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+		}()
+		_, err := processtest.NewPool().Run(ctx, job)
 		fmt.Println(err)
 		return
 	}
@@ -279,16 +288,43 @@ func TestNothingOutlivesTheProgram(t *testing.T) {
 					t.Fatal(err)
 				}
 				_ = program.Wait() // it was killed
-				for deadline := time.Now().Add(30 * time.Second); ; goruntime.Gosched() {
-					left := processesWith(t, mark)
-					if len(left) == 0 {
-						return
-					}
-					if time.Now().After(deadline) {
-						t.Fatalf("still running: %q", left)
-					}
-				}
+				waitGone(t, mark)
 			})
+		}
+	}
+}
+
+// TestNothingOutlivesAnOrder: a program that has ordered the end of a job, and is killed while the job may still end by itself, takes it with it.
+func TestNothingOutlivesAnOrder(t *testing.T) {
+	mark := t.TempDir()
+	program := exec.Command(os.Args[0], "program", `trap 'touch "$MARK/ordered"' TERM; touch "$MARK/started"; while :; do sleep 0.01; done`)
+	program.Env = append(os.Environ(), "MARK="+mark)
+	if err := program.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, filepath.Join(mark, "started"))
+	if err := os.WriteFile(filepath.Join(mark, "cut"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, filepath.Join(mark, "ordered"))
+	time.Sleep(time.Second) // longer than a job has whose program was gone at once
+	if err := program.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = program.Wait() // it was killed
+	waitGone(t, mark)
+}
+
+// waitGone waits until nothing is left of a job.
+func waitGone(t *testing.T, mark string) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); ; goruntime.Gosched() {
+		left := processesWith(t, mark)
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("still running: %q", left)
 		}
 	}
 }
