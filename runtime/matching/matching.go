@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -40,11 +41,12 @@ type Matcher struct {
 	c Config
 
 	mu      sync.Mutex
-	queues  map[string]*known
-	watched time.Time                   // when somebody has last looked what was written, by Config.Now; zero for never
-	polled  map[string][]string         // who has polled which queues since that was noted
-	noted   time.Time                   // when it was; zero for never
-	taken   map[attempt]*store.Activity // by workers that have polled here, as they were stored last
+	queues  map[string]map[string]*known // by name and by scope: see scopeOf
+	kept    int                          // how many are known
+	watched time.Time                    // when somebody has last looked what was written, by Config.Now; zero for never
+	polled  map[string][]string          // who has polled which queues since that was noted
+	noted   time.Time                    // when it was; zero for never
+	taken   map[attempt]*store.Activity  // by workers that have polled here, as they were stored last
 }
 
 // attempt names an attempt at an activity.
@@ -53,7 +55,8 @@ type attempt struct {
 	nonce string
 }
 
-// known is what a matcher knows of a queue.
+// known is what a matcher knows of a queue, as far as polls for some namespaces look at it. Polls for other namespaces have a known of their own:
+// a partition in which one finds nothing may hold work for another.
 type known struct {
 	unseen []bool      // the partitions that may have something
 	next   []time.Time // when something becomes available in each, by Config.Now; zero for never
@@ -86,7 +89,7 @@ func New(c Config) *Matcher {
 	if c.Gate == nil {
 		c.Gate = queue.NewGate(c.Store, c.Now)
 	}
-	m := &Matcher{c: c, queues: map[string]*known{}}
+	m := &Matcher{c: c, queues: map[string]map[string]*known{}}
 	c.Gate.WhenFreed(m.freed)
 	return m
 }
@@ -95,8 +98,10 @@ func New(c Config) *Matcher {
 func (m *Matcher) freed(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if q := m.queues[name]; q != nil && slices.Contains(q.unseen, true) {
-		q.wake()
+	for _, q := range m.queues[name] {
+		if slices.Contains(q.unseen, true) {
+			q.wake()
+		}
 	}
 }
 
@@ -104,14 +109,26 @@ func (m *Matcher) freed(name string) {
 func (m *Matcher) Changed(name string, partition int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for other, q := range m.queues {
-		if (name == "" || name == other) && partition >= 0 && partition < len(q.unseen) {
-			q.mark(partition)
-		}
+	if partition < 0 || partition >= m.c.Store.Layout().Partitions {
+		return
+	}
+	if name != "" {
+		markAll(m.queues[name], partition)
+		return
+	}
+	for _, scopes := range m.queues {
+		markAll(scopes, partition)
 	}
 }
 
-// mark has a partition looked at, by the one who has waited longest.
+// markAll has a partition of a queue looked at, by one poll for each of the combinations of namespaces that are polled for.
+func markAll(scopes map[string]*known, partition int) {
+	for _, q := range scopes {
+		q.mark(partition)
+	}
+}
+
+// mark has a partition looked at, by the poll that has waited longest.
 func (q *known) mark(partition int) {
 	q.unseen[partition] = true
 	q.wake()
@@ -128,21 +145,41 @@ func (q *known) wake() {
 	q.waiting = q.waiting[1:]
 }
 
-// maxQueues bounds what is kept of queues: their names come from outside.
+// maxQueues bounds how many queues are known: their names come from outside.
 const maxQueues = 10_000
 
-// of returns what is known of a queue. It is called with the lock held.
-func (m *Matcher) of(name string) *known {
-	q := m.queues[name]
-	if q == nil {
-		n := m.c.Store.Layout().Partitions
-		q = &known{unseen: make([]bool, n), next: make([]time.Time, n)}
-		if len(m.queues) >= maxQueues {
-			clear(m.queues)
-		}
-		m.queues[name] = q
+// of returns what is known of a queue for the namespaces of a poll. It is called with the lock held.
+func (m *Matcher) of(p *Poll, name string) *known {
+	scope := p.scope()
+	if q := m.queues[name][scope]; q != nil {
+		return q
 	}
+	if m.kept >= maxQueues {
+		m.forgetIdle()
+	}
+	if m.queues[name] == nil {
+		m.queues[name] = map[string]*known{}
+	}
+	n := m.c.Store.Layout().Partitions
+	q := &known{unseen: make([]bool, n), next: make([]time.Time, n)}
+	m.queues[name][scope] = q
+	m.kept++
 	return q
+}
+
+// forgetIdle forgets the queues for which no poll waits. The next poll looks at all of their partitions. Those for which polls wait stay, since
+// otherwise no news would reach these polls.
+func (m *Matcher) forgetIdle() {
+	for name, scopes := range m.queues {
+		maps.DeleteFunc(scopes, func(_ string, q *known) bool { return len(q.waiting) == 0 })
+		if len(scopes) == 0 {
+			delete(m.queues, name)
+		}
+	}
+	m.kept = 0
+	for _, scopes := range m.queues {
+		m.kept += len(scopes)
+	}
 }
 
 // Poll asks for activities.
@@ -153,6 +190,14 @@ type Poll struct {
 	Worker     string   // who asks, for people
 	// Until is closed when the worker is to be answered, even with nothing; nil waits until ctx ends, which means that it has gone.
 	Until <-chan struct{}
+}
+
+// scope names the namespaces of a poll: two polls for the same ones have the same scope.
+func (p *Poll) scope() string {
+	if p.Namespaces == nil {
+		return ""
+	}
+	return "=" + strings.Join(slices.Compact(slices.Sorted(slices.Values(p.Namespaces))), " ") // names hold no space
 }
 
 // Task is an activity in the hands of an outside worker.
@@ -208,13 +253,13 @@ func (m *Matcher) returnAll(ctx context.Context, tasks []Task) (failed error) {
 
 // look takes what there is now.
 func (m *Matcher) look(ctx context.Context, p Poll) (tasks []Task, err error) {
-	for _, partition := range m.unseen(p.Queues) {
-		if !m.see(p.Queues, partition) {
-			continue // somebody else is looking
+	for _, partition := range m.unseen(&p) {
+		if !m.see(&p, partition) {
+			continue // another poll looks at it
 		}
 		some, more, err := m.takeEach(ctx, p, partition, p.Limit-len(tasks))
 		if more || err != nil {
-			m.markAll(p.Queues, partition)
+			m.lookAgain(&p, partition)
 		}
 		if tasks = append(tasks, some...); err != nil {
 			if len(tasks) > 0 {
@@ -229,21 +274,24 @@ func (m *Matcher) look(ctx context.Context, p Poll) (tasks []Task, err error) {
 	return tasks, nil
 }
 
-func (m *Matcher) markAll(queues []string, partition int) {
-	for _, name := range queues {
-		m.Changed(name, partition)
+// lookAgain has a partition looked at once more, for the namespaces of a poll.
+func (m *Matcher) lookAgain(p *Poll, partition int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, name := range p.Queues {
+		m.of(p, name).mark(partition)
 	}
 }
 
-// unseen returns the partitions that may have something in one of the queues, another one first each time.
-func (m *Matcher) unseen(queues []string) (all []int) {
+// unseen returns the partitions that may have something for a poll, another one first each time.
+func (m *Matcher) unseen(poll *Poll) (all []int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.c.Now()
 	marked := make([]bool, m.c.Store.Layout().Partitions)
 	from := 0
-	for _, name := range queues {
-		q := m.of(name)
+	for _, name := range poll.Queues {
+		q := m.of(poll, name)
 		stale := now.Sub(q.looked) >= m.rest(now)
 		if stale {
 			q.looked = now
@@ -263,12 +311,12 @@ func (m *Matcher) unseen(queues []string) (all []int) {
 	return all
 }
 
-// see notes that a partition is being looked at, and reports whether it was still to be.
-func (m *Matcher) see(queues []string, partition int) (unseen bool) {
+// see notes that a poll looks at a partition, and reports whether that was still to be done for its namespaces.
+func (m *Matcher) see(p *Poll, partition int) (unseen bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, name := range queues {
-		q := m.of(name)
+	for _, name := range p.Queues {
+		q := m.of(p, name)
 		unseen = unseen || q.unseen[partition]
 		q.unseen[partition], q.next[partition] = false, time.Time{}
 	}
@@ -320,15 +368,15 @@ func (m *Matcher) due(partition int, c store.ActivityChanged) {
 }
 
 // expect notes when to look at a partition again.
-func (m *Matcher) expect(queues []string, partition int, o store.Offered) {
+func (m *Matcher) expect(p *Poll, partition int, o store.Offered) {
 	if o.Next.IsZero() {
 		return
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	at := m.c.Now().Add(o.Next.Sub(o.At))
-	for _, name := range queues {
-		q := m.of(name)
+	for _, name := range p.Queues {
+		q := m.of(p, name)
 		q.next[partition] = interpreter.Earlier(q.next[partition], at)
 	}
 }

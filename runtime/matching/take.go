@@ -94,7 +94,7 @@ func (m *Matcher) takeFree(ctx context.Context, p Poll, partition, n int) (tasks
 // found and got a permit for.
 func (m *Matcher) takeLimited(ctx context.Context, p Poll, name string, partition, n int) (tasks []Task, found int, err error) {
 	if _, open := m.c.Gate.Open(ctx, name); !open {
-		m.remember(name, partition)
+		m.remember(&p, name, partition)
 		return nil, 0, nil
 	}
 	p.Queues = []string{name}
@@ -109,7 +109,7 @@ func (m *Matcher) takeLimited(ctx context.Context, p Poll, name string, partitio
 	}
 	granted, err := m.c.Gate.Take(ctx, name, wanted, 0)
 	if err != nil || len(granted) < len(offered) {
-		m.remember(name, partition)
+		m.remember(&p, name, partition)
 	}
 	if err != nil || len(granted) == 0 {
 		return nil, 0, err
@@ -134,11 +134,11 @@ func (m *Matcher) takeGranted(ctx context.Context, name string, partition int, s
 	return tasks, err
 }
 
-// remember notes that there is something in a queue of a partition that nobody may take now.
-func (m *Matcher) remember(name string, partition int) {
+// remember notes that there is something for a poll in a queue of a partition that nobody may take now.
+func (m *Matcher) remember(p *Poll, name string, partition int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.of(name).unseen[partition] = true
+	m.of(p, name).unseen[partition] = true
 }
 
 // offered returns activities of a partition that may be taken.
@@ -147,7 +147,7 @@ func (m *Matcher) offered(ctx context.Context, p Poll, partition, n int) ([]stor
 	if err != nil {
 		return nil, err
 	}
-	m.expect(p.Queues, partition, offered)
+	m.expect(&p, partition, offered)
 	return offered.Activities, nil
 }
 

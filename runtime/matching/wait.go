@@ -36,11 +36,11 @@ func (m *Matcher) wait(ctx context.Context, p *Poll, open []string, again time.T
 		return false
 	default:
 	}
-	woken, idle := m.enter(p.Queues, open)
+	woken, idle := m.enter(p, open)
 	if !again.IsZero() {
 		idle = min(idle, max(again.Sub(m.c.Now()), 0))
 	}
-	defer m.leave(p.Queues, woken)
+	defer m.leave(p, woken)
 	timer := time.NewTimer(idle)
 	defer timer.Stop()
 	select {
@@ -55,25 +55,25 @@ func (m *Matcher) wait(ctx context.Context, p *Poll, open []string, again time.T
 }
 
 // enter makes somebody wait for news of some queues, and returns how long to wait at most. What is in those that are not open is no news.
-func (m *Matcher) enter(queues, open []string) (woken chan struct{}, idle time.Duration) {
+func (m *Matcher) enter(p *Poll, open []string) (woken chan struct{}, idle time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	woken = make(chan struct{}, 1)
-	for _, name := range queues {
-		q := m.of(name)
+	for _, name := range p.Queues {
+		q := m.of(p, name)
 		if q.waiting = append(q.waiting, woken); slices.Contains(open, name) && slices.Contains(q.unseen, true) {
 			q.wake() // news came before
 		}
 	}
-	return woken, m.idle(open)
+	return woken, m.idle(p, open)
 }
 
 // leave ends a wait. News that it does not act on wakes somebody else.
-func (m *Matcher) leave(queues []string, woken chan struct{}) {
+func (m *Matcher) leave(p *Poll, woken chan struct{}) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, name := range queues {
-		q := m.of(name)
+	for _, name := range p.Queues {
+		q := m.of(p, name)
 		q.waiting = slices.DeleteFunc(q.waiting, func(other chan struct{}) bool { return other == woken })
 		if len(woken) > 0 && slices.Contains(q.unseen, true) {
 			q.wake()
@@ -82,11 +82,11 @@ func (m *Matcher) leave(queues []string, woken chan struct{}) {
 }
 
 // idle returns how long there is nothing to look at, unless news comes. It is called with the lock held.
-func (m *Matcher) idle(queues []string) time.Duration {
+func (m *Matcher) idle(p *Poll, queues []string) time.Duration {
 	now := m.c.Now()
 	d := m.rest(now)
 	for _, name := range queues {
-		for _, at := range m.of(name).next {
+		for _, at := range m.of(p, name).next {
 			if !at.IsZero() {
 				d = min(d, at.Sub(now))
 			}
