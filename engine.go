@@ -318,6 +318,9 @@ func (e *Engine) work(ctx context.Context, c worker.Config, some []store.Instanc
 	e.worker.Store(w)
 	if c.Only == nil {
 		watching.Go(func() { e.schedules.Run(ctx) })
+		watching.Go(func() { e.env.watchContainers(ctx) })
+	} else {
+		watching.Go(func() { e.env.watchUsedContainers(ctx) })
 	}
 	defer e.worker.Store(nil)
 	c.Log.Info("the worker is ready", "name", w.Name(), "store", e.store.String(), "concurrency", c.Concurrency, "partitions", e.store.Layout().Partitions)

@@ -138,7 +138,7 @@ func (h Host) environment(connections int, places storePlaces) (*environment, er
 	}
 	dial, transport := connect(h.Network, reaching)
 	return &environment{
-		host: h, scripts: &tasks.ScriptHost{Node: h.Node}, engine: h.Containers.engine(),
+		host: h, scripts: &tasks.ScriptHost{Node: h.Node}, engine: h.Containers.engine(h.Log),
 		calls:   calls{performers: h.Calls, log: h.Log, catalog: h.Catalog, deployed: h.Functions != nil},
 		reaches: reaches(h.Network, reaching.Control),
 		dial:    dial, transport: transport, proofs: &tasks.Credentials{},

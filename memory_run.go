@@ -3,6 +3,7 @@ package swrun
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/swrun/swrun/errors"
@@ -109,6 +110,10 @@ func (d *Document) Run(ctx context.Context, input any, c RunConfig) (Result, err
 	if c.Documents == nil {
 		c.Documents = NewDocuments(d)
 	}
+	watched, stop := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() { e.watchUsedContainers(watched) })
+	defer func() { stop(); watching.Wait() }()
 	outcome, err := local.Run(ctx, program, data, local.Config{
 		ID: c.ID, ExecutionTimeout: c.ExecutionTimeout, RunTimeout: c.RunTimeout,
 		Deadline: c.Deadline, Now: c.Now, Virtual: c.VirtualTime, Observe: c.Observe,

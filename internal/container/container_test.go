@@ -5,10 +5,16 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"log/slog"
+	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	moby "github.com/moby/moby/client"
 
 	"github.com/swrun/swrun/internal/container"
 	"github.com/swrun/swrun/internal/enginetest"
@@ -166,4 +172,65 @@ func TestNoEngine(t *testing.T) {
 			t.Errorf("%s: %v", host, err)
 		}
 	}
+}
+
+// TestStartsThatAreUnknown: when nobody knows whether a container was started, one that was not is removed, and one that was is stopped, as soon as the
+// engine answers again.
+func TestStartsThatAreUnknown(t *testing.T) {
+	for name, starts := range map[string]bool{"it was not": false, "it was": true} {
+		t.Run(name, func(t *testing.T) {
+			fake := enginetest.New()
+			var answers atomic.Bool
+			api := mustTest(t, fake.Dial).api
+			fake.Intercept = func(_ http.ResponseWriter, r *http.Request, what string) bool {
+				switch {
+				case answers.Load() || what == "create" || what == "attach" || what == "_ping" || what == "version":
+					return false
+				case what == "start" && starts:
+					answers.Store(true)
+					_, err := api.ContainerStart(r.Context(), r.PathValue("name"), moby.ContainerStartOptions{})
+					answers.Store(err != nil)
+				}
+				panic(http.ErrAbortHandler)
+			}
+			e := on(fake)
+			j := job("sleep 600")
+			j.Cleanup = container.CleanupNever
+			var unreachable *container.UnreachableError
+			if _, err := e.Run(t.Context(), j); !errors.As(err, &unreachable) {
+				t.Errorf("it ends with %T %v", err, err)
+			}
+			if all := fake.All(); len(all) != 1 {
+				t.Fatalf("the engine has %+v", all)
+			}
+			answers.Store(true)
+			if err := e.Sweep(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			want := 0
+			if starts {
+				want = 1
+			}
+			if all := fake.All(); len(all) != want || want == 1 && all[0].State != "exited" {
+				t.Errorf("left: %+v", all)
+			}
+		})
+	}
+}
+
+// TestWatch: an engine that cannot be reached is logged once, and what is left is stopped when it can be.
+func TestWatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		e := container.New(container.Config{
+			Dial: func(context.Context) (net.Conn, error) { return nil, io.ErrUnexpectedEOF },
+			Log:  slog.New(slog.NewTextHandler(&log, nil)),
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		e.Watch(ctx)
+		if n := strings.Count(log.String(), "\n"); n != 1 || !strings.Contains(log.String(), "is Docker or Podman running") {
+			t.Errorf("the log has %d lines: %s", n, log.String())
+		}
+	})
 }

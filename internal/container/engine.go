@@ -1,15 +1,18 @@
-// Package container runs containers by the Docker Engine API, which Docker and Podman serve. Whatever happens to this process, what it has
-// started does not stay running: a container carries labels that say whose it is, and Sweep stops those that belong to nobody.
+// Package container runs containers by the Docker Engine API, which Docker and Podman serve. A container carries labels that say which process
+// waits for it. If that process is killed, the next one that uses the same engine stops the container: see Sweep and Watch.
 package container
 
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -24,8 +27,8 @@ type Config struct {
 	Dial func(ctx context.Context) (net.Conn, error)
 	// Owner is the process for which containers are started; empty is this one.
 	Owner string
-	// Begin is called before the first container is started; nil does nothing. It fails if nothing may be started.
-	Begin func() error
+	// Log is told which containers Sweep has stopped and removed, and what keeps Watch from that; nil discards it.
+	Log *slog.Logger
 	// Now is the clock by which containers are removed some time after their end; nil is time.Now.
 	Now func() time.Time
 }
@@ -34,10 +37,14 @@ type Config struct {
 type Engine struct {
 	config Config
 	owner  func() string // as Config.Owner
-	begin  func() error
+	id     string        // in labels: an engine knows which of its own containers nobody waits for any more
+	begun  atomic.Bool   // the first sweep
+	swept  chan struct{} // closed when that is over
 
-	mu     sync.Mutex
-	client *client.Client
+	mu         sync.Mutex
+	client     *client.Client
+	performing map[string]int       // the keys of the jobs that run
+	ends       map[string]time.Time // of the containers that are kept for some time, as the last sweep has seen them
 }
 
 // New returns an engine, without a connection to it.
@@ -48,20 +55,41 @@ func New(c Config) *Engine {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	if c.Begin == nil {
-		c.Begin = func() error { return nil }
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
 	}
 	owner := sync.OnceValue(func() string { return cmp.Or(c.Owner, Owner()) })
-	return &Engine{config: c, owner: owner, begin: sync.OnceValue(c.Begin)}
+	return &Engine{config: c, owner: owner, id: rand.Text(), swept: make(chan struct{}), performing: map[string]int{}}
 }
 
-// Close lets go of connections that nobody uses.
+// Close lets go of connections that nobody uses. The next job looks anew for where the engine is.
 func (e *Engine) Close() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.client != nil {
 		_ = e.client.Close() // it only closes idle connections
 	}
+	e.client = nil
+}
+
+// performs keeps a container from Sweep while its job runs.
+func (e *Engine) performs(key string) (ended func()) {
+	e.count(key, 1)
+	return func() { e.count(key, -1) }
+}
+
+func (e *Engine) count(key string, n int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.performing[key] += n; e.performing[key] == 0 {
+		delete(e.performing, key)
+	}
+}
+
+func (e *Engine) isPerforming(key string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.performing[key] > 0
 }
 
 // RefusedError says that the engine does not do what a job asks for: trying again does not help.
@@ -123,6 +151,11 @@ func failed(what string, err error) error {
 	return &UnreachableError{detail}
 }
 
+func isUnreachable(err error) bool {
+	_, ok := errors.AsType[*UnreachableError](err)
+	return ok
+}
+
 func short(s string) string {
 	if len(s) > maxCause {
 		return s[:maxCause] + "…"
@@ -132,7 +165,7 @@ func short(s string) string {
 
 // ask bounds one request to the engine.
 func ask[T any](ctx context.Context, request func(ctx context.Context) (T, error)) (T, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, maxAnswer, fmt.Errorf("the container engine has not answered for %s", maxAnswer))
+	ctx, cancel := context.WithTimeoutCause(ctx, maxAnswer, &UnreachableError{fmt.Sprintf("the container engine has not answered for %s", maxAnswer)})
 	defer cancel()
 	answer, err := request(ctx)
 	if err != nil && ctx.Err() != nil {

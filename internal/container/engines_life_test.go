@@ -3,6 +3,7 @@ package container_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -31,6 +32,7 @@ func cleansUp(t *testing.T, e underTest) {
 	}
 	want := map[string]string{
 		container.LabelKey: "never", "swrun.run": "demo/1", "swrun.task": "/do/0/a b", "swrun.owner": container.Owner(), "swrun.cleanup": "never",
+		"swrun.engine": there.Container.Config.Labels["swrun.engine"], // by chance
 	}
 	if diff := cmp.Diff(want, there.Container.Config.Labels); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
@@ -113,42 +115,94 @@ func replacesLostAttempt(t *testing.T, e underTest) {
 // sweeps: what belongs to a process that has ended is stopped, and what it wanted to have removed is removed; the rest stays.
 func sweeps(t *testing.T, e underTest) {
 	now := time.Now()
+	ctx, end := context.WithCancel(t.Context())
 	leave := func(owner, name string, cleanup container.Cleanup, command, until string) {
 		t.Helper()
 		j := job(command)
-		j.Name, j.Key, j.Cleanup, j.After = name, name, cleanup, time.Hour
-		e.leave(t, owner, j, until)
+		j.Name, j.Key, j.Cleanup, j.After, j.Deadline = name, name, cleanup, time.Hour, now.Add(time.Hour)
+		e.leave(ctx, t, owner, j, until)
 	}
-	dead := dead()
+	dead, elsewhere := dead(), "elsewhere/b/c/1/1"
 	leave(dead, "kept", container.CleanupNever, "sleep 600", "running")
 	leave(dead, "removed", container.CleanupAlways, "sleep 600", "running")
-	leave("elsewhere/b/c/1/1", "of-another-machine", container.CleanupAlways, "sleep 600", "running")
+	leave(dead, "kept-for-an-hour", container.CleanupEventually, "sleep 600", "running")
+	leave(elsewhere, "of-another-machine", container.CleanupAlways, "sleep 600", "running")
 	leave(container.Owner(), "mine", container.CleanupAlways, "sleep 600", "running")
 	leave(container.Owner(), "later", container.CleanupEventually, "true", "exited")
-	sweep := func() {
+	sweep := func(want map[string]string) {
 		t.Helper()
 		if err := e.engine(container.Config{Now: func() time.Time { return now }}).Sweep(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+		e.mustHave(t, want)
 	}
-	sweep()
-	e.mustHave(t, map[string]string{"kept": "exited", "of-another-machine": "running", "mine": "running", "later": "exited"})
-	now = now.Add(2 * time.Hour)
-	sweep()
-	e.mustHave(t, map[string]string{"kept": "exited", "of-another-machine": "running", "mine": "running"})
-	for _, owner := range []string{container.Owner(), "elsewhere/b/c/1/1"} {
-		if err := e.engine(container.Config{}).End(t.Context(), owner); err != nil {
-			t.Error(err)
-		}
-	}
-	e.mustHave(t, map[string]string{"kept": "exited"})
+	sweep(map[string]string{"kept": "exited", "kept-for-an-hour": "exited", "of-another-machine": "running", "mine": "running", "later": "exited"})
+	now = now.Add(59 * time.Minute)
+	sweep(map[string]string{"kept": "exited", "kept-for-an-hour": "exited", "of-another-machine": "running", "mine": "running", "later": "exited"})
+	now = now.Add(time.Hour)
+	sweep(map[string]string{"kept": "exited", "mine": "running"})
+	end()
+	until(t, func() bool { _, there := e.states(t)["mine"]; return !there })
 }
 
 // leave starts a container of an owner, and returns when it is in a state.
-func (e underTest) leave(t *testing.T, owner string, j container.Job, state string) {
+func (e underTest) leave(ctx context.Context, t *testing.T, owner string, j container.Job, state string) {
 	t.Helper()
-	go func() { _, _ = e.engine(container.Config{Owner: owner}).Run(context.WithoutCancel(t.Context()), j) }() // it ends when its container does
+	go func() { _, _ = e.engine(container.Config{Owner: owner}).Run(ctx, j) }() // it ends when its container does, or ctx
 	until(t, func() bool { return e.states(t)[j.Name] == state })
+}
+
+// namesOfTheDead: the name of a container that Sweep would remove is free, although nothing has swept since it was left.
+func namesOfTheDead(t *testing.T, e underTest) {
+	now := time.Now()
+	engine := e.engine(container.Config{Now: func() time.Time { return now }})
+	run := func() error {
+		j := job("true")
+		j.Key, j.Cleanup = "another", container.CleanupAlways
+		_, err := engine.Run(t.Context(), j)
+		return err
+	}
+	if err := run(); err != nil { // from here on it does not sweep by itself
+		t.Fatal(err)
+	}
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	later := job("true")
+	later.Cleanup, later.After = container.CleanupEventually, time.Hour
+	removed := job("sleep 600")
+	for _, left := range []struct {
+		job   container.Job
+		state string
+		after time.Duration
+	}{{removed, "running", 0}, {later, "exited", 2 * time.Hour}} {
+		e.leave(ctx, t, dead(), left.job, left.state)
+		if left.after > 0 {
+			if err := run(); err == nil {
+				t.Error("a container that is kept for an hour has lost its name at once")
+			}
+		}
+		now = now.Add(left.after)
+		if err := run(); err != nil {
+			t.Errorf("the name of one that is %s: %v", left.state, err)
+		}
+	}
+	e.mustHave(t, map[string]string{})
+}
+
+// neverStarted: a container that could not be started is removed, whatever its cleanup, and the next attempt is told the same cause.
+func neverStarted(t *testing.T, e underTest) {
+	for _, cleanup := range []container.Cleanup{container.CleanupNever, container.CleanupAlways, container.CleanupEventually} {
+		for attempt := range 2 {
+			j := job("true")
+			j.Key, j.Cleanup, j.After, j.Command = fmt.Sprint(attempt), cleanup, time.Hour, []string{"no-such-program"}
+			_, err := e.run(t, j)
+			var refused *container.RefusedError
+			if !errors.As(err, &refused) || !strings.Contains(err.Error(), "no-such-program") {
+				t.Errorf("cleanup %s, attempt %d: %T %v", cleanup, attempt, err, err)
+			}
+			e.mustHave(t, map[string]string{})
+		}
+	}
 }
 
 // dead returns the owner of a process of this machine that is not there.

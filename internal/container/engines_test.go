@@ -85,6 +85,8 @@ func promises() map[string]func(*testing.T, underTest) {
 		"it may end by itself":       endsByItself,
 		"a lost attempt":             replacesLostAttempt,
 		"sweep":                      sweeps,
+		"names of the dead":          namesOfTheDead,
+		"never started":              neverStarted,
 		"too much output":            boundsOutput,
 		"what the engine answers":    answers,
 	}

@@ -103,9 +103,8 @@ func (e *Engine) run(ctx context.Context, j Job) (End, error) {
 	if err != nil {
 		return End{}, err
 	}
-	if err := e.begin(); err != nil {
-		return End{}, err
-	}
+	e.sweepFirst(ctx)
+	defer e.performs(j.Key)()
 	r := &running{client: c, job: j, engine: e}
 	if err := r.create(ctx); err != nil {
 		r.forget()
@@ -121,8 +120,18 @@ type running struct {
 	client *client.Client
 	job    Job
 	id     string
+	begun  start
 	ended  bool
 }
+
+// start is how far the start of a container has come.
+type start int
+
+const (
+	startRefused start = iota // or it was not tried: the container never runs
+	startUnknown              // the engine has not answered
+	startDone
+)
 
 // create makes the container, and fetches its image first if need be.
 func (r *running) create(ctx context.Context) error {
@@ -207,20 +216,18 @@ func (r *running) options() (client.ContainerCreateOptions, error) {
 	return client.ContainerCreateOptions{Config: config, HostConfig: host, Name: j.Name}, nil
 }
 
-// replace removes the container that has the name, if it is of a lost attempt of the same effect.
+// replace removes the container that has the name, if it is of a lost attempt of the same effect, or one that Sweep would remove.
 func (r *running) replace(ctx context.Context) error {
-	there, err := ask(ctx, func(ctx context.Context) (client.ContainerInspectResult, error) {
-		return r.client.ContainerInspect(ctx, r.job.Name, client.ContainerInspectOptions{})
-	})
+	there, err := inspect(ctx, r.client, r.job.Name)
 	switch {
 	case errdefs.IsNotFound(err):
 		return nil // it has gone meanwhile
 	case err != nil:
 		return failed("the container "+r.job.Name+" is there, and cannot be looked at", err)
-	case there.Container.Config == nil || there.Container.Config.Labels[LabelKey] != r.job.Key:
+	case there.Config == nil || there.Config.Labels[LabelKey] != r.job.Key && !r.engine.isLeftover(there):
 		return &RefusedError{fmt.Sprintf("a container is called %s already: remove it, give this one another name, or have it removed with lifetime.cleanup", r.job.Name)}
 	}
-	return remove(ctx, r.client, there.Container.ID)
+	return remove(ctx, r.client, there.ID)
 }
 
 // pull fetches the image.
@@ -305,13 +312,15 @@ func (r *running) start(ctx context.Context) error {
 		return r.client.ContainerStart(ctx, r.id, client.ContainerStartOptions{})
 	})
 	what := "the container of " + r.job.Image + " cannot be started"
-	if err != nil && !client.IsErrConnectionFailed(err) {
-		return &RefusedError{what + ": " + short(err.Error())}
-	}
-	if err != nil {
+	switch {
+	case err == nil:
+		r.begun = startDone
+		return nil
+	case ctx.Err() != nil, client.IsErrConnectionFailed(err), isUnreachable(err):
+		r.begun = startUnknown
 		return failed(what, err)
 	}
-	return nil
+	return &RefusedError{what + ": " + short(err.Error())}
 }
 
 func (r *running) attach(ctx context.Context) (*streams, error) {

@@ -80,6 +80,9 @@ func (p *Podman) Dial(ctx context.Context) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, "unix", p.socket())
 }
 
+// Host is what DOCKER_HOST has to be for a process to find this engine.
+func (p *Podman) Host() string { return "unix://" + p.socket() }
+
 func (p *Podman) socket() string { return filepath.Join(p.folder, "socket") }
 
 // configure writes what Podman reads: the registry takes the place of Docker's.
@@ -173,7 +176,7 @@ func (p *Podman) probe() error { return p.run("run", "--rm", "docker.io/library/
 
 // serve starts the API. It ends by itself too, when nobody has asked for a while: this process may be killed.
 func (p *Podman) serve() error {
-	p.service = p.command("system", "service", "--time", "120", "unix://"+p.socket())
+	p.service = p.command("system", "service", "--time", "120", p.Host())
 	if err := p.service.Start(); err != nil {
 		return err
 	}
