@@ -81,7 +81,7 @@ func (c *Client) subscribeMQTT(ctx context.Context, name string) (Subscription, 
 		return nil
 	}
 	s.leave = func(over bool) {
-		client.Disconnect(uint(farewell / time.Millisecond / 10)) // acknowledgements are sent meanwhile
+		leaveMQTT(client, over)
 		if over {
 			c.forgetMQTT(ctx, name)
 		}
@@ -99,6 +99,14 @@ func (c *Client) subscribeMQTT(ctx context.Context, name string) (Subscription, 
 		return nil, err
 	}
 	return s, nil
+}
+
+// leaveMQTT ends a connection, as leaveMQTT5 does.
+func leaveMQTT(client mqtt.Client, over bool) {
+	if !over {
+		client.Unsubscribe(unusedTopic).WaitTimeout(farewell)
+	}
+	client.Disconnect(uint(farewell / time.Millisecond))
 }
 
 // forgetMQTT ends a session: by another one of the same name that is not kept. A broker that cannot be reached keeps it.

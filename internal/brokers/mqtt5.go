@@ -13,6 +13,7 @@ import (
 
 	"github.com/eclipse/paho.golang/packets"
 	"github.com/eclipse/paho.golang/paho"
+	"github.com/eclipse/paho.golang/paho/session/state"
 
 	"github.com/swrun/swrun/errors"
 )
@@ -156,14 +157,19 @@ func mqttHandle(qos byte, number uint16, topic string, payload []byte) string {
 	return fmt.Sprintf("%d-%.8x", number, sum.Sum(nil))
 }
 
-// acknowledging is how often acknowledgements are sent by MQTT 5, whose library collects them.
-const acknowledging = 5 * time.Millisecond
+// ackedByUs is a session whose messages are acknowledged when we say so. The library has a way of its own for that, which collects acknowledgements, and forgets
+// messages that come before it knows that it is connected.
+type ackedByUs struct{ *state.State }
+
+// Ack implements session.SessionManager: the library calls it as soon as it has handed over a message.
+func (ackedByUs) Ack(*packets.Publish) error { return nil }
 
 func (c *Client) subscribeMQTT5(ctx context.Context, name string) (Subscription, error) {
 	s := &mqttSession{box: newMailbox(), kept: c.qos() > 0}
 	expiry, most := uint32(keptFor/time.Second), uint16(mailboxSize)
+	session := state.NewInMemory()
 	client, kept, err := c.mqtt5(ctx, paho.ClientConfig{
-		PacketTimeout: connectWithin, EnableManualAcknowledgment: true, SendAcksInterval: acknowledging,
+		PacketTimeout: connectWithin, Session: ackedByUs{session},
 		OnPublishReceived: []func(paho.PublishReceived) (bool, error){func(r paho.PublishReceived) (bool, error) {
 			c.more()
 			s.box.put(mqtt5Delivery(r.Packet))
@@ -177,8 +183,11 @@ func (c *Client) subscribeMQTT5(ctx context.Context, name string) (Subscription,
 	if err != nil {
 		return nil, err
 	}
-	s.ack = func(d *Delivery) error { return client.Ack(d.tag.(*paho.Publish)) }
-	s.leave = func(over bool) { leaveMQTT5(client, over) }
+	s.ack = func(d *Delivery) error { return session.Ack(d.tag.(*paho.Publish).Packet()) }
+	s.leave = func(over bool) {
+		leaveMQTT5(client, over)
+		_ = session.Close() // it is in memory
+	}
 	const never = 2 // retained messages are old ones
 	within, cancel := context.WithTimeout(ctx, connectWithin)
 	defer cancel()
@@ -196,16 +205,22 @@ func (c *Client) subscribeMQTT5(ctx context.Context, name string) (Subscription,
 	return s, nil
 }
 
-// leaveMQTT5 ends a connection, and its session if that is over. Acknowledgements that are collected are sent before.
+// leaveMQTT5 ends a connection, and its session if that is over. Before it ends, the broker has read all acknowledgements, or does not answer: another
+// connection of the session may come before it has read them, and then gets the messages once more.
 func leaveMQTT5(client *paho.Client, over bool) {
 	goodbye := &paho.Disconnect{}
 	if over {
 		goodbye.Properties = &paho.DisconnectProperties{SessionExpiryInterval: new(uint32)}
 	} else {
-		time.Sleep(farewell / 10)
+		within, cancel := context.WithTimeout(context.Background(), farewell)
+		defer cancel()
+		_, _ = client.Unsubscribe(within, &paho.Unsubscribe{Topics: []string{unusedTopic}}) // whatever it answers, it has read what came before
 	}
 	_ = client.Disconnect(goodbye) // it may be broken already
 }
+
+// unusedTopic is what nobody subscribes to. That a subscription to it has ended is asked for since brokers answer in the order in which they read.
+const unusedTopic = "swrun/unused"
 
 // mqtt5Delivery reads a message.
 func mqtt5Delivery(p *paho.Publish) *Delivery {
