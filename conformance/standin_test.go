@@ -87,6 +87,7 @@ func standInHandler() http.Handler {
 	mux.HandleFunc("/digest", digest)
 	mux.HandleFunc("/slow", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	petstore(mux)
+	contents(mux)
 	others(mux)
 	described(mux)
 	cataloged(mux)

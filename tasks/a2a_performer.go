@@ -17,6 +17,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/internal/a2a"
+	"github.com/swrun/swrun/internal/content"
 	"github.com/swrun/swrun/interpreter"
 )
 
@@ -188,7 +189,7 @@ func (request *httpRequest) answer(ctx context.Context, method a2a.Method, respo
 
 // results reads what an agent answers: more than one result only if the method streams, and the agent does.
 func (request *httpRequest) results(ctx context.Context, method a2a.Method, response *http.Response, memory interpreter.Memory) (all [][]byte, err error) {
-	if !method.Streams || mediaType(response.Header.Get("Content-Type")) != eventStream {
+	if !method.Streams || content.Media(response.Header.Get("Content-Type")) != eventStream {
 		body, err := request.read(ctx, response, memory)
 		if err != nil {
 			return nil, err

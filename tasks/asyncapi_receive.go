@@ -15,6 +15,7 @@ import (
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/internal/asyncapi"
 	"github.com/swrun/swrun/internal/brokers"
+	"github.com/swrun/swrun/internal/content"
 	"github.com/swrun/swrun/interpreter"
 )
 
@@ -281,7 +282,7 @@ func readMessage(target asyncapi.Target, m brokers.Message) (map[string]any, err
 
 // readPayload decodes a payload as responses are decoded. Without a content type it is JSON, if it can be, as what is published is.
 func readPayload(contentType string, payload []byte) (any, error) {
-	if len(payload) > 0 && (contentType == "" || isJSON(mediaType(contentType))) {
+	if len(payload) > 0 && (contentType == "" || content.IsJSON(content.Media(contentType))) {
 		v, err := expr.Decode(payload)
 		if err == nil || contentType != "" {
 			return v, err

@@ -11,6 +11,7 @@ import (
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/internal/asyncapi"
 	"github.com/swrun/swrun/internal/brokers"
+	"github.com/swrun/swrun/internal/content"
 	"github.com/swrun/swrun/interpreter"
 )
 
@@ -205,7 +206,7 @@ func (m *outboundMessage) check(target *asyncapi.Target) *errors.Error {
 	if m == nil {
 		return nil
 	}
-	if media := target.ContentType; media != "" && !isJSON(mediaType(media)) {
+	if media := target.ContentType; media != "" && !content.IsJSON(content.Media(media)) {
 		return errors.Configurationf("messages of %s have the content type %s: JSON can be published", target, cut(media))
 	}
 	headers := m.content().Headers

@@ -11,6 +11,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/content"
 	"github.com/swrun/swrun/internal/openapi"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/interpreter"
@@ -197,9 +198,9 @@ func (c *callHTTPBody) prepareBody(s *interpreter.Scope, input any, r *httpReque
 	}
 	text, isText := body.(string)
 	given, contentType := r.Headers["Content-Type"], "application/json"
-	switch media := mediaType(given); {
+	switch media := content.Media(given); {
 	case isText:
-		r.Body, contentType = []byte(text), "text/plain; charset=utf-8"
+		contentType = "text/plain; charset=utf-8"
 	case media == "application/x-www-form-urlencoded" || media == "multipart/form-data":
 		fields, ok := body.(map[string]any)
 		if !ok {
@@ -207,11 +208,16 @@ func (c *callHTTPBody) prepareBody(s *interpreter.Scope, input any, r *httpReque
 		}
 		return r.setForm(media, fields)
 	default:
-		r.Body = []byte(stringify(body))
+		text = stringify(body)
 	}
 	if given == "" {
 		r.Headers["Content-Type"] = contentType
 	}
+	data, failed := content.Encode(given, text)
+	if failed != nil {
+		return s.WithExpression(errors.Expressionf("the body cannot be sent as %s: %s", shorten.Quoted(given), failed), c.body)
+	}
+	r.Body = data
 	return nil
 }
 

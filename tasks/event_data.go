@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/content"
 )
 
 // readEvent returns what a task gets of an event (semantics 14.5).
@@ -29,7 +30,7 @@ func rawData(event map[string]any) any {
 		}
 		return event["data_base64"]
 	}
-	if text, ok := data.(string); ok && !isJSON(mediaOf(event)) {
+	if text, ok := data.(string); ok && !content.IsJSON(mediaOf(event)) {
 		return text
 	}
 	text, err := expr.Encode(data)
@@ -51,7 +52,7 @@ func mediaOf(event map[string]any) string {
 	if contentType == "" {
 		return "application/json"
 	}
-	return mediaType(contentType)
+	return content.Media(contentType)
 }
 
 // eventData returns the data of an event, and whether it has any: JSON decoded, other text as it is, and the rest as base64.

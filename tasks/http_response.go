@@ -5,15 +5,14 @@ import (
 	"context"
 	"encoding/base64"
 	"io"
-	"mime"
 	"net/http"
 	"strconv"
 	"strings"
 	"unicode/utf8"
-	"unsafe"
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/content"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
@@ -84,7 +83,7 @@ func reserveValues(ctx context.Context, memory interpreter.Memory, body []byte) 
 
 // decodes reports whether the task gets the values of JSON.
 func (request *httpRequest) decodes(response *http.Response) bool {
-	return request.Format != "raw" && isJSON(mediaType(response.Header.Get("Content-Type")))
+	return request.Format != "raw" && content.IsJSON(content.Media(response.Header.Get("Content-Type")))
 }
 
 // succeeds reports whether a status is what the task has asked for (semantics 11.5).
@@ -157,16 +156,12 @@ func (request *httpRequest) result(response *http.Response, body []byte) (any, e
 	if request.Format == "raw" {
 		return base64.StdEncoding.EncodeToString(body), nil
 	}
-	content, err := decodeContent(response.Header.Get("Content-Type"), body)
+	decoded, err := decodeContent(response.Header.Get("Content-Type"), body)
 	if err != nil {
 		return nil, request.undecoded(response, err)
 	}
 	if request.Format != "response" {
-		return content, nil
-	}
-	headers := map[string]any{}
-	for name, values := range response.Header {
-		headers[name] = strings.Join(values, ", ")
+		return decoded, nil
 	}
 	sent := map[string]any{}
 	for name, value := range request.Headers {
@@ -177,9 +172,26 @@ func (request *httpRequest) result(response *http.Response, body []byte) (any, e
 	return map[string]any{
 		"request":    map[string]any{"method": request.Method, "uri": withoutUser(request.URI), "headers": sent},
 		"statusCode": response.StatusCode,
-		"headers":    headers,
-		"content":    content,
+		"headers":    headersAsData(response.Header),
+		"content":    decoded,
 	}, nil
+}
+
+// headersAsData returns the header of a response. A field that is given several times is one text, as its items are a list in it; only cookies cannot be
+// told apart then (RFC 9110, section 5.3).
+func headersAsData(header http.Header) map[string]any {
+	headers := map[string]any{}
+	for name, values := range header {
+		headers[name] = strings.Join(values, ", ")
+		if name == "Set-Cookie" && len(values) > 1 {
+			list := make([]any, len(values))
+			for i, value := range values {
+				list[i] = value
+			}
+			headers[name] = list
+		}
+	}
+	return headers
 }
 
 // undecoded is the error of a body that is not what its content type says. One that is compressed in a way that nobody has offered is none of it.
@@ -203,7 +215,7 @@ func (request *httpRequest) failure(response *http.Response, body []byte) error 
 	if e.Title == "" {
 		e.Title = "Status " + strconv.Itoa(status)
 	}
-	switch text := trimPartialRune(body); {
+	switch text := errorText(contentType, body); {
 	case utf8.Valid(text):
 		e.Detail = cut(strings.TrimSpace(string(text)))
 	case len(body) < maxRefusal:
@@ -212,6 +224,16 @@ func (request *httpRequest) failure(response *http.Response, body []byte) error 
 		e.Detail = "more than " + strconv.Itoa(maxRefusal-1) + " bytes of " + contentType
 	}
 	return e.With("request", request.summary()).With("response", map[string]any{"statusCode": status, "contentType": contentType})
+}
+
+// errorText returns the text of a body, of which the end may be missing, if its charset is known; otherwise the body.
+func errorText(contentType string, body []byte) []byte {
+	for missing := range min(len(body), utf8.UTFMax) { // of the last character
+		if text, err := content.Text(contentType, body[:len(body)-missing]); err == nil {
+			return text
+		}
+	}
+	return trimPartialRune(body)
 }
 
 // trimPartialRune removes an incomplete character from the end.
@@ -227,50 +249,11 @@ func trimPartialRune(body []byte) []byte {
 	return body
 }
 
-// byteOrderMark is what some systems begin text with. A reader of JSON may ignore it (RFC 8259).
-const byteOrderMark = "\ufeff"
-
-// decodeContent reads a body as its content type says: JSON as data, text as text, nothing as null, everything else as
-// base64.
+// decodeContent reads a body as its content type says (semantics 11.3).
 func decodeContent(contentType string, body []byte) (any, error) {
-	if len(body) == 0 {
-		return nil, nil
-	}
-	media := mediaType(contentType)
-	switch {
-	case isJSON(media):
-		v, err := expr.Decode(bytes.TrimPrefix(body, []byte(byteOrderMark)))
-		if err != nil {
-			return nil, errors.Communicationf("the response says that it is JSON, and is not: %s", err)
-		}
-		return v, nil
-	case isTextual(media) && utf8.Valid(body):
-		return unsafe.String(&body[0], len(body)), nil // the body is ours, and nobody writes to it any more
-	}
-	return base64.StdEncoding.EncodeToString(body), nil
-}
-
-// mediaType returns the type that a Content-Type names.
-func mediaType(contentType string) string {
-	switch contentType {
-	case "application/json", "text/plain": // as most say
-		return contentType
-	}
-	media, _, err := mime.ParseMediaType(contentType)
+	v, err := content.Decode(contentType, body)
 	if err != nil {
-		media = strings.TrimSpace(strings.Split(contentType, ";")[0])
+		return nil, errors.Communicationf("the response %s", err)
 	}
-	return media
-}
-
-func isJSON(media string) bool {
-	return media == "application/json" || strings.HasSuffix(media, "+json")
-}
-
-func isTextual(media string) bool {
-	switch media {
-	case "", "application/xml", "application/yaml", "application/x-yaml", "application/x-www-form-urlencoded":
-		return true
-	}
-	return strings.HasPrefix(media, "text/") || strings.HasSuffix(media, "+xml") || strings.HasSuffix(media, "+yaml")
+	return v, nil
 }

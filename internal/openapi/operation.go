@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/swrun/swrun/internal/content"
 	"github.com/swrun/swrun/internal/description"
 	"github.com/swrun/swrun/internal/shorten"
 )
@@ -257,10 +258,7 @@ func plain(media string) string {
 	return name
 }
 
-func isJSON(media string) bool {
-	name := plain(media)
-	return name == "application/json" || strings.HasSuffix(name, "+json")
-}
+func isJSON(media string) bool { return content.IsJSON(plain(media)) }
 
 func isForm(media string) bool {
 	name := plain(media)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/content"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/suggest"
 )
@@ -230,7 +231,9 @@ func (b *Body) encode(v any) (data []byte, contentType string, err error) {
 	fields, isObject := v.(map[string]any)
 	switch {
 	case isJSON(b.Media):
-		data, err = expr.Encode(v)
+		if data, err = expr.Encode(v); err == nil {
+			data, err = content.Encode(b.Media, string(data))
+		}
 		return data, b.Media, err
 	case isForm(b.Media) && !isObject:
 		return nil, "", fmt.Errorf("must be an object: it is sent as a form")
@@ -242,7 +245,8 @@ func (b *Body) encode(v any) (data []byte, contentType string, err error) {
 	if _, isArray := v.([]any); isArray || isObject {
 		return nil, "", fmt.Errorf("must be text, given as `body`: it is sent as %s", b.Media)
 	}
-	return []byte(plainText(v)), b.Media, nil
+	data, err = content.Encode(b.Media, plainText(v))
+	return data, b.Media, err
 }
 
 // form repeats the name for each item of an array.
