@@ -215,26 +215,13 @@ func (c challenged) RoundTrip(request *http.Request) (*http.Response, error) {
 	return e.credential.again(transport, request, response)
 }
 
-// digested sends a request once more, with the digest that its answer asks for.
-func (c challenged) digested(e *exchange, request *http.Request, response *http.Response) (*http.Response, error) {
-	challenge, err := digest.FindChallenge(response.Header)
-	if err != nil {
-		return response, nil // the refusal is the answer
-	}
-	again, err := e.answer(request, response, challenge)
-	if err != nil {
-		return nil, err
-	}
-	return c.RoundTripper.RoundTrip(again)
-}
-
 // answer returns a request once more, with the answer to a challenge.
 func (e *exchange) answer(request *http.Request, response *http.Response, challenge *digest.Challenge) (*http.Request, error) {
 	again, err := repeated(request, response)
 	if err != nil {
 		return nil, err
 	}
-	answer, err := digest.Digest(challenge, digest.Options{
+	answer, err := digestOf(challenge, digest.Options{
 		Method: request.Method, URI: request.URL.RequestURI(), GetBody: request.GetBody, Count: 1,
 		Username: e.credential.Username, Password: e.credential.Password,
 	})
