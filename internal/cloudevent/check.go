@@ -46,6 +46,11 @@ func Check(event map[string]any) error {
 	return nil
 }
 
+// withoutNulls removes the attributes of an event that are null: that says the same as leaving them out (CloudEvents 1.0, JSON Format 2.2). Its data may be null.
+func withoutNulls(event map[string]any) {
+	maps.DeleteFunc(event, func(name string, value any) bool { return value == nil && name != "data" })
+}
+
 // texts are the attributes that are text, each with what the text has to be.
 var texts = map[string]func(string) error{
 	"id": anyText, "source": reference, "type": anyText, "specversion": version, "dataschema": absolute, "time": timestamp, "datacontenttype": media, "subject": anyText,
@@ -137,7 +142,7 @@ func absolute(text string) error {
 }
 
 func timestamp(text string) error {
-	if _, err := time.Parse(time.RFC3339, text); err != nil {
+	if _, err := time.Parse(time.RFC3339, strings.ToUpper(text)); err != nil { // t and z may be small (RFC 3339, section 5.6)
 		return fmt.Errorf("must be a date and time such as 2026-01-31T12:00:00Z, got %s", shorten.Quoted(text))
 	}
 	return nil

@@ -1,13 +1,12 @@
 package cloudevent
 
 import (
-	"bytes"
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"mime"
-	"strings"
+	"maps"
 
+	"github.com/swrun/swrun/internal/content"
 	"github.com/swrun/swrun/internal/jsonvalue"
 )
 
@@ -36,17 +35,18 @@ func (e *BodyError) Unwrap() error { return e.Err }
 
 // Events returns the events of a message, in whatever mode they come. They have not been checked.
 func (m Message) Events() ([]map[string]any, error) {
-	media, _, _ := mime.ParseMediaType(m.ContentType)
+	media := content.Media(m.ContentType)
 	if media != MediaEvent && media != MediaEvents && len(m.Attributes) > 0 {
 		return m.binary(media)
 	}
-	v, err := jsonvalue.DecodeStrict(m.Body)
+	v, err := m.json()
 	if err != nil {
-		return nil, &BodyError{err}
+		return nil, err
 	}
 	switch v := v.(type) {
 	case map[string]any:
 		if media != MediaEvents {
+			withoutNulls(v)
 			return []map[string]any{v}, contradiction(v, m.Attributes)
 		}
 	case []any:
@@ -74,6 +74,7 @@ func objects(list []any) (all []map[string]any, _ error) {
 		if !ok {
 			return nil, errors.New("an event is an object")
 		}
+		withoutNulls(event)
 		all = append(all, event)
 	}
 	return all, nil
@@ -81,21 +82,40 @@ func objects(list []any) (all []map[string]any, _ error) {
 
 // binary returns the event whose attributes stand beside the body, which is its data.
 func (m Message) binary(media string) ([]map[string]any, error) {
-	event := m.Attributes
+	event := maps.Clone(m.Attributes)
 	if len(m.Body) == 0 {
 		return []map[string]any{event}, nil
 	}
 	if m.ContentType != "" {
 		event["datacontenttype"] = m.ContentType
 	}
-	if media != "application/json" && !strings.HasSuffix(media, "+json") {
-		event["data_base64"] = base64.StdEncoding.EncodeToString(m.Body)
+	switch {
+	case content.IsJSON(media):
+		data, err := m.json()
+		if err != nil {
+			return nil, err
+		}
+		event["data"] = data
 		return []map[string]any{event}, nil
+	case media != "" && content.IsText(media):
+		if text, err := content.Text(m.ContentType, m.Body); err == nil {
+			event["data"] = string(text)
+			return []map[string]any{event}, nil
+		}
 	}
-	data, err := jsonvalue.DecodeStrict(bytes.TrimSpace(m.Body))
+	event["data_base64"] = base64.StdEncoding.EncodeToString(m.Body)
+	return []map[string]any{event}, nil
+}
+
+// json decodes the body in the charset that it has.
+func (m Message) json() (any, error) {
+	text, err := content.Text(m.ContentType, m.Body)
+	if err != nil {
+		return nil, &BodyError{fmt.Errorf("the body %w", err)}
+	}
+	v, err := jsonvalue.DecodeStrict(text)
 	if err != nil {
 		return nil, &BodyError{err}
 	}
-	event["data"] = data
-	return []map[string]any{event}, nil
+	return v, nil
 }

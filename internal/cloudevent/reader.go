@@ -1,6 +1,7 @@
 package cloudevent
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,7 +38,7 @@ type Reader struct {
 
 // NewReader returns a reader of a stream; name says where it comes from.
 func NewReader(r io.Reader, name string) *Reader {
-	stream := &bounded{Reader: r}
+	stream := &bounded{Reader: &unmarked{Reader: r}}
 	return &Reader{decoder: json.NewDecoder(stream), stream: stream, name: name}
 }
 
@@ -58,6 +59,40 @@ func (b *bounded) Read(p []byte) (int, error) {
 	b.read += n
 	return n, err
 }
+
+// unmarked is a stream without the byte order mark that it may begin with.
+type unmarked struct {
+	io.Reader
+	begun bool
+}
+
+// Read implements io.Reader.
+func (u *unmarked) Read(p []byte) (int, error) {
+	if u.begun {
+		return u.Reader.Read(p)
+	}
+	u.begun = true
+	start := make([]byte, len(mark))
+	n, err := io.ReadFull(u.Reader, start)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = io.EOF
+	}
+	rest := io.Reader(bytes.NewReader(bytes.TrimPrefix(start[:n], []byte(mark))))
+	if err != nil {
+		rest = io.MultiReader(rest, failing{err})
+	}
+	u.Reader = io.MultiReader(rest, u.Reader)
+	return u.Reader.Read(p)
+}
+
+// mark is the byte order mark of UTF-8.
+const mark = "\ufeff"
+
+// failing is the end of a stream that fails, or has less than a mark.
+type failing struct{ err error }
+
+// Read implements io.Reader.
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
 // NewValueReader returns a reader of one value that was decoded already.
 func NewValueReader(v any, name string) *Reader {
@@ -148,6 +183,7 @@ func onlyMembers(object map[string]any, names ...string) error {
 
 // completed fills in what an event must have besides its type.
 func (r *Reader) completed(event map[string]any) map[string]any {
+	withoutNulls(event)
 	id := fmt.Sprintf("%s#%d", r.name, r.count+1)
 	if r.NewID != nil {
 		id = r.NewID()
