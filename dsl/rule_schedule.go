@@ -26,7 +26,7 @@ const MinInterval = time.Second
 // checkSchedule: SW704, schedules that start nothing, or too much, and time zones that there are not.
 func checkSchedule(c *checker) {
 	if zone := c.w.Document.Engine.Schedule.TimeZone; zone != "" {
-		if _, err := time.LoadLocation(zone); err != nil || zone == time.Local.String() {
+		if _, err := time.LoadLocation(zone); err != nil || zone == "Local" { // which is not the same everywhere
 			const at = Pointer("/document/metadata/swrun/schedule/timeZone")
 			c.add(Diagnostic{Code: "SW704", Pointer: at, Range: c.w.Source.Value(at), Message: "there is no time zone " + shorten.Quoted(zone), Help: "for example Europe/Paris"})
 		}
