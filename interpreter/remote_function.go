@@ -3,6 +3,7 @@ package interpreter
 import (
 	"fmt"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 
@@ -105,10 +106,32 @@ func (b *Builder) reportRemote(r *dsl.ExternalResource, found dsl.Diagnostics) {
 
 // Located returns what a literal URI in the document means. In a function from elsewhere, relative ones start from where it stands.
 func (b *Builder) Located(uri string) string {
-	if b.c.base == "" {
+	if uri = RelativeFile(uri); b.c.base == "" {
 		return uri
 	}
 	return beside(b.c.base, uri)
+}
+
+// RelativeFile returns the relative reference that a file URL without an absolute path stands for: file://greet.proto is greet.proto, beside the document, as the
+// specification writes it. In a URL, what follows the two slashes is a host, of which no file can be read. Every other reference is returned as it is, also one
+// that would lead out of the document's folder.
+func RelativeFile(reference string) string {
+	u, err := url.Parse(reference)
+	if err != nil || u.Scheme != "file" || u.User != nil {
+		return reference
+	}
+	place := u.Host + u.Path
+	if u.Opaque != "" {
+		if place, err = url.PathUnescape(u.Opaque); err != nil {
+			return reference
+		}
+	} else if u.Host == "" || strings.EqualFold(u.Host, "localhost") {
+		return reference
+	}
+	if place = path.Clean(place); path.IsAbs(place) || place == ".." || strings.HasPrefix(place, "../") {
+		return reference
+	}
+	return (&url.URL{Path: place}).String()
 }
 
 // beside returns what a reference in a remote function means: relative ones start from where it stands.
@@ -117,7 +140,7 @@ func beside(base, reference string) string {
 	if err != nil {
 		return reference
 	}
-	to, err := from.Parse(reference)
+	to, err := from.Parse(RelativeFile(reference))
 	if err != nil {
 		return reference
 	}

@@ -144,7 +144,7 @@ func ReadWithin(root *os.Root, file string) ([]byte, error) {
 // What is elsewhere is not fetched, as whoever calls the function does that.
 func FunctionLoader(named string, read func(name string) ([]byte, error)) interpreter.Loader {
 	return func(_ context.Context, reference string) ([]byte, error) {
-		u, err := url.Parse(reference)
+		u, err := url.Parse(interpreter.RelativeFile(reference))
 		if err != nil {
 			return nil, err
 		}

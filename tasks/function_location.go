@@ -26,6 +26,9 @@ var catalogedName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)
 // 12.3). It returns nil if it cannot stand anywhere, which is reported.
 func locateFunction(b *interpreter.Builder, at dsl.Pointer, called string) *dsl.ExternalResource {
 	if u, err := url.Parse(called); err == nil && isPlace(u) {
+		if relative, err := url.Parse(interpreter.RelativeFile(called)); err == nil {
+			u = relative
+		}
 		return resourceAt(at, functionFile(rawURL(u)), nil)
 	}
 	named, catalog, given := strings.Cut(called, "@")

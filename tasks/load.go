@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/swrun/swrun/errors"
@@ -54,6 +55,9 @@ func Loader(document string, s Sources) interpreter.Loader {
 			if !s.Files {
 				return nil, errNoFiles
 			}
+			if u.Opaque != "" || u.Host != "" && !strings.EqualFold(u.Host, "localhost") {
+				return nil, fmt.Errorf("%s leads out of the folder of the document: write the relative path without file:, or file:/// and an absolute path", withoutQuery(reference))
+			}
 			return loadFile(u.Path)
 		}
 		return nil, fmt.Errorf("resources cannot be read by %q: use file, http or https", u.Scheme)
@@ -87,7 +91,7 @@ func locate(document, reference string) (*url.URL, error) {
 		}
 		base = &url.URL{Scheme: "file", Path: absolute}
 	}
-	return base.Parse(reference)
+	return base.Parse(interpreter.RelativeFile(reference))
 }
 
 func loadURL(ctx context.Context, client *http.Client, u *url.URL) ([]byte, error) {
