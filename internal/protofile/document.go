@@ -73,11 +73,15 @@ type UnknownError struct {
 	Of      string   // the service, if it is a method
 	Name    string   // that is asked for
 	Nearest string   // one that may be meant, or empty
+	Several bool     // the name fits all of these, in several packages
 	All     []string // that there are
 }
 
 // Error says so.
 func (e *UnknownError) Error() string {
+	if e.Several {
+		return fmt.Sprintf("the .proto document has several %ss %s: %s; write the one that is meant with its package", e.What, shorten.Quoted(e.Name), strings.Join(e.All, ", "))
+	}
 	of := "the .proto document"
 	if e.Of != "" {
 		of = "the service " + e.Of
@@ -91,10 +95,9 @@ func (e *UnknownError) Error() string {
 
 // Method returns a method of a service, by their names. The error may be an *UnknownError.
 func (d *Document) Method(service, method string) (*Method, error) {
-	found := d.services[strings.TrimPrefix(service, ".")]
-	if found == nil {
-		all := slices.Sorted(maps.Keys(d.services))
-		return nil, &UnknownError{What: "service", Name: service, Nearest: nearestService(service, all), All: all}
+	found, err := d.service(service)
+	if err != nil {
+		return nil, err
 	}
 	m := found.Methods().ByName(protoreflect.Name(method))
 	if m == nil {
@@ -103,7 +106,7 @@ func (d *Document) Method(service, method string) (*Method, error) {
 			all = append(all, string(found.Methods().Get(i).Name()))
 		}
 		slices.Sort(all)
-		return nil, &UnknownError{What: "method", Of: service, Name: method, Nearest: suggest.Nearest(method, all), All: all}
+		return nil, &UnknownError{What: "method", Of: string(found.FullName()), Name: method, Nearest: suggest.Nearest(method, all), All: all}
 	}
 	s, err := d.sign(m)
 	if err != nil {
@@ -112,12 +115,26 @@ func (d *Document) Method(service, method string) (*Method, error) {
 	return s.Method()
 }
 
-// nearestService also finds a service whose package is missing.
-func nearestService(name string, all []string) string {
-	if i := slices.IndexFunc(all, func(one string) bool { return strings.HasSuffix(one, "."+name) }); i >= 0 {
-		return all[i]
+// service returns a service by its name. Its package may be left out, if only one service is called so then.
+func (d *Document) service(name string) (protoreflect.ServiceDescriptor, error) {
+	name = strings.TrimPrefix(name, ".")
+	if found := d.services[name]; found != nil {
+		return found, nil
 	}
-	return suggest.Nearest(name, all)
+	all := slices.Sorted(maps.Keys(d.services))
+	var fit []string
+	for _, one := range all {
+		if strings.HasSuffix(one, "."+name) {
+			fit = append(fit, one)
+		}
+	}
+	switch len(fit) {
+	case 0:
+		return nil, &UnknownError{What: "service", Name: name, Nearest: suggest.Nearest(name, all), All: all}
+	case 1:
+		return d.services[fit[0]], nil
+	}
+	return nil, &UnknownError{What: "service", Name: name, Several: true, All: fit}
 }
 
 // source finds the text of a document and of what it imports.
