@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
+	"strconv"
+	"strings"
 
 	"golang.org/x/oauth2"
 )
@@ -45,9 +48,66 @@ func (s *server) RoundTrip(sent *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	s.status, s.media = response.Status, response.Header.Get("Content-Type")
-	response.Body = &bounded{ReadCloser: response.Body, left: maxAnswer, server: s}
+	s.read(response)
 	return response, nil
 }
+
+// read reads an answer, and makes of it what the libraries understand. Servers send JSON that says to be text, that begins with a byte order mark, and in which
+// the seconds are no integer.
+func (s *server) read(response *http.Response) {
+	body := &bounded{ReadCloser: response.Body, left: maxAnswer, server: s}
+	data, err := io.ReadAll(body)
+	if err != nil {
+		response.Body = unread{io.MultiReader(bytes.NewReader(data), broken{err}), body}
+		return
+	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if object := answerOf(data); object != nil {
+		response.Header.Set("Content-Type", encodingJSON)
+		if written, err := json.Marshal(object); err == nil {
+			data = written
+		}
+	}
+	response.Body, response.ContentLength = unread{bytes.NewReader(data), body}, int64(len(data))
+	response.Header.Del("Content-Length") // of what was sent
+}
+
+// answerOf returns an answer that is an object of JSON, with the seconds until it expires as the libraries read them; nil for any other.
+func answerOf(data []byte) map[string]any {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	var object map[string]any
+	if err := decoder.Decode(&object); err != nil || decoder.More() {
+		return nil
+	}
+	const valid = "expires_in"
+	text := ""
+	switch said := object[valid].(type) {
+	case json.Number:
+		text = said.String()
+	case string:
+		text = strings.TrimSpace(said)
+		if text == "" { // which says nothing
+			delete(object, valid)
+		}
+	}
+	if seconds, err := strconv.ParseFloat(text, 64); err == nil && !math.IsNaN(seconds) {
+		object[valid] = int64(max(min(seconds, math.MaxInt32), 0))
+	}
+	return object
+}
+
+// unread is the body of an answer that was read before.
+type unread struct {
+	io.Reader
+	io.Closer
+}
+
+// broken is what follows in an answer that cannot be read to its end.
+type broken struct{ err error }
+
+// Read implements io.Reader.
+func (b broken) Read([]byte) (int, error) { return 0, b.err }
 
 // encodeAsJSON makes an object of the form that a request is: a parameter that is repeated is an array.
 func encodeAsJSON(request *http.Request) error {

@@ -328,3 +328,24 @@ func TestPoliciesThatAreWrong(t *testing.T) {
 		}
 	}
 }
+
+// TestAnswersOfAnotherForm: some servers send the JSON of a token with a byte order mark, or as something else.
+func TestAnswersOfAnotherForm(t *testing.T) {
+	for _, c := range []struct{ media, before, after string }{
+		{"text/plain", "", ""}, {"text/plain; charset=utf-8", "", "\n"}, {"application/json", "\ufeff", ""}, {"text/html", "\ufeff ", " "}, {"", "", ""}, {"application/x-www-form-urlencoded", "", ""},
+	} {
+		a := newAuthority(t)
+		token, err := new(oauth.Tokens).Get(t.Context(), policy(t, `{`+credentials+`}`), roundTrip(func(sent *http.Request) (*http.Response, error) {
+			response, err := a.RoundTrip(sent)
+			if err != nil {
+				return nil, err
+			}
+			response.Header.Set("Content-Type", c.media)
+			response.Body = io.NopCloser(io.MultiReader(strings.NewReader(c.before), response.Body, strings.NewReader(c.after)))
+			return response, nil
+		}))
+		if err != nil || token.Access == "" {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}

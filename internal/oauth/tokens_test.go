@@ -29,7 +29,11 @@ func TestTokensAreKept(t *testing.T) {
 		"less than none": {-5, -1, 0},
 		"not said":       {nil, 23 * time.Hour, 25 * time.Hour},
 		"a century":      {3155760000, 23 * time.Hour, 25 * time.Hour},
-		"for ever":       {json.Number("1e30"), -2, -2},
+		"for ever":       {json.Number("1e30"), 23 * time.Hour, 25 * time.Hour},
+		"a fraction":     {json.Number("3600.0"), time.Hour - 31*time.Second, time.Hour},
+		"a text of it":   {"3600.5", time.Hour - 31*time.Second, time.Hour},
+		"an empty text":  {" ", 23 * time.Hour, 25 * time.Hour},
+		"words":          {"soon", -2, -2},
 	} {
 		a := newAuthority(t)
 		a.Valid = c.valid
