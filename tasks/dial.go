@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"context"
+	"crypto/x509"
 	"io"
 	"net"
 	"os"
@@ -63,7 +64,11 @@ func connectionFailure(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) { // of a connection: that of the call has a cause of its own
 		return "the other side has not answered in time"
 	}
-	return cut(cause(err))
+	text := cut(cause(err))
+	if errors.As(err, new(x509.UnknownAuthorityError)) {
+		text += ": SSL_CERT_FILE names a file of the authorities that this process trusts, and a policy of the scheme certificate has its own `authority`"
+	}
+	return text
 }
 
 // leftTo returns the error of a call that is left to a worker which has what it needs; if it needs nothing, its own.

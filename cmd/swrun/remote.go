@@ -245,6 +245,7 @@ func workedOn(all []api.Worker) bool {
 func serverError(err error) error {
 	var problem *api.Problem
 	var other *remote.VersionError
+	var unreachable *remote.UnreachableError
 	switch {
 	case errors.As(err, &other):
 		return &exitError{code: exitStore, message: other.Error(), hint: "use one version for both: end that process, or ask it with its own swrun"}
@@ -258,6 +259,8 @@ func serverError(err error) error {
 			e.commands = quarantinedHint
 		}
 		return e
+	case errors.As(err, &unreachable) && unreachable.Untrusted():
+		return &exitError{code: exitStore, message: err.Error(), hint: "--ca-file FILE names the authority that has signed the certificate of that server, as PEM"}
 	case errors.As(err, new(*remote.UnreachableError)), errors.As(err, new(*remote.AnswerError)):
 		return &exitError{code: exitStore, message: err.Error(), hint: "is its URL right, and does swrun serve run there?"}
 	}

@@ -144,6 +144,11 @@ func (e *UnreachableError) Error() string {
 	return fmt.Sprintf("%s cannot be reached: %s", e.Server, cause)
 }
 
+// Untrusted reports whether the server was reached, and its certificate is not signed by anybody who is trusted here.
+func (e *UnreachableError) Untrusted() bool {
+	return errors.As(e.cause, new(x509.UnknownAuthorityError))
+}
+
 // Cause returns why a request has failed, without what it was.
 func Cause(err error) error {
 	if e := new(UnreachableError); errors.As(err, &e) {
