@@ -105,7 +105,7 @@ func (s *source) dashHint(offset int) string {
 
 func isFormat(name string) bool {
 	switch name {
-	case "@text", "@json", "@html", "@uri", "@urid", "@csv", "@tsv", "@sh", "@base64", "@base64d":
+	case "@text", "@json", "@html", "@uri", "@urid", "@csv", "@tsv", "@sh", "@base64", "@base64d", "@base32", "@base32d":
 		return true
 	}
 	return false

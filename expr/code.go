@@ -90,6 +90,7 @@ func additions() []gojq.CompilerOption {
 		gojq.WithFunction(nativeKey, 0, 0, chargingNative(chargeKey)),
 		gojq.WithFunction(nativeEndOfPath, 0, 0, chargingNative(chargeEndOfPath)),
 		gojq.WithFunction(nativePatterns, 1, 1, chargingNative(chargePatterns)),
+		gojq.WithFunction(nativeSeconds, 0, 0, secondsOf),
 		gojq.WithFunction("debug", 0, 0, passThrough), gojq.WithFunction("stderr", 0, 0, passThrough),
 	}
 }

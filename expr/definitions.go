@@ -22,6 +22,32 @@ func definitions() map[string]string {
 	}
 }
 
+// later are the functions that jq has and gojq lacks, or has in another way, each with its arities: from jq 1.5 to 1.8, in an order in which each is defined by those
+// before it. Objects have no order here, so that their keys are always sorted.
+func later() []definition {
+	return []definition{
+		{"keys_unsorted", []int{0}, `def keys_unsorted: keys;`},
+		{"toarray", []int{0}, `def toarray: if type == "array" then . else [.] end;`},
+		{"have_literal_numbers", []int{0}, `def have_literal_numbers: true;`},
+		{"have_decnum", []int{0}, `def have_decnum: true;`},
+		{"ascii", []int{0}, `def ascii: if type == "number" and . >= 0 and . <= 127 then [.] | implode else error("ascii takes a number from 0 to 127") end;`},
+		{"fromdateiso8601", []int{0}, `def fromdateiso8601: ` + nativeSeconds + ` // (strptime("%Y-%m-%dT%H:%M:%S%z") | mktime);`},
+		{"fromdate", []int{0}, `def fromdate: ` + nativeSeconds + ` // (strptime("%Y-%m-%dT%H:%M:%S%z") | mktime);`},
+		{"date", []int{0}, `def date: todate;`},
+		{"dateadd", []int{2}, `def dateadd(unit; $n): . + $n;`},
+		{"datesub", []int{2}, `def datesub(unit; $n): . - $n;`},
+		{"pow10", []int{0}, `def pow10: exp10;`},
+		{"isvalid", []int{1}, `def isvalid(f): try (f | true) catch false;`},
+	}
+}
+
+// definition is a function that is written in jq.
+type definition struct {
+	name    string
+	arities []int
+	text    string
+}
+
 // define prepends the definitions that a program uses.
 func define(q *gojq.Query, used *walker) *gojq.Query {
 	text := ""
@@ -31,6 +57,11 @@ func define(q *gojq.Query, used *walker) *gojq.Query {
 	for _, name := range []string{"paths", "tostream"} {
 		if used.calls(name) {
 			text += definitions()[name]
+		}
+	}
+	for _, d := range later() {
+		if used.calls(d.name) {
+			text += d.text
 		}
 	}
 	if text == "" {

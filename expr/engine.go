@@ -188,6 +188,9 @@ func newBuiltins() map[string][]int {
 		}
 	}
 	found["debug"], found["stderr"] = []int{0, 1}, []int{0}
+	for _, d := range later() {
+		found[d.name] = d.arities
+	}
 	return found
 }
 

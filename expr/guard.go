@@ -56,6 +56,8 @@ func replaced(name string, f native) native {
 		return guarded("gmtime", 0, engine.native("gmtime", 0))
 	case "strflocaltime":
 		return guarded("strftime", 1, engine.native("strftime", 1))
+	case "format":
+		return func(input any, args []any) any { return writeBase32(checked(name, f), input, args) }
 	case "strptime":
 		return func(input any, args []any) any { return parseTime(f, input, args) }
 	case "_match":

@@ -1,6 +1,10 @@
 package expr
 
-import "strings"
+import (
+	"encoding/base32"
+	"fmt"
+	"strings"
+)
 
 // textGuard returns the guard of a native that reads or writes text, or nil.
 func textGuard(name string) guard {
@@ -82,4 +86,32 @@ func each(v any, f func(any)) {
 			f(member)
 		}
 	}
+}
+
+// writeBase32 has the formats that gojq lacks: base32 and its inverse. Every other format is for write.
+func writeBase32(write native, input any, args []any) any {
+	format, _ := args[0].(string)
+	if format != "base32" && format != "base32d" {
+		return write(input, args)
+	}
+	m := meterOf(args)
+	if !m.chargeText(input, 2) {
+		return haltError()
+	}
+	text, ok := input.(string)
+	if !ok {
+		encoded, err := Encode(input)
+		if err != nil {
+			return err
+		}
+		text = string(encoded)
+	}
+	if format == "base32" {
+		return base32.StdEncoding.EncodeToString([]byte(text))
+	}
+	decoded, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(strings.TrimRight(text, "="))
+	if err != nil {
+		return fmt.Errorf("string (%q) is not valid base32 data", truncate(text))
+	}
+	return strings.ToValidUTF8(string(decoded), "\ufffd")
 }

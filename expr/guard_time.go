@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"strings"
 	"time"
 
 	"github.com/itchyny/timefmt-go"
@@ -25,4 +26,23 @@ func parseTime(f native, input any, args []any) any {
 		t.Year(), int(t.Month()) - 1, t.Day(), t.Hour(), t.Minute(),
 		float64(t.Second()) + float64(t.Nanosecond())/1e9, int(t.Weekday()), t.YearDay() - 1,
 	}
+}
+
+// nativeSeconds is the function that reads a date as RFC 3339 has it. Programs cannot contain its name: it is not one of those that are known.
+const nativeSeconds = "_seconds"
+
+// secondsOf returns the seconds since 1970 of a date, with the fraction that it may have; nil if the input is none.
+func secondsOf(input any, _ []any) any {
+	text, ok := input.(string)
+	if !ok {
+		return nil
+	}
+	t, err := time.Parse(time.RFC3339Nano, strings.ToUpper(text))
+	switch {
+	case err != nil:
+		return nil
+	case t.Nanosecond() == 0:
+		return int(t.Unix())
+	}
+	return float64(t.Unix()) + float64(t.Nanosecond())/1e9
 }
