@@ -28,6 +28,7 @@ type uriVariable struct {
 	name     string
 	optional bool // it may be missing: {?a} and {&a} then leave their parameter out, {#a} the fragment
 	inQuery  bool // it may be empty without making the URI another one
+	several  bool // it may be an array or an object: {name*}, or after an operator that says how it is written, such as {?name}
 }
 
 var templateExpression = lazyregexp.New(`\{([^{}]*)\}`)
@@ -66,9 +67,11 @@ func parseTemplate(text string) (*uri, error) {
 		before := templateExpression().ReplaceAllString(text[:at[0]], "")
 		optional := inner != "" && strings.ContainsRune("?&#", rune(inner[0]))
 		for _, name := range strings.Split(strings.TrimLeft(inner, "+#./;?&"), ",") {
-			name, _, _ = strings.Cut(name, ":")
+			name, _, shortened := strings.Cut(name, ":")
+			name, exploded := strings.CutSuffix(name, "*")
 			u.variables = append(u.variables, uriVariable{
-				name: strings.TrimSuffix(name, "*"), optional: optional, inQuery: optional || strings.ContainsAny(before, "?#"),
+				name: name, optional: optional, inQuery: optional || strings.ContainsAny(before, "?#"),
+				several: !shortened && (exploded || inner != "" && strings.ContainsRune("#./;?&", rune(inner[0]))),
 			})
 		}
 	}
@@ -137,6 +140,79 @@ func (u *uri) fill(input any) (string, *errors.Error) {
 	return expanded, nil
 }
 
+// substitution returns what stands for a value, and what is wrong with it, if anything is. It is nil for an array or object of nothing that may be left out.
+func (variable uriVariable) substitution(v any) (value any, problem string) {
+	switch v := v.(type) {
+	case nil:
+		return nil, "is null"
+	case []any:
+		return variable.list(v)
+	case map[string]any:
+		return variable.members(v)
+	default:
+		text := stringify(v)
+		return text, variable.unfit(text)
+	}
+}
+
+// unfit says why a text cannot stand in the path of a URI: it would be another one.
+func (variable uriVariable) unfit(text string) string {
+	if !variable.inQuery && (strings.TrimSpace(text) == "" || text == "." || text == "..") {
+		return "is " + shorten.Quoted(text)
+	}
+	return ""
+}
+
+// list returns the items of an array as text; those that are null are left out (RFC 6570, section 2.3).
+func (variable uriVariable) list(all []any) (value any, problem string) {
+	if !variable.several {
+		return nil, "is an array; a scalar is needed, or {" + variable.name + "*} in the template"
+	}
+	var texts []any
+	for _, item := range all {
+		switch item.(type) {
+		case nil:
+			continue
+		case []any, map[string]any:
+			return nil, "has " + kindOf(item) + " in it; scalars are needed"
+		}
+		text := stringify(item)
+		if problem = variable.unfit(text); problem != "" {
+			return nil, strings.Replace(problem, "is", "has", 1) + " in it"
+		}
+		texts = append(texts, text)
+	}
+	return variable.unlessEmpty(texts, len(texts))
+}
+
+// members returns those of an object as text, without those that are null.
+func (variable uriVariable) members(all map[string]any) (value any, problem string) {
+	if !variable.several {
+		return nil, "is an object; a scalar is needed, or {" + variable.name + "*} in the template"
+	}
+	texts := map[string]any{}
+	for name, item := range all {
+		switch item.(type) {
+		case nil:
+			continue
+		case []any, map[string]any:
+			return nil, "has an array or object in it; scalars are needed"
+		}
+		texts[name] = stringify(item)
+	}
+	return variable.unlessEmpty(texts, len(texts))
+}
+
+func (variable uriVariable) unlessEmpty(value any, n int) (any, string) {
+	switch {
+	case n > 0:
+		return value, ""
+	case variable.optional:
+		return nil, ""
+	}
+	return nil, "is empty"
+}
+
 // substitutions returns the variables as text. Without a value, or with one that changes the path, the URI would be
 // that of something else: /orders/ instead of /orders/7.
 func (u *uri) substitutions(input any) (stduritemplate.Substitutions, *errors.Error) {
@@ -144,21 +220,15 @@ func (u *uri) substitutions(input any) (stduritemplate.Substitutions, *errors.Er
 	values := stduritemplate.Substitutions{}
 	for _, variable := range u.variables {
 		v, given := properties[variable.name]
-		problem := ""
-		switch v := v.(type) {
-		case nil:
-			if variable.optional {
-				continue
-			}
-			problem = map[bool]string{true: "is null", false: "is missing"}[given]
-		case []any, map[string]any:
-			problem = "is " + kindOf(v) + "; a scalar is needed"
-		default:
-			text := stringify(v)
-			if !variable.inQuery && (strings.TrimSpace(text) == "" || text == "." || text == "..") {
-				problem = "is " + shorten.Quoted(text)
-			}
-			values[variable.name] = text
+		if v == nil && variable.optional {
+			continue
+		}
+		value, problem := variable.substitution(v)
+		if v == nil && !given {
+			problem = "is missing"
+		}
+		if value != nil {
+			values[variable.name] = value
 		}
 		if problem != "" {
 			return nil, errors.Expressionf("the variable %q of the URI template %s %s", variable.name, shorten.Quoted(withoutUser(u.template)), problem).

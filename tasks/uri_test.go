@@ -7,7 +7,8 @@ import (
 )
 
 func TestURITemplate(t *testing.T) {
-	input := map[string]any{"id": 7, "name": "Ü b/c", "a.b": "dotted", "flag": true, "list": []any{1}, "large": 9007199254740993, "none": nil, "empty": "", "blank": " ", "up": "..", "here": "."}
+	input := map[string]any{"id": 7, "name": "Ü b/c", "a.b": "dotted", "flag": true, "list": []any{1}, "words": []any{"red", "grün"}, "gaps": []any{1, nil, true}, "nothing": []any{}, "deep": []any{[]any{}}, "upward": []any{"a", ".."},
+		"keys": map[string]any{"a": 1, "b": "ü", "c": "", "d": nil}, "deeper": map[string]any{"a": map[string]any{}}, "gone": map[string]any{"a": nil}, "large": 9007199254740993, "none": nil, "empty": "", "blank": " ", "up": "..", "here": "."}
 	for _, c := range []struct{ name, template, want, wantErr string }{
 		{"11.7 a number", "https://x.test/{id}", "https://x.test/7", ""},
 		{"11.7 text is encoded", "https://x.test/{name}", "https://x.test/%C3%9C%20b%2Fc", ""},
@@ -31,7 +32,27 @@ func TestURITemplate(t *testing.T) {
 		{"11.7 in the query", "https://x.test/?status={id}", "https://x.test/?status=7", ""},
 		{"11.7 digits survive", "https://x.test/{large}", "https://x.test/9007199254740993", ""},
 		{"11.7 several in one", "https://x.test/{id,flag}", "https://x.test/7,true", ""},
-		{"11.7 an array is an error", "https://x.test/{list}", "", "a scalar is needed"},
+		{"11.7 an array is an error", "https://x.test/{list}", "", "a scalar is needed, or {list*} in the template"},
+		{"an object is an error", "https://x.test/{+keys}", "", "is an object; a scalar is needed, or {keys*}"},
+		{"a part of an array is an error", "https://x.test/{?list:2}", "", "is an array"},
+		{"an array that is written out", "https://x.test/{words*}", "https://x.test/red,gr%C3%BCn", ""},
+		{"an array of segments", "https://x.test{/words*}", "https://x.test/red/gr%C3%BCn", ""},
+		{"an array in a segment", "https://x.test{/words}", "https://x.test/red,gr%C3%BCn", ""},
+		{"an array of labels", "https://x.test/a{.words*}", "https://x.test/a.red.gr%C3%BCn", ""},
+		{"an array of parameters", "https://x.test/a{;words*}", "https://x.test/a;words=red;words=gr%C3%BCn", ""},
+		{"an array in the query", "https://x.test/{?words*}", "https://x.test/?words=red&words=gr%C3%BCn", ""},
+		{"an array in one parameter", "https://x.test/{?words}", "https://x.test/?words=red,gr%C3%BCn", ""},
+		{"an array in the fragment", "https://x.test/{#words*}", "https://x.test/#red,gr%C3%BCn", ""},
+		{"an array with null", "https://x.test/{?gaps*}", "https://x.test/?gaps=1&gaps=true", ""},
+		{"an array of nothing in the query", "https://x.test/{?nothing*,id}", "https://x.test/?id=7", ""},
+		{"an array of nothing in the path", "https://x.test{/nothing*}", "", "is empty"},
+		{"an array of arrays", "https://x.test/{?deep*}", "", "scalars are needed"},
+		{"an array that leads upward", "https://x.test{/upward*}", "", `has ".." in it`},
+		{"an object in the query", "https://x.test/{?keys*}", "https://x.test/?a=1&b=%C3%BC&c=", ""},
+		{"an object in one parameter", "https://x.test/{?keys}", "https://x.test/?keys=a,1,b,%C3%BC,c,", ""},
+		{"an object in the rest of the query", "https://x.test/?x=1{&keys*}", "https://x.test/?x=1&a=1&b=%C3%BC&c=", ""},
+		{"an object of objects", "https://x.test/{?deeper*}", "", "scalars are needed"},
+		{"an object of nothing", "https://x.test/{?gone*}", "https://x.test/", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			u, err := parseTemplate(c.template)
