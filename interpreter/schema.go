@@ -217,14 +217,19 @@ func (c *compiler) unusable(s *dsl.Schema, err error) {
 
 // invalidSchemaError is a schema that does not fit the schema of schemas.
 type invalidSchemaError struct {
-	cause  *jsonschema.ValidationError
 	places map[string][]string // by the place in the schema, what is wrong there
 }
 
-func newInvalidSchemaError(cause *jsonschema.ValidationError) *invalidSchemaError {
-	e := &invalidSchemaError{cause, map[string][]string{}}
+func newInvalidSchemaError(cause *jsonschema.ValidationError, document any) *invalidSchemaError {
+	e := &invalidSchemaError{map[string][]string{}}
 	for _, leaf := range causes(cause) {
-		e.places[leaf.InstanceLocation] = append(e.places[leaf.InstanceLocation], shortened(leafMessage(leaf)))
+		message := shortened(leafMessage(leaf))
+		if text, isText := valueAt(document, leaf.InstanceLocation).(string); isText && strings.HasSuffix(leaf.KeywordLocation, "/format") {
+			if why := unfitPattern(text); why != "" {
+				message = why
+			}
+		}
+		e.places[leaf.InstanceLocation] = append(e.places[leaf.InstanceLocation], message)
 	}
 	for place := range e.places {
 		if e.above(place) {
@@ -248,8 +253,21 @@ func (e *invalidSchemaError) above(place string) bool {
 	return false
 }
 
-// Error lists all that is wrong.
-func (e *invalidSchemaError) Error() string { return leaves(e.cause) }
+// Error lists what is wrong.
+func (e *invalidSchemaError) Error() string {
+	var messages []string
+	for _, place := range slices.Sorted(maps.Keys(e.places)) {
+		text := strings.Join(e.places[place], "; ")
+		if place != "" {
+			text = shortened(place) + ": " + text
+		}
+		messages = append(messages, text)
+	}
+	if more := len(messages) - maxLeaves; more > 0 {
+		messages = append(messages[:maxLeaves], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(messages, "; ")
+}
 
 func newSchema(document any, draft *jsonschema.Draft) (*Schema, error) {
 	plain, err := newValidator(document, draft, false)
@@ -323,7 +341,7 @@ func compileSchema(document any, draft *jsonschema.Draft, work *schemaWork) (*js
 	if errors.As(err, &invalid) {
 		var cause *jsonschema.ValidationError
 		if errors.As(invalid.Err, &cause) {
-			return nil, newInvalidSchemaError(cause)
+			return nil, newInvalidSchemaError(cause, document)
 		}
 		return nil, invalid.Err
 	}
