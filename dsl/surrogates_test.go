@@ -49,3 +49,50 @@ func TestHalvesOfSurrogates(t *testing.T) {
 		}
 	}
 }
+
+// TestSlashesOfJSON: what JSON writes as an escaped slash is a slash in a document too; what follows on the line keeps its place.
+func TestSlashesOfJSON(t *testing.T) {
+	for text, want := range map[string]string{
+		`"https:\/\/x"`:           "https://x",
+		`"\/"`:                    "/",
+		`"\\/"`:                   `\/`,
+		`"\/\uD83D\uDE00\/é\/"`:   "/\U0001F600/é/",
+		`'\/'`:                    `\/`,
+		`\/`:                      `\/`,
+		"\"\\/ \\\n        \\/\"": "/ /",
+	} {
+		document := "document: {dsl: 1.0.3, namespace: a, name: a, version: 1.0.0}\ndo:\n  - a: {set: {x: " + text + ", \"\\/\": 1}, thn: end}\n"
+		w, found := dsl.Parse("a.yaml", []byte(document))
+		if len(found) != 1 || found[0].Code != "SW106" || at(document, found[0]) != "thn" {
+			t.Errorf("%s: found %v", text, found)
+			continue
+		}
+		if got := []any{w.Source.Data("/do/0/a/set/x"), w.Source.Data("/do/0/a/set/~1")}; fmt.Sprint(got) != fmt.Sprint([]any{want, 1}) {
+			t.Errorf("%s: got %q", text, got)
+		}
+	}
+}
+
+// TestQuestionMarksInBrackets: a question mark in brackets is a part of the text, unless it stands alone before a key. The library of YAML reads each as the mark of a key.
+func TestQuestionMarksInBrackets(t *testing.T) {
+	const head = "document: {dsl: 1.0.3, namespace: a, name: a, version: 1.0.0}\ndo:\n  - a: "
+	for text, want := range map[string]string{
+		`{set: {?a: 1}}`: "map[?a:1]", `{set: {b: ?x}}`: "map[b:?x]", `{set: {b: [1, ?x, y?]}}`: "map[b:[1 ?x y?]]", "{set: {b:\n    ?x}}": "map[b:?x]",
+		`{set: {b: https://x.test/?a=b&c=d?, c: is it? yes}}`: "map[b:https://x.test/?a=b&c=d? c:is it? yes]", `{set: {b: x?y, c?: x ?y}}`: "map[b:x?y c?:x ?y]",
+		`{set: {b: '?x', "?y": "\ue000?", c: ?}}`: "map[?y:? b:?x c:?]", `{set: {b: ?x, c: "\uE000"}}`: "map[b:?x c:]", `{set: {? b : 1}}`: "map[b:1]", "{set: {b: 1}} # {?x}": "map[b:1]",
+		"\n      set: {b: 1}\n      if: ${ [.a?] | .[0].b? // true }": "map[b:1]", "\n      set:\n        b: |\n          {?x}\n        c: ?x\n        ?d: 1": "map[?d:1 b:{?x}\n c:?x]",
+	} {
+		w, found := dsl.Parse("a.yaml", []byte(head+text+"\n"))
+		if len(found) > 0 {
+			t.Errorf("%s: found %v", text, found)
+			continue
+		}
+		if got := fmt.Sprint(w.Source.Data("/do/0/a/set")); got != want {
+			t.Errorf("%s: got %s, want %s", text, got, want)
+		}
+	}
+	document := head + "{set: {b: ?x, c: y?}, thn: end}\n"
+	if _, found := dsl.Parse("a.yaml", []byte(document)); len(found) != 1 || at(document, found[0]) != "thn" {
+		t.Errorf("what follows on the line does not keep its place: %v", found)
+	}
+}

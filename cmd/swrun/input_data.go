@@ -37,13 +37,7 @@ func decodeData(name string, text []byte) (any, error) {
 }
 
 func decodeYAML(text []byte) (any, error) {
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	var document yaml.Node
-	err := decoder.Decode(&document)
-	if joined, ok := source.JoinSurrogates(text, err); ok {
-		decoder = yaml.NewDecoder(bytes.NewReader(joined))
-		err = decoder.Decode(&document)
-	}
+	document, decoder, err := source.Decode(text)
 	if errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("it is empty")
 	}
@@ -53,7 +47,7 @@ func decodeYAML(text []byte) (any, error) {
 	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("it holds more than one YAML document")
 	}
-	if err := checkYAML(&document); err != nil {
+	if err := checkYAML(document); err != nil {
 		return nil, err
 	}
 	var bounded any // the library refuses aliases whose value has no end, or is far larger than the text

@@ -110,13 +110,7 @@ func (r *reader) checkCharacters() bool {
 
 func (r *reader) readYAML() *yaml.Node {
 	text := withoutVersion(r.Text)
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	var document yaml.Node
-	err := decoder.Decode(&document)
-	if paired := r.joinSurrogates(text, err); paired != nil {
-		decoder = yaml.NewDecoder(bytes.NewReader(paired))
-		err = decoder.Decode(&document)
-	}
+	document, decoder, err := r.decode(text)
 	if err == io.EOF || err == nil && len(document.Content) == 0 {
 		r.reportAt("SW101", 0, "the document is empty")
 		return nil
@@ -127,8 +121,8 @@ func (r *reader) readYAML() *yaml.Node {
 		}
 		return nil
 	}
-	if !r.widen(&document) {
-		r.reportAt("SW101", 0, "this is not YAML: half of a character stands outside of double quotes")
+	if !r.widen(document) {
+		r.reportAt("SW101", 0, "this is not YAML: half of a character, or the escape of a slash, stands outside of double quotes")
 		return nil
 	}
 	var second yaml.Node

@@ -6,6 +6,7 @@ import "bytes"
 type structure struct {
 	quotes []quotation
 	open   []int // offsets of the brackets
+	marks  []int // offsets of question marks in brackets that are part of a text
 }
 
 // quotation is the range of a text in quotes, with the quotes.
@@ -40,7 +41,7 @@ func (t *Tree) scan(until int) *structure {
 	for c.at < c.until {
 		c.step()
 	}
-	return &structure{c.found, c.open}
+	return &structure{c.found, c.open, c.marks}
 }
 
 type structureScan struct {
@@ -49,6 +50,7 @@ type structureScan struct {
 	start     bool  // a value may begin here
 	open      []int // brackets
 	found     []quotation
+	marks     []int
 }
 
 func (c *structureScan) peek() byte {
@@ -83,6 +85,9 @@ func (c *structureScan) step() {
 	case b == ':' && (isSpace(c.peek()) || len(c.open) > 0 && c.at > 0 && (c.source.Text[c.at-1] == '"' || c.source.Text[c.at-1] == '\'')):
 		c.start = true
 	case (b == '-' || b == '?') && c.start && isSpace(c.peek()):
+	case b == '?' && len(c.open) > 0:
+		c.marks = append(c.marks, c.at)
+		c.start = false
 	case (b == '!' || b == '&') && c.start:
 		for c.at+1 < c.until && !isSpace(c.peek()) {
 			c.at++

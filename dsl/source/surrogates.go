@@ -14,13 +14,17 @@ import (
 // surrogates matches two escapes that stand for one character, as JSON writes those beyond U+FFFF.
 var surrogates = lazyregexp.New(`^\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}`)
 
-// narrowed is how much shorter the one escape is than the two.
-const narrowed = len(`\uD83D\uDE00`) - len(`\U0001F600`)
+// narrowing is an escape of JSON that has become shorter in the text that the library reads.
+type narrowing struct {
+	column int // where it begins in the document
+	by     int // by how many characters
+	before int // how many characters all earlier ones of the line have lost
+}
 
-// joinSurrogates replaces each pair of surrogates in double quotes by one escape, which the library can read. It notes the places,
-// so that columns stay those of the document. It returns nil if the library's error is about something else.
-func (t *Tree) joinSurrogates(text []byte, err error) []byte {
-	if err == nil || !strings.Contains(err.Error(), "invalid Unicode") {
+// readableEscapes replaces what JSON knows in double quotes and the library does not: each pair of surrogates by one escape, and \/ by the slash. It notes the
+// places, so that columns stay those of the document. It returns nil if the library's error is about something else.
+func (t *Tree) readableEscapes(text []byte, err error) []byte {
+	if err == nil || !strings.Contains(err.Error(), "invalid Unicode") && !strings.Contains(err.Error(), "unknown escape") {
 		return nil
 	}
 	var changed []byte
@@ -30,18 +34,14 @@ func (t *Tree) joinSurrogates(text []byte, err error) []byte {
 			if text[at] != '\\' {
 				continue
 			}
-			pair := surrogates().Find(text[at:q.end])
-			if pair == nil {
+			size, readable := readableEscape(text[at:q.end])
+			if size == 0 {
 				at++
 				continue
 			}
-			place := t.PositionOf(at)
-			if t.pairs == nil {
-				t.pairs = map[int][]int{}
-			}
-			t.pairs[place.Line] = append(t.pairs[place.Line], place.Column)
-			changed = append(append(changed, text[done:at]...), oneEscape(pair)...)
-			done = at + len(pair)
+			t.narrow(at, size-len(readable))
+			changed = append(append(changed, text[done:at]...), readable...)
+			done = at + size
 			at = done - 1
 		}
 	}
@@ -49,6 +49,31 @@ func (t *Tree) joinSurrogates(text []byte, err error) []byte {
 		return nil
 	}
 	return append(changed, text[done:]...)
+}
+
+// readableEscape returns what stands for the escape that a text begins with, and its size; 0 if the library reads it.
+func readableEscape(text []byte) (size int, readable string) {
+	if len(text) > 1 && text[1] == '/' {
+		return 2, "/"
+	}
+	if pair := surrogates().Find(text); pair != nil {
+		return len(pair), oneEscape(pair)
+	}
+	return 0, ""
+}
+
+// narrow notes that an escape at an offset has become shorter.
+func (t *Tree) narrow(offset, by int) {
+	if t.narrowed == nil {
+		t.narrowed = map[int][]narrowing{}
+	}
+	place := t.PositionOf(offset)
+	n := narrowing{column: place.Column, by: by}
+	if all := t.narrowed[place.Line]; len(all) > 0 {
+		last := all[len(all)-1]
+		n.before = last.before + last.by
+	}
+	t.narrowed[place.Line] = append(t.narrowed[place.Line], n)
 }
 
 // oneEscape writes a pair of surrogates as one escape.
@@ -63,14 +88,18 @@ func oneEscape(pair []byte) string {
 
 // widened converts a column of the text that the library has read to the document's.
 func (t *Tree) widened(line, column int) int {
-	columns := t.pairs[line]
-	return column + narrowed*sort.Search(len(columns), func(i int) bool { return columns[i]-narrowed*i >= column })
+	all := t.narrowed[line]
+	n := sort.Search(len(all), func(i int) bool { return all[i].column-all[i].before >= column })
+	if n == 0 {
+		return column
+	}
+	return column + all[n-1].before + all[n-1].by
 }
 
 // widen moves all nodes of a tree to their columns in the document. It returns false if a change
 // was made outside of double quotes after all.
 func (t *Tree) widen(root *yaml.Node) bool {
-	if t.pairs == nil {
+	if t.narrowed == nil {
 		return true
 	}
 	var scalars []*yaml.Node
@@ -85,10 +114,10 @@ func (t *Tree) widen(root *yaml.Node) bool {
 		}
 	}
 	visit(root)
-	for line, columns := range t.pairs {
-		for _, column := range columns {
+	for line, all := range t.narrowed {
+		for _, one := range all {
 			after := sort.Search(len(scalars), func(i int) bool {
-				return scalars[i].Line > line || scalars[i].Line == line && scalars[i].Column > column
+				return scalars[i].Line > line || scalars[i].Line == line && scalars[i].Column > one.column
 			})
 			if after == 0 || scalars[after-1].Style&yaml.DoubleQuotedStyle == 0 {
 				return false
@@ -96,11 +125,4 @@ func (t *Tree) widen(root *yaml.Node) bool {
 		}
 	}
 	return true
-}
-
-// JoinSurrogates replaces each pair of surrogates in the double quotes of a YAML text by one escape, which the YAML library can read.
-// ok is false if err, the library's error for the text, is about something else.
-func JoinSurrogates(text []byte, err error) (joined []byte, ok bool) {
-	changed := newTree("", text).joinSurrogates(text, err)
-	return changed, changed != nil
 }

@@ -23,7 +23,7 @@ type Tree struct {
 	aliases map[*yaml.Node][]*yaml.Node // of a collection: for each of its nodes the alias that stands there in the text, or nil
 	anchors map[string]*yaml.Node       // nil if there are none
 
-	pairs map[int][]int // of surrogates: the columns where they begin, by line
+	narrowed map[int][]narrowing // the escapes that the library reads in a shorter form, by line
 }
 
 const stride = 256

@@ -2,7 +2,9 @@ package description
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 
 	"gopkg.in/yaml.v3"
 
@@ -38,8 +40,11 @@ func Decode(data []byte) (any, error) {
 	if marks > maxMarks {
 		return nil, fmt.Errorf("it has too many values for a document in YAML; JSON may have more")
 	}
-	var document yaml.Node
-	if err := yaml.Unmarshal(data, &document); err != nil {
+	document, _, err := source.Decode(data)
+	if errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("it is empty")
+	}
+	if err != nil {
 		return nil, fmt.Errorf("it is neither JSON nor YAML: %w", err)
 	}
 	if len(document.Content) == 0 {

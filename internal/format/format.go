@@ -5,7 +5,9 @@ package format
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -172,11 +174,14 @@ func restoreGaps(text []byte) []byte {
 
 // readYAML reads what documents may hold, and so more than the library does.
 func readYAML(text []byte, into any) error {
-	err := yaml.Unmarshal(text, into)
-	if paired, ok := source.JoinSurrogates(text, err); ok {
-		return yaml.Unmarshal(paired, into)
+	document, _, err := source.Decode(text)
+	if errors.Is(err, io.EOF) { // nothing
+		return nil
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return document.Decode(into)
 }
 
 func sameData(a, b []byte) error {
