@@ -19,6 +19,7 @@ type lines struct {
 	w       io.Writer
 	run     Run
 	last    time.Time                                     // when a line was written, on the real clock
+	at      time.Time                                     // of the last record, on the clock of the run
 	running map[interpreter.Path]interpreter.HistoryEvent // what started and has not ended
 	// outlasting are the tasks that have begun what goes on although the run has ended.
 	outlasting []string
@@ -33,6 +34,7 @@ func newLines(w io.Writer, s Run, now func() time.Time) *lines {
 }
 
 func (l *lines) observe(r interpreter.HistoryEvent) {
+	l.at = r.At
 	switch r.Type {
 	case interpreter.TaskStarted:
 		r.Data = nil
@@ -47,12 +49,20 @@ func (l *lines) observe(r interpreter.HistoryEvent) {
 
 func (l *lines) publish(event map[string]any) {
 	words := []string{"type=" + terminal.Printable(fmt.Sprint(event["type"])), "id=" + terminal.Printable(fmt.Sprint(event["id"]))}
-	l.write(l.now(), "event.published", words)
+	l.write(l.moment(l.now()), "event.published", words)
+}
+
+// moment returns when something happens that has no time of its own, on the clock of the run.
+func (l *lines) moment(now time.Time) time.Time {
+	if l.run.Virtual && !l.at.IsZero() {
+		return l.at
+	}
+	return now
 }
 
 func (l *lines) outlast(tasks []string) {
 	l.outlasting = tasks
-	l.write(l.now(), "run.outlasted", append([]string{l.run.name(), "run=" + terminal.Printable(l.run.ID), "ended-by=Ctrl-C", "begun-at"}, tasks...))
+	l.write(l.moment(l.now()), "run.outlasted", append([]string{l.run.name(), "run=" + terminal.Printable(l.run.ID), "ended-by=Ctrl-C", "begun-at"}, tasks...))
 }
 
 func (l *lines) write(at time.Time, event string, words []string) {
@@ -92,7 +102,7 @@ func (l *lines) tick(now time.Time) {
 		l.outlast(l.outlasting)
 		return
 	}
-	l.write(now, "running", append([]string{l.run.name(), "run=" + terminal.Printable(l.run.ID), "at"}, firstFew(l.innermost())...))
+	l.write(l.moment(now), "running", append([]string{l.run.name(), "run=" + terminal.Printable(l.run.ID), "at"}, firstFew(l.innermost())...))
 }
 
 // innermost returns the paths of what is in progress and has nothing in progress inside.

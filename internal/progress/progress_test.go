@@ -194,6 +194,22 @@ func TestLines(t *testing.T) {
 	golden.Match(t, "lines.txt", b.String())
 }
 
+// TestLinesOnVirtualTime: what has no time of its own happens at the time of the last record, and not at that of this machine.
+func TestLinesOnVirtualTime(t *testing.T) {
+	var b bytes.Buffer
+	run := quoteRun()
+	run.Virtual = true
+	l := newLines(&b, run, func() time.Time { return quoteTime.AddDate(1, 0, 0) })
+	l.observe(quoteRecords()[0])
+	l.publish(map[string]any{"type": "a.b", "id": "1"})
+	l.outlast([]string{"/do/0/one"})
+	for line := range strings.Lines(b.String()) {
+		if !strings.HasPrefix(line, "2026-05-04T10:00:00.000Z ") {
+			t.Error(line)
+		}
+	}
+}
+
 func TestLinesShowThatARunIsAlive(t *testing.T) {
 	var b bytes.Buffer
 	l := newLines(&b, quoteRun(), func() time.Time { return quoteTime })

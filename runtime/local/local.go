@@ -333,7 +333,7 @@ func (l *local) end(i *familyRun) {
 func (l *local) tellOutlasting() {
 	var by []interpreter.Path
 	for a := range l.attempts {
-		if e := a.Effect(); e.Detached {
+		if e := a.Effect(); e.Detached && e.Route != interpreter.RoutePublish { // an event is published in a moment
 			by = append(by, e.Request.Path)
 		}
 	}
