@@ -36,6 +36,8 @@ type Source struct {
 	Topic    string   // of mqtt: may have wildcards
 	Group    string   // of redis and kafka; the durable consumer of nats
 	ClientID string   // of mqtt
+	// DeadLetters is where messages are kept that hold no event, or one that cannot be accepted: a stream of redis, a subject of nats, a topic of kafka and mqtt.
+	DeadLetters string
 
 	Username       string
 	PasswordSecret string // the name of a secret

@@ -12,7 +12,12 @@ func (r *reader) sources(n *yaml.Node, file *File) {
 	r.named(n, "source", "{orders: {redis: {url: redis://localhost:6379, stream: orders}}}", func(name string, n *yaml.Node) {
 		s := Source{Name: name, Group: "swrun", ClientID: "swrun-" + name}
 		members := map[string]func(*yaml.Node){"namespaces": r.texts(&s.Namespaces)}
-		r.entry(n, entry{"source " + name, &s.Kind, members, r.kinds(&s), func(n *yaml.Node) { r.account(n, s.Username, s.PasswordSecret, s.SASL) }})
+		r.entry(n, entry{"source " + name, &s.Kind, members, r.kinds(&s), func(n *yaml.Node) {
+			r.account(n, s.Username, s.PasswordSecret, s.SASL)
+			if s.DeadLetters != "" && slices.Contains(append(s.Topics, s.Topic, s.Subject, map[bool]string{true: s.Stream}[s.Kind == "redis"]), s.DeadLetters) {
+				r.fail(n, "for example "+s.DeadLetters+"-dead", "the source would read its own `deadLetters`")
+			}
+		}})
 		file.Sources = append(file.Sources, s)
 	})
 }
@@ -29,7 +34,7 @@ func (r *reader) account(n *yaml.Node, username, secret, sasl string) {
 
 func (r *reader) kinds(s *Source) map[string]kind {
 	with := func(more map[string]func(*yaml.Node)) map[string]func(*yaml.Node) {
-		maps.Copy(more, map[string]func(*yaml.Node){"username": r.text(&s.Username), "passwordSecret": r.text(&s.PasswordSecret)})
+		maps.Copy(more, map[string]func(*yaml.Node){"deadLetters": r.text(&s.DeadLetters), "username": r.text(&s.Username), "passwordSecret": r.text(&s.PasswordSecret)})
 		return more
 	}
 	return map[string]kind{

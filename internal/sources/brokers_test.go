@@ -103,7 +103,7 @@ func startKafka(t *testing.T) *testBroker {
 	var cluster *kfake.Cluster
 	begin := func(t *testing.T) {
 		var err error
-		cluster, err = kfake.NewCluster(kfake.NumBrokers(1), kfake.Ports(port), kfake.SeedTopics(1, "events"), kfake.DataDir(dir))
+		cluster, err = kfake.NewCluster(kfake.NumBrokers(1), kfake.Ports(port), kfake.SeedTopics(1, "events", "dead"), kfake.DataDir(dir))
 		must(t, err)
 	}
 	begin(t)

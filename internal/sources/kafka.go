@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,7 +19,10 @@ import (
 )
 
 // kafkaGroup is a member of a consumer group.
-type kafkaGroup struct{ client *kgo.Client }
+type kafkaGroup struct {
+	client      *kgo.Client
+	deadLetters string
+}
 
 // takenOverAfter is how long after a process is killed others have its partitions.
 const takenOverAfter = 15 * time.Second
@@ -38,7 +42,7 @@ func openKafka(ctx context.Context, from eventfile.Source, password string) (bro
 		client.Close()
 		return nil, err
 	}
-	return &kafkaGroup{client}, nil
+	return &kafkaGroup{client, from.DeadLetters}, nil
 }
 
 // KafkaAccount is as whom, and how, brokers of Kafka are connected to.
@@ -101,6 +105,8 @@ func kafkaMessage(r *kgo.Record) message {
 			m.Attributes[attribute] = string(h.Value)
 		} else if name == "content-type" {
 			m.ContentType = string(h.Value)
+		} else if name == whyOf {
+			m.dead = true
 		}
 	}
 	return m
@@ -112,6 +118,12 @@ func (b *kafkaGroup) acknowledge(ctx context.Context, done []message) error {
 		records = append(records, m.handle.(*kgo.Record))
 	}
 	return b.client.CommitRecords(ctx, records...)
+}
+
+func (b *kafkaGroup) keep(ctx context.Context, m message, why string) error {
+	r := m.handle.(*kgo.Record)
+	headers := append(slices.Clip(r.Headers), kgo.RecordHeader{Key: whyOf, Value: []byte(why)}, kgo.RecordHeader{Key: placeOf, Value: []byte(m.place)})
+	return b.client.ProduceSync(ctx, &kgo.Record{Topic: b.deadLetters, Key: r.Key, Value: r.Value, Headers: headers}).FirstErr()
 }
 
 // close leaves the group, so that another has its partitions at once.

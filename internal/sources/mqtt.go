@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,11 +19,12 @@ import (
 
 // mqttSession is a session that the broker keeps while nobody is connected.
 type mqttSession struct {
-	client   *paho.Client
-	messages chan message
-	ended    chan struct{}
-	once     sync.Once
-	err      error // why it has ended
+	client      *paho.Client
+	deadLetters string
+	messages    chan message
+	ended       chan struct{}
+	once        sync.Once
+	err         error // why it has ended
 }
 
 const (
@@ -35,7 +37,7 @@ func openMQTT(ctx context.Context, from eventfile.Source, password string) (brok
 	if err != nil {
 		return nil, err
 	}
-	b := &mqttSession{messages: make(chan message, atATime), ended: make(chan struct{})}
+	b := &mqttSession{deadLetters: from.DeadLetters, messages: make(chan message, atATime), ended: make(chan struct{})}
 	b.client = paho.NewClient(paho.ClientConfig{
 		Conn: conn, EnableManualAcknowledgment: true, SendAcksInterval: 10 * time.Millisecond,
 		OnPublishReceived:  []func(paho.PublishReceived) (bool, error){b.received},
@@ -96,6 +98,7 @@ func (b *mqttSession) received(r paho.PublishReceived) (bool, error) {
 	if p := r.Packet.Properties; p != nil {
 		m.ContentType = p.ContentType
 		for _, property := range p.User {
+			m.dead = m.dead || property.Key == whyOf
 			if _, twice := m.Attributes[property.Key]; twice {
 				m.broken = fmt.Errorf("the property %s stands twice", property.Key)
 			}
@@ -134,6 +137,18 @@ func (b *mqttSession) acknowledge(_ context.Context, done []message) error {
 		}
 	}
 	return nil
+}
+
+func (b *mqttSession) keep(ctx context.Context, m message, why string) error {
+	of := m.handle.(*paho.Publish)
+	copied := &paho.Publish{QoS: 1, Topic: b.deadLetters, Payload: of.Payload, Properties: &paho.PublishProperties{}}
+	if of.Properties != nil {
+		copied.Properties.ContentType, copied.Properties.PayloadFormat = of.Properties.ContentType, of.Properties.PayloadFormat
+		copied.Properties.User = slices.Clip(of.Properties.User)
+	}
+	copied.Properties.User.Add(whyOf, why).Add(placeOf, m.place)
+	_, err := b.client.Publish(ctx, copied)
+	return err
 }
 
 // close ends the connection and leaves the session: what is not acknowledged comes again.

@@ -108,6 +108,8 @@ func natsMessage(msg jetstream.Msg) message {
 		switch {
 		case name == "content-type":
 			m.ContentType = values[0]
+		case name == whyOf:
+			m.dead = true
 		case ok && len(values) != 1:
 			m.broken = fmt.Errorf("%s stands %d times", name, len(values))
 		case ok:
@@ -131,6 +133,24 @@ func (b *natsStream) acknowledge(_ context.Context, done []message) error {
 		}
 	}
 	return b.conn.FlushTimeout(ackWithin)
+}
+
+// keep waits until a stream has the copy.
+func (b *natsStream) keep(ctx context.Context, m message, why string) error {
+	js, err := jetstream.New(b.conn)
+	if err != nil {
+		return err
+	}
+	header := nats.Header{}
+	for name, values := range m.handle.(jetstream.Msg).Headers() {
+		if !strings.HasPrefix(strings.ToLower(name), "nats-") { // they are about the message as it was sent, such as the id that it is sent once by
+			header[name] = values
+		}
+	}
+	header.Set(whyOf, why)
+	header.Set(placeOf, m.place)
+	_, err = js.PublishMsg(ctx, &nats.Msg{Subject: b.from.DeadLetters, Data: m.Body, Header: header})
+	return err
 }
 
 func (b *natsStream) close() {

@@ -88,6 +88,8 @@ func entries(all []redis.XMessage) (messages []message) {
 				m.ContentType = text
 			} else if name == "data" || name == "event" {
 				m.Body = []byte(text)
+			} else if name == whyOf {
+				m.dead = true
 			}
 		}
 		messages = append(messages, m)
@@ -101,6 +103,19 @@ func (b *redisStream) acknowledge(ctx context.Context, done []message) error {
 		ids = append(ids, m.handle.(string))
 	}
 	return b.client.XAck(ctx, b.from.Stream, b.from.Group, ids...).Err()
+}
+
+func (b *redisStream) keep(ctx context.Context, m message, why string) error {
+	values := []any{whyOf, why, placeOf, m.place}
+	body := "event"
+	for name, text := range m.Attributes {
+		body = "data"
+		values = append(values, "ce_"+name, text)
+	}
+	if m.ContentType != "" {
+		values = append(values, "content-type", m.ContentType)
+	}
+	return b.client.XAdd(ctx, &redis.XAddArgs{Stream: b.from.DeadLetters, Values: append(values, body, m.Body)}).Err()
 }
 
 // close takes the consumer out of the group if nothing waits for its acknowledgement: what does is for another to claim.

@@ -1,6 +1,6 @@
 // Package sources brings events from brokers to a deployment: streams of Redis, NATS JetStream, Kafka and MQTT. A message is acknowledged
 // when its events are stored, so that none is lost; what comes twice is known by the source and id of the event. What is no CloudEvent is
-// logged, counted and acknowledged, so that it blocks nothing.
+// logged, counted, copied to the dead letters that the source may have, and acknowledged, so that it blocks nothing.
 package sources
 
 import (
@@ -61,6 +61,8 @@ type broker interface {
 	receive(ctx context.Context) ([]message, error)
 	// acknowledge is told of the first messages of those that were received, and of the next ones later.
 	acknowledge(ctx context.Context, done []message) error
+	// keep copies a message to the dead letters of the source, with why it is one.
+	keep(ctx context.Context, m message, why string) error
 	close()
 }
 
@@ -76,6 +78,7 @@ type message struct {
 	cloudevent.Message
 	place  string // where it stands, for people
 	broken error  // it is none, and why
+	dead   bool   // it is a dead letter, which has come back: it is not copied again
 	handle any    // what the broker knows it by
 }
 
@@ -231,21 +234,5 @@ func (f *feed) publish(ctx context.Context, event map[string]any) error {
 		f.note(func(s *State) { s.Err = err })
 		f.Log.Warn("an event of a source cannot be stored yet", "source", f.from.Name, "error", err)
 		rest(ctx, pause)
-	}
-}
-
-// setAside counts a message that cannot be accepted, and logs where it stands; not all of them if there are many.
-func (f *feed) setAside(m message, err error) {
-	f.mu.Lock()
-	f.state.SetAside++
-	f.quiet++
-	unsaid := f.quiet - 1
-	tell := f.told.Allow()
-	if tell {
-		f.quiet = 0
-	}
-	f.mu.Unlock()
-	if tell {
-		f.Log.Warn("a message of a source is set aside: it is acknowledged, and not published", "source", f.from.Name, "at", m.place, "error", err, "unsaid", unsaid)
 	}
 }

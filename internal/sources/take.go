@@ -1,6 +1,7 @@
 package sources
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -16,6 +17,7 @@ type received struct {
 	events []map[string]any
 	err    error // they cannot be read, and why
 	done   bool  // they are stored, or set aside
+	failed error // it could not be set aside
 }
 
 // take publishes messages, and acknowledges the first ones that are stored or set aside: all of them, unless ctx ends in between.
@@ -33,7 +35,7 @@ func (f *feed) take(ctx context.Context, b broker, all []message) error {
 	for _, line := range inLines(messages) {
 		lines.Go(func() error {
 			for _, r := range line {
-				if r.done = f.accept(ctx, r); !r.done {
+				if r.done = f.accept(ctx, b, r); !r.done {
 					break
 				}
 			}
@@ -45,12 +47,16 @@ func (f *feed) take(ctx context.Context, b broker, all []message) error {
 	for done < len(messages) && messages[done].done {
 		done++
 	}
+	var failed error
+	if done < len(messages) {
+		failed = messages[done].failed
+	}
 	if done == 0 {
-		return nil
+		return failed
 	}
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackWithin)
 	defer cancel()
-	return b.acknowledge(within, all[:done])
+	return cmp.Or(b.acknowledge(within, all[:done]), failed)
 }
 
 // inLines splits messages into those that are published one after the other, in their order: all with events of the same line of events. If one of
@@ -87,21 +93,25 @@ func lineOf(event map[string]any) string {
 	return fmt.Sprintf("%q %q", event["source"], within)
 }
 
-// accept publishes the events of a message. It reports false only if ctx ends before.
-func (f *feed) accept(ctx context.Context, r *received) bool {
+// accept publishes the events of a message. It reports false only if ctx ends before, or the message can neither be published nor kept.
+func (f *feed) accept(ctx context.Context, b broker, r *received) bool {
 	if r.err != nil {
-		f.setAside(r.message, r.err)
-		return true
+		r.failed = f.setAside(ctx, b, r.message, r.err)
+		return r.failed == nil
 	}
+	var refused error
 	for n, event := range r.events {
 		switch err := f.publish(ctx, event); {
 		case ctx.Err() != nil && err != nil:
 			return false
 		case err != nil:
-			f.setAside(r.message, fmt.Errorf("event %d: %w", n+1, err))
+			refused = cmp.Or(refused, fmt.Errorf("event %d: %w", n+1, err))
 		default:
 			f.note(func(s *State) { s.Accepted++ })
 		}
 	}
-	return true
+	if refused != nil {
+		r.failed = f.setAside(ctx, b, r.message, refused)
+	}
+	return r.failed == nil
 }

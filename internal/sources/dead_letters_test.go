@@ -1,0 +1,67 @@
+package sources_test
+
+import (
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// TestDeadLetters: what cannot be accepted is copied to the dead letters of its source with all that it has, so that another source can read it. A dead letter that cannot be accepted either is
+// copied nowhere.
+func TestDeadLetters(t *testing.T) {
+	for kind, start := range brokers() {
+		t.Run(kind, func(t *testing.T) {
+			b, p := start(t), newPublished(t)
+			dead := *b
+			dead.from.Name, dead.from.ClientID = "dead", "dead"
+			switch kind {
+			case "redis":
+				b.from.DeadLetters, dead.from.Stream = "dead", "dead"
+			case "nats": // the subject is one of the stream: it comes back to the same source
+				b.from.DeadLetters = "events.dead"
+			case "kafka":
+				b.from.DeadLetters, dead.from.Topics, dead.from.Group = "dead", []string{"dead"}, "dead"
+			case "mqtt":
+				b.from.DeadLetters, dead.from.Topic = "dead", "dead"
+			}
+			dead.from.DeadLetters = "nowhere"
+			s, _ := run(t, b, p.publish)
+			connected(t, s)
+			letters := s
+			want := uint64(2)
+			if kind != "nats" {
+				letters, _ = run(t, &dead, p.publish)
+				connected(t, letters)
+				want = 1
+			}
+			b.send(t, structured, nil, `{"specversion": "1.0", "id": "1"`)
+			b.send(t, structured, nil, event("2"))
+			waitFor(t, "the event after it", func() bool { return p.ids() == "2" })
+			waitFor(t, "the dead letter", func() bool { return letters.States()[0].SetAside == want })
+			if err := letters.States()[0].Err; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestDeadLettersThatCannotBeKept: a message is not acknowledged before it is kept.
+func TestDeadLettersThatCannotBeKept(t *testing.T) {
+	b, p := startRedis(t), newPublished(t)
+	o, err := redis.ParseURL(b.from.URL)
+	must(t, err)
+	client := redis.NewClient(o)
+	defer client.Close()
+	must(t, client.Set(t.Context(), "dead", "no stream", 0).Err())
+	b.from.DeadLetters = "dead"
+	b.send(t, "application/json", map[string]string{"specversion": "1.0", "id": "7"}, "{")
+	s, _ := run(t, b, p.publish)
+	waitFor(t, "the error", func() bool { return s.States()[0].Err != nil && s.States()[0].SetAside == 0 })
+	must(t, client.Del(t.Context(), "dead").Err())
+	waitFor(t, "the dead letter", func() bool { return s.States()[0].SetAside == 1 })
+	all, err := client.XRange(t.Context(), "dead", "-", "+").Result()
+	must(t, err)
+	if len(all) != 1 || all[0].Values["data"] != "{" || all[0].Values["ce_id"] != "7" || all[0].Values["content-type"] != "application/json" || all[0].Values["swrun-error"] == "" {
+		t.Errorf("the dead letters are %v", all)
+	}
+}
