@@ -39,6 +39,10 @@ type Host struct {
 	// Network is what calls may reach: NetworkAny (also if empty), NetworkPublic, NetworkDeny, or address prefixes besides public
 	// addresses, such as 10.0.0.0/8,fd00::/8. An Engine on a Redis never lets them reach that.
 	Network string
+	// Proxy is the URL of the proxy that calls by HTTP go through, ProxyNone for none. Where it is named, it decides what is reached by a name; Network is held to
+	// addresses only, and NetworkDeny still denies all. If it is empty, HTTP_PROXY, HTTPS_PROXY and NO_PROXY of the environment count, but only if Network is NetworkAny: a
+	// proxy dials in the place of this program, so that no policy could be held to.
+	Proxy string
 	// Processes runs shell commands and scripts: what Supervise has returned. Nil refuses them.
 	Processes *process.Pool
 	// Containers lets tasks run containers; nil refuses them.
@@ -133,8 +137,8 @@ func (h Host) environment(connections int, places storePlaces) (*environment, er
 		}
 	}
 	reaching := tasks.TransportConfig{Control: withoutStore(places, control), Connections: connections}
-	if control == nil {
-		reaching.Proxy = besideStore(places, http.ProxyFromEnvironment)
+	if err := h.proxies(&reaching, places, control); err != nil {
+		return nil, err
 	}
 	dial, transport := connect(h.Network, reaching)
 	return &environment{

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -15,6 +16,8 @@ type TransportConfig struct {
 	Control Control
 	// Proxy finds the proxy of a request, which dials in the place of Control; nil is none with a Control, and that of the environment without.
 	Proxy func(*http.Request) (*url.URL, error)
+	// Through is the address of a proxy that is dialled although Control may refuse it; empty for none.
+	Through string
 	// Connections is how many calls there may be at a time: so many connections are kept open for the next ones. At
 	// least 100 are.
 	Connections int
@@ -29,7 +32,7 @@ const (
 
 // NewTransport returns what calls are sent through. All calls of a process should share one: it keeps their connections.
 func NewTransport(c TransportConfig) *http.Transport {
-	dial := connector{NewDial(c.Control), (*clientCertificate)(nil).settings}
+	dial := connector{through(c.Through, NewDial(c.Control)), (*clientCertificate)(nil).settings}
 	t := &http.Transport{
 		DialContext: dial.plain, DialTLSContext: dial.secure, ForceAttemptHTTP2: true, TLSHandshakeTimeout: maxHandshake,
 		ExpectContinueTimeout: time.Second, IdleConnTimeout: maxIdle, MaxIdleConnsPerHost: max(c.Connections, 100),
@@ -39,6 +42,20 @@ func NewTransport(c TransportConfig) *http.Transport {
 		t.Proxy = http.ProxyFromEnvironment
 	}
 	return t
+}
+
+// through returns a Dial that asks nobody about the address of a proxy.
+func through(proxy string, dial Dial) Dial {
+	if proxy == "" {
+		return dial
+	}
+	toProxy := NewDial(nil)
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		if strings.EqualFold(address, proxy) {
+			return toProxy(ctx, network, address)
+		}
+		return dial(ctx, network, address)
+	}
 }
 
 // connector opens connections that end with the call they are for. The transport itself goes on with a connection

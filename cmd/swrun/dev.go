@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
@@ -25,7 +26,8 @@ func (p *program) devCommand() *cobra.Command {
   swrun dev workflows/ --listen 127.0.0.1:0`,
 		Long: `It is swrun serve with the store of the project, which deploys each document again when it is saved, as a version of its own:
 1.0.0 as 1.0.0-dev.1, 1.0.0-dev.2 and so on. swrun start takes the last one; runs in progress go on with theirs. What is wrong with a document
-is shown at once, and what becomes of runs, line by line.`,
+is shown at once, and what becomes of runs, line by line. Tasks may call everything, as those of swrun run do; processes, containers and
+files of this machine are allowed by --allow-processes, --allow-containers and --allow-files.`,
 		Args: atMostOne, RunE: verb(func(args []string) error {
 			folder, err := devFolder(args)
 			if err != nil {
@@ -44,8 +46,8 @@ is shown at once, and what becomes of runs, line by line.`,
 	f.makes = true
 	f.options(cmd)
 	cmd.Flags().StringVar(&f.listen, "listen", defaultListen, "address of the HTTP API, HOST:PORT; port 0 takes a free one")
-	cmd.Flags().Lookup("log-level").DefValue = devLogLevel
-	f.logLevel = devLogLevel
+	cmd.Flags().Lookup("log-level").DefValue, cmd.Flags().Lookup("network").DefValue = devLogLevel, swrun.NetworkAny
+	f.logLevel, f.host.network = devLogLevel, swrun.NetworkAny
 	f.requests, f.rate = server.DefaultRequests, server.DefaultRate
 	return cmd
 }

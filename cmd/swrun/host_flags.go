@@ -13,11 +13,13 @@ type hostFlags struct {
 	errorTypes errorTypeFlags
 	catalogFlag
 	network string
+	proxy   string
 }
 
 // add adds the flags; network is the policy that holds if none is given.
 func (f *hostFlags) add(cmd *cobra.Command, network string) {
 	cmd.Flags().StringVar(&f.network, "network", network, "what tasks may call: any, public, deny, or prefixes besides public addresses, 10.0.0.0/8,...")
+	cmd.Flags().StringVar(&f.proxy, "proxy", "", "proxy of calls by HTTP, a URL or none; default that of the environment (HTTPS_PROXY), but only with --network any")
 	completeValues(cmd, "network", []string{swrun.NetworkAny, swrun.NetworkPublic, swrun.NetworkDeny})
 	f.errorTypes.add(cmd)
 	f.catalogFlag.add(cmd)
@@ -25,6 +27,25 @@ func (f *hostFlags) add(cmd *cobra.Command, network string) {
 
 // apply completes the host of a verb.
 func (f *hostFlags) apply(p *program, verb string, h *swrun.Host) error {
-	h.Network = f.network
-	return cmp.Or(f.errorTypes.apply(p, h), f.catalogFlag.apply(p, h), optionUsage(verb, h.Check()))
+	h.Network, h.Proxy = f.network, f.proxy
+	if err := cmp.Or(f.errorTypes.apply(p, h), f.catalogFlag.apply(p, h), optionUsage(verb, h.Check())); err != nil {
+		return err
+	}
+	if variable := f.unusedProxy(p.env); variable != "" && h.Log != nil {
+		h.Log.Warn("the proxy of the environment is not used", "variable", variable, "network", h.Network)
+	}
+	return nil
+}
+
+// unusedProxy returns the variable of the environment that names a proxy which calls do not use, since the network policy limits them and no flag names a proxy; "" if there is none.
+func (f *hostFlags) unusedProxy(env func(name string) (string, bool)) string {
+	if f.proxy != "" || f.network == "" || f.network == swrun.NetworkAny || f.network == swrun.NetworkDeny {
+		return ""
+	}
+	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"} {
+		if proxy, _ := env(name); proxy != "" {
+			return name
+		}
+	}
+	return ""
 }

@@ -67,7 +67,7 @@ func (j *job) sharable(file string) error {
 		given bool
 	}{
 		{"--secrets", f.secrets != ""}, {"--js", f.js != "quickjs"}, {"--limit", len(f.limits) > 0}, {"--event", len(f.events) > 0},
-		{"--network", f.host.network != swrun.NetworkAny},
+		{"--network", f.host.network != swrun.NetworkAny}, {"--proxy", f.host.proxy != ""},
 		{"--error-base", f.host.errorTypes.base != ""}, {"--error-alias", len(f.host.errorTypes.aliases) > 0},
 	} {
 		if option.given {
