@@ -1,7 +1,10 @@
 package tasks
 
 import (
+	"fmt"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 
 	stduritemplate "github.com/std-uritemplate/std-uritemplate/go/v2"
@@ -28,8 +31,14 @@ type uriVariable struct {
 	name     string
 	optional bool // it may be missing: {?a} and {&a} then leave their parameter out, {#a} the fragment
 	inQuery  bool // it may be empty without making the URI another one
+	prefix   int  // how many characters of it are taken, as in {name:3}; 0 for all
 	several  bool // it may be an array or an object: {name*}, or after an operator that says how it is written, such as {?name}
 }
+
+// operators are the characters that say how the variables after them are written.
+const operators = "+#./;?&"
+
+var prefixLength = lazyregexp.New(`^[1-9][0-9]{0,3}$`)
 
 var templateExpression = lazyregexp.New(`\{([^{}]*)\}`)
 
@@ -66,11 +75,18 @@ func parseTemplate(text string) (*uri, error) {
 		inner := text[at[2]:at[3]]
 		before := templateExpression().ReplaceAllString(text[:at[0]], "")
 		optional := inner != "" && strings.ContainsRune("?&#", rune(inner[0]))
-		for _, name := range strings.Split(strings.TrimLeft(inner, "+#./;?&"), ",") {
-			name, _, shortened := strings.Cut(name, ":")
+		for _, name := range strings.Split(strings.TrimLeft(inner, operators), ",") {
+			name, length, shortened := strings.Cut(name, ":")
 			name, exploded := strings.CutSuffix(name, "*")
+			prefix := 0
+			if shortened {
+				if !prefixLength().MatchString(length) {
+					return nil, fmt.Errorf("the length of %s must be a number from 1 to 9999", shorten.Quoted(name))
+				}
+				prefix, _ = strconv.Atoi(length) // as matched
+			}
 			u.variables = append(u.variables, uriVariable{
-				name: name, optional: optional, inQuery: optional || strings.ContainsAny(before, "?#"),
+				name: name, prefix: prefix, optional: optional, inQuery: optional || strings.ContainsAny(before, "?#"),
 				several: !shortened && (exploded || inner != "" && strings.ContainsRune("#./;?&", rune(inner[0]))),
 			})
 		}
@@ -133,11 +149,42 @@ func (u *uri) fill(input any) (string, *errors.Error) {
 	if err != nil {
 		return "", err
 	}
-	expanded, failed := stduritemplate.Expand(u.template, values)
+	expanded, failed := stduritemplate.Expand(u.inBytes(values), values)
 	if failed != nil {
 		return "", errors.Expressionf("the URI template %q cannot be expanded: %s", u.template, failed)
 	}
 	return expanded, nil
+}
+
+// inBytes returns the template for values: the library counts the part of a text that {name:3} takes in bytes, and RFC 6570 in characters.
+func (u *uri) inBytes(values stduritemplate.Substitutions) string {
+	if !slices.ContainsFunc(u.variables, func(v uriVariable) bool { return v.prefix > 0 }) {
+		return u.template
+	}
+	return templateExpression().ReplaceAllStringFunc(u.template, func(expression string) string {
+		variables := strings.Split(strings.Trim(expression, "{}"), ",")
+		for i, variable := range variables {
+			name, length, shortened := strings.Cut(variable, ":")
+			if !shortened {
+				continue
+			}
+			characters, _ := strconv.Atoi(length) // as parseTemplate has checked
+			text, _ := values[strings.TrimLeft(name, operators)].(string)
+			variables[i] = fmt.Sprintf("%s:%d", name, max(sizeOf(text, characters), 1))
+		}
+		return "{" + strings.Join(variables, ",") + "}"
+	})
+}
+
+// sizeOf returns how many bytes the first characters of a text have.
+func sizeOf(text string, characters int) int {
+	for at := range text {
+		if characters == 0 {
+			return at
+		}
+		characters--
+	}
+	return len(text)
 }
 
 // substitution returns what stands for a value, and what is wrong with it, if anything is. It is nil for an array or object of nothing that may be left out.

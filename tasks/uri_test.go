@@ -34,6 +34,9 @@ func TestURITemplate(t *testing.T) {
 		{"11.7 several in one", "https://x.test/{id,flag}", "https://x.test/7,true", ""},
 		{"11.7 an array is an error", "https://x.test/{list}", "", "a scalar is needed, or {list*} in the template"},
 		{"an object is an error", "https://x.test/{+keys}", "", "is an object; a scalar is needed, or {keys*}"},
+		{"a part of a text", "https://x.test/{name:1}", "https://x.test/%C3%9C", ""},
+		{"two parts of a text", "https://x.test/{name:1}/{name:3}/{name}", "https://x.test/%C3%9C/%C3%9C%20b/%C3%9C%20b%2Fc", ""},
+		{"more than all of a text", "https://x.test/{name:99}", "https://x.test/%C3%9C%20b%2Fc", ""},
 		{"a part of an array is an error", "https://x.test/{?list:2}", "", "is an array"},
 		{"an array that is written out", "https://x.test/{words*}", "https://x.test/red,gr%C3%BCn", ""},
 		{"an array of segments", "https://x.test{/words*}", "https://x.test/red/gr%C3%BCn", ""},
@@ -74,7 +77,7 @@ func TestURITemplate(t *testing.T) {
 }
 
 func TestURITemplateRefuses(t *testing.T) {
-	for _, template := range []string{"https://x.test/{", "https://x.test/{id", "https://x.test/{}"} {
+	for _, template := range []string{"https://x.test/{", "https://x.test/{id", "https://x.test/{}", "https://x.test/{id:0}", "https://x.test/{id:}", "https://x.test/{id:01}", "https://x.test/{id:10000}", "https://x.test/{id:a}"} {
 		if u, err := parseTemplate(template); err == nil {
 			t.Errorf("%q is taken: %+v", template, u)
 		}
