@@ -49,7 +49,7 @@ func newCompiler(w *dsl.Workflow, config Config) (c *compiler, loaded func()) {
 		if config.Load == nil {
 			return nil, errors.New("external resources are not available here")
 		}
-		return config.Load(context.WithValue(ctx, policyKey{}, p), uri)
+		return config.Load(context.WithValue(ctx, policyKey{}, p), RelativeFile(uri))
 	}
 	c.program = &Program{Workflow: w, config: config, places: map[*expr.Code]dsl.Pointer{}, texts: map[dsl.Pointer]*dsl.Source{}, redacted: &redact.Cache{}}
 	if len(w.Use.Secrets) > 0 {
