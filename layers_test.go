@@ -111,7 +111,7 @@ func layers() map[string][]string {
 		"internal/eventfile":   {"dsl/source", "internal/cloudevent", "internal/duration", "internal/lazyregexp", "internal/shorten", "internal/suggest"},
 		"internal/sources":     {"errors", "internal/cloudevent", "internal/doctor", "internal/eventfile", "internal/shorten", "internal/terminal", "runtime/events"},
 		"internal/sinks":       {"errors", "internal/cloudevent", "internal/doctor", "internal/eventfile", "internal/shorten", "internal/sources", "internal/terminal", "runtime/store"},
-		"internal/metrics":     {".", "internal/sinks", "internal/sources", "runtime/presence", "runtime/queue", "runtime/store", "runtime/worker"},
+		"internal/metrics":     {".", "internal/doctor", "internal/sinks", "internal/sources", "runtime/presence", "runtime/queue", "runtime/store", "runtime/worker"},
 		"activity":             {"errors", "internal/shorten"},
 		"internal/control":     {".", "dsl", "errors", "expr", "internal/access", "internal/api", "internal/describe", "internal/doctor", "internal/duration", "internal/explain", "internal/graph", "internal/progress", "internal/shorten", "internal/sinks", "internal/terminal", "internal/timeline", "interpreter", "runtime/client", "runtime/definition", "runtime/execution", "runtime/filter", "runtime/matching", "runtime/queue", "runtime/schedule", "runtime/settings", "runtime/store", "internal/faultreport"},
 		"internal/storesocket": {"errors"},

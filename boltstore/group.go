@@ -27,6 +27,9 @@ type group struct {
 	damage atomic.Pointer[DamagedError] // after which the file is not touched any more
 	closed atomic.Bool
 
+	unwritten atomic.Pointer[unwritten] // the last write that failed, until one as large succeeds
+	wrote     atomic.Int64              // when a write succeeded last, in Unix nanoseconds
+
 	mu      sync.Mutex
 	waiting []*update
 	writing bool
@@ -37,6 +40,9 @@ type group struct {
 	needs int64       // bytes that must be free before the next write
 	again time.Time   // when it is tried again
 }
+
+// unwritten is a write that failed. It says how many bytes of the disk were needed.
+type unwritten struct{ needs int64 }
 
 // update is one transaction that waits to be written.
 type update struct {
@@ -136,13 +142,26 @@ func (g *group) transact(f func(*transaction) error) error {
 			return inside
 		})
 	})
-	if err == nil || inside != nil || tx == nil || g.damage.Load() != nil {
+	if inside != nil || tx == nil || g.damage.Load() != nil {
 		return err
 	}
 	stats := tx.Stats()
+	if err == nil {
+		g.succeeded(stats.GetPageAlloc())
+		return nil
+	}
 	g.full, g.needs, g.again = &WriteError{Path: g.path, Err: err}, max(leastRoom, 2*stats.GetPageAlloc()), time.Now().Add(tryAgain)
+	g.unwritten.Store(&unwritten{g.needs})
 	g.failed(g.full)
 	return g.full
+}
+
+// succeeded notes a write of some bytes.
+func (g *group) succeeded(bytes int64) {
+	g.wrote.Store(time.Now().UnixNano())
+	if failure := g.unwritten.Load(); failure != nil && bytes >= failure.needs/2 {
+		g.unwritten.Store(nil)
+	}
 }
 
 const (
@@ -159,7 +178,7 @@ func (g *group) room() error {
 	if time.Now().Before(g.again) {
 		return g.full
 	}
-	if err := g.tryRoom(); isFull(err) {
+	if err := tryRoom(g.path, g.needs); isFull(err) {
 		g.again = time.Now().Add(tryAgain)
 		return g.full
 	}
@@ -167,14 +186,14 @@ func (g *group) room() error {
 	return nil
 }
 
-// tryRoom writes as much as is needed beside the file.
-func (g *group) tryRoom() error {
-	file, err := os.CreateTemp(filepath.Dir(g.path), ".swrun-room-")
+// tryRoom writes as many bytes as are needed beside the file.
+func tryRoom(path string, needs int64) error {
+	file, err := os.CreateTemp(filepath.Dir(path), ".swrun-room-")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(file.Name()) // what cannot be removed is small
-	_, err = file.Write(make([]byte, g.needs))
+	_, err = file.Write(make([]byte, needs))
 	return errors.Join(err, file.Close())
 }
 

@@ -59,7 +59,7 @@ func (s *Store) repeat(ctx context.Context, c *call) ([]reply, error) {
 			all, err = s.try(ctx, n, &request{unwanted: ctx.Done(), call: c})
 		}
 		if err == nil {
-			n.outage.ended(s.uptime)
+			n.outage.wrote(s.uptime)
 			return all, nil
 		}
 		if ctx.Err() != nil || !s.passes(ctx, err) {

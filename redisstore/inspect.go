@@ -25,6 +25,7 @@ type Facts struct {
 	Replica    bool // it only follows another server
 	Replicas   int  // that follow it
 	Servers    int  // of a cluster; 0 for a single one
+	Unsaved    bool // its last write to the append-only file failed
 }
 
 // Full is how much of the memory may be used before new runs are refused, so that those under way can end.
@@ -76,6 +77,7 @@ func inspect(ctx context.Context, client redis.Cmdable) (Facts, error) {
 	f := Facts{Version: values["redis_version"], Policy: values["maxmemory_policy"], Durability: DurabilityMemory}
 	f.Replica = values["role"] == "slave"
 	f.Saving = values["aof_rewrite_in_progress"] == "1" || values["rdb_bgsave_in_progress"] == "1"
+	f.Unsaved = values["aof_enabled"] == "1" && values["aof_last_write_status"] == "err"
 	f.Replicas, _ = strconv.Atoi(values["connected_slaves"])       // 0 if the server does not say
 	f.Memory, _ = strconv.ParseInt(values["used_memory"], 10, 64)  // the same
 	f.MaxMemory, _ = strconv.ParseInt(values["maxmemory"], 10, 64) // the same
@@ -91,18 +93,16 @@ func inspect(ctx context.Context, client redis.Cmdable) (Facts, error) {
 	return f, nil
 }
 
-// check refuses a server that cannot keep what it is given.
+// check refuses a server that cannot keep what it is given. One whose memory is full is taken: runs in progress go on there.
 func (f Facts) check(require Durability) error {
 	major, _ := strconv.Atoi(strings.SplitN(f.Version, ".", 2)[0]) // 0 if it cannot be read
-	switch {
-	case major < 7:
+	if major < 7 {
 		return fmt.Errorf("the server is Redis %s: 7.0 or later is needed", f.Version)
-	case f.Replica:
-		return errors.New("the server is a replica, which takes no writes: name its primary")
-	case f.Policy != "noeviction":
-		return fmt.Errorf("the server evicts keys when its memory is full (maxmemory-policy %s), which would lose workflows: run `redis-cli config set maxmemory-policy noeviction`", f.Policy)
-	case f.Durability.rank() < require.rank():
-		return fmt.Errorf("the server's durability is %s, and %s is required: set appendonly yes and appendfsync %s", f.Durability, require, map[Durability]string{DurabilityEverysec: "everysec", DurabilityFsync: "always"}[require])
+	}
+	for _, a := range f.ailments(require) {
+		if a.Reason != store.MemoryFull {
+			return errors.New(a.What + ": " + a.Fix)
+		}
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ func (s *Store) Listeners(ctx context.Context, c store.Listening) (found store.L
 	for failures := 1; ; failures++ {
 		found, n, err := s.listeners(ctx, &c)
 		if err == nil {
-			n.outage.ended(s.uptime)
+			n.outage.answered(s.uptime)
 			return found, nil
 		}
 		if ctx.Err() != nil || !s.passes(ctx, err) {

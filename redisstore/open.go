@@ -117,7 +117,7 @@ func newStore(client redis.UniversalClient, known *places, c Config) *Store {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Store{client: client, places: known, scripts: newScripts(), nodes: map[*redis.Client]*node{}, uptime: c.Uptime, frames: newFrameFields(), log: c.Log, opened: rand.Text()}
+	s := &Store{client: client, places: known, scripts: newScripts(), nodes: map[*redis.Client]*node{}, uptime: c.Uptime, frames: newFrameFields(), log: c.Log, require: c.Require, opened: rand.Text()}
 	s.cluster, _ = client.(*redis.ClusterClient)
 	s.layout = store.Layout{Deployment: c.Deployment, Partitions: c.Partitions, Schema: store.Schema}
 	return s
@@ -125,13 +125,12 @@ func newStore(client redis.UniversalClient, known *places, c Config) *Store {
 
 // probe finds out whether the user may do all that the scripts do.
 func (s *Store) probe(ctx context.Context) error {
-	k := &s.keys.partitions[0]
-	r, err := s.call(ctx, call{script: &s.scripts.probe, subject: "of permissions", keys: []any{k.time, k.prefix + "probe"}, args: []any{s.keys.hints()}})
+	r, err := s.call(ctx, *s.proof(0))
 	switch {
 	case err != nil && strings.Contains(err.Error(), "can't run this command"): // what comes before the commands of the probe
 		return fmt.Errorf("the server's user may not do what is needed: allow it TIME, GET and SET, see ACL SETUSER (%w)", err)
-	case r.code == "DENIED":
-		return fmt.Errorf("the server's user may not do what is needed: allow it, see ACL SETUSER (%v)", r.values[0])
+	case r.code == denied:
+		return deniedBy(r)
 	}
 	return err
 }

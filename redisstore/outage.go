@@ -14,6 +14,7 @@ type outage struct {
 	failing atomic.Bool // the last call did
 
 	mu    sync.Mutex
+	reads bool          // it answers what changes nothing, and refuses the rest
 	since time.Duration
 	told  bool
 	count int           // of outages that were logged, with less than calm between them
@@ -41,12 +42,17 @@ func (o *outage) worth(now, first time.Duration) time.Duration {
 func (o *outage) began(now time.Duration, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.reads = codeOf(err) == "READONLY"
 	if !o.failing.Load() {
 		o.failing.Store(true)
 		o.since = now
 	} else if now-o.since > o.worth(now, outageAfter) && !o.told {
 		o.told = true
-		o.log.Error("the store does not answer; it is asked again and again", "error", err)
+		message := "the store does not answer; it is asked again and again"
+		if o.reads {
+			message = "the store takes no writes; they are sent again and again"
+		}
+		o.log.Error(message, "error", err)
 	}
 }
 
@@ -69,16 +75,29 @@ func (o *outage) awaits(now func() time.Duration) (answered func() bool) {
 	}).Stop
 }
 
-func (o *outage) ended(now func() time.Duration) {
+// answered notes that the server has answered what changes nothing. That does not end an outage in which it refuses writes.
+func (o *outage) answered(now func() time.Duration) { o.ended(now, false) }
+
+// wrote notes that the server has answered what may change something.
+func (o *outage) wrote(now func() time.Duration) { o.ended(now, true) }
+
+func (o *outage) ended(now func() time.Duration, wrote bool) {
 	if !o.failing.Load() {
 		return
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.reads && !wrote {
+		return
+	}
 	if o.told {
-		o.log.Info("the store answers again", "after", (now() - o.since).Round(time.Millisecond).String())
+		message := "the store answers again"
+		if o.reads {
+			message = "the store takes writes again"
+		}
+		o.log.Info(message, "after", (now() - o.since).Round(time.Millisecond).String())
 		o.count, o.last = o.count+1, now()
 	}
 	o.failing.Store(false)
-	o.told = false
+	o.told, o.reads = false, false
 }

@@ -28,7 +28,7 @@ func (s *Store) exchange(ctx context.Context, partition int, send sending, f fun
 			err = send(ctx, n, f)
 		}
 		if err == nil {
-			n.outage.ended(s.uptime)
+			n.outage.answered(s.uptime)
 			return nil
 		}
 		if ctx.Err() != nil || !s.passes(ctx, err) {

@@ -27,6 +27,7 @@ type Store struct {
 	uptime  func() time.Duration
 	frames  frameFields
 	log     *slog.Logger
+	require Durability
 	records records
 
 	needed        []neededNow // in each partition

@@ -19,7 +19,7 @@ func (s *Store) Written(ctx context.Context) ([]store.Written, error) {
 	for failures := 1; ; failures++ {
 		all, n, err := s.written(ctx)
 		if err == nil {
-			n.outage.ended(s.uptime)
+			n.outage.answered(s.uptime)
 			return all, nil
 		}
 		if ctx.Err() != nil || !s.passes(ctx, err) {

@@ -88,7 +88,8 @@ func mustGuard(t *testing.T, change func(*server.Config)) *guarded {
 		t.Fatal(err)
 	}
 	g := &guarded{tokens: access.NewTokens(s, now.now), engine: engine, log: &lockedBuffer{}, now: now}
-	c := server.Config{Control: control.New(engine, s, now.now), Authorize: server.TrustTokens(g.tokens), AnyHost: true, Metrics: metrics.New(engine, s, now.now), Log: slog.New(slog.NewTextHandler(g.log, nil)), Now: now.now}
+	asked := control.New(engine, s, now.now)
+	c := server.Config{Control: asked, Authorize: server.TrustTokens(g.tokens), AnyHost: true, Metrics: metrics.New(engine, s, asked.Monitor, now.now), Log: slog.New(slog.NewTextHandler(g.log, nil)), Now: now.now}
 	if change != nil {
 		change(&c)
 	}

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -50,7 +49,7 @@ func (s *Server) healthRoutes() {
 	})
 	route(s, RoleOpen, huma.Operation{
 		OperationID: "ready", Method: http.MethodGet, Path: readyPath, Tags: []string{"health"},
-		Summary: "Whether the store answers too, so that requests can be sent here",
+		Summary: "Whether the store is well too, so that requests can be sent here",
 	}, func(ctx context.Context, _ *struct{}) (*probeAnswer, error) {
 		if err := s.isReady(ctx); err != nil {
 			return nil, err
@@ -59,27 +58,12 @@ func (s *Server) healthRoutes() {
 	})
 }
 
-// readyFor is how long it holds that the store answers: anybody may ask, and need not keep it busy.
-const readyFor = time.Second
-
-// readiness is what the store has answered last.
-type readiness struct {
-	mu  sync.Mutex
-	at  time.Time // zero for never
-	err error
-}
-
-// isReady returns an error if the store does not answer.
-func (s *Server) isReady(ctx context.Context) error {
-	s.ready.mu.Lock()
-	defer s.ready.mu.Unlock()
-	if now := s.config.Now(); s.ready.at.IsZero() || now.Sub(s.ready.at) >= readyFor {
-		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyWithin)
-		defer cancel()
-		s.ready.at, s.ready.err = now, s.control.Ready(within)
-	}
-	return s.ready.err
-}
-
 // readyWithin is how long the store may take to answer.
 const readyWithin = 2 * time.Second
+
+// isReady returns a problem unless the store can be relied on. Anybody may ask: an answer holds for a second, so that they do not keep the store busy.
+func (s *Server) isReady(ctx context.Context) error {
+	within, cancel := context.WithTimeout(ctx, readyWithin)
+	defer cancel()
+	return s.control.Ready(within)
+}

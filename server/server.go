@@ -63,7 +63,6 @@ type Server struct {
 	inProgress chan struct{}
 	rates      *rates // of callers
 	refusals   *rates // of addresses from which wrong tokens come
-	ready      readiness
 	polls      polls
 }
 

@@ -81,7 +81,8 @@ func mustServe(t *testing.T, url string, change func(*server.Config, *access.Tok
 			t.Error(err)
 		}
 	})
-	c := server.Config{Control: control.New(engine, s, time.Now), Authorize: server.TrustEveryone, Metrics: metrics.New(engine, s, time.Now)}
+	asked := control.New(engine, s, time.Now)
+	c := server.Config{Control: asked, Authorize: server.TrustEveryone, Metrics: metrics.New(engine, s, asked.Monitor, time.Now)}
 	change(&c, access.NewTokens(s, time.Now))
 	a := server.New(c)
 	h := httptest.NewServer(a)

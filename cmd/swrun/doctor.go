@@ -82,8 +82,7 @@ func (o *operation) examine(ctx context.Context, strict bool) error {
 		found = append(found, doctor.Missing(s.missing, because))
 	default:
 		defer s.Close() // it was only looked at
-		found = append(found, doctor.Opened(s.Store, because))
-		found = append(found, doctor.Examine(ctx, s.Store, p.now)...)
+		found = append(found, doctor.Examine(ctx, s.Store, p.now, because)...)
 		found = append(found, sinks.Examine(ctx, s.Store)...)
 	}
 	return o.diagnose(doctor.Report(found), strict)

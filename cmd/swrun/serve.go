@@ -120,7 +120,7 @@ func (o *operation) serveWith(ctx context.Context, f *serveFlags, beside func(co
 		return err
 	}
 	c := control.New(engine.Engine, o.store.Store, o.now)
-	config := server.Config{Control: c, Authorize: server.TrustEveryone, Requests: f.requests, Rate: f.rate, Metrics: metrics.New(engine.Engine, o.store.Store, o.now), Version: swrun.Version(), Log: f.log}
+	config := server.Config{Control: c, Authorize: server.TrustEveryone, Requests: f.requests, Rate: f.rate, Metrics: metrics.New(engine.Engine, o.store.Store, c.Monitor, o.now), Version: swrun.Version(), Log: f.log}
 	if f.auth {
 		config.Authorize, config.AnyHost = server.TrustTokens(c.Tokens()), true
 		o.adviseTokens(ctx, c, f)
@@ -134,6 +134,7 @@ func (o *operation) serveWith(ctx context.Context, f *serveFlags, beside func(co
 	all, ctx := errgroup.WithContext(ctx)
 	all.Go(func() error { return s.Serve(ctx, listener) })
 	all.Go(func() error { return engine.Work(ctx) })
+	all.Go(func() error { c.Monitor.Watch(ctx, f.log); return nil })
 	all.Go(func() error { return beside(ctx) })
 	all.Go(func() error { return reading(ctx) })
 	all.Go(func() error { return sending(ctx) })

@@ -26,6 +26,7 @@ type workerFlags struct {
 	network, secrets, js, logLevel     string
 	metrics                            string
 	processes, files, publish          bool
+	publicMetrics                      bool
 	containers                         bool
 	volumes                            []string
 	limits, queues                     []string
@@ -43,7 +44,7 @@ func (p *program) workerCommand() *cobra.Command {
 		Long: `Any number of workers may share a store on Redis; each may be killed at any moment, and another one goes on.
 SIGTERM and Ctrl-C hand over: idle runs at once, the others when what they perform has ended or --drain is over.`,
 		Args: exactly(), RunE: verb(func([]string) error {
-			if err := cmp.Or(checkMetrics(f.metrics), f.logTo(p)); err != nil {
+			if err := cmp.Or(f.checkMetrics(), f.logTo(p)); err != nil {
 				return err
 			}
 			return p.operate(&f.operateFlags, func(ctx context.Context, o *operation) error { return o.work(ctx, f) })
@@ -52,7 +53,8 @@ SIGTERM and Ctrl-C hand over: idle runs at once, the others when what they perfo
 	f.add(cmd)
 	f.makes = true
 	f.options(cmd)
-	cmd.Flags().StringVar(&f.metrics, "metrics", "", "address of this machine where Prometheus gets its metrics, for example 127.0.0.1:9090; port 0 takes a free one")
+	cmd.Flags().StringVar(&f.metrics, "metrics", "", "address where Prometheus gets its metrics, and /livez and /readyz are, for example 127.0.0.1:9090; port 0 takes a free one")
+	cmd.Flags().BoolVar(&f.publicMetrics, "metrics-public", false, "--metrics may be an address that others reach: whoever does may read them")
 	return cmd
 }
 
@@ -110,10 +112,7 @@ func (o *operation) work(ctx context.Context, f *workerFlags) error {
 		return err
 	}
 	defer o.answerOthers(ctx, o.store, engine.Engine, f.log, nil)()
-	if f.metrics != "" {
-		return o.workWithMetrics(ctx, engine, f)
-	}
-	return engine.Work(ctx)
+	return o.workBeside(ctx, engine, f)
 }
 
 // worker returns an engine that works as the flags say.

@@ -14,27 +14,34 @@ import (
 )
 
 // checkMetrics reports why the metrics of a worker cannot be served at an address: nothing there asks who wants them.
-func checkMetrics(address string) error {
-	if address != "" && !server.IsLoopback(address) {
-		return usagef("listen on this machine alone, for example 127.0.0.1:9090; swrun serve --auth answers others, with tokens", "--metrics %s: others would reach it, and nothing says who may ask", address)
+func (f *workerFlags) checkMetrics() error {
+	switch {
+	case f.metrics == "" && f.publicMetrics:
+		return usagef("for example --metrics :9090 --metrics-public", "--metrics-public needs --metrics")
+	case f.metrics != "" && !f.publicMetrics && !server.IsLoopback(f.metrics):
+		return usagef("add --metrics-public if whoever reaches this address may read the metrics; swrun serve --auth asks for tokens",
+			"--metrics %s: others would reach it, and nothing says who may ask", f.metrics)
 	}
 	return nil
 }
 
-// workWithMetrics works, and serves the metrics of the process at an address of this machine.
-func (o *operation) workWithMetrics(ctx context.Context, engine *tracedEngine, f *workerFlags) error {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", f.metrics)
-	if err != nil {
-		return &exitError{code: exitInternal, message: "--metrics " + f.metrics + ": " + err.Error(), hint: "--metrics 127.0.0.1:0 takes a free port"}
+// workBeside works, watches the store, and serves the metrics of the process if they are asked for.
+func (o *operation) workBeside(ctx context.Context, engine *tracedEngine, f *workerFlags) error {
+	c := control.New(engine.Engine, o.store.Store, o.now)
+	all, ctx := errgroup.WithContext(ctx)
+	if f.metrics != "" {
+		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", f.metrics)
+		if err != nil {
+			return &exitError{code: exitInternal, message: "--metrics " + f.metrics + ": " + err.Error(), hint: "--metrics 127.0.0.1:0 takes a free port"}
+		}
+		fmt.Fprintf(o.err, "listening on http://%s\n", listener.Addr())
+		s := server.New(server.Config{
+			Control: c, Authorize: server.TrustEveryone, AnyHost: f.publicMetrics, Metrics: metrics.New(engine.Engine, o.store.Store, c.Monitor, o.now),
+			MetricsOnly: true, Version: swrun.Version(), Log: f.log,
+		})
+		all.Go(func() error { return s.Serve(ctx, listener) })
 	}
-	fmt.Fprintf(o.err, "listening on http://%s\n", listener.Addr())
-	s := server.New(server.Config{
-		Control: control.New(engine.Engine, o.store.Store, o.now), Authorize: server.TrustEveryone,
-		Metrics:     metrics.New(engine.Engine, o.store.Store, o.now),
-		MetricsOnly: true, Version: swrun.Version(), Log: f.log,
-	})
-	both, ctx := errgroup.WithContext(ctx)
-	both.Go(func() error { return s.Serve(ctx, listener) })
-	both.Go(func() error { return engine.Work(ctx) })
-	return both.Wait()
+	all.Go(func() error { c.Monitor.Watch(ctx, f.log); return nil })
+	all.Go(func() error { return engine.Work(ctx) })
+	return all.Wait()
 }

@@ -23,6 +23,8 @@ type Control struct {
 	Perform func(*swrun.Run)
 	// AlsoExamine returns what only this process knows of the deployment's health; nil for nothing.
 	AlsoExamine func() []doctor.Finding
+	// Monitor knows whether the store is well.
+	Monitor *doctor.Monitor
 
 	engine *swrun.Engine
 	store  *swrun.Store
@@ -43,15 +45,13 @@ const maxRepeating = 2
 // New returns what asks the deployment of an engine and its store.
 func New(e *swrun.Engine, s *swrun.Store, now func() time.Time) *Control {
 	return &Control{
-		engine: e, store: s, client: e.Client(), tokens: access.NewTokens(s, nil), now: now,
+		Monitor: doctor.NewMonitor(s, now),
+		engine:  e, store: s, client: e.Client(), tokens: access.NewTokens(s, nil), now: now,
 		repeating: make(chan struct{}, maxRepeating),
 		fleet:     &fleet{client: e.Client(), store: s, catchingUp: make(chan struct{}, maxCatchingUp)},
 		followers: followers{client: e.Client(), store: s, feeds: map[store.Instance]*feed{}},
 	}
 }
 
-// Ready returns an error if the store cannot be asked.
-func (c *Control) Ready(ctx context.Context) error {
-	_, err := c.store.Written(ctx)
-	return err
-}
+// Ready returns an error if the store cannot be relied on. The last second counts.
+func (c *Control) Ready(ctx context.Context) error { return c.Monitor.Verdict(ctx).Err() }

@@ -17,8 +17,7 @@ func (c *Control) Health(ctx context.Context) api.Health {
 	shared, _, _ := c.health.Do("", func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), healthWithin)
 		defer cancel()
-		found := []doctor.Finding{doctor.Opened(c.store, "it is served")}
-		found = append(found, doctor.Examine(ctx, c.store, c.now)...)
+		found := doctor.Examine(ctx, c.store, c.now, "it is served")
 		found = append(found, sinks.Examine(ctx, c.store)...)
 		if c.AlsoExamine != nil {
 			found = append(found, c.AlsoExamine()...)

@@ -12,12 +12,12 @@ const CodeSinks = "SD016"
 // Checks returns all of them, sorted by code.
 func Checks() []Check {
 	return []Check{
-		{"SD001", "store", "whether the store can be opened",
+		{"SD001", "store", "whether the store can be opened, and takes writes",
 			"Runs live in the store that --store names, or else SWRUN_STORE, or else in .swrun/store.db of the project: the nearest folder,\nfrom the working folder upward, that has a .swrun, a swrun.yaml or a .git. One process at a time has a file; any number of\nworkers share a Redis. Without a store nothing can be started or looked at (exit 7)."},
 		{"SD002", "durability", "what is lost when the server of the store crashes",
 			"A run is only as durable as the Redis that keeps it. With `appendonly no` a crash loses everything since the last save; with\n`appendfsync everysec` a crash of the machine loses about a second; with `appendfsync always` nothing that was confirmed.\n--require-durability everysec or fsync refuses a server that promises less."},
 		{"SD003", "memory", "how much memory the server has left",
-			"A Redis without maxmemory grows until its machine kills it. With maxmemory and the policy noeviction it refuses writes in time:\nfrom 90 % on no new runs are taken, so that those that are there can end. Delete old runs with swrun worker --retention, or\nraise maxmemory."},
+			"A Redis without maxmemory grows until its machine kills it. With maxmemory and the policy noeviction it refuses writes in time:\nfrom 80 % on no new runs are taken, so that those that are there can end. Delete old runs with swrun worker --retention, or\nraise maxmemory."},
 		{"SD004", "clock", "whether the store's clock agrees with this machine's",
 			"Deadlines and leases follow the store's clock alone, so that a wrong clock of a worker ends nothing early. But people read times\nby their own clocks. Synchronize both with NTP."},
 		{"SD005", "latency", "how fast the store answers",

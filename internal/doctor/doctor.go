@@ -1,10 +1,11 @@
-// Package doctor looks at a store and says what it needs: durability, room, clocks, workers. It reads, and changes nothing; the command
-// doctor prints what it finds, and the command explain explains each check.
+// Package doctor looks at a store and says what it needs: durability, room, clocks, workers. It changes nothing but a key of its own, by which it
+// finds out whether the store takes writes. The command doctor prints what it finds, and the command explain explains each check.
 package doctor
 
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/swrun/swrun"
@@ -46,11 +47,6 @@ func Report(found []Finding) api.Health {
 	return report
 }
 
-// Opened is what is found of a store that could be opened: because of what it was looked for there.
-func Opened(s *swrun.Store, because string) Finding {
-	return Finding{"SD001", OK, fmt.Sprintf("the store %s can be opened and written to: %s (%s)", s, layout(s.Layout()), because), ""}
-}
-
 // Unopened is what is found of a store that could not be opened.
 func Unopened(err error, because, fix string) Finding {
 	return Finding{"SD001", Error, err.Error() + " (" + because + ")", fix}
@@ -61,19 +57,15 @@ func Missing(name, because string) Finding {
 	return Finding{"SD001", OK, fmt.Sprintf("there is no store yet: the first run makes %s (%s)", name, because), ""}
 }
 
-// Examine looks at a store that could be opened.
-func Examine(ctx context.Context, s *swrun.Store, now func() time.Time) []Finding {
-	var found []Finding
-	if redis, ok := s.Store.(*redisstore.Store); ok {
-		facts, err := redis.Facts(ctx)
-		if err != nil { // whether the store answers at all is found out below
-			found = append(found, Finding{"SD002", Warning, err.Error(), "let the user of the store read INFO"})
-		} else {
-			found = append(found, persistence(facts), room(facts))
-			found = append(found, exposure(facts, s.URL())...)
-		}
+// Examine looks at a store that could be opened. The reason why it is this store, because, is told with it.
+func Examine(ctx context.Context, s *swrun.Store, now func() time.Time, because string) []Finding {
+	all := Ailments(ctx, s, now)
+	found := opened(s, all, because)
+	if store.Refuses(all) == store.RefusesAll {
+		return found // there is nothing else to be had
 	}
-	found = append(found, clocks(ctx, s, now)...)
+	found = append(found, ofServer(ctx, s, all)...)
+	found = append(found, clocks(ctx, s, now, all)...)
 	counted, err := store.Total(ctx, s)
 	if err != nil {
 		return append(found, Finding{"SD006", Error, err.Error(), "see whether the server is overloaded"})
@@ -82,13 +74,41 @@ func Examine(ctx context.Context, s *swrun.Store, now func() time.Time) []Findin
 	return append(found, workers(ctx, s, &counted)...)
 }
 
+// opened returns what ails a store that could be opened, and that it is well if nothing does.
+func opened(s *swrun.Store, all []store.Ailment, because string) []Finding {
+	found := ailing(all)
+	if slices.ContainsFunc(found, func(f Finding) bool { return f.Code == "SD001" }) {
+		return found
+	}
+	return append([]Finding{{"SD001", OK, fmt.Sprintf("the store %s can be opened and written to: %s (%s)", s, layout(s.Layout()), because), ""}}, found...)
+}
+
+// ofServer reports how the server of a store is set up, as far as the ailments do not say so.
+func ofServer(ctx context.Context, s *swrun.Store, all []store.Ailment) []Finding {
+	redis, ok := s.Store.(*redisstore.Store)
+	if !ok {
+		return nil
+	}
+	facts, err := redis.Facts(ctx)
+	if err != nil {
+		return []Finding{{"SD002", Warning, err.Error(), "let the user of the store read INFO"}}
+	}
+	found := append([]Finding{persistence(facts), room(facts)}, exposure(facts, s.URL())...)
+	return slices.DeleteFunc(found, func(f Finding) bool { return told(all, f.Code) })
+}
+
+// told reports whether an ailment belongs to a check.
+func told(all []store.Ailment, code string) bool {
+	return slices.ContainsFunc(all, func(a store.Ailment) bool { return codeOf(a.Reason) == code })
+}
+
 // layout says how a store is laid out.
 func layout(l store.Layout) string {
 	return fmt.Sprintf("deployment %s, %s, schema %d", l.Deployment, terminal.Counted(l.Partitions, "partition"), l.Schema)
 }
 
 // clocks compares the store's clock with this machine's, and measures how fast it answers.
-func clocks(ctx context.Context, s *swrun.Store, now func() time.Time) []Finding {
+func clocks(ctx context.Context, s *swrun.Store, now func() time.Time, all []store.Ailment) []Finding {
 	var best, skew time.Duration
 	for n := range 20 {
 		began := now()
@@ -104,6 +124,9 @@ func clocks(ctx context.Context, s *swrun.Store, now func() time.Time) []Finding
 	answer := Finding{"SD005", OK, fmt.Sprintf("the store answers in %s", terminal.Elapsed(best)), ""}
 	if best > 20*time.Millisecond {
 		answer = Finding{"SD005", Note, answer.What, "run the workers nearer to the store: a durable step takes at least that long"}
+	}
+	if told(all, "SD004") {
+		return []Finding{answer}
 	}
 	if skew.Abs() > time.Second {
 		return []Finding{answer, {"SD004", Note, fmt.Sprintf("the store's clock differs from this machine's by %s", terminal.Elapsed(skew.Abs())), "deadlines follow the store's clock; synchronize both with NTP"}}

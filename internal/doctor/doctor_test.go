@@ -80,7 +80,7 @@ func TestSchedules(t *testing.T) {
 			register(x.Workflow.Namespace+"/"+x.Workflow.Name, x)
 			register("changes", struct{}{})
 		}
-		found := doctor.Examine(t.Context(), s, time.Now)
+		found := doctor.Examine(t.Context(), s, time.Now, "it is tested")
 		i := slices.IndexFunc(found, func(f doctor.Finding) bool { return f.Code == "SD017" })
 		if i < 0 || found[i].Level != c.level || !strings.Contains(found[i].What, c.text) {
 			t.Errorf("%s: %+v", c.what, found)

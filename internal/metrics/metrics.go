@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 
 	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/internal/doctor"
 )
 
 // Metrics are those of one process. Several goroutines may use them.
@@ -22,11 +23,8 @@ type Metrics struct {
 	inProgress prometheus.Gauge
 }
 
-// New returns the metrics of an engine and its store; now is nil for time.Now.
-func New(e *swrun.Engine, s *swrun.Store, now func() time.Time) *Metrics {
-	if now == nil {
-		now = time.Now
-	}
+// New returns the metrics of an engine and its store, which the monitor watches.
+func New(e *swrun.Engine, s *swrun.Store, monitor *doctor.Monitor, now func() time.Time) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -43,7 +41,7 @@ func New(e *swrun.Engine, s *swrun.Store, now func() time.Time) *Metrics {
 		Name: "swrun_build_info", Help: "Always 1; the label says which version this is.", ConstLabels: prometheus.Labels{"version": swrun.Version()},
 	})
 	build.Set(1)
-	m.registry.MustRegister(m.requests, m.durations, m.inProgress, build, &engineCollector{e.Figures()}, &storeCollector{store: s, now: now},
+	m.registry.MustRegister(m.requests, m.durations, m.inProgress, build, &engineCollector{e.Figures()}, &storeCollector{store: s, monitor: monitor, now: now},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/internal/doctor"
 	"github.com/swrun/swrun/internal/metrics"
 	"github.com/swrun/swrun/internal/sinks"
 	"github.com/swrun/swrun/internal/sources"
@@ -37,7 +38,7 @@ func TestMetrics(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := metrics.New(e, s, nil)
+		m := metrics.New(e, s, doctor.NewMonitor(s, time.Now), time.Now)
 		m.Sinks(func() []sinks.State {
 			return []sinks.State{{Name: "audit", Kind: "http", Sent: 4, Failed: 2, DeadLetters: 1}}
 		})

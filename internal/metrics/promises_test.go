@@ -8,6 +8,7 @@ import (
 
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/doctor"
 	"github.com/swrun/swrun/internal/metrics"
 )
 
@@ -35,7 +36,7 @@ func observed(t *testing.T, document string, f swrun.Performer, test func(t *tes
 		worked := make(chan error)
 		go func() { worked <- e.Work(ctx) }()
 		time.Sleep(time.Minute) // virtual
-		test(t, metrics.New(e, s, nil), run)
+		test(t, metrics.New(e, s, doctor.NewMonitor(s, time.Now), time.Now), run)
 		stop()
 		if err := <-worked; err != nil {
 			t.Error(err)

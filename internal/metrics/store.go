@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/internal/doctor"
 	"github.com/swrun/swrun/runtime/presence"
 	"github.com/swrun/swrun/runtime/queue"
 	"github.com/swrun/swrun/runtime/store"
@@ -17,8 +18,9 @@ import (
 
 // storeCollector shows what the store counts, for all processes that share it.
 type storeCollector struct {
-	store *swrun.Store
-	now   func() time.Time
+	store   *swrun.Store
+	monitor *doctor.Monitor
+	now     func() time.Time
 
 	mu   sync.Mutex
 	last reading
@@ -74,13 +76,39 @@ func ask(ctx context.Context, s *swrun.Store) (r reading) {
 func (c *storeCollector) Describe(chan<- *prometheus.Desc) {}
 
 func (c *storeCollector) Collect(all chan<- prometheus.Metric) {
-	r := c.read()
-	up := describe("swrun_store_up", "1 if the store answers, 0 otherwise; then there is nothing of what it counts.")
-	if r.err != nil {
-		all <- number(up, prometheus.GaugeValue, 0)
-		return
+	var r reading
+	refuses, ill := c.verdict(all)
+	if refuses < store.RefusesAll {
+		r = c.read()
 	}
-	all <- number(up, prometheus.GaugeValue, 1)
+	up, is := describe("swrun_store_up", "1 if the store is well, 0 otherwise; if it does not answer, there is nothing of what it counts."), 1.0
+	if ill || r.err != nil {
+		is = 0
+	}
+	all <- number(up, prometheus.GaugeValue, is)
+	if refuses < store.RefusesAll && r.err == nil {
+		c.counted(all, r)
+	}
+}
+
+// verdict shows what ails the store, and returns what it refuses.
+func (c *storeCollector) verdict(all chan<- prometheus.Metric) (refuses store.Refusing, ill bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), readWithin)
+	defer cancel()
+	v := c.monitor.Verdict(ctx)
+	told := map[store.Reason]bool{}
+	for _, a := range v.Ailments {
+		if !told[a.Reason] { // several servers of a cluster may have the same
+			told[a.Reason] = true
+			all <- number(describe("swrun_store_unwell", "1 for each reason why the store is not well, or will not be for long.", "reason"), prometheus.GaugeValue, 1, string(a.Reason))
+		}
+	}
+	_, ill = v.Ill()
+	return v.Refuses(), ill
+}
+
+// counted shows what the store counts.
+func (c *storeCollector) counted(all chan<- prometheus.Metric, r reading) {
 	st := r.counted
 	runs := describe("swrun_runs", "Runs in the store: ready for a worker, held by one, waiting for a time or an event, or closed.", "state")
 	for state, n := range map[string]int64{"ready": st.Ready, "held": st.Held, "waiting": st.Waiting - st.Held, "closed": st.Closed} {

@@ -54,6 +54,7 @@ type Store interface {
 	Registry
 	Presence
 	Permits
+	Examiner
 }
 
 // Catalog keeps definitions, which belong to no partition and never change.

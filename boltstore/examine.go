@@ -1,0 +1,96 @@
+package boltstore
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/runtime/kvstore"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+const (
+	// probeKey is written to find out whether the file can be written to.
+	probeKey = "probe"
+	// provenFor is how long a write proves that the file can be written to: an idle file is written to no more often.
+	provenFor = time.Minute
+)
+
+// Examine implements store.Examiner. The disk must have room beside the file for what the last failed write needed, and the file must take
+// a write, unless it took one within provenFor.
+func (s *Store) Examine(ctx context.Context) []store.Ailment {
+	return store.ExamineWithin(ctx, store.Ailment{
+		What: fmt.Sprintf("the file of the store %s is not written in time", s.group.path), Fix: "see what keeps the disk busy, or whether it is a network drive that does not answer",
+	}, s.examine)
+}
+
+func (s *Store) examine() (all []store.Ailment) {
+	if gone := s.replaced(); gone != "" {
+		all = append(all, store.Ailment{
+			Reason: store.Gone, What: fmt.Sprintf("the file of the store %s was %s: what is stored now is lost when this process ends", s.group.path, gone),
+			Fix: "export what matters (swrun export), then start the process again with the right file",
+		})
+	}
+	if err := s.group.prove(); err != nil {
+		all = append(all, ailment(err))
+	}
+	return all
+}
+
+// replaced says what has happened to the file behind the back of this process; empty for nothing.
+func (s *Store) replaced() string {
+	own, err := s.file.Stat()
+	if err != nil {
+		return "" // it is closed
+	}
+	switch there, err := os.Stat(s.group.path); {
+	case errors.Is(err, fs.ErrNotExist):
+		return "removed"
+	case err == nil && !os.SameFile(own, there):
+		return "replaced"
+	}
+	return ""
+}
+
+// prove returns why the file cannot be written to.
+func (g *group) prove() error {
+	failure := g.unwritten.Load()
+	needs := int64(leastRoom)
+	if failure != nil {
+		needs = failure.needs
+	}
+	if err := tryRoom(g.path, needs); isFull(err) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.EIO) {
+		return &WriteError{Path: g.path, Err: err}
+	}
+	if failure == nil && time.Since(time.Unix(0, g.wrote.Load())) < provenFor {
+		return g.guarded(func() error { return nil })
+	}
+	value := make([]byte, 1)
+	if failure != nil {
+		value = make([]byte, needs/2)
+	}
+	return g.Update(func(tx kvstore.Tx) error {
+		tx.Put(probeKey, value)
+		return nil
+	})
+}
+
+// ailment says what an error of the file means for who relies on it.
+func ailment(err error) store.Ailment {
+	a := store.Ailment{Reason: store.Unwritable, Refuses: store.RefusesWrites, What: err.Error(), Fix: "see what is wrong with the disk"}
+	switch {
+	case errors.As(err, new(*DamagedError)):
+		a.Reason, a.Refuses, a.Fix = store.Damaged, store.RefusesAll, "put a copy of the file back, or move it away: nothing is written to it any more"
+	case errors.As(err, new(*ClosedError)):
+		a.Reason, a.Refuses, a.Fix = store.Gone, store.RefusesAll, "start the process again"
+	case isFull(err):
+		a.Reason, a.Fix = store.DiskFull, "make room on the disk, or raise the limit of the process (ulimit -f): what was stored before is kept, and runs then go on by themselves"
+	case errors.Is(err, syscall.EROFS):
+		a.Reason, a.Fix = store.ReadOnly, "mount the file system so that it can be written to"
+	}
+	return a
+}

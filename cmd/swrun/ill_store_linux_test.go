@@ -1,0 +1,274 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/swrun/swrun/redisstore/redistest"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// illness is a state in which a store cannot be relied on, and what the surfaces say of it.
+type illness struct {
+	reason store.Reason
+	code   string // of the check
+	health string // error or warning
+	ready  bool   // /readyz still answers 200, swrun_store_up is 1, and nothing is logged
+	// doctor is the exit code of swrun doctor; -1 if it is not asked.
+	doctor int
+	flags  []string // of serve and doctor
+	cause  func()
+	heal   func() // nil if that is not possible
+}
+
+// TestIllStores: doctor, health, readiness, metrics and log say the same of a store that is not well, and that it is well again.
+func TestIllStores(t *testing.T) {
+	for name, prepare := range illRedis() {
+		t.Run("redis/"+name, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t, "--appendonly", "no", "--save", "3600 1000000", "--busy-reply-threshold", "100")
+			client := redis.NewClient(&redis.Options{Addr: server.Addr, DisableIdentity: true})
+			t.Cleanup(func() { client.Close() })
+			(&hosted{t, server.URL()}).tellsIllness(prepare(&illServer{t, server, client}))
+		})
+	}
+	for name, prepare := range illFiles() {
+		t.Run("file/"+name, func(t *testing.T) {
+			folder := t.TempDir()
+			path := filepath.Join(folder, "runs.db")
+			(&hosted{t, "file:" + path}).tellsIllness(prepare(t, path))
+		})
+	}
+	for name, prepare := range illClusters() {
+		t.Run("cluster/"+name, func(t *testing.T) {
+			url := redistest.Cluster(t, 3)
+			seed, _, _ := strings.Cut(strings.TrimPrefix(url, "redis+cluster://"), "?")
+			client := redis.NewClient(&redis.Options{Addr: seed, DisableIdentity: true})
+			t.Cleanup(func() { client.Close() })
+			(&hosted{t, url}).tellsIllness(prepare(&illServer{t, nil, client}))
+		})
+	}
+}
+
+// illServer is a Redis that is made ill.
+type illServer struct {
+	*testing.T
+	*redistest.Server
+	client *redis.Client
+}
+
+// do returns a function that sends a command.
+func (s *illServer) do(command string) func() {
+	return func() {
+		s.T.Helper()
+		var args []any
+		for _, word := range strings.Fields(command) {
+			args = append(args, word)
+		}
+		if err := s.client.Do(context.Background(), args...).Err(); err != nil {
+			s.T.Errorf("%s: %v", command, err)
+		}
+	}
+}
+
+// signal returns a function that sends a signal to the server.
+func (s *illServer) signal(is syscall.Signal) func() {
+	return func() {
+		if err := syscall.Kill(s.Process(), is); err != nil {
+			s.T.Error(err)
+		}
+	}
+}
+
+// used returns how many bytes of its memory the server uses.
+func (s *illServer) used() (bytes int64) {
+	info, err := s.client.Info(context.Background(), "memory").Result()
+	if _, rest, ok := strings.Cut(info, "used_memory:"); ok {
+		_, err = fmt.Sscan(rest, &bytes)
+	}
+	if err != nil || bytes == 0 {
+		s.T.Fatal(info, err)
+	}
+	return bytes
+}
+
+func illRedis() map[string]func(*illServer) illness {
+	all := refusingRedis()
+	all["killed"] = func(s *illServer) illness {
+		return illness{reason: store.Unreachable, code: "SD001", health: "error", doctor: exitStore, cause: s.Kill, heal: s.Server.Run}
+	}
+	all["stopped"] = func(s *illServer) illness {
+		return illness{reason: store.Silent, code: "SD001", health: "error", doctor: -1, cause: s.signal(syscall.SIGSTOP), heal: s.signal(syscall.SIGCONT)}
+	}
+	all["evicting"] = func(s *illServer) illness {
+		return illness{reason: store.Evicting, code: "SD002", health: "error", doctor: exitStore, cause: s.do("CONFIG SET maxmemory-policy allkeys-lru"), heal: s.do("CONFIG SET maxmemory-policy noeviction")}
+	}
+	all["less durable than required"] = func(s *illServer) illness {
+		s.do("CONFIG SET appendonly yes")()
+		return illness{reason: store.NotDurable, code: "SD002", health: "error", doctor: exitStore, flags: []string{"--require-durability", "everysec"}, cause: s.do("CONFIG SET appendonly no"), heal: s.do("CONFIG SET appendonly yes")}
+	}
+	all["memory nearly full"] = func(s *illServer) illness {
+		return illness{
+			reason: store.MemoryFull, code: "SD003", health: "error", ready: true, doctor: exitStore, heal: s.do("CONFIG SET maxmemory 0"),
+			cause: func() { s.do(fmt.Sprint("CONFIG SET maxmemory ", s.used()*100/88))() },
+		}
+	}
+	all["memory full"] = func(s *illServer) illness {
+		return illness{reason: store.MemoryFull, code: "SD003", health: "error", doctor: exitStore, cause: s.do("CONFIG SET maxmemory 1mb"), heal: s.do("CONFIG SET maxmemory 0")}
+	}
+	return all
+}
+
+// refusingRedis are servers that answer with an error.
+func refusingRedis() map[string]func(*illServer) illness {
+	of := func(reason store.Reason, cause, heal string) func(*illServer) illness {
+		return func(s *illServer) illness {
+			return illness{reason: reason, code: "SD001", health: "error", doctor: exitStore, cause: s.do(cause), heal: s.do(heal)}
+		}
+	}
+	return map[string]func(*illServer) illness{
+		"readonly":              of(store.ReadOnly, "REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE"),
+		"no permission to ZADD": of(store.Forbidden, "ACL SETUSER default -zadd", "ACL SETUSER default +@all"),
+		"no permission to INFO": of(store.Forbidden, "ACL SETUSER default -info", "ACL SETUSER default +@all"),
+		"no scripts":            of(store.Forbidden, "ACL SETUSER default -evalsha -eval", "ACL SETUSER default +@all"),
+		"no keys":               of(store.Forbidden, "ACL SETUSER default resetkeys ~other:*", "ACL SETUSER default ~*"),
+		"too few replicas":      of(store.Unwritable, "CONFIG SET min-replicas-to-write 1", "CONFIG SET min-replicas-to-write 0"),
+		"cannot save": func(s *illServer) illness {
+			dump := filepath.Join(s.Folder(), "dump.rdb")
+			saved := func(status string) {
+				for {
+					s.client.BgSave(context.Background()) // refused while another one goes on
+					if info, err := s.client.Info(context.Background(), "persistence").Result(); err != nil || strings.Contains(info, "rdb_last_bgsave_status:"+status) {
+						return
+					}
+				}
+			}
+			return illness{
+				reason: store.DiskFull, code: "SD001", health: "error", doctor: exitStore,
+				cause: func() { os.Remove(dump); os.Mkdir(dump, 0o700); os.WriteFile(filepath.Join(dump, "x"), nil, 0o600); saved("err") },
+				heal:  func() { os.RemoveAll(dump); saved("ok") },
+			}
+		},
+		"busy with a script": func(s *illServer) illness {
+			return illness{
+				reason: store.Silent, code: "SD001", health: "error", doctor: -1, heal: s.do("SCRIPT KILL"),
+				cause: func() {
+					go redis.NewClient(&redis.Options{Addr: s.Addr, ReadTimeout: -1}).Eval(context.WithoutCancel(s.T.Context()), "while true do end", nil)
+				},
+			}
+		},
+	}
+}
+
+func illClusters() map[string]func(*illServer) illness {
+	return map[string]func(*illServer) illness{
+		"one server evicts": func(s *illServer) illness {
+			return illness{reason: store.Evicting, code: "SD002", health: "error", doctor: exitStore, cause: s.do("CONFIG SET maxmemory-policy allkeys-lru"), heal: s.do("CONFIG SET maxmemory-policy noeviction")}
+		},
+		"one server forbids": func(s *illServer) illness {
+			return illness{reason: store.Forbidden, code: "SD001", health: "error", doctor: -1, cause: s.do("ACL SETUSER default -zadd"), heal: s.do("ACL SETUSER default +@all")}
+		},
+		"one server is full": func(s *illServer) illness {
+			return illness{reason: store.MemoryFull, code: "SD003", health: "error", doctor: exitStore, cause: s.do("CONFIG SET maxmemory 1mb"), heal: s.do("CONFIG SET maxmemory 0")}
+		},
+		"one server is gone": func(s *illServer) illness {
+			return illness{reason: store.Unreachable, code: "SD001", health: "error", doctor: exitStore, cause: func() { s.client.ShutdownNoSave(context.Background()) }}
+		},
+	}
+}
+
+func illFiles() map[string]func(*testing.T, string) illness {
+	return map[string]func(*testing.T, string) illness{
+		"full disk": func(t *testing.T, path string) illness {
+			folder := filepath.Dir(path)
+			if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, "size=6m"); err != nil {
+				t.Skip("a disk of its own cannot be made: ", err)
+			}
+			t.Cleanup(func() { syscall.Unmount(folder, syscall.MNT_DETACH) })
+			filler := filepath.Join(folder, "filler")
+			return illness{
+				reason: store.DiskFull, code: "SD001", health: "error", doctor: exitStore, heal: func() { os.Remove(filler) },
+				cause: func() { os.WriteFile(filler, make([]byte, 8<<20), 0o600) },
+			}
+		},
+		"removed": func(_ *testing.T, path string) illness {
+			return illness{reason: store.Gone, code: "SD001", health: "error", doctor: exitStore, cause: func() { os.Remove(path) }}
+		},
+		"replaced": func(_ *testing.T, path string) illness {
+			return illness{reason: store.Gone, code: "SD001", health: "error", doctor: exitStore, cause: func() { os.Rename(path, path+".old"); os.WriteFile(path, []byte("x"), 0o600) }}
+		},
+	}
+}
+
+// tellsIllness looks at all surfaces of a server before, during and after an illness.
+func (h *hosted) tellsIllness(is illness) {
+	h.Helper()
+	s := h.listening(append([]string{"serve", "--listen", "127.0.0.1:0"}, is.flags...)...)
+	well := func() {
+		h.Helper()
+		h.answers(s, "/readyz", http.StatusOK, `"ok"`)
+		h.answers(s, "/v1/health", http.StatusOK, "can be opened and written to")
+		h.answers(s, "/metrics", http.StatusOK, "\nswrun_store_up 1\n")
+	}
+	well()
+	is.cause()
+	ready, up := http.StatusServiceUnavailable, "\nswrun_store_up 0\n"
+	if is.ready {
+		ready, up = http.StatusOK, "\nswrun_store_up 1\n"
+	}
+	h.answers(s, "/v1/health", http.StatusServiceUnavailable, `"code":"`+is.code+`","fix":"`)
+	h.answers(s, "/readyz", ready, "")
+	h.answers(s, "/metrics", http.StatusOK, up)
+	h.answers(s, "/metrics", http.StatusOK, `swrun_store_unwell{reason="`+string(is.reason)+`"} 1`)
+	if !is.ready {
+		s.err.until(h.T, `msg="the store is not well" reason=`+string(is.reason))
+	}
+	if is.doctor >= 0 {
+		if code, out := h.swrun(append([]string{"doctor"}, is.flags...)...); code != is.doctor || !strings.Contains(out, is.health+"    ") {
+			h.Errorf("doctor ends with %d, want %d:\n%s", code, is.doctor, out)
+		}
+	}
+	if is.heal == nil {
+		return
+	}
+	if strings.Contains(s.err.String(), "the store is well again") || is.reason == store.ReadOnly && strings.Contains(s.err.String(), "again\" after") {
+		h.Errorf("the log says that it is well before it is:\n%s", s.err)
+	}
+	is.heal()
+	well()
+	if !is.ready {
+		s.err.until(h.T, "the store is well again")
+	}
+}
+
+// answers waits until a path is answered with a status and a text.
+func (h *hosted) answers(s *serving, path string, status int, text string) {
+	h.Helper()
+	var told string
+	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		r, err := http.NewRequestWithContext(h.Context(), http.MethodGet, s.url+path, nil)
+		if err != nil {
+			h.Fatal(err)
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			h.Fatal(err)
+		}
+		body, err := io.ReadAll(answer.Body)
+		answer.Body.Close()
+		if told = fmt.Sprint(answer.StatusCode, " ", string(body), err); answer.StatusCode == status && strings.Contains(string(body), text) {
+			return
+		}
+	}
+	h.Fatalf("%s is not answered with %d and %q, but with %.3000s\n%s", path, status, text, told, s.err)
+}

@@ -1,0 +1,197 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/internal/terminal"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// wrongClock is how much the clocks of a store and of this machine may differ before people must be warned.
+const wrongClock = 30 * time.Second
+
+// Ailments returns everything that keeps a store from being relied on. It is the only judge: doctor, /v1/health, /readyz, metrics and logs
+// all tell what it returns. It ends with ctx at the latest.
+func Ailments(ctx context.Context, s *swrun.Store, now func() time.Time) []store.Ailment {
+	all := s.Examine(ctx)
+	if store.Refuses(all) == store.RefusesAll {
+		return all
+	}
+	began := now()
+	work, err := s.Poll(ctx, 0, 1, false)
+	if err != nil {
+		return all // Examine says what is wrong with the store, and SD006 what is wrong with a partition
+	}
+	took := now().Sub(began)
+	if skew := work.At.Sub(began.Add(took / 2)).Abs(); skew-took/2 > wrongClock {
+		all = append(all, store.Ailment{
+			Reason: store.ClockDiffers, Minor: true, What: fmt.Sprintf("the store's clock differs from this machine's by %s", terminal.Elapsed(skew)),
+			Fix: "deadlines and schedules follow the store's clock; synchronize both with NTP",
+		})
+	}
+	return all
+}
+
+// Verdict is what Ailments found at a time.
+type Verdict struct {
+	Ailments []store.Ailment
+	At       time.Time
+	// Since is when the store began to refuse what it refuses now; zero if it refuses nothing.
+	Since time.Time
+}
+
+// Refuses returns what the store refuses.
+func (v Verdict) Refuses() store.Refusing { return store.Refuses(v.Ailments) }
+
+// Ill returns what keeps the store from being relied on. A store that takes no new runs, and lets others go on, is not ill: it needs the
+// requests that end these.
+func (v Verdict) Ill() (worst store.Ailment, ill bool) {
+	for _, a := range v.Ailments {
+		if !a.Minor && a.Refuses != store.RefusesStarts && (!ill || a.Refuses > worst.Refuses) {
+			worst, ill = a, true
+		}
+	}
+	return worst, ill
+}
+
+// Err returns an *IllError if the store is ill.
+func (v Verdict) Err() error {
+	if worst, ill := v.Ill(); ill {
+		return &IllError{worst}
+	}
+	return nil
+}
+
+// IllError says why a store cannot be relied on.
+type IllError struct{ store.Ailment }
+
+func (e *IllError) Error() string { return e.What }
+
+// Monitor keeps the verdict on a store, so that many who ask cost it no more than one. Several goroutines may use it.
+type Monitor struct {
+	store *swrun.Store
+	now   func() time.Time
+
+	mu        sync.Mutex
+	last      Verdict
+	examining chan struct{} // closed when the examination in progress ends; nil for none
+}
+
+const (
+	// freshFor is how long a verdict holds.
+	freshFor = time.Second
+	// examineWithin is how long a store may take to be examined before it counts as silent.
+	examineWithin = 5 * time.Second
+	// watchEvery is how often a store is examined for the log.
+	watchEvery = 2 * time.Second
+)
+
+// NewMonitor returns the monitor of a store.
+func NewMonitor(s *swrun.Store, now func() time.Time) *Monitor { return &Monitor{store: s, now: now} }
+
+// Verdict returns a verdict that is no older than a second. If ctx ends before there is one, the store counts as silent.
+func (m *Monitor) Verdict(ctx context.Context) Verdict {
+	m.mu.Lock()
+	if m.examining == nil && (m.last.At.IsZero() || m.now().Sub(m.last.At) >= freshFor) {
+		m.examining = make(chan struct{})
+		go m.examine(context.WithoutCancel(ctx))
+	}
+	last, examining := m.last, m.examining
+	m.mu.Unlock()
+	if examining == nil {
+		return last
+	}
+	select {
+	case <-examining:
+		return m.Last()
+	case <-ctx.Done():
+		return Verdict{At: m.now(), Ailments: []store.Ailment{{
+			Reason: store.Silent, Refuses: store.RefusesAll, What: "the store does not answer in time", Fix: "see whether it is stopped, overloaded, or cut off by the network",
+		}}}
+	}
+}
+
+// Last returns the last verdict, however old it is.
+func (m *Monitor) Last() Verdict {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.last
+}
+
+func (m *Monitor) examine(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, examineWithin)
+	defer cancel()
+	v := Verdict{Ailments: Ailments(ctx, m.store, m.now)}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	v.At = m.now()
+	switch refuses := v.Refuses(); {
+	case refuses == store.RefusesNothing:
+	case refuses == m.last.Refuses() && !m.last.Since.IsZero():
+		v.Since = m.last.Since
+	default:
+		v.Since = v.At
+	}
+	m.last = v
+	close(m.examining)
+	m.examining = nil
+}
+
+// Watch logs when the store becomes ill, and when it is well again, until ctx ends.
+func (m *Monitor) Watch(ctx context.Context, log *slog.Logger) {
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	var told store.Reason
+	var since time.Time
+	for {
+		worst, ill := m.Verdict(ctx).Ill()
+		switch {
+		case ctx.Err() != nil:
+			return
+		case ill && worst.Reason != told:
+			log.Error("the store is not well", "reason", worst.Reason, "error", worst.What, "fix", worst.Fix)
+			if told == "" {
+				since = m.now()
+			}
+			told = worst.Reason
+		case !ill && told != "":
+			log.Info("the store is well again", "after", m.now().Sub(since).Round(time.Millisecond).String())
+			told = ""
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// codeOf returns the check to which an ailment belongs.
+func codeOf(r store.Reason) string {
+	switch r {
+	case store.Evicting, store.NotDurable:
+		return "SD002"
+	case store.MemoryFull:
+		return "SD003"
+	case store.ClockDiffers:
+		return "SD004"
+	}
+	return "SD001"
+}
+
+// ailing returns ailments as findings.
+func ailing(all []store.Ailment) (found []Finding) {
+	for _, a := range all {
+		level := Error
+		if a.Minor {
+			level = Warning
+		}
+		found = append(found, Finding{codeOf(a.Reason), level, a.What, a.Fix})
+	}
+	return found
+}

@@ -1,0 +1,161 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// Examine implements store.Examiner. Each server of the store says what it knows of itself, and runs every command that the scripts use.
+func (s *Store) Examine(ctx context.Context) []store.Ailment {
+	silent := store.Ailment{What: "the server does not answer in time", Fix: "see whether it is stopped, overloaded, or cut off by the network"}
+	return store.ExamineWithin(ctx, silent, func() (all []store.Ailment) {
+		examined := map[*node]bool{}
+		for p := range s.layout.Partitions {
+			n, err := s.node(ctx, p)
+			if err != nil {
+				return append(all, s.ailment("", err))
+			}
+			if !examined[n] {
+				examined[n] = true
+				all = append(all, s.examineServer(ctx, n, p)...)
+			}
+		}
+		return all
+	})
+}
+
+// examineServer examines the server that has a partition.
+func (s *Store) examineServer(ctx context.Context, n *node, partition int) []store.Ailment {
+	server := n.client.Options().Addr
+	facts, err := inspect(ctx, n.client)
+	if err != nil {
+		return []store.Ailment{s.ailment(server, err)}
+	}
+	all := facts.ailments(s.require)
+	if store.Refuses(all) >= store.RefusesWrites {
+		return all
+	}
+	if err := s.prove(ctx, n, partition); err != nil {
+		all = append(all, s.ailment(server, err))
+	}
+	return all
+}
+
+// ailments returns what is wrong with a server that says these facts of itself.
+func (f Facts) ailments(require Durability) (all []store.Ailment) {
+	if f.Replica {
+		all = append(all, store.Ailment{Reason: store.ReadOnly, Refuses: store.RefusesWrites, What: "the server is a replica, which takes no writes", Fix: "name its primary"})
+	}
+	if f.Policy != "noeviction" {
+		all = append(all, store.Ailment{
+			Reason: store.Evicting, Fix: "run `redis-cli config set maxmemory-policy noeviction`",
+			What: fmt.Sprintf("the server evicts keys when its memory is full (maxmemory-policy %s), which would lose workflows", f.Policy),
+		})
+	}
+	if f.Durability.rank() < require.rank() {
+		all = append(all, store.Ailment{
+			Reason: store.NotDurable, What: fmt.Sprintf("the server's durability is %s, and %s is required", f.Durability, require),
+			Fix: "set appendonly yes and appendfsync " + map[Durability]string{DurabilityEverysec: "everysec", DurabilityFsync: "always"}[require],
+		})
+	}
+	if f.Unsaved {
+		all = append(all, store.Ailment{Reason: store.DiskFull, Refuses: store.RefusesGrowth, What: "the server cannot write its append-only file, so that it refuses writes or loses them", Fix: "make room on the server's disk"})
+	}
+	if used := f.Used(); used > Full {
+		a := store.Ailment{
+			Reason: store.MemoryFull, Refuses: store.RefusesStarts, What: fmt.Sprintf("%d of %d MB of the server's memory are in use: no new runs are taken", f.Memory>>20, f.MaxMemory>>20),
+			Fix: "raise maxmemory, or let workers delete old runs: swrun worker --retention 24h",
+		}
+		if used >= 1 {
+			a.Refuses, a.What = store.RefusesGrowth, fmt.Sprintf("all %d MB of the server's memory are in use: it refuses what needs more", f.MaxMemory>>20)
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
+// deniedError says which command the user of the store may not use.
+type deniedError struct{ command string }
+
+func (e *deniedError) Error() string {
+	return fmt.Sprintf("the server's user may not do what is needed: allow it, see ACL SETUSER (%s)", e.command)
+}
+
+// denied is the reply of scripts/probe.lua that a command was refused.
+const denied = "DENIED"
+
+func deniedBy(r reply) error { return &deniedError{fmt.Sprint(r.values[0])} }
+
+// proof runs every command that the scripts use.
+func (s *Store) proof(partition int) *call {
+	k := &s.keys.partitions[partition]
+	return &call{
+		script: &s.scripts.probe, partition: partition, subject: "of permissions", keys: []any{k.time, k.prefix + "probe"}, args: []any{s.keys.hints()}, answers: 1,
+	}
+}
+
+// prove sends the proof once, without waiting for a trouble to pass. What a partition refuses is no trouble of its server.
+func (s *Store) prove(ctx context.Context, n *node, partition int) error {
+	all, err := s.try(ctx, n, &request{unwanted: ctx.Done(), call: s.proof(partition)})
+	if err == nil && all[0].code == denied {
+		err = deniedBy(all[0])
+	}
+	return err
+}
+
+// ailment says what the error of a server means for who relies on it.
+func (s *Store) ailment(server string, err error) store.Ailment {
+	a := store.Ailment{Reason: store.Unreachable, Refuses: store.RefusesAll, What: err.Error(), Fix: "see whether the server runs and whether this machine reaches it"}
+	if server != "" {
+		a.What = fmt.Sprintf("the server %s: %s", server, err)
+	}
+	switch code := codeOf(err); {
+	case errors.As(err, new(*deniedError)):
+		a.Reason, a.Fix = store.Forbidden, "give the user of the store the commands that docs/operating.md lists (ACL SETUSER)"
+	case code == "":
+		if errors.Is(err, context.DeadlineExceeded) || isTimeout(err) {
+			a.Reason, a.Fix = store.Silent, "see whether the server is stopped, overloaded, or cut off by the network"
+		}
+		if errors.Is(err, redis.ErrClosed) && s.isClosed() {
+			a.Reason, a.Fix = store.Gone, "start the process again"
+		}
+	default:
+		known := refusals()[code]
+		if known.Reason == "" {
+			known = store.Ailment{Reason: store.Unwritable, Refuses: store.RefusesAll, Fix: "see the log of the server"}
+		}
+		a.Reason, a.Refuses, a.Fix = known.Reason, known.Refuses, known.Fix
+	}
+	return a
+}
+
+// isTimeout reports whether a connection has not answered in time.
+func isTimeout(err error) bool {
+	var timed interface{ Timeout() bool }
+	return errors.As(err, &timed) && timed.Timeout()
+}
+
+// refusals returns what it means that a server refuses everything that changes something, by what its errors begin with.
+func refusals() map[string]store.Ailment {
+	forbidden := store.Ailment{Reason: store.Forbidden, Refuses: store.RefusesAll, Fix: "correct the user and the password of --store, and what the user may do: docs/operating.md lists it (ACL SETUSER)"}
+	busy := store.Ailment{Reason: store.Silent, Refuses: store.RefusesAll, Fix: "wait until the server has loaded its data, or see which script keeps it busy"}
+	apart := store.Ailment{Reason: store.Unreachable, Refuses: store.RefusesAll, Fix: "see whether all servers of the cluster are there: redis-cli cluster info"}
+	return map[string]store.Ailment{
+		"READONLY":    {Reason: store.ReadOnly, Refuses: store.RefusesWrites, Fix: "name the primary of the replica in --store"},
+		"MISCONF":     {Reason: store.DiskFull, Refuses: store.RefusesGrowth, Fix: "make room on the server's disk: its log says why it cannot save"},
+		"OOM":         {Reason: store.MemoryFull, Refuses: store.RefusesGrowth, Fix: "raise maxmemory, or let workers delete old runs: swrun worker --retention 24h"},
+		"NOREPLICAS":  {Reason: store.Unwritable, Refuses: store.RefusesWrites, Fix: "see where the replicas of the server are that min-replicas-to-write wants"},
+		"NOAUTH":      forbidden,
+		"WRONGPASS":   forbidden,
+		"NOPERM":      forbidden,
+		"LOADING":     busy,
+		"BUSY":        busy,
+		"CLUSTERDOWN": apart,
+		"MASTERDOWN":  apart,
+	}
+}

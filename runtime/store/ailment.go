@@ -1,0 +1,90 @@
+package store
+
+import (
+	"context"
+	"slices"
+)
+
+// Examiner finds out whether a store can be relied on.
+type Examiner interface {
+	// Examine returns everything that keeps the store from being relied on; nothing if it is well. It writes to the store to find out. It
+	// does not wait for a trouble to pass: if the store does not answer before ctx ends, that is an Ailment.
+	Examine(ctx context.Context) []Ailment
+}
+
+// Ailment is one thing that keeps a store from being relied on.
+type Ailment struct {
+	Reason  Reason
+	Refuses Refusing
+	// Minor says that no run is lost and nothing is refused because of it.
+	Minor bool
+	What  string // is wrong, for people
+	Fix   string // what they can do
+}
+
+// Reason is a kind of Ailment. There are few, so that metrics can have them as a label.
+type Reason string
+
+// The reasons.
+const (
+	Unreachable  Reason = "unreachable"   // no connection
+	Silent       Reason = "silent"        // no answer in time
+	ReadOnly     Reason = "readonly"      // a replica, or a file system that takes no writes
+	DiskFull     Reason = "disk-full"     // no room, or a limit of the process (ulimit -f)
+	Unwritable   Reason = "unwritable"    // writes fail for another reason
+	MemoryFull   Reason = "memory-full"   // a Redis with no memory left, or nearly
+	Evicting     Reason = "evicting"      // a Redis that deletes keys when its memory is full
+	Forbidden    Reason = "forbidden"     // the user of the store may not do what is needed
+	NotDurable   Reason = "not-durable"   // a Redis that promises less than was required
+	Damaged      Reason = "damaged"       // what is stored cannot be read
+	Gone         Reason = "gone"          // the file was removed or replaced, or the store was closed
+	ClockDiffers Reason = "clock-differs" // from that of this machine
+)
+
+// Refusing is what a store does not do because of an Ailment. Each value includes those before it.
+type Refusing int
+
+// What a store may refuse.
+const (
+	RefusesNothing Refusing = iota
+	RefusesStarts           // new runs; others go on
+	RefusesGrowth           // whatever needs more room; runs in progress go on and can be deleted
+	RefusesWrites
+	RefusesAll
+)
+
+// Refuses returns what a store with some ailments refuses.
+func Refuses(all []Ailment) Refusing {
+	most := RefusesNothing
+	for _, a := range all {
+		most = max(most, a.Refuses)
+	}
+	return most
+}
+
+// Worst returns the gravest of some ailments: the first of those that refuse most. ok is false if there is none.
+func Worst(all []Ailment) (worst Ailment, ok bool) {
+	if len(all) == 0 {
+		return worst, false
+	}
+	rank := func(a Ailment) int {
+		if a.Minor {
+			return -1
+		}
+		return int(a.Refuses)
+	}
+	return slices.MaxFunc(all, func(a, b Ailment) int { return rank(a) - rank(b) }), true
+}
+
+// ExamineWithin returns what examine finds, or the silent ailment if ctx ends first.
+func ExamineWithin(ctx context.Context, silent Ailment, examine func() []Ailment) []Ailment {
+	found := make(chan []Ailment, 1)
+	go func() { found <- examine() }()
+	select {
+	case all := <-found:
+		return all
+	case <-ctx.Done():
+		silent.Reason, silent.Refuses = Silent, RefusesAll
+		return []Ailment{silent}
+	}
+}
