@@ -3,14 +3,27 @@ package errors
 import (
 	"net/url"
 	"strings"
+
+	"github.com/swrun/swrun/internal/lazyregexp"
 )
 
-// hiddenUser stands for the user and password of a URL.
-const hiddenUser = "xxxxx@"
+// hiddenUser stands for the user and password of a URL, hiddenValue for the value of a parameter.
+const (
+	hiddenUser  = "xxxxx@"
+	hiddenValue = "xxxxx"
+)
 
-// MaskURL returns a URL, or text that was meant as one, as a message may show it: without the password, and also without
+// secretParameters finds parameters of a query, or of a fragment, that may hold a password or a token. A name with escapes may be any name.
+var secretParameters = lazyregexp.New(`(?i)([?&;#][^=&;#\s]*(?:pass|pwd|pw|secret|token|key|auth|cred|sig|%)[^=&;#\s]*=)[^&]*`)
+
+// MaskURL returns a URL, or text that was meant as one, as a message may show it: without the password, also one in a parameter, and without
 // the user where it is uncertain which is which.
 func MaskURL(text string) string {
+	return maskUser(secretParameters().ReplaceAllString(text, "${1}"+hiddenValue))
+}
+
+// maskUser hides the user and the password before the host.
+func maskUser(text string) string {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || !isUnambiguous(u):

@@ -32,6 +32,18 @@ func TestMaskURL(t *testing.T) {
 		{"redis:ada:pw@localhost", "xxxxx@localhost"},
 		{"ada:pw@localhost:6379", "xxxxx@localhost:6379"},
 		{"//ada:pw@localhost", "//ada:xxxxx@localhost"},
+		{"redis://localhost/?password=geheim", "redis://localhost/?password=xxxxx"},
+		{"redis://localhost/?deployment=a&Password=ge;heim&partitions=4", "redis://localhost/?deployment=a&Password=xxxxx&partitions=4"},
+		{"redis://localhost/?pass%77ord=geheim", "redis://localhost/?pass%77ord=xxxxx"},
+		{"redis://localhost/?db_pwd=geheim", "redis://localhost/?db_pwd=xxxxx"},
+		{"redis://u:a@localhost/?password=geheim", "redis://u:xxxxx@localhost/?password=xxxxx"},
+		{"redis://localhost/?password=ge heim", "redis://localhost/?password=xxxxx"},
+		{"rediss://localhost/?access_token=geheim#x", "rediss://localhost/?access_token=xxxxx"},
+		{"https://x.test/a?X-Amz-Signature=geheim&n=1", "https://x.test/a?X-Amz-Signature=xxxxx&n=1"},
+		{"redis://localhost/?password=ge@heim", "redis://localhost/?password=xxxxx"},
+		{"redis://localhost/?password=ge#heim", "redis://localhost/?password=xxxxx"},
+		{"file:runs.db?password=geheim", "file:runs.db?password=xxxxx"},
+		{"https://x.test/cb#access_token=geheim", "https://x.test/cb#access_token=xxxxx"},
 	} {
 		if got := errors.MaskURL(c.given); got != c.want {
 			t.Errorf("%q becomes %q, want %q", c.given, got, c.want)
