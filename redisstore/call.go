@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"strconv"
 	"strings"
 	"time"
@@ -72,11 +73,15 @@ func (s *Store) repeat(ctx context.Context, c *call) ([]reply, error) {
 
 func (s *Store) try(ctx context.Context, n *node, r *request) ([]reply, error) {
 	r.echo, r.done = strconv.FormatUint(s.calls.Add(1), 36), make(chan struct{})
-	if err := s.enqueue(ctx, n, r); err != nil {
-		return nil, err
+	err := s.enqueue(ctx, n, r)
+	if err == nil {
+		err = r.err
 	}
-	if r.err != nil {
-		return nil, r.err
+	if err != nil {
+		if r.script.changes && r.stage.Load() == stageSent && !isRefused(err) {
+			store.Attempted(ctx)
+		}
+		return nil, err
 	}
 	all := r.first[:0]
 	for _, answered := range r.replies {
@@ -84,9 +89,18 @@ func (s *Store) try(ctx context.Context, n *node, r *request) ([]reply, error) {
 		if err != nil {
 			return nil, err
 		}
+		if r.script.changes && one.code == "OK" {
+			store.Attempted(ctx)
+		}
 		all = append(all, one)
 	}
 	return all, nil
+}
+
+// isRefused reports whether an error says for certain that nothing was changed: there was no connection, or the server refused the whole request.
+func isRefused(err error) bool {
+	var dialing *net.OpError
+	return errors.As(err, &dialing) && dialing.Op == "dial" || codeOf(err) != "" && !isOfScript(err)
 }
 
 // complete adds what scripts/clock.lua asks for to requests that are about to be sent. Neighbours of the same partition get the
@@ -118,6 +132,7 @@ func (s *Store) enqueue(ctx context.Context, n *node, r *request) error {
 	case <-r.done:
 		return nil
 	case <-ctx.Done():
+		r.stage.CompareAndSwap(stageWaits, stageAbandoned)
 		return context.Cause(ctx)
 	}
 }

@@ -17,6 +17,9 @@ func (s *Store) Define(ctx context.Context, key string, data []byte) error {
 	kept, err := s.client.HGet(ctx, s.keys.definitions(), key).Bytes() // first, since a server that is full takes no writes
 	if errors.Is(err, redis.Nil) {
 		created, err := s.client.HSetNX(ctx, s.keys.definitions(), key, data).Result()
+		if created || err != nil && !isRefused(err) {
+			store.Attempted(ctx)
+		}
 		if err != nil || created {
 			return err
 		}
@@ -44,6 +47,9 @@ func (s *Store) Undefine(ctx context.Context, key string, data []byte) error {
 			return &store.Refusal{Code: store.Conflict, Detail: "definition " + key}
 		}
 		_, err = tx.TxPipelined(ctx, func(p redis.Pipeliner) error { return p.HDel(ctx, s.keys.definitions(), key).Err() })
+		if err == nil || !isRefused(err) {
+			store.Attempted(ctx)
+		}
 		return err
 	}, s.keys.definitions())
 }

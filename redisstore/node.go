@@ -21,7 +21,8 @@ type request struct {
 	unwanted <-chan struct{} // closed when nobody waits for it any more: what is queued is not sent then
 	commands []redis.Cmder   // instead of a script; what follows is about scripts, but for err and done
 	*call
-	echo string
+	echo  string
+	stage atomic.Int32 // see the stages
 
 	sent, answered time.Duration // by this machine's uptime
 	seen, expected any           // see scripts/clock.lua
@@ -32,6 +33,13 @@ type request struct {
 	err            error
 	done           chan struct{}
 }
+
+// The stages of a request. One that is abandoned while it waits is never sent.
+const (
+	stageWaits int32 = iota
+	stageSent
+	stageAbandoned
+)
 
 // node is one Redis server. Requests that come while others are on their way share the next pipeline.
 type node struct {
@@ -131,7 +139,9 @@ func stillWanted(requests []*request) []*request {
 		case <-r.unwanted:
 			r.err = context.Canceled // which nobody reads
 		default:
-			wanted = append(wanted, r)
+			if r.stage.CompareAndSwap(stageWaits, stageSent) || r.stage.Load() == stageSent {
+				wanted = append(wanted, r)
+			}
 		}
 	}
 	return wanted

@@ -14,7 +14,7 @@ type outage struct {
 	failing atomic.Bool // the last call did
 
 	mu    sync.Mutex
-	reads bool          // it answers what changes nothing, and refuses the rest
+	reads bool // it answers what changes nothing, and refuses the rest
 	since time.Duration
 	told  bool
 	count int           // of outages that were logged, with less than calm between them
@@ -48,11 +48,11 @@ func (o *outage) began(now time.Duration, err error) {
 		o.since = now
 	} else if now-o.since > o.worth(now, outageAfter) && !o.told {
 		o.told = true
-		message := "the store does not answer; it is asked again and again"
 		if o.reads {
-			message = "the store takes no writes; they are sent again and again"
+			o.log.Error("the store takes no writes; they are sent again and again", "error", err)
+		} else {
+			o.log.Error("the store does not answer; it is asked again and again", "error", err)
 		}
-		o.log.Error(message, "error", err)
 	}
 }
 
@@ -91,11 +91,12 @@ func (o *outage) ended(now func() time.Duration, wrote bool) {
 		return
 	}
 	if o.told {
-		message := "the store answers again"
+		after := (now() - o.since).Round(time.Millisecond).String()
 		if o.reads {
-			message = "the store takes writes again"
+			o.log.Info("the store takes writes again", "after", after)
+		} else {
+			o.log.Info("the store answers again", "after", after)
 		}
-		o.log.Info(message, "after", (now() - o.since).Round(time.Millisecond).String())
 		o.count, o.last = o.count+1, now()
 	}
 	o.failing.Store(false)

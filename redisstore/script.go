@@ -14,6 +14,7 @@ var sources embed.FS
 type script struct {
 	name, source, sha string
 	several           bool // it answers the requests of several callers at once, whose keys and arguments stand one after the other
+	changes           bool // it changes something for its caller, and not only what the store notes for itself
 }
 
 // scripts are all of them. Apply has two forms: that for what only goes on with what is there, or makes room, also runs when
@@ -37,7 +38,7 @@ func newScripts() scripts {
 func newScript(name, first string) script {
 	source := first + "local STOPS = " + stops(name) + "\n" + mustSource("clock") + mustSource(name)
 	sum := sha1.Sum([]byte(source))
-	return script{name: name, source: source, sha: hex.EncodeToString(sum[:]), several: name == "apply"}
+	return script{name: name, source: source, sha: hex.EncodeToString(sum[:]), several: name == "apply", changes: changes(name)}
 }
 
 // newQuery returns a script that changes nothing, and knows no time.
@@ -45,6 +46,11 @@ func newQuery(name string) script {
 	source := "#!lua flags=no-writes\n" + mustSource(name)
 	sum := sha1.Sum([]byte(source))
 	return script{name: name, source: source, sha: hex.EncodeToString(sum[:])}
+}
+
+// changes says whether a script changes something for its caller.
+func changes(name string) bool {
+	return name == "apply" || name == "forget" || name == "register"
 }
 
 // stops says whether a script stops at once if the partition has lost writes. The others decide themselves.

@@ -15,6 +15,7 @@ import (
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // This file says who asks, and refuses who may not.
@@ -166,7 +167,9 @@ func (s *Server) identified(r *http.Request, role Role) (Caller, error) {
 	if err := s.refusals.check(address); err != nil { // who has guessed too often is not even asked
 		return Caller{}, err
 	}
-	caller, err := s.config.Authorize(r)
+	ctx, done := s.limited(r.Context(), store.RefusesAll, s.readWithin())
+	defer done()
+	caller, err := s.config.Authorize(r.WithContext(ctx))
 	if err == nil && !caller.Role.Allows(role) {
 		err = forbidden(caller, role)
 	}

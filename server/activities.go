@@ -103,9 +103,11 @@ func (s *Server) pollActivities(ctx context.Context, in *pollRequest) (*pollAnsw
 	defer done()
 	waiting, leave := s.polls.wait(waiting, pollsOf{callerOf(ctx).Name, in.Body.Worker})
 	defer leave()
-	bounded, release := context.WithTimeout(waiting, in.Body.Wait.Duration+s.readWithin()) // also if the store does not answer
-	defer release()
-	found, err := s.control.PollActivities(bounded, in.Body, chosen.Namespaces)
+	alsoWaits(ctx, in.Body.Wait.Duration)
+	found, err := s.control.PollActivities(waiting, in.Body, chosen.Namespaces)
+	if outage := outageOf(ctx); outage != nil && len(found.Activities) == 0 {
+		return nil, outage
+	}
 	if ended := context.Cause(waiting); ended != nil && (errors.Is(err, ended) || errors.Is(err, context.Canceled)) {
 		err = nil // it was to be answered while it was looking
 	}

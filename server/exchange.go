@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/internal/access"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // Bounds of a request that has begun. An answer as a whole has none: a caller may wait for the end of a run, or follow it.
@@ -30,6 +31,9 @@ type exchange struct {
 	caller Caller        // zero if nobody was identified
 	route  string        // the operation; empty for none
 	reason string        // that was given for a command
+	method string
+	// attempt knows whether something may have been changed.
+	attempt store.Attempt
 
 	unread    bool         // its body has not come
 	unaudited bool         // it is no change that somebody asks for
@@ -59,8 +63,8 @@ func exchangeOf(ctx context.Context) *exchange {
 
 // begin returns the exchange of a request, and the request as the routes get it.
 func (s *Server) begin(w http.ResponseWriter, r *http.Request) (*exchange, *http.Request) {
-	x := &exchange{ResponseWriter: w, began: s.config.Now(), within: cmp.Or(s.config.WriteWithin, DefaultWriteWithin)}
-	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
+	x := &exchange{ResponseWriter: w, began: s.config.Now(), within: cmp.Or(s.config.WriteWithin, DefaultWriteWithin), method: r.Method}
+	r = r.WithContext(store.WithAttempt(context.WithValue(r.Context(), exchangeKey{}, x), &x.attempt))
 	if r.Body != nil && r.Body != http.NoBody {
 		r.Body = &timedBody{ReadCloser: r.Body, connection: http.NewResponseController(w), within: cmp.Or(s.config.BodyWithin, DefaultBodyWithin), of: x}
 	}

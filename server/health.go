@@ -63,7 +63,7 @@ const readyWithin = 2 * time.Second
 
 // isReady returns a problem unless the store can be relied on. Anybody may ask: an answer holds for a second, so that they do not keep the store busy.
 func (s *Server) isReady(ctx context.Context) error {
-	within, cancel := context.WithTimeout(ctx, readyWithin)
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyWithin)
 	defer cancel()
 	return s.control.Ready(within)
 }

@@ -34,6 +34,8 @@ const (
 	maxReply = 64 << 10
 	// maxKey is how long a key may be.
 	maxKey = 255
+	// keyHeader is the header of a key.
+	keyHeader = "Idempotency-Key"
 )
 
 // reply is what the registry keeps under a key: the request, and its answer once there is one.
@@ -101,7 +103,7 @@ const toldOnce = "toldOnce"
 
 // idempotencyKey returns the key of a request; empty if it has none.
 func idempotencyKey(r *http.Request) (string, error) {
-	given := r.Header.Values("Idempotency-Key")
+	given := r.Header.Values(keyHeader)
 	if len(given) == 0 {
 		return "", nil
 	}
@@ -134,6 +136,9 @@ func readWhole(r *http.Request, most int64) ([]byte, error) {
 
 // enterKeyed returns the reply that a key has, or notes that its request is carried out now. A key is one of its caller.
 func (s *Server) enterKeyed(r *http.Request, key string, body []byte) (*keyed, error) {
+	ctx, done := s.limited(r.Context(), store.RefusesWrites, s.readWithin())
+	defer done()
+	r = r.WithContext(ctx)
 	k := &keyed{server: s, entry: hashOf(callerOf(r.Context()).Name, key)}
 	request := hashOf(r.Method, r.URL.Path, r.URL.RawQuery, string(body))
 	found, err := s.control.Registry().Registered(r.Context(), store.RegistryReplies, k.entry)
@@ -207,28 +212,44 @@ func (k *keyed) perform(ctx huma.Context, r *http.Request, body []byte, next fun
 // settleWithin is how long the registry may take to keep a reply.
 const settleWithin = 10 * time.Second
 
-// settle keeps the answer, or lets another request have the key. If that does not succeed, it can after performWithin.
+// settle keeps the answer, or lets another request have the key. While the store does not take that, the caller has the answer, and the store is
+// asked again until the key may be taken by another request anyway.
 func (k *keyed) settle(ctx context.Context, a *keptAnswer) {
-	ctx, cancel := context.WithTimeout(ctx, settleWithin)
-	defer cancel()
-	if a.status/100 != 2 {
-		k.forget(ctx)
-		return
+	limited, done := k.server.limited(ctx, store.RefusesWrites, settleWithin)
+	defer done()
+	note := k.forget
+	if a.status/100 == 2 {
+		k.Status, k.Header = a.status, a.header
+		if !a.cut {
+			k.Body = a.body
+		}
+		note = k.store
 	}
-	k.Status, k.Header = a.status, a.header
-	if !a.cut {
-		k.Body = a.body
-	}
-	if err := k.store(ctx); err != nil {
-		k.server.log.Warn("the reply to a request was not kept; with the same Idempotency-Key it is carried out again", "error", err)
+	if err := note(limited); err != nil && store.RefusedAs(err) == "" {
+		go k.settleLater(ctx, note)
 	}
 }
 
-func (k *keyed) forget(ctx context.Context) {
-	err := k.server.control.Registry().Unregister(ctx, store.RegistryReplies, k.entry, k.version)
-	if err != nil && store.RefusedAs(err) == "" {
-		k.server.log.Debug("a request that was refused keeps its Idempotency-Key for a while", "error", err)
+// settleLater settles the key when the store takes writes again.
+func (k *keyed) settleLater(ctx context.Context, note func(context.Context) error) {
+	ctx, cancel := context.WithTimeout(ctx, performWithin)
+	defer cancel()
+	for {
+		err := note(ctx)
+		if err == nil || store.RefusedAs(err) != "" {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			k.server.log.Warn("the reply to a request was not kept; with the same Idempotency-Key it is carried out again", "error", err)
+			return
+		case <-time.After(time.Second):
+		}
 	}
+}
+
+func (k *keyed) forget(ctx context.Context) error {
+	return k.server.control.Registry().Unregister(ctx, store.RegistryReplies, k.entry, k.version)
 }
 
 // replay answers with a reply that was kept.

@@ -49,8 +49,7 @@ func (s *Server) problem(ctx context.Context, err error) *api.Problem {
 	if ctx.Err() != nil {
 		return newProblem(http.StatusServiceUnavailable, "interrupted", "Interrupted", "the request was given up before it was answered")
 	}
-	s.log.Error("a request failed", "error", err)
-	return newProblem(http.StatusServiceUnavailable, "store-unavailable", "The store does not answer", "what was asked for may or may not be done; ask again")
+	return s.unavailable(ctx, err)
 }
 
 // callersProblem returns the problem of an error that the caller can do something about, or nil.

@@ -50,9 +50,9 @@ func route[I, O any](s *Server, role Role, o huma.Operation, handle func(context
 		if tells && hides {
 			return nil, s.problem(ctx, hiddenData())
 		}
-		reading, done := s.reading(ctx, o)
+		limited, done := s.forOperation(ctx, &o)
 		defer done()
-		out, err := handle(reading, in)
+		out, err := handle(limited, in)
 		if err == nil {
 			if hides {
 				api.HideData(out)
@@ -62,26 +62,24 @@ func route[I, O any](s *Server, role Role, o huma.Operation, handle func(context
 		if errors.As(err, new(huma.StatusError)) { // it says itself how it is answered
 			return nil, err
 		}
-		return nil, s.problem(ctx, err)
+		return nil, withRetryAfter(s.problem(ctx, err))
 	})
+}
+
+// withRetryAfter returns a problem with the header that it asks for.
+func withRetryAfter(p *api.Problem) error {
+	h := http.Header{}
+	if retryAfter(h, p); len(h) == 0 {
+		return p
+	}
+	return huma.ErrorWithHeaders(p, h)
 }
 
 // tellsData is in the metadata of operations that would tell nothing without the data of runs.
 const tellsData = "tellsData"
 
-// waits is in the metadata of operations that read, and may wait for something.
-const waits = "waits"
-
-// DefaultReadWithin is how long an operation may take that only reads: a store that does not answer costs its callers no more.
+// DefaultReadWithin is how long the store may take for an operation, besides the time for which its caller asked it to wait.
 const DefaultReadWithin = 15 * time.Second
-
-// reading returns the context of an operation, which ends in time if that only reads and waits for nothing.
-func (s *Server) reading(ctx context.Context, o huma.Operation) (context.Context, context.CancelFunc) {
-	if _, mayWait := o.Metadata[waits]; mayWait || o.Method != http.MethodGet {
-		return ctx, func() {}
-	}
-	return context.WithTimeout(ctx, s.readWithin())
-}
 
 func (s *Server) readWithin() time.Duration { return cmp.Or(s.config.ReadWithin, DefaultReadWithin) }
 

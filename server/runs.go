@@ -53,7 +53,7 @@ func (s *Server) runRoutes() {
 	}, s.deleteRun)
 	route(s, RoleViewer, huma.Operation{
 		OperationID: "getOutput", Method: http.MethodGet, Path: runPathPattern + "/output",
-		Tags: []string{"runs"}, Metadata: map[string]any{waits: true, tellsData: true},
+		Tags: []string{"runs"}, Metadata: map[string]any{tellsData: true},
 		Summary: "The output of a run",
 		Description: "Answers 200 with the output as it is; 202 while the run goes on; 500 with a problem that holds the workflow's error if it has faulted, " +
 			"and 409 if it was cancelled: the status never repeats that of the error.",
@@ -150,6 +150,7 @@ func (s *Server) startRun(ctx context.Context, in *startInput) (*runAnswer, erro
 func (s *Server) awaitStarted(ctx context.Context, answer *runAnswer, wait time.Duration) error {
 	answer.Applied = "wait=" + strconv.Itoa(int(wait/time.Second))
 	i := store.Instance{Namespace: answer.Body.Namespace, ID: answer.Body.ID}
+	alsoWaits(ctx, wait)
 	waiting, done := untilStopped(ctx)
 	defer done()
 	_, err := s.control.Output(waiting, i, wait)
@@ -256,9 +257,13 @@ func awaited[T any](ctx context.Context, s *Server, run RunPath, wait string, as
 	if err != nil {
 		return found, err
 	}
+	alsoWaits(ctx, within)
 	waiting, done := untilStopped(ctx)
 	defer done()
 	found, err = ask(waiting, i, within)
+	if outage := outageOf(ctx); outage != nil { // what was found before is not what is there now
+		return *new(T), outage
+	}
 	if refused := exchangeOf(ctx).stillAllowed(s.config.Now()); refused != nil { // its token was revoked while it waited
 		return *new(T), refused
 	}

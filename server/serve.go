@@ -43,7 +43,10 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 			_ = h.Close() // there is nothing left to do about an error
 		}
 	})
+	watching, unwatch := context.WithCancel(context.WithoutCancel(ctx))
+	stopping.Go(func() { s.watchStore(watching) })
 	err := h.Serve(l)
+	unwatch()
 	close(served)
 	stopping.Wait()
 	if errors.Is(err, http.ErrServerClosed) {

@@ -35,7 +35,7 @@ type Config struct {
 	Rate     int // requests of one caller a second; default DefaultRate
 	// BodyWithin is how long the body of a request may take to come; default DefaultBodyWithin.
 	BodyWithin time.Duration
-	// ReadWithin is how long an operation may take that only reads; default DefaultReadWithin.
+	// ReadWithin is how long the store may take for an operation; default DefaultReadWithin.
 	ReadWithin time.Duration
 	// WriteWithin is how long a caller may take for the next piece of an answer; default DefaultWriteWithin.
 	WriteWithin time.Duration
@@ -64,6 +64,7 @@ type Server struct {
 	rates      *rates // of callers
 	refusals   *rates // of addresses from which wrong tokens come
 	polls      polls
+	waiting    waiting
 }
 
 // maxBody is how many bytes the body of a request may have: the largest input, and what stands around it.

@@ -14,6 +14,7 @@ type Problem struct {
 	Errors      []FieldError   `json:"errors,omitempty" nullable:"false" doc:"All that is wrong with the request, if it does not have the form that it must have."`
 	Limit       *LimitExceeded `json:"limit,omitempty" doc:"The limit that the request exceeds."`
 	RetryAfter  int            `json:"retryAfterSeconds,omitempty" doc:"When the request may be sent again, as the header Retry-After says too."`
+	Applied     string         `json:"applied,omitempty" enum:"no,maybe" doc:"Of a request that the store has not answered: no if nothing was changed, maybe if it may have been carried out, wholly or in part."`
 	Diagnostics []Diagnostic   `json:"diagnostics,omitempty" nullable:"false" doc:"What is wrong with the document."`
 	// WorkflowError is the error that a run has ended with.
 	WorkflowError any `json:"workflowError,omitempty" doc:"The error that the run has ended with."`
@@ -54,3 +55,9 @@ func (*Problem) ContentType(string) string { return ProblemMediaType }
 
 // ProblemMediaType is the media type of a problem.
 const ProblemMediaType = "application/problem+json"
+
+// What Problem.Applied may be.
+const (
+	AppliedNo    = "no"
+	AppliedMaybe = "maybe"
+)

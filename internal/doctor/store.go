@@ -48,6 +48,11 @@ type Verdict struct {
 // Refuses returns what the store refuses.
 func (v Verdict) Refuses() store.Refusing { return store.Refuses(v.Ailments) }
 
+// RefusedSince reports whether the store refuses something, and has done so for some time, by a verdict that is not older than a time.
+func (v Verdict) RefusedSince(needs store.Refusing, oldest time.Time, lasting time.Duration) bool {
+	return v.Refuses() >= needs && !v.At.Before(oldest) && !v.Since.IsZero() && v.At.Sub(v.Since) >= lasting
+}
+
 // Ill returns what keeps the store from being relied on. A store that takes no new runs, and lets others go on, is not ill: it needs the
 // requests that end these.
 func (v Verdict) Ill() (worst store.Ailment, ill bool) {

@@ -96,12 +96,12 @@ func (c *storeCollector) verdict(all chan<- prometheus.Metric) (refuses store.Re
 	ctx, cancel := context.WithTimeout(context.Background(), readWithin)
 	defer cancel()
 	v := c.monitor.Verdict(ctx)
-	told := map[store.Reason]bool{}
-	for _, a := range v.Ailments {
-		if !told[a.Reason] { // several servers of a cluster may have the same
-			told[a.Reason] = true
-			all <- number(describe("swrun_store_unwell", "1 for each reason why the store is not well, or will not be for long.", "reason"), prometheus.GaugeValue, 1, string(a.Reason))
+	for _, reason := range store.Reasons() {
+		is := 0.0
+		if slices.ContainsFunc(v.Ailments, func(a store.Ailment) bool { return a.Reason == reason }) {
+			is = 1
 		}
+		all <- number(describe("swrun_store_unwell", "1 if the store is not well, or will not be for long, for a reason.", "reason"), prometheus.GaugeValue, is, string(reason))
 	}
 	_, ill = v.Ill()
 	return v.Refuses(), ill

@@ -128,9 +128,9 @@ func (p *partition) dueActivities(n int, w *store.Work) {
 }
 
 // ChangeActivities implements store.Activities.
-func (s *Store) ChangeActivities(_ context.Context, c store.ChangeActivities) (all []store.ActivityChanged, err error) {
+func (s *Store) ChangeActivities(ctx context.Context, c store.ChangeActivities) (all []store.ActivityChanged, err error) {
 	var hints []store.Hint
-	err = s.update(c.Partition, func(p *partition) error {
+	err = s.update(ctx, c.Partition, func(p *partition) error {
 		all, hints = nil, nil
 		for _, id := range c.Activities {
 			changed, made := p.changeActivity(id, &c)

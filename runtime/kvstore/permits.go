@@ -19,11 +19,11 @@ type permits struct {
 }
 
 // Permit implements store.Permits.
-func (s *Store) Permit(_ context.Context, c store.Permit) (done store.Permitted, err error) {
+func (s *Store) Permit(ctx context.Context, c store.Permit) (done store.Permitted, err error) {
 	if err := c.Check(); err != nil {
 		return done, err
 	}
-	err = s.quietly(store.PermitPartition(c.Queue, s.layout.Partitions), func(p *partition) error {
+	err = s.quietly(ctx, store.PermitPartition(c.Queue, s.layout.Partitions), func(p *partition) error {
 		of := p.permits(c.Queue, c.Limit)
 		for _, holder := range c.Released {
 			p.Delete(of.holders + holder)

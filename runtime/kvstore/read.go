@@ -314,8 +314,8 @@ func (s *Store) Definitions(context.Context) (keys []string, err error) {
 }
 
 // Define implements store.Catalog.
-func (s *Store) Define(_ context.Context, key string, data []byte) error {
-	return s.update(0, func(p *partition) error {
+func (s *Store) Define(ctx context.Context, key string, data []byte) error {
+	return s.update(ctx, 0, func(p *partition) error {
 		kept, ok := p.Get(definitionPrefix + key)
 		if ok && string(kept) != string(data) {
 			return store.Refuse(store.Conflict, p.now, "definition %s", key)
@@ -326,8 +326,8 @@ func (s *Store) Define(_ context.Context, key string, data []byte) error {
 }
 
 // Undefine implements store.Catalog.
-func (s *Store) Undefine(_ context.Context, key string, data []byte) error {
-	return s.update(0, func(p *partition) error {
+func (s *Store) Undefine(ctx context.Context, key string, data []byte) error {
+	return s.update(ctx, 0, func(p *partition) error {
 		switch kept, ok := p.Get(definitionPrefix + key); {
 		case !ok:
 			return store.Refuse(store.NoSuch, p.now, "definition %s", key)

@@ -21,11 +21,11 @@ func endsKey(k store.RegistryKind, r *store.Registered) string {
 }
 
 // Register implements store.Registry.
-func (s *Store) Register(_ context.Context, c store.Registration) (done store.Registered, err error) {
+func (s *Store) Register(ctx context.Context, c store.Registration) (done store.Registered, err error) {
 	if err := c.Check(); err != nil {
 		return done, err
 	}
-	err = s.quietly(0, func(p *partition) error {
+	err = s.quietly(ctx, 0, func(p *partition) error {
 		is, there, err := p.registered(c.Kind, c.Key)
 		if err != nil {
 			return err
@@ -50,11 +50,11 @@ func (s *Store) Register(_ context.Context, c store.Registration) (done store.Re
 }
 
 // Unregister implements store.Registry.
-func (s *Store) Unregister(_ context.Context, kind store.RegistryKind, key string, version int64) error {
+func (s *Store) Unregister(ctx context.Context, kind store.RegistryKind, key string, version int64) error {
 	if err := kind.CheckKey(key); err != nil {
 		return err
 	}
-	return s.quietly(0, func(p *partition) error {
+	return s.quietly(ctx, 0, func(p *partition) error {
 		is, there, err := p.registered(kind, key)
 		if there && version != store.AnyVersion && (err != nil || version != is.Version) {
 			return store.Refuse(store.Conflict, p.now, "%s", kind.EntryName(key))

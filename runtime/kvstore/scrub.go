@@ -10,8 +10,8 @@ import (
 )
 
 // Scrub implements store.Store.
-func (s *Store) Scrub(_ context.Context, c store.Scrub) (done store.Scrubbed, err error) {
-	scrub := s.update
+func (s *Store) Scrub(ctx context.Context, c store.Scrub) (done store.Scrubbed, err error) {
+	scrub := func(n int, f func(*partition) error) error { return s.update(ctx, n, f) }
 	if c.Check {
 		scrub = s.view
 	}

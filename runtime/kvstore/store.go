@@ -45,8 +45,8 @@ var _ store.Store = (*Store)(nil)
 
 // update runs one transaction on a partition, at the store's time, which never goes back. Its error is a refusal that
 // comes before the first write.
-func (s *Store) update(n int, f func(*partition) error) error {
-	err := s.quietly(n, f)
+func (s *Store) update(ctx context.Context, n int, f func(*partition) error) error {
+	err := s.quietly(ctx, n, f)
 	if store.RefusedAs(err) == "" {
 		s.writes[n].Add(1) // after the write: who has read it before does not know this number
 	}
@@ -54,7 +54,7 @@ func (s *Store) update(n int, f func(*partition) error) error {
 }
 
 // quietly is update for what makes no work for anybody: it does not count as a write.
-func (s *Store) quietly(n int, f func(*partition) error) error {
+func (s *Store) quietly(ctx context.Context, n int, f func(*partition) error) error {
 	var refused error
 	err := s.db.Update(func(tx Tx) error {
 		p := s.partition(tx, n)
@@ -66,6 +66,9 @@ func (s *Store) quietly(n int, f func(*partition) error) error {
 	})
 	if err != nil {
 		return err
+	}
+	if refused == nil {
+		store.Attempted(ctx)
 	}
 	return refused
 }
@@ -83,13 +86,13 @@ func (s *Store) partition(tx Tx, n int) *partition {
 func (s *Store) of(i store.Instance) int { return i.Partition(s.layout.Partitions) }
 
 // Start implements store.Store.
-func (s *Store) Start(_ context.Context, c store.Start) (started store.Started, err error) {
+func (s *Store) Start(ctx context.Context, c store.Start) (started store.Started, err error) {
 	i := c.Instance
 	if err := i.Check(); err != nil {
 		return started, err
 	}
 	n := s.of(i)
-	err = s.update(n, func(p *partition) error {
+	err = s.update(ctx, n, func(p *partition) error {
 		started = store.Started{At: p.now}
 		if info, ok := p.Get(p.key(i, "info")); ok {
 			started.Again = string(info) == string(c.Invocation)
@@ -111,11 +114,11 @@ func (s *Store) Start(_ context.Context, c store.Start) (started store.Started, 
 }
 
 // Claim implements store.Store.
-func (s *Store) Claim(_ context.Context, c store.Claim) (claimed []store.Claimed, err error) {
+func (s *Store) Claim(ctx context.Context, c store.Claim) (claimed []store.Claimed, err error) {
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
-	err = s.update(c.Partition, func(p *partition) error {
+	err = s.update(ctx, c.Partition, func(p *partition) error {
 		claimed = nil
 		for _, i := range c.Instances {
 			change, err := p.transition(i, &c)
@@ -139,11 +142,11 @@ func (s *Store) Claim(_ context.Context, c store.Claim) (claimed []store.Claimed
 }
 
 // Commit implements store.Store.
-func (s *Store) Commit(_ context.Context, c store.Commit) (done store.Committed, err error) {
+func (s *Store) Commit(ctx context.Context, c store.Commit) (done store.Committed, err error) {
 	n := s.of(c.Instance)
 	hints := false
 	var queues []string
-	err = s.update(n, func(p *partition) error {
+	err = s.update(ctx, n, func(p *partition) error {
 		done.At = p.now
 		change, err := p.transition(c.Instance, &c)
 		if err != nil {
@@ -162,8 +165,8 @@ func (s *Store) Commit(_ context.Context, c store.Commit) (done store.Committed,
 }
 
 // Promote implements store.Store.
-func (s *Store) Promote(_ context.Context, c store.Promote) (done store.Promoted, err error) {
-	err = s.update(c.Partition, func(p *partition) error {
+func (s *Store) Promote(ctx context.Context, c store.Promote) (done store.Promoted, err error) {
+	err = s.update(ctx, c.Partition, func(p *partition) error {
 		done = store.Promoted{At: p.now}
 		for _, i := range c.Instances {
 			change, err := p.transition(i, &c)
@@ -188,19 +191,19 @@ func (s *Store) Promote(_ context.Context, c store.Promote) (done store.Promoted
 }
 
 // Deliver implements store.Store.
-func (s *Store) Deliver(_ context.Context, d store.Delivery) error {
-	return s.message(d.To, d.ID, &d)
+func (s *Store) Deliver(ctx context.Context, d store.Delivery) error {
+	return s.message(ctx, d.To, d.ID, &d)
 }
 
 // Command implements store.Store.
-func (s *Store) Command(_ context.Context, c store.Command) error {
-	return s.message(c.To, c.ID, &c)
+func (s *Store) Command(ctx context.Context, c store.Command) error {
+	return s.message(ctx, c.To, c.ID, &c)
 }
 
 // message makes an operation happen once that brings a message to a run.
-func (s *Store) message(to store.Instance, id string, op store.Operation) error {
+func (s *Store) message(ctx context.Context, to store.Instance, id string, op store.Operation) error {
 	n := s.of(to)
-	err := s.update(n, func(p *partition) error {
+	err := s.update(ctx, n, func(p *partition) error {
 		if p.seen(id) {
 			return nil
 		}
@@ -214,8 +217,8 @@ func (s *Store) message(to store.Instance, id string, op store.Operation) error 
 }
 
 // Relay implements store.Store.
-func (s *Store) Relay(_ context.Context, of int, entries []string) error {
-	return s.update(of, func(p *partition) error {
+func (s *Store) Relay(ctx context.Context, of int, entries []string) error {
+	return s.update(ctx, of, func(p *partition) error {
 		for _, id := range entries {
 			_, last := cutLast(id)
 			if n, err := strconv.ParseInt(last, 10, 64); err == nil {
@@ -227,8 +230,8 @@ func (s *Store) Relay(_ context.Context, of int, entries []string) error {
 }
 
 // Remove implements store.Store.
-func (s *Store) Remove(_ context.Context, c store.Remove) (removed int, err error) {
-	err = s.update(c.Partition, func(p *partition) error {
+func (s *Store) Remove(ctx context.Context, c store.Remove) (removed int, err error) {
+	err = s.update(ctx, c.Partition, func(p *partition) error {
 		removed = 0
 		for _, i := range c.Instances {
 			r, err := p.record(i)

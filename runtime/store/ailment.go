@@ -41,6 +41,11 @@ const (
 	ClockDiffers Reason = "clock-differs" // from that of this machine
 )
 
+// Reasons returns all of them.
+func Reasons() []Reason {
+	return []Reason{Unreachable, Silent, ReadOnly, DiskFull, Unwritable, MemoryFull, Evicting, Forbidden, NotDurable, Damaged, Gone, ClockDiffers}
+}
+
 // Refusing is what a store does not do because of an Ailment. Each value includes those before it.
 type Refusing int
 

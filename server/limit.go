@@ -1,0 +1,167 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/doctor"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// This file bounds how long a request waits for the store, and answers those whose store is known to be away.
+
+const (
+	// outageAfter is how long the store must have refused something before requests for it are answered at once. Shorter outages cost callers time
+	// alone.
+	outageAfter = 2 * time.Second
+	// knownFor is how old a verdict on the store may be to count.
+	knownFor = 5 * time.Second
+	// examineEvery is how often the store is examined while requests wait for it.
+	examineEvery = time.Second
+	// retryOutage is when a caller may ask again.
+	retryOutage = 2
+)
+
+var (
+	errUnanswered = errors.New("the store has not answered in time")
+	errOutage     = errors.New("the store refuses this at the moment")
+)
+
+// waiting are the requests that wait for the store.
+type waiting struct {
+	mu  sync.Mutex
+	all map[*limit]struct{}
+}
+
+// limit is one of them.
+type limit struct {
+	end    context.CancelCauseFunc
+	timer  *time.Timer
+	within time.Duration
+	needs  store.Refusing // what ends it if the store refuses it
+}
+
+type limitKey struct{}
+
+// limited returns a context for what a request asks of the store. It ends when the store has not answered in time, and as soon as the store is known
+// to refuse what is needed.
+func (s *Server) limited(ctx context.Context, needs store.Refusing, within time.Duration) (context.Context, context.CancelFunc) {
+	ctx, end := context.WithCancelCause(ctx)
+	l := &limit{end: end, within: within, needs: needs}
+	l.timer = time.AfterFunc(within, func() { end(errUnanswered) })
+	s.waiting.mu.Lock()
+	defer s.waiting.mu.Unlock()
+	if s.waiting.all == nil {
+		s.waiting.all = map[*limit]struct{}{}
+	}
+	s.waiting.all[l] = struct{}{}
+	if s.control.Monitor.Last().RefusedSince(needs, s.config.Now().Add(-knownFor), outageAfter) {
+		end(errOutage)
+	}
+	return context.WithValue(ctx, limitKey{}, l), func() {
+		l.timer.Stop()
+		end(nil)
+		s.waiting.mu.Lock()
+		defer s.waiting.mu.Unlock()
+		delete(s.waiting.all, l)
+	}
+}
+
+// alsoWaits gives a request the time for which its caller asked it to wait, too.
+func alsoWaits(ctx context.Context, wait time.Duration) {
+	if l, _ := ctx.Value(limitKey{}).(*limit); l != nil {
+		l.timer.Reset(wait + l.within)
+	}
+}
+
+// outageOf returns an error if a context has ended because of the store.
+func outageOf(ctx context.Context) error {
+	if cause := context.Cause(ctx); errors.Is(cause, errOutage) || errors.Is(cause, errUnanswered) {
+		return cause
+	}
+	return nil
+}
+
+// forOperation is limited for an operation.
+func (s *Server) forOperation(ctx context.Context, o *huma.Operation) (context.Context, context.CancelFunc) {
+	needs, within := store.RefusesWrites, s.readWithin()
+	if o.Method == http.MethodGet || readsOnly(o.OperationID) {
+		needs = store.RefusesAll
+	}
+	if takesLong(o) {
+		within = max(within, performWithin)
+	}
+	return s.limited(ctx, needs, within)
+}
+
+// readsOnly reports whether an operation that is no GET changes nothing.
+func readsOnly(id string) bool { return id == "count" || id == "validate" || id == "checkRuns" }
+
+// takesLong reports whether an operation looks at many runs or at a whole history, or fetches what others serve.
+func takesLong(o *huma.Operation) bool {
+	switch o.OperationID {
+	case "repair", "importRun", "putWorkflow", "checkRuns", "forkRun", "migrateRun":
+		return true
+	}
+	return o.Method == http.MethodPost && strings.HasSuffix(o.OperationID, "Runs")
+}
+
+// watchStore examines the store while requests wait for it, until ctx ends, and ends those for which it is away.
+func (s *Server) watchStore(ctx context.Context) {
+	tick := time.NewTicker(examineEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if !s.waiting.any() {
+			continue
+		}
+		within, cancel := context.WithTimeout(ctx, knownFor)
+		v := s.control.Monitor.Verdict(within)
+		cancel()
+		s.waiting.mu.Lock()
+		for l := range s.waiting.all {
+			if v.RefusedSince(l.needs, time.Time{}, outageAfter) {
+				l.end(errOutage)
+			}
+		}
+		s.waiting.mu.Unlock()
+	}
+}
+
+func (l *waiting) any() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.all) > 0
+}
+
+// unavailable is the problem of a request for which the store could not be used. It says whether something may have been changed.
+func (s *Server) unavailable(ctx context.Context, err error) *api.Problem {
+	if !errors.Is(err, errOutage) && !errors.As(err, new(*doctor.IllError)) { // otherwise the log says once that the store is not well
+		s.log.Error("a request failed", "error", err)
+	}
+	p := newProblem(http.StatusServiceUnavailable, "store-unavailable", "The store cannot be used now", "nothing was changed")
+	p.RetryAfter, p.Applied = retryOutage, api.AppliedNo
+	p.Help = "ask again later; swrun doctor shows what is wrong"
+	x := exchangeOf(ctx)
+	switch {
+	case x == nil:
+	case x.method == http.MethodGet || x.method == http.MethodHead:
+		p.Detail = "what was asked for cannot be read now"
+	case x.attempt.MayHaveChanged():
+		p.Applied, p.Detail = api.AppliedMaybe, "the request may have been carried out, wholly or in part"
+		p.Help = fmt.Sprintf("look before you send it again, or send it again with the %s that it had", keyHeader)
+	}
+	return p
+}
