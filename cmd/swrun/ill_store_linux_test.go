@@ -155,8 +155,13 @@ func refusingRedis() map[string]func(*illServer) illness {
 			}
 			return illness{
 				reason: store.DiskFull, code: "SD001", health: "error", doctor: exitStore,
-				cause: func() { os.Remove(dump); os.Mkdir(dump, 0o700); os.WriteFile(filepath.Join(dump, "x"), nil, 0o600); saved("err") },
-				heal:  func() { os.RemoveAll(dump); saved("ok") },
+				cause: func() {
+					os.Remove(dump)
+					os.Mkdir(dump, 0o700)
+					os.WriteFile(filepath.Join(dump, "x"), nil, 0o600)
+					saved("err")
+				},
+				heal: func() { os.RemoveAll(dump); saved("ok") },
 			}
 		},
 		"busy with a script": func(s *illServer) illness {

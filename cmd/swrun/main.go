@@ -50,6 +50,8 @@ type streams struct {
 	user func() string
 	// signals delivers interrupts until its second result is called; from then on they end the process at once.
 	signals func() (<-chan os.Signal, func())
+	// hangups delivers signals to read again what was read at the start; nil for none.
+	hangups func() (<-chan os.Signal, func())
 }
 
 func systemStreams() streams {
@@ -67,7 +69,7 @@ func systemStreams() streams {
 		errTTY: term.IsTerminal(int(os.Stderr.Fd())),
 		width:  func() int { w, _ := size(); return w },
 		height: func() int { _, h := size(); return h },
-		env:    os.LookupEnv, now: time.Now, user: userName, signals: interrupts,
+		env:    os.LookupEnv, now: time.Now, user: userName, signals: interrupts, hangups: hangups,
 	}
 }
 
@@ -82,5 +84,8 @@ func userName() string {
 func interrupts() (<-chan os.Signal, func()) {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+	if hasTerminal() && !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(c, syscall.SIGHUP)
+	}
 	return c, func() { signal.Stop(c) }
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/swrun/swrun/internal/eventfile"
 	"github.com/swrun/swrun/internal/metrics"
 	"github.com/swrun/swrun/internal/sources"
+	"github.com/swrun/swrun/internal/suggest"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/server"
@@ -29,7 +30,8 @@ import (
 type serveFlags struct {
 	workerFlags
 	listen, certFile, keyFile string
-	auth                      bool
+	auth, strict              bool
+	served                    *served // what the folders have; nil for dev
 	requests, rate            int
 	events                    string          // the file of --events
 	file                      *eventfile.File // what it says
@@ -47,7 +49,9 @@ func (p *program) serveCommand() *cobra.Command {
 		Example: `  swrun serve workflows/ --store redis://localhost:6379
   swrun serve --listen 127.0.0.1:0
   swrun serve --store redis://localhost:6379 --listen :7474 --auth --tls-cert cert.pem --tls-key key.pem`,
-		Long: "The API is described by /openapi.json. SIGTERM and Ctrl-C stop it as they stop swrun worker.",
+		Long: `The API is described by /openapi.json. A document that is wrong, or whose version is taken, is told and keeps no other from being served,
+unless --strict says so. SIGTERM and Ctrl-C stop it as they stop swrun worker. SIGHUP has it read its folders again; if it was started from a
+terminal, SIGHUP says that this has gone, and stops it.`,
 		RunE: verb(func(folders []string) error { return p.serveFolders(f, folders) }),
 	}
 	f.add(cmd)
@@ -55,6 +59,7 @@ func (p *program) serveCommand() *cobra.Command {
 	f.options(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.listen, "listen", defaultListen, "address of the HTTP API, HOST:PORT; port 0 takes a free one")
+	flags.BoolVar(&f.strict, "strict", false, "do not start, and deploy nothing, if a document of the folders cannot be served")
 	flags.BoolVar(&f.auth, "auth", false, "callers need a token (swrun token new); required on addresses that others reach")
 	flags.StringVar(&f.certFile, "tls-cert", "", "PEM file of the certificate, with which the API is served over TLS; it is read again when it is replaced")
 	flags.StringVar(&f.keyFile, "tls-key", "", "PEM file of the certificate's key")
@@ -74,16 +79,39 @@ func (p *program) serveFolders(f *serveFlags, folders []string) error {
 	if err := f.readEvents(p); err != nil {
 		return err
 	}
-	all, err := p.readFolders(folders)
-	if err != nil {
+	var all []*swrun.Document
+	if f.strict {
+		var err error
+		if all, err = p.readFolders(folders); err != nil {
+			return err
+		}
+	} else if err := areFolders(folders); err != nil {
 		return err
 	}
 	return p.operate(&f.operateFlags, func(ctx context.Context, o *operation) error {
-		if err := o.deploy(ctx, all); err != nil {
+		f.served = &served{operation: o, folders: folders, log: f.log}
+		deploy := f.served.deploy
+		if f.strict {
+			deploy = func(ctx context.Context) error { return o.deploy(ctx, all) }
+		}
+		if err := deploy(ctx); err != nil {
 			return err
 		}
 		return o.serve(ctx, f)
 	})
+}
+
+// areFolders reports why serve cannot serve some folders.
+func areFolders(folders []string) error {
+	for _, folder := range folders {
+		if isFile(folder) {
+			return usagef("serve takes folders: swrun serve "+terminal.ShellWord(filepath.Dir(folder)), "%s is a file", folder)
+		}
+		if _, err := os.ReadDir(folder); err != nil {
+			return fileError("the folder cannot be read", err)
+		}
+	}
+	return nil
 }
 
 func (f *serveFlags) check() error {
@@ -125,6 +153,9 @@ func (o *operation) serveWith(ctx context.Context, f *serveFlags, beside func(co
 		config.Authorize, config.AnyHost = server.TrustTokens(c.Tokens()), true
 		o.adviseTokens(ctx, c, f)
 	}
+	if f.served != nil {
+		c.AlsoExamine = f.served.findings
+	}
 	reading := f.readSources(c, config.Metrics)
 	sending, err := o.sendEvents(f, engine.Engine, config.Metrics)
 	if err != nil {
@@ -135,6 +166,7 @@ func (o *operation) serveWith(ctx context.Context, f *serveFlags, beside func(co
 	all.Go(func() error { return s.Serve(ctx, listener) })
 	all.Go(func() error { return engine.Work(ctx) })
 	all.Go(func() error { c.Monitor.Watch(ctx, f.log); return nil })
+	all.Go(func() error { return o.reloads(ctx, f.reload) })
 	all.Go(func() error { return beside(ctx) })
 	all.Go(func() error { return reading(ctx) })
 	all.Go(func() error { return sending(ctx) })
@@ -175,21 +207,27 @@ func (o *operation) adviseTokens(ctx context.Context, c *control.Control, f *ser
 
 // readFolders reads every workflow document in some folders.
 func (p *program) readFolders(folders []string) ([]*swrun.Document, error) {
+	if err := areFolders(folders); err != nil {
+		return nil, err
+	}
 	var files []string
 	for _, folder := range folders {
-		if isFile(folder) {
-			return nil, usagef("serve takes folders: swrun serve "+terminal.ShellWord(filepath.Dir(folder)), "%s is a file", folder)
-		}
-		found, err := workflowFiles(folder)
+		found, err := p.filesOf(folder)
 		if err != nil {
 			return nil, err
-		}
-		if len(found) == 0 {
-			fmt.Fprintln(p.err, p.errStyle().Text("there is no workflow document in "+terminal.Printable(folder)))
 		}
 		files = append(files, found...)
 	}
 	return p.readDocuments(files)
+}
+
+// filesOf returns the documents of a folder, and prints that there is none.
+func (p *program) filesOf(folder string) ([]string, error) {
+	files, err := workflowFiles(folder)
+	if err == nil && len(files) == 0 {
+		fmt.Fprintln(p.err, p.errStyle().Text("there is no workflow document in "+terminal.Printable(folder)))
+	}
+	return files, err
 }
 
 // workflowFiles returns the files of a folder that may be workflow documents.
@@ -232,7 +270,23 @@ func foreign(file string) bool {
 		return false
 	}
 	w, _ := dsl.Parse(file, text)
-	return w.Source.Data("") != nil
+	data := w.Source.Data("")
+	return data != nil && !isMeant(data)
+}
+
+// isMeant reports whether data without a title were meant as a workflow: they have tasks, and their `document` is spelt another way.
+func isMeant(data any) bool {
+	members, _ := data.(map[string]any)
+	if _, tasks := members["do"].([]any); !tasks {
+		return false
+	}
+	for name, value := range members {
+		title, _ := value.(map[string]any)
+		if title["dsl"] != nil || title["version"] != nil || suggest.Word(name, []string{"document"}) != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // isFile reports whether something in a folder is a file that can be read, and no pipe or device, which may never end.

@@ -49,9 +49,10 @@ func (w *told) String() string {
 
 // serving is a swrun serve that runs in this process.
 type serving struct {
-	url  string
-	err  *told
-	stop func() int // hands over, and returns the exit code
+	url     string
+	err     *told
+	stop    func() int // hands over, and returns the exit code
+	hangups chan os.Signal
 }
 
 var listeningOn = regexp.MustCompile(`listening on (https?://\S+)`)
@@ -69,8 +70,10 @@ func (h *hosted) listening(args ...string) *serving {
 	signals, said, ended := make(chan os.Signal, 1), &told{lines: make(chan struct{}, 1)}, make(chan int, 1)
 	c.streams.err, c.streams.now = said, time.Now
 	c.streams.signals = func() (<-chan os.Signal, func()) { return signals, func() {} }
+	hangups := make(chan os.Signal, 1)
+	c.streams.hangups = func() (<-chan os.Signal, func()) { return hangups, func() {} }
 	go func() { ended <- run(args, c.streams) }()
-	s := &serving{err: said, stop: sync.OnceValue(func() int {
+	s := &serving{err: said, hangups: hangups, stop: sync.OnceValue(func() int {
 		signals <- syscall.SIGTERM
 		return <-ended
 	})}

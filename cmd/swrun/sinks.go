@@ -36,13 +36,15 @@ func (o *operation) sendEvents(f *serveFlags, e *swrun.Engine, m *metrics.Metric
 	if err != nil {
 		return nil, err
 	}
-	also := f.control.AlsoExamine
-	f.control.AlsoExamine = func() []doctor.Finding {
-		if also == nil {
-			return s.Findings()
-		}
-		return append(also(), s.Findings()...)
-	}
+	f.control.AlsoExamine = bothFindings(f.control.AlsoExamine, s.Findings)
 	m.Sinks(s.States)
 	return s.Run, nil
+}
+
+// bothFindings returns what two functions find; one is nil for none.
+func bothFindings(one, two func() []doctor.Finding) func() []doctor.Finding {
+	if one == nil {
+		return two
+	}
+	return func() []doctor.Finding { return append(one(), two()...) }
 }

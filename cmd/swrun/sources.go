@@ -59,7 +59,7 @@ func (f *serveFlags) readSources(c *control.Control, m *metrics.Metrics) func(co
 	if f.sources == nil {
 		return func(context.Context) error { return nil }
 	}
-	c.AlsoExamine = f.sources.Findings
+	c.AlsoExamine = bothFindings(c.AlsoExamine, f.sources.Findings)
 	m.Sources(f.sources.States)
 	return f.sources.Run
 }

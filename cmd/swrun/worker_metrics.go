@@ -42,6 +42,9 @@ func (o *operation) workBeside(ctx context.Context, engine *tracedEngine, f *wor
 		all.Go(func() error { return s.Serve(ctx, listener) })
 	}
 	all.Go(func() error { c.Monitor.Watch(ctx, f.log); return nil })
+	all.Go(func() error {
+		return o.reloads(ctx, func(context.Context) { f.log.Info("SIGHUP: a worker has nothing to read again") })
+	})
 	all.Go(func() error { return engine.Work(ctx) })
 	return all.Wait()
 }

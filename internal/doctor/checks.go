@@ -9,6 +9,9 @@ const CodeSources = "SD015"
 // CodeSinks is the check of the sinks of events.
 const CodeSinks = "SD016"
 
+// CodeDocuments is the check of the documents that swrun serve serves.
+const CodeDocuments = "SD018"
+
 // Checks returns all of them, sorted by code.
 func Checks() []Check {
 	return []Check{
@@ -46,5 +49,7 @@ func Checks() []Check {
 			"swrun serve --events FILE sends lifecycle events to sinks. What a sink does not take is tried again, while the others wait in the store: runs\ngo on. What it refuses, or does not take for long (giveUpAfter, a day unless set), is a dead letter: it is logged and counted, and the last 200 of a\nsink are kept: swrun sink dead-letters lists them, swrun sink retry sends them again. Whether a sink takes events now only the server knows\nthat sends to it: GET /v1/health of that one says so."},
 		{"SD017", "schedules", "whether schedules start their runs in time",
 			"Deployed workflows with a schedule start by themselves while a worker or a server is there, within a second. A time that has passed for\nmore than five seconds has nobody who starts its run; once there is, metadata.swrun.schedule.missed says what becomes of it. swrun\nschedule ls shows what is next, swrun schedule pause ends it for a while, and a version without a schedule for good."},
+		{CodeDocuments, "documents", "whether every document of the served folders is served",
+			"swrun serve FOLDER deploys each document of its folders. One that is wrong, or whose version another document has, is not served, and keeps\nno other from being served. Only that server knows: its GET /v1/health says so. Correct the document, and send SIGHUP to the server."},
 	}
 }

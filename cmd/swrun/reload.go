@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// hangups delivers SIGHUP until its second result is called. A process that was started from a terminal gets none: SIGHUP says then that the
+// terminal has gone, and is one of the interrupts.
+func hangups() (<-chan os.Signal, func()) {
+	c := make(chan os.Signal, 1)
+	if !hasTerminal() {
+		signal.Notify(c, syscall.SIGHUP)
+	}
+	return c, func() { signal.Stop(c) }
+}
+
+// hasTerminal reports whether a terminal controls this process.
+func hasTerminal() bool {
+	terminal, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+	if err != nil {
+		return false
+	}
+	_ = terminal.Close() // it was only looked for
+	return true
+}
+
+// reloads calls reload for each SIGHUP, until ctx ends.
+func (o *operation) reloads(ctx context.Context, reload func(context.Context)) error {
+	if o.hangups == nil {
+		return nil
+	}
+	signals, release := o.hangups()
+	defer release()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-signals:
+			reload(ctx)
+		}
+	}
+}
+
+// reload reads the folders of serve again.
+func (f *serveFlags) reload(ctx context.Context) {
+	if f.served == nil {
+		f.log.Info("SIGHUP: what changes in the folder is deployed anyway")
+		return
+	}
+	f.log.Info("SIGHUP: the folders are read again")
+	if err := f.served.deploy(ctx); err != nil {
+		f.log.Warn("the folders could not be read again", "error", err)
+	}
+}

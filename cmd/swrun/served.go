@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/doctor"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// served are the documents of the folders of serve. What is wrong with one keeps no other from being served.
+type served struct {
+	*operation
+	folders []string
+	log     *slog.Logger
+
+	mu       sync.Mutex
+	unserved []unserved // since the folders were read last
+}
+
+// unserved is a document that is not served.
+type unserved struct {
+	file string
+	err  error
+}
+
+// deploy reads the folders and deploys their documents. Its error is one of the store or of a folder.
+func (s *served) deploy(ctx context.Context) error {
+	var documents []*swrun.Document
+	var wrong []unserved
+	files, err := s.files()
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		d, err := loadDocument(s.streams, file)
+		if err == nil {
+			err = refused(d)
+		}
+		if err != nil {
+			wrong = append(wrong, unserved{file, err})
+		} else {
+			documents = append(documents, d)
+		}
+	}
+	for _, d := range documents {
+		err := ambiguous(d, documents)
+		if err == nil {
+			err = s.operation.deployment.DeployAll(ctx, d)
+		}
+		if err == nil {
+			s.tellDeployed(ctx, d)
+			continue
+		}
+		why := ofDocument(d, err)
+		if why == nil {
+			return err
+		}
+		wrong = append(wrong, unserved{d.File, why})
+	}
+	s.tell(wrong)
+	return nil
+}
+
+// files returns the documents of the folders, and tells of those in folders of them.
+func (s *served) files() (all []string, err error) {
+	for _, folder := range s.folders {
+		files, err := s.filesOf(folder)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, files...)
+		if below := foldersBelow(folder); len(below) > 0 {
+			s.log.Warn("documents in folders of a folder are not served", "folder", folder, "fix", "name them: swrun serve "+strings.Join(below, " "))
+		}
+	}
+	return all, nil
+}
+
+// maxBelow is how many files and folders are looked at for documents that are not served.
+const maxBelow = 2000
+
+// foldersBelow returns the folders below a folder that have workflow documents. Hidden ones are left out.
+func foldersBelow(folder string) (found []string) {
+	looked := 0
+	_ = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error { // what cannot be read is not served either
+		if looked++; err != nil || looked > maxBelow {
+			return filepath.SkipAll
+		}
+		in := filepath.Dir(path)
+		switch {
+		case entry.IsDir():
+			if path != folder && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "node_modules") {
+				return filepath.SkipDir
+			}
+		case in != filepath.Clean(folder) && !slices.Contains(found, in) && namedAsDocument(path) && !foreign(path):
+			found = append(found, in)
+		}
+		return nil
+	})
+	return found
+}
+
+// ambiguous returns an error if one of several documents has the name and version of another.
+func ambiguous(d *swrun.Document, all []*swrun.Document) error {
+	for _, other := range all {
+		if err := swrun.Distinct(other, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ofDocument returns what an error says of a document; nil if it is about the store.
+func ofDocument(d *swrun.Document, err error) error {
+	if invalid := invalidated(d, err); invalid != nil {
+		return invalid
+	}
+	if other := new(swrun.DeployedError); errors.As(err, &other) {
+		return &exitError{code: exitConflict, message: "another document is deployed as " + other.Workflow, hint: "give " + d.File + " a new version"}
+	}
+	if errors.As(err, new(*swrun.DuplicateError)) {
+		return duplicateFailure(err)
+	}
+	return nil
+}
+
+// shortly returns the first line of what is wrong with a document.
+func shortly(err error) string {
+	text := err.Error()
+	if invalid := new(invalidError); errors.As(err, &invalid) && len(invalid.document.Diagnostics.Errors()) > 0 {
+		text = invalid.document.Diagnostics.Errors()[0].Message
+	}
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
+
+// tellDeployed logs what was deployed, and whether it starts by itself.
+func (s *served) tellDeployed(ctx context.Context, d *swrun.Document) {
+	about := []any{"workflow", d.String(), "file", d.File}
+	if d.Workflow.Schedule != nil {
+		is := "a later version has its schedule"
+		x, err := s.operation.deployment.Schedule(ctx, d.Workflow.Document.Namespace, d.Workflow.Document.Name)
+		switch {
+		case err == nil && x.Version == d.Workflow.Document.Version:
+			is = fmt.Sprintf("%s, next: %s", x.Kind, scheduleNext(x))
+		case err != nil && store.RefusedAs(err) != store.NoSuch:
+			is = "it cannot be read now"
+		}
+		about = append(about, "schedule", is)
+	}
+	s.log.Info("a document is deployed", about...)
+}
+
+// tell logs what is not served, and keeps it for the health of the deployment.
+func (s *served) tell(wrong []unserved) {
+	for _, w := range wrong {
+		s.log.Warn("a document is not served", "file", w.file, "error", shortly(w.err))
+		(&failures{program: s.program}).add(w.err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unserved = wrong
+}
+
+// findings returns what health says of the documents.
+func (s *served) findings() []doctor.Finding {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.unserved) == 0 {
+		return []doctor.Finding{{Code: doctor.CodeDocuments, Level: doctor.OK, What: "every document of the folders is served"}}
+	}
+	var all []string
+	for _, w := range s.unserved {
+		all = append(all, w.file+": "+shortly(w.err))
+	}
+	return []doctor.Finding{{
+		Code: doctor.CodeDocuments, Level: doctor.Warning, What: "documents are not served: " + strings.Join(all, "; "),
+		Fix: "correct them, and send SIGHUP to swrun serve; swrun validate shows what is wrong",
+	}}
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+const echoText = "document: {dsl: 1.0.3, namespace: demo, name: NAME, version: 1.0.0}\ndo:\n- echo: {set: '${ . }'}\n"
+
+// TestServeWhatIsRight: a document that is wrong, misspelt, twice there, or whose version is taken keeps no other from being served, and is told in the
+// log and by health. SIGHUP reads the folder again. --strict does not start.
+func TestServeWhatIsRight(t *testing.T) {
+	h := &hosted{t, "file:" + filepath.Join(t.TempDir(), "runs.db")}
+	folder := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		path := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	echo := func(name string) string { return strings.Replace(echoText, "NAME", name, 1) }
+	h.exits(exitOK, "deploy", mustWriteFile(t, "taken.yaml", echo("taken")))
+	write("a.yaml", echo("a"))
+	write("z.yaml", strings.Replace(echo("z"), "do:", "schedule: {every: {hours: 1}}\ndo:", 1))
+	write("broken.yaml", strings.Replace(echo("broken"), "set:", "sett:", 1))
+	write("text.yaml", "do: [")
+	write("misspelt.yaml", strings.Replace(echo("misspelt"), "document:", "documnet:", 1))
+	write("taken.yaml", strings.Replace(echo("taken"), "echo:", "other:", 1))
+	write("twice1.yaml", echo("twice"))
+	write("twice2.yaml", strings.Replace(echo("twice"), "echo:", "other:", 1))
+	write("openapi.yaml", "openapi: 3.0.0\ninfo: {title: x, version: '1'}\npaths: {}\n")
+	write("below/b.yaml", echo("b"))
+	wrong := []string{"broken.yaml", "text.yaml", "misspelt.yaml", "taken.yaml", "twice1.yaml", "twice2.yaml"}
+
+	if code, _ := h.swrun("serve", folder, "--strict", "--listen", "127.0.0.1:0"); code == exitOK {
+		t.Error("--strict has started")
+	}
+	if out := h.exits(exitOK, "workflows", "-o", "name"); strings.Contains(out, "demo/a") {
+		t.Errorf("--strict has deployed something: %s", out)
+	}
+
+	s := h.listening("serve", folder, "--listen", "127.0.0.1:0")
+	said := s.err.String()
+	for _, name := range wrong {
+		if !strings.Contains(said, `msg="a document is not served" file=`+filepath.Join(folder, name)+" error=") {
+			t.Errorf("the log does not tell of %s:\n%s", name, said)
+		}
+	}
+	for _, text := range []string{
+		`msg="a document is deployed" workflow=demo/a:1.0.0 file=` + filepath.Join(folder, "a.yaml"),
+		`workflow=demo/z:1.0.0 file=` + filepath.Join(folder, "z.yaml") + ` schedule="every, next: `,
+		`swrun serve ` + filepath.Join(folder, "below"),
+	} {
+		if !strings.Contains(said, text) {
+			t.Errorf("%q is not said:\n%s", text, said)
+		}
+	}
+	if strings.Contains(said, "openapi.yaml") {
+		t.Errorf("it tells of what is no workflow:\n%s", said)
+	}
+	h.answers(s, "/v1/health", http.StatusOK, "documents are not served: "+filepath.Join(folder, "broken.yaml"))
+	for _, workflow := range []string{"a", "z"} {
+		if got := s.asks(t, "POST", "/v1/runs", `{"workflow": "demo/`+workflow+`"}`); !strings.HasPrefix(got, "201 ") {
+			t.Errorf("%s: %s", workflow, got)
+		}
+	}
+	for _, name := range wrong {
+		write(name, echo(strings.TrimSuffix(name, ".yaml")))
+	}
+	write("taken.yaml", echo("taken"))
+	s.hangups <- syscall.SIGHUP
+	h.answers(s, "/v1/health", http.StatusOK, "every document of the folders is served")
+	if got := s.asks(t, "POST", "/v1/runs", `{"workflow": "demo/broken"}`); !strings.HasPrefix(got, "201 ") {
+		t.Errorf("after SIGHUP: %s", got)
+	}
+	if code := s.stop(); code != exitOK && code != exitTerminate {
+		t.Errorf("it ended with %d", code)
+	}
+}
