@@ -117,7 +117,7 @@ func (d *deployment) askAll(t *testing.T, described *openapi3.T) (all allAway) {
 					continue
 				}
 				var body []byte
-				mediaType := ""
+				mediaType := "application/json"
 				if o.RequestBody != nil {
 					body, mediaType = exampleBody(t, o.RequestBody.Value)
 				}
@@ -129,7 +129,11 @@ func (d *deployment) askAll(t *testing.T, described *openapi3.T) (all allAway) {
 					}
 				}
 				asking.Go(func() {
-					sent := d.sendAway(path, method, mediaType, key+o.OperationID, key != "", body)
+					header := http.Header{"Content-Type": {mediaType}}
+					if key != "" {
+						header.Set("Idempotency-Key", run)
+					}
+					sent := d.sendAway(method+" "+path, header, body)
 					sent.operation, sent.run = o.OperationID, run
 					mu.Lock()
 					defer mu.Unlock()
@@ -142,7 +146,9 @@ func (d *deployment) askAll(t *testing.T, described *openapi3.T) (all allAway) {
 	return all
 }
 
-func (d *deployment) sendAway(path, method, mediaType, key string, keyed bool, body []byte) (sent sentAway) {
+// sendAway sends a request, METHOD and path, about what there may be.
+func (d *deployment) sendAway(asked string, header http.Header, body []byte) (sent sentAway) {
+	method, path, _ := strings.Cut(asked, " ")
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	filled := strings.NewReplacer("{namespace}", "demo", "{name}", "nap", "{version}", "1.0.0", "{id}", "r", "{code}", "SW401", "{seq}", "2").Replace(path)
@@ -150,12 +156,7 @@ func (d *deployment) sendAway(path, method, mediaType, key string, keyed bool, b
 	if err != nil {
 		return sentAway{err: err}
 	}
-	if mediaType != "" {
-		r.Header.Set("Content-Type", mediaType)
-	}
-	if keyed {
-		r.Header.Set("Idempotency-Key", key)
-	}
+	r.Header = header
 	began := time.Now()
 	answer, err := http.DefaultClient.Do(r)
 	sent.method, sent.err, sent.took = method, err, time.Since(began)
