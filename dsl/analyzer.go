@@ -6,6 +6,8 @@ type Facts struct {
 	Functions []Name     // functions that it calls and does not define itself
 	Fields    [][]string // plain paths that it reads from its input: .a.b is [a b]
 	Impure    bool       // its value depends on the clock
+	Yields    string     // what its value is whatever its input, such as "a number"; empty if that depends, or may be true or false
+	Assigns   int        // in bytes into the source, where the `=` of an assignment stands that the expression is, or 0
 }
 
 // Name is a name in an expression.

@@ -78,9 +78,14 @@ func (c protocolCall) decode(p *parser, o *object, base TaskBase) Task {
 	if with == nil {
 		return c.parse(p, &object{p: p, node: &yaml.Node{Kind: yaml.MappingNode}, at: o.at.Key("with"), broken: required}, base)
 	}
+	with = o.outputTooDeep(with)
 	w := &object{p: p, node: with, at: o.at.Key("with"), what: fmt.Sprintf("`with` of `call: %s`", c.protocol)}
 	if with.Kind != yaml.MappingNode {
-		p.wrongType(with, w.at, w.what+" must be an object")
+		d := Diagnostic{Code: "SW108", Message: w.what + " must be an object, got " + source.Describe(with), Pointer: w.at, Range: p.src.RangeOf(with)}
+		if with.Kind == yaml.SequenceNode {
+			d.Help = "write its properties without hyphens, one below the other"
+		}
+		p.add(d)
 		w.node, w.broken = &yaml.Node{Kind: yaml.MappingNode}, true
 	}
 	return c.parse(p, w, base)
@@ -131,4 +136,22 @@ func Arguments(w *Workflow, call Task) Value {
 		data = map[string]any{}
 	}
 	return Value{Pointer: at, Data: data}
+}
+
+// outputTooDeep reports the `output` of the task if it stands among the arguments of its call, where `output` is a word. It returns
+// the arguments without it.
+func (o *object) outputTooDeep(with *yaml.Node) *yaml.Node {
+	_, output := source.Child(with, "output")
+	if output == nil || output.Kind != yaml.MappingNode {
+		return with
+	}
+	o.reportTooDeep(&object{p: o.p, node: with, at: o.at.Key("with")}, "output")
+	rest := *with
+	rest.Content = nil
+	for i := 0; i+1 < len(with.Content); i += 2 {
+		if with.Content[i].Value != "output" {
+			rest.Content = append(rest.Content, with.Content[i], with.Content[i+1])
+		}
+	}
+	return &rest
 }

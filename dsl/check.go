@@ -2,6 +2,7 @@ package dsl
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -18,13 +19,15 @@ func Check(w *Workflow, analyze Analyzer) Diagnostics {
 	for _, r := range Rules() {
 		c.severities[r.Code] = r.Severity
 	}
-	c.texts = expressionTexts(w)
+	if _, unsupported := w.Evaluate.Unsupported(); !unsupported { // what is written in another language is not jq
+		c.texts = expressionTexts(w)
+	}
 	for _, rule := range []func(*checker){
-		checkNames, checkDirectives, checkReachable, checkLoops, checkSwitches, checkForks,
+		checkNames, checkDirectives, checkReachable, checkLoops, checkSwitches, checkRunOn, checkForks, checkContainerNames,
 		checkReferences, checkUnused,
 		checkTimes, checkRetries, checkActivities, checkBounds, checkRaces,
 		checkFilters, checkRaised, checkComparedTypes,
-		checkExpressions, checkLookalikes, checkInputFields, checkClock,
+		checkExpressions, checkConditions, checkLookalikes, checkInputFields, checkOutputShapes, checkCatchData, checkClock,
 		checkSecrets, checkUntrusted, checkCertificates,
 		checkCorrelations, checkScheduleEvents,
 		checkRequests, checkEvaluate, checkFormats, checkCron, checkSchedule, checkScheduleLoops, checkLifecycleFilters,
@@ -32,6 +35,7 @@ func Check(w *Workflow, analyze Analyzer) Diagnostics {
 		rule(c)
 	}
 	c.dropCascading()
+	c.dropSecondary()
 	c.suppress()
 	c.found.Sort()
 	return c.found
@@ -85,7 +89,13 @@ func (c *checker) addAs(severity Severity, d Diagnostic) {
 	if d.Range == (source.Range{}) {
 		d.Range = c.w.Source.Value(d.Pointer)
 	}
-	c.found = append(c.found, c.w.Source.withAlias(d))
+	d = c.w.Source.withAlias(d)
+	if c.w.Source.HasAnchors() && slices.ContainsFunc(c.found, func(f Diagnostic) bool {
+		return f.Code == d.Code && f.Range == d.Range && f.Message == d.Message
+	}) {
+		return // the same text, used once more
+	}
+	c.found = append(c.found, d)
 }
 
 // withSuggestion completes d, which is about a name, with the one of the author's names that was probably meant.

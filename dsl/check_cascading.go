@@ -98,3 +98,14 @@ func (m parseError) mayBind() bool {
 func within(at, outer Pointer) bool {
 	return at == outer || strings.HasPrefix(string(at), string(outer)+"/")
 }
+
+// dropSecondary removes the warnings about a place of which an error is reported: one mistake is one diagnostic.
+func (c *checker) dropSecondary() {
+	errors := map[Pointer]bool{}
+	for _, d := range c.found.Errors() {
+		errors[d.Pointer] = true
+	}
+	c.found = slices.DeleteFunc(c.found, func(d Diagnostic) bool {
+		return errors[d.Pointer] && slices.Contains([]string{"SW504", "SW507", "SW508", "SW509", "SW603", "SW129"}, d.Code)
+	})
+}

@@ -180,7 +180,7 @@ func (p *parser) duration(n *yaml.Node, at Pointer, name string) *Duration {
 		*d = p.literalDuration(n, at)
 	default:
 		p.add(Diagnostic{Code: "SW110", Message: fmt.Sprintf("`%s` must be a duration, got %s", name, source.Describe(n)), Pointer: at,
-			Range: p.src.RangeOf(n), Help: "write an object such as {seconds: 2}, or ISO 8601 such as PT2S"})
+			Range: p.src.RangeOf(n), Help: durationOf(n)})
 	}
 	d.Pointer, d.broken = at, len(p.found.Errors()) > before
 	return d
@@ -193,6 +193,9 @@ func (p *parser) literalDuration(n *yaml.Node, at Pointer) Duration {
 	}
 	d := Diagnostic{Code: "SW110", Message: err.Error(), Pointer: at, Range: p.src.RangeOf(n),
 		Help: "write an object such as {seconds: 2}, or ISO 8601 such as PT2S"}
+	if _, err := strconv.ParseFloat(strings.TrimSpace(n.Value), 64); err == nil {
+		d.Help = fmt.Sprintf("a number alone says no unit: write `{ seconds: %s }`, without quotes", strings.TrimSpace(n.Value))
+	}
 	if meant := meantDuration(n.Value); meant != "" {
 		d.Label, d.Fix = didYouMean(meant), p.src.Replace(n, meant)
 	}
@@ -210,13 +213,26 @@ func meantDuration(text string) string {
 	}
 	m := shortDuration().FindStringSubmatch(text)
 	if m == nil {
-		return ""
+		return goDuration(text)
 	}
 	unit := "milliseconds"
 	if m[2] != "ms" && !strings.HasPrefix(m[2], "milli") {
 		unit = map[byte]string{'s': "seconds", 'm': "minutes", 'h': "hours", 'd': "days"}[m[2][0]]
 	}
 	d, err := DurationValue(map[string]any{unit: json.Number(m[1])})
+	if err != nil {
+		return ""
+	}
+	return d.String()
+}
+
+// goDuration returns the ISO 8601 form of a duration such as 1h30m, or "".
+func goDuration(text string) string {
+	length, err := time.ParseDuration(text)
+	if err != nil || length <= 0 || !strings.ContainsAny(text, "hms") {
+		return ""
+	}
+	d, err := DurationValue(map[string]any{"milliseconds": json.Number(strconv.FormatInt(length.Milliseconds(), 10))})
 	if err != nil {
 		return ""
 	}
@@ -251,7 +267,18 @@ func (p *parser) unknownUnit(key *yaml.Node, at Pointer) {
 		Code: "SW110", Message: fmt.Sprintf("`%s` is not a duration unit", key.Value), Pointer: at, Range: p.src.RangeOf(key),
 		Expected: unitNames(), Help: "allowed: " + strings.Join(unitNames(), " ") + ", or ISO 8601 such as PT2S",
 	}
+	if slices.Contains([]string{"until", "at", "timestamp", "Timestamp", "date"}, key.Value) {
+		d.Help = "a task waits for a length of time, and not until one: compute it, for example `'${ \"PT\\((.at | fromdate) - now | floor)S\" }'`"
+	}
 	p.add(p.src.otherKey(d, key, unitNames()))
+}
+
+// durationOf returns how to write a duration in whose place another value stands.
+func durationOf(n *yaml.Node) string {
+	if source.IsNumber(n) {
+		return fmt.Sprintf("a number alone says no unit: write `{ seconds: %s }`", n.Value)
+	}
+	return "write an object such as {seconds: 2}, or ISO 8601 such as PT2S"
 }
 
 // Value returns the duration as a property that may be an expression.

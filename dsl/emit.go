@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"gopkg.in/yaml.v3"
+
 	"github.com/swrun/swrun/dsl/source"
 	"github.com/swrun/swrun/internal/delimited"
 	"github.com/swrun/swrun/internal/shorten"
@@ -31,7 +33,7 @@ func parseEmit(p *parser, o *object, base TaskBase) Task {
 	e := p.object(o.value("emit"), o.at.Key("emit"), "`emit`", "event")
 	e.require("event")
 	t := &EmitTask{TaskBase: base}
-	if n := e.value("event"); n != nil {
+	if n := e.value("event"); n != nil && !p.attributesBesideWith(n, e.at.Key("event")) {
 		event := p.openObject(n, e.at.Key("event"), "an event to emit", "with")
 		event.require("with")
 		t.With = event.valueOf("with", event.eventProperties("with"), FormData)
@@ -42,6 +44,17 @@ func parseEmit(p *parser, o *object, base TaskBase) Task {
 		}
 	}
 	return t
+}
+
+// attributesBesideWith reports an event whose attributes do not stand under `with`.
+func (p *parser) attributesBesideWith(n *yaml.Node, at Pointer) bool {
+	key, _ := source.Child(n, "type")
+	if _, with := source.Child(n, "with"); key == nil || with != nil {
+		return false
+	}
+	p.add(Diagnostic{Code: "SW107", Message: "the attributes of an event stand under `with`", Pointer: at, Range: p.src.RangeOf(key),
+		Label: "move it into `with`", Help: "write `event: { with: { type: ..., source: ... } }`"})
+	return true
 }
 
 // checkTime reports a literal `time` of an event that is not a date and time.

@@ -65,8 +65,14 @@ func (o *object) endpoint(name string) *Endpoint {
 func (p *parser) uri(n *yaml.Node, at Pointer, name string) string {
 	text := p.text(n, at, name)
 	if text != "" && !delimited.Is(text) && (strings.ContainsAny(text, " \t\r\n") || strings.HasPrefix(strings.TrimSpace(text), "${")) {
-		p.add(Diagnostic{Code: "SW126", Message: fmt.Sprintf("%s is not a URI", shorten.Quoted(text)), Pointer: at, Range: p.src.RangeOf(n),
-			Help: "a URI holds no white space; an expression is ${ ... } as a whole"})
+		d := Diagnostic{Code: "SW126", Message: fmt.Sprintf("%s is not a URI", shorten.Quoted(text)), Pointer: at, Range: p.src.RangeOf(n),
+			Help: "a URI holds no white space; an expression is ${ ... } as a whole"}
+		if m := templateWithin().FindStringSubmatch(text); m != nil {
+			d.Help = fmt.Sprintf("write `{%s}`, which takes that member of the input", strings.Trim(m[1], ".$ "))
+		} else if meant := interpolated(text); strings.Contains(text, "${") && meant != "" {
+			d.Label = didYouMean(p.src.Quote(meant))
+		}
+		p.add(d)
 	}
 	return text
 }

@@ -2,9 +2,11 @@ package dsl
 
 import (
 	"slices"
+	"strings"
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/swrun/swrun/dsl/source"
 	"github.com/swrun/swrun/errors"
 )
 
@@ -65,7 +67,7 @@ func (p *parser) errorFilter(parent *object) *ErrorFilter {
 		p.add(Diagnostic{Code: "SW107", Message: "an error filter needs at least one property", Pointer: o.at, Range: p.src.RangeOf(with),
 			Help: "leave `errors` out to catch every error"})
 	}
-	f := &ErrorFilter{Pointer: o.at, Type: o.text("type"), Status: o.integer("status")}
+	f := &ErrorFilter{Pointer: o.at, Type: o.text("type"), Status: o.statusFilter()}
 	for name, member := range map[string]**string{"title": &f.Title, "detail": &f.Detail, "instance": &f.Instance} {
 		if o.value(name) != nil {
 			text := o.text(name)
@@ -77,4 +79,22 @@ func (p *parser) errorFilter(parent *object) *ErrorFilter {
 		f.Detail = &text
 	}
 	return f
+}
+
+// statusFilter decodes the status of an error filter: one number. Several are selected by a condition.
+func (o *object) statusFilter() *int {
+	n := o.value("status")
+	if n == nil {
+		return nil
+	}
+	if _, ok := wholeNumber(n); ok || n.Kind == yaml.ScalarNode && strings.Trim(n.Value, "0123456789 ") == "" {
+		return o.integer("status")
+	}
+	d := Diagnostic{Code: "SW108", Message: "`status` must be a whole number, got " + source.Describe(n), Pointer: o.at.Key("status"), Range: o.p.src.RangeOf(n),
+		Help: "select several by a condition of the catch: `when: .status >= 500`"}
+	if n.Kind == yaml.SequenceNode {
+		d.Help = "select several by a condition of the catch: `when: .status == 502 or .status == 503`"
+	}
+	o.p.add(d)
+	return nil
 }

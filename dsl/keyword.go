@@ -143,10 +143,15 @@ func (p *parser) noKeyword(name string, n *yaml.Node, at Pointer) {
 	}
 	for i := 0; value == n && i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
-		if slices.Contains(append(baseProperties(), "with", "while", "catch", "foreach"), key.Value) {
+		help := keywordElsewhere(key.Value)
+		if help == "" && slices.Contains(append(baseProperties(), "with", "while", "catch", "foreach"), key.Value) {
 			continue
 		}
 		d.Range, d.Message = p.src.RangeOf(key), fmt.Sprintf("`%s` is not a keyword of a task", key.Value)
+		if help != "" {
+			d.Label, d.Fix, d.Help = "", nil, help
+			break
+		}
 		if d = p.src.otherKey(d, key, names); d.Label != "" {
 			break
 		}

@@ -38,6 +38,11 @@ func (p *parser) otherLanguage(root *yaml.Node) bool {
 	if major == nil || major[1] == "1" && at == "/document/dsl" {
 		return false
 	}
+	if major[1] == "1" { // no version of the DSL has both
+		p.add(Diagnostic{Code: "SW116", Message: "this is not a workflow of the Serverless Workflow DSL 1.x: it has `specVersion`, and no `document`", Pointer: at, Range: p.src.RangeOf(n),
+			Help: "a workflow has `document`, and tasks under `do`: `swrun init` shows how"})
+		return true
+	}
 	p.reportLanguage(at, n, "DSL "+strings.TrimSpace(n.Value))
 	return true
 }
@@ -54,11 +59,33 @@ func (p *parser) otherTool(root *yaml.Node) bool {
 			return false
 		}
 	}
-	p.add(Diagnostic{
+	d := Diagnostic{
 		Code: "SW116", Message: "this is not a workflow of the Serverless Workflow DSL 1.x: it has neither `document` nor `do`",
 		Range: p.src.RangeOf(root.Content[0]), Help: "a workflow has `document`, and tasks under `do`: `swrun init` shows how",
-	})
+	}
+	if tool := toolOf(root); tool != "" {
+		d.Message = fmt.Sprintf("this looks like %s, which is another language: a workflow of the Serverless Workflow DSL 1.x has `document` and `do`", tool)
+	}
+	p.add(d)
 	return true
+}
+
+// toolOf returns the tool for which a document is written, if its properties tell, or "".
+func toolOf(root *yaml.Node) string {
+	for _, tool := range []struct {
+		name string
+		keys []string
+	}{
+		{"a workflow of GitHub Actions", []string{"jobs", "on"}}, {"a state machine of AWS Step Functions", []string{"StartAt", "States"}},
+		{"an object of Kubernetes or Argo", []string{"apiVersion", "kind"}}, {"a workflow of n8n", []string{"nodes", "connections"}},
+		{"a file of Docker Compose", []string{"services"}}, {"a pipeline of GitLab", []string{"stages"}}, {"an API of OpenAPI", []string{"openapi"}},
+		{"a playbook of Ansible", []string{"hosts", "roles"}},
+	} {
+		if !slices.ContainsFunc(tool.keys, func(key string) bool { found, _ := source.Child(root, key); return found == nil }) {
+			return tool.name
+		}
+	}
+	return ""
 }
 
 func (p *parser) reportLanguage(at Pointer, n *yaml.Node, version string) {

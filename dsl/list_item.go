@@ -44,7 +44,11 @@ func isObject(n *yaml.Node) bool { return n.Kind == yaml.MappingNode }
 func (p *parser) item(n *yaml.Node, at Pointer, l listed) (entry, bool) {
 	what := l.what
 	if n.Kind != yaml.MappingNode {
-		p.wrongType(n, at, what+" in a list must be an object with one key, its name")
+		d := Diagnostic{Code: "SW108", Message: what + " in a list must be an object with one key, its name, got " + source.Describe(n), Pointer: at, Range: p.src.RangeOf(n)}
+		if source.IsText(n) && n.Style == 0 {
+			d.Help = fmt.Sprintf("write `- %s:` with a colon, and indent its properties below", oneLine(n.Value))
+		}
+		p.add(d)
 		return entry{}, false
 	}
 	if e, ok := p.nameless(n, at, l); ok {

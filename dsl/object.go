@@ -117,7 +117,14 @@ func (o *object) unknown(key *yaml.Node, allowed []string) {
 		(&object{p: o.p}).reportTooDeep(o, name)
 		return
 	}
-	if meant == "" {
+	if elsewhere := elsewhere(name, allowed); elsewhere != "" {
+		d.Help = elsewhere
+		for _, instead := range allowed {
+			if instead != "do" && instead != "then" && strings.Contains(elsewhere, "`"+instead+":") {
+				o.markPresent(instead)
+			}
+		}
+	} else if meant == "" {
 		d.Help = "allowed: " + strings.Join(allowed, " ")
 	} else {
 		o.markPresent(meant)
@@ -175,6 +182,12 @@ func (o *object) require(names ...string) {
 		d := Diagnostic{
 			Code: "SW107", Message: fmt.Sprintf("%s needs `%s`", o.what, name), Pointer: o.at, Range: at,
 			Label: fmt.Sprintf("`%s` is missing", name),
+		}
+		if name == "version" && o.what == "`workflow`" {
+			d.Help = "write `version: latest` for the highest version"
+		}
+		if image := o.value("name"); name == "image" && image != nil && source.IsText(image) && strings.ContainsAny(image.Value, ":/") {
+			d.Range, d.Label = o.p.src.RangeOf(o.key("name")), didYouMean("image") // `name` is what the container itself is called
 		}
 		o.p.add(o.near(d, name))
 	}
@@ -263,6 +276,9 @@ func (p *parser) openObject(n *yaml.Node, at Pointer, what string, known ...stri
 }
 func (p *parser) wrongType(n *yaml.Node, at Pointer, message string) {
 	d := Diagnostic{Code: "SW108", Message: message + ", got " + source.Describe(n), Pointer: at, Range: p.src.RangeOf(n)}
+	if n.Kind == yaml.SequenceNode && strings.HasSuffix(message, "must be an object") {
+		d.Help = "write its members as `name: value`, without hyphens"
+	}
 	if _, err := strconv.Atoi(strings.TrimSpace(n.Value)); err == nil && source.IsText(n) {
 		d.Help = "write the number without quotes"
 	}

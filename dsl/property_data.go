@@ -71,18 +71,26 @@ func (p *parser) checkData(n *yaml.Node, at Pointer) {
 // otherTemplate matches expressions as other tools write them: {{ .x }}, #{ .x }, $( .x ), <% .x %>.
 var otherTemplate = lazyregexp.New(`^\s*(?:(?:\{\{|#\{|<%=?)\s*([.$][^{}]*?)\s*(?:\}\}|\}|%>)|\$\(\s*(\.[A-Za-z_][\w.]*)\s*\))\s*$`)
 
+// variableRoot matches the variable that an expression begins with.
+var variableRoot = lazyregexp.New(`^\$[A-Za-z_]\w*`)
+
 func (p *parser) checkScalar(n *yaml.Node, at Pointer) {
 	if emptyExpression(n.Value) && source.IsText(n) {
 		tokens := at.Tokens()
 		p.emptyExpression(n, at, tokens[len(tokens)-1])
 	}
 	if m := otherTemplate().FindStringSubmatch(n.Value); m != nil && source.IsText(n) {
-		meant := "${ " + m[1] + m[2] + " }"
-		d := Diagnostic{
-			Code: "SW129", Message: fmt.Sprintf("`%s` is plain text here", strings.TrimSpace(n.Value)), Pointer: at, Range: p.src.RangeOf(n),
-			Label: didYouMean(meant),
+		inner := m[1] + m[2]
+		if member, ok := strings.CutPrefix(inner, "$json."); ok { // the input in n8n
+			inner = "." + member
 		}
-		d.Fix = onlyIf(false, p.src.Replace(n, meant)) // the text may be a template for another tool
+		d := Diagnostic{Code: "SW129", Message: fmt.Sprintf("`%s` is plain text here", strings.TrimSpace(n.Value)), Pointer: at, Range: p.src.RangeOf(n)}
+		if root := variableRoot().FindString(inner); root != "" && !slices.Contains(builtInVariables(), root[1:]) {
+			d.Help = "write `${ .name }` for the input, and `${ $context.name }` for what was exported"
+		} else {
+			meant := "${ " + inner + " }"
+			d.Label, d.Fix = didYouMean(meant), onlyIf(false, p.src.Replace(n, meant)) // the text may be a template for another tool
+		}
 		p.add(d)
 	}
 	if n.Style != 0 {

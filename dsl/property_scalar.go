@@ -182,6 +182,11 @@ func (o *object) enum(name string, values ...string) string {
 		Code: "SW109", Message: fmt.Sprintf("`%s` cannot be %s", name, shorten.Quoted(text)), Pointer: o.at.Key(name),
 		Range: o.p.src.RangeOf(n), Expected: values, Help: "allowed: " + strings.Join(values, " "),
 	}
+	if meant := otherSpelling(text, values); meant != "" {
+		d.Label, d.Fix = didYouMean(meant), onlyIf(false, o.p.src.Replace(n, meant))
+		o.p.add(d)
+		return values[0]
+	}
 	o.p.add(o.p.src.suggested(d, n, values, suggest.Name)) // short words resemble each other, so only a near match is safe
 	return values[0]
 }

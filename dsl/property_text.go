@@ -46,6 +46,8 @@ func (p *parser) anyText(n *yaml.Node, at Pointer, name string) string {
 	switch {
 	case source.IsNull(n):
 		d.Help = "take it out, or write '' for empty text"
+	case n.Kind == yaml.SequenceNode && name == "command":
+		d.Help = "write the first word as `command`, and the others under `arguments`"
 	case n.Kind == yaml.ScalarNode:
 		d.Help = "put it in quotes"
 		d.Fix = p.src.ReplaceQuoted(n, n.Value)

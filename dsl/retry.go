@@ -2,10 +2,12 @@ package dsl
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/swrun/swrun/dsl/source"
 	"github.com/swrun/swrun/internal/duration"
 )
 
@@ -117,6 +119,12 @@ func (p *parser) backoff(parent *object) string {
 	n := parent.value("backoff")
 	if n == nil {
 		return ""
+	}
+	if n.Kind == yaml.MappingNode && len(n.Content) > 0 && !slices.ContainsFunc(backoffs(), func(kind string) bool { key, _ := source.Child(n, kind); return key != nil }) &&
+		otherKeyFor(n.Content[0].Value, backoffs()) == "" {
+		p.add(Diagnostic{Code: "SW122", Message: "`backoff` needs exactly one of `constant`, `exponential`, `linear`", Pointer: parent.at.Key("backoff"),
+			Range: p.src.RangeOf(n.Content[0]), Help: "write `backoff: { exponential: {} }`, which doubles the delay each time, and the first delay as `delay` beside it"})
+		return "constant"
 	}
 	o := p.object(n, parent.at.Key("backoff"), "`backoff`", backoffs()...)
 	kind := o.exactlyOne(backoffs()...)

@@ -91,6 +91,8 @@ func (c *checker) unknownType(try *TryTask, at Pointer, uri string) {
 			Code: "SW401", Pointer: at, Message: fmt.Sprintf("this catch can never match: `%s` is not a URI", uri), Label: "the type's URI is longer",
 			Fix: c.replace(at, errors.Base+strings.ToLower(uri)), Related: c.firstTimeout(try, strings.ToLower(uri)),
 		})
+	case u.Scheme == "" && otherErrorTypes()[uri] != "":
+		c.add(Diagnostic{Code: "SW401", Pointer: at, Message: fmt.Sprintf("this catch can never match: `%s` is a type of another language", uri), Help: otherErrorTypes()[uri]})
 	case u.Scheme == "":
 		c.neverRaised(try, at, uri)
 	default:
@@ -98,6 +100,16 @@ func (c *checker) unknownType(try *TryTask, at Pointer, uri string) {
 			Code: "SW401", Pointer: at, Message: "this catch can never match: `%s` is not an error type",
 			Related: c.firstTimeout(try, suggest.Nearest(last, standardNames())),
 		}))
+	}
+}
+
+// otherErrorTypes returns what to write in place of types of errors that other languages have.
+func otherErrorTypes() map[string]string {
+	const all, filter = "leave `errors` out, which catches every error", "write `type: " + errors.Base
+	return map[string]string{
+		"States.ALL": all, "*": all,
+		"States.Timeout": filter + "timeout`", "States.Permissions": filter + "authorization`",
+		"States.Http.Socket": filter + "communication`", "States.TaskFailed": all,
 	}
 }
 

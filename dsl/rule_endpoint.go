@@ -8,6 +8,7 @@ import (
 	"github.com/swrun/swrun/internal/delimited"
 	"github.com/swrun/swrun/internal/lazyregexp"
 	"github.com/swrun/swrun/internal/shorten"
+	"github.com/swrun/swrun/internal/suggest"
 )
 
 // checkRequests: SW126, a literal endpoint of `call: http` without a scheme, with another one, or without a host; SW112, a literal
@@ -27,6 +28,12 @@ func checkRequests(c *checker) {
 
 func (c *checker) httpEndpoint(e *Endpoint) {
 	uri := strings.TrimSpace(e.URI.Text())
+	if m := wholeTemplate().FindStringSubmatch(uri); m != nil {
+		meant := "${ ." + m[1] + " }"
+		c.addAs(SeverityWarning, c.expressionFor(Diagnostic{Code: "SW126", Pointer: e.URI.Pointer,
+			Message: fmt.Sprintf("`%s` is a part of a URL, in which `:` and `/` are encoded", uri),
+			Help:    fmt.Sprintf("write `%s` for a whole URL", meant)}, meant))
+	}
 	if uri == "" || delimited.Is(uri) || strings.HasPrefix(uri, "{") || strings.Contains(uri, "${") {
 		return
 	}
@@ -42,6 +49,9 @@ func (c *checker) httpEndpoint(e *Endpoint) {
 		d.Message, d.Help = fmt.Sprintf("the port of the endpoint %s is not a number from 1 to 65535", shorten.Quoted(uri)), "without a port, https means 443, and http 80"
 	case parts != nil:
 		return
+	case bareExpression().MatchString(uri):
+		d.Message = fmt.Sprintf("`%s` is text here, and no URL: an expression needs `${ }`", uri)
+		d = c.expressionFor(d, "${ "+uri+" }")
 	case !startsWithHost().MatchString(uri):
 		d.Message, d.Help = fmt.Sprintf("the endpoint %s has no scheme and no host", shorten.Quoted(uri)), whole
 	default:
@@ -51,6 +61,7 @@ func (c *checker) httpEndpoint(e *Endpoint) {
 }
 
 var (
+	wholeTemplate  = lazyregexp.New(`^\{([A-Za-z_]\w*)\}$`)
 	afterHost      = lazyregexp.New(`(?:\]|^|@|[^:\]])(?::([^:\]]*))$`)
 	urlStart       = lazyregexp.New(`^(?i:([a-z][a-z0-9+.-]*)://)([^/?#]*)`)
 	startsWithHost = lazyregexp.New(`^(?:[\w{}-]+\.[\w{}.-]+|localhost|\[[\da-fA-F:]+\]|[\w-]+:\d)`)
@@ -79,8 +90,16 @@ func likelyScheme(uri string) string {
 // httpNames reports what HTTP does not take as a method or as the name of a header.
 func (c *checker) httpNames(call *CallHTTP) {
 	const allowed = "letters, digits and hyphens are allowed, and no space"
-	if method := call.Method.Text(); method != "" && !delimited.Is(method) && !IsToken(method) {
-		c.add(Diagnostic{Code: "SW112", Pointer: call.Method.Pointer, Help: allowed, Message: fmt.Sprintf("%s is not a method such as GET", shorten.Quoted(method))})
+	if method := call.Method.Text(); method != "" && !delimited.Is(method) {
+		if !IsToken(method) {
+			c.add(Diagnostic{Code: "SW112", Pointer: call.Method.Pointer, Help: allowed, Message: fmt.Sprintf("%s is not a method such as GET", shorten.Quoted(method))})
+		} else if meant := likelyMethod(method); meant != "" {
+			d := Diagnostic{Code: "SW112", Pointer: call.Method.Pointer, Message: fmt.Sprintf("%s is not a method that HTTP has", shorten.Quoted(method)), Label: didYouMean(meant)}
+			if _, n, exact := c.w.Source.find(call.Method.Pointer); exact {
+				d.Fix = onlyIf(false, c.w.Source.Replace(n, meant))
+			}
+			c.addAs(SeverityWarning, d)
+		}
 	}
 	headers, _ := call.Headers.Data.(map[string]any)
 	for name, value := range headers {
@@ -90,6 +109,23 @@ func (c *checker) httpNames(call *CallHTTP) {
 		at := call.Headers.Pointer.Key(name)
 		c.add(Diagnostic{Code: "SW112", Pointer: at, Range: c.w.Source.Key(at), Help: allowed, Message: fmt.Sprintf("%s is not the name of a header", shorten.Quoted(name))})
 	}
+}
+
+// likelyMethod returns the method that one which HTTP does not have was meant to be, or "". Others are left to the server.
+func likelyMethod(method string) string {
+	known := []string{"get", "post", "put", "patch", "delete", "head", "options", "trace", "connect", "query"}
+	lower := strings.ToLower(method)
+	meant := map[string]string{"fetch": "get", "read": "get", "retrieve": "get", "create": "post", "update": "put", "remove": "delete", "del": "delete"}[lower]
+	switch {
+	case contains(known, lower):
+		return ""
+	case meant == "" && len(method) > 2:
+		meant = suggest.Word(lower, known)
+	}
+	if method == strings.ToUpper(method) {
+		return strings.ToUpper(meant)
+	}
+	return meant
 }
 
 // IsToken reports whether HTTP takes a text as a method or as the name of a header: a token of RFC 9110.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/swrun/swrun/dsl/source"
+	"github.com/swrun/swrun/internal/delimited"
 	"github.com/swrun/swrun/internal/lazyregexp"
 	"github.com/swrun/swrun/internal/suggest"
 )
@@ -26,6 +27,7 @@ func checkExpressions(c *checker) {
 				c.unknownFunction(e, f)
 			}
 		}
+		c.commas(e)
 		for _, v := range facts.Variables {
 			c.variable(e, v)
 		}
@@ -43,6 +45,13 @@ func (c *checker) syntax(e expressionText, err error) {
 	if m := doubleBraces().FindStringSubmatch(e.text); m != nil {
 		d.Message, d.Range = "jq: `${{ }}` is how other tools write expressions; here it is `${ }`", source.Range{}
 		d = c.expressionFor(d, "${ "+m[1]+" }")
+	} else if text := strings.TrimSpace(e.text); strings.HasPrefix(text, "${") && !delimited.Is(text) && endOfExpression(text[2:]) < 0 {
+		d.Message, d.Label, d.Help, d.Range = "this `${` has no `}` that ends it", "", "end the expression with `}`", source.Range{}
+		d = c.expressionFor(d, unended(text))
+	} else if m := emptyCall().FindStringSubmatchIndex(e.text); m != nil && strings.Contains(d.Message, `"("`) {
+		d = c.emptyCall(d, e, m)
+	} else if help := c.otherSyntax(e.text); help != "" {
+		d.Help = help
 	} else if endsBefore(e.text) {
 		d.Help = "a value is one expression from the first `${` to the last `}`"
 		if !e.always && e.property != propertyCode {
@@ -84,10 +93,21 @@ func (c *checker) named(e expressionText, n Name, prefix string) source.Range {
 func (c *checker) unknownFunction(e expressionText, f Name) {
 	d := Diagnostic{Code: "SW502", Pointer: e.at, Range: c.named(e, f, ""), Message: fmt.Sprintf("jq: there is no function `%s` here", f.Name)}
 	switch {
+	case contains(append(builtInVariables(), e.variables...), f.Name) && f.Arity == 0:
+		d.Label, d.Help = didYouMean("$"+f.Name), "a variable begins with a dollar sign"
+		if f.Offset >= 0 {
+			d.Fix = []source.Edit{{Range: d.Range, NewText: "$" + f.Name}}
+		}
+	case dashedName(e.text, f.Offset) != "":
+		d.Help = "put a name with a dash in quotes: `.\"" + dashedName(e.text, f.Offset) + "\"`"
 	case contains(c.analyzer.Functions(), f.Name):
 		d.Message = fmt.Sprintf("jq: there is no `%s/%d`: `%s` takes another number of arguments", f.Name, f.Arity, f.Name)
+		d.Help = onPipe(e.text, f)
 	case f.Reason != "":
 		d.Message = "jq: " + f.Reason
+		d.Help = otherFunctions()[f.Name]
+	case otherFunctions()[f.Name] != "":
+		d.Help = otherFunctions()[f.Name]
 	default:
 		if meant := suggest.Nearest(f.Name, c.analyzer.Functions()); meant != "" {
 			d.Label = didYouMean(meant)
@@ -120,6 +140,9 @@ func (c *checker) variable(e expressionText, v Name) {
 			}
 		}
 		d.Help = "variables here: $" + strings.Join(known, " $")
+		if help := otherVariables()[v.Name]; help != "" {
+			d.Label, d.Fix, d.Help = "", nil, help
+		}
 		c.add(d)
 	}
 }

@@ -12,12 +12,16 @@ func checkNames(c *checker) {
 	c.lists(func(_ Task, tasks TaskList) {
 		for i, t := range tasks {
 			if first := tasks.index(t.Base().Name); first < i {
-				c.addAs(SeverityError, Diagnostic{
+				d := Diagnostic{
 					Code: "SW204", Pointer: t.Base().Pointer, Range: c.w.Source.Key(t.Base().Pointer),
 					Message: fmt.Sprintf("two tasks of this list are called `%s`", t.Base().Name),
 					Related: related(c.w.Source.Key(tasks[first].Base().Pointer), "the first one"),
 					Help:    "rename one of them",
-				})
+				}
+				if d.Range == c.w.Source.Key(tasks[first].Base().Pointer) { // one text, used by aliases
+					d.Related, d.Help = nil, "an alias repeats the name too: put the anchor behind the name, and write `- another: *anchor`"
+				}
+				c.addAs(SeverityError, d)
 			}
 		}
 	})

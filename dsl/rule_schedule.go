@@ -50,6 +50,7 @@ func checkSchedule(c *checker) {
 		}
 	}
 	if e := s.Every; e != nil && e.Expression == "" && e.Years == 0 && e.Months == 0 && e.Exact < MinInterval {
-		c.add(Diagnostic{Code: "SW704", Pointer: e.Pointer, Range: c.w.Source.Value(e.Pointer), Message: fmt.Sprintf("`every` must be at least %s, got %s", MinInterval, e.Exact)})
+		c.add(Diagnostic{Code: "SW704", Pointer: e.Pointer, Range: c.w.Source.Value(e.Pointer), Message: fmt.Sprintf("`every` must be at least %s, got %s", MinInterval, e.Exact),
+			Help: "for shorter intervals, start one run that has a loop with a `wait`"})
 	}
 }

@@ -20,7 +20,11 @@ func checkLookalikes(c *checker) {
 	for _, e := range c.texts {
 		d := Diagnostic{Code: "SW504", Pointer: e.at}
 		switch {
-		case e.isExpression() || e.property == propertyCode || e.property == propertyEventFilter:
+		case e.property == propertyCode && !e.isExpression():
+			c.expressionInCode(e)
+		case e.isExpression() || e.property == propertyEventFilter:
+		case templateWithin().MatchString(e.text):
+			c.otherTemplate(e)
 		case strings.Contains(e.text, "${") && endOfExpression(e.text[strings.Index(e.text, "${")+2:]) < 0:
 			d.Message, d.Help = "this `${` has no `}` that ends it, so that all of it is text", "end the expression with `}`; keep it if the text is meant literally"
 			c.add(c.expressionFor(d, unended(e.text)))
@@ -28,11 +32,18 @@ func checkLookalikes(c *checker) {
 			d.Message = "`${ }` inside text is not evaluated: an expression takes the whole value"
 			d.Help = "keep it if the text is meant literally"
 			c.add(c.expressionFor(d, interpolated(e.text)))
+		case contextPath().MatchString(e.text):
+			d.Message, d.Help = fmt.Sprintf("`%s` is text here: expressions are jq in `${ }`", strings.TrimSpace(e.text)), "what runs is described by `$workflow` and `$task`, for example `${ $workflow.id }`"
+			c.add(d)
 		case jsonPath().MatchString(e.text):
 			text := strings.TrimSpace(e.text)
 			d.Message = fmt.Sprintf("`%s` is text here: expressions are jq in `${ }`, where the input is `.`", text)
 			c.add(c.expressionFor(d, "${ "+strings.TrimPrefix(text, "$")+" }"))
-		case !c.w.Evaluate.Loose && bareExpression().MatchString(e.text):
+		case environmentVariable().MatchString(e.text):
+			d.Message = fmt.Sprintf("`%s` is text here: a workflow does not see the environment", strings.TrimSpace(e.text))
+			d.Help = "pass the value as input, declare it as a secret, or read it in `run: shell`"
+			c.add(d)
+		case !c.w.Evaluate.Loose && (bareExpression().MatchString(e.text) || e.property != propertyEndpoint && c.isBareProgram(e)):
 			text := strings.TrimSpace(e.text)
 			d.Message = fmt.Sprintf("`%s` is text here: an expression needs `${ }`", text)
 			c.add(c.expressionFor(d, "${ "+text+" }"))

@@ -59,11 +59,25 @@ func checkReferences(c *checker) {
 // function completes d, which is about a function that is not defined: it may be a misspelt protocol too, but surely only if the call
 // has its arguments.
 func (c *checker) function(d Diagnostic, defined []string) Diagnostic {
+	name, _ := c.w.Source.Data(d.Pointer).(string)
+	if meant := otherProtocols()[name]; meant != "" {
+		d.Label, d.Fix = didYouMean(meant), onlyIf(false, c.replace(d.Pointer, meant))
+		return d
+	}
 	d = c.withSuggestion(d, slices.Concat(defined, CallProtocols()))
 	if len(d.Fix) == 1 && slices.Contains(CallProtocols(), d.Fix[0].NewText) {
 		d.Fix = onlyIf(c.w.Source.couldCall(d.Fix[0].NewText, Pointer(strings.TrimSuffix(string(d.Pointer), "/call"))), d.Fix)
 	}
 	return d
+}
+
+// otherProtocols returns the calls that other names of a protocol probably mean.
+func otherProtocols() map[string]string {
+	return map[string]string{
+		"continueAsNew": "continue-as-new:1.0.0@default", "continue_as_new": "continue-as-new:1.0.0@default", "ContinueAsNew": "continue-as-new:1.0.0@default",
+		"executeActivity": "activity:1.0.0@default", "rest": "http", "REST": "http", "https": "http", "HTTP": "http", "request": "http", "web": "http",
+		"rpc": "grpc", "kafka": "asyncapi", "mqtt": "asyncapi", "amqp": "asyncapi", "nats": "asyncapi", "tool": "mcp", "agent": "a2a", "swagger": "openapi",
+	}
 }
 
 // catalog completes d, which is about the catalog in the name of a function: name:version@catalog.
@@ -107,6 +121,9 @@ func checkUnused(c *checker) {
 // unusedSecrets reports the secrets that neither a policy nor an expression names.
 func (c *checker) unusedSecrets(used map[string]bool) {
 	c.facts(func(_ expressionText, facts Facts) {
+		for _, f := range facts.Functions { // it lacks its dollar sign, which is reported
+			used["secrets"] = used["secrets"] || isSecrets(f)
+		}
 		for _, v := range facts.Variables {
 			if !isSecrets(v) {
 				continue
@@ -121,7 +138,8 @@ func (c *checker) unusedSecrets(used map[string]bool) {
 	})
 	for i, name := range c.w.Use.Secrets {
 		if !used["secrets"] && !used["secrets/"+name] {
-			c.add(Diagnostic{Code: "SW205", Pointer: Pointer("/use/secrets").Index(i), Message: fmt.Sprintf("`%s` is defined and not used", name)})
+			c.addAs(SeverityWarning, Diagnostic{Code: "SW205", Pointer: Pointer("/use/secrets").Index(i), Message: fmt.Sprintf("the secret `%s` is declared and not used", name),
+				Help: fmt.Sprintf("read it by `${ $secrets.%s }`, or name it in an authentication by `use: %s`; a run waits for a worker that has it", name, name)})
 		}
 	}
 }

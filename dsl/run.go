@@ -65,10 +65,17 @@ func (r RunBase) traits() Traits {
 	return Traits{Group: "run", Unbounded: !r.Detached, ChangesOutside: true}
 }
 
-// processTraits returns those of a process, which gets its input from the task.
-func (r RunBase) processTraits() Traits {
+// processTraits returns those of a process, which gets its input from the task; program is what runs, in words.
+func (r RunBase) processTraits(program string) Traits {
 	traits := r.traits()
-	traits.SendsInput = true
+	traits.SendsInput, traits.Program = true, program
+	switch {
+	case r.Detached:
+	case r.Return == "stdout" || r.Return == "stderr":
+		traits.Puts = "text"
+	case r.Return == "code":
+		traits.Puts = "code"
+	}
 	return traits
 }
 

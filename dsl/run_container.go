@@ -24,7 +24,13 @@ type RunContainer struct {
 func (*RunContainer) Kind() Kind { return KindRunContainer }
 
 // Traits are those of a process.
-func (t *RunContainer) Traits() Traits { return t.processTraits() }
+func (t *RunContainer) Traits() Traits {
+	traits := t.processTraits("container")
+	if t.Cleanup == "never" {
+		traits.KeptName = t.Container
+	}
+	return traits
+}
 
 func (t *RunContainer) parts(w *walker) {
 	t.Process.parts(w)

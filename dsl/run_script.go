@@ -17,7 +17,7 @@ type RunScript struct {
 func (*RunScript) Kind() Kind { return KindRunScript }
 
 // Traits are those of a process.
-func (t *RunScript) Traits() Traits { return t.processTraits() }
+func (t *RunScript) Traits() Traits { return t.processTraits("script") }
 
 func (t *RunScript) parts(w *walker) {
 	t.Process.parts(w)

@@ -15,7 +15,7 @@ type RunShell struct {
 func (*RunShell) Kind() Kind { return KindRunShell }
 
 // Traits are those of a process.
-func (t *RunShell) Traits() Traits { return t.processTraits() }
+func (t *RunShell) Traits() Traits { return t.processTraits("command") }
 
 func (t *RunShell) parts(w *walker) {
 	t.Process.parts(w)

@@ -15,10 +15,16 @@ import (
 // gluedText matches text that was meant as a key and a value, without the space after the colon.
 var gluedText = lazyregexp.New(`^[A-Za-z]\w*:[^\s/]\S*$`)
 
+// loopHeader matches the head of a loop as other languages have it: item in .items.
+var loopHeader = lazyregexp.New(`^\$?([A-Za-z_]\w*) in (.+)$`)
+
 // howToWrite returns how to write an object in whose place one value stands, or "".
 func (s *Source) howToWrite(what string, n *yaml.Node) string {
 	if n.Kind == yaml.SequenceNode {
-		return map[string]string{"`fork`": "write the list below `branches`", "`catch`": "write the list below `do`"}[what]
+		return map[string]string{
+			"`fork`": "write the list below `branches`", "`catch`": "write the list below `do`", "a case": "write one directive: `then: end`",
+			"`to`": "write the list below `any` or `all`", "`for`": "write the list below `in`", "`document`": "write its properties without hyphens", "`schedule`": "write its properties without hyphens",
+		}[what]
 	}
 	if n.Kind != yaml.ScalarNode || n.Value == "" {
 		return ""
@@ -31,6 +37,11 @@ func (s *Source) howToWrite(what string, n *yaml.Node) string {
 		return ""
 	case gluedText().MatchString(n.Value):
 		return "put a space after the colon"
+	case what == "`for`" && loopHeader().MatchString(value):
+		m := loopHeader().FindStringSubmatch(value)
+		return fmt.Sprintf("write `{ each: %s, in: %s }`", m[1], s.Quote(m[2]))
+	case what == "`workflow`":
+		return "write " + workflowOf(value)
 	case what == "`backoff`" && !slices.Contains(backoffs(), value):
 		return ""
 	case what == "`errors`" && contains(standardNames(), strings.ToLower(value)):
@@ -40,6 +51,19 @@ func (s *Source) howToWrite(what string, n *yaml.Node) string {
 		return filledIn(object, value)
 	}
 	return filledIn(objectsAroundText()[what], s.Quote(value))
+}
+
+// workflowOf returns how to write the workflow that a text names: shop/order, or shop/order:1.0.0.
+func workflowOf(text string) string {
+	name, version, given := strings.Cut(text, ":")
+	if !given {
+		version = "latest"
+	}
+	namespace, short, given := strings.Cut(name, "/")
+	if !given {
+		namespace, short = "...", name
+	}
+	return fmt.Sprintf("`{ namespace: %s, name: %s, version: %s }`", namespace, short, version)
 }
 
 // filledIn returns the advice to write an object with a value in the place of $, or "".
@@ -55,7 +79,7 @@ func objectsAroundText() map[string]string {
 	return map[string]string{
 		"`output`": "`{ as: $ }`", "`export`": "`{ as: $ }`", "`input`": "`{ from: $ }`",
 		"`shell`": "`{ command: $ }`", "`run`": "`{ shell: { command: $ } }`", "`container`": "`{ image: $ }`",
-		"`script`": "`{ language: js, code: ... }`", "`workflow`": "`{ namespace: ..., name: $, version: latest }`",
+		"`script`": "`{ language: js, code: ... }`", "a schema": "`{ resource: { endpoint: $ } }`", "a case": "`{ then: $ }`",
 		"`for`": "`{ each: item, in: $ }`", "`errors`": "`{ with: { type: $ } }`",
 		"`raise`": "`{ error: { type: ..., status: ... } }`, or `{ error: NAME }` with a name of use.errors",
 	}
@@ -81,7 +105,9 @@ func memberProperties() map[string][]string {
 		"with":     {"type", "method", "endpoint", "headers", "body", "query", "server", "channel", "service", "operationId", "parameters"},
 		"error":    {"type", "status", "title", "detail", "instance"},
 		"event":    {"with", "type", "source", "data", "subject"},
-		"to":       {"one", "any", "all", "until"},
+		"to":       {"one", "any", "all", "until", "with", "type", "source"},
+		"one":      {"with", "type", "source", "data", "subject", "correlate"},
+		"use":      {"secrets", "functions", "retries", "errors", "authentications", "catalogs", "extensions"},
 		"shell":    {"command", "arguments", "environment"},
 		"script":   {"code", "language", "source"},
 	}
@@ -123,12 +149,34 @@ func (o *object) markPresent(name string) {
 	o.misspelt[name] = true
 }
 
+// deeper returns the path of a member in a member, if a property belongs there, and how to write it.
+func deeper(member, name string) (path, help string) {
+	switch {
+	case member == "event" && name != "with":
+		return "event.with", "write `event: { with: { type: ..., source: ... } }`"
+	case member == "one" && name != "with" && name != "correlate":
+		return "one.with", "write `one: { with: { type: ... } }`, or `any:` and `all:` with a list of such filters"
+	case member == "one":
+		return "one", "write `one: { with: { type: ... } }`, or `any:` and `all:` with a list of such filters"
+	case member == "to" && (name == "with" || name == "type" || name == "source"):
+		return "to.one.with", "write `to: { one: { with: { type: ... } } }`"
+	}
+	return "", ""
+}
+
 // reportNotNested reports a property that belongs into a member, once for each member.
 func (o *object) reportNotNested(key *yaml.Node, member string, allowed []string) {
 	if o.misspelt[member] {
 		return
 	}
 	o.markPresent(member)
+	if path, help := deeper(member, key.Value); path != "" {
+		o.p.add(Diagnostic{
+			Code: "SW106", Message: fmt.Sprintf("`%s` belongs to `%s`", key.Value, path), Pointer: o.at.Key(key.Value), Range: o.p.src.RangeOf(key),
+			Expected: allowed, Label: fmt.Sprintf("move it into `%s`", path), Help: help,
+		})
+		return
+	}
 	o.p.add(Diagnostic{
 		Code: "SW106", Message: fmt.Sprintf("`%s` belongs to `%s`", key.Value, member), Pointer: o.at.Key(key.Value), Range: o.p.src.RangeOf(key),
 		Expected: allowed, Label: fmt.Sprintf("move it into `%s`", member), Help: fmt.Sprintf("write `%s:` and indent its properties below it", member),

@@ -1,6 +1,10 @@
 package dsl
 
-import "gopkg.in/yaml.v3"
+import (
+	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/dsl/source"
+)
 
 // KindSwitch is the kind of SwitchTask.
 const KindSwitch Kind = "switch"
@@ -38,6 +42,9 @@ type SwitchCase struct {
 
 func parseSwitch(p *parser, o *object, base TaskBase) Task {
 	t := &SwitchTask{TaskBase: base}
+	if n := o.value("switch"); n.Kind == yaml.MappingNode && p.switchOnValue(n, o.at.Key("switch")) {
+		return t
+	}
 	if n := o.value("switch"); n.Kind == yaml.MappingNode && len(n.Content) > 0 {
 		p.mapForList(n, o.at.Key("switch"), "`switch` must be a list of cases", "case")
 		for _, e := range o.entries("switch") {
@@ -55,6 +62,18 @@ func parseSwitch(p *parser, o *object, base TaskBase) Task {
 		}
 	}
 	return t
+}
+
+// switchOnValue reports a switch over a value, as other languages have it.
+func (p *parser) switchOnValue(n *yaml.Node, at Pointer) bool {
+	for _, name := range []string{"cases", "choices", "conditions", "branches", "dataConditions"} {
+		if key, _ := source.Child(n, name); key != nil {
+			p.add(Diagnostic{Code: "SW113", Message: "`switch` must be a list of cases, each with a condition of its own", Pointer: at, Range: p.src.RangeOf(n.Content[0]),
+				Help: "write `switch: [ red: { when: '.color == \"red\"', then: ... }, otherwise: { then: ... } ]`"})
+			return true
+		}
+	}
+	return false
 }
 
 func (p *parser) switchCase(e entry) SwitchCase {

@@ -62,6 +62,12 @@ type Traits struct {
 	SendsInput bool
 	// ServerErrors: it may raise an error with any status that a server answers; AnyErrors: it may raise any error.
 	ServerErrors, AnyErrors bool
+	// Program is what runs as a process of its own, in words: command, script or container; empty for other tasks.
+	Program string
+	// Puts is what the output of such a process is: text, code, or empty if it is neither.
+	Puts string
+	// KeptName is the name that something outside keeps when the task has ended.
+	KeptName Value
 	// Timeouts are those that it has besides the one of every task.
 	Timeouts []InnerTimeout
 	// Retry is how attempts follow each other that it makes within itself.

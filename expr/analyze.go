@@ -15,6 +15,8 @@ type Facts struct {
 	Functions []Ref      // functions it calls and does not define itself
 	Fields    [][]string // plain paths that it reads from its input: .a.b is [a b]
 	Impure    bool       // its value depends on the clock
+	Yields    string     // what its value is whatever its input, such as "a number"; empty if that depends, or may be true or false
+	Assigns   int        // the offset of the `=` of an assignment that it is, or 0
 }
 
 // Ref is a name in an expression.
@@ -38,7 +40,10 @@ func Analyze(given string) (Facts, error) {
 		return Facts{}, err
 	}
 	w := s.survey(query)
-	facts := Facts{Fields: w.fields, Impure: w.impure()}
+	facts := Facts{Fields: w.fields, Impure: w.impure(), Yields: yields(query), Assigns: s.assignment(query)}
+	if facts.Assigns > 0 {
+		facts.Assigns += s.start
+	}
 	for _, m := range w.mentions {
 		if !m.free {
 			continue

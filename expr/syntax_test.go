@@ -101,20 +101,25 @@ func TestAnalyze(t *testing.T) {
 		{"a binding ends", "(. as $x | $x) + $x", expr.Facts{Variables: []expr.Ref{{Name: "x", Offset: 17}}}},
 		{"a loop binds in its body only", "reduce .[] as $x ($x; $x)", expr.Facts{Variables: []expr.Ref{{Name: "x", Offset: 18}}}},
 		{"parameters bind", "def f($a): $a + $b; f(1)", expr.Facts{Variables: []expr.Ref{{Name: "b", Offset: 16}}}},
-		{"a key reads a variable", "{$input, a: 1}", expr.Facts{Variables: []expr.Ref{{Name: "input", Offset: 1}}}},
+		{"a key reads a variable", "{$input, a: 1}", expr.Facts{Yields: "an object", Variables: []expr.Ref{{Name: "input", Offset: 1}}}},
 		{"functions", `.a | frob(1; 2) | length`, expr.Facts{
+			Yields:    "a number",
 			Functions: []expr.Ref{{Name: "frob", Arity: 2, Offset: 5}, {Name: "length", Offset: 18, Known: true}},
 			Fields:    [][]string{{"a"}},
 		}},
 		{"functions in a text, not in a text's letters", `"now \(now) now"`, expr.Facts{
-			Functions: []expr.Ref{{Name: "now", Offset: 7, Known: true}}, Impure: true,
+			Functions: []expr.Ref{{Name: "now", Offset: 7, Known: true}}, Impure: true, Yields: "text",
 		}},
 		{"fields", "{x: .a.b, y: [.c[0].d, .\"e f\"], z, w: (.g | .h)}", expr.Facts{
-			Fields: [][]string{{"a", "b"}, {"c"}, {"e f"}, {"z"}, {"g"}},
+			Yields: "an object", Fields: [][]string{{"a", "b"}, {"c"}, {"e f"}, {"z"}, {"g"}},
 		}},
 		{"fields of something else", "map(.a) | .b", expr.Facts{Functions: []expr.Ref{{Name: "map", Arity: 1, Offset: 0, Known: true}}}},
 		{"fields after a binding", ".a as $x | .b", expr.Facts{Fields: [][]string{{"a"}, {"b"}}}},
 		{"an own definition hides the clock", "def now: 1; now", expr.Facts{}},
+		{"an assignment", "${ .a = 1 and .b }", expr.Facts{Yields: "the changed input", Assigns: 6, Fields: [][]string{{"a"}, {"b"}}}},
+		{"an update", ".a += 1", expr.Facts{Yields: "the changed input", Fields: [][]string{{"a"}}}},
+		{"a choice of texts", `if .a then "x" else "y" end`, expr.Facts{Yields: "text", Fields: [][]string{{"a"}}}},
+		{"a choice of text and truth", `if .a then "x" else true end`, expr.Facts{Fields: [][]string{{"a"}}}},
 		{"a comment", "# $a now\n.b", expr.Facts{Fields: [][]string{{"b"}}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -25,7 +25,7 @@ func (analyzer) Analyze(source string) (dsl.Facts, error) {
 		}
 		return dsl.Facts{}, err
 	}
-	translated := dsl.Facts{Fields: facts.Fields, Impure: facts.Impure}
+	translated := dsl.Facts{Fields: facts.Fields, Impure: facts.Impure, Yields: facts.Yields, Assigns: facts.Assigns}
 	for _, v := range facts.Variables {
 		translated.Variables = append(translated.Variables, dsl.Name{Name: v.Name, Offset: v.Offset, Known: true, Path: v.Path})
 	}

@@ -24,6 +24,9 @@ func (r *reader) yamlError(decoder *yaml.Decoder, err error) {
 	e := r.syntaxError(decoder, err)
 	line := r.PositionOf(e.problem).Line
 	offset, message, help := r.explain(e)
+	if begin := r.openExpression(line); begin >= 0 {
+		offset, message, help = begin, "an expression of several lines begins here without quotes", "put it in quotes, or write `|` after the colon and the expression indented below"
+	}
 	if tab := r.tabbed(e); tab > 0 {
 		offset, message, help = tab-1, "the line is indented with a tab", "YAML is indented with spaces, not with tabs"
 	}
@@ -34,6 +37,19 @@ func (r *reader) yamlError(decoder *yaml.Decoder, err error) {
 	at := r.PositionOf(offset)
 	end := r.PositionOf(max(at.Offset, r.endOfLine(at.Offset, len(r.Text))))
 	r.report(Problem{Code: "SW101", Message: "this is not YAML: " + message, Range: Range{at, end}, Help: help})
+}
+
+// openExpression returns the offset of a `${` that ends its line, shortly before a line or on it, and that is neither quoted nor closed;
+// -1 if there is none.
+func (t *Tree) openExpression(line int) int {
+	const near = 3
+	for i := line; i > 0 && i > line-near; i-- {
+		text := t.content(i)
+		if at := bytes.Index(text, []byte(": ${")); at >= 0 && !bytes.Contains(text[at:], []byte("}")) {
+			return t.startOf(i) + bytes.Index(text, []byte("${")) - indentOf(text)
+		}
+	}
+	return -1
 }
 
 // syntaxError reads the library's private marks: its message names a line at most, and seldom the right one.

@@ -1,0 +1,82 @@
+package dsl_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/interpreter"
+)
+
+// header is what a document of testdata/mistakes begins with unless it has its own.
+const header = "document: { dsl: 1.0.3, namespace: demo, name: rule, version: 0.1.0 }\n"
+
+// TestMistakes parses and checks the documents of testdata/mistakes. Each holds one mistake as people make it who come from another
+// language. A comment says on which line it is reported, and what the report names as its remedy:
+//
+//	if: .x = 1 # SW507 "write `==`"
+//
+// Nothing else may be reported but hints.
+func TestMistakes(t *testing.T) {
+	files, err := filepath.Glob("testdata/mistakes/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, document := range txtar.Parse(text).Files {
+			count++
+			t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar")+"/"+document.Name, func(t *testing.T) { checkMistake(t, string(document.Data)) })
+		}
+	}
+	if count < 175 {
+		t.Errorf("only %d mistakes", count)
+	}
+}
+
+var remedy = regexp.MustCompile(`(SW\d{3}) "([^"]*)"`)
+
+func checkMistake(t *testing.T, text string) {
+	t.Helper()
+	if !strings.Contains("\n"+text, "\ndocument:") && strings.Contains("\n"+text, "\ndo:") {
+		text = header + text
+	}
+	var want []wanted
+	for i, line := range strings.Split(text, "\n") {
+		_, comments, _ := strings.Cut(line, " # ")
+		for _, m := range remedy.FindAllStringSubmatch(comments, -1) {
+			want = append(want, wanted{i + 1, "", m[1], regexp.MustCompile(m[2])})
+		}
+	}
+	w, found := dsl.Parse("mistake.yaml", []byte(text))
+	found = append(found, interpreter.Check(w)...)
+	for _, d := range found {
+		if d.Severity == dsl.SeverityInfo {
+			continue
+		}
+		said := d.Message + " | " + d.Label + " | " + d.Help
+		i := 0
+		for ; i < len(want); i++ {
+			if want[i].line == d.Range.Start.Line && want[i].code == d.Code && want[i].message.MatchString(said) {
+				break
+			}
+		}
+		if i == len(want) {
+			t.Errorf("unexpected: %s", describeDiagnostic(d))
+			continue
+		}
+		want = append(want[:i:i], want[i+1:]...)
+	}
+	for _, w := range want {
+		t.Errorf("missing: line %d: %s %q", w.line, w.code, w.message)
+	}
+}

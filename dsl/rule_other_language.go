@@ -1,0 +1,155 @@
+package dsl
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/swrun/swrun/dsl/source"
+	"github.com/swrun/swrun/internal/lazyregexp"
+)
+
+// emptyCall matches a function that is called with brackets and without arguments, as other languages do it: now().
+var emptyCall = lazyregexp.New(`([A-Za-z_][A-Za-z0-9_.]*)(\(\s*\))`)
+
+// emptyCall completes d, which is about a call with empty brackets; m is where emptyCall matches.
+func (c *checker) emptyCall(d Diagnostic, e expressionText, m []int) Diagnostic {
+	name := e.text[m[2]:m[3]]
+	known := contains(c.analyzer.Functions(), name)
+	d.Message, d.Range = fmt.Sprintf("jq: a function without arguments has no brackets: write `%s`", name), c.w.Source.Within(e.at, m[4], m[5])
+	if known {
+		d.Fix = []source.Edit{{Range: d.Range, NewText: ""}}
+		return d
+	}
+	d.Message, d.Range = fmt.Sprintf("jq: there is no function `%s` here", name), c.w.Source.Within(e.at, m[2], m[3])
+	d.Help = otherFunctions()[name]
+	if i := strings.LastIndexByte(name, '.'); i >= 0 && d.Help == "" {
+		d.Help = otherMethod(name[:i], name[i+1:])
+	}
+	return d
+}
+
+// otherMethod returns how to call what other languages have as a method of a value.
+func otherMethod(value, method string) string {
+	if help := otherFunctions()[method]; help != "" {
+		return help
+	}
+	return fmt.Sprintf("jq has no methods: a function gets its input by a pipe, as in `.%s | length`", strings.TrimPrefix(value, "."))
+}
+
+// onPipe returns how to write a call whose argument is the input of the function in jq: `.items | length` for length(.items).
+func onPipe(text string, f Name) string {
+	m := regexp.MustCompile(`\b` + regexp.QuoteMeta(f.Name) + `\(([^()]*)\)`).FindStringSubmatch(text)
+	if m == nil || f.Arity != 1 {
+		return ""
+	}
+	return fmt.Sprintf("the input of a function stands before it: `%s | %s`", strings.TrimSpace(m[1]), f.Name)
+}
+
+// otherSyntax returns help for an expression with the syntax of another language, or "".
+func (c *checker) otherSyntax(text string) string {
+	method := calledMethod().FindStringSubmatch(text)
+	switch {
+	case strings.Contains(text, "=>"):
+		return "jq has no functions with `=>`; write `map(.name)` or `map(select(.n > 1))`"
+	case method != nil:
+		return otherMethod(method[1], method[2])
+	case strings.Contains(text, "$."):
+		return "the input is `.`: write `" + strings.TrimSpace(strings.NewReplacer("${", "", "}", "", "$.", ".").Replace(text)) + "`"
+	case strings.Contains(text, "fn:"):
+		return "a function is called by a task of its own: `call: hello`"
+	case membership().MatchString(text):
+		return "write `.list | index(\"x\") != null`, or `any(.list[]; . == \"x\")`"
+	case comparison().MatchString(text):
+		return "write `.x == null`"
+	case formatted().MatchString(text):
+		return "write `\"Hello \\(.name)\"`"
+	case strings.Contains(text, "new "):
+		return "jq has no objects with methods; the time is `now`, and `now | todate` as text"
+	case ternary().MatchString(text):
+		return "jq has no `? :`; write `if .a then 1 else 2 end`"
+	case strings.Contains(text, "`"):
+		return "text stands in double quotes, and an expression within it in `\\( )`: `\"Hello \\(.name)\"`"
+	case strings.Contains(text, "??"):
+		return "the value to take instead stands after `//`: `.a // 1`"
+	case strings.Contains(text, "++"):
+		return "write `. + 1`"
+	}
+	return ""
+}
+
+var (
+	calledMethod  = lazyregexp.New(`((?:\$?[A-Za-z_]\w*)?(?:\.[A-Za-z_]\w*)*)\.([A-Za-z_]\w*)\([^)]`)
+	membership    = lazyregexp.New(`\bin\s+[.$]`)
+	comparison    = lazyregexp.New(`\bis\s+(?:not\s+)?(?:None|null|nil|True|False)`)
+	formatted     = lazyregexp.New(`\bf["']`)
+	joinedByComma = lazyregexp.New(`\b(contains|startswith|endswith|test|match|split|join|sub|gsub|inside|ltrimstr|rtrimstr|has)\(([^();,"]+|"[^"]*"),\s*("[^"]*"|[^();,"]+)\)`)
+)
+
+// commas: SW502, arguments with a comma between them, which makes two values of one argument.
+func (c *checker) commas(e expressionText) {
+	m := joinedByComma().FindStringSubmatchIndex(e.text)
+	if m == nil {
+		return
+	}
+	part := func(i int) string { return strings.TrimSpace(e.text[m[2*i]:m[2*i+1]]) }
+	c.addAs(SeverityWarning, Diagnostic{Code: "SW502", Pointer: e.at, Range: c.w.Source.Within(e.at, m[0], m[1]),
+		Message: fmt.Sprintf("jq: `%s` gets one argument of two values here: arguments are divided by `;`, and what is looked at stands before a pipe", part(1)),
+		Label:   didYouMean(fmt.Sprintf("(%s | %s(%s))", part(2), part(1), part(3)))})
+}
+
+// dashedName returns the name with a dash of which the second part was taken for a function at an offset, or "".
+func dashedName(text string, offset int) string {
+	if offset < 2 || offset >= len(text) || text[offset-1] != '-' {
+		return ""
+	}
+	isPart := func(b byte) bool {
+		return b == '-' || b == '_' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9'
+	}
+	begin, end := offset, offset
+	for begin > 0 && isPart(text[begin-1]) {
+		begin--
+	}
+	for end < len(text) && isPart(text[end]) {
+		end++
+	}
+	if begin == offset-1 || begin == 0 || text[begin-1] != '.' {
+		return ""
+	}
+	return text[begin:end]
+}
+
+// otherVariables returns what to write in place of variables that other tools have.
+func otherVariables() map[string]string {
+	return map[string]string{
+		"json": "the input is `.`: write `.name`", "node": "what a task before has put out is `.`; keep it by `export` and read `$context`", "now": "write `now`",
+		"today": "write `now | todate`", "env": "a workflow does not see the environment: pass the value as input", "ctx": "write `$context`",
+		"vars": "write `$context`, which `export` sets", "execution": "write `$workflow.id`", "this": "the input is `.`", "prev": "what the task before has put out is `.`",
+		"event": "the events are in `.`", "items": "write `.items`", "steps": "what the task before has put out is `.`; keep it by `export` and read `$context`",
+	}
+}
+
+var ternary = lazyregexp.New(`\?[^?/]*[^:]:[^:]`)
+
+// otherFunctions returns what to write in place of functions that other languages have and jq lacks.
+func otherFunctions() map[string]string {
+	const identity = "jq has no random values; `$workflow.id` is another for each run, and `$task.reference` says which task it is"
+	const size, text = "write `... | length`", "write `... | tostring`"
+	return map[string]string{
+		"steps": "what the task before has put out is `.`; keep it by `export: { as: ... }` and read `$context`", "needs": "what the task before has put out is `.`; keep it by `export: { as: ... }` and read `$context`",
+		"github": "write `.` for the input, or `$workflow` for what runs", "inputs": "write `.name`", "env": "a workflow does not see the environment: pass the value as input", "vars": "write `$context`, which `export: { as: ... }` sets",
+		"True": "write `true`", "False": "write `false`", "None": "write `null`", "undefined": "write `null`", "nil": "write `null`", "NULL": "write `null`", "TRUE": "write `true`", "FALSE": "write `false`",
+		"stringify": "write `... | tojson`", "parse": "write `... | fromjson`", "Date.now": "write `now`", "Format": "write `\"Hello \\(.name)\"`", "trimStart": "write `... | ltrim`", "replace": "write `... | gsub(\"a\"; \"b\")`",
+		"push": "write `. + [1]`", "slice": "write `.[0:3]`", "find": "write `map(select(.n > 1)) | .[0]`", "forEach": "write a task with `for:`, or `map(...)`", "indexOf": "write `... | index(\"x\")`",
+		"startsWith": "write `... | startswith(\"x\")`", "endsWith": "write `... | endswith(\"x\")`", "get": "write `.name // \"default\"`", "append": "write `. + [1]`",
+		"_nwise": "write `[range(0; length; 2) as $i | .[$i:$i + 2]]`", "uuid": identity, "uuidv4": identity, "randomUUID": identity, "random": identity, "rand": identity, "States.UUID": identity,
+		"size": size, "count": size, "len": size, "strlen": size, "toString": text, "str": text, "string": text,
+		"concat": "write `.a + .b`, or `\"\\(.a)\\(.b)\"` for text", "format": "write `\"\\(.a) and \\(.b)\"`",
+		"today": "write `now | todate`", "Date": "write `now | todate`", "timestamp": "write `now`", "utcnow": "write `now | todate`",
+		"toUpperCase": "write `... | ascii_upcase`", "toLowerCase": "write `... | ascii_downcase`", "upper": "write `... | ascii_upcase`", "lower": "write `... | ascii_downcase`",
+		"includes": "write `... | contains(\"x\")`, or `... | index(\"x\")` for an item of a list", "has_key": "write `has(\"name\")`",
+		"parseInt": "write `... | tonumber`", "int": "write `... | tonumber`", "number": "write `... | tonumber`",
+		"fromJSON": "write `... | fromjson`", "toJSON": "write `... | tojson`", "json": "write `... | tojson`", "substring": "write `.[0:3]`", "filter": "write `map(select(.n > 1))`",
+		"trim_space": "write `... | trim`", "sum": "write `... | add`", "coalesce": "write `.a // .b`", "success": "what follows in the list runs only if nothing has failed", "failure": "write `try` and `catch` around the tasks that may fail", "always": "write `try` and `catch` around the tasks that may fail",
+	}
+}
