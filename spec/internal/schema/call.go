@@ -22,11 +22,18 @@ func protocols() []protocol {
 	}
 }
 
-func callTasks() properties {
-	all := properties{}
+// callNames returns what `call` says for each protocol.
+func callNames() []string {
 	var names []string
 	for _, p := range protocols() {
 		names = append(names, p.name)
+	}
+	return names
+}
+
+func callTasks() properties {
+	all := properties{}
+	for _, p := range protocols() {
 		required := needs("call", "with")
 		if p.bare {
 			required = needs("call")
@@ -37,7 +44,7 @@ func callTasks() properties {
 		})
 	}
 	all["callFunction"] = task(needs("call"), properties{
-		"call": shape{"type": "string", "pattern": `\S`, "not": shape{"enum": names}}.
+		"call": shape{"type": "string", "pattern": `\S`, "not": shape{"enum": callNames()}}.
 			about("A function of `use.functions`, or of a catalog: `name:1.0.0@catalog`."),
 		"with": anyObject().about("The function's arguments."),
 	})
@@ -84,7 +91,7 @@ func callA2A() shape {
 func callHTTP() shape {
 	pairs := anyOf(anyObject(), use("expression"))
 	s := object(needs("method"), properties{
-		"method":   text().about("The method, for example get."),
+		"method":   likely("get", "post", "put", "patch", "delete", "head", "options").about("The method, for example get."),
 		"endpoint": use("endpoint").about("Where the request is sent."),
 		"uri":      use("endpoint").about("An older name of `endpoint`."),
 		"headers":  pairs.about("Header fields."),

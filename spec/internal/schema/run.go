@@ -60,7 +60,7 @@ func runContainer() shape {
 
 func runScript() shape {
 	return process(needs("language"), properties{
-		"language": text().about("js or python."),
+		"language": likely("js", "python").about("js or python."),
 		"code":     text().about("The script."),
 		"source":   use("resource").about("Where the script is."),
 	}).exactlyOne("code", "source")

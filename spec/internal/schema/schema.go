@@ -5,6 +5,7 @@ package schema
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"strings"
 )
 
@@ -25,11 +26,20 @@ func Exact() []byte {
 func Editor() []byte {
 	return encode(shape{
 		"$schema":         "http://json-schema.org/draft-07/schema#",
-		"title":           title,
-		"definitions":     definitions(taskChain()),
+		"definitions":     titled(definitions(taskChain())),
 		"allOf":           []shape{use("workflow")},
 		"defaultSnippets": documentSnippets(),
 	}, editorForm())
+}
+
+// titled gives each definition its name as a title: editors call a value by the nearest title.
+func titled(all properties) properties {
+	for name, s := range all {
+		with := maps.Clone(s)
+		with["title"] = name
+		all[name] = with
+	}
+	return all
 }
 
 const title = "Serverless Workflow DSL 1.0.3"
@@ -88,7 +98,7 @@ func workflow() shape {
 		"output":   use("output").about("How the workflow's output is reshaped and validated."),
 		"schedule": schedule(),
 		"evaluate": object(nil, properties{
-			"language": text().about("The language of expressions: jq."),
+			"language": likely("jq").about("The language of expressions: jq."),
 			"mode":     enum("strict", "loose").about("Whether expressions need `${ }` (strict), or any text may be one (loose)."),
 		}).about("How expressions are evaluated."),
 	})
@@ -125,10 +135,10 @@ func dataDefinitions() properties {
 	return properties{
 		"expression": pattern(`^\s*\$\{[\s\S]+\}\s*$`),
 		"duration": anyOf(
-			shape{"type": "object", "minProperties": 1, "additionalProperties": false, "properties": units()},
+			shape{"type": "object", "minProperties": 1, "additionalProperties": false, "properties": units()}.says(aDuration),
 			use("expression"),
 			shape{
-				"type": "string", "pattern": `^P(\d+Y)?(\d+M)?(\d+(\.\d+)?W)?(\d+(\.\d+)?D)?(T(\d+(\.\d+)?H)?(\d+(\.\d+)?M)?(\d+(\.\d+)?S)?)?$`,
+				"type": "string", "errorMessage": aDuration, "patternErrorMessage": aDuration, "pattern": `^P(\d+Y)?(\d+M)?(\d+(\.\d+)?W)?(\d+(\.\d+)?D)?(T(\d+(\.\d+)?H)?(\d+(\.\d+)?M)?(\d+(\.\d+)?S)?)?$`,
 				"not": shape{"pattern": `^P$|T$`},
 			},
 		).about("A span of time: an object such as `{seconds: 2}`, ISO 8601 such as `PT2S`, or an expression."),
@@ -153,6 +163,8 @@ func dataDefinitions() properties {
 		"retryPolicy": retryPolicy(),
 	}
 }
+
+const aDuration = "A duration is an object such as {seconds: 2}, ISO 8601 such as PT2S, or an expression in ${ }."
 
 func retryPolicy() shape {
 	retry := use("duration")

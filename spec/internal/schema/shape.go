@@ -1,6 +1,10 @@
 package schema
 
-import "maps"
+import (
+	"maps"
+	"slices"
+	"strings"
+)
 
 // shape is a JSON Schema that is being built.
 type shape map[string]any
@@ -59,6 +63,19 @@ func oneOf(shapes ...shape) shape { return shape{"oneOf": shapes} }
 func anyOf(shapes ...shape) shape { return shape{"anyOf": shapes} }
 
 func enum(values ...string) shape { return shape{"type": "string", "enum": values} }
+
+// likely is text of which some values are offered, and any other is taken too.
+func likely(values ...string) shape { return anyOf(enum(values...), text()) }
+
+// directive is what runs next.
+func directive() shape { return likely("continue", "exit", "end") }
+
+// says adds the message that an editor shows for a value of another form.
+func (s shape) says(message string) shape {
+	with := maps.Clone(s)
+	with["errorMessage"], with["patternErrorMessage"] = message, message
+	return with
+}
 
 func constant(value string) shape { return shape{"const": value} }
 
@@ -139,7 +156,7 @@ func resolveShape(s shape, f form) any {
 	for key, value := range s {
 		switch {
 		case key == openMark, key == "additionalProperties" && s[openMark] != nil && !f.editor:
-		case key == "defaultSnippets" && !f.editor:
+		case slices.Contains(forEditors(), key) && !f.editor:
 		case key == dependent:
 			resolved[f.dependent] = value
 		default:
@@ -150,9 +167,17 @@ func resolveShape(s shape, f form) any {
 		}
 	}
 	if f.editor {
+		if required, ok := s["required"].([]string); ok && s["type"] == "object" && s["title"] == nil { // the entry that writes what is required
+			resolved["title"] = "{" + strings.Join(required, ", ") + "}"
+		}
 		return besideRef(resolved)
 	}
 	return resolved
+}
+
+// forEditors are the keywords that only the editor's schema has.
+func forEditors() []string {
+	return []string{"defaultSnippets", "errorMessage", "patternErrorMessage", "examples"}
 }
 
 // besideRef keeps a description beside a reference: draft-07 ignores what stands next to $ref.

@@ -1,5 +1,7 @@
 package schema
 
+import "slices"
+
 // members is an object in the body of a snippet.
 type members = map[string]any
 
@@ -24,18 +26,56 @@ func documentSnippets() []any {
 }
 
 // taskSnippets are what an editor offers where a task is to be written.
-func taskSnippets() []any {
-	timeout := "https://serverlessworkflow.io/spec/1.0.0/errors/timeout"
+func taskSnippets() []any { return slices.Concat(dataSnippets(), callSnippets(), flowSnippets()) }
+
+// dataSnippets are those of tasks with data and events.
+func dataSnippets() []any {
 	return []any{
 		snippet("set", "replace the data", members{"set": members{"${1:name}": "${2:value}"}}),
+		snippet("wait", "wait for a length of time", members{"wait": members{"seconds": 5}}),
+		snippet("emit", "publish an event", members{"emit": members{"event": members{"with": members{
+			"type": "${1:order.placed}", "source": "${2:https://example.com}", "data": members{"${3:id}": "${4:value}"},
+		}}}}),
+		snippet("listen", "wait for an event", members{"listen": members{"to": members{"one": members{"with": members{"type": "${1:order.approved}"}}}}}),
+	}
+}
+
+// callSnippets are those of tasks that reach something else.
+func callSnippets() []any {
+	return []any{
 		snippet("call http", "send a request, with a timeout", members{
 			"call": "http", "with": members{"method": "${1:get}", "endpoint": "${2:https://example.com}"},
 			"timeout": members{"after": "${3:PT10S}"},
 		}),
+		snippet("call function", "call a function of use.functions or of a catalog", members{"call": "${1:name}", "with": members{"${2:argument}": "${3:value}"}}),
+		snippet("call activity", "have a worker of your own do something", members{"call": "activity:1.0.0@default", "with": members{"type": "${1:sendEmail}"}}),
+		snippet("run shell", "run a command", members{"run": members{"shell": members{"command": "${1:echo hello}"}}}),
+		snippet("run script", "run a script", members{"run": members{"script": members{"language": "${1:js}", "code": "${2:console.log(1)}"}}}),
+		snippet("run container", "run a container", members{"run": members{"container": members{"image": "${1:alpine}", "command": "${2:echo hello}"}}}),
+		snippet("run workflow", "run another workflow", members{"run": members{"workflow": members{"namespace": "${1:default}", "name": "${2:name}", "version": "${3:latest}"}}}),
+	}
+}
+
+// flowSnippets are those of tasks that hold others, or end.
+func flowSnippets() []any {
+	return []any{
+		snippet("do", "a list of tasks as one task", members{"do": []any{members{"${1:task}": members{"set": members{"${2:name}": "${3:value}"}}}}}),
+		snippet("switch", "choose one of several cases", members{"switch": []any{
+			members{"${1:case}": members{"when": "${2:.ok}", "then": "${3:end}"}},
+			members{"${4:otherwise}": members{"then": "${5:continue}"}},
+		}}),
+		snippet("for", "do something with each item", members{
+			"for": members{"each": "${1:item}", "in": "${2:.items}"},
+			"do":  []any{members{"${3:task}": members{"set": members{"${4:name}": "${5:value}"}}}},
+		}),
+		snippet("fork", "run branches at the same time", members{"fork": members{"branches": []any{
+			members{"${1:first}": members{"set": members{"${2:name}": "${3:value}"}}},
+			members{"${4:second}": members{"set": members{"${5:name}": "${6:value}"}}},
+		}}}),
 		snippet("try", "catch a timeout", members{
 			"try": []any{members{"${1:task}": members{"wait": "${2:PT10S}", "timeout": members{"after": "${3:PT1S}"}}}},
 			"catch": members{
-				"errors": members{"with": members{"type": timeout}},
+				"errors": members{"with": members{"type": "https://serverlessworkflow.io/spec/1.0.0/errors/timeout"}},
 				"do":     []any{members{"${4:fallback}": members{"set": members{"${5:timedOut}": true}}}},
 			},
 		}),
@@ -48,13 +88,6 @@ func taskSnippets() []any {
 				"limit": members{"attempt": members{"count": 5}},
 			}},
 		}),
-		snippet("switch", "choose one of several cases", members{"switch": []any{
-			members{"${1:case}": members{"when": "${2:.ok}", "then": "${3:end}"}},
-			members{"${4:otherwise}": members{"then": "${5:continue}"}},
-		}}),
-		snippet("for", "do something with each item", members{
-			"for": members{"each": "${1:item}", "in": "${2:.items}"},
-			"do":  []any{members{"${3:task}": members{"set": members{"${4:name}": "${5:value}"}}}},
-		}),
+		snippet("raise", "raise an error", members{"raise": members{"error": members{"type": "${1:https://example.com/errors/full}", "status": 409, "title": "${2:Full}"}}}),
 	}
 }

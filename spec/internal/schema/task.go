@@ -46,6 +46,9 @@ func taskChoice() shape {
 // taskChain is a task as a chain of conditions, so that an editor shows the author of a `wait` only what concerns wait tasks.
 func taskChain() shape {
 	all := kinds()
+	isCall := func(k kind) bool { return k.keyword == "call" }
+	last := slices.DeleteFunc(slices.Clone(all), func(k kind) bool { return !isCall(k) })
+	all = append(slices.DeleteFunc(all, isCall), last...) // an editor suggests the properties of each condition on the way to the right one
 	names := map[string]bool{}
 	for _, k := range all {
 		names[k.keyword] = true
@@ -54,28 +57,43 @@ func taskChain() shape {
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		keywords = append(keywords, shape{"required": needs(name)})
 	}
-	chain := shape{"type": "object", "anyOf": keywords}
+	chain := shape{"type": "object", "anyOf": keywords, "defaultSnippets": taskSnippets()}
 	for i := len(all) - 1; i >= 0; i-- {
 		condition := shape{"required": needs(all[i].keyword)}
 		if all[i].value != "" {
 			condition["properties"] = properties{"call": constant(all[i].value)}
+			condition["title"] = "call " + all[i].value // the entry with which an editor completes the condition
 		}
 		chain = shape{"if": condition, "then": use(all[i].definition), "else": chain}
 	}
-	chain["defaultSnippets"] = taskSnippets()
-	return chain
+	// An editor takes a value that is not there yet for one that fulfils every condition: it is asked first whether it is an object.
+	task := shape{"if": shape{"type": "object", "minProperties": 1}, "then": chain, "else": shape{"type": "object", "minProperties": 1, "defaultSnippets": taskSnippets()}}
+	calls := properties{"call": likely(callNames()...).about("What is called: a protocol, or a function of `use.functions` or of a catalog.")}
+	return shape{"allOf": []shape{task, {"type": "object", "properties": calls}}}
+}
+
+// metadata is an object with any members, of which `swrun` has the options of the engine.
+func metadata(options properties) shape {
+	engine := shape{"type": "object", "properties": options}.about("The options of the engine.")
+	return shape{"type": "object", "properties": properties{"swrun": engine}}
 }
 
 // task is a closed object with the properties that all tasks have.
 func task(required []string, members properties) shape {
 	return object(required, members.with(properties{
-		"if":       text().about("An expression on the raw input. The task is skipped unless it is true."),
-		"input":    use("input").about("How the task's input is validated and reshaped."),
-		"output":   use("output").about("How the task's output is reshaped and validated."),
-		"export":   use("export").about("How the workflow's context is updated."),
-		"timeout":  use("timeoutOrName").about("How long the task may take in total. A try around it can catch the timeout."),
-		"then":     text().about("What runs next: `continue`, `exit`, `end`, or the name of a task in the same list."),
-		"metadata": anyObject().about("Anything else about the task."),
+		"if":      text().about("An expression on the raw input. The task is skipped unless it is true."),
+		"input":   use("input").about("How the task's input is validated and reshaped."),
+		"output":  use("output").about("How the task's output is reshaped and validated."),
+		"export":  use("export").about("How the workflow's context is updated."),
+		"timeout": use("timeoutOrName").about("How long the task may take in total. A try around it can catch the timeout."),
+		"then":    directive().about("What runs next: `continue`, `exit`, `end`, or the name of a task in the same list."),
+		"metadata": metadata(properties{
+			"delivery":     anything().about("How what the task sends is delivered."),
+			"parentClose":  anything().about("What becomes of a workflow that the task runs when this one ends: cancel, terminate or abandon."),
+			"queue":        anything().about("The queue whose workers perform the task."),
+			"softDeadline": anything().about("The time after which the task counts as late, and goes on."),
+			"backoffList":  anything().about("The delays before the retries of a try."),
+		}).about("Anything else about the task; `swrun` has options of the engine."),
 	}))
 }
 
@@ -101,7 +119,7 @@ func controlTasks() properties {
 	nonEmpty["minProperties"] = 1
 	cases := listOf(single(object(needs("then"), properties{
 		"when": text().about("An expression. A case without one is the default."),
-		"then": text().about("What runs next."),
+		"then": directive().about("What runs next."),
 	})))
 	cases["minItems"] = 1
 	return properties{
@@ -148,6 +166,6 @@ func catch() shape {
 		"exceptWhen": text().about("An expression that must not be true for the error to be caught."),
 		"retry":      anyOf(use("retryPolicy"), text()).about("When to try again: a policy, or the name of one in `use.retries`."),
 		"do":         use("taskList").about("Tasks to run once an error is caught and not retried."),
-		"then":       text().about("What runs next after an error was caught."),
+		"then":       directive().about("What runs next after an error was caught."),
 	})
 }

@@ -1,0 +1,193 @@
+package spec_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/swrun/swrun/spec"
+)
+
+// languageServer is the version of the language server that most editors use for YAML.
+const languageServer = "yaml-language-server@1.19.2"
+
+// TestEditorsComplete asks the real language server what it offers where the cursor stands, which is marked by |.
+func TestEditorsComplete(t *testing.T) {
+	editor := mustStartEditor(t)
+	every := []string{"set", "wait", "emit", "listen", "do", "fork", "for", "switch", "try", "raise", "call http", "run shell", "run script", "run container", "run workflow"}
+	for _, c := range []struct {
+		name, text string
+		has, lacks []string
+	}{
+		{"a call", "call: |", words("http grpc openapi asyncapi mcp a2a activity:1.0.0@default"), nil},
+		{"an empty task", "|", every, nil},
+		{"the beginning of a keyword", "wa|", every, nil},
+		{"behind a call", "call: http\n      with: { method: get, endpoint: https://example.com }\n      |", words("then timeout output"), every},
+		{"behind a set", "set: { x: 1 }\n      |", words("then timeout output"), every},
+		{"a directive", "set: { x: 1 }\n      then: |", words("continue exit end"), nil},
+		{"a method", "call: http\n      with:\n        method: |", words("get post delete"), nil},
+		{"a language", "run:\n        script:\n          language: |", words("js"), nil},
+		{"the options of the engine", "set: { x: 1 }\n      metadata:\n        swrun:\n          |", words("queue softDeadline"), nil},
+		{"arguments", "call: http\n      with:\n        |", words("method endpoint body"), nil},
+	} {
+		offered := editor.complete("do:\n  - a:\n      " + c.text + "\n")
+		for _, label := range c.has {
+			if !slices.Contains(offered, label) {
+				t.Errorf("%s: %s is not offered, but %q", c.name, label, offered)
+			}
+		}
+		for _, label := range offered {
+			if slices.Contains(c.lacks, label) || strings.Contains(label, "Serverless Workflow DSL") || strings.HasPrefix(label, "object") {
+				t.Errorf("%s: %s is offered", c.name, label)
+			}
+		}
+	}
+}
+
+func words(text string) []string { return strings.Fields(text) }
+
+// editorSession is a connection to a language server.
+type editorSession struct {
+	t      *testing.T
+	in     io.Writer
+	out    *bufio.Reader
+	schema string
+	ids    int
+}
+
+// mustStartEditor installs the language server for this test, and starts it with the editor's schema.
+func mustStartEditor(t *testing.T) *editorSession {
+	t.Helper()
+	npm, err := exec.LookPath("npm")
+	if err != nil {
+		t.Skip("npm is not installed: nothing asks the language server")
+	}
+	folder := t.TempDir()
+	if out, err := exec.CommandContext(t.Context(), npm, "install", "--prefix", folder, "--no-audit", "--no-fund", languageServer).CombinedOutput(); err != nil {
+		t.Skipf("%s cannot be installed: %s", languageServer, out)
+	}
+	schema := filepath.Join(folder, "editor.schema.json")
+	if err := os.WriteFile(schema, spec.EditorSchema(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server := exec.CommandContext(t.Context(), filepath.Join(folder, "node_modules", ".bin", "yaml-language-server"), "--stdio")
+	in, err := server.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := server.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = server.Process.Kill() // it has nothing to end
+		_ = server.Wait()         // it was killed
+	})
+	e := &editorSession{t: t, in: in, out: bufio.NewReader(out), schema: "file://" + schema}
+	e.ask("initialize", map[string]any{"processId": nil, "rootUri": nil, "capabilities": map[string]any{
+		"workspace":    map[string]any{"configuration": true},
+		"textDocument": map[string]any{"completion": map[string]any{"completionItem": map[string]any{"snippetSupport": true}}},
+	}})
+	e.send(map[string]any{"method": "initialized", "params": map[string]any{}})
+	e.send(map[string]any{"method": "workspace/didChangeConfiguration", "params": map[string]any{"settings": map[string]any{"yaml": e.settings()}}})
+	for len(e.complete("|\n")) == 0 && e.ids < 1000 { // it has not read its settings yet
+	}
+	return e
+}
+
+func (e *editorSession) settings() map[string]any {
+	return map[string]any{"schemas": map[string]any{e.schema: "*.yaml"}, "completion": true, "schemaStore": map[string]any{"enable": false}}
+}
+
+// complete returns the labels that are offered at the mark | of a text, which follows the header of a document.
+func (e *editorSession) complete(text string) (labels []string) {
+	before, after, _ := strings.Cut("document: { dsl: 1.0.3, namespace: a, name: a, version: 0.1.0 }\n"+text, "|")
+	uri := fmt.Sprintf("file:///%d.yaml", e.ids)
+	e.send(map[string]any{"method": "textDocument/didOpen", "params": map[string]any{
+		"textDocument": map[string]any{"uri": uri, "languageId": "yaml", "version": 1, "text": before + after},
+	}})
+	var offered struct{ Items []struct{ Label string } }
+	answer := e.ask("textDocument/completion", map[string]any{
+		"textDocument": map[string]any{"uri": uri},
+		"position":     map[string]any{"line": strings.Count(before, "\n"), "character": len(before) - strings.LastIndex(before, "\n") - 1},
+	})
+	if err := json.Unmarshal(answer, &offered); err != nil {
+		e.t.Fatalf("%s: %v", answer, err)
+	}
+	for _, item := range offered.Items {
+		labels = append(labels, item.Label)
+	}
+	return labels
+}
+
+// ask sends a request and returns its result. Requests of the server are answered meanwhile.
+func (e *editorSession) ask(method string, params any) json.RawMessage {
+	e.ids++
+	id := e.ids
+	e.send(map[string]any{"id": id, "method": method, "params": params})
+	for {
+		var message struct {
+			ID     any
+			Method string
+			Result json.RawMessage
+			Params struct{ Items []struct{ Section string } }
+		}
+		if err := json.Unmarshal(e.receive(), &message); err != nil {
+			e.t.Fatal(err)
+		}
+		switch {
+		case message.Method == "" && message.ID == float64(id):
+			return message.Result
+		case message.Method == "workspace/configuration":
+			answers := []any{}
+			for _, item := range message.Params.Items {
+				answers = append(answers, map[string]any{"yaml": e.settings()}[item.Section])
+			}
+			e.send(map[string]any{"id": message.ID, "result": answers})
+		case message.Method != "" && message.ID != nil:
+			e.send(map[string]any{"id": message.ID, "result": nil})
+		}
+	}
+}
+
+func (e *editorSession) send(message map[string]any) {
+	message["jsonrpc"] = "2.0"
+	body, err := json.Marshal(message)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	if _, err := fmt.Fprintf(e.in, "Content-Length: %d\r\n\r\n%s", len(body), body); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+func (e *editorSession) receive() []byte {
+	length := 0
+	for {
+		line, err := e.out.ReadString('\n')
+		if err != nil {
+			e.t.Fatal(err)
+		}
+		if line == "\r\n" {
+			break
+		}
+		if _, err := fmt.Sscanf(line, "Content-Length: %d", &length); err != nil {
+			continue // another header
+		}
+	}
+	body := make([]byte, length)
+	if _, err := io.ReadFull(e.out, body); err != nil {
+		e.t.Fatal(err)
+	}
+	return body
+}
