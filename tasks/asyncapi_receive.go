@@ -267,7 +267,7 @@ func (t *turn) reserveFor(ctx context.Context, deliveries []*brokers.Delivery) e
 func readMessage(target asyncapi.Target, m brokers.Message) (map[string]any, error) {
 	payload, err := readPayload(cmp.Or(m.ContentType, target.ContentType), m.Payload)
 	if err != nil {
-		return nil, fmt.Errorf("a message of %s says that it is JSON, and is not: %w", target.String(), err)
+		return nil, fmt.Errorf("a message of %s %w", target.String(), err)
 	}
 	headers := map[string]any{}
 	for name, value := range m.Headers {
@@ -282,11 +282,10 @@ func readMessage(target asyncapi.Target, m brokers.Message) (map[string]any, err
 
 // readPayload decodes a payload as responses are decoded. Without a content type it is JSON, if it can be, as what is published is.
 func readPayload(contentType string, payload []byte) (any, error) {
-	if len(payload) > 0 && (contentType == "" || content.IsJSON(content.Media(contentType))) {
-		v, err := expr.Decode(payload)
-		if err == nil || contentType != "" {
-			return v, err
+	if contentType == "" {
+		if v, err := content.Decode("application/json", payload); err == nil {
+			return v, nil
 		}
 	}
-	return decodeContent(contentType, payload)
+	return content.Decode(contentType, payload)
 }
