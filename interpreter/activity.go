@@ -10,9 +10,14 @@ import (
 
 // ActivityRequest is the request of a call_activity task: what an outside worker is to do.
 type ActivityRequest struct {
+	ActivityTerms
+	Input Value `json:"input"`
+}
+
+// ActivityTerms are an activity's type, queue, timeouts and retry policy, as they were when it was scheduled.
+type ActivityTerms struct {
 	Type     string           `json:"type"`
 	Queue    string           `json:"queue"`
-	Input    Value            `json:"input"`
 	Timeouts ActivityTimeouts `json:"timeouts,omitzero"`
 	Retry    ActivityRetry    `json:"retry"`
 }
@@ -70,6 +75,7 @@ type AttemptFailed struct {
 	Effect  EffectID
 	Attempt Attempt
 	Error   *errors.Error
+	Delay   time.Duration // between the end of this attempt and Until
 	Until   time.Time
 }
 
@@ -77,7 +83,17 @@ type AttemptFailed struct {
 type ReportedLate struct {
 	Effect  EffectID
 	Attempt Attempt
+	Report  string // ReportCompleted or ReportFailed
 }
+
+// MemberNonRetryable is the member of an error that is not retried (promises 215).
+const MemberNonRetryable = "nonRetryable"
+
+// The reports of outside workers about the end of an attempt.
+const (
+	ReportCompleted = "completed"
+	ReportFailed    = "failed"
+)
 
 func (AttemptFailed) event() {}
 func (ReportedLate) event()  {}
@@ -88,8 +104,8 @@ func (m *machine) attemptFailed(ev AttemptFailed) {
 		return // its end has overtaken it
 	}
 	m.record(f.event(HistoryEvent{
-		Type: EffectRetried, Effect: ev.Effect, Attempt: ev.Attempt.Number, Worker: ev.Attempt.Worker, Timeout: ev.Attempt.Timeout,
-		Error: ev.Error, Until: ev.Until,
+		Type: EffectRetried, Effect: ev.Effect, Attempt: ev.Attempt.Number, Worker: ev.Attempt.Worker, StartedAt: ev.Attempt.StartedAt,
+		Timeout: ev.Attempt.Timeout, Error: ev.Error, Delay: ev.Delay, Until: ev.Until,
 	}))
 	f.Effect.Attempt = ev.Attempt.Number + 1
 	f.changed()
@@ -97,7 +113,7 @@ func (m *machine) attemptFailed(ev AttemptFailed) {
 
 // reportedLate notes where the task stands, unless it has ended.
 func (m *machine) reportedLate(ev ReportedLate) {
-	late := HistoryEvent{Type: ResultLate, Effect: ev.Effect, Attempt: ev.Attempt.Number, Worker: ev.Attempt.Worker}
+	late := ev.HistoryEvent()
 	if f := m.s.taskAwaiting(ev.Effect); f != nil {
 		late = f.event(late)
 	}
@@ -106,7 +122,7 @@ func (m *machine) reportedLate(ev ReportedLate) {
 
 // attemptOf returns the attempt that an event of history is about.
 func attemptOf(e HistoryEvent) Attempt {
-	return Attempt{Number: e.Attempt, Worker: e.Worker, Timeout: e.Timeout}
+	return Attempt{Number: e.Attempt, Worker: e.Worker, StartedAt: e.StartedAt, Timeout: e.Timeout}
 }
 
 // eventOf returns the first event of the step that is of one of some types.

@@ -48,6 +48,9 @@ func ChildPrefix(id string) string {
 // MemberRun is the member of an error that comes from a child: the child, as namespace/id.
 const MemberRun = "run"
 
+// MemberTimeoutKind is the member of a timeout error that says which deadline passed: one of TimeoutKinds.
+const MemberTimeoutKind = "timeoutKind"
+
 // ClosingReason says to the children of a run why nobody waits for them any more.
 func (s *State) ClosingReason() string {
 	name := "the run " + s.Namespace + "/" + s.ID + ", which has started it, "

@@ -59,10 +59,10 @@ func (d Deadline) error(pointer dsl.Pointer, running []any) *errors.Error {
 	}
 	e := errors.Timeoutf("%s did not finish %s", scope, text).At(pointer.Instance())
 	e.Extensions = map[string]any{
-		"timeoutKind": d.Kind,
-		"startedAt":   d.StartedAt.UTC().Format(time.RFC3339Nano),
-		"deadline":    d.At.UTC().Format(time.RFC3339Nano),
-		"running":     running,
+		MemberTimeoutKind: d.Kind,
+		"startedAt":       d.StartedAt.UTC().Format(time.RFC3339Nano),
+		"deadline":        d.At.UTC().Format(time.RFC3339Nano),
+		"running":         running,
 	}
 	return e
 }

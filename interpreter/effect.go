@@ -52,7 +52,7 @@ func (m *machine) effectFinished(ev Finished) {
 	result := m.s.redact.EscapeReferences(ev.Result)
 	r := HistoryEvent{
 		Type: EffectFinished, Effect: ev.Effect, Attempt: f.Effect.Attempt, Data: result, Error: ev.Error,
-		Worker: ev.Attempt.Worker, Timeout: ev.Attempt.Timeout,
+		Worker: ev.Attempt.Worker, StartedAt: ev.Attempt.StartedAt, Timeout: ev.Attempt.Timeout,
 	}
 	if f.Effect.Confidential || m.s.redact.ContainsSecret(result) {
 		r.Data, m.result.Withheld = nil, true
@@ -109,6 +109,9 @@ func (m *machine) startEffect(f *taskFrame, n Next) {
 // recordEffect records that an effect has started. An event stands there as those who listen get it: one that holds a secret was refused
 // (checkConfidential).
 func (m *machine) recordEffect(e HistoryEvent, n Next) {
+	if r, ok := n.value.(ActivityRequest); ok {
+		e.Activity = &r.ActivityTerms
+	}
 	m.record(e)
 	if e.Route == RoutePublish {
 		m.result.History[len(m.result.History)-1].Data = n.value

@@ -41,6 +41,9 @@ type Moment struct {
 func (r Past) Before(task Path) (*Moment, error) {
 	replay := newReplay(r)
 	for _, e := range r.Steps {
+		if replay.notes(e) {
+			continue
+		}
 		if e.State == nil || e.begins(task) {
 			m := &machine{p: replay.p, s: replay.s, now: e.At, until: task}
 			m.step(e.cause(r.Start))

@@ -21,6 +21,14 @@ type HistoryEvent struct {
 	Effect  EffectID         `json:"effect,omitempty"`  // that started, finished, or came too late
 	Attempt int              `json:"attempt,omitempty"` // of the effect or, for RetryScheduled, of the attempt to come
 	Worker  string           `json:"worker,omitempty"`  // the outside worker that made the attempt
+	// StartedAt is when the outside worker took the attempt that has ended; zero if none took it.
+	StartedAt time.Time `json:"startedAt,omitzero"`
+	// Delay is the time between the end of the attempt and Until; only EffectRetried has it.
+	Delay time.Duration `json:"delay,omitempty"`
+	// Activity is what was scheduled; only EffectStarted of an activity has it.
+	Activity *ActivityTerms `json:"activity,omitempty"`
+	// Report is what the worker reported about an activity, ReportCompleted or ReportFailed; only ResultLate has it.
+	Report string `json:"report,omitempty"`
 
 	// Run is another run that this is about, as namespace/id: the one that EffectStarted starts, or the one that has started this one
 	// in WorkflowStarted.
@@ -61,9 +69,13 @@ const (
 	WorkflowCancelled HistoryEventType = "workflow.cancelled"
 	WorkflowSuspended HistoryEventType = "workflow.suspended"
 	WorkflowResumed   HistoryEventType = "workflow.resumed"
-	WorkflowReleased  HistoryEventType = "workflow.released" // from quarantine
-	WorkflowLate      HistoryEventType = "workflow.late"     // its soft deadline Until has passed
-	TaskLate          HistoryEventType = "task.late"
+	// WorkflowWorkerLost says that Worker was lost while it had the run: its lease ended, or it let the run hang. Attempt counts the workers that
+	// were lost in a row.
+	WorkflowWorkerLost  HistoryEventType = "workflow.worker-lost"
+	WorkflowQuarantined HistoryEventType = "workflow.quarantined" // too many workers were lost in a row
+	WorkflowReleased    HistoryEventType = "workflow.released"    // from quarantine
+	WorkflowLate        HistoryEventType = "workflow.late"        // its soft deadline Until has passed
+	TaskLate            HistoryEventType = "task.late"
 	// WorkflowDeadlineSet says that a deadline of the run was changed to Until, or removed; Data tells what SetDeadline asked for.
 	WorkflowDeadlineSet  HistoryEventType = "workflow.deadline-set"
 	WorkflowDeadlineKept HistoryEventType = "workflow.deadline-kept" // nothing has changed; Data says why

@@ -38,6 +38,7 @@ const (
 	EventRetryNow      = "retry-now"
 	EventMigrate       = "migrate"
 	EventArrived       = "arrived"
+	EventNote          = "note" // of the store: see Note
 )
 
 // NewHistoryStep returns the history step of the step that was made for ev at now, with result r.
@@ -88,10 +89,10 @@ func (e HistoryStep) cause(start Start) Event {
 		return Finished{Effect: r.Effect, Result: r.Data, Error: r.Error, Attempt: attemptOf(r)}
 	case EventAttemptFailed:
 		r := e.eventOf(EffectRetried)
-		return AttemptFailed{Effect: r.Effect, Attempt: attemptOf(r), Error: r.Error, Until: r.Until}
+		return AttemptFailed{Effect: r.Effect, Attempt: attemptOf(r), Error: r.Error, Delay: r.Delay, Until: r.Until}
 	case EventReportedLate:
 		r := e.eventOf(ResultLate)
-		return ReportedLate{Effect: r.Effect, Attempt: attemptOf(r)}
+		return ReportedLate{Effect: r.Effect, Attempt: attemptOf(r), Report: r.Report}
 	case EventCancel:
 		return Cancel(e.command())
 	case EventSuspend:
@@ -178,6 +179,10 @@ func (ev *HistoryEvent) stored(o *object, before *HistoryEvent, large *largeData
 	number(o, "n", &ev.Effect)
 	number(o, "a", &ev.Attempt)
 	text(o, "W", &ev.Worker)
+	o.instant("S", &ev.StartedAt)
+	number(o, "D", &ev.Delay)
+	custom(o, "A", &ev.Activity)
+	text(o, "B", &ev.Report)
 	ev.storedData(o, before, large)
 	custom(o, "e", &ev.Error)
 	text(o, "b", &ev.CaughtBy)

@@ -6,6 +6,9 @@ import "slices"
 func Replay(r Past) (*State, error) {
 	replay := newReplay(r)
 	for _, e := range r.Steps {
+		if replay.notes(e) {
+			continue
+		}
 		if e.State == nil {
 			Step(replay.p, replay.s, e.cause(r.Start), e.At)
 		}
@@ -27,6 +30,15 @@ type replay struct {
 func newReplay(r Past) *replay {
 	r.New.Input = r.Program.redactions().EscapeReferences(r.Start.Input) // a run that has never started has it too
 	return &replay{r.Program, r.New, r.Start.Input, r.Migrated}
+}
+
+// notes goes on behind a step that is a note, and reports whether it is one.
+func (r *replay) notes(e HistoryStep) bool {
+	if !e.IsNote() {
+		return false
+	}
+	r.s.NumberFrom(e.Events[len(e.Events)-1].Seq)
+	return true
 }
 
 // restore goes on with what a step has stored, if it cannot be computed again: the state, and the program of a run that has migrated.

@@ -197,7 +197,7 @@ func (s *State) TimeoutKind() string {
 	if s.Fault == nil || !s.TimedOut { // otherwise the member is not the engine's
 		return ""
 	}
-	kind, _ := s.Fault.Extensions["timeoutKind"].(string)
+	kind, _ := s.Fault.Extensions[MemberTimeoutKind].(string)
 	return kind
 }
 

@@ -125,6 +125,8 @@ func fill(t *testing.T, v reflect.Value, but []string) {
 		v.SetBool(true)
 	case reflect.Int, reflect.Int64:
 		v.SetInt(7)
+	case reflect.Float64:
+		v.SetFloat(1.5)
 	case reflect.Uint8:
 		v.SetUint(1)
 	default:

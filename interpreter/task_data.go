@@ -24,6 +24,9 @@ func (r Past) TaskData(ctx context.Context, seq int) (TaskData, error) {
 		if err := ctx.Err(); err != nil {
 			return o.data, context.Cause(ctx)
 		}
+		if replay.notes(e) {
+			continue
+		}
 		reached := len(e.Events) > 0 && e.Events[len(e.Events)-1].Seq >= seq
 		withheld := reached && e.withholds()
 		if e.State == nil || reached && !withheld {

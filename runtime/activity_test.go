@@ -244,7 +244,7 @@ func TestLateReports(t *testing.T) {
 			a.Errorf("another report of the same attempt: %v", err)
 		}
 		a.expect(a.wait(i).Output, "second")
-		a.expect(a.events(i), "effect.retried 1 start_to_close by w1, result.late 0, effect.finished 2 by w1")
+		a.expect(a.events(i), "effect.retried 1 start_to_close by w1, result.late 1 by w1, effect.finished 2 by w1, result.late 2 by w1")
 		a.expect(a.review(i), "/do/0/outer/try/0/work: timeout start_to_close retried\nfrom "+i.String()+"\n") // promises 44 and 204
 	})
 }

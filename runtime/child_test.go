@@ -97,7 +97,7 @@ func TestTimedOutChildAnswersItsParent(t *testing.T) {
 		if diff := cmp.Diff(map[string]any{"of": h.child(i).String(), "kind": "workflow", "seconds": 3}, o.Output); diff != "" {
 			t.Errorf("%+v: %s", o, diff)
 		}
-		if got, want := h.review(i), "child of /do/0/t/try/0/r: test/r faulted\n/do/0/t/try/0/r: child test/r caught /do/0/t\nfrom test/r\n"; got != want {
+		if got, want := h.review(i), "child of /do/0/t/try/0/r: test/r faulted\n/do/0/t/try/0/r: child workflow test/r caught /do/0/t\nfrom test/r\n"; got != want {
 			t.Errorf("got\n%swant\n%s", got, want)
 		}
 	})

@@ -143,7 +143,7 @@ do:
 - c: {set: {fixed: true}}
 `)
 			forked := h.mustFork(i, client.ForkOptions{Version: "3.0.0"})
-			ended = commandedRun{h.wait(forked.Instance).Output, took(o), strings.Join(h.records(i), " "), h.described(i, false).Invocation.Workflow.Version}
+			ended = commandedRun{h.wait(forked.Instance).Output, took(o), strings.ReplaceAll(strings.Join(h.records(i), " "), string(interpreter.WorkflowWorkerLost)+" ", ""), h.described(i, false).Invocation.Workflow.Version}
 			h.verifyReplay(forked.Instance)
 			commits = counted.Load()
 		})

@@ -194,3 +194,39 @@ func TestQuarantinedIsNotWaitedFor(t *testing.T) {
 		}
 	})
 }
+
+// TestLostWorkersAreInTheHistory: the history of a run says which workers were lost with it, and that it was quarantined (promises 184, 227). Events that
+// follow have the next numbers, and the history makes the stored state.
+func TestLostWorkersAreInTheHistory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		h.poisonous()
+		defer h.work(worker.Config{})()
+		i := h.start("do: [{w: {wait: PT1M}}, {bad: "+task+"}]", client.StartOptions{})
+		time.Sleep(time.Hour)
+		lost, quarantined := 0, 0
+		look := func(e client.HistoryEntry) error {
+			for _, r := range e.Events {
+				switch r.Type {
+				case interpreter.WorkflowWorkerLost:
+					if lost++; r.Worker == "" || r.Attempt != lost {
+						t.Errorf("event %d names the worker %q, and counts %d", r.Seq, r.Worker, r.Attempt)
+					}
+				case interpreter.WorkflowQuarantined:
+					quarantined++
+				}
+			}
+			return nil
+		}
+		if _, err := h.client.History(t.Context(), i, 0, look); err != nil || lost != store.DefaultMaxDeaths || quarantined != 1 {
+			t.Errorf("%d workers were lost, and the run was quarantined %d times: %v", lost, quarantined, err)
+		}
+		h.verifyReplay(i)
+		h.perform = effortless
+		h.must(h.client.Retry(t.Context(), i, ""))
+		if o := h.wait(i); o.Status != interpreter.StatusCompleted {
+			t.Errorf("got %+v", o)
+		}
+		h.verifyReplay(i)
+	})
+}

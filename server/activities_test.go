@@ -96,7 +96,7 @@ func (d *deployment) tellsWhichAttemptCounts(t *testing.T, history string) {
 			t.Errorf("people are told %s", line)
 		}
 	}
-	want := "effect.started /do/0/work 1\neffect.retried /do/0/work 1 tester\nresult.late /do/0/work 0\neffect.finished /do/0/work 2 \n"
+	want := "effect.started /do/0/work 1\neffect.retried /do/0/work 1 tester\nresult.late /do/0/work 1 tester\neffect.finished /do/0/work 2 \n"
 	if strings.ReplaceAll(got, " \n", "\n") != strings.ReplaceAll(want, " \n", "\n") {
 		t.Errorf("history tells\n%s\nwant\n%s", got, want)
 	}

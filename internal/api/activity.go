@@ -170,6 +170,43 @@ type ActivityRetry struct {
 	NonRetryable   []string `json:"nonRetryable,omitempty" nullable:"false" doc:"Types of errors after which there is no other attempt."`
 }
 
+// ActivityTerms are what an activity was scheduled with.
+type ActivityTerms struct {
+	Type     string           `json:"type"`
+	Queue    string           `json:"queue"`
+	Timeouts ActivityTimeouts `json:"timeouts"`
+	Retry    ActivityRetry    `json:"retry"`
+}
+
+func newActivityTerms(t *interpreter.ActivityTerms) *ActivityTerms {
+	if t == nil {
+		return nil
+	}
+	return &ActivityTerms{t.Type, t.Queue, newActivityTimeouts(t.Timeouts), newActivityRetry(t.Retry)}
+}
+
+// terms returns what the JSON was made of.
+func (t *ActivityTerms) terms() *interpreter.ActivityTerms {
+	if t == nil {
+		return nil
+	}
+	retry := interpreter.ActivityRetry{
+		MaxAttempts: t.Retry.MaxAttempts, Initial: fromGiven(t.Retry.InitialSeconds), Factor: t.Retry.Factor, Max: fromGiven(t.Retry.MaxSeconds),
+		NonRetryable: t.Retry.NonRetryable,
+	}
+	for _, delay := range t.Retry.DelaysSeconds {
+		retry.Delays = append(retry.Delays, fromSeconds(delay))
+	}
+	return &interpreter.ActivityTerms{Type: t.Type, Queue: t.Queue, Retry: retry, Timeouts: interpreter.ActivityTimeouts{
+		ScheduleToStart: fromGiven(t.Timeouts.ScheduleToStartSeconds), StartToClose: fromGiven(t.Timeouts.StartToCloseSeconds),
+		ScheduleToClose: fromGiven(t.Timeouts.ScheduleToCloseSeconds), Heartbeat: fromGiven(t.Timeouts.HeartbeatSeconds),
+	}}
+}
+
+func newActivityTimeouts(t interpreter.ActivityTimeouts) ActivityTimeouts {
+	return ActivityTimeouts{given(t.ScheduleToStart), given(t.StartToClose), given(t.ScheduleToClose), given(t.Heartbeat)}
+}
+
 func newActivityRetry(r interpreter.ActivityRetry) ActivityRetry {
 	retry := ActivityRetry{MaxAttempts: r.MaxAttempts, NonRetryable: r.NonRetryable}
 	for _, delay := range r.Delays {
@@ -196,13 +233,19 @@ func newOpenActivity(a *activity.Activity) *OpenActivity {
 	if a.Progress != nil {
 		open.Progress = a.Progress.V
 	}
-	open.Timeouts = ActivityTimeouts{
-		given(a.Timeouts.ScheduleToStart), given(a.Timeouts.StartToClose), given(a.Timeouts.ScheduleToClose), given(a.Timeouts.Heartbeat),
-	}
+	open.Timeouts = newActivityTimeouts(a.Timeouts)
 	for _, d := range a.Deadlines() {
 		open.Deadlines = append(open.Deadlines, OpenDeadline{d.Kind, Time(d.At), a.IsLast(d.Kind)})
 	}
 	return open
+}
+
+// fromGiven returns the duration of some seconds; nothing for nil.
+func fromGiven(seconds *float64) time.Duration {
+	if seconds == nil {
+		return 0
+	}
+	return fromSeconds(*seconds)
 }
 
 // given returns the seconds of a timeout; nil for none.

@@ -20,26 +20,31 @@ type History struct {
 
 // HistoryEvent is one record of it.
 type HistoryEvent struct {
-	Seq         int    `json:"seq"`
-	At          string `json:"at"`
-	Type        string `json:"type"`
-	Kind        string `json:"kind,omitempty"`
-	Pointer     string `json:"pointer,omitempty"`
-	Path        string `json:"path,omitempty"`   // if it is not Pointer
-	Origin      string `json:"origin,omitempty"` // where the task stands in the document, if that is not Pointer
-	Child       string `json:"child,omitempty"`  // the run that the task has started, or whose failure this is
-	Parent      string `json:"parent,omitempty"` // the run that has started this one
-	Effect      int    `json:"effect,omitempty"`
-	Attempt     int    `json:"attempt,omitempty"`
-	Worker      string `json:"worker,omitempty"` // the outside worker that has made the attempt
-	Data        any    `json:"data,omitempty"`
-	Actor       string `json:"actor,omitempty"` // who has given the command
-	Error       any    `json:"error,omitempty" data:"error"`
-	Category    string `json:"category,omitempty"`    // of the error: the short name of a standard one, limit, or application
-	Propagation string `json:"propagation,omitempty"` // how the failure has come about: task, child or timeout
-	By          string `json:"by,omitempty"`          // the try that has caught the error
-	TimeoutKind string `json:"timeoutKind,omitempty"`
-	Until       string `json:"until,omitempty"`
+	Seq       int    `json:"seq"`
+	At        string `json:"at"`
+	Type      string `json:"type"`
+	Kind      string `json:"kind,omitempty"`
+	Pointer   string `json:"pointer,omitempty"`
+	Path      string `json:"path,omitempty"`   // if it is not Pointer
+	Origin    string `json:"origin,omitempty"` // where the task stands in the document, if that is not Pointer
+	Child     string `json:"child,omitempty"`  // the run that the task has started, or whose failure this is
+	Parent    string `json:"parent,omitempty"` // the run that has started this one
+	Effect    int    `json:"effect,omitempty"`
+	Attempt   int    `json:"attempt,omitempty"`
+	Worker    string `json:"worker,omitempty" doc:"The outside worker that made the attempt, or the worker of the engine that was lost."`
+	StartedAt string `json:"startedAt,omitempty" format:"date-time" doc:"When the outside worker took the attempt that has ended."`
+	// DelaySeconds is how long the next attempt at an activity waits after this one has ended.
+	DelaySeconds *float64       `json:"delaySeconds,omitempty" doc:"How long the next attempt at the activity waits after the end of this one."`
+	Activity     *ActivityTerms `json:"activity,omitempty" doc:"Type, queue, timeouts and retry policy of the activity that was scheduled."`
+	Report       string         `json:"report,omitempty" enum:"completed,failed" doc:"What an outside worker reported too late."`
+	Data         any            `json:"data,omitempty"`
+	Actor        string         `json:"actor,omitempty"` // who has given the command
+	Error        any            `json:"error,omitempty" data:"error"`
+	Category     string         `json:"category,omitempty"`    // of the error: the short name of a standard one, limit, or application
+	Propagation  string         `json:"propagation,omitempty"` // how the failure has come about: task, child or timeout
+	By           string         `json:"by,omitempty"`          // the try that has caught the error
+	TimeoutKind  string         `json:"timeoutKind,omitempty"`
+	Until        string         `json:"until,omitempty"`
 	// Correlated are the values of the correlations of what a task has consumed.
 	Correlated  map[string]string `json:"correlated,omitempty" data:"hide"`
 	CommittedAt string            `json:"committedAt,omitempty"`
@@ -52,7 +57,8 @@ func NewHistoryEvent(r interpreter.HistoryEvent, step client.HistoryEntry) Histo
 	event := HistoryEvent{
 		Seq: r.Seq, At: Time(r.At), Type: string(r.Type), Kind: string(r.Kind),
 		Pointer: string(r.Pointer), Origin: string(r.Origin), Category: category(r.Error),
-		Effect: int(r.Effect), Attempt: r.Attempt, Worker: r.Worker, Data: r.Data,
+		Effect: int(r.Effect), Attempt: r.Attempt, Worker: r.Worker, StartedAt: Time(r.StartedAt), DelaySeconds: given(r.Delay),
+		Activity: newActivityTerms(r.Activity), Report: r.Report, Data: r.Data,
 		Actor: r.Actor, Error: Error(r.Error), By: string(r.CaughtBy), TimeoutKind: r.Timeout,
 		Until: Time(r.Until), Correlated: r.Correlated, CommittedAt: Time(step.CommittedAt),
 	}
@@ -67,6 +73,9 @@ func NewHistoryEvent(r interpreter.HistoryEvent, step client.HistoryEntry) Histo
 		event.Parent = r.Run
 	case r.Type == interpreter.TaskFaulted:
 		event.Propagation, event.Child = client.Propagation(r)
+		if event.TimeoutKind == "" && event.Child != "" {
+			event.TimeoutKind = client.TimeoutKindOf(r.Error)
+		}
 	default:
 		event.Child = r.Run
 	}
@@ -77,12 +86,17 @@ func NewHistoryEvent(r interpreter.HistoryEvent, step client.HistoryEntry) Histo
 
 // Record returns the record that the JSON has been made of, without what it has in other words: the deadlines of the run.
 func (e *HistoryEvent) Record() interpreter.HistoryEvent {
+	timeout := e.TimeoutKind
+	if e.Propagation == client.PropagationChild { // it is the child's
+		timeout = ""
+	}
 	return interpreter.HistoryEvent{
 		Seq: e.Seq, At: ParseTime(e.At), Type: interpreter.HistoryEventType(e.Type), Kind: dsl.Kind(e.Kind), Pointer: dsl.Pointer(e.Pointer),
 		Path: interpreter.Path(cmp.Or(e.Path, e.Pointer)), Origin: dsl.Pointer(e.Origin),
 		Effect: interpreter.EffectID(e.Effect), Attempt: e.Attempt, Worker: e.Worker,
+		StartedAt: ParseTime(e.StartedAt), Delay: fromGiven(e.DelaySeconds), Activity: e.Activity.terms(), Report: e.Report,
 		Run: cmp.Or(e.Child, e.Parent), Data: e.Data, Actor: e.Actor, Error: ParseError(e.Error),
-		CaughtBy: dsl.Pointer(e.By), Timeout: e.TimeoutKind, Until: ParseTime(e.Until), Correlated: e.Correlated,
+		CaughtBy: dsl.Pointer(e.By), Timeout: timeout, Until: ParseTime(e.Until), Correlated: e.Correlated,
 	}
 }
 

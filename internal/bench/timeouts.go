@@ -54,7 +54,7 @@ func (l lateTimeouts) add(e client.HistoryEntry) {
 		if event.Type != interpreter.TaskFaulted || event.Error == nil {
 			continue
 		}
-		kind, _ := event.Error.Extensions["timeoutKind"].(string)
+		kind, _ := event.Error.Extensions[interpreter.MemberTimeoutKind].(string)
 		text, _ := event.Error.Extensions["deadline"].(string)
 		if at, err := time.Parse(time.RFC3339Nano, text); err == nil {
 			l[kind] = append(l[kind], e.CommittedAt.Sub(at))

@@ -85,6 +85,8 @@ func ended(task *api.TaskRecord, r interpreter.HistoryEvent) bool {
 	switch r.Type {
 	case interpreter.EffectStarted:
 		task.Attempts++
+	case interpreter.EffectRetried, interpreter.EffectFinished:
+		task.Attempts = max(task.Attempts, r.Attempt)
 	case interpreter.TaskCompleted:
 		output := r.Data
 		task.Status, task.Output = "completed", &output

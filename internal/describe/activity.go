@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/terminal"
 )
 
@@ -19,14 +20,30 @@ func activities(d *api.Description) string {
 			open = append(open, t)
 		}
 	}
-	return lastRows("Activities", open, []string{"WHERE", "TYPE", "QUEUE", "ATTEMPT", "WORKER", "TIMEOUTS", "NEXT TO PASS", "TRIED AGAIN"}, func(t api.Task) []string {
+	return lastRows("Activities", open, []string{"WHERE", "TYPE", "QUEUE", "ATTEMPT", "WORKER", "HEARTBEAT", "PROGRESS", "TIMEOUTS", "NEXT TO PASS", "TRIED AGAIN"}, func(t api.Task) []string {
 		a := t.Activity
 		worker := cmp.Or(a.Worker, "-")
 		if a.AvailableAt != "" {
 			worker = "-"
 		}
-		return []string{cmp.Or(t.Path, t.Pointer), a.Type, a.Queue, attempts(t.Attempt, a.Retry.MaxAttempts), worker, timeouts(a.Timeouts), nextToPass(a.Deadlines), triedAgain(a.Retry)}
+		return []string{cmp.Or(t.Path, t.Pointer), a.Type, a.Queue, attempts(t.Attempt, a.Retry.MaxAttempts), worker, ago(d, a.HeartbeatAt), progress(a.Progress), timeouts(a.Timeouts), nextToPass(a.Deadlines), triedAgain(a.Retry)}
 	})
+}
+
+// ago says how long before the description something was.
+func ago(d *api.Description, at string) string {
+	if at == "" {
+		return "-"
+	}
+	return terminal.Elapsed(max(0, api.ParseTime(d.DescribedAt).Sub(api.ParseTime(at)))) + " ago"
+}
+
+// progress is the beginning of what the last heartbeat told.
+func progress(told any) string {
+	if told == nil {
+		return "-"
+	}
+	return shorten.To(shownData(told), 60)
 }
 
 func attempts(n, most int) string {

@@ -106,7 +106,7 @@ func failure(line func(name, format string, args ...any), d *api.Description) {
 		return
 	}
 	e := api.ParseError(d.Failure.Error)
-	line("Failure:", "%s", e)
+	line("Failure:", "%s", strings.Join(append([]string{e.Error()}, nonRetryable(d.Failure.Error)...), ", "))
 	if f := d.Failure; f.Run != "" {
 		line("From:", "%s  %s at %s (%s:%d)", store.InstanceOf(f.Run).ID, f.Workflow, e.Instance, f.File, f.Line)
 	}
@@ -124,7 +124,7 @@ func deadlines(d *api.Description) string {
 
 // DeadlineColumns are the heads of the columns of DeadlineRow.
 func DeadlineColumns() []string {
-	return []string{"SCOPE", "SOURCE", "KIND", "AT", "LEFT", "CAUGHT BY"}
+	return []string{"SCOPE", "SOURCE", "KIND", "WITHIN", "AT", "LEFT", "CAUGHT BY"}
 }
 
 // DeadlineRow describes a deadline in columns.
@@ -140,7 +140,15 @@ func DeadlineRow(in api.Deadline) []string {
 	if in.Held {
 		by += ", once the run is released"
 	}
-	return []string{cmp.Or(in.Pointer, "the workflow"), source, in.Kind, in.At, leftOrOverdue(in.Left()), by}
+	return []string{cmp.Or(in.Pointer, "the workflow"), source, in.Kind, within(in), in.At, leftOrOverdue(in.Left()), by}
+}
+
+// within is how long the scope of a deadline may take; a deadline that was set as a moment has no such length.
+func within(in api.Deadline) string {
+	if in.StartedAt == "" {
+		return "-"
+	}
+	return terminal.Elapsed(api.ParseTime(in.At).Sub(api.ParseTime(in.StartedAt)))
 }
 
 // workerText names the worker that has a run, and says whether it is there.

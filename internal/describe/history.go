@@ -3,6 +3,7 @@ package describe
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -35,6 +36,7 @@ func HistoryLine(r api.HistoryEvent) string {
 	}
 	if r.Error != nil {
 		words = append(words, terminal.Printable(shorten.To(api.ParseError(r.Error).Error(), 200)))
+		words = append(words, errorMarks(r)...)
 		if r.TimeoutKind != "" {
 			words = append(words, "timeoutKind="+r.TimeoutKind)
 		}
@@ -56,6 +58,22 @@ func HistoryLine(r api.HistoryEvent) string {
 	return strings.TrimRight(strings.Join(words, " "), " ") + "\n"
 }
 
+// errorMarks are the category of an error whose type does not tell it, and the mark that the error is not retried.
+func errorMarks(r api.HistoryEvent) (words []string) {
+	if e := api.ParseError(r.Error); r.Category != "" && !strings.HasSuffix(e.Type, "/"+r.Category) {
+		words = append(words, "category="+r.Category)
+	}
+	return append(words, nonRetryable(r.Error)...)
+}
+
+// nonRetryable marks an error that is not retried; nothing for any other one.
+func nonRetryable(e any) []string {
+	if marked, _ := api.ParseError(e).Extensions[interpreter.MemberNonRetryable].(bool); marked {
+		return []string{"non-retryable"}
+	}
+	return nil
+}
+
 // attempt says which attempt a record is of, who has made it, and whether its report came too late.
 func attempt(r api.HistoryEvent) (words []string) {
 	if r.Attempt > 1 {
@@ -64,10 +82,34 @@ func attempt(r api.HistoryEvent) (words []string) {
 	if r.Worker != "" {
 		words = append(words, "worker="+terminal.Printable(r.Worker))
 	}
+	if r.StartedAt != "" {
+		words = append(words, "taken="+milliseconds(api.ParseTime(r.StartedAt)))
+	}
+	if r.DelaySeconds != nil {
+		words = append(words, "delay="+lasting(*r.DelaySeconds))
+	}
+	if r.Activity != nil {
+		words = append(words, terms(r.Activity)...)
+	}
+	if r.Report != "" {
+		words = append(words, "reported="+r.Report)
+	}
 	if r.Type == string(interpreter.ResultLate) {
 		words = append(words, lateReport)
 	}
 	return words
+}
+
+// terms are the type, queue, timeouts and retry policy of an activity.
+func terms(a *api.ActivityTerms) []string {
+	words := []string{"type=" + terminal.Printable(a.Type), "queue=" + terminal.Printable(a.Queue)}
+	if t := timeouts(a.Timeouts); t != "-" {
+		words = append(words, t)
+	}
+	if a.Retry.MaxAttempts > 0 {
+		words = append(words, fmt.Sprintf("maxAttempts=%d", a.Retry.MaxAttempts))
+	}
+	return append(words, "retried="+strconv.Quote(triedAgain(a.Retry)))
 }
 
 func milliseconds(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

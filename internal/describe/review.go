@@ -27,7 +27,7 @@ func failures(d *api.Description) string {
 		if f.CaughtBy != "" {
 			outcome += " by " + f.CaughtBy
 		}
-		text := api.ParseError(f.Error).Error()
+		text := strings.Join(append(nonRetryable(f.Error), api.ParseError(f.Error).Error()), ": ")
 		if f.Child != "" {
 			text = f.Child + ": " + text
 		}

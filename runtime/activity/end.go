@@ -47,9 +47,6 @@ type Fail struct {
 	NonRetryable bool
 }
 
-// NonRetryable is the name of the extension that an error has which must not be tried again (promises 215).
-const NonRetryable = "nonRetryable"
-
 // Once implements store.ActivityOperation.
 func (f Fail) Once(id store.ActivityID) string { return reported("failed", id, f.Nonce) }
 
@@ -64,7 +61,7 @@ func (f Fail) apply(id store.ActivityID, a *Activity, now time.Time) (outcome, s
 	}
 	e := end{error: f.Error, before: a.first()}
 	if f.NonRetryable || a.isNonRetryable(f.Error.Type) {
-		e.error, e.final = f.Error.With(NonRetryable, true), true
+		e.error, e.final = f.Error.With(interpreter.MemberNonRetryable, true), true
 	}
 	return a.failed(id, e, now), ""
 }
@@ -78,7 +75,7 @@ func (a *Activity) isNonRetryable(of string) bool {
 func (a *Activity) expire(id store.ActivityID, d Deadline, now time.Time) outcome {
 	e := end{error: a.timeout(d), timeout: d.Kind, final: d.Kind == interpreter.DeadlineScheduleToClose}
 	if !e.final && a.isNonRetryable(errors.Timeout) {
-		e.error, e.final = e.error.With(NonRetryable, true), true
+		e.error, e.final = e.error.With(interpreter.MemberNonRetryable, true), true
 	}
 	return a.failed(id, e, now)
 }
@@ -94,7 +91,7 @@ func (a *Activity) timeout(d Deadline) *errors.Error {
 	}[d.Kind]
 	e := errors.Timeoutf("%s", text)
 	e.Extensions = map[string]any{
-		"timeoutKind": d.Kind, "startedAt": instant(d.StartedAt), "deadline": instant(d.At), "attempt": a.Attempt,
+		interpreter.MemberTimeoutKind: d.Kind, "startedAt": instant(d.StartedAt), "deadline": instant(d.At), "attempt": a.Attempt,
 	}
 	return e
 }
@@ -117,10 +114,11 @@ func (a *Activity) failed(id store.ActivityID, e end, now time.Time) outcome {
 	if e.final || a.isLastAttempt() {
 		return ended(id, inbox.Message{Type: interpreter.EventFinished, Error: e.error, Attempt: attempt}, e.before)
 	}
-	a.Available = now.Add(a.delay()).Truncate(time.Millisecond)
+	delay := a.delay()
+	a.Available = now.Add(delay).Truncate(time.Millisecond)
 	a.Attempt++
 	a.Failure, a.Nonce, a.StartedAt, a.HeartbeatAt = e.error, "", time.Time{}, time.Time{}
-	told := inbox.Message{Type: interpreter.EventAttemptFailed, Effect: id.Effect, Error: e.error, Attempt: attempt, Until: a.Available}
+	told := inbox.Message{Type: interpreter.EventAttemptFailed, Effect: id.Effect, Error: e.error, Attempt: attempt, Delay: delay, Until: a.Available}
 	return outcome{to: a, told: &told, before: e.before}
 }
 

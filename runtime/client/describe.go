@@ -89,6 +89,7 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 	} else {
 		d.RunDeadlines = d.State.Deadlines
 	}
+	d.State.NumberFrom(int(d.Lifecycle.Records))
 	d.Reason, d.Actor = d.State.Order.Reason, d.State.Order.Actor
 	d.OpenTasks, d.Activities = interpreter.OpenTasks(d.Program, d.State), readActivities(l.Activities)
 	if err := c.attend(ctx, d); err != nil {
@@ -245,13 +246,22 @@ func (d *Description) waitsFor(o interpreter.OpenTask) string {
 	case o.Deferred:
 		return fmt.Sprintf("%s waits for a worker with a free slot", at)
 	case o.Effect != 0 && d.attended():
-		return fmt.Sprintf("performing %s %s, since %s (attempt %d)", o.Kind.Words(), at, duration.FormatRough(d.At.Sub(o.StartedAt)), o.Attempt)
+		return d.performing(at, o)
 	case o.Effect != 0 && d.Gone:
 		return fmt.Sprintf("%s was in progress when its worker was lost, and waits for another one", at)
 	case o.Effect != 0:
 		return fmt.Sprintf("%s waits for a worker that performs it", at)
 	}
 	return "at " + at
+}
+
+// performing says for how long a task has been performed. Only the first attempt began with the task.
+func (d *Description) performing(at string, o interpreter.OpenTask) string {
+	since := duration.FormatRough(d.At.Sub(o.StartedAt))
+	if o.Attempt <= 1 {
+		return fmt.Sprintf("performing %s %s, since %s (attempt %d)", o.Kind.Words(), at, since, o.Attempt)
+	}
+	return fmt.Sprintf("performing %s %s (attempt %d; the task began %s ago)", o.Kind.Words(), at, o.Attempt, since)
 }
 
 // fires returns the deadline that fires next. Of those that have passed, that is the outermost.

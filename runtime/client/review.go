@@ -155,8 +155,17 @@ func (r *Review) observe(e interpreter.HistoryEvent) {
 func (r *Review) fail(e interpreter.HistoryEvent) *Failure {
 	f := Failure{Seq: e.Seq, At: e.At, Pointer: e.Pointer, Path: e.Path, Error: e.Error, TimeoutKind: e.Timeout}
 	f.Propagation, f.Child = Propagation(e)
+	if f.TimeoutKind == "" && f.Child != "" {
+		f.TimeoutKind = TimeoutKindOf(e.Error)
+	}
 	r.Failures = append(r.Failures, f)
 	return &r.Failures[len(r.Failures)-1]
+}
+
+// TimeoutKindOf returns the kind of the timeout that an error says it is; empty if it says none.
+func TimeoutKindOf(err *errors.Error) string {
+	kind, _ := err.Extensions[interpreter.MemberTimeoutKind].(string)
+	return kind
 }
 
 // Propagation returns how the failure of an event has come about, and the run that it comes from, as namespace/id, if that is a child.

@@ -30,7 +30,9 @@ type Message struct {
 	Successor *interpreter.Version `json:"successor,omitempty"`
 	// Of an activity:
 	Attempt interpreter.Attempt `json:"attempt,omitzero"`
-	Until   time.Time           `json:"until,omitzero"` // when the next attempt may begin
+	Delay   time.Duration       `json:"delay,omitempty"`  // before the next attempt
+	Until   time.Time           `json:"until,omitzero"`   // when the next attempt may begin
+	Report  string              `json:"report,omitempty"` // that came too late
 	// CloudEvent is what has arrived, structured, and At when it was delivered.
 	CloudEvent *interpreter.Value `json:"event,omitempty"`
 	At         time.Time          `json:"at,omitzero"`
@@ -73,9 +75,9 @@ func (m Message) Event() (interpreter.Event, error) {
 		}
 		return ev, nil
 	case interpreter.EventAttemptFailed:
-		return interpreter.AttemptFailed{Effect: m.Effect, Attempt: m.Attempt, Error: m.Error, Until: m.Until}, nil
+		return interpreter.AttemptFailed{Effect: m.Effect, Attempt: m.Attempt, Error: m.Error, Delay: m.Delay, Until: m.Until}, nil
 	case interpreter.EventReportedLate:
-		return interpreter.ReportedLate{Effect: m.Effect, Attempt: m.Attempt}, nil
+		return interpreter.ReportedLate{Effect: m.Effect, Attempt: m.Attempt, Report: m.Report}, nil
 	case interpreter.EventArrived:
 		if m.CloudEvent == nil {
 			return nil, errors.New("read a message: an event has come that it does not contain")

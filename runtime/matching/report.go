@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/swrun/swrun/errors"
@@ -17,9 +19,17 @@ import (
 
 // The reports of outside workers about what they have taken.
 
-// token is what a worker shows with a report: the activity, and whose attempt it is.
-func token(id store.ActivityID, nonce string) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(id.String() + " " + nonce))
+// ticket is an attempt in the hands of a worker: its token says all of it.
+type ticket struct {
+	attempt
+	number int    // of the attempt
+	worker string // as it polled
+}
+
+// token is the text of a ticket that a worker shows with a report.
+func (t ticket) token() string {
+	text := fmt.Sprintf("%s %s %d %s", t.ActivityID, t.nonce, t.number, url.QueryEscape(t.worker))
+	return base64.RawURLEncoding.EncodeToString([]byte(text))
 }
 
 // TokenError is a token that no poll has answered with.
@@ -29,26 +39,20 @@ func (e *TokenError) Error() string {
 	return fmt.Sprintf("%.60q is not the token of an activity: use the one that the poll has answered with", e.token)
 }
 
-// parseToken reads what token returns.
-func parseToken(text string) (id store.ActivityID, nonce string, err error) {
-	data, err := base64.RawURLEncoding.DecodeString(text)
-	name, nonce, _ := cutLast(string(data))
-	if err == nil {
-		id, err = store.ParseActivityID(name)
+// parseToken reads a token.
+func parseToken(text string) (t ticket, err error) {
+	data, _ := base64.RawURLEncoding.DecodeString(text) // what is no base64 has too few parts
+	parts := strings.Split(string(data), " ")
+	if len(parts) != 5 || parts[2] == "" {
+		return t, &TokenError{text}
 	}
-	if err != nil || nonce == "" || id.Run.Check() != nil {
-		return id, nonce, &TokenError{text}
+	id, err := store.ParseActivityID(parts[0] + " " + parts[1])
+	number, notNumber := strconv.Atoi(parts[3])
+	worker, notText := url.QueryUnescape(parts[4])
+	if err != nil || notNumber != nil || notText != nil || id.Run.Check() != nil {
+		return t, &TokenError{text}
 	}
-	return id, nonce, nil
-}
-
-// cutLast cuts a text at its last space.
-func cutLast(text string) (before, after string, found bool) {
-	at := strings.LastIndexByte(text, ' ')
-	if at < 0 {
-		return text, "", false
-	}
-	return text[:at], text[at+1:], true
+	return ticket{attempt{id, parts[2]}, number, worker}, nil
 }
 
 func newTask(id store.ActivityID, nonce string, c store.ActivityChanged) (Task, error) {
@@ -60,7 +64,8 @@ func newTask(id store.ActivityID, nonce string, c store.ActivityChanged) (Task, 
 	if err != nil {
 		return Task{}, fmt.Errorf("read the input of the activity %s: %w", id, err)
 	}
-	return Task{ID: id, Token: token(id, nonce), Activity: a, Input: interpreter.Value{V: input}}, nil
+	t := ticket{attempt{id, nonce}, a.Attempt, a.Worker}
+	return Task{ID: id, Token: t.token(), Activity: a, Input: interpreter.Value{V: input}}, nil
 }
 
 // SupersededError says that a report does not count: another attempt has replaced the worker's, its time is over, or nobody waits for
@@ -77,7 +82,7 @@ func (e *SupersededError) Error() string {
 // Heartbeat says that the worker of an attempt is alive, and how far it has come; nil progress leaves what was said before. It reports
 // whether the worker is to stop, because nobody waits for the activity any more.
 func (m *Matcher) Heartbeat(ctx context.Context, token string, progress *interpreter.Value) (cancelRequested bool, err error) {
-	id, nonce, err := parseToken(token)
+	t, err := parseToken(token)
 	if err != nil {
 		return false, err
 	}
@@ -86,49 +91,49 @@ func (m *Matcher) Heartbeat(ctx context.Context, token string, progress *interpr
 			return false, tooLarge
 		}
 	}
-	refused, err := m.change(ctx, attempt{id, nonce}, activity.Heartbeat{Nonce: nonce, Progress: progress})
+	refused, err := m.change(ctx, t.attempt, activity.Heartbeat{Nonce: t.nonce, Progress: progress})
 	switch store.RefusedAs(refused) {
 	case store.NoSuch, store.Closed:
 		return true, err
 	}
-	return false, superseded(id, refused, err)
+	return false, superseded(t.ActivityID, refused, err)
 }
 
 // Return gives back what a worker has taken and does not perform: others may take it at once, and it does not count as an attempt.
 func (m *Matcher) Return(ctx context.Context, token string) error {
-	id, nonce, err := parseToken(token)
+	t, err := parseToken(token)
 	if err != nil {
 		return err
 	}
-	refused, err := m.change(ctx, attempt{id, nonce}, activity.Return{Nonce: nonce})
-	return superseded(id, refused, err)
+	refused, err := m.change(ctx, t.attempt, activity.Return{Nonce: t.nonce})
+	return superseded(t.ActivityID, refused, err)
 }
 
 // RunOf returns the run of the activity that a token is about.
 func RunOf(token string) (store.Instance, error) {
-	id, _, err := parseToken(token)
-	return id.Run, err
+	t, err := parseToken(token)
+	return t.Run, err
 }
 
 // Complete reports the result of an attempt.
 func (m *Matcher) Complete(ctx context.Context, token string, result any) error {
-	id, nonce, err := parseToken(token)
+	t, err := parseToken(token)
 	if err != nil {
 		return err
 	}
 	if result, err = expr.Normalize(result); err != nil {
 		return err
 	}
-	return m.end(ctx, attempt{id, nonce}, activity.Complete{Nonce: nonce, Result: result})
+	return m.end(ctx, t, activity.Complete{Nonce: t.nonce, Result: result}, interpreter.ReportCompleted)
 }
 
 // Fail reports that an attempt has failed; nonRetryable says that there is to be no other one.
 func (m *Matcher) Fail(ctx context.Context, token string, failure *errors.Error, nonRetryable bool) error {
-	id, nonce, err := parseToken(token)
+	t, err := parseToken(token)
 	if err != nil {
 		return err
 	}
-	return m.end(ctx, attempt{id, nonce}, activity.Fail{Nonce: nonce, Error: failure, NonRetryable: nonRetryable})
+	return m.end(ctx, t, activity.Fail{Nonce: t.nonce, Error: failure, NonRetryable: nonRetryable}, interpreter.ReportFailed)
 }
 
 // Report is the end of an attempt that a worker has reported.
@@ -138,17 +143,17 @@ type Report struct {
 	Operation activity.Operation
 }
 
-// end reports the end of an attempt. One that does not count is noted in the history of the run, if that goes on.
-func (m *Matcher) end(ctx context.Context, of attempt, op activity.Operation) error {
-	id := of.ActivityID
-	if is := m.forget(of); is != nil && m.c.Report(ctx, Report{id, is, op}) {
+// end reports the end of an attempt. A report that does not count is noted in the history of the run.
+func (m *Matcher) end(ctx context.Context, t ticket, op activity.Operation, report string) error {
+	id := t.ActivityID
+	if is := m.forget(t.attempt); is != nil && m.c.Report(ctx, Report{id, is, op}) {
 		return nil
 	}
-	refused, err := m.change(ctx, of, op)
+	refused, err := m.change(ctx, t.attempt, op)
 	if err := superseded(id, refused, err); err != nil {
 		if store.RefusedAs(refused) != "" {
 			m.forgetActivity(id) // what is reported next must not overtake the note
-			return errors.Join(err, m.note(ctx, id))
+			return errors.Join(err, m.note(ctx, t, report))
 		}
 		return err
 	}
@@ -182,14 +187,19 @@ func superseded(id store.ActivityID, refused, err error) error {
 	return &SupersededError{id, why}
 }
 
-// note adds to the history of a run that a report came too late, once for each activity: whoever reports may repeat itself.
-func (m *Matcher) note(ctx context.Context, id store.ActivityID) error {
-	message, err := inbox.Message{Type: interpreter.EventReportedLate, Effect: id.Effect}.Encode()
+// note adds to the history of a run that a report came too late: once for each attempt and kind of report, because a worker may repeat its report.
+func (m *Matcher) note(ctx context.Context, t ticket, report string) error {
+	late := interpreter.ReportedLate{
+		Effect: t.Effect, Attempt: interpreter.Attempt{Number: t.number, Worker: t.worker}, Report: report,
+	}
+	message, err := inbox.Message{Type: interpreter.EventReportedLate, Effect: late.Effect, Attempt: late.Attempt, Report: report}.Encode()
 	if err != nil {
 		return err
 	}
-	err = m.c.Store.Deliver(ctx, store.Delivery{To: id.Run, ID: "late " + id.String(), Message: message})
-	if store.RefusedAs(err) != "" { // its history is closed
+	err = m.c.Store.Deliver(ctx, store.Delivery{
+		To: t.Run, ID: fmt.Sprintf("late %s %s %s", t.ActivityID, t.nonce, report), Message: message, Late: &late,
+	})
+	if store.RefusedAs(err) != "" { // the run is gone, or ended more than a day ago
 		return nil
 	}
 	return err

@@ -303,6 +303,8 @@ type Delivery struct {
 	// MessageAt makes the message, if it says when it was delivered by the store's clock, which may be later by up to StampTolerance;
 	// nil for Message.
 	MessageAt func(time.Time) Message
+	// Late is added to the history of a run that ended within the last day, in place of the message; nil refuses the delivery as Closed.
+	Late *interpreter.ReportedLate
 	// Most is how many messages may wait for the run, with this one; one more is refused as Limit. 0 is any number.
 	Most int
 }

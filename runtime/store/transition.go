@@ -184,7 +184,9 @@ func (c *Promote) Transition(r *Lifecycle, now time.Time) (*Change, Code) {
 	to.Owner, to.AwaitsSlot = "", false
 	most := cmp.Or(c.MaxDeaths, DefaultMaxDeaths)
 	if died {
-		if to.Deaths++; to.Deaths >= most {
+		to.Deaths++
+		change.note(now, lost(r, to.Deaths, most)...)
+		if to.Deaths >= most {
 			to.Reason = Quarantined
 		}
 	}
@@ -219,6 +221,10 @@ func (d *Delivery) Transition(r *Lifecycle, now time.Time) (*Change, Code) {
 	switch {
 	case r == nil:
 		return nil, NoSuch
+	case r.Status.Final() && d.Late != nil && now.Sub(r.Closed) < Remembered:
+		change := &Change{From: r, To: *r, ID: d.ID}
+		change.note(now, d.Late.HistoryEvent())
+		return change, ""
 	case r.Status.Final():
 		return nil, Closed
 	case d.Most > 0 && r.Mail-r.Read >= int64(d.Most):

@@ -1,0 +1,30 @@
+package interpreter
+
+import "time"
+
+// Notes are history steps that a store adds by itself: while a run has no owner that could step it, and after the run has ended. A note changes
+// nothing of the state but the number of the last history event.
+
+// Note returns the note of some events. last is the Seq of the last event before them.
+func Note(last int, at time.Time, events ...HistoryEvent) HistoryStep {
+	for n := range events {
+		events[n].Seq, events[n].At = last+1+n, at
+	}
+	return HistoryStep{Event: EventNote, At: at, Events: events}
+}
+
+// IsNote reports whether the step is a note.
+func (e HistoryStep) IsNote() bool { return e.Event == EventNote && len(e.Events) > 0 }
+
+// NumberFrom has the next history event follow the one with the number last, if that is later than the state knows: notes may have been added since
+// the state was stored.
+func (s *State) NumberFrom(last int) {
+	if last > s.lastHistory {
+		s.lastHistory, s.headChanged = last, true
+	}
+}
+
+// HistoryEvent returns what the history of the run says of the report.
+func (r ReportedLate) HistoryEvent() HistoryEvent {
+	return HistoryEvent{Type: ResultLate, Effect: r.Effect, Attempt: r.Attempt.Number, Worker: r.Attempt.Worker, Report: r.Report}
+}

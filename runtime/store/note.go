@@ -1,0 +1,27 @@
+package store
+
+import (
+	"time"
+
+	"github.com/swrun/swrun/interpreter"
+)
+
+// note adds a note to the history of a run that nobody holds.
+func (c *Change) note(now time.Time, events ...interpreter.HistoryEvent) {
+	entry, err := interpreter.Note(int(c.To.Records), now, events...).Encode(nil, 0, nil)
+	if err != nil {
+		return // the events of notes have no data, of which alone the encoding may fail
+	}
+	c.Entries = append(c.Entries, entry)
+	c.To.Records += int64(len(events))
+	c.To.Entries++
+}
+
+// lost returns the events of the loss of a run's owner, which is the last of so many in a row. A run is quarantined when most of them are lost.
+func lost(r *Lifecycle, inRow, most int64) []interpreter.HistoryEvent {
+	events := []interpreter.HistoryEvent{{Type: interpreter.WorkflowWorkerLost, Worker: r.Owner, Attempt: int(inRow)}}
+	if inRow >= most && r.Reason != Quarantined {
+		events = append(events, interpreter.HistoryEvent{Type: interpreter.WorkflowQuarantined, Attempt: int(inRow)})
+	}
+	return events
+}
