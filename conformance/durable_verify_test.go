@@ -108,6 +108,7 @@ func (d *durable) verifyInstance(i store.Instance) {
 	d.must(err)
 	stored, err := interpreter.Restore(program, info.NewState(i), info.Input.V, l.State)
 	d.must(err)
+	stored.NumberFrom(int(l.Lifecycle.Records))
 	if diff := cmp.Diff(mustJSON(d.t, stored), mustJSON(d.t, folded)); diff != "" {
 		d.t.Errorf("%s: the history does not make the state (-want +got):\n%s", i, diff)
 	}

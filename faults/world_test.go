@@ -302,6 +302,7 @@ func (w *world) auditState(i store.Instance, l store.Loaded, entries []interpret
 	if err != nil {
 		w.Fatal(err)
 	}
+	stored.NumberFrom(int(l.Lifecycle.Records))
 	want, _ := stored.MarshalJSON() // what was decoded encodes
 	got, _ := folded.MarshalJSON()
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {

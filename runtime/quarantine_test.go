@@ -195,7 +195,7 @@ func TestQuarantinedIsNotWaitedFor(t *testing.T) {
 	})
 }
 
-// TestLostWorkersAreInTheHistory: the history of a run says which workers were lost with it, and that it was quarantined (promises 184, 227). Events that
+// TestLostWorkersAreInTheHistory: the history of a run says which workers were lost with it, and that it was quarantined (promise 227). Events that
 // follow have the next numbers, and the history makes the stored state.
 func TestLostWorkersAreInTheHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

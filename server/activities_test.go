@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 	"time"
 
 	"github.com/swrun/swrun"
@@ -146,7 +148,7 @@ func TestPromise46(t *testing.T) {
 	d.ask(t, "POST", "/v1/activities/heartbeat", `{"token": "`+a.Token+`", "progress": {"done": 0.5}}`)
 	activity := described(
 		`(?m)^Activities:$`,
-		`/do/0/work +resize +images +1 of 3 +ada +schedule_to_start=10m start_to_close=1h schedule_to_close=2h heartbeat=1m +heartbeat at 20.*Z: next attempt +after 1s, 2s; not after `+errors.Validation,
+		`/do/0/work +resize +images +1 of 3 +ada +[^ ]+ ago +{"done":0.5} +schedule_to_start=10m start_to_close=1h schedule_to_close=2h heartbeat=1m +heartbeat at 20.*Z: next attempt +after 1s, 2s; not after `+errors.Validation,
 	).Open[0].Activity
 	if got := fmt.Sprint(*activity.Timeouts.ScheduleToStartSeconds, *activity.Timeouts.StartToCloseSeconds, *activity.Timeouts.ScheduleToCloseSeconds, *activity.Timeouts.HeartbeatSeconds,
 		activity.Retry.MaxAttempts, activity.Retry.DelaysSeconds, activity.Retry.NonRetryable, len(activity.Deadlines), activity.Progress); got != "600 3600 7200 60 3 [1 2] ["+errors.Validation+"] 3 map[done:0.5]" {
@@ -290,4 +292,49 @@ func TestHostileWorkers(t *testing.T) {
 	}
 	d.ask(t, "POST", "/v1/activities/heartbeat", `{"token": "YS9iIDEgbg", "progress": "`+strings.Repeat("a", 70_000)+`"}`).isProblem(t, 413, "too-large")
 	d.ask(t, "POST", "/v1/activities/complete", `{"token": "YS9iIDEgbg"}`).isProblem(t, 409, "attempt-superseded") // a/b 1 n
+}
+
+// TestAttemptsAreInTheHistory: the history of a run tells of each attempt at an activity what it was scheduled with, when and by whom it was taken, how long
+// the next one waits, and each report that came too late, after the end of the run too (promises 208, 209, 213, 216, 225, 235).
+func TestAttemptsAreInTheHistory(t *testing.T) {
+	d := mustDeployment(t)
+	run := d.start(t, `do: [{work: {call: 'activity:1.0.0@default', with: {type: resize, timeouts: {startToClose: PT1H}, retry: {maxAttempts: 2, backoff: [PT0.2S]}}}}]`)
+	location := "/v1/runs/demo/" + run.Instance.ID
+	first := d.polled(t, `{"queues": ["default"], "wait": "20s", "worker": "ada"}`)[0]
+	d.ask(t, "POST", "/v1/activities/fail", `{"token": "`+first.Token+`", "type": "https://example.com/errors/busy", "status": 503}`)
+	second := d.polled(t, `{"queues": ["default"], "wait": "20s", "worker": "bob the builder"}`)[0]
+	d.ask(t, "POST", "/v1/activities/complete", `{"token": "`+first.Token+`", "result": 1}`).isProblem(t, 409, "attempt-superseded")
+	d.ask(t, "POST", "/v1/activities/fail", `{"token": "`+second.Token+`", "type": "https://example.com/errors/busy", "status": 503, "nonRetryable": true}`)
+	d.ask(t, "GET", location+"/output?wait=30s", "").isProblem(t, 500, "run-faulted")
+	for range 2 { // once for each attempt and kind of report
+		d.ask(t, "POST", "/v1/activities/complete", `{"token": "`+second.Token+`", "result": 1}`).isProblem(t, 409, "attempt-superseded")
+	}
+	var told []string
+	for _, r := range mustRead[api.History](t, d.ask(t, "GET", location+"/history", ""), 200).Records {
+		if !strings.HasPrefix(r.Type, "effect.") && r.Type != "result.late" {
+			continue
+		}
+		line := fmt.Sprint(r.Type, " ", r.Attempt, " ", r.Worker, " taken ", r.StartedAt != "", " ", r.Report)
+		if r.DelaySeconds != nil {
+			line += fmt.Sprint(" delay ", *r.DelaySeconds)
+		}
+		if r.Activity != nil {
+			line += fmt.Sprint(r.Activity.Type, *r.Activity.Timeouts.StartToCloseSeconds, r.Activity.Retry.MaxAttempts, r.Activity.Retry.DelaysSeconds)
+		}
+		told = append(told, line)
+		if text := describe.HistoryLine(r); r.Type == "effect.finished" && !strings.Contains(text, "non-retryable") {
+			t.Errorf("people are told %s", text)
+		}
+	}
+	want := []string{
+		"effect.started 1  taken false resize3600 2 [0.2]", "effect.retried 1 ada taken true  delay 0.2", "result.late 1 ada taken false completed",
+		"effect.finished 2 bob the builder taken true ", "result.late 2 bob the builder taken false completed",
+	}
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Errorf("the history (-want +got):\n%s", diff)
+	}
+	record := mustRead[api.TaskRecord](t, d.ask(t, "GET", location+"/tasks/2", ""), 200)
+	if record.Attempts != 2 {
+		t.Errorf("the task has %d attempts", record.Attempts)
+	}
 }

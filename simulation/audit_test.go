@@ -332,6 +332,7 @@ func (w *world) auditState(item store.Listed, entries []client.HistoryEntry) {
 		w.problem("I2: the state of %s cannot be read: %s", i, err)
 		return
 	}
+	stored.NumberFrom(int(l.Lifecycle.Records))
 	want, _ := stored.MarshalJSON() // what was decoded encodes
 	got, _ := folded.MarshalJSON()
 	if string(want) != string(got) && l.Lifecycle.Status.Final() {

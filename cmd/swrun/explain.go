@@ -16,7 +16,7 @@ func (p *program) explainCommand() *cobra.Command {
 		Use: "explain CODE|TYPE", Short: "Explain a finding, an exit code or an error type in full",
 		Example: `  swrun explain SW401
   swrun explain timeout`,
-		Long: "CODE is the code of a finding of validate, lint or doctor, or an exit code; TYPE is a standard error type: its short name or its URI.",
+		Long: "CODE is the code of a finding of validate, lint or doctor, or an exit code; TYPE is a standard error type, or a type of problem of the HTTP API: its short name or its URI.",
 		Args: exactly("a code or an error type"), ValidArgsFunction: explainArgs,
 		RunE: verb(func(args []string) error { return p.explain(args[0]) }),
 	}

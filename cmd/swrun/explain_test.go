@@ -35,6 +35,7 @@ func TestExplainKnowsEveryCode(t *testing.T) {
 	for _, m := range regexp.MustCompile(`(?m)^\texit\w+ += (\d+)$`).FindAllStringSubmatch(string(constants), -1) {
 		codes = append(codes, m[1])
 	}
+	codes = append(codes, problemTypes(t)...)
 	slices.Sort(codes)
 	codes = slices.Compact(codes)
 	if len(codes) < 80 {
@@ -46,6 +47,28 @@ func TestExplainKnowsEveryCode(t *testing.T) {
 			t.Errorf("explain %s ends with %d and tells %q%s", code, got, c.stdout.String(), c.stderr.String())
 		}
 	}
+}
+
+// problemTypes returns the types of problems with which the server answers.
+func problemTypes(t *testing.T) (names []string) {
+	t.Helper()
+	files, err := filepath.Glob("../../server/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`newProblem\([\w.]+, "([a-z-]+)"`).FindAllStringSubmatch(string(text), -1) {
+			names = append(names, m[1])
+		}
+	}
+	if len(names) < 30 {
+		t.Fatalf("only %d problems were found: %s", len(names), names)
+	}
+	return names
 }
 
 // TestOtherNamesMeanVerbs that there are, and are not verbs themselves.

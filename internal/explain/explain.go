@@ -12,7 +12,7 @@ import (
 	"github.com/swrun/swrun/internal/doctor"
 )
 
-// Names returns what can be explained: the codes of findings, and the short names of error types.
+// Names returns what can be explained: the codes of findings, and the short names of error types and of problems.
 func Names() []string {
 	var names []string
 	for _, r := range dsl.Rules() {
@@ -21,10 +21,14 @@ func Names() []string {
 	for _, c := range doctor.Checks() {
 		names = append(names, c.Code)
 	}
-	return append(names, Types()...)
+	names = append(names, Types()...)
+	for _, p := range problems() {
+		names = append(names, p.name)
+	}
+	return names
 }
 
-// Of explains a code, or an error type by its short name or its URI; ok is false if there is none.
+// Of explains a code, or a type of errors or problems by its short name or its URI; ok is false if there is none.
 func Of(name string) (text string, ok bool) {
 	if rule, ok := diagnostics.Rule(strings.ToUpper(name)); ok {
 		return explainRule(rule), true
@@ -43,7 +47,7 @@ func Of(name string) (text string, ok bool) {
 			return explainType(s), true
 		}
 	}
-	return "", false
+	return problemNamed(name)
 }
 
 // types returns the types of errors that swrun raises.

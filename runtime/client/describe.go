@@ -89,9 +89,7 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 	} else {
 		d.RunDeadlines = d.State.Deadlines
 	}
-	d.State.NumberFrom(int(d.Lifecycle.Records))
-	d.Reason, d.Actor = d.State.Order.Reason, d.State.Order.Actor
-	d.OpenTasks, d.Activities = interpreter.OpenTasks(d.Program, d.State), readActivities(l.Activities)
+	d.open(l)
 	if err := c.attend(ctx, d); err != nil {
 		return nil, err
 	}
@@ -105,6 +103,13 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 	d.describeDeadlines()
 	d.Why, d.Then = d.why()+d.lacksWorker()+d.mail(unread), d.then()
 	return d, nil
+}
+
+// open notes what the state of the run says.
+func (d *Description) open(l store.Loaded) {
+	d.State.NumberFrom(int(d.Lifecycle.Records))
+	d.Reason, d.Actor = d.State.Order.Reason, d.State.Order.Actor
+	d.OpenTasks, d.Activities = interpreter.OpenTasks(d.Program, d.State), readActivities(l.Activities)
 }
 
 // lookAround finds the forks of a run, and the events that it could have had.
