@@ -54,7 +54,8 @@ func layers() map[string][]string {
 		"internal/openapi":            {"expr", "internal/content", "internal/description", "internal/lazyregexp", "internal/shorten", "internal/suggest"},
 		"internal/description":        {"dsl/source", "internal/jsonvalue", "internal/shorten"},
 		"internal/asyncapi":           {"internal/description", "internal/lazyregexp", "internal/shorten", "internal/suggest"},
-		"internal/brokers":            {"errors", "internal/asyncapi"},
+		"internal/framing":            {"errors"},
+		"internal/brokers":            {"errors", "internal/asyncapi", "internal/framing"},
 		"internal/brokers/brokertest": {"internal/certtest"}, // for tests
 		"internal/content":            {"internal/jsonvalue", "internal/lazyregexp", "internal/shorten"},
 		"internal/shorten":            nil,
@@ -109,7 +110,7 @@ func layers() map[string][]string {
 		"internal/access":      {"errors", "internal/lazyregexp", "internal/shorten", "internal/suggest", "runtime/store"},
 		"internal/tracing":     {"errors", "interpreter", "runtime/client", "runtime/execution", "runtime/store"},
 		"internal/eventfile":   {"dsl/source", "internal/cloudevent", "internal/duration", "internal/lazyregexp", "internal/shorten", "internal/suggest"},
-		"internal/sources":     {"errors", "internal/cloudevent", "internal/doctor", "internal/eventfile", "internal/shorten", "internal/terminal", "runtime/events"},
+		"internal/sources":     {"errors", "internal/cloudevent", "internal/doctor", "internal/eventfile", "internal/framing", "internal/shorten", "internal/terminal", "runtime/events"},
 		"internal/sinks":       {"errors", "internal/cloudevent", "internal/doctor", "internal/eventfile", "internal/shorten", "internal/sources", "internal/terminal", "runtime/store"},
 		"internal/metrics":     {".", "internal/doctor", "internal/sinks", "internal/sources", "runtime/presence", "runtime/queue", "runtime/store", "runtime/worker"},
 		"activity":             {"errors", "internal/shorten"},

@@ -40,7 +40,7 @@ func (c *Client) amqp(ctx context.Context) (*amqpLink, error) {
 	defer context.AfterFunc(within, func() { raw.Close() })() // which ends the handshake
 	properties := amqp.NewConnectionProperties()
 	properties.SetClientConnectionName(clientName)
-	conn, err := amqp.Open(raw, amqp.Config{
+	conn, err := amqp.Open(c.guard.AMQP(raw, amqpFrame), amqp.Config{
 		SASL: c.proofs(), Vhost: cmp.Or(strings.TrimPrefix(c.Path, "/"), "/"), FrameSize: amqpFrame, Heartbeat: keepAlive * time.Second,
 		Properties: properties,
 	})

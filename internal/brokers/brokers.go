@@ -3,6 +3,7 @@
 package brokers
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"net"
@@ -10,8 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/asyncapi"
+	"github.com/swrun/swrun/internal/framing"
 )
 
 // Client is somebody who talks to the server of a target.
@@ -30,13 +31,14 @@ type Client struct {
 	allowed int           // bytes that it may send at once
 	unread  *atomic.Int64 // that it may still send
 	alert   *alert
+	guard   *framing.Guard // of what is read by libraries that trust what is announced
 }
 
 // MaxSkimmed is how large a message may be that is read only to be rejected: what brokers take at most unless they are configured otherwise.
 const MaxSkimmed = 128 << 20
 
-// ErrTooLarge says that a broker has sent more than a message may have.
-var ErrTooLarge = errors.New("the broker sends more than a message may have")
+// ErrTooLarge says that a broker announces, or has sent, more than a message may have.
+var ErrTooLarge = framing.ErrTooLarge
 
 // bounded returns a copy of the client that counts what it reads.
 func (c *Client) bounded() *Client {
@@ -45,6 +47,7 @@ func (c *Client) bounded() *Client {
 	if c.Skims {
 		counting.allowed = MaxSkimmed + amqpFrame // the rest is what the message has besides its payload
 	}
+	counting.guard = &framing.Guard{Most: counting.allowed}
 	counting.more()
 	return &counting
 }
@@ -60,10 +63,7 @@ func (c *Client) explain(err error) error {
 	if said := c.alert.said.Load(); said != nil {
 		return said
 	}
-	if c.unread.Load() < 0 {
-		return ErrTooLarge
-	}
-	return err
+	return cmp.Or(c.guard.Err(), err)
 }
 
 // Account is as whom a client connects. Without a username, a password or a token is all that there is.
@@ -202,24 +202,76 @@ func (c *Client) Publish(ctx context.Context, m Message) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	counting := c.bounded()
-	return counting.explain(counting.publisher()(ctx, m))
+	counting.guard.Refused = cancel
+	_, err := ended(ctx, func() (struct{}, error) { return struct{}{}, counting.publisher()(ctx, m) }, func(struct{}) {})
+	return counting.explain(err)
 }
 
 // Subscribe begins the subscription of a name, or goes on with it: what comes from then on is received. Its connection ends with ctx, or when it is
 // closed.
 func (c *Client) Subscribe(ctx context.Context, name string) (Subscription, error) {
+	ctx, cancel := context.WithCancel(ctx)
 	counting := c.bounded()
-	s, err := counting.subscriber()(ctx, name)
+	counting.guard.Refused = cancel
+	s, err := ended(ctx, func() (Subscription, error) { return counting.subscriber()(ctx, name) }, func(late Subscription) { late.Close(false) })
 	if err != nil {
+		cancel()
 		return nil, counting.explain(err)
 	}
-	return &explained{s, counting}, nil
+	return &explained{s, counting, cancel}, nil
+}
+
+// ended calls a library, and does not wait much longer than until ctx ends: some libraries wait on for an answer when their connection is gone. What
+// comes too late is given to drop.
+func ended[T any](ctx context.Context, call func() (T, error), drop func(T)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	done, left := make(chan result), make(chan struct{})
+	go func() {
+		value, err := call()
+		select {
+		case done <- result{value, err}:
+		case <-left:
+			if err == nil {
+				drop(value)
+			}
+		}
+	}()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+	}
+	soon := time.NewTimer(farewell)
+	defer soon.Stop()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-soon.C:
+		close(left)
+		return *new(T), context.Cause(ctx)
+	}
 }
 
 // explained is a subscription whose errors say what the client knows.
 type explained struct {
 	Subscription
 	client *Client
+	cancel func() // ends the connection
+}
+
+// Close implements Subscription. A library that waits for more is not waited for.
+func (e *explained) Close(over bool) {
+	soon, stop := context.WithTimeout(context.Background(), 2*farewell)
+	defer stop()
+	defer e.cancel()
+	closing := func() (struct{}, error) {
+		e.Subscription.Close(over)
+		return struct{}{}, nil
+	}
+	_, _ = ended(soon, closing, func(struct{}) {}) // it is over in any case
 }
 
 // Receive implements Subscription.
@@ -274,7 +326,7 @@ func (c *Client) dialer(ctx context.Context) func(ctx context.Context, network, 
 		if err != nil {
 			return nil, err
 		}
-		b := &boundConn{Conn: conn, unread: c.unread}
+		b := &boundConn{Conn: conn, unread: c.unread, guard: c.guard}
 		b.release = context.AfterFunc(ctx, func() { conn.Close() }) // who uses it sees that
 		return b, nil
 	}
@@ -284,6 +336,7 @@ func (c *Client) dialer(ctx context.Context) func(ctx context.Context, network, 
 type boundConn struct {
 	net.Conn
 	unread  *atomic.Int64
+	guard   *framing.Guard
 	release func() bool
 	once    sync.Once
 	err     error
@@ -293,6 +346,7 @@ type boundConn struct {
 func (b *boundConn) Read(p []byte) (int, error) {
 	n, err := b.Conn.Read(p)
 	if b.unread.Add(-int64(n)) < 0 {
+		b.guard.Refuse(ErrTooLarge)
 		return 0, ErrTooLarge
 	}
 	return n, err

@@ -22,9 +22,10 @@ func (c *Client) mqtt3(ctx context.Context, options *mqtt.ClientOptions) (client
 	if err != nil {
 		return nil, false, err
 	}
+	guarded := c.guard.MQTT(conn, mqttVersion)
 	options.AddBroker("tcp://" + c.Addresses[0]).SetProtocolVersion(mqttVersion).SetAutoReconnect(false).SetConnectRetry(false)
 	options.SetConnectTimeout(connectWithin).SetKeepAlive(keepAlive * time.Second).SetUsername(c.Username).SetPassword(c.secret())
-	options.SetCustomOpenConnectionFn(func(*url.URL, mqtt.ClientOptions) (net.Conn, error) { return conn, nil })
+	options.SetCustomOpenConnectionFn(func(*url.URL, mqtt.ClientOptions) (net.Conn, error) { return guarded, nil })
 	client = mqtt.NewClient(options)
 	connected := client.Connect()
 	<-connected.Done() // at the end of ctx too, which closes the connection

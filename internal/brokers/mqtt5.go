@@ -35,7 +35,8 @@ func (c *Client) mqtt5(ctx context.Context, config paho.ClientConfig, hello *pah
 	if err != nil {
 		return nil, false, err
 	}
-	config.Conn = packets.NewThreadSafeConn(conn)
+	const version = 5
+	config.Conn = packets.NewThreadSafeConn(c.guard.MQTT(conn, version))
 	client = paho.NewClient(config)
 	hello.KeepAlive, hello.Username, hello.UsernameFlag = keepAlive, c.Username, c.Username != ""
 	hello.Password, hello.PasswordFlag = []byte(c.secret()), c.secret() != ""

@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/framing"
 )
 
 // natsDialer gives the library connections that end with a context.
@@ -25,32 +26,18 @@ type natsDialer struct {
 // Dial implements nats.CustomDialer.
 func (d *natsDialer) Dial(network, address string) (net.Conn, error) {
 	conn, err := d.dialer(d.ctx())(d.ctx(), network, address)
-	if d.failed = err; err != nil || !d.Secure {
-		return conn, err
+	if d.failed = err; err != nil {
+		return nil, err
 	}
-	return &natsConn{Conn: conn, secure: func() (net.Conn, error) { return d.secure(d.ctx(), conn, address) }}, nil
+	if d.Secure {
+		plain := conn
+		conn = framing.Late(plain, func() (net.Conn, error) { return d.secure(d.ctx(), plain, address) })
+	}
+	return d.guard.NATS(conn), nil
 }
 
 // SkipTLSHandshake tells the library that connections become secure by themselves.
 func (d *natsDialer) SkipTLSHandshake() bool { return d.Secure }
-
-// natsConn is a connection that becomes secure before something is written. The server says first, for all to read, how it wants to be talked to.
-type natsConn struct {
-	net.Conn
-	secure func() (net.Conn, error) // nil once it is
-}
-
-// Write implements net.Conn. Nobody reads while the first thing is written.
-func (n *natsConn) Write(p []byte) (int, error) {
-	if n.secure != nil {
-		secured, err := n.secure()
-		if err != nil {
-			return 0, err
-		}
-		n.Conn, n.secure = secured, nil
-	}
-	return n.Conn.Write(p)
-}
 
 // nats returns a connection that ends with ctx. One that ends is not made again.
 func (c *Client) nats(ctx context.Context) (*nats.Conn, error) {

@@ -18,10 +18,12 @@ import (
 	"github.com/swrun/swrun/internal/brokers/brokertest"
 )
 
+var errTooLong = errors.New("the test waits for too long")
+
 // soon bounds what a test waits for. It has no deadline that a library could see, as that of a task without a timeout.
 func soon(t *testing.T) context.Context {
 	ctx, cancel := context.WithCancelCause(t.Context())
-	timer := time.AfterFunc(time.Minute, func() { cancel(errors.New("the test waits for too long")) })
+	timer := time.AfterFunc(time.Minute, func() { cancel(errTooLong) })
 	t.Cleanup(func() {
 		timer.Stop()
 		cancel(nil)

@@ -14,6 +14,9 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
+// redisElements is how many elements a list may have: nothing that is asked for here has an answer with more.
+const redisElements = 1024
+
 // redis returns a client of Redis that has one connection, which ends with ctx.
 func (c *Client) redis(ctx context.Context) (*redis.Client, error) {
 	conn, err := c.connect(ctx)
@@ -21,7 +24,8 @@ func (c *Client) redis(ctx context.Context) (*redis.Client, error) {
 		return nil, err
 	}
 	only := make(chan net.Conn, 1)
-	only <- &announcedConn{Conn: conn, most: c.MaxRead}
+	c.guard.Most = c.MaxRead
+	only <- c.guard.Redis(conn, redisElements)
 	return redis.NewClient(&redis.Options{
 		Addr: c.Addresses[0], Username: c.Username, Password: c.secret(), Protocol: 2, PoolSize: 1, MaxRetries: -1, DialerRetries: 1,
 		ReadTimeout: connectWithin, WriteTimeout: connectWithin, ContextTimeoutEnabled: true, DisableIdentity: true,

@@ -38,7 +38,7 @@ func (s *sink) open(ctx context.Context) (target, error) {
 	case "http":
 		return s.openHTTP(), nil
 	case "redis":
-		o, err := sources.RedisOptions(s.to.URL, s.to.Username, s.secret)
+		o, err := sources.RedisOptions(s.to.URL, s.to.Username, s.secret, maxConfirmation)
 		if err != nil {
 			return nil, err
 		}
@@ -47,7 +47,8 @@ func (s *sink) open(ctx context.Context) (target, error) {
 		return s.openNATS()
 	case "kafka":
 		account := sources.KafkaAccount{Username: s.to.Username, Password: s.secret, TLS: s.to.TLS, SASL: s.to.SASL}
-		client, err := kgo.NewClient(append(account.Options(s.to.Brokers), kgo.DefaultProduceTopic(s.to.Topic))...)
+		client, err := kgo.NewClient(append(account.Options(s.to.Brokers), kgo.DefaultProduceTopic(s.to.Topic),
+			kgo.FetchMaxBytes(maxConfirmation), kgo.BrokerMaxReadBytes(maxConfirmation))...)
 		if err != nil {
 			return nil, err
 		}
@@ -70,6 +71,9 @@ func (s *sink) openHTTP() target {
 	}
 	return &httpTarget{client, s.to.URL}
 }
+
+// maxConfirmation is how many bytes a broker may send to say that it has an event, or what it consists of.
+const maxConfirmation = 4 << 20
 
 // maxAnswer is how much of an answer is read, so that its connection can be used again.
 const maxAnswer = 64 << 10
@@ -119,17 +123,17 @@ func (t *redisTarget) close() { t.client.Close() } // nothing is on its way
 
 // natsTarget is a stream of JetStream that keeps a subject.
 type natsTarget struct {
-	conn    *nats.Conn
+	conn    *sources.NATSConn
 	stream  jetstream.JetStream
 	subject string
 }
 
 func (s *sink) openNATS() (target, error) {
-	conn, err := sources.ConnectNATS("swrun sink "+s.to.Name, s.to.URL, s.to.Username, s.secret)
+	conn, err := sources.ConnectNATS("swrun sink "+s.to.Name, s.to.URL, sources.Account{Username: s.to.Username, Password: s.secret}, maxConfirmation)
 	if err != nil {
 		return nil, err
 	}
-	stream, err := jetstream.New(conn)
+	stream, err := jetstream.New(conn.Conn)
 	if err != nil {
 		conn.Close()
 		return nil, err

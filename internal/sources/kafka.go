@@ -32,6 +32,7 @@ func openKafka(ctx context.Context, from eventfile.Source, password string) (bro
 	options := append(account.Options(from.Brokers),
 		kgo.ConsumerGroup(from.Group), kgo.ConsumeTopics(from.Topics...), kgo.DisableAutoCommit(),
 		kgo.BlockRebalanceOnPoll(), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+		kgo.BrokerMaxReadBytes(mostMessage), kgo.MaxDecompressBatchBytes(mostMessage),
 		kgo.SessionTimeout(takenOverAfter), kgo.HeartbeatInterval(takenOverAfter/5),
 	)
 	client, err := kgo.NewClient(options...)

@@ -1,6 +1,7 @@
 package sources
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/swrun/swrun/internal/cloudevent"
 	"github.com/swrun/swrun/internal/eventfile"
+	"github.com/swrun/swrun/internal/framing"
 )
 
 // mqttSession is a session that the broker keeps while nobody is connected.
@@ -24,6 +26,7 @@ type mqttSession struct {
 	messages    chan message
 	ended       chan struct{}
 	once        sync.Once
+	guard       *framing.Guard
 	err         error // why it has ended
 }
 
@@ -37,9 +40,10 @@ func openMQTT(ctx context.Context, from eventfile.Source, password string) (brok
 	if err != nil {
 		return nil, err
 	}
-	b := &mqttSession{deadLetters: from.DeadLetters, messages: make(chan message, atATime), ended: make(chan struct{})}
+	const version = 5
+	b := &mqttSession{deadLetters: from.DeadLetters, messages: make(chan message, atATime), ended: make(chan struct{}), guard: &framing.Guard{Most: mostMessage}}
 	b.client = paho.NewClient(paho.ClientConfig{
-		Conn: conn, EnableManualAcknowledgment: true, SendAcksInterval: 10 * time.Millisecond,
+		Conn: packets.NewThreadSafeConn(b.guard.MQTT(conn, version)), EnableManualAcknowledgment: true, SendAcksInterval: 10 * time.Millisecond,
 		OnPublishReceived:  []func(paho.PublishReceived) (bool, error){b.received},
 		OnServerDisconnect: func(d *paho.Disconnect) { b.end(fmt.Errorf("the broker ended the session with code %d", d.ReasonCode)) },
 		OnClientError:      b.end,
@@ -52,11 +56,11 @@ func openMQTT(ctx context.Context, from eventfile.Source, password string) (brok
 	}
 	if _, err := b.client.Connect(ctx, connect); err != nil {
 		conn.Close() // the error is the first one's
-		return nil, err
+		return nil, cmp.Or(b.guard.Err(), err)
 	}
 	if _, err := b.client.Subscribe(ctx, &paho.Subscribe{Subscriptions: []paho.SubscribeOptions{{Topic: from.Topic, QoS: 1}}}); err != nil {
 		b.close()
-		return nil, err
+		return nil, cmp.Or(b.guard.Err(), err)
 	}
 	return b, nil
 }
@@ -77,16 +81,12 @@ func dialMQTT(ctx context.Context, at string) (net.Conn, error) {
 	if !secured {
 		return (&net.Dialer{}).DialContext(ctx, "tcp", address)
 	}
-	conn, err := (&tls.Dialer{Config: &tls.Config{MinVersion: tls.VersionTLS12, ServerName: u.Hostname()}}).DialContext(ctx, "tcp", address)
-	if err != nil {
-		return nil, err
-	}
-	return packets.NewThreadSafeConn(conn), nil
+	return (&tls.Dialer{Config: &tls.Config{MinVersion: tls.VersionTLS12, ServerName: u.Hostname()}}).DialContext(ctx, "tcp", address)
 }
 
 func (b *mqttSession) end(err error) {
 	b.once.Do(func() {
-		b.err = err
+		b.err = cmp.Or(b.guard.Err(), err)
 		close(b.ended)
 	})
 }

@@ -1,9 +1,11 @@
 package sources
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
+	"net"
 	"net/url"
 	"strings"
 	"time"
@@ -14,42 +16,86 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/cloudevent"
 	"github.com/swrun/swrun/internal/eventfile"
+	"github.com/swrun/swrun/internal/framing"
 )
 
 // natsStream is a durable consumer of a stream of JetStream, shared by all processes.
 type natsStream struct {
-	conn     *nats.Conn
+	conn     *NATSConn
 	consumer jetstream.Consumer
 	from     eventfile.Source
 }
 
 func openNATS(ctx context.Context, from eventfile.Source, password string) (broker, error) {
-	conn, err := ConnectNATS("swrun source "+from.Name, from.URL, from.Username, password)
+	conn, err := ConnectNATS("swrun source "+from.Name, from.URL, Account{from.Username, password}, mostMessage)
 	if err != nil {
 		return nil, err
 	}
 	b := &natsStream{conn: conn, from: from}
-	if b.consumer, err = durable(ctx, conn, from); err != nil {
+	if b.consumer, err = durable(ctx, conn.Conn, from); err != nil {
 		conn.Close()
-		return nil, err
+		return nil, conn.why(err)
 	}
 	return b, nil
 }
 
-// ConnectNATS connects to a server of NATS; name is what that shows. Without a username, the password is a token. A connection that ends is not
-// made again.
-func ConnectNATS(name, url, username, password string) (*nats.Conn, error) {
-	options := []nats.Option{nats.NoReconnect(), nats.Timeout(ackWithin), nats.Name(name)}
-	if password != "" && username == "" {
-		options = append(options, nats.Token(password))
-	} else if password != "" {
-		options = append(options, nats.UserInfo(username, password))
-	}
-	if strings.HasPrefix(url, "tls:") {
-		options = append(options, nats.Secure(&tls.Config{MinVersion: tls.VersionTLS12}))
-	}
-	return nats.Connect(url, options...)
+// Account is as whom a client connects.
+type Account struct{ Username, Password string }
+
+// NATSConn is a connection to a server of NATS, which ends when the server announces too much.
+type NATSConn struct {
+	*nats.Conn
+	guard  *framing.Guard
+	secure bool
 }
+
+// ConnectNATS connects to a server of NATS; name is what the server shows. Without a username, the password is a token. A connection that ends is not
+// made again. It ends when the server announces a message of more than most bytes.
+func ConnectNATS(name, url string, as Account, most int) (*NATSConn, error) {
+	c := &NATSConn{guard: &framing.Guard{Most: most}, secure: strings.HasPrefix(url, "tls:")}
+	options := []nats.Option{nats.NoReconnect(), nats.Timeout(ackWithin), nats.Name(name), nats.SetCustomDialer(c)}
+	if as.Password != "" && as.Username == "" {
+		options = append(options, nats.Token(as.Password))
+	} else if as.Password != "" {
+		options = append(options, nats.UserInfo(as.Username, as.Password))
+	}
+	if c.secure {
+		options = append(options, nats.Secure()) // or not at all
+	}
+	var err error
+	c.Conn, err = nats.Connect(url, options...)
+	return c, cmp.Or(c.guard.Err(), err)
+}
+
+// Dial implements nats.CustomDialer.
+func (c *NATSConn) Dial(network, address string) (net.Conn, error) {
+	conn, err := net.DialTimeout(network, address, ackWithin)
+	if err != nil {
+		return nil, err
+	}
+	if plain := conn; c.secure {
+		conn = framing.Late(plain, func() (net.Conn, error) { return secured(plain, address) })
+	}
+	return c.guard.NATS(conn), nil
+}
+
+// SkipTLSHandshake tells the library that connections become secure by themselves.
+func (c *NATSConn) SkipTLSHandshake() bool { return c.secure }
+
+// secured returns a connection over TLS to a server whose certificate fits its address.
+func secured(conn net.Conn, address string) (net.Conn, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	within, cancel := context.WithTimeout(context.Background(), ackWithin)
+	defer cancel()
+	s := tls.Client(conn, &tls.Config{MinVersion: tls.VersionTLS12, ServerName: host})
+	return s, s.HandshakeContext(within)
+}
+
+// why returns the reason for which a connection has ended, if this side has ended it, and otherwise err.
+func (c *NATSConn) why(err error) error { return cmp.Or(c.guard.Err(), err) }
 
 // durable returns the consumer, and makes it if it is not there.
 func durable(ctx context.Context, conn *nats.Conn, from eventfile.Source) (jetstream.Consumer, error) {
@@ -79,7 +125,7 @@ func (b *natsStream) receive(ctx context.Context) ([]message, error) {
 	case ctx.Err() != nil && err != nil:
 		return nil, nil
 	case !b.conn.IsConnected():
-		return nil, errors.New("the connection to NATS has ended")
+		return nil, b.conn.why(errors.New("the connection to NATS has ended"))
 	case errors.Is(err, nats.ErrTimeout):
 		return nil, nil
 	case err != nil:
@@ -137,7 +183,7 @@ func (b *natsStream) acknowledge(_ context.Context, done []message) error {
 
 // keep waits until a stream has the copy.
 func (b *natsStream) keep(ctx context.Context, m message, why string) error {
-	js, err := jetstream.New(b.conn)
+	js, err := jetstream.New(b.conn.Conn)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"net"
 	"os"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/cloudevent"
 	"github.com/swrun/swrun/internal/eventfile"
+	"github.com/swrun/swrun/internal/framing"
 )
 
 const (
@@ -27,15 +29,23 @@ type redisStream struct {
 	consumer   string
 	claimAfter time.Duration
 	claimed    time.Time // when it was last looked for what others have left
+	count      int64     // how many messages are asked for at a time
 }
 
-func openRedis(ctx context.Context, from eventfile.Source, password string, claimAfter time.Duration) (broker, error) {
-	o, err := RedisOptions(from.URL, from.Username, password)
+// mostAnswer is how many bytes an answer of Redis may have: some messages of the usual size. Larger messages are asked for one by one.
+const mostAnswer = 128 << 20
+
+// redisElements is how many elements a list in an answer of Redis may have: the fields of an entry, with their values.
+const redisElements = 8192
+
+func (f *feed) openRedis(ctx context.Context, password string) (broker, error) {
+	from, claimAfter := f.from, f.ClaimAfter
+	o, err := RedisOptions(from.URL, from.Username, password, mostAnswer)
 	if err != nil {
 		return nil, err
 	}
 	host, _ := os.Hostname() // it is for people
-	b := &redisStream{client: redis.NewClient(o), from: from, consumer: fmt.Sprintf("%s-%d-%s", host, os.Getpid(), rand.Text()[:8]), claimAfter: claimAfter}
+	b := &redisStream{client: redis.NewClient(o), from: from, consumer: fmt.Sprintf("%s-%d-%s", host, os.Getpid(), rand.Text()[:8]), claimAfter: claimAfter, count: f.count}
 	err = b.client.XGroupCreateMkStream(ctx, from.Stream, from.Group, "0").Err()
 	if err != nil && !strings.HasPrefix(err.Error(), "BUSYGROUP") {
 		b.client.Close() // the error is the first one's
@@ -44,19 +54,28 @@ func openRedis(ctx context.Context, from eventfile.Source, password string, clai
 	return b, nil
 }
 
-// RedisOptions returns how a server of Redis is connected to. What fails is not tried again by the client.
-func RedisOptions(url, username, password string) (*redis.Options, error) {
+// RedisOptions returns how a server of Redis is connected to. The client does not try again what fails. A connection ends when the server announces
+// an answer of more than most bytes, before there is room for it.
+func RedisOptions(url, username, password string, most int) (*redis.Options, error) {
 	o, err := redis.ParseURL(url)
 	if err != nil {
 		return nil, err
 	}
-	o.Username, o.Password, o.DisableIdentity, o.MaxRetries = username, password, true, -1
+	o.Username, o.Password, o.DisableIdentity, o.MaxRetries, o.DialTimeout = username, password, true, -1, ackWithin
+	dial, guard := redis.NewDialer(o), &framing.Guard{Most: most}
+	o.Dialer = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return guard.Redis(conn, redisElements), nil
+	}
 	return o, nil
 }
 
 func (b *redisStream) receive(ctx context.Context) ([]message, error) {
 	if time.Since(b.claimed) >= b.claimAfter/2 {
-		left, _, err := b.client.XAutoClaim(ctx, &redis.XAutoClaimArgs{Stream: b.from.Stream, Group: b.from.Group, Consumer: b.consumer, MinIdle: b.claimAfter, Start: "0", Count: atATime}).Result()
+		left, _, err := b.client.XAutoClaim(ctx, &redis.XAutoClaimArgs{Stream: b.from.Stream, Group: b.from.Group, Consumer: b.consumer, MinIdle: b.claimAfter, Start: "0", Count: b.count}).Result()
 		if err != nil {
 			return nil, err
 		}
@@ -65,7 +84,7 @@ func (b *redisStream) receive(ctx context.Context) ([]message, error) {
 		}
 		b.claimed = time.Now()
 	}
-	streams, err := b.client.XReadGroup(ctx, &redis.XReadGroupArgs{Group: b.from.Group, Consumer: b.consumer, Streams: []string{b.from.Stream, ">"}, Count: atATime, Block: waits}).Result()
+	streams, err := b.client.XReadGroup(ctx, &redis.XReadGroupArgs{Group: b.from.Group, Consumer: b.consumer, Streams: []string{b.from.Stream, ">"}, Count: b.count, Block: waits}).Result()
 	if errors.Is(err, redis.Nil) {
 		return nil, nil
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/swrun/swrun/internal/cloudevent"
 	"github.com/swrun/swrun/internal/doctor"
 	"github.com/swrun/swrun/internal/eventfile"
+	"github.com/swrun/swrun/internal/framing"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/events"
 )
@@ -49,6 +50,8 @@ type feed struct {
 	from eventfile.Source
 	open func(ctx context.Context) (broker, error)
 	told *rate.Limiter // of messages that were set aside
+	// count is how many messages are asked for at a time, where that can be said. It becomes less when they are too large together.
+	count int64
 
 	mu    sync.Mutex
 	state State
@@ -93,9 +96,9 @@ func New(all []eventfile.Source, c Config) (*Sources, error) {
 		if err != nil {
 			return nil, err
 		}
-		f := &feed{Config: c, from: from, told: rate.NewLimiter(rate.Every(time.Second), 20), state: State{Name: from.Name, Kind: from.Kind}}
+		f := &feed{Config: c, from: from, told: rate.NewLimiter(rate.Every(time.Second), 20), state: State{Name: from.Name, Kind: from.Kind}, count: atATime}
 		f.open = map[string]func(context.Context) (broker, error){
-			"redis": func(ctx context.Context) (broker, error) { return openRedis(ctx, from, password, c.ClaimAfter) },
+			"redis": func(ctx context.Context) (broker, error) { return f.openRedis(ctx, password) },
 			"nats":  func(ctx context.Context) (broker, error) { return openNATS(ctx, from, password) },
 			"kafka": func(ctx context.Context) (broker, error) { return openKafka(ctx, from, password) },
 			"mqtt":  func(ctx context.Context) (broker, error) { return openMQTT(ctx, from, password) },
@@ -146,6 +149,9 @@ func (s *Sources) Findings() (found []doctor.Finding) {
 	return found
 }
 
+// mostMessage is how many bytes a message may have that is read at all: as many as a server of NATS can be configured to take.
+const mostMessage = 64 << 20
+
 const (
 	firstPause = 200 * time.Millisecond
 	lastPause  = 30 * time.Second
@@ -160,6 +166,9 @@ func (f *feed) run(ctx context.Context) {
 		worked, err := f.session(ctx)
 		if ctx.Err() != nil {
 			return
+		}
+		if errors.Is(err, framing.ErrTooLarge) {
+			f.count = max(1, f.count/4)
 		}
 		f.note(func(s *State) { s.Connected, s.Err = false, err })
 		f.Log.Warn("a source of events is tried again", "source", f.from.Name, "kind", f.from.Kind, "error", err)
