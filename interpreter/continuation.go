@@ -122,7 +122,7 @@ func (m *machine) handOver(input any) any {
 func (m *machine) rollOver() {
 	if m.s.Status == StatusRunning {
 		m.beginRun(nil)
-		m.runtimeValue = nil
+		m.runtimeValue, m.workflowValue = nil, nil
 	}
 }
 
@@ -130,13 +130,17 @@ func (m *machine) rollOver() {
 // so that the run can be computed from its own history.
 func (m *machine) beginRun(input any) {
 	s := m.s
-	m.record(HistoryEvent{Type: WorkflowContinued, Data: input})
-	s.Continued++
-	s.historyBase, s.historyBytes, s.headChanged = s.lastHistory, 0, true
 	s.Deadlines = slices.DeleteFunc(slices.Clone(s.Deadlines), func(d Deadline) bool { return d.Kind == DeadlineRun })
 	if s.RunTimeout > 0 {
 		s.Deadlines = append(s.Deadlines, Deadline{Kind: DeadlineRun, At: m.now.Add(s.RunTimeout), StartedAt: m.now})
 	}
+	continued := HistoryEvent{Type: WorkflowContinued, Data: input}
+	if input == nil { // no workflow.started follows that would tell them
+		continued.Deadlines = s.Deadlines
+	}
+	m.record(continued)
+	s.Continued++
+	s.historyBase, s.historyBytes, s.headChanged = s.lastHistory, 0, true
 	m.result.Withheld = true
 }
 

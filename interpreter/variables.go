@@ -2,6 +2,7 @@ package interpreter
 
 import (
 	"maps"
+	"slices"
 	"time"
 )
 
@@ -124,8 +125,25 @@ func (m *machine) workflow() any {
 		if first := earliest(m.s.Deadlines); !first.IsZero() {
 			m.workflowValue["deadline"] = timeValue(first)
 		}
+		m.workflowValue["timeouts"] = timeoutsValue(m.s.Deadlines)
 	}
 	return m.workflowValue
+}
+
+// timeoutsValue is $workflow.timeouts: of the execution and of the run, the one that ends first, how many seconds it has and when it ends. What has no
+// timeout is null (semantics 2.12).
+func timeoutsValue(all []Deadline) map[string]any {
+	value := map[string]any{"execution": nil, "run": nil}
+	for name, deadlines := range map[string][]Deadline{
+		"execution": slices.DeleteFunc(slices.Clone(all), func(d Deadline) bool { return d.Kind == DeadlineRun }),
+		"run":       slices.DeleteFunc(slices.Clone(all), func(d Deadline) bool { return d.Kind != DeadlineRun }),
+	} {
+		if len(deadlines) > 0 {
+			first := slices.MinFunc(deadlines, func(a, b Deadline) int { return a.At.Compare(b.At) })
+			value[name] = map[string]any{"seconds": first.At.Sub(first.StartedAt).Seconds(), "deadline": timeValue(first.At)}
+		}
+	}
+	return value
 }
 
 // runtime is $runtime: what the host says of itself, and how the run was started.

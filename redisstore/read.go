@@ -185,13 +185,19 @@ func (s *Store) List(ctx context.Context, partition int, cursor string, n int) (
 // Upcoming implements store.Reader.
 func (s *Store) Upcoming(ctx context.Context, partition int, until time.Time) (all []store.Instance, err error) {
 	k := &s.keys.partitions[partition]
-	sets := map[store.Set]*redis.StringSliceCmd{}
+	sets, activities := map[store.Set]*redis.StringSliceCmd{}, &redis.StringSliceCmd{}
 	err = s.pipelined(ctx, partition, func(p redis.Pipeliner) {
 		for _, set := range []store.Set{store.SetNew, store.SetBegun, store.SetHeld} {
 			sets[set] = p.ZRange(ctx, k.sets[set], 0, -1)
 		}
-		sets[store.SetWaiting] = p.ZRangeByScore(ctx, k.sets[store.SetWaiting], &redis.ZRangeBy{Min: "-inf", Max: strconv.FormatInt(until.UnixMilli(), 10)})
+		before := &redis.ZRangeBy{Min: "-inf", Max: strconv.FormatInt(until.UnixMilli(), 10)}
+		sets[store.SetWaiting], activities = p.ZRangeByScore(ctx, k.sets[store.SetWaiting], before), p.ZRangeByScore(ctx, k.activities, before)
 	})
+	for _, m := range activities.Val() {
+		if id, err := store.ParseActivityID(m); err == nil {
+			all = append(all, id.Run)
+		}
+	}
 	for _, members := range sets {
 		for _, m := range members.Val() {
 			all = append(all, instanceOf(m))

@@ -83,6 +83,15 @@ func TestLongHistoryRollsOver(t *testing.T) {
 		if n := d.State.RunNumber(); n < 5 || d.Lifecycle.Records != int64(len(h.records(i))) {
 			t.Errorf("it has had %d runs", n)
 		}
+		_, err := h.client.History(t.Context(), i, 0, func(e client.HistoryEntry) error {
+			for _, r := range e.Events {
+				if r.Type == interpreter.WorkflowContinued && (len(r.Deadlines) != 1 || !r.Deadlines[0].At.Equal(e.At.Add(50*time.Second))) {
+					t.Errorf("at %s the next run began with the deadlines %v", e.At, r.Deadlines)
+				}
+			}
+			return nil
+		})
+		h.must(err)
 	})
 }
 

@@ -167,7 +167,7 @@ func TestDescribedLimits(t *testing.T) {
 		"queued":            {client.StartOptions{}, false, 2, 0, 5 * time.Second, 9 * time.Second},
 		"queued, counting":  {client.StartOptions{TimeoutsFromAccept: true}, false, 2, 2, 5 * time.Second, 9 * time.Second},
 		"delayed":           {client.StartOptions{Delay: time.Hour}, true, 2, 0, 5 * time.Second, 9 * time.Second},
-		"delayed, ends":     {client.StartOptions{Delay: time.Hour, Deadline: time.Date(2000, 1, 2, 0, 0, 0, 0, time.UTC)}, true, 2, 1, 24 * time.Hour, 9 * time.Second},
+		"delayed, ends":     {client.StartOptions{Delay: time.Hour, Deadline: time.Date(2000, 1, 2, 0, 0, 0, 0, time.UTC)}, true, 2, 2, 24 * time.Hour, 9 * time.Second},
 		"in progress":       {client.StartOptions{}, true, 2, 2, 5 * time.Second, 9 * time.Second},
 		"with a start's":    {client.StartOptions{ExecutionTimeout: 7 * time.Second}, true, 2, 2, 7 * time.Second, 9 * time.Second},
 		"with one's of two": {client.StartOptions{ExecutionTimeout: 7 * time.Second, RunTimeout: 2 * time.Second}, true, 2, 2, 7 * time.Second, 2 * time.Second},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -39,12 +40,12 @@ func (s *Server) listDeadlines(ctx context.Context, in *deadlinesInput) (*deadli
 	if err != nil {
 		return nil, client.NewOptionError("within", err)
 	}
-	if err := checkNamespace(in.Namespace); err != nil {
+	chosen, err := ChoiceQuery{Namespace: in.Namespace}.choice(ctx)
+	if err != nil {
 		return nil, err
 	}
-	caller := callerOf(ctx)
 	wanted := func(namespace string) bool {
-		return caller.Sees(namespace) && (in.Namespace == "" || in.Namespace == namespace)
+		return chosen.Namespaces == nil || slices.Contains(chosen.Namespaces, namespace)
 	}
 	found, err := s.control.Upcoming(ctx, within, wanted, func(i store.Instance, err error) {
 		s.log.Info("a run cannot be described", "run", i.String(), "error", err)

@@ -134,7 +134,7 @@ func runProblem(err error) *api.Problem {
 		return p
 	case errors.As(err, &exists):
 		p := newProblem(http.StatusConflict, "run-exists", "There is such a run already", err.Error())
-		p.Help = "choose another id, or onDuplicate return-existing for a run of the same workflow"
+		p.Help = "choose another id, or onDuplicate return-existing for a run of the same workflow, return-existing-active for one that has not ended"
 		return p
 	case errors.As(err, new(*client.QuarantinedError)):
 		return newProblem(http.StatusConflict, "quarantined", "The run is quarantined", err.Error())

@@ -74,7 +74,7 @@ func (s *Server) startRoutes() {
 	route(s, RoleAuthor, huma.Operation{
 		OperationID: "startRun", Method: http.MethodPost, Path: runsPath, Tags: []string{"runs"}, DefaultStatus: http.StatusCreated,
 		Summary:     "Start a run of a workflow that is deployed",
-		Description: "Answers 201, or 200 with a run that was there already (onDuplicate return-existing, or the same start with a definition). With `Prefer: wait=SECONDS` it answers 200 if the run ends in that time, and 202 otherwise.",
+		Description: "Answers 201, or 200 with a run that was there already (onDuplicate return-existing or return-existing-active, or the same start with a definition). With `Prefer: wait=SECONDS` it answers 200 if the run ends in that time, and 202 otherwise.",
 		Responses:   s.alsoAnswers(http.StatusOK, http.StatusAccepted), MaxBodyBytes: maxDefinition,
 	}, s.startRun)
 	route(s, RoleAuthor, huma.Operation{

@@ -69,7 +69,12 @@ func TestStart(t *testing.T) {
 	}
 	again := `{"workflow": "demo/wait:1.0.0", "id": "one", "onDuplicate": %q}`
 	d.ask(t, "POST", "/v1/runs", fmt.Sprintf(again, "reject")).isProblem(t, http.StatusConflict, "run-exists")
-	mustRead[api.Description](t, d.ask(t, "POST", "/v1/runs", fmt.Sprintf(again, "return-existing")), http.StatusOK)
+	for _, policy := range []string{"return-existing", "return-existing-active", "ReturnExisting", "ReturnExistingActive", "RETURN_EXISTING_ACTIVE"} {
+		mustRead[api.Description](t, d.ask(t, "POST", "/v1/runs", fmt.Sprintf(again, policy)), http.StatusOK)
+	}
+	d.ask(t, "POST", "/v1/runs/demo/one/terminate", "{}")
+	mustRead[api.Description](t, d.ask(t, "POST", "/v1/runs", fmt.Sprintf(again, "return_existing")), http.StatusOK)
+	d.ask(t, "POST", "/v1/runs", fmt.Sprintf(again, "ReturnExistingActive")).isProblem(t, http.StatusConflict, "run-exists")
 }
 
 // TestPromise10 holds the names that a start may use for its timeouts.
@@ -131,7 +136,12 @@ func TestStartsThatAreRefused(t *testing.T) {
 		"half a second":              {`{"workflow": "demo/wait", "executionTimeout": 0.5}`, 422, "invalid-request", "executionTimeout: must be at least 1s"},
 		"no deadline of this world":  {`{"workflow": "demo/wait", "deadline": "0001-01-01T00:00:00Z"}`, 422, "invalid-request", "deadline: \"0001-01-01T00:00:00Z\" is not a time"},
 		"no time at all":             {`{"workflow": "demo/wait", "runTimeout": 0}`, 422, "invalid-request", "runTimeout: must be at least 1s"},
-		"a negative time":            {`{"workflow": "demo/wait", "runTimeout": -1}`, 422, "invalid-request", "runTimeout"},
+		"a negative time":            {`{"workflow": "demo/wait", "runTimeout": -1}`, 422, "invalid-request", "runTimeout: must be at least 1s, got -1s"},
+		"a negative text":            {`{"workflow": "demo/wait", "executionTimeout": "-PT2H"}`, 422, "invalid-request", "executionTimeout: must be at least 1s, got -2h"},
+		"a negative alias":           {`{"workflow": "demo/wait", "run_timeout_seconds": -0.5}`, 422, "invalid-request", "at least 1s"},
+		"next to nothing below zero": {`{"workflow": "demo/wait", "runTimeout": -1e-9}`, 422, "invalid-request", "at least 1s"},
+		"a negative delay":           {`{"workflow": "demo/wait", "delay": -5}`, 422, "invalid-request", "delay"},
+		"an unknown policy":          {`{"workflow": "demo/wait", "onDuplicate": "return"}`, 422, "invalid-request", "must be reject, return-existing or return-existing-active"},
 		"a time without a unit":      {`{"workflow": "demo/wait", "runTimeout": "soon"}`, 422, "invalid-request", "soon"},
 		"a time that is a list":      {`{"workflow": "demo/wait", "runTimeout": []}`, 422, "invalid-request", "runTimeout: expected a number of seconds, a text"},
 		"two values of one timeout":  {`{"workflow": "demo/wait", "runTimeout": 5, "run_timeout_seconds": 6}`, 422, "invalid-request", "given twice"},

@@ -152,10 +152,9 @@ type spanSchema struct{}
 
 // Schema returns it.
 func (spanSchema) Schema(huma.Registry) *huma.Schema {
-	zero := 0.0
 	return &huma.Schema{
 		Description: "A length of time: a number of seconds, or a text; or none, which null means too.", Examples: []any{"PT1M30S", "2h", 90, "none"},
-		OneOf: []*huma.Schema{{Type: huma.TypeNumber, Minimum: &zero}, {Type: huma.TypeString, Nullable: true}},
+		OneOf: []*huma.Schema{{Type: huma.TypeNumber}, {Type: huma.TypeString, Nullable: true}},
 	}
 }
 

@@ -13,7 +13,12 @@ func parseSpan(flag, text string) (time.Duration, error) {
 	}
 	d, err := duration.Parse(text)
 	if err != nil {
-		return 0, usagef("for example 90s, 2h30m, 1d or PT2H30M", "%s: %s", flag, err)
+		return 0, spanError(flag, err)
 	}
 	return d, nil
+}
+
+// spanError says that the value of a flag is no length of time.
+func spanError(flag string, err error) error {
+	return usagef("for example 90s, 2h30m, 1d or PT2H30M", "%s: %s", flag, err)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -83,6 +84,7 @@ func (p *program) historyOfTask(f *operateFlags, run string, seq int, others boo
 type historyReading struct {
 	name    string
 	run     int
+	runs    int // how many runs of the execution have been read
 	follow  bool
 	query   control.HistoryQuery
 	each    func(api.HistoryEvent) error
@@ -96,7 +98,8 @@ func (o *operation) history(ctx context.Context, r *historyReading) error {
 	}
 	if r.each == nil {
 		r.records, r.query.Limit = []api.HistoryEvent{}, historyPage
-		r.each = ofRun(r.run, func(e api.HistoryEvent) error {
+		r.runs = 1
+		r.each = ofRun(r.run, &r.runs, func(e api.HistoryEvent) error {
 			switch o.flags.output {
 			case "human":
 				return write(o.out, describe.HistoryLine(e))
@@ -107,20 +110,25 @@ func (o *operation) history(ctx context.Context, r *historyReading) error {
 			return nil
 		})
 	}
-	if err := o.read(ctx, i, r); err != nil || o.flags.output != "json" {
+	if err := o.read(ctx, i, r); err != nil {
 		return err
+	}
+	if r.run > r.runs {
+		return &store.Refusal{Code: store.NoSuch, Detail: "execution " + i.String(), Reason: fmt.Sprintf("has no run %d: it has %d", r.run, r.runs)}
+	}
+	if o.flags.output != "json" {
+		return nil
 	}
 	return o.print(api.History{Schema: api.SchemaHistory, Run: i.String(), Records: r.records})
 }
 
 // ofRun returns what hands only the records of one run of the execution to each, counted from 1; of all if n is 0. It is for a history
-// from its beginning.
-func ofRun(n int, each func(api.HistoryEvent) error) func(api.HistoryEvent) error {
-	current := 1
+// from its beginning, and counts the runs in current.
+func ofRun(n int, current *int, each func(api.HistoryEvent) error) func(api.HistoryEvent) error {
 	return func(r api.HistoryEvent) error {
-		wanted := n == 0 || current == n
+		wanted := n == 0 || *current == n
 		if r.Type == string(interpreter.WorkflowContinued) {
-			current++
+			*current++
 		}
 		if !wanted {
 			return nil

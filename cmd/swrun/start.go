@@ -51,18 +51,18 @@ func (f *startFlags) options(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&f.inputs, "input", "i", nil, "input: JSON, @FILE, -, name=text, name:=json (repeatable)")
 	flags.StringVar(&f.id, "id", "", "the run's id; default a new one")
-	flags.StringVar(&f.onDuplicate, "on-duplicate", client.OnDuplicateReject, "what a run of that id leads to: reject or return-existing")
+	flags.StringVar(&f.onDuplicate, "on-duplicate", client.OnDuplicateReject, "what a run of that id leads to: reject, return-existing, or return-existing-active, for which a run that has ended is a conflict")
 	flags.StringVar(&f.businessKey, "business-key", "", "a key of your own to find the run by")
 	flags.StringArrayVar(&f.labels, "label", nil, "a label, name=value (repeatable)")
 	f.timeouts.add(cmd)
 	flags.StringVar(&f.delay, "delay", "", "how long to wait before it starts")
 	flags.StringVar(&f.timeoutStart, "timeout-starts", "dequeue", "what timeouts count from: dequeue, when a worker takes the run, or accept, now")
-	completeValues(cmd, "on-duplicate", []string{client.OnDuplicateReject, client.OnDuplicateReturnExisting})
+	completeValues(cmd, "on-duplicate", client.DuplicatePolicies())
 	completeValues(cmd, "timeout-starts", []string{"dequeue", "accept"})
 }
 
 func (f *startFlags) read() (client.StartOptions, error) {
-	o := client.StartOptions{ID: f.id, OnDuplicate: f.onDuplicate, BusinessKey: f.businessKey, TimeoutsFromAccept: f.timeoutStart == "accept"}
+	o := client.StartOptions{ID: f.id, OnDuplicate: client.ReadDuplicatePolicy(f.onDuplicate), BusinessKey: f.businessKey, TimeoutsFromAccept: f.timeoutStart == "accept"}
 	if err := oneOf("--timeout-starts", f.timeoutStart, "dequeue", "accept"); err != nil {
 		return o, err
 	}

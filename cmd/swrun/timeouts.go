@@ -7,6 +7,7 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/duration"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/client"
 )
@@ -44,9 +45,12 @@ func parseTimeout(flag, text string) (time.Duration, error) {
 	if text == "none" {
 		return client.NoTimeout, nil
 	}
-	d, err := parseSpan(flag, text)
-	if err != nil || text == "" {
-		return d, err
+	if text == "" {
+		return 0, nil
+	}
+	d, err := duration.ParseSigned(text)
+	if err != nil {
+		return 0, spanError(flag, err)
 	}
 	var short *client.OptionError
 	if errors.As(client.CheckTimeout(flag, d), &short) {

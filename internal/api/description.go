@@ -50,7 +50,16 @@ type Description struct {
 // Permission says whether a verb is for a run as it is now.
 type Permission struct {
 	Allowed bool   `json:"allowed" doc:"Whether the verb is not refused."`
-	Reason  string `json:"reason,omitempty" doc:"Why it is refused or, if it is not, why it would change nothing."`
+	Reason  string `json:"reason,omitempty" doc:"Why it is refused."`
+	// NoEffect is not called a reason: a verb that is allowed would have one for not being so.
+	NoEffect string `json:"noEffect,omitempty" doc:"Why it would change nothing, if it is not refused."`
+}
+
+func newPermission(p client.Permission) Permission {
+	if p.Allowed {
+		return Permission{Allowed: true, NoEffect: p.Reason}
+	}
+	return Permission{Reason: p.Reason}
 }
 
 // input returns that of the current run.
@@ -120,6 +129,8 @@ type Deadline struct {
 	Uncaught    bool    `json:"uncaught,omitempty"`
 	Conditional bool    `json:"conditional,omitempty"` // whether CaughtBy takes it
 	Held        bool    `json:"held,omitempty"`        // the run is quarantined
+	OnceBegun   bool    `json:"onceBegun,omitempty"`   // it counts from the start of the run, which has not come: at is right if that comes as soon as it may
+	Retries     bool    `json:"retries,omitempty"`     // it ends an attempt at an activity, and another attempt follows
 	FiresFirst  *bool   `json:"firesFirst,omitempty"`  // in the description of a run
 }
 
@@ -191,7 +202,7 @@ func NewDescription(d *client.Description, r *client.Review) Description {
 	described.SoftDeadlines = newSoftDeadlines(d)
 	described.Allowed, described.Deadlines = map[string]Permission{}, []Deadline{}
 	for _, p := range d.Permissions() {
-		described.Allowed[p.Verb] = Permission{p.Allowed, p.Reason}
+		described.Allowed[p.Verb] = newPermission(p)
 	}
 	for _, verb := range d.Commands {
 		described.Commands = append(described.Commands, string(verb))
@@ -263,7 +274,7 @@ func unmatched(source *dsl.Source, events []client.Unmatched) (all []UnmatchedEv
 func NewDeadline(in client.DescribedDeadline) Deadline {
 	d := Deadline{
 		Kind: in.Kind, Pointer: string(in.Pointer), StartedAt: Time(in.StartedAt), At: Time(in.At), LeftSeconds: in.Left.Seconds(),
-		CaughtBy: string(in.CaughtBy), Uncaught: in.CaughtBy == "", Conditional: in.Conditional, Held: in.AwaitsRelease,
+		CaughtBy: string(in.CaughtBy), Uncaught: in.CaughtBy == "" && !in.Retries, Conditional: in.Conditional, Held: in.AwaitsRelease, Retries: in.Retries, OnceBegun: in.OnceBegun,
 	}
 	if in.Line > 0 {
 		d.File, d.Line = in.File, in.Line

@@ -132,7 +132,7 @@ func NewRun(listed *filter.Run) Run {
 	run := Run{
 		Started: NewStarted(listed.Instance), Workflow: info.Workflow.String(), Status: listed.Status(), Definition: info.Definition, Records: r.Records,
 		BusinessKey: info.BusinessKey, StartedBy: info.Actor, Labels: info.Labels, CreatedAt: Time(r.Created), ClosedAt: Time(r.Closed),
-		NextWakeAt: Time(r.Wake), ReadySince: Time(r.Ready), DeadlineAt: Time(r.Deadline), WorkersLost: int(r.Deaths),
+		NextWakeAt: Time(r.Wake), ReadySince: Time(r.Ready), DeadlineAt: Time(listed.Deadline()), WorkersLost: int(r.Deaths),
 		ErrorType: r.Failure.Type, TimeoutKind: r.Failure.TimeoutKind, Attempts: r.Attempts, Attention: listed.Attention(),
 	}
 	if r.Status.Final() {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/internal/duration"
+	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
 )
@@ -60,7 +61,7 @@ type RunOptions struct {
 	RunTimeout       Span              `json:"runTimeout,omitempty,omitzero" doc:"Of one run of the execution, at least a second; it replaces that of the document, and null takes it away."`
 	Deadline         string            `json:"deadline,omitempty" format:"date-time" doc:"When the execution ends at the latest."`
 	Delay            Span              `json:"delay,omitempty,omitzero" doc:"How long to wait before it starts."`
-	OnDuplicate      string            `json:"onDuplicate,omitempty" enum:"reject,return-existing" doc:"What a run of that id leads to; reject if it is left out."`
+	OnDuplicate      string            `json:"onDuplicate,omitempty" doc:"What a run of that id leads to: reject, which is meant if it is left out; return-existing, which answers with that run; or return-existing-active, which answers with it unless it has ended. ReturnExistingActive and return_existing_active mean the same." example:"return-existing-active"`
 	TimeoutStarts    string            `json:"timeoutStarts,omitempty" enum:"dequeue,accept" doc:"What timeouts count from: when a worker takes the run, also if it is left out, or the start."`
 
 	ExecutionTimeoutSeconds Span `json:"execution_timeout_seconds,omitempty,omitzero" deprecated:"true" doc:"Another name of executionTimeout."`
@@ -69,7 +70,8 @@ type RunOptions struct {
 	Queue json.RawMessage `json:"queue,omitempty" deprecated:"true" doc:"Refused: the workflow chooses its queue."`
 }
 
-// Span is a length of time: a number of seconds, or a text such as 90s, 2h30m or PT2H30M; or none, which null means too.
+// Span is a length of time: a number of seconds, or a text such as 90s, 2h30m or PT2H30M; or none, which null means too. It may be negative, so that
+// whoever reads it says what it must be at least.
 type Span struct {
 	time.Duration
 	Given bool
@@ -91,7 +93,7 @@ func (s *Span) UnmarshalJSON(data []byte) error {
 		if err := json.Unmarshal(data, &text); err != nil {
 			return err
 		}
-		s.Duration, err = ParseSpan(text)
+		s.Duration, err = parseSigned(text)
 	default:
 		var n float64
 		if json.Unmarshal(data, &n) != nil {
@@ -110,18 +112,26 @@ func (s Span) MarshalJSON() ([]byte, error) {
 	return json.Marshal(duration.Format(s.Duration))
 }
 
-// ParseSpan reads a length of time as people write it; a plain number is one of seconds.
+// ParseSpan reads a length of time as people write it; a plain number is one of seconds. It is not negative.
 func ParseSpan(text string) (time.Duration, error) {
+	d, err := parseSigned(text)
+	if err == nil && d < 0 {
+		err = fmt.Errorf("%s is negative", shorten.Quoted(text))
+	}
+	return d, err
+}
+
+func parseSigned(text string) (time.Duration, error) {
 	var n *float64
 	if json.Unmarshal([]byte(text), &n) == nil && n != nil {
 		return seconded(*n)
 	}
-	return duration.Parse(text)
+	return duration.ParseSigned(text)
 }
 
 func seconded(n float64) (time.Duration, error) {
-	if n < 0 || n > duration.Max.Seconds() || math.IsNaN(n) {
-		return 0, fmt.Errorf("%v is not a number of seconds between 0 and a hundred years", n)
+	if math.Abs(n) > duration.Max.Seconds() || math.IsNaN(n) {
+		return 0, fmt.Errorf("%v is not a number of seconds up to a hundred years", n)
 	}
 	return time.Duration(math.Round(n * float64(time.Second))), nil
 }

@@ -57,7 +57,7 @@ func (c *Control) Upcoming(ctx context.Context, within time.Duration, wanted fun
 			return nil
 		}
 		for _, in := range d.Deadlines {
-			if !in.At.After(until) {
+			if !in.At.After(until) && !in.OnceBegun {
 				all = append(all, Upcoming{d, in})
 			}
 		}

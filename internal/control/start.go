@@ -29,7 +29,7 @@ func (c *Control) StartOptions(r api.StartRequest) (definition.Reference, client
 		r.Delay = api.Span{}
 	}
 	o := client.StartOptions{
-		ID: r.ID, OnDuplicate: r.OnDuplicate, BusinessKey: r.BusinessKey, Labels: r.Labels,
+		ID: r.ID, OnDuplicate: client.ReadDuplicatePolicy(r.OnDuplicate), BusinessKey: r.BusinessKey, Labels: r.Labels,
 		Delay: r.Delay.Duration, TimeoutsFromAccept: r.TimeoutStarts == "accept",
 	}
 	if o.OnDuplicate == "" {

@@ -134,6 +134,9 @@ func DeadlineRow(in api.Deadline) []string {
 		source = fmt.Sprintf("%s:%d", in.File, in.Line)
 	}
 	by := cmp.Or(in.CaughtBy, "nothing: the run faults")
+	if in.Retries {
+		by = "another attempt follows"
+	}
 	if in.Conditional {
 		by += " (if its condition holds)"
 	}
@@ -182,7 +185,7 @@ func possible(d *api.Description) (all []string) {
 		if verb == client.VerbDelete && read { // there is little else to do
 			all = append(all, "history")
 		}
-		if p := d.Allowed[verb]; p.Allowed && p.Reason == "" {
+		if p := d.Allowed[verb]; p.Allowed && p.NoEffect == "" {
 			all = append(all, verb)
 		}
 	}

@@ -92,6 +92,15 @@ var (
 	plainNumber  = lazyregexp.New(`^\d+(\.\d+)?$`)
 )
 
+// ParseSigned is Parse that also takes what is negative: whoever asks says what it must be at least.
+func ParseSigned(text string) (time.Duration, error) {
+	if rest, negative := strings.CutPrefix(text, "-"); negative && !strings.HasPrefix(rest, "-") {
+		d, err := Parse(rest)
+		return -d, err
+	}
+	return Parse(text)
+}
+
 var errTooLong = errors.New("is longer than a hundred years")
 
 // Parse reads a duration as people write it (2h30m, 1d, 1w), as Format does, or in ISO 8601 (PT2H30M). Its length must be fixed:

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/swrun/swrun/internal/duration"
 	"github.com/swrun/swrun/internal/shorten"
@@ -25,19 +26,29 @@ func readActivities(all []store.StoredActivity) map[interpreter.EffectID]*activi
 	return found
 }
 
-// activityDeadlines returns those deadlines of activities that end them: others lead to a further attempt.
-func (d *Description) activityDeadlines() (all []interpreter.ActiveDeadline) {
+// firstOfActivities returns when the first deadline of some activities passes; zero for never.
+func firstOfActivities(all []store.StoredActivity) (first time.Time) {
+	for _, a := range all {
+		first = interpreter.Earlier(first, a.Due)
+	}
+	return first
+}
+
+// activityDeadlines returns the deadlines of the activities that the run waits for.
+func (d *Description) activityDeadlines() (all []DescribedDeadline) {
 	for _, o := range d.OpenTasks {
 		a := d.Activities[o.Effect]
 		if a == nil {
 			continue
 		}
 		for _, deadline := range a.Deadlines() {
-			if a.IsLast(deadline.Kind) {
-				all = append(all, interpreter.ActiveDeadline{
-					Deadline: interpreter.Deadline{Kind: deadline.Kind, At: deadline.At, StartedAt: deadline.StartedAt}, Pointer: o.Pointer, Origin: o.Origin,
-				})
+			described := d.deadline(interpreter.ActiveDeadline{
+				Deadline: interpreter.Deadline{Kind: deadline.Kind, At: deadline.At, StartedAt: deadline.StartedAt}, Pointer: o.Pointer, Origin: o.Origin,
+			})
+			if !a.IsLast(deadline.Kind) {
+				described.Retries, described.CaughtBy, described.Conditional, described.AwaitsRelease = true, "", false, false
 			}
+			all = append(all, described)
 		}
 	}
 	return all

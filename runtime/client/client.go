@@ -7,12 +7,14 @@ import (
 	"crypto/rand"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/oklog/ulid/v2"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime/definition"
@@ -95,7 +97,26 @@ type StartOptions struct {
 const (
 	OnDuplicateReject         = "reject"
 	OnDuplicateReturnExisting = "return-existing"
+	// OnDuplicateReturnActive returns the run that is there only while it has not ended: one that has ended is a conflict.
+	OnDuplicateReturnActive = "return-existing-active"
 )
+
+// DuplicatePolicies returns the values of OnDuplicate.
+func DuplicatePolicies() []string {
+	return []string{OnDuplicateReject, OnDuplicateReturnExisting, OnDuplicateReturnActive}
+}
+
+// ReadDuplicatePolicy returns the value of OnDuplicate that a text means: other systems write ReturnExistingActive or RETURN_EXISTING_ACTIVE. A text
+// that means none is returned as it is, and StartOptions.Check reports it.
+func ReadDuplicatePolicy(text string) string {
+	plain := func(s string) string { return strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(s)) }
+	for _, policy := range DuplicatePolicies() {
+		if plain(policy) == plain(text) {
+			return policy
+		}
+	}
+	return text
+}
 
 // OptionError is a start option that cannot be.
 type OptionError struct {
@@ -141,8 +162,8 @@ func (o StartOptions) Check() error {
 	switch {
 	case o.Delay < 0:
 		return &OptionError{Field: "delay", Detail: fmt.Sprintf("must not be negative, got %s", o.Delay)}
-	case o.OnDuplicate != "" && o.OnDuplicate != OnDuplicateReject && o.OnDuplicate != OnDuplicateReturnExisting:
-		return &OptionError{Field: "onDuplicate", Detail: fmt.Sprintf("must be %s or %s, got %q", OnDuplicateReject, OnDuplicateReturnExisting, o.OnDuplicate)}
+	case o.OnDuplicate != "" && !slices.Contains(DuplicatePolicies(), o.OnDuplicate):
+		return &OptionError{Field: "onDuplicate", Detail: fmt.Sprintf("must be %s, got %s", oneOf(DuplicatePolicies()), shorten.Quoted(o.OnDuplicate))}
 	}
 	return nil
 }
@@ -209,8 +230,9 @@ func (c *Client) begin(ctx context.Context, r definition.Reference, digest strin
 		return Begun{Instance: i}, err
 	}
 	started, err := c.start(ctx, i, info, o)
-	if store.RefusedAs(err) == store.Conflict && o.OnDuplicate == OnDuplicateReturnExisting {
-		return Begun{i, true}, c.same(ctx, i, r)
+	returns := o.OnDuplicate == OnDuplicateReturnExisting || o.OnDuplicate == OnDuplicateReturnActive
+	if returns && (store.RefusedAs(err) == store.Conflict || err == nil && started.Again) {
+		return Begun{i, true}, c.same(ctx, i, r, o.OnDuplicate == OnDuplicateReturnActive)
 	}
 	if err == nil && started.Again && o.OnDuplicate == OnDuplicateReject {
 		err = refused(i, "is there already")
@@ -218,8 +240,8 @@ func (c *Client) begin(ctx context.Context, r definition.Reference, digest strin
 	return Begun{i, started.Again}, err
 }
 
-// same refuses a run of another workflow.
-func (c *Client) same(ctx context.Context, i store.Instance, r definition.Reference) error {
+// same refuses a run of another workflow and, if only an active one counts, a run that has ended.
+func (c *Client) same(ctx context.Context, i store.Instance, r definition.Reference, active bool) error {
 	l, err := c.store.Load(ctx, i)
 	if err != nil {
 		return err
@@ -228,7 +250,16 @@ func (c *Client) same(ctx context.Context, i store.Instance, r definition.Refere
 	if err == nil && (info.Workflow.Namespace != r.Namespace || info.Workflow.Name != r.Name) {
 		err = refused(i, "is there already, as one of %s", info.Workflow)
 	}
+	if err == nil && active && l.Lifecycle.Status.Final() {
+		err = refused(i, "is there already, and has ended (%s)", l.Lifecycle.Reason)
+	}
 	return err
+}
+
+// oneOf writes texts as a choice: a, b or c.
+func oneOf(all []string) string {
+	last := len(all) - 1
+	return strings.Join(all[:last], ", ") + " or " + all[last]
 }
 
 // newID returns a UUID of version 7 in the form of a ULID, which is shorter: ids sort by when they were made.

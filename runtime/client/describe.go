@@ -57,6 +57,8 @@ type DescribedDeadline struct {
 	CaughtBy      dsl.Pointer   // the try that would catch the timeout; empty if the run would fault
 	Conditional   bool          // CaughtBy has a condition that decides
 	AwaitsRelease bool          // the run is quarantined: it is decided when the run is released
+	OnceBegun     bool          // it counts from the start, which has not come: At is right if the run starts as soon as it may
+	Retries       bool          // it ends an attempt at an activity, and another attempt follows: no error is raised
 }
 
 // Listed returns the run as lists have it.
@@ -122,11 +124,29 @@ func (c *Client) lookAround(ctx context.Context, d *Description, stored interpre
 
 // describeDeadlines describes the deadlines of the scopes in progress, and of the activities that they wait for.
 func (d *Description) describeDeadlines() {
-	for _, in := range append(interpreter.ActiveDeadlines(d.Program, d.State), d.activityDeadlines()...) {
+	for _, in := range interpreter.ActiveDeadlines(d.Program, d.State) {
 		d.Deadlines = append(d.Deadlines, d.deadline(in))
 	}
+	d.Deadlines = append(append(d.Deadlines, d.onceBegun()...), d.activityDeadlines()...)
 	slices.SortStableFunc(d.Deadlines, func(a, b DescribedDeadline) int { return a.At.Compare(b.At) })
 	d.Soft = interpreter.SoftDeadlines(d.Program, d.State)
+}
+
+// onceBegun returns the deadlines that a run will have once it has begun, if it has another one already, which may be later than these.
+func (d *Description) onceBegun() (all []DescribedDeadline) {
+	if d.Lifecycle.Status != interpreter.StatusPending || len(d.State.Deadlines) == 0 || d.Invocation.TimeoutsFromAccept {
+		return nil
+	}
+	late := max(0, d.At.Sub(d.Lifecycle.Started))
+	for _, in := range d.RunDeadlines {
+		if !in.Fixed {
+			in.At, in.StartedAt = in.At.Add(late), in.StartedAt.Add(late)
+			described := d.deadline(interpreter.ActiveDeadline{Deadline: in, EndsRun: true})
+			described.OnceBegun = true
+			all = append(all, described)
+		}
+	}
+	return all
 }
 
 // begun returns the state of a run that has no stored state yet, and all deadlines of the whole run. Timeouts of a
@@ -299,7 +319,10 @@ func (d *Description) then() string {
 		scope = "the workflow's timeout fires"
 	}
 	outcome := "it faults with `timeout`: no catch takes it"
-	if first.CaughtBy != "" {
+	switch {
+	case first.Retries:
+		scope, outcome = fmt.Sprintf("the %s of the activity at %s (%s) ends the attempt", first.Kind, first.Pointer, d.Source(first.Origin)), "another attempt follows"
+	case first.CaughtBy != "":
 		outcome = fmt.Sprintf("the catch of %s (%s) takes it", first.CaughtBy, d.Source(first.CaughtBy))
 		if first.Conditional {
 			outcome += " if its condition holds"
@@ -307,6 +330,9 @@ func (d *Description) then() string {
 	}
 	if !first.At.After(d.At) {
 		return fmt.Sprintf("It is %s (%s): as soon as a worker takes the run, %s, and %s.", d.in(first.At), clockTime(first.At), scope, outcome)
+	}
+	if first.OnceBegun {
+		return fmt.Sprintf("If it starts as soon as it may and nothing happens by %s, %s, %s, and %s.", clockTime(first.At), d.in(first.At), scope, outcome)
 	}
 	if d.NoWorker {
 		scope += " as soon as a worker takes the run"

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/filter"
@@ -41,6 +42,9 @@ func (c *Client) List(ctx context.Context, q Query) (Page, error) {
 	}
 	for {
 		r, err := m.next(ctx)
+		if err == nil && r != nil {
+			err = c.addDeadlines(ctx, q.Where, r)
+		}
 		switch {
 		case err != nil || r == nil:
 			return page, err
@@ -63,10 +67,30 @@ func (c *Client) Each(ctx context.Context, where filter.Filter, yield func(*filt
 	}
 	for {
 		r, err := m.next(ctx)
+		if err == nil && r != nil && where.ReadsDeadlines() {
+			err = c.addDeadlines(ctx, where, r)
+		}
 		if err != nil || r == nil || where.Matches(r) && !yield(r) {
 			return err
 		}
 	}
+}
+
+// addDeadlines adds to a run when the first deadline of its activities passes, if a filter asks for deadlines or chooses the run anyway. The record
+// says only that the run waits for activities.
+func (c *Client) addDeadlines(ctx context.Context, where filter.Filter, r *filter.Run) error {
+	if r.Lifecycle.Awaits == 0 || !where.ReadsDeadlines() && !where.Matches(r) {
+		return nil
+	}
+	l, err := c.store.Load(ctx, r.Instance)
+	switch store.RefusedAs(err) {
+	case store.NoSuch, store.Corrupt: // it was removed meanwhile, or the checks of the store report it
+		return nil
+	}
+	if err == nil {
+		r.ActivityDue = firstOfActivities(l.Activities)
+	}
+	return err
 }
 
 // Group is how many runs have something in common.
@@ -198,16 +222,16 @@ func (f *feed) fill(ctx context.Context) error {
 
 func (f *feed) head() position { return position{f.items[0].Lifecycle.Created, f.partition} }
 
-// Upcoming calls yield with each run that has a deadline before a time, in no order.
+// Upcoming calls yield with each run that has a deadline before a time, or an activity that has one, in no order.
 func (c *Client) Upcoming(ctx context.Context, until time.Time, yield func(store.Instance) error) error {
 	for p := range c.store.Layout().Partitions {
 		instances, err := c.store.Upcoming(ctx, p, until)
 		if err != nil {
 			return err
 		}
-		for _, i := range instances {
+		for _, i := range distinct(instances) {
 			l, err := c.store.Load(ctx, i)
-			if store.RefusedAs(err) == store.NoSuch || err == nil && (l.Lifecycle.Deadline.IsZero() || l.Lifecycle.Deadline.After(until)) {
+			if store.RefusedAs(err) == store.NoSuch || err == nil && !passes(l, until) {
 				continue
 			}
 			if err == nil {
@@ -219,6 +243,20 @@ func (c *Client) Upcoming(ctx context.Context, until time.Time, yield func(store
 		}
 	}
 	return nil
+}
+
+// passes reports whether a deadline of a run or of its activities passes before a time.
+func passes(l store.Loaded, until time.Time) bool {
+	first := interpreter.Earlier(l.Lifecycle.Deadline, firstOfActivities(l.Activities))
+	return !first.IsZero() && !first.After(until)
+}
+
+// distinct returns each run once.
+func distinct(all []store.Instance) []store.Instance {
+	slices.SortFunc(all, func(a, b store.Instance) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.ID, b.ID))
+	})
+	return slices.Compact(all)
 }
 
 // Find returns the runs whose id is name: of some namespaces, or of all if none is named. Only if there are none, it returns those whose

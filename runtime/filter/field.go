@@ -31,6 +31,14 @@ const fieldText = "text"
 // fieldError is the field of the type of the error that a run has faulted with.
 const fieldError = "error"
 
+// fieldDeadline is the field of the first deadline.
+const fieldDeadline = "deadline"
+
+// ReadsDeadlines reports whether the filter asks for the first deadline of a run, so that Run.ActivityDue is needed.
+func (f Filter) ReadsDeadlines() bool {
+	return slices.ContainsFunc(f.conditions, func(c condition) bool { return c.field.name == fieldDeadline })
+}
+
 // labelField is what the names of fields for labels begin with.
 const labelField = "label."
 
@@ -54,7 +62,7 @@ func fields() []field {
 		{name: "created", time: func(r *Run) time.Time { return r.Lifecycle.Created }},
 		{name: "started", time: startedAt},
 		{name: "closed", time: func(r *Run) time.Time { return r.Lifecycle.Closed }},
-		{name: "deadline", time: func(r *Run) time.Time { return r.Lifecycle.Deadline }},
+		{name: fieldDeadline, time: (*Run).Deadline},
 		{name: "wake", time: func(r *Run) time.Time { return r.Lifecycle.Wake }},
 	}
 }

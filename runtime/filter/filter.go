@@ -1,4 +1,4 @@
-// Package filter chooses runs by what a list knows of them, without loading one: status=waiting workflow=demo/* started>-1h. The
+// Package filter chooses runs by what a list knows of them, without loading one except for the deadlines of its activities: status=waiting workflow=demo/* started>-1h. The
 // command, the HTTP API and whatever else asks for runs use this one grammar:
 //
 //	filter     = condition { " " condition }            all of them hold
@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -27,7 +28,13 @@ type Run struct {
 	Instance   store.Instance
 	Lifecycle  store.Lifecycle
 	Invocation *execution.Invocation
+	// ActivityDue is when the first deadline passes of the activities that the run waits for; zero for never, or if nobody has looked: a record
+	// does not say it (Filter.ReadsDeadlines).
+	ActivityDue time.Time
 }
+
+// Deadline returns when the first deadline of the run passes, of its scopes in progress and of its activities; zero for never.
+func (r *Run) Deadline() time.Time { return interpreter.Earlier(r.Lifecycle.Deadline, r.ActivityDue) }
 
 // Status returns the phase of the run, or quarantined.
 func (r *Run) Status() string {

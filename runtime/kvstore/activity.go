@@ -111,12 +111,15 @@ func (p *partition) activities(i store.Instance) (all []store.StoredActivity) {
 }
 
 // dueActivities adds to the work the activities that are due, at most n.
-func (p *partition) dueActivities(n int, w *store.Work) {
+func (p *partition) dueActivities(n int, w *store.Work) { p.activitiesDue(p.now, n, w) }
+
+// activitiesDue adds to the work the activities that are due at a time, at most n.
+func (p *partition) activitiesDue(until time.Time, n int, w *store.Work) {
 	prefix := p.activitiesPrefix()
 	p.Scan(prefix, prefix, func(key string, _ []byte) bool {
 		ms, rest, _ := strings.Cut(strings.TrimPrefix(key, prefix), "/")
 		at := store.Moment(parseNumber(ms))
-		if at.After(p.now) || len(w.Activities) >= n {
+		if at.After(until) || len(w.Activities) >= n {
 			w.Next = interpreter.Earlier(w.Next, at)
 			return false
 		}

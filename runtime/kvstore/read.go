@@ -231,6 +231,11 @@ func (s *Store) Upcoming(_ context.Context, of int, until time.Time) (all []stor
 			all = append(all, i)
 			return true
 		})
+		var due store.Work
+		p.activitiesDue(until, math.MaxInt, &due)
+		for _, a := range due.Activities {
+			all = append(all, a.Run)
+		}
 		return nil
 	})
 	return all, err

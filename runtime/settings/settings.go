@@ -76,7 +76,7 @@ func (s *Settings) Set(name, text string) error {
 	if to == nil {
 		return unknown(name)
 	}
-	d, err := duration.Parse(text)
+	d, err := duration.ParseSigned(text)
 	switch {
 	case err != nil:
 		return &Error{name, fmt.Sprintf("%s: %s", name, err)}

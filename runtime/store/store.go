@@ -103,7 +103,8 @@ type Reader interface {
 	// List returns runs of a partition, newest first, behind a cursor that an earlier call returned, for the page or for one of its
 	// runs; an empty cursor starts, and is returned at the end. What cannot be a cursor may be refused as NoSuch.
 	List(ctx context.Context, partition int, cursor string, n int) (Page, error)
-	// Upcoming returns the runs that wait for a time before one, and all that may be claimed or somebody holds.
+	// Upcoming returns the runs that wait for a time before one, those with an activity that is due before it, and all that may be claimed or
+	// that somebody holds. A run may stand there several times.
 	Upcoming(ctx context.Context, partition int, until time.Time) ([]Instance, error)
 	// History returns entries of a run from the given position on, which counts from 0.
 	History(ctx context.Context, i Instance, from, n int) ([]StoredEntry, error)

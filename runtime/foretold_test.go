@@ -1,0 +1,176 @@
+package runtime_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/filter"
+	"github.com/swrun/swrun/runtime/matching"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// timedOut returns the kinds of the deadlines that have passed since a time, the first one first, and when the first was.
+func (a *activities) timedOut(i store.Instance, since time.Time) (kinds []string, at time.Time) {
+	a.Helper()
+	_, err := a.client.History(a.Context(), i, 0, func(e client.HistoryEntry) error {
+		for _, r := range e.Events {
+			if r.Timeout != "" && e.At.After(since) {
+				kinds = append(kinds, r.Timeout)
+				if at.IsZero() {
+					at = e.At
+				}
+			}
+		}
+		return nil
+	})
+	a.must(err)
+	return kinds, at
+}
+
+// timed is a document with timeouts of all kinds, each there or not, and the options of its start.
+func timed(r *rand.Rand) (document string, o client.StartOptions) {
+	seconds := func(from, to int) string { return fmt.Sprintf("PT%d.%03dS", from+r.IntN(to-from), r.IntN(1000)) }
+	maybe := func(text string) string {
+		if r.IntN(2) == 0 {
+			return ""
+		}
+		return text
+	}
+	var timeouts []string
+	for name, most := range map[string]int{"scheduleToStart": 20, "startToClose": 30, "scheduleToClose": 60, "heartbeat": 20} {
+		if text := maybe(name + ": " + seconds(1, most)); text != "" {
+			timeouts = append(timeouts, text)
+		}
+	}
+	with := fmt.Sprintf("type: x, timeouts: {%s}, retry: {maxAttempts: %d, backoff: [%s]}", strings.Join(timeouts, ", "), 1+r.IntN(4), seconds(1, 5))
+	task := "{work: {call: 'activity:1.0.0@default', with: {" + with + "}" + maybe(", timeout: {after: "+seconds(20, 120)+"}") + "}}"
+	task = "{outer: {" + maybe("timeout: {after: "+seconds(20, 120)+"}, ") + "do: [" + task + "]}}"
+	if r.IntN(2) == 0 {
+		task = "{caught: {try: [" + task + "], catch: {errors: {with: {status: 408}}, do: [{wait: {listen: {to: {one: {with: {type: never}}}}}}]}}}"
+	}
+	document = maybe("timeout: {after: "+seconds(30, 200)+"}\n") + "do: [" + task + "]"
+	if r.IntN(2) == 0 {
+		o.ExecutionTimeout = time.Duration(30_000+r.IntN(200_000)) * time.Millisecond
+	}
+	if r.IntN(2) == 0 {
+		o.RunTimeout = time.Duration(30_000+r.IntN(200_000)) * time.Millisecond
+	}
+	if r.IntN(3) == 0 {
+		o.Deadline = time.Now().Add(time.Duration(30_000+r.IntN(200_000)) * time.Millisecond).Truncate(time.Millisecond)
+	}
+	return document, o
+}
+
+// TestTheDeadlineNamedFirstFiresFirst: whatever timeouts a run has, what describe names to fire first does so, at that time, if nothing happens
+// until then. Lists of deadlines have it, too.
+func TestTheDeadlineNamedFirstFiresFirst(t *testing.T) {
+	fired := map[string]int{}
+	for seed := range uint64(150) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			withOutsideWorkers(t, seed%2 == 0, func(a *activities) {
+				r := rand.New(rand.NewPCG(seed, 0))
+				document, o := timed(r)
+				i := a.start(document, o)
+				for range 20 {
+					time.Sleep(10 * time.Millisecond)
+					if r.IntN(2) == 0 { // a worker takes the activity, and is never heard of again
+						closed := make(chan struct{})
+						close(closed)
+						_, err := a.matcher.Poll(a.Context(), matching.Poll{Queues: []string{"default"}, Limit: 1, Worker: "w", Until: closed})
+						a.must(err)
+					}
+					kind := a.foretold(i)
+					if kind == "" {
+						break
+					}
+					fired[kind]++
+				}
+				if t.Failed() {
+					t.Logf("the document is\n%s\nand the options are %+v", document, o)
+				}
+				if r := a.record(i); !r.Status.Final() {
+					a.must(a.client.Terminate(a.Context(), i, ""))
+					a.wait(i)
+				}
+			})
+		})
+	}
+	for _, kind := range []string{
+		interpreter.DeadlineWorkflow, interpreter.DeadlineExecution, interpreter.DeadlineRun, interpreter.DeadlineTask, interpreter.DeadlineScheduleToStart,
+		interpreter.DeadlineStartToClose, interpreter.DeadlineScheduleToClose, interpreter.DeadlineHeartbeat,
+	} {
+		if fired[kind] == 0 {
+			t.Errorf("no deadline of the kind %s has fired: %v", kind, fired)
+		}
+	}
+}
+
+// foretold lets the deadline pass that describe names first, and returns its kind; empty if there is none.
+func (a *activities) foretold(i store.Instance) string {
+	a.Helper()
+	d, err := a.client.Describe(a.Context(), i)
+	a.must(err)
+	if d.Lifecycle.Status.Final() || len(d.Deadlines) == 0 {
+		return ""
+	}
+	first, now := d.Deadlines[0], time.Now()
+	listed := false
+	a.must(a.client.Upcoming(a.Context(), first.At, func(found store.Instance) error {
+		listed = listed || found == i
+		return nil
+	}))
+	if !listed {
+		a.Errorf("%s at %s is in no list of what passes until then", first.Kind, first.At)
+	}
+	time.Sleep(first.At.Sub(now) + 100*time.Millisecond)
+	kinds, at := a.timedOut(i, now)
+	if len(kinds) == 0 || kinds[0] != first.Kind || at.Before(first.At) || at.Sub(first.At) > 100*time.Millisecond {
+		a.Errorf("%s at %s is named first, and %v fired at %s", first.Kind, first.At, kinds, at)
+	}
+	return first.Kind
+}
+
+func (a *activities) mustFilter(text string) filter.Filter {
+	a.Helper()
+	where, err := filter.Parse(text, time.Now())
+	a.must(err)
+	return where
+}
+
+// TestListsKnowDeadlinesOfActivities: lists and filters of runs count the deadlines of the activities that these wait for.
+func TestListsKnowDeadlinesOfActivities(t *testing.T) {
+	for name, timeouts := range map[string]string{"a queue": "scheduleToStart: PT2M", "all attempts": "scheduleToClose: PT2M", "a worker": "startToClose: PT2M", "heartbeats": "heartbeat: PT2M"} {
+		t.Run(name, func(t *testing.T) {
+			withActivities(t, func(a *activities) {
+				i := a.activity("timeouts: {" + timeouts + "}")
+				time.Sleep(time.Second)
+				if strings.HasPrefix(timeouts, "start") || strings.HasPrefix(timeouts, "heart") {
+					a.poll()
+				}
+				time.Sleep(10 * time.Second) // it is parked
+				for where, want := range map[string]int{"deadline<5m": 1, "deadline<1m": 0, "deadline=*": 1, "deadline>1m": 1, "deadline!=*": 0, "status=waiting": 1} {
+					page, err := a.client.List(a.Context(), client.Query{Where: a.mustFilter(where), Limit: 10})
+					a.must(err)
+					if len(page.Runs) != want {
+						a.Errorf("%s finds %d runs", where, len(page.Runs))
+					}
+					for _, run := range page.Runs {
+						if left := time.Until(run.Deadline()); left < 100*time.Second || left > 2*time.Minute {
+							a.Errorf("%s: the deadline comes in %s", where, left)
+						}
+					}
+					groups, err := a.client.Count(a.Context(), a.mustFilter(where), nil)
+					a.must(err)
+					a.expect(groups[0].Runs, want)
+				}
+				a.must(a.client.Cancel(a.Context(), i, ""))
+				a.wait(i)
+			})
+		})
+	}
+}

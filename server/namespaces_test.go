@@ -1,0 +1,181 @@
+package server_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/swrun/swrun/internal/access"
+)
+
+// asksNamespace are the parameters and the body, beside the namespace, with which each operation is asked that takes a namespace which is not in its
+// path.
+func asksNamespace() map[string]string {
+	return map[string]string{
+		"listRuns": "limit=100&summary=true", "countRuns": "by=namespace", "findRuns": "name=run", "listDeadlines": "within=2h", "followRuns": "",
+		"pollActivities": `"queues": ["default"], "limit": 100, "wait": %q, "worker": "w"`,
+	}
+}
+
+// takesNamespace returns the operations of /openapi.json that take a namespace as a parameter of the query, or in their body.
+func (g *guarded) takesNamespace(t *testing.T, authorization string) (all []described) {
+	t.Helper()
+	type schema struct {
+		Ref        string `json:"$ref"`
+		Properties map[string]json.RawMessage
+	}
+	var document struct {
+		Paths map[string]map[string]struct {
+			ID          string `json:"operationId"`
+			Parameters  []struct{ Name, In string }
+			RequestBody struct {
+				Content map[string]struct{ Schema schema }
+			}
+		}
+		Components struct{ Schemas map[string]schema }
+	}
+	w := g.send("GET", "/openapi.json", "", "Authorization", authorization)
+	if err := json.Unmarshal(w.Body.Bytes(), &document); err != nil {
+		t.Fatal(err)
+	}
+	for path, methods := range document.Paths {
+		for method, o := range methods {
+			takes := false
+			for _, p := range o.Parameters {
+				takes = takes || p.In == "query" && p.Name == "namespace"
+			}
+			for _, c := range o.RequestBody.Content {
+				of := document.Components.Schemas[c.Schema.Ref[strings.LastIndex(c.Schema.Ref, "/")+1:]]
+				takes = takes || of.Properties["namespace"] != nil
+			}
+			if takes {
+				all = append(all, described{ID: o.ID, method: strings.ToUpper(method), path: path})
+			}
+		}
+	}
+	return all
+}
+
+// asked is how an operation is asked for a namespace, and what the answer has to be.
+type asked struct {
+	caller    string   // whose token it is
+	sees      []string // the namespaces of that token
+	namespace string   // that is asked for; empty for all
+}
+
+// TestNamespaceOnEveryOperation asks every operation that takes a namespace, with tokens for one namespace, for two, and for all, for their own one,
+// for another, and for all that they see. Who may not see a namespace is told that it is not there. Who asks for one gets what is in it,
+// whatever others have asked before, and nothing else.
+func TestNamespaceOnEveryOperation(t *testing.T) {
+	g := mustGuard(t, nil)
+	g.now.run()
+	defer working(t, g.engine)()
+	all := []string{"mine", "other", "third"}
+	tokens := map[string]string{"root": g.token(t, "root", access.Grant{Role: access.RoleAdmin, Everywhere: true})}
+	callers := []asked{{caller: "root", sees: all}}
+	for name, sees := range map[string][]string{"one": {"mine"}, "two": {"mine", "third"}, "stranger": {"nowhere"}} {
+		tokens[name] = g.token(t, name, access.Grant{Role: access.RoleAdmin, Namespaces: sees})
+		callers = append(callers, asked{caller: name, sees: sees})
+	}
+	for _, namespace := range all {
+		g.deployActivity(t, namespace, tokens["root"])
+	}
+	runs := 0
+	start := func(t *testing.T) {
+		runs++
+		for _, namespace := range all {
+			body := fmt.Sprintf(`{"workflow": "%s/a", "id": "run-%d", "executionTimeout": "1h"}`, namespace, runs)
+			if w := g.send("POST", "/v1/runs", body, "Authorization", tokens["root"]); w.Code != 201 {
+				t.Fatalf("%d %s", w.Code, w.Body)
+			}
+		}
+	}
+	start(t)
+	found := g.takesNamespace(t, tokens["root"])
+	if len(found) != len(asksNamespace()) {
+		t.Errorf("%d operations take a namespace, and %d are in the table", len(found), len(asksNamespace()))
+	}
+	for _, o := range found {
+		for _, by := range callers {
+			for _, by.namespace = range append(slices.Clone(all), "", "nowhere") {
+				t.Run(fmt.Sprintf("%s of %q as %s", o.ID, by.namespace, by.caller), func(t *testing.T) {
+					if o.ID == "pollActivities" {
+						start(t) // there is one to take, which the polls before have looked for
+					}
+					g.asks(t, o, by, tokens[by.caller])
+				})
+			}
+		}
+	}
+}
+
+// deployActivity deploys a workflow with one activity, whose type is named like its namespace.
+func (g *guarded) deployActivity(t *testing.T, namespace, authorization string) {
+	t.Helper()
+	document := "document: {dsl: 1.0.3, namespace: " + namespace + ", name: a, version: 1.0.0}\ndo: [{a: {call: 'activity:1.0.0@default', with: {type: " + namespace + "}}}]"
+	if w := g.send("PUT", "/v1/workflows/"+namespace+"/a/1.0.0", document, "Authorization", authorization); w.Code/100 != 2 {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+}
+
+// asks asks an operation, and compares what it answers with what the caller may see.
+func (g *guarded) asks(t *testing.T, o described, by asked, authorization string) {
+	t.Helper()
+	with, known := asksNamespace()[o.ID]
+	if !known {
+		t.Fatal("the operation takes a namespace, and is not in the table")
+	}
+	want := by.sees
+	if by.namespace != "" {
+		want = slices.DeleteFunc(slices.Clone(by.sees), func(n string) bool { return n != by.namespace })
+	}
+	path, body := o.path+"?"+with, ""
+	if by.namespace != "" {
+		path += "&namespace=" + by.namespace
+	}
+	if o.method == "POST" {
+		wait := "0s"
+		if slices.ContainsFunc(want, func(n string) bool { return n != "nowhere" }) {
+			wait = "1m"
+		}
+		path, body = o.path, "{"+fmt.Sprintf(with, wait)
+		if by.namespace != "" {
+			body += fmt.Sprintf(`, "namespace": %q`, by.namespace)
+		}
+		body += "}"
+	}
+	g.now.pass(time.Second) // nobody asks too often
+	w := g.send(o.method, path, body, "Authorization", authorization)
+	said := w.Body.String()
+	if len(want) == 0 && by.caller != "root" {
+		if w.Code != 404 {
+			t.Errorf("want 404, got %d %s", w.Code, said)
+		}
+		return
+	}
+	if w.Code != 200 {
+		t.Fatalf("%d %s", w.Code, said)
+	}
+	if o.ID == "followRuns" { // it tells of what happens from now on
+		return
+	}
+	seen := 0
+	for _, namespace := range []string{"mine", "other", "third"} {
+		has := strings.Contains(said, `"`+namespace)
+		if seen++; !has {
+			seen--
+		}
+		if has && !slices.Contains(want, namespace) {
+			t.Errorf("the answer tells of %s: %s", namespace, said)
+		}
+		if !has && slices.Contains(want, namespace) && o.ID != "pollActivities" {
+			t.Errorf("the answer tells nothing of %s: %s", namespace, said)
+		}
+	}
+	if seen == 0 && !slices.Contains(want, "nowhere") && len(want) > 0 {
+		t.Errorf("the answer tells of nothing: %s", said)
+	}
+}
