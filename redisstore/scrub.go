@@ -71,11 +71,12 @@ func (s *Store) scrubPage(ctx context.Context, c *store.Scrub, done *store.Scrub
 	if err != nil {
 		return now, err
 	}
+	entries = slices.DeleteFunc(entries, func(e entry) bool { return !c.Chooses(e.instance) })
 	done.Cursor, done.Compared = cursor, len(entries)
-	if now, err = s.repairAll(ctx, c, entries, done); err == nil && c.Cursor == "" {
+	if now, err = s.repairAll(ctx, c, entries, done); err == nil && c.Cursor == "" && c.Only == nil {
 		err = s.lostActivities(ctx, c, done)
 	}
-	if err == nil && cursor == "" {
+	if err == nil && cursor == "" && c.Only == nil {
 		err = s.leftovers(ctx, c, "", done)
 	}
 	return now, err

@@ -8,27 +8,41 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/swrun/swrun/internal/terminal"
+	"github.com/swrun/swrun/runtime/client"
 )
 
 func (p *program) repairCommand() *cobra.Command {
 	f := &operateFlags{remote: true}
 	var dry bool
+	var run string
 	cmd := &cobra.Command{
-		Use: "repair", Short: "Compare all runs with the indexes of the store, and repair what differs",
+		Use: "repair", Short: "Compare all runs, or some, with the indexes of the store, and repair what differs",
 		Example: `  swrun repair --dry-run
+  swrun repair --run order-7
+  swrun repair -n demo
   swrun repair -o json --jq .repaired`,
 		Long: `Workers do the same all the time, a few runs at a time. Each repair is a sign of a bug or of lost writes. Doing it again changes nothing.`,
 		Args: exactly(), RunE: verb(func([]string) error {
-			return p.operate(f, func(ctx context.Context, o *operation) error { return o.repair(ctx, dry) })
+			return p.operate(f, func(ctx context.Context, o *operation) error { return o.repair(ctx, run, dry) })
 		}),
 	}
 	f.add(cmd, "human", "json", "yaml")
+	f.within(cmd)
+	cmd.Flags().StringVar(&run, "run", "", "only this run: its id, the beginning of it, or namespace/id")
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "only say what would be repaired")
 	return cmd
 }
 
-func (o *operation) repair(ctx context.Context, dry bool) error {
-	r, err := o.deployment.Repair(ctx, dry)
+// repair compares the run of a name, or those of the namespace, or all.
+func (o *operation) repair(ctx context.Context, run string, dry bool) (err error) {
+	of := client.RepairScope{Namespace: o.flags.namespace, Check: dry}
+	if run != "" {
+		if of.Run, err = o.lookUp(ctx, run); err != nil {
+			return err
+		}
+		of.Namespace = ""
+	}
+	r, err := o.deployment.Repair(ctx, of)
 	if err != nil {
 		return err
 	}

@@ -4,14 +4,17 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/duration"
+	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/store"
 	"github.com/swrun/swrun/runtime/worker"
@@ -20,6 +23,7 @@ import (
 // workerFlags are the flags of worker and serve.
 type workerFlags struct {
 	operateFlags
+	given                              *pflag.FlagSet
 	concurrency, namespaceConcurrency  int
 	drain, lease, parkAfter, retention string
 	memory                             string
@@ -60,6 +64,7 @@ SIGTERM and Ctrl-C hand over: idle runs at once, the others when what they perfo
 
 func (f *workerFlags) options(cmd *cobra.Command) {
 	flags := cmd.Flags()
+	f.given = flags
 	flags.IntVar(&f.concurrency, "concurrency", worker.DefaultConcurrency, "runs that perform something at a time")
 	flags.IntVar(&f.namespaceConcurrency, "namespace-concurrency", 0, "how many of these may be runs of one namespace; 0 for any number")
 	flags.StringArrayVar(&f.queues, "queue", nil, "a task queue whose tasks it performs, or '*' for all (repeatable); default the queue default, and all on a file")
@@ -67,10 +72,10 @@ func (f *workerFlags) options(cmd *cobra.Command) {
 	flags.StringVar(&f.lease, "lease", duration.Format(worker.DefaultLease), "how long after the death of a worker its runs are taken over")
 	flags.StringVar(&f.parkAfter, "park-after", duration.Format(worker.DefaultParkAfter), "shorter waits stay in the worker's memory; they are stored all the same")
 	flags.StringVar(&f.retention, "retention", "", "delete runs so long after they have ended; default never")
-	flags.IntVar(&f.recoveryAttempts, "recovery-attempts", store.DefaultMaxDeaths, "how many workers a run may lose at one step before it is quarantined")
-	flags.StringVar(&f.checkInterval, "check-interval", duration.Format(worker.DefaultCheckInterval), "how often the indexes of the store are checked and repaired")
-	flags.StringVar(&f.sweepInterval, "sweep-interval", duration.Format(worker.DefaultSweepInterval), "how often every run is compared with the indexes")
-	flags.IntVar(&f.scanLimit, "scan-limit", worker.DefaultScanLimit, "how many entries of an index are compared at a time")
+	flags.IntVar(&f.recoveryAttempts, "recovery-attempts", store.DefaultMaxDeaths, "how many workers a run may lose at one step before it is quarantined (also SWRUN_RECOVERY_ATTEMPTS)")
+	flags.StringVar(&f.checkInterval, "check-interval", duration.Format(worker.DefaultCheckInterval), "how often the indexes of the store are checked and repaired (also SWRUN_CHECK_INTERVAL)")
+	flags.StringVar(&f.sweepInterval, "sweep-interval", duration.Format(worker.DefaultSweepInterval), "how often every run is compared with the indexes (also SWRUN_SWEEP_INTERVAL)")
+	flags.IntVar(&f.scanLimit, "scan-limit", worker.DefaultScanLimit, "how many entries of an index are compared at a time (also SWRUN_SCAN_LIMIT)")
 	flags.StringVar(&f.memory, "effect-memory", "", "how much memory the answers in flight may take, for example 2GiB; default a quarter of the machine's (also SWRUN_EFFECT_MEMORY)")
 	flags.StringVar(&f.secrets, "secrets", "", "file of secrets, name: value (also SWRUN_SECRET_<NAME>)")
 	flags.StringVar(&f.js, "js", "quickjs", "engine of JavaScript: quickjs or node")
@@ -117,6 +122,9 @@ func (o *operation) work(ctx context.Context, f *workerFlags) error {
 
 // worker returns an engine that works as the flags say.
 func (o *operation) worker(ctx context.Context, f *workerFlags) (*tracedEngine, error) {
+	if err := f.fromEnvironment(o.program); err != nil {
+		return nil, err
+	}
 	config, err := o.engineConfig(f)
 	if err != nil {
 		return nil, err
@@ -180,6 +188,21 @@ func (o *operation) engineConfig(f *workerFlags) (swrun.EngineConfig, error) {
 	c.ParkAfter, c.Drain = max(c.ParkAfter, time.Nanosecond), max(c.Drain, time.Nanosecond) // 0 is none, and not the default
 	return c, cmp.Or(oneOf("--js", f.js, "quickjs", "node"), atLeast("--concurrency", f.concurrency, 1),
 		atLeast("--recovery-attempts", f.recoveryAttempts, 1), atLeast("--scan-limit", f.scanLimit, 1))
+}
+
+// fromEnvironment takes the settings of checks and of recovery from the environment, as far as no flag says them.
+func (f *workerFlags) fromEnvironment(p *program) error {
+	for _, flag := range []string{"check-interval", "sweep-interval", "scan-limit", "recovery-attempts"} {
+		variable := "SWRUN_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+		value, _ := p.env(variable)
+		if value == "" || f.given.Changed(flag) {
+			continue
+		}
+		if err := f.given.Set(flag, value); err != nil {
+			return usagef("it is what --"+flag+" would be", "%s: %s is not allowed", variable, shorten.Quoted(value))
+		}
+	}
+	return nil
 }
 
 // allowContainers lets a host run containers, if the flags say so.

@@ -9,14 +9,10 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Repair compares all runs with the indexes of the store and repairs what differs; a dry one only counts.
-func (c *Control) Repair(ctx context.Context, dry bool) (api.Repair, error) {
-	repair := c.client.Repair
-	if dry {
-		repair = c.client.CheckRepair
-	}
-	r, err := repair(ctx)
-	return api.NewRepair(r, dry), err
+// Repair compares runs with the indexes of the store and repairs what differs.
+func (c *Control) Repair(ctx context.Context, of client.RepairScope) (api.Repair, error) {
+	r, err := c.client.Repair(ctx, of)
+	return api.NewRepair(r, of.Check), err
 }
 
 // Export returns a run with all that is stored of it.

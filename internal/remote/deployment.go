@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -72,9 +73,14 @@ func (d *Deployment) ChangeSettings(ctx context.Context, namespace string, c api
 	return ask[api.Settings](ctx, d, request{method: http.MethodPost, path: at, body: c})
 }
 
-// Repair compares all runs with the indexes of the store and repairs what differs; a dry one only counts.
-func (d *Deployment) Repair(ctx context.Context, dry bool) (api.Repair, error) {
-	return ask[api.Repair](ctx, d, request{method: http.MethodPost, path: "/v1/repair", query: queryOf("dryRun", strconv.FormatBool(dry)), wait: repairWithin})
+// Repair compares runs with the indexes of the store and repairs what differs.
+func (d *Deployment) Repair(ctx context.Context, of client.RepairScope) (api.Repair, error) {
+	run := ""
+	if of.Run != (store.Instance{}) {
+		run = of.Run.String()
+	}
+	query := queryOf("dryRun", strconv.FormatBool(of.Check), "run", run, "namespace", of.Namespace)
+	return ask[api.Repair](ctx, d, request{method: http.MethodPost, path: "/v1/repair", query: query, wait: repairWithin})
 }
 
 // Workflows returns the deployed workflows of a namespace, or of all if it is empty.

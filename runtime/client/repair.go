@@ -16,18 +16,38 @@ type Repair struct {
 // repairPage is how many runs are compared at a time.
 const repairPage = 500
 
-// Repair compares every run with the indexes of the store, and repairs what differs, as workers do all the time, a few runs at a time.
-// Doing it again changes nothing.
-func (c *Client) Repair(ctx context.Context) (Repair, error) { return c.scrub(ctx, store.Scrub{}) }
-
-// CheckRepair finds what Repair would repair, and changes nothing.
-func (c *Client) CheckRepair(ctx context.Context) (Repair, error) {
-	return c.scrub(ctx, store.Scrub{Check: true})
+// RepairScope says what is compared, and whether it is repaired. The zero scope is all runs, which are repaired.
+type RepairScope struct {
+	Run       store.Instance // only this one, unless it is zero
+	Namespace string         // only the runs of this namespace, unless it is empty
+	Check     bool           // only find what would be repaired, and change nothing
 }
 
-func (c *Client) scrub(ctx context.Context, request store.Scrub) (r Repair, err error) {
-	request.N = repairPage
-	for p := range c.store.Layout().Partitions {
+// Repair compares runs with the indexes of the store, and repairs what differs, as workers do all the time, a few runs at a time. Doing it again
+// changes nothing. A run that is not there is refused as NoSuch.
+func (c *Client) Repair(ctx context.Context, of RepairScope) (Repair, error) {
+	request := store.Scrub{Check: of.Check, N: repairPage}
+	if of.Namespace != "" {
+		request.Only = func(i store.Instance) bool { return i.Namespace == of.Namespace }
+	}
+	partitions := c.store.Layout().Partitions
+	if of.Run == (store.Instance{}) {
+		return c.scrub(ctx, request, 0, partitions)
+	}
+	if err := of.Run.CheckSize(); err != nil {
+		return Repair{}, err
+	}
+	if _, err := c.store.Load(ctx, of.Run); store.RefusedAs(err) == store.NoSuch {
+		return Repair{}, err
+	}
+	request.Only = func(i store.Instance) bool { return i == of.Run }
+	p := of.Run.Partition(partitions)
+	return c.scrub(ctx, request, p, p+1)
+}
+
+// scrub compares the runs of the partitions from one on and before another.
+func (c *Client) scrub(ctx context.Context, request store.Scrub, from, before int) (r Repair, err error) {
+	for p := from; p < before; p++ {
 		request.Partition, request.Cursor = p, ""
 		for again := true; again; again = request.Cursor != "" {
 			done, err := c.store.Scrub(ctx, request)

@@ -27,7 +27,7 @@ func (s *Store) Scrub(ctx context.Context, c store.Scrub) (done store.Scrubbed, 
 		} else {
 			p.scrubRuns(&c, &done)
 		}
-		if c.Cursor == "" {
+		if c.Cursor == "" && c.Only == nil {
 			p.scrubLost(&done)
 		}
 		if adopt {
@@ -55,10 +55,12 @@ func (p *partition) scrubRuns(c *store.Scrub, done *store.Scrubbed) {
 		return true
 	})
 	for _, i := range instances {
-		p.scrub(i, done)
-		p.scrubActivities(i, done)
+		if c.Chooses(i) {
+			p.scrub(i, done)
+			p.scrubActivities(i, done)
+		}
 	}
-	if done.Cursor == "" {
+	if done.Cursor == "" && c.Only == nil {
 		p.scrubListeners("", c.N, done)
 	}
 }

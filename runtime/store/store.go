@@ -361,7 +361,12 @@ type Scrub struct {
 	Adopt, Loss bool
 	// Check only tells what would be repaired, and changes nothing.
 	Check bool
+	// Only chooses the runs that are compared; nil for all. If it is set, entries that belong to no run are not looked for.
+	Only func(Instance) bool
 }
+
+// Chooses reports whether a run is compared.
+func (s *Scrub) Chooses(i Instance) bool { return s.Only == nil || s.Only(i) }
 
 // Scrubbed is the answer to Scrub.
 type Scrubbed struct {

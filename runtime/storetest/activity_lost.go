@@ -54,6 +54,10 @@ func (s *suite) claimAfter(i store.Instance) store.Claimed {
 // scrubs expects what a scrubbing of a run's partition repairs, and the same of one that only checks.
 func (s *suite) scrubs(i store.Instance, want string) {
 	s.Helper()
+	others := func(other store.Instance) bool { return other != i }
+	if done, err := s.Scrub(s.ctx(), store.Scrub{Partition: s.partition(i), N: 100, Only: others}); err != nil || len(done.Repaired) > 0 {
+		s.Errorf("a repair of the other runs repairs %q: %v", done.Repaired, err)
+	}
 	for _, check := range []bool{true, false} {
 		before := s.load(i).Lifecycle
 		done, err := s.Scrub(s.ctx(), store.Scrub{Partition: s.partition(i), N: 100, Check: check})
