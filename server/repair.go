@@ -7,8 +7,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/swrun/swrun/internal/api"
-	"github.com/swrun/swrun/runtime/client"
-	"github.com/swrun/swrun/runtime/store"
 )
 
 type (
@@ -21,33 +19,16 @@ type (
 	exportAnswer struct{ Body api.Export }
 )
 
-// scope returns what is to be compared.
-func (in *repairRequest) scope() (client.RepairScope, error) {
-	of := client.RepairScope{Namespace: in.Namespace, Check: in.DryRun}
-	if err := checkNamespace(in.Namespace); err != nil || in.Run == "" {
-		return of, err
-	}
-	var err error
-	if of.Run, err = store.ParseInstance(in.Run); err != nil {
-		return of, client.NewOptionError("run", err)
-	}
-	if in.Namespace != "" && of.Run.Namespace != in.Namespace {
-		return of, &client.OptionError{Field: "run", Detail: in.Run + " is not in the namespace " + in.Namespace}
-	}
-	return of, nil
-}
-
 // repairRoutes serves what is for operators alone: repairing the indexes of the store, and all that is stored of a run.
 func (s *Server) repairRoutes() {
 	route(s, RoleAdmin, huma.Operation{
 		OperationID: "repair", Method: http.MethodPost, Path: "/v1/repair", Tags: []string{"deployment"},
 		Summary: "Compare all runs, or some, with the indexes of the store, and repair what differs",
 	}, func(ctx context.Context, in *repairRequest) (*repairAnswer, error) {
-		scope, err := in.scope()
-		if err != nil {
+		if err := checkNamespace(in.Namespace); err != nil {
 			return nil, err
 		}
-		found, err := s.control.Repair(ctx, scope)
+		found, err := s.control.Repair(ctx, api.RepairScope{Run: in.Run, Namespace: in.Namespace, DryRun: in.DryRun})
 		return &repairAnswer{found}, err
 	})
 	route(s, RoleViewer, huma.Operation{

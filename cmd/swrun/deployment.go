@@ -7,7 +7,6 @@ import (
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/control"
-	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -55,7 +54,7 @@ type deployment interface {
 	RetryDeadLetters(ctx context.Context, sink string, chosen api.DeadLetterChoice) (api.Sink, error)
 	DropDeadLetters(ctx context.Context, sink string, chosen api.DeadLetterChoice) (api.Sink, error)
 
-	Repair(ctx context.Context, of client.RepairScope) (api.Repair, error)
+	Repair(ctx context.Context, of api.RepairScope) (api.Repair, error)
 	Import(context.Context, api.ImportRequest) (api.Description, error)
 }
 

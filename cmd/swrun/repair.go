@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/terminal"
-	"github.com/swrun/swrun/runtime/client"
 )
 
 func (p *program) repairCommand() *cobra.Command {
@@ -34,13 +34,14 @@ func (p *program) repairCommand() *cobra.Command {
 }
 
 // repair compares the run of a name, or those of the namespace, or all.
-func (o *operation) repair(ctx context.Context, run string, dry bool) (err error) {
-	of := client.RepairScope{Namespace: o.flags.namespace, Check: dry}
+func (o *operation) repair(ctx context.Context, run string, dry bool) error {
+	of := api.RepairScope{Namespace: o.flags.namespace, DryRun: dry}
 	if run != "" {
-		if of.Run, err = o.lookUp(ctx, run); err != nil {
+		i, err := o.lookUp(ctx, run)
+		if err != nil {
 			return err
 		}
-		of.Namespace = ""
+		of.Run, of.Namespace = i.String(), ""
 	}
 	r, err := o.deployment.Repair(ctx, of)
 	if err != nil {

@@ -10,6 +10,13 @@ type Repair struct {
 	Repaired []string `json:"repaired"` // what was wrong, for people
 }
 
+// RepairScope says what a repair compares, and whether it changes anything.
+type RepairScope struct {
+	Run       string // only this run, namespace/id; empty for more than one
+	Namespace string // only the runs of this namespace; empty for all
+	DryRun    bool
+}
+
 // NewRepair returns the JSON of a repair.
 func NewRepair(r client.Repair, dry bool) Repair {
 	repair := Repair{DryRun: dry, Compared: r.Compared, Wrong: r.Wrong, Repaired: []string{}}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/internal/duration"
-	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
 )
@@ -116,7 +115,7 @@ func (s Span) MarshalJSON() ([]byte, error) {
 func ParseSpan(text string) (time.Duration, error) {
 	d, err := parseSigned(text)
 	if err == nil && d < 0 {
-		err = fmt.Errorf("%s is negative", shorten.Quoted(text))
+		err = fmt.Errorf("%.60q is negative", text)
 	}
 	return d, err
 }

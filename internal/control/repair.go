@@ -10,9 +10,19 @@ import (
 )
 
 // Repair compares runs with the indexes of the store and repairs what differs.
-func (c *Control) Repair(ctx context.Context, of client.RepairScope) (api.Repair, error) {
+func (c *Control) Repair(ctx context.Context, scope api.RepairScope) (api.Repair, error) {
+	of := client.RepairScope{Namespace: scope.Namespace, Check: scope.DryRun}
+	if scope.Run != "" {
+		var err error
+		if of.Run, err = store.ParseInstance(scope.Run); err != nil {
+			return api.Repair{}, client.NewOptionError("run", err)
+		}
+		if scope.Namespace != "" && of.Run.Namespace != scope.Namespace {
+			return api.Repair{}, &client.OptionError{Field: "run", Detail: scope.Run + " is not in the namespace " + scope.Namespace}
+		}
+	}
 	r, err := c.client.Repair(ctx, of)
-	return api.NewRepair(r, of.Check), err
+	return api.NewRepair(r, scope.DryRun), err
 }
 
 // Export returns a run with all that is stored of it.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/internal/api"
-	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -74,12 +73,8 @@ func (d *Deployment) ChangeSettings(ctx context.Context, namespace string, c api
 }
 
 // Repair compares runs with the indexes of the store and repairs what differs.
-func (d *Deployment) Repair(ctx context.Context, of client.RepairScope) (api.Repair, error) {
-	run := ""
-	if of.Run != (store.Instance{}) {
-		run = of.Run.String()
-	}
-	query := queryOf("dryRun", strconv.FormatBool(of.Check), "run", run, "namespace", of.Namespace)
+func (d *Deployment) Repair(ctx context.Context, of api.RepairScope) (api.Repair, error) {
+	query := queryOf("dryRun", strconv.FormatBool(of.DryRun), "run", of.Run, "namespace", of.Namespace)
 	return ask[api.Repair](ctx, d, request{method: http.MethodPost, path: "/v1/repair", query: query, wait: repairWithin})
 }
 
