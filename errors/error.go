@@ -69,6 +69,12 @@ func (e *Error) With(name string, value any) *Error {
 	return &extended
 }
 
+// NonRetryable is the extension member, true, of an error that must not be tried again.
+const NonRetryable = "nonRetryable"
+
+// IsNonRetryable reports whether e must not be tried again.
+func (e *Error) IsNonRetryable() bool { return e.Extensions[NonRetryable] == true }
+
 // Value returns e as the JSON object that expressions see: absent members are left out.
 func (e *Error) Value() map[string]any {
 	v := make(map[string]any, 5+len(e.Extensions))

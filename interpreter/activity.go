@@ -87,7 +87,7 @@ type ReportedLate struct {
 }
 
 // MemberNonRetryable is the member of an error that is not retried (promises 215).
-const MemberNonRetryable = "nonRetryable"
+const MemberNonRetryable = errors.NonRetryable
 
 // The reports of outside workers about the end of an attempt.
 const (

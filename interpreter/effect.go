@@ -89,16 +89,20 @@ func (m *machine) startEffect(f *taskFrame, n Next) {
 	m.s.lastEffect++
 	m.s.headChanged = true
 	m.recordedBytes += len(body)
-	effect := Effect{ID: m.s.lastEffect, Kind: f.node.kind.Kind, Route: f.node.kind.Route, Detached: n.detach, AtMostOnce: f.node.atMostOnce, Waits: n.waits, Needs: m.needs(f), Request: m.newRequest(f, body, 1)}
+	attempt := 1
+	if f.node.kind.Route == RoutePerform {
+		attempt = m.countRequest(f, m.lostOwners)
+	}
+	effect := Effect{ID: m.s.lastEffect, Kind: f.node.kind.Kind, Route: f.node.kind.Route, Detached: n.detach, AtMostOnce: f.node.atMostOnce, Waits: n.waits, Needs: m.needs(f), Request: m.newRequest(f, body, attempt)}
 	effect.Request.ReadsSecret, effect.Request.Prepared = m.scope.readsSecret, n.value
 	m.result.Effects = append(m.result.Effects, effect)
 	child := m.child(f, n)
-	m.recordEffect(f.event(HistoryEvent{Type: EffectStarted, Effect: effect.ID, Attempt: 1, Run: child}), n)
+	m.recordEffect(f.event(HistoryEvent{Type: EffectStarted, Effect: effect.ID, Attempt: attempt, Run: child}), n)
 	if n.detach {
 		m.complete(f, n.output, nil)
 		return
 	}
-	f.Effect = &InFlight{ID: effect.ID, StartedAt: m.now, Attempt: 1, AtMostOnce: f.node.atMostOnce, Waits: n.waits, Request: body, Run: child, Until: n.until}
+	f.Effect = &InFlight{ID: effect.ID, StartedAt: m.now, Attempt: attempt, AtMostOnce: f.node.atMostOnce, Waits: n.waits, Request: body, Run: child, Until: n.until}
 	f.Effect.Confidential = m.scope.confidential || confidential
 	if m.scope.readsSecret || f.node.kind.Route == RouteActivity { // its driver stores it elsewhere
 		f.Effect.Request = nil

@@ -32,6 +32,16 @@ type Start struct {
 	Fork *ForkPoint
 	// By is the run that has started this one, as namespace/id; empty for none.
 	By string
+	// LostOwners is how many drivers have begun with the run and were lost before anything of it was stored: each may have sent the first requests.
+	LostOwners int
+}
+
+// attempt returns the number of the attempt to begin the run; 0 for the first.
+func (s Start) attempt() int {
+	if s.LostOwners == 0 {
+		return 0
+	}
+	return s.LostOwners + 1
 }
 
 // Finished says that an effect has ended with a result or an error.
@@ -93,6 +103,7 @@ func (m *machine) start(ev Start) {
 	s, input := m.s, m.s.redact.EscapeReferences(ev.Input)
 	ev.Input = input
 	s.Status, s.Input, s.Depth, s.headChanged = StatusRunning, input, ev.Depth, true
+	m.lostOwners = ev.LostOwners
 	invalid := m.armWorkflow(ev)
 	if at := firstPassed(s.Deadlines, s.StartedAt); at >= 0 && s.Deadlines[at].StartedAt.Before(s.StartedAt) {
 		s.StartedAt, s.Deadlines = time.Time{}, s.Deadlines[at:at+1]
@@ -107,7 +118,7 @@ func (m *machine) start(ev Start) {
 	if err := m.checkSize(limits.Input, input); err != nil {
 		input, invalid = nil, err // what is too large to work with is too large for the history
 	}
-	m.record(HistoryEvent{Type: WorkflowStarted, Actor: ev.Actor, Data: input, Deadlines: s.Deadlines, Run: ev.By})
+	m.record(HistoryEvent{Type: WorkflowStarted, Actor: ev.Actor, Data: input, Deadlines: s.Deadlines, Run: ev.By, Attempt: ev.attempt()})
 	if invalid != nil {
 		m.fault(invalid.At("/"))
 		return

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 )
 
@@ -35,6 +34,7 @@ type Moment struct {
 	Program *Program
 	State   *State
 	At      time.Time
+	Kept    []ForkBranch // around a task, whose other branches are as far as they came later: see Past.ForkAt
 }
 
 // Before computes a run right before an occurrence of a task began. The error says why that cannot be computed.
@@ -54,7 +54,7 @@ func (r Past) Before(task Path) (*Moment, error) {
 				return nil, errors.New("it began together with the end of a call whose result may hold a secret, which no history keeps: choose the task before it")
 			}
 			if m.reached {
-				return &Moment{replay.p, replay.s, e.At}, nil
+				return &Moment{Program: replay.p, State: replay.s, At: e.At}, nil
 			}
 		}
 		if err := replay.restore(e); err != nil {
@@ -181,12 +181,15 @@ func (m *machine) startFork(ev Start) {
 		f.common().move(moved)
 	}
 	m.workflowValue = nil
-	m.record(HistoryEvent{Type: WorkflowStarted, Data: s.Input, Deadlines: s.Deadlines})
+	m.record(HistoryEvent{Type: WorkflowStarted, Data: s.Input, Deadlines: s.Deadlines, Attempt: ev.attempt()})
 	m.record(HistoryEvent{Type: WorkflowForked, Run: ev.Fork.Run, Data: string(ev.Fork.Task)})
 	m.resolveNodes()
 	m.s.queued = nil
-	for _, f := range s.frames {
-		m.continueForked(f, moved)
+	m.renewRetries()
+	for _, f := range slices.Clone(s.frames) {
+		if s.frame(f.common().ID) == f { // an earlier one may have ended it
+			m.continueForked(f, moved)
+		}
 	}
 	if err := m.listenAgain(); err != nil {
 		m.fault(err)
@@ -202,8 +205,7 @@ func (m *machine) continueForked(f frame, moved time.Duration) {
 	if !ok {
 		return
 	}
-	task.Soft.move(moved)
-	task.StartedAt, task.WakeAt = later(task.StartedAt, moved), later(task.WakeAt, moved)
+	task.moveTask(moved)
 	if task.Effect != nil {
 		task.Effect = nil
 		m.next(task, task.node.body.Enter(m.bodyScope(task)))
@@ -241,59 +243,4 @@ func later(t time.Time, by time.Duration) time.Time {
 		return t
 	}
 	return t.Add(by)
-}
-
-// FailedTask returns the innermost task at which a run that has not completed ended, by its history; ok is false if it ended outside of
-// its tasks.
-func FailedTask(steps []HistoryStep) (at HistoryEvent, ok bool) {
-	if len(steps) == 0 {
-		return at, false
-	}
-	events := steps[len(steps)-1].Events
-	for n := len(events) - 1; n >= 0; n-- {
-		switch events[n].Type {
-		case WorkflowFaulted, WorkflowCancelled:
-		case TaskFaulted, TaskCancelled:
-			at, ok = events[n], true
-		default:
-			return at, ok
-		}
-	}
-	return at, ok
-}
-
-// FirstAttempt returns the first occurrence of a task that repeats of it, by a retry, lead back to: where a fork goes on that is to
-// have all attempts again. The task is named by a pointer: of several occurrences the last one is meant.
-func FirstAttempt(steps []HistoryStep, task dsl.Pointer) (path Path, ok bool) {
-	var last Path
-	for _, e := range steps {
-		for _, r := range e.Events {
-			if r.Type == TaskStarted && r.Pointer == task {
-				last = r.Path
-			}
-		}
-	}
-	if last == "" {
-		return "", false
-	}
-	for _, e := range steps {
-		for _, r := range e.Events {
-			if r.Type == TaskStarted && r.Path.withoutRetries() == last.withoutRetries() {
-				return r.Path, true
-			}
-		}
-	}
-	return last, true
-}
-
-// HasTasks reports whether any task began in a history.
-func HasTasks(steps []HistoryStep) bool {
-	for _, e := range steps {
-		for _, r := range e.Events {
-			if r.Type == TaskStarted {
-				return true
-			}
-		}
-	}
-	return false
 }

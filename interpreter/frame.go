@@ -104,6 +104,8 @@ type taskFrame struct {
 	Then      *Jump         // the body's override of the flow directive, while extensions run after it
 	Listens   []EventFilter // the task listens to events that pass one of them; nil if it does not listen
 	Suspended bool          // with the run, while others are in progress in it
+	// Requests are how many requests the occurrences below it had, by their paths without retries, if it may run them again.
+	Requests map[string]int
 }
 
 func (f *taskFrame) stored(o *object) {
@@ -129,6 +131,7 @@ func (f *taskFrame) stored(o *object) {
 	part(o, "j", &f.Then, (*Jump).stored)
 	parts(o, "L", &f.Listens, (*EventFilter).stored)
 	o.flag("z", &f.Suspended)
+	o.counts("n", &f.Requests)
 }
 
 // storedProgress visits the kind's own state, which stays JSON text until the kind asks for it.

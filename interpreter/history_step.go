@@ -83,6 +83,7 @@ func NewHistoryStep(ev Event, now time.Time, r Result) HistoryStep {
 func (e HistoryStep) cause(start Start) Event {
 	switch e.Event {
 	case EventStart:
+		start.LostOwners = max(0, e.eventOf(WorkflowStarted).Attempt-1)
 		return start
 	case EventFinished:
 		r := e.eventOf(EffectFinished, ResultLate)

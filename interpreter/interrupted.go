@@ -31,7 +31,7 @@ func Interrupted(p *Program, s *State, stillRunning func(EffectID) bool) []Inter
 			continue
 		}
 		if again := !f.Effect.AtMostOnce && !f.Effect.Deferred && !stillRunning(f.Effect.ID) && f.node.kind.Route == RoutePerform; again {
-			f.Effect.Attempt++
+			f.Effect.Attempt = max(f.Effect.Attempt+1, m.countRequest(f, 0))
 			f.changed()
 		}
 		i := Interruption{Effect: Effect{ID: f.Effect.ID, Kind: f.node.kind.Kind, Route: f.node.kind.Route, AtMostOnce: f.Effect.AtMostOnce, Waits: f.Effect.Waits, Needs: m.needs(f)}, Deferred: f.Effect.Deferred}

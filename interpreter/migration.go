@@ -108,7 +108,7 @@ func (m *machine) moved(ev Migrate) (*State, error) {
 		return nil, err
 	}
 	fresh := NewState(m.s.Namespace, m.s.ID)
-	fresh.Metadata = m.s.Metadata
+	fresh.Metadata, fresh.Keys = m.s.Metadata, m.s.Keys
 	if fresh, err = Restore(ev.To, fresh, ev.Input, stored); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/internal/jsonvalue"
@@ -65,6 +66,32 @@ func (o *object) texts(key string, v *map[string]string) {
 	*v = map[string]string{}
 	for name, value := range all {
 		(*v)[name], _ = value.(string)
+	}
+}
+
+// counts visits numbers by names that contain no secret; none are left out.
+func (o *object) counts(key string, v *map[string]int) {
+	if !o.reading && len(*v) == 0 {
+		return
+	}
+	var texts map[string]string
+	if !o.reading {
+		texts = make(map[string]string, len(*v))
+	}
+	for name, n := range *v {
+		texts[name] = strconv.Itoa(n)
+	}
+	if o.texts(key, &texts); !o.reading {
+		return
+	}
+	for name, n := range texts {
+		if *v == nil {
+			*v = map[string]int{}
+		}
+		var err error
+		if (*v)[name], err = strconv.Atoi(n); err != nil {
+			o.fail(err)
+		}
 	}
 }
 

@@ -2,7 +2,6 @@ package interpreter
 
 import (
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/binary"
 	"strconv"
 	"strings"
@@ -28,8 +27,13 @@ func (r Repetition) suffix() string {
 	return "!" + strconv.Itoa(r.Attempt)
 }
 
-// withoutRetries returns the path without retries: every attempt is the same occurrence.
-func (p Path) withoutRetries() string {
+// IsIn reports whether an occurrence of a task is inside of another one.
+func (p Path) IsIn(around Path) bool {
+	return len(p) > len(around) && strings.HasPrefix(string(p), string(around)) && strings.ContainsRune("/[!+", rune(p[len(around)]))
+}
+
+// WithoutRetries returns the path without retries: every attempt is the same occurrence.
+func (p Path) WithoutRetries() string {
 	if !strings.Contains(string(p), "!") {
 		return string(p)
 	}
@@ -41,12 +45,6 @@ func (p Path) withoutRetries() string {
 		b.WriteString(part)
 	}
 	return b.String()
-}
-
-// key returns the idempotency key of an occurrence.
-func (s *State) key(p Path) string {
-	sum := s.digest("key", p.withoutRetries())
-	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
 // random returns a number in [0, 1) that depends on nothing but the run, the occurrence and salt.
@@ -62,10 +60,15 @@ func (s *State) uuid(p Path) string {
 }
 
 func (s *State) digest(parts ...string) [sha256.Size]byte {
+	return digestOf(s.Namespace, s.ID, parts...)
+}
+
+// digestOf returns a digest of a run and of texts.
+func digestOf(namespace, id string, parts ...string) [sha256.Size]byte {
 	text := make([]byte, 0, 256)
 	part := func(s string) { text = append(binary.BigEndian.AppendUint64(text, uint64(len(s))), s...) }
-	part(s.Namespace)
-	part(s.ID)
+	part(namespace)
+	part(id)
 	for _, s := range parts {
 		part(s)
 	}

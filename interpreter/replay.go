@@ -50,7 +50,7 @@ func (r *replay) restore(e HistoryStep) (err error) {
 		r.p, r.migrated = r.migrated[0], r.migrated[1:]
 	}
 	fresh := NewState(r.s.Namespace, r.s.ID)
-	fresh.Metadata = r.s.Metadata
+	fresh.Metadata, fresh.Keys = r.s.Metadata, r.s.Keys
 	r.s, err = Restore(r.p, fresh, r.input, *e.State)
 	return err
 }

@@ -32,6 +32,7 @@ func (s Status) Final() bool {
 // and never written to.
 type State struct {
 	Metadata  Metadata // is never stored: whoever restores the state knows how the run was started
+	Keys      Keys     // the same
 	ID        string
 	Namespace string
 	Status    Status // pending, running or final; Phase tells more

@@ -103,6 +103,7 @@ type machine struct {
 	held          []frame        // that need another driver
 	cause         *errors.Error  // why tasks are cancelled just now; nil if it is not an error
 	work          int            // units of work so far
+	lostOwners    int            // see Start.LostOwners; 0 for other events
 	until         Path           // the task before which the step stops; empty for none
 	reached       bool           // that it has
 	observed      *observation   // of a task; nil unless the step is computed again for it

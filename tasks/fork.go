@@ -91,6 +91,17 @@ func (f *forkBody) ChildFailed(_ *interpreter.Scope, err *errors.Error) interpre
 	return interpreter.Fail(err)
 }
 
+// Gathers implements interpreter.Brancher.
+func (f *forkBody) Gathers() bool { return !f.compete }
+
+// Reopen implements interpreter.Brancher.
+func (f *forkBody) Reopen(s *interpreter.Scope, branch, open int) {
+	progress := interpreter.Progress[forkProgress](s)
+	progress.Done = slices.Clone(progress.Done)
+	progress.Done[branch], progress.Open = branchDone{}, open
+	s.Changed()
+}
+
 // merge applies to context what branch changed relative to snapshot: top-level keys, or the whole if either is
 // not an object (semantics 6.5).
 func merge(context, snapshot, branch any) any {

@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/swrun/swrun/dsl"
@@ -66,6 +67,7 @@ type tryBody struct {
 
 type tryProgress struct {
 	Retries  int  `json:"retries,omitempty"`
+	Renewed  int  `json:"renewed,omitempty"`  // of them, those that do not count any more: see Renew
 	Catching bool `json:"catching,omitempty"` // catch.do is running: its errors are not caught here
 }
 
@@ -119,7 +121,7 @@ func (t *tryBody) ChildFailed(s *interpreter.Scope, err *errors.Error) interpret
 	if !matches {
 		return interpreter.Fail(err)
 	}
-	if next, retries := t.again(s, progress, caught); retries {
+	if next, retries := t.again(s, progress, err); retries {
 		s.RecordCaught(err)
 		return next
 	}
@@ -167,10 +169,14 @@ func both(s *interpreter.Scope, when, exceptWhen *expr.Code, v any) (bool, *erro
 	return !excepted, err
 }
 
-// again waits for the next attempt if the policy grants one.
-func (t *tryBody) again(s *interpreter.Scope, progress *tryProgress, caught any) (next interpreter.Next, retries bool) {
-	r := t.retry
-	if r == nil || r.policy.AttemptCount != nil && progress.Retries >= *r.policy.AttemptCount {
+// again waits for the next attempt if the policy grants one. An error that must not be tried again is tried again only by a policy whose `when`
+// names that mark.
+func (t *tryBody) again(s *interpreter.Scope, progress *tryProgress, failure *errors.Error) (next interpreter.Next, retries bool) {
+	r, caught := t.retry, failure.Value()
+	if r != nil && failure.IsNonRetryable() && !strings.Contains(r.policy.When.Text, errors.NonRetryable) {
+		return next, false
+	}
+	if r == nil || r.policy.AttemptCount != nil && progress.Retries-progress.Renewed >= *r.policy.AttemptCount {
 		return next, false
 	}
 	wanted, err := both(s, r.when, r.exceptWhen, caught)
@@ -180,7 +186,7 @@ func (t *tryBody) again(s *interpreter.Scope, progress *tryProgress, caught any)
 	if !wanted {
 		return next, false
 	}
-	delay, err := r.wait(s, progress.Retries+1)
+	delay, err := r.wait(s, progress.Retries-progress.Renewed+1)
 	if err != nil {
 		return interpreter.Fail(err), true
 	}
@@ -191,6 +197,20 @@ func (t *tryBody) again(s *interpreter.Scope, progress *tryProgress, caught any)
 
 func (t *tryBody) Wake(s *interpreter.Scope) interpreter.Next {
 	return t.attempt(s, interpreter.Progress[tryProgress](s).Retries)
+}
+
+// Retries implements interpreter.Retrier.
+func (t *tryBody) Retries() bool { return t.retry != nil }
+
+// Renew implements interpreter.Retrier.
+func (t *tryBody) Renew(s *interpreter.Scope) bool {
+	progress := interpreter.Progress[tryProgress](s)
+	if progress.Retries == progress.Renewed {
+		return false
+	}
+	progress.Renewed = progress.Retries
+	s.Changed()
+	return true
 }
 
 // retry is a compiled retry policy.

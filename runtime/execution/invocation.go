@@ -94,6 +94,9 @@ func (i *Invocation) Plain() bool {
 func (i *Invocation) NewState(instance store.Instance) *interpreter.State {
 	s := interpreter.NewState(instance.Namespace, instance.ID)
 	s.Metadata = interpreter.Metadata{BusinessKey: i.BusinessKey, Labels: i.Labels}
+	if i.Fork != nil {
+		s.Keys = i.Fork.Keys
+	}
 	return s
 }
 
@@ -104,6 +107,8 @@ type ForkedFrom struct {
 	State    interpreter.StoredState `json:"s,omitzero"`  // of that run before the task
 	At       time.Time               `json:"a,omitzero"`  // when that was
 	Timeless bool                    `json:"n,omitempty"` // the deadlines of that run are not the fork's
+	Keys     interpreter.Keys        `json:"k,omitzero"`  // of its calls
+	Claim    string                  `json:"c,omitempty"` // random: of two that would start the same fork, one does
 }
 
 // Parent is the task that waits for a child workflow.

@@ -200,7 +200,7 @@ func (x *Execution) resume() {
 				"it was sent at most once, and nobody knows whether it arrived",
 			).With("outcome", "unknown")})
 		default:
-			x.batch.resumed = true
+			x.batch.resumed, x.batch.firm = true, true // the number of the attempt is stored before it is made
 			x.batch.effects = append(x.batch.effects, e)
 		}
 	}

@@ -91,10 +91,7 @@ func (x *Execution) step(ev interpreter.Event) {
 	switch e := ev.(type) {
 	case interpreter.Start:
 		at = x.startTime(now)
-		if x.stored.Expires(at) {
-			e.StartedAt = time.Time{}
-			ev = e
-		}
+		ev = x.begins(e, at)
 		// Store first: the store has not fixed the time yet, or the run kills its workers and the next must know its deadlines.
 		x.batch.firm = x.batch.firm || x.stored.Status == interpreter.StatusPending || x.stored.Deaths > 0
 	case received:
@@ -124,6 +121,15 @@ func (x *Execution) step(ev interpreter.Event) {
 		x.moveDeadlines(before)
 	}
 	x.handle(result)
+}
+
+// begins completes the event with which the run begins at a time.
+func (x *Execution) begins(ev interpreter.Start, at time.Time) interpreter.Start {
+	if x.stored.Expires(at) {
+		ev.StartedAt = time.Time{}
+	}
+	ev.LostOwners = int(x.stored.Deaths)
+	return ev
 }
 
 // handle takes over what a step asks for.

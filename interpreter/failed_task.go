@@ -1,0 +1,77 @@
+package interpreter
+
+import "github.com/swrun/swrun/dsl"
+
+// At which task a run has failed, and from which one it can go on.
+
+// FailedTask returns the innermost task at which a run that has not completed ended, by its history; ok is false if it ended outside of
+// its tasks.
+func FailedTask(steps []HistoryStep) (at HistoryEvent, ok bool) {
+	if len(steps) == 0 {
+		return at, false
+	}
+	events := steps[len(steps)-1].Events
+	for n := len(events) - 1; n >= 0; n-- {
+		switch events[n].Type {
+		case WorkflowFaulted, WorkflowCancelled:
+		case TaskFaulted, TaskCancelled:
+			at, ok = events[n], true
+		default:
+			return at, ok
+		}
+	}
+	return at, ok
+}
+
+// FirstAttempt returns the first occurrence of a task that repeats of it, by a retry, lead back to: where a fork goes on that is to
+// have all attempts again. The task is named by a pointer: of several occurrences the last one is meant. One in a branch of a fork that was
+// itself repeated is of the last repeat: what other branches have completed then counts.
+func FirstAttempt(steps []HistoryStep, task dsl.Pointer) (path Path, ok bool) {
+	var last Path
+	forks := map[Path]bool{}
+	for _, e := range steps {
+		for _, r := range e.Events {
+			switch {
+			case r.Type != TaskStarted:
+			case r.Pointer == task:
+				last = r.Path
+			case r.Kind == dsl.KindFork:
+				forks[r.Path] = true
+			}
+		}
+	}
+	if last == "" {
+		return "", false
+	}
+	fork := innermostAround(last, forks)
+	for _, e := range steps {
+		for _, r := range e.Events {
+			if r.Type == TaskStarted && r.Path.WithoutRetries() == last.WithoutRetries() && (fork == "" || r.Path.IsIn(fork)) {
+				return r.Path, true
+			}
+		}
+	}
+	return last, true
+}
+
+// innermostAround returns the longest of some paths that a path is in; empty if it is in none.
+func innermostAround(p Path, all map[Path]bool) (longest Path) {
+	for around := range all {
+		if p.IsIn(around) && len(around) > len(longest) {
+			longest = around
+		}
+	}
+	return longest
+}
+
+// HasTasks reports whether any task began in a history.
+func HasTasks(steps []HistoryStep) bool {
+	for _, e := range steps {
+		for _, r := range e.Events {
+			if r.Type == TaskStarted {
+				return true
+			}
+		}
+	}
+	return false
+}
