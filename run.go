@@ -59,9 +59,10 @@ func (r *Run) Resume(ctx context.Context, reason string) error {
 }
 
 // Retry lets a run go on that is quarantined, because it has killed its workers, and forks one that has failed from the task at which it did.
-// Any other run is refused as a store.Conflict.
+// Any other run is refused as a store.Conflict, and one that has been forked already with a *client.ContinuedError: Fork with Again insists.
 func (r *Run) Retry(ctx context.Context, reason string) error {
-	return r.engine.client.Retry(ctx, r.Instance, reason)
+	_, err := r.engine.client.Retry(ctx, r.Instance, client.RetryOptions{Reason: reason})
+	return err
 }
 
 // SetDeadline changes when the run, or a task of it that is in progress, ends at the latest. See client.Client.SetDeadline.

@@ -190,7 +190,7 @@ func TestQuarantine(t *testing.T) {
 		}
 	}
 	tried := w.requests("/poison")
-	if err := w.client.Retry(t.Context(), poisoned, ""); err != nil {
+	if _, err := w.client.Retry(t.Context(), poisoned, client.RetryOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for deadline := time.Now().Add(20 * time.Second); w.requests("/poison") == tried; time.Sleep(5 * time.Millisecond) {

@@ -59,7 +59,7 @@ func TestMaximumOfForks(t *testing.T) {
 		}
 		var goesOn any = map[string]any{"w": 1}
 		for _, o := range []client.ForkOptions{{NoDeadline: true}, {}, {ExecutionTimeout: 55 * time.Minute}, {From: "/do/0/a"}} {
-			o.Context = &goesOn
+			o.Context, o.Again = &goesOn, true
 			if o := h.wait(h.mustFork(failed, o).Instance); !o.TimedOut || took(o) > time.Hour || took(o) < 49*time.Minute {
 				t.Errorf("got %s after %s: %v", o.Status, took(o), o.Fault)
 			}
@@ -98,6 +98,7 @@ func TestForkAfterItsDeadline(t *testing.T) {
 		}{
 			{client.ForkOptions{NoDeadline: true}, 0}, {client.ForkOptions{ExecutionTimeout: 2 * time.Minute}, 2 * time.Minute}, {client.ForkOptions{Deadline: time.Now().Add(3 * time.Hour)}, 0},
 		} {
+			c.options.Again = true
 			if o := h.wait(h.mustFork(i, c.options).Instance); o.TimedOut != (c.after > 0) || o.TimedOut && took(o) != c.after {
 				t.Errorf("%+v: got %s after %s: %v", c.options, o.Status, took(o), o.Fault)
 			}

@@ -80,6 +80,7 @@ func TestForkFromTheFailedTask(t *testing.T) {
 				if diff := cmp.Diff(c.want, h.wait(forked.Instance).Output); diff != "" {
 					t.Errorf("%v: %s", o.Fault, diff)
 				}
+				before.Continuation = forked.Instance.ID
 				if after := h.record(i); after != before {
 					t.Errorf("the failed run was %+v, and is %+v", before, after)
 				}
@@ -141,18 +142,18 @@ func TestForkOntoAnotherVersion(t *testing.T) {
 			t.Errorf("got %+v", o)
 		}
 		var input any = map[string]any{"n": 41}
-		if o := h.wait(h.mustFork(i, client.ForkOptions{Version: "0.2.0", Input: &input}).Instance); cmp.Diff(o.Output, any(map[string]any{"fixed": 42})) != "" {
+		if o := h.wait(h.mustFork(i, client.ForkOptions{Version: "0.2.0", Input: &input, Again: true}).Instance); cmp.Diff(o.Output, any(map[string]any{"fixed": 42})) != "" {
 			t.Errorf("got %+v", o)
 		}
-		if o := h.wait(h.mustFork(i, client.ForkOptions{From: "/do/0/a", Version: "0.3.0"}).Instance); cmp.Diff(o.Output, any(map[string]any{"n": 1})) != "" {
+		if o := h.wait(h.mustFork(i, client.ForkOptions{From: "/do/0/a", Version: "0.3.0", Again: true}).Instance); cmp.Diff(o.Output, any(map[string]any{"n": 1})) != "" {
 			t.Errorf("got %+v", o)
 		}
 		for version, why := range map[string]string{"0.3.0": "test/w:0.3.0 has no task /do/2/c", "9.0.0": "there is no"} {
-			if _, err := h.asker().Fork(t.Context(), i, client.ForkOptions{Version: version}); err == nil || !strings.Contains(err.Error(), why) {
+			if _, err := h.asker().Fork(t.Context(), i, client.ForkOptions{Version: version, Again: true}); err == nil || !strings.Contains(err.Error(), why) {
 				t.Errorf("%s: got %v", version, err)
 			}
 		}
-		if _, err := h.asker().Fork(t.Context(), i, client.ForkOptions{From: "/do/9/x"}); err == nil || !strings.Contains(err.Error(), "never begun a task /do/9/x") {
+		if _, err := h.asker().Fork(t.Context(), i, client.ForkOptions{From: "/do/9/x", Again: true}); err == nil || !strings.Contains(err.Error(), "never begun a task /do/9/x") {
 			t.Errorf("got %v", err)
 		}
 	})

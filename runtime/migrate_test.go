@@ -318,7 +318,7 @@ func TestForkOfAMigratedRun(t *testing.T) {
 		if diff := cmp.Diff(map[string]any{"n": 3}, h.wait(forked.Instance).Output); diff != "" {
 			t.Error(diff)
 		}
-		early := h.mustFork(i, client.ForkOptions{From: "/do/0/a", Version: "4.0.0"})
+		early := h.mustFork(i, client.ForkOptions{From: "/do/0/a", Version: "4.0.0", Again: true})
 		if diff := cmp.Diff(map[string]any{"n": 3}, h.wait(early.Instance).Output); diff != "" {
 			t.Error(diff)
 		}

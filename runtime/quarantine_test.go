@@ -103,7 +103,7 @@ func TestQuarantineDecidesNoWork(t *testing.T) {
 		if r := h.record(i); r.Reason != store.Quarantined || r.Version > 20 {
 			t.Errorf("the record is %+v", r)
 		}
-		if err := h.client.Retry(client.WithActor(t.Context(), "ada"), i, "it has more memory now"); err != nil {
+		if _, err := h.client.Retry(client.WithActor(t.Context(), "ada"), i, client.RetryOptions{Reason: "it has more memory now"}); err != nil {
 			t.Fatal(err)
 		}
 		if o := h.wait(i); o.Status != interpreter.StatusCompleted || killed.Load() != kills {

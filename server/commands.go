@@ -6,6 +6,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/control"
 	"github.com/swrun/swrun/runtime/client"
@@ -15,6 +16,9 @@ import (
 // commandRoutes serves what operators do with runs: with one, or with all that a filter chooses.
 func (s *Server) commandRoutes() {
 	for _, v := range append(control.Verbs(), control.RetryNow()) {
+		if v.Name == string(store.VerbRetry) { // it answers with another run: see retryRoutes
+			continue
+		}
 		route(s, RoleOperator, huma.Operation{
 			OperationID: operationOf(v) + "Runs", Method: http.MethodPost, Path: runsPath + "/" + v.Name, Tags: []string{"commands"},
 			Summary:     v.Name + " several runs",
@@ -84,6 +88,17 @@ const maxBulk = 1000
 
 // bulk sends something to the runs that a request names or chooses, as far as the caller sees them, and answers with their outcomes.
 func (s *Server) bulk(ctx context.Context, in *api.BulkRequest, send func([]store.Instance) []error) (*bulkAnswer, error) {
+	return s.bulkOutcomes(ctx, in, func(all []store.Instance) ([]api.Outcome, []error) {
+		outcomes := make([]api.Outcome, len(all))
+		for n, i := range all {
+			outcomes[n] = api.Outcome{Run: i.String(), Outcome: api.OutcomeAccepted}
+		}
+		return outcomes, send(all)
+	})
+}
+
+// bulkOutcomes is bulk for what has more to say of a run that has accepted.
+func (s *Server) bulkOutcomes(ctx context.Context, in *api.BulkRequest, send func([]store.Instance) ([]api.Outcome, []error)) (*bulkAnswer, error) {
 	answer := &bulkAnswer{api.Outcomes{Outcomes: []api.Outcome{}}}
 	all, more, err := s.chosen(ctx, in)
 	if err != nil {
@@ -99,13 +114,16 @@ func (s *Server) bulk(ctx context.Context, in *api.BulkRequest, send func([]stor
 		}
 	}
 	exchangeOf(ctx).reason = in.Reason
-	for n, err := range send(sees) {
+	outcomes, failed := send(sees)
+	for n, err := range failed {
 		if err != nil {
-			answer.Body.Outcomes = append(answer.Body.Outcomes, refusedOutcome(sees[n], s.problem(ctx, err)))
-			continue
+			outcomes[n] = refusedOutcome(sees[n], s.problem(ctx, err))
 		}
-		answer.Body.Outcomes = append(answer.Body.Outcomes, api.Outcome{Run: sees[n].String(), Outcome: api.OutcomeAccepted})
+		if errors.As(err, new(*client.ContinuedError)) {
+			outcomes[n].Outcome = api.OutcomeSkipped
+		}
 	}
+	answer.Body.Outcomes = append(answer.Body.Outcomes, outcomes...)
 	return answer, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 type deadlineRequest struct {
@@ -29,4 +30,23 @@ func (s *Server) deadlineRoutes() {
 		moved, err := s.control.SetDeadline(ctx, i, in.Body)
 		return &deadlineAnswer{moved}, err
 	})
+	route(s, RoleOperator, huma.Operation{
+		OperationID: "setDeadlines", Method: http.MethodPost, Path: runsPath + "/deadline", Tags: []string{"commands"},
+		Summary:     "Change when several runs end at the latest",
+		Description: "Nothing is promised of all together: the outcome of each run is listed.",
+	}, func(ctx context.Context, in *bulkDeadlineInput) (*bulkAnswer, error) {
+		if _, err := in.Body.Request().Parse(); err != nil {
+			return nil, err
+		}
+		return s.bulkOutcomes(ctx, &in.Body.BulkRequest, func(all []store.Instance) ([]api.Outcome, []error) {
+			moved, failed := s.control.SetDeadlines(ctx, all, in.Body.Request())
+			outcomes := make([]api.Outcome, len(all))
+			for n := range moved {
+				outcomes[n] = api.Outcome{Run: all[n].String(), Outcome: api.OutcomeAccepted, Deadline: &moved[n]}
+			}
+			return outcomes, failed
+		})
+	})
 }
+
+type bulkDeadlineInput struct{ Body api.BulkDeadline }

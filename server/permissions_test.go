@@ -39,7 +39,7 @@ func permissions() map[string]permission {
 		{server.RoleAuthor, scopePath}:   "startWorkflow putWorkflow checkRuns triggerSchedule",
 		{server.RoleAuthor, scopeAll}:    "putFunction",
 		{server.RoleOperator, scopeAll}:  "deleteFunction",
-		{server.RoleOperator, scopeSeen}: "cancelRuns terminateRuns suspendRuns resumeRuns retryRuns retryNowRuns deleteRuns migrateRuns",
+		{server.RoleOperator, scopeSeen}: "cancelRuns terminateRuns suspendRuns resumeRuns retryRuns retryNowRuns deleteRuns migrateRuns forkRuns setDeadlines",
 		{server.RoleOperator, scopePath}: "cancelRun terminateRun suspendRun resumeRun retryRun retryNowRun deleteRun migrateRun setDeadline forkRun deleteWorkflow pauseSchedule resumeSchedule",
 		{server.RoleAdmin, scopePath}:    "changeNamespaceSettings",
 		{server.RoleAdmin, scopeAll}:     "issueToken listTokens revokeToken limitQueue pauseQueue resumeQueue listSinks retryDeadLetters dropDeadLetters changeSettings repair importRun",

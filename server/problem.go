@@ -58,7 +58,7 @@ func callersProblem(err error) *api.Problem {
 	if errors.As(err, &known) {
 		return known
 	}
-	for _, problemOf := range []func(error) *api.Problem{workflowProblem, functionProblem, runProblem, requestProblem, refusal} {
+	for _, problemOf := range []func(error) *api.Problem{workflowProblem, functionProblem, continuedProblem, runProblem, requestProblem, refusal} {
 		if p := problemOf(err); p != nil {
 			return p
 		}
@@ -146,6 +146,17 @@ func runProblem(err error) *api.Problem {
 		return endedProblem(ended)
 	}
 	return nil
+}
+
+// continuedProblem returns the problem that another run goes on in the place of one already, or nil.
+func continuedProblem(err error) *api.Problem {
+	var continued *client.ContinuedError
+	if !errors.As(err, &continued) {
+		return nil
+	}
+	p := newProblem(http.StatusConflict, api.ProblemContinued, "Another run goes on in its place", err.Error())
+	p.Help = continued.Help()
+	return p
 }
 
 // refusedEvents says which events of a request were refused, each at its index.

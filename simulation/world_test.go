@@ -254,7 +254,7 @@ func (w *world) retry() {
 		l, err := w.memory.Load(context.Background(), r.instance)
 		if err == nil && l.Lifecycle.Reason == store.Quarantined && r.kind.name != "poison" {
 			w.note("retry %s", r.id)
-			if err := w.client.Retry(context.Background(), r.instance, ""); err != nil {
+			if _, err := w.client.Retry(context.Background(), r.instance, client.RetryOptions{}); err != nil {
 				w.problem("retry %s: %s", r.id, err)
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -40,6 +39,10 @@ func commandVerbs() (all []commandVerb) {
 func (p *program) sendCommands() []*cobra.Command {
 	var all []*cobra.Command
 	for _, o := range commandVerbs() {
+		if o.Name == string(store.VerbRetry) {
+			all = append(all, p.retryCommand(o))
+			continue
+		}
 		all = append(all, p.sendCommand(o))
 	}
 	return all
@@ -48,7 +51,7 @@ func (p *program) sendCommands() []*cobra.Command {
 func (p *program) sendCommand(v commandVerb) *cobra.Command {
 	f, chosen := &operateFlags{remote: true}, &selectFlags{}
 	var reason string
-	var now, dry bool
+	var dry bool
 	cmd := &cobra.Command{
 		Use: v.Name + " RUN...", Short: v.short,
 		Example: fmt.Sprintf("  swrun %s order-7 order-8\n  swrun %s --where 'workflow=demo/order status=%s'", v.Name, v.Name, v.For),
@@ -58,9 +61,6 @@ func (p *program) sendCommand(v commandVerb) *cobra.Command {
 				runs, unknown, err := o.selected(ctx, chosen, args, v.Name)
 				if err != nil {
 					return err
-				}
-				if now {
-					v = commandVerb{control.RetryNow(), v.short, "trying again"}
 				}
 				if dry {
 					return cmp.Or(unknown, o.check(ctx, v, runs))
@@ -73,9 +73,6 @@ func (p *program) sendCommand(v commandVerb) *cobra.Command {
 	f.within(cmd)
 	chosen.add(cmd)
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "change nothing: say what would become of the runs now")
-	if v.Name == string(store.VerbRetry) {
-		cmd.Flags().BoolVar(&now, "now", false, "tasks that wait for their next attempt go on at once, without the rest of the delay")
-	}
 	if v.Takes {
 		cmd.Flags().StringVar(&reason, "reason", "", "why, for the run's history")
 	}
@@ -104,7 +101,7 @@ func (o *operation) send(ctx context.Context, v commandVerb, runs []store.Instan
 		}
 		for n, i := range some {
 			if refused[n] == nil {
-				fmt.Fprintf(o.out, "%s %s\n", i.ID, o.outcome(ctx, v, i))
+				fmt.Fprintf(o.out, "%s %s\n", i.ID, v.done)
 			} else {
 				first = o.alsoFailed(first, o.refusal(refused[n]))
 			}
@@ -130,19 +127,6 @@ func (o *operation) check(ctx context.Context, v commandVerb, runs []store.Insta
 		}
 	}
 	return first
-}
-
-// outcome says what a verb does to a run that has not refused it.
-func (o *operation) outcome(ctx context.Context, v commandVerb, i store.Instance) string {
-	if v.Name != string(store.VerbRetry) {
-		return v.done
-	}
-	d, err := o.deployment.Describe(ctx, i)
-	if err != nil || d.ClosedReason == "" || len(d.Forks) == 0 {
-		return v.done
-	}
-	_, id, _ := strings.Cut(d.Forks[len(d.Forks)-1], "/")
-	return "goes on as " + id
 }
 
 // storeFailure returns why the store takes no commands at all, if one of the errors says so.

@@ -1,13 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/control"
+	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/client"
 )
 
@@ -21,31 +25,48 @@ func (p *program) deadlineCommand() *cobra.Command {
 }
 
 func (p *program) deadlineSetCommand() *cobra.Command {
-	f, change := &operateFlags{remote: true}, api.DeadlineChange{}
+	f, chosen, change := &operateFlags{remote: true}, &selectFlags{}, api.DeadlineChange{}
 	cmd := &cobra.Command{
 		Use: "set RUN +10m|TIME|none", Short: "Give a run, or a task in progress, more or less time",
 		Example: `  swrun deadline set order-7 +10m --reason 'the bank is slow'
   swrun deadline set order-7 2026-12-24T18:00:00Z
   swrun deadline set order-7 none --task /do/1/pay
+  swrun deadline set --where 'workflow=demo/order deadline<+10m' +1h --dry-run
   swrun deadline set order-7 -- -10m`,
 		Long: `+10m is ten minutes later than now stands, and -10m earlier; for a scope without a deadline they count from now. A time is that
 time, and none removes the deadline, also one that the document sets. The new one must be to come, and not after the end of what is around
 the scope. It counts from when it is accepted: the former deadline does not fire any more. The run's history says who changed what, and why.`,
-		Args: exactly("a run", "a deadline"), RunE: verb(func(args []string) error {
-			change.Deadline = args[1]
+		Args: chosen.deadlineArguments, RunE: verb(func(args []string) error {
+			change.Deadline = args[len(args)-1]
 			var wrong *client.OptionError
 			if _, err := change.Parse(); errors.As(err, &wrong) {
 				return usagef("for example swrun deadline set order-7 +10m", "the %s %s", wrong.Field, wrong.Detail)
 			}
-			return p.operate(f, func(ctx context.Context, o *operation) error { return o.setDeadline(ctx, args[0], change) })
+			chosen.yes = chosen.yes || change.DryRun
+			return p.operate(f, func(ctx context.Context, o *operation) error {
+				if chosen.where != "" {
+					return o.setDeadlines(ctx, chosen, change)
+				}
+				return o.setDeadline(ctx, args[0], change)
+			})
 		}),
 	}
 	f.add(cmd, "human", "json", "yaml")
 	f.within(cmd)
+	chosen.add(cmd)
+	cmd.Flags().BoolVar(&change.DryRun, "dry-run", false, "change nothing: say what the deadline would be")
 	cmd.Flags().StringVar(&change.Task, "task", "", "the pointer of a task in progress, such as /do/1/pay; default the whole execution")
 	cmd.Flags().BoolVar(&change.Run, "run", false, "the deadline of the run (--run-timeout), and not of the execution")
 	cmd.Flags().StringVar(&change.Reason, "reason", "", "why, for the run's history")
 	return cmd
+}
+
+// deadlineArguments requires a run and a deadline, or the deadline alone of the runs that --where chooses.
+func (f *selectFlags) deadlineArguments(cmd *cobra.Command, args []string) error {
+	if f.where != "" {
+		return exactly("a deadline")(cmd, args)
+	}
+	return exactly("a run", "a deadline")(cmd, args)
 }
 
 func (o *operation) setDeadline(ctx context.Context, name string, change api.DeadlineChange) error {
@@ -60,18 +81,57 @@ func (o *operation) setDeadline(ctx context.Context, name string, change api.Dea
 	if o.flags.output != "human" {
 		return o.print(moved)
 	}
-	scope, was, at := i.ID, "there was none", "has no deadline any more"
+	if err := o.printDeadline(moved, change); err != nil {
+		return err
+	}
+	return o.reportUnworked(ctx, !change.DryRun)
+}
+
+// setDeadlines changes the deadlines of the chosen runs. A run that is refused does not keep it from the others.
+func (o *operation) setDeadlines(ctx context.Context, chosen *selectFlags, change api.DeadlineChange) error {
+	runs, _, err := o.selected(ctx, chosen, nil, "set the deadline of")
+	if err != nil {
+		return err
+	}
+	var first error
+	all := []api.MovedDeadline{}
+	for some := range slices.Chunk(runs, sendSize) {
+		moved, failed := o.deployment.SetDeadlines(ctx, some, change)
+		for n, err := range failed {
+			switch {
+			case control.IsOutage(err):
+				fmt.Fprintf(o.err, "deadline set broke off, with %s left; give the command again for them\n", terminal.Counted(len(runs)-len(all), "run"))
+				return refusalError(err)
+			case err != nil:
+				first = o.alsoFailed(first, refusalError(err))
+				continue
+			}
+			all = append(all, moved[n])
+			if o.flags.output == "human" {
+				if err := o.printDeadline(moved[n], change); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	if o.flags.output != "human" {
+		return cmp.Or(o.print(all), first)
+	}
+	return cmp.Or(first, o.reportUnworked(ctx, len(all) > 0 && !change.DryRun))
+}
+
+// printDeadline prints what the deadline of a run is now, or would be.
+func (o *operation) printDeadline(moved api.MovedDeadline, change api.DeadlineChange) error {
+	scope, was := moved.ID, "there was none"
 	if change.Task != "" {
 		scope += " " + change.Task
 	}
 	if moved.DeadlineWasAt != "" {
 		was = "it was " + moved.DeadlineWasAt
 	}
+	at := map[bool]string{false: "has no deadline any more", true: "would have no deadline any more"}[change.DryRun]
 	if moved.DeadlineAt != "" {
-		at = "ends by " + moved.DeadlineAt
+		at = map[bool]string{false: "ends by ", true: "would end by "}[change.DryRun] + moved.DeadlineAt
 	}
-	if err := write(o.out, o.outStyle().Text(fmt.Sprintf("%s %s; %s\n", scope, at, was))); err != nil {
-		return err
-	}
-	return o.reportUnworked(ctx, true)
+	return write(o.out, o.outStyle().Text(fmt.Sprintf("%s %s; %s\n", scope, at, was)))
 }

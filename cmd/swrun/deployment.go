@@ -63,7 +63,10 @@ type runChanger interface {
 	Send(ctx context.Context, v control.Verb, all []store.Instance, reason string) []error
 	Check(ctx context.Context, v control.Verb, all []store.Instance) []error
 	SetDeadline(context.Context, store.Instance, api.DeadlineChange) (api.MovedDeadline, error)
+	SetDeadlines(context.Context, []store.Instance, api.DeadlineChange) ([]api.MovedDeadline, []error)
 	Fork(context.Context, store.Instance, api.ForkRequest) (api.Forked, error)
+	ForkAll(context.Context, []store.Instance, api.ForkRequest) ([]api.Forked, []error)
+	Retry(context.Context, []store.Instance, api.RetryRequest) ([]api.Outcome, []error)
 	Migrate(ctx context.Context, all []store.Instance, r api.MigrationRequest) ([]api.Migrated, []error)
 }
 

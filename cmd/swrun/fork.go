@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -10,20 +11,31 @@ import (
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+const (
+	forkExample = `  swrun fork order-7                                  # from the task at which it failed
+  swrun deploy order.yaml && swrun fork order-7 --version latest
+  swrun fork order-7 --from /do/1/pay -i amount:=5 --dry-run
+  swrun fork --where 'workflow=demo/order:1.0.0 status=faulted' --version latest`
+	forkLong = `The fork has the data that the run had when the task began, and the time that its scopes had left then. What has completed in other branches of
+a fork stays completed. Calls that are made again are listed; those that had not succeeded have the idempotency keys that they had. A run goes
+on once: a second fork is refused, and with --where skipped, unless --again asks for it. On another version, the tasks in progress must stand at
+the same pointers.`
 )
 
 func (p *program) forkCommand() *cobra.Command {
-	f, r := &operateFlags{remote: true}, api.ForkRequest{}
+	f, chosen, r := &operateFlags{remote: true}, &selectFlags{}, api.ForkRequest{}
 	var input, given []string // for the task
 	var secrets, timeout string
 	cmd := &cobra.Command{
-		Use: "fork RUN", Short: "Go on from a task of a run as another run; the run itself stays as it is",
-		Example: `  swrun fork order-7                                  # from the task at which it failed
-  swrun deploy order.yaml && swrun fork order-7 --version latest
-  swrun fork order-7 --from /do/1/pay -i amount:=5`,
-		Long: `The fork has the data that the run had when the task began, and the time that its scopes had left then. Calls that come after that are made
-again, with other idempotency keys: fork lists those of the run. On another version, the tasks in progress must stand at the same pointers.`,
-		Args: exactly("a run"), RunE: verb(func(args []string) (err error) {
+		Use: "fork RUN...", Short: "Go on from a task of a run as another run; the run itself stays as it is",
+		Example: forkExample, Long: forkLong,
+		Args: chosen.arguments, RunE: verb(func(args []string) (err error) {
+			if several := len(args) != 1; several && (r.ID != "" || len(input)+len(given) > 0) {
+				return usagef("name one run", "--id, --input and --context are for one run")
+			}
 			if r.Input, err = p.forkData(input); err != nil {
 				return err
 			}
@@ -36,20 +48,34 @@ again, with other idempotency keys: fork lists those of the run. On another vers
 			if p.secrets, err = readSecrets(p.env, secrets); err != nil {
 				return err
 			}
-			return p.operate(f, func(ctx context.Context, o *operation) error { return o.fork(ctx, args[0], r) })
+			chosen.yes = chosen.yes || r.DryRun
+			return p.operate(f, func(ctx context.Context, o *operation) error {
+				if len(args) == 1 {
+					return o.fork(ctx, args[0], r)
+				}
+				return o.forkSelected(ctx, chosen, args, r)
+			})
 		}),
 	}
 	f.add(cmd, "human", "json", "yaml")
 	f.within(cmd)
+	chosen.add(cmd)
+	addForkTimes(cmd, &r, &timeout)
+	addForkData(cmd, &r, &input, &given)
+	cmd.Flags().StringVar(&secrets, "secrets", "", "file of the secrets that the run reads, name: value (also SWRUN_SECRET_<NAME>): its history is repeated")
+	return cmd
+}
+
+// addForkData adds the flags about what a fork is, and about its data.
+func addForkData(cmd *cobra.Command, r *api.ForkRequest, input, given *[]string) {
 	flags := cmd.Flags()
-	flags.StringVar(&secrets, "secrets", "", "file of the secrets that the run reads, name: value (also SWRUN_SECRET_<NAME>): its history is repeated")
 	flags.StringVar(&r.ID, "id", "", "of the fork; default that of the run with a number")
 	flags.StringVar(&r.From, "from", "", "the pointer of the task from which it goes on, such as /do/1/pay; default the one at which it failed")
 	flags.StringVar(&r.Version, "version", "", "of the workflow, or latest; default the definition that the run has")
-	flags.StringArrayVarP(&input, "input", "i", nil, "of that task: name=TEXT, name:=JSON, JSON, @FILE, or - for standard input; default the one that it had")
-	flags.StringArrayVar(&given, "context", nil, "$context as that task sees it, in the same forms; default what it was")
-	addForkTimes(cmd, &r, &timeout)
-	return cmd
+	flags.StringArrayVarP(input, "input", "i", nil, "of that task: name=TEXT, name:=JSON, JSON, @FILE, or - for standard input; default the one that it had")
+	flags.StringArrayVar(given, "context", nil, "$context as that task sees it, in the same forms; default what it was")
+	flags.BoolVar(&r.Again, "again", false, "also where another run goes on already, or has done so: calls are made again, with new idempotency keys")
+	flags.BoolVar(&r.DryRun, "dry-run", false, "start nothing: say which run would go on from where, and which calls would be made again")
 }
 
 // addForkTimes adds the flags about the time of a fork.
@@ -91,26 +117,79 @@ func (o *operation) fork(ctx context.Context, name string, r api.ForkRequest) er
 	if o.flags.output != "human" {
 		return o.print(forked)
 	}
-	if err := write(o.out, forked.ID+"\n"); err != nil {
+	text, says := forked.ID+"\n", forkText(forked)
+	if r.DryRun { // it is what was asked for
+		text, says = fmt.Sprintf("%s would go on as %s\n", i.ID, forked.ID)+says, ""
+	}
+	if err := write(o.out, text); err != nil {
 		return err
 	}
-	l := o.errStyle()
-	fmt.Fprint(o.err, l.Text(forkText(forked)))
-	return o.reportUnworked(ctx, true)
+	fmt.Fprint(o.err, o.errStyle().Text(says))
+	return o.reportUnworked(ctx, !r.DryRun)
+}
+
+// forkSelected forks the chosen runs.
+func (o *operation) forkSelected(ctx context.Context, chosen *selectFlags, args []string, r api.ForkRequest) error {
+	forkAll := func(all []store.Instance, r api.ForkRequest) (forks []*api.Forked, failed []error) {
+		forked, failed := o.deployment.ForkAll(ctx, all, r)
+		for n := range forked {
+			forks = append(forks, &forked[n])
+		}
+		return forks, failed
+	}
+	chosen.preview = func(all []store.Instance) error {
+		dry := r
+		dry.DryRun = true
+		forks, failed := forkAll(all, dry)
+		return o.previewForks(all, forks, failed)
+	}
+	runs, unknown, err := o.selected(ctx, chosen, args, "fork")
+	if err != nil {
+		return err
+	}
+	c := continuing{verb: "fork", skips: chosen.where != "", dry: r.DryRun}
+	c.ask = func(some []store.Instance) ([]*api.Forked, []error) { return forkAll(some, r) }
+	if o.flags.output == "human" {
+		return cmp.Or(unknown, o.goOn(ctx, runs, c))
+	}
+	return cmp.Or(unknown, o.printForks(runs, c))
+}
+
+// printForks forks runs, and prints the forks as data.
+func (o *operation) printForks(runs []store.Instance, c continuing) error {
+	var first error
+	all := []*api.Forked{}
+	forks, failed := c.ask(runs)
+	for n, err := range failed {
+		switch {
+		case err == nil:
+			all = append(all, forks[n])
+		case !c.skips || !isContinued(err):
+			first = o.alsoFailed(first, o.refusal(err))
+		}
+	}
+	if err := o.print(all); err != nil {
+		return err
+	}
+	return first
 }
 
 // forkText says from where a fork goes on, and which effects come again.
 func forkText(f api.Forked) string {
-	var b strings.Builder
 	from := "the start"
 	if f.Task != "" {
 		from = f.Task
 	}
-	fmt.Fprintf(&b, "it goes on from %s of %s\n", terminal.Printable(from), f.ForkedFrom)
+	return fmt.Sprintf("it goes on from %s of %s\n", terminal.Printable(from), f.ForkedFrom) + repeatsText(f)
+}
+
+// repeatsText says which effects a fork has again.
+func repeatsText(f api.Forked) string {
+	var b strings.Builder
 	for _, r := range f.Repeats {
-		fmt.Fprintf(&b, "  again: %s %s, which %s\n", r.Kind, terminal.Printable(r.Pointer), map[string]string{
+		fmt.Fprintf(&b, "  again: %s %s, which %s, with %s\n", r.Kind, terminal.Printable(cmp.Or(r.Path, r.Pointer)), map[string]string{
 			"succeeded": "has succeeded before", "failed": "has failed before", "unknown": "may have been performed before",
-		}[r.Outcome])
+		}[r.Outcome], map[bool]string{true: "the same idempotency key", false: "another idempotency key"}[r.SameKey])
 	}
 	return b.String()
 }

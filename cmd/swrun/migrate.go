@@ -31,6 +31,7 @@ run for which that does not hold is refused, and the reason names the task. The 
 			if r.Map, err = readPointerMap(moved); err != nil {
 				return err
 			}
+			chosen.yes = chosen.yes || r.DryRun
 			return p.operate(f, func(ctx context.Context, o *operation) error {
 				runs, unknown, err := o.selected(ctx, chosen, args, "migrate")
 				if err != nil {

@@ -225,6 +225,10 @@ func refusalError(err error) error {
 	case store.NoSuch:
 		return &exitError{code: exitNotFound, message: err.Error()}
 	case store.Conflict, store.Closed, store.TimedOut:
+		var continued *client.ContinuedError
+		if errors.As(err, &continued) {
+			return &exitError{code: exitConflict, message: err.Error(), hint: commandHint(continued.Help())}
+		}
 		return &exitError{code: exitConflict, message: err.Error()}
 	}
 	return &exitError{code: exitStore, message: err.Error()}

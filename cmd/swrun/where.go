@@ -59,6 +59,8 @@ func filterError(flag string, err error) error {
 type selectFlags struct {
 	where string
 	yes   bool
+	// preview shows what the verb would do, before somebody is asked; nil if the number of runs says enough.
+	preview func([]store.Instance) error
 }
 
 func (f *selectFlags) add(cmd *cobra.Command) {
@@ -93,17 +95,22 @@ func (o *operation) selected(ctx context.Context, f *selectFlags, names []string
 		_, err = fmt.Fprintln(o.err, o.errStyle().Text("there is nothing to "+verb+": no run fits --where "+terminal.ShellWord(f.where)))
 		return nil, nil, err
 	}
-	return all, nil, o.confirm(f, verb, len(all))
+	return all, nil, o.confirm(f, verb, all)
 }
 
-// confirm asks whether the verb is for so many runs. Without a terminal, --yes has to say so.
-func (o *operation) confirm(f *selectFlags, verb string, n int) error {
+// confirm asks whether the verb is for these runs. Without a terminal, --yes has to say so.
+func (o *operation) confirm(f *selectFlags, verb string, all []store.Instance) error {
 	if f.yes {
 		return nil
 	}
-	question := fmt.Sprintf("%s %s?", verb, terminal.Counted(n, "run"))
+	question := fmt.Sprintf("%s %s?", verb, terminal.Counted(len(all), "run"))
 	if !o.inTTY || !o.errTTY {
 		return usagef("add --yes to confirm", "%s Nobody is there to say yes", question)
+	}
+	if f.preview != nil {
+		if err := f.preview(all); err != nil {
+			return err
+		}
 	}
 	fmt.Fprint(o.err, question+" [y/N] ")
 	var answer string

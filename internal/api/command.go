@@ -1,8 +1,35 @@
 package api
 
+import "github.com/swrun/swrun/runtime/client"
+
 // CommandRequest is a command to a run.
 type CommandRequest struct {
 	Reason string `json:"reason,omitempty" doc:"Why, for the run's history."`
+}
+
+// RetryRequest has a run go on that is quarantined, or has failed.
+type RetryRequest struct {
+	Reason  string `json:"reason,omitempty" doc:"Why, for the history of a run that is quarantined."`
+	Version string `json:"version,omitempty" minLength:"1" doc:"A version of the workflow, or latest, for a run that has failed; the definition of the run unless set."`
+	Again   bool   `json:"again,omitempty" doc:"Although another run goes on in its place already, or has done so: calls are made again, with new idempotency keys."`
+	DryRun  bool   `json:"dryRun,omitempty" doc:"Nothing is changed: only what would become of it now is answered, with the calls that would be made again."`
+}
+
+// Options returns what the client takes.
+func (r RetryRequest) Options() client.RetryOptions {
+	return client.RetryOptions{Reason: r.Reason, Version: r.Version, Again: r.Again, Dry: r.DryRun}
+}
+
+// BulkRetry has several runs go on that are quarantined, or have failed.
+type BulkRetry struct {
+	BulkRequest
+	Version string `json:"version,omitempty" minLength:"1" doc:"A version of the workflow, or latest, for runs that have failed; their definitions unless set."`
+	Again   bool   `json:"again,omitempty" doc:"Also those of which another run goes on already, or has done so: calls are made again, with new idempotency keys."`
+}
+
+// Request returns what each of the runs gets.
+func (b BulkRetry) Request() RetryRequest {
+	return RetryRequest{Reason: b.Reason, Version: b.Version, Again: b.Again, DryRun: b.DryRun}
 }
 
 // BulkRequest is a command to several runs: to those that are named, or to those that a filter chooses.
@@ -22,12 +49,16 @@ type Outcomes struct {
 // Outcome says what became of a command to one of them.
 type Outcome struct {
 	Run     string   `json:"run"`
-	Outcome string   `json:"outcome" enum:"accepted,refused"`
-	Problem *Problem `json:"problem,omitempty" doc:"Why it was refused."`
+	Outcome string   `json:"outcome" enum:"accepted,refused,skipped"`
+	Problem *Problem `json:"problem,omitempty" doc:"Why it was refused or skipped."`
+	Fork    *Forked  `json:"fork,omitempty" doc:"The run that goes on in its place, and the calls that it makes again."`
+	// Deadline is the one that was asked for.
+	Deadline *MovedDeadline `json:"deadline,omitempty" doc:"The deadline that the run has now."`
 }
 
 // The values of Outcome.Outcome.
 const (
 	OutcomeAccepted = "accepted"
 	OutcomeRefused  = "refused"
+	OutcomeSkipped  = "skipped" // another run goes on in its place already, or has done so
 )

@@ -40,12 +40,26 @@ type DeadlineChange struct {
 	Task     string `json:"task,omitempty" minLength:"1" doc:"The pointer of a task in progress; without it the whole execution is meant."`
 	Run      bool   `json:"run,omitempty" doc:"The deadline of the run, and not of the execution."`
 	Reason   string `json:"reason,omitempty" doc:"Why, for the history of the run."`
+	DryRun   bool   `json:"dryRun,omitempty" doc:"Nothing is changed: only what the deadline would be is answered."`
+}
+
+// BulkDeadline changes the deadlines of several runs.
+type BulkDeadline struct {
+	BulkRequest
+	Deadline string `json:"deadline" doc:"+10m for ten minutes later than it is, -10m for earlier, a time such as 2026-12-24T18:00:00Z, or none." example:"+10m"`
+	Task     string `json:"task,omitempty" minLength:"1" doc:"The pointer of a task in progress; without it the whole execution is meant."`
+	Run      bool   `json:"run,omitempty" doc:"The deadline of the run, and not of the execution."`
+}
+
+// Request returns what each of the runs gets.
+func (b BulkDeadline) Request() DeadlineChange {
+	return DeadlineChange{Deadline: b.Deadline, Task: b.Task, Run: b.Run, Reason: b.Reason, DryRun: b.DryRun}
 }
 
 // Parse returns the change as the client takes it.
 func (c DeadlineChange) Parse() (client.DeadlineChange, error) {
 	change, err := client.ParseDeadline(c.Deadline)
-	change.Task, change.Run, change.Reason = dsl.Pointer(c.Task), c.Run, c.Reason
+	change.Task, change.Run, change.Reason, change.Dry = dsl.Pointer(c.Task), c.Run, c.Reason, c.DryRun
 	return change, err
 }
 

@@ -15,11 +15,31 @@ type ForkRequest struct {
 	ExecutionTimeout Span   `json:"executionTimeout,omitzero" doc:"How long the fork may take, in the place of the time that the run had left; null for all the time."`
 	Deadline         string `json:"deadline,omitempty" format:"date-time" doc:"When the fork ends at the latest, in the place of the time that the run had left."`
 	NoDeadline       bool   `json:"noDeadline,omitempty" doc:"The fork has all the time."`
+	Again            bool   `json:"again,omitempty" doc:"Although another run goes on in its place already, or has done so: calls are made again, with new idempotency keys."`
+	DryRun           bool   `json:"dryRun,omitempty" doc:"Nothing is started: only the fork that would be is answered, with the calls that would be made again."`
+}
+
+// BulkFork forks several runs.
+type BulkFork struct {
+	BulkRequest
+	From             string `json:"from,omitempty" minLength:"1" doc:"The pointer of the task from which they go on; the one at which each failed unless set."`
+	Version          string `json:"version,omitempty" minLength:"1" doc:"A version of the workflow, or latest; the definitions of the runs unless set."`
+	ExecutionTimeout Span   `json:"executionTimeout,omitzero" doc:"How long each fork may take, in the place of the time that the run had left; null for all the time."`
+	Deadline         string `json:"deadline,omitempty" format:"date-time" doc:"When the forks end at the latest, in the place of the time that the runs had left."`
+	NoDeadline       bool   `json:"noDeadline,omitempty" doc:"The forks have all the time."`
+	Again            bool   `json:"again,omitempty" doc:"Also those of which another run goes on already, or has done so: calls are made again, with new idempotency keys."`
+}
+
+// Request returns what each of the runs gets.
+func (b BulkFork) Request() ForkRequest {
+	return ForkRequest{
+		From: b.From, Version: b.Version, ExecutionTimeout: b.ExecutionTimeout, Deadline: b.Deadline, NoDeadline: b.NoDeadline, Again: b.Again, DryRun: b.DryRun,
+	}
 }
 
 // Options returns what the client takes.
 func (r ForkRequest) Options() (client.ForkOptions, error) {
-	o := client.ForkOptions{ID: r.ID, From: dsl.Pointer(r.From), Version: r.Version, Input: r.Input, Context: r.Context, NoDeadline: r.NoDeadline || r.ExecutionTimeout.None}
+	o := client.ForkOptions{ID: r.ID, From: dsl.Pointer(r.From), Version: r.Version, Input: r.Input, Context: r.Context, Again: r.Again, Dry: r.DryRun, NoDeadline: r.NoDeadline || r.ExecutionTimeout.None}
 	if t := r.ExecutionTimeout; t.Given && !t.None {
 		if err := client.CheckTimeout("executionTimeout", t.Duration); err != nil {
 			return o, err
@@ -42,21 +62,24 @@ type Forked struct {
 	ForkedFrom string     `json:"forkedFrom"`
 	Task       string     `json:"task,omitempty"` // the occurrence from which it goes on; absent for the start
 	Repeats    []Repeated `json:"repeats,omitempty"`
+	DryRun     bool       `json:"dryRun,omitempty"` // nothing was started
 }
 
-// Repeated is an effect that the fork is likely to have again.
+// Repeated is an effect that the fork has again.
 type Repeated struct {
-	Kind    string `json:"kind"`
-	Pointer string `json:"pointer"`
-	Path    string `json:"path,omitempty"` // if it is not Pointer
-	Outcome string `json:"outcome"`        // in the run before: succeeded, failed, or unknown
+	Kind     string `json:"kind"`
+	Pointer  string `json:"pointer"`
+	Path     string `json:"path,omitempty"` // if it is not Pointer
+	Outcome  string `json:"outcome"`        // in the run before: succeeded, failed, or unknown
+	Attempts int    `json:"attempts" doc:"How many attempts the run before made at it, as far as that is known."`
+	SameKey  bool   `json:"sameKey" doc:"It has the idempotency key that it had."`
 }
 
-// NewForked returns the JSON of a fork of a run.
-func NewForked(from string, f client.Forked) Forked {
-	forked := Forked{Started: NewStarted(f.Instance), ForkedFrom: from, Task: string(f.Task)}
+// NewForked returns the JSON of a fork of a run; dry says that it was not started.
+func NewForked(from string, f client.Forked, dry bool) Forked {
+	forked := Forked{Started: NewStarted(f.Instance), ForkedFrom: from, Task: string(f.Task), DryRun: dry}
 	for _, r := range f.Repeats {
-		repeated := Repeated{Kind: string(r.Kind), Pointer: string(r.Pointer), Outcome: r.Outcome}
+		repeated := Repeated{Kind: string(r.Kind), Pointer: string(r.Pointer), Outcome: r.Outcome, Attempts: r.Attempts, SameKey: r.SameKey}
 		if string(r.Path) != repeated.Pointer {
 			repeated.Path = string(r.Path)
 		}

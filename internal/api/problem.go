@@ -29,6 +29,9 @@ const VersionHeader = "Swrun-Version"
 // ProblemBase begins the type of each problem.
 const ProblemBase = "https://github.com/swrun/swrun/errors/"
 
+// ProblemContinued is the name of the problem that another run goes on in the place of one already.
+const ProblemContinued = "already-continued"
+
 // FieldError is one thing that is wrong with the form of a request.
 type FieldError struct {
 	Location string `json:"location" doc:"Where: body.input, query.limit, path.id."`

@@ -42,13 +42,14 @@ type Run struct {
 	ClosedReason string            `json:"closedReason,omitempty"`
 	ErrorType    string            `json:"errorType,omitempty"`   // of one that has faulted
 	TimeoutKind  string            `json:"timeoutKind,omitempty"` // of the deadline that has ended it
-	Attention    string            `json:"attention,omitempty"`   // why somebody should look at it: retrying or quarantined
+	Attention    string            `json:"attention,omitempty"`   // why somebody should look at it: retrying, quarantined or failed
 	Attempts     int64             `json:"attempts,omitempty"`    // of the task that was tried most often, if one was tried again
 	BusinessKey  string            `json:"businessKey,omitempty"`
 	StartedBy    string            `json:"startedBy,omitempty"` // who has started it, if that was not another run
 	Labels       map[string]string `json:"labels,omitempty"`
 	Parent       string            `json:"parent,omitempty"`
 	ForkedFrom   string            `json:"forkedFrom,omitempty"`
+	ContinuedAs  string            `json:"continuedAs,omitempty" doc:"The run that was forked last from it, and goes on in its place."`
 	BeganAs      string            `json:"beganAs,omitempty"` // the workflow with its version, if the run has migrated since
 	CreatedAt    string            `json:"createdAt,omitempty"`
 	StartsAt     string            `json:"startsAt,omitempty"` // of one that has not begun
@@ -146,6 +147,9 @@ func NewRun(listed *filter.Run) Run {
 	}
 	if info.Fork != nil {
 		run.ForkedFrom = info.Fork.Instance.String()
+	}
+	if r.Continuation != "" {
+		run.ContinuedAs = store.Instance{Namespace: listed.Instance.Namespace, ID: r.Continuation}.String()
 	}
 	if r.Status != interpreter.StatusPending {
 		run.StartedAt = Time(r.Started)

@@ -28,7 +28,10 @@ func Verbs() []Verb {
 		{"terminate", "waiting", true, true, each((*client.Client).Terminate)},
 		{"suspend", "waiting", false, true, each((*client.Client).Suspend)},
 		{"resume", "suspended", false, true, each((*client.Client).Resume)},
-		{"retry", "quarantined", false, true, each((*client.Client).Retry)},
+		{"retry", "quarantined", false, true, each(func(c *client.Client, ctx context.Context, i store.Instance, reason string) error {
+			_, err := c.Retry(ctx, i, client.RetryOptions{Reason: reason})
+			return err
+		})},
 		{"delete", "completed", false, false, func(c *client.Client, ctx context.Context, all []store.Instance, _ string) []error {
 			return c.DeleteAll(ctx, all)
 		}},
@@ -110,9 +113,17 @@ func IsOutage(err error) bool {
 	return err != nil && store.RefusedAs(err) == "" && !errors.As(err, new(*client.OptionError)) && errors.AsError(err) == nil
 }
 
+// help says which runs the verb is for.
+func (v Verb) help() string {
+	if v.Name == string(store.VerbRetry) {
+		return "retry is for runs that are quarantined, and for those that have failed; swrun retry --now, or retry-now, is for those of which a task waits for its next attempt"
+	}
+	return v.Name + " is for runs that are " + v.For
+}
+
 // refusal returns the error of a run that refuses a command: it says what state the run is in.
 func (c *Control) refusal(ctx context.Context, v Verb, i store.Instance, err error) error {
-	if store.RefusedAs(err) != store.Conflict {
+	if store.RefusedAs(err) != store.Conflict || errors.As(err, new(*client.ContinuedError)) {
 		return err
 	}
 	l, loading := c.store.Load(ctx, i)
@@ -120,7 +131,7 @@ func (c *Control) refusal(ctx context.Context, v Verb, i store.Instance, err err
 		return err
 	}
 	found := filter.Run{Instance: i, Lifecycle: l.Lifecycle}
-	e := &RefusedError{Verb: v, Run: i, Detail: fmt.Sprintf("the run %s is %s", i, found.Status()), Help: v.Name + " is for runs that are " + v.For, err: err}
+	e := &RefusedError{Verb: v, Run: i, Detail: fmt.Sprintf("the run %s is %s", i, found.Status()), Help: v.help(), err: err}
 	if v.Name != client.VerbDelete {
 		return e
 	}

@@ -19,3 +19,8 @@ func (c *Control) SetDeadline(ctx context.Context, i store.Instance, given api.D
 	}
 	return api.NewMovedDeadline(i, given.Task, moved), nil
 }
+
+// SetDeadlines changes those of several runs, and returns the deadlines and the errors, both at the same positions.
+func (c *Control) SetDeadlines(ctx context.Context, all []store.Instance, given api.DeadlineChange) ([]api.MovedDeadline, []error) {
+	return eachOf(all, func(i store.Instance) (api.MovedDeadline, error) { return c.SetDeadline(ctx, i, given) })
+}

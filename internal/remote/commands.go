@@ -50,17 +50,54 @@ func outcomes(all []store.Instance, answer api.Outcomes, err error) []error {
 	return failed
 }
 
+// Retry has several runs go on that are quarantined, or have failed, and returns the outcomes and the errors, both at the same positions.
+func (d *Deployment) Retry(ctx context.Context, all []store.Instance, r api.RetryRequest) ([]api.Outcome, []error) {
+	body := api.BulkRetry{BulkRequest: bulk(all, r.Reason), Version: r.Version, Again: r.Again}
+	body.DryRun = r.DryRun
+	answer, err := ask[api.Outcomes](ctx, d, request{method: http.MethodPost, path: "/v1/runs/retry", body: body})
+	return inOrder(all, answer), outcomes(all, answer, err)
+}
+
+// inOrder returns the outcomes of several runs, at their positions.
+func inOrder(all []store.Instance, answer api.Outcomes) []api.Outcome {
+	byRun, ordered := map[string]api.Outcome{}, make([]api.Outcome, len(all))
+	for _, o := range answer.Outcomes {
+		byRun[o.Run] = o
+	}
+	for n, i := range all {
+		ordered[n] = byRun[i.String()]
+	}
+	return ordered
+}
+
+// ForkAll forks several runs, and returns the forks and the errors, both at the same positions.
+func (d *Deployment) ForkAll(ctx context.Context, all []store.Instance, r api.ForkRequest) ([]api.Forked, []error) {
+	return oneByOne(all, func(i store.Instance) (api.Forked, error) { return d.Fork(ctx, i, r) })
+}
+
+// SetDeadlines changes the deadlines of several runs, and returns them and the errors, both at the same positions.
+func (d *Deployment) SetDeadlines(ctx context.Context, all []store.Instance, c api.DeadlineChange) ([]api.MovedDeadline, []error) {
+	return oneByOne(all, func(i store.Instance) (api.MovedDeadline, error) { return d.SetDeadline(ctx, i, c) })
+}
+
+// oneByOne asks for several runs, and returns what is answered and the errors, both at the same positions. After an outage the others are not asked.
+func oneByOne[T any](all []store.Instance, ask func(store.Instance) (T, error)) ([]T, []error) {
+	answers, failed := make([]T, len(all)), make([]error, len(all))
+	for n, i := range all {
+		answers[n], failed[n] = ask(i)
+		if control.IsOutage(failed[n]) {
+			break
+		}
+	}
+	return answers, failed
+}
+
 // Migrate has several runs go on with another version of their workflows, and returns what becomes of them and the errors, both at the same
 // positions.
 func (d *Deployment) Migrate(ctx context.Context, all []store.Instance, r api.MigrationRequest) ([]api.Migrated, []error) {
-	migrated, failed := make([]api.Migrated, len(all)), make([]error, len(all))
-	for n, i := range all {
-		migrated[n], failed[n] = ask[api.Migrated](ctx, d, request{method: http.MethodPost, path: runPath(i) + "/migrate", body: r})
-		if control.IsOutage(failed[n]) {
-			break // the others were not asked
-		}
-	}
-	return migrated, failed
+	return oneByOne(all, func(i store.Instance) (api.Migrated, error) {
+		return ask[api.Migrated](ctx, d, request{method: http.MethodPost, path: runPath(i) + "/migrate", body: r})
+	})
 }
 
 // Deadlines returns the deadlines that pass within a time, of runs of a namespace, or of all if it is empty. Which runs cannot be described

@@ -334,18 +334,6 @@ func (c *Client) Resume(ctx context.Context, i store.Instance, reason string) er
 	return c.command(ctx, i, store.VerbResume, inbox.Message{Type: interpreter.EventResume, Reason: reason})
 }
 
-// Retry lets a quarantined run go on, and forks one that has failed from the task at which it did: see Fork.
-func (c *Client) Retry(ctx context.Context, i store.Instance, reason string) error {
-	err := c.command(ctx, i, store.VerbRetry, inbox.Message{Type: interpreter.EventRelease, Reason: reason})
-	switch store.RefusedAs(err) {
-	case store.Conflict:
-		return refused(i, "is not quarantined")
-	case store.Closed:
-		_, err = c.Fork(ctx, i, ForkOptions{})
-	}
-	return err
-}
-
 // RetryNow has the tasks that wait for their next attempt go on at once. One that waits for none is refused as a Conflict.
 func (c *Client) RetryNow(ctx context.Context, i store.Instance, reason string) error {
 	d, err := c.Describe(ctx, i)

@@ -22,6 +22,7 @@ type DeadlineChange struct {
 	At     time.Time     // at this time
 	None   bool          // the scope has none any more
 	Reason string
+	Dry    bool // nothing is changed: only what the deadline would be is returned
 }
 
 // ParseDeadline reads what a deadline is to be: +10m for ten minutes later than it is, -10m for earlier, a time such as
@@ -116,6 +117,9 @@ func (c *Client) SetDeadline(ctx context.Context, i store.Instance, change Deadl
 	}
 	if err := c.boundedDeadline(ctx, d, set); err != nil {
 		return MovedDeadline{}, err
+	}
+	if change.Dry {
+		return MovedDeadline{set.Was, set.At}, nil
 	}
 	message := inbox.Message{Type: interpreter.EventDeadline, Reason: change.Reason, Deadline: &set}
 	err = c.send(ctx, store.Command{To: i, Verb: store.VerbDeadline, Before: set.Was}, message)

@@ -2,13 +2,10 @@ package client
 
 import (
 	"context"
-	"fmt"
-	"slices"
 	"time"
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
@@ -25,6 +22,9 @@ type ForkOptions struct {
 	ExecutionTimeout time.Duration // in the place of the time that the run had left
 	Deadline         time.Time     // the same
 	NoDeadline       bool          // the execution has all the time
+
+	Again bool // although another run goes on in the place of the run already; its calls then have keys of their own
+	Dry   bool // nothing is started: only what would be is returned
 }
 
 // Forked is a run that was forked from another one.
@@ -34,23 +34,11 @@ type Forked struct {
 	Repeats  []Repeated
 }
 
-// Repeated is an effect of a run that a fork of it is likely to have again, with another idempotency key.
-type Repeated struct {
-	Kind    dsl.Kind
-	Pointer dsl.Pointer
-	Path    interpreter.Path
-	Outcome string // succeeded, failed, or unknown
-}
-
-// The outcomes of effects.
-const (
-	OutcomeSucceeded = "succeeded"
-	OutcomeFailed    = "failed"
-	OutcomeUnknown   = "unknown"
-)
-
 // Fork starts a run that goes on from a task of another one: with the data that it had there, maybe another input of the task, and maybe
-// another version of the workflow. The other run stays as it is. Time that its scopes had left there they have now.
+// another version of the workflow. The other run stays as it is. Time that its scopes had left there they have now. Branches beside the task
+// that have completed since stay completed.
+//
+// A run goes on once: a second fork is refused with a *ContinuedError unless the options ask for it (Again).
 func (c *Client) Fork(ctx context.Context, i store.Instance, o ForkOptions) (Forked, error) {
 	if err := o.check(); err != nil {
 		return Forked{}, err
@@ -59,45 +47,46 @@ func (c *Client) Fork(ctx context.Context, i store.Instance, o ForkOptions) (For
 	if err != nil {
 		return Forked{}, err
 	}
-	steps, err := c.steps(ctx, i)
+	claim, err := c.claimable(ctx, d, o)
 	if err != nil {
 		return Forked{}, err
+	}
+	forked, info, err := c.planFork(ctx, d, claim.fork, o)
+	if err != nil || o.Dry {
+		return forked, err
+	}
+	info.Fork.Claim = c.nonce()
+	return forked, c.startFork(ctx, claim, info)
+}
+
+// planFork returns what a fork is started with, and what it repeats.
+func (c *Client) planFork(ctx context.Context, d *Description, fork store.Instance, o ForkOptions) (Forked, *execution.Invocation, error) {
+	steps, err := c.steps(ctx, d.Instance)
+	if err != nil {
+		return Forked{}, nil, err
 	}
 	task, err := d.forkTask(o.From, steps)
 	if err != nil {
-		return Forked{}, err
+		return Forked{}, nil, err
 	}
 	info, err := c.forkInvocation(ctx, d, o)
 	if err != nil {
-		return Forked{}, err
+		return Forked{}, nil, err
 	}
 	info.Fork.Task = task
-	forked := Forked{Instance: store.Instance{Namespace: i.Namespace, ID: o.ID}, Task: task}
-	if forked.Instance.ID == "" {
-		forked.Instance.ID = c.forkID(ctx, i)
-	}
-	if err := forked.Instance.Check(); err != nil {
-		return Forked{}, NewOptionError("id", err)
-	}
+	forked := Forked{Instance: fork, Task: task}
 	if task == "" {
 		err = startAgain(info, d, o)
 	} else {
 		forked.Repeats, err = c.forkState(ctx, d, info, o, steps)
 	}
 	if err != nil {
-		return Forked{}, err
+		return Forked{}, nil, err
 	}
-	return forked, c.startFork(ctx, forked.Instance, info)
-}
-
-// forkID returns an id for a fork of a run that nobody has named: that of the run with the number of the fork.
-func (c *Client) forkID(ctx context.Context, i store.Instance) string {
-	forks, err := c.Forks(ctx, i)
-	id := fmt.Sprintf("%s~%d", i.ID, len(forks)+1)
-	if _, there := c.store.Load(ctx, store.Instance{Namespace: i.Namespace, ID: id}); err != nil || store.RefusedAs(there) != store.NoSuch || len(id) > c.limits.Max(limits.ID) {
-		return newID()
+	if !o.Again && d.Lifecycle.Status.Final() && task != "" {
+		info.Fork.Keys = keptKeys(d, fork, steps, forked.Repeats)
 	}
-	return id
+	return forked, info, c.boundedFork(ctx, fork.Namespace, info)
 }
 
 // check reports options that cannot be.
@@ -177,7 +166,7 @@ func (c *Client) forkState(ctx context.Context, d *Description, info *execution.
 	if err != nil {
 		return nil, err
 	}
-	was, err := past.Before(task)
+	was, err := past.ForkAt(task)
 	if err != nil {
 		return nil, refused(d.Instance, "cannot be forked from %s: %s", task, err)
 	}
@@ -202,84 +191,10 @@ func (c *Client) forkState(ctx context.Context, d *Description, info *execution.
 			}
 		}
 	}
-	repeats := repeated(interpreter.OpenTasks(was.Program, s), steps, task)
+	repeats := repeated(was, steps, task)
 	info.Fork.At = was.At
 	if info.Fork.State, err = s.Snapshot(); err != nil {
 		return nil, err
 	}
 	return repeats, nil
-}
-
-// repeated returns the effects that were in flight when a task began, and those that have begun since.
-func repeated(open []interpreter.OpenTask, steps []interpreter.HistoryStep, task interpreter.Path) (all []Repeated) {
-	at := map[interpreter.EffectID]int{}
-	for _, o := range open {
-		if o.Effect != 0 {
-			at[o.Effect] = len(all)
-			all = append(all, Repeated{o.Kind, o.Pointer, o.Path, OutcomeUnknown})
-		}
-	}
-	begun := false
-	for _, e := range steps {
-		for _, r := range e.Events {
-			begun = begun || r.Type == interpreter.TaskStarted && r.Path == task
-			if n, known := at[r.Effect]; known && r.Type == interpreter.EffectFinished {
-				all[n].Outcome = OutcomeSucceeded
-				if r.Error != nil {
-					all[n].Outcome = OutcomeFailed
-				}
-			} else if begun && r.Type == interpreter.EffectStarted && !known {
-				at[r.Effect] = len(all)
-				all = append(all, Repeated{r.Kind, r.Pointer, r.Path, OutcomeUnknown})
-			}
-		}
-	}
-	return slices.DeleteFunc(all, func(r Repeated) bool { return r.Kind == "" })
-}
-
-// startFork starts a fork, and notes it at the run that it was forked from.
-func (c *Client) startFork(ctx context.Context, i store.Instance, info *execution.Invocation) error {
-	if err := c.boundedFork(ctx, i.Namespace, info); err != nil {
-		return err
-	}
-	start, err := info.StartRequest(i, c.limits, c.store.Layout().Partitions)
-	if err != nil {
-		return err
-	}
-	if err := c.limits.Check(limits.State, len(start.Invocation)); err != nil {
-		return limited("state", err)
-	}
-	if _, err := c.store.Start(ctx, start); err != nil {
-		if store.RefusedAs(err) == store.Conflict {
-			err = refused(i, "is there already")
-		}
-		return err
-	}
-	return c.noteFork(ctx, info.Fork.Instance, i)
-}
-
-// maxForks is how many forks of a run are noted, the newest.
-const maxForks = 100
-
-// noteFork notes that one run was forked from another.
-func (c *Client) noteFork(ctx context.Context, from, fork store.Instance) error {
-	_, err := forks(from).Change(ctx, c.store, func(noted *[]store.Instance) error {
-		if !slices.Contains(*noted, fork) { // otherwise the same fork was asked for before
-			*noted = append(*noted, fork)
-		}
-		*noted = (*noted)[max(0, len(*noted)-maxForks):]
-		return nil
-	}, func(noted *[]store.Instance) bool { return len(*noted) == 0 })
-	return err
-}
-
-// Forks returns which runs were forked from one, the newest last.
-func (c *Client) Forks(ctx context.Context, from store.Instance) ([]store.Instance, error) {
-	all, _, err := forks(from).Load(ctx, c.store)
-	return all, err
-}
-
-// forks is where the registry keeps which runs were forked from one.
-func forks(from store.Instance) store.RegistryEntry[[]store.Instance] {
-	return store.RegistryEntry[[]store.Instance]{Kind: store.RegistryForks, Key: from.String()}
 }

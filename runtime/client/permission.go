@@ -70,14 +70,13 @@ func (d *Description) Permissions() []Permission {
 		terminating = ending
 	}
 	retry := Permission{Verb: string(store.VerbRetry), Reason: ended}
-	if final && d.Lifecycle.Status != interpreter.StatusCompleted {
+	switch {
+	case !final && d.Status != store.Quarantined:
+		retry.Reason = "it is not quarantined, and has not failed"
+	case d.Lifecycle.Continuation != "" && d.Lifecycle.Status != interpreter.StatusCompleted:
+		retry.Reason = "it goes on as " + d.Lifecycle.Continuation
+	case d.Lifecycle.Status != interpreter.StatusCompleted:
 		retry = Permission{Verb: string(store.VerbRetry), Allowed: true}
-	}
-	if !final {
-		retry = Permission{string(store.VerbRetry), d.Status == store.Quarantined, ""}
-		if !retry.Allowed {
-			retry.Reason = "it is not quarantined"
-		}
 	}
 	return []Permission{
 		retry, on(store.VerbResume, cmp.Or(ending, stopped, idle)), on(store.VerbCancel, ending), on(store.VerbTerminate, terminating),

@@ -57,6 +57,7 @@ func fields() []field {
 		{name: "key", texts: func(r *Run) []string { return given(r.Invocation.BusinessKey) }},
 		{name: "parent", texts: parentOf},
 		{name: "forked-from", texts: forkedFrom},
+		{name: "forked", texts: forked, allow: among("whether a run was forked", []string{forkedYes, forkedNo})},
 		{name: fieldText, texts: allTexts},
 		{name: "attempts", number: func(r *Run) int64 { return max(r.Lifecycle.Attempts, 1) }},
 		{name: "created", time: func(r *Run) time.Time { return r.Lifecycle.Created }},
@@ -89,7 +90,7 @@ func otherNames() map[string]string {
 	return map[string]string{
 		"closedreason": "reason", "businesskey": "key", "createdat": "created", "startedat": "started", "closedat": "closed",
 		"deadlineat": "deadline", "nextwakeat": "wake", "timeoutkind": "timeout", "errortype": "error", "type": "error", "state": "status", "phase": "status",
-		"name": "workflow", "labels": "label.NAME", "label": "label.NAME", "ns": "namespace", "forked": "forked-from", "forkedfrom": "forked-from", "run": "id", "age": "created", "attempt": "attempts",
+		"name": "workflow", "labels": "label.NAME", "label": "label.NAME", "ns": "namespace", "continued": "forked", "continuedas": "forked", "forkedfrom": "forked-from", "run": "id", "age": "created", "attempt": "attempts",
 	}
 }
 
@@ -184,10 +185,12 @@ func closedReason(r *Run) string {
 	return r.Lifecycle.Reason
 }
 
-// Attention returns what somebody should look at, before the run has ended: that it is quarantined, or that it tries again what has
-// failed. It is empty if there is nothing.
+// Attention returns what somebody should look at: that the run is quarantined, that it tries again what has failed, or that it has failed and
+// nothing goes on in its place: no fork of it, and no other run that waits for it. It is empty if there is nothing.
 func (r *Run) Attention() string {
 	switch {
+	case r.Lifecycle.Status == interpreter.StatusFaulted && r.Lifecycle.Continuation == "" && r.Invocation.Parent == nil:
+		return AttentionFailed
 	case r.Lifecycle.Status.Final():
 		return ""
 	case r.Lifecycle.Reason == store.Quarantined:
@@ -201,7 +204,24 @@ func (r *Run) Attention() string {
 // AttentionRetrying is the Attention of a run that tries again what has failed (promise 200).
 const AttentionRetrying = "retrying"
 
-func attentions() []string { return []string{AttentionRetrying, store.Quarantined} }
+// AttentionFailed is the Attention of a run that has faulted, until it is forked.
+const AttentionFailed = "failed"
+
+func attentions() []string { return []string{AttentionRetrying, store.Quarantined, AttentionFailed} }
+
+// What the field `forked` may be.
+const (
+	forkedYes = "yes"
+	forkedNo  = "no"
+)
+
+// forked says whether another run goes on in the place of the run, or has done so.
+func forked(r *Run) []string {
+	if r.Lifecycle.Continuation != "" {
+		return []string{forkedYes}
+	}
+	return []string{forkedNo}
+}
 
 // errorOf returns the type of the error that a run has faulted with: what people call it, and as it is written.
 func errorOf(r *Run) []string {

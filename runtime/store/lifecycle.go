@@ -41,6 +41,9 @@ type Lifecycle struct {
 	// Awaits is for how many activities the run waited when its owner stored it last: while it is parked, so many are stored beside it.
 	Awaits  int64
 	Listens Listens // the events that the run listens for; empty for none
+	// Continuation is the id of the run, in the same namespace, that was forked last from this one to go on in its place; empty for none. It is set
+	// before that run starts.
+	Continuation string
 
 	// What follows is kept beside the record, and read with it: who writes it does not write the record.
 

@@ -13,9 +13,9 @@ import (
 // How stores keep the Lifecycle of a run.
 
 // recordFields is how many fields a stored record has, and troubleFields how many more one has of a run that tried something again,
-// has failed, needs something, waits for activities, or listens; awaitsFields are those of one that does either, and listenFields of one that
-// listens.
-const recordFields, troubleFields, awaitsFields, listenFields = 18, 6, 1, 1
+// has failed, needs something, waits for activities, listens, or was forked; awaitsFields, listenFields and forkFields are how many follow if one
+// of the last three, two, or the last is so.
+const recordFields, troubleFields, awaitsFields, listenFields, forkFields = 18, 6, 1, 1, 1
 
 // String returns the record as stores keep it: its fields in order, a space between, - for what is empty.
 func (r *Lifecycle) String() string {
@@ -38,7 +38,18 @@ func (r *Lifecycle) String() string {
 	b.moment(r.Closed)
 	b.number(r.Records)
 	b.number(r.Entries)
-	if r.Attempts != 0 || r.Retrying || r.Failure != (Failure{}) || r.Needs != "" || r.Awaits != 0 || r.Listens != "" {
+	b.rest(r)
+	return string(b[:len(b)-1])
+}
+
+// record is the fields of a Lifecycle as text, each with a space after it.
+type record []byte
+
+// rest writes what most runs do not have.
+func (b *record) rest(r *Lifecycle) {
+	listens := r.Listens != "" || r.Continuation != ""
+	awaits := r.Awaits != 0 || listens
+	if r.Attempts != 0 || r.Retrying || r.Failure != (Failure{}) || r.Needs != "" || awaits {
 		b.number(r.Attempts)
 		b.flag(r.Retrying)
 		b.anyText(r.Failure.Type)
@@ -46,17 +57,16 @@ func (r *Lifecycle) String() string {
 		b.text(string(r.Needs))
 		b.moment(r.NeededSince)
 	}
-	if r.Awaits != 0 || r.Listens != "" {
+	if awaits {
 		b.number(r.Awaits)
 	}
-	if r.Listens != "" {
+	if listens {
 		b.anyText(string(r.Listens))
 	}
-	return string(b[:len(b)-1])
+	if r.Continuation != "" {
+		b.anyText(r.Continuation)
+	}
 }
-
-// record is the fields of a Lifecycle as text, each with a space after it.
-type record []byte
 
 func (b *record) text(s string) {
 	if s == "" {
@@ -88,7 +98,7 @@ func (b *record) flag(is bool) {
 // ParseLifecycle reads what String returns.
 func ParseLifecycle(s string) (Lifecycle, error) {
 	f := recordReader{record: s, fields: strings.Split(s, " ")}
-	if n := len(f.fields) - recordFields; n != 0 && (n < troubleFields || n > troubleFields+awaitsFields+listenFields) {
+	if n := len(f.fields) - recordFields; n != 0 && (n < troubleFields || n > troubleFields+awaitsFields+listenFields+forkFields) {
 		return Lifecycle{}, fmt.Errorf("%q is not the record of a run: it has %d fields instead of %d", s, len(f.fields), recordFields)
 	}
 	r := Lifecycle{
@@ -106,6 +116,9 @@ func ParseLifecycle(s string) (Lifecycle, error) {
 	}
 	if len(f.fields) > recordFields+troubleFields+awaitsFields {
 		r.Listens = Listens(f.anyText(25))
+	}
+	if len(f.fields) > recordFields+troubleFields+awaitsFields+listenFields {
+		r.Continuation = f.anyText(26)
 	}
 	return r, f.bad
 }

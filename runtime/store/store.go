@@ -321,6 +321,9 @@ type Command struct {
 	Message Message // what the owner gets
 	// Before is when the command comes too late by the store's clock: it is refused as TimedOut then; zero for never.
 	Before time.Time
+	// Continuation is the run that VerbContinue notes, and After the one that is noted until then: of two that are asked for at a time, one is
+	// refused.
+	Continuation, After string
 }
 
 // Verb is a kind of command.
@@ -336,6 +339,9 @@ const (
 	VerbDeadline  Verb = "deadline"  // refused for closed and quarantined runs
 	VerbRetryNow  Verb = "retry-now" // the same
 	VerbMigrate   Verb = "migrate"   // refused for closed runs
+	// VerbContinue notes which run goes on in the place of this one, and brings no message. It is for runs in every state, and refused unless the
+	// continuation is still After.
+	VerbContinue Verb = "continue"
 )
 
 // Drift asks to compare the entries of a partition's indexes with its runs, N of them at a time.

@@ -255,6 +255,8 @@ func (c *Command) Transition(r *Lifecycle, now time.Time) (*Change, Code) {
 	switch {
 	case r == nil:
 		return nil, NoSuch
+	case c.Verb == VerbContinue:
+		return c.noteContinuation(r)
 	case r.Status.Final():
 		return nil, Closed
 	case c.Verb == VerbRetry && r.Reason != Quarantined, (c.Verb == VerbDeadline || c.Verb == VerbRetryNow) && r.Reason == Quarantined:
@@ -267,6 +269,19 @@ func (c *Command) Transition(r *Lifecycle, now time.Time) (*Change, Code) {
 	change.receive(c.Message)
 	change.To.wake(now)
 	return change, ""
+}
+
+// noteContinuation notes which run goes on in the place of this one.
+func (c *Command) noteContinuation(r *Lifecycle) (*Change, Code) {
+	change := &Change{From: r, To: *r, ID: c.ID}
+	switch r.Continuation {
+	case c.Continuation:
+		return change, ""
+	case c.After:
+		change.To.Continuation = c.Continuation
+		return change, ""
+	}
+	return nil, Conflict
 }
 
 // wake makes a run ready, before all that is new, unless somebody holds it, who gets a notice, or it is quarantined:

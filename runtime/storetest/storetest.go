@@ -103,6 +103,8 @@ func cases() []testCase {
 		{"messages keep their order", inboxOrder},
 		{"command", command},
 		{"command to a closed instance", commandClosed},
+		{"a run goes on once", continuedOnce},
+		{"a continuation outlasts what its owner stores", continuedMeanwhile},
 		{"a command may come too late", commandInTime},
 		{"a timeout overlooks no message", commitTimesOut},
 		{"outbox", outbox},

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/control"
+	"github.com/swrun/swrun/internal/terminal"
+	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// This file has runs go on that are quarantined, and those that have failed as other runs.
+
+func (p *program) retryCommand(v commandVerb) *cobra.Command {
+	f, chosen, r := &operateFlags{remote: true}, &selectFlags{}, api.RetryRequest{}
+	var now bool
+	var secrets string
+	cmd := &cobra.Command{
+		Use: v.Name + " RUN...", Short: v.short,
+		Example: `  swrun retry order-7 --dry-run                       # shows which calls it would make again
+  swrun retry --where 'workflow=demo/order status=faulted forked=no'
+  swrun retry --where 'attention=retrying' --now      # ends the wait for the next attempt`,
+		Long: `A run that has failed goes on from the task at which it did, as another run, once: it is refused a second time, and with --where skipped,
+unless --again asks for it. Calls that did not succeed are made again with the idempotency keys that they had, and with --again with new ones.`,
+		Args: chosen.arguments, RunE: verb(func(args []string) (err error) {
+			if now && (r.Version != "" || r.Again) {
+				return usagef("leave out one of them", "--now is for runs in progress, and --version and --again are for those that have failed")
+			}
+			if p.secrets, err = readSecrets(p.env, secrets); err != nil {
+				return err
+			}
+			chosen.yes = chosen.yes || r.DryRun
+			return p.operate(f, func(ctx context.Context, o *operation) error {
+				if now {
+					return o.retryNow(ctx, v, chosen, args, r)
+				}
+				return o.retrySelected(ctx, chosen, args, r)
+			})
+		}),
+	}
+	f.add(cmd)
+	f.within(cmd)
+	chosen.add(cmd)
+	flags := cmd.Flags()
+	flags.BoolVar(&r.DryRun, "dry-run", false, "change nothing: say what would become of the runs now, and which calls would be made again")
+	flags.BoolVar(&now, "now", false, "tasks that wait for their next attempt go on at once, without the rest of the delay")
+	flags.StringVar(&r.Version, "version", "", "of the workflow, or latest, for runs that have failed; default the definition that each has")
+	flags.BoolVar(&r.Again, "again", false, "also where another run goes on already, or has done so: calls are made again, with new idempotency keys")
+	flags.StringVar(&secrets, "secrets", "", "file of the secrets that the runs read, name: value (also SWRUN_SECRET_<NAME>): their histories are repeated")
+	flags.StringVar(&r.Reason, "reason", "", "why, for the run's history")
+	return cmd
+}
+
+// retryNow ends the waits of runs for the next attempt of a task.
+func (o *operation) retryNow(ctx context.Context, v commandVerb, chosen *selectFlags, args []string, r api.RetryRequest) error {
+	runs, unknown, err := o.selected(ctx, chosen, args, v.Name)
+	if err != nil {
+		return err
+	}
+	now := commandVerb{control.RetryNow(), v.short, "trying again"}
+	if r.DryRun {
+		return cmp.Or(unknown, o.check(ctx, now, runs))
+	}
+	return cmp.Or(unknown, o.send(ctx, now, runs, r.Reason))
+}
+
+// retrySelected has the chosen runs go on.
+func (o *operation) retrySelected(ctx context.Context, chosen *selectFlags, args []string, r api.RetryRequest) error {
+	chosen.preview = func(all []store.Instance) error {
+		dry := r
+		dry.DryRun = true
+		outcomes, failed := o.deployment.Retry(ctx, all, dry)
+		return o.previewForks(all, forksOf(outcomes), failed)
+	}
+	runs, unknown, err := o.selected(ctx, chosen, args, "retry")
+	if err != nil {
+		return err
+	}
+	return cmp.Or(unknown, o.goOn(ctx, runs, continuing{verb: "retry", skips: chosen.where != "", dry: r.DryRun, ask: func(some []store.Instance) ([]*api.Forked, []error) {
+		outcomes, failed := o.deployment.Retry(ctx, some, r)
+		return forksOf(outcomes), failed
+	}}))
+}
+
+func forksOf(all []api.Outcome) (forks []*api.Forked) {
+	for _, o := range all {
+		forks = append(forks, o.Fork)
+	}
+	return forks
+}
+
+// continuing has several runs go on, most of them as other runs.
+type continuing struct {
+	verb  string
+	skips bool // a run of which another one goes on already is no failure
+	dry   bool
+	ask   func([]store.Instance) ([]*api.Forked, []error) // nil for a run that goes on itself
+}
+
+// goOn has runs go on, and prints what becomes of each. A run that is refused does not keep it from the others.
+func (o *operation) goOn(ctx context.Context, runs []store.Instance, c continuing) error {
+	var first error
+	done, left := 0, len(runs)
+	for some := range slices.Chunk(runs, sendSize) {
+		forks, failed := c.ask(some)
+		broken := storeFailure(failed)
+		for n, i := range some {
+			switch {
+			case broken != nil && (failed[n] != nil || n >= len(forks)):
+			case failed[n] == nil:
+				done, left = done+1, left-1
+				if err := o.printGoing(i, forks[n], c.dry); err != nil {
+					return err
+				}
+			case c.skips && isContinued(failed[n]):
+				left--
+				fmt.Fprintf(o.out, "%s skipped: %s\n", i.ID, terminal.Printable(failed[n].Error()))
+			default:
+				left--
+				first = o.alsoFailed(first, o.refusal(failed[n]))
+			}
+		}
+		if broken != nil {
+			fmt.Fprintf(o.err, "%s broke off, with %s left; give the command again for them\n", c.verb, terminal.Counted(left, "run"))
+			return refusalError(broken)
+		}
+	}
+	return cmp.Or(first, o.reportUnworked(ctx, done > 0 && !c.dry))
+}
+
+// printGoing prints that a run goes on: itself, or as a fork, whose calls that are made again follow.
+func (o *operation) printGoing(i store.Instance, fork *api.Forked, dry bool) error {
+	text, again := i.ID+" released\n", ""
+	switch {
+	case fork == nil && dry:
+		text = i.ID + " would take retry\n"
+	case fork != nil && dry:
+		text, again = fmt.Sprintf("%s would go on as %s\n", i.ID, fork.ID), repeatsText(*fork)
+	case fork != nil:
+		text, again = fmt.Sprintf("%s goes on as %s\n", i.ID, fork.ID), repeatsText(*fork)
+	}
+	if dry { // it is what was asked for
+		text, again = text+again, ""
+	}
+	if err := write(o.out, text); err != nil {
+		return err
+	}
+	_, err := fmt.Fprint(o.err, o.errStyle().Text(again))
+	return err
+}
+
+// shownForks bounds how many runs are shown before somebody is asked.
+const shownForks = 20
+
+// previewForks says as what runs would go on, and which calls they would make again, before somebody is asked.
+func (o *operation) previewForks(all []store.Instance, forks []*api.Forked, failed []error) error {
+	if err := storeFailure(failed); err != nil {
+		return refusalError(err)
+	}
+	for n, i := range all[:min(len(all), shownForks)] {
+		text := i.ID + " goes on\n"
+		switch {
+		case failed[n] != nil:
+			text = i.ID + ": " + terminal.Printable(failed[n].Error()) + "\n"
+		case forks[n] != nil:
+			text = fmt.Sprintf("%s goes on as %s\n", i.ID, forks[n].ID) + repeatsText(*forks[n])
+		}
+		fmt.Fprint(o.err, o.errStyle().Text(text))
+	}
+	if more := len(all) - shownForks; more > 0 {
+		fmt.Fprintf(o.err, "and %d more\n", more)
+	}
+	return nil
+}
+
+// isContinued reports whether a run was refused because another one goes on in its place already.
+func isContinued(err error) bool {
+	var problem *api.Problem
+	return errors.As(err, new(*client.ContinuedError)) || errors.As(err, &problem) && problem.Name() == api.ProblemContinued
+}

@@ -1,0 +1,202 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/limits"
+	"github.com/swrun/swrun/runtime/execution"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// This file has a run that was forked go on once. Its record says which fork goes on in its place before that starts, so that whoever forks it
+// at the same time starts that one, or none.
+
+// ContinuedError says that another run goes on in the place of one that is to be forked, or has done so.
+type ContinuedError struct {
+	Instance store.Instance // the run
+	Fork     store.Instance // that goes on
+	Status   string         // of the fork; empty if it was deleted
+	failed   bool
+}
+
+func (e *ContinuedError) Error() string {
+	if e.Status == "" {
+		return fmt.Sprintf("run %s went on as %s, which was deleted", e.Instance, e.Fork)
+	}
+	return fmt.Sprintf("run %s goes on as %s already, which is %s", e.Instance, e.Fork, e.Status)
+}
+
+// Help says what to do about it.
+func (e *ContinuedError) Help() string {
+	again := "to repeat its calls under new idempotency keys, ask for it again (--again, \"again\": true)"
+	if e.failed {
+		return "retry " + e.Fork.String() + " instead; " + again
+	}
+	return again
+}
+
+// Unwrap makes it a Conflict, as other refusals are that concern the state of a run.
+func (e *ContinuedError) Unwrap() error {
+	return &store.Refusal{Code: store.Conflict, Detail: "run " + e.Instance.String(), Reason: "goes on as another one already"}
+}
+
+// claim is a fork that is about to go on in the place of a run.
+type claim struct {
+	of, fork store.Instance
+	after    string // the fork that went on until then; empty for none
+}
+
+// claimable returns which fork may go on in the place of a run. A run of which one goes on already is refused with a *ContinuedError, unless the
+// options ask for another one.
+func (c *Client) claimable(ctx context.Context, d *Description, o ForkOptions) (claim, error) {
+	cl := claim{of: d.Instance, fork: store.Instance{Namespace: d.Instance.Namespace, ID: o.ID}, after: d.Lifecycle.Continuation}
+	if o.ID != "" {
+		if err := cl.fork.Check(); err != nil {
+			return cl, NewOptionError("id", err)
+		}
+	}
+	if !o.Again {
+		begun, pending, err := c.continued(ctx, d)
+		switch {
+		case err != nil:
+			return cl, err
+		case begun != nil:
+			return cl, begun
+		case pending && o.ID != "" && o.ID != cl.after:
+			return cl, &ContinuedError{d.Instance, store.Instance{Namespace: d.Instance.Namespace, ID: cl.after}, string(interpreter.StatusPending), false}
+		case pending: // whoever asked for it may have been lost before it started
+			cl.fork.ID = cl.after
+		}
+	}
+	if cl.fork.ID == "" {
+		cl.fork.ID = c.forkID(ctx, d.Instance)
+	}
+	_, err := c.store.Load(ctx, cl.fork)
+	switch {
+	case err == nil:
+		return cl, refused(cl.fork, "is there already")
+	case store.RefusedAs(err) == store.NoSuch:
+		return cl, nil
+	}
+	return cl, err
+}
+
+// continued returns the *ContinuedError of a run that goes on as a fork, or has done so; nil if there is none. Pending says that one is noted, and
+// has not started yet.
+func (c *Client) continued(ctx context.Context, d *Description) (begun *ContinuedError, pending bool, err error) {
+	noted := store.Instance{Namespace: d.Instance.Namespace, ID: d.Lifecycle.Continuation}
+	if noted.ID == "" && len(d.Forks) > 0 { // it was forked when records did not say so yet
+		noted = d.Forks[len(d.Forks)-1]
+	}
+	if noted.ID == "" {
+		return nil, false, nil
+	}
+	begun = &ContinuedError{Instance: d.Instance, Fork: noted}
+	l, err := c.store.Load(ctx, noted)
+	switch {
+	case store.RefusedAs(err) == store.NoSuch && slices.Contains(d.Forks, noted):
+		return begun, false, nil
+	case store.RefusedAs(err) == store.NoSuch:
+		return nil, true, nil
+	case err != nil:
+		return nil, false, err
+	}
+	info, err := execution.ParseInvocation(l.Invocation)
+	if err != nil {
+		return nil, false, err
+	}
+	if info.Fork == nil || info.Fork.Instance != d.Instance { // somebody else has started a run of that id
+		return nil, false, nil
+	}
+	status := l.Lifecycle.Status
+	begun.Status = statusText(&l.Lifecycle)
+	begun.failed = status.Final() && status != interpreter.StatusCompleted
+	return begun, false, nil
+}
+
+// statusText returns what people are told of the status of a run.
+func statusText(r *store.Lifecycle) string {
+	if r.Reason == store.Quarantined {
+		return store.Quarantined
+	}
+	return string(r.Status)
+}
+
+// forkID returns an id for a fork of a run that nobody has named: that of the run with the number of the fork.
+func (c *Client) forkID(ctx context.Context, i store.Instance) string {
+	forks, err := c.Forks(ctx, i)
+	id := fmt.Sprintf("%s~%d", i.ID, len(forks)+1)
+	if _, there := c.store.Load(ctx, store.Instance{Namespace: i.Namespace, ID: id}); err != nil || store.RefusedAs(there) != store.NoSuch || len(id) > c.limits.Max(limits.ID) {
+		return newID()
+	}
+	return id
+}
+
+// startFork notes that a fork goes on in the place of a run, and starts it.
+func (c *Client) startFork(ctx context.Context, cl claim, info *execution.Invocation) error {
+	start, err := info.StartRequest(cl.fork, c.limits, c.store.Layout().Partitions)
+	if err != nil {
+		return err
+	}
+	if err := c.limits.Check(limits.State, len(start.Invocation)); err != nil {
+		return limited("state", err)
+	}
+	note := store.Command{To: cl.of, ID: c.nonce(), Verb: store.VerbContinue, Continuation: cl.fork.ID, After: cl.after}
+	if err := c.store.Command(ctx, note); err != nil {
+		return c.overtaken(ctx, cl, err)
+	}
+	if _, err := c.store.Start(ctx, start); err != nil {
+		return c.overtaken(ctx, cl, err)
+	}
+	return c.noteFork(ctx, cl.of, cl.fork)
+}
+
+// overtaken returns why a fork has not started. If somebody else forks the run at the same time, that is a *ContinuedError.
+func (c *Client) overtaken(ctx context.Context, cl claim, err error) error {
+	if store.RefusedAs(err) != store.Conflict {
+		return err
+	}
+	l, failed := c.store.Load(ctx, cl.of)
+	if failed != nil {
+		return failed
+	}
+	begun, pending, failed := c.continued(ctx, &Description{Instance: cl.of, Lifecycle: l.Lifecycle})
+	switch {
+	case failed != nil:
+		return failed
+	case begun != nil:
+		return begun
+	case pending:
+		return &ContinuedError{cl.of, store.Instance{Namespace: cl.of.Namespace, ID: l.Lifecycle.Continuation}, string(interpreter.StatusPending), false}
+	}
+	return refused(cl.fork, "is there already")
+}
+
+// maxForks is how many forks of a run are noted, the newest.
+const maxForks = 100
+
+// noteFork notes that one run was forked from another.
+func (c *Client) noteFork(ctx context.Context, from, fork store.Instance) error {
+	_, err := forks(from).Change(ctx, c.store, func(noted *[]store.Instance) error {
+		if !slices.Contains(*noted, fork) { // otherwise the same fork was asked for before
+			*noted = append(*noted, fork)
+		}
+		*noted = (*noted)[max(0, len(*noted)-maxForks):]
+		return nil
+	}, func(noted *[]store.Instance) bool { return len(*noted) == 0 })
+	return err
+}
+
+// Forks returns which runs were forked from one, the newest last.
+func (c *Client) Forks(ctx context.Context, from store.Instance) ([]store.Instance, error) {
+	all, _, err := forks(from).Load(ctx, c.store)
+	return all, err
+}
+
+// forks is where the registry keeps which runs were forked from one.
+func forks(from store.Instance) store.RegistryEntry[[]store.Instance] {
+	return store.RegistryEntry[[]store.Instance]{Kind: store.RegistryForks, Key: from.String()}
+}

@@ -1,0 +1,51 @@
+package client
+
+import (
+	"context"
+
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/inbox"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// RetryOptions say how a run goes on that is quarantined, or has failed.
+type RetryOptions struct {
+	Reason  string // why, for the history of a run that is quarantined
+	Version string // of the workflow, for one that has failed: see ForkOptions
+	Again   bool   // see ForkOptions
+	Dry     bool   // nothing is changed: only what would become of it is returned
+}
+
+// Retry lets a quarantined run go on, and forks one that has failed from the task at which it did: see Fork. It returns the fork; nil for a run that
+// goes on itself.
+func (c *Client) Retry(ctx context.Context, i store.Instance, o RetryOptions) (*Forked, error) {
+	l, err := c.store.Load(ctx, i)
+	if err != nil {
+		return nil, err
+	}
+	final := l.Lifecycle.Status.Final()
+	switch {
+	case !final && l.Lifecycle.Reason != store.Quarantined:
+		return nil, refused(i, "is not quarantined")
+	case !final && o.Version != "":
+		return nil, &OptionError{Field: "version", Detail: "is for runs that have failed; migrate has a run in progress go on with another version"}
+	case !final && o.Dry:
+		return nil, nil
+	case !final:
+		err = c.command(ctx, i, store.VerbRetry, inbox.Message{Type: interpreter.EventRelease, Reason: o.Reason})
+	}
+	if !final {
+		switch store.RefusedAs(err) {
+		case store.Conflict:
+			return nil, refused(i, "is not quarantined")
+		case store.Closed: // meanwhile
+		default:
+			return nil, err
+		}
+	}
+	forked, err := c.Fork(ctx, i, ForkOptions{Version: o.Version, Again: o.Again, Dry: o.Dry})
+	if err != nil {
+		return nil, err
+	}
+	return &forked, nil
+}
