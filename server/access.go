@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -133,14 +134,20 @@ func (s *Server) authorized(role Role) func(huma.Context, func(huma.Context)) {
 		case namespace == "" && concernsAll(ctx.Operation(), role):
 			err = notForSome()
 		}
+		leave := func() {}
+		if err == nil {
+			leave, err = s.placed(ctx, request, caller)
+		}
 		if err != nil {
 			p := s.problem(ctx.Context(), err)
 			challenge(w.Header(), request, p.Status)
 			writeProblem(w, p)
 			return
 		}
+		defer leave()
 		x.check = func() error { return s.stillAllowed(request, role, ctx.Param("namespace")) }
 		known := client.WithActor(context.WithValue(ctx.Context(), callerKey{}, caller), caller.Name)
+		x.room = func(bytes int64) (*held, error) { return s.reserve(known, s.memory.answers, bytes) }
 		next(huma.WithContext(ctx, client.WithTraceParent(known, request.Header.Get("Traceparent"))))
 	}
 }
@@ -163,24 +170,26 @@ func (s *Server) identified(r *http.Request, role Role) (Caller, error) {
 	if role == RoleOpen {
 		return Caller{}, nil
 	}
-	address := remoteAddress(r)
-	if err := s.refusals.check(address); err != nil { // who has guessed too often is not even asked
-		return Caller{}, err
-	}
 	ctx, done := s.limited(r.Context(), store.RefusesAll, s.readWithin())
 	defer done()
 	caller, err := s.config.Authorize(r.WithContext(ctx))
-	if err == nil && !caller.Role.Allows(role) {
-		err = forbidden(caller, role)
-	}
-	var p *api.Problem
-	if errors.As(err, &p) && p.Status == http.StatusUnauthorized {
-		s.refusals.count(address)
-	}
 	if err != nil {
-		return caller, err
+		return caller, s.guessed(r, err)
+	}
+	if !caller.Role.Allows(role) {
+		return caller, forbidden(caller, role)
 	}
 	return caller, s.rates.take(caller.Name)
+}
+
+// guessed counts a wrong token, and returns the error of its request: who has shown too many from an address learns nothing more. A right token from
+// there is taken all the same, since many callers may share an address, and a request without a token is no guess.
+func (s *Server) guessed(r *http.Request, err error) error {
+	var p *api.Problem
+	if !errors.As(err, &p) || p.Status != http.StatusUnauthorized {
+		return err
+	}
+	return cmp.Or(s.refusals.take(remoteAddress(r)), err)
 }
 
 // challenge says how to identify oneself, and why that was not enough.

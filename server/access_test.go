@@ -163,25 +163,37 @@ func TestWrongCredentials(t *testing.T) {
 	}
 }
 
-// TestGuessedTokens: who shows wrong tokens again and again is not heard any more for a while, with a right one neither.
+// TestGuessedTokens: who shows wrong tokens again and again learns nothing more from them for a while. A right token passes from the same address, and
+// a request without a token is no guess.
 func TestGuessedTokens(t *testing.T) {
 	g := mustGuard(t, nil)
 	right := g.token(t, "ci", access.Grant{Role: access.RoleAdmin, Everywhere: true})
+	for range 100 {
+		if w := g.send("GET", "/openapi.json", ""); w.Code != 401 {
+			t.Fatalf("without a token: %d", w.Code)
+		}
+	}
+	if w := g.send("GET", "/openapi.json", "", "Authorization", "Bearer swrun_ci_x"); w.Code != 401 {
+		t.Errorf("the first wrong token: %d", w.Code)
+	}
 	var last *httptest.ResponseRecorder
 	for range 100 {
 		last = g.send("GET", "/openapi.json", "", "Authorization", "Bearer swrun_ci_x")
+		if w := g.send("GET", "/openapi.json", "", "Authorization", right); w.Code != 200 {
+			t.Fatalf("the right token: %d", w.Code)
+		}
 	}
 	if last.Code != 429 || last.Header().Get("Retry-After") != "1" || !strings.Contains(last.Body.String(), `"name":"refused tokens"`) {
 		t.Errorf("got %d %v %s", last.Code, last.Header(), last.Body)
 	}
-	if w := g.send("GET", "/openapi.json", "", "Authorization", right); w.Code != 429 {
-		t.Errorf("who has guessed is heard: %d", w.Code)
+	if w := g.send("GET", "/openapi.json", ""); w.Code != 401 {
+		t.Errorf("without a token: %d", w.Code)
 	}
 	if w := g.send("GET", "/livez", ""); w.Code != 200 {
 		t.Errorf("/livez: %d", w.Code)
 	}
 	g.now.pass(2 * time.Second)
-	if w := g.send("GET", "/openapi.json", "", "Authorization", right); w.Code != 200 {
+	if w := g.send("GET", "/openapi.json", "", "Authorization", "Bearer swrun_ci_x"); w.Code != 401 {
 		t.Errorf("two seconds later: %d", w.Code)
 	}
 }

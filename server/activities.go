@@ -33,7 +33,9 @@ func (s *Server) activityRoutes() {
 	operation := func(id, path, summary string) huma.Operation {
 		return huma.Operation{OperationID: id, Method: http.MethodPost, Path: "/v1/activities/" + path, Tags: []string{"activities"}, Summary: summary, Metadata: map[string]any{unaudited: true}}
 	}
-	route(s, RoleAuthor, operation("pollActivities", "poll", "Take activities to perform; if there are none, wait for them"), s.pollActivities)
+	poll := operation("pollActivities", "poll", "Take activities to perform; if there are none, wait for them")
+	poll.Metadata[holds] = true
+	route(s, RoleAuthor, poll, s.pollActivities)
 	route(s, RoleAuthor, operation("heartbeatActivity", "heartbeat", "Say that the worker of an attempt is alive, and how far it has come"), s.heartbeatActivity)
 	route(s, RoleAuthor, operation("completeActivity", "complete", "Report that an attempt has succeeded"), func(ctx context.Context, in *completeRequest) (*nothing, error) {
 		return reported(ctx, in.Body.Token, func() error { return s.control.CompleteActivity(ctx, in.Body) })

@@ -19,7 +19,7 @@ const DefaultHeartbeat = 15 * time.Second
 // eventRoutes serves the lifecycle events of runs, and what they emit, as server-sent events.
 func (s *Server) eventRoutes() {
 	route(s, RoleViewer, huma.Operation{
-		OperationID: "followRun", Method: http.MethodGet, Path: runPathPattern + "/events", Tags: []string{"runs"},
+		OperationID: "followRun", Method: http.MethodGet, Path: runPathPattern + "/events", Tags: []string{"runs"}, Metadata: map[string]any{holds: true},
 		Summary: "The lifecycle events of a run, and those that it emits, as they happen",
 		Description: "Server-sent events: the data of each is a CloudEvent, the same that `swrun run --progress json` prints. The stream ends with the run. Last-Event-ID " +
 			"goes on after an event; after the last one of a run that has ended, the answer is 204, so that a browser does not ask again.",
@@ -29,7 +29,7 @@ func (s *Server) eventRoutes() {
 		},
 	}, s.followRun)
 	route(s, RoleViewer, huma.Operation{
-		OperationID: "followRuns", Method: http.MethodGet, Path: runsPath + "/events", Tags: []string{"runs"},
+		OperationID: "followRuns", Method: http.MethodGet, Path: runsPath + "/events", Tags: []string{"runs"}, Metadata: map[string]any{holds: true},
 		Summary: "The lifecycle events of all runs that are chosen, and those that they emit, as they happen",
 		Description: "Server-sent events, as those of one run; a run is chosen by what it is when an event of it is read. From the comment \"" + begun + "\" on no event " +
 			"is missed, and those of one run come in order: within a second or two where some thousand runs are in progress, and later where there are very many. The stream does not end. " +

@@ -39,6 +39,9 @@ type exchange struct {
 	unaudited bool         // it is no change that somebody asks for
 	check     func() error // whether its caller may still use the operation
 	checked   time.Time    // when that was found out last
+
+	text, values, answer *held                      // memory; nil for none
+	room                 func(int64) (*held, error) // reserves memory for what is written; nil before the caller is known
 }
 
 // stillAllowed returns why the caller may not go on with what takes long; it is looked at every access.KnownFor.
@@ -91,6 +94,12 @@ func (x *exchange) Write(p []byte) (written int, err error) {
 	if x.status == 0 {
 		x.status = http.StatusOK
 	}
+	taken, err := x.hold(ofWritten * int64(len(p)))
+	if err != nil {
+		_ = http.NewResponseController(x.ResponseWriter).SetWriteDeadline(time.Unix(1, 0)) // the answer has begun, and must not look whole
+		return 0, err
+	}
+	defer taken.end()
 	for piece := range slices.Chunk(p, maxPiece) { // who takes what is large slowly, but takes it, is not cut off
 		x.allowWrite()
 		n, err := x.ResponseWriter.Write(piece)
@@ -100,6 +109,21 @@ func (x *exchange) Write(p []byte) (written int, err error) {
 	}
 	return written, nil
 }
+
+// hold makes sure that there is memory for what is written next, unless the answer has its memory already.
+func (x *exchange) hold(bytes int64) (*held, error) {
+	if x.answer != nil {
+		x.answer.keep(bytes)
+		return nil, nil
+	}
+	if x.room == nil || bytes <= ofWritten*smallBody {
+		return nil, nil
+	}
+	return x.room(bytes)
+}
+
+// ofWritten is how many bytes each byte of an answer takes that is being written: its text, and what the text was made of.
+const ofWritten = 2
 
 // maxPiece is how large a piece of an answer is, in bytes, for which its caller has DefaultWriteWithin.
 const maxPiece = 32 << 10

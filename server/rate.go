@@ -82,21 +82,6 @@ func (r *rates) take(who string) error {
 	return r.refusal(b, now)
 }
 
-// count counts a request that is answered in any case.
-func (r *rates) count(who string) { r.of(who).AllowN(r.now(), 1) }
-
-// check refuses somebody who has been counted too often.
-func (r *rates) check(who string) error {
-	now := r.now()
-	r.mu.Lock()
-	b, ok := r.bucket[who]
-	r.mu.Unlock()
-	if !ok || b.TokensAt(now) >= 1 {
-		return nil
-	}
-	return r.refusal(b, now)
-}
-
 func (r *rates) refusal(b *rate.Limiter, now time.Time) error {
 	wait := time.Duration((1 - b.TokensAt(now)) / float64(r.every) * float64(time.Second))
 	return tooMany(r.name, r.burst, wait, fmt.Sprintf("at most %d a second", int(r.every)))

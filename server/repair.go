@@ -33,7 +33,7 @@ func (s *Server) repairRoutes() {
 	})
 	route(s, RoleViewer, huma.Operation{
 		OperationID: "exportRun", Method: http.MethodGet, Path: runPathPattern + "/export",
-		Tags: []string{"runs"}, Metadata: map[string]any{tellsData: true},
+		Tags: []string{"runs"}, Metadata: map[string]any{tellsData: true, large: true},
 		Summary: "A run with all that is stored of it: definition, history, state, failures",
 	}, func(ctx context.Context, in *RunPath) (*exportAnswer, error) {
 		i, err := in.instance()

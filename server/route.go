@@ -85,7 +85,7 @@ func (s *Server) readWithin() time.Duration { return cmp.Or(s.config.ReadWithin,
 
 // middlewares returns what each request for an operation passes.
 func (s *Server) middlewares(role Role, method string) huma.Middlewares {
-	all := huma.Middlewares{s.authorized(role)}
+	all := huma.Middlewares{s.authorized(role), s.bodied, s.answeredLarge}
 	if method == http.MethodPost && role != RoleOpen {
 		all = append(all, s.idempotent)
 	}

@@ -151,6 +151,7 @@ func (s *Server) awaitStarted(ctx context.Context, answer *runAnswer, wait time.
 	answer.Applied = "wait=" + strconv.Itoa(int(wait/time.Second))
 	i := store.Instance{Namespace: answer.Body.Namespace, ID: answer.Body.ID}
 	alsoWaits(ctx, wait)
+	exchangeOf(ctx).releaseBody()
 	waiting, done := untilStopped(ctx)
 	defer done()
 	_, err := s.control.Output(waiting, i, wait)

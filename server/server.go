@@ -33,6 +33,8 @@ type Config struct {
 	AnyHost  bool
 	Requests int // in progress at a time; default DefaultRequests
 	Rate     int // requests of one caller a second; default DefaultRate
+	// Memory is how many bytes the bodies and the answers of all requests may take together; default DefaultMemory.
+	Memory int64
 	// BodyWithin is how long the body of a request may take to come; default DefaultBodyWithin.
 	BodyWithin time.Duration
 	// ReadWithin is how long the store may take for an operation; default DefaultReadWithin.
@@ -61,6 +63,8 @@ type Server struct {
 
 	origins    http.CrossOriginProtection
 	inProgress chan struct{}
+	places     *places
+	memory     *memory
 	rates      *rates // of callers
 	refusals   *rates // of addresses from which wrong tokens come
 	polls      polls
@@ -90,6 +94,8 @@ func New(c Config) *Server {
 		inProgress: make(chan struct{}, cmp.Or(c.Requests, DefaultRequests)),
 		rates:      newRates("requests a second", perSecond, perSecond, c.Now), refusals: newRates("refused tokens", maxRefusals, maxRefusalsAtOnce, c.Now),
 	}
+	s.places = &places{most: cap(s.inProgress), of: map[string]int{}, waiting: map[string]int{}}
+	s.memory = newMemory(c.memory())
 	s.api = humago.New(s.mux, s.library())
 	s.api.OpenAPI().Components.Schemas.RegisterTypeAlias(reflect.TypeFor[api.Span](), reflect.TypeFor[spanSchema]())
 	s.allRoutes()

@@ -149,6 +149,9 @@ func (o *operation) serveWith(ctx context.Context, f *serveFlags, beside func(co
 	}
 	c := control.New(engine.Engine, o.store.Store, o.now)
 	config := server.Config{Control: c, Authorize: server.TrustEveryone, Requests: f.requests, Rate: f.rate, Metrics: metrics.New(engine.Engine, o.store.Store, c.Monitor, o.now), Version: swrun.Version(), Log: f.log}
+	if config.Memory, err = o.effectMemory(f.memory); err != nil {
+		return err
+	}
 	if f.auth {
 		config.Authorize, config.AnyHost = server.TrustTokens(c.Tokens()), true
 		o.adviseTokens(ctx, c, f)
