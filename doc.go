@@ -92,6 +92,6 @@
 // Effects happen at least once, not exactly once: see Call.Key, and `metadata: {swrun: {delivery: at-most-once}}`. A file belongs to one
 // process at a time. What a Redis has confirmed is as durable as the Redis is: StoreConfig.Require refuses one that is not enough. The
 // zero Host trusts documents with the whole network; for those of strangers there is NetworkPublic. Tasks that this version does not run
-// (some protocols of AsyncAPI) are refused before anything has run. A schedule is a warning: nothing starts the
-// workflow by itself.
+// (some protocols of AsyncAPI) are refused before anything has run. Run takes no notice of a
+// schedule, and warns of one; Engine.Deploy keeps it, and Engine.Work starts runs at its times.
 package swrun

@@ -107,6 +107,9 @@ func (s scope) firstLate(retries int, delayBefore func(n int) (delay time.Durati
 			delays = append(delays, duration.Format(next))
 		}
 		if sum += min(next, s.limit); sum >= s.limit {
+			if n > len(delays) {
+				delays = append(delays, "...")
+			}
 			return lateRetry{n, strings.Join(delays, "+")}
 		}
 	}

@@ -2,6 +2,7 @@ package interpreter
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
@@ -22,15 +23,15 @@ func (p *Program) redactions() *redact.Set {
 
 // secret returns a declared secret's value.
 func (m *machine) secret(name string) (any, *errors.Error) {
-	for _, declared := range m.p.Workflow.Use.Secrets {
-		if declared != name || m.p.config.Secrets == nil {
-			continue
-		}
+	if !slices.Contains(m.p.Workflow.Use.Secrets, name) {
+		return nil, errors.Authorizationf("the secret %q is not available: it is not declared, add it to use.secrets", name)
+	}
+	if m.p.config.Secrets != nil {
 		if value, ok := m.p.config.Secrets(name); ok {
 			return value, nil
 		}
 	}
-	return nil, errors.Authorizationf("the secret %q is not available: declare it in use.secrets and provide it", name)
+	return nil, errors.Authorizationf("the secret %q is not available: it has no value, provide it by SWRUN_SECRET_%s or in the file of --secrets", name, strings.ToUpper(name))
 }
 
 // secrets returns the value of $secrets: the secrets that are declared and available. That those which an expression names

@@ -50,7 +50,7 @@ func (r Past) TaskData(ctx context.Context, seq int) (TaskData, error) {
 }
 
 var (
-	errNotRepeated = errors.New("its history does not repeat itself here: maybe a secret that it reads is missing")
+	errNotRepeated = errors.New("its history does not repeat itself here: maybe the task began in another version of the workflow, or a secret that it reads is missing")
 	errWithheld    = errors.New("a call has ended in between whose result may hold a secret, which no history keeps")
 )
 

@@ -49,7 +49,7 @@ func TestEventsThatDoNotMatch(t *testing.T) {
 	const first, second = "/do/0/l/listen/to/all/0", "/do/0/l/listen/to/all/1"
 	for n, want := range []string{
 		"other order of /shop: [{" + first + " 3 correlate.order it is 8 instead of 7}",
-		"other currency of /shop: [{" + first + " 3 data.currency it is \"USD\"}",
+		"other currency of /shop: [{" + first + " 3 data.currency it is \"USD\" instead of \"EUR\"}",
 		"no subject of /shop: [{" + first,
 	} {
 		if n >= len(told) || !strings.HasPrefix(told[n], want) {

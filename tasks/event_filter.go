@@ -93,7 +93,10 @@ func (p pattern) explain(s *interpreter.Scope, at string, v any) (part, why stri
 	if _, err := p.matches(s, v); err != nil {
 		return at, err.Detail
 	}
-	return at, "it is " + shown(v)
+	if p.code != nil {
+		return at, "it is " + shown(v)
+	}
+	return at, "it is " + shown(v) + " instead of " + shown(p.literal)
 }
 
 // shown is a value as a refusal shows it.

@@ -115,6 +115,9 @@ func (r Report) remedy() string {
 	if at == "" {
 		return ""
 	}
+	if errors.StandardName(fault.Type) == "expression" {
+		return "make sure that the expression gets the value it needs: a default by `.a // 0`, or an `if` on the task"
+	}
 	tries := enclosingTries(r.Workflow, at)
 	filter := fmt.Sprintf("catch: { errors: { with: { type: %s } } }", terminal.Printable(shorten.To(fault.Type, 200)))
 	for _, try := range tries {
