@@ -223,7 +223,8 @@ func TestLostWorkersAreInTheHistory(t *testing.T) {
 		}
 		h.verifyReplay(i)
 		h.perform = effortless
-		h.must(h.client.Retry(t.Context(), i, ""))
+		_, err := h.client.Retry(t.Context(), i, client.RetryOptions{})
+		h.must(err)
 		if o := h.wait(i); o.Status != interpreter.StatusCompleted {
 			t.Errorf("got %+v", o)
 		}
