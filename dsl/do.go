@@ -15,7 +15,7 @@ type DoTask struct {
 func (*DoTask) Kind() Kind { return KindDo }
 
 // Traits: extensions select it as composite.
-func (*DoTask) Traits() Traits { return Traits{Group: "composite"} }
+func (t *DoTask) Traits() Traits { return Traits{Group: "composite", First: t.Do} }
 
 func (t *DoTask) parts(w *walker)                      { w.list(t, t.Do) }
 func (t *DoTask) minDuration(c *checker) time.Duration { return c.minDurationOfList(t.Do) }

@@ -88,15 +88,8 @@ func addReaders(readers map[Task]outputShape, t Task, shape outputShape) {
 	if in := t.Base().Input; in != nil && in.From.Data != nil {
 		return
 	}
-	switch t := t.(type) {
-	case *DoTask:
-		if len(t.Do) > 0 {
-			addReaders(readers, t.Do[0], shape)
-		}
-	case *TryTask:
-		if len(t.Try) > 0 {
-			addReaders(readers, t.Try[0], shape)
-		}
+	if first := t.Traits().First; len(first) > 0 {
+		addReaders(readers, first[0], shape)
 	}
 }
 

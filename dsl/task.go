@@ -48,6 +48,8 @@ type Traits struct {
 	Group string // what extensions call it, if not by its kind: call, composite or run
 	// Branches: its lists are the branches of a fork, each of which is a list of its own.
 	Branches bool
+	// First are the tasks that it runs first, whatever its input is, and that get its input; nil for none.
+	First TaskList
 	// Function is the name of a function that it runs.
 	Function string
 	// NextVersion is the version of the workflow as which it continues; empty for none, or the same.

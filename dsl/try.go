@@ -15,6 +15,9 @@ type TryTask struct {
 // Kind returns KindTry.
 func (*TryTask) Kind() Kind { return KindTry }
 
+// Traits implements Task.
+func (t *TryTask) Traits() Traits { return Traits{First: t.Try} }
+
 func (t *TryTask) binds() []string { return []string{t.Catch.As} }
 
 func (t *TryTask) parts(w *walker) {
