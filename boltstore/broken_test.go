@@ -74,10 +74,10 @@ func TestCorruptRecord(t *testing.T) {
 	if _, err := s.Load(t.Context(), all[1]); store.RefusedAs(err) != store.Corrupt {
 		t.Errorf("loading it: %v", err)
 	}
-	if done, err := s.Scrub(t.Context(), store.Scrub{N: 10}); err != nil || len(done.Repaired) != 2 {
-		t.Errorf("Scrub reports %v, %v", done.Repaired, err)
+	if done, err := s.Scrub(t.Context(), store.Scrub{N: 10}); err != nil || len(done.Repaired) != 1 || len(done.Unreadable) != 1 {
+		t.Errorf("Scrub reports %+v, %v", done, err)
 	}
-	if st, err := s.Statistics(t.Context(), 0); err != nil || st.Quarantined != 0 {
+	if st, err := s.Statistics(t.Context(), 0); err != nil || st.Quarantined != 0 || st.Unreadable != 1 {
 		t.Errorf("after Scrub, counted %+v, %v", st, err)
 	}
 	if n, err := s.Remove(t.Context(), store.Remove{Instances: all}); n != 2 || err != nil {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/internal/form"
 	"github.com/swrun/swrun/redact"
 )
 
@@ -201,11 +202,11 @@ func (e *InFlight) stored(o *object) {
 }
 
 func encodeFrame(f frame, o *object) ([]byte, error) {
-	return o.written(make([]byte, 0, 256), f.stored)
+	return o.writtenIn(form.State, make([]byte, 0, 256), f.stored)
 }
 
 func decodeFrame(data []byte, secrets *redact.Set) (f frame, err error) {
-	err = readObject(data, secrets, func(o *object) {
+	err = readStored("a frame", form.State, stored{data, secrets}, func(o *object) {
 		if _, isList := o.peek("l"); isList {
 			f = new(listFrame)
 		} else {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/form"
 	"github.com/swrun/swrun/internal/jsonvalue"
 )
 
@@ -134,13 +135,13 @@ func (e HistoryStep) command() (given struct{ Reason, Actor string }) {
 // Encode appends the step to b as JSON. Data whose JSON is longer than limit bytes goes to store, which returns the reference to
 // write instead.
 func (e HistoryStep) Encode(b []byte, limit int, store func(data []byte) (ref string)) ([]byte, error) {
-	return new(object).written(b, func(o *object) { e.stored(o, &largeData{limit: limit, store: store}) })
+	return new(object).writtenIn(form.History, b, func(o *object) { e.stored(o, &largeData{limit: limit, store: store}) })
 }
 
 // DecodeHistoryStep reads what Encode wrote; fetch returns the data of a reference.
 func DecodeHistoryStep(data []byte, fetch func(ref string) ([]byte, error)) (HistoryStep, error) {
 	var e HistoryStep
-	err := readObject(data, nil, func(o *object) { e.stored(o, &largeData{fetch: fetch}) })
+	err := readStored("a step", form.History, stored{data: data}, func(o *object) { e.stored(o, &largeData{fetch: fetch}) })
 	if err != nil {
 		return HistoryStep{}, fmt.Errorf("read a step of a history: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/form"
 	"github.com/swrun/swrun/internal/jsonvalue"
 	"github.com/swrun/swrun/redact"
 )
@@ -33,6 +34,33 @@ func (o *object) written(b []byte, fields func(*object)) ([]byte, error) {
 	return o.b, o.err
 }
 
+// writtenIn returns an object with the given fields and the form of what is stored, appended to b.
+func (o *object) writtenIn(f form.Form, b []byte, fields func(*object)) ([]byte, error) {
+	return o.written(b, func(o *object) {
+		number(o, form.Member(), &f)
+		fields(o)
+	})
+}
+
+// readStored visits the fields of an object that writtenIn has written in a form up to known; what names it in errors.
+func readStored(what string, known form.Form, from stored, fields func(*object)) error {
+	return readObject(from.data, from.secrets, func(o *object) {
+		var is form.Form
+		number(o, form.Member(), &is)
+		if err := form.Check(what, is, known); err != nil {
+			o.fail(err)
+			return
+		}
+		fields(o)
+	})
+}
+
+// stored is an object as it was stored.
+type stored struct {
+	data    []byte
+	secrets *redact.Set
+}
+
 // readObject visits the fields of an object that was written before.
 func readObject(data []byte, secrets *redact.Set, fields func(*object)) error {
 	o := &object{reading: true, secrets: secrets}
@@ -40,8 +68,7 @@ func readObject(data []byte, secrets *redact.Set, fields func(*object)) error {
 		return fmt.Errorf("%.40q is not a JSON object", data)
 	}
 	o.b = data[1 : len(data)-1]
-	fields(o)
-	if o.err == nil && len(o.b) > 0 {
+	if fields(o); o.err == nil && len(o.b) > 0 {
 		return fmt.Errorf("%.40q is an unknown member, or out of order", o.b)
 	}
 	return o.err

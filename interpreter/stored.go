@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/form"
 )
 
 // StoredState is a State as drivers keep it: in parts, so that a step writes only what it has changed. Input, namespace
@@ -125,27 +126,27 @@ func (s *State) takeKey() (key FrameKey) {
 
 // encodeHead returns what is stored of a run besides its frames and context.
 func (s *State) encodeHead(o *object) ([]byte, error) {
-	return o.written(make([]byte, 0, 96), s.stored)
+	return o.writtenIn(form.State, make([]byte, 0, 96), s.stored)
 }
 
 // Restore turns a new state of a run of p into the one that was stored, and returns it. Without p it is for reading only:
 // secrets stay references.
-func Restore(p *Program, s *State, input any, stored StoredState) (*State, error) {
+func Restore(p *Program, s *State, input any, from StoredState) (*State, error) {
 	s.headChanged = false
 	s.redact = p.redactions()
 	s.Input = s.redact.EscapeReferences(input)
-	s.sizes = [2]int{len(stored.Head), len(stored.Context)}
-	if err := readObject(stored.Head, s.redact, s.stored); err != nil {
+	s.sizes = [2]int{len(from.Head), len(from.Context)}
+	if err := s.readHead(from.Head); err != nil {
 		return nil, fmt.Errorf("decode the state of %s: %w", s.ID, err)
 	}
-	if stored.Context != nil {
-		context, err := expr.Decode(stored.Context)
+	if from.Context != nil {
+		context, err := expr.Decode(from.Context)
 		if err != nil {
 			return nil, fmt.Errorf("decode the context of %s: %w", s.ID, err)
 		}
 		s.Context = s.redact.Open(context)
 	}
-	for key, data := range stored.Frames {
+	for key, data := range from.Frames {
 		f, err := decodeFrame(data, s.redact)
 		if err != nil {
 			return nil, fmt.Errorf("decode a frame of %s: %w", s.ID, err)
@@ -154,12 +155,17 @@ func Restore(p *Program, s *State, input any, stored StoredState) (*State, error
 		s.frames = append(s.frames, f)
 	}
 	for key := range s.lastKey {
-		if _, used := stored.Frames[key+1]; !used {
+		if _, used := from.Frames[key+1]; !used {
 			s.free = append(s.free, key+1)
 		}
 	}
 	slices.SortFunc(s.frames, byID)
 	return s, s.checkFrames()
+}
+
+// readHead reads what encodeHead has written.
+func (s *State) readHead(data []byte) error {
+	return readStored("the head", form.State, stored{data, s.redact}, s.stored)
 }
 
 // checkFrames reports frames that are no tree: two of one id, one whose parent is not there before it, or one that has not been counted.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/swrun/swrun/internal/form"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -28,6 +29,9 @@ func addActivity(all []store.StoredActivity, field, value string) ([]store.Store
 		return all, fmt.Errorf("%q is not a field of a run", field)
 	}
 	a, err := store.ParseActivity(value)
+	if form.IsNewer(err) {
+		return all, err
+	}
 	if err != nil { // it counts as lost, and is scheduled again
 		return all, nil
 	}
@@ -85,6 +89,7 @@ type activityRead struct {
 	kept
 	id       store.ActivityID
 	activity *store.Activity // nil if it is not there, or cannot be read
+	newer    error           // why it cannot be read if a newer build has written it
 	input    string
 }
 
@@ -112,8 +117,12 @@ func (s *Store) lookAtActivities(ctx context.Context, c *store.ChangeActivities,
 		}
 		all[n].kept = newKept(values[0], values[1])
 		if text, ok := values[2].(string); ok {
-			if a, err := store.ParseActivity(text); err == nil {
+			a, err := store.ParseActivity(text)
+			switch {
+			case err == nil:
 				all[n].activity = &a
+			case form.IsNewer(err):
+				all[n].newer = err
 			}
 		}
 		if c.Input {

@@ -101,8 +101,8 @@ func TestRemovedMeanwhile(t *testing.T) {
 		t.Errorf("scrub tells %v, %v", done.Repaired, err)
 	}
 	j.client.XAdd(t.Context(), &redis.XAddArgs{Stream: "swrun:{D:0}:index", ID: "99999999999999-1", Values: []string{"i", i.String()}})
-	if done, err := j.Scrub(t.Context(), store.Scrub{N: 10}); err != nil || len(done.Repaired) != 1 {
-		t.Errorf("of a record that is lost scrub tells %v, %v (%v)", done.Repaired, err, record)
+	if done, err := j.Scrub(t.Context(), store.Scrub{N: 10}); err != nil || len(done.Unreadable) != 1 {
+		t.Errorf("of a record that is lost scrub tells %v, %v (%v)", done.Unreadable, err, record)
 	}
 }
 

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -64,8 +65,11 @@ func (s *Store) candidates(ctx context.Context, c *store.Claim) (all []*candidat
 	for n, i := range c.Instances {
 		values := fields[n].Val()
 		l, err := readLoaded(values)
-		if err != nil || l.Lifecycle.Status == "" { // Load and Scrub report it
-			if err := s.putAway(ctx, c.Partition, i); err != nil {
+		if err == nil && l.Lifecycle.Status == "" {
+			err = errNoRecord
+		}
+		if err = cmp.Or(err, l.CheckForms(nil)); err != nil {
+			if err := s.unreadable(ctx, found{c.Partition, i, err, len(values) > 0}, c.Unreadable); err != nil {
 				return nil, time.Time{}, err
 			}
 			continue
@@ -77,7 +81,11 @@ func (s *Store) candidates(ctx context.Context, c *store.Claim) (all []*candidat
 		to := s.subject(i, store.Token{Epoch: change.To.Epoch, Nonce: change.To.Nonce})
 		all = append(all, &candidate{subject: to, loaded: l, change: change, record: rewrite{values[fieldRecord], change.To.String()}})
 	}
-	return all, now, s.readInboxes(ctx, c.Partition, all)
+	if err := s.readInboxes(ctx, c.Partition, all); err != nil {
+		return nil, now, err
+	}
+	all, err = s.withoutNewer(ctx, c, all)
+	return all, now, err
 }
 
 // readInboxes reads the messages of those candidates that have any. If others come meanwhile, the candidate is not claimed.

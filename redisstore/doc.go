@@ -19,6 +19,7 @@
 //	swrun:{D:p}:held         zset    runs that a worker holds, each with its name, by the time when it counts as hanging
 //	swrun:{D:p}:closed       zset    runs that have ended, by time in ms
 //	swrun:{D:p}:quarantined  set     runs that are quarantined, wherever they stand
+//	swrun:{D:p}:unreadable   set     runs that could not be read
 //	swrun:{D:p}:retrying     zset    runs of which a task is tried again; 1 for one that waits for that, 2 for one in a worker's hands
 //	swrun:{D:p}:listeners    zset    who listens for which events: type, expressions, key of their values, and run
 //	swrun:{D:p}:needs        zset    what runs wait for that somebody needs to go on with them: need, since when, and run

@@ -21,6 +21,7 @@ type partitionKeys struct {
 	timeKey                                          any // time, as an argument
 	time, meta, leases, notices, index, outbox, seen string
 	quarantined, retrying, queued, activities, needs string
+	unreadable                                       string
 	listeners                                        string
 	sets                                             map[store.Set]string
 }
@@ -32,7 +33,7 @@ func newKeys(l store.Layout) keys {
 		of := partitionKeys{
 			prefix: prefix, timeKey: prefix + "time", time: prefix + "time", meta: prefix + "meta", leases: prefix + "leases", notices: prefix + "notices",
 			index: prefix + "index", outbox: prefix + "outbox", seen: prefix + "seen",
-			quarantined: prefix + "quarantined", retrying: prefix + "retrying", needs: prefix + "needs",
+			unreadable: prefix + "unreadable", quarantined: prefix + "quarantined", retrying: prefix + "retrying", needs: prefix + "needs",
 			listeners: prefix + "listeners", queued: prefix + "queued", activities: prefix + "activities",
 			sets: map[store.Set]string{},
 		}

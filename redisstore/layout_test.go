@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/redisstore"
 	"github.com/swrun/swrun/redisstore/redistest"
@@ -29,7 +30,11 @@ func TestLayout(t *testing.T) {
 	if err := client.ZRem(t.Context(), "swrun:{D:0}:new", "test/d").Err(); err != nil {
 		t.Fatal(err)
 	}
-	if done, err := s.Scrub(t.Context(), store.Scrub{N: 100}); err != nil || len(done.Repaired) != 1 { // it is counted
+	damaged := client.HSet(t.Context(), "swrun:{D:0}:i:test/z", "k", "nonsense").Err()
+	if err := errors.Join(damaged, client.XAdd(t.Context(), &redis.XAddArgs{Stream: "swrun:{D:0}:index", Values: []string{"i", "test/z"}}).Err()); err != nil {
+		t.Fatal(err)
+	}
+	if done, err := s.Scrub(t.Context(), store.Scrub{N: 100}); err != nil || len(done.Repaired) != 1 || len(done.Unreadable) != 1 { // they are counted
 		t.Fatal(done, err)
 	}
 	described := describedKeys(t)

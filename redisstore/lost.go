@@ -55,7 +55,7 @@ func (s *Store) lostActivity(ctx context.Context, to *subject, is *activityRead)
 
 // scheduleAgain makes the run of a lost activity ready. It reports whether that has to be tried again, because somebody holds the run.
 func (s *Store) scheduleAgain(ctx context.Context, to *subject, is *activityRead, now time.Time) (again bool, err error) {
-	if is.damaged != nil { // Scrub reports it
+	if is.damaged != nil || is.newer != nil { // Scrub reports it
 		return false, nil
 	}
 	change, code := store.LostActivity().Transition(is.lifecycle, now)
@@ -87,7 +87,7 @@ func (s *Store) lostActivities(ctx context.Context, c *store.Scrub, done *store.
 	}
 	read, _, err := s.lookAtActivities(ctx, &store.ChangeActivities{Partition: partition}, ids)
 	for n := range read {
-		if read[n].activity != nil || err != nil {
+		if read[n].activity != nil || read[n].newer != nil || err != nil {
 			continue
 		}
 		listed := true // so it was read

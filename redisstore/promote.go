@@ -39,7 +39,7 @@ func (s *Store) promote(ctx context.Context, c *store.Promote, instances []store
 	var becomes []store.Lifecycle
 	for n, i := range instances {
 		if all[n].lifecycle == nil || all[n].damaged != nil {
-			if err := s.putAway(ctx, c.Partition, i); err != nil {
+			if err := s.unreadable(ctx, found{c.Partition, i, all[n].damaged, all[n].damaged != nil}, c.Unreadable); err != nil {
 				return 0, err
 			}
 			continue
@@ -109,6 +109,7 @@ func (s *Store) removal(b *batch, i store.Instance, is *kept, entry string) {
 	b.begin(to, is.text)
 	b.do("ZREM", k.sets[at.Set], member(i, at))
 	b.do("XDEL", k.index, entry)
+	b.do("SREM", k.unreadable, i.String())
 	b.do("REMOVE", k.inbox(i))
 	b.keys = append(b.keys, k.payloads(i))
 }

@@ -125,7 +125,7 @@ func (s *Store) Load(ctx context.Context, i store.Instance) (store.Loaded, error
 	}
 	l, err := readLoaded(fields.Val())
 	if err != nil {
-		err = store.Refuse(store.Corrupt, time.Time{}, "run %s: %s", i, err)
+		err = store.RefuseUnreadable("run "+i.String(), err, time.Time{})
 	}
 	l.Lifecycle.Lease = parseLeases(leases.Val())[l.Lifecycle.Owner]
 	return l, err
@@ -169,8 +169,12 @@ func (s *Store) List(ctx context.Context, partition int, cursor string, n int) (
 		page.Cursor = m.ID
 		values := instances[n].Val()
 		is := newKept(values[0], values[1])
+		if is.damaged != nil {
+			i := instanceOf(m.Values["i"].(string))
+			page.Unreadable = append(page.Unreadable, store.Unreadable{Instance: i, Err: is.refusal("run " + i.String())})
+		}
 		if is.lifecycle == nil || is.damaged != nil {
-			continue // it has just been removed, or scrub will report it
+			continue // it has just been removed, or cannot be read
 		}
 		is.lifecycle.Lease = lasting[is.lifecycle.Owner]
 		info, _ := values[2].(string)
@@ -265,7 +269,7 @@ func (s *Store) Payload(ctx context.Context, i store.Instance, ref string) ([]by
 func (s *Store) Statistics(ctx context.Context, partition int) (store.Statistics, error) {
 	k := &s.keys.partitions[partition]
 	sizes := map[store.Set]*redis.IntCmd{}
-	var outbox, quarantined, retrying, backlog *redis.IntCmd
+	var outbox, quarantined, unreadable, retrying, backlog *redis.IntCmd
 	var meta *redis.SliceCmd
 	var times *redis.StringCmd
 	oldest := map[store.Set]*redis.ZSliceCmd{store.SetNew: nil, store.SetBegun: nil}
@@ -278,6 +282,7 @@ func (s *Store) Statistics(ctx context.Context, partition int) (store.Statistics
 		}
 		outbox, meta = p.XLen(ctx, k.outbox), p.HMGet(ctx, k.meta, "repairs", "losses")
 		quarantined, times = p.SCard(ctx, k.quarantined), p.Get(ctx, k.time)
+		unreadable = p.SCard(ctx, k.unreadable)
 		waits := strconv.Itoa(int(store.RetryWaits))
 		retrying, backlog = p.ZCard(ctx, k.retrying), p.ZCount(ctx, k.retrying, waits, waits)
 	})
@@ -293,7 +298,7 @@ func (s *Store) Statistics(ctx context.Context, partition int) (store.Statistics
 	return store.Statistics{
 		Held: sizes[store.SetHeld].Val(), Oldest: since,
 		Ready: sizes[store.SetNew].Val() + sizes[store.SetBegun].Val(), Waiting: sizes[store.SetWaiting].Val() + sizes[store.SetHeld].Val(),
-		Closed: sizes[store.SetClosed].Val(), Outbox: outbox.Val(), Quarantined: quarantined.Val(),
+		Closed: sizes[store.SetClosed].Val(), Outbox: outbox.Val(), Quarantined: quarantined.Val(), Unreadable: unreadable.Val(),
 		Retrying: retrying.Val(), Backlog: backlog.Val(),
 		Repairs: integer(meta.Val()[0]), Losses: integer(meta.Val()[1]), Jumps: newReading(0, times.Val()).jumps,
 	}, nil

@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"sync"
 	"time"
@@ -33,7 +32,7 @@ func newKept(record, mail any) kept {
 // refusal returns why nothing can be done with a run.
 func (k *kept) refusal(name string) error {
 	if k.damaged != nil {
-		return store.Refuse(store.Corrupt, time.Time{}, "%s: %s", name, k.damaged)
+		return store.RefuseUnreadable(name, k.damaged, time.Time{})
 	}
 	return nil
 }
@@ -62,7 +61,7 @@ func (s *Store) look(ctx context.Context, partition int, instances ...store.Inst
 			all[n] = newKept(values[0], values[1])
 		}
 		if all[n].lifecycle == nil && there[n].Val() > 0 {
-			all[n].damaged = fmt.Errorf("it has no record")
+			all[n].damaged = errNoRecord
 		}
 		if all[n].lifecycle != nil {
 			all[n].lifecycle.Lease = lasting[all[n].lifecycle.Owner]

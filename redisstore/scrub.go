@@ -130,7 +130,7 @@ func (s *Store) compared(ctx context.Context, c *store.Scrub, entries []entry, d
 	if err != nil {
 		return nil, now, err
 	}
-	err = errors.Join(s.missingEntries(ctx, c.Partition, found), s.misplacedActivities(ctx, c.Partition, found))
+	err = errors.Join(s.missingEntries(ctx, c.Partition, found), s.misplacedActivities(ctx, c.Partition, found), s.scrubUnreadable(ctx, c, found, done))
 	if err == nil {
 		err = s.lackingActivities(ctx, c, found, done)
 	}
@@ -144,6 +144,7 @@ type standing struct {
 	problems    []string
 	listed      bool                             // it is among all still
 	quarantined bool                             // it is counted so
+	unreadable  bool                             // the same
 	retry       store.Retry                      // the same
 	missing     [][]string                       // its entries that are missing in each of entrySets
 	misplaced   []*listing                       // its activities that stand at wrong places
@@ -160,7 +161,7 @@ func (s *Store) standings(ctx context.Context, partition int, entries []entry) (
 	}
 	k := &s.keys.partitions[partition]
 	records, members := make([]*redis.SliceCmd, len(entries)), make([]string, len(entries))
-	quarantined := make([]*redis.BoolCmd, len(entries))
+	var quarantined, unreadable *redis.BoolSliceCmd
 	scores := map[store.Set]*redis.FloatSliceCmd{}
 	var retries *redis.FloatSliceCmd
 	var listed *redis.XMessageSliceCmd
@@ -170,8 +171,8 @@ func (s *Store) standings(ctx context.Context, partition int, entries []entry) (
 		for n, e := range entries {
 			members[n] = e.instance.String()
 			records[n] = p.HMGet(ctx, k.instance(e.instance), fieldRecord, fieldMail)
-			quarantined[n] = p.SIsMember(ctx, k.quarantined, members[n])
 		}
+		quarantined, unreadable = p.SMIsMember(ctx, k.quarantined, asArguments(members)...), p.SMIsMember(ctx, k.unreadable, asArguments(members)...)
 		for _, set := range store.Sets() {
 			if set != store.SetHeld {
 				scores[set] = p.ZMScore(ctx, k.sets[set], members...)
@@ -186,7 +187,7 @@ func (s *Store) standings(ctx context.Context, partition int, entries []entry) (
 	}
 	all, by, lasting := make([]standing, len(entries)), map[string]*standing{}, parseLeases(leases.Val())
 	for n, e := range entries {
-		all[n] = standing{entry: e, quarantined: quarantined[n].Val(), retry: store.Retry(retries.Val()[n]), at: map[store.Set]map[string]float64{store.SetHeld: {}}}
+		all[n] = standing{entry: e, quarantined: quarantined.Val()[n], unreadable: unreadable.Val()[n], retry: store.Retry(retries.Val()[n]), at: map[store.Set]map[string]float64{store.SetHeld: {}}}
 		by[e.id], by[members[n]] = &all[n], &all[n]
 		if values := records[n].Val(); len(values) == 2 {
 			all[n].kept = newKept(values[0], values[1])
@@ -213,6 +214,13 @@ func (s *Store) standings(ctx context.Context, partition int, entries []entry) (
 	return all, now, nil
 }
 
+func asArguments(texts []string) (all []any) {
+	for _, text := range texts {
+		all = append(all, text)
+	}
+	return all
+}
+
 // wrong notes something that is wrong with a run.
 func (is *standing) wrong(what string) {
 	is.problems = append(is.problems, is.instance.String()+": "+what)
@@ -222,10 +230,7 @@ func (is *standing) wrong(what string) {
 // partition is adopted, or if the owner has no lease, which nobody would see end.
 func (s *Store) repair(b *batch, is *standing, now time.Time, adopted bool) {
 	if is.lifecycle == nil || is.damaged != nil {
-		if is.listed { // otherwise it has been removed meanwhile
-			is.wrong("its record cannot be read")
-		}
-		return
+		return // scrubUnreadable says so
 	}
 	if is.lifecycle.Held() && is.lifecycle.Lease.IsZero() {
 		adopted = true

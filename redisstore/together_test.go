@@ -163,7 +163,7 @@ func togetherKinds(t *testing.T, client redis.UniversalClient) []togetherKind {
 		{name: "no version of this", want: store.Conflict, status: interpreter.StatusRunning, before: func(key string) {
 			record := client.HGet(t.Context(), key, "k").Val()
 			fields := strings.Fields(record)
-			fields[5] = "7"
+			fields[6] = "7"
 			if err := client.HSet(t.Context(), key, "k", strings.Join(fields, " ")).Err(); err != nil {
 				t.Fatal(err)
 			}

@@ -116,11 +116,11 @@ func TestListedFailures(t *testing.T) {
 		check("attention=retrying", "")
 		check("attempts=3", "retry")
 		check(`error="https://example.com/out-of-stock"`, "retry")
-		groups, err := h.client.Count(t.Context(), filter.Filter{}, mustGroup(t, "error"))
+		groups, _, err := h.client.Count(t.Context(), filter.Filter{}, mustGroup(t, "error"))
 		if got := fmt.Sprint(groups, err); got != "[{timeout 2} { 1} {https://example.com/out-of-stock 1}] <nil>" {
 			t.Errorf("counted by error: %s", got)
 		}
-		if groups, err = h.client.Count(t.Context(), filter.Begins("none"), nil); fmt.Sprint(groups, err) != "[{ 0}] <nil>" {
+		if groups, _, err = h.client.Count(t.Context(), filter.Begins("none"), nil); fmt.Sprint(groups, err) != "[{ 0}] <nil>" {
 			t.Errorf("counted nothing: %v, %v", groups, err)
 		}
 	})

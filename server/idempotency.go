@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -184,7 +183,7 @@ func hashOf(texts ...string) string {
 
 // store keeps the reply as it is now. If another request with the key was faster, that one counts.
 func (k *keyed) store(ctx context.Context) error {
-	value, err := json.Marshal(k.reply)
+	value, err := store.EncodeEntry(store.RegistryReplies, k.reply)
 	if err != nil {
 		return fmt.Errorf("write a reply: %w", err)
 	}

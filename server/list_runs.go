@@ -97,8 +97,9 @@ type listInput struct {
 }
 
 type runsAnswer struct {
-	Link string    `header:"Link" doc:"The next page, if there is one."`
-	Body []api.Run `nullable:"false"`
+	Link       string    `header:"Link" doc:"The next page, if there is one."`
+	Unreadable int       `header:"Unreadable-Runs" doc:"How many runs would stand in the page and cannot be read; absent if there are none."`
+	Body       []api.Run `nullable:"false"`
 }
 
 func (s *Server) listRuns(ctx context.Context, in *listInput) (*runsAnswer, error) {
@@ -111,7 +112,8 @@ func (s *Server) listRuns(ctx context.Context, in *listInput) (*runsAnswer, erro
 	if in.Summary {
 		summary = "true"
 	}
-	return &runsAnswer{next(runsPath, p.Next, "where", in.Where, "namespace", in.Namespace, "limit", strconv.Itoa(in.Limit), "summary", summary), p.Runs}, err
+	link := next(runsPath, p.Next, "where", in.Where, "namespace", in.Namespace, "limit", strconv.Itoa(in.Limit), "summary", summary)
+	return &runsAnswer{link, p.Unreadable, p.Runs}, err
 }
 
 type findInput struct {

@@ -104,6 +104,7 @@ func (o *operation) list(ctx context.Context, f *lsFlags) error {
 	if err != nil {
 		return filterError("--where", err)
 	}
+	o.tellUnreadable(page.Unreadable)
 	if page.Next != "" {
 		fmt.Fprintln(o.err, o.errStyle().Text(fmt.Sprintf("these are the newest %d, and there are more; --limit lists more of them", f.limit)))
 	}
@@ -125,6 +126,7 @@ func (o *operation) count(ctx context.Context, where control.Choice, f *lsFlags)
 	if err != nil {
 		return filterError("--where", err)
 	}
+	o.tellUnreadable(counted.Unreadable)
 	switch {
 	case f.output != "human":
 		return o.print(counted)
@@ -137,6 +139,20 @@ func (o *operation) count(ctx context.Context, where control.Choice, f *lsFlags)
 		w.Row(cmp.Or(g.Value, "-"), strconv.Itoa(g.Count))
 	}
 	return w.Flush()
+}
+
+// tellUnreadable says how many runs are not among those that are listed or counted since they cannot be read.
+func (o *operation) tellUnreadable(n int) {
+	if n > 0 {
+		fmt.Fprintln(o.err, o.errStyle().Text(fmt.Sprintf("%s cannot be read, and %s missing here: swrun doctor says why", terminal.Counted(n, "run"), isOrAre(n))))
+	}
+}
+
+func isOrAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
 }
 
 func parseLabels(given []string) (map[string]string, error) {

@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -90,7 +89,7 @@ func (t *Tokens) New(ctx context.Context, name string, g Grant, lasts time.Durat
 	}
 	secret := rand.Text() + rand.Text()
 	s := stored{Hash: hash(secret), Role: g.Role, Namespaces: slices.Compact(slices.Sorted(slices.Values(g.Namespaces))), Everywhere: g.Everywhere, HidesData: g.HidesData, CreatedAt: t.now().UTC(), CreatedBy: by}
-	value, err := json.Marshal(s)
+	value, err := store.EncodeEntry(store.RegistryTokens, s)
 	if err != nil {
 		return "", Token{}, fmt.Errorf("write a token: %w", err)
 	}

@@ -96,6 +96,8 @@ type Count struct {
 	Count  int     `json:"count"`
 	By     string  `json:"by,omitempty"`    // the field by which they are counted
 	Groups []Group `json:"groups,omitzero"` // empty if no run fits, absent if all are counted together
+	// Unreadable counts the runs that cannot be read, and are not among those that are counted.
+	Unreadable int `json:"unreadable,omitempty"`
 }
 
 // Group is how many runs have something in common.

@@ -35,6 +35,8 @@ func (c *Control) CheckChoice(chosen Choice) error {
 type RunPage struct {
 	Runs []api.Run
 	Next string // cursor of the next page; empty at the end
+	// Unreadable counts runs that would stand there and cannot be read.
+	Unreadable int
 }
 
 // RunQuery asks for a part of a list of runs.
@@ -55,7 +57,7 @@ func (c *Control) List(ctx context.Context, q RunQuery) (RunPage, error) {
 	if err != nil {
 		return RunPage{}, err
 	}
-	page := RunPage{api.NewRuns(found.Runs), found.Cursor}
+	page := RunPage{api.NewRuns(found.Runs), found.Cursor, found.Unreadable}
 	for n := range page.Runs {
 		if q.Summary {
 			page.Runs[n].Summary = c.summary(ctx, found.Runs[n].Instance)
@@ -104,8 +106,10 @@ func (c *Control) Count(ctx context.Context, chosen Choice, by string) (api.Coun
 			return api.Count{}, &client.OptionError{Field: "by", Detail: err.Error()}
 		}
 	}
-	groups, err := c.client.Count(ctx, where, group)
-	return api.NewCount(by, groups), err
+	groups, unreadable, err := c.client.Count(ctx, where, group)
+	counted := api.NewCount(by, groups)
+	counted.Unreadable = unreadable
+	return counted, err
 }
 
 // Select returns the runs of a choice, at most limit of them; more says that there are others.

@@ -51,5 +51,7 @@ func Checks() []Check {
 			"Deployed workflows with a schedule start by themselves while a worker or a server is there, within a second. A time that has passed for\nmore than five seconds has nobody who starts its run; once there is, metadata.swrun.schedule.missed says what becomes of it. swrun\nschedule ls shows what is next, swrun schedule pause ends it for a while, and a version without a schedule for good."},
 		{CodeDocuments, "documents", "whether every document of the served folders is served",
 			"swrun serve FOLDER deploys each document of its folders. One that is wrong, or whose version another document has, is not served, and keeps\nno other from being served. Only that server knows: its GET /v1/health says so. Correct the document, and send SIGHUP to the server."},
+		{"SD019", "forms", "whether everything that is stored can be read",
+			"Each stored thing says in which form it was written. A newer swrun may have written some in a form that this one does not know: it leaves\nthem alone, for a newer one to go on with. Others may be damaged by a hand that has changed the store. Nothing goes on with a run that\ncannot be read, and none of its deadlines fires here. Use the newer version for all workers, or restore the store from a backup."},
 	}
 }

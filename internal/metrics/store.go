@@ -125,6 +125,7 @@ func (c *storeCollector) counted(all chan<- prometheus.Metric, r reading) {
 	}{
 		{"swrun_ready_oldest_age_seconds", "How long the run has been ready that no worker has taken for the longest time; 0 if none is.", prometheus.GaugeValue, oldest.Seconds()},
 		{"swrun_runs_quarantined", "Runs that stay as they are until somebody releases them.", prometheus.GaugeValue, float64(st.Quarantined)},
+		{"swrun_runs_unreadable", "Runs that cannot be read: damaged, or written by a newer swrun. Nothing goes on with them.", prometheus.GaugeValue, float64(st.Unreadable)},
 		{"swrun_tasks_retrying", "Runs of which a task, or an activity, is tried again or waits for that.", prometheus.GaugeValue, float64(st.Retrying)},
 		{"swrun_retry_backlog", "Those of them whose next attempt waits for its time, or for a worker.", prometheus.GaugeValue, float64(st.Backlog)},
 		{"swrun_outbox_messages", "Messages between runs that are on their way.", prometheus.GaugeValue, float64(st.Outbox)},

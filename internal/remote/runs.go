@@ -32,16 +32,31 @@ func (d *Deployment) List(ctx context.Context, q control.RunQuery) (control.RunP
 		if q.Summary {
 			query.Set("summary", "true")
 		}
-		some, next, err := askPage[[]api.Run](ctx, d, request{method: http.MethodGet, path: "/v1/runs", query: query})
+		some, next, unreadable, err := d.listPage(ctx, query)
 		if err != nil {
 			return page, err
 		}
+		page.Unreadable += unreadable
 		page.Runs, page.Next = append(page.Runs, some...), next
 		if next == "" {
 			break
 		}
 	}
 	return page, nil
+}
+
+// listPage asks for one page of a list of runs.
+func (d *Deployment) listPage(ctx context.Context, query url.Values) (runs []api.Run, next string, unreadable int, err error) {
+	got, err := d.send(ctx, request{method: http.MethodGet, path: "/v1/runs", query: query})
+	if err != nil {
+		return nil, "", 0, err
+	}
+	if err := read(got.Body(), &runs); err != nil {
+		return nil, "", 0, &AnswerError{d.called, err.Error()}
+	}
+	unreadable, _ = strconv.Atoi(got.Header().Get("Unreadable-Runs")) // absent is 0
+	next, err = d.next(got)
+	return runs, next, unreadable, err
 }
 
 // Count counts runs: all together, or by what a field of them is.

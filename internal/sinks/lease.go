@@ -3,7 +3,6 @@ package sinks
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -89,7 +88,7 @@ func (s *sink) store(ctx context.Context, hold time.Duration) error {
 		e.Holder, e.Until = s.held.holder, s.held.stored.Add(began.Sub(s.held.here)+hold)
 	}
 	s.mu.Unlock()
-	value, err := json.Marshal(e)
+	value, err := store.EncodeEntry(store.RegistrySinks, e)
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,8 @@ type Query struct {
 type Page struct {
 	Runs   []filter.Run
 	Cursor string // for the next page; empty if there is none
+	// Unreadable counts runs among them that cannot be read, and might be meant.
+	Unreadable int
 }
 
 // ReadAs returns a filter that knows the types of errors as this client reads them (Config.ErrorAliases).
@@ -33,13 +35,13 @@ func (c *Client) ReadAs(where filter.Filter) filter.Filter { return where.WithAl
 
 // List returns a page of the runs that a filter chooses, the newest first. Runs that start meanwhile do not move the pages that
 // follow. A cursor that no page has returned is a *CursorError.
-func (c *Client) List(ctx context.Context, q Query) (Page, error) {
-	var page Page
+func (c *Client) List(ctx context.Context, q Query) (page Page, err error) {
 	q.Where = c.ReadAs(q.Where)
-	m, err := c.merge(ctx, q.Cursor)
+	m, err := c.merge(ctx, q.Where, q.Cursor)
 	if err != nil {
 		return page, err
 	}
+	defer func() { page.Unreadable = m.unreadable }()
 	for {
 		r, err := m.next(ctx)
 		if err == nil && r != nil {
@@ -60,10 +62,16 @@ func (c *Client) List(ctx context.Context, q Query) (Page, error) {
 
 // Each calls yield with the runs that a filter chooses, the newest first, until it returns false.
 func (c *Client) Each(ctx context.Context, where filter.Filter, yield func(*filter.Run) bool) error {
+	_, err := c.each(ctx, where, yield)
+	return err
+}
+
+// each is Each; it also counts the runs that cannot be read, and might be meant.
+func (c *Client) each(ctx context.Context, where filter.Filter, yield func(*filter.Run) bool) (unreadable int, err error) {
 	where = c.ReadAs(where)
-	m, err := c.merge(ctx, "")
+	m, err := c.merge(ctx, where, "")
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for {
 		r, err := m.next(ctx)
@@ -71,7 +79,7 @@ func (c *Client) Each(ctx context.Context, where filter.Filter, yield func(*filt
 			err = c.addDeadlines(ctx, where, r)
 		}
 		if err != nil || r == nil || where.Matches(r) && !yield(r) {
-			return err
+			return m.unreadable, err
 		}
 	}
 }
@@ -100,23 +108,22 @@ type Group struct {
 }
 
 // Count counts the runs that a filter chooses, by what a field of them is; the largest group comes first. By is what filter.Group
-// returns, or nil for one group of them all.
-func (c *Client) Count(ctx context.Context, where filter.Filter, by func(*filter.Run) string) ([]Group, error) {
+// returns, or nil for one group of them all. Unreadable counts runs that cannot be read, and might be meant.
+func (c *Client) Count(ctx context.Context, where filter.Filter, by func(*filter.Run) string) (all []Group, unreadable int, err error) {
 	counts := map[string]int{}
 	if by == nil {
 		by = func(*filter.Run) string { return "" }
 		counts[""] = 0
 	}
-	err := c.Each(ctx, where, func(r *filter.Run) bool {
+	unreadable, err = c.each(ctx, where, func(r *filter.Run) bool {
 		counts[by(c.read(r))]++
 		return true
 	})
-	var all []Group
 	for value, n := range counts {
 		all = append(all, Group{value, n})
 	}
 	slices.SortFunc(all, func(a, b Group) int { return cmp.Or(cmp.Compare(b.Runs, a.Runs), cmp.Compare(a.Value, b.Value)) })
-	return all, err
+	return all, unreadable, err
 }
 
 // read returns a run whose error has the type that its own is read as.
@@ -134,6 +141,9 @@ type merge struct {
 	feeds []*feed // that are not at their end
 	at    progress
 	prior progress // before the last run was taken; of after, what it was for the partition of that run
+
+	where      filter.Filter
+	unreadable int // runs that cannot be read, and that the filter may choose
 }
 
 // progress is how far a list has come.
@@ -143,19 +153,19 @@ type progress struct {
 }
 
 // merge begins behind the run that a cursor is of.
-func (c *Client) merge(ctx context.Context, cursor string) (*merge, error) {
+func (c *Client) merge(ctx context.Context, where filter.Filter, cursor string) (*merge, error) {
 	partitions := c.store.Layout().Partitions
 	at, err := readCursor(cursor, partitions)
 	if err != nil {
 		return nil, err
 	}
-	m := &merge{at: at}
+	m := &merge{at: at, where: where}
 	for p := range partitions {
 		f := &feed{store: c.store, partition: p, cursor: at.after[p], page: firstPage}
 		if f.cursor == "" {
 			f.skip = at.last
 		}
-		if err := f.fill(ctx); store.RefusedAs(err) == store.NoSuch {
+		if err := m.fill(ctx, f); store.RefusedAs(err) == store.NoSuch {
 			return nil, &CursorError{cursor}
 		} else if err != nil {
 			return nil, err
@@ -165,7 +175,16 @@ func (c *Client) merge(ctx context.Context, cursor string) (*merge, error) {
 	return m, nil
 }
 
-// next returns the next run, nil at the end. What cannot be read is left out: scrub reports it.
+// fill fills a feed, and counts what cannot be read there.
+func (m *merge) fill(ctx context.Context, f *feed) error {
+	return f.fill(ctx, func(u store.Unreadable) {
+		if m.where.MayMatch(u.Instance) {
+			m.unreadable++
+		}
+	})
+}
+
+// next returns the next run, nil at the end. What cannot be read is left out and counted.
 func (m *merge) next(ctx context.Context) (*filter.Run, error) {
 	for {
 		m.feeds = slices.DeleteFunc(m.feeds, func(f *feed) bool { return len(f.items) == 0 })
@@ -177,12 +196,15 @@ func (m *merge) next(ctx context.Context) (*filter.Run, error) {
 		m.prior = progress{m.at.last, map[int]string{newest.partition: m.at.after[newest.partition]}}
 		m.at.last, m.at.after[newest.partition] = newest.head(), item.Cursor
 		if newest.items = newest.items[1:]; len(newest.items) == 0 {
-			if err := newest.fill(ctx); err != nil {
+			if err := m.fill(ctx, newest); err != nil {
 				return nil, err
 			}
 		}
 		if info, err := execution.ParseInvocation(item.Invocation); err == nil {
 			return &filter.Run{Instance: item.Instance, Lifecycle: item.Lifecycle, Invocation: info}, nil
+		}
+		if m.where.MayMatch(item.Instance) {
+			m.unreadable++
 		}
 	}
 }
@@ -201,11 +223,14 @@ type feed struct {
 // The pages of a feed grow: most who ask want the newest runs only, and who goes on wants all.
 const firstPage, maxPage = 50, 1000
 
-func (f *feed) fill(ctx context.Context) error {
+func (f *feed) fill(ctx context.Context, unreadable func(store.Unreadable)) error {
 	for len(f.items) == 0 && !f.ended {
 		page, err := f.store.List(ctx, f.partition, f.cursor, f.page)
 		if err != nil {
 			return fmt.Errorf("list the runs: %w", err)
+		}
+		for _, u := range page.Unreadable {
+			unreadable(u)
 		}
 		f.page = min(2*f.page, maxPage)
 		f.items, f.cursor, f.ended = page.Items, page.Cursor, page.Cursor == ""

@@ -15,6 +15,7 @@ import (
 	"github.com/Masterminds/semver/v3"
 
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/internal/form"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -89,7 +90,7 @@ func Put(ctx context.Context, c store.Catalog, namespace string, d Definition) (
 	if err := c.Define(ctx, namespaceKey+namespace, []byte(namespace)); err != nil {
 		return "", err
 	}
-	data, err := json.Marshal(d)
+	data, err := form.Marshal(form.Definition, d)
 	if err != nil {
 		return "", fmt.Errorf("write the definition: %w", err)
 	}
@@ -109,7 +110,7 @@ func Load(ctx context.Context, c store.Catalog, digest string) (d Definition, er
 	case err != nil:
 		return d, &UnavailableError{Digest: digest, Err: err}
 	}
-	if err := json.Unmarshal(data, &d); err != nil {
+	if err := form.Unmarshal("the definition", form.Definition, data, &d); err != nil {
 		return d, fmt.Errorf("read the definition %s: %w", digest, err)
 	}
 	return d, nil

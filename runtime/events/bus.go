@@ -175,7 +175,7 @@ func hash(data []byte) string {
 }
 
 func (b *Bus) note(ctx context.Context, e store.RegistryEntry[published], p published, version int64) (store.Registered, error) {
-	data, err := json.Marshal(p)
+	data, err := store.EncodeEntry(store.RegistryEvents, p)
 	if err != nil {
 		return store.Registered{}, fmt.Errorf("write what is known of the event: %w", err)
 	}

@@ -1,7 +1,6 @@
 package execution
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -265,7 +264,7 @@ func (x *Execution) encodeOutbox(c *store.Commit) error {
 		all = append(all, x.answer())
 	}
 	for _, o := range all {
-		data, err := json.Marshal(o)
+		data, err := o.Encode()
 		if err != nil {
 			return err
 		}

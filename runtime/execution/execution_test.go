@@ -1,7 +1,6 @@
 package execution_test
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -35,7 +34,7 @@ func take(t *testing.T) *driven {
 func takeAfter(t *testing.T, deaths int64) *driven {
 	t.Helper()
 	d := &driven{T: t, now: time.UnixMilli(1_800_000_000_000).UTC()}
-	invocation, err := json.Marshal(execution.Invocation{Workflow: definition.Reference{Namespace: "test", Name: "a", Version: "0.1.0"}})
+	invocation, err := (&execution.Invocation{Workflow: definition.Reference{Namespace: "test", Name: "a", Version: "0.1.0"}}).Encode()
 	if err != nil {
 		t.Fatal(err)
 	}

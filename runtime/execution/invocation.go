@@ -3,11 +3,11 @@ package execution
 import (
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"math"
 	"time"
 
+	"github.com/swrun/swrun/internal/form"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime/definition"
@@ -121,11 +121,14 @@ type Parent struct {
 // ParseInvocation reads what a store returns as Invocation.
 func ParseInvocation(data []byte) (*Invocation, error) {
 	i := new(Invocation)
-	if err := json.Unmarshal(data, i); err != nil {
+	if err := form.Unmarshal("the invocation", form.Invocation, data, i); err != nil {
 		return nil, fmt.Errorf("read how the run was started: %w", err)
 	}
 	return i, nil
 }
+
+// Encode returns the invocation as stores keep it.
+func (i *Invocation) Encode() ([]byte, error) { return form.Marshal(form.Invocation, i) }
 
 // digest returns a short digest of data.
 func digest(data []byte) string {
@@ -135,7 +138,7 @@ func digest(data []byte) string {
 
 // StartRequest returns what a store of so many partitions is asked to start.
 func (i *Invocation) StartRequest(instance store.Instance, set limits.Set, partitions int) (store.Start, error) {
-	data, err := json.Marshal(i)
+	data, err := i.Encode()
 	if err != nil {
 		return store.Start{}, fmt.Errorf("write how the run was started: %w", err)
 	}

@@ -1,7 +1,6 @@
 package execution
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -124,7 +123,7 @@ func (x *Execution) migrate(ev interpreter.Event, result interpreter.Result) {
 	workflow, err := definition.ParseReference(to.Of.Workflow)
 	if err == nil {
 		x.invocation, x.program = x.invocation.migrated(Pinned{workflow, to.Of.Definition}), to.Program
-		x.batch.invocation, err = json.Marshal(x.invocation)
+		x.batch.invocation, err = x.invocation.Encode()
 	}
 	if err != nil {
 		x.fail(fmt.Errorf("write what the run goes on with: %w", err))

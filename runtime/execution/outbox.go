@@ -2,7 +2,9 @@ package execution
 
 import (
 	"encoding/json"
+	"fmt"
 
+	"github.com/swrun/swrun/internal/form"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/inbox"
@@ -15,6 +17,17 @@ type Outgoing struct {
 	Deliver *OutgoingMessage `json:"deliver,omitempty"`
 	Publish json.RawMessage  `json:"publish,omitempty"` // an event
 	Find    *DefinitionFind  `json:"find,omitempty"`
+}
+
+// Encode returns the entry as stores keep it.
+func (o Outgoing) Encode() ([]byte, error) { return form.Marshal(form.Outgoing, o) }
+
+// ParseOutgoing reads what Encode has written.
+func ParseOutgoing(data []byte) (o Outgoing, err error) {
+	if err := form.Unmarshal("an entry of the outbox", form.Outgoing, data, &o); err != nil {
+		return o, fmt.Errorf("read what leaves a run: %w", err)
+	}
+	return o, nil
 }
 
 // ChildStart starts a child workflow.

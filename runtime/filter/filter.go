@@ -170,6 +170,14 @@ func (f Filter) Matches(r *Run) bool {
 	return !slices.ContainsFunc(f.conditions, func(c condition) bool { return !c.holds(r) })
 }
 
+// MayMatch reports whether the filter could choose a run of which nothing but its name is known.
+func (f Filter) MayMatch(i store.Instance) bool {
+	run := &Run{Instance: i}
+	return !slices.ContainsFunc(f.conditions, func(c condition) bool {
+		return (c.field.name == namespaceField().name || c.field.name == idField().name) && !c.holds(run)
+	})
+}
+
 // holds reports whether the condition holds for a run.
 func (c *condition) holds(r *Run) bool {
 	fits := slices.ContainsFunc(c.values, func(v value) bool { return c.field.fits(r, c.operator, v) })

@@ -2,7 +2,6 @@ package function
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"strings"
@@ -39,7 +38,7 @@ func (f *Functions) Deploy(ctx context.Context, named string, files Files, by st
 		return d, false, err
 	}
 	s := stored{Files: files, Digest: files.Digest(), At: f.now().UTC().Truncate(time.Millisecond), By: by}
-	value, err := json.Marshal(s)
+	value, err := store.EncodeEntry(store.RegistryFunctions, s)
 	if err != nil {
 		return d, false, fmt.Errorf("write a function: %w", err)
 	}

@@ -3,11 +3,11 @@
 package inbox
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/form"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -46,7 +46,7 @@ type Migration struct {
 
 // Encode returns the message as stores keep it.
 func (m Message) Encode() (store.Message, error) {
-	data, err := json.Marshal(m)
+	data, err := form.Marshal(form.Message, m)
 	if err != nil {
 		return nil, fmt.Errorf("write a message: %w", err)
 	}
@@ -56,7 +56,7 @@ func (m Message) Encode() (store.Message, error) {
 // Parse reads what Encode has written.
 func Parse(data store.Message) (Message, error) {
 	var m Message
-	if err := json.Unmarshal(data, &m); err != nil {
+	if err := form.Unmarshal("a message", form.Message, data, &m); err != nil {
 		return m, fmt.Errorf("read a message: %w", err)
 	}
 	return m, nil

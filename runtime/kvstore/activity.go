@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/swrun/swrun/internal/form"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -44,6 +45,15 @@ func (p *partition) activity(id store.ActivityID) *store.Activity {
 		return nil
 	}
 	return &a
+}
+
+// newerActivity returns the refusal of an activity that a newer build has written; nil for any other one.
+func (p *partition) newerActivity(id store.ActivityID) error {
+	value, _ := p.Get(p.activityKey(id))
+	if _, err := store.ParseActivity(string(value)); form.IsNewer(err) {
+		return store.RefuseUnreadable("activity "+id.String(), err, p.now)
+	}
+	return nil
 }
 
 // hasActivities reports whether the activities of a run are what a change expects.
@@ -98,16 +108,20 @@ func (p *partition) unlist(id store.ActivityID, a *store.Activity) {
 	p.Delete(p.dueKey(id, a))
 }
 
-// activities returns the activities of a run.
-func (p *partition) activities(i store.Instance) (all []store.StoredActivity) {
+// activities returns the activities of a run; newer is why one cannot be read that a newer build has written.
+func (p *partition) activities(i store.Instance) (all []store.StoredActivity, newer error) {
 	prefix := p.key(i, "activity/")
 	p.Scan(prefix, prefix, func(key string, value []byte) bool {
-		if a, err := store.ParseActivity(string(value)); err == nil {
+		a, err := store.ParseActivity(string(value))
+		switch {
+		case err == nil:
 			all = append(all, store.StoredActivity{Effect: interpreter.EffectID(parseNumber(strings.TrimPrefix(key, prefix))), Activity: a})
+		case form.IsNewer(err):
+			newer = err
 		}
 		return true
 	})
-	return all
+	return all, newer
 }
 
 // dueActivities adds to the work the activities that are due, at most n.
@@ -162,6 +176,9 @@ func (s *Store) ChangeActivities(ctx context.Context, c store.ChangeActivities) 
 func (p *partition) changeActivity(id store.ActivityID, c *store.ChangeActivities) (store.ActivityChanged, *store.Change) {
 	r, err := p.record(id.Run)
 	if err != nil {
+		return store.ActivityChanged{Refused: err}, nil
+	}
+	if err := p.newerActivity(id); err != nil {
 		return store.ActivityChanged{Refused: err}, nil
 	}
 	a := p.activity(id)
@@ -226,7 +243,10 @@ func (p *partition) forgetActivity(id store.ActivityID) (listed bool) {
 
 // scrubActivities compares the activities of a run with where they are looked for.
 func (p *partition) scrubActivities(i store.Instance, done *store.Scrubbed) {
-	all := p.activities(i)
+	all, newer := p.activities(i)
+	if newer != nil {
+		return
+	}
 	if r, err := p.record(i); err == nil && r != nil && r.LacksActivities(len(all)) {
 		change, _ := store.LostActivity().Transition(r, p.now) // nobody holds it
 		p.write(i, change)
@@ -251,7 +271,7 @@ func (p *partition) scrubLost(done *store.Scrubbed) {
 	prefix := p.activitiesPrefix()
 	p.Scan(prefix, prefix, func(key string, _ []byte) bool {
 		_, rest, _ := strings.Cut(strings.TrimPrefix(key, prefix), "/")
-		if id, err := store.ParseActivityID(rest); err == nil && p.activity(id) == nil {
+		if id, err := store.ParseActivityID(rest); err == nil && p.activity(id) == nil && p.newerActivity(id) == nil {
 			lost = append(lost, id)
 		}
 		return true

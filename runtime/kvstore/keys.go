@@ -20,6 +20,7 @@ import (
 //	<set>/<namespace>/<time>/<id>
 //	                       the same: new, begun
 //	quarantined/<i>        runs that are quarantined, wherever they stand
+//	unreadable/<i>         runs that could not be read
 //	retrying/<i>           runs of which a task is tried again: 1 for one that waits for that, 2 for one in a worker's hands
 //	needs/<need> <namespace>/<time>/<id>
 //	                       what a run waits for that somebody needs to go on with it, and since when (store.NeedEntries)

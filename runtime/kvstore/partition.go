@@ -69,7 +69,7 @@ func (p *partition) record(i store.Instance) (*store.Lifecycle, error) {
 	}
 	r, err := store.ParseLifecycle(string(value))
 	if err != nil {
-		return nil, store.Refuse(store.Corrupt, p.now, "run %s: %s", i, err)
+		return nil, store.RefuseUnreadable("run "+i.String(), err, p.now)
 	}
 	mail, _ := p.Get(p.key(i, "mail"))
 	r.Mail, _ = strconv.ParseInt(string(mail), 10, 64) // absent is 0
@@ -118,7 +118,7 @@ func (p *partition) load(i store.Instance, r store.Lifecycle) store.Loaded {
 		l.State.Frames[interpreter.FrameKey(id)] = clone(value)
 		return true
 	})
-	l.Activities = p.activities(i)
+	l.Activities, l.Newer = p.activities(i)
 	return l
 }
 

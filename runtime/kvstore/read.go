@@ -205,7 +205,10 @@ func (s *Store) List(_ context.Context, of int, cursor string, n int) (page stor
 			}
 			looked++
 			_, i := indexed(key, prefix)
-			if r, err := p.record(i); r != nil && err == nil { // otherwise Scrub reports it
+			r, err := p.record(i)
+			if err != nil {
+				page.Unreadable = append(page.Unreadable, store.Unreadable{Instance: i, Err: err})
+			} else if r != nil {
 				info, _ := p.Get(p.key(i, "info"))
 				page.Items = append(page.Items, store.Listed{Instance: i, Lifecycle: *r, Invocation: clone(info), Cursor: rest})
 			}
@@ -350,7 +353,7 @@ func (s *Store) Statistics(_ context.Context, of int) (st store.Statistics, err 
 		st.Repairs, st.Jumps = p.counter("repairs"), p.counter("jumps")
 		for name, count := range map[string]*int64{
 			"new": &st.Ready, "begun": &st.Ready, "waiting": &st.Waiting, "held": &st.Held, "closed": &st.Closed, "outbox": &st.Outbox,
-			"quarantined": &st.Quarantined,
+			"quarantined": &st.Quarantined, "unreadable": &st.Unreadable,
 		} {
 			prefix := p.prefix + name + "/"
 			p.Scan(prefix, prefix, func(string, []byte) bool {

@@ -99,11 +99,11 @@ func (unchanged) Delete(string) {}
 func (p *partition) scrub(i store.Instance, done *store.Scrubbed) {
 	adopt := done.Adopted
 	done.Compared++
-	r, err := p.record(i)
-	if err != nil || r == nil {
-		done.Repaired = append(done.Repaired, fmt.Sprintf("%s: its record cannot be read", i))
+	l, _, err := p.claimable(i)
+	if p.scrubUnreadable(i, err, done); err != nil {
 		return
 	}
+	r := &l.Lifecycle
 	if r.Held() && p.lease(r.Owner).IsZero() { // nobody would see it end
 		adopt = true
 		done.Repaired = append(done.Repaired, fmt.Sprintf("%s: was held by %s, which has no lease", i, r.Owner))

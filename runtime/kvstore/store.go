@@ -121,19 +121,18 @@ func (s *Store) Claim(ctx context.Context, c store.Claim) (claimed []store.Claim
 	err = s.update(ctx, c.Partition, func(p *partition) error {
 		claimed = nil
 		for _, i := range c.Instances {
-			change, err := p.transition(i, &c)
-			switch store.RefusedAs(err) {
-			case store.NoSuch, store.Corrupt:
-				p.putAway(i)
-				continue
+			loaded, inbox, err := p.claimable(i)
+			var change *store.Change
+			if err == nil {
+				change, err = p.transition(i, &c)
 			}
-			if err != nil {
+			if p.unreadable(i, err, c.Unreadable) || err != nil {
 				continue // it is not there to be claimed
 			}
 			r := change.To
+			loaded.Lifecycle = r
 			claimed = append(claimed, store.Claimed{
-				Instance: i, Token: store.Token{Epoch: r.Epoch, Nonce: r.Nonce}, Loaded: p.load(i, r), Inbox: p.inbox(i),
-				At: p.now,
+				Instance: i, Token: store.Token{Epoch: r.Epoch, Nonce: r.Nonce}, Loaded: loaded, Inbox: inbox, At: p.now,
 			})
 		}
 		return nil
@@ -170,13 +169,8 @@ func (s *Store) Promote(ctx context.Context, c store.Promote) (done store.Promot
 		done = store.Promoted{At: p.now}
 		for _, i := range c.Instances {
 			change, err := p.transition(i, &c)
-			switch store.RefusedAs(err) {
-			case store.NoSuch, store.Corrupt:
-				p.putAway(i)
-			case "":
-				if !change.To.Ready.IsZero() {
-					done.Ready++
-				}
+			if !p.unreadable(i, err, c.Unreadable) && err == nil && !change.To.Ready.IsZero() {
+				done.Ready++
 			}
 		}
 		for _, worker := range c.Gone {
@@ -241,6 +235,7 @@ func (s *Store) Remove(ctx context.Context, c store.Remove) (removed int, err er
 			p.Delete(p.placeKey(i, r.Place()))
 			p.Delete(p.indexKey(i, r.Created))
 			p.deleteAll(p.prefix + "i/" + i.String() + "/")
+			p.Delete(p.unreadableKey(i))
 			removed++
 		}
 		return nil

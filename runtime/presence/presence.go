@@ -4,7 +4,6 @@ package presence
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
@@ -190,7 +189,7 @@ func (a *Announcer) announce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, AnnounceEvery)
 	defer cancel()
 	a.Worker.Load = a.Load()
-	data, err := json.Marshal(a.Worker)
+	data, err := store.EncodeEntry(store.RegistryWorkers, a.Worker)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -56,7 +55,7 @@ func NotePolls(ctx context.Context, r store.Registry, by map[string][]string) er
 			}
 		}
 		trim(all, found.At)
-		data, err := json.Marshal(all)
+		data, err := store.EncodeEntry(store.RegistryQueues, all)
 		if err != nil {
 			return err
 		}

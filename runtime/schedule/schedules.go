@@ -55,7 +55,7 @@ func entryOf(namespace, name string) store.RegistryEntry[Schedule] {
 func (s *Schedules) now(ctx context.Context) (time.Time, error) {
 	r, err := s.changes(ctx)
 	if err == nil && r.Version == 0 {
-		r, err = s.Store.Register(ctx, store.Registration{Kind: store.RegistrySchedules, Key: changes, Value: []byte("{}"), Version: store.AnyVersion})
+		r, err = s.Store.Register(ctx, store.Registration{Kind: store.RegistrySchedules, Key: changes, Value: []byte("1 {}"), Version: store.AnyVersion})
 	}
 	return r.At, err
 }
@@ -84,7 +84,7 @@ func (s *Schedules) change(ctx context.Context, namespace, name string, change f
 
 // tell has everyone read the schedules again.
 func (s *Schedules) tell(ctx context.Context) error {
-	_, err := s.Store.Register(ctx, store.Registration{Kind: store.RegistrySchedules, Key: changes, Value: []byte("{}"), Version: store.AnyVersion})
+	_, err := s.Store.Register(ctx, store.Registration{Kind: store.RegistrySchedules, Key: changes, Value: []byte("1 {}"), Version: store.AnyVersion})
 	return err
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/swrun/swrun/internal/form"
 	"github.com/swrun/swrun/interpreter"
 )
 
@@ -46,16 +47,21 @@ type Activity struct {
 	Decoded any
 }
 
-// String returns the record as stores keep it: times and queue, a space between, and the data after them.
+// String returns the record as stores keep it: the number of its form, times and queue, a space between, and the data after them.
 func (a *Activity) String() string {
-	return fmt.Sprintf("%d %d %s %s", Millis(a.Available), Millis(a.Due), a.Queue, a.Data)
+	return fmt.Sprintf("%d %d %d %s %s", form.Activity, Millis(a.Available), Millis(a.Due), a.Queue, a.Data)
 }
 
 // ParseActivity reads what String returns.
 func ParseActivity(s string) (Activity, error) {
-	parts := strings.SplitN(s, " ", 4)
-	if len(parts) != 4 {
+	number, rest, _ := strings.Cut(s, " ")
+	is, err := form.Parse(number)
+	parts := strings.SplitN(rest, " ", 4)
+	if err != nil || is == form.Activity && len(parts) != 4 {
 		return Activity{}, fmt.Errorf("%q is not the record of an activity", s)
+	}
+	if err := form.Check("the activity", is, form.Activity); err != nil {
+		return Activity{}, err
 	}
 	available, err := strconv.ParseInt(parts[0], 10, 64)
 	if err != nil {

@@ -7,19 +7,21 @@ import (
 	"strings"
 	"time"
 
+	"github.com/swrun/swrun/internal/form"
 	"github.com/swrun/swrun/interpreter"
 )
 
-// How stores keep the Lifecycle of a run.
+// How stores keep the Lifecycle of a run. The number of its form comes first, so that the fields after it may become others (form.Record).
 
 // recordFields is how many fields a stored record has, and troubleFields how many more one has of a run that tried something again,
 // has failed, needs something, waits for activities, listens, or was forked; awaitsFields, listenFields and forkFields are how many follow if one
 // of the last three, two, or the last is so.
 const recordFields, troubleFields, awaitsFields, listenFields, forkFields = 18, 6, 1, 1, 1
 
-// String returns the record as stores keep it: its fields in order, a space between, - for what is empty.
+// String returns the record as stores keep it: the number of its form and its fields in order, a space between, - for what is empty.
 func (r *Lifecycle) String() string {
 	b := record(make([]byte, 0, 160))
+	b.number(int64(form.Record))
 	b.text(string(r.Status))
 	b.text(r.Reason)
 	b.number(r.Epoch)
@@ -97,7 +99,15 @@ func (b *record) flag(is bool) {
 
 // ParseLifecycle reads what String returns.
 func ParseLifecycle(s string) (Lifecycle, error) {
-	f := recordReader{record: s, fields: strings.Split(s, " ")}
+	number, fields, _ := strings.Cut(s, " ")
+	is, err := form.Parse(number)
+	if err != nil {
+		return Lifecycle{}, fmt.Errorf("%q is not the record of a run: %w", s, err)
+	}
+	if err := form.Check("the record", is, form.Record); err != nil {
+		return Lifecycle{}, err
+	}
+	f := recordReader{record: s, fields: strings.Split(fields, " ")}
 	if n := len(f.fields) - recordFields; n != 0 && (n < troubleFields || n > troubleFields+awaitsFields+listenFields+forkFields) {
 		return Lifecycle{}, fmt.Errorf("%q is not the record of a run: it has %d fields instead of %d", s, len(f.fields), recordFields)
 	}

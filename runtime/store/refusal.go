@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/form"
 	"github.com/swrun/swrun/internal/shorten"
 )
 
@@ -23,6 +24,7 @@ const (
 	RolledBack Code = "ROLLED_BACK" // the store has lost writes
 	NoSuch     Code = "NO_SUCH"     // there is no such thing
 	Corrupt    Code = "CORRUPT"     // what is there cannot be read
+	Newer      Code = "NEWER"       // what is there has a form that only newer builds read
 	TooMany    Code = "TOO_MANY"    // the family of a run has started as many in a day as it may
 	Invalid    Code = "INVALID"     // what was given is nothing that the store can keep or look for
 )
@@ -48,7 +50,7 @@ func (r *Refusal) Error() string {
 		Fenced: "%s was taken over by another worker", Closed: "%s has ended", TimedOut: "the time of %s is over",
 		Conflict: "%s is stored already, as something else or in another state", Limit: "a limit is reached: %s",
 		TooEarly: "%s: the store's clock has not come that far", RolledBack: "%s has lost writes that the store had confirmed",
-		NoSuch: "there is no %s", Corrupt: "what is stored cannot be read: %s", TooMany: "too many runs of the family of %s have started today",
+		NoSuch: "there is no %s", Corrupt: "what is stored cannot be read: %s", Newer: "what is stored cannot be read: %s", TooMany: "too many runs of the family of %s have started today",
 		Invalid: "there can be no such thing as %s",
 	}[r.Code]
 	return fmt.Sprintf(cmp.Or(sentence, "%s is refused"), detail)
@@ -63,6 +65,15 @@ func (r *Refusal) Is(target error) bool {
 // Refuse returns a refusal.
 func Refuse(code Code, at time.Time, format string, args ...any) error {
 	return &Refusal{Code: code, Detail: fmt.Sprintf(format, args...), At: at}
+}
+
+// RefuseUnreadable returns the refusal of something that cannot be read: as Newer if a newer build has written it, and as Corrupt otherwise.
+func RefuseUnreadable(name string, why error, at time.Time) error {
+	code := Corrupt
+	if form.IsNewer(why) {
+		code = Newer
+	}
+	return Refuse(code, at, "%s: %s", name, why)
 }
 
 // RefusedAs returns the code of the refusal in err, or the empty code.

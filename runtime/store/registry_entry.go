@@ -1,10 +1,14 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
+
+	"github.com/swrun/swrun/internal/form"
 )
 
 // RegistryEntry is an entry of the registry whose value is JSON of a Go type. The zero value of the type stands for no entry.
@@ -15,10 +19,50 @@ type RegistryEntry[T any] struct {
 	For func(*T) time.Duration
 }
 
-// DecodeEntry reads the value of an entry of a kind. One that cannot be read is refused as Corrupt.
+// Form returns the form in which this build writes the values of a kind. Whoever changes what they hold gives that kind the next number.
+func (k RegistryKind) Form() form.Form {
+	switch k { // none has had another form yet
+	default:
+		return 1
+	}
+}
+
+// EncodeEntry returns a value as the registry keeps it: the number of its form, a space, and JSON.
+func EncodeEntry(kind RegistryKind, value any) ([]byte, error) {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return nil, fmt.Errorf("write an entry of %s: %w", kind, err)
+	}
+	return append(append(strconv.AppendInt(nil, int64(kind.Form()), 10), ' '), data...), nil
+}
+
+// CheckEntry reports why the value of an entry cannot be read: refused as Newer if a newer build has written it, and as Corrupt otherwise.
+func CheckEntry(kind RegistryKind, r Registered) error {
+	_, err := entryData(kind, r)
+	return err
+}
+
+// entryData returns the JSON of an entry's value.
+func entryData(kind RegistryKind, r Registered) ([]byte, error) {
+	number, data, _ := bytes.Cut(r.Value, []byte{' '})
+	is, err := form.Parse(string(number))
+	if err == nil {
+		err = form.Check("its value", is, kind.Form())
+	}
+	if err != nil {
+		return nil, RefuseUnreadable(kind.EntryName(r.Key), err, time.Time{})
+	}
+	return data, nil
+}
+
+// DecodeEntry reads the value of an entry of a kind. One that cannot be read is refused as CheckEntry refuses it.
 func DecodeEntry[T any](kind RegistryKind, r Registered) (value T, err error) {
-	if err := json.Unmarshal(r.Value, &value); err != nil {
-		return value, Refuse(Corrupt, time.Time{}, "%s: %s", kind.EntryName(r.Key), err)
+	data, err := entryData(kind, r)
+	if err != nil {
+		return value, err
+	}
+	if err := json.Unmarshal(data, &value); err != nil {
+		return value, RefuseUnreadable(kind.EntryName(r.Key), err, time.Time{})
 	}
 	return value, nil
 }
@@ -63,9 +107,9 @@ func (e RegistryEntry[T]) Change(ctx context.Context, r Registry, change func(*T
 }
 
 func (e RegistryEntry[T]) put(ctx context.Context, r Registry, value *T, version int64) error {
-	data, err := json.Marshal(value)
+	data, err := EncodeEntry(e.Kind, value)
 	if err != nil {
-		return fmt.Errorf("write %s: %w", e.Kind.EntryName(e.Key), err)
+		return err
 	}
 	to := Registration{Kind: e.Kind, Key: e.Key, Value: data, Version: version}
 	if e.For != nil {

@@ -134,7 +134,7 @@ type Layout struct {
 }
 
 // Schema is the version of what stores hold. A store of another version is refused.
-const Schema = 1
+const Schema = 2
 
 // DefaultPartitions is how many partitions a deployment has by default.
 const DefaultPartitions = 64
@@ -177,6 +177,8 @@ type Claim struct {
 	Lease     time.Duration // how long that of the worker lasts in the partition, from now on
 	// Has are needs that the worker has: it takes runs too that are not ready, and wait for one of them.
 	Has []Need
+	// Unreadable is told which runs cannot be claimed since they cannot be read, maybe more than once; nil for nobody.
+	Unreadable func(Unreadable)
 }
 
 // Claimed is a run in the hands of a worker.
@@ -194,6 +196,8 @@ type Loaded struct {
 	Invocation []byte
 	State      interpreter.StoredState
 	Activities []StoredActivity // that have not ended, by their effects
+	// Newer is why an activity cannot be read that a newer build has written; nil if there is none.
+	Newer error
 }
 
 // Message is something in a run's inbox; opaque to the store.
@@ -280,6 +284,8 @@ type Promote struct {
 	Died   bool
 	// MaxDeaths is how many owners may be lost at one step before the run is quarantined; 0 for DefaultMaxDeaths.
 	MaxDeaths int64
+	// Unreadable is told which runs stay as they are since they cannot be read, maybe more than once; nil for nobody.
+	Unreadable func(Unreadable)
 }
 
 // Promoted is the answer to Promote.
@@ -380,6 +386,8 @@ type Scrubbed struct {
 	Compared int
 	Repaired []string // what was wrong, for people
 	Adopted  bool
+	// Unreadable are the runs that cannot be read. They are counted until they can be read, or are gone.
+	Unreadable []Unreadable
 }
 
 // Remove names closed runs of one partition.
@@ -434,8 +442,9 @@ type Outgoing struct {
 
 // Page is a part of a list.
 type Page struct {
-	Items  []Listed
-	Cursor string // for the next call; empty at the end
+	Items      []Listed
+	Cursor     string       // for the next call; empty at the end
+	Unreadable []Unreadable // runs that would stand there
 }
 
 // Listed is a run in a list.
@@ -460,6 +469,7 @@ type Statistics struct {
 	Quarantined                    int64     // runs that stay as they are until somebody releases them; they are among those that wait
 	Retrying, Backlog              int64     // runs of which a task is tried again, and those of them that wait for that in nobody's hands
 	Oldest                         time.Time // since when the run is ready that nobody has taken for the longest time; zero if none is
+	Unreadable                     int64     // runs that a worker, or Scrub, could not read
 	// Repairs counts what Scrub had to repair: each is a sign of a bug or of lost writes.
 	Repairs int64
 	Losses  int64 // how often the partition was found to have lost writes
@@ -482,6 +492,7 @@ func Total(ctx context.Context, r Reader) (all Statistics, err error) {
 		all.Backlog += st.Backlog
 		all.Outbox += st.Outbox
 		all.Oldest = interpreter.Earlier(all.Oldest, st.Oldest)
+		all.Unreadable += st.Unreadable
 		all.Repairs += st.Repairs
 		all.Losses += st.Losses
 		all.Jumps += st.Jumps
@@ -503,11 +514,20 @@ func ParseEntry(stored []byte) (StoredEntry, error) {
 	return StoredEntry{At: Moment(at), Token: Token{epoch, string(parts[2])}, Data: parts[3]}, err
 }
 
+// otherSchema reports that this build does not read the store.
+func (l Layout) otherSchema(needed int) error {
+	if l.Schema > needed {
+		return fmt.Errorf("the store holds schema %d and this version of swrun needs %d: use the newer version of swrun that made it", l.Schema, needed)
+	}
+	return fmt.Errorf("the store holds schema %d and this version of swrun needs %d: let its runs end, or export them, with the version of swrun that made it, "+
+		"and begin with another file or deployment (redis://...?deployment=NAME)", l.Schema, needed)
+}
+
 // Check reports how a store's layout differs from the one that is asked for.
 func (l Layout) Check(kept Layout) error {
 	switch {
 	case kept.Schema != l.Schema:
-		return fmt.Errorf("the store holds schema %d and this version of swrun needs %d: use the version of swrun that fits", kept.Schema, l.Schema)
+		return kept.otherSchema(l.Schema)
 	case kept.Deployment != l.Deployment:
 		return fmt.Errorf("the store is of the deployment %q, not %q: name it as it was made", kept.Deployment, l.Deployment)
 	case kept.Partitions != l.Partitions:

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,7 +29,7 @@ func parse(t *testing.T, text string) *store.Lifecycle {
 	if _, err := fmt.Sscan(text, append(to, &mail, &lease)...); err != nil {
 		t.Fatalf("%q: %s", text, err)
 	}
-	record := fields[0]
+	record := "1 " + fields[0]
 	for _, f := range fields[1:] {
 		record += " " + f
 	}
@@ -173,5 +174,5 @@ func outcome(op store.Operation, r *store.Lifecycle) string {
 	if !place.At.IsZero() {
 		at = fmt.Sprint(store.Millis(place.At))
 	}
-	return fmt.Sprintf("%s in %s at %s", change.To.String(), place.Set, at)
+	return fmt.Sprintf("%s in %s at %s", strings.TrimPrefix(change.To.String(), "1 "), place.Set, at)
 }

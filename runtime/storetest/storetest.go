@@ -93,6 +93,7 @@ func cases() []testCase {
 		{"activities of many namespaces", activitiesOfMany},
 		{"hints of activities", activityHints},
 		{"activities of which nothing is left", activitiesLost},
+		{"what a newer build has written is left alone", newerForms},
 		{"promote what is due", promoteDue},
 		{"what time made ready comes first", overdueFirst},
 		{"what has begun comes before what is new", begunFirst},

@@ -220,7 +220,7 @@ func (p *partition) promote(ctx context.Context, work store.Work) (due []store.I
 	if len(request.Instances)+len(request.Gone) == 0 {
 		return nil, 0, nil
 	}
-	request.MaxDeaths = int64(p.w.c.RecoveryAttempts)
+	request.MaxDeaths, request.Unreadable = int64(p.w.c.RecoveryAttempts), p.w.cannotRead
 	promoted, err := p.w.c.Store.Promote(ctx, request)
 	p.clock.update(promoted.At)
 	return request.Instances, promoted.Ready, err
@@ -340,6 +340,7 @@ func (p *partition) take(ctx context.Context, l *limiter, some []store.Instance,
 	defer cancel()
 	claimed, err := p.w.c.Store.Claim(call, store.Claim{
 		Partition: p.n, Instances: claim.Asked, Worker: p.w.c.Name, Nonce: p.w.c.Nonce(), Lease: p.w.c.Lease, Has: of.has,
+		Unreadable: p.w.cannotRead,
 	})
 	if claim.Answered = err == nil; !claim.Answered {
 		p.claimed(claim)

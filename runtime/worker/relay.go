@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"log/slog"
 
 	"github.com/swrun/swrun/errors"
@@ -70,8 +69,8 @@ func (p *partition) relayAll(ctx context.Context, entries []store.Outgoing, stuc
 
 // destination returns where an entry goes: entries of one destination keep their order.
 func destination(e store.Outgoing) string {
-	var o execution.Outgoing
-	if json.Unmarshal(e.Data, &o) != nil {
+	o, err := execution.ParseOutgoing(e.Data)
+	if err != nil {
 		return "?"
 	}
 	switch {
@@ -98,9 +97,9 @@ type Relay struct {
 
 // Deliver delivers one entry of an outbox. Doing it again changes nothing.
 func (r *Relay) Deliver(ctx context.Context, e store.Outgoing) error {
-	var o execution.Outgoing
-	if err := json.Unmarshal(e.Data, &o); err != nil {
-		return fmt.Errorf("read the entry: %w", err)
+	o, err := execution.ParseOutgoing(e.Data)
+	if err != nil {
+		return err
 	}
 	switch {
 	case o.Child != nil:

@@ -90,6 +90,9 @@ func (p *partition) scrub(ctx context.Context, request store.Scrub, between time
 			return
 		}
 		p.w.c.Figures.Compared.Add(int64(done.Compared))
+		for _, u := range done.Unreadable {
+			p.w.cannotRead(u)
+		}
 		for _, what := range done.Repaired {
 			p.w.c.Log.Error("an index had to be repaired", "partition", p.n, "what", what)
 		}

@@ -107,9 +107,10 @@ type Worker struct {
 	draining   chan struct{} // closed when nothing new is started
 	leaving    chan struct{} // closed when what is in flight is given up
 
-	leases leases
-	held   atomic.Int64 // runs in memory
-	about  presence.Worker
+	leases     leases
+	held       atomic.Int64 // runs in memory
+	unreadable unreadable
+	about      presence.Worker
 	// takesDefault says that it performs tasks of the default queue too.
 	takesDefault bool
 }

@@ -1,0 +1,74 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/swrun/swrun/internal/terminal"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// maxRead is about how many runs of a store are read to find those that cannot be read and that no worker has met.
+const maxRead = 1000
+
+// unreadable reports the runs and the settings, tokens, schedules and so on that this build cannot read.
+func unreadable(ctx context.Context, s store.Store, all *store.Statistics) Finding {
+	seen, first, err := unreadableRuns(ctx, s)
+	if err != nil {
+		return Finding{"SD019", Error, err.Error(), "see whether the server is overloaded"}
+	}
+	entries, why, err := unreadableEntries(ctx, s)
+	if err != nil {
+		return Finding{"SD019", Error, err.Error(), "see whether the server is overloaded"}
+	}
+	if first == nil {
+		first = why
+	}
+	runs := max(all.Unreadable, seen)
+	if runs == 0 && entries == 0 {
+		return Finding{"SD019", OK, "everything that was looked at can be read", ""}
+	}
+	what := fmt.Sprintf("%s and %s cannot be read", terminal.Counted(runs, "run"), terminal.Counted(entries, "registered thing"))
+	if first != nil {
+		what += ", for example: " + first.Error()
+	}
+	return Finding{"SD019", Error, what, "nothing goes on with them, and their deadlines do not fire: if a newer swrun has written them, use that version for all workers; otherwise restore them from a backup"}
+}
+
+// unreadableRuns counts the newest runs of each partition that cannot be read; first says why one cannot.
+func unreadableRuns(ctx context.Context, s store.Store) (n int64, first, err error) {
+	partitions := s.Layout().Partitions
+	for p := range partitions {
+		page, err := s.List(ctx, p, "", maxRead/partitions+1)
+		if err != nil {
+			return n, first, fmt.Errorf("list the runs: %w", err)
+		}
+		for _, u := range page.Unreadable {
+			if n++; first == nil {
+				first = u.Err
+			}
+		}
+	}
+	return n, first, nil
+}
+
+// unreadableEntries counts the entries of the registry that cannot be read, of the kinds that can be listed.
+func unreadableEntries(ctx context.Context, s store.Store) (n int64, first, err error) {
+	for _, kind := range store.RegistryKinds() {
+		if !kind.Listed() {
+			continue
+		}
+		all, err := s.ListRegistered(ctx, store.RegistryList{Kind: kind})
+		if err != nil {
+			return n, first, fmt.Errorf("list the registry: %w", err)
+		}
+		for _, one := range all {
+			if err := store.CheckEntry(kind, one); err != nil {
+				if n++; first == nil {
+					first = err
+				}
+			}
+		}
+	}
+	return n, first, nil
+}

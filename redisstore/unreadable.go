@@ -1,0 +1,97 @@
+package redisstore
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+var errNoRecord = errors.New("it has no record")
+
+// found is a run that cannot be read, or is not there.
+type found struct {
+	partition int
+	instance  store.Instance
+	why       error
+	here      bool // something of it is there
+}
+
+// unreadable takes a run that cannot be read, or is not there, out of the way. One that cannot be read is counted, and told; what a newer build has
+// written stays where it is.
+func (s *Store) unreadable(ctx context.Context, f found, whom func(store.Unreadable)) error {
+	refused := store.RefuseUnreadable("run "+f.instance.String(), f.why, time.Time{})
+	if store.RefusedAs(refused) != store.Newer {
+		if err := s.putAway(ctx, f.partition, f.instance); err != nil || !f.here {
+			return err
+		}
+	}
+	store.Unreadable{Instance: f.instance, Err: refused}.Tell(whom)
+	return s.pipelined(ctx, f.partition, func(p redis.Pipeliner) {
+		p.SAdd(ctx, s.keys.partitions[f.partition].unreadable, f.instance.String())
+	})
+}
+
+// withoutNewer returns the candidates whose inboxes this build can read.
+func (s *Store) withoutNewer(ctx context.Context, c *store.Claim, all []*candidate) (rest []*candidate, err error) {
+	for _, one := range all {
+		newer := one.loaded.CheckForms(one.inbox)
+		if newer == nil {
+			rest = append(rest, one)
+		} else if err := s.unreadable(ctx, found{c.Partition, one.instance, newer, true}, c.Unreadable); err != nil {
+			return nil, err
+		}
+	}
+	return rest, nil
+}
+
+// readable reports why something of a run cannot be read.
+func (s *Store) readable(ctx context.Context, i store.Instance) error {
+	l, err := s.Load(ctx, i)
+	if err != nil {
+		return err
+	}
+	inbox, err := s.Inbox(ctx, i, int(max(0, l.Lifecycle.Mail-l.Lifecycle.Read)))
+	return cmp.Or(err, l.CheckForms(inbox))
+}
+
+// scrubUnreadable counts the runs of a page that cannot be read, and takes those out of the count that can be, or are gone.
+func (s *Store) scrubUnreadable(ctx context.Context, c *store.Scrub, page []standing, done *store.Scrubbed) error {
+	var bad, good []any
+	for n := range page {
+		is := &page[n]
+		why := is.damaged
+		if is.lifecycle == nil && is.listed {
+			why = errNoRecord
+		}
+		if why == nil && is.unreadable { // it may have been a part of it
+			why = s.readable(ctx, is.instance)
+		}
+		if why == nil {
+			if is.unreadable {
+				good = append(good, is.instance.String())
+			}
+			continue
+		}
+		done.Unreadable = append(done.Unreadable, store.Unreadable{
+			Instance: is.instance, Err: store.RefuseUnreadable("run "+is.instance.String(), why, time.Time{}),
+		})
+		bad = append(bad, is.instance.String())
+	}
+	if c.Check || len(bad)+len(good) == 0 {
+		return nil
+	}
+	key := s.keys.partitions[c.Partition].unreadable
+	return s.pipelined(ctx, c.Partition, func(p redis.Pipeliner) {
+		if len(bad) > 0 {
+			p.SAdd(ctx, key, bad...)
+		}
+		if len(good) > 0 {
+			p.SRem(ctx, key, good...)
+		}
+	})
+}
