@@ -156,7 +156,7 @@ func TestWhoseFunctionIsCalled(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if _, err := s.Register(t.Context(), store.Registration{Kind: store.RegistryFunctions, Key: "damaged:1.0.0", Value: []byte("{}")}); err != nil {
+		if _, err := s.Register(t.Context(), store.Registration{Kind: store.RegistryFunctions, Key: "damaged:1.0.0", Value: []byte("1 {}")}); err != nil {
 			t.Fatal(err)
 		}
 		got := ends(t, e, calling("1.0.0", c.called))
@@ -185,7 +185,7 @@ func TestFunctionsThatAreNotThere(t *testing.T) {
 // TestFunctions: what a function must be, and what it may refer to, is found before it is deployed.
 func TestFunctions(t *testing.T) {
 	files := map[string][]byte{
-		"schema.json": []byte(`{"type": "object"}`), "deep/er/hello.js": []byte("console.log(1)"), "../outside.json": []byte("{}"), "large.json": make([]byte, function.MaxSize),
+		"schema.json": []byte(`{"type": "object"}`), "deep/er/hello.js": []byte("console.log(1)"), "../outside.json": []byte("1 {}"), "large.json": make([]byte, function.MaxSize),
 	}
 	script := func(at string) string { return "run: {script: {language: js, source: {endpoint: '" + at + "'}}}" }
 	schema := func(at string) string { return "input: {schema: {resource: {endpoint: '" + at + "'}}}\nset: {a: 1}" }

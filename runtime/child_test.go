@@ -143,7 +143,7 @@ func TestChildOfLatest(t *testing.T) {
 		time.Sleep(time.Second)
 		stop()
 		relay := worker.Relay{Store: h.store}
-		start := `{"child":{"id":"` + h.child(i).ID + `","workflow":"test/child:latest","input":{},"parent":{"i":{"Namespace":"test","ID":"` + i.ID + `"},"e":1}}}`
+		start := `{"#":1,"child":{"id":"` + h.child(i).ID + `","workflow":"test/child:latest","input":{},"parent":{"i":{"Namespace":"test","ID":"` + i.ID + `"},"e":1}}}`
 		if _, err := h.client.Deploy(t.Context(), definition.Definition{Document: "document: {dsl: 1.0.3, namespace: test, name: child, version: 0.2.0}\ndo: [{a: {set: {n: 1}}}]"}); err != nil {
 			t.Fatal(err)
 		}

@@ -205,11 +205,11 @@ func hostileChanges(data []byte) map[string][]byte {
 		"a broken entry":         edited(func(a *client.Archive) { a.History[0] = []byte("1 1 x") }),
 		"a message that is none": edited(func(a *client.Archive) { a.Messages = [][]byte{[]byte("{}")} }),
 		"a completed run":        record(0, "completed"),
-		"an unknown status":      record(0, "asleep"),
-		"an unknown reason":      record(1, "because"),
-		"a negative version":     record(5, "-1"),
-		"a version too large":    record(5, "9223372036854775807"),
-		"a number that is none":  record(7, "x"),
+		"an unknown status":      record(1, "asleep"),
+		"an unknown reason":      record(2, "because"),
+		"a negative version":     record(6, "-1"),
+		"a version too large":    record(6, "9223372036854775807"),
+		"a number that is none":  record(8, "x"),
 	}
 	var whole client.Archive
 	if err := json.Unmarshal(data, &whole); err != nil {

@@ -59,7 +59,7 @@ func TestWorkersAnnounceThemselves(t *testing.T) {
 			t.Errorf("in the end there are %+v", all)
 		}
 		defer h.store.Attend(t.Context(), "still")() // it does not announce itself any more
-		_, err := h.store.Register(t.Context(), store.Registration{Kind: store.RegistryWorkers, Key: "still", Value: []byte("{}"), For: time.Second})
+		_, err := h.store.Register(t.Context(), store.Registration{Kind: store.RegistryWorkers, Key: "still", Value: []byte("1 {}"), For: time.Second})
 		h.must(err)
 		if all := list(); len(all) != 1 {
 			t.Errorf("there are %+v", all)

@@ -18,7 +18,7 @@ const callsGreet = "document: {dsl: 1.0.3, namespace: demo, name: calls, version
 // TestFunctionsOverHTTP: a function that is deployed while the server runs is there for workflows that are deployed afterwards, and does not change.
 func TestFunctionsOverHTTP(t *testing.T) {
 	d := mustDeployment(t)
-	if _, err := d.store.Register(t.Context(), store.Registration{Kind: store.RegistryFunctions, Key: "damaged:1.0.0", Value: []byte("{}")}); err != nil {
+	if _, err := d.store.Register(t.Context(), store.Registration{Kind: store.RegistryFunctions, Key: "damaged:1.0.0", Value: []byte("1 {}")}); err != nil {
 		t.Fatal(err)
 	}
 	schema := base64.StdEncoding.EncodeToString([]byte(`{"required": ["name"]}`))

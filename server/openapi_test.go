@@ -78,7 +78,7 @@ func mustExample(t *testing.T) *deployment {
 		t.Fatalf("%s: %s", a.Status, a.body)
 	}
 	d.ask(t, "POST", "/v1/tokens", `{"name": "order", "role": "viewer", "namespaces": ["demo"]}`)
-	if _, err := d.store.Register(t.Context(), store.Registration{Kind: store.RegistrySinks, Key: "order", Value: []byte(`{"kind": "http"}`)}); err != nil {
+	if _, err := d.store.Register(t.Context(), store.Registration{Kind: store.RegistrySinks, Key: "order", Value: []byte(`1 {"kind": "http"}`)}); err != nil {
 		t.Fatal(err)
 	}
 	return d

@@ -113,7 +113,7 @@ func (h *hosted) damageFunction(named string) {
 		h.Fatal(err)
 	}
 	defer s.Close()
-	if _, err := s.Register(h.Context(), store.Registration{Kind: store.RegistryFunctions, Key: named, Value: []byte("{}")}); err != nil {
+	if _, err := s.Register(h.Context(), store.Registration{Kind: store.RegistryFunctions, Key: named, Value: []byte("1 {}")}); err != nil {
 		h.Fatal(err)
 	}
 }

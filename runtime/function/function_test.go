@@ -120,7 +120,7 @@ func TestDamaged(t *testing.T) {
 		"f:1.0.0": fmt.Sprintf(`{"files": {}, "digest": %q}`, function.Files{}.Digest()),
 	}
 	for named, value := range damage {
-		if _, err := s.Register(t.Context(), store.Registration{Kind: store.RegistryFunctions, Key: named, Value: []byte(value)}); err != nil {
+		if _, err := s.Register(t.Context(), store.Registration{Kind: store.RegistryFunctions, Key: named, Value: []byte("1 " + value)}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -229,6 +229,9 @@ func Workers(ctx context.Context, s store.Store) ([]Worker, error) {
 			continue
 		}
 		w, err := store.DecodeEntry[Worker](store.RegistryWorkers, e)
+		if store.RefusedAs(err) == store.Newer {
+			continue // what it says of itself is only known to workers of its own build
+		}
 		if err != nil {
 			return nil, err
 		}
