@@ -164,7 +164,7 @@ func TestListsKnowDeadlinesOfActivities(t *testing.T) {
 							a.Errorf("%s: the deadline comes in %s", where, left)
 						}
 					}
-					groups, err := a.client.Count(a.Context(), a.mustFilter(where), nil)
+					groups, _, err := a.client.Count(a.Context(), a.mustFilter(where), nil)
 					a.must(err)
 					a.expect(groups[0].Runs, want)
 				}

@@ -1,7 +1,6 @@
 package doctor_test
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -71,7 +70,7 @@ func TestSchedules(t *testing.T) {
 			t.Fatal(err)
 		}
 		register := func(key string, value any) {
-			text, _ := json.Marshal(value)
+			text, _ := store.EncodeEntry(store.RegistrySchedules, value)
 			if _, err := s.Register(t.Context(), store.Registration{Kind: store.RegistrySchedules, Key: key, Value: text, Version: store.AnyVersion}); err != nil {
 				t.Fatal(err)
 			}
