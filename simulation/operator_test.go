@@ -37,6 +37,8 @@ type copied struct {
 type forked struct {
 	from, run *run
 	record    string // of the other one, if it had ended
+	// unanswered says that an answer to the request for the fork was lost.
+	unanswered bool
 }
 
 const (
@@ -239,9 +241,13 @@ func (w *world) fork(f *forked) (done bool, err error) {
 	}
 	o.ID = f.run.id
 	got, err := w.operator.Fork(context.Background(), f.from.instance, o)
+	var begun *client.ContinuedError
 	switch {
 	case lost(err):
+		f.unanswered = true
 		return false, err
+	case f.unanswered && errors.As(err, &begun) && begun.Fork.ID == f.run.id: // the fork whose answer was lost
+		got.Instance = begun.Fork
 	case err != nil:
 		w.problem("I21: fork %s: %s", f.from.id, err)
 		return true, err

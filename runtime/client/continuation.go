@@ -64,6 +64,9 @@ func (c *Client) claimable(ctx context.Context, d *Description, o ForkOptions) (
 		case err != nil:
 			return cl, err
 		case begun != nil:
+			if err := c.noteBegun(ctx, d, begun); err != nil {
+				return cl, err
+			}
 			return cl, begun
 		case pending && o.ID != "" && o.ID != cl.after:
 			return cl, &ContinuedError{d.Instance, store.Instance{Namespace: d.Instance.Namespace, ID: cl.after}, string(interpreter.StatusPending), false}
@@ -173,6 +176,14 @@ func (c *Client) overtaken(ctx context.Context, cl claim, err error) error {
 		return &ContinuedError{cl.of, store.Instance{Namespace: cl.of.Namespace, ID: l.Lifecycle.Continuation}, string(interpreter.StatusPending), false}
 	}
 	return refused(cl.fork, "is there already")
+}
+
+// noteBegun notes a fork that has started already, unless that was done: whoever started it may have been lost in between.
+func (c *Client) noteBegun(ctx context.Context, d *Description, begun *ContinuedError) error {
+	if begun.Status == "" || slices.Contains(d.Forks, begun.Fork) {
+		return nil
+	}
+	return c.noteFork(ctx, d.Instance, begun.Fork)
 }
 
 // maxForks is how many forks of a run are noted, the newest.
