@@ -17,6 +17,7 @@ type sink struct {
 
 	mu       sync.Mutex
 	requests map[string][]request // by idempotency key
+	held     chan struct{}        // see hold
 }
 
 // request is one request that has arrived.
@@ -44,29 +45,53 @@ func (s *sink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if _, password, ok := r.BasicAuth(); ok {
 		shown = password
 	}
-	s.note(r.Header.Get("Idempotency-Key"), request{r.URL.Path, r.Header.Get("X-Swrun-Attempt"), time.Now(), shown})
-	if !s.take(r.Context()) {
+	held := s.note(r.Header.Get("Idempotency-Key"), request{r.URL.Path, r.Header.Get("X-Swrun-Attempt"), time.Now(), shown})
+	if !s.take(r.Context(), held) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(map[string]any{"path": r.URL.Path})
 }
 
-// note notes what has arrived.
-func (s *sink) note(key string, r request) {
+// hold has the first request of each key that arrives from now on wait for the release of the next hold. It returns the release of those that were
+// held until now.
+func (s *sink) hold() (release func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := s.held
+	s.held = make(chan struct{})
+	return func() {
+		if before != nil {
+			close(before)
+		}
+	}
+}
+
+// note notes what has arrived. It returns what the answer has to wait for; nil for nothing.
+func (s *sink) note(key string, r request) (held <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests[key] = append(s.requests[key], r)
+	if len(s.requests[key]) > 1 {
+		return nil
+	}
+	return s.held
 }
 
 // take takes the time that an answer takes, and reports whether somebody still waits for it then.
-func (s *sink) take(ctx context.Context) bool {
-	select {
-	case <-time.After(s.delay):
-		return true
-	case <-ctx.Done():
-		return false
+func (s *sink) take(ctx context.Context, held <-chan struct{}) bool {
+	delay := time.After(s.delay)
+	for held != nil || delay != nil {
+		select {
+		case <-held:
+			held = nil
+		case <-delay:
+			delay = nil
+		case <-ctx.Done():
+			return false
+		}
 	}
+	return true
 }
 
 // counts returns how many keys there were, and how many requests beyond the first of each.

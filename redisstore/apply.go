@@ -17,14 +17,12 @@ type subject struct {
 	instance      store.Instance
 	name          string // in errors
 	hash, history any    // keys
-	stamp         string // of its owner's entries of history, which follows their time
 }
 
-func (s *Store) subject(i store.Instance, t store.Token) *subject {
+func (s *Store) subject(i store.Instance) *subject {
 	p, k := s.of(i)
 	return &subject{
 		partition: p, keys: k, instance: i, name: "run " + i.String(), hash: k.instance(i), history: k.history(i),
-		stamp: " " + strconv.FormatInt(t.Epoch, 10) + " " + t.Nonce + " ",
 	}
 }
 
@@ -147,9 +145,11 @@ func (b *batch) unset(field any) {
 	b.shape += oneUnset
 }
 
-// entry appends an entry to the run's history. It comes after the fields.
-func (b *batch) entry(to *subject, entry []byte) {
-	b.args = append(b.args, append(append(make([]byte, 0, len(to.stamp)+len(entry)), to.stamp...), entry...))
+// entry appends an entry to the history of a run, with the epoch and the nonce that its record has then. It comes after the fields.
+func (b *batch) entry(of *store.Lifecycle, entry []byte) {
+	stamped := append(make([]byte, 0, 24+len(of.Nonce)+len(entry)), ' ')
+	stamped = append(append(append(strconv.AppendInt(stamped, of.Epoch, 10), ' '), of.Nonce...), ' ')
+	b.args = append(b.args, append(stamped, entry...))
 	b.shape += oneEntry
 }
 
@@ -233,7 +233,7 @@ func (s *Store) writeState(b *batch, to *subject, c *store.Change) {
 		b.unset(s.frames.field(key))
 	}
 	for _, e := range c.Entries {
-		b.entry(to, e)
+		b.entry(&c.To, e)
 	}
 	if len(frames) > maxFrames {
 		var more []any

@@ -78,7 +78,7 @@ func (s *Store) candidates(ctx context.Context, c *store.Claim) (all []*candidat
 		if code != "" {
 			continue // it is not there to be claimed
 		}
-		to := s.subject(i, store.Token{Epoch: change.To.Epoch, Nonce: change.To.Nonce})
+		to := s.subject(i)
 		all = append(all, &candidate{subject: to, loaded: l, change: change, record: rewrite{values[fieldRecord], change.To.String()}})
 	}
 	if err := s.readInboxes(ctx, c.Partition, all); err != nil {
@@ -148,7 +148,7 @@ func (c *candidate) isTaken(r reply) bool {
 // putAway moves a run whose record cannot be read to where nothing is ever due. Scrub reports it.
 // One that has been removed meanwhile stands nowhere.
 func (s *Store) putAway(ctx context.Context, partition int, i store.Instance) error {
-	to, k := s.subject(i, store.Token{}), &s.keys.partitions[partition]
+	to, k := s.subject(i), &s.keys.partitions[partition]
 	var there *redis.IntCmd
 	var held *redis.StringSliceCmd
 	err := s.pipelined(ctx, partition, func(p redis.Pipeliner) {

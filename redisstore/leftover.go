@@ -90,7 +90,7 @@ func (s *Store) removeLeftovers(ctx context.Context, c *store.Scrub, left []left
 			done.Repaired = append(done.Repaired, store.LeftListening(l.run, l.entry))
 		case l.here:
 			is := l.kept()
-			b.begin(s.subject(l.run, store.Token{}), is.text)
+			b.begin(s.subject(l.run), is.text)
 			b.do("ZREM", key, l.entry)
 			removed = append(removed, l)
 		default:

@@ -35,7 +35,7 @@ func (s *Store) Start(ctx context.Context, c store.Start) (store.Started, error)
 	if err := c.Instance.Check(); err != nil {
 		return store.Started{}, err
 	}
-	to := s.subject(c.Instance, store.Token{})
+	to := s.subject(c.Instance)
 	if err := s.room(ctx, to.partition, c.Instance); err != nil {
 		return store.Started{}, err
 	}
@@ -109,7 +109,7 @@ func (s *Store) Commit(ctx context.Context, c store.Commit) (store.Committed, er
 	own := s.records.take(c.Instance, c.Token)
 	known := own != nil
 	if !known {
-		own = &ownRecord{subject: s.subject(c.Instance, c.Token), token: c.Token}
+		own = &ownRecord{subject: s.subject(c.Instance), token: c.Token}
 	}
 	done, err := s.commit(ctx, &c, own, known)
 	if err == nil && !c.Releases() {
@@ -223,7 +223,7 @@ func (s *Store) Command(ctx context.Context, c store.Command) error {
 
 // message makes an operation happen once that brings a message to a run.
 func (s *Store) message(ctx context.Context, script *script, i store.Instance, id string, op store.Operation) error {
-	to := s.subject(i, store.Token{})
+	to := s.subject(i)
 	for range maxAttempts {
 		r, now, err := s.lookAt(ctx, to)
 		if err != nil {

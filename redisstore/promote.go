@@ -45,7 +45,7 @@ func (s *Store) promote(ctx context.Context, c *store.Promote, instances []store
 			continue
 		}
 		if change, code := c.Transition(all[n].lifecycle, now); code == "" {
-			s.write(b, s.subject(i, store.Token{}), change, rewrite{all[n].text, change.To.String()})
+			s.write(b, s.subject(i), change, rewrite{all[n].text, change.To.String()})
 			becomes = append(becomes, change.To)
 		}
 	}
@@ -104,7 +104,7 @@ func (s *Store) remove(ctx context.Context, c *store.Remove, instances []store.I
 
 // removal deletes a run, and its entry among all.
 func (s *Store) removal(b *batch, i store.Instance, is *kept, entry string) {
-	to, at := s.subject(i, store.Token{}), is.lifecycle.Place()
+	to, at := s.subject(i), is.lifecycle.Place()
 	k := to.keys
 	b.begin(to, is.text)
 	b.do("ZREM", k.sets[at.Set], member(i, at))

@@ -236,7 +236,7 @@ func (s *Store) repair(b *batch, is *standing, now time.Time, adopted bool) {
 		adopted = true
 		is.wrong("was held by " + is.lifecycle.Owner + ", which has no lease")
 	}
-	subject := s.subject(is.instance, store.Token{})
+	subject := s.subject(is.instance)
 	k := subject.keys
 	b.begin(subject, is.text)
 	to := *is.lifecycle
