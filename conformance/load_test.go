@@ -66,7 +66,7 @@ func newOutsideWith(files map[string]string, engine dialEngine) *outside {
 		if text, ok := files[strings.TrimPrefix(uri, "http://files.test/")]; ok {
 			return []byte(text), nil
 		}
-		if uri == "file://app/greet.proto" { // of the specification's example
+		if uri == "app/greet.proto" { // of the specification's example
 			return []byte(greeterDocument), nil
 		}
 		if strings.Contains(uri, "://") {

@@ -269,7 +269,6 @@ infinite
 {} + {a: 1} * {a: {b: 2}}
 gmtime | mktime
 strftime("%Y-%m-%d")
-"2015-03-05T23:51:47Z" | fromdate
 1425599507 | todate
 "10:20" | strptime("%H:%M")
 ltrimstr(1)

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"go.etcd.io/bbolt"
+
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // TestVerbsOnWhatIsNoStore: whatever stands where a store is expected, each verb says so in one message, with exit code 7.
@@ -105,6 +107,10 @@ func outdated(path string, whole []byte) error {
 	defer db.Close() // what was written is there
 	return db.Update(func(tx *bbolt.Tx) error {
 		b, key := tx.Bucket([]byte("swrun")), []byte("layout")
-		return b.Put(key, bytes.Replace(b.Get(key), []byte(`"Schema":1`), []byte(`"Schema":0`), 1))
+		now, before := fmt.Appendf(nil, `"Schema":%d`, store.Schema), fmt.Appendf(nil, `"Schema":%d`, store.Schema-1)
+		if !bytes.Contains(b.Get(key), now) {
+			return fmt.Errorf("the layout %s does not say %s", b.Get(key), now)
+		}
+		return b.Put(key, bytes.Replace(b.Get(key), now, before, 1))
 	})
 }

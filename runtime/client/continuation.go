@@ -20,6 +20,12 @@ type ContinuedError struct {
 	Fork     store.Instance // that goes on
 	Status   string         // of the fork; empty if it was deleted
 	failed   bool
+	task     interpreter.Path // from which the fork goes on
+}
+
+// answers returns the fork if it is the one that is asked for: a request with the same id, whose answer may have been lost.
+func (e *ContinuedError) answers(o ForkOptions) (Forked, bool) {
+	return Forked{Instance: e.Fork, Task: e.task}, e.Status != "" && e.Fork.ID == o.ID && !o.Dry
 }
 
 func (e *ContinuedError) Error() string {
@@ -69,7 +75,7 @@ func (c *Client) claimable(ctx context.Context, d *Description, o ForkOptions) (
 			}
 			return cl, begun
 		case pending && o.ID != "" && o.ID != cl.after:
-			return cl, &ContinuedError{d.Instance, store.Instance{Namespace: d.Instance.Namespace, ID: cl.after}, string(interpreter.StatusPending), false}
+			return cl, &ContinuedError{Instance: d.Instance, Fork: store.Instance{Namespace: d.Instance.Namespace, ID: cl.after}, Status: string(interpreter.StatusPending)}
 		case pending: // whoever asked for it may have been lost before it started
 			cl.fork.ID = cl.after
 		}
@@ -115,7 +121,7 @@ func (c *Client) continued(ctx context.Context, d *Description) (begun *Continue
 		return nil, false, nil
 	}
 	status := l.Lifecycle.Status
-	begun.Status = statusText(&l.Lifecycle)
+	begun.Status, begun.task = statusText(&l.Lifecycle), info.Fork.Task
 	begun.failed = status.Final() && status != interpreter.StatusCompleted
 	return begun, false, nil
 }
@@ -173,7 +179,7 @@ func (c *Client) overtaken(ctx context.Context, cl claim, err error) error {
 	case begun != nil:
 		return begun
 	case pending:
-		return &ContinuedError{cl.of, store.Instance{Namespace: cl.of.Namespace, ID: l.Lifecycle.Continuation}, string(interpreter.StatusPending), false}
+		return &ContinuedError{Instance: cl.of, Fork: store.Instance{Namespace: cl.of.Namespace, ID: l.Lifecycle.Continuation}, Status: string(interpreter.StatusPending)}
 	}
 	return refused(cl.fork, "is there already")
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/execution"
@@ -38,7 +39,8 @@ type Forked struct {
 // another version of the workflow. The other run stays as it is. Time that its scopes had left there they have now. Branches beside the task
 // that have completed since stay completed.
 //
-// A run goes on once: a second fork is refused with a *ContinuedError unless the options ask for it (Again).
+// A run goes on once: a second fork is refused with a *ContinuedError unless the options ask for it (Again). Asking again for a fork by its id
+// returns that fork.
 func (c *Client) Fork(ctx context.Context, i store.Instance, o ForkOptions) (Forked, error) {
 	if err := o.check(); err != nil {
 		return Forked{}, err
@@ -48,6 +50,12 @@ func (c *Client) Fork(ctx context.Context, i store.Instance, o ForkOptions) (For
 		return Forked{}, err
 	}
 	claim, err := c.claimable(ctx, d, o)
+	var begun *ContinuedError
+	if errors.As(err, &begun) {
+		if forked, ok := begun.answers(o); ok {
+			return forked, nil
+		}
+	}
 	if err != nil {
 		return Forked{}, err
 	}
