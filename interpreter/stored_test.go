@@ -32,7 +32,7 @@ func TestNothingIsForgotten(t *testing.T) {
 	t.Run("state", func(t *testing.T) {
 		s := &State{}
 		fill(t, reflect.ValueOf(s).Elem(), []string{
-			"ID", "Namespace", "Metadata", "Input", "Context", "frames", // stored elsewhere
+			"ID", "Namespace", "Metadata", "Keys", "Input", "Context", "frames", // stored elsewhere
 			"queued", "headChanged", "contextChanged", "ended", "free", "lastKey", "sizes", "redact", "leaveDetached", // of the state in memory
 		})
 		s.Status = StatusCompleted
@@ -117,7 +117,9 @@ func fill(t *testing.T, v reflect.Value, but []string) {
 	case reflect.Map:
 		v.Set(reflect.MakeMap(v.Type()))
 		if v.Type().Key().Kind() == reflect.String {
-			v.SetMapIndex(reflect.ValueOf("m").Convert(v.Type().Key()), reflect.ValueOf("x"))
+			value := reflect.New(v.Type().Elem()).Elem()
+			fill(t, value, but)
+			v.SetMapIndex(reflect.ValueOf("m").Convert(v.Type().Key()), value)
 		}
 	case reflect.String:
 		v.SetString("text/" + v.Type().Name())

@@ -327,7 +327,7 @@ func TestCommands(t *testing.T) {
 		d.ask(t, "POST", location+"/"+command, "").isProblem(t, http.StatusConflict, "run-ended")
 	}
 	p := d.ask(t, "POST", d.mustStart(t, "wait", "two")+"/retry", "").isProblem(t, http.StatusConflict, "conflict")
-	if !strings.Contains(p.Detail, "the run demo/two is ") || p.Help != "retry is for runs that are quarantined" {
+	if !strings.Contains(p.Detail, "the run demo/two is ") || !strings.HasPrefix(p.Help, "retry is for runs that are quarantined, and for those that have failed") {
 		t.Errorf("%+v", p)
 	}
 	d.ask(t, "POST", "/v1/runs/demo/nothing/cancel", "").isProblem(t, http.StatusNotFound, "not-found")

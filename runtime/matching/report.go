@@ -39,10 +39,13 @@ func (e *TokenError) Error() string {
 	return fmt.Sprintf("%.60q is not the token of an activity: use the one that the poll has answered with", e.token)
 }
 
-// parseToken reads a token.
+// parseToken reads a token. One without the number of the attempt and the worker comes from a server before they were in tokens.
 func parseToken(text string) (t ticket, err error) {
 	data, _ := base64.RawURLEncoding.DecodeString(text) // what is no base64 has too few parts
 	parts := strings.Split(string(data), " ")
+	if len(parts) == 3 {
+		parts = append(parts, "0", "")
+	}
 	if len(parts) != 5 || parts[2] == "" {
 		return t, &TokenError{text}
 	}
