@@ -36,7 +36,7 @@ func TestFormsAreNumbered(t *testing.T) {
 	for line := range written {
 		if !known[line] && !golden.Update() {
 			t.Errorf("%q is in none of the lists of testdata/stores/forms.txt: give the form of the %s the next number (internal/form, or RegistryKind.Form), "+
-				"run this test and TestGoldenStores with -update, and read docs/decisions/0062", line, strings.Fields(line)[0])
+				"run this test and TestGoldenStores with -update, and read docs/decisions/0059", line, strings.Fields(line)[0])
 		}
 		known[line] = true
 	}

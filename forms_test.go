@@ -29,7 +29,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// The stores in testdata/stores were written by earlier builds, and by this one. Every build reads them all (docs/decisions/0062). -update writes
+// The stores in testdata/stores were written by earlier builds, and by this one. Every build reads them all (docs/decisions/0059). -update writes
 // those of this build, under the sum of its forms.
 
 // formsOfStores are workflows that leave something of every form that a run has in a store.

@@ -1,5 +1,5 @@
 // Package form numbers the forms in which things are stored. Each stored thing carries the number of the form that it was written in, so that
-// a build of swrun reads what it knows, and leaves alone what a newer build has written (docs/decisions/0062).
+// a build of swrun reads what it knows, and leaves alone what a newer build has written (docs/decisions/0059).
 package form
 
 import (
