@@ -43,7 +43,7 @@ func mutations() []mutation {
 func outsideMutations() []mutation {
 	return []mutation{
 		{"a superseded attempt counts", "activity/transition.go", "!a.Taken() || a.Nonce != nonce", "!a.Taken()", 0},
-		{"the next attempt does not wait", "activity/end.go", "now.Add(a.delay())", "now", 0},
+		{"the next attempt does not wait", "activity/end.go", "now.Add(delay)", "now", 0},
 		{"a heartbeat prolongs nothing", "activity/transition.go", "	a.HeartbeatAt = now\n", "", 0},
 		{"progress is not handed on", "activity/end.go", "	a.Attempt++\n", "	a.Attempt++\n	a.Progress = nil\n", 0},
 		{"attempts are not counted", "activity/end.go", "	a.Attempt++\n", "", 0},
@@ -63,14 +63,14 @@ func outsideMutations() []mutation {
 // operatedMutations are those that worlds with operators have to find.
 func operatedMutations() []mutation {
 	return []mutation{
-		{"what a run has migrated to is not stored", "execution/migration.go", "x.batch.invocation, err = json.Marshal", "_, err = json.Marshal", 0},
+		{"what a run has migrated to is not stored", "execution/migration.go", "x.batch.invocation, err = x.invocation.Encode()", "_, err = x.invocation.Encode()", 0},
 		{"a refused commit is stored, and what it has migrated to is forgotten", "execution/commit.go", "		p.program = x.program\n", "", 3740},
 		{"what ends late after an outage is not given up", "lease/holding.go", "	p.doubted = p.doubted || p.held[i].abandoned\n", "", 6364},
 		{"what could go on when it was migrated stands still", "../interpreter/migration.go", "if f.common().Queued {", "if false {", 0},
 		{"what an owner had in hand stays where it is after an import", "store/imported.go", "goesOn := to.Held() || ", "goesOn := ", 0},
 		{"an import takes the run's token anew", "store/imported.go", "	to.setNeeds(", "	to.Epoch = 0\n	to.setNeeds(", 0},
 		{"a deadline that was moved stands where it was", "../interpreter/set_deadline.go", "*deadlines = ev.in(*deadlines, m.scopeStart(f))", "_ = deadlines", 0},
-		{"a fork that is asked for again is noted again", "client/fork.go", "if !slices.Contains(*noted, fork) {", "if true {", 0},
+		{"a fork whose starter was lost is not noted", "client/continuation.go", "return c.noteFork(ctx, d.Instance, begun.Fork)", "return nil", 0},
 	}
 }
 
