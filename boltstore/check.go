@@ -23,7 +23,7 @@ func check(ctx context.Context, path string, wait time.Duration) (fresh bool, er
 	case info.Size() == 0:
 		return false, &DamagedError{Path: path, Detail: "it is empty; if there has never been anything in it, remove it"}
 	}
-	g := &group{path: path, failed: func(error) {}}
+	g := newGroup(path, func(error) {})
 	return false, g.guarded(func() error { return g.check(wait) })
 }
 

@@ -3,7 +3,9 @@ package boltstore_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/swrun/swrun/boltstore"
@@ -29,6 +31,60 @@ func TestClosed(t *testing.T) {
 		var closed *boltstore.ClosedError
 		if !errors.As(err, &closed) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestCloseWhileWriting: whoever writes while the store is closed has written, or is told that it is closed.
+func TestCloseWhileWriting(t *testing.T) {
+	ctx := context.Background()
+	for range 20 {
+		path := filepath.Join(t.TempDir(), "runs.db")
+		s, err := boltstore.Open(ctx, path, boltstore.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		started := make(chan string, 1000)
+		var writers sync.WaitGroup
+		for n := range 8 {
+			writers.Go(func() {
+				for m := 0; ; m++ {
+					id := fmt.Sprintf("%d-%d", n, m)
+					_, err := s.Start(ctx, store.Start{Instance: store.Instance{Namespace: "a", ID: id}})
+					var closed *boltstore.ClosedError
+					if errors.As(err, &closed) {
+						return
+					}
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					select {
+					case started <- id:
+					default:
+					}
+				}
+			})
+		}
+		first := <-started
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		writers.Wait()
+		again, err := boltstore.Open(ctx, path, boltstore.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for id := first; ; id = <-started {
+			if _, err := again.Load(ctx, store.Instance{Namespace: "a", ID: id}); err != nil {
+				t.Fatalf("%s: %v", id, err)
+			}
+			if len(started) == 0 {
+				break
+			}
+		}
+		if err := again.Close(); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -32,8 +32,9 @@ type group struct {
 
 	mu      sync.Mutex
 	waiting []*update
-	writing bool
-	writers sync.WaitGroup
+	writing bool       // by a goroutine that ends when nothing waits
+	idle    *sync.Cond // of mu: it has ended
+	closing bool       // no more updates are taken
 
 	// Only the goroutine that writes uses these.
 	full  *WriteError // why the last write failed, if the disk was full
@@ -48,6 +49,13 @@ type unwritten struct{ needs int64 }
 type update struct {
 	f    func(kvstore.Tx) error
 	done chan error
+}
+
+// newGroup returns the group of a file that is not open yet.
+func newGroup(path string, failed func(error)) *group {
+	g := &group{path: path, failed: failed}
+	g.idle = sync.NewCond(&g.mu)
+	return g
 }
 
 // guarded runs f, which reads the mapped file. What is damaged there is an error and not the end of the process.
@@ -82,14 +90,28 @@ func (g *group) View(f func(kvstore.Tx) error) error {
 func (g *group) Update(f func(kvstore.Tx) error) error {
 	u := &update{f: f, done: make(chan error, 1)}
 	g.mu.Lock()
+	if g.closing {
+		g.mu.Unlock()
+		return &ClosedError{g.path}
+	}
 	g.waiting = append(g.waiting, u)
 	lead := !g.writing
 	g.writing = true
 	g.mu.Unlock()
 	if lead {
-		g.writers.Go(g.write)
+		go g.write()
 	}
 	return <-u.done
+}
+
+// drain refuses further updates, and waits until those that were taken have been written.
+func (g *group) drain() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closing = true
+	for g.writing {
+		g.idle.Wait()
+	}
 }
 
 // write writes what waits until nothing does.
@@ -99,6 +121,9 @@ func (g *group) write() {
 		all := g.waiting
 		g.waiting = nil
 		g.writing = len(all) > 0
+		if !g.writing {
+			g.idle.Broadcast()
+		}
 		g.mu.Unlock()
 		if len(all) == 0 {
 			return

@@ -58,7 +58,7 @@ func Open(ctx context.Context, path string, c Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{group: &group{path: path, failed: c.Failed}, owner: ownerOf(path)}
+	s := &Store{group: newGroup(path, c.Failed), owner: ownerOf(path)}
 	if err := s.group.guarded(func() error { return s.open(c) }); err != nil {
 		if fresh && isFull(err) {
 			_ = os.Remove(path) // nothing is in it, and the next one would find it damaged
@@ -122,7 +122,7 @@ func (s *Store) begin(c Config) error {
 
 // Close lets go of the file. Whatever is asked of the store later is a *ClosedError.
 func (s *Store) Close() error {
-	s.group.writers.Wait()
+	s.group.drain()
 	if s.group.closed.Swap(true) {
 		return nil
 	}
