@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -57,6 +58,7 @@ type site struct {
 	address string
 	proxy   *proxy
 	server  *worker
+	asked   atomic.Int64 // events that were posted and are not answered
 }
 
 // serve starts a server that reaches Redis through the proxy.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/swrun/swrun/internal/api"
@@ -68,17 +69,22 @@ func (p *plant) revive() {
 	}
 }
 
-// killSome kills one of the processes, or all of them.
-func (p *plant) killSome() {
-	switch n := rand.IntN(6); n {
+// aim returns a harm of six: it kills one of the servers, one of the workers, all workers, or all processes. It is called while nothing is
+// published. One server stands still from then on, and is killed as soon as somebody waits for its answer: that event is published again.
+func (p *plant) aim(kind int) (harm func()) {
+	p.Helper()
+	switch n := kind % 6; n {
 	case 0, 1:
-		p.running[n].kill()
+		s := p.sites[n]
+		p.signal(s.server, syscall.SIGSTOP)
+		return func() {
+			p.await("an event is posted to the server that stands still", func() bool { return s.asked.Load() > 0 })
+			s.server.kill()
+		}
 	case 2, 3:
-		p.sites[n-2].server.kill()
-	case 4:
-		p.killAll(true, false)
-	case 5:
-		p.killAll(true, true)
+		return func() { p.running[n-2].kill() }
+	default:
+		return func() { p.killAll(true, n == 5) }
 	}
 }
 
@@ -88,6 +94,8 @@ func (p *plant) post(s *site, e event) (status int, answer api.Published) {
 	if err != nil {
 		p.Error(err)
 	}
+	s.asked.Add(1)
+	defer s.asked.Add(-1)
 	response, err := (&http.Client{Timeout: 20 * time.Second}).Post("http://"+s.address+"/v1/events", "application/cloudevents+json", bytes.NewReader(body))
 	if err != nil {
 		return 0, answer

@@ -67,6 +67,16 @@ func (s *sink) hold() (release func()) {
 	}
 }
 
+// release ends what hold has begun: nothing is held any more.
+func (s *sink) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.held != nil {
+		close(s.held)
+		s.held = nil
+	}
+}
+
 // note notes what has arrived. It returns what the answer has to wait for; nil for nothing.
 func (s *sink) note(key string, r request) (held <-chan struct{}) {
 	s.mu.Lock()
