@@ -117,7 +117,7 @@ func layers() map[string][]string {
 		"activity":             {"errors", "internal/shorten"},
 		"internal/control":     {".", "dsl", "errors", "expr", "internal/access", "internal/api", "internal/describe", "internal/doctor", "internal/duration", "internal/explain", "internal/graph", "internal/progress", "internal/shorten", "internal/sinks", "internal/terminal", "internal/timeline", "interpreter", "runtime/client", "runtime/definition", "runtime/execution", "runtime/filter", "runtime/matching", "runtime/queue", "runtime/schedule", "runtime/settings", "runtime/store", "internal/faultreport"},
 		"internal/storesocket": {"errors"},
-		"internal/remote":      {".", "errors", "internal/api", "internal/control", "internal/shorten", "runtime/function", "runtime/store"},
+		"internal/remote":      {".", "errors", "internal/api", "internal/control", "internal/shorten", "runtime/definition", "runtime/function", "runtime/store"},
 		"server":               {".", "dsl", "errors", "internal/access", "internal/api", "internal/cloudevent", "internal/control", "internal/doctor", "internal/jsonvalue", "internal/metrics", "internal/shorten", "interpreter", "limits", "runtime/client", "runtime/definition", "runtime/events", "runtime/filter", "runtime/function", "runtime/matching", "runtime/queue", "runtime/settings", "runtime/store"},
 		"cmd/swrun":            {everything},
 

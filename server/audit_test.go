@@ -57,6 +57,37 @@ func TestCommandsAreAudited(t *testing.T) {
 	}
 }
 
+// TestDeploymentsNameWhoMadeThem: a version says which token has deployed it, and stays with whoever was first; one with runs in progress is kept, whatever it is called.
+func TestDeploymentsNameWhoMadeThem(t *testing.T) {
+	g := mustGuard(t, nil)
+	ada := g.token(t, "ada", access.Grant{Role: access.RoleOperator, Namespaces: []string{"demo"}})
+	bob := g.token(t, "bob", access.Grant{Role: access.RoleOperator, Namespaces: []string{"demo"}})
+	const text = `{"document":{"dsl":"1.0.3","namespace":"demo","name":"nap","version":"1.0.0"},"do":[{"nap":{"wait":{"hours":1}}}]}`
+	for _, by := range []struct {
+		token  string
+		status int
+	}{{ada, 201}, {bob, 200}} {
+		if w := g.send("PUT", "/v1/workflows/demo/nap/1.0.0", text, "Authorization", by.token); w.Code != by.status || !strings.Contains(w.Body.String(), `"deployedBy":"ada"`) {
+			t.Errorf("got %d %s", w.Code, w.Body)
+		}
+	}
+	for _, path := range []string{"/v1/workflows", "/v1/workflows/demo/nap", "/v1/workflows/demo/nap/1.0.0"} {
+		if w := g.send("GET", path, "", "Authorization", bob); !strings.Contains(w.Body.String(), `"deployedBy":"ada"`) || !strings.Contains(w.Body.String(), `"deployedAt":"20`) {
+			t.Errorf("%s: %s", path, w.Body)
+		}
+	}
+	for range 2 {
+		if w := g.send("POST", "/v1/runs", `{"workflow":"demo/nap"}`, "Authorization", ada); w.Code != 201 {
+			t.Fatalf("started with %d %s", w.Code, w.Body)
+		}
+	}
+	for _, version := range []string{"1.0.0", "latest"} {
+		if w := g.send("DELETE", "/v1/workflows/demo/nap/"+version, "", "Authorization", bob); w.Code != 409 || !strings.Contains(w.Body.String(), "workflow demo/nap:1.0.0 has 2 runs that have not ended") {
+			t.Errorf("%s: got %d %s", version, w.Code, w.Body)
+		}
+	}
+}
+
 // TestRefusedChangesAreAudited: who asks for what they may not is in the log with their name.
 func TestRefusedChangesAreAudited(t *testing.T) {
 	g := mustGuard(t, nil)

@@ -7,6 +7,7 @@ import (
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/control"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -32,6 +33,9 @@ type deployment interface {
 	CheckRuns(context.Context, *swrun.Document) (api.DeployResult, error)
 	Workflows(ctx context.Context, namespace string) ([]api.Workflow, error)
 	Workflow(ctx context.Context, namespace, name string) (api.Workflow, error)
+	Deployed(ctx context.Context, r definition.Reference) (api.DeployedWorkflow, error)
+	WorkflowText(ctx context.Context, r definition.Reference) (string, error)
+	Undeploy(ctx context.Context, r definition.Reference) error
 
 	DeployFunction(context.Context, *swrun.Function) (d api.DeployedFunction, again bool, err error)
 	Functions(context.Context) ([]api.Function, error)

@@ -100,8 +100,10 @@ func (p *program) traceParent() string {
 }
 
 // actor is who gives the commands of this program: a user of this machine.
-func (p *program) actor() string {
-	name := "local"
+func (p *program) actor() string { return p.userAs("local") }
+
+// userAs returns the user of this machine as an actor of a kind.
+func (p *program) userAs(name string) string {
 	if p.user == nil {
 		return name
 	}

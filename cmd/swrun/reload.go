@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/swrun/swrun/runtime/client"
 )
 
 // hangups delivers SIGHUP until its second result is called. A process that was started from a terminal gets none: SIGHUP says then that the
@@ -51,7 +53,7 @@ func (f *serveFlags) reload(ctx context.Context) {
 		return
 	}
 	f.log.Info("SIGHUP: the folders are read again")
-	if err := f.served.deploy(ctx); err != nil {
+	if err := f.served.deploy(client.WithActor(ctx, f.served.folderActor())); err != nil {
 		f.log.Warn("the folders could not be read again", "error", err)
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/swrun/swrun/internal/sources"
 	"github.com/swrun/swrun/internal/suggest"
 	"github.com/swrun/swrun/internal/terminal"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/server"
 )
@@ -94,12 +95,15 @@ func (p *program) serveFolders(f *serveFlags, folders []string) error {
 		if f.strict {
 			deploy = func(ctx context.Context) error { return o.deploy(ctx, all) }
 		}
-		if err := deploy(ctx); err != nil {
+		if err := deploy(client.WithActor(ctx, p.folderActor())); err != nil {
 			return err
 		}
 		return o.serve(ctx, f)
 	})
 }
+
+// folderActor is who deploys the documents of the folders of serve: the user as whom it runs.
+func (p *program) folderActor() string { return p.userAs("serve") }
 
 // areFolders reports why serve cannot serve some folders.
 func areFolders(folders []string) error {

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,43 +16,81 @@ import (
 )
 
 func (p *program) workflowsCommand() *cobra.Command {
-	f := &operateFlags{remote: true, looksOnly: true}
+	cmd := p.workflowsListCommand("workflows [NAMESPACE/NAME]")
+	cmd.Short = "List the workflows that are deployed, and who has deployed them; show and remove versions"
+	cmd.Example = `  swrun workflows -n demo
+  swrun workflows ls --since 1h
+  swrun workflows demo/order
+  swrun workflows show demo/order:1.0.0
+  swrun workflows rm demo/order:1.0.0`
+	cmd.AddCommand(p.workflowsListCommand("ls [NAMESPACE/NAME]"), p.workflowsShowCommand(), p.workflowsRemoveCommand())
+	return cmd
+}
+
+func (p *program) workflowsListCommand(use string) *cobra.Command {
+	f, since := &operateFlags{remote: true, looksOnly: true}, ""
 	cmd := &cobra.Command{
-		Use: "workflows [NAMESPACE/NAME]", Short: "List the workflows that are deployed, and their versions",
-		Example: `  swrun workflows -n demo
-  swrun workflows demo/order`,
+		Use: use, Short: "List the workflows that are deployed, or the versions of one, and who has deployed them",
+		Example: `  swrun workflows ls -n demo
+  swrun workflows ls demo/order
+  swrun workflows ls --since 1h`,
 		Args: atMostOne, RunE: verb(func(args []string) error {
+			ago, err := parseSpan("--since", since)
+			if err != nil {
+				return err
+			}
+			after := time.Time{}
+			if since != "" {
+				after = p.now().Add(-ago)
+			}
 			return p.operate(f, func(ctx context.Context, o *operation) error {
 				if len(args) > 0 {
-					return o.workflow(ctx, args[0])
+					return o.workflow(ctx, args[0], after)
 				}
-				return o.workflows(ctx)
+				return o.workflows(ctx, after)
 			})
 		}),
 	}
 	f.add(cmd, listForms()...)
 	f.within(cmd)
+	cmd.Flags().StringVar(&since, "since", "", "only what was deployed since then, for example 1h ago")
 	return cmd
 }
 
-func (o *operation) workflows(ctx context.Context) error {
+// deployedSince leaves the versions that were deployed after a time; a zero time leaves all.
+func deployedSince(w api.Workflow, after time.Time) api.Workflow {
+	w.Versions = slices.DeleteFunc(slices.Clone(w.Versions), func(v api.WorkflowVersion) bool {
+		return !after.IsZero() && (v.DeployedAt == "" || api.ParseTime(v.DeployedAt).Before(after))
+	})
+	return w
+}
+
+func (o *operation) workflows(ctx context.Context, after time.Time) error {
 	all, err := o.deployment.Workflows(ctx, o.flags.namespace)
 	if err != nil {
 		return err
 	}
-	return printList(o, all, func(w api.Workflow) string { return w.Namespace + "/" + w.Name }, o.workflowTable)
+	left := []api.Workflow{}
+	for _, w := range all {
+		if w = deployedSince(w, after); len(w.Versions) > 0 {
+			left = append(left, w)
+		}
+	}
+	return printList(o, left, func(w api.Workflow) string { return w.Namespace + "/" + w.Name }, o.workflowTable)
 }
 
+// workflowTable prints workflows, with the version of each that was deployed last.
 func (o *operation) workflowTable(all []api.Workflow) error {
-	table := terminal.NewTable(o.out, "WORKFLOW", "LATEST", "VERSIONS")
+	table := terminal.NewTable(o.out, "WORKFLOW", "LATEST", "VERSIONS", "LAST DEPLOYED", "AT", "BY")
 	for _, w := range all {
-		table.Row(w.Namespace+"/"+w.Name, cmp.Or(w.Latest, "-"), fmt.Sprint(len(w.Versions)))
+		last := slices.MaxFunc(w.Versions, func(a, b api.WorkflowVersion) int { return cmp.Compare(a.DeployedAt, b.DeployedAt) })
+		table.Row(w.Namespace+"/"+w.Name, cmp.Or(w.Latest, "-"), fmt.Sprint(len(w.Versions)), last.Version, cmp.Or(last.DeployedAt, "-"), cmp.Or(last.DeployedBy, "-"))
 	}
 	return table.Flush()
 }
 
 // workflow shows one workflow.
-func (o *operation) workflow(ctx context.Context, name string) error {
+func (o *operation) workflow(ctx context.Context, name string, after time.Time) error {
 	name, err := o.flags.qualified(name)
 	if err != nil {
 		return err
@@ -63,6 +103,7 @@ func (o *operation) workflow(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	w = deployedSince(w, after)
 	switch o.flags.output {
 	case "name":
 		for _, v := range w.Versions {
@@ -76,13 +117,89 @@ func (o *operation) workflow(ctx context.Context, name string) error {
 }
 
 func (o *operation) versionTable(w api.Workflow) error {
-	table := terminal.NewTable(o.out, "VERSION", "DEFINITION", "")
+	table := terminal.NewTable(o.out, "VERSION", "DEFINITION", "DEPLOYED", "BY", "FROM", "")
 	for _, v := range w.Versions {
 		mark := ""
 		if v.Version == w.Latest {
 			mark = "latest"
 		}
-		table.Row(v.Version, v.Definition, mark)
+		table.Row(v.Version, v.Definition, cmp.Or(v.DeployedAt, "-"), cmp.Or(v.DeployedBy, "-"), cmp.Or(v.DeployedFrom, "-"), mark)
 	}
 	return table.Flush()
+}
+
+func (p *program) workflowsShowCommand() *cobra.Command {
+	f := &operateFlags{remote: true, looksOnly: true}
+	cmd := p.workflowVerb(f, &cobra.Command{
+		Use: "show NAMESPACE/NAME[:VERSION]", Short: "Print a workflow as it was deployed",
+		Example: `  swrun workflows show demo/order
+  swrun workflows show demo/order:1.0.0 -o json --jq .deployedBy`,
+		Long: "The document goes to standard output; -o json says who has deployed it, too. Without a version it is the latest.",
+	}, func(ctx context.Context, o *operation, r definition.Reference) error {
+		if o.flags.output == "human" {
+			text, err := o.deployment.WorkflowText(ctx, r)
+			if err != nil {
+				return err
+			}
+			return write(o.out, text)
+		}
+		w, err := o.deployment.Deployed(ctx, r)
+		if err != nil {
+			return err
+		}
+		return o.print(w)
+	})
+	f.add(cmd, "human", "json", "yaml")
+	f.within(cmd)
+	return cmd
+}
+
+func (p *program) workflowsRemoveCommand() *cobra.Command {
+	f := &operateFlags{remote: true}
+	cmd := p.workflowVerb(f, &cobra.Command{
+		Use: "rm NAMESPACE/NAME:VERSION", Short: "Remove a version of a workflow of which no run is in progress",
+		Example: "  swrun workflows rm demo/order:1.0.0",
+		Long: `No run can be started by this name and version any more, and a start without a version takes the latest of the others. Runs that have
+ended keep what they were started with. A version of which runs are in progress is refused (exit 6). A server that serves a folder with the document
+deploys it again when it reads the folder the next time.`,
+	}, func(ctx context.Context, o *operation, r definition.Reference) error {
+		if r.Version == definition.Latest {
+			return usagef("swrun workflows "+r.Namespace+"/"+r.Name+" lists them", "name the version to remove, %s/%s:VERSION", r.Namespace, r.Name)
+		}
+		if err := o.deployment.Undeploy(ctx, r); err != nil {
+			return stillUsed(r, refusalError(err))
+		}
+		return write(o.out, r.String()+" removed\n")
+	})
+	f.add(cmd)
+	f.within(cmd)
+	return cmd
+}
+
+// stillUsed adds to the refusal of a version with runs how they are found.
+func stillUsed(r definition.Reference, err error) error {
+	exit := exitOf(err)
+	if exit.code == exitConflict {
+		exit.hint = "swrun ls --where " + terminal.ShellWord("workflow="+r.String()+" status!=completed,faulted,cancelled") + " lists them"
+		return exit
+	}
+	return err
+}
+
+// workflowVerb completes a verb about one version of a workflow.
+func (p *program) workflowVerb(f *operateFlags, cmd *cobra.Command, do func(ctx context.Context, o *operation, r definition.Reference) error) *cobra.Command {
+	cmd.Args, cmd.RunE = exactly("a workflow"), verb(func(args []string) error {
+		return p.operate(f, func(ctx context.Context, o *operation) error {
+			name, err := o.flags.qualified(args[0])
+			if err != nil {
+				return err
+			}
+			r, err := definition.ParseReference(name)
+			if err != nil {
+				return usagef("for example demo/order:1.0.0", "%s", err)
+			}
+			return do(ctx, o, r)
+		})
+	})
+	return cmd
 }

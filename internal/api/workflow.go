@@ -14,13 +14,26 @@ type Workflow struct {
 type WorkflowVersion struct {
 	Version    string `json:"version"`
 	Definition string `json:"definition" doc:"The digest of the document and of the resources that it is deployed with."`
+	Deployment
+}
+
+// Deployment says who has deployed a version of a workflow, and when. A version that an older swrun has deployed does not say it.
+type Deployment struct {
+	DeployedAt   string `json:"deployedAt,omitempty" format:"date-time"`
+	DeployedBy   string `json:"deployedBy,omitempty" doc:"The name of a token, or a user of the machine where it was deployed."`
+	DeployedFrom string `json:"deployedFrom,omitempty" doc:"What the document's file was called."`
+}
+
+// NewDeployment returns the JSON of a deployment.
+func NewDeployment(d definition.Deployment) Deployment {
+	return Deployment{Time(d.At), d.By, d.File}
 }
 
 // NewWorkflow returns the JSON of a deployed workflow.
 func NewWorkflow(d definition.Deployed) Workflow {
 	w := Workflow{Namespace: d.Namespace, Name: d.Name, Latest: d.Latest()}
 	for _, v := range d.Versions {
-		w.Versions = append(w.Versions, WorkflowVersion{v.Version, v.Digest})
+		w.Versions = append(w.Versions, WorkflowVersion{v.Version, v.Digest, NewDeployment(v.Deployment)})
 	}
 	return w
 }
@@ -39,7 +52,8 @@ type DeployedWorkflow struct {
 	Summary    string   `json:"summary,omitempty"`
 	Latest     bool     `json:"latest" doc:"Whether a start that names no version starts this one."`
 	Versions   []string `json:"versions" nullable:"false" doc:"All versions that are deployed, the latest first."`
-	Document   any      `json:"document" data:"show" doc:"The document as JSON."`
+	Deployment
+	Document any `json:"document" data:"show" doc:"The document as JSON."`
 	// Diagnostics are the warnings and hints about the document.
 	Diagnostics []Diagnostic `json:"diagnostics,omitempty" nullable:"false"`
 }

@@ -110,7 +110,7 @@ func calledAs(r definition.Reference, d *swrun.Document) error {
 
 // Workflows returns the deployed workflows of a namespace, or of all if it is empty.
 func (c *Control) Workflows(ctx context.Context, namespace string) ([]api.Workflow, error) {
-	found, err := definition.AllDeployed(ctx, c.store, namespace, "")
+	found, err := definition.Noted(ctx, c.store, namespace, "")
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func (c *Control) Workflows(ctx context.Context, namespace string) ([]api.Workfl
 
 // Workflow returns a deployed workflow; one that is not deployed is refused as store.NoSuch.
 func (c *Control) Workflow(ctx context.Context, namespace, name string) (api.Workflow, error) {
-	found, err := definition.AllDeployed(ctx, c.store, namespace, name)
+	found, err := definition.Noted(ctx, c.store, namespace, name)
 	if err != nil {
 		return api.Workflow{}, err
 	}
@@ -143,10 +143,14 @@ func (c *Control) Deployed(ctx context.Context, r definition.Reference) (api.Dep
 	if err != nil {
 		return api.DeployedWorkflow{}, err
 	}
+	by, err := definition.DeploymentOf(ctx, c.store, found.digest)
+	if err != nil {
+		return api.DeployedWorkflow{}, err
+	}
 	return api.DeployedWorkflow{
 		Schema: api.SchemaWorkflow, Namespace: found.Namespace, Name: found.Name, Version: found.Version, Definition: found.digest,
 		Title: w.Document.Title, Summary: w.Document.Summary, Latest: len(versions) > 0 && versions[0] == found.Version, Versions: versions,
-		Document: w.Source.Data(""),
+		Document: w.Source.Data(""), Deployment: api.NewDeployment(by),
 	}, nil
 }
 
@@ -188,9 +192,19 @@ func (c *Control) deployed(ctx context.Context, r definition.Reference) (deploye
 	return found, w, nil
 }
 
-// Undeploy deletes a version of a workflow that no run is in progress of.
+// notEnded says how many runs of a version keep it from being deleted.
+func notEnded(runs int) string {
+	if runs == 1 {
+		return "a run that has not ended"
+	}
+	return fmt.Sprintf("%d runs that have not ended", runs)
+}
+
+// Undeploy deletes a version of a workflow of which no run is in progress. A version with such runs is refused as a store.Conflict that says how
+// many there are.
 func (c *Control) Undeploy(ctx context.Context, r definition.Reference) error {
-	if _, _, err := definition.Resolve(ctx, c.store, r); err != nil {
+	r, _, err := definition.Resolve(ctx, c.store, r) // its runs have the version, also if it is asked for as latest
+	if err != nil {
 		return err
 	}
 	of, err := filter.Equal("workflow", r.String())
@@ -202,10 +216,10 @@ func (c *Control) Undeploy(ctx context.Context, r definition.Reference) error {
 		if !run.Lifecycle.Status.Final() {
 			open++
 		}
-		return open == 0
+		return true
 	})
 	if err == nil && open > 0 {
-		err = &store.Refusal{Code: store.Conflict, Detail: "workflow " + r.String(), Reason: "has runs that have not ended"}
+		err = &store.Refusal{Code: store.Conflict, Detail: "workflow " + r.String(), Reason: "has " + notEnded(open)}
 	}
 	if err != nil {
 		return err

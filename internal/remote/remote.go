@@ -195,6 +195,7 @@ type request struct {
 	mediaType    string        // of text
 	answers      []int         // statuses that are no refusals, besides those of success
 	wait         time.Duration // that the server may take besides
+	accept       string        // the media type of the answer; empty for JSON
 }
 
 // ask asks a server, and reads the answer. A request that the server refuses is an *api.Problem.
@@ -237,6 +238,9 @@ func (d *Deployment) send(ctx context.Context, r request) (*resty.Response, erro
 	asking, cancel := context.WithTimeout(ctx, d.within+r.wait)
 	defer cancel()
 	sent := d.http.R().SetContext(asking).SetQueryParamsFromValues(r.query)
+	if r.accept != "" {
+		sent.SetHeader("Accept", r.accept)
+	}
 	switch {
 	case r.text != nil:
 		sent.SetHeader("Content-Type", r.mediaType).SetBody(r.text)

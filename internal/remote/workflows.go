@@ -9,6 +9,7 @@ import (
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/runtime/definition"
 )
 
 // What is done with documents.
@@ -61,11 +62,11 @@ func (d *Deployment) CheckRuns(ctx context.Context, document *swrun.Document) (a
 
 // defined returns a request whose body is the definition of a document.
 func (d *Deployment) defined(method, path string, document *swrun.Document) (request, error) {
-	definition, err := d.Define(document)
+	defined, err := d.Define(document)
 	if err != nil {
 		return request{}, err
 	}
-	text, err := json.Marshal(definition)
+	text, err := json.Marshal(defined)
 	return request{method: method, path: path, text: text, mediaType: api.DefinitionMediaType}, err
 }
 
@@ -75,14 +76,38 @@ func (d *Deployment) Define(document *swrun.Document) (*api.Definition, error) {
 	if err != nil {
 		return nil, err
 	}
-	definition := &api.Definition{Document: string(whole.Text), Resources: whole.Resources}
+	defined := &api.Definition{Document: string(whole.Text), Resources: whole.Resources}
 	if whole.File != "" {
-		definition.File = filepath.Base(whole.File)
+		defined.File = filepath.Base(whole.File)
 	}
-	return definition, nil
+	return defined, nil
 }
 
 func versionPath(document *swrun.Document) string {
 	w := document.Workflow.Document
 	return path("/v1/workflows", w.Namespace, w.Name, w.Version)
+}
+
+// Deployed returns a version of a workflow as it is deployed; definition.Latest stands for the latest.
+func (d *Deployment) Deployed(ctx context.Context, r definition.Reference) (api.DeployedWorkflow, error) {
+	return ask[api.DeployedWorkflow](ctx, d, request{method: http.MethodGet, path: referencePath(r)})
+}
+
+// WorkflowText returns the text of a workflow that is deployed, as it was sent.
+func (d *Deployment) WorkflowText(ctx context.Context, r definition.Reference) (string, error) {
+	got, err := d.send(ctx, request{method: http.MethodGet, path: referencePath(r), accept: "application/yaml"})
+	if err != nil {
+		return "", err
+	}
+	return string(got.Body()), nil
+}
+
+// Undeploy deletes a version of a workflow of which no run is in progress.
+func (d *Deployment) Undeploy(ctx context.Context, r definition.Reference) error {
+	_, err := d.send(ctx, request{method: http.MethodDelete, path: referencePath(r)})
+	return err
+}
+
+func referencePath(r definition.Reference) string {
+	return path("/v1/workflows", r.Namespace, r.Name, r.Version)
 }

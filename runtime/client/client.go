@@ -68,9 +68,9 @@ func New(c Config) *Client {
 }
 
 // Deploy stores a definition under its namespace, name and version, for ever; another one under the same three is
-// refused as a Conflict.
+// refused as a Conflict. It is noted that the actor of ctx has deployed it.
 func (c *Client) Deploy(ctx context.Context, d definition.Definition) (definition.Reference, error) {
-	r, err := definition.Deploy(ctx, c.store, d)
+	r, err := definition.DeployBy(ctx, c.store, d, Actor(ctx))
 	if err == nil {
 		err = c.deployed(ctx, d)
 	}

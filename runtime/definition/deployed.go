@@ -19,6 +19,8 @@ type Deployed struct {
 type Version struct {
 	Version string
 	Digest  string // of its definition
+	// Deployment says who has deployed it. AllDeployed leaves it out, Noted has it.
+	Deployment Deployment
 }
 
 // Latest returns the version that `latest` means; empty if none is a version.
@@ -53,7 +55,7 @@ func AllDeployed(ctx context.Context, c store.Catalog, namespace, name string) (
 		if all[of] == nil {
 			all[of] = &Deployed{Namespace: r.Namespace, Name: r.Name}
 		}
-		all[of].Versions = append(all[of].Versions, Version{r.Version, string(digest)})
+		all[of].Versions = append(all[of].Versions, Version{Version: r.Version, Digest: string(digest)})
 	}
 	var deployed []Deployed
 	for _, d := range all {
@@ -64,6 +66,20 @@ func AllDeployed(ctx context.Context, c store.Catalog, namespace, name string) (
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	return deployed, nil
+}
+
+// Noted is AllDeployed with who has deployed each version, and when.
+func Noted(ctx context.Context, c Deployments, namespace, name string) ([]Deployed, error) {
+	all, err := AllDeployed(ctx, c, namespace, name)
+	for _, d := range all {
+		for n := range d.Versions {
+			v := &d.Versions[n]
+			if v.Deployment, err = DeploymentOf(ctx, c, v.Digest); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return all, err
 }
 
 // Undeploy deletes the name and version of what is deployed, so that no run of it can be started by them. The runs that there are go on

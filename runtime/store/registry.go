@@ -44,17 +44,19 @@ const (
 	RegistryGathered RegistryKind = "gathered" // events that wait for others to start a run with; too many to be listed
 	// RegistryFunctions are those of the default catalog, each with its files.
 	RegistryFunctions RegistryKind = "functions"
+	// RegistryDeployments says who has deployed a definition; too many to be listed.
+	RegistryDeployments RegistryKind = "deployments"
 )
 
 // RegistryKinds returns all kinds.
 func RegistryKinds() []RegistryKind {
-	return []RegistryKind{RegistryTokens, RegistrySettings, RegistryQueues, RegistryWorkers, RegistryReplies, RegistryEvents, RegistryForks, RegistrySchedules, RegistrySinks, RegistryGathered, RegistryFunctions}
+	return []RegistryKind{RegistryTokens, RegistrySettings, RegistryQueues, RegistryWorkers, RegistryReplies, RegistryEvents, RegistryForks, RegistrySchedules, RegistrySinks, RegistryGathered, RegistryFunctions, RegistryDeployments}
 }
 
 // Listed reports whether the entries of a kind can be listed, so that there are at most MaxRegistered of them. The others are spread over all
 // partitions.
 func (k RegistryKind) Listed() bool {
-	return k != RegistryReplies && k != RegistryEvents && k != RegistryForks && k != RegistryGathered
+	return k != RegistryReplies && k != RegistryEvents && k != RegistryForks && k != RegistryGathered && k != RegistryDeployments
 }
 
 // The bounds of the registry.
