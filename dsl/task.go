@@ -121,7 +121,6 @@ func (b *TaskBase) Base() *TaskBase { return b }
 // Traits returns those of a task that computes its output from its input.
 func (b *TaskBase) Traits() Traits { return Traits{} }
 
-func (b *TaskBase) parts(*walker)                              {}
 func (b *TaskBase) binds() []string                            { return nil }
 func (b *TaskBase) jumps() (all []jump, exhaustive bool)       { return nil, false }
 func (b *TaskBase) minDuration(*checker) time.Duration         { return 0 }

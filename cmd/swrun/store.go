@@ -112,15 +112,6 @@ func (s *openedStore) String() string {
 	return s.Store.String()
 }
 
-// open opens the store; what is in the way ends the command with its own exit code.
-func (f *storeFlags) open(ctx context.Context, p *program) (*openedStore, error) {
-	s, err := f.openUnlessHeld(ctx, p)
-	if isHeld(err) {
-		err = storeError(err)
-	}
-	return s, err
-}
-
 // isHeld reports whether an error is that another process has the file of a store.
 func isHeld(err error) bool { _, held := heldBy(err); return held }
 

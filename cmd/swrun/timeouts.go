@@ -22,9 +22,6 @@ func (f *timeoutFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.deadline, "deadline", "", "when the execution ends at the latest, for example 2026-12-24T18:00:00Z")
 }
 
-// given reports whether one of them is.
-func (f *timeoutFlags) given() bool { return f.execution+f.run+f.deadline != "" }
-
 // read adds to the options of a start what the flags say.
 func (f *timeoutFlags) read(o *client.StartOptions) (err error) {
 	if o.ExecutionTimeout, err = parseTimeout("--execution-timeout", f.execution); err != nil {

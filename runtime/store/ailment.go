@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"slices"
 )
 
 // Examiner finds out whether a store can be relied on.
@@ -65,20 +64,6 @@ func Refuses(all []Ailment) Refusing {
 		most = max(most, a.Refuses)
 	}
 	return most
-}
-
-// Worst returns the gravest of some ailments: the first of those that refuse most. ok is false if there is none.
-func Worst(all []Ailment) (worst Ailment, ok bool) {
-	if len(all) == 0 {
-		return worst, false
-	}
-	rank := func(a Ailment) int {
-		if a.Minor {
-			return -1
-		}
-		return int(a.Refuses)
-	}
-	return slices.MaxFunc(all, func(a, b Ailment) int { return rank(a) - rank(b) }), true
 }
 
 // ExamineWithin returns what examine finds, or the silent ailment if ctx ends first.
