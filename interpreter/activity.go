@@ -57,9 +57,13 @@ const (
 	DeadlineHeartbeat       = "heartbeat"
 )
 
-// TimeoutKinds returns what the deadlines are called that may end a run or a task: those of the run, and those of activities.
+// DeadlineCall is the kind of a timeout that a call has of its own, beside that of its task: `with.timeout` of an MCP call.
+const DeadlineCall = "call"
+
+// TimeoutKinds returns what the deadlines are called that may end a run or a task: those of the run, those of
+// activities, and that of a call.
 func TimeoutKinds() []string {
-	return append(DeadlineKinds(), DeadlineScheduleToStart, DeadlineStartToClose, DeadlineScheduleToClose, DeadlineHeartbeat)
+	return append(DeadlineKinds(), DeadlineScheduleToStart, DeadlineStartToClose, DeadlineScheduleToClose, DeadlineHeartbeat, DeadlineCall)
 }
 
 // Attempt is how one attempt of an activity has gone.

@@ -39,6 +39,28 @@ type Effect struct {
 	Request Request
 }
 
+// TimeoutError is what a performer returns if a timeout of the effect itself has ended it: one that the request has, and not the task.
+type TimeoutError struct {
+	Kind string // one of TimeoutKinds
+	Err  *errors.Error
+}
+
+func (e *TimeoutError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error of the task.
+func (e *TimeoutError) Unwrap() error { return e.Err }
+
+// EndOf returns how an effect has ended whose performer has returned a result or an error. An error that no workflow can catch is left out.
+func EndOf(id EffectID, result any, err error) Finished {
+	end := Finished{Effect: id, Result: result, Error: errors.AsError(err)}
+	var late *TimeoutError
+	if errors.As(err, &late) {
+		end.Attempt.Timeout = late.Kind
+		end.Error = end.Error.With(MemberTimeoutKind, late.Kind)
+	}
+	return end
+}
+
 func (m *machine) effectFinished(ev Finished) {
 	f := m.s.taskAwaiting(ev.Effect)
 	if f == nil {

@@ -49,7 +49,7 @@ type Finished struct {
 	Effect EffectID
 	Result any
 	Error  *errors.Error // nil if it ended well
-	// Attempt is the last one of an activity; zero for other effects.
+	// Attempt is the last one of an activity. Of other effects it has the kind of a timeout of their own that has ended them, if one has.
 	Attempt Attempt
 	// Successor is the definition that an effect of RouteDefinition has asked for; nil for other effects.
 	Successor *Successor

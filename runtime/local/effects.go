@@ -49,8 +49,8 @@ func (d *localEffect) Log() *slog.Logger { return d.local.Log }
 func (d *localEffect) Abandoned(*effect.Attempt) { d.local.inFlight.Done() }
 
 func (d *localEffect) Ended(a *effect.Attempt, result any, err error) {
-	f := finishedEffect{run: d.run, attempt: a, event: interpreter.Finished{Effect: a.Effect().ID, Result: result}}
-	if f.event.Error = errors.AsError(err); err != nil && f.event.Error == nil && !a.Cancelled() {
+	f := finishedEffect{run: d.run, attempt: a, event: interpreter.EndOf(a.Effect().ID, result, err)}
+	if err != nil && f.event.Error == nil && !a.Cancelled() {
 		f.host = err
 	}
 	d.local.finished <- f

@@ -160,7 +160,7 @@ func (x *executor) Ended(a *attempt, result any, err error) {
 		a.FreeMemory()
 		return
 	}
-	end := ending{attempt: a, Finished: interpreter.Finished{Effect: e.ID, Result: result, Error: errors.AsError(err)}}
+	end := ending{attempt: a, Finished: interpreter.EndOf(e.ID, result, err)}
 	if errors.As(err, &end.lacks) && (!x.partition.w.c.Selective || e.AtMostOnce) {
 		end.lacks = nil // it is to be stored that it has ended
 	}
