@@ -8,7 +8,7 @@ const KindCallMCP Kind = "call_mcp"
 // CallMCP calls a server by the Model Context Protocol.
 type CallMCP struct {
 	TaskBase
-	ProtocolVersion string
+	ProtocolVersion string // that is asked for first; empty for the newest that there is
 	Method          string
 	Parameters      Value // an object, or text
 	CallTimeout     *Duration
@@ -56,7 +56,7 @@ func parseCallMCP(p *parser, o *object, base TaskBase) Task {
 	o.open = p.openObject(o.node, o.at, o.what, "protocolVersion", "method", "parameters", "timeout", "transport", "client").open
 	o.require("method", "transport")
 	c := &CallMCP{
-		TaskBase: base, ProtocolVersion: o.textOr("protocolVersion", "2025-06-18"),
+		TaskBase: base, ProtocolVersion: o.text("protocolVersion"),
 		Parameters:  o.valueOf("parameters", o.objectOrText("parameters"), FormData),
 		CallTimeout: o.duration("timeout"),
 		Method: o.enum("method", "tools/list", "tools/call", "prompts/list", "prompts/get", "resources/list", "resources/read",

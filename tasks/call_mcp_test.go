@@ -1,7 +1,9 @@
 package tasks_test
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -49,7 +51,7 @@ func TestTimeoutCutsTool(t *testing.T) {
 
 // TestHostileSessions: whatever a server does, the call ends, and leaves no connection (reliability B39, B41).
 func TestHostileSessions(t *testing.T) {
-	asks := `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"x","version":"1"}}}`
+	asks := `{"jsonrpc":"2.0","id":ID,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"x","version":"1"}}}`
 	for name, c := range map[string]struct {
 		talk  func(*counterpart, net.Conn)
 		early bool
@@ -62,14 +64,32 @@ func TestHostileSessions(t *testing.T) {
 		"has a small body that becomes a large one": {answers(zipped(50 << 20)), true},
 		"answers with nothing":                      {answers("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), true},
 		"answers with no JSON":                      {answers("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 5\r\n\r\nhello"), true},
-		"speaks another version":                    {answers(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(asks), strings.Replace(asks, "2025-06-18", "1999-01-01", 1))), true},
-		"wants a credential of a place of its own":  {answers("HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Bearer resource_metadata=\"http://169.254.169.254/\"\r\nContent-Length: 0\r\n\r\n"), true},
+		"speaks another version":                    {answersEach("HTTP/1.1 200 OK\r\nContent-Type: application/json", strings.Replace(asks, "2025-06-18", "1999-01-01", 1)), true},
+		"wants a credential of a place of its own":  {answersEach("HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Bearer resource_metadata=\"http://169.254.169.254/\"", ""), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			wantEnd(t, c.talk, c.early, func(config tasks.Config, url, after string) execution.Outcome {
 				return runDocument(t, config, fmt.Sprintf(listTools, url, after))
 			})
 		})
+	}
+}
+
+// answersEach answers every request of a connection. ID in the body becomes the id of the request.
+func answersEach(head, body string) func(*counterpart, net.Conn) {
+	return func(_ *counterpart, conn net.Conn) {
+		for reader := bufio.NewReader(conn); ; {
+			request, err := http.ReadRequest(reader)
+			if err != nil {
+				return
+			}
+			var asked struct{ ID json.RawMessage }
+			_ = json.NewDecoder(request.Body).Decode(&asked) // a request without a body has no id
+			text := strings.Replace(body, "ID", string(asked.ID), 1)
+			if _, err := fmt.Fprintf(conn, "%s\r\nContent-Length: %d\r\n\r\n%s", head, len(text), text); err != nil {
+				return
+			}
+		}
 	}
 }
 
@@ -103,7 +123,7 @@ func TestTimeoutKillsServer(t *testing.T) {
 // TestServersThatFlood: what a server that was started says without end ends it.
 func TestServersThatFlood(t *testing.T) {
 	config := tasks.Config{Processes: processtest.Pool(t)}
-	for _, command := range []string{"yes", "yes >&2", "cat /dev/zero", `printf '{"jsonrpc":"2.0","id":1,"result":null}\n'; sleep 1000`, "exec <&-; exec >&-; sleep 1000"} {
+	for _, command := range []string{"yes", "yes >&2", "cat /dev/zero", `printf '{"jsonrpc":"2.0","id":ID,"result":null}\n'; sleep 1000`, "exec <&-; exec >&-; sleep 1000"} {
 		outcome := runDocument(t, config, fmt.Sprintf("  - ask: { call: mcp, with: { method: tools/list, timeout: PT1S, transport: { stdio: { command: sh, arguments: [-c, %q] } } } }\n", command))
 		if f := outcome.Fault; f == nil || f.Type != errors.Limit && !errors.Same(f.Type, errors.Communication) && !errors.Same(f.Type, errors.Timeout) {
 			t.Errorf("%s: the run is %s: %v", command, outcome.Status, outcome.Fault)

@@ -20,6 +20,7 @@ type Config struct {
 	Containers  *Containers         // where containers run; nil refuses them
 	ScriptHost  *ScriptHost         // what runs scripts; nil is the embedded engine and whatever else is on PATH
 	KillAfter   time.Duration       // between SIGTERM and SIGKILL of a process whose task has ended; 2 s unless set
+	Silence     time.Duration       // of an MCP server that was started, before it is asked for an older version; 30 s unless set
 
 	// Publish receives the events that tasks emit; nil drops them.
 	Publish func(ctx context.Context, event map[string]any) error

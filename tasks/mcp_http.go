@@ -2,10 +2,12 @@ package tasks
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
 	"sync"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/swrun/swrun/errors"
@@ -27,20 +29,23 @@ func (p *mcpPerformer) askServer(ctx context.Context, request *mcpRequest, r int
 	if err != nil {
 		return nil, err
 	}
-	return e.credential.hide(p.ask(ctx, request, newMCPRoundTripper(ctx, transport, e)))
+	result, err := mcpData(ctx, r.Memory, func() (json.RawMessage, error) { return p.ask(ctx, request, newMCPRoundTripper(ctx, transport, e)) })
+	return e.credential.hide(result, err)
 }
 
 // ask calls a server in a session of its own.
-func (p *mcpPerformer) ask(ctx context.Context, request *mcpRequest, asked *mcpRoundTripper) (any, error) {
+func (p *mcpPerformer) ask(ctx context.Context, request *mcpRequest, asked *mcpRoundTripper) (json.RawMessage, error) {
 	defer asked.end()
-	result, err := request.converse(ctx, &mcp.StreamableClientTransport{
+	exact := &exactTransport{method: request.Method, Transport: &mcp.StreamableClientTransport{
 		Endpoint: request.Endpoint, MaxRetries: -1, DisableStandaloneSSE: true, MaxEventSize: maxResponse(),
 		HTTPClient: &http.Client{Transport: asked, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
-	}, asked.part)
+	}}
+	asked.agreed = exact.agreed
+	result, err := request.converse(ctx, exact, asked.part)
 	if err == nil || ctx.Err() != nil {
 		return result, err
 	}
-	if failed := mcpFailure(err); failed != nil && !asked.broke() {
+	if failed := mcpFailure(err); failed != nil && !asked.broke(err) {
 		return nil, failed
 	}
 	return nil, asked.failure(request, err)
@@ -52,6 +57,7 @@ type mcpRoundTripper struct {
 	exchange  *exchange              // has the header and the credential of the call
 	call      func() context.Context // that of the call
 	farewell  func() context.Context // that of what comes after it
+	agreed    func() string          // the version of the session; empty for none
 
 	mu       sync.Mutex
 	told     chan struct{} // closed when the server knows that nobody waits any more
@@ -73,6 +79,10 @@ func newMCPRoundTripper(ctx context.Context, transport http.RoundTripper, e *exc
 	return t
 }
 
+// versionHeader says in each request which version the session has. The library writes it for versions without sessions only, since it does not know
+// exactConnection.
+const versionHeader = "Mcp-Protocol-Version"
+
 // RoundTrip implements http.RoundTripper.
 func (t *mcpRoundTripper) RoundTrip(sent *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(sent.Context())
@@ -90,6 +100,9 @@ func (t *mcpRoundTripper) RoundTrip(sent *http.Request) (*http.Response, error) 
 	for name, values := range t.exchange.header {
 		again.Header[name] = values
 	}
+	if version := t.agreed(); version != "" && again.Header.Get(versionHeader) == "" {
+		again.Header.Set(versionHeader, version)
+	}
 	response, err := t.send(again)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -97,8 +110,11 @@ func (t *mcpRoundTripper) RoundTrip(sent *http.Request) (*http.Response, error) 
 		t.err = err
 		return nil, err
 	}
-	if t.answered = true; response.StatusCode/100 != 2 {
+	switch t.answered = true; {
+	case response.StatusCode/100 != 2:
 		t.refused = response.StatusCode
+	case sent.Method == http.MethodPost:
+		t.refused, t.err = 0, nil // an older server has refused to say which versions it speaks, and was asked in another way
 	}
 	response.Body = &boundedBody{body: response.Body, left: maxResponse(), exceeded: t.exceeded}
 	return response, nil
@@ -170,12 +186,18 @@ func (t *mcpRoundTripper) end() {
 	}
 }
 
-// broke reports whether a request had no answer that is a success. The library makes errors of the protocol of these, too.
-func (t *mcpRoundTripper) broke() bool {
+// broke reports whether the connection is what has failed. The library makes errors of the protocol of that, too, with a code of its own; servers of
+// the newest version send theirs with a status that is no success.
+func (t *mcpRoundTripper) broke(err error) bool {
+	var answered *jsonrpc.Error
+	byLibrary := !errors.As(err, &answered) || answered.Code == rejectedByTransport
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.refused != 0 || t.err != nil
+	return t.err != nil || t.refused != 0 && byLibrary
 }
+
+// rejectedByTransport is the code of the library for a message that did not arrive.
+const rejectedByTransport = -32005
 
 // failure returns the error of a call whose session broke.
 func (t *mcpRoundTripper) failure(request *mcpRequest, err error) error {

@@ -1,13 +1,16 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -15,20 +18,39 @@ import (
 	"github.com/swrun/swrun/process"
 )
 
-// startServer calls a server that is started for it, over its standard input and output. It runs below a supervisor, as all processes do: it
-// ends with the call, and with this process.
-func (p *mcpPerformer) startServer(ctx context.Context, request *mcpRequest) (any, error) {
+// startServer calls a server that is started for it, over its standard input and output. One that ends because it does not know the newest version of
+// the protocol is started once more, and asked for an older one.
+func (p *mcpPerformer) startServer(ctx context.Context, request *mcpRequest) (json.RawMessage, error) {
 	if p.config.Processes == nil {
 		return nil, errNoProcesses()
 	}
+	result, outdated, err := p.startOnce(ctx, request)
+	if outdated && ctx.Err() == nil {
+		older := *request
+		older.Version = lastWithSessions
+		result, _, err = p.startOnce(ctx, &older)
+	}
+	return result, err
+}
+
+// lastWithSessions is the last version of the protocol that begins with `initialize`.
+const lastWithSessions = "2025-11-25"
+
+// maxSilence is how long a server that was started may say nothing when it is asked which versions it speaks, unless the configuration says
+// otherwise: it may have to be loaded first.
+const maxSilence = 30 * time.Second
+
+// startOnce runs the server below a supervisor, as all processes do: it ends with the call, and with this process. It reports whether the server has
+// ended because of the version, as far as that can be known: it said nothing to the first question.
+func (p *mcpPerformer) startOnce(ctx context.Context, request *mcpRequest) (result json.RawMessage, outdated bool, err error) {
 	name := request.Command[0]
 	path, err := exec.LookPath(name)
 	if err != nil {
-		return nil, errors.Configurationf("%s cannot be started: %s", name, cause(err))
+		return nil, false, errors.Configurationf("%s cannot be started: %s", name, cause(err))
 	}
 	pipes, err := openPipes()
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer pipes.close()
 	running, end := context.WithCancel(ctx)
@@ -40,21 +62,23 @@ func (p *mcpPerformer) startServer(ctx context.Context, request *mcpRequest) (an
 		pipes.close() // whoever waits for an answer waits no more
 		over <- endedServer{end, err}
 	}()
-	result, err := request.converse(ctx, &mcp.IOTransport{Reader: pipes.out, Writer: pipes.in, MaxLineLength: maxResponse()}, end)
+	exact := &exactTransport{method: request.Method, patience: cmp.Or(p.config.Silence, maxSilence),
+		Transport: &mcp.IOTransport{Reader: pipes.out, Writer: pipes.in, MaxLineLength: maxResponse()}}
+	result, err = request.converse(ctx, exact, end)
 	end()
 	died := <-over
 	if err == nil || ctx.Err() != nil {
-		return result, err
+		return result, false, err
 	}
 	for _, why := range []*errors.Error{mcpFailure(err), errors.AsError(died.err)} {
 		if why != nil {
-			return nil, why
+			return nil, false, why
 		}
 	}
 	if died.err == nil { // by itself, before it was told to
-		return nil, died.failure(name, request.Method)
+		return nil, exact.probing().IsValid(), died.failure(name, request.Method)
 	}
-	return nil, errors.Communicationf("%s of %s: %s", request.Method, name, cut(cause(err)))
+	return nil, false, errors.Communicationf("%s of %s: %s", request.Method, name, cut(cause(err)))
 }
 
 // endedServer is how a server that was started has ended.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/duration"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
 )
@@ -43,7 +44,7 @@ func (p *mcpPerformer) perform(ctx context.Context, r interpreter.Request) (any,
 	var result any
 	var err error
 	if request.Command != nil {
-		result, err = p.startServer(within, request)
+		result, err = mcpData(within, r.Memory, func() (json.RawMessage, error) { return p.startServer(within, request) })
 	} else {
 		result, err = p.askServer(within, request, r)
 	}
@@ -51,13 +52,17 @@ func (p *mcpPerformer) perform(ctx context.Context, r interpreter.Request) (any,
 	case err != nil && ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case err != nil && context.Cause(within) == errMCPTimeout:
-		return nil, errors.Timeoutf("%s has not been answered within %s", request.Method, *request.Timeout)
+		return nil, &interpreter.TimeoutError{
+			Kind: interpreter.DeadlineCall,
+			Err:  errors.Timeoutf("%s has not been answered within %s", request.Method, duration.Format(*request.Timeout)),
+		}
 	}
 	return result, err
 }
 
-// converse opens a session over a transport, calls the method, and ends the session: once parting has returned, if the call is over before.
-func (request *mcpRequest) converse(ctx context.Context, transport mcp.Transport, parting func()) (any, error) {
+// converse opens a session over a transport, calls the method, and ends the session: once parting has returned, if the call is over before. The
+// newest version of the protocol is asked for first, and then older ones, unless the task names one (semantics 11.11).
+func (request *mcpRequest) converse(ctx context.Context, transport *exactTransport, parting func()) (json.RawMessage, error) {
 	client := mcp.NewClient(&mcp.Implementation{Name: request.Client.Name, Version: request.Client.Version}, &mcp.ClientOptions{
 		Capabilities: &mcp.ClientCapabilities{}, Logger: slog.New(slog.DiscardHandler), MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
 	})
@@ -65,7 +70,7 @@ func (request *mcpRequest) converse(ctx context.Context, transport mcp.Transport
 	if err != nil {
 		return nil, err
 	}
-	result, err := request.call(ctx, session)
+	err = request.call(ctx, session)
 	if ctx.Err() != nil {
 		parting()
 	}
@@ -73,28 +78,35 @@ func (request *mcpRequest) converse(ctx context.Context, transport mcp.Transport
 	if err != nil {
 		return nil, err
 	}
-	return mcpData(result)
+	return transport.answer()
 }
 
-// mcpData returns a result as data.
-func mcpData(result any) (any, error) {
-	data, err := json.Marshal(result)
+// mcpData asks for a result, and returns it as data: it is what the server has sent.
+func mcpData(ctx context.Context, memory interpreter.Memory, ask func() (json.RawMessage, error)) (any, error) {
+	result, err := ask()
 	if err != nil {
 		return nil, err
 	}
-	if len(data) > maxResponse() {
+	if len(result) > maxResponse() {
 		return nil, limits.Exceeded(limits.Response)
 	}
-	return expr.Decode(data)
+	if err := reserveValues(ctx, memory, result); err != nil {
+		return nil, err
+	}
+	data, err := expr.Decode(result)
+	if err != nil {
+		return nil, errors.Communicationf("the result of the server cannot be read: %s", cut(err.Error()))
+	}
+	return data, nil
 }
 
 // call calls the method.
-func (request *mcpRequest) call(ctx context.Context, s *mcp.ClientSession) (any, error) {
+func (request *mcpRequest) call(ctx context.Context, s *mcp.ClientSession) error {
 	switch request.Method {
 	case "tools/list":
 		return mcpMethod(ctx, request, s.ListTools)
 	case "tools/call":
-		return mcpMethod(ctx, request, s.CallTool)
+		return request.callTool(ctx, s)
 	case "prompts/list":
 		return mcpMethod(ctx, request, s.ListPrompts)
 	case "prompts/get":
@@ -106,18 +118,43 @@ func (request *mcpRequest) call(ctx context.Context, s *mcp.ClientSession) (any,
 	case "resources/templates/list":
 		return mcpMethod(ctx, request, s.ListResourceTemplates)
 	}
-	return nil, errors.Configurationf("there is no method %s", request.Method)
+	return errors.Configurationf("there is no method %s", request.Method)
 }
 
+// callTool calls a tool. One that wants parameters in headers refuses a call without them: which ones, only the list of tools says, which the library
+// remembers.
+func (request *mcpRequest) callTool(ctx context.Context, s *mcp.ClientSession) error {
+	err := mcpMethod(ctx, request, s.CallTool)
+	var refused *jsonrpc.Error
+	if !errors.As(err, &refused) || refused.Code != mcp.CodeHeaderMismatch {
+		return err
+	}
+	cursor := ""
+	for range maxToolPages {
+		page, failed := s.ListTools(ctx, &mcp.ListToolsParams{Cursor: cursor})
+		if failed != nil {
+			return err // which says what is wrong with the call
+		}
+		if cursor = page.NextCursor; cursor == "" {
+			break
+		}
+	}
+	return mcpMethod(ctx, request, s.CallTool)
+}
+
+// maxToolPages is how many pages of the list of tools are read.
+const maxToolPages = 20
+
 // mcpMethod calls a method with the parameters of a request.
-func mcpMethod[P, R any](ctx context.Context, request *mcpRequest, method func(context.Context, *P) (*R, error)) (any, error) {
+func mcpMethod[P, R any](ctx context.Context, request *mcpRequest, method func(context.Context, *P) (*R, error)) error {
 	parameters := new(P)
 	if request.Parameters.V != nil {
 		if err := fitMCP(request.Parameters.V, parameters); err != nil {
-			return nil, errors.Validationf("the parameters do not fit %s: %s", request.Method, err)
+			return errors.Validationf("the parameters do not fit %s: %s", request.Method, err)
 		}
 	}
-	return method(ctx, parameters)
+	_, err := method(ctx, parameters)
+	return err
 }
 
 // mcpParameters returns what the parameters of a method are read into.
@@ -171,7 +208,12 @@ func mcpFailure(err error) *errors.Error {
 	if !errors.As(err, &answered) {
 		return nil
 	}
-	return rpcFailure(answered)
+	failed := rpcFailure(answered)
+	var other mcp.UnsupportedProtocolVersionData
+	if answered.Code == mcp.CodeUnsupportedProtocolVersion && json.Unmarshal(answered.Data, &other) == nil && len(other.Supported) > 0 {
+		failed.Detail += fmt.Sprintf(": the server speaks %s, and swrun %s", cut(strings.Join(other.Supported, ", ")), strings.Join(mcp.SupportedProtocolVersions(), ", "))
+	}
+	return failed
 }
 
 // rpcFailure returns what a task gets of an error that a server of JSON-RPC answers with.

@@ -1,0 +1,181 @@
+package tasks
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/swrun/swrun/errors"
+)
+
+// exactTransport keeps the result of one method as the server has sent it. The library decodes results into types of its own, which have no room
+// for members that they do not know and for large numbers, and which fail at a content of an unknown type.
+type exactTransport struct {
+	mcp.Transport
+	method   string
+	patience time.Duration // how long a server may be silent when it is asked which versions it speaks; zero for as long as the call lasts
+
+	mu      sync.Mutex
+	asked   jsonrpc.ID // the request for the method
+	probe   jsonrpc.ID // the request for the versions, until it is answered
+	opening jsonrpc.ID // the request that begins a session
+	version string     // what the server has agreed on there
+	result  json.RawMessage
+}
+
+// discover is the method by which a server of 2026-07-28 and later says which versions it speaks. Older servers do not know it.
+const discover = "server/discover"
+
+// Connect implements mcp.Transport.
+func (t *exactTransport) Connect(ctx context.Context) (mcp.Connection, error) {
+	connection, err := t.Transport.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	silence := time.NewTimer(t.patience)
+	silence.Stop()
+	c := &exactConnection{Connection: connection, exact: t, silence: silence, read: make(chan arrival), closed: make(chan struct{}), ended: make(chan struct{})}
+	go c.readAll(context.WithoutCancel(ctx)) // until it is closed
+	return c, nil
+}
+
+// probing returns the request for the versions that the server has not answered; one that is not valid if there is none.
+func (t *exactTransport) probing() jsonrpc.ID {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.probe
+}
+
+// agreed returns the version that a session of an older server has; empty if there is none.
+func (t *exactTransport) agreed() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.version
+}
+
+// answer returns the result that the server has sent.
+func (t *exactTransport) answer() (json.RawMessage, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if result := bytes.TrimSpace(t.result); len(result) == 0 || result[0] != '{' {
+		return nil, errors.Communicationf("the result of the server is not an object")
+	}
+	return t.result, nil
+}
+
+// sends notes which requests the library sends.
+func (t *exactTransport) sends(request *jsonrpc.Request) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch request.Method {
+	case t.method:
+		t.asked = request.ID
+	case discover:
+		t.probe = request.ID
+	case "initialize":
+		t.opening = request.ID
+	}
+}
+
+// gets returns what the library is to see of a response: an empty object in place of the result that is kept. Anything that is not an object is
+// an error for it too.
+func (t *exactTransport) gets(response *jsonrpc.Response) *jsonrpc.Response {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case response.ID == t.probe:
+		t.probe = jsonrpc.ID{}
+	case response.ID == t.opening:
+		var began struct {
+			Version string `json:"protocolVersion"`
+		}
+		if json.Unmarshal(response.Result, &began) == nil { // otherwise the library says what is wrong
+			t.version = began.Version
+		}
+	case response.ID == t.asked && response.Error == nil:
+		t.result = response.Result
+		seen := *response
+		seen.Result = json.RawMessage("{}")
+		return &seen
+	}
+	return response
+}
+
+// exactConnection reads ahead, so that silence can be noticed.
+type exactConnection struct {
+	mcp.Connection
+	exact   *exactTransport
+	silence *time.Timer
+
+	read          chan arrival
+	closed, ended chan struct{}
+	closing       sync.Once
+}
+
+type arrival struct {
+	message jsonrpc.Message
+	err     error
+}
+
+func (c *exactConnection) readAll(ctx context.Context) {
+	defer close(c.ended)
+	for {
+		message, err := c.Connection.Read(ctx)
+		select {
+		case c.read <- arrival{message, err}:
+		case <-c.closed:
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// Read implements mcp.Connection.
+func (c *exactConnection) Read(ctx context.Context) (jsonrpc.Message, error) {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-c.ended:
+			return nil, mcp.ErrConnectionClosed
+		case <-c.silence.C:
+			if probe := c.exact.probing(); probe.IsValid() {
+				return c.exact.gets(&jsonrpc.Response{ID: probe, Error: &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "no answer"}}), nil
+			}
+		case got := <-c.read:
+			if response, ok := got.message.(*jsonrpc.Response); ok {
+				return c.exact.gets(response), got.err
+			}
+			return got.message, got.err
+		}
+	}
+}
+
+// Write implements mcp.Connection.
+func (c *exactConnection) Write(ctx context.Context, message jsonrpc.Message) error {
+	if request, ok := message.(*jsonrpc.Request); ok && request.IsCall() {
+		c.exact.sends(request)
+		if request.Method == discover && c.exact.patience > 0 {
+			c.silence.Reset(c.exact.patience)
+		}
+	}
+	return c.Connection.Write(ctx, message)
+}
+
+// Close implements mcp.Connection.
+func (c *exactConnection) Close() error {
+	err := c.Connection.Close()
+	c.closing.Do(func() {
+		c.silence.Stop()
+		close(c.closed)
+	})
+	<-c.ended
+	return err
+}

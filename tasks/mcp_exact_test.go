@@ -1,0 +1,83 @@
+package tasks_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/process/processtest"
+	"github.com/swrun/swrun/tasks"
+)
+
+// oldServer is a server of an older version that gives no answer to a request that it does not know.
+const oldServer = `while read -r line; do
+case $line in
+*'"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2024-11-05","capabilities":{},"serverInfo":{"name":"x","version":"1"}}}\n' "$(id "$line")";;
+*tools/list*) printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[],"total":12345678901234567890}}\n' "$(id "$line")";;
+esac
+done`
+
+// TestServersThatIgnoreTheNewestVersion: one that is silent is asked for an older version.
+func TestServersThatIgnoreTheNewestVersion(t *testing.T) {
+	config := tasks.Config{Processes: processtest.Pool(t), Silence: 100 * time.Millisecond}
+	id := `id() { printf '%s' "$1" | sed 's/.*"id":\([0-9]*\).*/\1/'; }` + "\n"
+	outcome := runDocument(t, config, fmt.Sprintf("  - ask: { call: mcp, with: { method: tools/list, timeout: PT60S, transport: { stdio: { command: sh, arguments: [-c, %q] } } } }\n", id+oldServer))
+	if outcome.Status != interpreter.StatusCompleted {
+		t.Fatalf("the run is %s: %v", outcome.Status, outcome.Fault)
+	}
+	if got, want := fmt.Sprint(outcome.Output), "map[tools:[] total:12345678901234567890]"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// TestStrangeResults: a result that is none is an error, and ends no process.
+func TestStrangeResults(t *testing.T) {
+	for _, result := range []string{`null`, `[]`, `"text"`, `7`, `{`, ``} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			var asked struct {
+				ID     json.RawMessage
+				Method string
+			}
+			if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+				t.Error(err)
+			}
+			answer := result
+			if asked.Method == "server/discover" {
+				answer = `{"supportedVersions": ["2026-07-28"], "capabilities": {}}`
+			}
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = fmt.Fprintf(w, `{"jsonrpc": "2.0", "id": %s, "result": %s}`, asked.ID, answer)
+		}))
+		outcome := runDocument(t, tasks.Config{}, fmt.Sprintf(listTools, server.URL, "PT60S"))
+		server.Close()
+		if f := outcome.Fault; f == nil || !errors.Same(f.Type, errors.Communication) {
+			t.Errorf("%q: the run is %s: %v", result, outcome.Status, outcome.Fault)
+		}
+	}
+}
+
+// TestTimeoutCutsToolWithoutSession: a server of the newest version sees that nobody waits, too.
+func TestTimeoutCutsToolWithoutSession(t *testing.T) {
+	began, cut := make(chan struct{}, 1), make(chan struct{}, 1)
+	server := mcp.NewServer(&mcp.Implementation{Name: "slow", Version: "1"}, nil)
+	mcp.AddTool(server, &mcp.Tool{Name: "slow"}, func(ctx context.Context, _ *mcp.CallToolRequest, _ map[string]any) (*mcp.CallToolResult, any, error) {
+		began <- struct{}{}
+		<-ctx.Done()
+		cut <- struct{}{}
+		return nil, nil, ctx.Err()
+	})
+	http := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: true, PropagateRequestCancellation: true}))
+	defer http.Close()
+	outcome := runDocument(t, tasks.Config{}, fmt.Sprintf("  - ask: { call: mcp, with: { method: tools/call, parameters: { name: slow, arguments: {} }, transport: { http: { endpoint: '%s' } }, timeout: PT5S } }\n", http.URL))
+	wantTimeout(t, outcome, "/do/0/ask")
+	<-began
+	<-cut
+}
