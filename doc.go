@@ -83,7 +83,8 @@
 //
 // What is wrong with a document is a dsl.Diagnostics. What a workflow could have caught, and has not, is an *errors.Error: type, status,
 // title, detail, and the task as its instance, as in RFC 9457. An invalid option is an *OptionError, or a *client.OptionError for a start;
-// a URL that does not name a store is a *StoreURLError; an input that is not JSON is an *InputError. What a store does not do in the state
+// a URL that does not name a store is a *StoreURLError; an input that is not JSON is an *InputError, and one that the workflow
+// refuses an *UnfitInputError. What a store does not do in the state
 // that a run is in is a *store.Refusal; a *RunExistsError, a *DeployedError, a *FunctionDeployedError and a *NotDeployedError wrap one. A *FunctionNameError is a name that no function can have. A *boltstore.HeldError says
 // that another process has the file. Anything else is a failure of the program or of its machine.
 //

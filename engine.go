@@ -184,8 +184,12 @@ func (e *NotDeployedError) Unwrap() error { return e.err }
 // StartOptions are what a start may say besides workflow and input.
 type StartOptions = client.StartOptions
 
+// UnfitInputError is a start that is refused because `input.schema` of the workflow refuses the input. Nothing was started.
+type UnfitInputError = client.UnfitInputError
+
 // Start starts a run of a workflow that has been deployed, by namespace/name or namespace/name:version, with an input of any Go
-// type that encoding/json would write. The run goes on wherever an engine works on the store.
+// type that encoding/json would write. The run goes on wherever an engine works on the store. An input that `input.schema` of the workflow refuses is an
+// *UnfitInputError.
 func (e *Engine) Start(ctx context.Context, workflow string, input any, o StartOptions) (*Run, error) {
 	r, err := definition.ParseReference(workflow)
 	if err != nil {

@@ -44,17 +44,23 @@ func (s *Scope) valid(schema *Schema, what string, v any) *errors.Error {
 
 // validate returns a validation error if v does not fit, and how much work that was, which is bounded.
 func (s *Schema) validate(what string, v any) (units int, fault *errors.Error) {
+	units, err := s.check(v)
+	return units, validationError(what, err)
+}
+
+// check is validate with the error of the validator.
+func (s *Schema) check(v any) (units int, err error) {
 	found := measure(v)
 	one, err := s.validator(found)
 	if err != nil {
-		return s.values, errors.Validationf("%s cannot be checked against its schema: %s", what, err)
+		return s.values, err
 	}
 	err = one.validate(v, found)
 	units = found.values + found.text/textPerWork
 	if one.work.counted {
 		units += s.values + maxCheckedWork - max(0, one.work.left) // it was compiled for this
 	}
-	return units, validationError(what, err)
+	return units, err
 }
 
 // validationError is the workflow error of a validation that has ended with err.
@@ -116,10 +122,9 @@ const (
 // through objects in any order; the message must always be the same.
 func leaves(e *jsonschema.ValidationError) string {
 	var messages []string
-	for _, cause := range causes(e) {
-		messages = append(messages, leaf(cause))
+	for _, m := range misfits(e) {
+		messages = append(messages, m.text())
 	}
-	slices.Sort(messages)
 	if more := len(messages) - maxLeaves; more > 0 {
 		messages = append(messages[:maxLeaves], fmt.Sprintf("and %d more", more))
 	}
@@ -138,14 +143,6 @@ func causes(e *jsonschema.ValidationError) (deepest []*jsonschema.ValidationErro
 		todo = append(todo, e.Causes...)
 	}
 	return deepest
-}
-
-// leaf describes one cause and where it is.
-func leaf(e *jsonschema.ValidationError) string {
-	if e.InstanceLocation != "" {
-		return shortened(e.InstanceLocation) + ": " + shortened(leafMessage(e))
-	}
-	return shortened(leafMessage(e))
 }
 
 // leafMessage describes one cause. It repeats no text of the data: a part of a secret could not be recognised in it.
@@ -348,9 +345,12 @@ func compileSchema(document any, draft *jsonschema.Draft, work *schemaWork) (*js
 	return compiled, err
 }
 
+// inputName is what errors call the value that an input schema is for.
+const inputName = "the input"
+
 // in applies an input transform: schema on the raw value, then from (semantics 3.1).
 func (t transform) in(s *Scope, raw any) (any, *errors.Error) {
-	if err := s.valid(t.schema, "the input", raw); err != nil {
+	if err := s.valid(t.schema, inputName, raw); err != nil {
 		return nil, err
 	}
 	return t.apply(s, raw)

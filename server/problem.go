@@ -58,7 +58,7 @@ func callersProblem(err error) *api.Problem {
 	if errors.As(err, &known) {
 		return known
 	}
-	for _, problemOf := range []func(error) *api.Problem{workflowProblem, functionProblem, continuedProblem, runProblem, requestProblem, refusal} {
+	for _, problemOf := range []func(error) *api.Problem{workflowProblem, inputProblem, functionProblem, continuedProblem, runProblem, requestProblem, refusal} {
 		if p := problemOf(err); p != nil {
 			return p
 		}
@@ -84,6 +84,23 @@ func workflowProblem(err error) *api.Problem {
 		return newProblem(http.StatusNotFound, "not-deployed", "Not deployed", err.Error())
 	}
 	return nil
+}
+
+// maxMisfits is how many places of an input a problem lists.
+const maxMisfits = 100
+
+// inputProblem returns the problem of an input that a workflow refuses, or nil.
+func inputProblem(err error) *api.Problem {
+	var unfit *client.UnfitInputError
+	if !errors.As(err, &unfit) {
+		return nil
+	}
+	p := newProblem(http.StatusUnprocessableEntity, api.ProblemInput, "The workflow refuses the input", unfit.Error())
+	p.Field, p.WorkflowError = "input", api.Error(unfit.Fault)
+	for _, m := range unfit.Misfits[:min(len(unfit.Misfits), maxMisfits)] {
+		p.Errors = append(p.Errors, api.FieldError{Location: "body.input" + m.Pointer, Message: m.Message})
+	}
+	return limited(p, unfit.Fault)
 }
 
 // functionProblem returns the problem of an error about functions of the default catalog, or nil.

@@ -300,7 +300,7 @@ func problemExit(p *api.Problem) int {
 	switch p.Name() {
 	case "invalid-document":
 		return exitInvalid
-	case "too-large":
+	case "too-large", api.ProblemInput:
 		return exitInput
 	case "other-event":
 		return exitConflict

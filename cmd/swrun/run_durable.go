@@ -115,10 +115,33 @@ func (r *durableRun) begin(ctx context.Context) error {
 		if invalid := invalidated(r.document, err); invalid != nil { // with functions of the store
 			return invalid
 		}
+		if fault := unfitInput(err); fault != nil {
+			return r.inputRefused(fault)
+		}
 		return refusalError(duplicateFailure(err))
 	}
 	r.keep(r.Instance)
 	return r.reportResumed(ctx)
+}
+
+// unfitInput returns the error with which a run of an input would end that the workflow refuses; nil if the start failed for another reason.
+func unfitInput(err error) *errors.Error {
+	var unfit *client.UnfitInputError
+	if errors.As(err, &unfit) {
+		return unfit.Fault
+	}
+	var problem *api.Problem
+	if errors.As(err, &problem) && problem.Name() == api.ProblemInput {
+		return api.ParseError(problem.WorkflowError)
+	}
+	return nil
+}
+
+// inputRefused reports an input that the workflow refuses, as a run in memory would. No run was started.
+func (j *job) inputRefused(fault *errors.Error) error {
+	j.id = j.flags.id
+	j.show()
+	return j.end(swrun.Result{Status: interpreter.StatusFaulted, Fault: fault}, nil)
 }
 
 // otherDocument is the error of a workflow that is deployed already, as another document.

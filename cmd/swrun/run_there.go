@@ -111,6 +111,9 @@ func (j *job) beginThere(ctx context.Context, holder *remote.Deployment) (store.
 	if errors.As(err, &refused) && refused.Name() == "run-exists" {
 		return store.Instance{}, j.otherRun(store.Instance{Namespace: d.Namespace, ID: j.flags.id}, refused.Detail)
 	}
+	if fault := unfitInput(err); fault != nil {
+		return store.Instance{}, j.inputRefused(fault)
+	}
 	if err == nil && again && run.ClosedAt != "" {
 		j.endedBefore = api.ParseTime(run.ClosedAt)
 	}

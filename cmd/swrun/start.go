@@ -11,6 +11,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/shorten"
+	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
@@ -129,6 +130,9 @@ func (o *operation) start(ctx context.Context, reference definition.Reference, o
 	if errors.As(err, &exists) {
 		return &exitError{code: exitConflict, message: err.Error(), hint: existsHint}
 	}
+	if fault := unfitInput(err); fault != nil {
+		return f.inputRefused(err)
+	}
 	if err != nil {
 		return err
 	}
@@ -141,6 +145,16 @@ func (o *operation) start(ctx context.Context, reference definition.Reference, o
 		return err
 	}
 	return o.print(run.Started)
+}
+
+// inputRefused is the error of an input that the workflow refuses.
+func (f *startFlags) inputRefused(err error) error {
+	e := exitOf(refusalError(err))
+	e.hint = "nothing was started: give another input with -i, or -i @FILE"
+	if typed := typedInput(f.inputs); typed != "" {
+		e.hint = "name=value is text; for a number, a boolean or null write -i " + terminal.ShellWord(typed)
+	}
+	return e
 }
 
 // isNotDeployed reports whether a start is refused since its workflow is not deployed.

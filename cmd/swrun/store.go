@@ -209,6 +209,9 @@ func refusalError(err error) error {
 		if errors.As(err, &option) {
 			return usagef("", "%s: %s", flagOf(option), option.Detail)
 		}
+		if unfit := new(client.UnfitInputError); errors.As(err, &unfit) {
+			return &exitError{code: exitInput, message: unfit.Error()}
+		}
 		if errors.As(err, new(*client.QuarantinedError)) {
 			return &exitError{code: exitConflict, message: err.Error(), hint: quarantinedHint(""), commands: quarantinedHint}
 		}

@@ -16,8 +16,8 @@ type Problem struct {
 	RetryAfter  int            `json:"retryAfterSeconds,omitempty" doc:"When the request may be sent again, as the header Retry-After says too."`
 	Applied     string         `json:"applied,omitempty" enum:"no,maybe" doc:"Of a request that the store has not answered: no if nothing was changed, maybe if it may have been carried out, wholly or in part."`
 	Diagnostics []Diagnostic   `json:"diagnostics,omitempty" nullable:"false" doc:"What is wrong with the document."`
-	// WorkflowError is the error that a run has ended with.
-	WorkflowError any `json:"workflowError,omitempty" doc:"The error that the run has ended with."`
+	// WorkflowError is the error that a run has ended with, or would have ended with before its first task.
+	WorkflowError any `json:"workflowError,omitempty" doc:"The error that the run has ended with; of an input that is refused, the one that it would have ended with."`
 }
 
 // ActorHeader names who gives a command, on a socket that only the owner of the store can open.
@@ -29,12 +29,15 @@ const VersionHeader = "Swrun-Version"
 // ProblemBase begins the type of each problem.
 const ProblemBase = "https://github.com/swrun/swrun/errors/"
 
+// ProblemInput is the name of the problem that the workflow's input.schema refuses the input of a start.
+const ProblemInput = "input-refused"
+
 // ProblemContinued is the name of the problem that another run goes on in the place of one already.
 const ProblemContinued = "already-continued"
 
 // FieldError is one thing that is wrong with the form of a request.
 type FieldError struct {
-	Location string `json:"location" doc:"Where: body.input, query.limit, path.id."`
+	Location string `json:"location" doc:"Where: query.limit, path.id, body.input. In an input it is a JSON Pointer behind that: body.input/items/0."`
 	Message  string `json:"message"`
 }
 

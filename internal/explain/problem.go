@@ -23,6 +23,7 @@ func problems() []problem {
 		{"foreign-host", "The Host header names no address of this server. Start it with --host NAME to accept that name."},
 		{"idempotency-key-reused", "Another request was sent with this Idempotency-Key within a day. Use one key for each request, and the same key only to repeat it."},
 		{"internal", "The server failed. Its log has the cause under the id of the request."},
+		{"input-refused", "The input.schema of the workflow refuses the input. No run was started. The member errors lists the places that are wrong."},
 		{"interrupted", "The server stopped while it waited. Ask again."},
 		{"invalid-document", "The document has errors. The member diagnostics lists them with their lines."},
 		{"invalid-filter", "The filter of a list cannot be read. The detail says at which word."},

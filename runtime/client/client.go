@@ -28,7 +28,7 @@ import (
 // Config is what a client needs. Store is required.
 type Config struct {
 	Store   store.Store
-	Compile definition.Compile // needed for Describe, and for starts whose timeouts count from when they are accepted
+	Compile definition.Compile // needed for Describe, for starts whose timeouts count from when they are accepted, and to refuse inputs at a start
 	Nonce   func() string      // default random; ids of commands
 	Now     func() time.Time   // default time.Now; only differences of it count
 	// Workers returns the workers that are there; nil if that is not known.
@@ -48,6 +48,7 @@ type Client struct {
 	workers  func(ctx context.Context) ([]presence.Worker, error)
 	limits   limits.Set
 	aliases  errors.Aliases
+	compile  definition.Compile // nil if no definition can be compiled
 	programs *definition.Programs
 	deployed func(ctx context.Context, d definition.Definition) error
 	settings *settings.Cache
@@ -64,7 +65,7 @@ func New(c Config) *Client {
 	if c.Deployed == nil {
 		c.Deployed = func(context.Context, definition.Definition) error { return nil }
 	}
-	return &Client{deployed: c.Deployed, store: c.Store, nonce: c.Nonce, workers: c.Workers, limits: c.Limits, aliases: c.ErrorAliases, programs: definition.NewPrograms(c.Store, c.Compile), settings: settings.NewCache(c.Store, c.Now)}
+	return &Client{deployed: c.Deployed, store: c.Store, nonce: c.Nonce, workers: c.Workers, limits: c.Limits, aliases: c.ErrorAliases, compile: c.Compile, programs: definition.NewPrograms(c.Store, c.Compile), settings: settings.NewCache(c.Store, c.Now)}
 }
 
 // Deploy stores a definition under its namespace, name and version, for ever; another one under the same three is
@@ -273,6 +274,9 @@ func (c *Client) start(ctx context.Context, i store.Instance, info execution.Inv
 		}
 		return store.Started{}, err
 	} else if err != nil {
+		return store.Started{}, err
+	}
+	if err := c.fitsUnlessThere(ctx, i, &info); err != nil {
 		return store.Started{}, err
 	}
 	start, err := info.StartRequest(i, c.limits, c.store.Layout().Partitions)

@@ -84,7 +84,9 @@ func (c *Client) planFork(ctx context.Context, d *Description, fork store.Instan
 	info.Fork.Task = task
 	forked := Forked{Instance: fork, Task: task}
 	if task == "" {
-		err = startAgain(info, d, o)
+		if err = startAgain(info, d, o); err == nil {
+			err = c.fits(ctx, info)
+		}
 	} else {
 		forked.Repeats, err = c.forkState(ctx, d, info, o, steps)
 	}

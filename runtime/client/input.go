@@ -1,0 +1,60 @@
+package client
+
+import (
+	"context"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/execution"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// UnfitInputError is a start that is refused because `input.schema` of the workflow refuses the input. Nothing was started.
+type UnfitInputError struct {
+	Workflow definition.Reference
+	Fault    *errors.Error        // with which the run would have ended before its first task
+	Misfits  []interpreter.Misfit // the places that are wrong; empty if the schema cannot check the input
+}
+
+func (e *UnfitInputError) Error() string {
+	return e.Workflow.String() + " cannot take the input: " + e.Fault.Detail
+}
+
+// Unwrap returns the error of the workflow.
+func (e *UnfitInputError) Unwrap() error { return e.Fault }
+
+// fits refuses an input that the workflow's schema refuses, with an *UnfitInputError. A definition that cannot be compiled here checks nothing: who works on
+// the run says what is wrong with it.
+func (c *Client) fits(ctx context.Context, info *execution.Invocation) error {
+	if c.compile == nil {
+		return nil
+	}
+	p, err := c.programs.Program(ctx, info.Definition)
+	if errors.As(err, new(*definition.UnavailableError)) {
+		return err
+	}
+	if err != nil {
+		return nil
+	}
+	if fault, misfits := p.CheckInput(info.Input.V); fault != nil {
+		return &UnfitInputError{Workflow: info.Workflow, Fault: fault, Misfits: misfits}
+	}
+	return nil
+}
+
+// fitsUnlessThere is fits for the start of a run. If there is a run of that id already, the start is answered with what that one is, whatever its input.
+func (c *Client) fitsUnlessThere(ctx context.Context, i store.Instance, info *execution.Invocation) error {
+	unfit := c.fits(ctx, info)
+	if !errors.As(unfit, new(*UnfitInputError)) {
+		return unfit
+	}
+	_, err := c.store.Load(ctx, i)
+	switch {
+	case err == nil:
+		return nil
+	case store.RefusedAs(err) == store.NoSuch:
+		return unfit
+	}
+	return err
+}
