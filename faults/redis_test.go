@@ -2,6 +2,7 @@ package faults
 
 import (
 	"context"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -189,6 +190,7 @@ func TestQuarantine(t *testing.T) {
 			t.Fatalf("the run is %+v", l.Lifecycle)
 		}
 	}
+	w.tellsOfQuarantine(poisoned)
 	tried := w.requests("/poison")
 	if _, err := w.client.Retry(t.Context(), poisoned, client.RetryOptions{}); err != nil {
 		t.Fatal(err)
@@ -197,6 +199,16 @@ func TestQuarantine(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatal("the run was released, and is not tried again")
 		}
+	}
+}
+
+// tellsOfQuarantine holds the history that the command prints to the workers that were lost, and to the quarantine (promise 227).
+func (w *world) tellsOfQuarantine(i store.Instance) {
+	w.Helper()
+	out, err := exec.CommandContext(w.Context(), binary, "history", i.String(), "--store", "redis://"+w.proxy.addr, "-o", "json",
+		"--jq", `[.records[].type] | [map(select(. == "workflow.worker-lost")), map(select(. == "workflow.quarantined"))] | map(length)`).Output()
+	if got := strings.TrimSpace(string(out)); err != nil || got != "[5,1]" {
+		w.Errorf("the history tells of %s lost workers and quarantines, %v", got, err)
 	}
 }
 
