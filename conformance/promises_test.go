@@ -55,7 +55,7 @@ func TestPromises(t *testing.T) {
 }
 
 // misjudged says what is wrong with the verdict of a row, given its last column.
-func misjudged(verdict, by string, tests map[string]bool) (problems []string) {
+func misjudged(verdict, by string, tests map[string]knownTest) (problems []string) {
 	names := inQuotes.FindAllStringSubmatch(by, -1)
 	switch {
 	case !slices.Contains([]string{"holds", "by design not", "open"}, verdict):
@@ -65,15 +65,20 @@ func misjudged(verdict, by string, tests map[string]bool) (problems []string) {
 	case verdict != "holds" && strings.TrimSpace(by) == "":
 		problems = append(problems, "does not say why")
 	}
+	asUsersDo := false
 	for _, name := range names {
 		isTest := strings.HasPrefix(name[1], "Test")
-		runs, exists := tests[name[1]]
+		test, exists := tests[name[1]]
+		asUsersDo = asUsersDo || test.asUsersDo || isCase(name[1])
 		switch {
 		case (verdict == "holds" || isTest) && !exists && !isCase(name[1]):
 			problems = append(problems, "names "+name[1]+", which does not exist")
-		case verdict == "holds" && exists && !runs:
+		case verdict == "holds" && exists && !test.runs:
 			problems = append(problems, "names "+name[1]+", which may skip itself")
 		}
+	}
+	if verdict == "holds" && len(names) > 0 && len(problems) == 0 && !asUsersDo {
+		problems = append(problems, "names no test that asks the command, the API or the library, as users do")
 	}
 	return problems
 }
@@ -98,8 +103,19 @@ func missingRows(verdicts map[int]string) (missing []int) {
 	return missing
 }
 
-// testsOfTheModule returns the names of all tests of the module, and whether each is surely run by scripts/test.sh.
-func testsOfTheModule(t *testing.T) map[string]bool {
+// knownTest is a test of the module.
+type knownTest struct {
+	runs      bool // scripts/test.sh surely runs it
+	asUsersDo bool // it asks the command, the API or the library
+}
+
+// foldersOfUsers are those whose tests do as users do.
+func foldersOfUsers() []string {
+	return []string{"..", "../cmd/swrun", "../server", "../examples", "../faults", "."}
+}
+
+// testsOfTheModule returns the tests of the module by their names.
+func testsOfTheModule(t *testing.T) map[string]knownTest {
 	t.Helper()
 	folders := map[string][]testFile{}
 	err := filepath.WalkDir("..", func(file string, entry fs.DirEntry, err error) error {
@@ -113,10 +129,11 @@ func testsOfTheModule(t *testing.T) map[string]bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tests := map[string]bool{}
-	for _, files := range folders {
+	tests := map[string]knownTest{}
+	for folder, files := range folders {
 		for name, runs := range testsOf(files) {
-			tests[name] = tests[name] || runs
+			other := tests[name]
+			tests[name] = knownTest{other.runs || runs, other.asUsersDo || slices.Contains(foldersOfUsers(), folder)}
 		}
 	}
 	return tests
@@ -192,7 +209,7 @@ func maySkip(name string, skips map[string]bool, calls map[string][]string, seen
 
 // TestPromisesAreJudged holds the check itself to rows that are wrong.
 func TestPromisesAreJudged(t *testing.T) {
-	tests := map[string]bool{"TestThere": true, "TestSkips": false}
+	tests := map[string]knownTest{"TestThere": {true, true}, "TestSkips": {false, true}, "TestInside": {true, false}}
 	for name, c := range map[string]struct {
 		verdict, by string
 		problems    int
@@ -200,6 +217,8 @@ func TestPromisesAreJudged(t *testing.T) {
 		"a test that is there":         {"holds", "`TestThere`", 0},
 		"a test that is not":           {"holds", "`TestGone`", 1},
 		"a test that may skip":         {"holds", "`TestSkips`", 1},
+		"a test of what is inside":     {"holds", "`TestInside`", 1},
+		"one of what is inside":        {"holds", "`TestInside`, `TestThere`", 0},
 		"a case that is not":           {"holds", "`timeout/9.9-nothing`", 1},
 		"one of two":                   {"holds", "`TestThere`, `TestGone`", 1},
 		"a folder":                     {"holds", "`timeout`", 1},
