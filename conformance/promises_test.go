@@ -111,7 +111,7 @@ type knownTest struct {
 
 // foldersOfUsers are those whose tests do as users do.
 func foldersOfUsers() []string {
-	return []string{"..", "../cmd/swrun", "../server", "../examples", "../faults", "."}
+	return []string{"..", "../cmd/swrun", "../server", "../examples", "../faults", "../conformance"}
 }
 
 // testsOfTheModule returns the tests of the module by their names.
