@@ -75,7 +75,7 @@ func loggedMessages(t *testing.T) (all []logged) {
 			if level == "" {
 				return true
 			}
-			message := messageOf(call.Args)
+			message := messageOf(afterLevel(call))
 			if message == "" && level != "INFO" {
 				t.Errorf("%s logs at level %s what docs/operating.md cannot name: begin the call with a constant message", name, level)
 			}
@@ -96,6 +96,9 @@ func levelOf(call *ast.CallExpr) string {
 	case "Info", "Warn", "Error":
 		return strings.ToUpper(name)
 	case "Log", "LogAttrs":
+		if level, ok := call.Args[1].(*ast.Ident); ok && level.Name == "Level" { // that of internal/audit
+			return "AUDIT"
+		}
 		return "of its arguments"
 	}
 	return ""
@@ -113,6 +116,14 @@ func isLogger(e ast.Expr) bool {
 		return ok && (method.Sel.Name == "Log" || method.Sel.Name == "With" && isLogger(method.X))
 	}
 	return false
+}
+
+// afterLevel returns the arguments of a call that logs, from the message on.
+func afterLevel(call *ast.CallExpr) []ast.Expr {
+	if levelOf(call) == "AUDIT" { // they begin with a context and the level
+		return call.Args[2:]
+	}
+	return call.Args
 }
 
 // messageOf returns the message that a call logs, or the constant that it begins with; empty if there is none.

@@ -1,8 +1,16 @@
 package server
 
-import "net/http"
+import (
+	"log/slog"
+	"net/http"
+
+	"github.com/swrun/swrun/internal/audit"
+)
 
 // This file records who has asked for a change.
+
+// LevelAudit is the level of the lines that say who has asked for a change. It is above slog.LevelError, so that no level of a log leaves them out.
+const LevelAudit slog.Level = audit.Level
 
 // end records a request that was answered.
 func (s *Server) end(x *exchange, r *http.Request) {
@@ -19,7 +27,7 @@ func (s *Server) end(x *exchange, r *http.Request) {
 		s.log.Warn("a request without a token was refused", append(fields[2:], "from", remoteAddress(r))...)
 		return
 	}
-	s.log.Info("audit", fields...)
+	audit.Log(r.Context(), s.log, fields...)
 }
 
 // unaudited is in the metadata of operations that change nothing, or that report what was asked for elsewhere.

@@ -47,7 +47,7 @@ files of this machine are allowed by --allow-processes, --allow-containers and -
 	f.options(cmd)
 	cmd.Flags().StringVar(&f.listen, "listen", defaultListen, "address of the HTTP API, HOST:PORT; port 0 takes a free one")
 	cmd.Flags().Lookup("log-level").DefValue, cmd.Flags().Lookup("network").DefValue = devLogLevel, swrun.NetworkAny
-	f.logLevel, f.host.network = devLogLevel, swrun.NetworkAny
+	f.logLevel, f.host.network, f.drafts = devLogLevel, swrun.NetworkAny, true
 	f.requests, f.rate = server.DefaultRequests, server.DefaultRate
 	return cmd
 }

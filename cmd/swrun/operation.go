@@ -83,7 +83,7 @@ func (o *operation) open(ctx context.Context, do func(context.Context, *operatio
 		}
 		o.store, o.client, o.at = s, o.engine.Client(), s.String()
 		o.control = control.New(o.engine, s.Store, o.now)
-		o.deployment = o.control
+		o.deployment = &audited{o.control, o.program}
 		return do(ctx, o)
 	})
 }

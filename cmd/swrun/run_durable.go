@@ -11,6 +11,7 @@ import (
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/audit"
 	"github.com/swrun/swrun/internal/progress"
 	"github.com/swrun/swrun/internal/remote"
 	"github.com/swrun/swrun/internal/terminal"
@@ -73,7 +74,7 @@ func (j *job) runHere(ctx context.Context) error {
 		guests := &guests{store: s.Store, config: config, until: until, known: map[store.Instance]bool{own: true}}
 		defer guests.working.Wait()
 		defer close(until)
-		defer j.program.answerOthers(ctx, s, engine, slog.New(storeLog{j.program}), guests.take)()
+		defer j.program.answerOthers(ctx, s, engine, slog.New(trailHandler{storeLog{j.program}, j.program, s.Store}), guests.take)()
 		if err := r.begin(ctx); err != nil {
 			return err
 		}
@@ -181,6 +182,9 @@ func (r *durableRun) takeUp(ctx context.Context) (any, swrun.StartOptions, error
 // report of any other end says so itself.
 func (r *durableRun) reportResumed(ctx context.Context) error {
 	l, err := r.store.Load(ctx, r.Instance)
+	if err == nil && l.Lifecycle.Entries == 0 {
+		r.program.note(ctx, r.store.Store, change{operation: "startRun", subject: r.document.String() + " " + r.Instance.String()}, audit.Done)
+	}
 	if err != nil || l.Lifecycle.Entries == 0 {
 		return err
 	}

@@ -173,6 +173,7 @@ func (o *operation) serveWith(ctx context.Context, f *serveFlags, beside func(co
 	all.Go(func() error { return s.Serve(ctx, listener) })
 	all.Go(func() error { return engine.Work(ctx) })
 	all.Go(func() error { c.Monitor.Watch(ctx, f.log); return nil })
+	all.Go(func() error { o.writeAudit(ctx, &f.workerFlags); return nil })
 	all.Go(func() error { return o.reloads(ctx, f.reload) })
 	all.Go(func() error { return beside(ctx) })
 	all.Go(func() error { return reading(ctx) })

@@ -13,6 +13,7 @@ import (
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/audit"
 	"github.com/swrun/swrun/internal/duration"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/interpreter"
@@ -29,6 +30,7 @@ type workerFlags struct {
 	memory                             string
 	network, secrets, js, logLevel     string
 	metrics                            string
+	drafts                             bool // it is dev, whose log is for one person
 	processes, files, publish          bool
 	publicMetrics                      bool
 	containers                         bool
@@ -99,12 +101,18 @@ func (f *workerFlags) logTo(p *program) (err error) {
 	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil {
 		return usagef("allowed: debug, info, warn, error", "--log-level does not know %q", f.logLevel)
 	}
-	f.log = slog.New(slog.NewTextHandler(maskedWriter{p.err, p.secrets.Hide}, &slog.HandlerOptions{Level: level, ReplaceAttr: utc}))
+	text := slog.NewTextHandler(maskedWriter{p.err, p.secrets.Hide}, &slog.HandlerOptions{Level: level, ReplaceAttr: utc})
+	if f.log = slog.New(audit.Keep(text)); f.drafts {
+		f.log = slog.New(audit.Lower(text))
+	}
 	return nil
 }
 
 // utc has a log write times in UTC, as everything else does.
-func utc(_ []string, a slog.Attr) slog.Attr {
+func utc(groups []string, a slog.Attr) slog.Attr {
+	if a.Key == slog.LevelKey {
+		return audit.LevelName(groups, a)
+	}
 	if a.Value.Kind() == slog.KindTime {
 		a.Value = slog.TimeValue(a.Value.Time().UTC())
 	}

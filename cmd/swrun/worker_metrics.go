@@ -42,6 +42,7 @@ func (o *operation) workBeside(ctx context.Context, engine *tracedEngine, f *wor
 		all.Go(func() error { return s.Serve(ctx, listener) })
 	}
 	all.Go(func() error { c.Monitor.Watch(ctx, f.log); return nil })
+	all.Go(func() error { o.writeAudit(ctx, f); return nil })
 	all.Go(func() error {
 		return o.reloads(ctx, func(context.Context) { f.log.Info("SIGHUP: a worker has nothing to read again") })
 	})
