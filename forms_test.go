@@ -25,6 +25,7 @@ import (
 	"github.com/swrun/swrun/redisstore/redistest"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/filter"
+	"github.com/swrun/swrun/runtime/matching"
 	"github.com/swrun/swrun/runtime/settings"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -54,9 +55,13 @@ document: {dsl: 1.0.3, namespace: aa, name: asks, version: 1.0.0}
 do:
   - asks: {call: 'activity:1.0.0@default', with: {type: stamp, input: {n: 1}}}
 ---
+document: {dsl: 1.0.3, namespace: aa, name: stamps, version: 1.0.0}
+do:
+  - asks: {call: 'activity:1.0.0@default', with: {type: stamp, queue: stamps, input: {n: 1}}}
+---
 document: {dsl: 1.0.3, namespace: aa, name: leads, version: 1.0.0}
 do:
-  - child: {run: {workflow: {namespace: aa, name: asks, version: 1.0.0}}}
+  - child: {run: {workflow: {namespace: aa, name: stamps, version: 1.0.0}}}
 ---
 document: {dsl: 1.0.3, namespace: aa, name: timed, version: 1.0.0}
 schedule: {every: {days: 1}}
@@ -92,11 +97,28 @@ func writeStore(t *testing.T, s *swrun.Store) {
 	}
 	until(t, s, interpreter.StatusSuspended, "stops")
 	must(engine.Run("aa", "done").Await(ctx))
+	leaveParked(t, engine)
 	stop()
 	<-worked
 	must(engine.Start(t.Context(), "aa/done", map[string]any{"n": 2}, swrun.StartOptions{ID: "begins"}))
 	if err := engine.Run("aa", "asks").Cancel(t.Context(), "enough"); err != nil { // stays in the inbox
 		t.Fatal(err)
+	}
+}
+
+// leaveParked leaves an activity of a run that was suspended before anybody has taken it.
+func leaveParked(t *testing.T, engine *swrun.Engine) {
+	t.Helper()
+	child := engine.Run("aa", interpreter.ChildID("aa", "leads", "/do/0/child"))
+	for suspended := false; !suspended; pause(t) {
+		_ = child.Suspend(t.Context(), "a break") // until it has begun
+		d, err := child.Describe(t.Context())
+		suspended = err == nil && d.Lifecycle.Status == interpreter.StatusSuspended && len(d.Activities) == 1
+	}
+	now := make(chan struct{})
+	close(now)
+	if all := must(engine.Activities().Poll(t.Context(), matching.Poll{Queues: []string{"stamps"}, Limit: 1, Until: now})); len(all) > 0 {
+		t.Errorf("polled %v of a suspended run", all)
 	}
 }
 

@@ -222,8 +222,11 @@ func (s *Store) changeActivity(ctx context.Context, b *batch, c *store.ChangeAct
 		return changed, nil
 	}
 	changed.Activity = change.Activities[0].To
+	if change.Refused != "" {
+		changed.Refused = &store.Refusal{Code: change.Refused, Detail: "activity " + id.String(), At: now}
+	}
 	record := rewrite{anyRecord, anyRecord}
-	if change.Message != nil {
+	if change.Message != nil || change.WithRecord {
 		record = rewrite{is.text, change.To.String()}
 	}
 	s.write(b, to, change, record)

@@ -112,6 +112,6 @@ type refusing struct{}
 
 func (refusing) Once(store.ActivityID) string { return "" }
 
-func (refusing) Transition(store.ActivityID, *store.Activity, time.Time) (*store.ActivityOutcome, store.Code) {
+func (refusing) Transition(store.ActivityID, *store.Lifecycle, *store.Activity, time.Time) (*store.ActivityOutcome, store.Code) {
 	return nil, store.NoSuch
 }

@@ -338,3 +338,46 @@ func TestAttemptsAreInTheHistory(t *testing.T) {
 		t.Errorf("the task has %d attempts", record.Attempts)
 	}
 }
+
+// TestActivitiesOfSuspendedRuns: no poll gets an activity of a run that is suspended; the poll that waits when the run is resumed gets it at once. Who has
+// one goes on with it (promises 236).
+func TestActivitiesOfSuspendedRuns(t *testing.T) {
+	d := mustDeployment(t)
+	work := func(queue string) *swrun.Run {
+		return d.start(t, "do: [{work: {call: 'activity:1.0.0@default', with: {type: resize, queue: "+queue+"}}}]")
+	}
+	waits, taken := work("images"), work("texts")
+	held := d.polled(t, `{"queues": ["texts"], "wait": "20s"}`)
+	if len(held) != 1 {
+		t.Fatalf("polled %+v", held)
+	}
+	for _, run := range []*swrun.Run{waits, taken} {
+		d.until(t, run.Instance.ID, func(d api.Description) bool { return len(d.Open) == 1 && d.Open[0].Activity != nil })
+		d.ask(t, "POST", "/v1/runs/demo/"+run.Instance.ID+"/suspend", `{"reason": "lunch"}`)
+		d.until(t, run.Instance.ID, func(d api.Description) bool { return d.Suspended })
+	}
+	if heard := d.ask(t, "POST", "/v1/activities/heartbeat", `{"token": "`+held[0].Token+`"}`); heard.body != `{"cancelRequested":false}`+"\n" {
+		t.Errorf("a heartbeat is answered %s: %s", heard.Status, heard.body)
+	}
+	if done := d.ask(t, "POST", "/v1/activities/complete", `{"token": "`+held[0].Token+`", "result": {"ok": true}}`); done.StatusCode != 204 {
+		t.Errorf("a result is answered %s: %s", done.Status, done.body)
+	}
+	if all := d.polled(t, `{"queues": ["images"], "wait": 0}`); len(all) > 0 {
+		t.Errorf("polled %+v of a suspended run", all)
+	}
+	polled := make(chan []api.Activity, 1)
+	go func() { polled <- d.polled(t, `{"queues": ["images"], "wait": "60s"}`) }()
+	for _, run := range []*swrun.Run{waits, taken} {
+		d.ask(t, "POST", "/v1/runs/demo/"+run.Instance.ID+"/resume", "")
+	}
+	all := <-polled
+	if len(all) != 1 || all[0].Attempt != 1 {
+		t.Fatalf("polled %+v after the resume", all)
+	}
+	d.ask(t, "POST", "/v1/activities/complete", `{"token": "`+all[0].Token+`", "result": {"ok": true}}`)
+	for _, run := range []*swrun.Run{waits, taken} {
+		if r, err := run.Await(t.Context()); err != nil || fmt.Sprint(r.Output) != "map[ok:true]" {
+			t.Errorf("it ended with %+v, %v", r, err)
+		}
+	}
+}

@@ -60,6 +60,10 @@ func (o *observer) ChangeActivities(ctx context.Context, c store.ChangeActivitie
 		return changed, err
 	}
 	for n, id := range c.Activities {
+		if _, takes := c.Operation.(activity.Take); takes && store.RefusedAs(changed[n].Refused) == store.Suspended {
+			o.w.judgePark(id)
+			continue
+		}
 		o.w.judge(id, c.Operation, changed[n].Refused == nil)
 	}
 	return changed, nil
@@ -171,9 +175,34 @@ func (w *world) judgeTake(id store.ActivityID, k *seen, is *activity.Activity, n
 		w.problem("A4: attempt %d of %s began %s early", was.Attempt, id, was.Available.Sub(now))
 	case k.passed(now) != "":
 		w.problem("I8: %s was given away after its %s", id, k.passed(now))
+	case w.suspended(id.Run):
+		w.problem("A9: %s was given away while its run is suspended", id)
 	case is == nil:
 		w.problem("A2: %s has ended as it was given away", id)
 	}
+}
+
+// judgePark checks that an activity waits for the resume of its run after somebody has tried to take it meanwhile.
+func (w *world) judgePark(id store.ActivityID) {
+	k, is := w.known(id), w.stored(id.Run)[id.Effect]
+	switch was := k.is; {
+	case !w.suspended(id.Run):
+		w.problem("A9: %s is parked, and its run is not suspended", id)
+	case was == nil || k.taken:
+		w.problem("A2: %s was parked after its end, or while a worker has it", id)
+	case !was.IsParked():
+		was.Available, was.Parked = time.Time{}, was.Available
+	}
+	if !same(k.is, is) {
+		w.problem("A2: parked, %s has become\n%+v, not\n%+v", id, is, k.is)
+		k.is = is
+	}
+}
+
+// suspended reports whether a run is stored as suspended.
+func (w *world) suspended(i store.Instance) bool {
+	l, err := w.memory.Load(context.Background(), i)
+	return err == nil && l.Lifecycle.Status == interpreter.StatusSuspended
 }
 
 // judgeReport checks that a report is one of the attempt that is being made, within its time.
@@ -209,6 +238,11 @@ func (w *world) judgeCommit(id store.ActivityID, c store.ActivityChange, is *act
 	case k.is == nil:
 		w.problem("A3: an end of %s was stored after its end", id)
 	case same(k.is, is) && c.Once == "":
+	case k.is.IsParked() && c.Once == "":
+		k.is.Available, k.is.Parked = k.is.Parked, time.Time{}
+		if !same(k.is, is) || w.suspended(id.Run) {
+			w.problem("A9: a commit has put back\n%+v as\n%+v", k.is, is)
+		}
 	default:
 		w.judgeReport(id, k, k.is.Nonce, now)
 		nonce := k.is.Nonce
@@ -248,7 +282,7 @@ func (k *seen) fail(is *activity.Activity, final bool, now time.Time) {
 	if n := len(r.Delays); n > 0 {
 		delay = r.Delays[min(was.Attempt, n)-1]
 	}
-	was.Available = now.Add(delay).Truncate(time.Millisecond)
+	was.Available, was.Parked = now.Add(delay).Truncate(time.Millisecond), time.Time{}
 	was.Attempt++
 	was.Nonce, was.StartedAt, was.HeartbeatAt = "", time.Time{}, time.Time{}
 }
@@ -263,7 +297,7 @@ func (k *seen) deadlines() map[string]time.Time {
 	}
 	add(interpreter.DeadlineScheduleToClose, a.ScheduledAt, a.Timeouts.ScheduleToClose)
 	if !k.taken {
-		add(interpreter.DeadlineScheduleToStart, a.Available, a.Timeouts.ScheduleToStart)
+		add(interpreter.DeadlineScheduleToStart, a.Since(), a.Timeouts.ScheduleToStart)
 		return all
 	}
 	add(interpreter.DeadlineStartToClose, a.StartedAt, a.Timeouts.StartToClose)
@@ -302,7 +336,7 @@ func same(a, b *activity.Activity) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	return a.Attempt == b.Attempt && a.Nonce == b.Nonce && a.Queue == b.Queue && a.Available.Equal(b.Available) &&
+	return a.Attempt == b.Attempt && a.Nonce == b.Nonce && a.Queue == b.Queue && a.Available.Equal(b.Available) && a.Parked.Equal(b.Parked) &&
 		a.StartedAt.Equal(b.StartedAt) && a.HeartbeatAt.Equal(b.HeartbeatAt) && a.ScheduledAt.Equal(b.ScheduledAt) &&
 		(a.Progress == nil) == (b.Progress == nil) && (a.Progress == nil || a.Progress.V == b.Progress.V)
 }

@@ -141,7 +141,7 @@ type OpenActivity struct {
 	IdempotencyKey string           `json:"idempotencyKey"`
 	Retry          ActivityRetry    `json:"retry"`
 	ScheduledAt    string           `json:"scheduledAt" format:"date-time"`
-	AvailableAt    string           `json:"availableAt,omitempty" format:"date-time" doc:"Since when, or from when on, a worker may take it; absent while one has it."`
+	AvailableAt    string           `json:"availableAt,omitempty" format:"date-time" doc:"Since when, or from when on, it waits for a worker, who gets it unless its run is suspended; absent while one has it."`
 	Worker         string           `json:"worker,omitempty" doc:"That has it, or had it last."`
 	StartedAt      string           `json:"startedAt,omitempty" format:"date-time" doc:"When the worker took it."`
 	HeartbeatAt    string           `json:"heartbeatAt,omitempty" format:"date-time" doc:"When its last heartbeat came."`
@@ -228,7 +228,7 @@ type OpenDeadline struct {
 func newOpenActivity(a *activity.Activity) *OpenActivity {
 	open := &OpenActivity{
 		Type: a.Type, Queue: a.Queue, IdempotencyKey: a.Key, Retry: newActivityRetry(a.Retry), ScheduledAt: Time(a.ScheduledAt),
-		AvailableAt: Time(a.Available), Worker: a.Worker, StartedAt: Time(a.StartedAt), HeartbeatAt: Time(a.HeartbeatAt), Failure: Error(a.Failure),
+		AvailableAt: Time(a.Since()), Worker: a.Worker, StartedAt: Time(a.StartedAt), HeartbeatAt: Time(a.HeartbeatAt), Failure: Error(a.Failure),
 	}
 	if a.Progress != nil {
 		open.Progress = a.Progress.V

@@ -25,7 +25,8 @@ type Activity struct {
 
 	Attempt     int                `json:"n"` // that is to be made or is being made; counts from 1
 	ScheduledAt time.Time          `json:"s"`
-	Available   time.Time          `json:"-"` // for a worker; zero while one has it
+	Available   time.Time          `json:"-"`          // for a worker; zero while one has it
+	Parked      time.Time          `json:"a,omitzero"` // what Available was when its run was found suspended; zero unless it waits for its resume
 	Nonce       string             `json:"c,omitempty"`
 	Worker      string             `json:"w,omitempty"` // that has it, or had it last
 	StartedAt   time.Time          `json:"t,omitzero"`  // when the worker took it
@@ -35,7 +36,18 @@ type Activity struct {
 }
 
 // Taken reports whether a worker has the activity.
-func (a *Activity) Taken() bool { return a.Available.IsZero() }
+func (a *Activity) Taken() bool { return a.Available.IsZero() && a.Parked.IsZero() }
+
+// IsParked reports whether the activity waits until its run is resumed. Its deadlines go on.
+func (a *Activity) IsParked() bool { return !a.Parked.IsZero() }
+
+// Since returns since when, or from when on, the activity waits for a worker; zero while one has it.
+func (a *Activity) Since() time.Time {
+	if a.IsParked() {
+		return a.Parked
+	}
+	return a.Available
+}
 
 // Delayed reports whether the activity waits for the time of its next attempt.
 func (a *Activity) Delayed(now time.Time) bool { return a.Available.After(now) }
@@ -68,7 +80,7 @@ func (a *Activity) Deadlines() (all []Deadline) {
 	}
 	add(interpreter.DeadlineScheduleToClose, a.Timeouts.ScheduleToClose, a.ScheduledAt)
 	if !a.Taken() {
-		add(interpreter.DeadlineScheduleToStart, a.Timeouts.ScheduleToStart, a.Available)
+		add(interpreter.DeadlineScheduleToStart, a.Timeouts.ScheduleToStart, a.Since())
 		return all
 	}
 	add(interpreter.DeadlineStartToClose, a.Timeouts.StartToClose, a.StartedAt)

@@ -28,7 +28,7 @@ func reported(how string, id store.ActivityID, nonce string) string {
 }
 
 // Transition implements store.ActivityOperation.
-func (c Complete) Transition(id store.ActivityID, r *store.Activity, now time.Time) (*store.ActivityOutcome, store.Code) {
+func (c Complete) Transition(id store.ActivityID, _ *store.Lifecycle, r *store.Activity, now time.Time) (*store.ActivityOutcome, store.Code) {
 	return transition(c, id, r, now)
 }
 
@@ -51,7 +51,7 @@ type Fail struct {
 func (f Fail) Once(id store.ActivityID) string { return reported("failed", id, f.Nonce) }
 
 // Transition implements store.ActivityOperation.
-func (f Fail) Transition(id store.ActivityID, r *store.Activity, now time.Time) (*store.ActivityOutcome, store.Code) {
+func (f Fail) Transition(id store.ActivityID, _ *store.Lifecycle, r *store.Activity, now time.Time) (*store.ActivityOutcome, store.Code) {
 	return transition(f, id, r, now)
 }
 
@@ -115,7 +115,7 @@ func (a *Activity) failed(id store.ActivityID, e end, now time.Time) outcome {
 		return ended(id, inbox.Message{Type: interpreter.EventFinished, Error: e.error, Attempt: attempt}, e.before)
 	}
 	delay := a.delay()
-	a.Available = now.Add(delay).Truncate(time.Millisecond)
+	a.Available, a.Parked = now.Add(delay).Truncate(time.Millisecond), time.Time{}
 	a.Attempt++
 	a.Failure, a.Nonce, a.StartedAt, a.HeartbeatAt = e.error, "", time.Time{}, time.Time{}
 	told := inbox.Message{Type: interpreter.EventAttemptFailed, Effect: id.Effect, Error: e.error, Attempt: attempt, Delay: delay, Until: a.Available}

@@ -10,7 +10,7 @@ import (
 
 // The operations on activities. A store asks each what becomes of an activity, and keeps that.
 
-// Operation is what somebody does with an activity: Take, Return, Heartbeat, Complete, Fail, RetryNow or Expire.
+// Operation is what somebody does with an activity: Take, Resume, Return, Heartbeat, Complete, Fail, RetryNow or Expire.
 type Operation interface {
 	store.ActivityOperation
 	// apply makes it happen, and may change the activity. An empty code says that it has.
@@ -26,9 +26,17 @@ type Take struct {
 // Once implements store.ActivityOperation: the nonce tells.
 func (Take) Once(store.ActivityID) string { return "" }
 
-// Transition implements store.ActivityOperation.
-func (t Take) Transition(id store.ActivityID, r *store.Activity, now time.Time) (*store.ActivityOutcome, store.Code) {
-	return transition(t, id, r, now)
+// Transition implements store.ActivityOperation. Nobody gets an activity of a run that is suspended: it leaves its queue until the run is resumed.
+func (t Take) Transition(id store.ActivityID, run *store.Lifecycle, r *store.Activity, now time.Time) (o *store.ActivityOutcome, code store.Code) {
+	if run.Status == interpreter.StatusSuspended {
+		o, code = transition(park{t}, id, r, now)
+	} else {
+		o, code = transition(t, id, r, now)
+	}
+	if code == "" && o.To != r {
+		o.WithRecord, o.Parks = true, run.Status == interpreter.StatusSuspended
+	}
+	return o, code
 }
 
 func (t Take) apply(_ store.ActivityID, a *Activity, now time.Time) (outcome, store.Code) {
@@ -37,6 +45,8 @@ func (t Take) apply(_ store.ActivityID, a *Activity, now time.Time) (outcome, st
 		return outcome{same: true}, ""
 	case a.Taken():
 		return outcome{}, store.Conflict
+	case a.IsParked():
+		return outcome{}, store.Suspended
 	case now.Before(a.Available):
 		return outcome{}, store.TooEarly
 	case a.passed(now):
@@ -45,6 +55,37 @@ func (t Take) apply(_ store.ActivityID, a *Activity, now time.Time) (outcome, st
 	before := a.first()
 	a.Available, a.Nonce, a.Worker, a.StartedAt, a.HeartbeatAt = time.Time{}, t.Nonce, t.Worker, now, time.Time{}
 	return outcome{to: a, before: before}, ""
+}
+
+// park takes an activity that could be taken out of its queue, because its run is suspended.
+type park struct{ Take }
+
+func (p park) apply(id store.ActivityID, a *Activity, now time.Time) (outcome, store.Code) {
+	taken := *a
+	if o, code := p.Take.apply(id, &taken, now); code != "" || o.same {
+		return o, code
+	}
+	a.Available, a.Parked = time.Time{}, a.Available
+	return outcome{to: a, before: a.first()}, ""
+}
+
+// Resume puts an activity back into its queue, where it was when its run was found suspended.
+type Resume struct{}
+
+// Once implements store.ActivityOperation: what is in its queue is not parked.
+func (Resume) Once(store.ActivityID) string { return "" }
+
+// Transition implements store.ActivityOperation.
+func (r Resume) Transition(id store.ActivityID, _ *store.Lifecycle, a *store.Activity, now time.Time) (*store.ActivityOutcome, store.Code) {
+	return transition(r, id, a, now)
+}
+
+func (Resume) apply(_ store.ActivityID, a *Activity, _ time.Time) (outcome, store.Code) {
+	if !a.IsParked() {
+		return outcome{}, store.Conflict
+	}
+	a.Available, a.Parked = a.Parked, time.Time{}
+	return outcome{to: a}, ""
 }
 
 // Return gives an activity back that its worker does not perform. The same attempt waits for another worker, with a new time to start.
@@ -56,7 +97,7 @@ type Return struct {
 func (Return) Once(store.ActivityID) string { return "" }
 
 // Transition implements store.ActivityOperation.
-func (t Return) Transition(id store.ActivityID, r *store.Activity, now time.Time) (*store.ActivityOutcome, store.Code) {
+func (t Return) Transition(id store.ActivityID, _ *store.Lifecycle, r *store.Activity, now time.Time) (*store.ActivityOutcome, store.Code) {
 	return transition(t, id, r, now)
 }
 
@@ -79,7 +120,7 @@ type Heartbeat struct {
 func (Heartbeat) Once(store.ActivityID) string { return "" }
 
 // Transition implements store.ActivityOperation.
-func (h Heartbeat) Transition(id store.ActivityID, r *store.Activity, now time.Time) (*store.ActivityOutcome, store.Code) {
+func (h Heartbeat) Transition(id store.ActivityID, _ *store.Lifecycle, r *store.Activity, now time.Time) (*store.ActivityOutcome, store.Code) {
 	return transition(h, id, r, now)
 }
 
@@ -102,7 +143,7 @@ type RetryNow struct{}
 func (RetryNow) Once(store.ActivityID) string { return "" }
 
 // Transition implements store.ActivityOperation.
-func (h RetryNow) Transition(id store.ActivityID, r *store.Activity, now time.Time) (*store.ActivityOutcome, store.Code) {
+func (h RetryNow) Transition(id store.ActivityID, _ *store.Lifecycle, r *store.Activity, now time.Time) (*store.ActivityOutcome, store.Code) {
 	return transition(h, id, r, now)
 }
 
@@ -125,7 +166,7 @@ type Expire struct{}
 func (Expire) Once(store.ActivityID) string { return "" }
 
 // Transition implements store.ActivityOperation.
-func (e Expire) Transition(id store.ActivityID, r *store.Activity, now time.Time) (*store.ActivityOutcome, store.Code) {
+func (e Expire) Transition(id store.ActivityID, _ *store.Lifecycle, r *store.Activity, now time.Time) (*store.ActivityOutcome, store.Code) {
 	return transition(e, id, r, now)
 }
 

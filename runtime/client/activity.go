@@ -71,6 +71,8 @@ func (d *Description) waitsForActivity(o interpreter.OpenTask, a *activity.Activ
 			worker = "an outside worker"
 		}
 		text = fmt.Sprintf("%s performs %s, since %s (%s)", worker, what, duration.FormatRough(d.At.Sub(a.StartedAt)), attempt)
+	case a.IsParked():
+		text = fmt.Sprintf("%s waits until the run is resumed (%s)", what, attempt)
 	case a.Available.After(d.At):
 		text = fmt.Sprintf("%s is attempted again at %s, %s (%s)", what, clockTime(a.Available), d.in(a.Available), attempt)
 	case d.waitsInQueue(what, a.Queue) != "":

@@ -46,9 +46,12 @@ func (x *Execution) dismiss(id interpreter.EffectID) {
 
 // restoreActivities notes the activities that are stored with the run.
 func (x *Execution) restoreActivities(all []store.StoredActivity) {
-	x.activities = map[interpreter.EffectID]string{}
+	x.activities, x.parked = map[interpreter.EffectID]string{}, nil
 	for _, a := range all {
 		x.activities[a.Effect] = a.Queue
+		if is, err := activity.Parse(&a.Activity); err == nil && is.IsParked() { // one that cannot be read nobody takes
+			x.parked = append(x.parked, a)
+		}
 	}
 }
 
@@ -89,6 +92,25 @@ func (x *Execution) activityChanges(c *store.Commit) error {
 			return err
 		}
 		c.Activities = append(c.Activities, store.ActivityChange{Effect: s.effect.ID, Queue: s.request.Queue, To: record, Input: input})
+	}
+	return x.putBack(c)
+}
+
+// putBack adds to a commit that the parked activities are in their queues again, unless the run is suspended after it. The store refuses the commit if
+// others were parked since the run was read.
+func (x *Execution) putBack(c *store.Commit) error {
+	if c.Parked = x.stored.Parked; c.Status == interpreter.StatusSuspended {
+		return nil
+	}
+	for _, a := range x.parked {
+		if _, awaited := x.activities[a.Effect]; !awaited {
+			continue
+		}
+		done, err := activity.Do(activity.Resume{}, store.ActivityID{Run: x.instance, Effect: a.Effect}, &a.Activity, c.At)
+		if err != nil {
+			return err
+		}
+		c.Activities = append(c.Activities, store.ActivityChange{Effect: a.Effect, Queue: a.Queue, From: &a.Activity, To: done.To})
 	}
 	return nil
 }

@@ -171,6 +171,9 @@ func (x *Execution) committed(sent *store.Commit, mail bool) {
 	}
 	x.batch = batch{at: x.batch.at}
 	x.stored, x.refused = sent.After(x.stored), 0
+	if sent.Status != interpreter.StatusSuspended {
+		x.parked = nil
+	}
 	x.pinned = pinned{x.invocation, x.program}
 	x.cancelAll(func(id interpreter.EffectID) bool { return !x.state.Awaits(id) })
 	if over {

@@ -38,6 +38,7 @@ type Execution struct {
 	inFlight      map[interpreter.EffectID]bool
 	children      map[interpreter.EffectID]child
 	activities    map[interpreter.EffectID]string // the queue of each that the run waits for
+	parked        []store.StoredActivity          // those that were parked when the run was read
 	batch         batch
 	again         bool // the last step has left work to do
 	messagesFirst bool // messages came before anybody could start the run: they are stepped before its start

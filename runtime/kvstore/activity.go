@@ -205,6 +205,9 @@ func (p *partition) changeActivity(id store.ActivityID, c *store.ChangeActivitie
 		p.write(id.Run, change)
 		changed.Activity = change.Activities[0].To
 	}
+	if change.Refused != "" {
+		changed.Refused = store.Refuse(change.Refused, p.now, "activity %s", id)
+	}
 	return changed, change
 }
 

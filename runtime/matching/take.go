@@ -52,7 +52,9 @@ func (m *Matcher) takeEach(ctx context.Context, p Poll, partition, n int) (tasks
 			free = append(free, name)
 			continue
 		}
-		some, another, err := insist(n-len(tasks), func(n int) ([]Task, int, error) { return m.takeLimited(ctx, p, name, partition, n) })
+		some, another, err := insist(n-len(tasks), func(n int, passed []store.ActivityID) (try, error) {
+			return m.takeLimited(ctx, p, name, asked{partition, n, passed})
+		})
 		more = more || another
 		if tasks = append(tasks, some...); err != nil || len(tasks) >= n {
 			return tasks, true, err
@@ -62,45 +64,59 @@ func (m *Matcher) takeEach(ctx context.Context, p Poll, partition, n int) (tasks
 		return tasks, more, nil
 	}
 	p.Queues = free
-	some, another, err := insist(n-len(tasks), func(n int) ([]Task, int, error) { return m.takeFree(ctx, p, partition, n) })
+	some, another, err := insist(n-len(tasks), func(n int, passed []store.ActivityID) (try, error) {
+		return m.takeFree(ctx, p, asked{partition, n, passed})
+	})
 	return append(tasks, some...), more || another, err
 }
 
-// maxTries is how often a partition is looked at of which others take what is found before it can be taken.
-const maxTries = 3
+// maxPassed is how many activities that cannot be taken a poll passes by in a partition before it leaves it.
+const maxPassed = 1000
 
-// insist has up to n activities taken, once more if there were so many and none could be taken; more says that there may be others.
-func insist(n int, take func(n int) (tasks []Task, found int, err error)) (tasks []Task, more bool, err error) {
-	for range maxTries {
-		tasks, found, err := take(n)
-		if len(tasks) > 0 || err != nil || found < n {
-			return tasks, err != nil || found >= n, err
+// try is one attempt at taking activities of a partition.
+type try struct {
+	tasks  []Task
+	found  int                // how many were offered, at most as many as were asked for
+	passed []store.ActivityID // those that were refused and may be offered again
+}
+
+// insist has up to n activities taken; more says that there may be others. As long as all that are found are refused, because others have taken them or
+// their runs are suspended, it looks on behind them.
+func insist(n int, take func(n int, passed []store.ActivityID) (try, error)) (tasks []Task, more bool, err error) {
+	var passed []store.ActivityID
+	for {
+		t, err := take(n, passed)
+		if len(t.tasks) > 0 || err != nil || t.found < n {
+			return t.tasks, err != nil || t.found >= n, err
+		}
+		if passed = append(passed, t.passed...); len(passed) >= maxPassed {
+			return nil, false, nil // the next look finds out whether they can be taken by then
 		}
 	}
-	return nil, false, nil
 }
 
-// takeFree takes activities of queues without a limit. It also returns how many it has found, at most n.
-func (m *Matcher) takeFree(ctx context.Context, p Poll, partition, n int) (tasks []Task, found int, err error) {
-	offered, err := m.offered(ctx, p, partition, n)
+// takeFree takes activities of queues without a limit, apart from some.
+func (m *Matcher) takeFree(ctx context.Context, p Poll, of asked) (try, error) {
+	offered, err := m.offered(ctx, p, of)
 	if err != nil || len(offered) == 0 {
-		return nil, 0, err
+		return try{}, err
 	}
-	tasks, _, err = m.take(ctx, partition, offered, activity.Take{Worker: p.Worker, Nonce: m.c.Nonce()})
-	return tasks, len(offered), err
+	t := try{found: len(offered)}
+	t.tasks, _, t.passed, err = m.take(ctx, of.partition, offered, activity.Take{Worker: p.Worker, Nonce: m.c.Nonce()})
+	return t, err
 }
 
-// takeLimited takes activities of a queue that has a limit, each of which holds a permit of it from then on. It also returns how many it has
-// found and got a permit for.
-func (m *Matcher) takeLimited(ctx context.Context, p Poll, name string, partition, n int) (tasks []Task, found int, err error) {
+// takeLimited takes activities of a queue that has a limit, each of which holds a permit of it from then on. Of those that are offered, it finds as many
+// as it gets permits for.
+func (m *Matcher) takeLimited(ctx context.Context, p Poll, name string, of asked) (try, error) {
 	if _, open := m.c.Gate.Open(ctx, name); !open {
-		m.remember(&p, name, partition)
-		return nil, 0, nil
+		m.remember(&p, name, of.partition)
+		return try{}, nil
 	}
 	p.Queues = []string{name}
-	offered, err := m.offered(ctx, p, partition, n)
+	offered, err := m.offered(ctx, p, of)
 	if err != nil || len(offered) == 0 {
-		return nil, 0, err
+		return try{}, err
 	}
 	take := activity.Take{Worker: p.Worker, Nonce: m.c.Nonce()}
 	var wanted []string
@@ -109,21 +125,23 @@ func (m *Matcher) takeLimited(ctx context.Context, p Poll, name string, partitio
 	}
 	granted, err := m.c.Gate.Take(ctx, name, wanted, 0)
 	if err != nil || len(granted) < len(offered) {
-		m.remember(&p, name, partition)
+		m.remember(&p, name, of.partition)
 	}
 	if err != nil || len(granted) == 0 {
-		return nil, 0, err
+		return try{}, err
 	}
 	some := slices.DeleteFunc(offered, func(id store.ActivityID) bool {
 		return !slices.Contains(granted, queue.ActivityHolder(id, take.Nonce))
 	})
-	tasks, err = m.takeGranted(ctx, name, partition, some, take)
-	return tasks, len(granted), err
+	t := try{found: len(granted)}
+	t.tasks, t.passed, err = m.takeGranted(ctx, name, of.partition, some, take)
+	return t, err
 }
 
-// takeGranted takes activities that have permits of a queue, and gives back the permits of those that it cannot take.
-func (m *Matcher) takeGranted(ctx context.Context, name string, partition int, some []store.ActivityID, take activity.Take) ([]Task, error) {
-	tasks, refused, err := m.take(ctx, partition, some, take)
+// takeGranted takes activities that have permits of a queue, and gives back the permits of those that it cannot take. It returns those of them that may
+// be offered again.
+func (m *Matcher) takeGranted(ctx context.Context, name string, partition int, some []store.ActivityID, take activity.Take) ([]Task, []store.ActivityID, error) {
+	tasks, refused, passed, err := m.take(ctx, partition, some, take)
 	var unbegun []string
 	for _, id := range refused {
 		unbegun = append(unbegun, queue.ActivityHolder(id, take.Nonce))
@@ -131,7 +149,7 @@ func (m *Matcher) takeGranted(ctx context.Context, name string, partition int, s
 	if failed := m.c.Gate.GiveBack(ctx, name, nil, unbegun); err == nil && len(tasks) == 0 {
 		err = failed // otherwise it is found out that nobody needs them
 	}
-	return tasks, err
+	return tasks, passed, err
 }
 
 // remember notes that there is something for a poll in a queue of a partition that nobody may take now.
@@ -141,37 +159,50 @@ func (m *Matcher) remember(p *Poll, name string, partition int) {
 	m.of(p, name).unseen[partition] = true
 }
 
+// asked is how many activities of a partition are wanted, apart from those that cannot be taken.
+type asked struct {
+	partition, n int
+	passed       []store.ActivityID
+}
+
 // offered returns activities of a partition that may be taken.
-func (m *Matcher) offered(ctx context.Context, p Poll, partition, n int) ([]store.ActivityID, error) {
-	offered, err := m.c.Store.Available(ctx, store.Available{Partition: partition, Queues: p.Queues, Namespaces: p.Namespaces, N: n, Turn: m.c.Turn()})
+func (m *Matcher) offered(ctx context.Context, p Poll, of asked) ([]store.ActivityID, error) {
+	offered, err := m.c.Store.Available(ctx, store.Available{
+		Partition: of.partition, Queues: p.Queues, Namespaces: p.Namespaces, N: of.n + len(of.passed), Turn: m.c.Turn(),
+	})
 	if err != nil {
 		return nil, err
 	}
-	m.expect(&p, partition, offered)
-	return offered.Activities, nil
+	m.expect(&p, of.partition, offered)
+	some := slices.DeleteFunc(offered.Activities, func(id store.ActivityID) bool { return slices.Contains(of.passed, id) })
+	return some[:min(of.n, len(some))], nil
 }
 
-// take takes activities, and returns those that were refused too: somebody else has them, or their time is over.
-func (m *Matcher) take(ctx context.Context, partition int, some []store.ActivityID, take activity.Take) (tasks []Task, refused []store.ActivityID, err error) {
+// take takes activities. It returns those that were refused too, and which of them may still be offered: somebody else has them, their time is over, or
+// they cannot be read. The others have left their queue with this call, because their runs are suspended.
+func (m *Matcher) take(ctx context.Context, partition int, some []store.ActivityID, take activity.Take) (tasks []Task, refused, passed []store.ActivityID, err error) {
 	// What is taken is the worker's: the answer is awaited also if the worker has gone.
 	taking, cancel := context.WithTimeout(context.WithoutCancel(ctx), takeWithin)
 	defer cancel()
 	changed, err := m.c.Store.ChangeActivities(taking, store.ChangeActivities{Partition: partition, Activities: some, Operation: take, Input: true})
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	for n, c := range changed {
 		if c.Refused != nil {
 			refused = append(refused, some[n])
+			if parked := store.RefusedAs(c.Refused) == store.Suspended && c.Was != nil && !c.Was.Available.IsZero(); !parked {
+				passed = append(passed, some[n])
+			}
 			continue
 		}
 		m.due(partition, c)
 		m.know(attempt{some[n], take.Nonce}, c)
 		task, err := newTask(some[n], take.Nonce, c)
 		if err != nil {
-			return tasks, refused, err
+			return tasks, refused, passed, err
 		}
 		tasks = append(tasks, task)
 	}
-	return tasks, refused, nil
+	return tasks, refused, passed, nil
 }

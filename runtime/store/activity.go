@@ -100,7 +100,7 @@ func (c *ChangeActivities) Transition(id ActivityID, r *Lifecycle, a *Activity, 
 	if r == nil {
 		return nil, NoSuch
 	}
-	outcome, code := c.Operation.Transition(id, a, now)
+	outcome, code := c.Operation.Transition(id, r, a, now)
 	if code != "" {
 		return nil, code
 	}
@@ -114,7 +114,11 @@ func (c *ChangeActivities) Transition(id ActivityID, r *Lifecycle, a *Activity, 
 			return nil, code
 		}
 	}
-	change.NotBefore, change.Before = now, outcome.Before
+	change.NotBefore, change.Before, change.WithRecord = now, outcome.Before, outcome.WithRecord
+	if outcome.Parks {
+		change.To.Parked++
+		change.Refused = Suspended
+	}
 	change.Activities = []ActivityChange{{Effect: id.Effect, Queue: a.Queue, From: a, To: outcome.To, Once: c.Operation.Once(id)}}
 	return change, ""
 }
@@ -127,9 +131,9 @@ type StoredActivity struct {
 
 // ActivityOperation is what somebody does with activities.
 type ActivityOperation interface {
-	// Transition returns what the operation makes of an activity at a time of the store's clock, or why it does not happen; a is nil if
+	// Transition returns what the operation makes of an activity of a run at a time of the store's clock, or why it does not happen; a is nil if
 	// there is no such activity.
-	Transition(id ActivityID, a *Activity, now time.Time) (*ActivityOutcome, Code)
+	Transition(id ActivityID, run *Lifecycle, a *Activity, now time.Time) (*ActivityOutcome, Code)
 	// Once returns by what the store remembers for ReportRemembered that the operation was done, so that repeating it is no refusal; empty if
 	// nothing is to be remembered.
 	Once(id ActivityID) string
@@ -142,6 +146,10 @@ type ActivityOutcome struct {
 	Before time.Time
 	// Message comes into the inbox of the run; nil for none. If the run has ended, the outcome is refused as Closed.
 	Message Message
+	// WithRecord says that the record of the run decides as well: it must still be what it was.
+	WithRecord bool
+	// Parks says that the activity waits until its run is resumed: the outcome is stored, and the operation is refused as Suspended.
+	Parks bool
 }
 
 // ActivityChanged is the answer about one activity.

@@ -44,6 +44,9 @@ type Lifecycle struct {
 	// Continuation is the id of the run, in the same namespace, that was forked last from this one to go on in its place; empty for none. It is set
 	// before that run starts.
 	Continuation string
+	// Parked is how many activities were taken out of their queues since the run was suspended: each take that finds it suspended adds one. A commit
+	// that resumes the run puts all of them back.
+	Parked int64
 
 	// What follows is kept beside the record, and read with it: who writes it does not write the record.
 

@@ -14,9 +14,9 @@ import (
 // How stores keep the Lifecycle of a run. The number of its form comes first, so that the fields after it may become others (form.Record).
 
 // recordFields is how many fields a stored record has, and troubleFields how many more one has of a run that tried something again,
-// has failed, needs something, waits for activities, listens, or was forked; awaitsFields, listenFields and forkFields are how many follow if one
-// of the last three, two, or the last is so.
-const recordFields, troubleFields, awaitsFields, listenFields, forkFields = 18, 6, 1, 1, 1
+// has failed, needs something, waits for activities, listens, was forked, or has parked activities; awaitsFields, listenFields, forkFields and
+// parkFields are how many follow if one of the last four, three, two, or the last is so.
+const recordFields, troubleFields, awaitsFields, listenFields, forkFields, parkFields = 18, 6, 1, 1, 1, 1
 
 // String returns the record as stores keep it: the number of its form and its fields in order, a space between, - for what is empty.
 func (r *Lifecycle) String() string {
@@ -49,7 +49,8 @@ type record []byte
 
 // rest writes what most runs do not have.
 func (b *record) rest(r *Lifecycle) {
-	listens := r.Listens != "" || r.Continuation != ""
+	continues := r.Continuation != "" || r.Parked != 0
+	listens := r.Listens != "" || continues
 	awaits := r.Awaits != 0 || listens
 	if r.Attempts != 0 || r.Retrying || r.Failure != (Failure{}) || r.Needs != "" || awaits {
 		b.number(r.Attempts)
@@ -65,8 +66,11 @@ func (b *record) rest(r *Lifecycle) {
 	if listens {
 		b.anyText(string(r.Listens))
 	}
-	if r.Continuation != "" {
+	if continues {
 		b.anyText(r.Continuation)
+	}
+	if r.Parked != 0 {
+		b.number(r.Parked)
 	}
 }
 
@@ -108,7 +112,7 @@ func ParseLifecycle(s string) (Lifecycle, error) {
 		return Lifecycle{}, err
 	}
 	f := recordReader{record: s, fields: strings.Split(fields, " ")}
-	if n := len(f.fields) - recordFields; n != 0 && (n < troubleFields || n > troubleFields+awaitsFields+listenFields+forkFields) {
+	if n := len(f.fields) - recordFields; n != 0 && (n < troubleFields || n > troubleFields+awaitsFields+listenFields+forkFields+parkFields) {
 		return Lifecycle{}, fmt.Errorf("%q is not the record of a run: it has %d fields instead of %d", s, len(f.fields), recordFields)
 	}
 	r := Lifecycle{
@@ -129,6 +133,9 @@ func ParseLifecycle(s string) (Lifecycle, error) {
 	}
 	if len(f.fields) > recordFields+troubleFields+awaitsFields+listenFields {
 		r.Continuation = f.anyText(26)
+	}
+	if len(f.fields) > recordFields+troubleFields+awaitsFields+listenFields+forkFields {
+		r.Parked = f.number(27)
 	}
 	return r, f.bad
 }

@@ -231,6 +231,7 @@ type Commit struct {
 	Failure  Failure            // how it has failed; zero otherwise
 	Attempts int64              // the number of the last attempt of a task that was tried again since the last commit; 0 for none
 	Awaits   int64              // how many activities the run waits for
+	Parked   int64              // how many of them the owner knows to be parked: Lifecycle.Parked as it has read it
 	Retrying bool               // a task is tried again, or waits for that
 	// TimesOut says that the steps have ended a scope because its deadline has passed. It is refused as a Conflict while there are
 	// messages that the steps have not consumed: one of them may have moved that deadline in time.

@@ -29,6 +29,10 @@ type Change struct {
 	Before    time.Time // and must not have reached this: it is refused as TimedOut otherwise; zero for any time
 	// WithMail says that the number of messages decides as well: there must be as many as From says.
 	WithMail bool
+	// WithRecord says that the record decides as well, also if nothing of it changes: it must be From.
+	WithRecord bool
+	// Refused is why the operation did not happen although something is written; empty if it did.
+	Refused Code
 	// Ended says that the lease of the owner in From has ended, and that it must still be so.
 	Ended bool
 

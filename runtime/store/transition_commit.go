@@ -23,6 +23,8 @@ func (c *Commit) Transition(r *Lifecycle, _ time.Time) (*Change, Code) {
 		return nil, Conflict
 	case r.Version < c.Version:
 		return nil, RolledBack
+	case c.resumes() && r.Parked != c.Parked: // others were parked, which the owner does not know of
+		return nil, Conflict
 	case c.TimesOut && r.Reason != Quarantined && r.Mail > r.Read+int64(c.Read):
 		return nil, Conflict
 	}
@@ -40,6 +42,9 @@ func (c *Commit) Transition(r *Lifecycle, _ time.Time) (*Change, Code) {
 
 // Releases reports whether the run has no owner after the commit.
 func (c *Commit) Releases() bool { return c.Release || c.Status.Final() }
+
+// resumes reports whether the run is neither suspended nor over after the commit: none of its activities may be parked then.
+func (c *Commit) resumes() bool { return c.Status != interpreter.StatusSuspended && !c.Status.Final() }
 
 // After returns the record after the commit. What happens then, happens at the time of the steps.
 func (c *Commit) After(r Lifecycle) Lifecycle {
@@ -62,6 +67,9 @@ func (c *Commit) After(r Lifecycle) Lifecycle {
 	}
 	r.Failure, r.Attempts, r.Retrying = c.Failure, max(r.Attempts, c.Attempts), c.Retrying && !c.Status.Final()
 	r.Awaits = c.Awaits
+	if c.Status != interpreter.StatusSuspended {
+		r.Parked = 0
+	}
 	r.Wake, r.Deadline, r.AwaitsSlot = Moment(Millis(c.Wake)), Moment(Millis(c.Deadline)), c.AwaitsSlot && !c.Releases()
 	switch {
 	case r.Status.Final():
@@ -94,6 +102,6 @@ func (r *Lifecycle) neverStarts(at time.Time) bool {
 func (r *Lifecycle) GiveBack(i Instance, t Token, at time.Time) Commit {
 	return Commit{
 		Instance: i, Token: t, Version: r.Version, Next: r.Version + 1, At: at, Status: r.Status, Reason: r.Reason,
-		Failure: r.Failure, Retrying: r.Retrying, Awaits: r.Awaits, Listens: r.Listens, Wake: r.Wake, Deadline: r.Deadline, Release: true, Ready: true,
+		Failure: r.Failure, Retrying: r.Retrying, Awaits: r.Awaits, Parked: r.Parked, Listens: r.Listens, Wake: r.Wake, Deadline: r.Deadline, Release: true, Ready: true,
 	}
 }

@@ -2,10 +2,12 @@ package store_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/swrun/swrun/internal/form"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -29,7 +31,7 @@ func parse(t *testing.T, text string) *store.Lifecycle {
 	if _, err := fmt.Sscan(text, append(to, &mail, &lease)...); err != nil {
 		t.Fatalf("%q: %s", text, err)
 	}
-	record := "1 " + fields[0]
+	record := strconv.Itoa(int(form.Record)) + " " + fields[0]
 	for _, f := range fields[1:] {
 		record += " " + f
 	}
@@ -174,5 +176,5 @@ func outcome(op store.Operation, r *store.Lifecycle) string {
 	if !place.At.IsZero() {
 		at = fmt.Sprint(store.Millis(place.At))
 	}
-	return fmt.Sprintf("%s in %s at %s", strings.TrimPrefix(change.To.String(), "1 "), place.Set, at)
+	return fmt.Sprintf("%s in %s at %s", strings.TrimPrefix(change.To.String(), strconv.Itoa(int(form.Record))+" "), place.Set, at)
 }

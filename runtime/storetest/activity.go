@@ -21,7 +21,7 @@ type operation struct {
 
 func (o operation) Once(store.ActivityID) string { return o.once }
 
-func (o operation) Transition(_ store.ActivityID, a *store.Activity, now time.Time) (*store.ActivityOutcome, store.Code) {
+func (o operation) Transition(_ store.ActivityID, _ *store.Lifecycle, a *store.Activity, now time.Time) (*store.ActivityOutcome, store.Code) {
 	if a == nil {
 		return nil, store.NoSuch
 	}
@@ -63,7 +63,7 @@ func (s *suite) scheduled(i store.Instance, delay time.Duration) store.ActivityI
 	return store.ActivityID{Run: i, Effect: 3}
 }
 
-func (s *suite) change(id store.ActivityID, op operation) store.ActivityChanged {
+func (s *suite) change(id store.ActivityID, op store.ActivityOperation) store.ActivityChanged {
 	s.Helper()
 	all, err := s.ChangeActivities(s.ctx(), store.ChangeActivities{
 		Partition: s.partition(id.Run), Activities: []store.ActivityID{id}, Operation: op, Input: true,

@@ -87,6 +87,7 @@ func cases() []testCase {
 		{"the end of an activity comes to its run", activityEnds},
 		{"the end of an activity comes with a commit", activityEndsWithCommit},
 		{"what an activity comes to must be in time", activityTooLate},
+		{"an activity of a suspended run is parked", activityParked},
 		{"activities that are due", activityDue},
 		{"activities that nobody waits for", activityDismissed},
 		{"activities of several namespaces", activitiesFairly},
