@@ -12,7 +12,8 @@ import (
 )
 
 // Deploy stores documents, with the resources that they need, under their namespaces, names and versions, so that they can be
-// started by name. If one of them is faulty (dsl.Diagnostics), or two are called the same (*DuplicateError), none is stored. A *DeployedError says that another document is stored
+// started by name. If one of them is faulty (dsl.Diagnostics), two are called the same (*DuplicateError), or one uses a namespace that ctx does not grant
+// (*definition.ForeignError, see definition.WithGranted), none is stored. A *DeployedError says that another document is stored
 // under the same three.
 func (e *Engine) Deploy(ctx context.Context, all ...*Document) error {
 	if err := Distinct(all...); err != nil {
@@ -44,6 +45,11 @@ func (e *Engine) CheckRuns(ctx context.Context, d *Document) (client.RunsCheck, 
 }
 
 func (e *Engine) deploy(ctx context.Context, all []definition.Definition) error {
+	for _, d := range all {
+		if err := e.client.CheckGranted(ctx, d); err != nil {
+			return err
+		}
+	}
 	for _, d := range all {
 		reference, err := e.client.Deploy(ctx, d)
 		if store.RefusedAs(err) == store.Conflict {

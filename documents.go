@@ -179,8 +179,12 @@ func (d *Documents) Children(of *Document, h Host) ([]*Document, error) {
 
 func (d *Documents) children(of *Document, e *environment) (all []*Document, err error) {
 	seen := map[*titled]bool{}
-	for next := []*Document{of}; len(next) > 0; next = next[1:] {
-		for _, r := range definition.Children(next[0].Workflow) {
+	named := definition.Children(of.Workflow)
+	if p, err := of.program(e); err == nil { // what is wrong with it is reported by whoever needs the program
+		named = definition.ChildrenOf(p)
+	}
+	for next := [][]definition.Reference{named}; len(next) > 0; next = next[1:] {
+		for _, r := range next[0] {
 			t := d.find(r)
 			if t == nil || seen[t] {
 				continue
@@ -189,10 +193,11 @@ func (d *Documents) children(of *Document, e *environment) (all []*Document, err
 			if err := d.duplicate(t); err != nil {
 				return nil, err
 			}
-			if _, fault := t.compile(e); fault != nil {
+			p, fault := t.compile(e)
+			if fault != nil {
 				return nil, errors.New(fault.Detail)
 			}
-			all, next = append(all, t.document), append(next, t.document)
+			all, next = append(all, t.document), append(next, definition.ChildrenOf(p))
 		}
 	}
 	return all, nil

@@ -12,6 +12,7 @@ import (
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/function"
 	"github.com/swrun/swrun/runtime/store"
 	"github.com/swrun/swrun/tasks"
@@ -133,6 +134,9 @@ func (e *Engine) Functions() *function.Functions { return e.functions }
 // version is a *FunctionDeployedError. If exactly this one is there, again is true.
 func (e *Engine) DeployFunction(ctx context.Context, f *Function) (d function.Deployed, again bool, err error) {
 	if err := f.Err(); err != nil {
+		return d, false, err
+	}
+	if err := definition.GrantedIn(ctx).CheckAll(); err != nil {
 		return d, false, err
 	}
 	d, again, err = e.functions.Deploy(ctx, f.Name, f.Files, client.Actor(ctx))

@@ -8,6 +8,7 @@ import (
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/internal/cloudevent"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/events"
 )
 
@@ -34,12 +35,21 @@ func (e *Engine) publish(ctx context.Context, event json.RawMessage) error {
 	return nil
 }
 
-// Publish brings a structured CloudEvent to the runs that listen for it, in the namespaces that are named, or in all of them if that is nil; it
-// returns when all have it. Publishing it again within a day, known by its source and id, changes nothing; another event under the same is an
+// Publish brings a structured CloudEvent to the runs that listen for it, in the namespaces that are named, or in all that ctx grants if that is nil; one
+// that is not granted is a *definition.ForeignError. It returns when all have it. Publishing it again within a day, known by its source and id, changes nothing; another event under the same is an
 // *OtherEventError, and what CheckEvent refuses is its error. What came for some namespaces says nothing about others: it is published there when it comes for them.
 func (e *Engine) Publish(ctx context.Context, event map[string]any, namespaces []string) (events.Report, error) {
 	if err := e.CheckEvent(event); err != nil {
 		return events.Report{}, err
+	}
+	granted := definition.GrantedIn(ctx)
+	if namespaces == nil {
+		namespaces = granted
+	}
+	for _, name := range namespaces {
+		if err := granted.Check(definition.Reference{Namespace: name}); err != nil {
+			return events.Report{}, err
+		}
 	}
 	return e.bring(ctx, event, namespaces)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -147,6 +148,9 @@ func (s *Server) authorized(role Role) func(huma.Context, func(huma.Context)) {
 		defer leave()
 		x.check = func() error { return s.stillAllowed(request, role, ctx.Param("namespace")) }
 		known := client.WithActor(context.WithValue(ctx.Context(), callerKey{}, caller), caller.Name)
+		if role != RoleOpen { // what is open tells of no namespace
+			known = definition.WithGranted(known, caller.Audience())
+		}
 		x.room = func(bytes int64) (*held, error) { return s.reserve(known, s.memory.answers, bytes) }
 		next(huma.WithContext(ctx, client.WithTraceParent(known, request.Header.Get("Traceparent"))))
 	}

@@ -119,9 +119,12 @@ func (g *guarded) send(method, path, body string, headers ...string) *httptest.R
 		r.Header.Set("Content-Type", "application/json")
 	}
 	for n := 0; n < len(headers); n += 2 {
-		if headers[n] == "Host" {
+		switch headers[n] {
+		case "Host":
 			r.Host = headers[n+1]
 			continue
+		case "Content-Type":
+			r.Header.Del("Content-Type")
 		}
 		r.Header.Add(headers[n], headers[n+1])
 	}

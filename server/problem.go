@@ -18,6 +18,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/events"
 	"github.com/swrun/swrun/runtime/filter"
 	"github.com/swrun/swrun/runtime/function"
@@ -72,11 +73,16 @@ func workflowProblem(err error) *api.Problem {
 		diagnostics dsl.Diagnostics
 		deployed    *swrun.DeployedError
 		undeployed  *swrun.NotDeployedError
+		foreign     *definition.ForeignError
 	)
 	switch {
 	case errors.As(err, &diagnostics):
 		p := newProblem(http.StatusUnprocessableEntity, "invalid-document", "The document is not valid", diagnostics.Error())
 		p.Diagnostics = api.Diagnostics(diagnostics)
+		return p
+	case errors.As(err, &foreign):
+		p := newProblem(http.StatusForbidden, "forbidden", "Not allowed", err.Error())
+		p.Help = foreign.Help()
 		return p
 	case errors.As(err, &deployed):
 		return newProblem(http.StatusConflict, "already-deployed", "Another document is deployed", err.Error())

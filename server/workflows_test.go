@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/swrun/swrun/internal/access"
 	"github.com/swrun/swrun/internal/api"
@@ -95,6 +96,47 @@ func TestChildrenInOtherNamespaces(t *testing.T) {
 	} {
 		if w := g.send("PUT", "/v1/workflows/demo/parent/1.0.0", run(c.namespace), "Authorization", c.token); w.Code != c.status {
 			t.Errorf("a child in %s: want %d, got %d %s", c.namespace, c.status, w.Code, w.Body)
+		}
+	}
+}
+
+// TestFunctionsInOtherNamespaces: the tasks of functions count too, wherever the function comes from: the default catalog, or what is sent with the document.
+func TestFunctionsInOtherNamespaces(t *testing.T) {
+	g := mustGuard(t, nil)
+	root := g.token(t, "root", access.Grant{Role: access.RoleAdmin, Everywhere: true})
+	demo := g.token(t, "demo", access.Grant{Role: access.RoleOperator, Namespaces: []string{"demo"}})
+	const pays = `run: {workflow: {namespace: shop, name: pay, version: latest}}`
+	if w := g.send("PUT", "/v1/functions/pay/1.0.0", pays, "Authorization", root); w.Code != 201 {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	document := func(name, call string) string {
+		return "document: {dsl: 1.0.3, namespace: demo, name: " + name + ", version: 1.0.0}\ndo: [{t: {call: '" + call + "'}}]"
+	}
+	definition := func(name, call string) string {
+		data, err := json.Marshal(api.Definition{Document: document(name, call), Resources: map[string][]byte{call: []byte(pays), "catalog:/functions/pay/1.0.0/function.yaml": []byte(pays)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	for name, call := range map[string]string{"deployed": "pay:1.0.0@default", "sent": "https://example.com/pay.yaml"} {
+		texts := map[string][]string{"PUT": {api.DefinitionMediaType, definition(name, call)}}
+		if name == "deployed" {
+			texts["POST"] = []string{"application/yaml", document(name, call)}
+		} else {
+			texts["POST"] = texts["PUT"]
+		}
+		const path = "/v1/workflows/demo/"
+		for _, request := range [][]string{
+			{"PUT", path + name + "/1.0.0", texts["PUT"][0], texts["PUT"][1]}, {"PUT", path + name + "/1.0.0", texts["POST"][0], texts["POST"][1]},
+			{"POST", path + name + "/1.0.0/check-runs", texts["POST"][0], texts["POST"][1]},
+			{"POST", "/v1/runs", "application/json", `{"workflow": "demo/` + name + `:1.0.0", "definition": ` + texts["PUT"][1] + "}"},
+		} {
+			g.now.pass(time.Second)
+			w := g.send(request[0], request[1], request[3], "Authorization", demo, "Content-Type", request[2])
+			if w.Code != 403 || !strings.Contains(w.Body.String(), "a task runs the workflow shop/pay:latest") {
+				t.Errorf("%s %s of %s: %d %s", request[0], request[1], name, w.Code, w.Body)
+			}
 		}
 	}
 }

@@ -10,6 +10,9 @@ import (
 func callContinueAsNew() interpreter.Kind {
 	return interpreter.Kind{Kind: dsl.KindCallContinueAsNew, Route: interpreter.RouteDefinition, Compile: func(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 		task := t.(*dsl.CallContinueAsNew)
+		if own := b.Workflow().Document; task.Version != "" {
+			b.Runs(interpreter.WorkflowName{Namespace: own.Namespace, Name: own.Name, Version: task.Version})
+		}
 		return &continueAsNewBody{version: task.Version, input: b.Value(task.Input)}
 	}}
 }

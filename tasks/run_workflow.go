@@ -11,6 +11,7 @@ import (
 func runWorkflow() interpreter.Kind {
 	return interpreter.Kind{Kind: dsl.KindRunWorkflow, Route: interpreter.RouteChild, Shared: true, Compile: func(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 		task := t.(*dsl.RunWorkflow)
+		b.Runs(interpreter.WorkflowName{Namespace: task.Namespace, Name: task.Workflow, Version: task.Version})
 		return &runWorkflowBody{task: task, input: b.Value(task.With)}
 	}}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/swrun/swrun/internal/access"
 	"github.com/swrun/swrun/internal/doctor"
 	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -51,6 +52,12 @@ func New(e *swrun.Engine, s *swrun.Store, now func() time.Time) *Control {
 		fleet:     &fleet{client: e.Client(), store: s, catchingUp: make(chan struct{}, maxCatchingUp)},
 		followers: followers{client: e.Client(), store: s, feeds: map[store.Instance]*feed{}},
 	}
+}
+
+// forEveryone returns the context of work that several callers share: it goes on when the first has left, and does not know which namespaces are granted
+// to that one. Each caller is then given what is granted to it.
+func forEveryone(ctx context.Context) context.Context {
+	return definition.WithGranted(context.WithoutCancel(ctx), nil)
 }
 
 // Ready returns an error if the store cannot be relied on. The last second counts.

@@ -149,7 +149,7 @@ func (f *fleet) join(ctx context.Context) {
 	f.mu.Lock()
 	f.events, f.bytes, f.ready, f.changed = nil, 0, false, make(chan struct{})
 	f.mu.Unlock()
-	reading, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the others go on when the first has left
+	reading, cancel := context.WithCancel(forEveryone(ctx)) // the others go on when the first has left
 	var reader sync.WaitGroup
 	reader.Go(func() { newFleetReader(f).run(reading) })
 	f.stop = func() { cancel(); reader.Wait() }

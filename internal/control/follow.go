@@ -195,7 +195,7 @@ func (s *followers) join(ctx context.Context, i store.Instance) *feed {
 	f := s.feeds[i]
 	if f == nil {
 		f = &feed{changed: make(chan struct{})}
-		reading, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the others go on when the first has left
+		reading, cancel := context.WithCancel(forEveryone(ctx)) // the others go on when the first has left
 		var reader sync.WaitGroup
 		reader.Go(func() { s.read(reading, i, f) })
 		f.stop = func() { cancel(); reader.Wait() }

@@ -15,7 +15,7 @@ const healthWithin = 5 * time.Second
 // Health returns whether the deployment is well: the checks of swrun doctor. Several that ask at once share one answer.
 func (c *Control) Health(ctx context.Context) api.Health {
 	shared, _, _ := c.health.Do("", func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), healthWithin)
+		ctx, cancel := context.WithTimeout(forEveryone(ctx), healthWithin)
 		defer cancel()
 		found := doctor.Examine(ctx, c.store, c.now, "it is served")
 		found = append(found, sinks.Examine(ctx, c.store)...)

@@ -36,7 +36,10 @@ const maxExamples = 5
 // CheckRuns finds out which runs in progress could migrate to a definition, and changes nothing. Another definition that is deployed under
 // its name and version is refused as a Conflict.
 func (c *Client) CheckRuns(ctx context.Context, d definition.Definition, pointers interpreter.PointerMap) (r RunsCheck, err error) {
-	if r.To.Workflow, err = d.Reference(); err != nil {
+	if r.To.Workflow, err = d.Reference(); err == nil {
+		err = c.CheckGranted(ctx, d)
+	}
+	if err != nil {
 		return r, err
 	}
 	r.To.Definition = d.Digest()

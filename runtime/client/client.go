@@ -65,17 +65,27 @@ func New(c Config) *Client {
 	if c.Deployed == nil {
 		c.Deployed = func(context.Context, definition.Definition) error { return nil }
 	}
-	return &Client{deployed: c.Deployed, store: c.Store, nonce: c.Nonce, workers: c.Workers, limits: c.Limits, aliases: c.ErrorAliases, compile: c.Compile, programs: definition.NewPrograms(c.Store, c.Compile), settings: settings.NewCache(c.Store, c.Now)}
+	return &Client{deployed: c.Deployed, store: grantedStore{c.Store}, nonce: c.Nonce, workers: c.Workers, limits: c.Limits, aliases: c.ErrorAliases, compile: c.Compile, programs: definition.NewPrograms(c.Store, c.Compile), settings: settings.NewCache(c.Store, c.Now)}
 }
 
 // Deploy stores a definition under its namespace, name and version, for ever; another one under the same three is
-// refused as a Conflict. It is noted that the actor of ctx has deployed it.
+// refused as a Conflict. It is noted that the actor of ctx has deployed it. One that uses a namespace which ctx does not grant is a
+// *definition.ForeignError (CheckGranted).
 func (c *Client) Deploy(ctx context.Context, d definition.Definition) (definition.Reference, error) {
+	if err := c.CheckGranted(ctx, d); err != nil {
+		return definition.Reference{}, err
+	}
 	r, err := definition.DeployBy(ctx, c.store, d, Actor(ctx))
 	if err == nil {
 		err = c.deployed(ctx, d)
 	}
 	return r, err
+}
+
+// CheckGranted returns a *definition.ForeignError if a definition stands in a namespace that ctx does not grant, or a task of it runs a workflow of one,
+// also in a function: what that does and answers would be the caller's.
+func (c *Client) CheckGranted(ctx context.Context, d definition.Definition) error {
+	return definition.GrantedIn(ctx).CheckDefinition(d, c.programs.Compile)
 }
 
 // StartOptions are what a start may say besides workflow and input (promises.md 1 to 15).
@@ -193,6 +203,9 @@ func (c *Client) Begin(ctx context.Context, r definition.Reference, input any, o
 // StartDefinition starts a run of a definition, whether or not it is deployed under its name. If there is an
 // instance with the same id, definition, input and options already, it is returned.
 func (c *Client) StartDefinition(ctx context.Context, d definition.Definition, input any, o StartOptions) (store.Instance, error) {
+	if err := c.CheckGranted(ctx, d); err != nil {
+		return store.Instance{}, err
+	}
 	reference, err := d.Reference()
 	if err != nil {
 		return store.Instance{}, err

@@ -40,6 +40,11 @@ func (c *Client) Import(ctx context.Context, a *Archive) (store.Instance, error)
 	} else if store.RefusedAs(err) != store.NoSuch {
 		return i, err
 	}
+	for _, d := range a.Definitions {
+		if err := c.CheckGranted(ctx, d); err != nil {
+			return i, err
+		}
+	}
 	if err := c.importDefinitions(ctx, a, r.info); err != nil {
 		return i, err
 	}

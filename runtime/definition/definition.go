@@ -87,6 +87,9 @@ func Deploy(ctx context.Context, c store.Catalog, d Definition) (Reference, erro
 
 // Put stores a definition of a namespace under its digest alone.
 func Put(ctx context.Context, c store.Catalog, namespace string, d Definition) (digest string, err error) {
+	if err := GrantedIn(ctx).Check(Reference{Namespace: namespace}); err != nil {
+		return "", err
+	}
 	if err := c.Define(ctx, namespaceKey+namespace, []byte(namespace)); err != nil {
 		return "", err
 	}
@@ -116,19 +119,23 @@ func Load(ctx context.Context, c store.Catalog, digest string) (d Definition, er
 	return d, nil
 }
 
-// Namespaces returns those that runs may be in.
+// Namespaces returns those that runs may be in, as far as ctx grants them.
 func Namespaces(ctx context.Context, c store.Catalog) (all []string, err error) {
 	keys, err := c.Definitions(ctx)
 	for _, key := range keys {
-		if name, ok := strings.CutPrefix(key, namespaceKey); ok {
+		if name, ok := strings.CutPrefix(key, namespaceKey); ok && GrantedIn(ctx).Has(name) {
 			all = append(all, name)
 		}
 	}
 	return all, err
 }
 
-// Resolve returns the digest of what is deployed under a reference, and the reference with its version.
+// Resolve returns the digest of what is deployed under a reference, and the reference with its version. A namespace that ctx does not grant is a
+// *ForeignError.
 func Resolve(ctx context.Context, c store.Catalog, r Reference) (Reference, string, error) {
+	if err := GrantedIn(ctx).Check(r); err != nil {
+		return r, "", err
+	}
 	if r.Version != Latest {
 		digest, err := digestOf(ctx, c, r)
 		return r, digest, err

@@ -31,7 +31,8 @@ func (d *Deployed) Latest() string {
 	return d.Versions[0].Version
 }
 
-// AllDeployed returns the deployed workflows of a namespace and name, each of which may be empty for any, in their order.
+// AllDeployed returns the deployed workflows of a namespace and name, each of which may be empty for any, in their order. Namespaces that ctx does
+// not grant are left out.
 func AllDeployed(ctx context.Context, c store.Catalog, namespace, name string) ([]Deployed, error) {
 	keys, err := c.Definitions(ctx)
 	if err != nil {
@@ -41,7 +42,7 @@ func AllDeployed(ctx context.Context, c store.Catalog, namespace, name string) (
 	for _, key := range keys {
 		text, ok := strings.CutPrefix(key, nameKey)
 		r, err := ParseReference(text)
-		if !ok || err != nil || namespace != "" && r.Namespace != namespace || name != "" && r.Name != name {
+		if !ok || err != nil || !GrantedIn(ctx).Has(r.Namespace) || namespace != "" && r.Namespace != namespace || name != "" && r.Name != name {
 			continue
 		}
 		digest, err := c.Definition(ctx, key)
@@ -83,7 +84,7 @@ func Noted(ctx context.Context, c Deployments, namespace, name string) ([]Deploy
 }
 
 // Undeploy deletes the name and version of what is deployed, so that no run of it can be started by them. The runs that there are go on
-// with what they were started with.
+// with what they were started with. A namespace that ctx does not grant is a *ForeignError.
 func Undeploy(ctx context.Context, c store.Catalog, r Reference) error {
 	resolved, digest, err := Resolve(ctx, c, r)
 	if err != nil {

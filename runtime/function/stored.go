@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -121,6 +122,9 @@ func (f *Functions) All(ctx context.Context) (all []Deployed, err error) {
 
 // Remove deletes a function: nothing can be deployed with it any more. One that is not there is refused as store.NoSuch.
 func (f *Functions) Remove(ctx context.Context, named string) error {
+	if err := definition.GrantedIn(ctx).CheckAll(); err != nil {
+		return err
+	}
 	r, err := f.entry(ctx, named)
 	if errors.As(err, new(*DamagedError)) {
 		r.Version, err = store.AnyVersion, nil

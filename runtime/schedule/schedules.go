@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -71,6 +72,9 @@ func (s *Schedules) changes(ctx context.Context) (store.Registered, error) {
 
 // change changes the schedule of a workflow, and has everyone know.
 func (s *Schedules) change(ctx context.Context, namespace, name string, change func(*Schedule, time.Time) error) (Schedule, error) {
+	if err := definition.GrantedIn(ctx).Check(definition.Reference{Namespace: namespace, Name: name}); err != nil {
+		return Schedule{}, err
+	}
 	now, err := s.now(ctx)
 	if err != nil {
 		return Schedule{}, fmt.Errorf("ask the store for the time: %w", err)
@@ -192,8 +196,11 @@ func noSchedule(namespace, name string) error {
 	return &store.Refusal{Code: store.NoSuch, Detail: "schedule of the workflow " + namespace + "/" + name}
 }
 
-// All returns the schedules in the order of their workflows. One that cannot be read is an error.
-func (s *Schedules) All(ctx context.Context) ([]Schedule, error) { return all(ctx, s.Store) }
+// All returns the schedules in the order of their workflows, as far as ctx grants their namespaces. One that cannot be read is an error.
+func (s *Schedules) All(ctx context.Context) ([]Schedule, error) {
+	known, err := all(ctx, s.Store)
+	return slices.DeleteFunc(known, func(x Schedule) bool { return !definition.GrantedIn(ctx).Has(x.Workflow.Namespace) }), err
+}
 
 // readable returns the schedules that can be read: one that is damaged keeps no other one from starting runs.
 func (s *Schedules) readable(ctx context.Context) ([]Schedule, error) {
@@ -249,6 +256,9 @@ func read(ctx context.Context, s store.Store) (all []Schedule, damaged, err erro
 
 // Of returns the schedule of a workflow; refused as NoSuch if it has none.
 func (s *Schedules) Of(ctx context.Context, namespace, name string) (Schedule, error) {
+	if err := definition.GrantedIn(ctx).Check(definition.Reference{Namespace: namespace, Name: name}); err != nil {
+		return Schedule{}, err
+	}
 	found, version, err := entryOf(namespace, name).Load(ctx, s.Store)
 	if err == nil && version == 0 {
 		err = noSchedule(namespace, name)
