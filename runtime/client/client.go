@@ -82,12 +82,6 @@ func (c *Client) Deploy(ctx context.Context, d definition.Definition) (definitio
 	return r, err
 }
 
-// CheckGranted returns a *definition.ForeignError if a definition stands in a namespace that ctx does not grant, or a task of it runs a workflow of one,
-// also in a function: what that does and answers would be the caller's.
-func (c *Client) CheckGranted(ctx context.Context, d definition.Definition) error {
-	return definition.GrantedIn(ctx).CheckDefinition(d, c.programs.Compile)
-}
-
 // StartOptions are what a start may say besides workflow and input (promises.md 1 to 15).
 type StartOptions struct {
 	ID                 string // of the run; a new one if empty

@@ -9,6 +9,12 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
+// CheckGranted returns a *definition.ForeignError if a definition stands in a namespace that ctx does not grant, or a task of it runs a workflow of one,
+// also in a function: what that does and answers would be the caller's.
+func (c *Client) CheckGranted(ctx context.Context, d definition.Definition) error {
+	return definition.GrantedIn(ctx).CheckDefinition(d, c.programs.Compile)
+}
+
 // grantedStore is a store in which the runs of namespaces that a context does not grant (definition.WithGranted) are not there: they are refused
 // as NoSuch, and left out of lists. Every method of the client asks it, so that none of them has to ask for itself.
 type grantedStore struct{ store.Store }
