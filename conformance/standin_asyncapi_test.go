@@ -113,31 +113,50 @@ func (s *standInBrokers) close() {
 	}
 }
 
-// announcer is a server of WebSockets that tells everybody what anybody says, on the same channel.
+// announcer is a server of WebSockets that tells everybody what anybody says, on the same channel. What is said while nobody else is there is told to
+// the next one who comes: a client is connected before the server knows of it.
 type announcer struct {
 	mu    sync.Mutex
 	conns map[*websocket.Conn]string // their channels
+	kept  map[string][]announcement  // by channel
+}
+
+// announcement is what somebody has said.
+type announcement struct {
+	from *websocket.Conn
+	kind websocket.MessageType
+	data []byte
 }
 
 func (a *announcer) serve(conn *websocket.Conn, r *http.Request) {
-	a.add(conn, r.URL.Path)
+	a.add(conn, r)
 	defer a.remove(conn)
 	for {
 		kind, data, err := conn.Read(r.Context())
 		if err != nil {
 			return
 		}
-		a.tell(r, conn, kind, data)
+		a.tell(r, announcement{conn, kind, data})
 	}
 }
 
-func (a *announcer) add(conn *websocket.Conn, channel string) {
+func (a *announcer) add(conn *websocket.Conn, r *http.Request) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.conns == nil {
-		a.conns = map[*websocket.Conn]string{}
+		a.conns, a.kept = map[*websocket.Conn]string{}, map[string][]announcement{}
 	}
+	channel := r.URL.Path
 	a.conns[conn] = channel
+	var own []announcement
+	for _, one := range a.kept[channel] {
+		if one.from == conn {
+			own = append(own, one)
+			continue
+		}
+		_ = conn.Write(r.Context(), one.kind, one.data) // it may have gone
+	}
+	a.kept[channel] = own
 }
 
 func (a *announcer) remove(conn *websocket.Conn) {
@@ -146,13 +165,18 @@ func (a *announcer) remove(conn *websocket.Conn) {
 	delete(a.conns, conn)
 }
 
-func (a *announcer) tell(r *http.Request, from *websocket.Conn, kind websocket.MessageType, data []byte) {
+func (a *announcer) tell(r *http.Request, one announcement) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	heard := false
 	for conn, channel := range a.conns {
-		if conn != from && channel == r.URL.Path {
-			_ = conn.Write(r.Context(), kind, data) // it may have gone
+		if conn != one.from && channel == r.URL.Path {
+			heard = true
+			_ = conn.Write(r.Context(), one.kind, one.data) // it may have gone
 		}
+	}
+	if !heard {
+		a.kept[r.URL.Path] = append(a.kept[r.URL.Path], one)
 	}
 }
 
