@@ -126,7 +126,7 @@ func TestListedFailures(t *testing.T) {
 	})
 }
 
-func mustGroup(t *testing.T, field string) func(*filter.Run) string {
+func mustGroup(t *testing.T, field string) *filter.Grouping {
 	t.Helper()
 	by, err := filter.Group(field)
 	if err != nil {

@@ -43,7 +43,8 @@ type Run struct {
 	ErrorType    string            `json:"errorType,omitempty"`   // of one that has faulted
 	TimeoutKind  string            `json:"timeoutKind,omitempty"` // of the deadline that has ended it
 	Attention    string            `json:"attention,omitempty"`   // why somebody should look at it: retrying, quarantined or failed
-	Attempts     int64             `json:"attempts,omitempty"`    // of the task that was tried most often, if one was tried again
+	Waiting      []string          `json:"waiting,omitempty" doc:"What it waits for: queue, worker, activity, event, child or timer; several in the branches of a fork."`
+	Attempts     int64             `json:"attempts,omitempty"` // of the task that was tried most often, if one was tried again
 	BusinessKey  string            `json:"businessKey,omitempty"`
 	StartedBy    string            `json:"startedBy,omitempty"` // who has started it, if that was not another run
 	Labels       map[string]string `json:"labels,omitempty"`
@@ -137,6 +138,7 @@ func NewRun(listed *filter.Run) Run {
 		BusinessKey: info.BusinessKey, StartedBy: info.Actor, Labels: info.Labels, CreatedAt: Time(r.Created), ClosedAt: Time(r.Closed),
 		NextWakeAt: Time(r.Wake), ReadySince: Time(r.Ready), DeadlineAt: Time(listed.Deadline()), WorkersLost: int(r.Deaths),
 		ErrorType: r.Failure.Type, TimeoutKind: r.Failure.TimeoutKind, Attempts: r.Attempts, Attention: listed.Attention(),
+		Waiting: listed.Waiting,
 	}
 	if r.Status.Final() {
 		run.ClosedReason = r.Reason

@@ -93,6 +93,9 @@ func (c *Control) FollowFleet(ctx context.Context, chosen Choice, after FleetPos
 	if err != nil {
 		return err
 	}
+	if where.ReadsWaiting() {
+		return &client.OptionError{Field: "where", Detail: "events do not say what their runs wait for: leave out waiting, which lists and counts take"}
+	}
 	where, to = c.client.ReadAs(where), to.choosing()
 	f := c.fleet
 	f.join(ctx)

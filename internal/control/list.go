@@ -100,7 +100,7 @@ func (c *Control) Count(ctx context.Context, chosen Choice, by string) (api.Coun
 	if err != nil {
 		return api.Count{}, err
 	}
-	var group func(*filter.Run) string
+	var group *filter.Grouping
 	if by != "" {
 		if group, err = filter.Group(by); err != nil {
 			return api.Count{}, &client.OptionError{Field: "by", Detail: err.Error()}

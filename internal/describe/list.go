@@ -2,6 +2,7 @@ package describe
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/swrun/swrun/internal/api"
@@ -49,8 +50,8 @@ func Next(d *api.Description) string {
 		all = append(all, "waits for a worker to carry out: "+strings.Join(d.Commands, ", "))
 	case d.WorkerGone:
 		all = append(all, "its worker is gone")
-	case d.ReadySince != "":
-		all = append(all, "waits for a worker")
+	default:
+		all = append(all, waits(d)...)
 	}
 	now := api.ParseTime(d.DescribedAt)
 	if starts := api.ParseTime(d.StartsAt); starts.After(now) {
@@ -64,6 +65,44 @@ func Next(d *api.Description) string {
 		return "-"
 	}
 	return strings.Join(all, " · ")
+}
+
+// waits says what a run waits for, but for a moment.
+func waits(d *api.Description) (all []string) {
+	for _, one := range d.Waiting {
+		switch one {
+		case store.WaitsForTimer:
+		case store.WaitsForQueue:
+			all = append(all, "waits for the queue "+strings.Join(queues(d), ", "))
+		case store.WaitsForActivity, store.WaitsForEvent:
+			all = append(all, "waits for an "+one)
+		default:
+			all = append(all, "waits for a "+one)
+		}
+	}
+	return all
+}
+
+// queues returns the queues that tasks of a run need, and those of its activities.
+func queues(d *api.Description) (all []string) {
+	add := func(name string) {
+		if !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	for _, need := range d.Needs {
+		for _, part := range need.Parts() {
+			if name, ok := interpreter.NeededQueue(part); ok {
+				add(name)
+			}
+		}
+	}
+	for _, t := range d.Open {
+		if t.Activity != nil {
+			add(t.Activity.Queue)
+		}
+	}
+	return all
 }
 
 // due says which timer, retry and deadline comes first.

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -34,18 +35,16 @@ func (c *Client) attend(ctx context.Context, d *Description) (err error) {
 	}
 	isWorker := true
 	if c.workers != nil {
-		runs := []store.Instance{d.Instance}
-		if d.Invocation.Family != nil { // who works on a run works on all that it starts
-			runs = append(runs, *d.Invocation.Family)
-		}
 		all, err := c.workers(ctx)
-		serving := presence.Serving(all, runs...)
+		serving := presence.Serving(all, familyOf(d.Listed())...)
 		if isWorker = len(serving) > 0 || err != nil; err == nil {
 			d.workers = append([]presence.Worker{}, serving...)
 		}
 	}
 	d.Gone = d.Lifecycle.Held() && (!isWorker || !d.Lifecycle.Lease.After(d.At))
 	d.NoWorker = !isWorker && !d.Lifecycle.Status.Final()
+	around := surroundings{at: d.At, queues: d.queues, workers: d.workers, known: d.workers != nil}
+	d.Waiting = around.waiting(d.Listed(), slices.Collect(maps.Values(d.Activities)))
 	return nil
 }
 

@@ -41,6 +41,7 @@ type Description struct {
 	Reason       string                           // that was given when it was cancelled or suspended
 	Actor        string                           // who has cancelled or suspended it
 	Why          string                           // what it waits for, until when, and whether anything else can move it
+	Waiting      []string                         // what it waits for, in the order of store.WaitingFor
 	Then         string                           // what happens when the first deadline passes; empty if there is none
 
 	workers []presence.Worker      // that work on it; nil if that is not known
@@ -63,7 +64,7 @@ type DescribedDeadline struct {
 
 // Listed returns the run as lists have it.
 func (d *Description) Listed() *filter.Run {
-	return &filter.Run{Instance: d.Instance, Lifecycle: d.Lifecycle, Invocation: d.Invocation}
+	return &filter.Run{Instance: d.Instance, Lifecycle: d.Lifecycle, Invocation: d.Invocation, Waiting: d.Waiting}
 }
 
 // Describe returns what a run is doing.

@@ -42,10 +42,11 @@ func (c *Client) List(ctx context.Context, q Query) (page Page, err error) {
 		return page, err
 	}
 	defer func() { page.Unreadable = m.unreadable }()
+	completes := completion{client: c, where: q.Where, also: true}
 	for {
 		r, err := m.next(ctx)
 		if err == nil && r != nil {
-			err = c.addDeadlines(ctx, q.Where, r)
+			err = completes.complete(ctx, r)
 		}
 		switch {
 		case err != nil || r == nil:
@@ -62,43 +63,27 @@ func (c *Client) List(ctx context.Context, q Query) (page Page, err error) {
 
 // Each calls yield with the runs that a filter chooses, the newest first, until it returns false.
 func (c *Client) Each(ctx context.Context, where filter.Filter, yield func(*filter.Run) bool) error {
-	_, err := c.each(ctx, where, yield)
+	_, err := c.each(ctx, where, false, yield)
 	return err
 }
 
-// each is Each; it also counts the runs that cannot be read, and might be meant.
-func (c *Client) each(ctx context.Context, where filter.Filter, yield func(*filter.Run) bool) (unreadable int, err error) {
+// each is Each; it also counts the runs that cannot be read, and might be meant. Waiting says that what the runs wait for is wanted.
+func (c *Client) each(ctx context.Context, where filter.Filter, waiting bool, yield func(*filter.Run) bool) (unreadable int, err error) {
 	where = c.ReadAs(where)
 	m, err := c.merge(ctx, where, "")
 	if err != nil {
 		return 0, err
 	}
+	completes := completion{client: c, where: where, also: waiting}
 	for {
 		r, err := m.next(ctx)
-		if err == nil && r != nil && where.ReadsDeadlines() {
-			err = c.addDeadlines(ctx, where, r)
+		if err == nil && r != nil {
+			err = completes.complete(ctx, r)
 		}
 		if err != nil || r == nil || where.Matches(r) && !yield(r) {
 			return m.unreadable, err
 		}
 	}
-}
-
-// addDeadlines adds to a run when the first deadline of its activities passes, if a filter asks for deadlines or chooses the run anyway. The record
-// says only that the run waits for activities.
-func (c *Client) addDeadlines(ctx context.Context, where filter.Filter, r *filter.Run) error {
-	if r.Lifecycle.Awaits == 0 || !where.ReadsDeadlines() && !where.Matches(r) {
-		return nil
-	}
-	l, err := c.store.Load(ctx, r.Instance)
-	switch store.RefusedAs(err) {
-	case store.NoSuch, store.Corrupt: // it was removed meanwhile, or the checks of the store report it
-		return nil
-	}
-	if err == nil {
-		r.ActivityDue = firstOfActivities(l.Activities)
-	}
-	return err
 }
 
 // Group is how many runs have something in common.
@@ -107,15 +92,17 @@ type Group struct {
 	Runs  int
 }
 
-// Count counts the runs that a filter chooses, by what a field of them is; the largest group comes first. By is what filter.Group
-// returns, or nil for one group of them all. Unreadable counts runs that cannot be read, and might be meant.
-func (c *Client) Count(ctx context.Context, where filter.Filter, by func(*filter.Run) string) (all []Group, unreadable int, err error) {
+// Count counts the runs that a filter chooses, by what a field of them is; the largest group comes first. Without a field they are one group.
+// Unreadable counts runs that cannot be read, and might be meant.
+func (c *Client) Count(ctx context.Context, where filter.Filter, field *filter.Grouping) (all []Group, unreadable int, err error) {
 	counts := map[string]int{}
-	if by == nil {
-		by = func(*filter.Run) string { return "" }
+	by := func(*filter.Run) string { return "" }
+	if field == nil {
 		counts[""] = 0
+	} else {
+		by = field.Of
 	}
-	unreadable, err = c.each(ctx, where, func(r *filter.Run) bool {
+	unreadable, err = c.each(ctx, where, field != nil && field.ReadsWaiting, func(r *filter.Run) bool {
 		counts[by(c.read(r))]++
 		return true
 	})

@@ -36,7 +36,8 @@ type batch struct {
 	read       int       // messages of the inbox that were stepped
 	timeout    bool      // a scope was ended because its deadline has passed
 
-	attempts int64 // the highest number of an attempt that a retry was scheduled for
+	attempts int64         // the highest number of an attempt that a retry was scheduled for
+	trouble  store.Trouble // the last error that has ended the run, or led to another attempt; zero for none
 }
 
 const (
@@ -90,6 +91,7 @@ func (x *Execution) commitOf(release bool) (*store.Commit, error) {
 	}
 	c.Attempts, c.Awaits = x.batch.attempts, x.awaits()
 	c.Retrying = max(x.stored.Attempts, c.Attempts) > 1 && x.state.Retrying()
+	c.Waits, c.Trouble = x.state.Waits(), x.trouble(c.Retrying)
 	if x.state.Status == interpreter.StatusPending {
 		c.Deadline = x.stored.Deadline
 	}

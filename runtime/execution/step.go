@@ -178,6 +178,7 @@ func (x *Execution) note(ev interpreter.Event, at time.Time, result interpreter.
 	x.batch.timeout = x.batch.timeout || slices.ContainsFunc(result.History, func(e interpreter.HistoryEvent) bool { return e.TimedOut() })
 	x.batch.history = append(x.batch.history, step)
 	x.batch.events += len(result.History)
+	x.noteTrouble(result.History)
 	for _, e := range result.History {
 		switch {
 		case e.Type == interpreter.RetryScheduled:

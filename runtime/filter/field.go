@@ -39,6 +39,14 @@ func (f Filter) ReadsDeadlines() bool {
 	return slices.ContainsFunc(f.conditions, func(c condition) bool { return c.field.name == fieldDeadline })
 }
 
+// fieldWaiting is the field of what a run waits for.
+const fieldWaiting = "waiting"
+
+// ReadsWaiting reports whether the filter asks for what a run waits for, so that Run.Waiting is needed.
+func (f Filter) ReadsWaiting() bool {
+	return slices.ContainsFunc(f.conditions, func(c condition) bool { return c.field.name == fieldWaiting })
+}
+
 // labelField is what the names of fields for labels begin with.
 const labelField = "label."
 
@@ -50,6 +58,7 @@ func fields() []field {
 		{name: fieldError, texts: errorOf, allow: allowError, spell: errors.Name},
 		{name: "timeout", texts: func(r *Run) []string { return given(r.Lifecycle.Failure.TimeoutKind) }, allow: among("a kind of timeout", interpreter.TimeoutKinds())},
 		{name: "attention", texts: func(r *Run) []string { return given(r.Attention()) }, allow: among("what a run needs attention for", attentions())},
+		{name: fieldWaiting, texts: func(r *Run) []string { return r.Waiting }, allow: among("what a run waits for", store.WaitingFor())},
 		{name: "workflow", texts: workflowOf, allow: allowWorkflow},
 		{name: "version", texts: func(r *Run) []string { return []string{r.Invocation.Workflow.Version} }},
 		namespaceField(),
@@ -89,7 +98,7 @@ func Names() []string {
 func otherNames() map[string]string {
 	return map[string]string{
 		"closedreason": "reason", "businesskey": "key", "createdat": "created", "startedat": "started", "closedat": "closed",
-		"deadlineat": "deadline", "nextwakeat": "wake", "timeoutkind": "timeout", "errortype": "error", "type": "error", "state": "status", "phase": "status",
+		"deadlineat": "deadline", "nextwakeat": "wake", "timeoutkind": "timeout", "errortype": "error", "type": "error", "state": "status", "wait": fieldWaiting, "waits": fieldWaiting, "waitingfor": fieldWaiting, "waitsfor": fieldWaiting, "phase": "status",
 		"name": "workflow", "labels": "label.NAME", "label": "label.NAME", "ns": "namespace", "continued": "forked", "continuedas": "forked", "forkedfrom": "forked-from", "run": "id", "age": "created", "attempt": "attempts",
 	}
 }

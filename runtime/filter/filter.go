@@ -31,6 +31,9 @@ type Run struct {
 	// ActivityDue is when the first deadline passes of the activities that the run waits for; zero for never, or if nobody has looked: a record
 	// does not say it (Filter.ReadsDeadlines).
 	ActivityDue time.Time
+	// Waiting is what the run waits for, in the order of store.WaitingFor; empty if it waits for nothing, or if nobody has looked
+	// (Filter.ReadsWaiting).
+	Waiting []string
 }
 
 // Deadline returns when the first deadline of the run passes, of its scopes in progress and of its activities; zero for never.
@@ -184,9 +187,14 @@ func (c *condition) holds(r *Run) bool {
 	return fits != c.operator.negated()
 }
 
-// Group returns what a field of a run is, in the form in which runs are counted by it; empty if the run has none. It is
-// refused for fields that runs are not counted by.
-func Group(name string) (func(*Run) string, error) {
+// Grouping is a field that runs are counted by.
+type Grouping struct {
+	Of           func(*Run) string // what the field of a run is; empty if the run has none
+	ReadsWaiting bool              // Run.Waiting is needed
+}
+
+// Group returns a field that runs are counted by: of several values of a run, the first counts. It is refused for fields that runs are not counted by.
+func Group(name string) (*Grouping, error) {
 	f, err := lookUp(name)
 	if err != nil {
 		return nil, err
@@ -194,10 +202,10 @@ func Group(name string) (func(*Run) string, error) {
 	if f.texts == nil || f.name == fieldText {
 		return nil, &Error{Text: name, Problem: "is not what runs are counted by", Hint: "for example status, workflow, error or label.NAME"}
 	}
-	return func(r *Run) string {
+	return &Grouping{ReadsWaiting: f.name == fieldWaiting, Of: func(r *Run) string {
 		if all := f.texts(r); len(all) > 0 {
 			return all[0]
 		}
 		return ""
-	}, nil
+	}}, nil
 }

@@ -45,6 +45,7 @@ func TestMatches(t *testing.T) {
 	pending := run(func(r *filter.Run) {
 		r.Lifecycle = store.Lifecycle{Status: interpreter.StatusPending, Started: now.Add(-time.Minute)}
 	})
+	waiting := run(func(r *filter.Run) { r.Waiting = []string{"event", "timer"} })
 	own := run(func(r *filter.Run) {
 		r.Lifecycle.Failure = store.NewFailure("https://example.com/errors/out of stock", "")
 	})
@@ -78,6 +79,12 @@ func TestMatches(t *testing.T) {
 		{closed, "attempts>3", false},
 		{closed, "attempts>=3 attempts<=3 attempts=3 attempts!=2", true},
 		{pending, "attempts=1", true},
+		{waiting, "waiting=event", true},
+		{waiting, "waiting=timer,worker", true},
+		{waiting, "waiting=worker", false},
+		{waiting, "waiting!=timer", false},
+		{closed, "waiting=*", false},
+		{closed, "waiting!=*", true},
 		{retrying, "attention=retrying", true},
 		{closed, "attention=*", false},
 		{closed, "started>-2h", true},
@@ -124,6 +131,7 @@ func TestMatches(t *testing.T) {
 // TestErrors: what is wrong is named with its place, and with what it should be.
 func TestErrors(t *testing.T) {
 	for text, want := range map[string]string{
+		"waiting=signal":                     `at character 9: "signal" is not what a run waits for`,
 		"status=wating":                      `at character 8: "wating" is not a status; did you mean waiting?`,
 		"workflow=demo/* stauts=running":     `at character 17: "stauts" is not a field of a run; did you mean status?`,
 		"ü=1":                                `at character 1: "ü" is not a field of a run`,
@@ -205,7 +213,7 @@ func TestGroup(t *testing.T) {
 	} {
 		got := "refused"
 		if by, err := filter.Group(name); err == nil {
-			got = by(run(func(*filter.Run) {}))
+			got = by.Of(run(func(*filter.Run) {}))
 		}
 		if got != want {
 			t.Errorf("by %s: %q, want %q", name, got, want)

@@ -47,6 +47,10 @@ type Lifecycle struct {
 	// Parked is how many activities were taken out of their queues since the run was suspended: each take that finds it suspended adds one. A commit
 	// that resumes the run puts all of them back.
 	Parked int64
+	// Waits is what the tasks of the run waited for when its owner stored it last. Records of form 1 do not have it.
+	Waits interpreter.Waits
+	// Trouble is what went wrong in a run that has faulted, or tries a task again.
+	Trouble Trouble
 
 	// What follows is kept beside the record, and read with it: who writes it does not write the record.
 

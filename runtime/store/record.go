@@ -14,9 +14,12 @@ import (
 // How stores keep the Lifecycle of a run. The number of its form comes first, so that the fields after it may become others (form.Record).
 
 // recordFields is how many fields a stored record has, and troubleFields how many more one has of a run that tried something again,
-// has failed, needs something, waits for activities, listens, was forked, or has parked activities; awaitsFields, listenFields, forkFields and
-// parkFields are how many follow if one of the last four, three, two, or the last is so.
-const recordFields, troubleFields, awaitsFields, listenFields, forkFields, parkFields = 18, 6, 1, 1, 1, 1
+// has failed, needs something, waits for activities, listens, was forked, has parked activities, waits or is in trouble; awaitsFields, listenFields,
+// forkFields, parkFields, waitsFields and placeFields are how many follow if one of the last six, five, and so on is so.
+const recordFields, troubleFields, awaitsFields, listenFields, forkFields, parkFields, waitsFields, placeFields = 18, 6, 1, 1, 1, 1, 1, 4
+
+// allFields is how many fields a record has at most.
+const allFields = recordFields + troubleFields + awaitsFields + listenFields + forkFields + parkFields + waitsFields + placeFields
 
 // String returns the record as stores keep it: the number of its form and its fields in order, a space between, - for what is empty.
 func (r *Lifecycle) String() string {
@@ -49,7 +52,9 @@ type record []byte
 
 // rest writes what most runs do not have.
 func (b *record) rest(r *Lifecycle) {
-	continues := r.Continuation != "" || r.Parked != 0
+	waits := r.Waits != "" || r.Trouble != (Trouble{})
+	parks := r.Parked != 0 || waits
+	continues := r.Continuation != "" || parks
 	listens := r.Listens != "" || continues
 	awaits := r.Awaits != 0 || listens
 	if r.Attempts != 0 || r.Retrying || r.Failure != (Failure{}) || r.Needs != "" || awaits {
@@ -69,8 +74,17 @@ func (b *record) rest(r *Lifecycle) {
 	if continues {
 		b.anyText(r.Continuation)
 	}
-	if r.Parked != 0 {
+	if parks {
 		b.number(r.Parked)
+	}
+	if waits {
+		b.text(string(r.Waits))
+	}
+	if r.Trouble != (Trouble{}) {
+		b.anyText(r.Trouble.Type)
+		b.anyText(r.Trouble.Task)
+		b.anyText(r.Trouble.Host)
+		b.moment(r.Trouble.Since)
 	}
 }
 
@@ -112,7 +126,7 @@ func ParseLifecycle(s string) (Lifecycle, error) {
 		return Lifecycle{}, err
 	}
 	f := recordReader{record: s, fields: strings.Split(fields, " ")}
-	if n := len(f.fields) - recordFields; n != 0 && (n < troubleFields || n > troubleFields+awaitsFields+listenFields+forkFields+parkFields) {
+	if n := len(f.fields); n != recordFields && (n < recordFields+troubleFields || n > allFields || n > allFields-placeFields && n < allFields) {
 		return Lifecycle{}, fmt.Errorf("%q is not the record of a run: it has %d fields instead of %d", s, len(f.fields), recordFields)
 	}
 	r := Lifecycle{
@@ -136,6 +150,12 @@ func ParseLifecycle(s string) (Lifecycle, error) {
 	}
 	if len(f.fields) > recordFields+troubleFields+awaitsFields+listenFields+forkFields {
 		r.Parked = f.number(27)
+	}
+	if len(f.fields) > recordFields+troubleFields+awaitsFields+listenFields+forkFields+parkFields {
+		r.Waits = interpreter.Waits(f.text(28))
+	}
+	if len(f.fields) == allFields {
+		r.Trouble = Trouble{Type: f.anyText(29), Task: f.anyText(30), Host: f.anyText(31), Since: f.moment(32)}
 	}
 	return r, f.bad
 }

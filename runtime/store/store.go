@@ -246,6 +246,8 @@ type Commit struct {
 	Needs Needs
 	// Listens are the events that the run listens for now.
 	Listens Listens
+	Waits   interpreter.Waits // what its tasks wait for
+	Trouble Trouble           // what went wrong in it; zero if nothing did, or it has been got over
 }
 
 // Committed is the answer to Commit.

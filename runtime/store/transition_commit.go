@@ -66,7 +66,7 @@ func (c *Commit) After(r Lifecycle) Lifecycle {
 		r.Reason = c.Reason
 	}
 	r.Failure, r.Attempts, r.Retrying = c.Failure, max(r.Attempts, c.Attempts), c.Retrying && !c.Status.Final()
-	r.Awaits = c.Awaits
+	r.Awaits, r.Waits, r.Trouble = c.Awaits, c.Waits, c.Trouble.after(r.Trouble)
 	if c.Status != interpreter.StatusSuspended {
 		r.Parked = 0
 	}
@@ -102,6 +102,7 @@ func (r *Lifecycle) neverStarts(at time.Time) bool {
 func (r *Lifecycle) GiveBack(i Instance, t Token, at time.Time) Commit {
 	return Commit{
 		Instance: i, Token: t, Version: r.Version, Next: r.Version + 1, At: at, Status: r.Status, Reason: r.Reason,
-		Failure: r.Failure, Retrying: r.Retrying, Awaits: r.Awaits, Parked: r.Parked, Listens: r.Listens, Wake: r.Wake, Deadline: r.Deadline, Release: true, Ready: true,
+		Failure: r.Failure, Retrying: r.Retrying, Awaits: r.Awaits, Parked: r.Parked, Listens: r.Listens, Waits: r.Waits, Trouble: r.Trouble,
+		Wake: r.Wake, Deadline: r.Deadline, Release: true, Ready: true,
 	}
 }

@@ -61,17 +61,23 @@ func troubled(s *suite) {
 	claimed := s.claim(i)
 	c := commit(claimed)
 	c.Attempts, c.Retrying = 3, true
+	c.Waits, c.Trouble = "event,timer", store.NewTrouble("urn:no stock % -\x00\nü", "/do/0/a b", "-", c.At)
 	_, err := s.Commit(s.ctx(), c)
 	s.must(err)
-	if r := s.load(i).Lifecycle; r.Attempts != 3 || !r.Retrying {
+	if r := s.load(i).Lifecycle; r.Attempts != 3 || !r.Retrying || r.Waits != c.Waits || r.Trouble != c.Trouble {
 		s.Errorf("after a retry: %+v", r)
 	}
 	s.retried(i, 1, 0)
 	c = commit(claimed)
 	c.Version, c.Next, c.Retrying, c.Release, c.Ready = c.Version+1, c.Next+1, true, true, true
+	since := s.load(i).Lifecycle.Trouble.Since
+	c.Trouble = store.NewTrouble("urn:no stock % -\x00\nü", "/do/0/a b", "-", since.Add(time.Minute))
 	_, err = s.Commit(s.ctx(), c)
 	s.must(err)
 	s.retried(i, 1, 1)
+	if r := s.load(i).Lifecycle; !r.Trouble.Since.Equal(since) {
+		s.Errorf("a trouble that goes on since %s began at %s", since, r.Trouble.Since)
+	}
 	claimed = s.claim(i)
 	s.retried(i, 1, 0)
 	c = commit(claimed)

@@ -1,0 +1,124 @@
+package client
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/swrun/swrun/runtime/activity"
+	"github.com/swrun/swrun/runtime/filter"
+	"github.com/swrun/swrun/runtime/presence"
+	"github.com/swrun/swrun/runtime/queue"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// This file finds out what runs wait for.
+
+// surroundings is what has to be known of a store besides the records of its runs to say what these wait for.
+type surroundings struct {
+	at      time.Time // by the store's clock
+	queues  map[string]queue.Rules
+	workers []presence.Worker
+	known   bool // workers are all that are there
+}
+
+// surroundings reads what runs wait for besides what is in their records.
+func (c *Client) surroundings(ctx context.Context) (s surroundings, err error) {
+	work, err := c.store.Poll(ctx, 0, 1, false)
+	if err != nil {
+		return s, err
+	}
+	s.at = work.At
+	if s.queues, err = queue.List(ctx, c.store); err != nil {
+		return s, err
+	}
+	if c.workers != nil {
+		all, err := c.workers(ctx)
+		s.workers, s.known = all, err == nil // where they cannot be counted, they are taken to be there
+	}
+	return s, nil
+}
+
+// isHeldUp reports whether rules hold a queue up.
+func (s *surroundings) isHeldUp() bool {
+	for _, rules := range s.queues {
+		if rules.Paused != nil || rules.Limited() {
+			return true
+		}
+	}
+	return false
+}
+
+// waiting returns what a run waits for. The activities are those that are stored beside it.
+func (s *surroundings) waiting(r *filter.Run, activities []*activity.Activity) []string {
+	serving := presence.Serving(s.workers, familyOf(r)...)
+	return r.Lifecycle.Waiting(store.Surroundings{
+		At: s.at, Gone: s.known && len(serving) == 0,
+		HeldUp: func(n store.Need) bool {
+			rules := s.queues[queueOf(n.Parts())]
+			there := !s.known || slices.ContainsFunc(serving, func(w presence.Worker) bool { return w.Has(n) })
+			return rules.Paused != nil || rules.Limited() && there
+		},
+		ActivitiesHeldUp: len(activities) > 0 && !slices.ContainsFunc(activities, func(a *activity.Activity) bool { return !s.holdsUp(a) }),
+	})
+}
+
+// holdsUp reports whether an activity waits since its queue is paused, or for its turn.
+func (s *surroundings) holdsUp(a *activity.Activity) bool {
+	rules := s.queues[a.Queue]
+	return !a.Taken() && !a.Available.After(s.at) && (rules.Paused != nil || rules.Limited())
+}
+
+// familyOf returns the runs of which those who work on one work on a run.
+func familyOf(r *filter.Run) []store.Instance {
+	runs := []store.Instance{r.Instance}
+	if r.Invocation.Family != nil { // who works on a run works on all that it starts
+		runs = append(runs, *r.Invocation.Family)
+	}
+	return runs
+}
+
+// completion adds to runs of a list what their records do not say: when their activities are due, and what they wait for.
+type completion struct {
+	client *Client
+	where  filter.Filter
+	also   bool // what runs wait for is wanted of all that the filter chooses
+	around *surroundings
+}
+
+// complete completes a run, as far as the filter asks for it, or chooses the run anyway.
+func (c *completion) complete(ctx context.Context, r *filter.Run) error {
+	if r.Lifecycle.Status.Final() {
+		return nil
+	}
+	deadlines, waiting := c.where.ReadsDeadlines(), c.where.ReadsWaiting()
+	if !deadlines && !waiting && !(c.also && c.where.Matches(r)) {
+		return nil
+	}
+	if waiting = waiting || c.also; waiting && c.around == nil {
+		around, err := c.client.surroundings(ctx)
+		if err != nil {
+			return err
+		}
+		c.around = &around
+	}
+	var activities []*activity.Activity
+	if r.Lifecycle.Awaits > 0 && (deadlines || c.also || c.around.isHeldUp()) {
+		l, err := c.client.store.Load(ctx, r.Instance)
+		switch store.RefusedAs(err) {
+		case store.NoSuch, store.Corrupt: // it was removed meanwhile, or the checks of the store report it
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		r.ActivityDue = firstOfActivities(l.Activities)
+		for _, a := range readActivities(l.Activities) {
+			activities = append(activities, a)
+		}
+	}
+	if waiting {
+		r.Waiting = c.around.waiting(r, activities)
+	}
+	return nil
+}
