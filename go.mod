@@ -6,7 +6,8 @@ require (
 	code.dny.dev/ssrf v0.3.0
 	github.com/Azure/go-amqp v1.7.0
 	github.com/Masterminds/semver/v3 v3.5.0
-	github.com/a2aproject/a2a-go v0.3.3
+	github.com/a2aproject/a2a-go v0.3.15
+	github.com/a2aproject/a2a-go/v2 v2.3.1
 	github.com/bufbuild/protocompile v0.14.1
 	github.com/clipperhouse/displaywidth v0.11.0
 	github.com/cloudevents/sdk-go/v2 v2.16.2

@@ -5,7 +5,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -48,13 +50,12 @@ func (p *a2aPerformer) perform(ctx context.Context, r interpreter.Request) (any,
 
 // ask finds the agent, sends it the message, and returns what it answers.
 func (p *a2aPerformer) ask(ctx context.Context, request *a2aRequest, r interpreter.Request) (any, error) {
-	agent, err := p.find(ctx, request, r.Memory)
+	found, err := p.find(ctx, request, r.Memory)
 	if err != nil {
 		return nil, err
 	}
-	method := a2a.MethodOf(request.Method)
-	parameters, _ := request.Parameters.V.(map[string]any) // nothing else is prepared
-	message, err := method.Request(r.Key, method.Complete(parameters, messageID(r.Key)))
+	agent, method := found.URL, a2a.MethodOf(request.Method, found.Version)
+	message, err := request.message(method, r.Key, found.Tenant)
 	if err != nil {
 		return nil, err
 	}
@@ -66,14 +67,41 @@ func (p *a2aPerformer) ask(ctx context.Context, request *a2aRequest, r interpret
 		Method: http.MethodPost, URI: agent, Body: message, Authentication: request.credentialFor(agent),
 		Headers: map[string]string{"Content-Type": "application/json", "Accept": accepted},
 	}
+	if found.Version == a2a.V1 {
+		call.Headers[a2a.Header] = string(a2a.V1)
+	}
 	result, err := p.http().ask(ctx, call, r, func(response *http.Response) (any, error) {
 		defer closing(ctx, response.Body)()
 		return call.answer(ctx, method, response, r.Memory)
 	})
+	if fault := errors.AsError(err); fault != nil && request.Agent == "" && request.Card == "" && fault.Title == rpcTitle(jsonrpc.CodeMethodNotFound) {
+		guessed := *fault
+		guessed.Detail += fmt.Sprintf(" (the agent was asked in version %s of A2A; name its card, `agentCard`, if it speaks another one)", found.Version)
+		return nil, &guessed
+	}
 	if err == nil && request.saysWhere() {
 		result = map[string]any{"agent": agent, "result": result}
 	}
 	return result, err
+}
+
+// message returns what is sent to an agent whose version is known now.
+func (request *a2aRequest) message(method a2a.Method, key, tenant string) ([]byte, error) {
+	parameters, _ := request.Parameters.V.(map[string]any) // nothing else is prepared
+	complete := method.Complete(parameters, messageID(key))
+	if wrong := method.Check(complete); len(wrong) > 0 {
+		return nil, errors.Validationf("%s", wrong[0])
+	}
+	if wrong := method.Fits(complete); wrong != nil {
+		return nil, errors.Validationf("the parameters do not fit %s: %s", request.Method, wrong)
+	}
+	if tenant != "" && complete["tenant"] == nil {
+		if complete = maps.Clone(complete); complete == nil {
+			complete = map[string]any{}
+		}
+		complete["tenant"] = tenant
+	}
+	return method.Request(key, complete)
 }
 
 // eventStream is the media type of streams.
@@ -85,17 +113,17 @@ func messageID(key string) string {
 	return uuid.NewHash(sha256.New(), uuid.Nil, []byte(key), version).String()
 }
 
-// find returns where the agent is. Its card is read if there is one that is not known yet, and also that of a host.
-func (p *a2aPerformer) find(ctx context.Context, request *a2aRequest, memory interpreter.Memory) (agent string, err error) {
+// find returns where the agent is, and which version it speaks. Its card is read if there is one that is not known yet, and also that of a host.
+func (p *a2aPerformer) find(ctx context.Context, request *a2aRequest, memory interpreter.Memory) (agent *a2a.Card, err error) {
 	look := p.read
 	switch {
 	case request.Agent != "":
-		return request.Agent, nil
+		return &a2a.Card{URL: request.Agent, Version: request.Version, Tenant: request.Tenant}, nil
 	case request.Card != "":
 	case isOrigin(request.Server) && p.load.load != nil:
 		look = p.discover
 	default:
-		return request.Server, nil
+		return &a2a.Card{URL: request.Server, Version: a2a.V03}, nil
 	}
 	err = withinMemory(ctx, memory, func() (err error) {
 		agent, err = look(ctx, request)
@@ -105,38 +133,63 @@ func (p *a2aPerformer) find(ctx context.Context, request *a2aRequest, memory int
 }
 
 // read returns where an agent is by its card.
-func (p *a2aPerformer) read(ctx context.Context, request *a2aRequest) (string, error) {
-	card, err := p.card(ctx, request.Card, request.ForCard)
+func (p *a2aPerformer) read(ctx context.Context, request *a2aRequest) (*a2a.Card, error) {
+	card, err := p.card(ctx, request)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if refused := request.agree(card, card.URL); refused != nil {
-		return "", refused
+		return nil, refused
 	}
-	return card.URL, nil
+	return card, nil
+}
+
+// card reads the card that the task names. One of a host is where hosts have their cards.
+func (p *a2aPerformer) card(ctx context.Context, request *a2aRequest) (*a2a.Card, error) {
+	if !isOrigin(request.Card) || !isHTTP(request.Card) {
+		return p.cardAt(ctx, request.Card, request.ForCard)
+	}
+	card, err := p.cardOf(ctx, request.Card, request.ForCard)
+	if !lacks(err) {
+		return card, err
+	}
+	if at, strange := p.cardAt(ctx, request.Card, request.ForCard); strange == nil {
+		return at, nil // as it is written
+	}
+	return nil, err
 }
 
 // discover returns where the agent of a host is: at the path that its card names, if it has a card, and that names one of this host.
-func (p *a2aPerformer) discover(ctx context.Context, request *a2aRequest) (string, error) {
-	card, err := p.card(ctx, strings.TrimSuffix(request.Server, "/")+a2a.Place, nil)
+func (p *a2aPerformer) discover(ctx context.Context, request *a2aRequest) (*a2a.Card, error) {
+	card, err := p.cardOf(ctx, request.Server, nil)
 	if lacks(err) {
-		return request.Server, nil
+		return &a2a.Card{URL: request.Server, Version: a2a.V03}, nil
 	}
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	agent := request.Server
-	if sameOrigin(card.URL, agent) {
-		agent = card.URL
+	if !sameOrigin(card.URL, request.Server) {
+		moved := *card
+		moved.URL = request.Server
+		card = &moved
 	}
-	if refused := request.agree(card, agent); refused != nil {
-		return "", refused
+	if refused := request.agree(card, card.URL); refused != nil {
+		return nil, refused
 	}
-	return agent, nil
+	return card, nil
 }
 
-// card reads a card.
-func (p *a2aPerformer) card(ctx context.Context, at string, policy *credential) (*a2a.Card, error) {
+// cardOf reads the card of a host.
+func (p *a2aPerformer) cardOf(ctx context.Context, host string, policy *credential) (card *a2a.Card, err error) {
+	for _, place := range a2a.Places() {
+		if card, err = p.cardAt(ctx, strings.TrimSuffix(host, "/")+place, policy); !lacks(err) {
+			break
+		}
+	}
+	return card, err
+}
+
+func (p *a2aPerformer) cardAt(ctx context.Context, at string, policy *credential) (*a2a.Card, error) {
 	data, err := p.load.read(ctx, at, policy)
 	if err != nil {
 		return nil, err

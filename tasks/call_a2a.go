@@ -17,8 +17,7 @@ func callA2A(c Config) interpreter.Kind {
 
 func compileCallA2A(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 	call := t.(*dsl.CallA2A)
-	body := &callA2ABody{method: a2a.MethodOf(call.Method), parameters: b.Value(call.Parameters)}
-	body.reportParameters(b, call)
+	body := &callA2ABody{name: call.Method, parameters: b.Value(call.Parameters)}
 	if call.Server != nil {
 		body.server, body.authentication = compileURI(b, call.Server), compileAuthentication(b, call.Server.Authentication)
 	}
@@ -28,6 +27,7 @@ func compileCallA2A(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 	case call.Server == nil:
 		b.Report("SW107", call.Pointer.Key("with"), "an agent is called at its `server`, or where its `agentCard` says")
 	}
+	body.reportParameters(b, call)
 	return body
 }
 
@@ -35,7 +35,7 @@ func compileCallA2A(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 func (c *callA2ABody) compileCard(b *interpreter.Builder, call *dsl.CallA2A) {
 	at := call.AgentCard.Endpoint
 	c.source, c.forCard = compilePlace(b, at), compileAuthentication(b, at.Authentication)
-	if at.Authentication != nil { // then only who performs the task has what it takes to read it
+	if at.Authentication != nil || isOrigin(at.URI.Text()) { // only who performs the task has what it takes to read it, or looks for it on the host
 		return
 	}
 	data, ok := b.Load(call.AgentCard)
@@ -88,8 +88,13 @@ func (c *callA2ABody) reportParameters(b *interpreter.Builder, call *dsl.CallA2A
 		at = call.Pointer.Key("with")
 	}
 	given, _ := call.Parameters.Data.(map[string]any) // nil if there are none
-	given = c.method.Complete(given, "id")
-	wrong := c.method.Check(given)
+	fits := func(a2a.Method, map[string]any) error { return nil }
+	if c.parameters != nil {
+		if _, literal := c.parameters.Literal(); literal {
+			fits = a2a.Method.Fits
+		}
+	}
+	wrong, err := c.check(given, fits)
 	for _, one := range wrong {
 		here := at
 		for _, name := range one.Path {
@@ -97,19 +102,38 @@ func (c *callA2ABody) reportParameters(b *interpreter.Builder, call *dsl.CallA2A
 		}
 		b.Add(dsl.Diagnostic{Code: "SW806", Pointer: here, Message: one.Error(), Help: listed("its parameters", one.All)})
 	}
-	if c.parameters == nil || len(wrong) > 0 {
-		return
+	if err != nil {
+		b.Report("SW806", at, "the parameters do not fit "+call.Method+": "+err.Error())
 	}
-	if _, literal := c.parameters.Literal(); literal {
-		if err := c.method.Fits(given); err != nil {
-			b.Report("SW806", at, "the parameters do not fit "+call.Method+": "+err.Error())
+}
+
+// check returns what is wrong with parameters, by name and by type. Until it is known which version the agent speaks, they have to fit one of both.
+func (c *callA2ABody) check(given map[string]any, fits func(a2a.Method, map[string]any) error) (wrong []*a2a.ParameterError, unfit error) {
+	versions := []a2a.Version{a2a.V03, a2a.V1}
+	if c.card != nil {
+		versions = []a2a.Version{c.card.Version}
+	}
+	for i, version := range versions {
+		method := a2a.MethodOf(c.name, version)
+		complete := method.Complete(given, "id")
+		names := method.Check(complete)
+		err := fits(method, complete)
+		if len(names) == 0 && err == nil {
+			return nil, nil
+		}
+		if i == 0 {
+			wrong, unfit = names, err
 		}
 	}
+	if len(wrong) > 0 {
+		unfit = nil // follows from the names
+	}
+	return wrong, unfit
 }
 
 // callA2ABody calls a method of an agent by the A2A protocol (semantics 11.11).
 type callA2ABody struct {
-	method         a2a.Method
+	name           string // of the method
 	parameters     *expr.Template
 	server         *uri // nil if there is none
 	authentication *authentication
@@ -123,6 +147,8 @@ type a2aRequest struct {
 	Method         string            `json:"method"`
 	Parameters     interpreter.Value `json:"parameters"`
 	Agent          string            `json:"agent,omitempty"` // where it is, if that is known from its card
+	Version        a2a.Version       `json:"version,omitempty"`
+	Tenant         string            `json:"tenant,omitempty"`
 	Card           string            `json:"card,omitempty"`
 	ForCard        *credential       `json:"forCard,omitempty"`
 	Server         string            `json:"server,omitempty"`
@@ -143,7 +169,7 @@ func (c *callA2ABody) prepare(s *interpreter.Scope) (*a2aRequest, *errors.Error)
 	if err != nil {
 		return nil, err
 	}
-	r := &a2aRequest{Method: c.method.Name, Parameters: interpreter.Value{V: parameters}}
+	r := &a2aRequest{Method: c.name, Parameters: interpreter.Value{V: parameters}}
 	if c.server != nil {
 		if r.Server, err = c.server.expand(s, input); err != nil {
 			return nil, err
@@ -154,7 +180,8 @@ func (c *callA2ABody) prepare(s *interpreter.Scope) (*a2aRequest, *errors.Error)
 	}
 	switch {
 	case c.card != nil:
-		r.Agent, err = c.card.URL, r.agree(c.card, c.card.URL)
+		r.Agent, r.Version, r.Tenant = c.card.URL, c.card.Version, c.card.Tenant
+		err = r.agree(c.card, c.card.URL)
 	case c.source != nil:
 		if r.Card, err = c.source.expand(s, input); err != nil {
 			return nil, err
@@ -199,12 +226,12 @@ func (c *callA2ABody) prepareParameters(s *interpreter.Scope, input any) (map[st
 	if err != nil {
 		return nil, err
 	}
-	complete := c.method.Complete(parameters, "id")
-	if wrong := c.method.Check(complete); len(wrong) > 0 {
+	wrong, unfit := c.check(parameters, a2a.Method.Fits)
+	if len(wrong) > 0 {
 		return nil, errors.Validationf("%s", wrong[0])
 	}
-	if wrong := c.method.Fits(complete); wrong != nil {
-		return nil, errors.Validationf("the parameters do not fit %s: %s", c.method.Name, wrong)
+	if unfit != nil {
+		return nil, errors.Validationf("the parameters do not fit %s: %s", c.name, unfit)
 	}
 	return parameters, nil
 }

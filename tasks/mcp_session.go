@@ -219,6 +219,8 @@ func mcpFailure(err error) *errors.Error {
 // rpcFailure returns what a task gets of an error that a server of JSON-RPC answers with.
 func rpcFailure(answered *jsonrpc.Error) *errors.Error {
 	failed := errors.Runtimef("%s", cut(answered.Message))
-	failed.Title = fmt.Sprintf("JSON-RPC Error %d", answered.Code)
+	failed.Title = rpcTitle(answered.Code)
 	return failed
 }
+
+func rpcTitle(code int64) string { return fmt.Sprintf("JSON-RPC Error %d", code) }

@@ -14,12 +14,14 @@ import (
 	"github.com/swrun/swrun/internal/shorten"
 )
 
-// Place is where a host has the card of its agent.
-const Place = "/.well-known/agent-card.json"
+// Places returns where a host has the card of its agent: the last one is that of agents before version 0.3.
+func Places() []string { return []string{"/.well-known/agent-card.json", "/.well-known/agent.json"} }
 
 // Card is what a call needs of the card of an agent.
 type Card struct {
-	URL string // where the agent takes JSON-RPC
+	URL     string // where the agent takes JSON-RPC
+	Version Version
+	Tenant  string // which of the agents that are there; empty for the only one
 
 	security []protocol.SecurityRequirements
 	schemes  protocol.NamedSecuritySchemes
@@ -27,9 +29,17 @@ type Card struct {
 
 // ParseCard reads a card. It is an error if the agent cannot be asked by JSON-RPC.
 func ParseCard(data []byte) (*Card, error) {
+	var newer cardOf1
+	if err := json.Unmarshal(data, &newer); err == nil && len(newer.Interfaces) > 0 {
+		return newer.card()
+	}
 	var card protocol.AgentCard
 	if err := json.Unmarshal(data, &card); err != nil {
 		return nil, fmt.Errorf("it is not the card of an agent: %s", fit(err))
+	}
+	version := versionOf(card.ProtocolVersion)
+	if version == "" {
+		return nil, fmt.Errorf("the agent speaks version %s of A2A: %s and %s can be spoken", shorten.To(card.ProtocolVersion, maxQuoted), V1, V03)
 	}
 	all := append([]protocol.AgentInterface{{Transport: cmp.Or(card.PreferredTransport, protocol.TransportProtocolJSONRPC), URL: card.URL}}, card.AdditionalInterfaces...)
 	var others []string
@@ -37,7 +47,7 @@ func ParseCard(data []byte) (*Card, error) {
 		switch {
 		case one.URL == "":
 		case one.Transport == protocol.TransportProtocolJSONRPC:
-			return &Card{URL: one.URL, security: card.Security, schemes: card.SecuritySchemes}, nil
+			return &Card{URL: one.URL, Version: version, security: card.Security, schemes: card.SecuritySchemes}, nil
 		default:
 			others = append(others, string(one.Transport))
 		}

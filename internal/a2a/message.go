@@ -1,5 +1,5 @@
-// Package a2a holds what a call needs of the A2A protocol, version 0.3, and sends nothing itself: cards of agents, parameters of methods, and
-// messages. What they hold is what the protocol's own library says.
+// Package a2a holds what a call needs of the A2A protocol, versions 1.0 and 0.3, and sends nothing itself: cards of agents, parameters of methods, and
+// messages. What they hold is what the libraries of the protocol say.
 package a2a
 
 import (
@@ -22,8 +22,11 @@ func (m Method) Request(id string, parameters map[string]any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	request := &jsonrpc.Request{ID: named, Method: m.Name}
-	if len(parameters) > 0 {
+	request := &jsonrpc.Request{ID: named, Method: m.called}
+	if len(parameters) > 0 || m.version == V1 { // whose agents want an object
+		if parameters == nil {
+			parameters = map[string]any{}
+		}
 		if request.Params, err = expr.Encode(parameters); err != nil {
 			return nil, err
 		}
@@ -62,6 +65,9 @@ func (m Method) Result(answer []byte) (json.RawMessage, error) {
 		return nil, &AnswerError{"the answer has neither a result nor an error"}
 	}
 	if err := m.result(r.Result); err != nil {
+		if m.version == V03 && MethodOf(m.Name, V1).result(r.Result) == nil {
+			return nil, &AnswerError{fmt.Sprintf("the agent answers in version %s of A2A, and was asked in %s: name its card (`agentCard`), which says the version", V1, V03)}
+		}
 		return nil, &AnswerError{fmt.Sprintf("the result is not one of %s: %s", m.Name, fit(err))}
 	}
 	return r.Result, nil
@@ -80,7 +86,7 @@ func (m Method) Results(stream io.Reader, maxEvent int) iter.Seq2[json.RawMessag
 			if err == nil {
 				result, err = m.Result([]byte(event.Data))
 			}
-			if empty = false; !yield(result, err) || err != nil || isLast(result) {
+			if empty = false; !yield(result, err) || err != nil || m.isLast(result) {
 				return
 			}
 		}
@@ -91,7 +97,10 @@ func (m Method) Results(stream io.Reader, maxEvent int) iter.Seq2[json.RawMessag
 }
 
 // isLast reports whether no other result comes after one.
-func isLast(result json.RawMessage) bool {
+func (m Method) isLast(result json.RawMessage) bool {
+	if m.version == V1 {
+		return isLast1(result)
+	}
 	var event struct {
 		Final bool `json:"final"`
 	}

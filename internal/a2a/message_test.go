@@ -51,7 +51,7 @@ func TestStreamsAreReadToTheirLastResult(t *testing.T) {
 	const event = `data: {"jsonrpc":"2.0","id":1,"result":{"kind":"status-update","taskId":"t","contextId":"c","final":%t,"status":{"state":"working"}}}` + "\n\n"
 	stream := io.MultiReader(strings.NewReader(fmt.Sprintf(event, false)+fmt.Sprintf(event, true)), iotest.ErrReader(io.ErrUnexpectedEOF))
 	var all []json.RawMessage
-	for result, err := range MethodOf("message/stream").Results(stream, 1<<20) {
+	for result, err := range MethodOf("message/stream", V03).Results(stream, 1<<20) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,13 +21,24 @@ type Method struct {
 	Name    string
 	Streams bool // it has any number of results
 
+	version    Version
+	called     string       // what the protocol calls it
 	parameters reflect.Type // nil if nothing is known of them
 	result     func([]byte) error
 	mayBeNull  bool // the result
 }
 
-// MethodOf returns a method by its name.
-func MethodOf(name string) Method {
+// MethodOf returns a method of a version by the name that the DSL has for it.
+func MethodOf(name string, version Version) Method {
+	m := methodOf(name)
+	m.version, m.called = V03, name
+	if version == V1 {
+		return m.in1()
+	}
+	return m
+}
+
+func methodOf(name string) Method {
 	switch name {
 	case "message/send":
 		return takes[protocol.MessageSendParams](name, isAnswer)
@@ -79,11 +90,11 @@ func isAnswer(data []byte) error {
 	return err
 }
 
-// Complete returns parameters with what a message has by default: an id, the role of the user, and its kind.
+// Complete returns parameters as the version has them, with what a message has by default: an id, the role of the user, and its kind.
 func (m Method) Complete(parameters map[string]any, messageID string) map[string]any {
 	message, ok := parameters["message"].(map[string]any)
-	if !ok || m.parameters != reflect.TypeFor[protocol.MessageSendParams]() {
-		return parameters
+	if !ok || m.Name != "message/send" && m.Name != "message/stream" {
+		return m.asSent(parameters)
 	}
 	parameters, message = maps.Clone(parameters), maps.Clone(message)
 	for name, value := range map[string]any{"messageId": messageID, "role": string(protocol.MessageRoleUser), "kind": "message"} {
@@ -92,6 +103,14 @@ func (m Method) Complete(parameters map[string]any, messageID string) map[string
 		}
 	}
 	parameters["message"] = message
+	return m.asSent(parameters)
+}
+
+// asSent returns parameters as the version has them.
+func (m Method) asSent(parameters map[string]any) map[string]any {
+	if m.version == V1 {
+		return m.translated(parameters)
+	}
 	return parameters
 }
 
