@@ -18,11 +18,20 @@ type Keys struct {
 // IsZero reports whether the run has its own keys, and nobody had them before.
 func (k Keys) IsZero() bool { return k.Run == "" && len(k.Runs) == 0 && len(k.Attempts) == 0 }
 
+// keysOf returns the run, in the same namespace, whose keys an occurrence has. The path is without retries.
+func (s *State) keysOf(path string) string { return cmp.Or(s.Keys.Runs[path], s.Keys.Run, s.ID) }
+
+// ChildKeys returns the id of the run whose keys the child has that an occurrence of a task starts: all children that one occurrence starts have the same,
+// whether a try starts it again, or a run that goes on in the place of this one.
+func (s *State) ChildKeys(p Path) string {
+	path := p.WithoutRetries()
+	return ChildID(s.Namespace, s.keysOf(path), Path(path))
+}
+
 // key returns the idempotency key of an occurrence.
 func (s *State) key(p Path) string {
 	path := p.WithoutRetries()
-	id := cmp.Or(s.Keys.Runs[path], s.Keys.Run, s.ID)
-	sum := digestOf(s.Namespace, id, "key", path)
+	sum := digestOf(s.Namespace, s.keysOf(path), "key", path)
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 

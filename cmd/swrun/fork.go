@@ -187,7 +187,11 @@ func forkText(f api.Forked) string {
 func repeatsText(f api.Forked) string {
 	var b strings.Builder
 	for _, r := range f.Repeats {
-		fmt.Fprintf(&b, "  again: %s %s, which %s, with %s\n", r.Kind, terminal.Printable(cmp.Or(r.Path, r.Pointer)), map[string]string{
+		where := terminal.Printable(cmp.Or(r.Path, r.Pointer))
+		if r.Run != "" {
+			where += " of the child " + r.Run
+		}
+		fmt.Fprintf(&b, "  again: %s %s, which %s, with %s\n", r.Kind, where, map[string]string{
 			"succeeded": "has succeeded before", "failed": "has failed before", "unknown": "may have been performed before",
 		}[r.Outcome], map[bool]string{true: "the same idempotency key", false: "another idempotency key"}[r.SameKey])
 	}

@@ -73,6 +73,7 @@ type Repeated struct {
 	Outcome  string `json:"outcome"`        // in the run before: succeeded, failed, or unknown
 	Attempts int    `json:"attempts" doc:"How many attempts the run before made at it, as far as that is known."`
 	SameKey  bool   `json:"sameKey" doc:"It has the idempotency key that it had."`
+	Run      string `json:"run,omitempty" doc:"The child whose effect it is, as namespace/id: a child that is started again begins at its start. Absent for an effect of the run itself."`
 }
 
 // NewForked returns the JSON of a fork of a run; dry says that it was not started.
@@ -82,6 +83,9 @@ func NewForked(from string, f client.Forked, dry bool) Forked {
 		repeated := Repeated{Kind: string(r.Kind), Pointer: string(r.Pointer), Outcome: r.Outcome, Attempts: r.Attempts, SameKey: r.SameKey}
 		if string(r.Path) != repeated.Pointer {
 			repeated.Path = string(r.Path)
+		}
+		if r.In.ID != "" {
+			repeated.Run = r.In.String()
 		}
 		forked.Repeats = append(forked.Repeats, repeated)
 	}

@@ -16,11 +16,11 @@ type Form int
 // The forms in which this build writes. Whoever changes what is stored of a kind adds 1 to its number.
 const (
 	Record     Form = 2 // the record of a run, store.Lifecycle
-	Invocation Form = 1 // what is fixed when a run starts
+	Invocation Form = 2 // what is fixed when a run starts
 	State      Form = 1 // the head and the frames of a run, and its context
 	History    Form = 1 // a step of a history
 	Message    Form = 1 // what comes into the inbox of a run
-	Outgoing   Form = 1 // what leaves a run by the outbox
+	Outgoing   Form = 2 // what leaves a run by the outbox
 	Activity   Form = 2 // what an outside worker performs
 	Definition Form = 1 // a deployed document with its resources
 )

@@ -184,8 +184,15 @@ func (c *Client) overtaken(ctx context.Context, cl claim, err error) error {
 	return refused(cl.fork, "is there already")
 }
 
-// noteBegun notes a fork that has started already, unless that was done: whoever started it may have been lost in between.
+// noteBegun notes a fork that has started already, unless that was done: whoever started it may have been lost in between, or may have been a version of
+// swrun that did not write it into the record.
 func (c *Client) noteBegun(ctx context.Context, d *Description, begun *ContinuedError) error {
+	if d.Lifecycle.Continuation == "" {
+		note := store.Command{To: d.Instance, ID: c.nonce(), Verb: store.VerbContinue, Continuation: begun.Fork.ID}
+		if err := c.store.Command(ctx, note); err != nil && store.RefusedAs(err) != store.Conflict { // somebody else has noted it meanwhile
+			return err
+		}
+	}
 	if begun.Status == "" || slices.Contains(d.Forks, begun.Fork) {
 		return nil
 	}

@@ -96,6 +96,15 @@ func (c *Client) planFork(ctx context.Context, d *Description, fork store.Instan
 	if !o.Again && d.Lifecycle.Status.Final() && task != "" {
 		info.Fork.Keys = keptKeys(d, fork, steps, forked.Repeats)
 	}
+	if len(forked.Repeats) > 0 {
+		program, err := c.programs.Program(ctx, info.Definition)
+		if err != nil {
+			return Forked{}, nil, err
+		}
+		if forked.Repeats, err = c.withChildren(ctx, program.Workflow, forked.Repeats); err != nil {
+			return Forked{}, nil, err
+		}
+	}
 	return forked, info, c.boundedFork(ctx, fork.Namespace, info)
 }
 

@@ -21,6 +21,10 @@ type Repeated struct {
 	Attempts int
 	// SameKey says that it has the idempotency key that it had.
 	SameKey bool
+	// In is the child whose effect it is; zero if it is one of the run itself.
+	In store.Instance
+
+	children []store.Instance // that its attempts have started
 }
 
 // The outcomes of effects.
@@ -51,7 +55,7 @@ func (e *effects) begun(r Repeated, id interpreter.EffectID) {
 		e.at[path], e.all = n, append(e.all, Repeated{Kind: r.Kind, Pointer: r.Pointer, Outcome: OutcomeUnknown})
 	}
 	one := &e.all[n]
-	one.Path = r.Path
+	one.Path, one.children = r.Path, append(one.children, r.children...)
 	one.Attempts = max(one.Attempts+1, r.Attempts)
 	if one.Outcome == OutcomeFailed {
 		one.Outcome = OutcomeUnknown
@@ -78,7 +82,11 @@ func (e *effects) ended(r interpreter.HistoryEvent) {
 func (e *effects) add(r interpreter.HistoryEvent) {
 	switch r.Type {
 	case interpreter.EffectStarted:
-		e.begun(Repeated{Kind: r.Kind, Pointer: r.Pointer, Path: r.Path, Attempts: r.Attempt}, r.Effect)
+		begun := Repeated{Kind: r.Kind, Pointer: r.Pointer, Path: r.Path, Attempts: r.Attempt}
+		if r.Run != "" {
+			begun.children = []store.Instance{store.InstanceOf(r.Run)}
+		}
+		e.begun(begun, r.Effect)
 	case interpreter.EffectFinished:
 		e.ended(r)
 	}

@@ -44,6 +44,11 @@ func (x *Execution) startChild(e interpreter.Effect) {
 	if x.invocation.Family != nil {
 		start.Family = *x.invocation.Family
 	}
+	if !e.Detached && r.ParentClose != dsl.ParentCloseAbandon { // otherwise the child before goes on beside this one
+		if keys := x.state.ChildKeys(e.Request.Path); keys != start.ID {
+			start.Keys = keys
+		}
+	}
 	if e.Detached {
 		start.Origin = &x.instance
 	} else {

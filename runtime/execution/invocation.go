@@ -45,6 +45,8 @@ type Invocation struct {
 	// Reserved is the run whose workers alone perform the effects of this one (presence.Worker.Runs): itself, or one that waits for it. It is nil if any
 	// worker may. Like Actor it is no part of what makes a start the same as another one.
 	Reserved *store.Instance `json:"h,omitempty"`
+	// Keys is the run, in the same namespace, whose idempotency keys a child has that was started again; empty for its own. A fork has them in Fork.
+	Keys string `json:"y,omitempty"`
 	// Family is the first of those that have started one another; nil if nobody's instance has started it.
 	Family *store.Instance `json:"f,omitempty"`
 }
@@ -94,6 +96,7 @@ func (i *Invocation) Plain() bool {
 func (i *Invocation) NewState(instance store.Instance) *interpreter.State {
 	s := interpreter.NewState(instance.Namespace, instance.ID)
 	s.Metadata = interpreter.Metadata{BusinessKey: i.BusinessKey, Labels: i.Labels}
+	s.Keys.Run = i.Keys
 	if i.Fork != nil {
 		s.Keys = i.Fork.Keys
 	}

@@ -40,6 +40,7 @@ type ChildStart struct {
 	Depth    int                  `json:"depth,omitempty"`
 	Family   store.Instance       `json:"family"`
 	Reserved *store.Instance      `json:"reserved,omitempty"`
+	Keys     string               `json:"keys,omitempty"` // the run whose idempotency keys it has; empty for its own
 	// TraceParent names the span of the task that starts it.
 	TraceParent string `json:"traceParent"`
 }

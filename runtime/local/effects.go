@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 
+	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
@@ -93,6 +94,9 @@ func (l *local) performWorkflow(ctx context.Context, i *familyRun, e interpreter
 		return
 	}
 	child := l.start(p, interpreter.ChildID(i.state.Namespace, i.state.ID, e.Request.Path), parent)
+	if parent != nil && request.ParentClose != dsl.ParentCloseAbandon {
+		child.state.Keys.Run = i.state.ChildKeys(e.Request.Path)
+	}
 	if parent == nil {
 		child.by = e.Request.Path
 	} else {

@@ -144,7 +144,7 @@ func (r *Relay) startChild(ctx context.Context, id string, c *execution.ChildSta
 	if err := child.Check(); err != nil {
 		return r.failStart(ctx, id, c, errors.Configurationf("it cannot be started: %s", err))
 	}
-	info := execution.Invocation{Workflow: reference, Definition: digest, Input: c.Input, Parent: c.Parent, Origin: c.Origin, Depth: c.Depth, Family: &c.Family, Reserved: c.Reserved, TraceParent: c.TraceParent}
+	info := execution.Invocation{Workflow: reference, Definition: digest, Input: c.Input, Parent: c.Parent, Origin: c.Origin, Depth: c.Depth, Family: &c.Family, Reserved: c.Reserved, Keys: c.Keys, TraceParent: c.TraceParent}
 	if r.Settings != nil {
 		if info.Settings, err = r.Settings.Of(ctx, child.Namespace); err != nil {
 			return err

@@ -1,0 +1,40 @@
+package swrun_test
+
+import (
+	"testing"
+
+	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/runtime/client"
+)
+
+// moreFormsOfStores are the workflows of leaveMore.
+const moreFormsOfStores = `---
+document: {dsl: 1.0.3, namespace: aa, name: breaks, version: 1.0.0}
+do:
+  - before: {set: {a: 1}}
+  - child: {run: {workflow: {namespace: aa, name: broken, version: 1.0.0}}}
+---
+document: {dsl: 1.0.3, namespace: aa, name: broken, version: 1.0.0}
+do:
+  - asks: {raise: {error: {type: 'https://example.com/e', status: 500, title: wrong}}}
+---
+document: {dsl: 1.0.3, namespace: aa, name: gathers, version: 1.0.0}
+schedule: {on: {all: [{with: {type: one}}, {with: {type: two}}]}}
+do: [{sets: {set: {a: 1}}}]
+`
+
+// leaveMore leaves what forks, functions and events leave: a run whose child has failed and a fork of it, a function, a schedule that is paused, and an
+// event that waits for another one.
+func leaveMore(t *testing.T, engine *swrun.Engine) {
+	t.Helper()
+	ctx := t.Context()
+	_, _ = must(engine.Start(ctx, "aa/breaks", nil, swrun.StartOptions{ID: "breaks"})).Await(ctx) // it fails
+	forked := must(engine.Client().Fork(ctx, engine.Run("aa", "breaks").Instance, client.ForkOptions{}))
+	_, _ = engine.Run("aa", forked.Instance.ID).Await(ctx) // it fails too
+	greet := must(swrun.ParseFunction("greet:1.0.0", []byte("set: {greeting: '${ .name }'}\n"), nil))
+	if _, _, err := engine.DeployFunction(ctx, greet); err != nil {
+		t.Fatal(err)
+	}
+	must(engine.Publish(ctx, map[string]any{"specversion": "1.0", "id": "1", "source": "/s", "type": "one"}, nil))
+	must(engine.Schedules().Pause(ctx, "aa", "timed", "me", "a break"))
+}
