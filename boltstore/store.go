@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -105,7 +106,7 @@ func (s *Store) open(c Config) (err error) {
 // begin makes what every store has, or checks what is there.
 func (s *Store) begin(c Config) error {
 	who := fmt.Sprintf("process %d, since %s\n", os.Getpid(), c.Now().UTC().Format(time.RFC3339))
-	if err := os.WriteFile(s.owner, []byte(who), 0o600); err != nil {
+	if err := writeAnew(s.owner, []byte(who)); err != nil {
 		return err
 	}
 	if err := s.group.db.Update(func(tx *bbolt.Tx) error {
@@ -118,6 +119,19 @@ func (s *Store) begin(c Config) error {
 	var err error
 	s.Store, err = kvstore.Open(s.group, layout, c.Now)
 	return err
+}
+
+// writeAnew writes a file in the place of what is there. It follows no link: somebody else may have left one in a folder that others can write to.
+func writeAnew(name string, data []byte) error {
+	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
 }
 
 // Close lets go of the file. Whatever is asked of the store later is a *ClosedError.

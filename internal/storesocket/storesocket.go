@@ -36,9 +36,19 @@ func Listen(ctx context.Context, file string) (net.Listener, error) {
 	}
 	l, err := listen(ctx, filepath.Join(folder, "socket"))
 	if err == nil {
-		err = os.WriteFile(at, []byte(l.Addr().String()), 0o600)
+		err = writeNote(at, l.Addr().String())
 	}
 	return &elsewhere{l, at, folder}, err
+}
+
+// writeNote writes the file that says where the socket is. It follows no link.
+func writeNote(at, text string) error {
+	f, err := os.OpenFile(at, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Close())
 }
 
 func listen(ctx context.Context, at string) (net.Listener, error) {
@@ -65,7 +75,40 @@ func (e *elsewhere) Close() error {
 // ErrNobody says that nobody listens beside a file.
 var ErrNobody = errors.New("nobody listens beside the file")
 
-// Dial connects to whoever has the file. ErrNobody says that nobody listens: nobody has it, or somebody does without answering others.
+// ForeignError says that the socket beside a file is somebody else's.
+type ForeignError struct {
+	Socket string
+	User   uint32 // the id of its owner
+}
+
+func (e *ForeignError) Error() string {
+	return fmt.Sprintf("the socket %s belongs to the user %d, who owns neither the store nor this process: whoever answers there is not the holder of the store; remove it", e.Socket, e.User)
+}
+
+// checkOwner refuses a socket, or a file that says where it is, of anybody but the owner of the store and the user of this process.
+func checkOwner(file, at string) error {
+	owner, known := userOf(at)
+	of, there := userOf(file)
+	if !known || owner == uint32(os.Geteuid()) || there && owner == of {
+		return nil
+	}
+	return &ForeignError{at, owner}
+}
+
+// userOf returns who owns a file; a link is its own.
+func userOf(path string) (uint32, bool) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return 0, false
+	}
+	s, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, false
+	}
+	return s.Uid, true
+}
+
+// Dial connects to whoever has the file. A socket of another user is a *ForeignError. ErrNobody says that nobody listens: nobody has it, or somebody does without answering others.
 func Dial(ctx context.Context, file string) (net.Conn, error) {
 	at := socketOf(file)
 	info, err := os.Lstat(at)
@@ -73,6 +116,9 @@ func Dial(ctx context.Context, file string) (net.Conn, error) {
 		var text []byte
 		text, err = os.ReadFile(at)
 		at = string(bytes.TrimSpace(text))
+	}
+	if err == nil {
+		err = errors.Join(checkOwner(file, socketOf(file)), checkOwner(file, at))
 	}
 	if err != nil {
 		return nil, nobody(err)
