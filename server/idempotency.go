@@ -133,12 +133,20 @@ func readWhole(r *http.Request, most int64) ([]byte, error) {
 	return data, nil
 }
 
+// replyOwner returns whose reply a key has: a token that was made anew under the name of another one gets none of its replies.
+func replyOwner(c Caller, key string) []string {
+	if c.Since == "" {
+		return []string{c.Name, key}
+	}
+	return []string{c.Name, key, c.Since}
+}
+
 // enterKeyed returns the reply that a key has, or notes that its request is carried out now. A key is one of its caller.
 func (s *Server) enterKeyed(r *http.Request, key string, body []byte) (*keyed, error) {
 	ctx, done := s.limited(r.Context(), store.RefusesWrites, s.readWithin())
 	defer done()
 	r = r.WithContext(ctx)
-	k := &keyed{server: s, entry: hashOf(callerOf(r.Context()).Name, key)}
+	k := &keyed{server: s, entry: hashOf(replyOwner(callerOf(r.Context()), key)...)}
 	request := hashOf(r.Method, r.URL.Path, r.URL.RawQuery, string(body))
 	found, err := s.control.Registry().Registered(r.Context(), store.RegistryReplies, k.entry)
 	switch {

@@ -178,6 +178,9 @@ func (s *Server) ServeHTTP(answer http.ResponseWriter, r *http.Request) {
 			writeProblem(w, newProblem(http.StatusInternalServerError, "internal", "Internal error", "this is a mistake of swrun: its log says more"))
 		}
 	}()
+	if len(r.TransferEncoding) > 0 { // it may have come with a Content-Length, which the library drops: what follows is not read as a request (RFC 9112, 6.1)
+		w.Header().Set("Connection", "close")
+	}
 	if s.config.TellVersion {
 		w.Header().Set(api.VersionHeader, s.config.Version)
 	}

@@ -35,6 +35,7 @@ type Caller struct {
 	Namespaces []string // whose workflows and runs the caller sees
 	Everywhere bool     // the caller sees all namespaces
 	HidesData  bool     // the caller sees no data of runs: see api.HideData
+	Since      string   // when the caller's token was made: another token of the same name is another caller; empty without a token
 }
 
 // Local is whoever asks where only this machine can ask.

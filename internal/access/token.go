@@ -37,7 +37,7 @@ type Grant struct {
 
 // Caller returns who asks with the token.
 func (t Token) Caller() Caller {
-	return Caller{Name: t.Name, Role: t.Role, Namespaces: t.Namespaces, Everywhere: t.Everywhere, HidesData: t.HidesData}
+	return Caller{Name: t.Name, Role: t.Role, Namespaces: t.Namespaces, Everywhere: t.Everywhere, HidesData: t.HidesData, Since: t.CreatedAt.UTC().Format(time.RFC3339Nano)}
 }
 
 // InvalidError says that there can be no such token.

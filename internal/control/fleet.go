@@ -96,7 +96,9 @@ func (c *Control) FollowFleet(ctx context.Context, chosen Choice, after FleetPos
 	if where.ReadsWaiting() {
 		return &client.OptionError{Field: "where", Detail: "events do not say what their runs wait for: leave out waiting, which lists and counts take"}
 	}
-	where, to = c.client.ReadAs(where), to.choosing()
+	where = c.client.ReadAs(where)
+	to, beat := to.beating()
+	defer beat.ticker.Stop()
 	f := c.fleet
 	f.join(ctx)
 	defer f.leave()
@@ -114,11 +116,17 @@ func (c *Control) FollowFleet(ctx context.Context, chosen Choice, after FleetPos
 			return err
 		}
 	}
-	return f.follow(ctx, where, next, to)
+	return f.follow(ctx, where, next, following{to, beat})
+}
+
+// following is a follower with its beat.
+type following struct {
+	Follower
+	*beat
 }
 
 // follow gives a follower the events of the chosen runs from a number on, until it returns an error, is too far behind, or ctx ends.
-func (f *fleet) follow(ctx context.Context, where filter.Filter, next int, to Follower) error {
+func (f *fleet) follow(ctx context.Context, where filter.Filter, next int, to following) error {
 	for {
 		events, changed, err := f.since(next)
 		if err != nil {
@@ -131,10 +139,13 @@ func (f *fleet) follow(ctx context.Context, where filter.Filter, next int, to Fo
 				some = append(some, e.event)
 			}
 		}
-		if len(some) > 0 {
+		switch {
+		case len(some) > 0:
 			err = to.Events(some)
-		} else if len(events) == 0 {
-			err = pause(ctx, changed, to.Idle, to.Every)
+		case len(events) > 0:
+			err = to.ifDue()
+		default:
+			err = to.pause(ctx, changed)
 		}
 		if err != nil {
 			return err

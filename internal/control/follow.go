@@ -144,7 +144,8 @@ func (f Follower) choosing() Follower {
 // Follow gives a follower the lifecycle events of a run that come after a position, as they happen, until the run has ended, the follower
 // returns an error, or ctx ends.
 func (c *Control) Follow(ctx context.Context, i store.Instance, after EventPosition, to Follower) error {
-	to = to.choosing()
+	to, beat := to.beating()
+	defer beat.ticker.Stop()
 	f := c.followers.join(ctx, i)
 	defer c.followers.leave(i, f)
 	for {
@@ -160,12 +161,57 @@ func (c *Control) Follow(ctx context.Context, i store.Instance, after EventPosit
 				return err
 			}
 			after = events[len(events)-1].at
+			if err := beat.ifDue(); err != nil {
+				return err
+			}
 			continue
 		case ended:
 			return err
 		}
-		if err := pause(ctx, changed, to.Idle, to.Every); err != nil {
+		if err := beat.pause(ctx, changed); err != nil {
 			return err
+		}
+	}
+}
+
+// beat has a follower hear that nothing has happened, if it has taken nothing for a while: also while there are events that are not for it.
+type beat struct {
+	ticker *time.Ticker
+	idle   func() error
+}
+
+// beating returns the follower with events of its types alone, and its beat.
+func (f Follower) beating() (Follower, *beat) {
+	b, take := &beat{time.NewTicker(f.Every), f.Idle}, f.Events
+	f.Events = func(all []FollowedEvent) error {
+		b.ticker.Reset(f.Every)
+		return take(all)
+	}
+	return f.choosing(), b
+}
+
+// ifDue calls Idle if its time has come.
+func (b *beat) ifDue() error {
+	select {
+	case <-b.ticker.C:
+		return b.idle()
+	default:
+		return nil
+	}
+}
+
+// pause returns when something has changed.
+func (b *beat) pause(ctx context.Context, changed <-chan struct{}) error {
+	for {
+		select {
+		case <-changed:
+			return b.ifDue()
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-b.ticker.C:
+			if err := b.idle(); err != nil {
+				return err
+			}
 		}
 	}
 }
