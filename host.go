@@ -26,6 +26,9 @@ import (
 type Host struct {
 	// Secrets returns a secret's value, which is read when it is needed; nil has none. See Secrets.
 	Secrets func(name string) (value any, ok bool)
+	// FormerSecrets returns the values that a secret had before while the program ran: tasks that have begun with them may still name them, and
+	// they are hidden too. Nil is for secrets that do not change. See Secrets.Former.
+	FormerSecrets func(name string) []any
 	// Calls performs `call` tasks in Go, by the value of `call`: a protocol, such as http or grpc, or the name of a function of the
 	// default catalog as documents write it, such as charge:1.0.0@default. A document that names one that is not here is refused. A
 	// run in a store waits for a process that has all performers of its document; its deadlines hold meanwhile.
@@ -158,7 +161,7 @@ func (e *environment) config(base string, load interpreter.Loader, performed cal
 		ScriptHost: e.scripts, Containers: e.engine, Credentials: e.proofs,
 	}
 	return interpreter.Config{
-		Kinds: performed.replace(tasks.All(c)), Secrets: e.host.Secrets, Load: load,
+		Kinds: performed.replace(tasks.All(c)), Secrets: e.host.Secrets, FormerSecrets: e.host.FormerSecrets, Load: load,
 		Limits: e.host.Limits, ErrorBase: e.host.ErrorBase, ErrorAliases: e.host.ErrorAliases,
 		Runtime: map[string]any{"name": "swrun", "version": Version()},
 	}

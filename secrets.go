@@ -2,6 +2,7 @@ package swrun
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -16,13 +17,17 @@ import (
 // Secrets are some values by name, and those of environment variables: SWRUN_SECRET_<NAME>. It knows which of them are used, so
 // that it can hide them. Several goroutines may use it.
 type Secrets struct {
-	values map[string]any
-	env    func(name string) (string, bool)
-	known  redact.Cache
+	env   func(name string) (string, bool)
+	known redact.Cache
 
-	mu   sync.Mutex
-	used map[string]bool // looked up, or among values
+	mu     sync.Mutex
+	values map[string]any
+	former map[string][]any // values that were replaced, the newest first
+	used   map[string]bool  // looked up, or among values
 }
+
+// maxFormer is how many former values of a secret are known.
+const maxFormer = 10
 
 const secretPrefix = "SWRUN_SECRET_"
 
@@ -31,11 +36,50 @@ func NewSecrets(values map[string]any, env func(name string) (string, bool)) *Se
 	if env == nil {
 		env = func(string) (string, bool) { return "", false }
 	}
-	s := &Secrets{values: values, env: env, used: map[string]bool{}}
+	s := &Secrets{values: values, env: env, used: map[string]bool{}, former: map[string][]any{}}
+	s.known.Former = s.Former
 	for name := range values {
 		s.used[name] = true
 	}
 	return s
+}
+
+// Replace replaces the values, and returns the names of those that are others now, sorted. The former ones are hidden as long as the program runs.
+func (s *Secrets) Replace(values map[string]any) (changed []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name := range values {
+		if s.used[name] = true; !reflect.DeepEqual(values[name], s.values[name]) {
+			changed = append(changed, name)
+		}
+	}
+	for name, was := range s.values {
+		if reflect.DeepEqual(values[name], was) || was == nil {
+			continue
+		}
+		if _, there := values[name]; !there {
+			changed = append(changed, name)
+		}
+		s.former[name] = append([]any{was}, s.former[name]...)
+		s.former[name] = s.former[name][:min(maxFormer, len(s.former[name]))]
+	}
+	s.values = values
+	slices.Sort(changed)
+	return changed
+}
+
+// Former returns the values that a secret had before it was replaced, the newest first. It is for Host.FormerSecrets.
+func (s *Secrets) Former(name string) []any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.former[name])
+}
+
+// names returns those of the values.
+func (s *Secrets) names() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Keys(s.values))
 }
 
 // Lookup returns a secret's value. It is for Host.Secrets.
@@ -60,17 +104,20 @@ func (s *Secrets) Hide(text string) string {
 // Of returns what hides the secrets of a workflow, and all values; of no workflow, if it is nil, only the values.
 func (s *Secrets) Of(w *dsl.Workflow) *redact.Set {
 	if w == nil {
-		return (&redact.Cache{}).Set(slices.Collect(maps.Keys(s.values)), s.Lookup)
+		return (&redact.Cache{Former: s.Former}).Set(s.names(), s.Lookup)
 	}
-	cache := &redact.Cache{Public: interpreter.PublicInErrors(w)}
-	return cache.Set(append(slices.Collect(maps.Keys(s.values)), w.Use.Secrets...), s.Lookup)
+	cache := &redact.Cache{Public: interpreter.PublicInErrors(w), Former: s.Former}
+	return cache.Set(append(s.names(), w.Use.Secrets...), s.Lookup)
 }
 
 // find returns a secret's value: values win over the environment, and there the exact name over the usual spelling of
 // environment variables. An empty variable, and a value that is null, is not a secret: it stands for one that whoever started
 // this program does not have.
 func (s *Secrets) find(name string) (any, bool) {
-	if v := s.values[name]; v != nil {
+	s.mu.Lock()
+	v := s.values[name]
+	s.mu.Unlock()
+	if v != nil {
 		return v, true
 	}
 	for _, variable := range []string{name, environmentName(name)} {

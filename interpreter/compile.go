@@ -51,7 +51,7 @@ func newCompiler(w *dsl.Workflow, config Config) (c *compiler, loaded func()) {
 		}
 		return config.Load(context.WithValue(ctx, policyKey{}, p), RelativeFile(uri))
 	}
-	c.program = &Program{Workflow: w, config: config, places: map[*expr.Code]dsl.Pointer{}, texts: map[dsl.Pointer]*dsl.Source{}, redacted: &redact.Cache{}}
+	c.program = &Program{Workflow: w, config: config, places: map[*expr.Code]dsl.Pointer{}, texts: map[dsl.Pointer]*dsl.Source{}, redacted: &redact.Cache{Former: config.FormerSecrets}}
 	if len(w.Use.Secrets) > 0 {
 		c.program.redacted.Public = PublicInErrors(w)
 	}

@@ -39,6 +39,8 @@ func (p *Program) ErrorAliases() errors.Aliases { return p.config.ErrorAliases }
 type Config struct {
 	Kinds   []Kind
 	Secrets Secrets // nil: no secret is available
+	// FormerSecrets returns the values that a secret had before while this process ran: they are hidden too. Nil: none had another one.
+	FormerSecrets func(name string) []any
 	// LeaveSecrets has tasks wait for a driver that has the secrets which they name (Result.Lacks), where they would fail otherwise.
 	LeaveSecrets bool
 	Load         Loader // nil: no external resource can be read

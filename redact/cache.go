@@ -10,9 +10,12 @@ type Cache struct {
 	// Public reports whether a text of an error comes from the workflow's document or from this program, so that it is not
 	// hidden. Nil: every text is hidden that contains a secret.
 	Public func(text string) bool
+	// Former returns the values that a secret had before, which are hidden too; nil for none.
+	Former func(name string) []any
 
 	mu     sync.Mutex
 	values map[string]any
+	former map[string][]any
 	set    *Set
 }
 
@@ -21,8 +24,11 @@ func (c *Cache) Set(names []string, lookup func(name string) (any, bool)) *Set {
 	if len(names) == 0 {
 		return nil
 	}
-	values, complete := map[string]any{}, true
+	values, former, complete := map[string]any{}, map[string][]any{}, true
 	for _, name := range names {
+		if c.Former != nil && len(c.Former(name)) > 0 {
+			former[name] = c.Former(name)
+		}
 		v, ok := any(nil), false
 		if lookup != nil {
 			v, ok = lookup(name)
@@ -33,8 +39,8 @@ func (c *Cache) Set(names []string, lookup func(name string) (any, bool)) *Set {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.set == nil || !reflect.DeepEqual(values, c.values) {
-		c.values, c.set = values, New(values, complete)
+	if c.set == nil || !reflect.DeepEqual(values, c.values) || !reflect.DeepEqual(former, c.former) {
+		c.values, c.former, c.set = values, former, newSet(values, former, complete)
 		c.set.public = c.Public
 	}
 	return c.set

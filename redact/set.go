@@ -24,6 +24,7 @@ type Set struct {
 	show       *strings.Replacer
 	seal       *strings.Replacer
 	open       *strings.Replacer
+	former     bool // what is added is a former value: its spellings are stored as those of the value of now
 }
 
 // replacement replaces a value that is a secret as a whole.
@@ -39,7 +40,10 @@ const marker = "‹redacted"
 
 // New returns the set of some secrets, by name: text, numbers, or data with such leaves. complete says that these are all
 // secrets of the workflow, so that every reference in stored data is to one of them.
-func New(secrets map[string]any, complete bool) *Set {
+func New(secrets map[string]any, complete bool) *Set { return newSet(secrets, nil, complete) }
+
+// newSet is New with values that the secrets had before: these are hidden too, and what is stored of them stands for the values of now.
+func newSet(secrets map[string]any, former map[string][]any, complete bool) *Set {
 	s := &Set{
 		complete: complete, shown: map[string]string{}, refs: map[string]string{}, shortTexts: map[string]replacement{},
 		numbers: map[string]replacement{}, textOf: map[string]string{}, numberOf: map[string]any{},
@@ -47,6 +51,13 @@ func New(secrets map[string]any, complete bool) *Set {
 	for _, name := range slices.Sorted(maps.Keys(secrets)) {
 		label, path := labels(name)
 		s.add(label, path, secrets[name])
+	}
+	s.former = true
+	for _, name := range slices.Sorted(maps.Keys(former)) {
+		label, path := labels(name)
+		for _, value := range former[name] {
+			s.add(label, path, value)
+		}
 	}
 	s.finish()
 	return s
@@ -89,8 +100,14 @@ func (s *Set) addText(label, path, text string) {
 	text = strings.TrimSpace(text)
 	s.addNumber(label, path, text)
 	if len(text) < minSecretLength {
-		if ref := reference(path); text != "" && s.isFree(ref) {
-			s.shortTexts[text], s.textOf[ref] = replacement{reference(label), ref}, text
+		ref := reference(path)
+		_, known := s.shortTexts[text]
+		if text == "" || known || !s.isFree(ref) && !s.former {
+			return
+		}
+		s.shortTexts[text] = replacement{reference(label), ref}
+		if s.isFree(ref) {
+			s.textOf[ref] = text
 		}
 		return
 	}
@@ -114,11 +131,14 @@ func (s *Set) addSpelling(label, path string, form spelling) {
 	if form.name != "" {
 		as += ", " + form.name
 	}
-	for n := 2; !s.isFree(reference(as)); n++ { // two secrets may have the same path
+	for n := 2; !s.former && !s.isFree(reference(as)); n++ { // two secrets may have the same path
 		as = fmt.Sprintf("%s, %s %d", path, form.name, n)
 	}
 	ref := reference(as)
-	s.shown[form.text], s.refs[form.text], s.textOf[ref] = reference(label), ref, form.text
+	s.shown[form.text], s.refs[form.text] = reference(label), ref
+	if s.isFree(ref) {
+		s.textOf[ref] = form.text
+	}
 }
 
 func (s *Set) isFree(ref string) bool { _, taken := s.textOf[ref]; return !taken }
@@ -130,8 +150,12 @@ func (s *Set) addNumber(label, path, text string) {
 	}
 	ref := reference(path + ", number")
 	_, known := s.numbers[formatNumber(v)]
-	if _, taken := s.numberOf[ref]; !known && !taken {
-		s.numbers[formatNumber(v)], s.numberOf[ref] = replacement{reference(label), ref}, v
+	_, taken := s.numberOf[ref]
+	if !known && (!taken || s.former) {
+		s.numbers[formatNumber(v)] = replacement{reference(label), ref}
+	}
+	if !known && !taken {
+		s.numberOf[ref] = v
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/swrun/swrun"
@@ -256,6 +257,14 @@ func (h trailHandler) Handle(ctx context.Context, r slog.Record) error {
 	}
 	h.program.note(client.WithActor(ctx, fields["actor"]), h.trail, c, outcome)
 	return nil
+}
+
+// keepCurrent writes the audit trail, and rereads the secrets, until ctx ends.
+func (o *operation) keepCurrent(ctx context.Context, f *workerFlags) {
+	var both sync.WaitGroup
+	both.Go(func() { o.writeAudit(ctx, f) })
+	both.Go(func() { f.rereads.watch(ctx) })
+	both.Wait()
 }
 
 // writeAudit writes into the log of this process what commands have changed without a server, until ctx ends. The log of dev is for one person, who

@@ -43,7 +43,7 @@ the others; with --dry-run, exit 13 says that there are such others.`,
 	}
 	f.add(cmd, "human", "json", "yaml")
 	f.catalogFlag.add(cmd)
-	cmd.Flags().StringVar(&secrets, "secrets", "", "file of the secrets with which catalogs and other resources are read, name: value (also SWRUN_SECRET_<NAME>)")
+	cmd.Flags().StringVar(&secrets, "secrets", "", "file or folder of the secrets with which catalogs and other resources are read, name: value (also SWRUN_SECRET_<NAME>)")
 	cmd.Flags().BoolVar(&d.checkRuns, "check-runs", false, "tell what becomes of runs in progress")
 	cmd.Flags().BoolVar(&d.dryRun, "dry-run", false, "with --check-runs: deploy nothing")
 	f.makes = true

@@ -62,7 +62,7 @@ func (p *program) forkCommand() *cobra.Command {
 	chosen.add(cmd)
 	addForkTimes(cmd, &r, &timeout)
 	addForkData(cmd, &r, &input, &given)
-	cmd.Flags().StringVar(&secrets, "secrets", "", "file of the secrets that the run reads, name: value (also SWRUN_SECRET_<NAME>): its history is repeated")
+	cmd.Flags().StringVar(&secrets, "secrets", "", "file or folder of the secrets that the run reads, name: value (also SWRUN_SECRET_<NAME>): its history is repeated")
 	return cmd
 }
 

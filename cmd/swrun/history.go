@@ -51,7 +51,7 @@ $context before and after. The history is repeated for that, with the secrets th
 	f.within(cmd)
 	cmd.Flags().IntVar(&run, "run", 0, "only this run of an execution that has continued as new, counted from 1; 0 for all")
 	cmd.Flags().IntVar(&task, "task", 0, "only the task that begins with this record, a task.started, with the data that it worked on")
-	cmd.Flags().StringVar(&secrets, "secrets", "", "file of the secrets that the run reads, name: value (also SWRUN_SECRET_<NAME>), for --task")
+	cmd.Flags().StringVar(&secrets, "secrets", "", "file or folder of the secrets that the run reads, name: value (also SWRUN_SECRET_<NAME>), for --task")
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the run has ended")
 	return cmd
 }

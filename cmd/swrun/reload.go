@@ -46,13 +46,15 @@ func (o *operation) reloads(ctx context.Context, reload func(context.Context)) e
 	}
 }
 
-// reload reads the folders of serve again.
+// reload reads the folders and the secrets of serve again.
 func (f *serveFlags) reload(ctx context.Context) {
 	if f.served == nil {
-		f.log.Info("SIGHUP: what changes in the folder is deployed anyway")
+		f.log.Info("SIGHUP: the secrets are read again; what changes in the folder is deployed anyway")
+		f.rereads.reread()
 		return
 	}
-	f.log.Info("SIGHUP: the folders are read again")
+	f.log.Info("SIGHUP: the folders and the secrets are read again")
+	f.rereads.reread()
 	if err := f.served.deploy(client.WithActor(ctx, f.served.folderActor())); err != nil {
 		f.log.Warn("the folders could not be read again", "error", err)
 	}

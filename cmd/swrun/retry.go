@@ -53,7 +53,7 @@ unless --again asks for it. Calls that did not succeed are made again with the i
 	flags.BoolVar(&now, "now", false, "tasks that wait for their next attempt go on at once, without the rest of the delay")
 	flags.StringVar(&r.Version, "version", "", "of the workflow, or latest, for runs that have failed; default the definition that each has")
 	flags.BoolVar(&r.Again, "again", false, "also where another run goes on already, or has done so: calls are made again, with new idempotency keys")
-	flags.StringVar(&secrets, "secrets", "", "file of the secrets that the runs read, name: value (also SWRUN_SECRET_<NAME>): their histories are repeated")
+	flags.StringVar(&secrets, "secrets", "", "file or folder of the secrets that the runs read, name: value (also SWRUN_SECRET_<NAME>): their histories are repeated")
 	flags.StringVar(&r.Reason, "reason", "", "why, for the run's history")
 	return cmd
 }

@@ -56,7 +56,7 @@ SWRUN_STORE alone keeps nothing. Other documents in DOC's folder are found by ru
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&f.inputs, "input", "i", nil, "input: JSON, @FILE, -, name=text, name:=json (repeatable)")
-	flags.StringVar(&f.secrets, "secrets", "", "file of secrets, name: value (also SWRUN_SECRET_<NAME>)")
+	flags.StringVar(&f.secrets, "secrets", "", "file or folder of secrets, name: value (also SWRUN_SECRET_<NAME>)")
 	flags.StringVar(&f.errors, "errors", "human", "form of a failure on standard error: human or json")
 	flags.StringVar(&f.progress, "progress", progress.Auto, "what to show on standard error: "+strings.Join(progress.Modes(), ", "))
 	flags.StringVar(&f.lifecycle, "lifecycle", "", "events that --progress json shows, for example workflow,task.faulted,emitted; all but status-changed if it is not given")
@@ -164,6 +164,9 @@ func (p *program) runDocument(name string, f *runFlags) error {
 		if err := p.warn(asJSON, append([]*swrun.Document{d}, j.others...)...); err != nil {
 			return err
 		}
+		if names := missingSecrets(p.secrets, append([]*swrun.Document{d}, j.others...)...); len(names) > 0 && !asJSON {
+			fmt.Fprintln(p.err, p.errStyle().Text(secretsAdvice(names)))
+		}
 		if s := d.Workflow.Schedule; s != nil && !asJSON && !f.follow {
 			fmt.Fprintf(p.err, "%s is run once; its schedule (%s) starts it where it is deployed\n", d, strings.Join(s.Kinds(), ", "))
 		}
@@ -209,7 +212,7 @@ func (p *program) prepare(d *swrun.Document, f *runFlags) (*job, error) {
 	}
 	j.mask = newMask(p.secrets, d.Workflow, p.ascii)
 	j.host = swrun.Host{
-		Secrets: p.secrets.Lookup, Processes: p.processes, Containers: &swrun.Containers{Volumes: []string{"/"}},
+		Secrets: p.secrets.Lookup, FormerSecrets: p.secrets.Former, Processes: p.processes, Containers: &swrun.Containers{Volumes: []string{"/"}},
 		Node: f.js == "node", Files: true, Publish: j.publish, Limits: bounds, Memory: memory,
 	}
 	if err := f.host.apply(p, "run", &j.host); err != nil {

@@ -1,35 +1,182 @@
 package main
 
 import (
+	"context"
 	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
 
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/redact"
 )
 
-// readSecrets reads the file of --secrets, a YAML or JSON object; an empty name is not a file.
+// readSecrets reads the file or folder of --secrets; an empty name is none.
 func readSecrets(env func(string) (string, bool), name string) (*swrun.Secrets, error) {
-	none := swrun.NewSecrets(nil, env)
+	values, err := secretValues(name)
+	return swrun.NewSecrets(values, env), err
+}
+
+// secretValues reads a file of secrets, a YAML or JSON object, or a folder with a file for each; an empty name is none.
+func secretValues(name string) (map[string]any, error) {
 	if name == "" {
-		return none, nil
+		return nil, nil
+	}
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		return secretFolder(name)
 	}
 	text, err := readFile("the secrets", name, bound{bytes: maxSecrets})
 	if err != nil {
-		return none, err
+		return nil, err
 	}
 	v, err := decodeData(name, text)
 	if err != nil {
 		// The decoder's message may quote the text, which is secret.
-		return none, usagef("it must be one YAML or JSON object: name: value", "the secrets in %s cannot be read", name)
+		return nil, usagef("it must be one YAML or JSON object: name: value", "the secrets in %s cannot be read", name)
 	}
 	object, ok := v.(map[string]any)
 	if !ok {
-		return none, usagef("it must be one YAML or JSON object: name: value", "the secrets in %s are not an object", name)
+		return nil, usagef("it must be one YAML or JSON object: name: value", "the secrets in %s are not an object", name)
 	}
-	return swrun.NewSecrets(object, env), nil
+	return object, nil
+}
+
+// secretFolder reads a folder of secrets, as Kubernetes mounts them and agents write them: each file is one, called as the file. Hidden files and
+// folders are none.
+func secretFolder(folder string) (map[string]any, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, fileError("the secrets cannot be read", err)
+	}
+	values, left := map[string]any{}, maxSecrets
+	for _, entry := range entries {
+		file := filepath.Join(folder, entry.Name())
+		info, err := os.Stat(file) // of what a link leads to
+		if strings.HasPrefix(entry.Name(), ".") || err == nil && info.IsDir() {
+			continue
+		}
+		if err == nil && !info.Mode().IsRegular() {
+			return nil, usagef("each file of the folder must be a secret", "the secret %s is no file", file)
+		}
+		text, err := readFile("the secret", file, bound{bytes: left})
+		if err != nil {
+			return nil, err
+		}
+		if !utf8.Valid(text) {
+			return nil, usagef("write binary data as base64", "the secret %s is no text in UTF-8", file)
+		}
+		if left -= len(text); left <= 0 {
+			return nil, usagef("", "the secrets in %s have more than %d bytes", folder, maxSecrets)
+		}
+		if value := secretOf(string(text)); value != nil {
+			values[entry.Name()] = value
+		}
+	}
+	return values, nil
+}
+
+// secretOf returns the secret that the text of a file is: JSON objects and arrays, and any other text without the line break at its end; nil if that
+// is empty.
+func secretOf(text string) any {
+	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	if trimmed := strings.TrimSpace(text); strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[") {
+		if v, err := expr.Decode([]byte(text)); err == nil {
+			return v
+		}
+	}
+	return text
+}
+
+// rereadEvery is how often it is looked whether the secrets were replaced.
+const rereadEvery = 2 * time.Second
+
+// rereader reads the secrets again when they are replaced.
+type rereader struct {
+	secrets *swrun.Secrets
+	name    string // of the file or folder
+	log     *slog.Logger
+
+	mu     sync.Mutex
+	failed string // why they could not be read last
+}
+
+// watch rereads the secrets until ctx ends.
+func (r *rereader) watch(ctx context.Context) {
+	if r.name == "" {
+		return
+	}
+	tick := time.NewTicker(rereadEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			r.reread()
+		}
+	}
+}
+
+// reread takes the secrets as they are now. What cannot be read leaves the former ones.
+func (r *rereader) reread() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	values, err := secretValues(r.name)
+	if err == nil { // they may be replaced one after the other, or be written just now
+		var again map[string]any
+		if again, err = secretValues(r.name); err == nil && !reflect.DeepEqual(values, again) {
+			return
+		}
+	}
+	if err != nil {
+		if text := err.Error(); text != r.failed {
+			r.failed = text
+			r.log.Warn("the secrets cannot be read again; the former ones stay", "error", err)
+		}
+		return
+	}
+	r.failed = ""
+	if changed := r.secrets.Replace(values); len(changed) > 0 {
+		r.log.Info("the secrets were replaced", "names", strings.Join(changed, " "))
+	}
+}
+
+// missingSecrets returns the secrets that documents declare and that have no value here, each once, sorted.
+func missingSecrets(s *swrun.Secrets, all ...*swrun.Document) (names []string) {
+	for _, d := range all {
+		if d.Workflow == nil {
+			continue
+		}
+		for _, name := range d.Workflow.Use.Secrets {
+			if _, ok := s.Lookup(name); !ok && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// secretsAdvice says what to do about secrets without a value.
+func secretsAdvice(names []string) string {
+	which, they := "the secret "+names[0]+" has", "a task that reads it"
+	if len(names) > 1 {
+		which, they = "the secrets "+strings.Join(names, ", ")+" have", "a task that reads one"
+	}
+	return terminal.Printable(which + " no value, and " + they + " fails: give it by --secrets FILE or FOLDER, or as SWRUN_SECRET_<NAME>")
 }
 
 // newMask returns what hides the secrets of a workflow, and everything in the file of --secrets.

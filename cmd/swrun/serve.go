@@ -31,7 +31,7 @@ import (
 type serveFlags struct {
 	workerFlags
 	listen, certFile, keyFile string
-	auth, strict              bool
+	auth, strict, checks      bool
 	served                    *served // what the folders have; nil for dev
 	requests, rate            int
 	events                    string          // the file of --events
@@ -51,7 +51,7 @@ func (p *program) serveCommand() *cobra.Command {
   swrun serve --listen 127.0.0.1:0
   swrun serve --store redis://localhost:6379 --listen :7474 --auth --tls-cert cert.pem --tls-key key.pem`,
 		Long: `The API is described by /openapi.json. A document that is wrong, or whose version is taken, is told and keeps no other from being served,
-unless --strict says so. SIGTERM and Ctrl-C stop it as they stop swrun worker. SIGHUP has it read its folders again; if it was started from a
+unless --strict says so. SIGTERM and Ctrl-C stop it as they stop swrun worker. SIGHUP has it read its folders and secrets again; if it was started from a
 terminal, SIGHUP says that this has gone, and stops it.`,
 		RunE: verb(func(folders []string) error { return p.serveFolders(f, folders) }),
 	}
@@ -61,6 +61,7 @@ terminal, SIGHUP says that this has gone, and stops it.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.listen, "listen", defaultListen, "address of the HTTP API, HOST:PORT; port 0 takes a free one")
 	flags.BoolVar(&f.strict, "strict", false, "do not start, and deploy nothing, if a document of the folders cannot be served")
+	flags.BoolVar(&f.checks, "check", false, "only say what could not be served: wrong documents, and secrets without a value here; exit 13 if there is something")
 	flags.BoolVar(&f.auth, "auth", false, "callers need a token (swrun token new); required on addresses that others reach")
 	flags.StringVar(&f.certFile, "tls-cert", "", "PEM file of the certificate, with which the API is served over TLS; it is read again when it is replaced")
 	flags.StringVar(&f.keyFile, "tls-key", "", "PEM file of the certificate's key")
@@ -79,6 +80,9 @@ func (p *program) serveFolders(f *serveFlags, folders []string) error {
 	}
 	if err := f.readEvents(p); err != nil {
 		return err
+	}
+	if f.checks {
+		return p.preflight(folders)
 	}
 	var all []*swrun.Document
 	if f.strict {
@@ -173,7 +177,7 @@ func (o *operation) serveWith(ctx context.Context, f *serveFlags, beside func(co
 	all.Go(func() error { return s.Serve(ctx, listener) })
 	all.Go(func() error { return engine.Work(ctx) })
 	all.Go(func() error { c.Monitor.Watch(ctx, f.log); return nil })
-	all.Go(func() error { o.writeAudit(ctx, &f.workerFlags); return nil })
+	all.Go(func() error { o.keepCurrent(ctx, &f.workerFlags); return nil })
 	all.Go(func() error { return o.reloads(ctx, f.reload) })
 	all.Go(func() error { return beside(ctx) })
 	all.Go(func() error { return reading(ctx) })

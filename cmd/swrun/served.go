@@ -13,6 +13,7 @@ import (
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/doctor"
+	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -157,6 +158,9 @@ func (s *served) tellDeployed(ctx context.Context, d *swrun.Document) {
 		}
 		about = append(about, "schedule", is)
 	}
+	if names := missingSecrets(s.secrets, d); len(names) > 0 {
+		about = append(about, "secrets without a value here", strings.Join(names, " "))
+	}
 	s.log.Info("a document is deployed", about...)
 }
 
@@ -186,4 +190,27 @@ func (s *served) findings() []doctor.Finding {
 		Code: doctor.CodeDocuments, Level: doctor.Warning, What: "documents are not served: " + strings.Join(all, "; "),
 		Fix: "correct them, and send SIGHUP to swrun serve; swrun validate shows what is wrong",
 	}}
+}
+
+// preflight says what of some folders could not be served here, and opens no store: documents that are wrong or twice there, and secrets that
+// have no value.
+func (p *program) preflight(folders []string) error {
+	all, err := p.readFolders(folders)
+	if err == nil {
+		err = duplicateFailure(swrun.Distinct(all...))
+	}
+	if err != nil {
+		return err
+	}
+	wanting := 0
+	for _, d := range all {
+		if names := missingSecrets(p.secrets, d); len(names) > 0 {
+			wanting++
+			fmt.Fprintln(p.out, p.outStyle().Text(d.File+": "+secretsAdvice(names)))
+		}
+	}
+	if wanting > 0 {
+		return quietExit(exitFindings)
+	}
+	return write(p.out, "nothing is wrong with "+terminal.Counted(len(all), "document")+"\n")
 }

@@ -30,6 +30,7 @@ type workerFlags struct {
 	memory                             string
 	network, secrets, js, logLevel     string
 	metrics                            string
+	rereads                            *rereader
 	drafts                             bool // it is dev, whose log is for one person
 	processes, files, publish          bool
 	publicMetrics                      bool
@@ -79,7 +80,7 @@ func (f *workerFlags) options(cmd *cobra.Command) {
 	flags.StringVar(&f.sweepInterval, "sweep-interval", duration.Format(worker.DefaultSweepInterval), "how often every run is compared with the indexes (also SWRUN_SWEEP_INTERVAL)")
 	flags.IntVar(&f.scanLimit, "scan-limit", worker.DefaultScanLimit, "how many entries of an index are compared at a time (also SWRUN_SCAN_LIMIT)")
 	flags.StringVar(&f.memory, "effect-memory", "", "how much memory the answers in flight may take, for example 2GiB; default a quarter of the machine's (also SWRUN_EFFECT_MEMORY)")
-	flags.StringVar(&f.secrets, "secrets", "", "file of secrets, name: value (also SWRUN_SECRET_<NAME>)")
+	flags.StringVar(&f.secrets, "secrets", "", "file or folder of secrets, name: value (also SWRUN_SECRET_<NAME>)")
 	flags.StringVar(&f.js, "js", "quickjs", "engine of JavaScript: quickjs or node")
 	flags.BoolVar(&f.processes, "allow-processes", false, "tasks may run shell commands and scripts on this machine")
 	flags.BoolVar(&f.containers, "allow-containers", false, "tasks may run containers by Docker or Podman of this machine")
@@ -102,9 +103,11 @@ func (f *workerFlags) logTo(p *program) (err error) {
 		return usagef("allowed: debug, info, warn, error", "--log-level does not know %q", f.logLevel)
 	}
 	text := slog.NewTextHandler(maskedWriter{p.err, p.secrets.Hide}, &slog.HandlerOptions{Level: level, ReplaceAttr: utc})
-	if f.log = slog.New(audit.Keep(text)); f.drafts {
+	f.log = slog.New(audit.Keep(text))
+	if f.drafts {
 		f.log = slog.New(audit.Lower(text))
 	}
+	f.rereads = &rereader{secrets: p.secrets, name: f.secrets, log: f.log}
 	return nil
 }
 
@@ -164,7 +167,7 @@ func (o *operation) engineConfig(f *workerFlags) (swrun.EngineConfig, error) {
 	if err != nil {
 		return c, err
 	}
-	c.Host = swrun.Host{Secrets: o.secrets.Lookup, Node: f.js == "node", Files: f.files, Limits: bounds, Log: f.log}
+	c.Host = swrun.Host{Secrets: o.secrets.Lookup, FormerSecrets: o.secrets.Former, Node: f.js == "node", Files: f.files, Limits: bounds, Log: f.log}
 	if err := cmp.Or(f.host.apply(o.program, "worker", &c.Host), f.allowContainers(&c.Host)); err != nil {
 		return c, err
 	}
