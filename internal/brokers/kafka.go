@@ -26,7 +26,11 @@ import (
 func (c *Client) kafka(ctx context.Context, options ...kgo.Opt) (*kgo.Client, error) {
 	options = append(options, kgo.SeedBrokers(c.Addresses...), kgo.ClientID(clientName), kgo.RequestRetries(2), kgo.WithContext(ctx), kgo.FetchMaxBytes(int32(min(c.MaxRead, math.MaxInt32))/2), kgo.BrokerMaxReadBytes(int32(min(c.allowed, math.MaxInt32))),
 		kgo.Dialer(func(_ context.Context, network, address string) (net.Conn, error) {
-			return c.open(ctx, network, address)
+			conn, err := c.open(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			return c.guard.Kafka(conn), nil
 		}))
 	if c.Account != (Account{}) {
 		options = append(options, kgo.SASL(c.mechanism()))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/cloudevent"
 	"github.com/swrun/swrun/internal/eventfile"
+	"github.com/swrun/swrun/internal/framing"
 )
 
 // kafkaGroup is a member of a consumer group.
@@ -55,15 +57,31 @@ type KafkaAccount struct {
 
 // Options returns the options of a client.
 func (a KafkaAccount) Options(brokers []string) []kgo.Opt {
-	options := []kgo.Opt{kgo.SeedBrokers(brokers...), kgo.ClientID("swrun")}
-	if a.TLS {
-		options = append(options, kgo.DialTLSConfig(&tls.Config{MinVersion: tls.VersionTLS12}))
-	}
+	options := []kgo.Opt{kgo.SeedBrokers(brokers...), kgo.ClientID("swrun"), kgo.Dialer(a.dial)}
 	if a.Username != "" {
 		options = append(options, kgo.SASL(a.mechanism()))
 	}
 	return options
 }
+
+// dial connects to a broker, and follows what it answers.
+func (a KafkaAccount) dial(ctx context.Context, network, address string) (conn net.Conn, err error) {
+	plain := net.Dialer{Timeout: dialWithin}
+	if a.TLS {
+		secure := tls.Dialer{NetDialer: &plain, Config: &tls.Config{MinVersion: tls.VersionTLS12}}
+		conn, err = secure.DialContext(ctx, network, address)
+	} else {
+		conn, err = plain.DialContext(ctx, network, address)
+	}
+	if err != nil {
+		return nil, err
+	}
+	guard := &framing.Guard{Most: mostMessage}
+	return guard.Kafka(conn), nil
+}
+
+// dialWithin is how long a broker may take to accept a connection, as its library has it.
+const dialWithin = 10 * time.Second
 
 func (a KafkaAccount) mechanism() sasl.Mechanism {
 	auth := scram.Auth{User: a.Username, Pass: a.Password}
