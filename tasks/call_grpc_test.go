@@ -96,6 +96,10 @@ func TestHostileServices(t *testing.T) {
 		"speaks no protocol":                   {endless(strings.Repeat("x", 1<<16)), "81", true},
 		"speaks no TLS":                        {endless(strings.Repeat("x", 1<<16)), "443", true},
 		"has a frame that is larger than it":   {begins(settings+"\xff\xff\xff\x00\x00\x00\x00\x00\x01", (*counterpart).listen), "81", true},
+		"has a header without end":             {begins(settings+"\x00\x00\x06\x01\x00\x00\x00\x00\x01"+"\x88\x00\x01a\x01b", endless("\x00\x40\x00\x09\x00\x00\x00\x00\x01"+strings.Repeat("\x00\x01a\x01b\x00", 16384/6)+"\x00\x01a\x01")), "81", true},
+		"changes how it speaks without end":    {begins("", endless("\x00\x00\x06\x04\x00\x00\x00\x00\x00\x00\x04\x00\x01\x00\x00")), "81", false},
+		"has a frame of an unknown kind":       {begins(settings+"\x00\x00\x04\x7f\x00\x00\x00\x00\x01xxxx", (*counterpart).listen), "81", false},
+		"lets the window overflow":             {begins(settings+strings.Repeat("\x00\x00\x04\x08\x00\x00\x00\x00\x00\x7f\xff\xff\xff", 3), (*counterpart).listen), "81", false},
 		"asks without end whether it is there": {begins(settings, endless(ping)), "81", false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -62,6 +62,13 @@ func TestHostileSessions(t *testing.T) {
 		"has a body without end":                    {floods("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n", strings.Repeat(" ", 1<<16)), true},
 		"has an event without end":                  {floods("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: ", strings.Repeat("x", 1<<16)), true},
 		"has a small body that becomes a large one": {answers(zipped(50 << 20)), true},
+		"has a header without end":                  {floods("HTTP/1.1 200 OK\r\n", "X-A: "+strings.Repeat("a", 1000)+"\r\n"), true},
+		"has one header line without end":           {floods("HTTP/1.1 200 OK\r\nX-A: ", strings.Repeat("a", 1000)), true},
+		"announces more than anybody takes":         {answers("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99999999999\r\n\r\n"), false},
+		"has a result that is nested without end":   {answersEach("HTTP/1.1 200 OK\r\nContent-Type: application/json", `{"jsonrpc":"2.0","id":ID,"result":{"a":`+strings.Repeat("[", 8<<20)), true},
+		"has a result that is nested deeply":        {answersEach("HTTP/1.1 200 OK\r\nContent-Type: application/json", `{"jsonrpc":"2.0","id":ID,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"x","version":"1"},"a":`+strings.Repeat("[", 2<<20)+strings.Repeat("]", 2<<20)+"}}"), true},
+		"has an event that is nested deeply":        {answersEach("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream", `data: {"jsonrpc":"2.0","id":ID,"result":{"a":`+strings.Repeat("[", 2<<20)+strings.Repeat("]", 2<<20)+"}}\n\n"), true},
+		"has an event without a line end":           {floods("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\nid: ", strings.Repeat("x", 1<<16)), true},
 		"answers with nothing":                      {answers("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), true},
 		"answers with no JSON":                      {answers("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 5\r\n\r\nhello"), true},
 		"speaks another version":                    {answersEach("HTTP/1.1 200 OK\r\nContent-Type: application/json", strings.Replace(asks, "2025-06-18", "1999-01-01", 1)), true},
@@ -123,7 +130,8 @@ func TestTimeoutKillsServer(t *testing.T) {
 // TestServersThatFlood: what a server that was started says without end ends it.
 func TestServersThatFlood(t *testing.T) {
 	config := tasks.Config{Processes: processtest.Pool(t)}
-	for _, command := range []string{"yes", "yes >&2", "cat /dev/zero", `printf '{"jsonrpc":"2.0","id":ID,"result":null}\n'; sleep 1000`, "exec <&-; exec >&-; sleep 1000"} {
+	for _, command := range []string{"yes", "yes >&2", "cat /dev/zero", `printf '{"jsonrpc":"2.0","id":ID,"result":null}\n'; sleep 1000`, "exec <&-; exec >&-; sleep 1000",
+		`tr '\0' '[' </dev/zero`, `head -c 30000000 /dev/zero | tr '\0' '['; sleep 1000`, `printf '{"a":'; head -c 20000000 /dev/zero | sed 's/\x00/{"a":/g'; sleep 1000`} {
 		outcome := runDocument(t, config, fmt.Sprintf("  - ask: { call: mcp, with: { method: tools/list, timeout: PT1S, transport: { stdio: { command: sh, arguments: [-c, %q] } } } }\n", command))
 		if f := outcome.Fault; f == nil || f.Type != errors.Limit && !errors.Same(f.Type, errors.Communication) && !errors.Same(f.Type, errors.Timeout) {
 			t.Errorf("%s: the run is %s: %v", command, outcome.Status, outcome.Fault)

@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
@@ -170,23 +172,40 @@ type ended struct {
 	stdout, stderr string
 }
 
-// result is what the task returns of a process; a failure is an error unless the task asks for it (semantics 10.3).
+// result is what the task returns of a process; a failure is an error unless the task asks for it (semantics 10.3). What it returns is text: other
+// bytes could not be kept, and are an error (10.2).
 func (e ended) result(returns string) (any, error) {
 	trim := func(s string) string { return strings.TrimRight(s, "\r\n") }
 	switch returns {
 	case "code":
 		return e.code, nil
 	case "stderr":
-		return trim(e.stderr), nil
+		return trim(e.stderr), isText("standard error", e.stderr)
 	case "all":
-		return map[string]any{"code": e.code, "stdout": trim(e.stdout), "stderr": trim(e.stderr)}, nil
+		return map[string]any{"code": e.code, "stdout": trim(e.stdout), "stderr": trim(e.stderr)}, cmp.Or(isText("standard output", e.stdout), isText("standard error", e.stderr))
 	}
 	if e.code != 0 {
 		failed := errors.Runtimef("%s", ends(trim(e.stderr)))
 		failed.Title = fmt.Sprintf("Exit Code %d", e.code)
 		return nil, failed
 	}
-	return trim(e.stdout), nil
+	if returns == "none" {
+		return nil, nil
+	}
+	return trim(e.stdout), isText("standard output", e.stdout)
+}
+
+// isText returns an error that says where bytes are no text; nil if there are none.
+func isText(what, bytes string) error {
+	if utf8.ValidString(bytes) {
+		return nil
+	}
+	at := len(bytes) - len(strings.TrimLeftFunc(bytes, func(r rune) bool { return r != utf8.RuneError }))
+	for at < len(bytes) && strings.HasPrefix(bytes[at:], string(utf8.RuneError)) { // which is a character like others
+		rest := bytes[at+utf8.RuneLen(utf8.RuneError):]
+		at = len(bytes) - len(strings.TrimLeftFunc(rest, func(r rune) bool { return r != utf8.RuneError }))
+	}
+	return errors.Runtimef("%s is not UTF-8 (byte %d is 0x%02x): have the command write UTF-8, for example with iconv or base64", what, at+1, bytes[at])
 }
 
 // ends leaves out the middle of a long text: whole lines, if it has any.
