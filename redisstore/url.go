@@ -56,6 +56,9 @@ func parseURL(rawURL string, c *Config) (*url.URL, error) {
 	if err := checkDatabase(u); err != nil {
 		return nil, err
 	}
+	if err := splitSeeds(u); err != nil {
+		return nil, err
+	}
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
 		return nil, errors.New("what stands behind the ? of the store's URL cannot be read: write name=value&name=value")
@@ -71,6 +74,32 @@ func checkPort(port string) error {
 	if n, err := strconv.Atoi(port); port != "" && (err != nil || n < 1 || n > 65535) {
 		return fmt.Errorf("the store's URL has the port %q: it must be a number from 1 to 65535", port)
 	}
+	return nil
+}
+
+// splitSeeds takes the servers of a cluster apart that stand with commas between them: all but the first become parameters addr.
+func splitSeeds(u *url.URL) error {
+	seeds := strings.Split(u.Host, ",")
+	if len(seeds) == 1 {
+		return nil
+	}
+	if !strings.HasSuffix(u.Scheme, "+cluster") {
+		return fmt.Errorf("the store's URL names %d servers: only %s+cluster:// takes several, which belong to one cluster", len(seeds), u.Scheme)
+	}
+	query := u.Query()
+	for n, seed := range seeds {
+		one := url.URL{Host: seed}
+		if one.Hostname() == "" {
+			return fmt.Errorf("the store's URL has an empty server among %d: write HOST:PORT,HOST:PORT", len(seeds))
+		}
+		if err := checkPort(one.Port()); err != nil {
+			return err
+		}
+		if n > 0 {
+			query.Add("addr", seed)
+		}
+	}
+	u.Host, u.RawQuery = seeds[0], query.Encode()
 	return nil
 }
 
