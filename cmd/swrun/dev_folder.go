@@ -16,6 +16,7 @@ import (
 
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/definition"
 )
 
@@ -125,6 +126,11 @@ func (d *drafts) look(ctx context.Context, files []string) error {
 func (d *drafts) tellGone(files []string) {
 	if d.seen == nil && len(files) == 0 {
 		fmt.Fprintf(d.err, "there is no document in %s yet\n", d.folder)
+	}
+	if d.seen == nil {
+		for _, below := range foldersBelow(d.folder) {
+			fmt.Fprintf(d.err, "%s has documents that are not deployed: dev reads the folder itself, and none below it\n", terminal.Printable(below))
+		}
 	}
 	for _, file := range slices.Sorted(maps.Keys(d.seen)) {
 		if !slices.Contains(files, file) {

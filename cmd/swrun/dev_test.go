@@ -15,6 +15,13 @@ const draft = "document: {dsl: 1.0.3, namespace: demo, name: NAME, version: '1.0
 // being deployed, and what is deployed already is not deployed again.
 func TestDev(t *testing.T) {
 	folder := t.TempDir()
+	below := filepath.Join(folder, "below")
+	if err := os.Mkdir(below, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(below, "order.yaml"), []byte(draft), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	c := capture(map[string]string{"SWRUN_STORE": "file:" + filepath.Join(t.TempDir(), "runs.db")})
 	signals, said := make(chan os.Signal, 1), &told{lines: make(chan struct{}, 1)}
 	c.streams.out, c.streams.err, c.streams.now = said, said, time.Now
@@ -40,6 +47,7 @@ func TestDev(t *testing.T) {
 		}
 	}
 	expect("there is no document in " + folder + " yet")
+	expect(below + " has documents that are not deployed")
 	save("order.yaml", "order", "1")
 	expect("demo/order:1.0.0-dev.1 deployed")
 	save("order.yaml", "order", "2")

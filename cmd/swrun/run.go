@@ -169,6 +169,9 @@ func (p *program) runDocument(name string, f *runFlags) error {
 		}
 		if s := d.Workflow.Schedule; s != nil && !asJSON && !f.follow {
 			fmt.Fprintf(p.err, "%s is run once; its schedule (%s) starts it where it is deployed\n", d, strings.Join(s.Kinds(), ", "))
+			if s.On != nil && len(f.inputs) == 0 && !j.startedByEvents() {
+				fmt.Fprintln(p.err, "no event was given, so that its input is {}; the events that start it are an array: give some with --event FILE, or as the input with -i '[...]'")
+			}
 		}
 	}
 	switch {

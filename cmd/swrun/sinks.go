@@ -38,6 +38,9 @@ func (o *operation) sendEvents(f *serveFlags, e *swrun.Engine, m *metrics.Metric
 	}
 	f.control.AlsoExamine = bothFindings(f.control.AlsoExamine, s.Findings)
 	m.Sinks(s.States)
+	for _, one := range f.file.Sinks {
+		f.log.Info("events are sent to a sink", "sink", one.Name, "kind", one.Kind, "events", one.Events, "namespaces", namesOrAll(one.Namespaces))
+	}
 	return s.Run, nil
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 
 	"github.com/swrun/swrun/dsl/source"
 	"github.com/swrun/swrun/errors"
@@ -53,6 +54,14 @@ func (f *serveFlags) explained(err error) error {
 	return err
 }
 
+// namesOrAll lists namespaces; none are all.
+func namesOrAll(namespaces []string) string {
+	if len(namespaces) == 0 {
+		return "all"
+	}
+	return strings.Join(namespaces, ",")
+}
+
 // readSources has a control and metrics know of the sources, and returns what reads them until its context ends.
 func (f *serveFlags) readSources(c *control.Control, m *metrics.Metrics) func(context.Context) error {
 	f.control = c
@@ -61,5 +70,8 @@ func (f *serveFlags) readSources(c *control.Control, m *metrics.Metrics) func(co
 	}
 	c.AlsoExamine = bothFindings(c.AlsoExamine, f.sources.Findings)
 	m.Sources(f.sources.States)
+	for _, s := range f.file.Sources {
+		f.log.Info("events are read from a source", "source", s.Name, "kind", s.Kind, "namespaces", namesOrAll(s.Namespaces))
+	}
 	return f.sources.Run
 }
