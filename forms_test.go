@@ -61,6 +61,7 @@ do:
 ---
 document: {dsl: 1.0.3, namespace: aa, name: leads, version: 1.0.0}
 do:
+  - beside: {run: {workflow: {namespace: aa, name: naps, version: 1.0.0}, await: false}, metadata: {swrun: {parentClose: cancel}}}
   - child: {run: {workflow: {namespace: aa, name: stamps, version: 1.0.0}}}
 ---
 document: {dsl: 1.0.3, namespace: aa, name: timed, version: 1.0.0}
@@ -110,7 +111,7 @@ func writeStore(t *testing.T, s *swrun.Store) {
 // leaveParked leaves an activity of a run that was suspended before anybody has taken it.
 func leaveParked(t *testing.T, engine *swrun.Engine) {
 	t.Helper()
-	child := engine.Run("aa", interpreter.ChildID("aa", "leads", "/do/0/child"))
+	child := engine.Run("aa", interpreter.ChildID("aa", "leads", "/do/1/child"))
 	for suspended := false; !suspended; pause(t) {
 		_ = child.Suspend(t.Context(), "a break") // until it has begun
 		d, err := child.Describe(t.Context())

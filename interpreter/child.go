@@ -17,8 +17,8 @@ type ChildRequest struct {
 	Name      string `json:"name"`
 	Version   string `json:"version"` // a semantic version or "latest"
 	Input     Value  `json:"input"`
-	// ParentClose says what happens to the child when its parent no longer waits for it, one of dsl.ParentClose.... Drivers
-	// that store nothing cancel it.
+	// ParentClose says what happens to the child when its parent no longer waits for it, or has ended: one of dsl.ParentClose..., or empty for the
+	// default. Drivers that store nothing cancel it.
 	ParentClose string `json:"parentClose,omitempty"`
 }
 
@@ -60,6 +60,8 @@ func (s *State) ClosingReason() string {
 			return shorten.To(name+"was cancelled: "+s.Order.Reason, limits.Set{}.Max(limits.Reason))
 		}
 		return name + "was cancelled"
+	case StatusCompleted:
+		return name + "has completed"
 	case StatusFaulted:
 		return shorten.To(name+"has faulted: "+s.Fault.Error(), maxClosingReason)
 	}

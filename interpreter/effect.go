@@ -63,6 +63,9 @@ func EndOf(id EffectID, result any, err error) Finished {
 
 func (m *machine) effectFinished(ev Finished) {
 	f := m.s.taskAwaiting(ev.Effect)
+	if f == nil && m.besideEnded(ev.Effect) {
+		return
+	}
 	if f == nil {
 		m.record(HistoryEvent{Type: ResultLate, Effect: ev.Effect}) // without the result, which may repeat a secret
 		return
@@ -117,8 +120,9 @@ func (m *machine) startEffect(f *taskFrame, n Next) {
 	}
 	effect := Effect{ID: m.s.lastEffect, Kind: f.node.kind.Kind, Route: f.node.kind.Route, Detached: n.detach, AtMostOnce: f.node.atMostOnce, Waits: n.waits, Needs: m.needs(f), Request: m.newRequest(f, body, attempt)}
 	effect.Request.ReadsSecret, effect.Request.Prepared = m.scope.readsSecret, n.value
-	m.result.Effects = append(m.result.Effects, effect)
 	child := m.child(f, n)
+	m.list(&effect, n, child)
+	m.result.Effects = append(m.result.Effects, effect)
 	m.recordEffect(f.event(HistoryEvent{Type: EffectStarted, Effect: effect.ID, Attempt: attempt, Run: child}), n)
 	if n.detach {
 		m.complete(f, n.output, nil)

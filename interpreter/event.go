@@ -263,6 +263,7 @@ func (m *machine) cancelRun(ev Cancel) {
 		return
 	}
 	m.cancelAll()
+	m.closeBeside()
 	e := HistoryEvent{Type: WorkflowCancelled, Data: given(ev.Reason), Actor: ev.Actor}
 	m.s.Status, m.s.Order, m.s.headChanged = StatusCancelled, orderOf(e), true
 	m.record(e)

@@ -158,12 +158,16 @@ func (m *machine) cancel(f frame) {
 	}
 }
 
-// cancelEffect cancels the effect that a task waits for, if any. One that this same step has asked for is not started at all.
+// cancelEffect cancels the effect that a task waits for, if any.
 func (m *machine) cancelEffect(f *taskFrame) {
 	if f.Effect == nil {
 		return
 	}
-	id := f.Effect.ID
+	m.unwanted(f.Effect.ID)
+}
+
+// unwanted has an effect cancelled. One that this same step has asked for is not started at all.
+func (m *machine) unwanted(id EffectID) {
 	before := len(m.result.Effects)
 	m.result.Effects = slices.DeleteFunc(m.result.Effects, func(e Effect) bool { return e.ID == id })
 	if len(m.result.Effects) == before {
@@ -182,6 +186,7 @@ func (m *machine) fault(err *errors.Error) {
 	err = m.errorAt(err, "")
 	m.cause = err
 	m.cancelAll()
+	m.closeBeside()
 	m.cause = nil
 	m.s.Status, m.s.Fault, m.s.TimedOut, m.s.Order, m.s.headChanged = StatusFaulted, err, m.timeoutKind(err) != "", Order{}, true
 	m.record(HistoryEvent{Type: WorkflowFaulted, Error: err, Timeout: m.timeoutKind(err)})
@@ -200,6 +205,7 @@ func (m *machine) completeWorkflow(raw any) {
 		return
 	}
 	m.cancelAll()
+	m.closeBeside()
 	output = m.s.redact.Value(output) // its readers may have no access to the secrets
 	m.s.Status, m.s.Output, m.s.Order, m.s.headChanged = StatusCompleted, output, Order{}, true
 	m.record(HistoryEvent{Type: WorkflowCompleted, Data: output})

@@ -89,21 +89,24 @@ const (
 	WorkflowForked HistoryEventType = "workflow.forked"
 	// WorkflowContinued begins the next run of the execution. A task that continues as new gives its input as Data.
 	WorkflowContinued HistoryEventType = "workflow.continued"
-	TaskStarted       HistoryEventType = "task.started"
-	TaskCompleted     HistoryEventType = "task.completed"
-	TaskFaulted       HistoryEventType = "task.faulted"   // the task raised Error; whether anything catches it follows
-	TaskCancelled     HistoryEventType = "task.cancelled" // a fork's loser, or what ran in a scope that ended
-	TaskSkipped       HistoryEventType = "task.skipped"   // its if was false
-	TaskWaiting       HistoryEventType = "task.waiting"   // until Until
-	TaskSuspended     HistoryEventType = "task.suspended" // with the run: nothing starts in it
-	TaskResumed       HistoryEventType = "task.resumed"
-	ErrorCaught       HistoryEventType = "error.caught" // Error was caught by the try CaughtBy
-	RetryScheduled    HistoryEventType = "retry.scheduled"
-	EffectStarted     HistoryEventType = "effect.started"
-	EffectRetried     HistoryEventType = "effect.retried" // an attempt of an activity failed with Error; the next one may begin at Until
-	EffectFinished    HistoryEventType = "effect.finished"
-	EventConsumed     HistoryEventType = "event.consumed" // Data is a structured CloudEvent
-	ResultLate        HistoryEventType = "result.late"    // came after its task had ended, and was not used
+	// WorkflowChildEnded says that the child Run has ended, which no task has waited for and which would have ended with the run.
+	WorkflowChildEnded HistoryEventType = "workflow.child-ended"
+
+	TaskStarted    HistoryEventType = "task.started"
+	TaskCompleted  HistoryEventType = "task.completed"
+	TaskFaulted    HistoryEventType = "task.faulted"   // the task raised Error; whether anything catches it follows
+	TaskCancelled  HistoryEventType = "task.cancelled" // a fork's loser, or what ran in a scope that ended
+	TaskSkipped    HistoryEventType = "task.skipped"   // its if was false
+	TaskWaiting    HistoryEventType = "task.waiting"   // until Until
+	TaskSuspended  HistoryEventType = "task.suspended" // with the run: nothing starts in it
+	TaskResumed    HistoryEventType = "task.resumed"
+	ErrorCaught    HistoryEventType = "error.caught" // Error was caught by the try CaughtBy
+	RetryScheduled HistoryEventType = "retry.scheduled"
+	EffectStarted  HistoryEventType = "effect.started"
+	EffectRetried  HistoryEventType = "effect.retried" // an attempt of an activity failed with Error; the next one may begin at Until
+	EffectFinished HistoryEventType = "effect.finished"
+	EventConsumed  HistoryEventType = "event.consumed" // Data is a structured CloudEvent
+	ResultLate     HistoryEventType = "result.late"    // came after its task had ended, and was not used
 )
 
 // OfCommand reports whether events of a type say that a command was carried out: they have its reason as Data, and its Actor.

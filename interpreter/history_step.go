@@ -87,7 +87,7 @@ func (e HistoryStep) cause(start Start) Event {
 		start.LostOwners = max(0, e.eventOf(WorkflowStarted).Attempt-1)
 		return start
 	case EventFinished:
-		r := e.eventOf(EffectFinished, ResultLate)
+		r := e.eventOf(EffectFinished, ResultLate, WorkflowChildEnded)
 		return Finished{Effect: r.Effect, Result: r.Data, Error: r.Error, Attempt: attemptOf(r)}
 	case EventAttemptFailed:
 		r := e.eventOf(EffectRetried)

@@ -47,7 +47,8 @@ func Interrupted(p *Program, s *State, stillRunning func(EffectID) bool) []Inter
 	return all
 }
 
-// Children returns the effects that tasks of s wait for and that child runs perform, as they were requested.
+// Children returns the effects that child runs perform, as they were requested: those that tasks of s wait for, and those of children that end with
+// the run. Of the latter the request has nothing but the deadline.
 func Children(p *Program, s *State) []Effect {
 	m := &machine{p: p, s: s}
 	m.scope.m = m
@@ -62,6 +63,9 @@ func Children(p *Program, s *State) []Effect {
 			body, _ = m.recomputeRequest(f) // on an error the body stays empty: which child it is remains unknown
 		}
 		all = append(all, Effect{ID: f.Effect.ID, Kind: f.node.kind.Kind, Route: RouteChild, Request: m.newRequest(f, body, f.Effect.Attempt)})
+	}
+	for _, b := range s.beside {
+		all = append(all, Effect{ID: b.Effect, Route: RouteChild, Detached: true, Request: Request{Deadline: b.Deadline}})
 	}
 	return all
 }

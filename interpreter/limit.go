@@ -44,6 +44,9 @@ func (m *machine) checkRequest(f *taskFrame, n Next, body []byte) (confidential 
 		if err == nil && !n.detach {
 			err = set.Check(limits.Children, 1+m.children())
 		}
+		if err == nil {
+			err = m.checkBeside(n)
+		}
 	}
 	if err != nil {
 		return false, err

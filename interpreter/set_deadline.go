@@ -82,6 +82,8 @@ func (m *machine) setDeadline(ev SetDeadline) {
 	*deadlines = ev.in(*deadlines, m.scopeStart(f))
 	if m.workflowValue, m.s.headChanged = nil, true; f != nil {
 		f.changed()
+	} else {
+		m.moveBeside()
 	}
 	m.record(e)
 	m.result.DeadlinesMoved = true

@@ -56,6 +56,7 @@ type State struct {
 	Continued, Unwaited int
 	RunTimeout          time.Duration // of each run; 0 for none
 
+	beside       []Beside
 	frames       []frame // in the order of their ids: a child comes after its parent
 	lastFrame    FrameID
 	lastEffect   EffectID
@@ -313,6 +314,7 @@ func (s *State) stored(o *object) {
 	number(o, "k", &s.Continued)
 	number(o, "u", &s.Unwaited)
 	number(o, "l", &s.RunTimeout)
+	parts(o, "B", &s.beside, (*Beside).stored)
 	if s.Continued > 0 { // only the input of the first run is known from elsewhere
 		o.data("i", &s.Input)
 	}

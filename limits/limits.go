@@ -99,7 +99,7 @@ func find(n Name) Limit {
 	case Tasks:
 		return Limit{n, 10_000, "tasks", "tasks that are in progress at a time, in forks inside of forks too: the fork fails", false, errors.Limitf}
 	case Children:
-		return Limit{n, 1000, "runs", "children that a run waits for at a time: the task fails", false, errors.Limitf}
+		return Limit{n, 1000, "runs", "children that a run waits for at a time, and those that end with it although it does not wait for them: the task fails", false, errors.Limitf}
 	case Family:
 		return Limit{n, 20_000, "runs", "the runs that one run leads to within a day, its children's children too: the task of the child fails", false, errors.Limitf}
 	case Waiting:

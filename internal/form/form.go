@@ -17,7 +17,7 @@ type Form int
 const (
 	Record     Form = 2 // the record of a run, store.Lifecycle
 	Invocation Form = 2 // what is fixed when a run starts
-	State      Form = 1 // the head and the frames of a run, and its context
+	State      Form = 2 // the head and the frames of a run, and its context
 	History    Form = 1 // a step of a history
 	Message    Form = 1 // what comes into the inbox of a run
 	Outgoing   Form = 2 // what leaves a run by the outbox

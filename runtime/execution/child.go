@@ -18,6 +18,31 @@ type child struct {
 	close    string
 }
 
+// adoptBeside notes the children that nobody waits for, and that end with the run.
+func (x *Execution) adoptBeside() error {
+	for _, b := range x.state.Beside() {
+		i, err := store.ParseInstance(b.Run)
+		if err != nil {
+			return err
+		}
+		x.children[b.Effect] = child{i, b.Close}
+	}
+	return nil
+}
+
+// toldOfEnd is the message to the parent that the run has ended: its result if the parent waits for it, and nothing more otherwise. ok is false if
+// there is no parent that wants to know.
+func (x *Execution) toldOfEnd() (o Outgoing, ok bool) {
+	switch beside := x.invocation.Beside; {
+	case x.invocation.Parent != nil:
+		return x.answer(), true
+	case beside != nil:
+		m := inbox.Message{Type: interpreter.EventFinished, Effect: beside.Effect}
+		return Outgoing{Deliver: &OutgoingMessage{To: beside.Instance, Message: m}}, true
+	}
+	return o, false
+}
+
 // answer is the message to the parent about how the run has ended.
 func (x *Execution) answer() Outgoing {
 	m := inbox.Message{Type: interpreter.EventFinished, Effect: x.invocation.Parent.Effect}
@@ -49,9 +74,13 @@ func (x *Execution) startChild(e interpreter.Effect) {
 			start.Keys = keys
 		}
 	}
-	if e.Detached {
+	switch {
+	case e.Detached && r.EndsWithParent():
+		start.Origin, start.Beside = &x.instance, &Parent{Instance: x.instance, Effect: e.ID, Deadline: e.Request.Deadline}
+		x.adopt(e)
+	case e.Detached:
 		start.Origin = &x.instance
-	} else {
+	default:
 		start.Parent = &Parent{Instance: x.instance, Effect: e.ID}
 		if r.ParentClose != dsl.ParentCloseAbandon {
 			start.Parent.Deadline = e.Request.Deadline

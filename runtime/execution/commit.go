@@ -265,8 +265,8 @@ func (x *Execution) encodeStep(e interpreter.HistoryStep) error {
 
 func (x *Execution) encodeOutbox(c *store.Commit) error {
 	all := x.batch.outbox
-	if x.state.Status.Final() && x.invocation.Parent != nil {
-		all = append(all, x.answer())
+	if told, ok := x.toldOfEnd(); ok && x.state.Status.Final() {
+		all = append(all, told)
 	}
 	for _, o := range all {
 		data, err := o.Encode()

@@ -35,6 +35,9 @@ type Invocation struct {
 	Parent             *Parent `json:"p,omitempty"`
 	// Origin is the run that has started it and does not wait for it.
 	Origin *store.Instance `json:"o,omitempty"`
+	// Beside is the task of the Origin that has started it, if it is to end with the Origin: it is told of the end of the run. Its deadline is that of the
+	// Origin's execution.
+	Beside *Parent `json:"u,omitempty"`
 	// Actor is who has started it; empty if that is not known, or another run has. Like TraceParent it is no part of what makes a start the
 	// same as another one.
 	Actor string `json:"b,omitempty"`
@@ -145,10 +148,7 @@ func (i *Invocation) StartRequest(instance store.Instance, set limits.Set, parti
 	if err != nil {
 		return store.Start{}, fmt.Errorf("write how the run was started: %w", err)
 	}
-	deadline := i.Deadline
-	if i.Parent != nil {
-		deadline = interpreter.Earlier(deadline, i.Parent.Deadline)
-	}
+	deadline := interpreter.Earlier(i.Deadline, i.inheritedDeadline())
 	start := store.Start{Instance: instance, Invocation: data, Deadline: deadline, Urgent: i.TimeoutsFromAccept || !deadline.IsZero()}
 	if i.Family != nil {
 		start.Family, start.FamilyMax = *i.Family, share(set.Max(limits.Family), partitions)
@@ -199,8 +199,17 @@ func (i *Invocation) Start(p *interpreter.Program, r store.Lifecycle) interprete
 	if at := i.runEnd(p.Workflow, from); !at.IsZero() {
 		until(interpreter.DeadlineRun, at)
 	}
-	if i.Parent != nil {
-		fixed(i.Parent.Deadline, true)
-	}
+	fixed(i.inheritedDeadline(), true)
 	return ev
+}
+
+// inheritedDeadline returns when the run that it ends with ends at the latest; zero for never.
+func (i *Invocation) inheritedDeadline() time.Time {
+	switch {
+	case i.Parent != nil:
+		return i.Parent.Deadline
+	case i.Beside != nil:
+		return i.Beside.Deadline
+	}
+	return time.Time{}
 }

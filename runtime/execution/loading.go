@@ -84,6 +84,9 @@ func (x *Execution) restore(c *store.Claimed) (err error) {
 	} else if x.state, err = interpreter.Restore(x.program, x.invocation.NewState(x.instance), x.invocation.Input.V, c.State); err != nil {
 		return err
 	}
+	if err := x.adoptBeside(); err != nil {
+		return err
+	}
 	x.state.NumberFrom(int(c.Lifecycle.Records))
 	x.state.LeaveDetached(x.leaveDetached)
 	if x.quarantined() {

@@ -37,6 +37,7 @@ type ChildStart struct {
 	Input    interpreter.Value    `json:"input"`
 	Parent   *Parent              `json:"parent,omitempty"`
 	Origin   *store.Instance      `json:"origin,omitempty"`
+	Beside   *Parent              `json:"beside,omitempty"`
 	Depth    int                  `json:"depth,omitempty"`
 	Family   store.Instance       `json:"family"`
 	Reserved *store.Instance      `json:"reserved,omitempty"`

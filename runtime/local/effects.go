@@ -99,10 +99,22 @@ func (l *local) performWorkflow(ctx context.Context, i *familyRun, e interpreter
 	}
 	if parent == nil {
 		child.by = e.Request.Path
-	} else {
+	}
+	if e.Detached && request.EndsWithParent() {
+		child.beside = &waiting{run: i, effect: e.ID}
+	}
+	if parent != nil || child.beside != nil {
 		i.cancels[e.ID] = func(error) { l.step(ctx, child, interpreter.Cancel{Reason: i.state.ClosingReason()}) }
 	}
 	l.post(child, interpreter.Start{Input: request.Input.V, Depth: i.state.Depth + 1, By: i.state.Namespace + "/" + i.state.ID})
+}
+
+// tellBeside tells a run that a child has ended which would have ended with it, although no task waits for it.
+func (l *local) tellBeside(child *familyRun) {
+	if by := child.beside; by != nil {
+		delete(by.run.cancels, by.effect)
+		l.post(by.run, interpreter.Finished{Effect: by.effect})
+	}
 }
 
 func (l *local) find(namespace, name, version string) (*interpreter.Program, *errors.Error) {

@@ -112,6 +112,7 @@ type familyRun struct {
 	again      bool
 	endedAt    time.Time
 	parent     *waiting         // nil for the run itself and for detached children
+	beside     *waiting         // the task of the run that it ends with although nobody waits for it; nil for none
 	by         interpreter.Path // of the task that has begun a detached child
 	observe    func(interpreter.HistoryEvent)
 }
@@ -318,6 +319,7 @@ func (l *local) end(i *familyRun) {
 		l.tellOutlasting()
 	}
 	if i.parent == nil {
+		l.tellBeside(i)
 		return
 	}
 	event := interpreter.Finished{Effect: i.parent.effect}

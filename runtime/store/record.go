@@ -139,6 +139,12 @@ func ParseLifecycle(s string) (Lifecycle, error) {
 		r.Attempts, r.Retrying, r.Failure = f.number(18), f.number(19) != 0, Failure{Type: f.anyText(20), TimeoutKind: f.text(21)}
 		r.Needs, r.NeededSince = Needs(f.text(22)), f.moment(23)
 	}
+	f.rest(&r)
+	return r, f.bad
+}
+
+// rest reads what few runs have.
+func (f *recordReader) rest(r *Lifecycle) {
 	if len(f.fields) > recordFields+troubleFields {
 		r.Awaits = f.number(24)
 	}
@@ -157,7 +163,6 @@ func ParseLifecycle(s string) (Lifecycle, error) {
 	if len(f.fields) == allFields {
 		r.Trouble = Trouble{Type: f.anyText(29), Task: f.anyText(30), Host: f.anyText(31), Since: f.moment(32)}
 	}
-	return r, f.bad
 }
 
 // recordReader reads the fields of a stored record, and keeps the first error.

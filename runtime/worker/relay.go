@@ -144,7 +144,7 @@ func (r *Relay) startChild(ctx context.Context, id string, c *execution.ChildSta
 	if err := child.Check(); err != nil {
 		return r.failStart(ctx, id, c, errors.Configurationf("it cannot be started: %s", err))
 	}
-	info := execution.Invocation{Workflow: reference, Definition: digest, Input: c.Input, Parent: c.Parent, Origin: c.Origin, Depth: c.Depth, Family: &c.Family, Reserved: c.Reserved, Keys: c.Keys, TraceParent: c.TraceParent}
+	info := execution.Invocation{Workflow: reference, Definition: digest, Input: c.Input, Parent: c.Parent, Origin: c.Origin, Beside: c.Beside, Depth: c.Depth, Family: &c.Family, Reserved: c.Reserved, Keys: c.Keys, TraceParent: c.TraceParent}
 	if r.Settings != nil {
 		if info.Settings, err = r.Settings.Of(ctx, child.Namespace); err != nil {
 			return err
@@ -194,8 +194,11 @@ func (r *Relay) started(ctx context.Context, child store.Instance, c *execution.
 		return false, err
 	}
 	info, err := execution.ParseInvocation(l.Invocation)
-	if err != nil || c.Parent == nil || info.Parent == nil {
+	if err != nil {
 		return false, err
+	}
+	if c.Parent == nil || info.Parent == nil { // its id says which task has started it
+		return c.Origin != nil && info.Origin != nil && *c.Origin == *info.Origin, nil
 	}
 	return info.Parent.Instance == c.Parent.Instance && info.Parent.Effect == c.Parent.Effect, nil
 }
@@ -206,7 +209,11 @@ func (r *Relay) failStart(ctx context.Context, id string, c *execution.ChildStar
 		if r.Log != nil {
 			r.Log.Error("a run cannot be started", "workflow", c.Workflow.String(), "by", c.Origin.String(), "error", why.Error())
 		}
-		return nil
+		if c.Beside == nil {
+			return nil
+		}
+		m := inbox.Message{Type: interpreter.EventFinished, Effect: c.Beside.Effect}
+		return r.send(ctx, id, &execution.OutgoingMessage{To: c.Beside.Instance, Message: m})
 	}
 	m := inbox.Message{Type: interpreter.EventFinished, Effect: c.Parent.Effect, Error: why}
 	return r.send(ctx, id, &execution.OutgoingMessage{To: c.Parent.Instance, Message: m})
