@@ -195,6 +195,9 @@ func (s *served) findings() []doctor.Finding {
 // preflight says what of some folders could not be served here, and opens no store: documents that are wrong or twice there, and secrets that
 // have no value.
 func (p *program) preflight(folders []string) error {
+	if len(folders) == 0 {
+		return usagef("for example swrun serve workflows/ --check", "--check needs the folders whose documents would be served")
+	}
 	all, err := p.readFolders(folders)
 	if err == nil {
 		err = duplicateFailure(swrun.Distinct(all...))
