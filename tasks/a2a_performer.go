@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -229,6 +230,9 @@ func (request *httpRequest) answer(ctx context.Context, method a2a.Method, respo
 	data := bytes.Join(results, []byte(","))
 	if method.Streams {
 		data = append(append([]byte("["), data...), ']')
+	}
+	if !utf8.Valid(data) {
+		return nil, errors.Communicationf("%s: the answer is not UTF-8", withoutQuery(request.URI)).With("request", request.summary())
 	}
 	if err := reserveValues(ctx, memory, data); err != nil {
 		return nil, err

@@ -40,7 +40,7 @@ func TestServersThatIgnoreTheNewestVersion(t *testing.T) {
 
 // TestStrangeResults: a result that is none is an error, and ends no process.
 func TestStrangeResults(t *testing.T) {
-	for _, result := range []string{`null`, `[]`, `"text"`, `7`, `{`, ``} {
+	for _, result := range []string{`null`, `[]`, `"text"`, `7`, `{`, ``, "{\"a\": \"caf\xe9\"}"} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			var asked struct {
 				ID     json.RawMessage

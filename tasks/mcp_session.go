@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -89,6 +90,9 @@ func mcpData(ctx context.Context, memory interpreter.Memory, ask func() (json.Ra
 	}
 	if len(result) > maxResponse() {
 		return nil, limits.Exceeded(limits.Response)
+	}
+	if !utf8.Valid(result) {
+		return nil, errors.Communicationf("the result of the server is not UTF-8")
 	}
 	if err := reserveValues(ctx, memory, result); err != nil {
 		return nil, err
