@@ -108,7 +108,7 @@ func (d *Document) Check(c CheckConfig) error {
 	if c.Fetch {
 		load = d.loader(e, e.transport)
 	}
-	_, found := interpreter.Compile(d.Workflow, e.config(d.base(), load, e.calls))
+	_, found := interpreter.Compile(d.Workflow, e.config(loading{d.base(), d.Workflow.Document.Namespace, load}, e.calls))
 	d.Diagnostics = joined(d.Diagnostics, found)
 	return d.Err()
 }
@@ -116,7 +116,7 @@ func (d *Document) Check(c CheckConfig) error {
 // compile makes the document ready to run; its errors are a dsl.Diagnostics. It changes nothing, so that a document may be used by
 // several goroutines.
 func (d *Document) compile(e *environment, load interpreter.Loader) (*interpreter.Program, error) {
-	p, found := interpreter.Compile(d.Workflow, e.config(d.base(), load, e.calls))
+	p, found := interpreter.Compile(d.Workflow, e.config(loading{d.base(), d.Workflow.Document.Namespace, load}, e.calls))
 	if found.Err() != nil {
 		return nil, joined(d.Diagnostics, found).Errors()
 	}

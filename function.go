@@ -76,7 +76,7 @@ func newFunction(named, file string, text []byte, read func(name string) ([]byte
 		f.Files[name] = data
 		return data, function.Files(f.Files).Check() // here, so that no more is read
 	})
-	config := e.config("", load, e.calls.orElsewhere())
+	config := e.config(loading{load: load}, e.calls.orElsewhere())
 	f.Diagnostics = interpreter.CheckFunction(file, tasks.InDefaultCatalog(named), text, config)
 	return f, f.Err()
 }

@@ -29,6 +29,9 @@ type Host struct {
 	// FormerSecrets returns the values that a secret had before while the program ran: tasks that have begun with them may still name them, and
 	// they are hidden too. Nil is for secrets that do not change. See Secrets.Former.
 	FormerSecrets func(name string) []any
+	// AllowSecret reports whether workflows of a namespace may use a secret: a task of any other one that names it fails with `authorization`. Nil lets all
+	// workflows use all secrets. See Secrets.Allows.
+	AllowSecret func(namespace, name string) bool
 	// Calls performs `call` tasks in Go, by the value of `call`: a protocol, such as http or grpc, or the name of a function of the
 	// default catalog as documents write it, such as charge:1.0.0@default. A document that names one that is not here is refused. A
 	// run in a store waits for a process that has all performers of its document; its deadlines hold meanwhile.
@@ -152,16 +155,52 @@ func (h Host) environment(connections int, places storePlaces) (*environment, er
 	}, nil
 }
 
-// config returns how documents are compiled here; load reads the resources that stand in them, which start from base.
-func (e *environment) config(base string, load interpreter.Loader, performed calls) interpreter.Config {
+// secretsOf returns the secrets that workflows of a namespace may use, and whether one is refused to them.
+func (e *environment) secretsOf(namespace string) (secrets interpreter.Secrets, refuses func(name string) bool) {
+	allow := e.host.AllowSecret
+	if e.host.Secrets == nil || allow == nil {
+		return e.host.Secrets, nil
+	}
+	secrets = func(name string) (any, bool) {
+		if !allow(namespace, name) {
+			return nil, false
+		}
+		return e.host.Secrets(name)
+	}
+	return secrets, func(name string) bool { return !allow(namespace, name) }
+}
+
+// formerOf returns the former values of the secrets that are not refused.
+func (e *environment) formerOf(refuses func(name string) bool) func(name string) []any {
+	former := e.host.FormerSecrets
+	if former == nil || refuses == nil {
+		return former
+	}
+	return func(name string) []any {
+		if refuses(name) {
+			return nil
+		}
+		return former(name)
+	}
+}
+
+// loading is what a document is compiled with: where its relative references start, in which namespace it is, and what reads its resources.
+type loading struct {
+	base, namespace string
+	load            interpreter.Loader
+}
+
+// config returns how documents are compiled here.
+func (e *environment) config(of loading, performed calls) interpreter.Config {
+	secrets, refuses := e.secretsOf(of.namespace)
 	c := tasks.Config{
-		Transport: e.transport, Dial: e.dial, Secrets: e.host.Secrets,
-		Load:      tasks.Loader(base, tasks.Sources{Transport: e.transport, Files: e.host.Files, Catalog: e.host.Catalog}),
+		Transport: e.transport, Dial: e.dial, Secrets: secrets,
+		Load:      tasks.Loader(of.base, tasks.Sources{Transport: e.transport, Files: e.host.Files, Catalog: e.host.Catalog}),
 		Processes: e.host.Processes, Publish: e.publish,
 		ScriptHost: e.scripts, Containers: e.engine, Credentials: e.proofs,
 	}
 	return interpreter.Config{
-		Kinds: performed.replace(tasks.All(c)), Secrets: e.host.Secrets, FormerSecrets: e.host.FormerSecrets, Load: load,
+		Kinds: performed.replace(tasks.All(c)), Secrets: secrets, FormerSecrets: e.formerOf(refuses), RefusesSecret: refuses, Load: of.load,
 		Limits: e.host.Limits, ErrorBase: e.host.ErrorBase, ErrorAliases: e.host.ErrorAliases,
 		Runtime: map[string]any{"name": "swrun", "version": Version()},
 	}
@@ -197,7 +236,7 @@ func (e *environment) compile(d definition.Definition, leaves bool) (*interprete
 	if err := found.Err(); err != nil {
 		return nil, err
 	}
-	c := e.config("definition", d.Load, e.calls.orElsewhere())
+	c := e.config(loading{"definition", w.Document.Namespace, d.Load}, e.calls.orElsewhere())
 	c.LeaveSecrets = leaves
 	p, found := interpreter.Compile(w, c)
 	return p, found.Err()

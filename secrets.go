@@ -20,11 +20,15 @@ type Secrets struct {
 	env   func(name string) (string, bool)
 	known redact.Cache
 
-	mu     sync.Mutex
-	values map[string]any
-	former map[string][]any // values that were replaced, the newest first
-	used   map[string]bool  // looked up, or among values
+	mu      sync.Mutex
+	values  map[string]any
+	former  map[string][]any    // values that were replaced, the newest first
+	used    map[string]bool     // looked up, or among values
+	allowed map[string][]string // the namespaces that may use a secret, of those for which that is said
 }
+
+// EveryNamespace stands for all of them where it is said which may use a secret.
+const EveryNamespace = "*"
 
 // maxFormer is how many former values of a secret are known.
 const maxFormer = 10
@@ -36,7 +40,7 @@ func NewSecrets(values map[string]any, env func(name string) (string, bool)) *Se
 	if env == nil {
 		env = func(string) (string, bool) { return "", false }
 	}
-	s := &Secrets{values: values, env: env, used: map[string]bool{}, former: map[string][]any{}}
+	s := &Secrets{values: values, env: env, used: map[string]bool{}, former: map[string][]any{}, allowed: map[string][]string{}}
 	s.known.Former = s.Former
 	for name := range values {
 		s.used[name] = true
@@ -91,6 +95,43 @@ func (s *Secrets) Lookup(name string) (any, bool) {
 		s.used[name] = true
 	}
 	return v, ok
+}
+
+// Restrict says which namespaces may use a secret: EveryNamespace stands for all of them, and none is for what only this program uses. A secret for which
+// nothing is said may be used by all.
+func (s *Secrets) Restrict(name string, namespaces ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.allowed[name] = namespaces
+}
+
+// Restricted reports whether it was said which namespaces may use a secret.
+func (s *Secrets) Restricted(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, said := s.allowed[name]
+	return said
+}
+
+// Allows reports whether workflows of a namespace may use a secret. It is for Host.AllowSecret. Several names may lead to one variable of the
+// environment: what is said of one of them holds for all.
+func (s *Secrets) Allows(namespace, name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, own := s.values[name]
+	for restricted, namespaces := range s.allowed {
+		same := restricted == name || !own && sharesVariable(restricted, name)
+		if same && !slices.Contains(namespaces, namespace) && !slices.Contains(namespaces, EveryNamespace) {
+			return false
+		}
+	}
+	return true
+}
+
+// sharesVariable reports whether one variable of the environment may hold both of two secrets.
+func sharesVariable(a, b string) bool {
+	usual := environmentName(a)
+	return usual != "" && usual == environmentName(b)
 }
 
 // Hide hides in a text the secrets that were looked up until now, and all values.

@@ -41,6 +41,9 @@ type Config struct {
 	Secrets Secrets // nil: no secret is available
 	// FormerSecrets returns the values that a secret had before while this process ran: they are hidden too. Nil: none had another one.
 	FormerSecrets func(name string) []any
+	// RefusesSecret reports that the workflow may not use a secret, although there is one of that name: a task that names it fails. Secrets must not
+	// return such a one. Nil refuses none.
+	RefusesSecret func(name string) bool
 	// LeaveSecrets has tasks wait for a driver that has the secrets which they name (Result.Lacks), where they would fail otherwise.
 	LeaveSecrets bool
 	Load         Loader // nil: no external resource can be read

@@ -26,12 +26,21 @@ func (m *machine) secret(name string) (any, *errors.Error) {
 	if !slices.Contains(m.p.Workflow.Use.Secrets, name) {
 		return nil, errors.Authorizationf("the secret %q is not available: it is not declared, add it to use.secrets", name)
 	}
+	if m.refusesSecret(name) {
+		namespace := m.p.Workflow.Document.Namespace
+		return nil, errors.Authorizationf("the secret %q is not for workflows of the namespace %s: whoever runs the worker grants it, in $namespaces of the file of --secrets", name, namespace)
+	}
 	if m.p.config.Secrets != nil {
 		if value, ok := m.p.config.Secrets(name); ok {
 			return value, nil
 		}
 	}
 	return nil, errors.Authorizationf("the secret %q is not available: it has no value, provide it by SWRUN_SECRET_%s or in the file of --secrets", name, strings.ToUpper(name))
+}
+
+// refusesSecret reports that the workflow may not use a secret: no driver would give it the value.
+func (m *machine) refusesSecret(name string) bool {
+	return m.p.config.RefusesSecret != nil && m.p.config.RefusesSecret(name)
 }
 
 // secrets returns the value of $secrets: the secrets that are declared and available. That those which an expression names
@@ -63,6 +72,9 @@ func (m *machine) missingSecrets(n *node) (needs []string) {
 	}
 	missing := false
 	for _, name := range n.secrets {
+		if m.refusesSecret(name) {
+			return nil // another driver would not help
+		}
 		if slices.Contains(m.p.Workflow.Use.Secrets, name) {
 			_, err := m.secret(name)
 			needs, missing = append(needs, NeedSecret(name)), missing || err != nil

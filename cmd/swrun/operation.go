@@ -69,7 +69,7 @@ func (o *operation) prepare() error {
 		return err
 	}
 	if o.secrets != nil {
-		o.host.Secrets = o.secrets.Lookup
+		o.host.Secrets, o.host.AllowSecret = o.secrets.Lookup, o.secrets.Allows
 	}
 	o.flags.looks = !o.flags.makes
 	return new(errorTypeFlags).apply(o.program, &o.host)

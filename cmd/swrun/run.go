@@ -215,7 +215,7 @@ func (p *program) prepare(d *swrun.Document, f *runFlags) (*job, error) {
 	}
 	j.mask = newMask(p.secrets, d.Workflow, p.ascii)
 	j.host = swrun.Host{
-		Secrets: p.secrets.Lookup, FormerSecrets: p.secrets.Former, Processes: p.processes, Containers: &swrun.Containers{Volumes: []string{"/"}},
+		Secrets: p.secrets.Lookup, FormerSecrets: p.secrets.Former, AllowSecret: p.secrets.Allows, Processes: p.processes, Containers: &swrun.Containers{Volumes: []string{"/"}},
 		Node: f.js == "node", Files: true, Publish: j.publish, Limits: bounds, Memory: memory,
 	}
 	if err := f.host.apply(p, "run", &j.host); err != nil {

@@ -23,8 +23,13 @@ import (
 
 // readSecrets reads the file or folder of --secrets; an empty name is none.
 func readSecrets(env func(string) (string, bool), name string) (*swrun.Secrets, error) {
+	s := swrun.NewSecrets(nil, env)
 	values, err := secretValues(name)
-	return swrun.NewSecrets(values, env), err
+	if err == nil {
+		err = takeNamespaces(s, name, values)
+	}
+	s.Replace(values)
+	return s, err
 }
 
 // secretValues reads a file of secrets, a YAML or JSON object, or a folder with a file for each; an empty name is none.
@@ -141,6 +146,9 @@ func (r *rereader) reread() {
 			return
 		}
 	}
+	if err == nil {
+		err = takeNamespaces(r.secrets, r.name, values)
+	}
 	if err != nil {
 		if text := err.Error(); text != r.failed {
 			r.failed = text
@@ -177,6 +185,49 @@ func secretsAdvice(names []string) string {
 		which, they = "the secrets "+strings.Join(names, ", ")+" have", "a task that reads one"
 	}
 	return terminal.Printable(which + " no value, and " + they + " fails: give it by --secrets FILE or FOLDER, or as SWRUN_SECRET_<NAME>")
+}
+
+// namespacesOfSecrets is the member of the file of --secrets that says which namespaces may use a secret.
+const namespacesOfSecrets = "$namespaces"
+
+// takeNamespaces takes out of the values what says who may use them, and restricts the secrets so. What was said before and is not said any more
+// holds until the program ends.
+func takeNamespaces(s *swrun.Secrets, file string, values map[string]any) error {
+	namespaces, err := secretNamespaces(file, values)
+	delete(values, namespacesOfSecrets)
+	for secret, allowed := range namespaces {
+		s.Restrict(secret, allowed...)
+	}
+	return err
+}
+
+// secretNamespaces returns the namespaces that may use a secret, of those of which the file says it.
+func secretNamespaces(file string, object map[string]any) (map[string][]string, error) {
+	said, there := object[namespacesOfSecrets]
+	if !there {
+		return nil, nil
+	}
+	const how = "write $namespaces: {SECRET: [NAMESPACE, ...]}; \"*\" stands for all namespaces, and [] for none"
+	of, ok := said.(map[string]any)
+	if !ok {
+		return nil, usagef(how, "$namespaces in %s is not an object", file)
+	}
+	all := map[string][]string{}
+	for secret, v := range of {
+		list, ok := v.([]any)
+		if !ok {
+			return nil, usagef(how, "$namespaces in %s: what is said of %s is not a list of namespaces", file, secret)
+		}
+		all[secret] = []string{}
+		for _, one := range list {
+			namespace, ok := one.(string)
+			if !ok || namespace != swrun.EveryNamespace && !dsl.IsName(namespace) {
+				return nil, usagef(how, "$namespaces in %s: what is said of %s names something that is no namespace", file, secret)
+			}
+			all[secret] = append(all[secret], namespace)
+		}
+	}
+	return all, nil
 }
 
 // newMask returns what hides the secrets of a workflow, and everything in the file of --secrets.

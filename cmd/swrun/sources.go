@@ -30,6 +30,11 @@ func (f *serveFlags) readEvents(p *program) error {
 		return err
 	}
 	f.file = file
+	for _, name := range file.Secrets() {
+		if !p.secrets.Restricted(name) { // it is for the broker, and not for documents
+			p.secrets.Restrict(name)
+		}
+	}
 	if err := p.checkSinks(f); err != nil {
 		return err
 	}

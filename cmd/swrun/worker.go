@@ -167,7 +167,7 @@ func (o *operation) engineConfig(f *workerFlags) (swrun.EngineConfig, error) {
 	if err != nil {
 		return c, err
 	}
-	c.Host = swrun.Host{Secrets: o.secrets.Lookup, FormerSecrets: o.secrets.Former, Node: f.js == "node", Files: f.files, Limits: bounds, Log: f.log}
+	c.Host = swrun.Host{Secrets: o.secrets.Lookup, FormerSecrets: o.secrets.Former, AllowSecret: o.secrets.Allows, Node: f.js == "node", Files: f.files, Limits: bounds, Log: f.log}
 	if err := cmp.Or(f.host.apply(o.program, "worker", &c.Host), f.allowContainers(&c.Host)); err != nil {
 		return c, err
 	}

@@ -1,6 +1,9 @@
 package eventfile
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // MissingSecretError says that a source or a sink names a secret that is not there.
 type MissingSecretError struct {
@@ -11,6 +14,17 @@ type MissingSecretError struct {
 // Error says so.
 func (e *MissingSecretError) Error() string {
 	return fmt.Sprintf("the %s needs the secret %s, which is not there", e.Of, e.Secret)
+}
+
+// Secrets returns the names of the secrets that the sources and sinks need.
+func (f *File) Secrets() (all []string) {
+	for _, s := range f.Sources {
+		all = append(all, s.PasswordSecret)
+	}
+	for _, s := range f.Sinks {
+		all = append(all, s.PasswordSecret, s.TokenSecret)
+	}
+	return slices.DeleteFunc(all, func(name string) bool { return name == "" })
 }
 
 // Secret returns the secret that a source or a sink names; empty if it names none. One that is not there, or is no text, is a *MissingSecretError.

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/swrun/swrun"
+)
+
+// TestSecretsOfEventsAreNotForDocuments: what the file of --events names is for brokers and receivers alone, unless the file of --secrets says who may use it.
+func TestSecretsOfEventsAreNotForDocuments(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "events.yaml")
+	text := `
+sources: [{name: orders, redis: {url: "redis://127.0.0.1:1", stream: s, username: u, passwordSecret: broker}}]
+sinks:
+- {name: hook, http: {url: "https://example.com", tokenSecret: hook}}
+- {name: shared, http: {url: "https://example.com", tokenSecret: shared}}
+`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := &program{secrets: swrun.NewSecrets(map[string]any{"broker": "b", "hook": "h", "shared": "s", "other": "o"}, nil)}
+	p.secrets.Restrict("shared", "shop")
+	if err := (&serveFlags{events: file}).readEvents(p); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"broker": false, "hook": false, "shared": true, "other": true, "Broker": true} {
+		if got := p.secrets.Allows("shop", name); got != want {
+			t.Errorf("documents may use %s: %v", name, got)
+		}
+	}
+}
