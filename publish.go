@@ -15,16 +15,16 @@ import (
 // OtherEventError says that another event was published under the same source and id.
 type OtherEventError = events.OtherEventError
 
-// publish brings an event that a run has emitted to the runs that listen for it, and to the host. Doing it again changes nothing for the
-// runs.
-func (e *Engine) publish(ctx context.Context, event json.RawMessage) error {
+// publish brings an event that a run has emitted to the runs that listen for it in some namespaces, nil for all, and to the host. Doing it again changes
+// nothing for the runs.
+func (e *Engine) publish(ctx context.Context, event json.RawMessage, namespaces []string) error {
 	v, err := expr.Decode(event)
 	if err != nil {
 		return err
 	}
 	object, _ := v.(map[string]any)
 	var other *OtherEventError
-	if _, err := e.bring(ctx, object, nil); errors.As(err, &other) {
+	if _, err := e.bring(ctx, object, namespaces); errors.As(err, &other) {
 		e.env.host.Log.Warn("an event comes to no listener", "error", err.Error())
 	} else if err != nil {
 		return err

@@ -65,7 +65,7 @@ func newDurable(t *testing.T, c testCase, b bench) *durable {
 	d := &durable{t: t, c: c, outside: newOutside(c.files), bench: b, calls: map[string]int{}}
 	d.client = client.New(client.Config{Store: b.store})
 	d.bus, d.arrival = events.NewBus(b.store, noStarts, nil), newArrival(t, c)
-	d.relay = worker.Relay{Store: b.store, Publish: func(ctx context.Context, event json.RawMessage) error {
+	d.relay = worker.Relay{Store: b.store, Publish: func(ctx context.Context, event json.RawMessage, _ []string) error {
 		attributes := mustDecode(t, string(event)).(map[string]any)
 		if _, err := d.bus.Publish(ctx, attributes, nil); err != nil {
 			return err

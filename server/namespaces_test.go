@@ -17,6 +17,7 @@ func asksNamespace() map[string]string {
 	return map[string]string{
 		"listRuns": "limit=100&summary=true", "countRuns": "by=namespace", "findRuns": "name=run", "listDeadlines": "within=2h", "followRuns": "",
 		"repair":         "", // for callers who see all namespaces
+		"publishEvents":  "", // see TestPublishInANamespace
 		"pollActivities": `"queues": ["default"], "limit": 100, "wait": %q, "worker": "w"`,
 	}
 }
@@ -100,7 +101,7 @@ func TestNamespaceOnEveryOperation(t *testing.T) {
 		t.Errorf("%d operations take a namespace, and %d are in the table", len(found), len(asksNamespace()))
 	}
 	for _, o := range found {
-		if o.ID == "repair" {
+		if o.ID == "repair" || o.ID == "publishEvents" {
 			continue
 		}
 		for _, by := range callers {

@@ -43,6 +43,7 @@ func (s *Server) publishRoutes() {
 }
 
 type publishInput struct {
+	Namespace   string `query:"namespace" doc:"Only runs and schedules of this namespace hear the events; all that the caller sees unless it is given." example:"demo"`
 	ContentType string `header:"Content-Type"`
 	RawBody     []byte `contentType:"application/json"`
 
@@ -63,7 +64,17 @@ func (s *Server) publish(ctx context.Context, in *publishInput) (*publishedAnswe
 	if problem != nil {
 		return nil, problem
 	}
-	done, err := s.control.PublishTo(ctx, all, callerOf(ctx).Audience())
+	audience := callerOf(ctx).Audience()
+	if in.Namespace != "" {
+		if err := checkNamespace(in.Namespace); err != nil {
+			return nil, err
+		}
+		if !callerOf(ctx).Sees(in.Namespace) {
+			return nil, notFound("namespace " + in.Namespace)
+		}
+		audience = []string{in.Namespace}
+	}
+	done, err := s.control.Publish(ctx, all, audience)
 	if err != nil {
 		return nil, err
 	}

@@ -199,3 +199,39 @@ func TestEventsForSomeNamespaces(t *testing.T) {
 		}
 	}
 }
+
+// TestPublishInANamespace: with a namespace only runs of that one hear the events. A namespace that the caller does not see is not there.
+func TestPublishInANamespace(t *testing.T) {
+	g := mustGuard(t, nil)
+	root := g.token(t, "root", access.Grant{Role: access.RoleAdmin, Everywhere: true})
+	mine := g.token(t, "mine", access.Grant{Role: access.RoleAuthor, Namespaces: []string{"mine", "third"}})
+	for _, namespace := range []string{"mine", "other", "third"} {
+		document := "document: {dsl: 1.0.3, namespace: " + namespace + ", name: hears, version: 1.0.0}\nschedule: {on: {one: {with: {type: go}}}}\ndo: [{a: {wait: {hours: 1}}}]"
+		if w := g.send("PUT", "/v1/workflows/"+namespace+"/hears/1.0.0", document, "Authorization", root); w.Code != 201 {
+			t.Fatalf("%d %s", w.Code, w.Body)
+		}
+	}
+	for n, c := range []struct {
+		caller, query, want string
+		status              int
+	}{
+		{root, "", "mine other third", 202}, {root, "?namespace=other", "other", 202}, {mine, "", "mine third", 202}, {mine, "?namespace=third", "third", 202},
+		{mine, "?namespace=other", "", 404}, {mine, "?namespace=nowhere", "", 404}, {root, "?namespace=nowhere", "", 202}, {root, "?namespace=o+t", "", 422}, {mine, "?namespace=*", "", 422},
+		{root, "?namespace=", "", 422},
+	} {
+		g.now.pass(time.Second)
+		w := g.send("POST", "/v1/events"+c.query, fmt.Sprintf(`{"specversion": "1.0", "id": "%d", "source": "/s", "type": "go"}`, n), "Authorization", c.caller)
+		var done api.Published
+		if err := json.Unmarshal(w.Body.Bytes(), &done); err != nil {
+			t.Fatal(err)
+		}
+		var started []string
+		for _, run := range done.Started {
+			started = append(started, run.Namespace)
+		}
+		slices.Sort(started)
+		if w.Code != c.status || strings.Join(started, " ") != c.want {
+			t.Errorf("%q: %d %s", c.query, w.Code, w.Body)
+		}
+	}
+}

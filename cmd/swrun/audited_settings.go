@@ -91,12 +91,12 @@ func (a *audited) TriggerSchedule(ctx context.Context, namespace, name string, t
 }
 
 // Publish implements deployment. What events say is no matter of an audit: their types and ids are noted.
-func (a *audited) Publish(ctx context.Context, all []map[string]any) (api.Published, error) {
+func (a *audited) Publish(ctx context.Context, all []map[string]any, namespaces []string) (api.Published, error) {
 	var names []string
 	for _, e := range all {
 		names = append(names, fmt.Sprint(e["type"])+" "+fmt.Sprint(e["id"]))
 	}
-	return noted(ctx, a, change{operation: "publishEvents", subject: strings.Join(names, ", ")}, func() (api.Published, error) { return a.Control.Publish(ctx, all) })
+	return noted(ctx, a, change{operation: "publishEvents", subject: strings.Join(names, ", ")}, func() (api.Published, error) { return a.Control.Publish(ctx, all, namespaces) })
 }
 
 // RetryDeadLetters implements deployment.

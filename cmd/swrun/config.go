@@ -18,10 +18,11 @@ import (
 
 func (p *program) configCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "config", Short: "Set default and maximum timeouts for a deployment or a namespace",
+		Use: "config", Short: "Set timeouts, and who hears events, for a deployment or a namespace",
 		Example: `  swrun config set executionTimeout=2h maxExecutionTimeout=1d
   swrun config set -n demo maxRunTimeout=1h
-  swrun config unset -n demo maxRunTimeout`,
+  swrun config unset -n demo maxRunTimeout
+  swrun config set events=own`,
 		Long: configLong(),
 	}
 	cmd.AddCommand(p.configSetCommand(), p.configUnsetCommand(), p.configListCommand())
@@ -37,7 +38,7 @@ func configLong() string {
 	return b.String() + fmt.Sprintf(`
 With -n they are those of a namespace, and of the whole deployment otherwise. A namespace's own timeout goes before that of the deployment;
 of two maximums the smaller holds. They hold for runs that start at least %s later: each process asks for them so often. Runs
-that have been started keep theirs.`, settings.MaxAge)
+that have been started keep theirs. Where nothing says who hears events, all namespaces do, unless a token is limited to some: then each hears its own.`, settings.MaxAge)
 }
 
 func (p *program) configSetCommand() *cobra.Command {
@@ -147,6 +148,9 @@ func (o *operation) printSettings(all []api.Settings) error {
 			if one.value != nil {
 				table.Row(cmp.Or(s.Namespace, "the deployment"), one.name, duration.Format(time.Duration(*one.value*float64(time.Second))))
 			}
+		}
+		if s.Events != "" {
+			table.Row(cmp.Or(s.Namespace, "the deployment"), "events", s.Events)
 		}
 	}
 	return table.Flush()

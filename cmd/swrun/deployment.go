@@ -53,7 +53,7 @@ type deployment interface {
 	ResumeSchedule(ctx context.Context, namespace, name string) (api.Schedule, error)
 	TriggerSchedule(ctx context.Context, namespace, name string, t api.ScheduleTrigger) (api.Schedule, error)
 
-	Publish(context.Context, []map[string]any) (api.Published, error)
+	Publish(ctx context.Context, all []map[string]any, namespaces []string) (api.Published, error)
 	Sinks(context.Context) ([]api.Sink, error)
 	RetryDeadLetters(ctx context.Context, sink string, chosen api.DeadLetterChoice) (api.Sink, error)
 	DropDeadLetters(ctx context.Context, sink string, chosen api.DeadLetterChoice) (api.Sink, error)

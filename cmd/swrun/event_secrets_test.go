@@ -12,10 +12,10 @@ import (
 func TestSecretsOfEventsAreNotForDocuments(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "events.yaml")
 	text := `
-sources: [{name: orders, redis: {url: "redis://127.0.0.1:1", stream: s, username: u, passwordSecret: broker}}]
+sources: {orders: {redis: {url: "redis://127.0.0.1:1", stream: s, username: u, passwordSecret: broker}}}
 sinks:
-- {name: hook, http: {url: "https://example.com", tokenSecret: hook}}
-- {name: shared, http: {url: "https://example.com", tokenSecret: shared}}
+  hook: {http: {url: "https://example.com", tokenSecret: hook}}
+  shared: {http: {url: "https://example.com", tokenSecret: shared}}
 `
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -25,7 +25,7 @@ sinks:
 	if err := (&serveFlags{events: file}).readEvents(p); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]bool{"broker": false, "hook": false, "shared": true, "other": true, "Broker": true} {
+	for name, want := range map[string]bool{"broker": false, "hook": false, "shared": true, "other": true, "Broker": false} {
 		if got := p.secrets.Allows("shop", name); got != want {
 			t.Errorf("documents may use %s: %v", name, got)
 		}

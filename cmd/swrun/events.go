@@ -32,7 +32,8 @@ func (p *program) eventsPublishCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "publish FILE", Short: "Publish CloudEvents of a file, or - for standard input",
 		Example: `  swrun events publish paid.json
-  echo '{"type": "order.paid", "data": {"order": 7}}' | swrun events publish -`,
+  echo '{"type": "order.paid", "data": {"order": 7}}' | swrun events publish -
+  swrun events publish paid.json -n shop`,
 		Long: `FILE holds one event, a list, or one after the other, as JSON or YAML. It is published when every run that listens has it, and those that it
 starts are stored; the runs are listed. An event that leaves out its id gets one of its own. One with the source and id of an event of the last day is not delivered again.`,
 		Args: exactly("a file, or -"), RunE: verb(func(args []string) error {
@@ -41,7 +42,7 @@ starts are stored; the runs are listed. An event that leaves out its id gets one
 				return err
 			}
 			return p.operate(f, func(ctx context.Context, o *operation) error {
-				done, err := o.deployment.Publish(p.attributed(ctx), all)
+				done, err := o.deployment.Publish(p.attributed(ctx), all, f.only())
 				switch {
 				case errors.As(err, new(*events.OtherEventError)):
 					return &exitError{code: exitConflict, message: err.Error(), hint: events.OtherEventHelp}
@@ -55,6 +56,7 @@ starts are stored; the runs are listed. An event that leaves out its id gets one
 		}),
 	}
 	f.add(cmd, "human", "json", "yaml", "name")
+	f.within(cmd)
 	return cmd
 }
 

@@ -55,6 +55,14 @@ func (f *namespaceFlags) resolve(p *program) error {
 	return nil
 }
 
+// only returns the namespace that is meant alone, as a list; nil for all.
+func (f *namespaceFlags) only() []string {
+	if f.namespace == "" {
+		return nil
+	}
+	return []string{f.namespace}
+}
+
 // qualified returns the name of a workflow with its namespace: that of the flags if it has none of its own.
 func (f *namespaceFlags) qualified(name string) (string, error) {
 	namespace, _, full := strings.Cut(name, "/")

@@ -17,6 +17,7 @@ import (
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/internal/control"
+	"github.com/swrun/swrun/internal/doctor"
 	"github.com/swrun/swrun/internal/eventfile"
 	"github.com/swrun/swrun/internal/metrics"
 	"github.com/swrun/swrun/internal/sources"
@@ -164,6 +165,7 @@ func (o *operation) serveWith(ctx context.Context, f *serveFlags, beside func(co
 		config.Authorize, config.AnyHost = server.TrustTokens(c.Tokens()), true
 		o.adviseTokens(ctx, c, f)
 	}
+	f.tellHearing(ctx, c)
 	if f.served != nil {
 		c.AlsoExamine = f.served.findings
 	}
@@ -205,6 +207,13 @@ func (o *operation) listen(ctx context.Context, f *serveFlags) (net.Listener, er
 	}
 	fmt.Fprintf(o.err, "listening on %s://%s\n", scheme, listener.Addr())
 	return listener, nil
+}
+
+// tellHearing says which namespaces hear what runs emit.
+func (f *serveFlags) tellHearing(ctx context.Context, c *control.Control) {
+	if said, err := c.EventsByDefault(ctx); err == nil { // otherwise the store is away, and that is told elsewhere
+		f.log.Info(doctor.HearingText(said)+"; swrun config set events=... changes that", "events", said)
+	}
 }
 
 // adviseTokens says what callers would miss, or what would be seen on their way.

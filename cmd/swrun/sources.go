@@ -44,7 +44,7 @@ func (f *serveFlags) readEvents(p *program) error {
 	f.sources, err = sources.New(file.Sources, sources.Config{
 		Secret: p.secrets.Lookup, Log: f.log,
 		Publish: func(ctx context.Context, event map[string]any, namespaces []string) error {
-			_, err := f.control.PublishTo(ctx, []map[string]any{event}, namespaces)
+			_, err := f.control.Publish(ctx, []map[string]any{event}, namespaces)
 			return err
 		},
 	})

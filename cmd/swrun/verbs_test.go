@@ -46,7 +46,7 @@ func TestNamespacesMeanTheSame(t *testing.T) {
 	without := map[string]string{ // verbs that have a store, and no -n
 		"run": "a document says its namespace", "deploy": "a document says its namespace", "serve": "it is for all namespaces", "worker": "it is for all namespaces", "import": "an export says its namespace", "dev": "documents say their namespaces",
 		"doctor": "the whole deployment", "bench": "the whole deployment", "workers": "they are for all namespaces", "queue ls": "queues are of the deployment", "sink ls": "sinks are of the deployment", "sink dead-letters": "sinks are of the deployment", "sink retry": "sinks are of the deployment", "sink drop": "sinks are of the deployment",
-		"events publish": "events are for all namespaces", "queue limit": "queues are of the deployment", "queue pause": "queues are of the deployment", "queue resume": "queues are of the deployment", "token ls": "all tokens", "token revoke": "all tokens",
+		"queue limit": "queues are of the deployment", "queue pause": "queues are of the deployment", "queue resume": "queues are of the deployment", "token ls": "all tokens", "token revoke": "all tokens",
 		"function deploy": "functions are of the deployment", "function ls": "functions are of the deployment", "function show": "functions are of the deployment", "function rm": "functions are of the deployment",
 	}
 	var check func(cmd *cobra.Command)

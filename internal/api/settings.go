@@ -15,11 +15,12 @@ type Settings struct {
 	RunTimeoutSeconds          *float64 `json:"runTimeoutSeconds,omitempty" doc:"Timeout of runs for which neither the start nor the document has one."`
 	MaxExecutionTimeoutSeconds *float64 `json:"maxExecutionTimeoutSeconds,omitempty" doc:"No execution takes longer, whatever its start and document say."`
 	MaxRunTimeoutSeconds       *float64 `json:"maxRunTimeoutSeconds,omitempty" doc:"No run takes longer, whatever its start and document say."`
+	Events                     string   `json:"events,omitempty" doc:"Which namespaces hear what runs emit: all, own for the namespace of the run, or names with commas between them." example:"own"`
 }
 
 // SettingsChange says what to set and what to take back, all of it or nothing.
 type SettingsChange struct {
-	Set   map[string]string `json:"set,omitempty" doc:"Timeouts by the names of settings: executionTimeout, runTimeout, maxExecutionTimeout, maxRunTimeout." example:"{\"executionTimeout\": \"2h\"}"`
+	Set   map[string]string `json:"set,omitempty" doc:"Values by the names of settings: executionTimeout, runTimeout, maxExecutionTimeout, maxRunTimeout, events." example:"{\"executionTimeout\": \"2h\"}"`
 	Unset []string          `json:"unset,omitempty" maxItems:"10" doc:"Names of settings."`
 }
 
@@ -48,6 +49,6 @@ func NewSettings(scope settings.Scope, s settings.Settings) Settings {
 	}
 	return Settings{
 		Namespace: string(scope), ExecutionTimeoutSeconds: set(s.ExecutionTimeout), RunTimeoutSeconds: set(s.RunTimeout),
-		MaxExecutionTimeoutSeconds: set(s.MaxExecutionTimeout), MaxRunTimeoutSeconds: set(s.MaxRunTimeout),
+		MaxExecutionTimeoutSeconds: set(s.MaxExecutionTimeout), MaxRunTimeoutSeconds: set(s.MaxRunTimeout), Events: s.Events,
 	}
 }

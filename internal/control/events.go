@@ -70,13 +70,9 @@ func refuse(refused []*EventError, published int) error {
 }
 
 // Publish brings CloudEvents to the runs that listen for them. All of them are checked before the first is published: if one cannot be, none is.
-// Then each is published for itself, whatever becomes of the others. Those that were refused are a *RefusedEventsError.
-func (c *Control) Publish(ctx context.Context, all []map[string]any) (api.Published, error) {
-	return c.PublishTo(ctx, all, nil)
-}
-
-// PublishTo is Publish for some namespaces; nil is all of them.
-func (c *Control) PublishTo(ctx context.Context, all []map[string]any, namespaces []string) (api.Published, error) {
+// Then each is published for itself, whatever becomes of the others. Those that were refused are a *RefusedEventsError. They reach some namespaces; nil is all of
+// them.
+func (c *Control) Publish(ctx context.Context, all []map[string]any, namespaces []string) (api.Published, error) {
 	matched, full, started := newRunNames(), newRunNames(), newRunNames()
 	done := api.Published{Matched: matched.all, Started: started.all}
 	if err := c.checkEvents(all); err != nil {

@@ -23,8 +23,18 @@ func (c *Control) Settings(ctx context.Context) ([]api.Settings, error) {
 
 // NamespaceSettings returns what holds in a namespace, of what is set for itself and for the deployment.
 func (c *Control) NamespaceSettings(ctx context.Context, namespace string) (api.Settings, error) {
-	s, err := settings.NewCache(c.store, time.Now).Of(ctx, namespace)
+	known := settings.NewCache(c.store, time.Now)
+	s, err := known.Of(ctx, namespace)
+	if err != nil {
+		return api.Settings{}, err
+	}
+	s.Events, err = known.EventsIn(ctx, namespace)
 	return api.NewSettings(settings.Scope(namespace), s), err
+}
+
+// EventsByDefault returns which namespaces hear what runs emit, where nothing is set for a namespace itself: settings.EventsAll, settings.EventsOwn, or names.
+func (c *Control) EventsByDefault(ctx context.Context) (string, error) {
+	return settings.NewCache(c.store, time.Now).EventsIn(ctx, "")
 }
 
 // ChangeSettings changes what is set for a namespace, or for the deployment if it is empty. What cannot be set is a *settings.Error, and

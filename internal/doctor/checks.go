@@ -53,5 +53,7 @@ func Checks() []Check {
 			"swrun serve FOLDER deploys each document of its folders. One that is wrong, or whose version another document has, is not served, and keeps\nno other from being served. Only that server knows: its GET /v1/health says so. Correct the document, and send SIGHUP to the server."},
 		{"SD019", "forms", "whether everything that is stored can be read",
 			"Each stored thing says in which form it was written. A newer swrun may have written some in a form that this one does not know: it leaves\nthem alone, for a newer one to go on with. Others may be damaged by a hand that has changed the store. Nothing goes on with a run that\ncannot be read, and none of its deadlines fires here. Use the newer version for all workers, or restore the store from a backup."},
+		{"SD020", "events", "which namespaces hear what runs emit",
+			"An event that a run emits reaches the runs and schedules of all namespaces, unless a token is limited to some: then it reaches its own\nnamespace. swrun config set events=all, events=own or events=NAMESPACE,NAMESPACE says otherwise, with -n for what one namespace emits."},
 	}
 }

@@ -70,7 +70,7 @@ func Examine(ctx context.Context, s *swrun.Store, now func() time.Time, because 
 	if err != nil {
 		return append(found, Finding{"SD006", Error, err.Error(), "see whether the server is overloaded"})
 	}
-	found = append(found, health(&counted), quarantined(&counted), unreadable(ctx, s, &counted))
+	found = append(found, health(&counted), quarantined(&counted), unreadable(ctx, s, &counted), hearing(ctx, s))
 	return append(found, workers(ctx, s, &counted)...)
 }
 

@@ -20,7 +20,7 @@ const (
 	State      Form = 2 // the head and the frames of a run, and its context
 	History    Form = 1 // a step of a history
 	Message    Form = 1 // what comes into the inbox of a run
-	Outgoing   Form = 2 // what leaves a run by the outbox
+	Outgoing   Form = 2 // what leaves a run by the outbox; 2 says in which namespace an event was emitted, among others
 	Activity   Form = 2 // what an outside worker performs
 	Definition Form = 1 // a deployed document with its resources
 )

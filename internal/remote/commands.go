@@ -3,6 +3,7 @@ package remote
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/swrun/swrun/internal/api"
@@ -130,7 +131,11 @@ func (d *Deployment) Export(ctx context.Context, i store.Instance) (api.Export, 
 	return ask[api.Export](ctx, d, request{method: http.MethodGet, path: runPath(i) + "/export"})
 }
 
-// Publish brings CloudEvents to the runs that listen for them.
-func (d *Deployment) Publish(ctx context.Context, all []map[string]any) (api.Published, error) {
-	return ask[api.Published](ctx, d, request{method: http.MethodPost, path: "/v1/events", body: all})
+// Publish brings CloudEvents to the runs that listen for them in a namespace, or in all that the caller sees if none is named.
+func (d *Deployment) Publish(ctx context.Context, all []map[string]any, namespaces []string) (api.Published, error) {
+	query := url.Values{}
+	for _, name := range namespaces {
+		query.Add("namespace", name)
+	}
+	return ask[api.Published](ctx, d, request{method: http.MethodPost, path: "/v1/events", query: query, body: all})
 }

@@ -144,7 +144,7 @@ func TestSecrets(t *testing.T) {
 	waitFor(t, "the listen", func() bool { return strings.Contains(got.of("one"), "workflow.correlation-started") })
 	must(t, run.Suspend(t.Context(), "for "+canary))
 	must(t, run.Resume(t.Context(), "why"))
-	_, err := d.Publish(t.Context(), []map[string]any{{"id": "1", "source": "/s", "type": "go", "specversion": "1.0"}})
+	_, err := d.Publish(t.Context(), []map[string]any{{"id": "1", "source": "/s", "type": "go", "specversion": "1.0"}}, nil)
 	must(t, err)
 	waitFor(t, "the fault", func() bool { return strings.Contains(got.of("one"), "workflow.faulted") })
 	d.start("good")

@@ -41,7 +41,7 @@ func (c *Client) unmatched(ctx context.Context, d *Description, stored interpret
 			kinds = append(kinds, f.Type)
 		}
 	}
-	recent, err := events.RecentOf(ctx, c.store, kinds[:min(len(kinds), listenersJudged)])
+	recent, err := events.RecentOf(ctx, c.store, d.Instance.Namespace, kinds[:min(len(kinds), listenersJudged)])
 	if err != nil || len(recent) == 0 {
 		return nil, err
 	}

@@ -89,7 +89,8 @@ func (b *Bus) Publish(ctx context.Context, event map[string]any, to Audience) (R
 		return Report{Repeated: known.Done}, err
 	}
 	var heard listenedFor
-	report, err := b.deliver(ctx, b.delivery(known.id, event, to, &heard))
+	d := b.delivery(known.id, event, to, &heard)
+	report, err := b.deliver(ctx, d)
 	if err != nil {
 		return report, err
 	}
@@ -97,8 +98,8 @@ func (b *Bus) Publish(ctx context.Context, event map[string]any, to Audience) (R
 	if store.RefusedAs(err) == store.Conflict {
 		return report, nil // the same, by somebody else
 	}
-	if err == nil && to == nil {
-		b.keep(ctx, event, noted.At, &heard)
+	if err == nil {
+		b.keep(ctx, d, noted.At)
 	}
 	return report, err
 }

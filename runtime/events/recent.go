@@ -50,23 +50,34 @@ func (l *listenedFor) note(all []interpreter.EventFilter) {
 	}
 }
 
-// recentEntry is where the last events of a type are; of those for which filters without a type are asked, the type is empty.
-func recentEntry(kind string) store.RegistryEntry[recent] {
-	return store.RegistryEntry[recent]{Kind: store.RegistryEvents, Key: "recent/" + hash([]byte(kind)), For: func(*recent) time.Duration { return store.Remembered }}
+// recentEntry is where the last events of a type are, for all namespaces or, if one is named, for that; of those for which filters without a type are
+// asked, the type is empty.
+func recentEntry(kind, namespace string) store.RegistryEntry[recent] {
+	key := "recent/" + hash([]byte(kind))
+	if namespace != "" {
+		key += "/" + namespace
+	}
+	return store.RegistryEntry[recent]{Kind: store.RegistryEvents, Key: key, For: func(*recent) time.Duration { return store.Remembered }}
 }
 
 // newRecentLimit bounds how much of the store's time is for what only people read.
 func newRecentLimit() *rate.Limiter { return rate.NewLimiter(recentRate, recentBurst) }
 
-// keep keeps an event for those who listen for its type. If that fails, it is not kept.
-func (b *Bus) keep(ctx context.Context, event map[string]any, at time.Time, heard *listenedFor) {
-	kind, _ := event["type"].(string)
+// keep keeps an event for those who listen for its type: for all namespaces, or for the only one that it was published for. If that fails, it is not kept.
+func (b *Bus) keep(ctx context.Context, d delivery, at time.Time) {
+	event, kind, heard, namespace := d.event, d.kind(), d.heard, ""
+	switch {
+	case len(d.to) == 1:
+		namespace = d.to[0]
+	case d.to != nil:
+		return
+	}
 	for _, of := range []struct {
 		kind string
 		is   bool
 	}{{kind, heard.exact.Load()}, {"", heard.any.Load()}} {
 		if of.is && b.recent.AllowN(at, 1) {
-			_, _ = recentEntry(of.kind).Change(ctx, b.store, func(r *recent) error { r.add(newRecent(event, at)); return nil }, func(*recent) bool { return false })
+			_, _ = recentEntry(of.kind, namespace).Change(ctx, b.store, func(r *recent) error { r.add(newRecent(event, at)); return nil }, func(*recent) bool { return false })
 		}
 	}
 }
@@ -107,20 +118,24 @@ func IDOf(event any) (known EventID) {
 // ID returns what the event is known by.
 func (r *Recent) ID() EventID { return IDOf(r.Event.V) }
 
-// RecentOf returns the last events of some types, the oldest first: some of them if there were many at a time. The empty type is that of filters
-// for events of any.
-func RecentOf(ctx context.Context, r store.Registry, kinds []string) (all []Recent, err error) {
+// RecentOf returns the last events of some types that runs of a namespace might hear, the oldest first: some of them if there were many at a time. The empty
+// type is that of filters for events of any.
+func RecentOf(ctx context.Context, r store.Registry, namespace string, kinds []string) (all []Recent, err error) {
 	for _, kind := range kinds {
-		of, _, err := recentEntry(kind).Load(ctx, r)
-		if err != nil {
-			return nil, err
-		}
-		for _, one := range of.Events {
-			if !slices.ContainsFunc(all, func(other Recent) bool { return other.ID() == one.ID() }) {
-				all = append(all, one)
+		for _, of := range []string{"", namespace} {
+			known, _, err := recentEntry(kind, of).Load(ctx, r)
+			if err != nil {
+				return nil, err
 			}
+			all = append(all, known.Events...)
 		}
 	}
+	told := map[EventID]bool{}
+	all = slices.DeleteFunc(all, func(one Recent) bool {
+		again := told[one.ID()]
+		told[one.ID()] = true
+		return again
+	})
 	slices.SortStableFunc(all, func(a, b Recent) int { return a.At.Compare(b.At) })
 	return all, nil
 }

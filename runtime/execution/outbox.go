@@ -16,6 +16,7 @@ type Outgoing struct {
 	Child   *ChildStart      `json:"child,omitempty"`
 	Deliver *OutgoingMessage `json:"deliver,omitempty"`
 	Publish json.RawMessage  `json:"publish,omitempty"` // an event
+	From    string           `json:"from,omitempty"`    // the namespace in which the event was emitted; empty in form 1
 	Find    *DefinitionFind  `json:"find,omitempty"`
 }
 

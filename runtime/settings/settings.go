@@ -1,5 +1,5 @@
 // Package settings is what an operator has set for a whole deployment, or for one of its namespaces: timeouts for runs whose starts and
-// documents have none, and timeouts that none may exceed. They are kept in the store's registry.
+// documents have none, timeouts that none may exceed, and which namespaces hear what runs emit. They are kept in the store's registry.
 package settings
 
 import (
@@ -17,6 +17,8 @@ type Settings struct {
 	RunTimeout          time.Duration `json:"runTimeout,omitempty"`
 	MaxExecutionTimeout time.Duration `json:"maxExecutionTimeout,omitempty"`
 	MaxRunTimeout       time.Duration `json:"maxRunTimeout,omitempty"`
+	// Events says which namespaces hear what runs emit: EventsAll, EventsOwn, or names with commas between them; empty is not set. See Cache.Hearers.
+	Events string `json:"events,omitempty"`
 }
 
 // Setting is one of them.
@@ -33,6 +35,7 @@ func (s *Settings) All() []Setting {
 		{"runTimeout", s.RunTimeout, "timeout of runs for which neither the start nor the document has one"},
 		{"maxExecutionTimeout", s.MaxExecutionTimeout, "no execution takes longer, whatever its start and document say"},
 		{"maxRunTimeout", s.MaxRunTimeout, "no run takes longer, whatever its start and document say"},
+		{nameEvents, 0, "which namespaces hear what runs emit: all, own, or names with commas between them"},
 	}
 }
 
@@ -72,6 +75,9 @@ const MinTimeout = time.Second
 
 // Set changes a setting to what a text says, for example 2h.
 func (s *Settings) Set(name, text string) error {
+	if name == nameEvents {
+		return s.setEvents(text)
+	}
 	to := s.value(name)
 	if to == nil {
 		return unknown(name)
@@ -89,6 +95,10 @@ func (s *Settings) Set(name, text string) error {
 
 // Unset makes a setting one that is not set.
 func (s *Settings) Unset(name string) error {
+	if name == nameEvents {
+		s.Events = ""
+		return nil
+	}
 	to := s.value(name)
 	if to == nil {
 		return unknown(name)

@@ -80,8 +80,9 @@ type Cache struct {
 	registry store.Registry
 	now      func() time.Time
 
-	mu   sync.Mutex
-	kept map[Scope]keptSettings
+	mu     sync.Mutex
+	kept   map[Scope]keptSettings
+	tokens keptTokens
 }
 
 type keptSettings struct {
@@ -94,14 +95,16 @@ func NewCache(r store.Registry, now func() time.Time) *Cache {
 	return &Cache{registry: r, now: now, kept: map[Scope]keptSettings{}}
 }
 
-// Of returns what holds in a namespace, as it was set at most MaxAge ago.
+// Of returns the timeouts that hold in a namespace, as they were set at most MaxAge ago: what runs are started with.
 func (c *Cache) Of(ctx context.Context, namespace string) (Settings, error) {
 	deployment, err := c.own(ctx, "")
 	if err != nil {
 		return Settings{}, err
 	}
 	own, err := c.own(ctx, Scope(namespace))
-	return own.Within(deployment), err
+	within := own.Within(deployment)
+	within.Events = "" // asked when something is emitted, and not fixed at the start
+	return within, err
 }
 
 // own returns what is set for a scope itself.

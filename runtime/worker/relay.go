@@ -87,10 +87,10 @@ func destination(e store.Outgoing) string {
 // Relay delivers what leaves a run: messages, starts of children, events.
 type Relay struct {
 	Store store.Store
-	// Publish sends an emitted event. Nil drops events: nobody listens.
-	Publish func(ctx context.Context, event json.RawMessage) error
+	// Publish sends an emitted event to those who listen in some namespaces, nil for all. Nil drops events: nobody listens.
+	Publish func(ctx context.Context, event json.RawMessage, namespaces []string) error
 	Limits  limits.Set
-	// Settings are those of the namespaces of children; nil for none.
+	// Settings are those of the namespaces of children and events; nil for none.
 	Settings *settings.Cache
 	Log      *slog.Logger // of starts that fail and that nobody waits for; default discards
 }
@@ -109,9 +109,22 @@ func (r *Relay) Deliver(ctx context.Context, e store.Outgoing) error {
 	case o.Find != nil:
 		return r.findDefinition(ctx, e.ID, o.Find)
 	case o.Publish != nil && r.Publish != nil:
-		return r.Publish(ctx, o.Publish)
+		hearers, err := r.hearers(ctx, o.From)
+		if err != nil {
+			return err
+		}
+		return r.Publish(ctx, o.Publish, hearers)
 	}
 	return nil
+}
+
+// hearers returns the namespaces that hear what was emitted in one; nil for all. What an older build has put into the outbox says no namespace, and
+// goes to all, as it did there.
+func (r *Relay) hearers(ctx context.Context, emitted string) ([]string, error) {
+	if r.Settings == nil || emitted == "" {
+		return nil, nil
+	}
+	return r.Settings.Hearers(ctx, emitted)
 }
 
 func (r *Relay) send(ctx context.Context, id string, d *execution.OutgoingMessage) error {

@@ -1,0 +1,29 @@
+package doctor
+
+import (
+	"context"
+	"time"
+
+	"github.com/swrun/swrun/runtime/settings"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// hearing tells which namespaces hear what runs emit.
+func hearing(ctx context.Context, r store.Registry) Finding {
+	said, err := settings.NewCache(r, time.Now).EventsIn(ctx, "")
+	if err != nil {
+		return Finding{"SD020", Error, err.Error(), "see whether the server is overloaded"}
+	}
+	return Finding{"SD020", OK, HearingText(said), ""}
+}
+
+// HearingText says for people who hears what runs emit: settings.EventsAll, settings.EventsOwn, or names.
+func HearingText(said string) string {
+	switch said {
+	case settings.EventsAll:
+		return "events that runs emit reach all namespaces"
+	case settings.EventsOwn:
+		return "events that runs emit reach their own namespace"
+	}
+	return "events that runs emit reach their own namespace and " + said
+}
