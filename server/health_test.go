@@ -32,7 +32,7 @@ func TestHealth(t *testing.T) {
 		w := httptest.NewRecorder()
 		a.ServeHTTP(w, r)
 		var h api.Health
-		if err := json.Unmarshal(w.Body.Bytes(), &h); err != nil || w.Code != status || h.Status != worst || h.Schema != api.SchemaHealth {
+		if err := json.Unmarshal(w.Body.Bytes(), &h); err != nil || w.Code != status || h.Status != worst || h.Schema != api.SchemaHealth || h.Version != swrun.Version() {
 			t.Errorf("want %d %s, got %d %s (%v)", status, worst, w.Code, w.Body, err)
 		}
 		found := map[string]string{}

@@ -5,9 +5,10 @@ const SchemaHealth = "swrun/v1/health"
 
 // Health is whether a deployment is well: what swrun doctor prints, and what /v1/health answers.
 type Health struct {
-	Schema string        `json:"schema"`
-	Status string        `json:"status" enum:"ok,warning,error" doc:"That of the worst check. error: the store does not take new runs, or nothing at all."`
-	Checks []HealthCheck `json:"checks" nullable:"false"`
+	Schema  string        `json:"schema"`
+	Status  string        `json:"status" enum:"ok,warning,error" doc:"That of the worst check. error: the store does not take new runs, or nothing at all."`
+	Checks  []HealthCheck `json:"checks" nullable:"false"`
+	Version string        `json:"version" doc:"Of the swrun that looked, as in 1.2.3."`
 }
 
 // HealthCheck is one thing that was looked at.

@@ -37,7 +37,7 @@ func Report(found []Finding) api.Health {
 	for _, c := range Checks() {
 		names[c.Code] = c.Name
 	}
-	report := api.Health{Schema: api.SchemaHealth, Status: OK, Checks: []api.HealthCheck{}}
+	report := api.Health{Schema: api.SchemaHealth, Status: OK, Checks: []api.HealthCheck{}, Version: swrun.Version()}
 	for _, x := range found {
 		if x.Level == Error || x.Level == Warning && report.Status == OK {
 			report.Status = x.Level
