@@ -20,6 +20,7 @@ func (*RunWorkflow) Kind() Kind { return KindRunWorkflow }
 func (t *RunWorkflow) Traits() Traits {
 	traits := t.traits()
 	traits.AnyErrors = true
+	traits.LeavesChild = t.Detached || t.Engine.ParentClose == ParentCloseAbandon
 	return traits
 }
 

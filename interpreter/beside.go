@@ -29,6 +29,9 @@ func (r ChildRequest) EndsWithParent() bool {
 	return r.ParentClose == dsl.ParentCloseCancel || r.ParentClose == dsl.ParentCloseTerminate
 }
 
+// GoesOnAlone reports whether the child of a task goes on when the task does not wait for it any more.
+func (r ChildRequest) GoesOnAlone() bool { return r.ParentClose == dsl.ParentCloseAbandon }
+
 // Beside returns the child runs that no task waits for, and that end with the run.
 func (s *State) Beside() []Beside { return slices.Clone(s.beside) }
 

@@ -34,9 +34,7 @@ func leavesChild(w *dsl.Workflow, at dsl.Pointer) (leaves bool) {
 		return false
 	}
 	dsl.Walk(w, func(t dsl.Task) bool {
-		if run, ok := t.(*dsl.RunWorkflow); ok && run.Pointer == at {
-			leaves = run.Detached || run.Engine.ParentClose == dsl.ParentCloseAbandon
-		}
+		leaves = leaves || t.Base().Pointer == at && t.Traits().LeavesChild
 		return true
 	})
 	return leaves

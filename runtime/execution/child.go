@@ -69,7 +69,7 @@ func (x *Execution) startChild(e interpreter.Effect) {
 	if x.invocation.Family != nil {
 		start.Family = *x.invocation.Family
 	}
-	if !e.Detached && r.ParentClose != dsl.ParentCloseAbandon { // otherwise the child before goes on beside this one
+	if !e.Detached && !r.GoesOnAlone() { // otherwise the child before goes on beside this one
 		if keys := x.state.ChildKeys(e.Request.Path); keys != start.ID {
 			start.Keys = keys
 		}
@@ -82,7 +82,7 @@ func (x *Execution) startChild(e interpreter.Effect) {
 		start.Origin = &x.instance
 	default:
 		start.Parent = &Parent{Instance: x.instance, Effect: e.ID}
-		if r.ParentClose != dsl.ParentCloseAbandon {
+		if !r.GoesOnAlone() {
 			start.Parent.Deadline = e.Request.Deadline
 		}
 		start.Reserved = x.invocation.Reserved

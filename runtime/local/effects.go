@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 
-	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
@@ -94,7 +93,7 @@ func (l *local) performWorkflow(ctx context.Context, i *familyRun, e interpreter
 		return
 	}
 	child := l.start(p, interpreter.ChildID(i.state.Namespace, i.state.ID, e.Request.Path), parent)
-	if parent != nil && request.ParentClose != dsl.ParentCloseAbandon {
+	if parent != nil && !request.GoesOnAlone() {
 		child.state.Keys.Run = i.state.ChildKeys(e.Request.Path)
 	}
 	if parent == nil {
