@@ -1,9 +1,6 @@
 package interpreter
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // Wait is something that a task in progress waits for.
 type Wait string
@@ -76,6 +73,3 @@ func (f *taskFrame) waitsFor() Wait {
 	}
 	return ""
 }
-
-// Has reports whether one of them is a certain one.
-func (w Waits) Has(one Wait) bool { return slices.Contains(w.All(), one) }

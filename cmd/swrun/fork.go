@@ -191,6 +191,9 @@ func repeatsText(f api.Forked) string {
 		if r.Run != "" {
 			where += " of the child " + r.Run
 		}
+		if r.Called != "" {
+			where += " (" + terminal.Printable(r.Called) + ")"
+		}
 		fmt.Fprintf(&b, "  again: %s %s, which %s, with %s\n", r.Kind, where, map[string]string{
 			"succeeded": "has succeeded before", "failed": "has failed before", "unknown": "may have been performed before",
 		}[r.Outcome], map[bool]string{true: "the same idempotency key", false: "another idempotency key"}[r.SameKey])

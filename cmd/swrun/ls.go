@@ -33,7 +33,7 @@ func (p *program) lsCommand() *cobra.Command {
 		Use: "ls", Short: "List runs, the newest first, or count them",
 		Example: `  swrun ls --status waiting
   swrun ls --where 'reason=timed_out closed>=today' -o json
-  swrun ls --count --by status`,
+  swrun ls --count --by trouble,workflow,task,host --where 'attention=*'`,
 		Args: exactly(), RunE: verb(func([]string) error {
 			return p.operate(&f.operateFlags, func(ctx context.Context, o *operation) error { return o.list(ctx, f) })
 		}),
@@ -48,7 +48,7 @@ func (p *program) lsCommand() *cobra.Command {
 	flags.StringVar(&f.where, "where", "", whereHelp())
 	flags.IntVar(&f.limit, "limit", 50, "at most so many")
 	flags.BoolVar(&f.count, "count", false, "count them instead")
-	flags.StringVar(&f.by, "by", "", "with --count: by what they are, for example status, workflow, error or label.NAME")
+	flags.StringVar(&f.by, "by", "", "with --count: by what they are, for example status, workflow, error or label.NAME; several with commas: trouble,workflow,task,host")
 	return cmd
 }
 
@@ -134,11 +134,38 @@ func (o *operation) count(ctx context.Context, where control.Choice, f *lsFlags)
 		_, err = fmt.Fprintln(o.out, counted.Count)
 		return err
 	}
-	w := terminal.NewTable(o.out, strings.ToUpper(f.by), "RUNS")
+	troubled := slices.Contains(strings.Split(f.by, ","), "trouble")
+	heads := append(strings.Split(strings.ToUpper(f.by), ","), "RUNS")
+	if troubled {
+		heads = append(heads, "FIRST", "LAST")
+	}
+	w := terminal.NewTable(o.out, heads...)
 	for _, g := range counted.Groups {
-		w.Row(cmp.Or(g.Value, "-"), strconv.Itoa(g.Count))
+		w.Row(o.groupRow(g, troubled)...)
 	}
 	return w.Flush()
+}
+
+// groupRow is a group of runs in columns; troubled says that there are columns for when their trouble has begun.
+func (o *operation) groupRow(g api.Group, troubled bool) (row []string) {
+	values := g.Values
+	if len(values) == 0 {
+		values = []string{g.Value}
+	}
+	for _, value := range values {
+		row = append(row, cmp.Or(terminal.Printable(value), "-"))
+	}
+	row = append(row, strconv.Itoa(g.Count))
+	for _, at := range []string{g.First, g.Last} {
+		switch {
+		case !troubled:
+		case at == "":
+			row = append(row, "-")
+		default:
+			row = append(row, terminal.Elapsed(o.now().Sub(api.ParseTime(at)))+" ago")
+		}
+	}
+	return row
 }
 
 // tellUnreadable says how many runs are not among those that are listed or counted since they cannot be read.

@@ -29,7 +29,7 @@ type Obstacle struct {
 func NewDeployResult(r client.RunsCheck) DeployResult {
 	runs := &RunsCheck{Count: r.Runs, Versions: []Group{}, Migrate: r.Ready, Refused: []Obstacle{}}
 	for _, v := range r.Versions {
-		runs.Versions = append(runs.Versions, Group{v.Value, v.Runs})
+		runs.Versions = append(runs.Versions, Group{Value: v.Values[0], Count: v.Runs})
 	}
 	for _, o := range r.Refused {
 		obstacle := Obstacle{Reason: o.Reason, Count: o.Runs}

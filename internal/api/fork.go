@@ -72,6 +72,7 @@ type Repeated struct {
 	Path     string `json:"path,omitempty"` // if it is not Pointer
 	Outcome  string `json:"outcome"`        // in the run before: succeeded, failed, or unknown
 	Attempts int    `json:"attempts" doc:"How many attempts the run before made at it, as far as that is known."`
+	Called   string `json:"called,omitempty" data:"hide" doc:"The method and the address of its request, or its image, without user and query: of an attempt that failed as it was, otherwise as the document says it."`
 	SameKey  bool   `json:"sameKey" doc:"It has the idempotency key that it had."`
 	Run      string `json:"run,omitempty" doc:"The child whose effect it is, as namespace/id: a child that is started again begins at its start. Absent for an effect of the run itself."`
 }
@@ -80,7 +81,7 @@ type Repeated struct {
 func NewForked(from string, f client.Forked, dry bool) Forked {
 	forked := Forked{Started: NewStarted(f.Instance), ForkedFrom: from, Task: string(f.Task), DryRun: dry}
 	for _, r := range f.Repeats {
-		repeated := Repeated{Kind: string(r.Kind), Pointer: string(r.Pointer), Outcome: r.Outcome, Attempts: r.Attempts, SameKey: r.SameKey}
+		repeated := Repeated{Kind: string(r.Kind), Pointer: string(r.Pointer), Outcome: r.Outcome, Attempts: r.Attempts, SameKey: r.SameKey, Called: r.Called}
 		if string(r.Path) != repeated.Pointer {
 			repeated.Path = string(r.Path)
 		}

@@ -103,19 +103,27 @@ type Count struct {
 
 // Group is how many runs have something in common.
 type Group struct {
-	Value string `json:"value"` // empty for the runs that have none
-	Count int    `json:"count"`
+	Value  string   `json:"value"` // of the first field; empty for the runs that have none
+	Values []string `json:"values,omitempty" doc:"Of each field, if they are counted by several."`
+	Count  int      `json:"count"`
+	Where  string   `json:"where,omitempty" doc:"The filter that chooses the runs of the group, together with that of the request."`
+	First  string   `json:"firstSince,omitempty" doc:"When what is wrong with the first of them has begun."`
+	Last   string   `json:"lastSince,omitempty" doc:"The same of the last."`
 }
 
-// NewCount returns the JSON of runs that were counted by a field; all together if it is empty.
-func NewCount(by string, groups []client.Group) Count {
+// NewCount returns the JSON of runs that were counted by fields; all together if there are none.
+func NewCount(by string, fields *filter.Grouping, groups []client.Group) Count {
 	c := Count{Schema: SchemaCount, By: by}
 	if by != "" {
 		c.Groups = []Group{}
 	}
 	for _, g := range groups {
 		if c.Count += g.Runs; by != "" {
-			c.Groups = append(c.Groups, Group{g.Value, g.Runs})
+			one := Group{Value: g.Values[0], Count: g.Runs, Where: fields.Where(g.Values), First: Time(g.First), Last: Time(g.Last)}
+			if len(g.Values) > 1 {
+				one.Values = g.Values
+			}
+			c.Groups = append(c.Groups, one)
 		}
 	}
 	return c

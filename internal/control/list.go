@@ -107,7 +107,7 @@ func (c *Control) Count(ctx context.Context, chosen Choice, by string) (api.Coun
 		}
 	}
 	groups, unreadable, err := c.client.Count(ctx, where, group)
-	counted := api.NewCount(by, groups)
+	counted := api.NewCount(by, group, groups)
 	counted.Unreadable = unreadable
 	return counted, err
 }

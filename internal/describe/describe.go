@@ -107,6 +107,9 @@ func failure(line func(name, format string, args ...any), d *api.Description) {
 	}
 	e := api.ParseError(d.Failure.Error)
 	line("Failure:", "%s", strings.Join(append([]string{e.Error()}, nonRetryable(d.Failure.Error)...), ", "))
+	if called := e.Reached().String(); called != "" {
+		line("Called:", "%s", called)
+	}
 	if f := d.Failure; f.Run != "" {
 		line("From:", "%s  %s at %s (%s:%d)", store.InstanceOf(f.Run).ID, f.Workflow, e.Instance, f.File, f.Line)
 	}

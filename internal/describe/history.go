@@ -36,6 +36,9 @@ func HistoryLine(r api.HistoryEvent) string {
 	}
 	if r.Error != nil {
 		words = append(words, terminal.Printable(shorten.To(api.ParseError(r.Error).Error(), 200)))
+		if called := api.ParseError(r.Error).Reached().String(); called != "" {
+			words = append(words, "called="+strconv.Quote(terminal.Printable(called)))
+		}
 		words = append(words, errorMarks(r)...)
 		if r.TimeoutKind != "" {
 			words = append(words, "timeoutKind="+r.TimeoutKind)

@@ -31,7 +31,10 @@ func failures(d *api.Description) string {
 		if f.Child != "" {
 			text = f.Child + ": " + text
 		}
-		return []string{f.At, cmp.Or(f.Path, f.Pointer, "the workflow"), f.Category, f.Propagation, outcome, shorten.To(text, 120)}
+		if called := api.ParseError(f.Error).Reached().String(); called != "" {
+			text = "(" + called + ") " + text
+		}
+		return []string{f.At, cmp.Or(f.Path, f.Pointer, "the workflow"), f.Category, f.Propagation, outcome, shorten.To(text, 200)}
 	})
 }
 

@@ -100,7 +100,7 @@ func (p *progress) note(e *interpreter.HistoryEvent) {
 		noted.attributes = append(noted.attributes, attribute.String("swrun.actor", e.Actor))
 	}
 	if e.Error != nil {
-		noted.attributes = append(noted.attributes, attribute.String("error.type", errorType(e.Error)))
+		noted.attributes = append(append(noted.attributes, attribute.String("error.type", errorType(e.Error))), called(e.Error)...)
 	}
 	s.events = append(s.events, noted)
 }
@@ -113,7 +113,7 @@ func (s *span) finish(e *interpreter.HistoryEvent) {
 	switch e.Type {
 	case interpreter.TaskFaulted, interpreter.WorkflowFaulted:
 		s.status, s.because = codes.Error, errorType(e.Error)
-		s.attributes = append(s.attributes, attribute.String("error.type", s.because))
+		s.attributes = append(append(s.attributes, attribute.String("error.type", s.because)), called(e.Error)...)
 		if e.Timeout != "" {
 			s.attributes = append(s.attributes, attribute.String("swrun.timeout_kind", e.Timeout))
 		}
@@ -132,6 +132,20 @@ func errorType(e *errors.Error) string {
 		return name
 	}
 	return "application"
+}
+
+// called is what a span says of the call that has failed: its address, without user and query, under the names of OpenTelemetry.
+func called(e *errors.Error) (all []attribute.KeyValue) {
+	r := e.Reached()
+	for _, one := range []struct{ name, value string }{{"swrun.call.method", r.Method}, {"server.address", r.Host}, {"url.path", r.Path}} {
+		if one.value != "" {
+			all = append(all, attribute.String(one.name, one.value))
+		}
+	}
+	if r.Status > 0 {
+		all = append(all, attribute.Int("http.response.status_code", r.Status))
+	}
+	return all
 }
 
 // taskName is the last part of a task's pointer.

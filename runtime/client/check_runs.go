@@ -79,9 +79,9 @@ func (c *Client) inProgress(ctx context.Context, r *RunsCheck) (runs []store.Ins
 		return true
 	})
 	for version, n := range versions {
-		r.Versions = append(r.Versions, Group{version, n})
+		r.Versions = append(r.Versions, Group{Values: []string{version}, Runs: n})
 	}
-	slices.SortFunc(r.Versions, func(a, b Group) int { return cmp.Or(cmp.Compare(b.Runs, a.Runs), cmp.Compare(a.Value, b.Value)) })
+	slices.SortFunc(r.Versions, func(a, b Group) int { return cmp.Or(cmp.Compare(b.Runs, a.Runs), slices.Compare(a.Values, b.Values)) })
 	return runs, err
 }
 

@@ -211,6 +211,7 @@ func (c *Client) forkState(ctx context.Context, d *Description, info *execution.
 		}
 	}
 	repeats := repeated(was, steps, task)
+	nameCalls(was.Program, repeats)
 	info.Fork.At = was.At
 	if info.Fork.State, err = s.Snapshot(); err != nil {
 		return nil, err

@@ -88,38 +88,55 @@ func (c *Client) each(ctx context.Context, where filter.Filter, waiting bool, yi
 
 // Group is how many runs have something in common.
 type Group struct {
-	Value string // empty for the runs that have none
-	Runs  int
+	Values []string // of each field; empty for the runs that have none
+	Runs   int
+	// First and Last are when what is wrong with them has begun, of the first and of the last; zero if nothing is.
+	First, Last time.Time
 }
 
 // Count counts the runs that a filter chooses, by what a field of them is; the largest group comes first. Without a field they are one group.
 // Unreadable counts runs that cannot be read, and might be meant.
 func (c *Client) Count(ctx context.Context, where filter.Filter, field *filter.Grouping) (all []Group, unreadable int, err error) {
-	counts := map[string]int{}
-	by := func(*filter.Run) string { return "" }
+	counts := map[string]*Group{}
+	by := func(*filter.Run) []string { return []string{""} }
 	if field == nil {
-		counts[""] = 0
+		counts[""] = &Group{Values: []string{""}}
 	} else {
 		by = field.Of
 	}
 	unreadable, err = c.each(ctx, where, field != nil && field.ReadsWaiting, func(r *filter.Run) bool {
-		counts[by(c.read(r))]++
+		values := by(c.read(r))
+		key := strings.Join(values, "\x00")
+		if counts[key] == nil {
+			counts[key] = &Group{Values: values}
+		}
+		counts[key].add(r)
 		return true
 	})
-	for value, n := range counts {
-		all = append(all, Group{value, n})
+	for _, g := range counts {
+		all = append(all, *g)
 	}
-	slices.SortFunc(all, func(a, b Group) int { return cmp.Or(cmp.Compare(b.Runs, a.Runs), cmp.Compare(a.Value, b.Value)) })
+	slices.SortFunc(all, func(a, b Group) int { return cmp.Or(cmp.Compare(b.Runs, a.Runs), slices.Compare(a.Values, b.Values)) })
 	return all, unreadable, err
+}
+
+// add counts a run.
+func (g *Group) add(r *filter.Run) {
+	g.Runs++
+	since := r.Since()
+	if g.First = interpreter.Earlier(g.First, since); since.After(g.Last) {
+		g.Last = since
+	}
 }
 
 // read returns a run whose error has the type that its own is read as.
 func (c *Client) read(r *filter.Run) *filter.Run {
-	if len(c.aliases) == 0 || r.Lifecycle.Failure.Type == "" {
+	if len(c.aliases) == 0 || r.Lifecycle.Failure.Type+r.Lifecycle.Trouble.Type == "" {
 		return r
 	}
 	read := *r
 	read.Lifecycle.Failure.Type = c.aliases.Resolve(r.Lifecycle.Failure.Type)
+	read.Lifecycle.Trouble.Type = c.aliases.Resolve(r.Lifecycle.Trouble.Type)
 	return &read
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -19,6 +20,9 @@ type Repeated struct {
 	Outcome string           // succeeded, failed, or unknown
 	// Attempts is how many requests were made of it, as far as that is known.
 	Attempts int
+	// Called is the method and the address of its request, or its image, without secrets; empty if that is not known.
+	Called string
+	origin dsl.Pointer // where its task stands in the document
 	// SameKey says that it has the idempotency key that it had.
 	SameKey bool
 	// In is the child whose effect it is; zero if it is one of the run itself.
@@ -52,7 +56,7 @@ func (e *effects) begun(r Repeated, id interpreter.EffectID) {
 	n, known := e.at[path]
 	if !known {
 		n = len(e.all)
-		e.at[path], e.all = n, append(e.all, Repeated{Kind: r.Kind, Pointer: r.Pointer, Outcome: OutcomeUnknown})
+		e.at[path], e.all = n, append(e.all, Repeated{Kind: r.Kind, Pointer: r.Pointer, Outcome: OutcomeUnknown, origin: r.origin})
 	}
 	one := &e.all[n]
 	one.Path, one.children = r.Path, append(one.children, r.children...)
@@ -70,6 +74,10 @@ func (e *effects) ended(r interpreter.HistoryEvent) {
 	}
 	one := &e.all[e.at[path]]
 	one.Attempts = max(one.Attempts, r.Attempt)
+	if called := r.Error.Reached(); called != (errors.Reached{}) {
+		called.Status = 0 // of that attempt alone
+		one.Called = called.String()
+	}
 	switch {
 	case r.Error == nil:
 		one.Outcome = OutcomeSucceeded
@@ -82,7 +90,7 @@ func (e *effects) ended(r interpreter.HistoryEvent) {
 func (e *effects) add(r interpreter.HistoryEvent) {
 	switch r.Type {
 	case interpreter.EffectStarted:
-		begun := Repeated{Kind: r.Kind, Pointer: r.Pointer, Path: r.Path, Attempts: r.Attempt}
+		begun := Repeated{Kind: r.Kind, Pointer: r.Pointer, Path: r.Path, Attempts: r.Attempt, origin: r.Place()}
 		if r.Run != "" {
 			begun.children = []store.Instance{store.InstanceOf(r.Run)}
 		}

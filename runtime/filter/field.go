@@ -39,6 +39,39 @@ func (f Filter) ReadsDeadlines() bool {
 	return slices.ContainsFunc(f.conditions, func(c condition) bool { return c.field.name == fieldDeadline })
 }
 
+// fieldTrouble is the field of what is wrong with a run: the type of the error, also of one after which a task is tried again.
+const fieldTrouble = "trouble"
+
+// trouble returns what is wrong with the run, unless a fork goes on in its place.
+func (r *Run) trouble() store.Trouble {
+	if r.Status() != store.Quarantined && r.Lifecycle.Status != interpreter.StatusFaulted && !r.Lifecycle.Retrying {
+		return store.Trouble{}
+	}
+	return r.Lifecycle.Trouble
+}
+
+// Since returns when what is wrong with the run has begun; zero if nothing is, or it is not known.
+func (r *Run) Since() time.Time {
+	since := r.trouble().Since
+	if since.IsZero() && r.Lifecycle.Status == interpreter.StatusFaulted {
+		return r.Lifecycle.Closed
+	}
+	return since
+}
+
+// troubleOf returns what is wrong with a run: what people call it, and as it is written.
+func troubleOf(r *Run) []string {
+	switch t := r.trouble(); {
+	case r.Status() == store.Quarantined:
+		return []string{store.Quarantined}
+	case t.Type != "":
+		return []string{errors.Name(t.Type), t.Type}
+	case r.Lifecycle.Retrying:
+		return nil
+	}
+	return errorOf(r)
+}
+
 // fieldWaiting is the field of what a run waits for.
 const fieldWaiting = "waiting"
 
@@ -59,6 +92,9 @@ func fields() []field {
 		{name: "timeout", texts: func(r *Run) []string { return given(r.Lifecycle.Failure.TimeoutKind) }, allow: among("a kind of timeout", interpreter.TimeoutKinds())},
 		{name: "attention", texts: func(r *Run) []string { return given(r.Attention()) }, allow: among("what a run needs attention for", attentions())},
 		{name: fieldWaiting, texts: func(r *Run) []string { return r.Waiting }, allow: among("what a run waits for", store.WaitingFor())},
+		{name: fieldTrouble, texts: troubleOf, spell: errors.Name},
+		{name: "task", texts: func(r *Run) []string { return given(r.trouble().Task) }},
+		{name: "host", texts: func(r *Run) []string { return given(r.trouble().Host) }},
 		{name: "workflow", texts: workflowOf, allow: allowWorkflow},
 		{name: "version", texts: func(r *Run) []string { return []string{r.Invocation.Workflow.Version} }},
 		namespaceField(),

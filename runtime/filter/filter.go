@@ -140,7 +140,7 @@ func (f Filter) WithAliases(a errors.Aliases) Filter {
 	}
 	all := slices.Clone(f.conditions)
 	for n, c := range all {
-		if c.field.name == fieldError {
+		if c.field.name == fieldError || c.field.name == fieldTrouble {
 			all[n] = c.withAliases(a)
 		}
 	}
@@ -155,7 +155,7 @@ func (c condition) withAliases(a errors.Aliases) condition {
 		if len(all) == 0 {
 			return nil
 		}
-		now := a.Resolve(r.Lifecycle.Failure.Type)
+		now := a.Resolve(all[len(all)-1])
 		return append(all, errors.Name(now), now)
 	}
 	c.values = slices.Clone(c.values)
@@ -187,25 +187,63 @@ func (c *condition) holds(r *Run) bool {
 	return fits != c.operator.negated()
 }
 
-// Grouping is a field that runs are counted by.
+// Grouping is what runs are counted by: one field, or several together.
 type Grouping struct {
-	Of           func(*Run) string // what the field of a run is; empty if the run has none
-	ReadsWaiting bool              // Run.Waiting is needed
+	Fields       []string
+	Of           func(*Run) []string // what each field of a run is; empty if the run has none
+	ReadsWaiting bool                // Run.Waiting is needed
 }
 
-// Group returns a field that runs are counted by: of several values of a run, the first counts. It is refused for fields that runs are not counted by.
-func Group(name string) (*Grouping, error) {
-	f, err := lookUp(name)
-	if err != nil {
-		return nil, err
-	}
-	if f.texts == nil || f.name == fieldText {
-		return nil, &Error{Text: name, Problem: "is not what runs are counted by", Hint: "for example status, workflow, error or label.NAME"}
-	}
-	return &Grouping{ReadsWaiting: f.name == fieldWaiting, Of: func(r *Run) string {
-		if all := f.texts(r); len(all) > 0 {
-			return all[0]
+// Where returns the filter for the runs of a group, of which each field has a value.
+func (g *Grouping) Where(values []string) string {
+	var all []string
+	for n, name := range g.Fields {
+		switch {
+		case values[n] == "":
+			all = append(all, quoteUnlessPlain(name)+"!=*")
+		default:
+			all = append(all, quoteUnlessPlain(name)+"="+quoteUnlessPlain(values[n]))
 		}
-		return ""
-	}}, nil
+	}
+	return strings.Join(all, " ")
+}
+
+// quoteUnlessPlain quotes a text that has other characters than those of names, paths and addresses.
+func quoteUnlessPlain(text string) string {
+	if strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789./:-_@") == "" {
+		return text
+	}
+	return quote(text)
+}
+
+// maxGrouping is by how many fields runs are counted at a time.
+const maxGrouping = 10
+
+// Group returns what runs are counted by: a field, or several with a comma between them. Of several values of a run, the first counts. It is refused
+// for fields that runs are not counted by.
+func Group(names string) (*Grouping, error) {
+	g := &Grouping{}
+	var fields []field
+	for name := range strings.SplitSeq(names, ",") {
+		f, err := lookUp(name)
+		if err != nil {
+			return nil, err
+		}
+		if f.texts == nil || f.name == fieldText || slices.Contains(g.Fields, name) || len(fields) == maxGrouping {
+			return nil, &Error{Text: name, Problem: "is not what runs are counted by", Hint: "for example status, workflow, error or label.NAME, each once, or several with commas"}
+		}
+		fields, g.Fields = append(fields, f), append(g.Fields, name)
+		g.ReadsWaiting = g.ReadsWaiting || f.name == fieldWaiting
+	}
+	g.Of = func(r *Run) (values []string) {
+		for _, f := range fields {
+			value := ""
+			if all := f.texts(r); len(all) > 0 {
+				value = all[0]
+			}
+			values = append(values, value)
+		}
+		return values
+	}
+	return g, nil
 }

@@ -46,6 +46,9 @@ func TestMatches(t *testing.T) {
 		r.Lifecycle = store.Lifecycle{Status: interpreter.StatusPending, Started: now.Add(-time.Minute)}
 	})
 	waiting := run(func(r *filter.Run) { r.Waiting = []string{"event", "timer"} })
+	failing := run(func(r *filter.Run) {
+		r.Lifecycle = store.Lifecycle{Status: interpreter.StatusWaiting, Attempts: 2, Retrying: true, Trouble: store.NewTrouble(errors.Communication, "/do/0/pay", "api.test:8443", now)}
+	})
 	own := run(func(r *filter.Run) {
 		r.Lifecycle.Failure = store.NewFailure("https://example.com/errors/out of stock", "")
 	})
@@ -83,6 +86,12 @@ func TestMatches(t *testing.T) {
 		{waiting, "waiting=timer,worker", true},
 		{waiting, "waiting=worker", false},
 		{waiting, "waiting!=timer", false},
+		{closed, "trouble=timeout", true},
+		{closed, "host!=* task!=*", true},
+		{failing, "trouble=communication host=api.test:8443 task=/do/0/pay", true},
+		{failing, "trouble=timeout", false},
+		{failing, "error=communication", false},
+		{own, `trouble~"out of"`, true},
 		{closed, "waiting=*", false},
 		{closed, "waiting!=*", true},
 		{retrying, "attention=retrying", true},
@@ -208,15 +217,40 @@ func TestEqual(t *testing.T) {
 func TestGroup(t *testing.T) {
 	for name, want := range map[string]string{
 		"status": "faulted", "reason": "timed_out", "error": "timeout", "timeout": "run", "workflow": "demo/order:1.0.0", "version": "1.0.0", "namespace": "demo",
-		"label.team": "pay", "label.none": "", "parent": "demo/day", "attention": "",
+		"label.team": "pay", "label.none": "", "parent": "demo/day", "attention": "", "trouble": "timeout", "task": "", "host": "",
 		"text": "refused", "started": "refused", "attempts": "refused", "colour": "refused", "": "refused",
 	} {
 		got := "refused"
 		if by, err := filter.Group(name); err == nil {
-			got = by.Of(run(func(*filter.Run) {}))
+			got = by.Of(run(func(*filter.Run) {}))[0]
 		}
 		if got != want {
 			t.Errorf("by %s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+// TestGroupsAreChosen: the filter of a group chooses the runs that it counts, whatever their values hold.
+func TestGroupsAreChosen(t *testing.T) {
+	for _, host := range []string{"", "api.test", "*", "a b,c", `"`, "-", "ü"} {
+		r := run(func(r *filter.Run) { r.Lifecycle.Trouble = store.NewTrouble("urn:e*", "/do/0/a b", host, now) })
+		other := run(func(r *filter.Run) { r.Lifecycle.Trouble = store.NewTrouble("urn:e*", "/do/0/a b", "x"+host, now) })
+		by, err := filter.Group("trouble,workflow,task,host,waiting")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := by.Where(by.Of(r))
+		f, err := filter.Parse(text, now)
+		if err != nil {
+			t.Fatalf("%s: %s", text, err)
+		}
+		if !f.Matches(r) || f.Matches(other) {
+			t.Errorf("%s chooses the group: %v, and another one: %v", text, f.Matches(r), f.Matches(other))
+		}
+	}
+	for _, names := range []string{"trouble,", ",", "trouble,trouble", "trouble,text", "trouble, host", "created"} {
+		if _, err := filter.Group(names); err == nil {
+			t.Errorf("%q is taken", names)
 		}
 	}
 }

@@ -54,7 +54,7 @@ func (x *executor) logStored(c *store.Commit) {
 		fields = append(fields, "took", duration.FormatRough(outcome.Took()))
 	}
 	if outcome.Fault != nil {
-		fields = append(fields, "error", inLog(outcome.Fault))
+		fields = append(append(fields, "error", inLog(outcome.Fault)), called(outcome.Fault)...)
 	}
 	log.Info("a run has ended: "+strings.ReplaceAll(c.Reason, "_", " "), fields...)
 }
@@ -79,7 +79,7 @@ func logStep(log *slog.Logger, e interpreter.HistoryStep, info *execution.Invoca
 	if first < 0 {
 		return
 	}
-	fields := []any{"task", string(e.Events[first].Path), "error", inLog(e.Events[first].Error)}
+	fields := append([]any{"task", string(e.Events[first].Path), "error", inLog(e.Events[first].Error)}, called(e.Events[first].Error)...)
 	caught := slices.IndexFunc(e.Events, func(r interpreter.HistoryEvent) bool { return r.Type == interpreter.ErrorCaught })
 	if caught >= 0 {
 		fields = append(fields, "caughtBy", string(e.Events[caught].CaughtBy))
@@ -97,6 +97,14 @@ const maxLogged = 2000
 // inLog is what the log says of an error.
 func inLog(e *errors.Error) string {
 	return shorten.To(e.Error(), maxLogged)
+}
+
+// called is what the log says of the call that has failed with an error; nothing if it was none.
+func called(e *errors.Error) []any {
+	if text := e.Reached().String(); text != "" {
+		return []any{"called", shorten.To(text, maxLogged)}
+	}
+	return nil
 }
 
 // attempts are the effects that a worker performs now: it logs them when it stops.

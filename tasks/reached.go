@@ -1,0 +1,125 @@
+package tasks
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+)
+
+// told returns a performer whose errors say what was called, if the given one does not say it.
+func told(perform interpreter.Performer) interpreter.Performer {
+	return func(ctx context.Context, r interpreter.Request) (any, error) {
+		result, err := perform(ctx, r)
+		return result, withRequest(err, r)
+	}
+}
+
+// withRequest adds to the error of a call what was called.
+func withRequest(err error, r interpreter.Request) error {
+	switch e := err.(type) {
+	case *interpreter.NeedError:
+		if e.Err != nil {
+			return &interpreter.NeedError{Need: e.Need, Err: requested(e.Err, r)}
+		}
+	case *errors.Error:
+		return requested(e, r)
+	}
+	return err
+}
+
+func requested(e *errors.Error, r interpreter.Request) *errors.Error {
+	if _, is := e.Extensions[errors.MemberRequest]; is {
+		return e
+	}
+	if member := requestMember(r); member != nil {
+		return e.With(errors.MemberRequest, member)
+	}
+	return e
+}
+
+// addressed is what requests of all kinds have in common: where they go.
+type addressed struct {
+	Method, Image, Endpoint, Agent, Card, Server, Document string
+
+	Command any
+	Request *struct{ Method, URI string }
+	Target  struct {
+		Address, Protocol, Channel string
+		Plaintext, Secure          bool
+		Addresses                  []string
+	}
+	Signature struct{ Path string }
+	Service   string
+	Message   json.RawMessage
+}
+
+// requestMember returns what the error of a request says of it; nil if that is not known.
+func requestMember(r interpreter.Request) map[string]any {
+	body := []byte(r.Body)
+	if r.Prepared != nil {
+		body, _ = json.Marshal(r.Prepared) // what cannot be written has no address
+	}
+	var a addressed
+	if json.Unmarshal(body, &a) != nil {
+		return nil
+	}
+	member := map[string]any{}
+	for name, value := range a.members() {
+		if value != "" {
+			member[name] = value
+		}
+	}
+	if len(member) == 0 {
+		return nil
+	}
+	return member
+}
+
+// members returns what is said of the request; what is empty is not known.
+func (a *addressed) members() map[string]string {
+	switch {
+	case a.Image != "":
+		return map[string]string{"image": a.Image}
+	case a.Request != nil:
+		return map[string]string{"method": a.Request.Method, "uri": withoutQuery(a.Request.URI)}
+	case a.Target.Protocol != "":
+		return map[string]string{"method": a.direction(), "uri": withoutQuery(a.broker())}
+	case a.Target.Address != "":
+		method := cmp.Or(strings.TrimPrefix(a.Signature.Path, "/"), strings.Trim(a.Service+"/"+a.Method, "/"))
+		return map[string]string{"method": method, "uri": a.scheme("grpcs", "grpc") + a.Target.Address}
+	}
+	program := ""
+	if command, ok := a.Command.([]any); ok && len(command) > 0 { // its arguments may be anything
+		program, _ = command[0].(string)
+	}
+	uri := withoutQuery(cmp.Or(a.Endpoint, a.Agent, a.Server, a.Card, a.Document))
+	return map[string]string{"method": a.Method, "uri": uri, "command": program}
+}
+
+// direction says what is done with a channel.
+func (a *addressed) direction() string {
+	if len(a.Message) > 0 {
+		return "publish"
+	}
+	return "subscribe"
+}
+
+// broker returns the URI of the first server of a channel, with the channel as its path.
+func (a *addressed) broker() string {
+	address := ""
+	if len(a.Target.Addresses) > 0 {
+		address = a.Target.Addresses[0]
+	}
+	return a.scheme(a.Target.Protocol, a.Target.Protocol) + address + "/" + strings.TrimPrefix(a.Target.Channel, "/")
+}
+
+func (a *addressed) scheme(secure, plain string) string {
+	if a.Target.Plaintext || a.Target.Protocol != "" && !a.Target.Secure {
+		return plain + "://"
+	}
+	return secure + "://"
+}
