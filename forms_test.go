@@ -134,6 +134,7 @@ func leaveRegistry(t *testing.T, s *swrun.Store) {
 	}
 	must(settings.Change(t.Context(), s, "aa", func(c *settings.Settings) error {
 		c.RunTimeout = time.Hour
+		c.Events = "aa,bb"
 		return nil
 	}))
 }

@@ -21,7 +21,9 @@ type RegistryEntry[T any] struct {
 
 // Form returns the form in which this build writes the values of a kind. Whoever changes what they hold gives that kind the next number.
 func (k RegistryKind) Form() form.Form {
-	switch k { // none has had another form yet
+	switch k {
+	case RegistrySettings:
+		return 2 // 1 had no events
 	default:
 		return 1
 	}
