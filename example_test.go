@@ -246,6 +246,28 @@ do:
 	// the token is ‹redacted: token› ‹redacted: token›
 }
 
+// A secret may be for some namespaces only. It may be replaced while the program runs; the former value stays hidden.
+func ExampleSecrets_Restrict() {
+	document, _ := swrun.Parse("", []byte(`
+document: {dsl: 1.0.3, namespace: demo, name: token, version: 1.0.0}
+use: {secrets: [token]}
+do:
+  - use: {set: {length: '${ $secrets.token | length }'}}
+`))
+	secrets := swrun.NewSecrets(map[string]any{"token": "k-7f3Q9w"}, os.LookupEnv)
+	secrets.Restrict("token", "shop")
+	fmt.Println(secrets.Restricted("token"), secrets.Allows("shop", "token"), secrets.Allows("demo", "token"))
+	fmt.Println(secrets.Replace(map[string]any{"token": "n-2b8X"}), len(secrets.Former("token")), secrets.Hide("k-7f3Q9w n-2b8X"))
+	host := swrun.Host{Secrets: secrets.Lookup, FormerSecrets: secrets.Former, AllowSecret: secrets.Allows}
+	_, err := document.Run(context.Background(), nil, swrun.RunConfig{Host: host})
+	var fault *errors.Error
+	fmt.Println(errors.As(err, &fault), fault.Title, fault.Status)
+	// Output:
+	// true true false
+	// [token] 1 ‹redacted: token› ‹redacted: token›
+	// true Not Authorized 403
+}
+
 // Tasks that run other workflows find them beside the document, or among documents that are given.
 func ExampleNewDocuments() {
 	child, _ := swrun.Parse("", []byte(hello))
