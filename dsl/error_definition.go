@@ -10,6 +10,8 @@ type ErrorDefinition struct {
 	Title    string
 	Detail   string
 	Instance string
+
+	NonRetryable bool // no `try` is to retry after it (semantics 7.8b)
 }
 
 // Value returns the error as an object with the members that are present.
@@ -20,13 +22,16 @@ func (e *ErrorDefinition) Value() Value {
 			members[name] = text
 		}
 	}
+	if e.NonRetryable {
+		members["nonRetryable"] = true
+	}
 	return Value{e.Pointer, members, FormData}
 }
 
 func (p *parser) errorDefinition(n *yaml.Node, at Pointer) *ErrorDefinition {
-	o := p.object(n, at, "an error", "type", "status", "title", "detail", "instance")
+	o := p.object(n, at, "an error", "type", "status", "title", "detail", "instance", "nonRetryable")
 	o.require("type", "status")
-	e := &ErrorDefinition{Pointer: at, Title: o.text("title"), Detail: o.text("detail"), Instance: o.text("instance")}
+	e := &ErrorDefinition{Pointer: at, Title: o.text("title"), Detail: o.text("detail"), Instance: o.text("instance"), NonRetryable: o.boolean("nonRetryable")}
 	if n := o.value("type"); n != nil {
 		e.Type = p.uri(n, at.Key("type"), "type")
 	}

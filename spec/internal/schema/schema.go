@@ -158,6 +158,8 @@ func dataDefinitions() properties {
 			"title":    text().about("A short summary."),
 			"detail":   text().about("What happened this time."),
 			"instance": text().about("A JSON Pointer to what the error comes from."),
+
+			"nonRetryable": boolean().about("Whether no `try` is to retry after it; an extension of the language."),
 		}),
 		"errorType":   anyOf(use("uri"), use("expression"), enum(errorTypes()...)),
 		"retryPolicy": retryPolicy(),
