@@ -175,14 +175,18 @@ type ended struct {
 // result is what the task returns of a process; a failure is an error unless the task asks for it (semantics 10.3). What it returns is text: other
 // bytes could not be kept, and are an error (10.2).
 func (e ended) result(returns string) (any, error) {
-	trim := func(s string) string { return strings.TrimRight(s, "\r\n") }
 	switch returns {
 	case "code":
 		return e.code, nil
 	case "stderr":
-		return trim(e.stderr), isText("standard error", e.stderr)
+		return text("standard error", e.stderr)
 	case "all":
-		return map[string]any{"code": e.code, "stdout": trim(e.stdout), "stderr": trim(e.stderr)}, cmp.Or(isText("standard output", e.stdout), isText("standard error", e.stderr))
+		stdout, err := text("standard output", e.stdout)
+		stderr, other := text("standard error", e.stderr)
+		if err = cmp.Or(err, other); err != nil {
+			return nil, err
+		}
+		return map[string]any{"code": e.code, "stdout": stdout, "stderr": stderr}, nil
 	}
 	if e.code != 0 {
 		failed := errors.Runtimef("%s", ends(trim(e.stderr)))
@@ -192,20 +196,22 @@ func (e ended) result(returns string) (any, error) {
 	if returns == "none" {
 		return nil, nil
 	}
-	return trim(e.stdout), isText("standard output", e.stdout)
+	return text("standard output", e.stdout)
 }
 
-// isText returns an error that says where bytes are no text; nil if there are none.
-func isText(what, bytes string) error {
+func trim(s string) string { return strings.TrimRight(s, "\r\n") }
+
+// text returns bytes as text without the line breaks at their end, or an error that says where they are no text.
+func text(what, bytes string) (any, error) {
 	if utf8.ValidString(bytes) {
-		return nil
+		return trim(bytes), nil
 	}
 	at := len(bytes) - len(strings.TrimLeftFunc(bytes, func(r rune) bool { return r != utf8.RuneError }))
 	for at < len(bytes) && strings.HasPrefix(bytes[at:], string(utf8.RuneError)) { // which is a character like others
 		rest := bytes[at+utf8.RuneLen(utf8.RuneError):]
 		at = len(bytes) - len(strings.TrimLeftFunc(rest, func(r rune) bool { return r != utf8.RuneError }))
 	}
-	return errors.Runtimef("%s is not UTF-8 (byte %d is 0x%02x): have the command write UTF-8, for example with iconv or base64", what, at+1, bytes[at])
+	return nil, errors.Runtimef("%s is not UTF-8 (byte %d is 0x%02x): have the command write UTF-8, for example with iconv or base64", what, at+1, bytes[at])
 }
 
 // ends leaves out the middle of a long text: whole lines, if it has any.
