@@ -217,7 +217,7 @@ func commands() map[string]command {
 		}, func(h *commanded) string {
 			h.until("deadline<2h")
 			return ""
-		}, ""},
+		}, "has this deadline already"},
 		"migrate": {func(h *commanded) {
 			waiting(h)
 			_, err := h.client.Deploy(h.Context(), h.definition("2.0.0", waitsTwice))

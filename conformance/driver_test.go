@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"testing"
 	"time"
@@ -43,6 +42,7 @@ type caseRun struct {
 	state    *interpreter.State
 	again    bool
 	parent   *effectInFlight // what waits for it
+	beside   *effectInFlight // what started it, if it ends with that run although nothing waits for it
 	waiting  map[interpreter.EffectID]*store.Activity
 
 	steps   []step
@@ -248,6 +248,9 @@ func (d *driver) drop(i *caseRun, id interpreter.EffectID) {
 		return
 	}
 	at := slices.IndexFunc(d.inFlight, func(f effectInFlight) bool { return f.run == i && f.effect.ID == id })
+	if at < 0 && d.dropBeside(i, id) {
+		return
+	}
 	if at < 0 {
 		d.t.Errorf("an effect is cancelled that is not in flight: %d", id)
 		return
@@ -260,9 +263,24 @@ func (d *driver) drop(i *caseRun, id interpreter.EffectID) {
 	}
 }
 
+// dropBeside ends a child that ends with its parent although nothing waits for it, and reports whether the effect has started one.
+func (d *driver) dropBeside(i *caseRun, id interpreter.EffectID) bool {
+	at := slices.IndexFunc(d.live, func(c *caseRun) bool { return c.beside != nil && c.beside.run == i && c.beside.effect.ID == id })
+	if at < 0 {
+		return false
+	}
+	child := d.live[at]
+	child.beside = nil
+	d.step(child, interpreter.Cancel{Reason: i.state.ClosingReason()})
+	return true
+}
+
 // end takes a run out of the run and tells its parent.
 func (d *driver) end(i *caseRun) {
 	d.live = slices.DeleteFunc(d.live, func(other *caseRun) bool { return other == i })
+	if i.beside != nil {
+		d.step(i.beside.run, interpreter.Finished{Effect: i.beside.effect.ID})
+	}
 	if i.parent == nil {
 		return
 	}
@@ -352,12 +370,9 @@ func (d *driver) expire(i *caseRun, effect interpreter.EffectID, a *store.Activi
 
 func (d *driver) performWorkflow(f effectInFlight) {
 	d.t.Helper()
-	var request struct {
-		Namespace, Name, Version string
-		Input                    interpreter.Value
-	}
-	if err := json.Unmarshal(f.effect.Request.Body, &request); err != nil {
-		d.t.Fatal(err)
+	request, invalid := interpreter.ReadChildRequest(f.effect.Request.Body)
+	if invalid != nil {
+		d.t.Fatal(invalid)
 	}
 	p, unknown := d.c.workflows(d.outside)(request.Namespace, request.Name, request.Version)
 	if unknown != nil {
@@ -372,6 +387,8 @@ func (d *driver) performWorkflow(f effectInFlight) {
 	if parent != nil {
 		f.child = child
 		d.inFlight = append(d.inFlight, f)
+	} else if request.EndsWithParent() {
+		child.beside = &f
 	}
 	d.step(child, interpreter.Start{Input: request.Input.V, Depth: f.run.state.Depth + 1})
 }
