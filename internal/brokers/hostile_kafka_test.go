@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/swrun/swrun/internal/brokers"
+	"github.com/swrun/swrun/internal/brokers/brokertest"
 )
 
 // TestAnnouncedRecords: a batch that announces more records than it can have takes no memory for them.
@@ -28,9 +29,9 @@ func TestAnnouncedRecords(t *testing.T) {
 			})
 			ctx, cancel := context.WithCancel(soon(t))
 			defer cancel()
-			before := allocated()
+			before := brokertest.Allocated()
 			err = received(ctx, client("kafka", cluster.ListenAddrs()[0], "c"))
-			if took := allocated() - before; took > 64<<20 {
+			if took := brokertest.Allocated() - before; took > 64<<20 {
 				t.Errorf("%d MiB were allocated", took>>20)
 			}
 			if !errors.Is(err, brokers.ErrTooLarge) {

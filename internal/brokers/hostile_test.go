@@ -3,74 +3,14 @@ package brokers_test
 import (
 	"context"
 	"encoding/binary"
-	"io"
-	"net"
-	"runtime/metrics"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/brokers"
+	"github.com/swrun/swrun/internal/brokers/brokertest"
 )
-
-// hostileServer answers each connection with a greeting and then, for every thing that it reads, with the next answer; the last one again and
-// again. An answer that is empty is silence.
-type hostileServer struct {
-	answers []string
-	endless string // what is sent without end after the answers
-}
-
-func (h hostileServer) start(t *testing.T) (address string) {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	var serving sync.WaitGroup
-	serving.Go(func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return // the test is over
-			}
-			serving.Go(func() {
-				defer conn.Close()
-				defer context.AfterFunc(t.Context(), func() { conn.Close() })()
-				h.serve(conn)
-			})
-		}
-	})
-	t.Cleanup(func() {
-		listener.Close()
-		serving.Wait()
-	})
-	return listener.Addr().String()
-}
-
-func (h hostileServer) serve(conn net.Conn) {
-	buffer := make([]byte, 64<<10)
-	for _, answer := range h.answers {
-		if _, err := io.WriteString(conn, answer); err != nil {
-			return
-		}
-		if _, err := conn.Read(buffer); err != nil {
-			return
-		}
-	}
-	for sent := 0; h.endless != "" && sent < 1<<30; sent += len(h.endless) {
-		if _, err := io.WriteString(conn, h.endless); err != nil {
-			return
-		}
-	}
-	_, _ = io.Copy(io.Discard, conn) // until the client has gone
-}
-
-// allocated is how many bytes this process has allocated so far.
-func allocated() uint64 {
-	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
-	metrics.Read(sample)
-	return sample[0].Value.Uint64()
-}
 
 func natsHello(rest string) []string {
 	return []string{"INFO {\"server_id\":\"x\",\"version\":\"2.10.0\",\"proto\":1,\"headers\":true,\"max_payload\":1048576}\r\n", "PONG\r\n" + rest}
@@ -119,99 +59,99 @@ func kafkaAnswer(announced uint32, rest string) string {
 }
 
 // hostile are servers that say what would end a client, or fill its memory.
-func hostile() map[string]map[string]hostileServer {
+func hostile() map[string]map[string]brokertest.Hostile {
 	line, huge := strings.Repeat("a", 64<<10), "99999999999999"
-	silent := hostileServer{}
+	silent := brokertest.Hostile{}
 	connack3, connack5 := mqttPacket(0x20, "\x00\x00"), mqttPacket(0x20, "\x00\x00\x00")
-	return map[string]map[string]hostileServer{
+	return map[string]map[string]brokertest.Hostile{
 		"nats": {
-			"announced size":                {answers: natsHello("MSG c 1 " + huge + "\r\n")},
-			"announced size of all":         {answers: natsHello("HMSG c 1 10 " + huge + "\r\n")},
-			"announced size of headers":     {answers: natsHello("HMSG c 1 " + huge + " " + huge + "\r\n")},
-			"headers beyond the message":    {answers: natsHello("HMSG c 1 20 10\r\n")},
-			"number beyond 64 bits":         {answers: natsHello("MSG c 1 99999999999999999999999999\r\n")},
-			"number that becomes small":     {answers: natsHello("MSG c 1 18446744073709551617\r\n")},
-			"negative size":                 {answers: natsHello("MSG c 1 -5\r\n")},
-			"size behind an early end":      {answers: natsHello("MSG c 1 1\r\nx\nMSG c 1 200\r\nMSG c 1 " + huge + "\r\n")},
-			"size in lower case, with tabs": {answers: natsHello("msg\tc\t1\t" + huge + "\n")},
-			"endless line":                  {answers: natsHello("INFO {"), endless: line},
-			"endless nothing":               {answers: natsHello(""), endless: line},
-			"endless greeting":              {endless: line},
-			"endless headers":               {answers: natsHello("HMSG c 1 1000000 1000000\r\n"), endless: line},
-			"deep nesting":                  {answers: []string{"INFO " + strings.Repeat(`{"a":`, 40_000) + "\r\n"}},
-			"broken frame":                  {answers: natsHello("MSG\r\n\x00\x01\x02")},
+			"announced size":                {Answers: natsHello("MSG c 1 " + huge + "\r\n")},
+			"announced size of all":         {Answers: natsHello("HMSG c 1 10 " + huge + "\r\n")},
+			"announced size of headers":     {Answers: natsHello("HMSG c 1 " + huge + " " + huge + "\r\n")},
+			"headers beyond the message":    {Answers: natsHello("HMSG c 1 20 10\r\n")},
+			"number beyond 64 bits":         {Answers: natsHello("MSG c 1 99999999999999999999999999\r\n")},
+			"number that becomes small":     {Answers: natsHello("MSG c 1 18446744073709551617\r\n")},
+			"negative size":                 {Answers: natsHello("MSG c 1 -5\r\n")},
+			"size behind an early end":      {Answers: natsHello("MSG c 1 1\r\nx\nMSG c 1 200\r\nMSG c 1 " + huge + "\r\n")},
+			"size in lower case, with tabs": {Answers: natsHello("msg\tc\t1\t" + huge + "\n")},
+			"endless line":                  {Answers: natsHello("INFO {"), Endless: line},
+			"endless nothing":               {Answers: natsHello(""), Endless: line},
+			"endless greeting":              {Endless: line},
+			"endless headers":               {Answers: natsHello("HMSG c 1 1000000 1000000\r\n"), Endless: line},
+			"deep nesting":                  {Answers: []string{"INFO " + strings.Repeat(`{"a":`, 40_000) + "\r\n"}},
+			"broken frame":                  {Answers: natsHello("MSG\r\n\x00\x01\x02")},
 			"silence":                       silent,
 		},
 		"redis": {
-			"announced size":   {answers: []string{"$" + huge + "\r\n"}},
-			"announced list":   {answers: []string{"*2000000000\r\n"}},
-			"behind a text":    {answers: []string{"$1\r\nxab$" + huge + "\r\n"}},
-			"endless line":     {endless: "+" + line},
-			"endless subject":  {answers: []string{"*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n"}, endless: line},
-			"deep nesting":     {answers: []string{strings.Repeat("*1\r\n", 100_000)}},
-			"broken frame":     {answers: []string{"\x00\x01\x02\r\n"}},
+			"announced size":   {Answers: []string{"$" + huge + "\r\n"}},
+			"announced list":   {Answers: []string{"*2000000000\r\n"}},
+			"behind a text":    {Answers: []string{"$1\r\nxab$" + huge + "\r\n"}},
+			"endless line":     {Endless: "+" + line},
+			"endless subject":  {Answers: []string{"*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n"}, Endless: line},
+			"deep nesting":     {Answers: []string{strings.Repeat("*1\r\n", 100_000)}},
+			"broken frame":     {Answers: []string{"\x00\x01\x02\r\n"}},
 			"silence":          silent,
-			"many empty lists": {endless: strings.Repeat("*1000\r\n", 1000)},
+			"many empty lists": {Endless: strings.Repeat("*1000\r\n", 1000)},
 		},
 		"mqtt": {
-			"announced size":             {answers: []string{connack3, mqttPacket(0x30, "", 268435455)}},
-			"announced size of a hello":  {answers: []string{mqttPacket(0x20, "", 268435455)}},
-			"length without end":         {answers: []string{connack3, "\x30\xff\xff\xff\xff\xff\xff"}},
-			"more codes than were asked": {answers: []string{connack3, mqttPacket(0x90, "\x00\x01\x01\x01\x01")}},
-			"broken frame":               {answers: []string{connack3, "\xf0\x02\x00\x00"}},
-			"message without a topic":    {answers: []string{connack3, mqttPacket(0x32, "\xff\xff")}},
-			"endless":                    {answers: []string{connack3}, endless: line},
+			"announced size":             {Answers: []string{connack3, mqttPacket(0x30, "", 268435455)}},
+			"announced size of a hello":  {Answers: []string{mqttPacket(0x20, "", 268435455)}},
+			"length without end":         {Answers: []string{connack3, "\x30\xff\xff\xff\xff\xff\xff"}},
+			"more codes than were asked": {Answers: []string{connack3, mqttPacket(0x90, "\x00\x01\x01\x01\x01")}},
+			"broken frame":               {Answers: []string{connack3, "\xf0\x02\x00\x00"}},
+			"message without a topic":    {Answers: []string{connack3, mqttPacket(0x32, "\xff\xff")}},
+			"endless":                    {Answers: []string{connack3}, Endless: line},
 			"silence":                    silent,
 		},
 		"mqtt5": {
-			"announced size":             {answers: []string{connack5, mqttPacket(0x30, "", 268435455)}},
-			"announced size of a hello":  {answers: []string{mqttPacket(0x20, "", 268435455)}},
-			"length without end":         {answers: []string{connack5, "\x30\xff\xff\xff\xff\xff\xff"}},
-			"more codes than were asked": {answers: []string{connack5, mqttPacket(0x90, "\x00\x01\x00\x01\x01\x01")}},
-			"no code":                    {answers: []string{connack5, mqttPacket(0x90, "\x00\x01\x00")}},
-			"properties beyond it":       {answers: []string{mqttPacket(0x20, "\x00\x00\xff\xff\xff\x7f")}},
-			"authentication":             {answers: []string{connack5, mqttPacket(0xf0, "\x18\x00")}},
-			"broken frame":               {answers: []string{connack5, "\x00\x02\x00\x00"}},
-			"endless":                    {answers: []string{connack5}, endless: line},
+			"announced size":             {Answers: []string{connack5, mqttPacket(0x30, "", 268435455)}},
+			"announced size of a hello":  {Answers: []string{mqttPacket(0x20, "", 268435455)}},
+			"length without end":         {Answers: []string{connack5, "\x30\xff\xff\xff\xff\xff\xff"}},
+			"more codes than were asked": {Answers: []string{connack5, mqttPacket(0x90, "\x00\x01\x00\x01\x01\x01")}},
+			"no code":                    {Answers: []string{connack5, mqttPacket(0x90, "\x00\x01\x00")}},
+			"properties beyond it":       {Answers: []string{mqttPacket(0x20, "\x00\x00\xff\xff\xff\x7f")}},
+			"authentication":             {Answers: []string{connack5, mqttPacket(0xf0, "\x18\x00")}},
+			"broken frame":               {Answers: []string{connack5, "\x00\x02\x00\x00"}},
+			"endless":                    {Answers: []string{connack5}, Endless: line},
 			"silence":                    silent,
 		},
 		"amqp": {
-			"announced size":              {answers: []string{amqpFrame(1, 0, "", 0xffffffff)}},
-			"announced text":              {answers: []string{amqpFrame(1, 0, "\x00\x0a\x00\x0a\x00\x09\xff\xff\xff\xff")}},
-			"announced message":           {answers: amqpHello(amqpFrame(2, 1, "\x00\x3c\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff\x00\x00"))},
-			"sign of life on a channel":   {answers: amqpHello(amqpFrame(8, 1, ""))},
-			"header that is cut":          {answers: amqpHello(amqpFrame(2, 1, "\x00"))},
-			"unknown class":               {answers: amqpHello(amqpFrame(1, 1, "\xff\xff\xff\xff"))},
-			"hello again":                 {answers: amqpHello(amqpFrame(1, 0, "\x00\x0a\x00\x29\x00"))},
-			"deep nesting":                {answers: []string{amqpFrame(1, 0, "\x00\x0a\x00\x0a\x00\x09"+strings.Repeat("\x00\x01\x00\x00\x01aF", 10_000))}},
-			"broken frame":                {answers: []string{"HTTP/1.1 400 Bad Request\r\n\r\n"}},
-			"a broker of another version": {answers: []string{"AMQP\x00\x00\x09\x01"}},
-			"endless":                     {endless: line},
+			"announced size":              {Answers: []string{amqpFrame(1, 0, "", 0xffffffff)}},
+			"announced text":              {Answers: []string{amqpFrame(1, 0, "\x00\x0a\x00\x0a\x00\x09\xff\xff\xff\xff")}},
+			"announced message":           {Answers: amqpHello(amqpFrame(2, 1, "\x00\x3c\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff\x00\x00"))},
+			"sign of life on a channel":   {Answers: amqpHello(amqpFrame(8, 1, ""))},
+			"header that is cut":          {Answers: amqpHello(amqpFrame(2, 1, "\x00"))},
+			"unknown class":               {Answers: amqpHello(amqpFrame(1, 1, "\xff\xff\xff\xff"))},
+			"hello again":                 {Answers: amqpHello(amqpFrame(1, 0, "\x00\x0a\x00\x29\x00"))},
+			"deep nesting":                {Answers: []string{amqpFrame(1, 0, "\x00\x0a\x00\x0a\x00\x09"+strings.Repeat("\x00\x01\x00\x00\x01aF", 10_000))}},
+			"broken frame":                {Answers: []string{"HTTP/1.1 400 Bad Request\r\n\r\n"}},
+			"a broker of another version": {Answers: []string{"AMQP\x00\x00\x09\x01"}},
+			"endless":                     {Endless: line},
 			"silence":                     silent,
 		},
 		"amqp1": {
-			"announced size": {answers: []string{"AMQP\x03\x01\x00\x00", "\xff\xff\xff\xff\x02\x01\x00\x00"}},
-			"announced list": {answers: []string{"AMQP\x03\x01\x00\x00", "\x00\x00\x00\x16\x02\x01\x00\x00\x00\x53\x40\xd0\xff\xff\xff\xff\xff\xff\xff\xff\x00\x00"}},
-			"deep nesting":   {answers: []string{"AMQP\x03\x01\x00\x00", string(binary.BigEndian.AppendUint32(nil, 60_008)) + "\x02\x01\x00\x00" + strings.Repeat("\x00", 60_000)}},
-			"broken frame":   {answers: []string{"AMQP\x03\x01\x00\x00", "\x00\x00\x00\x01\x02\x01\x00\x00"}},
-			"endless":        {endless: line},
+			"announced size": {Answers: []string{"AMQP\x03\x01\x00\x00", "\xff\xff\xff\xff\x02\x01\x00\x00"}},
+			"announced list": {Answers: []string{"AMQP\x03\x01\x00\x00", "\x00\x00\x00\x16\x02\x01\x00\x00\x00\x53\x40\xd0\xff\xff\xff\xff\xff\xff\xff\xff\x00\x00"}},
+			"deep nesting":   {Answers: []string{"AMQP\x03\x01\x00\x00", string(binary.BigEndian.AppendUint32(nil, 60_008)) + "\x02\x01\x00\x00" + strings.Repeat("\x00", 60_000)}},
+			"broken frame":   {Answers: []string{"AMQP\x03\x01\x00\x00", "\x00\x00\x00\x01\x02\x01\x00\x00"}},
+			"endless":        {Endless: line},
 			"silence":        silent,
 		},
 		"kafka": {
-			"announced size":  {answers: []string{kafkaAnswer(0x7fffffff, "")}},
-			"negative size":   {answers: []string{kafkaAnswer(0x80000000, "")}},
-			"announced list":  {answers: []string{kafkaAnswer(12, "\x00\x00\x00\x00\x00\x00\x7f\xff\xff\xff\x00\x00")}},
-			"size, then rest": {answers: []string{kafkaAnswer(900_000, "\x00\x00\x00\x00\x00\x00\x00\x0d\xbb\x80")}, endless: line},
-			"broken frame":    {answers: []string{kafkaAnswer(4, "\xff\xff\xff\xff")}},
-			"endless":         {endless: line},
+			"announced size":  {Answers: []string{kafkaAnswer(0x7fffffff, "")}},
+			"negative size":   {Answers: []string{kafkaAnswer(0x80000000, "")}},
+			"announced list":  {Answers: []string{kafkaAnswer(12, "\x00\x00\x00\x00\x00\x00\x7f\xff\xff\xff\x00\x00")}},
+			"size, then rest": {Answers: []string{kafkaAnswer(900_000, "\x00\x00\x00\x00\x00\x00\x00\x0d\xbb\x80")}, Endless: line},
+			"broken frame":    {Answers: []string{kafkaAnswer(4, "\xff\xff\xff\xff")}},
+			"endless":         {Endless: line},
 			"silence":         silent,
 		},
 		"ws": {
-			"announced size": {answers: []string{"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n\x82\x7f\x7f\xff\xff\xff\xff\xff\xff\xff"}},
-			"endless line":   {answers: []string{"HTTP/1.1 101 "}, endless: line},
-			"endless header": {answers: []string{"HTTP/1.1 101 Switching Protocols\r\n"}, endless: strings.Repeat("x: y\r\n", 10_000)},
-			"announced body": {answers: []string{"HTTP/1.1 400 Bad\r\nContent-Length: " + huge + "\r\n\r\n"}},
-			"broken frame":   {answers: []string{"\x00\x01\x02\r\n\r\n"}},
+			"announced size": {Answers: []string{"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n\x82\x7f\x7f\xff\xff\xff\xff\xff\xff\xff"}},
+			"endless line":   {Answers: []string{"HTTP/1.1 101 "}, Endless: line},
+			"endless header": {Answers: []string{"HTTP/1.1 101 Switching Protocols\r\n"}, Endless: strings.Repeat("x: y\r\n", 10_000)},
+			"announced body": {Answers: []string{"HTTP/1.1 400 Bad\r\nContent-Length: " + huge + "\r\n\r\n"}},
+			"broken frame":   {Answers: []string{"\x00\x01\x02\r\n\r\n"}},
 			"silence":        silent,
 		},
 	}
@@ -223,7 +163,7 @@ func TestHostileBrokers(t *testing.T) {
 	for protocol, servers := range hostile() {
 		for name, server := range servers {
 			t.Run(protocol+"/"+strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
-				address := server.start(t)
+				address := server.Start(t)
 				told := protocol != "kafka" && protocol != "amqp1" && protocol != "ws" && (strings.HasPrefix(name, "announced size") || strings.HasPrefix(name, "endless line"))
 				verbs := map[string]func(context.Context, *brokers.Client) error{
 					"publish":   func(ctx context.Context, c *brokers.Client) error { return c.Publish(ctx, sent()) },
@@ -234,9 +174,9 @@ func TestHostileBrokers(t *testing.T) {
 					if !told { // the client may wait for more
 						time.AfterFunc(300*time.Millisecond, cancel)
 					}
-					before := allocated()
+					before := brokertest.Allocated()
 					err := call(ctx, client(protocol, address, "c"))
-					switch took := allocated() - before; {
+					switch took := brokertest.Allocated() - before; {
 					case took > 32<<20: // a message may have 1 MiB
 						t.Errorf("%s: %d MiB were allocated", verb, took>>20)
 					case errors.Is(context.Cause(ctx), errTooLong):
