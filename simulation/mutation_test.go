@@ -49,7 +49,7 @@ func outsideMutations() []mutation {
 		{"attempts are not counted", "activity/end.go", "	a.Attempt++\n", "", 0},
 		{"an attempt too many", "activity/end.go", "a.Attempt >= a.Retry.MaxAttempts", "a.Attempt > a.Retry.MaxAttempts", 0},
 		{"each attempt has all the time", "activity/end.go", "	a.Attempt++\n", "	a.Attempt++\n	a.ScheduledAt = now\n", 0},
-		{"an attempt waits for a worker since the first", "activity/activity.go", "a.Timeouts.ScheduleToStart, a.Available", "a.Timeouts.ScheduleToStart, a.ScheduledAt", 0},
+		{"an attempt waits for a worker since the first", "activity/activity.go", "a.Timeouts.ScheduleToStart, a.Since()", "a.Timeouts.ScheduleToStart, a.ScheduledAt", 0},
 		{"a failure that is final is tried again", "activity/end.go", "f.NonRetryable || a.isNonRetryable(f.Error.Type)", "a.isNonRetryable(f.Error.Type)", 0},
 		{"an activity that nobody waits for stays", "execution/activity.go", "		x.batch.activities = append(x.batch.activities, store.ActivityChange{Effect: id, Queue: queue})\n", "		_ = queue\n", 0},
 		{"a report overtakes the end of an earlier attempt", "execution/activity.go", "done.Attempt != x.state.Attempt(r.Effect) || ", "", 0},
