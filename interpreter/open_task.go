@@ -20,6 +20,7 @@ type OpenTask struct {
 	Run       string     // that the effect has started, as namespace/id; empty for none
 	Deferred  bool       // the effect has not begun: see State.DeferEffect
 	Needs     []string   // of whoever performs the effect: see Builder.Needs and State.LeaveEffect
+	Lacks     string     // the one of them that a driver lacked when it was to perform the effect; empty if none has tried
 	Until     time.Time  // when its wait ends; zero if it does not wait for time
 	Retry     bool       // the wait is for the next attempt of a try
 	Ready     bool       // it can go on at once
@@ -55,7 +56,7 @@ func OpenTasks(p *Program, s *State) []OpenTask {
 		if f.Effect != nil {
 			o.Effect, o.Attempt, o.Deferred, o.Run = f.Effect.ID, f.Effect.Attempt, f.Effect.Deferred, f.Effect.Run
 			if o.Needs = m.needs(f); f.Effect.Lacks != "" {
-				o.Needs = append(slices.Clone(o.Needs), f.Effect.Lacks)
+				o.Needs, o.Lacks = append(slices.Clone(o.Needs), f.Effect.Lacks), f.Effect.Lacks
 			}
 		}
 		if f.Listens != nil {

@@ -30,3 +30,20 @@ func TestSecretsThatAWorkerLacks(t *testing.T) {
 	contains(t, h.exits(exitOK, "queue", "ls", "-o", "json", "--jq", ".[] | select(.name == \"default\") | .runs"), "0")
 	contains(t, h.exits(exitOK, "repair", "--dry-run"), "0 differences")
 }
+
+const reachText = `document: {dsl: 1.0.3, namespace: demo, name: reach, version: 0.1.0}
+use: {secrets: [api]}
+do:
+- reach: {call: http, with: {method: get, endpoint: 'http://127.0.0.1:9/', headers: {X-Key: "${ $secrets.api }"}}}
+`
+
+// TestWhatAWorkerLacksIsTold: describe names what a worker lacked that has tried, and not the secret that it has.
+func TestWhatAWorkerLacksIsTold(t *testing.T) {
+	t.Parallel()
+	h := newHosted(t)
+	h.work("--secrets", mustWriteFile(t, "s.yaml", "api: value-of-one\n"), "--network", "public")
+	h.exits(exitOK, "deploy", mustWriteFile(t, "reach.yaml", reachText))
+	h.exits(exitOK, "start", "demo/reach", "--id", "x")
+	h.until("waits for a worker that may call 127.0.0.1:9;", "describe", "x")
+	h.exits(exitOK, "cancel", "x")
+}

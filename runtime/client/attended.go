@@ -109,6 +109,9 @@ func (d *Description) waitsForNeeds(at string, o interpreter.OpenTask) string {
 	if n := interpreter.NeedQueue(dsl.DefaultQueue); name == dsl.DefaultQueue && len(needs) > 1 && d.takesDefault() {
 		told = slices.DeleteFunc(slices.Clone(needs), func(need string) bool { return need == n })
 	}
+	if o.Lacks != "" && slices.Contains(told, o.Lacks) { // whoever tried had the others, of those that no worker announces
+		told = slices.DeleteFunc(slices.Clone(told), func(need string) bool { return need != o.Lacks && !presence.Tells([]string{need}) })
+	}
 	since := ""
 	if at := d.Lifecycle.NeededSince; !at.IsZero() {
 		since = ", for " + duration.FormatRough(max(0, d.At.Sub(at)))
