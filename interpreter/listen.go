@@ -18,12 +18,25 @@ type Listener interface {
 	Arrive(s *Scope, event any) (n Next, consumed bool)
 	// ListenAgain is called when the task goes on in another version of the workflow, which says from then on what it listens for.
 	ListenAgain(s *Scope) *errors.Error
-	// Listening returns how many events the task has consumed, and the filters that wait for one.
-	Listening(s *Scope) (consumed int, missing []dsl.Pointer)
+	// Listening returns how many events the task has consumed, and what it waits for.
+	Listening(s *Scope) (consumed int, awaited []Awaited)
 	// Refuses returns for each filter that waits for an event why it does not let this one pass; nothing for one that does.
 	Refuses(s *Scope, event any) []Refusal
 	// Correlated returns the values of the correlations of the events that were consumed.
 	Correlated(s *Scope) map[string]any
+}
+
+// Awaited is a filter that waits for an event.
+type Awaited struct {
+	Filter   dsl.Pointer
+	Type     string         // that the event must have; empty for any, or if a pattern or an expression says it
+	Expected map[string]any // the values that its correlations must have, by their keys, as far as they are known
+}
+
+// AwaitedEvent is an event that a task waits for, as people are told of it: without values that repeat a secret, or are long.
+type AwaitedEvent struct {
+	Type   string
+	Values map[string]string
 }
 
 // Refusal says why a filter does not let an event pass.
@@ -108,9 +121,10 @@ type Listening struct {
 	Pointer   dsl.Pointer // as errors show it
 	Origin    dsl.Pointer // where it stands in the document
 	StartedAt time.Time
-	Consumed  int           // events so far
-	Missing   []dsl.Pointer // the filters that wait for an event
-	Refusals  []Refusal     // of the event that was asked about
+	Consumed  int            // events so far
+	Missing   []dsl.Pointer  // the filters that wait for an event
+	Awaited   []AwaitedEvent // what each of them waits for
+	Refusals  []Refusal      // of the event that was asked about
 }
 
 // ListeningTasks returns the tasks that listen, in the order in which they were started, and why they would not consume an event; nil
@@ -143,7 +157,11 @@ func (m *machine) refusals(f *taskFrame, event any) []Refusal {
 
 func (m *machine) listening(f *taskFrame) Listening {
 	one := Listening{Path: f.Path, Pointer: f.pointer(), Origin: f.Origin, StartedAt: f.StartedAt}
-	one.Consumed, one.Missing = f.node.body.(Listener).Listening(m.bodyScope(f))
+	consumed, awaited := f.node.body.(Listener).Listening(m.bodyScope(f))
+	one.Consumed = consumed
+	for _, a := range awaited {
+		one.Missing, one.Awaited = append(one.Missing, a.Filter), append(one.Awaited, AwaitedEvent{m.s.redact.Text(a.Type), m.told(a.Expected)})
+	}
 	return one
 }
 
@@ -156,7 +174,12 @@ func (m *machine) correlated(f *taskFrame) (all map[string]string) {
 	if !ok {
 		return nil
 	}
-	for key, value := range listener.Correlated(m.bodyScope(f)) {
+	return m.told(listener.Correlated(m.bodyScope(f)))
+}
+
+// told returns values of correlations as text; without those that repeat a secret, or are long.
+func (m *machine) told(values map[string]any) (all map[string]string) {
+	for key, value := range values {
 		text, isText := value.(string)
 		if !isText {
 			encoded, _ := expr.Encode(value) // it was data already

@@ -3,7 +3,6 @@ package tasks
 import (
 	"encoding/json"
 
-	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/interpreter"
 )
 
@@ -33,10 +32,16 @@ func (f *eventFilter) indexed(known correlations) interpreter.EventFilter {
 	return filter
 }
 
-// missing returns the filters of a strategy that wait for an event.
-func (e *eventStrategy) missing(p strategyProgress) (all []dsl.Pointer) {
+// awaited returns the filters of a strategy that wait for an event.
+func (e *eventStrategy) awaited(p strategyProgress, known correlations) (all []interpreter.Awaited) {
 	for _, f := range e.open(p) {
-		all = append(all, f.pointer)
+		a := interpreter.Awaited{Filter: f.pointer, Type: f.literalType(), Expected: map[string]any{}}
+		for _, c := range f.correlate {
+			if v, is := c.met(known); is {
+				a.Expected[c.key] = v
+			}
+		}
+		all = append(all, a)
 	}
 	return all
 }

@@ -188,9 +188,9 @@ func (l *listenBody) Refuses(s *interpreter.Scope, event any) (all []interpreter
 }
 
 // Listening implements interpreter.Listener.
-func (l *listenBody) Listening(s *interpreter.Scope) (consumed int, missing []dsl.Pointer) {
+func (l *listenBody) Listening(s *interpreter.Scope) (consumed int, awaited []interpreter.Awaited) {
 	p := interpreter.Progress[listenProgress](s)
-	return len(p.Consumed) + len(p.Unhandled), append(l.to.missing(p.To), l.to.untilEvent.missing(p.Until)...)
+	return len(p.Consumed) + len(p.Unhandled), append(l.to.awaited(p.To, p.Correlate), l.to.untilEvent.awaited(p.Until, p.Correlate)...)
 }
 
 // Correlated implements interpreter.Listener.

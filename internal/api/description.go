@@ -89,10 +89,17 @@ type Task struct {
 
 // Listening is what a task that listens waits for.
 type Listening struct {
-	Consumed int      `json:"consumed" doc:"How many events came so far."`
-	Missing  []string `json:"missing" nullable:"false" doc:"The filters that wait for an event, as pointers into the document."`
+	Consumed int       `json:"consumed" doc:"How many events came so far."`
+	Missing  []string  `json:"missing" nullable:"false" doc:"The filters that wait for an event, as pointers into the document."`
+	Awaited  []Awaited `json:"awaited" nullable:"false" doc:"What each of them waits for."`
 	// Unmatched are the last events of its types that were published and that it has not consumed, the oldest first.
 	Unmatched []UnmatchedEvent `json:"unmatched,omitempty" doc:"The last events of its types that were published within a day and that it has not consumed, the oldest first: some of them if there were many."`
+}
+
+// Awaited is what a filter waits for.
+type Awaited struct {
+	Type   string            `json:"type,omitempty" doc:"The type of the event; absent if any may come, or if a pattern says it."`
+	Values map[string]string `json:"values,omitempty" doc:"The values that its correlations must have, by their keys, as far as they are known. Secrets and long values are left out."`
 }
 
 // UnmatchedEvent is an event that a task which listens has not consumed, and why.
@@ -251,9 +258,12 @@ func newTask(d *client.Description, t interpreter.OpenTask, events []client.Unma
 		task.Attempt, task.Activity = a.Attempt, newOpenActivity(a)
 	}
 	if l := t.Listening; l != nil {
-		task.Listening = &Listening{Consumed: l.Consumed, Missing: []string{}, Unmatched: unmatched(source, events)}
+		task.Listening = &Listening{Consumed: l.Consumed, Missing: []string{}, Awaited: []Awaited{}, Unmatched: unmatched(source, events)}
 		for _, filter := range l.Missing {
 			task.Listening.Missing = append(task.Listening.Missing, string(filter))
+		}
+		for _, a := range l.Awaited {
+			task.Listening.Awaited = append(task.Listening.Awaited, Awaited(a))
 		}
 	}
 	return task

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -112,12 +113,23 @@ func (c *Client) consumed(ctx context.Context, d *Description) (map[events.Event
 // listensFor says which events a task waits for.
 func (d *Description) listensFor(at string, l *interpreter.Listening) string {
 	var filters []string
-	for _, filter := range l.Missing {
-		filters = append(filters, fmt.Sprintf("%s (%s)", filter, d.lineOf(filter)))
+	for n, filter := range l.Missing {
+		filters = append(filters, fmt.Sprintf("%s (%s)%s", filter, d.lineOf(filter), awaitedText(l.Awaited[n])))
 	}
 	text := fmt.Sprintf("%s listens for an event that passes %s", at, strings.Join(filters, " or "))
 	if l.Consumed > 0 {
 		text += fmt.Sprintf("; %d came so far", l.Consumed)
+	}
+	return text
+}
+
+// awaitedText says which type and which values of correlations an event must have.
+func awaitedText(e interpreter.AwaitedEvent) (text string) {
+	if e.Type != "" {
+		text = " of type " + e.Type
+	}
+	for n, key := range slices.Sorted(maps.Keys(e.Values)) {
+		text += map[bool]string{true: " with ", false: " and "}[n == 0] + key + "=" + e.Values[key]
 	}
 	return text
 }
