@@ -99,7 +99,7 @@ type Listening struct {
 // Awaited is what a filter waits for.
 type Awaited struct {
 	Type   string            `json:"type,omitempty" doc:"The type of the event; absent if any may come, or if a pattern says it."`
-	Values map[string]string `json:"values,omitempty" doc:"The values that its correlations must have, by their keys, as far as they are known. Secrets and long values are left out."`
+	Values map[string]string `json:"values,omitempty" data:"hide" doc:"The values that its correlations must have, by their keys, as far as they are known. Secrets and long values are left out."`
 }
 
 // UnmatchedEvent is an event that a task which listens has not consumed, and why.
