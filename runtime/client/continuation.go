@@ -85,6 +85,8 @@ func (c *Client) claimable(ctx context.Context, d *Description, o ForkOptions) (
 	}
 	_, err := c.store.Load(ctx, cl.fork)
 	switch {
+	case err == nil && !o.Again: // somebody else may have started it a moment ago
+		return cl, c.overtaken(ctx, cl, refused(cl.fork, "is there already"))
 	case err == nil:
 		return cl, refused(cl.fork, "is there already")
 	case store.RefusedAs(err) == store.NoSuch:
