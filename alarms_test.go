@@ -96,7 +96,7 @@ func levelOf(call *ast.CallExpr) string {
 	case "Info", "Warn", "Error":
 		return strings.ToUpper(name)
 	case "Log", "LogAttrs":
-		if level, ok := call.Args[1].(*ast.Ident); ok && level.Name == "Level" { // that of internal/audit
+		if level, ok := call.Args[1].(*ast.Ident); ok && level.Name == "Level" { // audit.Level, which no log leaves out
 			return "AUDIT"
 		}
 		return "of its arguments"

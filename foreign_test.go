@@ -58,6 +58,17 @@ func mustWriteFunctions(t *testing.T) string {
 	return folder
 }
 
+// engineInMemory returns an engine on a store in memory.
+func engineInMemory(t *testing.T) (*swrun.Store, *swrun.Engine) {
+	t.Helper()
+	s, err := swrun.OpenStore(t.Context(), "memory:", swrun.StoreConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() }) // nothing is left to be written
+	return s, mustEngineOn(t, s, swrun.Host{})
+}
+
 // TestWorkflowsOfOthersAreNotRun: where only the namespace aa is granted, an engine deploys and starts no document of which a task runs a workflow of bb,
 // wherever the task stands. Where both are granted, it does.
 func TestWorkflowsOfOthersAreNotRun(t *testing.T) {
@@ -70,15 +81,7 @@ func TestWorkflowsOfOthersAreNotRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := swrun.OpenStore(t.Context(), "memory:", swrun.StoreConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	e, err := swrun.NewEngine(s, swrun.EngineConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, e := engineInMemory(t)
 	if _, _, err := e.DeployFunction(t.Context(), function); err != nil {
 		t.Fatal(err)
 	}
@@ -111,15 +114,7 @@ func TestWorkflowsOfOthersAreNotRun(t *testing.T) {
 // TestWhatIsNotGrantedIsRefused: no method of the library that takes the name of a run or of a workflow does anything in a namespace that is not granted. The
 // methods are those that the types have.
 func TestWhatIsNotGrantedIsRefused(t *testing.T) {
-	s, err := swrun.OpenStore(t.Context(), "memory:", swrun.StoreConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	e, err := swrun.NewEngine(s, swrun.EngineConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, e := engineInMemory(t)
 	for _, namespace := range []string{"aa", "bb"} {
 		d, _ := swrun.Parse("", []byte("document: {dsl: 1.0.3, namespace: "+namespace+", name: w, version: 1.0.0}\nschedule: {every: {hours: 1}}\ndo: [{a: {wait: {hours: 1}}}]"))
 		if err := e.Deploy(t.Context(), d); err != nil {
@@ -245,15 +240,7 @@ func argument(t reflect.Type) reflect.Value {
 
 // TestListsAreOfWhatIsGranted: lists, searches and events leave out the namespaces that are not granted.
 func TestListsAreOfWhatIsGranted(t *testing.T) {
-	s, err := swrun.OpenStore(t.Context(), "memory:", swrun.StoreConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	e, err := swrun.NewEngine(s, swrun.EngineConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, e := engineInMemory(t)
 	for _, namespace := range []string{"aa", "bb"} {
 		for _, schedule := range []string{"", "\nschedule: {on: {one: {with: {type: go}}}}"} {
 			d, _ := swrun.Parse("", fmt.Appendf(nil, "document: {dsl: 1.0.3, namespace: %s, name: w%d, version: 1.0.0}%s\ndo: [{a: {wait: {hours: 1}}}]", namespace, len(schedule), schedule))
