@@ -83,10 +83,17 @@ func (o *operation) workflows(ctx context.Context, after time.Time) error {
 func (o *operation) workflowTable(all []api.Workflow) error {
 	table := terminal.NewTable(o.out, "WORKFLOW", "LATEST", "VERSIONS", "LAST DEPLOYED", "AT", "BY")
 	for _, w := range all {
-		last := slices.MaxFunc(w.Versions, func(a, b api.WorkflowVersion) int { return cmp.Compare(a.DeployedAt, b.DeployedAt) })
+		last := deployedLast(w.Versions)
 		table.Row(w.Namespace+"/"+w.Name, cmp.Or(w.Latest, "-"), fmt.Sprint(len(w.Versions)), last.Version, cmp.Or(last.DeployedAt, "-"), cmp.Or(last.DeployedBy, "-"))
 	}
 	return table.Flush()
+}
+
+// deployedLast returns the version with the latest instant. The instants are compared, not their texts: as text, …0.45Z is above …0.457Z.
+func deployedLast(versions []api.WorkflowVersion) api.WorkflowVersion {
+	return slices.MaxFunc(versions, func(a, b api.WorkflowVersion) int {
+		return api.ParseTime(a.DeployedAt).Compare(api.ParseTime(b.DeployedAt))
+	})
 }
 
 // workflow shows one workflow.
