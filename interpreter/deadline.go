@@ -1,7 +1,6 @@
 package interpreter
 
 import (
-	"slices"
 	"time"
 
 	"github.com/swrun/swrun/dsl"
@@ -95,17 +94,17 @@ func (m *machine) present() time.Time {
 // overdue returns a scope whose deadline has passed: one whose timeout ends the run, because no try can catch it; otherwise
 // the outermost. Parents come before their children, so that the first match is never inside a later one.
 func (m *machine) overdue() (outermost frame, passed Deadline) {
-	for _, f := range m.s.frames {
-		all := f.common().Deadlines
-		at := slices.IndexFunc(all, func(d Deadline) bool { return !m.present().Before(d.At) })
-		if at < 0 {
+	var looked frame // the first deadline of a scope that has passed decides for the scope
+	for f, d := range m.s.deadlines() {
+		if f == nil || m.present().Before(d.At) || f == looked {
 			continue
 		}
-		if m.endsRun(f, all[at]) {
-			return f, all[at]
+		looked = f
+		if m.endsRun(f, d) {
+			return f, d
 		}
 		if outermost == nil {
-			outermost, passed = f, all[at]
+			outermost, passed = f, d
 		}
 	}
 	return outermost, passed
@@ -177,12 +176,10 @@ func (m *machine) endsRun(f frame, d Deadline) bool {
 func LatestEnd(p *Program, s *State) time.Time {
 	m := &machine{p: p, s: s}
 	m.resolveNodes()
-	end := earliest(s.Deadlines)
-	for _, f := range s.frames {
-		for _, d := range f.common().Deadlines {
-			if Earlier(end, d.At) != end && m.endsRun(f, d) {
-				end = d.At
-			}
+	end := time.Time{}
+	for f, d := range s.deadlines() {
+		if Earlier(end, d.At) != end && (f == nil || m.endsRun(f, d)) {
+			end = d.At
 		}
 	}
 	return end
@@ -207,16 +204,15 @@ func ActiveDeadlines(p *Program, s *State) []ActiveDeadline {
 	m := &machine{p: p, s: s}
 	m.resolveNodes()
 	var all []ActiveDeadline
-	for _, d := range s.Deadlines {
-		all = append(all, ActiveDeadline{Deadline: d, EndsRun: true})
-	}
-	for _, f := range s.frames {
-		c := f.common()
-		for _, d := range c.Deadlines {
-			all = append(all, ActiveDeadline{Deadline: d, Pointer: c.pointer(), Origin: c.Origin, EndsRun: m.endsRun(f, d)})
+	for f, d := range s.deadlines() {
+		active := ActiveDeadline{Deadline: d, EndsRun: true}
+		if f != nil {
+			c := f.common()
+			active.Pointer, active.Origin, active.EndsRun = c.pointer(), c.Origin, m.endsRun(f, d)
 		}
+		all = append(all, active)
 	}
-	slices.SortStableFunc(all, func(a, b ActiveDeadline) int { return a.At.Compare(b.At) })
+	sortDeadlines(all)
 	return all
 }
 

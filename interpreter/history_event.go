@@ -48,7 +48,7 @@ type HistoryEvent struct {
 	Timeout string `json:"timeout,omitempty"`
 	// Correlated are the values of the correlations of what was consumed, as text; only TaskCompleted of a task that has listened has them.
 	Correlated map[string]string `json:"correlated,omitempty"`
-	// Deadlines are those of the whole run; only WorkflowStarted has them.
+	// Deadlines are those of the whole run; only WorkflowStarted has them, and WorkflowContinued if no WorkflowStarted follows.
 	Deadlines []Deadline `json:"deadlines,omitempty"`
 }
 

@@ -63,3 +63,8 @@ func (e HistoryStep) Migration() (m Migrate, ok bool) {
 	}
 	return migrateOf(e.Events[at]), true
 }
+
+// Begins reports whether the first event of a step is of a type.
+func (e HistoryStep) Begins(of HistoryEventType) bool {
+	return len(e.Events) > 0 && e.Events[0].Type == of
+}

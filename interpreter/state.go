@@ -203,15 +203,6 @@ func (s *State) TimeoutKind() string {
 	return kind
 }
 
-// NextDeadline returns the earliest active deadline; zero if there is none.
-func (s *State) NextDeadline() time.Time {
-	first := earliest(s.Deadlines)
-	for _, f := range s.frames {
-		first = Earlier(first, earliest(f.common().Deadlines))
-	}
-	return first
-}
-
 // NextWake returns when Step has to be called again at the latest; zero if the run only waits for events.
 func (s *State) NextWake() time.Time {
 	if s.Status.Final() {

@@ -95,6 +95,45 @@ func TestLongHistoryRollsOver(t *testing.T) {
 	})
 }
 
+// TestRunsOfALongHistory: of an execution that was rolled over, each run is described by itself, with the deadlines in force at its end: those
+// of tasks in progress are among them (promises 222).
+func TestRunsOfALongHistory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		h.perform = func(context.Context, interpreter.Request) (any, error) {
+			time.Sleep(time.Second)
+			return map[string]any{}, nil
+		}
+		defer h.work(worker.Config{Limits: limits.Set{limits.History: 60}})()
+		i := h.start("do: [{l: {timeout: {after: PT10M}, for: {in: '[range(60)]'}, do: [{a: "+task+"}, {b: {set: {n: 1}}}]}}]", client.StartOptions{RunTimeout: 50 * time.Second})
+		h.wait(i)
+		latest := h.described(i, false)
+		began := latest.State.StartedAt
+		for n := 1; n < latest.Runs.Latest; n++ {
+			d, err := h.client.DescribeRun(t.Context(), i, n)
+			h.must(err)
+			if d.State.RunNumber() != n || d.Status != client.Continued || !d.Lifecycle.Started.Equal(began) || !d.Earlier.Ended.After(began) || !strings.Contains(d.Why, "had become long") {
+				t.Errorf("the run %d is described as %+v: %s", n, d.Lifecycle, d.Why)
+			}
+			var kinds []string
+			for _, in := range d.Deadlines {
+				kinds = append(kinds, in.Kind+" "+string(in.Pointer))
+			}
+			if got := strings.Join(kinds, ", "); got != "run , task /do/0/l" || !d.Deadlines[0].At.Equal(began.Add(50*time.Second)) {
+				t.Errorf("the run %d had the deadlines %s", n, got)
+			}
+			began = d.Earlier.Ended
+		}
+		if latest.Runs.Latest < 3 {
+			t.Errorf("it has had %d runs", latest.Runs.Latest)
+		}
+		_, err := h.client.DescribeRun(t.Context(), i, latest.Runs.Latest+1)
+		if store.RefusedAs(err) != store.NoSuch {
+			t.Errorf("a run that is not there: %v", err)
+		}
+	})
+}
+
 // TestContinueAsAnotherVersion: the next run has the definition of another version, and all that is known of the run says so.
 func TestContinueAsAnotherVersion(t *testing.T) {
 	for _, version := range []string{"2.0.0", "latest"} {

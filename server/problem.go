@@ -171,9 +171,15 @@ func runProblem(err error) *api.Problem {
 	return nil
 }
 
-// continuedProblem returns the problem that another run goes on in the place of one already, or nil.
+// continuedProblem returns the problem that another run goes on in the place of one already, or the next one of its execution; or nil.
 func continuedProblem(err error) *api.Problem {
 	var continued *client.ContinuedError
+	var earlier *client.EarlierRunError
+	if errors.As(err, &earlier) {
+		p := conflict(err)
+		p.Help = earlier.Help()
+		return p
+	}
 	if !errors.As(err, &continued) {
 		return nil
 	}

@@ -181,8 +181,14 @@ func preferredWait(header string) (time.Duration, bool) {
 	return 0, false
 }
 
+// RunNumber chooses one run of an execution.
+type RunNumber struct {
+	Run string `query:"run" default:"latest" doc:"Which run of an execution that has continued as new: its number, counted from 1, or latest." example:"2"`
+}
+
 type getRunInput struct {
 	RunPath
+	RunNumber
 	IfNoneMatch string `header:"If-None-Match" doc:"An ETag that was answered before."`
 }
 
@@ -191,15 +197,22 @@ func (s *Server) getRun(ctx context.Context, in *getRunInput) (*runAnswer, error
 	if err != nil {
 		return nil, err
 	}
+	number, err := client.ParseRunNumber(in.Run)
+	if err != nil {
+		return nil, err
+	}
 	version, err := s.control.Version(ctx, i)
 	if err != nil {
 		return nil, err
 	}
 	etag := `W/"` + version + `"`
+	if number > 0 {
+		etag = fmt.Sprintf(`W/"%s-run-%d"`, version, number)
+	}
 	if matches(in.IfNoneMatch, etag) {
 		return nil, huma.ErrorWithHeaders(&notModified{}, http.Header{"ETag": {etag}})
 	}
-	d, err := s.control.Describe(ctx, i)
+	d, err := s.control.DescribeRun(ctx, i, number)
 	return &runAnswer{Status: http.StatusOK, ETag: etag, Body: d}, err
 }
 
@@ -235,14 +248,26 @@ func (s *Server) deleteRun(ctx context.Context, in *RunPath) (*struct{}, error) 
 // endInput asks for the end of a run.
 type endInput struct {
 	RunPath
+	RunNumber
 	Wait string `query:"wait" doc:"How long to wait for the run to end: 30s, or a number of seconds." example:"30s"`
 }
 
 type outcomeAnswer struct{ Body api.RunOutcome }
 
 func (s *Server) getOutcome(ctx context.Context, in *endInput) (*outcomeAnswer, error) {
-	outcome, err := awaited(ctx, s, in.RunPath, in.Wait, s.control.Outcome)
+	outcome, err := awaited(ctx, s, in.RunPath, in.Wait, ofRun(in.RunNumber, s.control.OutcomeOf))
 	return &outcomeAnswer{outcome}, err
+}
+
+// ofRun asks for something of one run of an execution.
+func ofRun[T any](of RunNumber, ask func(context.Context, control.RunOf, time.Duration) (T, error)) func(context.Context, store.Instance, time.Duration) (T, error) {
+	return func(ctx context.Context, i store.Instance, within time.Duration) (found T, err error) {
+		number, err := client.ParseRunNumber(of.Run)
+		if err != nil {
+			return found, err
+		}
+		return ask(ctx, control.RunOf{Execution: i, Number: number}, within)
+	}
 }
 
 // awaited asks for something of a run, and waits for it as long as the request says.
@@ -275,7 +300,7 @@ type outputAnswer struct {
 }
 
 func (s *Server) getOutput(ctx context.Context, in *endInput) (*outputAnswer, error) {
-	output, err := awaited(ctx, s, in.RunPath, in.Wait, s.control.Output)
+	output, err := awaited(ctx, s, in.RunPath, in.Wait, ofRun(in.RunNumber, s.control.OutputOf))
 	var goesOn *control.NotEndedError
 	if errors.As(err, &goesOn) {
 		p := newProblem(http.StatusAccepted, "not-ended", "The run has not ended", err.Error())

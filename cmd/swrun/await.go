@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/control"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
@@ -15,8 +16,9 @@ import (
 // This file waits for the end of runs, for output, wait and history.
 
 // awaited returns how a run has ended; if it has not within a time, that is exit 8.
-func (o *operation) awaited(ctx context.Context, i store.Instance, wait time.Duration) (api.RunOutcome, error) {
-	outcome, err := o.ended(ctx, i, wait)
+func (o *operation) awaited(ctx context.Context, run control.RunOf, wait time.Duration) (api.RunOutcome, error) {
+	i := run.Execution
+	outcome, err := o.ended(ctx, run, wait)
 	switch {
 	case outcome.Ended || err != nil:
 		return outcome, err
@@ -34,7 +36,7 @@ func (o *operation) awaited(ctx context.Context, i store.Instance, wait time.Dur
 	defer cancel()
 	var watching sync.WaitGroup
 	watching.Go(func() { o.watchWorkers(waiting, i) })
-	outcome, err = o.deployment.Outcome(waiting, i, wait)
+	outcome, err = o.deployment.OutcomeOf(waiting, run, wait)
 	over := waiting.Err() != nil && ctx.Err() == nil // then what it was doing may fail in its own way
 	cancel()
 	watching.Wait()
@@ -56,15 +58,15 @@ func quarantined(i store.Instance, outcome api.RunOutcome) error {
 }
 
 // ended returns how a run has ended, if it has. A store that does not answer keeps who waits no longer than the time that is given.
-func (o *operation) ended(ctx context.Context, i store.Instance, wait time.Duration) (api.RunOutcome, error) {
+func (o *operation) ended(ctx context.Context, run control.RunOf, wait time.Duration) (api.RunOutcome, error) {
 	if wait == 0 {
-		return o.deployment.Outcome(ctx, i, 0)
+		return o.deployment.OutcomeOf(ctx, run, 0)
 	}
 	asking, stop := context.WithTimeout(ctx, max(wait, answerWithin))
 	defer stop()
-	outcome, err := o.deployment.Outcome(asking, i, 0)
+	outcome, err := o.deployment.OutcomeOf(asking, run, 0)
 	if err != nil && asking.Err() != nil && ctx.Err() == nil {
-		err = o.unfinished(ctx, i)
+		err = o.unfinished(ctx, run.Execution)
 	}
 	return outcome, err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/describe"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/store"
@@ -15,12 +16,19 @@ import (
 
 func (p *program) deadlinesCommand() *cobra.Command {
 	f := &operateFlags{remote: true, looksOnly: true}
-	var within string
-	cmd := &cobra.Command{
-		Use: "deadlines", Short: "List the deadlines that pass soon, of all runs",
+	var within, run string
+	var cmd *cobra.Command
+	cmd = &cobra.Command{
+		Use: "deadlines [RUN]", Short: "List the deadlines that pass soon, of all runs, or those of one run",
 		Example: `  swrun deadlines --within 5m
-  swrun deadlines -o json`,
-		Args: exactly(), RunE: verb(func([]string) error {
+  swrun deadlines -o json
+  swrun deadlines order-7
+  swrun deadlines order-7 --run 2`,
+		Long: "With a run: all of its deadlines in force, whenever they pass. Those of an earlier run of an execution are the ones in force when the next run began.",
+		Args: cobra.MaximumNArgs(1), RunE: verb(func(args []string) error {
+			if len(args) == 1 || cmd.Flags().Changed("run") {
+				return p.deadlinesOf(f, args, run, cmd.Flags().Changed("within"))
+			}
 			span, err := parseSpan("--within", within)
 			if err == nil && span <= 0 {
 				err = usagef("for example 5m", "--within must be longer than nothing, got %s", within)
@@ -33,8 +41,38 @@ func (p *program) deadlinesCommand() *cobra.Command {
 	}
 	f.add(cmd, "human", "json", "yaml")
 	f.within(cmd)
+	addRunNumber(cmd, &run)
 	cmd.Flags().StringVar(&within, "within", "5m", "that pass within this time")
 	return cmd
+}
+
+// deadlinesOf lists the deadlines of one run.
+func (p *program) deadlinesOf(f *operateFlags, names []string, run string, within bool) error {
+	switch {
+	case len(names) == 0:
+		return usagef("for example swrun deadlines order-7 --run 2", "--run is for one execution, which must be named")
+	case within:
+		return usagef("leave out --within", "--within is about all runs")
+	}
+	number, err := parseRunNumber(run)
+	if err != nil {
+		return err
+	}
+	return p.operate(f, func(ctx context.Context, o *operation) error {
+		i, err := o.lookUp(ctx, names[0])
+		if err != nil {
+			return err
+		}
+		d, err := o.deployment.DescribeRun(ctx, i, number)
+		if err != nil {
+			return err
+		}
+		all := []api.UpcomingDeadline{}
+		for _, in := range d.Deadlines {
+			all = append(all, api.UpcomingDeadline{Run: i.String(), Workflow: d.Workflow, Deadline: in})
+		}
+		return o.printDeadlines(all)
+	})
 }
 
 func (o *operation) deadlines(ctx context.Context, within time.Duration) error {
@@ -44,6 +82,13 @@ func (o *operation) deadlines(ctx context.Context, within time.Duration) error {
 	if err != nil {
 		return err
 	}
+	if err := o.printDeadlines(all); err != nil || o.flags.output != "human" {
+		return err
+	}
+	return o.reportUnworked(ctx, len(all) > 0)
+}
+
+func (o *operation) printDeadlines(all []api.UpcomingDeadline) error {
 	if o.flags.output != "human" {
 		return o.print(all)
 	}
@@ -52,8 +97,5 @@ func (o *operation) deadlines(ctx context.Context, within time.Duration) error {
 		_, id, _ := strings.Cut(u.Run, "/")
 		w.Row(append([]string{id}, describe.DeadlineRow(u.Deadline)...)...)
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	return o.reportUnworked(ctx, len(all) > 0)
+	return w.Flush()
 }

@@ -81,7 +81,9 @@ type runReader interface {
 	Select(ctx context.Context, chosen control.Choice, limit int) (all []store.Instance, more bool, err error)
 	Find(ctx context.Context, name string, namespaces []string) (api.FoundRuns, error)
 	Describe(context.Context, store.Instance) (api.Description, error)
+	DescribeRun(ctx context.Context, execution store.Instance, number int) (api.Description, error)
 	Outcome(ctx context.Context, i store.Instance, within time.Duration) (api.RunOutcome, error)
+	OutcomeOf(ctx context.Context, run control.RunOf, within time.Duration) (api.RunOutcome, error)
 	History(context.Context, store.Instance, control.HistoryQuery) (control.HistoryPage, error)
 	Task(ctx context.Context, i store.Instance, seq int) (api.TaskRecord, error)
 	FollowFleet(ctx context.Context, chosen control.Choice, after control.FleetPosition, to control.Follower) error

@@ -8,32 +8,55 @@ import (
 
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/describe"
+	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/terminal"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
 )
 
 func (p *program) describeCommand() *cobra.Command {
 	f := &operateFlags{remote: true, looksOnly: true}
+	var run string
 	cmd := &cobra.Command{
 		Use: "describe RUN", Short: "Show what a run waits for, until when, and what happens then",
 		Example: `  swrun describe order-7
-  swrun describe @last -o json --jq .deadlines`,
+  swrun describe @last -o json --jq .deadlines
+  swrun describe order-7 --run 2`,
 		Long: runArgument,
 		Args: exactly("a run"), RunE: verb(func(args []string) error {
-			return p.operate(f, func(ctx context.Context, o *operation) error { return o.describe(ctx, args[0]) })
+			n, err := parseRunNumber(run)
+			if err != nil {
+				return err
+			}
+			return p.operate(f, func(ctx context.Context, o *operation) error { return o.describe(ctx, args[0], n) })
 		}),
 	}
 	f.add(cmd, "human", "json", "yaml")
 	f.within(cmd)
+	addRunNumber(cmd, &run)
 	return cmd
 }
 
-func (o *operation) describe(ctx context.Context, name string) error {
+// addRunNumber adds the flag that chooses one run of an execution.
+func addRunNumber(cmd *cobra.Command, run *string) {
+	cmd.Flags().StringVar(run, "run", client.LatestRun, "which run of an execution that has continued as new: its number, counted from 1, or "+client.LatestRun)
+}
+
+// parseRunNumber reads that flag: 0 stands for the latest run.
+func parseRunNumber(text string) (int, error) {
+	n, err := client.ParseRunNumber(text)
+	if err != nil || text == "" {
+		return 0, usagef("for example 2, or "+client.LatestRun, "--run must be the number of a run of the execution, counted from 1, got %s", shorten.Quoted(text))
+	}
+	return n, nil
+}
+
+func (o *operation) describe(ctx context.Context, name string, number int) error {
 	i, err := o.lookUp(ctx, name)
 	if err != nil {
 		return err
 	}
-	d, err := o.deployment.Describe(ctx, i)
+	d, err := o.deployment.DescribeRun(ctx, i, number)
 	if err != nil {
 		return err
 	}

@@ -2,20 +2,25 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/swrun/swrun/internal/control"
+	"github.com/swrun/swrun/internal/terminal"
 )
 
 func (p *program) outputCommand() *cobra.Command {
 	f := &operateFlags{remote: true, looksOnly: true}
-	var wait, run string
+	var wait, run, number string
 	cmd := &cobra.Command{
 		Use: "output RUN", Short: "Print the output of a run that has completed",
 		Example: `  swrun output order-7
   swrun output order-7 --wait
-  swrun output order-7 --wait 30s`,
-		Long: "Exit 0: completed, 4: its input was refused, 10: faulted, 11: cancelled, 124: timed out, 8: it has not ended yet.",
+  swrun output order-7 --wait 30s
+  swrun output order-7 --run 2`,
+		Long: "Exit 0: completed, 4: its input was refused, 10: faulted, 11: cancelled, 124: timed out, 8: it has not ended yet, 6: an earlier run of the execution (--run), which the next one has followed.",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if wait == always && len(args) == 2 {
 				wait, args = spanAmong(args)
@@ -27,25 +32,35 @@ func (p *program) outputCommand() *cobra.Command {
 			return nil
 		},
 		RunE: verb(func([]string) error {
-			span := asLongAsItTakes
-			if wait != always {
-				var err error
-				if span, err = parseSpan("--wait", wait); err != nil {
-					return err
-				}
+			span, err := waitingSpan(wait)
+			if err != nil {
+				return err
 			}
-			return p.operate(f, func(ctx context.Context, o *operation) error { return o.result(ctx, run, span) })
+			n, err := parseRunNumber(number)
+			if err != nil {
+				return err
+			}
+			return p.operate(f, func(ctx context.Context, o *operation) error { return o.result(ctx, run, n, span) })
 		}),
 	}
 	f.add(cmd, "json", "yaml")
 	f.within(cmd)
 	cmd.Flags().StringVar(&wait, "wait", "", "wait for the run to end, for example 30s; by itself as long as it takes")
+	addRunNumber(cmd, &number)
 	cmd.Flags().Lookup("wait").NoOptDefVal = always
 	return cmd
 }
 
 // always is --wait by itself. What may follow it is then an argument, as pflag has it.
 const always = "always"
+
+// waitingSpan reads how long --wait waits.
+func waitingSpan(wait string) (time.Duration, error) {
+	if wait == always {
+		return asLongAsItTakes, nil
+	}
+	return parseSpan("--wait", wait)
+}
 
 const asLongAsItTakes = 100 * 365 * 24 * time.Hour
 
@@ -59,14 +74,20 @@ func spanAmong(args []string) (wait string, rest []string) {
 	return args[1], args[:1]
 }
 
-func (o *operation) result(ctx context.Context, name string, wait time.Duration) error {
+func (o *operation) result(ctx context.Context, name string, number int, wait time.Duration) error {
 	i, err := o.lookUp(ctx, name)
 	if err != nil {
 		return err
 	}
-	outcome, err := o.awaited(ctx, i, wait)
+	outcome, err := o.awaited(ctx, control.RunOf{Execution: i, Number: number}, wait)
 	if err != nil {
 		return err
+	}
+	if outcome.NextRun > 0 {
+		return &exitError{
+			code: exitConflict, message: fmt.Sprintf("the run %d of %s has no output: it has continued as the run %d", number, i, outcome.NextRun),
+			hint: fmt.Sprintf("swrun output %s%s prints that of the latest run, swrun describe %s --run %d%s shows this one", terminal.ShellWord(i.ID), o.flags.target(), terminal.ShellWord(i.ID), number, o.flags.target()),
+		}
 	}
 	if outcomeExit(outcome, nil) != exitOK {
 		return o.endedOtherwise(i, outcome)

@@ -67,7 +67,7 @@ func TestVerbsSayTheSameOfAServer(t *testing.T) {
 		{exitConflict, []string{"migrate", "failed", "--to", "latest"}},
 		{exitNotFound, []string{"suspend", "none"}},
 	}
-	asked = append(asked, askedOfStarts()...)
+	asked = append(append(asked, askedOfStarts()...), h.askedOfAChain(folder)...)
 	said := make([]string, len(asked))
 	for n, c := range asked {
 		said[n] = h.exits(c.code, c.args...)
@@ -99,6 +99,32 @@ func askedOfStarts() []askedVerb {
 		{exitConflict, []string{"retry", "failed", "--now"}},
 		{exitNotFound, []string{"cancel", "none"}},
 		{exitUsage, []string{"terminate", "--where", "colour=red", "--yes"}},
+	}
+}
+
+// askedOfAChain runs a workflow that continues as new, and returns verbs about one run of it.
+func (h *hosted) askedOfAChain(folder string) []askedVerb {
+	h.Helper()
+	file := filepath.Join(folder, "chain.yaml")
+	text := "document: {dsl: 1.0.3, namespace: demo, name: chain, version: 1.0.0}\ndo: [{more: {if: $runtime.metadata.runNumber < 2, call: 'continue-as-new:1.0.0@default'}}]\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		h.Fatal(err)
+	}
+	h.exits(exitOK, "run", file, "--id", "chain", "--run-timeout", "1h")
+	return []askedVerb{
+		{exitOK, []string{"describe", "chain", "--run", "1"}},
+		{exitOK, []string{"describe", "chain", "--run", "2", "-o", "json"}},
+		{exitOK, []string{"describe", "chain", "--run", "latest"}},
+		{exitNotFound, []string{"describe", "chain", "--run", "3"}},
+		{exitConflict, []string{"output", "chain", "--run", "1"}},
+		{exitConflict, []string{"output", "chain", "--run", "1", "--wait"}},
+		{exitOK, []string{"output", "chain", "--run", "2"}},
+		{exitNotFound, []string{"output", "chain", "--run", "3"}},
+		{exitNotFound, []string{"output", "chain", "--run", "3", "--wait", "5s"}},
+		{exitOK, []string{"deadlines", "chain", "--run", "1"}},
+		{exitOK, []string{"deadlines", "chain"}},
+		{exitOK, []string{"history", "chain", "--run", "2"}},
+		{exitNotFound, []string{"history", "chain", "--run", "3"}},
 	}
 }
 

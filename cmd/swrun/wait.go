@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/control"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -57,7 +58,7 @@ func (o *operation) wait(ctx context.Context, w *waiting) error {
 	}
 	for ; len(w.left) > 0; w.left = w.left[1:] {
 		i := w.left[0]
-		outcome, err := o.awaited(ctx, i, max(w.deadline.Sub(o.now()), time.Nanosecond))
+		outcome, err := o.awaited(ctx, control.RunOf{Execution: i}, max(w.deadline.Sub(o.now()), time.Nanosecond))
 		if errors.As(err, new(*exitError)) || errors.As(err, new(*client.QuarantinedError)) { // the others may end all the same
 			w.first = o.alsoFailed(w.first, refusalError(err))
 			continue

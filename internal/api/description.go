@@ -32,6 +32,8 @@ type Description struct {
 	Then        string       `json:"then,omitempty"`
 	Forks       []string     `json:"forks,omitempty"` // the runs that were forked from it, the newest last
 	RunNumber   int          `json:"runNumber"`       // of the execution: more than 1 if it has continued as new
+	FirstRun    int          `json:"firstRun" doc:"The number of the first run of the execution: more than 1 for a fork of a later run."`
+	LatestRun   int          `json:"latestRun" doc:"The number of the latest run of the execution."`
 	Input       any          `json:"input"`
 	Output      *any         `json:"output,omitempty"` // of one that has completed
 	Failure     *Fault       `json:"failure,omitempty"`
@@ -199,13 +201,13 @@ func NewDescription(d *client.Description, r *client.Review) Description {
 		Failure: fault(d, r.Source), Failures: failures(r), Children: children(r),
 	}
 	described.fill(d)
-	if r.From > 1 {
+	if r.From > d.FirstRecord() {
 		described.Since = r.From
 	}
 	for _, f := range d.Forks {
 		described.Forks = append(described.Forks, f.String())
 	}
-	described.RunNumber = d.State.RunNumber()
+	described.RunNumber, described.FirstRun, described.LatestRun = d.RunNumber(), d.Runs.First, d.Runs.Latest
 	described.SoftDeadlines = newSoftDeadlines(d)
 	described.Allowed, described.Deadlines = map[string]Permission{}, []Deadline{}
 	for _, p := range d.Permissions() {
@@ -222,10 +224,11 @@ func NewDescription(d *client.Description, r *client.Review) Description {
 	for at, t := range d.OpenTasks {
 		described.Open = append(described.Open, newTask(d, t, d.Unmatched[at]))
 	}
+	fires := d.FiresFirst()
 	for n, in := range d.Deadlines {
 		deadline := NewDeadline(in)
-		first := n == 0
-		deadline.FiresFirst = &first
+		firesFirst := n == fires
+		deadline.FiresFirst = &firesFirst
 		described.Deadlines = append(described.Deadlines, deadline)
 	}
 	return described
@@ -235,6 +238,9 @@ func NewDescription(d *client.Description, r *client.Review) Description {
 func (d *Description) fill(of *client.Description) {
 	if r := of.Invocation.Reserved; r != nil {
 		d.ReservedFor = r.String()
+	}
+	if of.Earlier != nil {
+		d.Status, d.ClosedReason = of.Status, of.Status
 	}
 	d.File, d.Plain, d.Suspended = of.Program.Workflow.Source.File, of.Invocation.Plain(), of.State.Suspended
 	if !of.Lifecycle.Status.Final() {

@@ -3,6 +3,7 @@ package api
 import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -17,6 +18,7 @@ type RunOutcome struct {
 	TimedOut     bool   `json:"timedOut,omitempty" doc:"It has faulted since a deadline of its own has passed."`
 	InputRefused bool   `json:"inputRefused,omitempty" doc:"It has faulted since its input does not fit the document: no task has started."`
 	Reason       string `json:"reason,omitempty" doc:"Why it was cancelled, if that was said."`
+	NextRun      int    `json:"nextRun,omitempty" doc:"Of an earlier run of an execution: the number of the run that it has continued as."`
 	NoWorker     bool   `json:"noWorker,omitempty" doc:"It has not ended, and no worker is there to take it."`
 	EndsAt       string `json:"endsAt,omitempty" doc:"Of one that is quarantined: when a deadline ends it all the same."`
 	HiddenData   bool   `json:"hiddenData,omitempty" data:"hidden" doc:"Whoever asks sees no data of runs: what holds any is left out."`
@@ -39,4 +41,9 @@ func (o *RunOutcome) Outcome() execution.Outcome {
 		ID: store.InstanceOf(o.Run).ID, Status: interpreter.Status(o.Status), Output: o.Output,
 		Fault: ParseError(o.Error), Reason: o.Reason, TimedOut: o.TimedOut,
 	}
+}
+
+// NewContinuedOutcome returns the JSON of an earlier run of an execution: it has no end of its own.
+func NewContinuedOutcome(i store.Instance, number int) RunOutcome {
+	return RunOutcome{Run: i.String(), Ended: true, Status: client.Continued, NextRun: number + 1}
 }

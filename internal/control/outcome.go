@@ -17,6 +17,25 @@ import (
 // Outcome returns how a run ends within a time, or that it has not; 0 does not wait. One that is quarantined is waited for only if a
 // deadline ends it.
 func (c *Control) Outcome(ctx context.Context, i store.Instance, within time.Duration) (api.RunOutcome, error) {
+	return c.OutcomeOf(ctx, RunOf{Execution: i}, within)
+}
+
+// RunOf is one run of an execution: the latest, whichever that is, if Number is 0.
+type RunOf struct {
+	Execution store.Instance
+	Number    int
+}
+
+// OutcomeOf is Outcome of one run of an execution.
+func (c *Control) OutcomeOf(ctx context.Context, run RunOf, within time.Duration) (api.RunOutcome, error) {
+	i := run.Execution
+	numbers, within, err := c.awaitNext(ctx, run, within)
+	if err != nil {
+		return api.RunOutcome{}, err
+	}
+	if run.Number > 0 && run.Number < numbers.Latest {
+		return api.NewContinuedOutcome(i, run.Number), nil
+	}
 	o, done, err := c.await(ctx, i, within)
 	var stuck *client.QuarantinedError
 	switch {
@@ -34,6 +53,32 @@ func (c *Control) Outcome(ctx context.Context, i store.Instance, within time.Dur
 		}
 	}
 	return api.NewRunOutcome(i, o, started), nil
+}
+
+// awaitNext waits for the run of an execution that follows one, unless that one is the latest run and is not waited for by its number, and returns
+// the numbers of the runs then. It returns at once with the time that is left if the execution has ended, or is quarantined.
+func (c *Control) awaitNext(ctx context.Context, run RunOf, within time.Duration) (numbers client.RunNumbers, left time.Duration, err error) {
+	if run.Number == 0 {
+		return numbers, within, nil
+	}
+	waiting, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	for every := followAtOnce; ; every = min(2*every, followLater) {
+		_, done, stuck := c.client.Outcome(ctx, run.Execution)
+		if numbers, err = c.client.RunNumbers(ctx, run.Execution); err == nil {
+			err = numbers.Refuse(run.Execution, run.Number)
+		}
+		if err != nil || done || run.Number < numbers.Latest {
+			return numbers, 0, err
+		}
+		if stuck != nil || waiting.Err() != nil {
+			end, _ := waiting.Deadline()
+			return numbers, max(0, time.Until(end)), nil
+		}
+		if err := pause(waiting, nil, func() error { return errAgain }, every); !errors.Is(err, errAgain) {
+			return numbers, 0, ctx.Err()
+		}
+	}
 }
 
 // await returns how a run ends within a time; done says whether it has.

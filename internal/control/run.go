@@ -8,13 +8,19 @@ import (
 
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 )
 
 // Describe returns a run with everything that is known of it.
 func (c *Control) Describe(ctx context.Context, i store.Instance) (api.Description, error) {
-	d, err := c.client.Describe(ctx, i)
+	return c.DescribeRun(ctx, i, 0)
+}
+
+// DescribeRun does so with one run of an execution; 0 stands for the latest.
+func (c *Control) DescribeRun(ctx context.Context, i store.Instance, number int) (api.Description, error) {
+	d, err := c.client.DescribeRun(ctx, i, number)
 	if err != nil {
 		return api.Description{}, err
 	}
@@ -69,6 +75,19 @@ func (e *EndedError) Error() string {
 // Output returns the output of a run that completes within a time; 0 does not wait. A *NotEndedError says that it goes on, an
 // *EndedError that it has ended otherwise.
 func (c *Control) Output(ctx context.Context, i store.Instance, within time.Duration) (any, error) {
+	return c.OutputOf(ctx, RunOf{Execution: i}, within)
+}
+
+// OutputOf is Output of one run of an execution; a *client.EarlierRunError says that the next one has followed.
+func (c *Control) OutputOf(ctx context.Context, run RunOf, within time.Duration) (any, error) {
+	i := run.Execution
+	numbers, within, err := c.awaitNext(ctx, run, within)
+	if err != nil {
+		return nil, err
+	}
+	if run.Number > 0 && run.Number < numbers.Latest {
+		return nil, &client.EarlierRunError{Run: i, Number: run.Number, Runs: numbers}
+	}
 	o, done, err := c.await(ctx, i, within)
 	switch {
 	case err != nil:

@@ -51,10 +51,7 @@ func Run(d *api.Description, driver string) string {
 		line("Lost:", "%s in a row", terminal.Counted(d.WorkersLost, "worker"))
 	}
 	line("You can:", "%s", strings.Join(possible(d), " · "))
-	if len(d.Deadlines) > 0 {
-		b.WriteString("Deadlines, the first to fire first:\n" + deadlines(d))
-	}
-	b.WriteString(activities(d) + listens(d) + children(d) + failures(d))
+	b.WriteString(deadlines(d) + activities(d) + listens(d) + children(d) + failures(d))
 	return b.String()
 }
 
@@ -81,7 +78,9 @@ func start(line func(name, format string, args ...any), d *api.Description) {
 	for _, f := range d.Forks {
 		line("Fork:", "%s goes on from it", f)
 	}
-	if d.RunNumber > 1 {
+	if d.Status == client.Continued {
+		line("Run no.:", "%d of the %d of this execution", d.RunNumber, d.LatestRun)
+	} else if d.RunNumber > 1 {
 		line("Run no.:", "%d of this execution", d.RunNumber)
 	}
 	by := ""
@@ -116,7 +115,15 @@ func failure(line func(name, format string, args ...any), d *api.Description) {
 }
 
 func deadlines(d *api.Description) string {
+	if len(d.Deadlines) == 0 {
+		return ""
+	}
 	var b strings.Builder
+	b.WriteString("Deadlines, the first to fire first:\n")
+	if d.Status == client.Continued {
+		b.Reset()
+		b.WriteString("Deadlines in force when the next run began:\n")
+	}
 	w := terminal.NewTable(&b, indented(DeadlineColumns())...)
 	for _, in := range d.Deadlines {
 		w.Row(indented(DeadlineRow(in))...)

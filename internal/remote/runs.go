@@ -89,6 +89,19 @@ func (d *Deployment) Describe(ctx context.Context, i store.Instance) (api.Descri
 	return ask[api.Description](ctx, d, request{method: http.MethodGet, path: runPath(i)})
 }
 
+// DescribeRun does so with one run of an execution; 0 stands for the latest.
+func (d *Deployment) DescribeRun(ctx context.Context, execution store.Instance, number int) (api.Description, error) {
+	return ask[api.Description](ctx, d, request{method: http.MethodGet, path: runPath(execution), query: runQuery(number)})
+}
+
+// runQuery names one run of an execution.
+func runQuery(number int) url.Values {
+	if number == 0 {
+		return url.Values{}
+	}
+	return queryOf("run", strconv.Itoa(number))
+}
+
 // choiceQuery returns the parameters that choose runs. A server takes one namespace at most, and a command has no more.
 func choiceQuery(chosen control.Choice) url.Values {
 	query := queryOf("where", chosen.Where)
@@ -130,13 +143,21 @@ const maxWait = time.Minute
 
 // Outcome returns how a run ends within a time, or that it has not; 0 does not wait.
 func (d *Deployment) Outcome(ctx context.Context, i store.Instance, within time.Duration) (api.RunOutcome, error) {
+	return d.OutcomeOf(ctx, control.RunOf{Execution: i}, within)
+}
+
+// OutcomeOf is Outcome of one run of an execution.
+func (d *Deployment) OutcomeOf(ctx context.Context, run control.RunOf, within time.Duration) (api.RunOutcome, error) {
 	waiting, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	end, _ := waiting.Deadline()
 	for {
 		left := time.Until(end)
 		wait := max(0, min(left, maxWait)) // a server that stops answers sooner
-		r := request{method: http.MethodGet, path: runPath(i) + "/outcome", query: waitQuery(wait), wait: wait}
+		r := request{method: http.MethodGet, path: runPath(run.Execution) + "/outcome", query: waitQuery(wait), wait: wait}
+		if run.Number > 0 {
+			r.query.Set("run", strconv.Itoa(run.Number))
+		}
 		outcome, err := ask[api.RunOutcome](ctx, d, r)
 		if err != nil || outcome.Ended || left <= maxWait && waiting.Err() != nil || within <= 0 || outcome.Status == store.Quarantined && outcome.EndsAt == "" {
 			return outcome, err

@@ -43,6 +43,8 @@ type Description struct {
 	Why          string                           // what it waits for, until when, and whether anything else can move it
 	Waiting      []string                         // what it waits for, in the order of store.WaitingFor
 	Then         string                           // what happens when the first deadline passes; empty if there is none
+	Runs         RunNumbers                       // that the execution has so far
+	Earlier      *EarlierRun                      // of a run that the next one has followed; nil for the latest run of an execution
 
 	workers []presence.Worker      // that work on it; nil if that is not known
 	queues  map[string]queue.Rules // of the queues in which it waits; nil if it waits in none
@@ -92,15 +94,17 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 	} else {
 		d.RunDeadlines = d.State.Deadlines
 	}
-	d.open(l)
-	if err := c.attend(ctx, d); err != nil {
-		return nil, err
+	if err = d.open(l); err == nil {
+		err = c.attend(ctx, d)
 	}
-	unread, err := c.unread(ctx, d)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.lookAround(ctx, d, l.State); err != nil {
+	unread, err := c.unread(ctx, d)
+	if err == nil {
+		err = c.lookAround(ctx, d, l.State)
+	}
+	if err != nil {
 		return nil, err
 	}
 	d.describeDeadlines()
@@ -109,10 +113,13 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 }
 
 // open notes what the state of the run says.
-func (d *Description) open(l store.Loaded) {
+func (d *Description) open(l store.Loaded) (err error) {
 	d.State.NumberFrom(int(d.Lifecycle.Records))
 	d.Reason, d.Actor = d.State.Order.Reason, d.State.Order.Actor
 	d.OpenTasks, d.Activities = interpreter.OpenTasks(d.Program, d.State), readActivities(l.Activities)
+	d.Runs.First, err = firstRun(d.Instance, d.Invocation)
+	d.Runs.Latest = max(d.Runs.First, d.State.RunNumber())
+	return err
 }
 
 // lookAround finds the forks of a run, and the events that it could have had.
@@ -290,28 +297,32 @@ func (d *Description) performing(at string, o interpreter.OpenTask) string {
 	return fmt.Sprintf("performing %s %s (attempt %d; the task began %s ago)", o.Kind.Words(), at, o.Attempt, since)
 }
 
-// fires returns the deadline that fires next. Of those that have passed, that is the outermost.
-func (d *Description) fires() (next DescribedDeadline, ok bool) {
-	if d.Lifecycle.Status.Final() {
-		return next, false
+// FiresFirst returns which of Deadlines fires next: of those that have passed, the outermost. It is -1 if none does.
+func (d *Description) FiresFirst() int {
+	first := -1
+	if d.Lifecycle.Status.Final() || d.Earlier != nil {
+		return first
 	}
-	for _, in := range d.Deadlines {
+	for n, in := range d.Deadlines {
 		passed := !in.At.After(d.At)
 		switch {
 		case in.AwaitsRelease:
-		case !ok, passed && in.EndsRun && !next.EndsRun, passed && in.EndsRun == next.EndsRun && len(in.Pointer) < len(next.Pointer):
-			next, ok = in, true
+		case first < 0:
+			first = n
+		case passed && in.EndsRun && !d.Deadlines[first].EndsRun, passed && in.EndsRun == d.Deadlines[first].EndsRun && len(in.Pointer) < len(d.Deadlines[first].Pointer):
+			first = n
 		}
 	}
-	return next, ok
+	return first
 }
 
 // then says what happens when the first deadline passes.
 func (d *Description) then() string {
-	first, ok := d.fires()
-	if !ok {
+	at := d.FiresFirst()
+	if at < 0 {
 		return ""
 	}
+	first := d.Deadlines[at]
 	scope := fmt.Sprintf("the timeout of %s (%s) fires", first.Pointer, d.Source(first.Origin))
 	switch {
 	case first.Pointer == "" && first.Line > 0:

@@ -48,6 +48,9 @@ func PermissionVerbs() []string {
 
 // Permissions returns what can be done with the run, and what cannot.
 func (d *Description) Permissions() []Permission {
+	if d.Earlier != nil {
+		return d.Earlier.refuses()
+	}
 	final := d.Lifecycle.Status.Final()
 	ended := ""
 	if final {

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"math"
 	"slices"
 	"time"
 
@@ -71,10 +72,19 @@ const (
 // Review reads the end of a run's history.
 func (c *Client) Review(ctx context.Context, d *Description) (*Review, error) {
 	r := &Review{Source: d, From: 1}
-	from := max(0, int(d.Lifecycle.Entries)-reviewed)
+	from, last := max(0, int(d.Lifecycle.Entries)-reviewed), math.MaxInt
+	if e := d.Earlier; e != nil {
+		from, last = max(from, e.entries[0]), e.Last
+	}
 	first := true
 	_, err := c.History(ctx, d.Instance, from, func(e HistoryEntry) error {
 		for _, ev := range e.Events {
+			if ev.Seq > last {
+				return errFound
+			}
+			if d.Earlier != nil && ev.Seq < d.Earlier.First {
+				continue
+			}
 			if first {
 				r.From, first = ev.Seq, false
 			}
@@ -82,7 +92,7 @@ func (c *Client) Review(ctx context.Context, d *Description) (*Review, error) {
 		}
 		return nil
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, errFound) {
 		return nil, err
 	}
 	r.settle()
