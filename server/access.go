@@ -152,6 +152,11 @@ func (s *Server) authorized(role Role) func(huma.Context, func(huma.Context)) {
 			known = definition.WithGranted(known, caller.Audience())
 		}
 		x.room = func(bytes int64) (*held, error) { return s.reserve(known, s.memory.answers, bytes) }
+		x.try = func(bytes int64) *held { return s.memory.answers.try(caller.Name, bytes) }
+		defer x.endAnswer()
+		if _, streams := ctx.Operation().Metadata[holds]; !streams { // a stream reads a piece at a time
+			known = client.WithMemory(known, x)
+		}
 		next(huma.WithContext(ctx, client.WithTraceParent(known, request.Header.Get("Traceparent"))))
 	}
 }

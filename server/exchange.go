@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/swrun/swrun/internal/access"
@@ -40,8 +41,10 @@ type exchange struct {
 	check     func() error // whether its caller may still use the operation
 	checked   time.Time    // when that was found out last
 
+	answering            sync.Mutex                 // guards answer until the answer is written
 	text, values, answer *held                      // memory; nil for none
 	room                 func(int64) (*held, error) // reserves memory for what is written; nil before the caller is known
+	try                  func(int64) *held          // does so if there is enough of it, and returns nil otherwise
 }
 
 // stillAllowed returns why the caller may not go on with what takes long; it is looked at every access.KnownFor.

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -75,6 +74,16 @@ func (p *part) reserve(ctx context.Context, caller string, bytes int64) (*held, 
 	return h, nil
 }
 
+// try reserves so many bytes of a caller if there is room for them at once, and returns nil otherwise.
+func (p *part) try(caller string, bytes int64) *held {
+	h := &held{part: p, caller: caller, share: p.enter(caller)}
+	if !h.grow(bytes) {
+		p.exit(caller)
+		return nil
+	}
+	return h
+}
+
 func (p *part) enter(caller string) *shareOf {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -105,6 +114,24 @@ type held struct {
 	mu     sync.Mutex
 	bytes  int64
 	over   bool
+}
+
+// grow reserves so many bytes altogether if there is room for them at once, and reports whether there was.
+func (h *held) grow(bytes int64) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	more := min(bytes, h.part.size/2) - h.bytes
+	switch {
+	case more <= 0:
+		return true
+	case !h.share.left.TryAcquire(more):
+		return false
+	case !h.part.left.TryAcquire(more):
+		h.share.left.Release(more)
+		return false
+	}
+	h.bytes += more
+	return true
 }
 
 // keep gives back all but so many bytes.
@@ -146,7 +173,7 @@ func (s *Server) reserve(ctx context.Context, p *part, bytes int64) (*held, erro
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	}
-	return nil, tooMany("memory of requests", int(p.size), time.Second, "the requests in progress take all the memory that they may take: ask again later, or for less at a time")
+	return nil, noMemory(p)
 }
 
 // bodied reads a large body and makes sure, before anything is made of it, that there is memory for that.

@@ -55,9 +55,9 @@ func New(e *swrun.Engine, s *swrun.Store, now func() time.Time) *Control {
 }
 
 // forEveryone returns the context of work that several callers share: it goes on when the first has left, and does not know which namespaces are granted
-// to that one. Each caller is then given what is granted to it.
+// to that one, nor takes its memory. Each caller is then given what is granted to it.
 func forEveryone(ctx context.Context) context.Context {
-	return definition.WithGranted(context.WithoutCancel(ctx), nil)
+	return client.WithMemory(definition.WithGranted(context.WithoutCancel(ctx), nil), nil)
 }
 
 // Ready returns an error if the store cannot be relied on. The last second counts.

@@ -72,6 +72,9 @@ func (d *Description) Listed() *filter.Run {
 // Describe returns what a run is doing.
 func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, error) {
 	l, err := c.store.Load(ctx, i)
+	if err == nil {
+		l, err = c.held(ctx, i, l)
+	}
 	if err != nil {
 		return nil, err
 	}

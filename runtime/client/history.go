@@ -21,13 +21,14 @@ const historyPage = 200
 // History calls f with the entries of a run from a position on, which counts from 0, and returns the position
 // behind the last one.
 func (c *Client) History(ctx context.Context, i store.Instance, from int, f func(HistoryEntry) error) (next int, err error) {
+	counted := &reading{memory: memoryOf(ctx)}
 	for {
 		stored, err := c.store.History(ctx, i, from, historyPage)
 		if err != nil {
 			return from, err
 		}
 		for _, s := range stored {
-			e, err := interpreter.DecodeHistoryStep(s.Data, func(ref string) ([]byte, error) { return c.store.Payload(ctx, i, ref) })
+			e, err := c.step(ctx, i, s, counted)
 			if err != nil {
 				return from, err
 			}
@@ -40,6 +41,20 @@ func (c *Client) History(ctx context.Context, i store.Instance, from int, f func
 			return from, nil
 		}
 	}
+}
+
+// step reads an entry with all its data, when there is memory for that.
+func (c *Client) step(ctx context.Context, i store.Instance, s store.StoredEntry, counted *reading) (interpreter.HistoryStep, error) {
+	if err := counted.add(s.Data); err != nil {
+		return interpreter.HistoryStep{}, err
+	}
+	return interpreter.DecodeHistoryStep(s.Data, func(ref string) ([]byte, error) {
+		data, err := c.store.Payload(ctx, i, ref)
+		if err == nil {
+			err = counted.add(data)
+		}
+		return data, err
+	})
 }
 
 // steps returns the whole history of a run.

@@ -204,6 +204,9 @@ func (m *merge) next(ctx context.Context) (*filter.Run, error) {
 				return nil, err
 			}
 		}
+		if err := hold(ctx, item.Invocation); err != nil {
+			return nil, err
+		}
 		if info, err := execution.ParseInvocation(item.Invocation); err == nil {
 			return &filter.Run{Instance: item.Instance, Lifecycle: item.Lifecycle, Invocation: info}, nil
 		}

@@ -19,6 +19,9 @@ func (c *Client) Outcome(ctx context.Context, i store.Instance) (o execution.Out
 	if err != nil || !l.Lifecycle.Status.Final() {
 		return execution.Outcome{}, false, err
 	}
+	if l, err = c.held(ctx, i, l); err != nil {
+		return execution.Outcome{}, false, err
+	}
 	info, err := execution.ParseInvocation(l.Invocation)
 	if err != nil {
 		return execution.Outcome{}, false, err

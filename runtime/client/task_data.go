@@ -18,6 +18,9 @@ type TaskData struct {
 // for that, which needs the secrets that the run reads.
 func (c *Client) TaskData(ctx context.Context, i store.Instance, seq int) (TaskData, error) {
 	l, err := c.store.Load(ctx, i)
+	if err == nil {
+		l, err = c.held(ctx, i, l)
+	}
 	if err != nil {
 		return TaskData{}, err
 	}
