@@ -19,6 +19,7 @@ import (
 func Supervise(in io.Reader, out io.Writer) error {
 	goruntime.LockOSThread() // Pdeathsig of a child is sent when the thread ends that started it
 	debug.SetGCPercent(50)   // there may be many supervisors
+	Hide()                   // a job gets secrets through here, and the next job runs below it
 	// Signals to a whole group of processes, from a service manager for example, must not end the supervisor: its parent
 	// decides. They are caught and not ignored, because ignored signals would stay ignored in what the supervisor starts.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)

@@ -29,6 +29,7 @@ func start() int {
 	s := systemStreams()
 	s.processes = swrun.Supervise() // in a supervisor it does not return: there may be many of them, and each needs little
 	defer s.processes.Close()
+	process.Hide() // the commands of workflows run as the same user, and must not read the secrets of the environment
 	collector.Pace()
 	return run(os.Args[1:], s)
 }
