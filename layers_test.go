@@ -95,7 +95,7 @@ func layers() map[string][]string {
 		"runtime/settings":            {"internal/duration", "internal/shorten", "internal/suggest", "runtime/store"},
 		"runtime/effect":              {"errors", "internal/shorten", "interpreter"},
 		"runtime/local":               {"errors", "expr", "limits", "interpreter", "runtime/activity", "runtime/effect", "runtime/execution", "runtime/store"},
-		"runtime/client":              {"runtime/activity", "errors", "internal/duration", "internal/lazyregexp", "internal/shorten", "limits", "dsl", "interpreter", "runtime/definition", "runtime/events", "runtime/execution", "runtime/filter", "runtime/inbox", "runtime/store", "runtime/presence", "runtime/queue", "runtime/settings"},
+		"runtime/client":              {"runtime/activity", "errors", "internal/duration", "internal/jsonvalue", "internal/lazyregexp", "internal/shorten", "limits", "dsl", "interpreter", "runtime/definition", "runtime/events", "runtime/execution", "runtime/filter", "runtime/inbox", "runtime/store", "runtime/presence", "runtime/queue", "runtime/settings"},
 		"runtime/worker":              {"dsl", "errors", "internal/duration", "internal/shorten", "limits", "interpreter", "runtime/activity", "runtime/definition", "runtime/effect", "runtime/execution", "runtime/lease", "runtime/inbox", "runtime/store", "runtime/presence", "runtime/queue", "runtime/settings"},
 		"runtime":                     nil, // the tour of its packages, and tests of them together
 		"runtime/storetest":           {"interpreter", "runtime/store"},

@@ -30,7 +30,7 @@ func Check(w *Workflow, analyze Analyzer) Diagnostics {
 		checkExpressions, checkConditions, checkLookalikes, checkInputFields, checkOutputShapes, checkCatchData, checkClock,
 		checkSecrets, checkUntrusted, checkCertificates,
 		checkCorrelations, checkScheduleEvents,
-		checkRequests, checkEvaluate, checkFormats, checkCron, checkSchedule, checkScheduleLoops, checkLifecycleFilters,
+		checkRequests, checkEvaluate, checkFormats, checkCron, checkSchedule, checkScheduleLoops, checkLifecycleFilters, checkLifecycleEmits,
 	} {
 		rule(c)
 	}

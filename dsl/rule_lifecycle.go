@@ -5,6 +5,30 @@ import "strings"
 // LifecycleTypes is how the types of the events begin that tell what runs do.
 const LifecycleTypes = "io.serverlessworkflow."
 
+// IsLifecycleType reports whether a type of events is reserved for those that tell what runs do: it is about workflows or tasks. Other types that begin with
+// LifecycleTypes are free, and the examples of the specification use some.
+func IsLifecycleType(kind string) bool {
+	rest, is := strings.CutPrefix(kind, LifecycleTypes)
+	return is && (strings.HasPrefix(rest, "workflow.") || strings.HasPrefix(rest, "task."))
+}
+
+// checkLifecycleEmits: SW707, events that a workflow must not emit.
+func checkLifecycleEmits(c *checker) {
+	Walk(c.w, func(t Task) bool {
+		emit, is := t.(*EmitTask)
+		if !is {
+			return true
+		}
+		event, _ := emit.With.Data.(map[string]any)
+		if kind, _ := event["type"].(string); IsLifecycleType(kind) {
+			at := emit.With.Pointer.Key("type")
+			c.add(Diagnostic{Code: "SW707", Pointer: at, Range: c.w.Source.Value(at), Message: "only the engine emits events of this type",
+				Help: "give the event a type of your own, such as com.example.order.completed"})
+		}
+		return true
+	})
+}
+
 // checkLifecycleFilters: SW706, filters for events that do not come to runs by themselves.
 func checkLifecycleFilters(c *checker) {
 	Walk(c.w, func(t Task) bool {

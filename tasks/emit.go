@@ -57,6 +57,9 @@ func (e *emitBody) complete(s *interpreter.Scope, given map[string]any) (map[str
 	if _, ok := event["data"]; ok && event["datacontenttype"] == nil {
 		event["datacontenttype"] = "application/json"
 	}
+	if kind, _ := event["type"].(string); dsl.IsLifecycleType(kind) {
+		return nil, s.WithExpression(errors.Expressionf("the event cannot be emitted: only the engine emits events of the type %s: give it a type of your own", kind), e.event, "type")
+	}
 	var wrong *cloudevent.AttributeError
 	if err := cloudevent.Check(event); errors.As(err, &wrong) {
 		return nil, s.WithExpression(errors.Expressionf("the event cannot be emitted: %s", err), e.event, wrong.Attribute)

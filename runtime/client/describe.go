@@ -71,10 +71,7 @@ func (d *Description) Listed() *filter.Run {
 
 // Describe returns what a run is doing.
 func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, error) {
-	l, err := c.store.Load(ctx, i)
-	if err == nil {
-		l, err = c.held(ctx, i, l)
-	}
+	l, err := c.loadHeld(ctx, i)
 	if err != nil {
 		return nil, err
 	}

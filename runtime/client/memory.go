@@ -59,6 +59,15 @@ func sizeOfRun(l store.Loaded) int64 {
 	return sizeOf(texts...)
 }
 
+// loadHeld loads a run when there is memory for its values.
+func (c *Client) loadHeld(ctx context.Context, i store.Instance) (store.Loaded, error) {
+	l, err := c.store.Load(ctx, i)
+	if err != nil {
+		return l, err
+	}
+	return c.held(ctx, i, l)
+}
+
 // held returns a run that was loaded, when there is memory for its values. It loads the run again if it had to wait: meanwhile nobody holds it.
 func (c *Client) held(ctx context.Context, i store.Instance, l store.Loaded) (store.Loaded, error) {
 	m := memoryOf(ctx)

@@ -17,10 +17,7 @@ type TaskData struct {
 // TaskData computes what the occurrence of a task worked on that began with the record seq of a run's history. It repeats the history
 // for that, which needs the secrets that the run reads.
 func (c *Client) TaskData(ctx context.Context, i store.Instance, seq int) (TaskData, error) {
-	l, err := c.store.Load(ctx, i)
-	if err == nil {
-		l, err = c.held(ctx, i, l)
-	}
+	l, err := c.loadHeld(ctx, i)
 	if err != nil {
 		return TaskData{}, err
 	}
