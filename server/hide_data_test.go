@@ -20,7 +20,7 @@ const canary = "c4n4ry"
 
 // leaky are workflows that bring their input to all places where runs keep data, by the names of their runs.
 func leaky() map[string]string {
-	const told = `{type: 'https://a.b/c', status: 400, title: '${ "title of \(.secret)" }', detail: '${ "detail of \(.secret)" }'}`
+	const told = `{type: 'https://a.b/c', status: 400, title: '${ "title of \(.secret)" }', detail: '${ "detail of \(.secret)" }', instance: '${ "/do/0/\(.secret)" }'}`
 	return map[string]string{
 		"ends":     `do: [{a: {set: {kept: '${ .secret }'}, export: {as: '${ . }'}}}, {t: {try: [{r: {raise: {error: ` + told + `}}}], catch: {as: e, do: [{s: {set: {caught: '${ $e.detail }'}}}]}}}]`,
 		"fails":    `do: [{r: {raise: {error: ` + told + `}}}]`,
@@ -78,7 +78,7 @@ func TestDataIsHidden(t *testing.T) {
 		}
 	}
 	described := mustRead[api.Description](t, d.ask(t, "GET", "/v1/runs/demo/fails", "", "Authorization", hidden), http.StatusOK)
-	if got := fmt.Sprint(described.Failure.Error); described.Status != "faulted" || !described.HiddenData || got != "map[instance:/do/0/r status:400 type:https://a.b/c]" {
+	if got := fmt.Sprint(described.Failure.Error); described.Status != "faulted" || !described.HiddenData || got != "map[status:400 type:https://a.b/c]" {
 		t.Errorf("it is %s, %v: %s", described.Status, described.HiddenData, got)
 	}
 }

@@ -10,7 +10,7 @@ import (
 //
 //	data:"show"    it is no data
 //	data:"hide"    it may hold some though it has a type, and is left out
-//	data:"error"   it is an error, of which type, status and instance stay
+//	data:"error"   it is an error, of which type and status stay
 //	data:"hidden"  it says that something may have been left out
 const dataTag = "data"
 
@@ -79,11 +79,11 @@ func hideField(v reflect.Value, tag string) {
 	}
 }
 
-// hideDetails returns what of an error is not data: what kind it is, and where it comes from.
+// hideDetails returns what of an error is not data: its kind. Its instance may be an expression of who raised it.
 func hideDetails(of any) map[string]any {
 	kept := map[string]any{}
 	members, _ := of.(map[string]any)
-	for _, name := range []string{"type", "status", "instance"} {
+	for _, name := range []string{"type", "status"} {
 		if value, ok := members[name]; ok {
 			kept[name] = value
 		}

@@ -42,7 +42,7 @@ func TestUntypedIsHidden(t *testing.T) {
 	api.HideData(&a)
 	got, err := json.Marshal(a)
 	const want = `{"Name":"n","Any":null,"Pointer":null,"List":null,"Nested":[{"Name":"b","Any":null},null],"Members":null,"Inner":{"a":{"Name":"a","Any":null}},"Labels":{"l":"v"},` +
-		`"Raw":null,"Bytes":null,"Shown":"shown","Text":"","Error":{"instance":"/do","status":400,"type":"t"},"None":null,"Hidden":true}`
+		`"Raw":null,"Bytes":null,"Shown":"shown","Text":"","Error":{"status":400,"type":"t"},"None":null,"Hidden":true}`
 	if string(got) != want || err != nil {
 		t.Errorf("%v: it is %s", err, got)
 	}
