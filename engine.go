@@ -136,8 +136,8 @@ func NewEngine(s *Store, c EngineConfig) (*Engine, error) {
 	engine.client = client.New(client.Config{
 		Store: s, Compile: e.compileHere, Workers: s.Workers, Limits: c.Host.Limits, ErrorAliases: c.Host.ErrorAliases, Deployed: engine.schedules.Deployed,
 	})
-	engine.events = events.NewBus(s, func(ctx context.Context, key string, event map[string]any, to events.Audience) (events.Started, error) {
-		runs, waits, err := engine.schedules.Publish(ctx, schedule.Event{Key: key, Attributes: event}, to.Has)
+	engine.events = events.NewBus(s, func(ctx context.Context, e events.Event, to events.Audience) (events.Started, error) {
+		runs, waits, err := engine.schedules.Publish(ctx, schedule.Event(e), to.Has)
 		return events.Started{Runs: runs, Waits: waits}, err
 	}, c.Host.Limits)
 	engine.activities = matching.New(matching.Config{Store: s, Due: engine.activityDue, Report: engine.reportActivity, Gate: engine.gate})

@@ -2,7 +2,6 @@ package swrun
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
@@ -10,21 +9,22 @@ import (
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/events"
+	"github.com/swrun/swrun/runtime/store"
+	"github.com/swrun/swrun/runtime/worker"
 )
 
 // OtherEventError says that another event was published under the same source and id.
 type OtherEventError = events.OtherEventError
 
-// publish brings an event that a run has emitted to the runs that listen for it in some namespaces, nil for all, and to the host. Doing it again changes
-// nothing for the runs.
-func (e *Engine) publish(ctx context.Context, event json.RawMessage, namespaces []string) error {
-	v, err := expr.Decode(event)
+// publish brings an event that a run has emitted to the runs that listen for it, and to the host. Doing it again changes nothing for the runs.
+func (e *Engine) publish(ctx context.Context, emitted worker.Emitted) error {
+	v, err := expr.Decode(emitted.Event)
 	if err != nil {
 		return err
 	}
 	object, _ := v.(map[string]any)
 	var other *OtherEventError
-	if _, err := e.bring(ctx, object, namespaces); errors.As(err, &other) {
+	if _, err := e.bring(ctx, object, emitted.Namespaces, emitted.Cause); errors.As(err, &other) {
 		e.env.host.Log.Warn("an event comes to no listener", "error", err.Error())
 	} else if err != nil {
 		return err
@@ -51,7 +51,7 @@ func (e *Engine) Publish(ctx context.Context, event map[string]any, namespaces [
 			return events.Report{}, err
 		}
 	}
-	return e.bring(ctx, event, namespaces)
+	return e.bring(ctx, event, namespaces, nil)
 }
 
 // CheckEvent returns why an event cannot be published: it is no CloudEvent, or larger than the limit "event"; nil if nothing is wrong with it.
@@ -62,9 +62,9 @@ func (e *Engine) CheckEvent(event map[string]any) error {
 	return interpreter.CheckEvent(event, e.config.Host.Limits)
 }
 
-// bring brings an event that was checked to those who listen.
-func (e *Engine) bring(ctx context.Context, event map[string]any, namespaces []string) (events.Report, error) {
-	report, err := e.events.Publish(ctx, event, namespaces)
+// bring brings an event that was checked to those who listen. Cause is the first of the runs that have led to it; nil if none has.
+func (e *Engine) bring(ctx context.Context, event map[string]any, namespaces []string, cause *store.Instance) (events.Report, error) {
+	report, err := e.events.PublishOf(ctx, event, namespaces, cause)
 	if len(report.Full) > 0 {
 		e.env.host.Log.Warn("an event does not come to runs for which too much waits", "runs", len(report.Full), "first", report.Full[0].String(), "type", event["type"])
 	}

@@ -40,7 +40,7 @@ func (e *Engine) startScheduled(ctx context.Context, f schedule.Firing, input an
 	if f.Kind != schedule.KindTrigger { // that has somebody who asks for it
 		ctx = client.WithActor(ctx, "schedule "+string(f.Kind))
 	}
-	begun, err := e.client.Begin(ctx, f.Of, input, client.StartOptions{ID: f.ID})
+	begun, err := e.client.Begin(ctx, f.Of, input, client.StartOptions{ID: f.ID, Cause: f.Cause})
 	var wrong *client.OptionError
 	if store.RefusedAs(err) != "" || errors.As(err, &wrong) || errors.As(err, new(*errors.Error)) {
 		err = &schedule.RefusedError{Err: err}

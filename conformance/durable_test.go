@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -65,8 +64,8 @@ func newDurable(t *testing.T, c testCase, b bench) *durable {
 	d := &durable{t: t, c: c, outside: newOutside(c.files), bench: b, calls: map[string]int{}}
 	d.client = client.New(client.Config{Store: b.store})
 	d.bus, d.arrival = events.NewBus(b.store, noStarts, nil), newArrival(t, c)
-	d.relay = worker.Relay{Store: b.store, Publish: func(ctx context.Context, event json.RawMessage, _ []string) error {
-		attributes := mustDecode(t, string(event)).(map[string]any)
+	d.relay = worker.Relay{Store: b.store, Publish: func(ctx context.Context, e worker.Emitted) error {
+		attributes := mustDecode(t, string(e.Event)).(map[string]any)
 		if _, err := d.bus.Publish(ctx, attributes, nil); err != nil {
 			return err
 		}
@@ -366,6 +365,6 @@ func (d *durable) must(err error) {
 }
 
 // noStarts is for deployments in which events start no runs.
-func noStarts(context.Context, string, map[string]any, events.Audience) (events.Started, error) {
+func noStarts(context.Context, events.Event, events.Audience) (events.Started, error) {
 	return events.Started{}, nil
 }

@@ -124,7 +124,7 @@ func TestDeadAtDeadline(t *testing.T) {
 func deadAtDeadline(t *testing.T) {
 	p := newPlant(newWorld(t, 0))
 	all := p.approvals(80)
-	bus := events.NewBus(p.store, func(context.Context, string, map[string]any, events.Audience) (events.Started, error) {
+	bus := events.NewBus(p.store, func(context.Context, events.Event, events.Audience) (events.Started, error) {
 		return events.Started{}, nil
 	}, limits.Set{})
 	publishing := p.approve(all, func(e event) {

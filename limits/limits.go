@@ -46,6 +46,7 @@ const (
 	Response      Name = "response"
 	Redirects     Name = "redirects"
 	Family        Name = "family"
+	EventFamily   Name = "eventFamily"
 	VirtualTasks  Name = "virtualTasks"
 	VirtualYears  Name = "virtualYears"
 	Waiting       Name = "waiting"
@@ -69,7 +70,7 @@ const bytes = "bytes"
 func All() (all []Limit) {
 	for _, n := range []Name{
 		Input, Data, Event, State, HistoryBytes, History, Items, Branches, Tasks,
-		Children, Continuations, Family, Waiting, VirtualTasks, VirtualYears, Labels, LabelName, LabelValue, BusinessKey, ID, Namespace, Reason, Actor, Progress,
+		Children, Continuations, Family, EventFamily, Waiting, VirtualTasks, VirtualYears, Labels, LabelName, LabelValue, BusinessKey, ID, Namespace, Reason, Actor, Progress,
 		Calls, Starts, Workflows, Stdout, Stderr, Response, Redirects,
 	} {
 		all = append(all, find(n))
@@ -101,7 +102,9 @@ func find(n Name) Limit {
 	case Children:
 		return Limit{n, 1000, "runs", "children that a run waits for at a time, and those that end with it although it does not wait for them: the task fails", false, errors.Limitf}
 	case Family:
-		return Limit{n, 20_000, "runs", "the runs that one run leads to within a day, its children's children too: the task of the child fails", false, errors.Limitf}
+		return Limit{n, 20_000, "runs", "the runs that one run leads to within a day, its children's children too: the run that asks for more ends", false, errors.Limitf}
+	case EventFamily:
+		return Limit{n, 100_000, "runs", "the runs that start within a day because of the events of one run, and the events that these emit: the run that asks for more ends", false, errors.Limitf}
 	case Waiting:
 		return Limit{n, 10_000, "messages", "what waits for a run in a store to go on: an event does not come to it, and who publishes it is told", false, errors.Limitf}
 	case Progress:

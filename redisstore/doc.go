@@ -34,7 +34,8 @@
 //	swrun:{D:p}:h:i          list    history: time, epoch, nonce and data of each entry
 //	swrun:{D:p}:n:i          list    inbox
 //	swrun:{D:p}:p:i          hash    data that is kept apart, by reference
-//	swrun:{D:p}:f:d:i        string  how many runs i has led to on the day d
+//	swrun:{D:p}:f:d:i        string  how many runs that i has led to have started here on the day d
+//	swrun:{D:p}:f:d:i_k      string  how many were asked for, of the kind k of store.Asked (with a space between), in the partition of i
 //	swrun:{D:p}:e:k:n        string  the entry n of the kind k of the registry: its version, its end, the call that stored it, and its value
 //	swrun:{D:p}:r:k          zset    the entries of the kind k, by the time when they end; not of replies
 //	swrun:{D:p}:u:q          zset    who holds permits of the queue q, by the time when they end in ms; +inf for never

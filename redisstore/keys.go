@@ -55,8 +55,8 @@ func (p *partitionKeys) history(i store.Instance) string  { return p.prefix + "h
 func (p *partitionKeys) inbox(i store.Instance) string    { return p.prefix + "n:" + i.String() }
 func (p *partitionKeys) payloads(i store.Instance) string { return p.prefix + "p:" + i.String() }
 func (p *partitionKeys) queue(q store.Queue) string       { return p.prefix + "q:" + queueMember(q) }
-func (p *partitionKeys) family(i store.Instance, day int64) string {
-	return p.prefix + "f:" + strconv.FormatInt(day, 10) + ":" + i.String()
+func (p *partitionKeys) family(of string, day int64) string {
+	return p.prefix + "f:" + strconv.FormatInt(day, 10) + ":" + of
 }
 func (p *partitionKeys) registered(kind store.RegistryKind, key string) string {
 	return p.prefix + "e:" + string(kind) + ":" + key

@@ -45,7 +45,7 @@ func TestLayout(t *testing.T) {
 		if got := client.Type(t.Context(), key).Val(); !ok || got != kind {
 			t.Errorf("%s (%s) is a %s; the package comment says %q", key, pattern, got, kind)
 		}
-		if ttl := client.TTL(t.Context(), key).Val(); (ttl != -1) != slices.Contains([]string{"swrun:{D:p}:f:d:i", "swrun:{D:p}:e:k:n", "swrun:{D:p}:b:q"}, pattern) {
+		if ttl := client.TTL(t.Context(), key).Val(); (ttl != -1) != slices.Contains([]string{"swrun:{D:p}:f:d:i", "swrun:{D:p}:f:d:i_k", "swrun:{D:p}:e:k:n", "swrun:{D:p}:b:q"}, pattern) {
 			t.Errorf("%s has a TTL of %s; only the counts of families, this entry and what a rate counts end by themselves", key, ttl)
 		}
 		found[pattern] = true
@@ -94,6 +94,7 @@ func fill(t *testing.T, s *redisstore.Store) {
 	a.Changes = interpreter.Changes{Head: []byte("h"), Context: []byte("c"), Frames: []interpreter.StoredFrame{{Key: 1, Data: []byte("f")}}}
 	a.Entries, a.Outbox, a.Payloads = [][]byte{[]byte("e")}, [][]byte{[]byte("o")}, map[string][]byte{"r": []byte("p")}
 	a.Activities = []store.ActivityChange{{Effect: 1, Queue: "mail", To: &store.Activity{Queue: "mail", Available: a.At, Due: a.At}, Input: []byte("i")}}
+	a.Asked = store.Asked{Of: a.Instance, Kind: store.AskedRuns, N: 1, Max: 1}
 	_, err := s.Commit(ctx, a)
 	must(err)
 	must(s.Deliver(ctx, store.Delivery{To: a.Instance, ID: "m", Message: []byte("m")}))
@@ -132,7 +133,7 @@ func mustKeys(t *testing.T, client *redis.Client) []string {
 
 // describe writes a key as the package comment does.
 func describe(key string) string {
-	key = strings.NewReplacer("e:queues:q", "e:k:n", "r:queues", "r:k", ":q:mail test", ":q:q_n").Replace(key)
+	key = strings.NewReplacer("e:queues:q", "e:k:n", "test/a runs", "i_k", "r:queues", "r:k", ":q:mail test", ":q:q_n").Replace(key)
 	key = regexp.MustCompile(`:f:\d+:`).ReplaceAllString(strings.Replace(key, "{D:0}", "{D:p}", 1), ":f:d:")
 	return regexp.MustCompile(`test/\w+$`).ReplaceAllString(key, "i")
 }

@@ -48,7 +48,7 @@ func (s *Store) Start(ctx context.Context, c store.Start) (store.Started, error)
 		b := s.newBatch(to.partition, 1)
 		s.write(b, to, change, rewrite{noRecord, change.To.String()})
 		if c.FamilyMax > 0 {
-			key := to.keys.family(c.Family, c.Day(now))
+			key := to.keys.family(c.Family.String(), store.Day(now))
 			b.check(string(store.TooMany), key, c.FamilyMax)
 			b.do("INCR", key)
 			b.do("PEXPIRE", key, 2*day)
@@ -59,7 +59,7 @@ func (s *Store) Start(ctx context.Context, c store.Start) (store.Started, error)
 			return store.Started{}, err
 		case r.code == "CHANGED":
 			return s.startedAgain(ctx, to, &c)
-		case r.code == string(store.TooMany) && c.Day(r.at) != c.Day(now): // it was another day than this process knew
+		case r.code == string(store.TooMany) && store.Day(r.at) != store.Day(now): // it was another day than this process knew
 		case r.code != string(store.TooEarly):
 			return store.Started{At: now}, refusal(r, to.name)
 		}
@@ -141,6 +141,9 @@ func (s *Store) commit(ctx context.Context, c *store.Commit, own *ownRecord, kno
 		case change.Done:
 			own.lifecycle, own.text = *from, stored
 			return store.Committed{At: now, Mail: change.To.Unread()}, nil
+		}
+		if before, err := s.count(ctx, c); err != nil {
+			return store.Committed{At: now, Asked: before}, err
 		}
 		answer, err := s.commitChange(ctx, own, stored, change)
 		if err == nil && answer.code == "CHANGED" {

@@ -110,12 +110,12 @@ func TestFailingPublisherHoldsUpNobody(t *testing.T) {
 		var failing atomic.Bool
 		failing.Store(true)
 		var sent []string
-		stop := h.work(worker.Config{Publish: func(_ context.Context, event json.RawMessage, _ []string) error {
+		stop := h.work(worker.Config{Publish: func(_ context.Context, emitted worker.Emitted) error {
 			if failing.Load() {
 				return io.ErrClosedPipe
 			}
 			var e struct{ Type string }
-			err := json.Unmarshal(event, &e)
+			err := json.Unmarshal(emitted.Event, &e)
 			sent = append(sent, e.Type)
 			return err
 		}})
@@ -162,7 +162,7 @@ func TestOutboxPassesWhatIsStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
 		h.deploy("child", "do: [{b: {set: {n: 2}}}]")
-		defer h.work(worker.Config{Publish: func(context.Context, json.RawMessage, []string) error { return io.ErrClosedPipe }})()
+		defer h.work(worker.Config{Publish: func(context.Context, worker.Emitted) error { return io.ErrClosedPipe }})()
 		i := h.start("do: [{l: {for: {each: x, in: '${ [range(250)] }'}, do: [{e: {emit: {event: {with: {type: a}}}}}]}}, {a: {run: {workflow: {namespace: test, name: child, version: latest}}}}]", client.StartOptions{})
 		if o := h.wait(i); o.Status != interpreter.StatusCompleted {
 			t.Errorf("got %+v", o)

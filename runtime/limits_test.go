@@ -32,7 +32,7 @@ func beyond() map[limits.Name]struct {
 		limits.Branches:     {"[{a: {fork: {branches: [{x: {set: {x: 1}}}, {y: {set: {x: 1}}}, {z: {set: {x: 1}}}]}}}]", limits.Set{limits.Branches: 2}, false},
 		limits.Tasks:        {"[{a: {fork: {branches: [{x: {fork: {branches: [{p: {set: {x: 1}}}, {q: {set: {x: 1}}}]}}}, {y: {set: {x: 1}}}]}}}]", limits.Set{limits.Tasks: 4}, false},
 		limits.Children:     {"[{a: {fork: {branches: [{x: {run: {workflow: {namespace: test, name: a, version: 0.1.0}}}}, {y: {run: {workflow: {namespace: test, name: a, version: 0.1.0}}}}]}}}]", limits.Set{limits.Children: 1}, false},
-		limits.Family:       {"[{a: {for: {in: '${ [range(10)] }'}, do: [{x: {run: {workflow: {namespace: test, name: leaf, version: latest}}}}]}}]", limits.Set{limits.Family: 3}, false},
+		limits.Family:       {"[{a: {for: {in: '${ [range(10)] }'}, do: [{x: {run: {workflow: {namespace: test, name: leaf, version: latest}}}}]}}]", limits.Set{limits.Family: 3}, true},
 		limits.History:      {"[{b: {set: {x: 1}, then: b}}]", limits.Set{limits.History: 3000}, true},
 		limits.HistoryBytes: {"[{b: {set: '${ [range(100)] }', then: b}}]", limits.Set{limits.HistoryBytes: 100_000}, true},
 		limits.State:        {"[{b: {set: '${ [range(3000)] }'}}, {c: {wait: PT1H}}]", limits.Set{limits.State: 10_000}, true},
@@ -141,8 +141,8 @@ func TestEveryLimitIsTested(t *testing.T) {
 		tested[name] = true
 	}
 	// These have tests where they are checked: TestChainsEnd, TestWideStartsEnd, TestVirtualTimeIsBounded, and the cases 10.8, 12.2, 10.2c and 11.5, TestHeartbeats,
-	// TestEventsThatWait.
-	for _, name := range []limits.Name{limits.Starts, limits.Workflows, limits.Calls, limits.Stdout, limits.Stderr, limits.Response, limits.Redirects, limits.VirtualTasks, limits.VirtualYears, limits.Continuations, limits.Progress, limits.Waiting} {
+	// TestEventsThatWait, multiply.txtar.
+	for _, name := range []limits.Name{limits.Starts, limits.Workflows, limits.Calls, limits.Stdout, limits.Stderr, limits.Response, limits.Redirects, limits.VirtualTasks, limits.VirtualYears, limits.Continuations, limits.Progress, limits.Waiting, limits.EventFamily} {
 		tested[name] = true
 	}
 	for _, l := range limits.All() {

@@ -20,7 +20,7 @@ import (
 // publish publishes events: the type of each, and its data as JSON.
 func (h *host) publish(all ...string) {
 	h.Helper()
-	bus := events.NewBus(h.store, func(context.Context, string, map[string]any, events.Audience) (events.Started, error) {
+	bus := events.NewBus(h.store, func(context.Context, events.Event, events.Audience) (events.Started, error) {
 		return events.Started{}, nil
 	}, limits.Set{})
 	for _, text := range all {

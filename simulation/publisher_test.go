@@ -72,7 +72,7 @@ func (w *world) publish(r *run, h happening, id string, after int) {
 }
 
 func (w *world) publishOnce(event map[string]any) (done bool, err error) {
-	bus := events.NewBus(distant{w.store, w}, func(context.Context, string, map[string]any, events.Audience) (events.Started, error) {
+	bus := events.NewBus(distant{w.store, w}, func(context.Context, events.Event, events.Audience) (events.Started, error) {
 		return events.Started{}, nil
 	}, nil)
 	bus.AtOnce = 1 // so that a seed comes to the same again

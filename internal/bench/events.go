@@ -50,7 +50,7 @@ func (b *benchmark) events(ctx context.Context) (*Measured, error) {
 
 // bus returns what publishes events that start nothing.
 func (b *benchmark) bus() *events.Bus {
-	return events.NewBus(b.Store, func(context.Context, string, map[string]any, events.Audience) (events.Started, error) {
+	return events.NewBus(b.Store, func(context.Context, events.Event, events.Audience) (events.Started, error) {
 		return events.Started{}, nil
 	}, nil)
 }

@@ -16,11 +16,11 @@ type Form int
 // The forms in which this build writes. Whoever changes what is stored of a kind adds 1 to its number.
 const (
 	Record     Form = 2 // the record of a run, store.Lifecycle
-	Invocation Form = 2 // what is fixed when a run starts
+	Invocation Form = 3 // what is fixed when a run starts; 3 says which run's events have led to it
 	State      Form = 2 // the head and the frames of a run, and its context
 	History    Form = 1 // a step of a history
 	Message    Form = 1 // what comes into the inbox of a run
-	Outgoing   Form = 2 // what leaves a run by the outbox; 2 says in which namespace an event was emitted, among others
+	Outgoing   Form = 3 // what leaves a run by the outbox; 2 says in which namespace an event was emitted, among others, 3 says that of all and what has led to events
 	Activity   Form = 2 // what an outside worker performs
 	Definition Form = 1 // a deployed document with its resources
 )

@@ -66,6 +66,8 @@ local own = {
   end,
   -- that an operation was done, which is forgotten so many milliseconds earlier than others
   REMEMBER = function(key, _, from) call('ZADD', key, moment - ARGV[from + 1], ARGV[from]) end,
+  -- so many more
+  COUNT = function(key, _, from) call('SET', key, format('%d', (call('GET', key) or 0) + ARGV[from])) end,
   -- that an activity does not wait in a queue any more, whose name stands under the next key as long as any does
   DEQUEUE = function(key, _, from, at)
     call('ZREM', key, ARGV[from])
@@ -78,7 +80,7 @@ local own = {
 
 local types = {
   HSET = 'hash', HINCRBY = 'hash', RPUSH = 'list', LTRIM = 'list', ZADD = 'zset', ZREM = 'zset', REMEMBER = 'zset', SADD = 'set', SREM = 'set',
-  DEQUEUE = 'zset', XADD = 'stream', XDEL = 'stream', INDEX = 'stream', LEASE = 'string', INCR = 'string',
+  DEQUEUE = 'zset', XADD = 'stream', XDEL = 'stream', INDEX = 'stream', LEASE = 'string', INCR = 'string', COUNT = 'string',
 }
 
 -- misfit returns the key of a command that is not what it should be.

@@ -130,7 +130,7 @@ func (c *Client) again(ctx context.Context, i store.Instance, info execution.Inv
 	}
 	began := theirs.First()
 	theirs.Workflow, theirs.Definition, theirs.Began = began.Workflow, began.Definition, nil
-	info.Settings, info.TraceParent, info.Actor, info.Reserved = theirs.Settings, theirs.TraceParent, theirs.Actor, theirs.Reserved
+	info.Settings, info.TraceParent, info.Actor, info.Reserved, info.Cause = theirs.Settings, theirs.TraceParent, theirs.Actor, theirs.Reserved, theirs.Cause
 	mine, err := json.Marshal(&info)
 	if err != nil {
 		return false, err

@@ -96,6 +96,8 @@ type StartOptions struct {
 	// Reserved leaves what the run performs, and what the runs perform that it waits for, to those who work on it and on nothing else. Any worker keeps
 	// its deadlines all the same.
 	Reserved bool
+	// Cause is the first of the runs that have led to this one, if events of theirs have; nil otherwise.
+	Cause *store.Instance
 }
 
 // The values of OnDuplicate.
@@ -229,7 +231,7 @@ func (c *Client) begin(ctx context.Context, r definition.Reference, digest strin
 	info := execution.Invocation{
 		Workflow: r, Definition: digest, Input: interpreter.Value{V: input}, BusinessKey: o.BusinessKey, Labels: o.Labels,
 		ExecutionTimeout: o.ExecutionTimeout, RunTimeout: o.RunTimeout, Deadline: o.Deadline,
-		TimeoutsFromAccept: o.TimeoutsFromAccept, TraceParent: TraceParent(ctx), Actor: Actor(ctx),
+		TimeoutsFromAccept: o.TimeoutsFromAccept, TraceParent: TraceParent(ctx), Actor: Actor(ctx), Cause: o.Cause,
 	}
 	if o.Reserved {
 		info.Reserved = &i

@@ -42,8 +42,15 @@ type Bus struct {
 	recent *rate.Limiter
 }
 
-// Start starts the runs of an audience that an event starts, known by a key. Doing it again starts nothing more.
-type Start func(ctx context.Context, key string, event map[string]any, to Audience) (Started, error)
+// Start starts the runs of an audience that an event starts. Doing it again starts nothing more.
+type Start func(ctx context.Context, e Event, to Audience) (Started, error)
+
+// Event is an event on its way to those that it starts.
+type Event struct {
+	Key        string // by which it is known
+	Attributes map[string]any
+	Cause      *store.Instance // the first of the runs that have led to it; nil if none has
+}
 
 // Started is what an event has started.
 type Started struct {
@@ -84,12 +91,18 @@ type published struct {
 
 // Publish delivers a structured CloudEvent, which was checked, to those runs of an audience that listen for it.
 func (b *Bus) Publish(ctx context.Context, event map[string]any, to Audience) (Report, error) {
+	return b.PublishOf(ctx, event, to, nil)
+}
+
+// PublishOf is Publish for an event of a run. Cause is the first of the runs that have led to it.
+func (b *Bus) PublishOf(ctx context.Context, event map[string]any, to Audience, cause *store.Instance) (Report, error) {
 	known, err := b.find(ctx, event, to)
 	if err != nil || known.Done {
 		return Report{Repeated: known.Done}, err
 	}
 	var heard listenedFor
 	d := b.delivery(known.id, event, to, &heard)
+	d.cause = cause
 	report, err := b.deliver(ctx, d)
 	if err != nil {
 		return report, err
@@ -188,6 +201,7 @@ type delivery struct {
 	id      string // that it is known by
 	event   map[string]any
 	to      Audience
+	cause   *store.Instance
 	heard   *listenedFor              // is found out
 	known   []interpreter.EventFilter // with correlations that may lead to those who listen, without their keys
 	filters []interpreter.EventFilter // that are asked for in each partition
@@ -211,7 +225,7 @@ func (b *Bus) deliver(ctx context.Context, d delivery) (report Report, err error
 	if err = b.reachAll(ctx, d, &report); err != nil {
 		return report, err
 	}
-	started, err := b.start(ctx, d.id, d.event, d.to)
+	started, err := b.start(ctx, Event{Key: d.id, Attributes: d.event, Cause: d.cause}, d.to)
 	report.Started, report.Waits = started.Runs, started.Waits
 	return report, err
 }

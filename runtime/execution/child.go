@@ -64,10 +64,7 @@ func (x *Execution) startChild(e interpreter.Effect) {
 	}
 	start := &ChildStart{
 		ID: x.childID(e), Workflow: definition.Reference{Namespace: r.Namespace, Name: r.Name, Version: r.Version}, Input: r.Input,
-		Depth: x.invocation.Depth + 1, Family: x.instance, TraceParent: x.invocation.SpanParent(x.instance, e.Request.Path),
-	}
-	if x.invocation.Family != nil {
-		start.Family = *x.invocation.Family
+		Depth: x.invocation.Depth + 1, Family: x.family(), Cause: x.invocation.Cause, TraceParent: x.invocation.SpanParent(x.instance, e.Request.Path),
 	}
 	if !e.Detached && !r.GoesOnAlone() { // otherwise the child before goes on beside this one
 		if keys := x.state.ChildKeys(e.Request.Path); keys != start.ID {

@@ -101,6 +101,7 @@ func (x *Execution) commitOf(release bool) (*store.Commit, error) {
 	} else if release {
 		c.Ready, c.Needs = x.draining && !x.parks(), x.needs()
 	}
+	c.Asked = x.asked()
 	return c, x.encodeOutbox(c)
 }
 
@@ -145,7 +146,10 @@ func (x *Execution) Committed(c store.Committed, err error) {
 	switch {
 	case err == nil:
 		x.committed(sent, c.Mail)
-	case x.program != nil && (refusal == store.TimedOut || refusal == store.TooEarly || refusal == store.Conflict):
+	case x.program != nil && (refusal == store.TimedOut || refusal == store.TooEarly || refusal == store.Conflict || refusal == store.TooMany):
+		if refusal == store.TooMany {
+			x.excess = askedTooMuch(sent.Asked, c.Asked)
+		}
 		x.actions.Reload = true // what has happened is stepped again, from what is stored now
 		x.refused++
 		if x.leaving && x.refused > maxRefused {
@@ -172,7 +176,7 @@ func (x *Execution) committed(sent *store.Commit, mail bool) {
 		r.Answer(true)
 	}
 	x.batch = batch{at: x.batch.at}
-	x.stored, x.refused = sent.After(x.stored), 0
+	x.stored, x.refused, x.excess = sent.After(x.stored), 0, nil
 	if sent.Status != interpreter.StatusSuspended {
 		x.parked = nil
 	}
@@ -198,6 +202,7 @@ func (x *Execution) Reloaded(c *store.Claimed) error {
 	}
 	x.queue = append(x.queue, x.ended...)
 	x.ended = nil
+	x.endExcess()
 	x.advance()
 	return nil
 }
@@ -269,6 +274,7 @@ func (x *Execution) encodeOutbox(c *store.Commit) error {
 		all = append(all, told)
 	}
 	for _, o := range all {
+		o.From = x.instance.Namespace
 		data, err := o.Encode()
 		if err != nil {
 			return err

@@ -32,6 +32,8 @@ type Execution struct {
 
 	refused    int64 // commits to this version that were refused
 	unanswered int   // times that the commit on its way was not answered
+	// excess is why the run ends, if a commit to this version has asked for more than may be asked for; nil otherwise.
+	excess *errors.Error
 
 	queue         []interpreter.Event // that have not been stepped yet
 	ended         []interpreter.Event // while the run is reloaded: ends of effects that are not stored

@@ -52,6 +52,9 @@ type Invocation struct {
 	Keys string `json:"y,omitempty"`
 	// Family is the first of those that have started one another; nil if nobody's instance has started it.
 	Family *store.Instance `json:"f,omitempty"`
+	// Cause is the first of the runs that have led to this one, if one of them was started by an event of another; nil otherwise. Like Actor it is no part of
+	// what makes a start the same as another one.
+	Cause *store.Instance `json:"v,omitempty"`
 }
 
 // Pinned is a definition that a run was pinned to.

@@ -16,8 +16,11 @@ type Outgoing struct {
 	Child   *ChildStart      `json:"child,omitempty"`
 	Deliver *OutgoingMessage `json:"deliver,omitempty"`
 	Publish json.RawMessage  `json:"publish,omitempty"` // an event
-	From    string           `json:"from,omitempty"`    // the namespace in which the event was emitted; empty in form 1
-	Find    *DefinitionFind  `json:"find,omitempty"`
+	// From is the namespace of the run that it leaves. It is empty in form 1, and before form 3 if there is no event.
+	From string `json:"from,omitempty"`
+	// Cause is the run that has led to the event, of those that have led to one another; nil before form 3.
+	Cause *store.Instance `json:"cause,omitempty"`
+	Find  *DefinitionFind `json:"find,omitempty"`
 }
 
 // Encode returns the entry as stores keep it.
@@ -31,6 +34,13 @@ func ParseOutgoing(data []byte) (o Outgoing, err error) {
 	return o, nil
 }
 
+// OutgoingFrom returns the namespace of the run that an entry leaves; empty if it does not say it, or cannot be read.
+func OutgoingFrom(data []byte) string {
+	var o struct{ From string }
+	_ = form.Unmarshal("an entry of the outbox", form.Outgoing, data, &o) // whoever delivers it finds out what is wrong with it
+	return o.From
+}
+
 // ChildStart starts a child workflow.
 type ChildStart struct {
 	ID       string               `json:"id"`
@@ -41,6 +51,7 @@ type ChildStart struct {
 	Beside   *Parent              `json:"beside,omitempty"`
 	Depth    int                  `json:"depth,omitempty"`
 	Family   store.Instance       `json:"family"`
+	Cause    *store.Instance      `json:"cause,omitempty"` // whose events have led to it; nil if none have
 	Reserved *store.Instance      `json:"reserved,omitempty"`
 	Keys     string               `json:"keys,omitempty"` // the run whose idempotency keys it has; empty for its own
 	// TraceParent names the span of the task that starts it.

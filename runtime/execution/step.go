@@ -195,7 +195,7 @@ func (x *Execution) request(e interpreter.Effect) {
 	switch {
 	case x.inFlight[e.ID]: // a step that is repeated asks for it again
 	case e.Route == interpreter.RoutePublish:
-		x.batch.outbox = append(x.batch.outbox, Outgoing{Publish: e.Request.Body, From: x.instance.Namespace})
+		x.batch.outbox = append(x.batch.outbox, Outgoing{Publish: e.Request.Body, Cause: x.cause()})
 	case e.Route == interpreter.RouteChild:
 		x.startChild(e)
 	case e.Route == interpreter.RouteActivity:

@@ -22,6 +22,9 @@ func (p *partition) transition(i store.Instance, op store.Operation) (*store.Cha
 	if code == "" && !change.Done && !p.hasActivities(i, change) {
 		code = store.Conflict
 	}
+	if code == "" && !change.Done && !change.Asked.HasRoom(p.asked(&change.Asked)) {
+		code = store.TooMany
+	}
 	if code != "" {
 		return nil, p.refuse(code, i)
 	}
@@ -58,6 +61,7 @@ func (p *partition) write(i store.Instance, c *store.Change) {
 	for _, data := range c.Outbox {
 		p.Put(p.prefix+"outbox/"+number(p.next("outbox-last")), data)
 	}
+	p.countAsked(&c.Asked)
 	p.putMessages(i, c)
 	p.putActivities(i, c)
 	if c.ID != "" {
@@ -167,11 +171,34 @@ func (p *partition) remember(id string, while time.Duration) {
 
 // countFamily counts one more run of a family, unless as many have started on this day as may.
 func (p *partition) countFamily(c *store.Start) bool {
-	name := "family/" + number(c.Day(p.now)) + "/" + c.Family.String()
+	name := familyKey(p.now, c.Family.String())
 	n := p.counter(name)
 	if n >= int64(c.FamilyMax) {
 		return false
 	}
 	p.setCounter(name, n+1)
 	return true
+}
+
+// familyKey returns the name of a counter of families, on the day of a time.
+func familyKey(now time.Time, of string) string { return "family/" + number(store.Day(now)) + "/" + of }
+
+// asked returns how many were asked for on this day.
+func (p *partition) asked(a *store.Asked) int64 {
+	if a.N == 0 {
+		return 0
+	}
+	return p.everywhere().counter(familyKey(p.now, a.Key()))
+}
+
+// countAsked counts what a commit asks for.
+func (p *partition) countAsked(a *store.Asked) {
+	if a.N > 0 {
+		p.everywhere().setCounter(familyKey(p.now, a.Key()), p.asked(a)+int64(a.N))
+	}
+}
+
+// everywhere returns the partition that keeps what counts for all of them.
+func (p *partition) everywhere() *partition {
+	return &partition{Tx: p.Tx, prefix: prefixOf(0), now: p.now}
 }

@@ -38,7 +38,9 @@ import (
 //	outbox/<number>        what has to be brought to other runs
 //	seen/<id>              messages and commands of the last day: when they came
 //	seen-at/<time>/<id>    the same, by time
-//	family/<day>/<i>       how many the run has led to on a day
+//	family/<day>/<i>       how many runs that the run has led to have started here on a day
+//	family/<day>/<i> <what>
+//	                       how many were asked for on a day, in all partitions (store.Asked); in partition 0
 //	i/<i>/record           store.Lifecycle
 //	i/<i>/mail             how many messages were delivered to it, if any were
 //	i/<i>/info             as given to Start

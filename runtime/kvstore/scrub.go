@@ -167,7 +167,7 @@ func (p *partition) forget(n int) {
 // forgetFamilies deletes what was counted of families on other days than this one.
 func (p *partition) forgetFamilies() {
 	prefix := p.prefix + "family/"
-	today := prefix + number(new(store.Start).Day(p.now)) + "/"
+	today := prefix + number(store.Day(p.now)) + "/"
 	var old []string
 	p.Scan(prefix, prefix, func(key string, _ []byte) bool {
 		if !strings.HasPrefix(key, today) {

@@ -78,10 +78,13 @@ func (s *Store) view(n int, f func(*partition) error) error {
 }
 
 func (s *Store) partition(tx Tx, n int) *partition {
-	p := &partition{Tx: tx, prefix: fmt.Sprintf("p/%04d/", n)}
+	p := &partition{Tx: tx, prefix: prefixOf(n)}
 	p.readTime(s.now().UnixMilli())
 	return p
 }
+
+// prefixOf returns what the keys of a partition begin with.
+func prefixOf(n int) string { return fmt.Sprintf("p/%04d/", n) }
 
 func (s *Store) of(i store.Instance) int { return i.Partition(s.layout.Partitions) }
 
@@ -149,6 +152,7 @@ func (s *Store) Commit(ctx context.Context, c store.Commit) (done store.Committe
 		done.At = p.now
 		change, err := p.transition(c.Instance, &c)
 		if err != nil {
+			done.Asked = p.asked(&c.Asked)
 			return err
 		}
 		done.Mail, hints, queues = change.To.Unread(), !change.Done && change.Hints(), change.Queues()

@@ -120,6 +120,7 @@ func (t *trigger) take(s *interpreter.State, event map[string]any, now time.Time
 type Event struct {
 	Key        string // by which it is known
 	Attributes map[string]any
+	Cause      *store.Instance // the first of the runs that have led to it; nil if none has
 }
 
 // Publish starts the runs that an event starts, in the namespaces that allowed is true of, or in all of them if it is nil. Doing it again with the same
@@ -181,13 +182,13 @@ func (s *Schedules) arrived(ctx context.Context, x *Schedule, e Event, now time.
 		return nil, false, nil
 	}
 	if p.trigger.all {
-		return s.gather(ctx, gathering{x.Since, p, now}, e)
+		return s.gather(ctx, gathering{x.Since, p, now, e.Cause}, e)
 	}
 	state := p.trigger.listening(now)
 	if !p.trigger.take(state, e.Attributes, now) {
 		return nil, false, nil
 	}
-	started, err = s.begin(ctx, p, state, []string{e.Key}, now)
+	started, err = s.begin(ctx, gathering{plan: p, now: now, cause: e.Cause}, state, []string{e.Key})
 	return started, false, err
 }
 
@@ -201,8 +202,10 @@ func (p *plan) triggered(state *interpreter.State, keys []string, now time.Time)
 }
 
 // begin starts the run of a group of events. What keeps it from being started is recorded; the schedule goes on.
-func (s *Schedules) begin(ctx context.Context, p *plan, state *interpreter.State, keys []string, now time.Time) ([]store.Instance, error) {
+func (s *Schedules) begin(ctx context.Context, g gathering, state *interpreter.State, keys []string) ([]store.Instance, error) {
+	p, now := g.plan, g.now
 	f := p.triggered(state, keys, now)
+	f.Cause = g.cause
 	var err error
 	if f.Fault != nil {
 		err = &RefusedError{f.Fault}

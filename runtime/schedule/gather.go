@@ -104,6 +104,7 @@ type gathering struct {
 	since time.Time // no event counts that came before
 	plan  *plan
 	now   time.Time
+	cause *store.Instance // of the event; nil if no run has led to it
 }
 
 // begin forgets the events that wait since an earlier schedule, or for too long.
@@ -115,15 +116,15 @@ func (p *pending) begin(since, now time.Time) {
 }
 
 // gather has an event join others, and starts the runs of those that are complete then. It reports whether the event waits for others.
-func (s *Schedules) gather(ctx context.Context, g gathering, e Event) (started []store.Instance, waits bool, err error) {
-	p, now := g.plan, g.now
+func (s *Schedules) gather(ctx context.Context, gathered gathering, e Event) (started []store.Instance, waits bool, err error) {
+	p, now := gathered.plan, gathered.now
 	state := p.trigger.listening(now)
 	if !p.trigger.take(state, e.Attributes, now) {
 		return nil, false, nil
 	}
 	entry := store.RegistryEntry[pending]{Kind: store.RegistryGathered, Key: p.workflow.Namespace + "/" + p.workflow.Name + "#" + p.trigger.part(state), For: (*pending).lasts}
 	waiting, err := entry.Change(ctx, s.Store, func(x *pending) error {
-		x.begin(g.since, now)
+		x.begin(gathered.since, now)
 		if x.has(e.Key) {
 			return nil
 		}
@@ -140,7 +141,7 @@ func (s *Schedules) gather(ctx context.Context, g gathering, e Event) (started [
 		return nil, waits, nil
 	}
 	for _, g := range waiting.Start {
-		run, err := s.begin(ctx, p, g.replay(p.trigger, now), g.Keys, now)
+		run, err := s.begin(ctx, gathered, g.replay(p.trigger, now), g.Keys)
 		if err != nil {
 			return started, waits, err
 		}

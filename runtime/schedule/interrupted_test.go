@@ -139,7 +139,7 @@ func TestInterruptedDeployments(t *testing.T) {
 		publisher := d.process(immortal)
 		publish := func(key string) int {
 			t.Helper()
-			all, _, err := publisher.Publish(t.Context(), Event{key, map[string]any{"specversion": "1.0", "id": key, "source": "/s", "type": "late"}}, nil)
+			all, _, err := publisher.Publish(t.Context(), Event{Key: key, Attributes: map[string]any{"specversion": "1.0", "id": key, "source": "/s", "type": "late"}}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -164,7 +164,7 @@ func TestSchedulesAreReadAgain(t *testing.T) {
 	d := newDeployment(t)
 	deploy(t, d, "early", "{on: {one: {with: {type: early}}}}")
 	publisher, event := d.process(immortal), map[string]any{"specversion": "1.0", "id": "1", "source": "/s", "type": "late"}
-	if _, _, err := publisher.Publish(t.Context(), Event{"1", event}, nil); err != nil {
+	if _, _, err := publisher.Publish(t.Context(), Event{Key: "1", Attributes: event}, nil); err != nil {
 		t.Fatal(err)
 	}
 	made := definition.Definition{Document: "document: {dsl: 1.0.3, namespace: demo, name: late, version: 1.0.0}\nschedule: {on: {one: {with: {type: late}}}}\ndo: [{a: {set: {n: 1}}}]\n"}
@@ -175,7 +175,7 @@ func TestSchedulesAreReadAgain(t *testing.T) {
 		t.Fatal("who deploys is not lost")
 	}
 	d.clock.Advance(listEvery)
-	if all, _, err := publisher.Publish(t.Context(), Event{"2", event}, nil); err != nil || len(all) != 1 {
+	if all, _, err := publisher.Publish(t.Context(), Event{Key: "2", Attributes: event}, nil); err != nil || len(all) != 1 {
 		t.Errorf("after a while, an event starts %v, %v", all, err)
 	}
 }
@@ -202,7 +202,7 @@ func TestDamagedSchedules(t *testing.T) {
 			if len(d.started) != 2*atOnce {
 				t.Errorf("%d runs have started in time", len(d.started))
 			}
-			started, _, err := w.Publish(t.Context(), Event{"1", map[string]any{"specversion": "1.0", "id": "1", "source": "/s", "type": "t"}}, nil)
+			started, _, err := w.Publish(t.Context(), Event{Key: "1", Attributes: map[string]any{"specversion": "1.0", "id": "1", "source": "/s", "type": "t"}}, nil)
 			if len(started) != 2*atOnce || err != nil {
 				t.Errorf("an event starts %d runs, %v", len(started), err)
 			}
@@ -213,7 +213,7 @@ func TestDamagedSchedules(t *testing.T) {
 // TestInterruptedEvents: whoever publishes an event may be lost at each write and start; published again, it counts once.
 func TestInterruptedEvents(t *testing.T) {
 	event := func(key, kind string, data any) Event {
-		return Event{key, map[string]any{"specversion": "1.0", "id": key, "source": "/s", "type": kind, "data": data}}
+		return Event{Key: key, Attributes: map[string]any{"specversion": "1.0", "id": key, "source": "/s", "type": kind, "data": data}}
 	}
 	for writes := 0; ; writes++ {
 		d := newDeployment(t)
@@ -248,7 +248,7 @@ func TestTooManyPendingEvents(t *testing.T) {
 	publish := func(n int, kind string) {
 		t.Helper()
 		event := map[string]any{"specversion": "1.0", "id": fmt.Sprint(n), "source": "/s", "type": kind, "data": strings.Repeat("x", 270<<10)}
-		if _, _, err := s.Publish(t.Context(), Event{fmt.Sprint(n), event}, nil); err != nil {
+		if _, _, err := s.Publish(t.Context(), Event{Key: fmt.Sprint(n), Attributes: event}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // Schedule is what is scheduled of a workflow, as the registry keeps it. The zero value is nothing.
@@ -62,6 +63,8 @@ type Firing struct {
 	ID   string               `json:"i"`
 	Of   definition.Reference `json:"w"` // with its version
 	At   time.Time            `json:"a"` // when that was decided
+	// Cause is the first of the runs that have led to the event that starts it; nil if none has.
+	Cause *store.Instance `json:"-"`
 }
 
 // Started is a run that was started.

@@ -25,7 +25,7 @@ const (
 	NoSuch     Code = "NO_SUCH"     // there is no such thing
 	Corrupt    Code = "CORRUPT"     // what is there cannot be read
 	Newer      Code = "NEWER"       // what is there has a form that only newer builds read
-	TooMany    Code = "TOO_MANY"    // the family of a run has started as many in a day as it may
+	TooMany    Code = "TOO_MANY"    // a run has led to as many others in a day as it may
 	Suspended  Code = "SUSPENDED"   // the run of an activity is suspended: nobody gets the activity until the run is resumed
 	Invalid    Code = "INVALID"     // what was given is nothing that the store can keep or look for
 )
@@ -51,7 +51,7 @@ func (r *Refusal) Error() string {
 		Fenced: "%s was taken over by another worker", Closed: "%s has ended", TimedOut: "the time of %s is over",
 		Conflict: "%s is stored already, as something else or in another state", Limit: "a limit is reached: %s",
 		TooEarly: "%s: the store's clock has not come that far", RolledBack: "%s has lost writes that the store had confirmed",
-		NoSuch: "there is no %s", Corrupt: "what is stored cannot be read: %s", Newer: "what is stored cannot be read: %s", TooMany: "too many runs of the family of %s have started today",
+		NoSuch: "there is no %s", Corrupt: "what is stored cannot be read: %s", Newer: "what is stored cannot be read: %s", TooMany: "%s belongs to a family that has led to too many runs today",
 		Invalid: "there can be no such thing as %s", Suspended: "%s waits until its run is resumed",
 	}[r.Code]
 	return fmt.Sprintf(cmp.Or(sentence, "%s is refused"), detail)

@@ -222,6 +222,7 @@ type Commit struct {
 	Records    int      // number of records in Entries
 	Payloads   map[string][]byte
 	Outbox     [][]byte
+	Asked      Asked // of what is in Outbox
 	// Activities are those that the steps have scheduled, and those that nobody waits for any more.
 	Activities []ActivityChange
 	Read       int // messages of the inbox that the steps have consumed
@@ -254,6 +255,8 @@ type Commit struct {
 type Committed struct {
 	At   time.Time
 	Mail bool // there are messages that the owner has not read
+	// Asked is how many were asked for before, if the commit is refused as TooMany.
+	Asked int64
 }
 
 // Renew prolongs the leases of a worker.

@@ -44,6 +44,7 @@ type Change struct {
 	History    []StoredEntry
 	Messages   []Message
 	Outbox     [][]byte
+	Asked      Asked
 	Consumed   int     // messages that leave the inbox, the oldest first
 	Message    Message // that comes into the inbox; nil for none
 	ID         string  // of the operation, remembered for a day; empty for none
@@ -364,6 +365,3 @@ const Remembered = 24 * time.Hour
 // ReportRemembered is how long they remember that an activity was ended so. There may be thousands a second, and who reports repeats a
 // report soon or never.
 const ReportRemembered = 10 * time.Minute
-
-// Day returns the number of the day on which the run counts for its family.
-func (c *Start) Day(now time.Time) int64 { return now.Unix() / int64((24 * time.Hour).Seconds()) }

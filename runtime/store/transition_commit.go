@@ -31,7 +31,7 @@ func (c *Commit) Transition(r *Lifecycle, _ time.Time) (*Change, Code) {
 	over := c.Releases()
 	change := &Change{
 		From: r, To: c.After(*r), NotBefore: millisecondOf(c.At), Before: c.before(r), WithMail: over || c.Read > 0 || c.TimesOut,
-		Invocation: c.Invocation, State: c.Changes, Entries: c.Entries, Payloads: c.Payloads, Outbox: c.Outbox, Consumed: c.Read,
+		Invocation: c.Invocation, State: c.Changes, Entries: c.Entries, Payloads: c.Payloads, Outbox: c.Outbox, Asked: c.Asked, Consumed: c.Read,
 		Activities: c.Activities,
 	}
 	if change.WithMail && r.Mail > 0 && !(change.To.Held() && change.To.Unread()) {

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/swrun/swrun/interpreter"
@@ -256,4 +257,59 @@ func releaseReady(s *suite) {
 	_, err := s.Commit(s.ctx(), c)
 	s.must(err)
 	s.claim(i)
+}
+
+// asked: what commits ask for is counted for the run that has led to it, wherever that stands, once for each commit; one that asks for too much is
+// refused, and nothing of it is stored.
+func asked(s *suite) {
+	p := s.Layout().Partitions
+	i, root := s.start("a"), instance("root")
+	for n := 0; p > 1 && root.Partition(p) == i.Partition(p); n++ {
+		root = instance(fmt.Sprintf("root%d", n))
+	}
+	c := commit(s.claim(i))
+	ask := func(n, asked int64, code store.Code) {
+		s.Helper()
+		c.Asked = store.Asked{Of: root, Kind: store.AskedRuns, N: int(n), Max: 5}
+		c.Outbox = [][]byte{[]byte("out")}
+		done, err := s.Commit(s.ctx(), c)
+		if code == "" {
+			s.must(err)
+			done, err = s.Commit(s.ctx(), c) // is the same commit
+			s.must(err)
+			c.Version, c.Next = c.Next, c.Next+1
+			return
+		}
+		if s.refused(err, code); done.Asked != asked {
+			s.Errorf("before were asked for %d, want %d", done.Asked, asked)
+		}
+		c.Next++
+	}
+	ask(2, 0, "")
+	ask(4, 2, store.TooMany)
+	ask(3, 0, "")
+	ask(1, 5, store.TooMany)
+	ask(0, 0, "")
+	root = i // which counts by itself
+	ask(5, 0, "")
+	ask(1, 5, store.TooMany)
+	if l := s.load(i).Lifecycle; l.Version != c.Version {
+		s.Errorf("the version is %d, want %d", l.Version, c.Version)
+	}
+	if out := s.poll(i).Outbox; len(out) != 4 {
+		s.Errorf("the outbox has %d entries", len(out))
+	}
+	s.askedOtherwise(c)
+}
+
+// askedOtherwise: each kind is counted by itself, and so is each day.
+func (s *suite) askedOtherwise(c store.Commit) {
+	s.Helper()
+	c.Asked = store.Asked{Of: c.Instance, Kind: store.AskedByEvents, N: 5, Max: 5}
+	_, err := s.Commit(s.ctx(), c)
+	s.must(err)
+	s.Advance(24 * time.Hour)
+	c.Version, c.Next, c.Asked.Kind = c.Next, c.Next+1, store.AskedRuns
+	_, err = s.Commit(s.ctx(), c)
+	s.must(err)
 }

@@ -48,6 +48,7 @@ func cases() []testCase {
 		{"commit stores changes", commitChanges},
 		{"commit again", commitAgain},
 		{"commit of what a run goes on with", commitInvocation},
+		{"commit of what is counted", asked},
 		{"import", importRun},
 		{"import of a run that somebody held", importHeld},
 		{"commit of another version", commitVersion},

@@ -84,11 +84,18 @@ func destination(e store.Outgoing) string {
 	return "events"
 }
 
+// Emitted is an event that a run has emitted.
+type Emitted struct {
+	Event      json.RawMessage
+	Namespaces []string        // whose runs it may reach; nil for all
+	Cause      *store.Instance // the first of the runs that have led to it; nil if that is not known
+}
+
 // Relay delivers what leaves a run: messages, starts of children, events.
 type Relay struct {
 	Store store.Store
-	// Publish sends an emitted event to those who listen in some namespaces, nil for all. Nil drops events: nobody listens.
-	Publish func(ctx context.Context, event json.RawMessage, namespaces []string) error
+	// Publish sends an emitted event to those who listen. Nil drops events: nobody listens.
+	Publish func(context.Context, Emitted) error
 	Limits  limits.Set
 	// Settings are those of the namespaces of children and events; nil for none.
 	Settings *settings.Cache
@@ -113,7 +120,7 @@ func (r *Relay) Deliver(ctx context.Context, e store.Outgoing) error {
 		if err != nil {
 			return err
 		}
-		return r.Publish(ctx, o.Publish, hearers)
+		return r.Publish(ctx, Emitted{Event: o.Publish, Namespaces: hearers, Cause: o.Cause})
 	}
 	return nil
 }
@@ -157,7 +164,7 @@ func (r *Relay) startChild(ctx context.Context, id string, c *execution.ChildSta
 	if err := child.Check(); err != nil {
 		return r.failStart(ctx, id, c, errors.Configurationf("it cannot be started: %s", err))
 	}
-	info := execution.Invocation{Workflow: reference, Definition: digest, Input: c.Input, Parent: c.Parent, Origin: c.Origin, Beside: c.Beside, Depth: c.Depth, Family: &c.Family, Reserved: c.Reserved, Keys: c.Keys, TraceParent: c.TraceParent}
+	info := execution.Invocation{Workflow: reference, Definition: digest, Input: c.Input, Parent: c.Parent, Origin: c.Origin, Beside: c.Beside, Depth: c.Depth, Family: &c.Family, Cause: c.Cause, Reserved: c.Reserved, Keys: c.Keys, TraceParent: c.TraceParent}
 	if r.Settings != nil {
 		if info.Settings, err = r.Settings.Of(ctx, child.Namespace); err != nil {
 			return err

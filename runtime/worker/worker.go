@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	crypto "crypto/rand"
-	"encoding/json"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
@@ -76,8 +75,8 @@ type Config struct {
 	Changed func(queue string, partition int)
 	// Watched is called about once a second with the partitions that were written to since the last time. It must not block.
 	Watched func(written []int)
-	// Publish sends an emitted event to those who listen in some namespaces, nil for all. Nil drops events: nobody listens.
-	Publish func(ctx context.Context, event json.RawMessage, namespaces []string) error
+	// Publish sends an emitted event to those who listen. Nil drops events: nobody listens.
+	Publish func(context.Context, Emitted) error
 	// Observe is called with the history events of each commit of a run, in order, once they are stored.
 	Observe func(store.Instance, []interpreter.HistoryEvent)
 	// Trace is told the same, and how the run was started. With it, calls carry the span of their task; nil traces nothing.
