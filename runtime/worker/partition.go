@@ -189,8 +189,10 @@ func (p *partition) work(ctx context.Context, aside *sync.WaitGroup) (found bool
 	p.polled(work)
 	if len(work.Outbox) > 0 && p.relaying.TryLock() {
 		aside.Go(func() {
-			defer p.relaying.Unlock()
-			p.relay(ctx, work.Outbox)
+			delivered := p.relay(ctx, work.Outbox)
+			if p.relaying.Unlock(); delivered {
+				p.nudge() // there may be more by now
+			}
 		})
 	}
 	due, ready, err := p.promote(ctx, work)

@@ -15,25 +15,28 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// relay delivers entries of the partition's outbox, in order, and deletes them. An entry that fails stays and is tried again;
-// later entries to other destinations do not wait for it, however many fail.
-func (p *partition) relay(ctx context.Context, entries []store.Outgoing) {
+// relay delivers what is in the partition's outbox, beginning with the entries that a poll has found, and deletes it. Namespaces take turns, and the entries of
+// each keep their order. An entry that fails stays and is tried again; later entries to other destinations do not wait for it, however many fail. It reports
+// whether anything was delivered.
+func (p *partition) relay(ctx context.Context, entries []store.Outgoing) (delivered bool) {
+	q := newOutbox(p.w.c.Store, p.n, entries)
 	stuck := map[string]bool{}
-	for len(entries) > 0 && ctx.Err() == nil {
-		before := len(stuck)
-		if err := p.relayAll(ctx, entries, stuck); err != nil {
-			p.outboxFailed(ctx, err)
-			return
+	for range maxTurns {
+		err := q.lookOn(ctx)
+		turn := q.take()
+		if err == nil && len(turn) > 0 && ctx.Err() == nil {
+			var done bool
+			done, err = p.relayAll(ctx, turn, stuck)
+			delivered = delivered || done
 		}
-		if len(entries) < batchSize || before == 0 && len(stuck) == 0 {
-			return // the next look finds the rest
-		}
-		var err error
-		if entries, err = p.w.c.Store.Outbox(ctx, p.n, entries[len(entries)-1].ID, batchSize); err != nil {
+		if err != nil {
 			p.outboxFailed(ctx, err)
-			return
+		}
+		if err != nil || len(turn) == 0 || ctx.Err() != nil {
+			break // the next look finds the rest
 		}
 	}
+	return delivered
 }
 
 // outboxFailed logs an error of the store about the outbox, which the next look at the partition finds as it is.
@@ -43,8 +46,8 @@ func (p *partition) outboxFailed(ctx context.Context, err error) {
 	}
 }
 
-// relayAll delivers some entries. Stuck are the destinations to which a delivery has failed.
-func (p *partition) relayAll(ctx context.Context, entries []store.Outgoing, stuck map[string]bool) error {
+// relayAll delivers some entries, and reports whether any was. Stuck are the destinations to which a delivery has failed.
+func (p *partition) relayAll(ctx context.Context, entries []store.Outgoing, stuck map[string]bool) (delivered bool, err error) {
 	var done []string
 	for _, e := range entries {
 		to := destination(e)
@@ -61,10 +64,9 @@ func (p *partition) relayAll(ctx context.Context, entries []store.Outgoing, stuc
 		done = append(done, e.ID)
 	}
 	if len(done) == 0 {
-		return nil
+		return false, nil
 	}
-	defer p.nudge()
-	return p.w.c.Store.Relay(ctx, p.n, done)
+	return true, p.w.c.Store.Relay(ctx, p.n, done)
 }
 
 // destination returns where an entry goes: entries of one destination keep their order.
