@@ -159,18 +159,18 @@ func TestAcceptedExpiresBeforeItsDelay(t *testing.T) {
 func TestDescribedLimits(t *testing.T) {
 	both := "document: {dsl: 1.0.3, namespace: test, name: a, version: 0.1.0, metadata: {swrun: {runTimeout: PT9S}}}\ntimeout: {after: PT5S}\ndo: [{a: {wait: PT1M}}]"
 	for name, c := range map[string]struct {
-		options         client.StartOptions
-		worker          bool
-		limits, inForce int
-		execution, run  time.Duration
+		options        client.StartOptions
+		worker         bool
+		limits, begun  int // begun are deadlines that count only once it has begun
+		execution, run time.Duration
 	}{
-		"queued":            {client.StartOptions{}, false, 2, 0, 5 * time.Second, 9 * time.Second},
-		"queued, counting":  {client.StartOptions{TimeoutsFromAccept: true}, false, 2, 2, 5 * time.Second, 9 * time.Second},
-		"delayed":           {client.StartOptions{Delay: time.Hour}, true, 2, 0, 5 * time.Second, 9 * time.Second},
-		"delayed, ends":     {client.StartOptions{Delay: time.Hour, Deadline: time.Date(2000, 1, 2, 0, 0, 0, 0, time.UTC)}, true, 2, 2, 24 * time.Hour, 9 * time.Second},
-		"in progress":       {client.StartOptions{}, true, 2, 2, 5 * time.Second, 9 * time.Second},
-		"with a start's":    {client.StartOptions{ExecutionTimeout: 7 * time.Second}, true, 2, 2, 7 * time.Second, 9 * time.Second},
-		"with one's of two": {client.StartOptions{ExecutionTimeout: 7 * time.Second, RunTimeout: 2 * time.Second}, true, 2, 2, 7 * time.Second, 2 * time.Second},
+		"queued":            {client.StartOptions{}, false, 2, 2, 5 * time.Second, 9 * time.Second},
+		"queued, counting":  {client.StartOptions{TimeoutsFromAccept: true}, false, 2, 0, 5 * time.Second, 9 * time.Second},
+		"delayed":           {client.StartOptions{Delay: time.Hour}, true, 2, 2, 5 * time.Second, 9 * time.Second},
+		"delayed, ends":     {client.StartOptions{Delay: time.Hour, Deadline: time.Date(2000, 1, 2, 0, 0, 0, 0, time.UTC)}, true, 2, 1, 24 * time.Hour, 9 * time.Second},
+		"in progress":       {client.StartOptions{}, true, 2, 0, 5 * time.Second, 9 * time.Second},
+		"with a start's":    {client.StartOptions{ExecutionTimeout: 7 * time.Second}, true, 2, 0, 7 * time.Second, 9 * time.Second},
+		"with one's of two": {client.StartOptions{ExecutionTimeout: 7 * time.Second, RunTimeout: 2 * time.Second}, true, 2, 0, 7 * time.Second, 2 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -184,8 +184,14 @@ func TestDescribedLimits(t *testing.T) {
 				}
 				time.Sleep(time.Second)
 				d, err := h.client.Describe(t.Context(), i)
-				if err != nil || len(d.RunDeadlines) != c.limits || len(d.Deadlines) != c.inForce {
-					t.Fatalf("%d limits, %d deadlines in force: %v", len(d.RunDeadlines), len(d.Deadlines), err)
+				begun := 0
+				for _, in := range d.Deadlines {
+					if in.OnceBegun {
+						begun++
+					}
+				}
+				if err != nil || len(d.RunDeadlines) != c.limits || len(d.Deadlines) != c.limits || begun != c.begun {
+					t.Fatalf("%d limits, %d deadlines, of which %d count from the start: %v", len(d.RunDeadlines), len(d.Deadlines), begun, err)
 				}
 				for _, l := range d.RunDeadlines {
 					want := c.execution

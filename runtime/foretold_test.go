@@ -1,12 +1,15 @@
 package runtime_test
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/swrun/swrun/internal/timeline"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/filter"
@@ -127,12 +130,53 @@ func (a *activities) foretold(i store.Instance) string {
 	if !listed {
 		a.Errorf("%s at %s is in no list of what passes until then", first.Kind, first.At)
 	}
+	if n := d.FiresFirst(); n != 0 {
+		a.Errorf("%s at %s passes first, and the deadline %d is said to fire first", first.Kind, first.At, n)
+	}
+	a.expectTold(d)
 	time.Sleep(first.At.Sub(now) + 100*time.Millisecond)
 	kinds, at := a.timedOut(i, now)
 	if len(kinds) == 0 || kinds[0] != first.Kind || at.Before(first.At) || at.Sub(first.At) > 100*time.Millisecond {
 		a.Errorf("%s at %s is named first, and %v fired at %s", first.Kind, first.At, kinds, at)
 	}
 	return first.Kind
+}
+
+// expectTold compares the deadlines of a run with those that its history tells, and with those that a drawing of it over time shows.
+func (a *activities) expectTold(d *client.Description) {
+	a.Helper()
+	var told interpreter.ToldDeadlines
+	drawing := timeline.New("")
+	_, err := a.client.History(a.Context(), d.Instance, 0, func(e client.HistoryEntry) error {
+		for _, r := range e.Events {
+			told.Add(r)
+			drawing.Add(r)
+		}
+		return nil
+	})
+	a.must(err)
+	var described, history []string
+	for _, in := range d.Deadlines {
+		drawing.InForce([]interpreter.ActiveDeadline{in.ActiveDeadline})
+		if slices.Contains(interpreter.DeadlineKinds(), in.Kind) { // the others are of activities
+			described = append(described, in.Kind+" "+string(in.Pointer)+" "+in.At.String())
+		}
+	}
+	for _, in := range told.InForce() {
+		history = append(history, in.Kind+" "+string(in.Pointer)+" "+in.At.String())
+	}
+	slices.Sort(described)
+	slices.Sort(history)
+	if !slices.Equal(described, history) {
+		a.Errorf("described are the deadlines %v, and the history tells %v", described, history)
+	}
+	svg := drawing.SVG(d.At, false)
+	for _, in := range d.Deadlines {
+		scope := cmp.Or(string(in.Pointer), "the run")
+		if tick := "deadline of " + scope + ": " + in.At.UTC().Format(time.RFC3339Nano); !strings.Contains(svg, tick) {
+			a.Errorf("%q is not drawn", tick)
+		}
+	}
 }
 
 func (a *activities) mustFilter(text string) filter.Filter {

@@ -19,6 +19,11 @@ func (c *Control) Timeline(ctx context.Context, i store.Instance) (string, error
 	}
 	t := timeline.New(i.String() + "  " + d.Invocation.Workflow.String() + "  " + d.Status)
 	err = c.records(ctx, i, func(r interpreter.HistoryEvent) error { t.Add(r); return nil })
+	for _, in := range d.Deadlines {
+		if !in.OnceBegun {
+			t.InForce([]interpreter.ActiveDeadline{in.ActiveDeadline})
+		}
+	}
 	return t.SVG(d.At, d.Lifecycle.Status.Final()), err
 }
 

@@ -150,6 +150,9 @@ func DeadlineRow(in api.Deadline) []string {
 	if in.Conditional {
 		by += " (if its condition holds)"
 	}
+	if in.OnceBegun {
+		by += ", if it starts as soon as it may"
+	}
 	if in.Held {
 		by += ", once the run is released"
 	}

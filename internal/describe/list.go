@@ -122,7 +122,11 @@ func due(d *api.Description) (all []string) {
 		if d.Deadlines[0].Pointer == "" {
 			scope = "run deadline"
 		}
-		all = append(all, scope+" "+client.Due(d.Deadlines[0].Left()))
+		told := scope + " " + client.Due(d.Deadlines[0].Left())
+		if d.Deadlines[0].OnceBegun {
+			told += " if it starts as soon as it may"
+		}
+		all = append(all, told)
 	}
 	return all
 }

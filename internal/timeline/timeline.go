@@ -4,6 +4,7 @@ package timeline
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +25,7 @@ type Timeline struct {
 	open  map[string]*bar // in progress, by the occurrence of the task
 	more  int             // tasks that have no row
 	runs  []time.Time     // deadlines of the whole run
+	told  interpreter.ToldDeadlines
 }
 
 // row is a task.
@@ -39,6 +41,7 @@ type bar struct {
 	from, to time.Time // to is zero while it goes on
 	state    string
 	about    string
+	mark     string // beside the bar, behind the sign of its state
 }
 
 // The states of bars.
@@ -64,17 +67,33 @@ func (t *Timeline) Add(r interpreter.HistoryEvent) {
 		t.begin = r.At
 	}
 	t.end = r.At
-	if r.Kind == "" {
-		for _, d := range r.Deadlines {
-			t.runs = append(t.runs, d.At)
+	told := t.told.Add(r)
+	in := (*row)(nil)
+	if r.Kind != "" {
+		in = t.row(r.Pointer)
+	}
+	t.InForce(told)
+	if in != nil {
+		t.task(in, r)
+	}
+}
+
+// InForce adds the deadlines in force, as a description of the run has them: those of attempts and activities stand in no record. Known ones are
+// drawn once.
+func (t *Timeline) InForce(all []interpreter.ActiveDeadline) {
+	for _, d := range all {
+		known := &t.runs
+		if d.Pointer != "" {
+			in := t.at[d.Pointer]
+			if in == nil {
+				continue
+			}
+			known = &in.deadlines
 		}
-		return
+		if !slices.ContainsFunc(*known, d.At.Equal) {
+			*known = append(*known, d.At)
+		}
 	}
-	in := t.row(r.Pointer)
-	if in == nil {
-		return
-	}
-	t.task(in, r)
 }
 
 // task adds a record of a task to its row.
@@ -83,9 +102,6 @@ func (t *Timeline) task(in *row, r interpreter.HistoryEvent) {
 	switch r.Type {
 	case interpreter.TaskStarted:
 		t.open[occurrence] = in.add(&bar{from: r.At, state: stateOpen})
-		if !r.Until.IsZero() {
-			in.deadlines = append(in.deadlines, r.Until)
-		}
 	case interpreter.EffectStarted:
 		about := fmt.Sprintf("attempt %d", max(r.Attempt, 1))
 		if b := t.open[occurrence]; b != nil && b.from.Equal(r.At) { // it begins with its first attempt
@@ -99,14 +115,27 @@ func (t *Timeline) task(in *row, r interpreter.HistoryEvent) {
 	case interpreter.TaskCompleted:
 		t.close(occurrence, r.At, stateDone, "")
 	case interpreter.TaskFaulted:
-		about := ""
-		if r.Error != nil {
-			about = r.Error.Error()
-		}
-		t.close(occurrence, r.At, stateFaulted, about)
+		t.fails(occurrence, r)
+	case interpreter.EffectRetried: // the next attempt at an activity
+		t.fails(occurrence, r)
+		in.add(&bar{from: r.At, to: r.Until, state: stateBackoff, about: fmt.Sprintf("attempt %d comes next", r.Attempt+1)})
+		t.open[occurrence] = in.add(&bar{from: r.Until, state: stateOpen, about: fmt.Sprintf("attempt %d", r.Attempt+1)})
 	case interpreter.TaskCancelled:
 		t.close(occurrence, r.At, stateCancelled, "")
 	}
+}
+
+// fails closes the bar of an attempt that has failed. It marks an error that is not retried, since that is why no other attempt follows.
+func (t *Timeline) fails(occurrence string, r interpreter.HistoryEvent) {
+	if r.Error == nil {
+		t.close(occurrence, r.At, stateFaulted, "")
+		return
+	}
+	about, b := r.Error.Error(), t.open[occurrence]
+	if marked, _ := r.Error.Extensions[interpreter.MemberNonRetryable].(bool); marked && b != nil {
+		about, b.mark = about+", non-retryable: no other attempt is made", "non-retryable"
+	}
+	t.close(occurrence, r.At, stateFaulted, about)
 }
 
 // row returns the row of a task; nil if there are too many.
@@ -146,7 +175,8 @@ const (
 	chart     = 720.0
 	rowHeight = 24.0
 	head      = 56.0
-	minimum   = 2.0 // width of a bar
+	margin    = 110.0 // right of the chart, for what stands beside a bar
+	minimum   = 2.0   // width of a bar
 	ticks     = 5
 )
 
@@ -158,7 +188,7 @@ func (t *Timeline) SVG(now time.Time, ended bool) string {
 	if !ended && now.After(t.end) {
 		t.end = now
 	}
-	d := svg.New(int(labels+chart)+40, int(head+rowHeight*float64(len(t.rows)+1))+16, t.title)
+	d := svg.New(int(labels+chart+margin), int(head+rowHeight*float64(len(t.rows)+1))+16, t.title)
 	d.Text(svg.Text{X: 12, Y: 22, Text: t.title, Color: svg.Ink, Size: 14})
 	t.axis(d)
 	for n, in := range t.rows {
@@ -194,6 +224,9 @@ func (t *Timeline) draw(d *svg.Drawing, in *row, y float64) {
 	fills := map[string]svg.Color{stateOpen: svg.Blue, stateDone: svg.Green, stateFaulted: svg.Red, stateCancelled: svg.Grey, stateBackoff: svg.Yellow}
 	signs := map[string]string{stateFaulted: "✖", stateCancelled: "⊘", stateOpen: "▶"}
 	for _, b := range in.bars {
+		if b.from.After(t.end) { // an attempt to come
+			continue
+		}
 		to := b.to
 		if to.IsZero() || to.After(t.end) {
 			to = t.end
@@ -205,7 +238,7 @@ func (t *Timeline) draw(d *svg.Drawing, in *row, y float64) {
 			title += ": " + shorten.To(b.about, 200)
 		}
 		d.Box(svg.Box{X: from, Y: y + 4, W: width, H: rowHeight - 8, Fill: fills[b.state], Border: svg.Line, Round: 2, Dashed: b.state == stateBackoff || b.state == stateOpen, Title: title})
-		if sign := signs[b.state]; sign != "" {
+		if sign := strings.TrimSpace(signs[b.state] + " " + b.mark); sign != "" {
 			d.Text(svg.Text{X: from + width + 3, Y: y + 16, Text: sign, Color: svg.Ink, Size: 11})
 		}
 	}

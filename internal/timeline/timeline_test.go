@@ -28,8 +28,18 @@ func TestSVG(t *testing.T) {
 		{At: at(2), Type: interpreter.TaskFaulted, Kind: dsl.KindCallHTTP, Pointer: task, Path: "p/c", Error: swrunerrors.Timeoutf("too slow")},
 		{At: at(2), Type: interpreter.RetryScheduled, Kind: dsl.KindTry, Pointer: try, Path: "p", Until: at(5), Attempt: 2},
 		{At: at(5), Type: interpreter.TaskStarted, Kind: dsl.KindCallHTTP, Pointer: task, Path: "p!2/c"},
+		{At: at(5), Type: interpreter.TaskStarted, Kind: dsl.KindCallActivity, Pointer: "/do/1/act", Path: "a"},
+		{At: at(5), Type: interpreter.EffectStarted, Kind: dsl.KindCallActivity, Pointer: "/do/1/act", Path: "a", Attempt: 1},
+		{At: at(6), Type: interpreter.EffectRetried, Kind: dsl.KindCallActivity, Pointer: "/do/1/act", Path: "a", Attempt: 1, Until: at(8), Error: swrunerrors.Runtimef("first")},
+		{At: at(9), Type: interpreter.TaskFaulted, Kind: dsl.KindCallActivity, Pointer: "/do/1/act", Path: "a", Error: swrunerrors.Runtimef("refused").With(interpreter.MemberNonRetryable, true)},
 	} {
 		drawing.Add(r)
+	}
+	drawing.InForce([]interpreter.ActiveDeadline{
+		{Deadline: interpreter.Deadline{At: at(100)}}, {Deadline: interpreter.Deadline{At: at(30)}, Pointer: try}, {Deadline: interpreter.Deadline{At: at(31)}, Pointer: "/do/9/none"},
+	})
+	if got := drawing.SVG(at(9), false); strings.Count(got, "deadline of the run: ") != 1 || strings.Contains(got, "10:00:31Z") {
+		t.Errorf("deadlines in force are drawn as %s", got)
 	}
 	got := drawing.SVG(at(6), false)
 	if _, err := io.Copy(io.Discard, strings.NewReader(got)); err != nil {
@@ -44,7 +54,8 @@ func TestSVG(t *testing.T) {
 	}
 	for _, part := range []string{
 		"demo/one &lt;b&gt;", "&lt;charge&gt;&amp;", "/do/0/pay waits for the next attempt after 3s: attempt 2 comes next",
-		"faulted after 2s: attempt 1 timeout", "in progress after 1s", "deadline of the run: 2026-05-04T10:01:40Z", "deadline of /do/0/pay/try/0/&lt;charge&gt;&amp;: 2026-05-04T10:00:02Z",
+		"faulted after 2s: attempt 1 timeout", "in progress after 4s", "deadline of the run: 2026-05-04T10:01:40Z", "deadline of /do/0/pay: 2026-05-04T10:00:30Z",
+		"/do/1/act faulted after 1s: attempt 1 runtime", "/do/1/act waits for the next attempt after 2s: attempt 2 comes next", "✖ non-retryable", "refused, non-retryable: no other attempt is made", "deadline of /do/0/pay/try/0/&lt;charge&gt;&amp;: 2026-05-04T10:00:02Z",
 	} {
 		if !strings.Contains(got, part) {
 			t.Errorf("%q is not in\n%s", part, got)

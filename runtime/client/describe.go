@@ -87,13 +87,6 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 	if d.Program, err = c.programs.Program(ctx, info.Definition); err != nil {
 		return nil, err
 	}
-	if l.State.Head == nil {
-		d.State, d.RunDeadlines = d.begun()
-	} else if d.State, err = interpreter.Restore(nil, info.NewState(i), info.Input.V, l.State); err != nil {
-		return nil, err
-	} else {
-		d.RunDeadlines = d.State.Deadlines
-	}
 	if err = d.open(l); err == nil {
 		err = c.attend(ctx, d)
 	}
@@ -114,6 +107,13 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 
 // open notes what the state of the run says.
 func (d *Description) open(l store.Loaded) (err error) {
+	if l.State.Head == nil {
+		d.State, d.RunDeadlines = d.begun()
+	} else if d.State, err = interpreter.Restore(nil, d.Invocation.NewState(d.Instance), d.Invocation.Input.V, l.State); err != nil {
+		return err
+	} else {
+		d.RunDeadlines = d.State.Deadlines
+	}
 	d.State.NumberFrom(int(d.Lifecycle.Records))
 	d.Reason, d.Actor = d.State.Order.Reason, d.State.Order.Actor
 	d.OpenTasks, d.Activities = interpreter.OpenTasks(d.Program, d.State), readActivities(l.Activities)
@@ -140,9 +140,9 @@ func (d *Description) describeDeadlines() {
 	d.Soft = interpreter.SoftDeadlines(d.Program, d.State)
 }
 
-// onceBegun returns the deadlines that a run will have once it has begun, if it has another one already, which may be later than these.
+// onceBegun returns the deadlines that a run will have once it has begun.
 func (d *Description) onceBegun() (all []DescribedDeadline) {
-	if d.Lifecycle.Status != interpreter.StatusPending || len(d.State.Deadlines) == 0 || d.Invocation.TimeoutsFromAccept {
+	if d.Lifecycle.Status != interpreter.StatusPending || d.Invocation.TimeoutsFromAccept {
 		return nil
 	}
 	late := max(0, d.At.Sub(d.Lifecycle.Started))
