@@ -291,12 +291,17 @@ func asked(s *suite) {
 	ask(1, 5, store.TooMany)
 	ask(0, 0, "")
 	root = i // which counts by itself
-	ask(5, 0, "")
+	at := c.At
+	c.At = at.Add(time.Hour)
+	ask(4, 0, store.TooEarly)
+	c.At = at
+	ask(4, 0, "") // what did not happen counts once
+	ask(1, 0, "")
 	ask(1, 5, store.TooMany)
 	if l := s.load(i).Lifecycle; l.Version != c.Version {
 		s.Errorf("the version is %d, want %d", l.Version, c.Version)
 	}
-	if out := s.poll(i).Outbox; len(out) != 4 {
+	if out := s.poll(i).Outbox; len(out) != 5 {
 		s.Errorf("the outbox has %d entries", len(out))
 	}
 	s.askedOtherwise(c)
