@@ -78,6 +78,26 @@ func TestNamespacesTakeTurnsInTheOutbox(t *testing.T) {
 	}
 }
 
+// TestEntriesOfOlderBuildsComeFirst: what does not say the namespace of the run that it leaves is delivered before everything else, in its order.
+func TestEntriesOfOlderBuildsComeFirst(t *testing.T) {
+	h, e := newEmptied(t, memstore.New(memstore.Config{Partitions: turnsPartitions}), 252)
+	h.asks("small", "new", 1)
+	h.asksFrom("", "large", "old", 250)
+	h.asks("small", "newer", 1)
+	stop := h.work(worker.Config{Concurrency: -1})
+	<-e.all
+	stop()
+	var late []int // where the others are
+	for n, i := range e.started {
+		if i.Namespace == "small" {
+			late = append(late, n)
+		}
+	}
+	if !slices.Equal(late, []int{250, 251}) {
+		t.Errorf("the starts that say their namespace are at %v", late)
+	}
+}
+
 func redisAt(t *testing.T, url string) (store.Store, error) {
 	s, err := redisstore.Open(t.Context(), url, redisstore.Config{Deployment: "D", Partitions: turnsPartitions})
 	if err == nil {
@@ -86,15 +106,21 @@ func redisAt(t *testing.T, url string) (store.Store, error) {
 	return s, err
 }
 
-func takeTurns(t *testing.T, s store.Store) {
-	const many, middle, turn = 1500, 150, 100
-	e := &emptied{Store: s, all: make(chan struct{}), want: many + 2}
+// newEmptied returns a host of a store in which as many starts are wanted, with the workflow that they start.
+func newEmptied(t *testing.T, s store.Store, want int) (*host, *emptied) {
+	e := &emptied{Store: s, all: make(chan struct{}), want: want}
 	h := &host{T: t, store: e}
 	h.client = client.New(client.Config{Store: e, Compile: h.compile})
 	for _, namespace := range []string{"large", "small"} {
 		_, err := h.client.Deploy(t.Context(), definition.Definition{Document: "document: {dsl: 1.0.3, namespace: " + namespace + ", name: leaf, version: 0.1.0}\ndo: [{x: {set: {n: 1}}}]"})
 		h.must(err)
 	}
+	return h, e
+}
+
+func takeTurns(t *testing.T, s store.Store) {
+	const many, middle, turn = 1500, 150, 100
+	h, e := newEmptied(t, s, many+2)
 	h.asks("large", "a", many)
 	h.asks("small", "b", 1)
 	e.at = map[int]func(){middle: func() { h.asks("small", "c", 1) }}
@@ -115,6 +141,12 @@ func takeTurns(t *testing.T, s store.Store) {
 // asks has a run of a namespace ask for starts of children, as one commit. All such runs are in one partition.
 func (h *host) asks(namespace, name string, n int) {
 	h.Helper()
+	h.asksFrom(namespace, namespace, name, n)
+}
+
+// asksFrom is asks with entries that say another namespace, or none.
+func (h *host) asksFrom(from, namespace, name string, n int) {
+	h.Helper()
 	i := store.Instance{Namespace: namespace, ID: name}
 	for k := 0; i.Partition(h.store.Layout().Partitions) != 0; k++ {
 		i.ID = fmt.Sprintf("%s%d", name, k)
@@ -126,7 +158,7 @@ func (h *host) asks(namespace, name string, n int) {
 	h.must(err)
 	c := store.Commit{Instance: i, Token: claimed[0].Token, Next: 1, At: claimed[0].At, Status: interpreter.StatusRunning}
 	for k := range n {
-		data, err := execution.Outgoing{From: namespace, Child: &execution.ChildStart{
+		data, err := execution.Outgoing{From: from, Child: &execution.ChildStart{
 			ID: fmt.Sprintf("%s-%05d", name, k), Workflow: definition.Reference{Namespace: namespace, Name: "leaf", Version: "0.1.0"}, Origin: &i, Family: i,
 		}}.Encode()
 		h.must(err)

@@ -267,54 +267,64 @@ func asked(s *suite) {
 	for n := 0; p > 1 && root.Partition(p) == i.Partition(p); n++ {
 		root = instance(fmt.Sprintf("root%d", n))
 	}
-	c := commit(s.claim(i))
-	ask := func(n, asked int64, code store.Code) {
-		s.Helper()
-		c.Asked = store.Asked{Of: root, Kind: store.AskedRuns, N: int(n), Max: 5}
-		c.Outbox = [][]byte{[]byte("out")}
-		done, err := s.Commit(s.ctx(), c)
-		if code == "" {
-			s.must(err)
-			done, err = s.Commit(s.ctx(), c) // is the same commit
-			s.must(err)
-			c.Version, c.Next = c.Next, c.Next+1
-			return
-		}
-		if s.refused(err, code); done.Asked != asked {
-			s.Errorf("before were asked for %d, want %d", done.Asked, asked)
-		}
-		c.Next++
-	}
-	ask(2, 0, "")
-	ask(4, 2, store.TooMany)
-	ask(3, 0, "")
-	ask(1, 5, store.TooMany)
-	ask(0, 0, "")
-	root = i // which counts by itself
-	at := c.At
-	c.At = at.Add(time.Hour)
-	ask(4, 0, store.TooEarly)
-	c.At = at
-	ask(4, 0, "") // what did not happen counts once
-	ask(1, 0, "")
-	ask(1, 5, store.TooMany)
-	if l := s.load(i).Lifecycle; l.Version != c.Version {
-		s.Errorf("the version is %d, want %d", l.Version, c.Version)
+	a := &asking{suite: s, commit: commit(s.claim(i)), of: root}
+	a.ask(2, 0, "")
+	a.ask(4, 2, store.TooMany)
+	a.ask(3, 0, "")
+	a.ask(1, 5, store.TooMany)
+	a.ask(0, 0, "")
+	a.of = i // which counts by itself
+	at := a.commit.At
+	a.commit.At = at.Add(time.Hour)
+	a.ask(4, 0, store.TooEarly)
+	a.commit.At = at
+	a.ask(4, 0, "") // what did not happen counts once
+	a.ask(1, 0, "")
+	a.ask(1, 5, store.TooMany)
+	if l := s.load(i).Lifecycle; l.Version != a.commit.Version {
+		s.Errorf("the version is %d, want %d", l.Version, a.commit.Version)
 	}
 	if out := s.poll(i).Outbox; len(out) != 5 {
 		s.Errorf("the outbox has %d entries", len(out))
 	}
-	s.askedOtherwise(c)
+	a.askOtherwise()
 }
 
-// askedOtherwise: each kind is counted by itself, and so is each day.
-func (s *suite) askedOtherwise(c store.Commit) {
-	s.Helper()
+// asking is a run whose commits ask for something, for another run.
+type asking struct {
+	*suite
+	commit store.Commit
+	of     store.Instance
+}
+
+// ask commits what asks for n, twice. Before is how many were asked for, if it is refused as too many.
+func (a *asking) ask(n int, before int64, code store.Code) {
+	a.Helper()
+	c := &a.commit
+	c.Asked, c.Outbox = store.Asked{Of: a.of, Kind: store.AskedRuns, N: n, Max: 5}, [][]byte{[]byte("out")}
+	done, err := a.Store.Commit(a.ctx(), *c)
+	if code != "" {
+		if a.refused(err, code); done.Asked != before && code == store.TooMany {
+			a.Errorf("before were asked for %d, want %d", done.Asked, before)
+		}
+		c.Next++
+		return
+	}
+	a.must(err)
+	_, err = a.Store.Commit(a.ctx(), *c) // is the same commit
+	a.must(err)
+	c.Version, c.Next = c.Next, c.Next+1
+}
+
+// askOtherwise: each kind is counted by itself, and so is each day.
+func (a *asking) askOtherwise() {
+	a.Helper()
+	c := a.commit
 	c.Asked = store.Asked{Of: c.Instance, Kind: store.AskedByEvents, N: 5, Max: 5}
-	_, err := s.Commit(s.ctx(), c)
-	s.must(err)
-	s.Advance(24 * time.Hour)
+	_, err := a.Store.Commit(a.ctx(), c)
+	a.must(err)
+	a.Advance(24 * time.Hour)
 	c.Version, c.Next, c.Asked.Kind = c.Next, c.Next+1, store.AskedRuns
-	_, err = s.Commit(s.ctx(), c)
-	s.must(err)
+	_, err = a.Store.Commit(a.ctx(), c)
+	a.must(err)
 }

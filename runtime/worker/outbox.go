@@ -104,8 +104,8 @@ func (q *outbox) refill(ctx context.Context, namespace string) error {
 		return nil
 	}
 	after := o.rest
-	o.rest, o.bytes = "", 0
-	for o.rest == "" && after != q.last {
+	o.rest, o.bytes, q.page = "", 0, batchSize
+	for !o.full() && after != q.last {
 		entries, err := q.read(ctx, after)
 		if err != nil || len(entries) == 0 {
 			return err
@@ -115,9 +115,12 @@ func (q *outbox) refill(ctx context.Context, namespace string) error {
 				q.keep(namespace, e, after)
 			}
 			if after = e.ID; after == q.last {
-				break
+				return nil
 			}
 		}
+	}
+	if o.rest == "" {
+		o.rest = after
 	}
 	return nil
 }
