@@ -143,7 +143,7 @@ func only() map[string][]string {
 		"github.com/coreos/go-oidc": {"internal/oauth"},
 		"github.com/go-jose":        {"internal/oauth", "internal/oauthtest"},
 		"golang.org/x/oauth2":       {"internal/oauth"},
-		"net/http":                  {"activity", "examples/a2a", "examples/certificate", "examples/oauth", "internal/a2atest", "internal/brokers", "internal/brokers/brokertest", "internal/enginetest", "internal/oauth", "internal/oauthtest", "tasks", ".", "internal/bench", "internal/remote", "internal/sinks", "server", "cmd/swrun"},
+		"net/http":                  {"activity", "examples/a2a", "examples/certificate", "examples/oauth", "internal/a2atest", "internal/brokers", "internal/brokers/brokertest", "internal/container", "internal/enginetest", "internal/oauth", "internal/oauthtest", "tasks", ".", "internal/bench", "internal/remote", "internal/sinks", "server", "cmd/swrun"},
 		"github.com/danielgtaylor":  {"server"},
 		"github.com/prometheus":     {"internal/metrics"},
 		"go.opentelemetry.io":       {"internal/tracing", "cmd/swrun"},

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -42,7 +43,7 @@ type Engine struct {
 	swept  chan struct{} // closed when that is over
 
 	mu         sync.Mutex
-	client     *client.Client
+	clients    *clients
 	performing map[string]int       // the keys of the jobs that run
 	ends       map[string]time.Time // of the containers that are kept for some time, as the last sweep has seen them
 }
@@ -66,10 +67,11 @@ func New(c Config) *Engine {
 func (e *Engine) Close() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.client != nil {
-		_ = e.client.Close() // it only closes idle connections
+	if e.clients != nil {
+		_ = e.clients.answers.Close() // it only closes idle connections
+		_ = e.clients.streams.Close() // the same
 	}
-	e.client = nil
+	e.clients = nil
 }
 
 // performs keeps a container from Sweep while its job runs.
@@ -109,30 +111,53 @@ const (
 	maxCause  = 500
 )
 
-// connect returns the client of the engine.
-func (e *Engine) connect() (*client.Client, error) {
+// clients are those of one engine.
+type clients struct {
+	answers *client.Client // an answer has a bound
+	streams *client.Client // for pulls and attachments, which may last and have no bound as a whole
+}
+
+// connect returns the clients of the engine.
+func (e *Engine) connect() (*clients, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.client != nil {
-		return e.client, nil
+	if e.clients != nil {
+		return e.clients, nil
 	}
-	options, err := e.options()
+	c, err := e.newClients()
 	if err != nil {
 		return nil, err
 	}
-	c, err := client.New(options...)
-	if err != nil {
-		return nil, &RefusedError{"the container engine cannot be used: " + short(err.Error())}
-	}
-	e.client = c
+	e.clients = c
 	return c, nil
 }
 
-func (e *Engine) options() ([]client.Opt, error) {
-	if dial := e.config.Dial; dial != nil {
-		return []client.Opt{client.WithHost("tcp://engine"), client.WithDialContext(func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) })}, nil
+// newClients returns the clients of the engine.
+func (e *Engine) newClients() (*clients, error) {
+	var host string
+	dial := e.config.Dial
+	if dial != nil {
+		host = "tcp://engine"
+	} else {
+		var secure *tls.Config
+		var err error
+		if host, secure, err = find(e.config.Lookup); err != nil {
+			return nil, err
+		}
+		if at, err := client.ParseHostURL(host); err == nil { // otherwise the client says what is wrong with it
+			network := map[bool]string{true: "unix", false: "tcp"}[at.Scheme == "unix"]
+			dial = reach{network, at.Host, secure}.dial
+		}
 	}
-	return find(e.config.Lookup)
+	c := &clients{}
+	for to, follow := range map[**client.Client]func(net.Conn) net.Conn{&c.answers: followAnswers, &c.streams: followHead} {
+		one, err := client.New(append([]client.Opt{client.WithHost(host)}, guarded(dial, follow)...)...)
+		if err != nil {
+			return nil, &RefusedError{"the container engine cannot be used: " + short(err.Error())}
+		}
+		*to = one
+	}
+	return c, nil
 }
 
 // failed says what has become of a request to the engine.

@@ -2,23 +2,24 @@ package container
 
 import (
 	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/moby/moby/client"
 )
 
 // find returns where the engine is, in the order of its clients: DOCKER_HOST, CONTAINER_HOST of Podman, the context that Docker's client
 // uses, and the sockets where engines listen.
-func find(lookup func(string) (string, bool)) ([]client.Opt, error) {
+func find(lookup func(string) (string, bool)) (host string, secure *tls.Config, err error) {
 	value := func(name string) string {
 		v, _ := lookup(name)
 		return v
 	}
-	host := value("DOCKER_HOST")
+	host = value("DOCKER_HOST")
 	if host == "" {
 		host = value("CONTAINER_HOST")
 	}
@@ -29,13 +30,31 @@ func find(lookup func(string) (string, bool)) ([]client.Opt, error) {
 		host = socketHost(value("XDG_RUNTIME_DIR"))
 	}
 	if strings.HasPrefix(host, "ssh://") {
-		return nil, &RefusedError{"the container engine is at " + host + ": a connection by SSH is not supported; forward its socket, and name that in DOCKER_HOST"}
+		return "", nil, &RefusedError{"the container engine is at " + host + ": a connection by SSH is not supported; forward its socket, and name that in DOCKER_HOST"}
 	}
-	options := []client.Opt{client.WithHost(host)}
-	if certificates := value("DOCKER_CERT_PATH"); certificates != "" {
-		options = append(options, client.WithTLSClientConfig(filepath.Join(certificates, "ca.pem"), filepath.Join(certificates, "cert.pem"), filepath.Join(certificates, "key.pem")))
+	if folder := value("DOCKER_CERT_PATH"); folder != "" {
+		if secure, err = certificates(folder); err != nil {
+			return "", nil, &RefusedError{"the container engine cannot be used: " + short(err.Error())}
+		}
 	}
-	return options, nil
+	return host, secure, nil
+}
+
+// certificates reads the certificates of a folder as the clients of Docker name them.
+func certificates(folder string) (*tls.Config, error) {
+	authority, err := os.ReadFile(filepath.Join(folder, "ca.pem"))
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(authority) {
+		return nil, errors.New(filepath.Join(folder, "ca.pem") + " holds no certificate")
+	}
+	own, err := tls.LoadX509KeyPair(filepath.Join(folder, "cert.pem"), filepath.Join(folder, "key.pem"))
+	if err != nil {
+		return nil, err
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool, Certificates: []tls.Certificate{own}}, nil
 }
 
 func dockerFolder(value func(string) string) string {

@@ -2,8 +2,10 @@ package container
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/netip"
 	"slices"
@@ -13,6 +15,7 @@ import (
 	"github.com/containerd/errdefs"
 	"github.com/distribution/reference"
 	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/jsonstream"
 	"github.com/moby/moby/api/types/mount"
 	"github.com/moby/moby/api/types/network"
 	"github.com/moby/moby/client"
@@ -105,7 +108,7 @@ func (e *Engine) run(ctx context.Context, j Job) (End, error) {
 	}
 	e.sweepFirst(ctx)
 	defer e.performs(j.Key)()
-	r := &running{client: c, job: j, engine: e}
+	r := &running{client: c.answers, streams: c.streams, job: j, engine: e}
 	if err := r.create(ctx); err != nil {
 		r.forget()
 		return End{}, err
@@ -118,10 +121,12 @@ func (e *Engine) run(ctx context.Context, j Job) (End, error) {
 type running struct {
 	engine *Engine
 	client *client.Client
-	job    Job
-	id     string
-	begun  start
-	ended  bool
+	// streams is the client for what has no bound as a whole.
+	streams *client.Client
+	job     Job
+	id      string
+	begun   start
+	ended   bool
 }
 
 // start is how far the start of a container has come.
@@ -238,18 +243,20 @@ func (r *running) pull(ctx context.Context) error {
 		cancel(&UnreachableError{fmt.Sprintf("the image %s cannot be pulled: silence for %s", r.job.Image, maxSilent)})
 	})
 	defer silent.Stop()
-	stream, err := r.client.ImagePull(ctx, r.job.Image, client.ImagePullOptions{})
+	stream, err := r.streams.ImagePull(ctx, r.job.Image, client.ImagePullOptions{})
 	if err == nil {
 		defer stream.Close()
-		for message, broken := range stream.JSONMessages(ctx) {
-			silent.Reset(maxSilent)
-			if err = broken; err == nil && message.Error != nil {
+		body := &boundedReader{Reader: stream}
+		for messages := json.NewDecoder(body); err == nil; silent.Reset(maxSilent) {
+			var message jsonstream.Message
+			body.left = mostBody
+			if err = messages.Decode(&message); err == nil && message.Error != nil {
 				err = brokenPull(message.Error.Message)
 			}
-			if err != nil {
-				break
-			}
 		}
+	}
+	if err == io.EOF {
+		err = nil
 	}
 	if ctx.Err() != nil { // it was too silent
 		return context.Cause(ctx)
@@ -325,7 +332,7 @@ func (r *running) start(ctx context.Context) error {
 
 func (r *running) attach(ctx context.Context) (*streams, error) {
 	attached, err := ask(ctx, func(ctx context.Context) (client.ContainerAttachResult, error) {
-		return r.client.ContainerAttach(ctx, r.id, client.ContainerAttachOptions{Stream: true, Stdin: r.job.Stdin != nil, Stdout: true, Stderr: true})
+		return r.streams.ContainerAttach(ctx, r.id, client.ContainerAttachOptions{Stream: true, Stdin: r.job.Stdin != nil, Stdout: true, Stderr: true})
 	})
 	if err != nil {
 		return nil, r.unattached(ctx, err)

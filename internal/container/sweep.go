@@ -71,10 +71,11 @@ func (e *Engine) sweepFirst(ctx context.Context) {
 // to be kept for some time after their end. A process of this machine is known to have ended; of others, only those containers are stopped whose
 // deadline has passed. Containers of this engine are stopped if no job waits for them.
 func (e *Engine) Sweep(ctx context.Context) error {
-	c, err := e.connect()
+	engine, err := e.connect()
 	if err != nil {
 		return err
 	}
+	c := engine.answers
 	all, err := ask(ctx, func(ctx context.Context) (client.ContainerListResult, error) {
 		return c.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: client.Filters{}.Add("label", labelOwner)})
 	})
