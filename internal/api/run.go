@@ -221,12 +221,16 @@ func seconds(d time.Duration) *float64 {
 	return &s
 }
 
-// Time writes a point in time as all JSON of swrun does; the zero time is empty.
+// instantLayout has the same width for all instants, so that they sort as text. Stores keep milliseconds.
+const instantLayout = "2006-01-02T15:04:05.000Z"
+
+// Time writes a point in time as all JSON of swrun does, with three digits of a second; the zero time is empty. Of two times, the earlier one is the
+// smaller text.
 func Time(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return t.UTC().Format(time.RFC3339Nano)
+	return t.UTC().Format(instantLayout)
 }
 
 // OutputPath returns the reference of a run's output at every server.
