@@ -274,7 +274,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	if errors.As(err, &invalid) {
 		message = invalidValue(invalid)
 	}
-	return usagef(cmd.CommandPath()+" --help lists the flags", "%s", message)
+	return usagef(flagHint(cmd, strings.TrimPrefix(err.Error(), "unknown flag: --")), "%s", message)
 }
 
 // invalidValue says which values a flag takes.
