@@ -149,7 +149,7 @@ func timestamp(text string) error {
 }
 
 func media(text string) error {
-	if _, _, err := mime.ParseMediaType(text); err != nil {
+	if kind, _, err := mime.ParseMediaType(text); err != nil || !strings.Contains(kind, "/") { // the library takes a word alone
 		return fmt.Errorf("must be a media type such as application/json, got %s", shorten.Quoted(text))
 	}
 	return nil

@@ -83,11 +83,11 @@ func objects(list []any) (all []map[string]any, _ error) {
 // binary returns the event whose attributes stand beside the body, which is its data.
 func (m Message) binary(media string) ([]map[string]any, error) {
 	event := maps.Clone(m.Attributes)
-	if len(m.Body) == 0 {
-		return []map[string]any{event}, nil
-	}
 	if m.ContentType != "" {
 		event["datacontenttype"] = m.ContentType
+	}
+	if len(m.Body) == 0 {
+		return []map[string]any{event}, nil
 	}
 	switch {
 	case content.IsJSON(media):
