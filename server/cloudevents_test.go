@@ -11,7 +11,7 @@ import (
 
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/cloudevent"
-	"github.com/swrun/swrun/internal/cloudevent/cloudeventtest"
+	"github.com/swrun/swrun/internal/eventtest"
 )
 
 // TestCloudEvents sends every case to POST /v1/events, alone and in a batch. A valid event reaches a run that listens as it was sent; of a batch with a wrong one,
@@ -19,7 +19,7 @@ import (
 func TestCloudEvents(t *testing.T) {
 	d := mustDeployment(t)
 	const good = `{"specversion": "1.0", "id": "beside", "source": "/s", "type": "beside"}`
-	for _, c := range cloudeventtest.Cases() {
+	for _, c := range eventtest.Cases() {
 		text, err := json.Marshal(c.Event)
 		if err != nil {
 			t.Fatal(err)

@@ -43,7 +43,7 @@ func (s *Server) publishRoutes() {
 }
 
 type publishInput struct {
-	Namespace   string `query:"namespace" doc:"Only runs and schedules of this namespace hear the events; all that the caller sees unless it is given." example:"demo"`
+	AudienceQuery
 	ContentType string `header:"Content-Type"`
 	RawBody     []byte `contentType:"application/json"`
 
@@ -64,15 +64,9 @@ func (s *Server) publish(ctx context.Context, in *publishInput) (*publishedAnswe
 	if problem != nil {
 		return nil, problem
 	}
-	audience := callerOf(ctx).Audience()
-	if in.Namespace != "" {
-		if err := checkNamespace(in.Namespace); err != nil {
-			return nil, err
-		}
-		if !callerOf(ctx).Sees(in.Namespace) {
-			return nil, notFound("namespace " + in.Namespace)
-		}
-		audience = []string{in.Namespace}
+	audience, err := in.audience(ctx)
+	if err != nil {
+		return nil, err
 	}
 	done, err := s.control.Publish(ctx, all, audience)
 	if err != nil {

@@ -129,6 +129,7 @@ func (s *Server) allRoutes() {
 	s.queueRoutes()
 	s.scheduleRoutes()
 	s.sinkRoutes()
+	s.deadMessageRoutes()
 	s.settingsRoutes()
 	s.repairRoutes()
 	s.workflowRoutes()

@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/internal/cloudevent"
+	"github.com/swrun/swrun/internal/deadletter"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -62,6 +64,8 @@ func TestEveryVerbAsksTheSame(t *testing.T) {
 		"sink dead-letters": {{exitNotFound, []string{"none"}}},
 		"sink retry":        {{exitNotFound, []string{"none"}}},
 		"sink drop":         {{exitNotFound, []string{"none", "demo/one-1"}}},
+		"events dead ls":    {{exitOK, []string{"-o", "json"}}, {exitOK, []string{"orders"}}, {exitOK, []string{"none", "-n", "demo"}}},
+		"events dead drop":  {{exitNotFound, []string{"orders/none"}}, {exitUsage, nil}},
 		"queue ls":          {{exitOK, []string{"-o", "name"}}},
 		"queue limit":       {{exitOK, []string{"gpu", "--concurrency", "4", "-o", "json", "--jq", ".concurrency"}}, {exitUsage, []string{"gpu", "--concurrency", "-1"}}},
 		"queue pause":       {{exitOK, []string{"gpu", "--reason", "why", "-o", "json", "--jq", ".paused.reason"}}},
@@ -101,6 +105,9 @@ func TestEveryVerbAsksTheSame(t *testing.T) {
 	}
 	h.exits(exitOK, "deploy", failing, daily)
 	h.damageFunction("damaged:1.0.0")
+	dead := h.keepDead(deadletter.Message{Source: "orders", Kind: "redis", Place: "7-0", Why: "it is no event", Message: cloudevent.Message{Body: []byte("{")}})
+	asked["events dead get"] = []askedVerb{{exitOK, []string{dead}}, {exitNotFound, []string{"orders/none"}}, {exitNotFound, []string{dead, "-n", "demo"}}}
+	asked["events dead retry"] = []askedVerb{{exitInput, []string{dead}}, {exitNotFound, []string{"none"}}, {exitNotFound, []string{"orders", "-n", "demo"}}}
 	here := h.eachVerb(asked, "--store", h.url)
 	s := h.serve()
 	compareVerbs(t, "through whoever has the file", here, h.eachVerb(asked, "--store", h.url))
@@ -118,6 +125,24 @@ func (h *hosted) damageFunction(named string) {
 	if _, err := s.Register(h.Context(), store.Registration{Kind: store.RegistryFunctions, Key: named, Value: []byte("1 {}")}); err != nil {
 		h.Fatal(err)
 	}
+}
+
+// keepDead keeps a message that could not be published, and returns its id.
+func (h *hosted) keepDead(m deadletter.Message) string {
+	h.Helper()
+	s, err := swrun.OpenStore(h.Context(), h.url, swrun.StoreConfig{})
+	if err != nil {
+		h.Fatal(err)
+	}
+	defer s.Close()
+	if err := deadletter.Keep(h.Context(), s, m); err != nil {
+		h.Fatal(err)
+	}
+	all, err := deadletter.All(h.Context(), s, nil)
+	if err != nil || len(all) != 1 {
+		h.Fatal(all, err)
+	}
+	return all[0].ID(all[0].Letters[0])
 }
 
 const dailyText = "document: {dsl: 1.0.3, namespace: demo, name: daily, version: 1.0.0}\nschedule: {cron: '0 9 * * *'}\ndo: [{a: {set: {n: 1}}}]\n"

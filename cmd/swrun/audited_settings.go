@@ -112,3 +112,17 @@ func (a *audited) DropDeadLetters(ctx context.Context, sink string, chosen api.D
 		return a.Control.DropDeadLetters(ctx, sink, chosen)
 	})
 }
+
+// RetryDeadMessages implements deployment.
+func (a *audited) RetryDeadMessages(ctx context.Context, chosen api.DeadMessageChoice, namespaces []string) ([]api.DeadMessageResult, error) {
+	return noted(ctx, a, change{"retryDeadMessages", strings.Join(chosen.IDs, " "), chosen.Reason}, func() ([]api.DeadMessageResult, error) {
+		return a.Control.RetryDeadMessages(ctx, chosen, namespaces)
+	})
+}
+
+// DropDeadMessages implements deployment.
+func (a *audited) DropDeadMessages(ctx context.Context, chosen api.DeadMessageChoice, namespaces []string) ([]api.DeadMessageResult, error) {
+	return noted(ctx, a, change{"dropDeadMessages", strings.Join(chosen.IDs, " "), chosen.Reason}, func() ([]api.DeadMessageResult, error) {
+		return a.Control.DropDeadMessages(ctx, chosen, namespaces)
+	})
+}

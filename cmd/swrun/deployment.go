@@ -57,6 +57,10 @@ type deployment interface {
 	Sinks(context.Context) ([]api.Sink, error)
 	RetryDeadLetters(ctx context.Context, sink string, chosen api.DeadLetterChoice) (api.Sink, error)
 	DropDeadLetters(ctx context.Context, sink string, chosen api.DeadLetterChoice) (api.Sink, error)
+	DeadMessages(ctx context.Context, source string, namespaces []string) ([]api.DeadMessage, error)
+	DeadMessage(ctx context.Context, id string, namespaces []string) (api.DeadMessageContent, error)
+	RetryDeadMessages(ctx context.Context, chosen api.DeadMessageChoice, namespaces []string) ([]api.DeadMessageResult, error)
+	DropDeadMessages(ctx context.Context, chosen api.DeadMessageChoice, namespaces []string) ([]api.DeadMessageResult, error)
 
 	Repair(ctx context.Context, of api.RepairScope) (api.Repair, error)
 	Import(context.Context, api.ImportRequest) (api.Description, error)

@@ -9,6 +9,7 @@ import (
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/deadletter"
 	"github.com/swrun/swrun/internal/doctor"
 	"github.com/swrun/swrun/internal/remote"
 	"github.com/swrun/swrun/internal/sinks"
@@ -84,6 +85,7 @@ func (o *operation) examine(ctx context.Context, strict bool) error {
 		defer s.Close() // it was only looked at
 		found = append(found, doctor.Examine(ctx, s.Store, p.now, because)...)
 		found = append(found, sinks.Examine(ctx, s.Store)...)
+		found = append(found, deadletter.Examine(ctx, s.Store)...)
 	}
 	return o.diagnose(doctor.Report(found), strict)
 }

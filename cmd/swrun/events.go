@@ -22,7 +22,7 @@ func (p *program) eventsCommand() *cobra.Command {
 		Example: `  swrun events publish paid.json
   echo '{"type": "order.paid", "data": {"order": 7}}' | swrun events publish -`,
 	}
-	cmd.AddCommand(p.eventsPublishCommand(), p.eventsTailCommand())
+	cmd.AddCommand(p.eventsPublishCommand(), p.eventsTailCommand(), p.eventsDeadCommand())
 	group(cmd)
 	return cmd
 }

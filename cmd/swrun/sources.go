@@ -7,6 +7,7 @@ import (
 	"github.com/swrun/swrun/dsl/source"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/control"
+	"github.com/swrun/swrun/internal/deadletter"
 	"github.com/swrun/swrun/internal/eventfile"
 	"github.com/swrun/swrun/internal/metrics"
 	"github.com/swrun/swrun/internal/sources"
@@ -47,6 +48,7 @@ func (f *serveFlags) readEvents(p *program) error {
 			_, err := f.control.Publish(ctx, []map[string]any{event}, namespaces)
 			return err
 		},
+		Keep: func(ctx context.Context, m deadletter.Message) error { return f.control.KeepDead(ctx, m) },
 	})
 	return f.explained(err)
 }

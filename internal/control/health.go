@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/deadletter"
 	"github.com/swrun/swrun/internal/doctor"
 	"github.com/swrun/swrun/internal/sinks"
 )
@@ -19,6 +20,7 @@ func (c *Control) Health(ctx context.Context) api.Health {
 		defer cancel()
 		found := doctor.Examine(ctx, c.store, c.now, "it is served")
 		found = append(found, sinks.Examine(ctx, c.store)...)
+		found = append(found, deadletter.Examine(ctx, c.store)...)
 		if c.AlsoExamine != nil {
 			found = append(found, c.AlsoExamine()...)
 		}

@@ -9,6 +9,9 @@ const CodeSources = "SD015"
 // CodeSinks is the check of the sinks of events.
 const CodeSinks = "SD016"
 
+// CodeLetters is the check of messages that sources could not publish.
+const CodeLetters = "SD021"
+
 // CodeDocuments is the check of the documents that swrun serve serves.
 const CodeDocuments = "SD018"
 
@@ -44,7 +47,7 @@ func Checks() []Check {
 		{"SD014", "queues", "whether somebody polls the queues in which activities wait",
 			"Activities wait in their queue for an outside worker that polls it (POST /v1/activities/poll of swrun serve). If nobody has polled\nfor half a minute, nobody takes them; their timeouts hold. swrun queue ls shows who has polled which queue, and when. In a queue\nthat is paused they wait in any case, until swrun queue resume."},
 		{CodeSources, "sources", "whether the sources of events bring what their brokers have",
-			"swrun serve --events FILE reads events from brokers. While a broker cannot be reached, or refuses the client, its events wait there and\nit is tried again; while the store takes nothing, the event in hand is tried again. Messages that hold no CloudEvent are acknowledged and\ncounted as set aside; the log says where they stood. Only the server that reads them knows: swrun doctor does not ask for them."},
+			"swrun serve --events FILE reads events from brokers. While a broker cannot be reached, or refuses the client, its events wait there and\nit is tried again; while the store takes nothing, the event in hand is tried again. Messages that hold no CloudEvent are kept as dead\nletters (SD021), acknowledged, and counted as set aside. Only the server that reads them knows: swrun doctor does not ask for them."},
 		{CodeSinks, "sinks", "whether the sinks of events take what is sent to them",
 			"swrun serve --events FILE sends lifecycle events to sinks. What a sink does not take is tried again, while the others wait in the store: runs\ngo on. What it refuses, or does not take for long (giveUpAfter, a day unless set), is a dead letter: it is logged and counted, and the last 200 of a\nsink are kept: swrun sink dead-letters lists them, swrun sink retry sends them again. Whether a sink takes events now only the server knows\nthat sends to it: GET /v1/health of that one says so."},
 		{"SD017", "schedules", "whether schedules start their runs in time",
@@ -55,5 +58,7 @@ func Checks() []Check {
 			"Each stored thing says in which form it was written. A newer swrun may have written some in a form that this one does not know: it leaves\nthem alone, for a newer one to go on with. Others may be damaged by a hand that has changed the store. Nothing goes on with a run that\ncannot be read, and none of its deadlines fires here. Use the newer version for all workers, or restore the store from a backup."},
 		{"SD020", "events", "which namespaces hear what runs emit",
 			"An event that a run emits reaches the runs and schedules of all namespaces, unless a token is limited to some: then it reaches its own\nnamespace. swrun config set events=all, events=own or events=NAMESPACE,NAMESPACE says otherwise, with -n for what one namespace emits."},
+		{CodeLetters, "letters", "whether messages of sources could not be published",
+			"A message of a broker that holds no CloudEvent, or one whose source and id another event has, cannot be published. The store keeps it as a\ndead letter, and the broker is told that it is done; the newest 100 of each source are kept, for 90 days. swrun events dead ls lists them, get\nshows one, retry publishes it, drop forgets it. A source with deadLetters: NAME copies them to its broker instead."},
 	}
 }

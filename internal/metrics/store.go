@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/internal/deadletter"
 	"github.com/swrun/swrun/internal/doctor"
 	"github.com/swrun/swrun/runtime/presence"
 	"github.com/swrun/swrun/runtime/queue"
@@ -33,6 +34,7 @@ type reading struct {
 	clock   time.Time // of the store
 	workers []presence.Worker
 	queues  []queue.State
+	letters []deadletter.Box
 	err     error
 }
 
@@ -68,6 +70,9 @@ func ask(ctx context.Context, s *swrun.Store) (r reading) {
 	r.clock = work.At
 	if r.workers, r.err = s.Workers(ctx); r.err == nil {
 		r.queues, r.err = queue.States(ctx, s, r.workers)
+	}
+	if r.err == nil {
+		r.letters, r.err = deadletter.All(ctx, s, nil)
 	}
 	return r
 }
@@ -138,6 +143,15 @@ func (c *storeCollector) counted(all chan<- prometheus.Metric, r reading) {
 	}
 	c.slots(all, r.workers)
 	queues(all, r.queues)
+	letters(all, r.letters)
+}
+
+// letters shows how many messages of sources could not be published, and are kept.
+func letters(all chan<- prometheus.Metric, boxes []deadletter.Box) {
+	kept := describe("swrun_source_dead_letters", "Messages of a source that could not be published, and are kept in the store.", "source", "kind")
+	for _, b := range boxes {
+		all <- number(kept, prometheus.GaugeValue, float64(len(b.Letters)), b.Source, b.Kind)
+	}
 }
 
 // maxQueues is how many queues are shown: those in which something has waited longest. Workflows may make up names.

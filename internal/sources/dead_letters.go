@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/swrun/swrun/internal/deadletter"
 	"github.com/swrun/swrun/internal/shorten"
 )
 
@@ -17,17 +18,12 @@ const (
 // maxWhy is how many bytes of an error a dead letter has.
 const maxWhy = 500
 
-// setAside copies a message that cannot be accepted to the dead letters, if the source has some, counts it, and logs where it stands; not all of them if there are many. An error
-// says that it could not be copied: then it must not be acknowledged.
+// setAside keeps a message that cannot be accepted as a dead letter, counts it, and logs where it stands; not all of them if there are many. An error
+// says that it could not be kept: then it must not be acknowledged.
 func (f *feed) setAside(ctx context.Context, b broker, m message, err error) error {
-	keeps := f.from.DeadLetters != "" && !m.dead
-	if keeps {
-		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackWithin)
-		defer cancel()
-		why := strings.Join(strings.Fields(shorten.To(err.Error(), maxWhy)), " ") // headers have one line
-		if failed := b.keep(within, m, why); failed != nil {
-			return fmt.Errorf("a message cannot be copied to the dead letters %s: %w", f.from.DeadLetters, failed)
-		}
+	kept, failed := f.keepDead(ctx, b, m, err)
+	if failed != nil {
+		return failed
 	}
 	f.mu.Lock()
 	f.state.SetAside++
@@ -39,8 +35,33 @@ func (f *feed) setAside(ctx context.Context, b broker, m message, err error) err
 	}
 	f.mu.Unlock()
 	if tell {
-		kept := map[bool]string{true: f.from.DeadLetters}[keeps]
 		f.Log.Warn("a message of a source is set aside: it is acknowledged, and not published", "source", f.from.Name, "at", m.place, "kept", kept, "error", err, "unsaid", unsaid)
 	}
 	return nil
+}
+
+// keepDead keeps a message where the source has its dead letters, and says where that is: at its broker if it names a place there, and otherwise in the
+// store. A dead letter of the broker that has come back is there already.
+func (f *feed) keepDead(ctx context.Context, b broker, m message, err error) (where string, failed error) {
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackWithin)
+	defer cancel()
+	why := strings.Join(strings.Fields(shorten.To(err.Error(), maxWhy)), " ") // headers have one line
+	switch {
+	case f.from.DeadLetters != "" && m.dead:
+		return "", nil
+	case f.from.DeadLetters != "":
+		if err := b.keep(within, m, why); err != nil {
+			return "", fmt.Errorf("a message cannot be copied to the dead letters %s: %w", f.from.DeadLetters, err)
+		}
+		return f.from.DeadLetters, nil
+	case f.Keep == nil:
+		return "", nil
+	}
+	letter := deadletter.Message{
+		Source: f.from.Name, Kind: f.from.Kind, Namespaces: f.from.Namespaces, Place: m.place, Why: why, Broken: m.broken != nil, Headers: m.headers, Message: m.Message,
+	}
+	if err := f.Keep(within, letter); err != nil {
+		return "", fmt.Errorf("a message that cannot be published (%s) cannot be kept: %w", m.place, err)
+	}
+	return "the store", nil
 }

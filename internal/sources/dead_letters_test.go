@@ -1,9 +1,19 @@
 package sources_test
 
 import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/internal/deadletter"
+	"github.com/swrun/swrun/internal/eventfile"
+	"github.com/swrun/swrun/internal/sources"
 )
 
 // TestDeadLetters: what cannot be accepted is copied to the dead letters of its source with all that it has, so that another source can read it. A dead letter that cannot be accepted either is
@@ -63,5 +73,44 @@ func TestDeadLettersThatCannotBeKept(t *testing.T) {
 	must(t, err)
 	if len(all) != 1 || all[0].Values["data"] != "{" || all[0].Values["ce_id"] != "7" || all[0].Values["content-type"] != "application/json" || all[0].Values["swrun-error"] == "" {
 		t.Errorf("the dead letters are %v", all)
+	}
+}
+
+// TestDeadLettersInTheStore: without a place at the broker, a message that cannot be accepted is kept in the store with all that it has. While the store
+// refuses it, it is not acknowledged; once the store takes it again, it is kept.
+func TestDeadLettersInTheStore(t *testing.T) {
+	for kind, start := range brokers() {
+		t.Run(kind, func(t *testing.T) {
+			b, p := start(t), newPublished(t)
+			kept, err := swrun.OpenStore(t.Context(), "memory:", swrun.StoreConfig{})
+			must(t, err)
+			b.from.Namespaces = []string{"shop"}
+			var refused atomic.Int64
+			keep := func(ctx context.Context, m deadletter.Message) error {
+				if refused.Add(1) <= 2 {
+					return errors.New("no space left on device")
+				}
+				return deadletter.Keep(ctx, kept, m)
+			}
+			s, err := sources.New([]eventfile.Source{b.from}, sources.Config{Publish: p.publish, Keep: keep, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), ClaimAfter: 200 * time.Millisecond})
+			must(t, err)
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan error, 1)
+			go func() { done <- s.Run(ctx) }()
+			defer func() { cancel(); <-done }()
+			connected(t, s)
+			b.send(t, "application/json", map[string]string{"specversion": "1.0", "id": "7"}, "{")
+			b.send(t, structured, nil, event("2"))
+			waitFor(t, "the event after it", func() bool { return p.ids() == "2" })
+			waitFor(t, "the dead letter", func() bool { return s.States()[0].SetAside == 1 })
+			all, err := deadletter.All(t.Context(), kept, nil)
+			if err != nil || len(all) != 1 || len(all[0].Letters) != 1 || refused.Load() < 3 {
+				t.Fatalf("%v: %+v after %d tries", err, all, refused.Load())
+			}
+			_, l, held, err := deadletter.Load(t.Context(), kept, all[0].ID(all[0].Letters[0]), []string{"shop"})
+			if err != nil || string(held.Body) != "{" || held.Attributes["id"] != "7" || len(held.Headers) == 0 || l.Place == "" || l.ContentType != "application/json" || all[0].Kind != kind {
+				t.Errorf("%v: %+v %+v", err, l, held)
+			}
+		})
 	}
 }

@@ -117,9 +117,10 @@ func (b *kafkaGroup) receive(ctx context.Context) (all []message, err error) {
 
 // kafkaMessage reads a record: attributes are headers ce_NAME.
 func kafkaMessage(r *kgo.Record) message {
-	m := message{handle: r, place: fmt.Sprintf("%s/%d offset %d", r.Topic, r.Partition, r.Offset), Message: cloudevent.Message{Body: r.Value, Attributes: map[string]any{}}}
+	m := message{handle: r, headers: map[string][]string{}, place: fmt.Sprintf("%s/%d offset %d", r.Topic, r.Partition, r.Offset), Message: cloudevent.Message{Body: r.Value, Attributes: map[string]any{}}}
 	for _, h := range r.Headers {
 		name := strings.ToLower(h.Key)
+		m.headers[h.Key] = append(m.headers[h.Key], string(h.Value))
 		if attribute, ok := strings.CutPrefix(name, "ce_"); ok {
 			m.Attributes[attribute] = string(h.Value)
 		} else if name == "content-type" {

@@ -54,15 +54,23 @@ func openMQTT(ctx context.Context, from eventfile.Source, password string) (brok
 		UsernameFlag: from.Username != "", Password: []byte(password), PasswordFlag: password != "",
 		Properties: &paho.ConnectProperties{SessionExpiryInterval: &expiry, ReceiveMaximum: &most, RequestProblemInfo: true},
 	}
-	if _, err := b.client.Connect(ctx, connect); err != nil {
+	connected, err := b.client.Connect(ctx, connect)
+	if err != nil {
 		conn.Close() // the error is the first one's
 		return nil, cmp.Or(b.guard.Err(), err)
 	}
-	if _, err := b.client.Subscribe(ctx, &paho.Subscribe{Subscriptions: []paho.SubscribeOptions{{Topic: from.Topic, QoS: 1}}}); err != nil {
+	subscribed, err := b.client.Subscribe(ctx, &paho.Subscribe{Subscriptions: []paho.SubscribeOptions{{Topic: from.Topic, QoS: 1}}})
+	if err != nil && !(connected.SessionPresent && isInUse(subscribed)) {
 		b.close()
 		return nil, cmp.Or(b.guard.Err(), err)
 	}
 	return b, nil
+}
+
+// isInUse reports whether a broker has refused a subscription because a message of the session, which it sends again, has the same number. Some brokers take the
+// numbers of both directions for the same. The session has the subscription already.
+func isInUse(s *paho.Suback) bool {
+	return s != nil && len(s.Reasons) == 1 && s.Reasons[0] == packets.SubackPacketIdentifierinuse
 }
 
 func dialMQTT(ctx context.Context, at string) (net.Conn, error) {
@@ -94,7 +102,7 @@ func (b *mqttSession) end(err error) {
 // received keeps a message: attributes are user properties of the same name. The broker sends no more than the channel has room for until some
 // are acknowledged.
 func (b *mqttSession) received(r paho.PublishReceived) (bool, error) {
-	m := message{handle: r.Packet, place: r.Packet.Topic, Message: cloudevent.Message{Body: r.Packet.Payload, Attributes: map[string]any{}}}
+	m := message{handle: r.Packet, headers: map[string][]string{}, place: r.Packet.Topic, Message: cloudevent.Message{Body: r.Packet.Payload, Attributes: map[string]any{}}}
 	if p := r.Packet.Properties; p != nil {
 		m.ContentType = p.ContentType
 		for _, property := range p.User {
@@ -103,6 +111,7 @@ func (b *mqttSession) received(r paho.PublishReceived) (bool, error) {
 				m.broken = fmt.Errorf("the property %s stands twice", property.Key)
 			}
 			m.Attributes[property.Key] = property.Value
+			m.headers[property.Key] = append(m.headers[property.Key], property.Value)
 		}
 	}
 	if _, ok := m.Attributes["specversion"]; !ok {

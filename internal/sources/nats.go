@@ -144,7 +144,7 @@ func (b *natsStream) receive(ctx context.Context) ([]message, error) {
 
 // natsMessage reads a message: attributes are headers ce-NAME, encoded as those of HTTP are.
 func natsMessage(msg jetstream.Msg) message {
-	m := message{handle: msg, place: msg.Subject(), Message: cloudevent.Message{Body: msg.Data(), Attributes: map[string]any{}}}
+	m := message{handle: msg, headers: msg.Headers(), place: msg.Subject(), Message: cloudevent.Message{Body: msg.Data(), Attributes: map[string]any{}}}
 	if meta, err := msg.Metadata(); err == nil {
 		m.place = fmt.Sprintf("%s #%d", msg.Subject(), meta.Sequence.Stream)
 	}

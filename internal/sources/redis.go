@@ -98,9 +98,12 @@ func (b *redisStream) receive(ctx context.Context) ([]message, error) {
 // `content-type` are those of the event.
 func entries(all []redis.XMessage) (messages []message) {
 	for _, entry := range all {
-		m := message{place: entry.ID, handle: entry.ID, Message: cloudevent.Message{Attributes: map[string]any{}}}
+		m := message{headers: map[string][]string{}, place: entry.ID, handle: entry.ID, Message: cloudevent.Message{Attributes: map[string]any{}}}
 		for name, value := range entry.Values {
 			text := fmt.Sprint(value)
+			if name != "data" && name != "event" {
+				m.headers[name] = []string{text}
+			}
 			if attribute, ok := strings.CutPrefix(name, "ce_"); ok {
 				m.Attributes[attribute] = text
 			} else if name == "content-type" {

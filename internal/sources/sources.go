@@ -1,6 +1,6 @@
 // Package sources brings events from brokers to a deployment: streams of Redis, NATS JetStream, Kafka and MQTT. A message is acknowledged
 // when its events are stored, so that none is lost; what comes twice is known by the source and id of the event. What is no CloudEvent is
-// logged, counted, copied to the dead letters that the source may have, and acknowledged, so that it blocks nothing.
+// logged, counted, kept in the store or copied to the dead letters that the source may have, and acknowledged, so that it blocks nothing.
 package sources
 
 import (
@@ -15,6 +15,7 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/cloudevent"
+	"github.com/swrun/swrun/internal/deadletter"
 	"github.com/swrun/swrun/internal/doctor"
 	"github.com/swrun/swrun/internal/eventfile"
 	"github.com/swrun/swrun/internal/framing"
@@ -26,8 +27,10 @@ import (
 type Config struct {
 	// Publish stores an event for the namespaces that it may reach, nil for all.
 	Publish func(ctx context.Context, event map[string]any, namespaces []string) error
-	Secret  func(name string) (any, bool)
-	Log     *slog.Logger
+	// Keep stores a message that cannot be published, for a source without deadLetters; nil keeps none.
+	Keep   func(context.Context, deadletter.Message) error
+	Secret func(name string) (any, bool)
+	Log    *slog.Logger
 	// ClaimAfter is how long after a process was given a message of Redis, and has not acknowledged it, another takes it; 0 for a minute.
 	ClaimAfter time.Duration
 }
@@ -79,10 +82,11 @@ func (e *awayError) Unwrap() error { return e.error }
 // message is what a broker has given.
 type message struct {
 	cloudevent.Message
-	place  string // where it stands, for people
-	broken error  // it is none, and why
-	dead   bool   // it is a dead letter, which has come back: it is not copied again
-	handle any    // what the broker knows it by
+	headers map[string][]string // all that stand beside the body
+	place   string              // where it stands, for people
+	broken  error               // it is none, and why
+	dead    bool                // it is a dead letter, which has come back: it is not copied again
+	handle  any                 // what the broker knows it by
 }
 
 // New returns the sources of a file. Nothing is connected until Run. A secret that is not there is an *eventfile.MissingSecretError.

@@ -2,6 +2,7 @@ package sources_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/internal/doctor"
 	"github.com/swrun/swrun/internal/eventfile"
+	"github.com/swrun/swrun/internal/eventtest"
 	"github.com/swrun/swrun/internal/sources"
 )
 
@@ -228,4 +230,34 @@ func TestStoreAway(t *testing.T) {
 	away = false
 	mu.Unlock()
 	waitFor(t, "the event", func() bool { return p.ids() == "1" })
+}
+
+// TestCloudEvents sends every case through every broker: the valid ones are published, and each of the others is set aside.
+func TestCloudEvents(t *testing.T) {
+	for name, start := range brokers() {
+		t.Run(name, func(t *testing.T) {
+			b, p := start(t), newPublished(t)
+			s, _ := run(t, b, p.publish)
+			connected(t, s)
+			var valid []string
+			wrong := uint64(0)
+			for _, c := range eventtest.Cases() {
+				text, err := json.Marshal(c.Event)
+				must(t, err)
+				b.send(t, structured, nil, string(text))
+				if c.Valid {
+					valid = append(valid, fmt.Sprint(c.Event["id"]))
+				} else {
+					wrong++
+				}
+			}
+			waitFor(t, "all", func() bool { return s.States()[0].SetAside >= wrong && s.States()[0].Accepted >= uint64(len(valid)) })
+			got := strings.Fields(p.ids())
+			slices.Sort(got)
+			slices.Sort(valid)
+			if !slices.Equal(got, valid) || s.States()[0].SetAside != wrong {
+				t.Errorf("published: %v, want %v; set aside: %d, want %d", got, valid, s.States()[0].SetAside, wrong)
+			}
+		})
+	}
 }

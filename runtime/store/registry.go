@@ -48,17 +48,21 @@ const (
 	RegistryDeployments RegistryKind = "deployments"
 	// RegistryAudit is of changes that stand in no log yet.
 	RegistryAudit RegistryKind = "audit"
+	// RegistryLetters lists the messages of each source of events that could not be published.
+	RegistryLetters RegistryKind = "letters"
+	// RegistryContents is what such a message holds; too many to be listed.
+	RegistryContents RegistryKind = "contents"
 )
 
 // RegistryKinds returns all kinds.
 func RegistryKinds() []RegistryKind {
-	return []RegistryKind{RegistryTokens, RegistrySettings, RegistryQueues, RegistryWorkers, RegistryReplies, RegistryEvents, RegistryForks, RegistrySchedules, RegistrySinks, RegistryGathered, RegistryFunctions, RegistryDeployments, RegistryAudit}
+	return []RegistryKind{RegistryTokens, RegistrySettings, RegistryQueues, RegistryWorkers, RegistryReplies, RegistryEvents, RegistryForks, RegistrySchedules, RegistrySinks, RegistryGathered, RegistryFunctions, RegistryDeployments, RegistryAudit, RegistryLetters, RegistryContents}
 }
 
 // Listed reports whether the entries of a kind can be listed, so that there are at most MaxRegistered of them. The others are spread over all
 // partitions.
 func (k RegistryKind) Listed() bool {
-	return k != RegistryReplies && k != RegistryEvents && k != RegistryForks && k != RegistryGathered && k != RegistryDeployments
+	return k != RegistryReplies && k != RegistryEvents && k != RegistryForks && k != RegistryGathered && k != RegistryDeployments && k != RegistryContents
 }
 
 // The bounds of the registry.

@@ -1,6 +1,6 @@
-// Package cloudeventtest has events that are right or wrong by CloudEvents 1.0: what the conformance suite of CloudEvents and the examples of its bindings
+// Package eventtest has events that are right or wrong by CloudEvents 1.0: what the conformance suite of CloudEvents and the examples of its bindings
 // ask about, made here in other words, and what they leave out. Tests send them by every way on which events come in.
-package cloudeventtest
+package eventtest
 
 import (
 	"encoding/json"

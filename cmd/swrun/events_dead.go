@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/terminal"
+)
+
+func (p *program) eventsDeadCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "dead", Short: "List the messages of sources that could not be published, publish them or drop them",
+		Example: `  swrun events dead ls
+  swrun events dead get orders/7d3f0c5a9b1e2468
+  swrun events dead retry orders --reason 'the other id is free again'`,
+		Long: `A message of a broker that holds no event, or one that nobody can take, is kept in the store (swrun serve --events FILE): the newest 100 of each
+source, up to 64 KiB of each, for 90 days. Whatever it was, the broker is told that it is done, so that it holds up no other.`,
+	}
+	cmd.AddCommand(p.eventsDeadListCommand(), p.eventsDeadGetCommand(),
+		p.eventsDeadChange(words{"retry SOURCE|ID...", "Publish messages that could not be published, all of a source or some", "  swrun events dead retry orders\n  swrun events dead retry orders/7d3f0c5a9b1e2468", "published"},
+			func(ctx context.Context, o *operation, chosen api.DeadMessageChoice, namespaces []string) ([]api.DeadMessageResult, error) {
+				return o.deployment.RetryDeadMessages(ctx, chosen, namespaces)
+			}),
+		p.eventsDeadChange(words{"drop SOURCE|ID...", "Forget messages that could not be published, all of a source or some", "  swrun events dead drop orders --reason 'a test of the sender'", "dropped"},
+			func(ctx context.Context, o *operation, chosen api.DeadMessageChoice, namespaces []string) ([]api.DeadMessageResult, error) {
+				return o.deployment.DropDeadMessages(ctx, chosen, namespaces)
+			}))
+	group(cmd)
+	return cmd
+}
+
+func (p *program) eventsDeadListCommand() *cobra.Command {
+	f := &operateFlags{remote: true, looksOnly: true}
+	cmd := &cobra.Command{
+		Use: "ls [SOURCE]", Short: "List the messages of sources that could not be published, and why",
+		Example: "  swrun events dead ls\n  swrun events dead ls orders -o json --jq '.[].error'",
+		Long:    "With -n NAMESPACE only those of sources whose events reach that namespace and no other.",
+		Args:    atMostOne, RunE: verb(func(args []string) error {
+			source := append(args, "")[0]
+			return p.operate(f, func(ctx context.Context, o *operation) error {
+				all, err := o.deployment.DeadMessages(ctx, source, f.only())
+				if err != nil {
+					return err
+				}
+				return printList(o, all, func(m api.DeadMessage) string { return m.ID }, func(all []api.DeadMessage) error {
+					table := terminal.NewTable(o.out, "ID", "LAST", "TIMES", "BYTES", "PLACE", "WHY")
+					for _, m := range all {
+						table.Row(m.ID, m.LastAt, strconv.Itoa(m.Times), strconv.Itoa(m.Bytes), m.Place, m.Error)
+					}
+					return table.Flush()
+				})
+			})
+		}),
+	}
+	f.add(cmd, listForms()...)
+	f.within(cmd)
+	return cmd
+}
+
+func (p *program) eventsDeadGetCommand() *cobra.Command {
+	f := &operateFlags{remote: true, looksOnly: true}
+	cmd := &cobra.Command{
+		Use: "get ID", Short: "Show a message that could not be published, with its headers and its body",
+		Example: "  swrun events dead get orders/7d3f0c5a9b1e2468\n  swrun events dead get orders/7d3f0c5a9b1e2468 --jq .body > event.json",
+		Args:    exactly("the id of a message"), RunE: verb(func(args []string) error {
+			return p.operate(f, func(ctx context.Context, o *operation) error {
+				m, err := o.deployment.DeadMessage(ctx, args[0], f.only())
+				if err != nil {
+					return err
+				}
+				return o.print(m)
+			})
+		}),
+	}
+	f.add(cmd, "json", "yaml")
+	f.within(cmd)
+	return cmd
+}
+
+// words are what help says of a verb, and what the verb says of a message with which it is done.
+type words struct{ use, short, example, done string }
+
+type deadMessageAction func(ctx context.Context, o *operation, chosen api.DeadMessageChoice, namespaces []string) ([]api.DeadMessageResult, error)
+
+// eventsDeadChange is a verb that does something with messages that could not be published, and prints what has become of each.
+func (p *program) eventsDeadChange(w words, change deadMessageAction) *cobra.Command {
+	f, reason := &operateFlags{remote: true}, ""
+	cmd := &cobra.Command{
+		Use: w.use, Short: w.short, Example: w.example,
+		Long: "A name without a slash is a source, and stands for all of its messages. What cannot be published is kept, and makes the exit code 4.",
+		Args: atLeastOne("a source or the id of a message"), RunE: verb(func(args []string) error {
+			return p.operate(f, func(ctx context.Context, o *operation) error {
+				all, err := change(p.attributed(ctx), o, api.DeadMessageChoice{IDs: args, Reason: reason}, f.only())
+				if err != nil {
+					return err
+				}
+				return o.printDeadMessages(all, w.done)
+			})
+		}),
+	}
+	f.add(cmd, "human", "json", "yaml")
+	f.within(cmd)
+	cmd.Flags().StringVar(&reason, "reason", "", "why; the log of the server keeps it")
+	return cmd
+}
+
+func (o *operation) printDeadMessages(all []api.DeadMessageResult, done string) error {
+	refused := 0
+	if o.flags.output != "human" {
+		if err := o.print(all); err != nil {
+			return err
+		}
+	}
+	for _, r := range all {
+		if !r.Done {
+			refused++
+		}
+		switch {
+		case o.flags.output != "human":
+		case r.Done:
+			fmt.Fprintln(o.out, terminal.Printable(r.ID+" "+done))
+		default:
+			fmt.Fprintln(o.out, terminal.Printable(r.ID+" is kept: "+r.Error))
+		}
+	}
+	if refused > 0 {
+		return &exitError{
+			code: exitInput, message: fmt.Sprintf("%s of %d cannot be published", terminal.Counted(refused, "message"), len(all)),
+			hint: "swrun events dead get ID shows one; correct it and publish it with swrun events publish, or forget it with swrun events dead drop",
+		}
+	}
+	return nil
+}

@@ -1,0 +1,38 @@
+package api
+
+// DeadMessage is a message of a source of events that could not be published.
+type DeadMessage struct {
+	ID          string `json:"id" example:"orders/7d3f0c5a9b1e2468" doc:"The name of its source, and what names the message."`
+	Source      string `json:"source" example:"orders"`
+	Kind        string `json:"kind" example:"kafka" doc:"Of the source."`
+	Place       string `json:"place" example:"orders/0 offset 7" doc:"Where it stood in its broker."`
+	FirstAt     string `json:"firstAt" doc:"When it came first."`
+	LastAt      string `json:"lastAt" doc:"When it came last."`
+	Times       int    `json:"times" doc:"How often the same message has come from the same place."`
+	Error       string `json:"error" data:"hide" doc:"Why it could not be published."`
+	ContentType string `json:"contentType,omitempty"`
+	Bytes       int    `json:"bytes" doc:"Of its body."`
+	Cut         bool   `json:"cut,omitempty" doc:"Only a part of it is kept: it cannot be published again."`
+}
+
+// DeadMessageContent is such a message with what it holds.
+type DeadMessageContent struct {
+	DeadMessage
+	Attributes map[string]string   `json:"attributes,omitempty" data:"hide" doc:"Attributes of the event that stand beside the body."`
+	Headers    map[string][]string `json:"headers,omitempty" data:"hide" doc:"Everything that stands beside the body."`
+	Body       string              `json:"body,omitempty" data:"hide" doc:"If it is UTF-8."`
+	BodyBase64 string              `json:"bodyBase64,omitempty" data:"hide" doc:"Otherwise."`
+}
+
+// DeadMessageChoice chooses messages.
+type DeadMessageChoice struct {
+	IDs    []string `json:"ids" minItems:"1" maxItems:"1000" nullable:"false" doc:"Those with these ids; the name of a source stands for all of its messages."`
+	Reason string   `json:"reason,omitempty" doc:"Why; logs keep it."`
+}
+
+// DeadMessageResult is what has become of a message.
+type DeadMessageResult struct {
+	ID    string `json:"id"`
+	Done  bool   `json:"done" doc:"It was published, or dropped, and is kept no longer."`
+	Error string `json:"error,omitempty" data:"hide" doc:"Why it was not published: it is kept."`
+}

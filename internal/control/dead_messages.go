@@ -1,0 +1,106 @@
+package control
+
+import (
+	"context"
+	"encoding/base64"
+	"unicode/utf8"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/deadletter"
+	"github.com/swrun/swrun/runtime/events"
+)
+
+// KeepDead keeps a message of a source that cannot be published.
+func (c *Control) KeepDead(ctx context.Context, m deadletter.Message) error {
+	return deadletter.Keep(ctx, c.store, m)
+}
+
+// DeadMessages returns the messages that sources could not publish and a caller who sees some namespaces, nil for all, may see: those of one source, or all
+// if source is empty.
+func (c *Control) DeadMessages(ctx context.Context, source string, namespaces []string) ([]api.DeadMessage, error) {
+	boxes, err := deadletter.All(ctx, c.store, namespaces)
+	if err != nil {
+		return nil, err
+	}
+	all := []api.DeadMessage{}
+	for _, b := range boxes {
+		for _, l := range b.Letters {
+			if source == "" || b.Source == source {
+				all = append(all, newDeadMessage(b, l))
+			}
+		}
+	}
+	return all, nil
+}
+
+func newDeadMessage(b deadletter.Box, l deadletter.Letter) api.DeadMessage {
+	return api.DeadMessage{
+		ID: b.ID(l), Source: b.Source, Kind: b.Kind, Place: l.Place, FirstAt: api.Time(l.First), LastAt: api.Time(l.Last), Times: l.Times, Error: l.Why,
+		ContentType: l.ContentType, Bytes: l.Bytes, Cut: l.Cut,
+	}
+}
+
+// DeadMessage returns such a message with what it holds.
+func (c *Control) DeadMessage(ctx context.Context, id string, namespaces []string) (api.DeadMessageContent, error) {
+	b, l, held, err := deadletter.Load(ctx, c.store, id, namespaces)
+	if err != nil {
+		return api.DeadMessageContent{}, err
+	}
+	m := api.DeadMessageContent{DeadMessage: newDeadMessage(b, l), Attributes: held.Attributes, Headers: held.Headers}
+	if utf8.Valid(held.Body) {
+		m.Body = string(held.Body)
+	} else {
+		m.BodyBase64 = base64.StdEncoding.EncodeToString(held.Body)
+	}
+	return m, nil
+}
+
+// RetryDeadMessages publishes messages that could not be published, to the namespaces of their source, and says what has become of each. What is published is
+// kept no longer.
+func (c *Control) RetryDeadMessages(ctx context.Context, chosen api.DeadMessageChoice, namespaces []string) ([]api.DeadMessageResult, error) {
+	return c.ofDeadMessages(ctx, chosen, namespaces, func(id string) error {
+		b, l, held, err := deadletter.Load(ctx, c.store, id, namespaces)
+		if err != nil {
+			return err
+		}
+		all, err := held.Events(l)
+		if err != nil {
+			return err
+		}
+		if _, err := c.Publish(ctx, all, b.Namespaces); err != nil {
+			return err
+		}
+		return deadletter.Drop(ctx, c.store, id)
+	})
+}
+
+// DropDeadMessages forgets messages that could not be published.
+func (c *Control) DropDeadMessages(ctx context.Context, chosen api.DeadMessageChoice, namespaces []string) ([]api.DeadMessageResult, error) {
+	return c.ofDeadMessages(ctx, chosen, namespaces, func(id string) error { return deadletter.Drop(ctx, c.store, id) })
+}
+
+func (c *Control) ofDeadMessages(ctx context.Context, chosen api.DeadMessageChoice, namespaces []string, do func(id string) error) ([]api.DeadMessageResult, error) {
+	ids, err := deadletter.Chosen(ctx, c.store, chosen.IDs, namespaces)
+	if err != nil {
+		return nil, err
+	}
+	all := []api.DeadMessageResult{}
+	for _, id := range ids {
+		err := do(id)
+		if err != nil && !refusesEvents(err) {
+			return all, err // of the store
+		}
+		r := api.DeadMessageResult{ID: id, Done: err == nil}
+		if err != nil {
+			r.Error = err.Error()
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// refusesEvents reports whether an error says that events cannot be published, however often that is tried.
+func refusesEvents(err error) bool {
+	return errors.As(err, new(*deadletter.UnfitError)) || errors.As(err, new(*EventError)) || errors.As(err, new(*RefusedEventsError)) || errors.As(err, new(*events.OtherEventError))
+}
