@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/internal/deadletter"
 	"github.com/swrun/swrun/internal/doctor"
 	"github.com/swrun/swrun/internal/metrics"
 	"github.com/swrun/swrun/internal/sinks"
@@ -43,6 +44,9 @@ func TestMetrics(t *testing.T) {
 			return []sinks.State{{Name: "audit", Kind: "http", Sent: 4, Failed: 2, DeadLetters: 1}}
 		})
 		m.Sources(func() []sources.State { return []sources.State{{Name: "orders", Kind: "redis", Accepted: 3}} })
+		if err := deadletter.Keep(ctx, s, deadletter.Message{Source: "orders", Kind: "redis"}); err != nil {
+			t.Fatal(err)
+		}
 		d, err := swrun.Parse("worked.yaml", []byte(document))
 		if err != nil {
 			t.Fatal(err)
@@ -69,7 +73,7 @@ func TestMetrics(t *testing.T) {
 		has(t, after, `swrun_repair_check_interval_seconds 40`, `swrun_repair_sweep_interval_seconds 30`, `swrun_repair_scan_limit 1000`, `swrun_repair_compared_runs_total 2`)
 		has(t, after, `swrun_sink_active{kind="http",sink="audit"} 0`, `swrun_sink_events_total{kind="http",sink="audit"} 4`, `swrun_sink_failures_total{kind="http",sink="audit"} 2`)
 		has(t, after, `swrun_sink_dead_letters_total{kind="http",sink="audit"} 1`, `swrun_sink_lag_seconds{kind="http",sink="audit"} 0`)
-		has(t, after, `swrun_source_connected{kind="redis",source="orders"} 0`, `swrun_source_events_total{kind="redis",source="orders"} 3`, `swrun_source_messages_set_aside_total{kind="redis",source="orders"} 0`)
+		has(t, after, `swrun_source_connected{kind="redis",source="orders"} 0`, `swrun_source_events_total{kind="redis",source="orders"} 3`, `swrun_source_messages_set_aside_total{kind="redis",source="orders"} 0`, `swrun_source_dead_letters{kind="redis",source="orders"} 1`)
 		agreesWithThePage(t, after)
 		stop()
 		if err := <-worked; err != nil {
