@@ -3,6 +3,7 @@ package runtime_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -156,6 +157,27 @@ func TestPollsOfManyQueues(t *testing.T) {
 		waits.Wait()
 		if took > 2*time.Second {
 			a.Errorf("it was found after %s", took)
+		}
+	})
+}
+
+// TestPollsAreToldOfTheNamespace: of an activity that waits, describe tells when somebody has polled who could take it, and not who polls for other
+// namespaces.
+func TestPollsAreToldOfTheNamespace(t *testing.T) {
+	withActivities(t, func(a *activities) {
+		a.expect(len(a.take([]string{"beta", "gamma"}, 1, time.Second)), 0)
+		time.Sleep(time.Minute)
+		i, j := a.workOf("alpha", ""), a.workOf("beta", "")
+		time.Sleep(time.Minute)
+		for run, want := range map[store.Instance]string{i: "nobody has polled it yet", j: "polled last 2m"} {
+			if d := a.describedBy(run); !strings.Contains(d.Why, want) {
+				a.Errorf("%s is described so: %q, want %q", run, d.Why, want)
+			}
+		}
+		a.expect(len(a.take(nil, 2, time.Second)), 2)
+		for _, run := range []store.Instance{i, j} {
+			a.must(a.client.Cancel(a.Context(), run, ""))
+			a.wait(run)
 		}
 	})
 }

@@ -29,7 +29,7 @@ func (c *Client) attend(ctx context.Context, d *Description) (err error) {
 		if d.queues, err = queue.List(ctx, c.store); err != nil {
 			return err
 		}
-		if d.polled, _, err = queue.AllPolled(ctx, c.store); err != nil {
+		if d.polled, err = queue.PolledIn(ctx, c.store, d.Instance.Namespace); err != nil {
 			return err
 		}
 	}

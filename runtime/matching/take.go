@@ -22,9 +22,16 @@ func (m *Matcher) notePoll(ctx context.Context, p *Poll) {
 	if m.polled == nil || len(m.polled) > maxQueues {
 		m.polled = map[string][]string{}
 	}
+	namespaces := p.Namespaces
+	if namespaces == nil {
+		namespaces = []string{""}
+	}
 	for _, name := range p.Queues {
-		if all := m.polled[name]; !slices.Contains(all, p.Worker) && len(all) < maxPollers {
-			m.polled[name] = append(all, p.Worker)
+		for _, namespace := range namespaces {
+			key := queue.PollKey(namespace, name)
+			if all := m.polled[key]; !slices.Contains(all, p.Worker) && len(all) < maxPollers {
+				m.polled[key] = append(all, p.Worker)
+			}
 		}
 	}
 	var by map[string][]string

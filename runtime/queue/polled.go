@@ -1,10 +1,12 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/swrun/swrun/errors"
@@ -28,6 +30,8 @@ func (p Polled) Last() (at time.Time) {
 const (
 	// polledKey is the key under which the registry keeps who has polled which queues.
 	polledKey = "polled"
+	// polledInKey is the key of the same by namespace and queue.
+	polledInKey = "polled-in"
 	// NoteEvery is how often a server notes who has polled, if anybody has, and UnpolledAfter how long a queue is polled after that.
 	NoteEvery     = 10 * time.Second
 	UnpolledAfter = 3 * NoteEvery
@@ -39,10 +43,28 @@ const (
 	keptFor = 30 * 24 * time.Hour
 )
 
-// NotePolls notes that outside workers have polled queues until now: their names, by queue.
+// anyNamespace stands for all namespaces in the key of polls.
+const anyNamespace = "*"
+
+// PollKey returns by what the polls of a queue for a namespace are noted; an empty namespace stands for all of them.
+func PollKey(namespace, name string) string { return cmp.Or(namespace, anyNamespace) + " " + name }
+
+// NotePolls notes that outside workers have polled queues until now: their names, by PollKey.
 func NotePolls(ctx context.Context, r store.Registry, by map[string][]string) error {
+	whole := map[string][]string{}
+	for key, workers := range by {
+		_, name, _ := strings.Cut(key, " ")
+		whole[name] = append(whole[name], workers...)
+	}
+	if err := notePolls(ctx, r, polledKey, whole); err != nil {
+		return err
+	}
+	return notePolls(ctx, r, polledInKey, by)
+}
+
+func notePolls(ctx context.Context, r store.Registry, key string, by map[string][]string) error {
 	for range maxNotes {
-		all, found, err := polled(ctx, r)
+		all, found, err := polled(ctx, r, key)
 		if err != nil {
 			return err
 		}
@@ -59,7 +81,7 @@ func NotePolls(ctx context.Context, r store.Registry, by map[string][]string) er
 		if err != nil {
 			return err
 		}
-		_, err = r.Register(ctx, store.Registration{Kind: store.RegistryQueues, Key: polledKey, Value: data, Version: found.Version})
+		_, err = r.Register(ctx, store.Registration{Kind: store.RegistryQueues, Key: key, Value: data, Version: found.Version})
 		if store.RefusedAs(err) != store.Conflict {
 			return err
 		}
@@ -88,13 +110,42 @@ func trim(all map[string]Polled, now time.Time) {
 
 // AllPolled returns who has polled which queues, by queue, and the time of the store.
 func AllPolled(ctx context.Context, r store.Registry) (map[string]Polled, time.Time, error) {
-	all, found, err := polled(ctx, r)
+	all, found, err := polled(ctx, r, polledKey)
 	return all, found.At, err
 }
 
-func polled(ctx context.Context, r store.Registry) (all map[string]Polled, found store.Registered, err error) {
+// PolledIn returns who has polled which queues for a namespace, or for all, by queue.
+func PolledIn(ctx context.Context, r store.Registry, namespace string) (map[string]Polled, error) {
+	all, _, err := polled(ctx, r, polledKey)
+	if err != nil {
+		return nil, err
+	}
+	in, _, err := polled(ctx, r, polledInKey)
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]bool{} // an earlier version notes no namespaces
+	for key := range in {
+		_, name, _ := strings.Cut(key, " ")
+		known[name] = true
+	}
+	for name := range all {
+		if known[name] {
+			all[name] = Polled{}
+			maps.Copy(all[name], in[PollKey(namespace, name)])
+			for worker, at := range in[PollKey("", name)] {
+				if at.After(all[name][worker]) {
+					all[name][worker] = at
+				}
+			}
+		}
+	}
+	return all, nil
+}
+
+func polled(ctx context.Context, r store.Registry, key string) (all map[string]Polled, found store.Registered, err error) {
 	all = map[string]Polled{}
-	found, err = r.Registered(ctx, store.RegistryQueues, polledKey)
+	found, err = r.Registered(ctx, store.RegistryQueues, key)
 	var refusal *store.Refusal
 	if errors.As(err, &refusal) && refusal.Code == store.NoSuch {
 		return all, store.Registered{At: refusal.At}, nil
