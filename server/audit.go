@@ -20,6 +20,9 @@ func (s *Server) end(x *exchange, r *http.Request) {
 		return
 	}
 	fields := []any{"actor", x.caller.Name, "operation", x.route, "method", r.Method, "path", r.URL.Path, "status", x.status}
+	if x.subject != "" {
+		fields = append(fields, "subject", x.subject)
+	}
 	if x.reason != "" {
 		fields = append(fields, "reason", x.reason)
 	}

@@ -33,6 +33,9 @@ func TestCommandsAreAudited(t *testing.T) {
 	if w := g.send("POST", "/v1/runs/cancel", `{"where":"workflow=demo/nap","reason":"nobody wants it"}`, "Authorization", ada); w.Code != 200 {
 		t.Errorf("cancelled with %d %s", w.Code, w.Body)
 	}
+	if w := g.send("POST", "/v1/events/dead/retry", `{"ids":["orders"],"reason":"mended"}`, "Authorization", ada); w.Code != 404 {
+		t.Errorf("put back with %d %s", w.Code, w.Body)
+	}
 	g.mustWork(t, run)
 	history := recordTimes.ReplaceAllString(g.send("GET", run+"/history", "", "Authorization", ada).Body.String(), "")
 	for _, record := range []string{`"actor":"ada","data":"the shop is closed"`, `"actor":"ada","data":"nobody wants it"`} {
@@ -43,6 +46,7 @@ func TestCommandsAreAudited(t *testing.T) {
 	for _, line := range []string{
 		"actor=ada operation=putWorkflow method=PUT path=/v1/workflows/demo/nap/1.0.0 status=201", "actor=ada operation=startRun method=POST path=/v1/runs status=201",
 		"actor=ada operation=suspendRun method=POST path=" + run + `/suspend status=202 reason="the shop is closed"`,
+		"actor=ada operation=retryDeadMessages method=POST path=/v1/events/dead/retry status=404 subject=orders reason=mended",
 		`actor=ada operation=cancelRuns method=POST path=/v1/runs/cancel status=200 reason="nobody wants it"`,
 	} {
 		if !strings.Contains(g.log.String(), "msg=audit "+line+"\n") {

@@ -3,10 +3,12 @@ package server
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/shorten"
 )
 
 type (
@@ -71,10 +73,11 @@ func (s *Server) deadMessageRoutes() {
 		m, err := s.control.DeadMessage(ctx, in.ID, namespaces)
 		return &deadMessageAnswer{m}, err
 	})
+	const maxSubject = 1000 // bytes of a line of the audit
 	type change func(context.Context, api.DeadMessageChoice, []string) ([]api.DeadMessageResult, error)
 	changes := func(do change) func(context.Context, *deadMessageCommand) (*deadMessageResults, error) {
 		return func(ctx context.Context, in *deadMessageCommand) (*deadMessageResults, error) {
-			exchangeOf(ctx).reason = in.Body.Reason
+			exchangeOf(ctx).reason, exchangeOf(ctx).subject = in.Body.Reason, shorten.To(strings.Join(in.Body.IDs, " "), maxSubject)
 			namespaces, err := in.audience(ctx)
 			if err != nil {
 				return nil, err

@@ -33,6 +33,8 @@ type exchange struct {
 	route  string        // the operation; empty for none
 	reason string        // that was given for a command
 	method string
+	// subject is what is changed, where the path does not say it.
+	subject string
 	// attempt knows whether something may have been changed.
 	attempt store.Attempt
 
