@@ -137,8 +137,8 @@ func NewEngine(s *Store, c EngineConfig) (*Engine, error) {
 		Store: s, Compile: e.compileHere, Workers: s.Workers, Limits: c.Host.Limits, ErrorAliases: c.Host.ErrorAliases, Deployed: engine.schedules.Deployed,
 	})
 	engine.events = events.NewBus(s, func(ctx context.Context, e events.Event, to events.Audience) (events.Started, error) {
-		runs, waits, err := engine.schedules.Publish(ctx, schedule.Event(e), to.Has)
-		return events.Started{Runs: runs, Waits: waits}, err
+		heard, err := engine.schedules.Publish(ctx, schedule.Event(e), to.Has)
+		return startedBy(heard), err
 	}, c.Host.Limits)
 	engine.activities = matching.New(matching.Config{Store: s, Due: engine.activityDue, Report: engine.reportActivity, Gate: engine.gate})
 	engine.figures.Repair = engine.workerConfig().RepairSettings()

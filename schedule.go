@@ -7,6 +7,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/events"
 	"github.com/swrun/swrun/runtime/schedule"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -33,6 +34,15 @@ func (d *Document) Forecast(h Host, now time.Time) (*schedule.Forecast, error) {
 	}
 	defer e.close()
 	return schedule.NewForecast(d.Workflow, e.compileHere, now)
+}
+
+// startedBy returns what an event has started.
+func startedBy(h schedule.Heard) events.Started {
+	started := events.Started{Runs: h.Runs, Waits: h.Waits}
+	for _, r := range h.Refused {
+		started.Refused = append(started.Refused, events.Refused{Namespace: r.Workflow.Namespace, Workflow: r.Workflow.String(), Reason: r.Reason})
+	}
+	return started
 }
 
 // startScheduled starts a run of a schedule, and returns its id.

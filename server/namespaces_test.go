@@ -16,6 +16,7 @@ import (
 func asksNamespace() map[string]string {
 	return map[string]string{
 		"listRuns": "limit=100&summary=true", "countRuns": "by=namespace", "findRuns": "name=run", "listDeadlines": "within=2h", "followRuns": "",
+		"listUnmatchedEvents": "limit=100", "listListeners": "limit=100", "listTrouble": "all=true",
 		"repair":         "", // for callers who see all namespaces
 		"publishEvents":  "", // see TestPublishInANamespace
 		"pollActivities": `"queues": ["default"], "limit": 100, "wait": %q, "worker": "w"`,
@@ -96,6 +97,9 @@ func TestNamespaceOnEveryOperation(t *testing.T) {
 		}
 	}
 	start(t)
+	for _, namespace := range all {
+		g.troubled(t, namespace, tokens["root"])
+	}
 	found := g.takesNamespace(t, tokens["root"])
 	if len(found) != len(asksNamespace()) {
 		t.Errorf("%d operations take a namespace, and %d are in the table", len(found), len(asksNamespace()))
@@ -122,6 +126,24 @@ func (g *guarded) deployActivity(t *testing.T, namespace, authorization string) 
 	t.Helper()
 	document := "document: {dsl: 1.0.3, namespace: " + namespace + ", name: a, version: 1.0.0}\ndo: [{a: {call: 'activity:1.0.0@default', with: {type: " + namespace + "}}}]"
 	if w := g.send("PUT", "/v1/workflows/"+namespace+"/a/1.0.0", document, "Authorization", authorization); w.Code/100 != 2 {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+}
+
+// troubled has a namespace a schedule that listens for events, an event that nobody takes, and a run that fails.
+func (g *guarded) troubled(t *testing.T, namespace, authorization string) {
+	t.Helper()
+	for _, r := range []struct{ method, path, body string }{
+		{"PUT", "/v1/workflows/" + namespace + "/hears/1.0.0", "document: {dsl: 1.0.3, namespace: " + namespace + ", name: hears, version: 1.0.0}\nschedule: {on: {one: {with: {type: t}}}}\ndo: [{a: {set: {n: 1}}}]"},
+		{"PUT", "/v1/workflows/" + namespace + "/fails/1.0.0", "document: {dsl: 1.0.3, namespace: " + namespace + ", name: fails, version: 1.0.0}\ndo: [{a: {raise: {error: {type: 'https://example.com/e', status: 500}}}}]"},
+		{"POST", "/v1/runs", `{"workflow": "` + namespace + `/fails", "id": "fails"}`},
+		{"POST", "/v1/events?namespace=" + namespace, `{"specversion": "1.0", "id": "1", "source": "/s", "type": "nobody"}`},
+	} {
+		if w := g.send(r.method, r.path, r.body, "Authorization", authorization); w.Code/100 != 2 {
+			t.Fatalf("%s: %d %s", r.path, w.Code, w.Body)
+		}
+	}
+	if w := g.send("GET", "/v1/runs/"+namespace+"/fails/outcome?wait=30s", "", "Authorization", authorization); !strings.Contains(w.Body.String(), "faulted") {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
 }

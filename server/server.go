@@ -118,6 +118,8 @@ func (s *Server) allRoutes() {
 	s.commandRoutes()
 	s.eventRoutes()
 	s.publishRoutes()
+	s.listenerRoutes()
+	s.troubleRoutes()
 	s.activityRoutes()
 	s.drawingRoutes()
 	s.deadlineRoutes()

@@ -155,6 +155,20 @@ func (a *audited) Migrate(ctx context.Context, all []store.Instance, r api.Migra
 	return migrated, failed
 }
 
+// Acknowledge implements deployment.
+func (a *audited) Acknowledge(ctx context.Context, chosen api.TroubleChoice, namespaces []string) ([]api.TroubleGroup, error) {
+	return noted(ctx, a, change{"acknowledgeTrouble", strings.Join(chosen.Groups, " "), chosen.Reason}, func() ([]api.TroubleGroup, error) {
+		return a.Control.Acknowledge(ctx, chosen, namespaces)
+	})
+}
+
+// Unacknowledge implements deployment.
+func (a *audited) Unacknowledge(ctx context.Context, chosen api.TroubleChoice, namespaces []string) ([]api.TroubleGroup, error) {
+	return noted(ctx, a, change{"unacknowledgeTrouble", strings.Join(chosen.Groups, " "), chosen.Reason}, func() ([]api.TroubleGroup, error) {
+		return a.Control.Unacknowledge(ctx, chosen, namespaces)
+	})
+}
+
 // Start implements deployment.
 func (a *audited) Start(ctx context.Context, r api.StartRequest) (api.Description, bool, error) {
 	d, again, err := a.Control.Start(ctx, r)

@@ -18,7 +18,7 @@ func looks() []string {
 	return []string{
 		"CheckRuns", "Check", "Count", "Deadlines", "Deployed", "Describe", "Export", "Find", "FollowFleet", "Function", "Functions", "History", "List", "ListTokens",
 		"NamespaceSettings", "Outcome", "Queues", "Schedule", "Schedules", "Select", "Settings", "Sinks", "Task", "Workers", "Workflow", "WorkflowText", "Workflows",
-		"Unmatched", "Listeners",
+		"Untaken", "Listeners", "Trouble", "DescribeRun", "OutcomeOf", "DeadMessage", "DeadMessages",
 	}
 }
 

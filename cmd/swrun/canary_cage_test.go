@@ -234,7 +234,7 @@ func (c *canaryCage) look(store, id string) {
 	c.Helper()
 	for _, args := range [][]string{
 		{"history", id}, {"history", id, "-o", "json"}, {"history", id, "-o", "ndjson", "--follow"}, {"describe", id}, {"describe", id, "-o", "json"}, {"export", id},
-		{"output", id}, {"output", id, "-o", "yaml"}, {"wait", id}, {"ls", "-o", "json"}, {"workers", "-o", "json"}, {"schedule", "ls", "-o", "json"}, {"sink", "ls", "-o", "json"}, {"workflows", "-o", "json"}, {"config", "ls", "-o", "json"}, {"deadlines", "-o", "json"}, {"doctor"},
+		{"output", id}, {"output", id, "-o", "yaml"}, {"wait", id}, {"ls", "-o", "json"}, {"workers", "-o", "json"}, {"schedule", "ls", "-o", "json"}, {"sink", "ls", "-o", "json"}, {"workflows", "-o", "json"}, {"config", "ls", "-o", "json"}, {"deadlines", "-o", "json"}, {"doctor"}, {"trouble", "ls", "--all", "-o", "json"}, {"events", "unmatched", "-o", "json"}, {"events", "listeners", "-o", "json"},
 	} {
 		c.swrun(store, args...)
 	}

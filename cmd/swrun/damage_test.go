@@ -49,7 +49,7 @@ func everyVerbRefuses(t *testing.T, document, path string) {
 	function := mustWriteFile(t, "function.yaml", "set: {a: 1}\n")
 	for _, verb := range []string{
 		"ls", "describe a", "history a", "output a", "wait a", "deadlines", "start demo/nap", "deploy DOCUMENT", "run DOCUMENT --id a", "worker", "serve", "dev", "workers", "workflows", "config ls", "config set runTimeout=1h",
-		"deadline set a +1m", "fork a", "migrate a --to latest", "export a", "import EXPORT", "repair", "queue ls", "queue pause a", "queue limit a --rate 1/s", "queue resume a",
+		"deadline set a +1m", "fork a", "migrate a --to latest", "export a", "import EXPORT", "repair", "trouble ls", "queue ls", "queue pause a", "queue limit a --rate 1/s", "queue resume a",
 		"function ls", "function show a:1.0.0", "function rm a:1.0.0", "function deploy a:1.0.0 FUNCTION", "token ls", "token revoke a", "token new a --role viewer -n a",
 		"cancel a", "terminate a", "suspend a", "resume a", "retry a", "delete a", "cancel --where status=waiting", "doctor",
 	} {

@@ -54,6 +54,12 @@ type deployment interface {
 	TriggerSchedule(ctx context.Context, namespace, name string, t api.ScheduleTrigger) (api.Schedule, error)
 
 	Publish(ctx context.Context, all []map[string]any, namespaces []string) (api.Published, error)
+	Trouble(ctx context.Context, chosen control.Choice, all bool) (api.Trouble, error)
+	Acknowledge(ctx context.Context, chosen api.TroubleChoice, namespaces []string) ([]api.TroubleGroup, error)
+	Unacknowledge(ctx context.Context, chosen api.TroubleChoice, namespaces []string) ([]api.TroubleGroup, error)
+
+	Untaken(context.Context, control.EventQuery) ([]api.UntakenEvent, error)
+	Listeners(context.Context, control.EventQuery) (control.ListenersPage, error)
 	Sinks(context.Context) ([]api.Sink, error)
 	RetryDeadLetters(ctx context.Context, sink string, chosen api.DeadLetterChoice) (api.Sink, error)
 	DropDeadLetters(ctx context.Context, sink string, chosen api.DeadLetterChoice) (api.Sink, error)

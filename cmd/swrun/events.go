@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,9 +21,11 @@ func (p *program) eventsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "events", Short: "Publish events to the runs that listen for them, and show those of runs",
 		Example: `  swrun events publish paid.json
-  echo '{"type": "order.paid", "data": {"order": 7}}' | swrun events publish -`,
+  echo '{"type": "order.paid", "data": {"order": 7}}' | swrun events publish -
+  swrun events unmatched
+  swrun events listeners --type order.paid`,
 	}
-	cmd.AddCommand(p.eventsPublishCommand(), p.eventsTailCommand(), p.eventsDeadCommand())
+	cmd.AddCommand(p.eventsPublishCommand(), p.eventsTailCommand(), p.eventsDeadCommand(), p.eventsUnmatchedCommand(), p.eventsListenersCommand())
 	group(cmd)
 	return cmd
 }
@@ -107,6 +110,9 @@ func (o *operation) printPublished(done api.Published) error {
 		}
 		for _, run := range done.Started {
 			fmt.Fprintf(o.out, "  %s/%s was started\n", run.Namespace, run.ID)
+		}
+		for _, r := range done.Refused {
+			fmt.Fprintf(o.out, "  %s heard it, and its schedule started nothing: %s\n", r.Workflow, terminal.Printable(cmp.Or(r.Reason, "the reason is data of the event, which your token does not show")))
 		}
 		for _, run := range done.Full {
 			fmt.Fprintf(o.out, "  %s/%s listens, and did not get it: too much waits for it already\n", run.Namespace, run.ID)

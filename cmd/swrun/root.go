@@ -139,7 +139,7 @@ func (p *program) addVerbs(root *cobra.Command) {
 			p.runCommand(), p.deployCommand(), p.functionCommand(), p.startCommand(), p.workerCommand(), p.serveCommand(), p.devCommand(), p.waitCommand(), p.outputCommand(),
 		}},
 		{"operate", "Operate runs:", append([]*cobra.Command{
-			p.lsCommand(), p.describeCommand(), p.historyCommand(), p.deadlinesCommand(), p.workersCommand(), p.queueCommand(), p.eventsCommand(), p.scheduleCommand(), p.sinkCommand(), p.workflowsCommand(), p.configCommand(),
+			p.lsCommand(), p.troubleCommand(), p.describeCommand(), p.historyCommand(), p.deadlinesCommand(), p.workersCommand(), p.queueCommand(), p.eventsCommand(), p.scheduleCommand(), p.sinkCommand(), p.workflowsCommand(), p.configCommand(),
 			p.deadlineCommand(), p.forkCommand(), p.migrateCommand(), p.exportCommand(), p.importCommand(), p.repairCommand(),
 		}, p.sendCommands()...)},
 		{"tools", "Tools:", []*cobra.Command{p.doctorCommand(), p.tokenCommand(), p.benchCommand(), p.versionCommand()}},

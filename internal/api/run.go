@@ -43,6 +43,7 @@ type Run struct {
 	ErrorType    string            `json:"errorType,omitempty"`   // of one that has faulted
 	TimeoutKind  string            `json:"timeoutKind,omitempty"` // of the deadline that has ended it
 	Attention    string            `json:"attention,omitempty"`   // why somebody should look at it: retrying, quarantined or failed
+	Acknowledged *Acknowledgement  `json:"acknowledged,omitempty" doc:"Who knows of what is wrong with it; absent if nobody has said so."`
 	Waiting      []string          `json:"waiting,omitempty" doc:"What it waits for: queue, worker, activity, event, child or timer; several in the branches of a fork."`
 	Attempts     int64             `json:"attempts,omitempty"` // of the task that was tried most often, if one was tried again
 	BusinessKey  string            `json:"businessKey,omitempty"`
@@ -146,7 +147,7 @@ func NewRun(listed *filter.Run) Run {
 		BusinessKey: info.BusinessKey, StartedBy: info.Actor, Labels: info.Labels, CreatedAt: Time(r.Created), ClosedAt: Time(r.Closed),
 		NextWakeAt: Time(r.Wake), ReadySince: Time(r.Ready), DeadlineAt: Time(listed.Deadline()), WorkersLost: int(r.Deaths),
 		ErrorType: r.Failure.Type, TimeoutKind: r.Failure.TimeoutKind, Attempts: r.Attempts, Attention: listed.Attention(),
-		Waiting: listed.Waiting,
+		Waiting: listed.Waiting, Acknowledged: newAcknowledgement(listed.Acknowledged),
 	}
 	if r.Status.Final() {
 		run.ClosedReason = r.Reason

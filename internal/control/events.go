@@ -95,9 +95,11 @@ func (c *Control) Publish(ctx context.Context, all []map[string]any, namespaces 
 		case len(report.Matched)+len(report.Full)+len(report.Started) > 0: // somebody has it, or should
 		case report.Waits:
 			done.Waiting++
+		case len(report.Refused) > 0:
 		default:
 			done.Unmatched++
 		}
+		done.Refused = append(done.Refused, api.NewRefusedEvents(report.Refused)...)
 		matched.add(report.Matched)
 		full.add(report.Full)
 		started.add(report.Started)

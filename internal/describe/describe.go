@@ -75,6 +75,16 @@ func start(line func(name, format string, args ...any), d *api.Description) {
 	if d.BeganAs != "" {
 		line("Migrated:", "from %s", d.BeganAs)
 	}
+	if a := d.Acknowledged; a != nil {
+		by, why := "", ""
+		if a.Actor != "" {
+			by = " by " + a.Actor
+		}
+		if a.Reason != "" {
+			why = ": " + a.Reason
+		}
+		line("Known:", "acknowledged%s at %s%s", by, a.At, why)
+	}
 	for _, f := range d.Forks {
 		line("Fork:", "%s goes on from it", f)
 	}

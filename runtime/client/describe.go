@@ -42,6 +42,7 @@ type Description struct {
 	Actor        string                           // who has cancelled or suspended it
 	Why          string                           // what it waits for, until when, and whether anything else can move it
 	Waiting      []string                         // what it waits for, in the order of store.WaitingFor
+	Acknowledged *filter.Acknowledgement          // who has acknowledged its trouble; nil if nobody has
 	Then         string                           // what happens when the first deadline passes; empty if there is none
 	Runs         RunNumbers                       // that the execution has so far
 	Earlier      *EarlierRun                      // of a run that the next one has followed; nil for the latest run of an execution
@@ -66,7 +67,7 @@ type DescribedDeadline struct {
 
 // Listed returns the run as lists have it.
 func (d *Description) Listed() *filter.Run {
-	return &filter.Run{Instance: d.Instance, Lifecycle: d.Lifecycle, Invocation: d.Invocation, Waiting: d.Waiting}
+	return &filter.Run{Instance: d.Instance, Lifecycle: d.Lifecycle, Invocation: d.Invocation, Waiting: d.Waiting, Acknowledged: d.Acknowledged}
 }
 
 // Describe returns what a run is doing.
@@ -122,10 +123,16 @@ func (d *Description) open(l store.Loaded) (err error) {
 	return err
 }
 
-// lookAround finds the forks of a run, and the events that it could have had.
+// lookAround finds the forks of a run, the events that it could have had, and who has acknowledged its trouble.
 func (c *Client) lookAround(ctx context.Context, d *Description, stored interpreter.StoredState) (err error) {
 	if d.Forks, err = c.Forks(ctx, d.Instance); err == nil {
 		d.Unmatched, err = c.unmatched(ctx, d, stored)
+	}
+	if err == nil {
+		listed := d.Listed()
+		completes := completion{client: c, alsoAcknowledged: true}
+		err = completes.acknowledge(ctx, listed)
+		d.Acknowledged = listed.Acknowledged
 	}
 	return err
 }

@@ -42,7 +42,7 @@ func (c *Client) List(ctx context.Context, q Query) (page Page, err error) {
 		return page, err
 	}
 	defer func() { page.Unreadable = m.unreadable }()
-	completes := completion{client: c, where: q.Where, also: true}
+	completes := completion{client: c, where: q.Where, also: true, alsoAcknowledged: true}
 	for {
 		r, err := m.next(ctx)
 		if err == nil && r != nil {
@@ -63,18 +63,18 @@ func (c *Client) List(ctx context.Context, q Query) (page Page, err error) {
 
 // Each calls yield with the runs that a filter chooses, the newest first, until it returns false.
 func (c *Client) Each(ctx context.Context, where filter.Filter, yield func(*filter.Run) bool) error {
-	_, err := c.each(ctx, where, false, yield)
+	_, err := c.each(ctx, where, completion{}, yield)
 	return err
 }
 
-// each is Each; it also counts the runs that cannot be read, and might be meant. Waiting says that what the runs wait for is wanted.
-func (c *Client) each(ctx context.Context, where filter.Filter, waiting bool, yield func(*filter.Run) bool) (unreadable int, err error) {
+// each is Each; it also counts the runs that cannot be read, and might be meant. Completes says what of the runs is wanted besides what the filter asks for.
+func (c *Client) each(ctx context.Context, where filter.Filter, completes completion, yield func(*filter.Run) bool) (unreadable int, err error) {
 	where = c.ReadAs(where)
 	m, err := c.merge(ctx, where, "")
 	if err != nil {
 		return 0, err
 	}
-	completes := completion{client: c, where: where, also: waiting}
+	completes.client, completes.where = c, where
 	for {
 		r, err := m.next(ctx)
 		if err == nil && r != nil {
@@ -104,7 +104,8 @@ func (c *Client) Count(ctx context.Context, where filter.Filter, field *filter.G
 	} else {
 		by = field.Of
 	}
-	unreadable, err = c.each(ctx, where, field != nil && field.ReadsWaiting, func(r *filter.Run) bool {
+	completes := completion{also: field != nil && field.ReadsWaiting, alsoAcknowledged: field != nil && field.ReadsAcknowledged}
+	unreadable, err = c.each(ctx, where, completes, func(r *filter.Run) bool {
 		values := by(c.read(r))
 		key := strings.Join(values, "\x00")
 		if counts[key] == nil {

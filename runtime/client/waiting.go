@@ -84,10 +84,16 @@ type completion struct {
 	where  filter.Filter
 	also   bool // what runs wait for is wanted of all that the filter chooses
 	around *surroundings
+	// alsoAcknowledged says that who has acknowledged trouble is wanted, and acknowledged is what was read of that.
+	alsoAcknowledged bool
+	acknowledged     map[string]*filter.Acknowledgement
 }
 
 // complete completes a run, as far as the filter asks for it, or chooses the run anyway.
 func (c *completion) complete(ctx context.Context, r *filter.Run) error {
+	if err := c.acknowledge(ctx, r); err != nil {
+		return err
+	}
 	if r.Lifecycle.Status.Final() {
 		return nil
 	}

@@ -40,6 +40,8 @@ type Bus struct {
 	AtOnce int
 	// recent bounds how many events are kept for those who ask why they did not match.
 	recent *rate.Limiter
+	// unmatched bounds how many events are kept that nobody took.
+	unmatched unmatchedLimit
 }
 
 // Start starts the runs of an audience that an event starts. Doing it again starts nothing more.
@@ -56,11 +58,13 @@ type Event struct {
 type Started struct {
 	Runs  []store.Instance
 	Waits bool // it is kept until others have come, with which it starts a run
+	// Refused are the schedules that take the event and started nothing.
+	Refused []Refused
 }
 
 // NewBus returns the bus of a deployment. Bounds say how many messages may wait for a run.
 func NewBus(s store.Store, start Start, bounds limits.Set) *Bus {
-	return &Bus{store: s, start: start, AtOnce: atOnce, recent: newRecentLimit(), asking: newAsking(s), waiting: bounds.Max(limits.Waiting)}
+	return &Bus{store: s, start: start, AtOnce: atOnce, recent: newRecentLimit(), unmatched: newUnmatchedLimit(), asking: newAsking(s), waiting: bounds.Max(limits.Waiting)}
 }
 
 // Report says who listens for an event.
@@ -69,6 +73,7 @@ type Report struct {
 	Full     []store.Instance // runs that listen for it and did not get it: as much waits for them already as may
 	Started  []store.Instance // by it
 	Waits    bool             // it is kept until others have come, with which it starts a run
+	Refused  []Refused        // schedules that take it and started nothing
 	Repeated bool             // it had been published before; nobody has got it again
 }
 
@@ -113,6 +118,7 @@ func (b *Bus) PublishOf(ctx context.Context, event map[string]any, to Audience, 
 	}
 	if err == nil {
 		b.keep(ctx, d, noted.At)
+		b.keepUnmatched(ctx, d, &report, noted.At)
 	}
 	return report, err
 }
@@ -226,7 +232,7 @@ func (b *Bus) deliver(ctx context.Context, d delivery) (report Report, err error
 		return report, err
 	}
 	started, err := b.start(ctx, Event{Key: d.id, Attributes: d.event, Cause: d.cause}, d.to)
-	report.Started, report.Waits = started.Runs, started.Waits
+	report.Started, report.Waits, report.Refused = started.Runs, started.Waits, started.Refused
 	return report, err
 }
 

@@ -42,23 +42,6 @@ func (f Filter) ReadsDeadlines() bool {
 // fieldTrouble is the field of what is wrong with a run: the type of the error, also of one after which a task is tried again.
 const fieldTrouble = "trouble"
 
-// trouble returns what is wrong with the run, unless a fork goes on in its place.
-func (r *Run) trouble() store.Trouble {
-	if r.Status() != store.Quarantined && r.Lifecycle.Status != interpreter.StatusFaulted && !r.Lifecycle.Retrying {
-		return store.Trouble{}
-	}
-	return r.Lifecycle.Trouble
-}
-
-// Since returns when what is wrong with the run has begun; zero if nothing is, or it is not known.
-func (r *Run) Since() time.Time {
-	since := r.trouble().Since
-	if since.IsZero() && r.Lifecycle.Status == interpreter.StatusFaulted {
-		return r.Lifecycle.Closed
-	}
-	return since
-}
-
 // troubleOf returns what is wrong with a run: what people call it, and as it is written.
 func troubleOf(r *Run) []string {
 	switch t := r.trouble(); {
@@ -80,6 +63,18 @@ func (f Filter) ReadsWaiting() bool {
 	return slices.ContainsFunc(f.conditions, func(c condition) bool { return c.field.name == fieldWaiting })
 }
 
+// AnyType is the value of the field `listens` of a run that listens for events of any type.
+const AnyType = "any"
+
+// listens returns the types of the events that a run listens for.
+func listens(r *Run) []string {
+	all := r.Lifecycle.Listens.Types()
+	for n, kind := range all {
+		all[n] = cmp.Or(kind, AnyType)
+	}
+	return all
+}
+
 // labelField is what the names of fields for labels begin with.
 const labelField = "label."
 
@@ -92,9 +87,12 @@ func fields() []field {
 		{name: "timeout", texts: func(r *Run) []string { return given(r.Lifecycle.Failure.TimeoutKind) }, allow: among("a kind of timeout", interpreter.TimeoutKinds())},
 		{name: "attention", texts: func(r *Run) []string { return given(r.Attention()) }, allow: among("what a run needs attention for", attentions())},
 		{name: fieldWaiting, texts: func(r *Run) []string { return r.Waiting }, allow: among("what a run waits for", store.WaitingFor())},
+		{name: "listens", texts: listens},
 		{name: fieldTrouble, texts: troubleOf, spell: errors.Name},
 		{name: "task", texts: func(r *Run) []string { return given(r.trouble().Task) }},
 		{name: "host", texts: func(r *Run) []string { return given(r.trouble().Host) }},
+		{name: fieldGroup, texts: groupOf},
+		{name: fieldAcknowledged, texts: acknowledged, allow: among("whether trouble is acknowledged", []string{yes, no})},
 		{name: "workflow", texts: workflowOf, allow: allowWorkflow},
 		{name: "version", texts: func(r *Run) []string { return []string{r.Invocation.Workflow.Version} }},
 		namespaceField(),
@@ -102,7 +100,7 @@ func fields() []field {
 		{name: "key", texts: func(r *Run) []string { return given(r.Invocation.BusinessKey) }},
 		{name: "parent", texts: parentOf},
 		{name: "forked-from", texts: forkedFrom},
-		{name: "forked", texts: forked, allow: among("whether a run was forked", []string{forkedYes, forkedNo})},
+		{name: "forked", texts: forked, allow: among("whether a run was forked", []string{yes, no})},
 		{name: fieldText, texts: allTexts},
 		{name: "attempts", number: func(r *Run) int64 { return max(r.Lifecycle.Attempts, 1) }},
 		{name: "created", time: func(r *Run) time.Time { return r.Lifecycle.Created }},
@@ -134,7 +132,7 @@ func Names() []string {
 func otherNames() map[string]string {
 	return map[string]string{
 		"closedreason": "reason", "businesskey": "key", "createdat": "created", "startedat": "started", "closedat": "closed",
-		"deadlineat": "deadline", "nextwakeat": "wake", "timeoutkind": "timeout", "errortype": "error", "type": "error", "state": "status", "wait": fieldWaiting, "waits": fieldWaiting, "waitingfor": fieldWaiting, "waitsfor": fieldWaiting, "phase": "status",
+		"deadlineat": "deadline", "nextwakeat": "wake", "timeoutkind": "timeout", "errortype": "error", "type": "error", "state": "status", "wait": fieldWaiting, "waits": fieldWaiting, "waitingfor": fieldWaiting, "waitsfor": fieldWaiting, "listensfor": "listens", "event": "listens", "ack": fieldAcknowledged, "acked": fieldAcknowledged, "acknowledgement": fieldAcknowledged, "phase": "status",
 		"name": "workflow", "labels": "label.NAME", "label": "label.NAME", "ns": "namespace", "continued": "forked", "continuedas": "forked", "forkedfrom": "forked-from", "run": "id", "age": "created", "attempt": "attempts",
 	}
 }
@@ -254,18 +252,18 @@ const AttentionFailed = "failed"
 
 func attentions() []string { return []string{AttentionRetrying, store.Quarantined, AttentionFailed} }
 
-// What the field `forked` may be.
+// What fields may be that ask whether something is so.
 const (
-	forkedYes = "yes"
-	forkedNo  = "no"
+	yes = "yes"
+	no  = "no"
 )
 
 // forked says whether another run goes on in the place of the run, or has done so.
 func forked(r *Run) []string {
 	if r.Lifecycle.Continuation != "" {
-		return []string{forkedYes}
+		return []string{yes}
 	}
-	return []string{forkedNo}
+	return []string{no}
 }
 
 // errorOf returns the type of the error that a run has faulted with: what people call it, and as it is written.

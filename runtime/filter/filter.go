@@ -34,6 +34,8 @@ type Run struct {
 	// Waiting is what the run waits for, in the order of store.WaitingFor; empty if it waits for nothing, or if nobody has looked
 	// (Filter.ReadsWaiting).
 	Waiting []string
+	// Acknowledged is who has acknowledged the trouble of the run; nil if nobody has, or if nobody has looked (Filter.ReadsAcknowledged).
+	Acknowledged *Acknowledgement
 }
 
 // Deadline returns when the first deadline of the run passes, of its scopes in progress and of its activities; zero for never.
@@ -189,9 +191,10 @@ func (c *condition) holds(r *Run) bool {
 
 // Grouping is what runs are counted by: one field, or several together.
 type Grouping struct {
-	Fields       []string
-	Of           func(*Run) []string // what each field of a run is; empty if the run has none
-	ReadsWaiting bool                // Run.Waiting is needed
+	Fields            []string
+	Of                func(*Run) []string // what each field of a run is; empty if the run has none
+	ReadsWaiting      bool                // Run.Waiting is needed
+	ReadsAcknowledged bool                // Run.Acknowledged is needed
 }
 
 // Where returns the filter for the runs of a group, of which each field has a value.
@@ -234,6 +237,7 @@ func Group(names string) (*Grouping, error) {
 		}
 		fields, g.Fields = append(fields, f), append(g.Fields, name)
 		g.ReadsWaiting = g.ReadsWaiting || f.name == fieldWaiting
+		g.ReadsAcknowledged = g.ReadsAcknowledged || f.name == fieldAcknowledged
 	}
 	g.Of = func(r *Run) (values []string) {
 		for _, f := range fields {

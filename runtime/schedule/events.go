@@ -123,25 +123,59 @@ type Event struct {
 	Cause      *store.Instance // the first of the runs that have led to it; nil if none has
 }
 
+// Heard is what schedules made of an event.
+type Heard struct {
+	Runs    []store.Instance // that were started
+	Waits   bool             // it waits for others, with which it starts a run
+	Refused []Refused        // schedules that take the event and started nothing
+}
+
+// Refused is a schedule that takes an event and started nothing.
+type Refused struct {
+	Workflow definition.Reference
+	Reason   string
+}
+
+func (h *Heard) add(other Heard) {
+	h.Runs, h.Waits, h.Refused = append(h.Runs, other.Runs...), h.Waits || other.Waits, append(h.Refused, other.Refused...)
+}
+
 // Publish starts the runs that an event starts, in the namespaces that allowed is true of, or in all of them if it is nil. Doing it again with the same
-// event starts nothing more. It also reports whether the event waits for others.
-func (s *Schedules) Publish(ctx context.Context, e Event, allowed func(namespace string) bool) (started []store.Instance, waits bool, err error) {
+// event starts nothing more.
+func (s *Schedules) Publish(ctx context.Context, e Event, allowed func(namespace string) bool) (heard Heard, err error) {
 	all, now, err := s.onEvents(ctx)
 	if err != nil {
-		return nil, false, err
+		return heard, err
 	}
 	for n := range all {
 		x := &all[n]
-		if x.Paused != nil || allowed != nil && !allowed(x.Workflow.Namespace) {
+		if allowed != nil && !allowed(x.Workflow.Namespace) {
 			continue
 		}
-		some, kept, err := s.arrived(ctx, x, e, now)
-		started, waits = append(started, some...), waits || kept
-		if err != nil {
-			return started, waits, err
+		one, err := s.arrived(ctx, x, e, now)
+		if heard.add(one); err != nil {
+			return heard, err
 		}
 	}
-	return started, waits, nil
+	return heard, nil
+}
+
+// Listening returns what a schedule waits for before any event has come; nothing if events do not start runs of it.
+func (s *Schedules) Listening(ctx context.Context, x *Schedule) (all []interpreter.Listening, err error) {
+	if !x.Events {
+		return nil, nil
+	}
+	p, err := s.plan(ctx, x.Workflow, x.Digest)
+	if err != nil || p.trigger == nil {
+		return nil, err
+	}
+	all = interpreter.ListeningTasks(p.trigger.program, p.trigger.listening(s.Now()), nil)
+	for _, l := range all {
+		for n, at := range l.Missing {
+			l.Missing[n] = ofSchedule(at)
+		}
+	}
+	return all, nil
 }
 
 // onEvents returns the schedules that events start.
@@ -168,28 +202,37 @@ func (s *Schedules) onEvents(ctx context.Context) ([]Schedule, time.Time, error)
 	return all, changed.At, nil
 }
 
-// arrived starts what an event starts of one schedule, and reports whether it waits there for others.
-func (s *Schedules) arrived(ctx context.Context, x *Schedule, e Event, now time.Time) (started []store.Instance, waits bool, err error) {
+// arrived starts what an event starts of one schedule. A schedule that is paused, and takes the event, refuses it.
+func (s *Schedules) arrived(ctx context.Context, x *Schedule, e Event, now time.Time) (heard Heard, err error) {
 	p, err := s.plan(ctx, x.Workflow, x.Digest)
-	if err != nil && !errors.As(err, new(*definition.UnavailableError)) {
+	unavailable := errors.As(err, new(*definition.UnavailableError))
+	switch {
+	case err != nil && x.Paused != nil:
+		return heard, nil
+	case err != nil && !unavailable:
 		s.Log.Warn("an event could not start a run", "workflow", x.Workflow.String(), "error", err.Error())
-		return nil, false, nil // others get it all the same
-	}
-	if err != nil {
-		return nil, false, err
+		return heard, nil // others get it all the same
+	case err != nil:
+		return heard, err
 	}
 	if p.trigger == nil || !p.trigger.mayTake(e.Attributes) {
-		return nil, false, nil
-	}
-	if p.trigger.all {
-		return s.gather(ctx, gathering{x.Since, p, now, e.Cause}, e)
+		return heard, nil
 	}
 	state := p.trigger.listening(now)
-	if !p.trigger.take(state, e.Attributes, now) {
-		return nil, false, nil
+	switch {
+	case !p.trigger.take(state, e.Attributes, now):
+		return heard, nil
+	case x.Paused != nil:
+		return p.refuse("it is " + x.Paused.text()), nil
+	case p.trigger.all:
+		return s.gather(ctx, gathering{x.Since, p, now, e.Cause}, e, state)
 	}
-	started, err = s.begin(ctx, gathering{plan: p, now: now, cause: e.Cause}, state, []string{e.Key})
-	return started, false, err
+	return s.begin(ctx, gathering{plan: p, now: now, cause: e.Cause}, state, []string{e.Key})
+}
+
+// refuse returns that the schedule starts nothing.
+func (p *plan) refuse(reason string) Heard {
+	return Heard{Refused: []Refused{{p.workflow, reason}}}
 }
 
 // triggered returns the run of a group of events.
@@ -202,7 +245,7 @@ func (p *plan) triggered(state *interpreter.State, keys []string, now time.Time)
 }
 
 // begin starts the run of a group of events. What keeps it from being started is recorded; the schedule goes on.
-func (s *Schedules) begin(ctx context.Context, g gathering, state *interpreter.State, keys []string) ([]store.Instance, error) {
+func (s *Schedules) begin(ctx context.Context, g gathering, state *interpreter.State, keys []string) (Heard, error) {
 	p, now := g.plan, g.now
 	f := p.triggered(state, keys, now)
 	f.Cause = g.cause
@@ -214,13 +257,13 @@ func (s *Schedules) begin(ctx context.Context, g gathering, state *interpreter.S
 	}
 	if err == nil {
 		s.note(ctx, p, Started{f.ID, now, now})
-		return []store.Instance{{Namespace: p.workflow.Namespace, ID: f.ID}}, nil
+		return Heard{Runs: []store.Instance{{Namespace: p.workflow.Namespace, ID: f.ID}}}, nil
 	}
 	if !errors.As(err, new(*RefusedError)) {
-		return nil, err
+		return Heard{}, err
 	}
 	s.Log.Warn("an event could not start a run", "run", p.workflow.Namespace+"/"+f.ID, "workflow", p.workflow.String(), "error", err.Error())
-	return nil, s.failed(ctx, p, Failure{f.ID, now, now, err.Error()})
+	return p.refuse(err.Error()), s.failed(ctx, p, Failure{f.ID, now, now, err.Error()})
 }
 
 // noteEvery is how often a process notes at most which run events have started last: it is one entry for all of them.

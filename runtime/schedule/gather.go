@@ -115,13 +115,9 @@ func (p *pending) begin(since, now time.Time) {
 	p.Groups = slices.DeleteFunc(p.Groups, func(g group) bool { return now.Sub(g.At) >= waitsFor })
 }
 
-// gather has an event join others, and starts the runs of those that are complete then. It reports whether the event waits for others.
-func (s *Schedules) gather(ctx context.Context, gathered gathering, e Event) (started []store.Instance, waits bool, err error) {
+// gather has an event that was taken, which led to a state, join others, and starts the runs of those that are complete then.
+func (s *Schedules) gather(ctx context.Context, gathered gathering, e Event, state *interpreter.State) (heard Heard, err error) {
 	p, now := gathered.plan, gathered.now
-	state := p.trigger.listening(now)
-	if !p.trigger.take(state, e.Attributes, now) {
-		return nil, false, nil
-	}
 	entry := store.RegistryEntry[pending]{Kind: store.RegistryGathered, Key: p.workflow.Namespace + "/" + p.workflow.Name + "#" + p.trigger.part(state), For: (*pending).lasts}
 	waiting, err := entry.Change(ctx, s.Store, func(x *pending) error {
 		x.begin(gathered.since, now)
@@ -131,24 +127,24 @@ func (s *Schedules) gather(ctx context.Context, gathered gathering, e Event) (st
 		return x.take(p.trigger, e, now)
 	}, (*pending).isEmpty)
 	if errors.Is(err, errTooMany) || store.RefusedAs(err) == store.Limit { // that is no reason to refuse the event: others may take it
-		return nil, false, s.failed(ctx, p, Failure{eventsID(p.workflow.Name, []string{e.Key}), now, now, err.Error()})
+		return p.refuse(err.Error()), s.failed(ctx, p, Failure{eventsID(p.workflow.Name, []string{e.Key}), now, now, err.Error()})
 	}
 	if err != nil {
-		return nil, false, err
+		return heard, err
 	}
-	waits = slices.ContainsFunc(waiting.Groups, func(g group) bool { return slices.Contains(g.Keys, e.Key) })
+	heard.Waits = slices.ContainsFunc(waiting.Groups, func(g group) bool { return slices.Contains(g.Keys, e.Key) })
 	if len(waiting.Start) == 0 {
-		return nil, waits, nil
+		return heard, nil
 	}
 	for _, g := range waiting.Start {
-		run, err := s.begin(ctx, gathered, g.replay(p.trigger, now), g.Keys)
+		one, err := s.begin(ctx, gathered, g.replay(p.trigger, now), g.Keys)
 		if err != nil {
-			return started, waits, err
+			return heard, err
 		}
-		started = append(started, run...)
+		heard.add(one)
 	}
 	_, err = entry.Change(ctx, s.Store, func(x *pending) error { x.started(waiting.Start, now); return nil }, (*pending).isEmpty)
-	return started, waits, err
+	return heard, err
 }
 
 // part returns which part of the pending events those belong to that the first one of a group was taken with.

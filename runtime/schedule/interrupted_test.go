@@ -139,11 +139,11 @@ func TestInterruptedDeployments(t *testing.T) {
 		publisher := d.process(immortal)
 		publish := func(key string) int {
 			t.Helper()
-			all, _, err := publisher.Publish(t.Context(), Event{Key: key, Attributes: map[string]any{"specversion": "1.0", "id": key, "source": "/s", "type": "late"}}, nil)
+			heard, err := publisher.Publish(t.Context(), Event{Key: key, Attributes: map[string]any{"specversion": "1.0", "id": key, "source": "/s", "type": "late"}}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			return len(all)
+			return len(heard.Runs)
 		}
 		publish("before") // it knows what is scheduled
 		lost := d.process(writes).Deployed(t.Context(), made) != nil
@@ -164,7 +164,7 @@ func TestSchedulesAreReadAgain(t *testing.T) {
 	d := newDeployment(t)
 	deploy(t, d, "early", "{on: {one: {with: {type: early}}}}")
 	publisher, event := d.process(immortal), map[string]any{"specversion": "1.0", "id": "1", "source": "/s", "type": "late"}
-	if _, _, err := publisher.Publish(t.Context(), Event{Key: "1", Attributes: event}, nil); err != nil {
+	if _, err := publisher.Publish(t.Context(), Event{Key: "1", Attributes: event}, nil); err != nil {
 		t.Fatal(err)
 	}
 	made := definition.Definition{Document: "document: {dsl: 1.0.3, namespace: demo, name: late, version: 1.0.0}\nschedule: {on: {one: {with: {type: late}}}}\ndo: [{a: {set: {n: 1}}}]\n"}
@@ -175,8 +175,8 @@ func TestSchedulesAreReadAgain(t *testing.T) {
 		t.Fatal("who deploys is not lost")
 	}
 	d.clock.Advance(listEvery)
-	if all, _, err := publisher.Publish(t.Context(), Event{Key: "2", Attributes: event}, nil); err != nil || len(all) != 1 {
-		t.Errorf("after a while, an event starts %v, %v", all, err)
+	if heard, err := publisher.Publish(t.Context(), Event{Key: "2", Attributes: event}, nil); err != nil || len(heard.Runs) != 1 {
+		t.Errorf("after a while, an event starts %v, %v", heard, err)
 	}
 }
 
@@ -202,9 +202,9 @@ func TestDamagedSchedules(t *testing.T) {
 			if len(d.started) != 2*atOnce {
 				t.Errorf("%d runs have started in time", len(d.started))
 			}
-			started, _, err := w.Publish(t.Context(), Event{Key: "1", Attributes: map[string]any{"specversion": "1.0", "id": "1", "source": "/s", "type": "t"}}, nil)
-			if len(started) != 2*atOnce || err != nil {
-				t.Errorf("an event starts %d runs, %v", len(started), err)
+			heard, err := w.Publish(t.Context(), Event{Key: "1", Attributes: map[string]any{"specversion": "1.0", "id": "1", "source": "/s", "type": "t"}}, nil)
+			if len(heard.Runs) != 2*atOnce || err != nil {
+				t.Errorf("an event starts %d runs, %v", len(heard.Runs), err)
 			}
 		})
 	}
@@ -221,13 +221,13 @@ func TestInterruptedEvents(t *testing.T) {
 		lost := false
 		mortal, after := d.process(writes), d.process(immortal)
 		for n, e := range []Event{event("1", "a", 1), event("2", "b", 2), event("3", "b", 3), event("4", "a", 4)} {
-			if _, _, err := mortal.Publish(t.Context(), e, nil); err != nil {
+			if _, err := mortal.Publish(t.Context(), e, nil); err != nil {
 				lost = true
-				if _, _, err := after.Publish(t.Context(), e, nil); err != nil {
+				if _, err := after.Publish(t.Context(), e, nil); err != nil {
 					t.Fatal(n, err)
 				}
 			}
-			if _, _, err := after.Publish(t.Context(), e, nil); err != nil { // once more
+			if _, err := after.Publish(t.Context(), e, nil); err != nil { // once more
 				t.Fatal(n, err)
 			}
 		}
@@ -248,7 +248,7 @@ func TestTooManyPendingEvents(t *testing.T) {
 	publish := func(n int, kind string) {
 		t.Helper()
 		event := map[string]any{"specversion": "1.0", "id": fmt.Sprint(n), "source": "/s", "type": kind, "data": strings.Repeat("x", 270<<10)}
-		if _, _, err := s.Publish(t.Context(), Event{Key: fmt.Sprint(n), Attributes: event}, nil); err != nil {
+		if _, err := s.Publish(t.Context(), Event{Key: fmt.Sprint(n), Attributes: event}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

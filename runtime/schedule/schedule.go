@@ -33,6 +33,18 @@ type Pause struct {
 	Reason string    `json:"reason,omitempty"`
 }
 
+// text says, for people, that something is paused, by whom and why.
+func (p *Pause) text() string {
+	text := "paused since " + p.At.UTC().Format(time.RFC3339)
+	if p.Actor != "" {
+		text += " by " + p.Actor
+	}
+	if p.Reason != "" {
+		text += " (" + p.Reason + ")"
+	}
+	return text
+}
+
 // Timer starts runs at times.
 type Timer struct {
 	Kind Kind      `json:"k"`

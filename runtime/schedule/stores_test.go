@@ -215,7 +215,7 @@ func TestEventsOnEveryStore(t *testing.T) {
 					for n := range 2 * pairs {
 						key := fmt.Sprint(n)
 						e := Event{Key: key, Attributes: map[string]any{"specversion": "1.0", "id": key, "source": "/s", "type": string("ab"[n%2]), "data": n}}
-						if _, _, err := w.Publish(f.Context(), e, nil); err != nil {
+						if _, err := w.Publish(f.Context(), e, nil); err != nil {
 							t.Error(err)
 						}
 					}
@@ -252,7 +252,7 @@ func TestEventsOfEarlierSchedules(t *testing.T) {
 			publish := func(kind string) {
 				t.Helper()
 				e := map[string]any{"specversion": "1.0", "id": kind, "source": "/s", "type": kind}
-				if _, _, err := f.all[2].Publish(t.Context(), Event{Key: kind, Attributes: e}, nil); err != nil {
+				if _, err := f.all[2].Publish(t.Context(), Event{Key: kind, Attributes: e}, nil); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -282,7 +282,7 @@ func TestEventsThatWaitForOthers(t *testing.T) {
 				published++
 				key := fmt.Sprint(published)
 				e := map[string]any{"specversion": "1.0", "id": key, "source": "/s", "type": kind, "data": key}
-				if _, _, err := f.all[0].Publish(t.Context(), Event{Key: key, Attributes: e}, nil); err != nil {
+				if _, err := f.all[0].Publish(t.Context(), Event{Key: key, Attributes: e}, nil); err != nil {
 					t.Fatal(err)
 				}
 			}

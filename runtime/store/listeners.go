@@ -36,6 +36,17 @@ func (l Listens) entries() (all []string) {
 	return all
 }
 
+// Types returns the types of the events that a run listens for, each once; the empty one is of filters for any type.
+func (l Listens) Types() (all []string) {
+	for _, entry := range l.entries() {
+		escaped, _, _ := strings.Cut(entry, " ")
+		if kind, err := url.PathUnescape(escaped); err == nil && !slices.Contains(all, kind) {
+			all = append(all, kind)
+		}
+	}
+	return all
+}
+
 // entryOf returns what stands for a filter in an index: those of the same type stand together there, and among them those of the
 // same expressions.
 func entryOf(f interpreter.EventFilter) string {

@@ -52,11 +52,15 @@ const (
 	RegistryLetters RegistryKind = "letters"
 	// RegistryContents is what such a message holds; too many to be listed.
 	RegistryContents RegistryKind = "contents"
+	// RegistryUnmatched is of events that nobody took.
+	RegistryUnmatched RegistryKind = "unmatched"
+	// RegistryAcknowledged is of groups of trouble that somebody has acknowledged.
+	RegistryAcknowledged RegistryKind = "acknowledged"
 )
 
 // RegistryKinds returns all kinds.
 func RegistryKinds() []RegistryKind {
-	return []RegistryKind{RegistryTokens, RegistrySettings, RegistryQueues, RegistryWorkers, RegistryReplies, RegistryEvents, RegistryForks, RegistrySchedules, RegistrySinks, RegistryGathered, RegistryFunctions, RegistryDeployments, RegistryAudit, RegistryLetters, RegistryContents}
+	return []RegistryKind{RegistryTokens, RegistrySettings, RegistryQueues, RegistryWorkers, RegistryReplies, RegistryEvents, RegistryForks, RegistrySchedules, RegistrySinks, RegistryGathered, RegistryFunctions, RegistryDeployments, RegistryAudit, RegistryLetters, RegistryContents, RegistryUnmatched, RegistryAcknowledged}
 }
 
 // Listed reports whether the entries of a kind can be listed, so that there are at most MaxRegistered of them. The others are spread over all

@@ -1,0 +1,61 @@
+package api
+
+import (
+	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/filter"
+)
+
+// Trouble is the runs that go wrong, in groups.
+type Trouble struct {
+	Groups []TroubleGroup `json:"groups" nullable:"false" doc:"The largest first."`
+	// Acknowledged counts the groups that are left out.
+	Acknowledged int `json:"acknowledged" doc:"How many groups are left out, since they are acknowledged and nothing of their kind has begun since."`
+	Unreadable   int `json:"unreadable,omitempty" doc:"How many runs cannot be read, and might be among them."`
+}
+
+// TroubleGroup is runs that go wrong in the same way.
+type TroubleGroup struct {
+	Group        string           `json:"group" doc:"What it is known by: its error, workflow, task and host always give the same." example:"3f9a1c77e0"`
+	Trouble      string           `json:"trouble" doc:"The type of the error, or quarantined." example:"communication"`
+	Workflow     string           `json:"workflow" example:"demo/order:1.0.0"`
+	Task         string           `json:"task,omitempty" example:"/do/0/charge"`
+	Host         string           `json:"host,omitempty" doc:"That the task has called, or the image that it has run."`
+	Runs         int              `json:"runs" doc:"How many runs are in this trouble, without those of which somebody knows."`
+	Known        int              `json:"acknowledgedRuns,omitempty" doc:"How many more there are whose trouble had begun when the group was acknowledged."`
+	Where        string           `json:"where" doc:"The filter that chooses the runs that are counted by runs." example:"group=3f9a1c77e0 acknowledged=no"`
+	First        string           `json:"firstSince,omitempty" doc:"When what is wrong with the first of all of them has begun."`
+	Last         string           `json:"lastSince,omitempty" doc:"The same of the last."`
+	Acknowledged *Acknowledgement `json:"acknowledged,omitempty" doc:"Who has acknowledged it last; absent if nobody has."`
+}
+
+// Acknowledgement says that somebody knows of trouble.
+type Acknowledgement struct {
+	At     string `json:"at"`
+	Actor  string `json:"actor,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// TroubleChoice names groups of trouble.
+type TroubleChoice struct {
+	Groups []string `json:"groups" minItems:"1" maxItems:"100" uniqueItems:"true" doc:"What they are known by." example:"[\"3f9a1c77e0\"]"`
+	Reason string   `json:"reason,omitempty" doc:"Why; lists and the audit log show it."`
+}
+
+func newAcknowledgement(a *filter.Acknowledgement) *Acknowledgement {
+	if a == nil {
+		return nil
+	}
+	return &Acknowledgement{At: Time(a.At), Actor: a.Actor, Reason: a.Reason}
+}
+
+// NewTroubleGroups returns the JSON of groups of trouble.
+func NewTroubleGroups(all []client.TroubleGroup) []TroubleGroup {
+	groups := []TroubleGroup{}
+	for _, g := range all {
+		groups = append(groups, TroubleGroup{
+			Group: g.Key(), Trouble: g.Trouble, Workflow: g.Workflow, Task: g.Task, Host: g.Host, Runs: g.Runs, Known: g.Covered,
+			Where: "group=" + g.Key() + " acknowledged=no", First: Time(g.First), Last: Time(g.Last), Acknowledged: newAcknowledgement(g.Acknowledged),
+		})
+	}
+	return groups
+}

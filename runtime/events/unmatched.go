@@ -1,0 +1,172 @@
+package events
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/swrun/swrun/internal/shorten"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// This file keeps which events nobody took, for those who look for one. Nothing else depends on it.
+
+// Unmatched is an event that nobody took: no run got it, and it neither started a run nor waits for others.
+type Unmatched struct {
+	At     time.Time `json:"at"` // by the store's clock
+	Type   string    `json:"t"`
+	Source string    `json:"s"`
+	ID     string    `json:"i"`
+	// Refused are the schedules that take it and started nothing.
+	Refused []Refused `json:"r,omitempty"`
+	// Namespace is the one that it was published for; empty if it was for all. It is part of the key and not of the value.
+	Namespace string `json:"-"`
+}
+
+// Refused is a schedule that takes an event and started nothing.
+type Refused struct {
+	Namespace string `json:"n"`
+	Workflow  string `json:"w"` // namespace/name:version
+	Reason    string `json:"r"`
+}
+
+// Taken reports whether a run has the event or should have it, or a schedule keeps it.
+func (r *Report) Taken() bool {
+	return len(r.Matched)+len(r.Full)+len(r.Started) > 0 || r.Waits || r.Repeated
+}
+
+// The bounds of what is kept of events that nobody took.
+const (
+	unmatchedKept   = 200 // of one namespace, or of those for all
+	unmatchedOfType = 20  // among them
+	unmatchedText   = 256 // bytes of an attribute
+	refusedKept     = 3   // schedules of one event
+	unmatchedRate   = 5   // events a second that one process keeps
+	unmatchedBurst  = 50
+	unmatchedPause  = time.Second // between two events of a type that one process keeps, after the first few
+)
+
+// unmatched are the last events of an audience that nobody took, the oldest first.
+type unmatched struct {
+	Events []Unmatched `json:"e"`
+}
+
+const (
+	unmatchedByAll       = "all"
+	unmatchedByNamespace = "namespace/"
+)
+
+// unmatchedEntry is where the events are kept that were for a namespace, or for all if it is empty.
+func unmatchedEntry(namespace string) store.RegistryEntry[unmatched] {
+	key := unmatchedByAll
+	if namespace != "" {
+		key = unmatchedByNamespace + namespace
+	}
+	return store.RegistryEntry[unmatched]{Kind: store.RegistryUnmatched, Key: key, For: func(*unmatched) time.Duration { return store.Remembered }}
+}
+
+// unmatchedLimit bounds how much of the store's time is for events that nobody took: there may be as many as are emitted.
+type unmatchedLimit struct {
+	all *rate.Limiter
+
+	mu  *sync.Mutex
+	per map[string]*rate.Limiter // by type
+}
+
+func newUnmatchedLimit() unmatchedLimit {
+	return unmatchedLimit{all: rate.NewLimiter(unmatchedRate, unmatchedBurst), mu: &sync.Mutex{}, per: map[string]*rate.Limiter{}}
+}
+
+// allow reports whether one more event of a type may be kept.
+func (l *unmatchedLimit) allow(kind string, at time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	of := l.per[kind]
+	if of == nil {
+		if len(l.per) >= unmatchedKept {
+			clear(l.per)
+		}
+		of = rate.NewLimiter(rate.Every(unmatchedPause), unmatchedOfType)
+		l.per[kind] = of
+	}
+	return of.AllowN(at, 1) && l.all.AllowN(at, 1)
+}
+
+// keepUnmatched keeps an event that nobody took, for the namespaces that it was for. If that fails, it is not kept.
+func (b *Bus) keepUnmatched(ctx context.Context, d delivery, r *Report, at time.Time) {
+	if r.Taken() || d.to != nil && len(d.to) == 0 || !b.unmatched.allow(d.kind(), at) {
+		return
+	}
+	one := newUnmatched(d, r.Refused, at)
+	namespaces := []string{""}
+	if d.to != nil {
+		namespaces = d.to[:min(len(d.to), unmatchedOfType)]
+	}
+	for _, namespace := range namespaces {
+		_, _ = unmatchedEntry(namespace).Change(ctx, b.store, func(u *unmatched) error { u.add(one); return nil }, func(*unmatched) bool { return false })
+	}
+}
+
+func newUnmatched(d delivery, refused []Refused, at time.Time) Unmatched {
+	text := func(name string) string {
+		text, _ := d.event[name].(string)
+		return shorten.To(text, unmatchedText)
+	}
+	one := Unmatched{At: at, Type: text("type"), Source: text("source"), ID: text("id")}
+	for _, r := range refused[:min(len(refused), refusedKept)] {
+		r.Workflow, r.Reason = shorten.To(r.Workflow, unmatchedText), shorten.To(r.Reason, 2*unmatchedText)
+		one.Refused = append(one.Refused, r)
+	}
+	return one
+}
+
+// add adds an event. Many of one type leave room for those of others.
+func (u *unmatched) add(one Unmatched) {
+	u.Events = append(u.Events, one)
+	same := func(e Unmatched) bool { return e.Type == one.Type }
+	count := 0
+	for _, e := range u.Events {
+		if same(e) {
+			count++
+		}
+	}
+	switch oldest := slices.IndexFunc(u.Events, same); {
+	case count > unmatchedOfType:
+		u.Events = slices.Delete(u.Events, oldest, oldest+1)
+	case len(u.Events) > unmatchedKept:
+		u.Events = slices.Delete(u.Events, 0, 1)
+	}
+}
+
+// UnmatchedIn returns the last events that nobody took, the newest first: those that were for one of some namespaces, or for all of them. Without
+// namespaces it returns all. They are of the last day, and some of them where there were many.
+func UnmatchedIn(ctx context.Context, r store.Registry, namespaces []string) (all []Unmatched, err error) {
+	entries, err := r.ListRegistered(ctx, store.RegistryList{Kind: store.RegistryUnmatched})
+	if err != nil {
+		return nil, fmt.Errorf("list the events that nobody took: %w", err)
+	}
+	for _, e := range entries {
+		namespace, limited := strings.CutPrefix(e.Key, unmatchedByNamespace)
+		if limited && namespaces != nil && !slices.Contains(namespaces, namespace) {
+			continue
+		}
+		known, err := store.DecodeEntry[unmatched](store.RegistryUnmatched, e)
+		if err != nil {
+			return nil, err
+		}
+		for _, one := range known.Events {
+			if limited {
+				one.Namespace = namespace
+			}
+			one.Refused = slices.DeleteFunc(one.Refused, func(r Refused) bool { return namespaces != nil && !slices.Contains(namespaces, r.Namespace) })
+			all = append(all, one)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Unmatched) int { return b.At.Compare(a.At) })
+	return all, nil
+}
