@@ -199,41 +199,43 @@ func Upgrades(protocol string) bool { return protocol == "nats" }
 
 // Publish publishes a message and returns when the broker has it. The connection ends with ctx.
 func (c *Client) Publish(ctx context.Context, m Message) error {
+	left := ctx.Done()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	counting := c.bounded()
 	counting.guard.Refused = cancel
-	_, err := ended(ctx, func() (struct{}, error) { return struct{}{}, counting.publisher()(ctx, m) }, func(struct{}) {})
+	_, err := ended(ctx, left, func() (struct{}, error) { return struct{}{}, counting.publisher()(ctx, m) }, func(struct{}) {})
 	return counting.explain(err)
 }
 
 // Subscribe begins the subscription of a name, or goes on with it: what comes from then on is received. Its connection ends with ctx, or when it is
 // closed.
 func (c *Client) Subscribe(ctx context.Context, name string) (Subscription, error) {
+	left := ctx.Done()
 	ctx, cancel := context.WithCancel(ctx)
 	counting := c.bounded()
 	counting.guard.Refused = cancel
-	s, err := ended(ctx, func() (Subscription, error) { return counting.subscriber()(ctx, name) }, func(late Subscription) { late.Close(false) })
+	s, err := ended(ctx, left, func() (Subscription, error) { return counting.subscriber()(ctx, name) }, func(late Subscription) { late.Close(false) })
 	if err != nil {
 		cancel()
 		return nil, counting.explain(err)
 	}
-	return &explained{s, counting, cancel}, nil
+	return &explained{s, counting, left, cancel}, nil
 }
 
-// ended calls a library, and does not wait much longer than until ctx ends: some libraries wait on for an answer when their connection is gone. What
-// comes too late is given to drop.
-func ended[T any](ctx context.Context, call func() (T, error), drop func(T)) (T, error) {
+// ended calls a library. When its connection ends with ctx, the library has a moment to say why, since some wait on for an answer. When the caller has
+// left, nobody waits for the library: whatever the caller holds is free at once. What comes too late is given to drop.
+func ended[T any](ctx context.Context, left <-chan struct{}, call func() (T, error), drop func(T)) (T, error) {
 	type result struct {
 		value T
 		err   error
 	}
-	done, left := make(chan result), make(chan struct{})
+	done, late := make(chan result), make(chan struct{})
 	go func() {
 		value, err := call()
 		select {
 		case done <- result{value, err}:
-		case <-left:
+		case <-late:
 			if err == nil {
 				drop(value)
 			}
@@ -243,26 +245,29 @@ func ended[T any](ctx context.Context, call func() (T, error), drop func(T)) (T,
 	case r := <-done:
 		return r.value, r.err
 	case <-ctx.Done():
+	case <-left:
 	}
 	soon := time.NewTimer(farewell)
 	defer soon.Stop()
 	select {
 	case r := <-done:
 		return r.value, r.err
+	case <-left:
 	case <-soon.C:
-		close(left)
-		return *new(T), context.Cause(ctx)
 	}
+	close(late)
+	return *new(T), cmp.Or(context.Cause(ctx), context.Canceled)
 }
 
 // explained is a subscription whose errors say what the client knows.
 type explained struct {
 	Subscription
 	client *Client
-	cancel func() // ends the connection
+	left   <-chan struct{} // closed when its caller has gone
+	cancel func()          // ends the connection
 }
 
-// Close implements Subscription. A library that waits for more is not waited for.
+// Close implements Subscription. A library that waits for more is not waited for, and none is when the caller has gone: the connection has ended then.
 func (e *explained) Close(over bool) {
 	soon, stop := context.WithTimeout(context.Background(), 2*farewell)
 	defer stop()
@@ -271,7 +276,7 @@ func (e *explained) Close(over bool) {
 		e.Subscription.Close(over)
 		return struct{}{}, nil
 	}
-	_, _ = ended(soon, closing, func(struct{}) {}) // it is over in any case
+	_, _ = ended(soon, e.left, closing, func(struct{}) {}) // it is over in any case
 }
 
 // Receive implements Subscription.
