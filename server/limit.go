@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/control"
 	"github.com/swrun/swrun/internal/doctor"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -144,6 +145,14 @@ func (l *waiting) any() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.all) > 0
+}
+
+// lostStart is the problem of a start that was accepted and is not there any more.
+func lostStart(lost *control.LostStartError) *api.Problem {
+	p := newProblem(http.StatusServiceUnavailable, "store-unavailable", "The store cannot be used now", lost.Error())
+	p.RetryAfter, p.Applied = retryOutage, api.AppliedMaybe
+	p.Help = "look for the run, and start it again with the same id if it is not there"
+	return p
 }
 
 // unavailable is the problem of a request for which the store could not be used. It says whether something may have been changed.

@@ -47,6 +47,10 @@ func (s *Server) problem(ctx context.Context, err error) *api.Problem {
 	if p := callersProblem(err); p != nil {
 		return p
 	}
+	var lost *control.LostStartError
+	if errors.As(err, &lost) {
+		return lostStart(lost)
+	}
 	if ctx.Err() != nil {
 		return newProblem(http.StatusServiceUnavailable, "interrupted", "Interrupted", "the request was given up before it was answered")
 	}

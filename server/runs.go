@@ -155,7 +155,7 @@ func (s *Server) awaitStarted(ctx context.Context, answer *runAnswer, wait time.
 	if err != nil && ctx.Err() != nil {
 		return err
 	}
-	if answer.Body, err = s.control.Describe(ctx, i); err != nil {
+	if answer.Body, err = s.control.DescribeStarted(ctx, i); err != nil {
 		return err
 	}
 	answer.Status = http.StatusAccepted

@@ -119,8 +119,25 @@ func (c *Control) Start(ctx context.Context, r api.StartRequest) (d api.Descript
 	if err != nil {
 		return d, false, err
 	}
-	d, err = c.Describe(ctx, run.Instance)
+	d, err = c.DescribeStarted(ctx, run.Instance)
 	return d, run.Again, err
+}
+
+// DescribeStarted describes a run whose start the store has accepted a moment ago. If the run is not there any more, that is a *LostStartError.
+func (c *Control) DescribeStarted(ctx context.Context, i store.Instance) (api.Description, error) {
+	d, err := c.Describe(ctx, i)
+	if store.RefusedAs(err) == store.NoSuch {
+		return d, &LostStartError{i}
+	}
+	return d, err
+}
+
+// LostStartError says that a run is not there whose start the store has accepted: the store has lost it, for example in a failover, or somebody has deleted it.
+type LostStartError struct{ Run store.Instance }
+
+// Error says so.
+func (e *LostStartError) Error() string {
+	return fmt.Sprintf("the store accepted the start of the run %s, and does not have the run any more: a failover has lost it, or somebody has deleted it", e.Run)
 }
 
 // startDefinition starts a run of a definition that was sent, or returns the run of that id if it was started in the same way.
