@@ -30,7 +30,7 @@ import (
 type Bus struct {
 	store  store.Store
 	start  Start
-	codes  sync.Map // compiled expressions of correlations, by their text; nil for one that cannot be compiled
+	codes  codes
 	groups groups
 	asking *asking
 	// waiting is how many messages may wait for a run.
@@ -360,7 +360,7 @@ func (b *Bus) key(from string, event map[string]any) string {
 	}
 	values := make([]any, len(texts))
 	for n, text := range texts {
-		code := b.code(text)
+		code := b.codes.of(text)
 		if code == nil {
 			return ""
 		}
@@ -371,18 +371,6 @@ func (b *Bus) key(from string, event map[string]any) string {
 		values[n] = v
 	}
 	return interpreter.EventKey(values)
-}
-
-func (b *Bus) code(text string) *expr.Code {
-	if known, ok := b.codes.Load(text); ok {
-		return known.(*expr.Code)
-	}
-	code, err := expr.Compile("${" + text + "}")
-	if err != nil {
-		code = nil
-	}
-	b.codes.Store(text, code)
-	return code
 }
 
 // noVariables is the environment of expressions that have no variables.

@@ -1,0 +1,40 @@
+package events
+
+import (
+	"sync"
+
+	"github.com/swrun/swrun/expr"
+)
+
+// codes are the compiled expressions of correlations that were used of late. Documents bring as many as they like, and may be gone tomorrow.
+type codes struct {
+	mu sync.Mutex
+	// What is used is in now. When that is full, it becomes before, and what was in before until then is dropped.
+	now, before map[string]*expr.Code // by their texts; nil for one that cannot be compiled
+	compiled    int                   // how often one was compiled
+}
+
+// maxCodes is how many expressions one of the two maps holds: more than the groups that a bus knows at a time (maxGroups) usually have.
+const maxCodes = 2048
+
+// of returns an expression that is compiled; nil if it cannot be.
+func (c *codes) of(text string) *expr.Code {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if code, known := c.now[text]; known {
+		return code
+	}
+	code, known := c.before[text]
+	if !known {
+		var err error
+		if code, err = expr.Compile("${" + text + "}"); err != nil {
+			code = nil
+		}
+		c.compiled++
+	}
+	if c.now == nil || len(c.now) == maxCodes {
+		c.now, c.before = map[string]*expr.Code{}, c.now
+	}
+	c.now[text] = code
+	return code
+}
