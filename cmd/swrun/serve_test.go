@@ -128,6 +128,9 @@ func TestServeEvents(t *testing.T) {
 		return strings.Contains(health, "the source orders (redis) has brought 3 events") && strings.Contains(metrics, `swrun_source_events_total{kind="redis",source="orders"} 3`)
 	})
 	s.stop()
+	if want := `msg="events are read from a source" source=orders kind=redis namespaces=all`; !strings.Contains(s.err.String(), want) {
+		t.Errorf("the log does not have %s:\n%s", want, s.err)
+	}
 	if all := health + metrics + s.err.String(); strings.Contains(all, "canary") {
 		t.Errorf("the password is shown: %s", all)
 	}
@@ -168,6 +171,9 @@ func TestServeSinks(t *testing.T) {
 		t.Errorf("%d events came", taken.Load())
 	}
 	s.stop()
+	if want := `msg="events are sent to a sink" sink=audit kind=http events=all namespaces=all`; !strings.Contains(s.err.String(), want) {
+		t.Errorf("the log does not have %s:\n%s", want, s.err)
+	}
 	if all := health + metrics + s.err.String(); strings.Contains(all, "canary") {
 		t.Errorf("the token is shown: %s", all)
 	}
