@@ -13,6 +13,7 @@ import (
 	"github.com/swrun/swrun/runtime/activity"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/filter"
+	"github.com/swrun/swrun/runtime/inbox"
 	"github.com/swrun/swrun/runtime/presence"
 	"github.com/swrun/swrun/runtime/queue"
 	"github.com/swrun/swrun/runtime/store"
@@ -101,9 +102,14 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 	if err != nil {
 		return nil, err
 	}
+	d.describeWaits(unread)
+	return d, nil
+}
+
+// describeWaits says what the run waits for, and what happens when a deadline passes.
+func (d *Description) describeWaits(unread []inbox.Message) {
 	d.describeDeadlines()
 	d.Why, d.Then = d.why()+d.lacksWorker()+d.mail(unread), d.then()
-	return d, nil
 }
 
 // open notes what the state of the run says.
