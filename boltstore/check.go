@@ -24,7 +24,7 @@ func check(ctx context.Context, path string, wait time.Duration) (fresh bool, er
 		return false, &DamagedError{Path: path, Detail: "it is empty; if there has never been anything in it, remove it"}
 	}
 	g := newGroup(path, func(error) {})
-	return false, g.guarded(func() error { return g.check(wait) })
+	return false, g.guarded(func(*call) error { return g.check(wait) })
 }
 
 // filled returns what is known of a file. One that is empty may be about to be filled by the process that has made it.

@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"time"
 
+	"go.etcd.io/bbolt"
+
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/runtime/kvstore"
 	"github.com/swrun/swrun/runtime/store"
@@ -35,10 +37,28 @@ func (s *Store) examine() (all []store.Ailment) {
 			Fix: "export what matters (swrun export), then start the process again with the right file",
 		})
 	}
+	if err := s.cut(); err != nil {
+		return append(all, ailment(err))
+	}
 	if err := s.group.prove(); err != nil {
 		all = append(all, ailment(err))
 	}
 	return all
+}
+
+// cut returns a *DamagedError if the file has become shorter than its pages need.
+func (s *Store) cut() error {
+	var needs int64
+	err := s.group.guarded(func(*call) error {
+		return s.group.db.View(func(tx *bbolt.Tx) error { needs = tx.Size(); return nil })
+	})
+	if err != nil {
+		return err
+	}
+	if own, err := s.file.Stat(); err == nil && own.Size() < needs {
+		return s.group.damaged(fmt.Sprintf("it is cut short: %d bytes of %d are there", own.Size(), needs))
+	}
+	return nil
 }
 
 // replaced says what has happened to the file behind the back of this process; empty for nothing.
@@ -67,7 +87,7 @@ func (g *group) prove() error {
 		return &WriteError{Path: g.path, Err: err}
 	}
 	if failure == nil && time.Since(time.Unix(0, g.wrote.Load())) < provenFor {
-		return g.guarded(func() error { return nil })
+		return g.guarded(func(*call) error { return nil })
 	}
 	value := make([]byte, 1)
 	if failure != nil {
@@ -91,6 +111,8 @@ func ailment(err error) store.Ailment {
 		a.Reason, a.Fix = store.DiskFull, "make room on the disk, or raise the limit of the process (ulimit -f): what was stored before is kept, and runs then go on by themselves"
 	case errors.Is(err, syscall.EROFS):
 		a.Reason, a.Fix = store.ReadOnly, "mount the file system so that it can be written to"
+	case errors.Is(err, syscall.EPERM):
+		a.Reason, a.Fix = store.ReadOnly, "let the file be written to: lsattr shows whether it was made immutable"
 	}
 	return a
 }

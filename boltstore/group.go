@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -25,10 +26,13 @@ type group struct {
 	failed func(error) // is called with what keeps the file from being written or read
 
 	damage atomic.Pointer[DamagedError] // after which the file is not touched any more
+	broken chan struct{}                // closed when there is damage
 	closed atomic.Bool
 
 	unwritten atomic.Pointer[unwritten] // the last write that failed, until one as large succeeds
 	wrote     atomic.Int64              // when a write succeeded last, in Unix nanoseconds
+	sum       atomic.Uint32             // of what undo has read
+	last      atomic.Int64              // the last transaction that was written; 0 for none yet
 
 	mu      sync.Mutex
 	waiting []*update
@@ -53,26 +57,62 @@ type update struct {
 
 // newGroup returns the group of a file that is not open yet.
 func newGroup(path string, failed func(error)) *group {
-	g := &group{path: path, failed: failed}
+	g := &group{path: path, failed: failed, broken: make(chan struct{})}
 	g.idle = sync.NewCond(&g.mu)
 	return g
 }
 
-// guarded runs f, which reads the mapped file. What is damaged there is an error and not the end of the process.
-func (g *group) guarded(f func() error) (err error) {
+// call is one call of bbolt.
+type call struct {
+	mu        sync.Mutex
+	abandoned bool
+}
+
+// enter runs what the caller wants of a transaction, unless the caller has gone.
+func (c *call) enter(f func() error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.abandoned {
+		return errAbandoned
+	}
+	return f()
+}
+
+// abandon waits until nothing of the caller's runs, and keeps it from running later.
+func (c *call) abandon() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.abandoned = true
+}
+
+var errAbandoned = errors.New("the caller has gone")
+
+// guarded runs f, which reads the mapped file. What is damaged there is an error and not the end of the process. A panic may leave bbolt's locks taken,
+// for which others then wait for ever: they are abandoned, with their goroutines.
+func (g *group) guarded(f func(*call) error) error {
 	if d := g.damage.Load(); d != nil {
 		return d
 	}
 	if g.closed.Load() {
 		return &ClosedError{g.path}
 	}
+	c, done := &call{}, make(chan error, 1)
+	go func() { done <- g.recovered(func() error { return f(c) }) }()
+	select {
+	case err := <-done:
+		return err
+	case <-g.broken:
+		c.abandon()
+		return g.damage.Load()
+	}
+}
+
+// recovered runs f, and returns a panic as damage.
+func (g *group) recovered(f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if r := recover(); r != nil {
-			d := &DamagedError{Path: g.path, Detail: fmt.Sprint(r)}
-			g.damage.Store(d)
-			g.failed(d)
-			err = d
+			err = g.damaged(r)
 		}
 	}()
 	if err = f(); errors.Is(err, berrors.ErrDatabaseNotOpen) { // it was closed meanwhile
@@ -81,9 +121,37 @@ func (g *group) guarded(f func() error) (err error) {
 	return err
 }
 
+// damaged notes what was found out by a panic, after which the file is not touched any more.
+func (g *group) damaged(found any) error {
+	d := &DamagedError{Path: g.path, Detail: fmt.Sprint(found)}
+	if _, fault := found.(runtime.Error); fault { // of the memory into which the file is mapped
+		d.Detail = "pages of it are missing or overwritten, or its disk cannot be read"
+	}
+	if !g.damage.CompareAndSwap(nil, d) {
+		return g.damage.Load()
+	}
+	close(g.broken)
+	g.failed(d)
+	return d
+}
+
+// follows panics if a transaction does not come after the last one that this process has written: somebody has written another copy over the file.
+// What bbolt keeps in memory, above all which pages are free, is wrong for that.
+func (g *group) follows(last, id int64) {
+	if last > 0 && id != last+1 {
+		panic(fmt.Sprintf("another copy was written over it: transaction %d is followed by %d", last, id))
+	}
+}
+
 func (g *group) View(f func(kvstore.Tx) error) error {
-	return g.guarded(func() error {
-		return g.db.View(func(tx *bbolt.Tx) error { return f(&transaction{b: tx.Bucket(bucket())}) })
+	return g.guarded(func(c *call) error {
+		last := g.last.Load()
+		return g.db.View(func(tx *bbolt.Tx) error {
+			if int64(tx.ID()) < last {
+				g.follows(last, int64(tx.ID()))
+			}
+			return c.enter(func() error { return f(&transaction{b: tx.Bucket(bucket())}) })
+		})
 	})
 }
 
@@ -160,18 +228,28 @@ func (g *group) transact(f func(*transaction) error) error {
 	}
 	var inside error
 	var tx *bbolt.Tx
-	err := g.guarded(func() error {
-		return g.db.Update(func(t *bbolt.Tx) error {
+	err := g.guarded(func(c *call) error {
+		t, err := g.db.Begin(true)
+		if err != nil {
+			return err
+		}
+		g.follows(g.last.Load(), int64(t.ID()))
+		err = c.enter(func() error {
 			tx = t
 			inside = f(&transaction{b: t.Bucket(bucket())})
 			return inside
 		})
+		if err != nil {
+			return g.undo(t, err)
+		}
+		return t.Commit()
 	})
-	if inside != nil || tx == nil || g.damage.Load() != nil {
+	if g.damage.Load() != nil || inside != nil || tx == nil {
 		return err
 	}
 	stats := tx.Stats()
 	if err == nil {
+		g.last.Store(int64(tx.ID()))
 		g.succeeded(stats.GetPageAlloc())
 		return nil
 	}
@@ -179,6 +257,26 @@ func (g *group) transact(f func(*transaction) error) error {
 	g.unwritten.Store(&unwritten{g.needs})
 	g.failed(g.full)
 	return g.full
+}
+
+// undo undoes a transaction because of an error, which it returns. bbolt then follows all pages in a goroutine of its own, in which a page that
+// somebody has overwritten would end the process. So they are followed here before. After a panic, nothing is undone.
+func (g *group) undo(tx *bbolt.Tx, because error) error {
+	var sum byte
+	err := g.db.View(func(tx *bbolt.Tx) error {
+		return tx.Bucket(bucket()).ForEach(func(key, _ []byte) error {
+			sum ^= key[len(key)-1]
+			return nil
+		})
+	})
+	if err != nil {
+		return err
+	}
+	g.sum.Store(uint32(sum)) // so that the keys are read
+	if err := tx.Rollback(); err != nil {
+		return err
+	}
+	return because
 }
 
 // succeeded notes a write of some bytes.

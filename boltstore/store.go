@@ -60,7 +60,7 @@ func Open(ctx context.Context, path string, c Config) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{group: newGroup(path, c.Failed), owner: ownerOf(path)}
-	if err := s.group.guarded(func() error { return s.open(c) }); err != nil {
+	if err := s.group.guarded(func(*call) error { return s.open(c) }); err != nil {
 		if fresh && isFull(err) {
 			_ = os.Remove(path) // nothing is in it, and the next one would find it damaged
 		}

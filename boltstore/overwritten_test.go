@@ -1,0 +1,96 @@
+package boltstore_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/swrun/swrun/boltstore"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// TestDamagedWhileOpen: what somebody does to the file while it is open, and many read and write, is told to each of them as damage; nobody waits for
+// ever, and the store can be closed.
+func TestDamagedWhileOpen(t *testing.T) {
+	for name, change := range map[string]func(f *os.File, whole []byte, older []byte) error{
+		"header overwritten": func(f *os.File, _, _ []byte) error { _, err := f.WriteAt(make([]byte, 2*4096), 0); return err },
+		"all overwritten":    func(f *os.File, whole, _ []byte) error { _, err := f.WriteAt(make([]byte, len(whole)), 0); return err },
+		"pages overwritten": func(f *os.File, whole, _ []byte) error {
+			_, err := f.WriteAt(bytes.Repeat([]byte{0xff}, len(whole)-2*4096), 2*4096)
+			return err
+		},
+		"emptied":       func(f *os.File, _, _ []byte) error { return f.Truncate(0) },
+		"an older copy": func(f *os.File, _, older []byte) error { _, err := f.WriteAt(older, 0); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "store.db")
+			s, err := boltstore.Open(t.Context(), path, boltstore.Config{Partitions: 2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			write := func() error {
+				_, err := s.Register(t.Context(), store.Registration{Kind: store.RegistryTokens, Key: "t", Value: []byte("v"), Version: store.AnyVersion})
+				return err
+			}
+			refused := func() error { // which is undone
+				if err := s.Unregister(t.Context(), store.RegistryTokens, "none", 7); store.RefusedAs(err) == "" {
+					return err
+				}
+				return nil
+			}
+			read := func() error { _, err := s.Poll(t.Context(), 0, 1, false); return err }
+			older, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := write(); err != nil {
+				t.Fatal(err)
+			}
+			var all sync.WaitGroup
+			told, late := make(chan error, 16), time.Now().Add(time.Minute)
+			for n := range cap(told) {
+				all.Go(func() {
+					var err error
+					for err == nil && time.Now().Before(late) {
+						switch n % 3 {
+						case 0:
+							err = read()
+						case 1:
+							err = write()
+						case 2:
+							err = refused()
+						}
+					}
+					told <- err
+				})
+			}
+			whole, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, err := os.OpenFile(path, os.O_RDWR, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close() // what was written is there
+			if err := change(f, whole, older); err != nil {
+				t.Fatal(err)
+			}
+			all.Wait()
+			for range cap(told) {
+				if err := <-told; !errors.As(err, new(*boltstore.DamagedError)) {
+					t.Errorf("somebody is told %v", err)
+				}
+			}
+			if all := s.Examine(t.Context()); len(all) == 0 || all[0].Reason != store.Damaged || all[0].Refuses != store.RefusesAll {
+				t.Errorf("examined: %+v", all)
+			}
+			_ = s.Close() // the file is not what it was
+		})
+	}
+}
