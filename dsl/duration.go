@@ -270,6 +270,9 @@ func (p *parser) unknownUnit(key *yaml.Node, at Pointer) {
 	if slices.Contains([]string{"until", "at", "timestamp", "Timestamp", "date"}, key.Value) {
 		d.Help = "a task waits for a length of time, and not until one: compute it, for example `'${ \"PT\\((.at | fromdate) - now | floor)S\" }'`"
 	}
+	if slices.Contains([]string{"duration", "for", "after", "delay", "time", "length", "period"}, key.Value) {
+		d.Help = "write the duration itself in its place: `PT5S` or `{ seconds: 5 }`"
+	}
 	p.add(p.src.otherKey(d, key, unitNames()))
 }
 

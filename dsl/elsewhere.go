@@ -17,6 +17,9 @@ type otherWord struct {
 // which object the property stands in.
 func elsewhere(name string, allowed []string) string {
 	if len(allowed) == 2 && allowed[0] == "schema" && suggest.Nearest(name, allowed) == "" {
+		if slices.Contains([]string{"type", "properties", "required", "items", "additionalProperties", "$schema", "$ref", "definitions", "$defs"}, name) {
+			return fmt.Sprintf("a schema stands below `schema.document`: `schema: { document: { %s: ... } }`", name)
+		}
 		return fmt.Sprintf("write `%s: { %s: ... }`", allowed[1], name)
 	}
 	for _, word := range wordsFor(allowed) {
@@ -94,8 +97,10 @@ func taskWords() []otherWord {
 		{[]string{"type", "Type", "kind"}, "the keyword says what a task does: call, do, emit, for, fork, listen, raise, run, set, switch, try or wait"},
 		{[]string{"withItems", "withParam", "with_items", "strategy", "matrix", "splitInBatches", "Iterator", "ItemProcessor"}, "write a task with `for: { each: item, in: .items }` and `do: [...]`"},
 		{[]string{"End"}, "write `then: end`"},
-		{[]string{"ResultPath", "ResultSelector", "OutputPath", "actionDataFilter", "stateDataFilter", "results", "result", "register", "save_as", "returns"}, "write `output: { as: ... }` for what the task puts out, or `export: { as: ... }` for `$context`"},
+		{[]string{"ResultPath", "ResultSelector", "OutputPath", "actionDataFilter", "results", "result", "register", "save_as", "returns"}, "write `output: { as: ... }` for what the task puts out, or `export: { as: ... }` for `$context`"},
 		{[]string{"InputPath", "Parameters", "args", "arguments", "parameters"}, "write `with:` for the arguments of a call, or `input: { from: ... }` for the input"},
+		{[]string{"stateDataFilter", "dataFilter"}, "write `input: { from: ... }` for what the task reads, `output: { as: ... }` for what it puts out, and `export: { as: ... }` for `$context`"},
+		{[]string{"compensatedBy", "compensate", "compensation", "usedForCompensation"}, "write a task with `try: [...]` around what may have to be undone, and what undoes it in `catch: { do: [...] }`"},
 		{[]string{"unless"}, "write `if: .a | not`"},
 		{[]string{"until", "repeat", "loop"}, "write a task with `for:`, `while:` and `do:`, or a `switch` whose `then` leads back"},
 		{[]string{"delay", "waitFor", "sleep"}, "write a task of its own: `- pause: { wait: { seconds: 5 } }`"},
@@ -110,7 +115,7 @@ func taskWords() []otherWord {
 func retryWords() []otherWord {
 	return []otherWord{
 		{[]string{"maxAttempts", "count", "attempts", "max_attempts", "max", "maxRetries", "times", "retries", "MaxAttempts", "maximumAttempts", "maxTries"}, "write `limit: { attempt: { count: 3 } }`"},
-		{[]string{"interval", "initialInterval", "IntervalSeconds", "waitBetweenTries", "wait"}, "write `delay: { seconds: 5 }`"},
+		{[]string{"interval", "initialInterval", "IntervalSeconds", "intervalSeconds", "delaySeconds", "initialDelay", "retryDelay", "waitBetweenTries", "wait"}, "write `delay: { seconds: 5 }`"},
 		{[]string{"multiplier", "backoffRate", "BackoffRate", "backoffCoefficient", "factor", "exponential"}, "write `backoff: { exponential: {} }`, which doubles the delay each time"},
 		{[]string{"linear", "constant", "increment"}, "write `backoff: { linear: {} }` or `backoff: { constant: {} }`"},
 		{[]string{"maxInterval", "maximumInterval", "maxDelay", "MaxDelaySeconds", "max_delay"}, "there is no longest delay; `metadata: { swrun: { backoffList: [PT1S, PT5S, PT1M] } }` of the try lists the delays"},

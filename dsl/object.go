@@ -279,6 +279,9 @@ func (p *parser) wrongType(n *yaml.Node, at Pointer, message string) {
 	if n.Kind == yaml.SequenceNode && strings.HasSuffix(message, "must be an object") {
 		d.Help = "write its members as `name: value`, without hyphens"
 	}
+	if source.IsNull(n) && strings.HasSuffix(message, "must be an object") {
+		d.Help = propertiesBelow
+	}
 	if _, err := strconv.Atoi(strings.TrimSpace(n.Value)); err == nil && source.IsText(n) {
 		d.Help = "write the number without quotes"
 	}

@@ -4,6 +4,9 @@ import (
 	"fmt"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/dsl/source"
+	"github.com/swrun/swrun/internal/delimited"
 )
 
 // list decodes a list into its nodes.
@@ -13,10 +16,24 @@ func (o *object) list(name string) []*yaml.Node {
 		return nil
 	}
 	if n.Kind != yaml.SequenceNode {
-		o.p.wrongType(n, o.at.Key(name), fmt.Sprintf("`%s` must be a list", name))
+		o.p.noList(n, o.at.Key(name), name)
 		return nil
 	}
 	return n.Content
+}
+
+// noList reports what stands in the place of a list.
+func (p *parser) noList(n *yaml.Node, at Pointer, name string) {
+	d := Diagnostic{Code: "SW108", Message: fmt.Sprintf("`%s` must be a list, got %s", name, source.Describe(n)), Pointer: at, Range: p.src.RangeOf(n)}
+	switch {
+	case n.Kind == yaml.MappingNode && name == "secrets":
+		d.Help = "write the names alone, `secrets: [name]`: the values are given to the engine (--secrets)"
+	case n.Kind == yaml.MappingNode:
+		d.Help = "begin each item with `- `"
+	case source.IsText(n) && !delimited.Is(n.Value):
+		d.Help = fmt.Sprintf("write `%s: [%s]`", name, p.src.Quote(oneLine(n.Value)))
+	}
+	p.add(d)
 }
 
 // texts decodes a list of strings.

@@ -9,6 +9,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/swrun/swrun/dsl/source"
+	"github.com/swrun/swrun/internal/delimited"
 	"github.com/swrun/swrun/internal/lazyregexp"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/suggest"
@@ -94,10 +95,29 @@ func (o *object) boolean(name string) bool {
 		return false
 	}
 	if !source.IsBool(n) {
-		o.p.wrongType(n, o.at.Key(name), fmt.Sprintf("`%s` must be true or false", name))
+		o.p.noBoolean(n, o.at.Key(name), fmt.Sprintf("`%s` must be true or false", name))
 		return false
 	}
 	return n.Value[0] == 't' || n.Value[0] == 'T'
+}
+
+// noBoolean reports what stands in the place of a boolean, as wrongType does. Words of YAML 1.1 and quotes are the likeliest mistakes.
+func (p *parser) noBoolean(n *yaml.Node, at Pointer, message string) {
+	d := Diagnostic{Code: "SW108", Message: message + ", got " + source.Describe(n), Pointer: at, Range: p.src.RangeOf(n)}
+	if n.Kind == yaml.ScalarNode {
+		switch strings.ToLower(n.Value) {
+		case "true", "false":
+			d.Help = "write it without quotes, in small letters"
+		case "yes", "on", "y", "1":
+			d.Help = "write `true`"
+		case "no", "off", "n", "0":
+			d.Help = "write `false`"
+		}
+		if delimited.Is(n.Value) {
+			d.Help = "it cannot be an expression"
+		}
+	}
+	p.add(d)
 }
 
 // booleanOr decodes a boolean that has a default.

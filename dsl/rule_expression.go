@@ -123,7 +123,8 @@ func (c *checker) variable(e expressionText, v Name) {
 	known := append(builtInVariables(), e.variables...)
 	switch {
 	case v.Name == "ENV" || v.Name == "__loc__":
-		c.add(Diagnostic{Code: "SW502", Pointer: e.at, Range: c.named(e, v, "$"), Message: fmt.Sprintf("jq: `$%s` is not available here", v.Name)})
+		c.add(Diagnostic{Code: "SW502", Pointer: e.at, Range: c.named(e, v, "$"), Message: fmt.Sprintf("jq: `$%s` is not available here", v.Name),
+			Help: otherVariables()[v.Name]})
 	case v.Name == "output" && (e.property == propertyIf || e.property == propertyInputFrom):
 		c.addAs(SeverityWarning, Diagnostic{Code: "SW503", Pointer: e.at, Range: c.named(e, v, "$"),
 			Message: fmt.Sprintf("`$output` is null in `%s`: nothing has run yet", e.property)})

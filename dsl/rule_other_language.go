@@ -125,7 +125,7 @@ func otherVariables() map[string]string {
 		"json": "the input is `.`: write `.name`", "node": "what a task before has put out is `.`; keep it by `export` and read `$context`", "now": "write `now`",
 		"today": "write `now | todate`", "env": "a workflow does not see the environment: pass the value as input", "ctx": "write `$context`",
 		"vars": "write `$context`, which `export` sets", "execution": "write `$workflow.id`", "this": "the input is `.`", "prev": "what the task before has put out is `.`",
-		"event": "the events are in `.`", "items": "write `.items`", "steps": "what the task before has put out is `.`; keep it by `export` and read `$context`",
+		"ENV": "a workflow does not see the environment: pass the value as input", "event": "the events are in `.`", "items": "write `.items`", "steps": "what the task before has put out is `.`; keep it by `export` and read `$context`",
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/swrun/swrun/dsl/source"
 	"github.com/swrun/swrun/internal/suggest"
@@ -51,6 +52,9 @@ func checkReferences(c *checker) {
 			d.Help = "defined: " + strings.Join(defined[r.Section], ", ")
 		} else {
 			d.Help = fmt.Sprintf("define it under use.%s", r.Section)
+			if r.Section == "errors" && strings.ContainsFunc(r.Name, unicode.IsSpace) { // no name, and meant to be read
+				d.Help = fmt.Sprintf("write the error here: `error: { type: ..., status: 500, title: %s }`", c.w.Source.Quote(r.Name))
+			}
 		}
 		c.add(d)
 	}

@@ -18,13 +18,19 @@ var gluedText = lazyregexp.New(`^[A-Za-z]\w*:[^\s/]\S*$`)
 // loopHeader matches the head of a loop as other languages have it: item in .items.
 var loopHeader = lazyregexp.New(`^\$?([A-Za-z_]\w*) in (.+)$`)
 
+const propertiesBelow = "write its properties below it, indented deeper than its name"
+
 // howToWrite returns how to write an object in whose place one value stands, or "".
 func (s *Source) howToWrite(what string, n *yaml.Node) string {
 	if n.Kind == yaml.SequenceNode {
 		return map[string]string{
 			"`fork`": "write the list below `branches`", "`catch`": "write the list below `do`", "a case": "write one directive: `then: end`",
-			"`to`": "write the list below `any` or `all`", "`for`": "write the list below `in`", "`document`": "write its properties without hyphens", "`schedule`": "write its properties without hyphens",
+			"a retry policy": "there is one policy: write its properties without hyphens, for example `{ limit: { attempt: { count: 3 } } }`",
+			"`to`":           "write the list below `any` or `all`", "`for`": "write the list below `in`", "`document`": "write its properties without hyphens", "`schedule`": "write its properties without hyphens",
 		}[what]
+	}
+	if source.IsNull(n) {
+		return propertiesBelow
 	}
 	if n.Kind != yaml.ScalarNode || n.Value == "" {
 		return ""
@@ -40,6 +46,8 @@ func (s *Source) howToWrite(what string, n *yaml.Node) string {
 	case what == "`for`" && loopHeader().MatchString(value):
 		m := loopHeader().FindStringSubmatch(value)
 		return fmt.Sprintf("write `{ each: %s, in: %s }`", m[1], s.Quote(m[2]))
+	case what == "`schedule`" && len(strings.Fields(value)) == 5:
+		return fmt.Sprintf("write `{ cron: %s }`", s.Quote(value))
 	case what == "`workflow`":
 		return "write " + workflowOf(value)
 	case what == "`backoff`" && !slices.Contains(backoffs(), value):
@@ -81,6 +89,9 @@ func objectsAroundText() map[string]string {
 		"`shell`": "`{ command: $ }`", "`run`": "`{ shell: { command: $ } }`", "`container`": "`{ image: $ }`",
 		"`script`": "`{ language: js, code: ... }`", "a schema": "`{ resource: { endpoint: $ } }`", "a case": "`{ then: $ }`",
 		"`for`": "`{ each: item, in: $ }`", "`errors`": "`{ with: { type: $ } }`",
+		"`listen`": "`{ to: { one: { with: { type: $ } } } }`", "`to`": "`{ one: { with: { type: $ } } }`", "an event filter": "`{ with: { type: $ } }`",
+		"`emit`": "`{ event: { with: { type: $, source: ... } } }`", "an event to emit": "`{ with: { type: $, source: ... } }`",
+		"`catch`": "`catch: {}`, which catches every error, or `{ errors: { with: { type: ... } } }`",
 		"`raise`": "`{ error: { type: ..., status: ... } }`, or `{ error: NAME }` with a name of use.errors",
 	}
 }

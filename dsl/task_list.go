@@ -96,7 +96,7 @@ func dashed(n *yaml.Node) string {
 	const dashes = "-\u2010\u2011\u2012\u2013\u2014\u2022\u2212"
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if key := n.Content[i]; key.Style == 0 && strings.IndexAny(key.Value, dashes) == 0 {
-			return strings.TrimLeft(key.Value, dashes+" ")
+			return strings.TrimLeft(key.Value, dashes+" \u00a0\u2007\u202f")
 		}
 	}
 	return ""

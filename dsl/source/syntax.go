@@ -207,6 +207,12 @@ func (t *Tree) startOf(line int) int {
 	return min(t.lines[line-1]+indentOf(t.Line(line)), len(t.Text))
 }
 
+// hasComment reports whether a line that goes on behind it has a bracket after a # that begins a comment.
+func hasComment(line []byte) bool {
+	_, comment, found := bytes.Cut(line, []byte(" #"))
+	return found && bytes.ContainsAny(comment, "]}")
+}
+
 // inBrackets explains a problem in a list or object in brackets, which begins at the context.
 func (t *Tree) inBrackets(e syntaxError) (int, string, string) {
 	problem, context := t.PositionOf(e.problem).Line, t.PositionOf(e.context).Line
@@ -215,6 +221,8 @@ func (t *Tree) inBrackets(e syntaxError) (int, string, string) {
 	switch before := t.Text[t.lines[problem-1]:min(max(e.problem, t.lines[problem-1]), len(t.Text))]; {
 	case inside && (bytes.Contains(before, []byte("${")) || found == "{" && bytes.HasSuffix(before, []byte("$"))):
 		return e.problem, "an expression stands inside of brackets without quotes", "put the expression in quotes: '${ ... }'"
+	case !inside && hasComment(t.Line(context)):
+		return e.context, fmt.Sprintf("the bracket `%s` that opens here is not closed: `#` begins a comment", bracket), "put text that begins with # in quotes"
 	case !inside:
 		return e.context, fmt.Sprintf("the bracket `%s` that opens here is not closed", bracket), "close it, and indent what is inside of it"
 	case found == "]" || found == "}":
