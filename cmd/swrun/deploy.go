@@ -138,7 +138,10 @@ func (o *operation) deploy(ctx context.Context, all []*swrun.Document) error {
 			}
 		}
 	}
-	return o.warn(false, all...)
+	if err := o.warn(false, all...); err != nil {
+		return err
+	}
+	return o.warnOfChildren(ctx, all)
 }
 
 // deployFailure returns why documents are not deployed.

@@ -55,15 +55,23 @@ func (r *Reference) UnmarshalText(text []byte) (err error) {
 func Children(w *dsl.Workflow) []Reference {
 	found := map[Reference]bool{}
 	dsl.Walk(w, func(t dsl.Task) bool {
-		if r, ok := t.(*dsl.RunWorkflow); ok {
-			found[Reference{Namespace: r.Namespace, Name: r.Workflow, Version: r.Version}] = true
-		}
-		if version := t.Traits().NextVersion; version != "" {
-			found[Reference{Namespace: w.Document.Namespace, Name: w.Document.Name, Version: version}] = true
+		for _, r := range ChildrenOfTask(w, t) {
+			found[r] = true
 		}
 		return true
 	})
 	return slices.SortedFunc(maps.Keys(found), func(a, b Reference) int { return cmp.Compare(a.String(), b.String()) })
+}
+
+// ChildrenOfTask returns the workflows that a task of w runs or continues as.
+func ChildrenOfTask(w *dsl.Workflow, t dsl.Task) (all []Reference) {
+	if r, ok := t.(*dsl.RunWorkflow); ok {
+		all = append(all, Reference{Namespace: r.Namespace, Name: r.Workflow, Version: r.Version})
+	}
+	if version := t.Traits().NextVersion; version != "" {
+		all = append(all, Reference{Namespace: w.Document.Namespace, Name: w.Document.Name, Version: version})
+	}
+	return all
 }
 
 // Title returns what the document in a text calls itself, whatever else is wrong with it; ok is false if it is not a workflow document.
