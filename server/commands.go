@@ -100,13 +100,13 @@ func (s *Server) bulk(ctx context.Context, in *api.BulkRequest, send func([]stor
 // bulkOutcomes is bulk for what has more to say of a run that has accepted.
 func (s *Server) bulkOutcomes(ctx context.Context, in *api.BulkRequest, send func([]store.Instance) ([]api.Outcome, []error)) (*bulkAnswer, error) {
 	answer := &bulkAnswer{api.Outcomes{Outcomes: []api.Outcome{}}}
-	all, more, err := s.chosen(ctx, in)
+	chosen, err := s.chosen(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	answer.Body.More = more
+	answer.Body.More, answer.Body.Unreadable = chosen.More, chosen.Unreadable
 	var sees []store.Instance
-	for _, i := range all {
+	for _, i := range chosen.Runs {
 		if callerOf(ctx).Sees(i.Namespace) {
 			sees = append(sees, i)
 		} else {
@@ -132,23 +132,23 @@ func refusedOutcome(i store.Instance, p *api.Problem) api.Outcome {
 }
 
 // chosen returns the runs that a request names, or that its filter chooses.
-func (s *Server) chosen(ctx context.Context, in *api.BulkRequest) (all []store.Instance, more bool, err error) {
+func (s *Server) chosen(ctx context.Context, in *api.BulkRequest) (all control.Selection, err error) {
 	switch {
 	case (len(in.Runs) > 0) == (in.Where != ""):
-		return nil, false, &client.OptionError{Field: "runs", Detail: "either these or `where` must be given"}
+		return all, &client.OptionError{Field: "runs", Detail: "either these or `where` must be given"}
 	case in.Where != "":
 		chosen, err := ChoiceQuery{Where: in.Where}.choice(ctx)
 		if err != nil {
-			return nil, false, err
+			return all, err
 		}
 		return s.control.Select(ctx, chosen, maxBulk)
 	}
 	for _, name := range in.Runs {
 		i, err := store.ParseInstance(name)
 		if err != nil {
-			return nil, false, client.NewOptionError("runs", err)
+			return all, client.NewOptionError("runs", err)
 		}
-		all = append(all, i)
+		all.Runs = append(all.Runs, i)
 	}
-	return all, false, nil
+	return all, nil
 }

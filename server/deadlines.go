@@ -28,8 +28,10 @@ type deadlinesInput struct {
 }
 
 type deadlinesAnswer struct {
-	Link string                 `header:"Link" doc:"The next page, if there is one."`
-	Body []api.UpcomingDeadline `nullable:"false"`
+	Link string `header:"Link" doc:"The next page, if there is one."`
+	// Unreadable counts runs of which nothing is told.
+	Unreadable int                    `header:"Unreadable-Runs" doc:"How many runs may have a deadline that passes soon and cannot be read; absent if there are none."`
+	Body       []api.UpcomingDeadline `nullable:"false"`
 }
 
 func (s *Server) listDeadlines(ctx context.Context, in *deadlinesInput) (*deadlinesAnswer, error) {
@@ -47,16 +49,18 @@ func (s *Server) listDeadlines(ctx context.Context, in *deadlinesInput) (*deadli
 	wanted := func(namespace string) bool {
 		return chosen.Namespaces == nil || slices.Contains(chosen.Namespaces, namespace)
 	}
+	answer := &deadlinesAnswer{Body: []api.UpcomingDeadline{}}
 	found, err := s.control.Upcoming(ctx, within, wanted, func(i store.Instance, err error) {
+		answer.Unreadable++
 		s.log.Info("a run cannot be described", "run", i.String(), "error", err)
 	})
 	if err != nil {
 		return nil, err
 	}
 	found, cursor, err := paged(found, &in.Page, control.Upcoming.Key)
-	list := []api.UpcomingDeadline{}
 	for _, u := range found {
-		list = append(list, u.JSON())
+		answer.Body = append(answer.Body, u.JSON())
 	}
-	return &deadlinesAnswer{next("/v1/deadlines", cursor, "limit", in.limit(), "within", in.Within, "namespace", in.Namespace), list}, err
+	answer.Link = next("/v1/deadlines", cursor, "limit", in.limit(), "within", in.Within, "namespace", in.Namespace)
+	return answer, err
 }

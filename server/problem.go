@@ -249,6 +249,11 @@ func requestProblem(err error) *api.Problem {
 
 // refusal returns the problem of what the store has refused, or nil.
 func refusal(err error) *api.Problem {
+	if store.IsUnreadable(err) {
+		p := newProblem(http.StatusInternalServerError, "unreadable", "What is stored cannot be read", err.Error())
+		p.Help = "swrun doctor tells what cannot be read, and what to do about it"
+		return p
+	}
 	switch store.RefusedAs(err) {
 	case store.NoSuch:
 		return newProblem(http.StatusNotFound, "not-found", "Not found", err.Error())

@@ -88,7 +88,7 @@ type runChanger interface {
 type runReader interface {
 	List(context.Context, control.RunQuery) (control.RunPage, error)
 	Count(ctx context.Context, chosen control.Choice, by string) (api.Count, error)
-	Select(ctx context.Context, chosen control.Choice, limit int) (all []store.Instance, more bool, err error)
+	Select(ctx context.Context, chosen control.Choice, limit int) (control.Selection, error)
 	Find(ctx context.Context, name string, namespaces []string) (api.FoundRuns, error)
 	Describe(context.Context, store.Instance) (api.Description, error)
 	DescribeRun(ctx context.Context, execution store.Instance, number int) (api.Description, error)

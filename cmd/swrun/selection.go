@@ -74,11 +74,12 @@ func (o *operation) lookUp(ctx context.Context, name string) (store.Instance, er
 // find returns the runs with exactly the id name, or else those whose id begins so.
 func (o *operation) find(ctx context.Context, name string) (exact, prefixed []store.Instance, err error) {
 	if name == lastRun {
-		exact, _, err = o.deployment.Select(ctx, o.flags.chosen(""), 1)
-		if err == nil && len(exact) == 0 {
+		newest, err := o.deployment.Select(ctx, o.flags.chosen(""), 1)
+		if err == nil && len(newest.Runs) == 0 {
+			o.tellUnreadable(newest.Unreadable)
 			err = &exitError{code: exitNotFound, message: "there is no run yet in " + o.at}
 		}
-		return exact, nil, err
+		return newest.Runs, nil, err
 	}
 	if err := o.checkName(name); err != nil {
 		return nil, nil, err

@@ -88,18 +88,21 @@ func (o *operation) selected(ctx context.Context, f *selectFlags, names []string
 	if err := o.checkWhere(f.where); err != nil {
 		return nil, nil, err
 	}
-	if all, _, err = o.deployment.Select(ctx, o.flags.chosen(f.where), math.MaxInt); err != nil {
+	chosen, err := o.deployment.Select(ctx, o.flags.chosen(f.where), math.MaxInt)
+	if err != nil {
 		return nil, nil, filterError("--where", err)
 	}
+	all = chosen.Runs
+	o.tellUnreadable(chosen.Unreadable)
 	if len(all) == 0 {
 		_, err = fmt.Fprintln(o.err, o.errStyle().Text("there is nothing to "+verb+": no run fits --where "+terminal.ShellWord(f.where)))
 		return nil, nil, err
 	}
-	return all, nil, o.confirm(f, verb, all)
+	return all, nil, o.confirm(ctx, f, verb, all)
 }
 
 // confirm asks whether the verb is for these runs. Without a terminal, --yes has to say so.
-func (o *operation) confirm(f *selectFlags, verb string, all []store.Instance) error {
+func (o *operation) confirm(ctx context.Context, f *selectFlags, verb string, all []store.Instance) error {
 	if f.yes {
 		return nil
 	}
@@ -113,10 +116,19 @@ func (o *operation) confirm(f *selectFlags, verb string, all []store.Instance) e
 		}
 	}
 	fmt.Fprint(o.err, question+" [y/N] ")
-	var answer string
-	_, _ = fmt.Fscanln(o.in, &answer) // no answer is no
-	if answer = strings.ToLower(answer); answer != "y" && answer != "yes" {
-		return quietExit(exitUsage)
+	typed := make(chan string, 1)
+	go func() { // which nobody can interrupt: it ends with the process
+		var answer string
+		_, _ = fmt.Fscanln(o.in, &answer) // no answer is no
+		typed <- strings.ToLower(answer)
+	}()
+	select {
+	case answer := <-typed:
+		if answer != "y" && answer != "yes" {
+			return quietExit(exitUsage)
+		}
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
-	return nil
 }

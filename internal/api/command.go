@@ -44,6 +44,8 @@ type BulkRequest struct {
 type Outcomes struct {
 	Outcomes []Outcome `json:"outcomes" nullable:"false"`
 	More     bool      `json:"more" doc:"The filter chooses more runs, which got nothing: send the request again."`
+	// Unreadable counts runs that the filter might mean.
+	Unreadable int `json:"unreadable,omitempty" doc:"How many runs the filter might mean that cannot be read, and got nothing: swrun doctor says why."`
 }
 
 // Outcome says what became of a command to one of them.

@@ -112,17 +112,25 @@ func (c *Control) Count(ctx context.Context, chosen Choice, by string) (api.Coun
 	return counted, err
 }
 
-// Select returns the runs of a choice, at most limit of them; more says that there are others.
-func (c *Control) Select(ctx context.Context, chosen Choice, limit int) (all []store.Instance, more bool, err error) {
+// Selection are the runs of a choice.
+type Selection struct {
+	Runs []store.Instance
+	More bool // there are others than these
+	// Unreadable counts runs that might be meant and cannot be read.
+	Unreadable int
+}
+
+// Select returns the runs of a choice, at most limit of them.
+func (c *Control) Select(ctx context.Context, chosen Choice, limit int) (s Selection, err error) {
 	where, err := c.filter(chosen)
 	if err != nil {
-		return nil, false, err
+		return s, err
 	}
-	err = c.client.Each(ctx, where, func(r *filter.Run) bool {
-		if more = len(all) == limit; !more {
-			all = append(all, r.Instance)
+	s.Unreadable, err = c.client.Choose(ctx, where, func(r *filter.Run) bool {
+		if s.More = len(s.Runs) == limit; !s.More {
+			s.Runs = append(s.Runs, r.Instance)
 		}
-		return !more
+		return !s.More
 	})
-	return all, more, err
+	return s, err
 }

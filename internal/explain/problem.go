@@ -47,6 +47,7 @@ func problems() []problem {
 		{"too-large", "The request, or a part of it, is larger than it may be. The members limit, value and max say what."},
 		{"too-many", "There are too many things of a kind. The members limit, value and max say which."},
 		{"too-many-requests", "The caller, or all callers together, have too many requests at a time. Retry-After says when to ask again."},
+		{"unreadable", "What is stored of the run, or of what else was named, cannot be read: it is damaged, or a newer swrun has written it. swrun doctor says what to do."},
 		{"unauthorized", "The request has no valid token. Send one in the Authorization header."},
 		{"unsupported-media-type", "The body has a media type, or an encoding, that the operation does not take."},
 	}

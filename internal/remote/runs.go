@@ -68,13 +68,14 @@ func (d *Deployment) Count(ctx context.Context, chosen control.Choice, by string
 	return ask[api.Count](ctx, d, request{method: http.MethodGet, path: "/v1/runs/count", query: query})
 }
 
-// Select returns the runs of a choice, at most limit of them; more says that there are others.
-func (d *Deployment) Select(ctx context.Context, chosen control.Choice, limit int) (all []store.Instance, more bool, err error) {
+// Select returns the runs of a choice, at most limit of them.
+func (d *Deployment) Select(ctx context.Context, chosen control.Choice, limit int) (s control.Selection, err error) {
 	page, err := d.List(ctx, control.RunQuery{Choice: chosen, Limit: limit})
 	for _, r := range page.Runs {
-		all = append(all, r.Instance())
+		s.Runs = append(s.Runs, r.Instance())
 	}
-	return all, page.Next != "", err
+	s.More, s.Unreadable = page.Next != "", page.Unreadable
+	return s, err
 }
 
 // Find returns the runs of some namespaces, or of all, that a name means.

@@ -67,6 +67,11 @@ func (c *Client) Each(ctx context.Context, where filter.Filter, yield func(*filt
 	return err
 }
 
+// Choose is Each; it also counts the runs that cannot be read, and might be meant.
+func (c *Client) Choose(ctx context.Context, where filter.Filter, yield func(*filter.Run) bool) (unreadable int, err error) {
+	return c.each(ctx, where, completion{}, yield)
+}
+
 // each is Each; it also counts the runs that cannot be read, and might be meant. Completes says what of the runs is wanted besides what the filter asks for.
 func (c *Client) each(ctx context.Context, where filter.Filter, completes completion, yield func(*filter.Run) bool) (unreadable int, err error) {
 	where = c.ReadAs(where)
@@ -267,7 +272,7 @@ func (c *Client) Upcoming(ctx context.Context, until time.Time, yield func(store
 			if store.RefusedAs(err) == store.NoSuch || err == nil && !passes(l, until) {
 				continue
 			}
-			if err == nil {
+			if err == nil || store.IsUnreadable(err) { // whoever looks at it is told why
 				err = yield(i)
 			}
 			if err != nil {

@@ -68,6 +68,12 @@ func Refuse(code Code, at time.Time, format string, args ...any) error {
 	return &Refusal{Code: code, Detail: fmt.Sprintf(format, args...), At: at}
 }
 
+// IsUnreadable reports whether an error says that something stored cannot be read: it is damaged, or a newer build has written it.
+func IsUnreadable(err error) bool {
+	code := RefusedAs(err)
+	return code == Corrupt || code == Newer
+}
+
 // RefuseUnreadable returns the refusal of something that cannot be read: as Newer if a newer build has written it, and as Corrupt otherwise.
 func RefuseUnreadable(name string, why error, at time.Time) error {
 	code := Corrupt

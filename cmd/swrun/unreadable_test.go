@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"go.etcd.io/bbolt"
+
+	"github.com/swrun/swrun/redisstore/redistest"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// broken changes the stored records of runs: what is given is the record, and what is returned is stored.
+type broken func(change func(id string, record []byte) []byte)
+
+// TestUnreadableRuns: a run whose record a newer build has written, or that is damaged, is told of by every command and surface that it concerns, and
+// keeps no other run from what is asked for.
+func TestUnreadableRuns(t *testing.T) {
+	t.Run("file", func(t *testing.T) {
+		t.Parallel()
+		path := filepath.Join(t.TempDir(), "runs.db")
+		(&hosted{t, "file:" + path}).tellsUnreadable(func(change func(string, []byte) []byte) {
+			db, err := bbolt.Open(path, 0o600, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close() // what was written is there
+			err = db.Update(func(tx *bbolt.Tx) error {
+				b, changed := tx.Bucket([]byte("swrun")), map[string][]byte{}
+				err := b.ForEach(func(key, record []byte) error {
+					parts := strings.Split(string(key), "/")
+					if len(parts) > 2 && parts[len(parts)-1] == "record" {
+						changed[string(key)] = change(parts[len(parts)-2], bytes.Clone(record))
+					}
+					return nil
+				})
+				for key, record := range changed {
+					if err == nil {
+						err = b.Put([]byte(key), record)
+					}
+				}
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
+	})
+	t.Run("redis", func(t *testing.T) {
+		t.Parallel()
+		server := redistest.Start(t)
+		client := redis.NewClient(&redis.Options{Addr: server.Addr, DisableIdentity: true})
+		t.Cleanup(func() { client.Close() })
+		(&hosted{t, server.URL()}).tellsUnreadable(func(change func(string, []byte) []byte) {
+			keys, err := client.Keys(t.Context(), "*:i:demo/*").Result()
+			for _, key := range keys {
+				var record string
+				if record, err = client.HGet(t.Context(), key, "k").Result(); err != nil {
+					continue // it is another thing of the run
+				}
+				id := key[strings.LastIndex(key, "/")+1:]
+				if err := client.HSet(t.Context(), key, "k", change(id, []byte(record))).Err(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if len(keys) == 0 {
+				t.Fatal(err)
+			}
+		})
+	})
+}
+
+// tellsUnreadable breaks two of four runs, and gives the commands.
+func (h *hosted) tellsUnreadable(breaks broken) {
+	h.Helper()
+	h.exits(exitOK, "deploy", mustWriteFile(h.T, "nap.yaml", napText))
+	for _, id := range []string{"good", "newer", "nonsense", "other"} {
+		h.exits(exitOK, "start", "demo/nap", "--id", id, "--run-timeout", "1h")
+	}
+	changed := 0
+	breaks(func(id string, record []byte) []byte {
+		switch id {
+		case "newer":
+			changed++
+			return append([]byte("99 "), record[bytes.IndexByte(record, ' ')+1:]...)
+		case "nonsense":
+			changed++
+			return []byte("nonsense")
+		}
+		return record
+	})
+	if changed != 2 {
+		h.Fatalf("%d records were changed", changed)
+	}
+	s := h.listening("serve", "--listen", "127.0.0.1:0")
+	h.answers(s, "/v1/health", http.StatusServiceUnavailable, "2 runs and 0 registered things cannot be read")
+	h.answers(s, "/metrics", http.StatusOK, "\nswrun_runs_unreadable 2\n")
+	for _, id := range []string{"good", "other"} {
+		h.until("waiting for the timer", "describe", id)
+	}
+	s.err.until(h.T, "demo/newer")
+	s.err.until(h.T, "demo/nonsense")
+	for _, c := range []struct {
+		args string
+		code int
+		says []string
+	}{
+		{"ls", exitOK, []string{"good", "other", "2 runs cannot be read"}},
+		{"ls --count", exitOK, []string{"2 runs cannot be read"}},
+		{"ls --count --by status", exitOK, []string{"2 runs cannot be read"}},
+		{"describe newer", exitStore, []string{"has the form 99 of a newer swrun", "use the newer version"}},
+		{"describe nonsense", exitStore, []string{"demo/nonsense"}},
+		{"history newer", exitStore, []string{"newer swrun"}},
+		{"output nonsense", exitStore, []string{"demo/nonsense"}},
+		{"wait newer --timeout 1s", exitStore, []string{"newer swrun"}},
+		{"doctor", exitStore, []string{"error    SD019  2 runs and 0 registered things cannot be read", "their deadlines do not fire", "use that version for all workers"}},
+		{"deadlines --within 2h", exitOK, []string{"good", "other"}},
+		{"cancel newer", exitStore, []string{"newer swrun"}},
+		{"cancel nonsense", exitStore, []string{"demo/nonsense"}},
+		{"suspend --where id=* --yes", exitOK, []string{"good", "other", "2 runs cannot be read"}},
+		{"resume --where id=* --yes", exitOK, []string{"good", "other", "2 runs cannot be read"}},
+		{"deadline set --where id=* +1h --yes", exitOK, []string{"good", "other", "2 runs cannot be read"}},
+		{"terminate --where id=* --yes", exitOK, []string{"good", "other", "2 runs cannot be read"}},
+		{"delete --where id=* --yes", exitOK, []string{"good", "other", "2 runs cannot be read"}},
+	} {
+		code, out := h.says(c.args)
+		if code != c.code {
+			h.Errorf("%s ends with %d, want %d:\n%s", c.args, code, c.code, out)
+		}
+		for _, text := range c.says {
+			if !strings.Contains(out, text) {
+				h.Errorf("%s does not say %q:\n%s", c.args, text, out)
+			}
+		}
+		if strings.HasPrefix(c.args, "terminate") {
+			h.until("terminated", "describe", "good")
+			h.until("terminated", "describe", "other")
+		}
+	}
+}
+
+// says gives a command, and returns its exit code and what it writes to both streams.
+func (h *hosted) says(args string) (int, string) {
+	c := capture(map[string]string{"SWRUN_STORE": h.url})
+	code := run(strings.Fields(args), c.streams)
+	return code, c.stdout.String() + c.stderr.String()
+}
+
+// TestStoresOfSchema1: a store of the schema before forms had numbers is refused, and what to do with it is said, by commands and servers, on file and Redis.
+func TestStoresOfSchema1(t *testing.T) {
+	older := fmt.Appendf(nil, `"Schema":%d`, store.Schema-1)
+	now := fmt.Appendf(nil, `"Schema":%d`, store.Schema)
+	path := filepath.Join(t.TempDir(), "runs.db")
+	file := &hosted{t, "file:" + path}
+	if err := outdated(path, filledStore(t, mustWriteFile(t, "nap.yaml", napText))); err != nil {
+		t.Fatal(err)
+	}
+	server := redistest.Start(t)
+	client := redis.NewClient(&redis.Options{Addr: server.Addr, DisableIdentity: true})
+	t.Cleanup(func() { client.Close() })
+	remote := &hosted{t, server.URL()}
+	remote.exits(exitOK, "deploy", mustWriteFile(t, "nap.yaml", napText))
+	changed := 0
+	for _, key := range client.Keys(t.Context(), "*").Val() {
+		if text, err := client.Get(t.Context(), key).Bytes(); err == nil && bytes.Contains(text, now) {
+			client.Set(t.Context(), key, bytes.Replace(text, now, older, 1), 0)
+			changed++
+		}
+		for field, text := range client.HGetAll(t.Context(), key).Val() {
+			if strings.Contains(text, string(now)) {
+				client.HSet(t.Context(), key, field, strings.Replace(text, string(now), string(older), 1))
+				changed++
+			}
+		}
+	}
+	if changed == 0 {
+		t.Fatal("no layout says its schema")
+	}
+	for _, h := range []*hosted{file, remote} {
+		for _, args := range []string{"ls", "doctor", "worker", "serve --listen 127.0.0.1:0", "describe a", "cancel --where id=* --yes", "start demo/nap"} {
+			code, out := h.says(args)
+			if code != exitStore || !strings.Contains(out, "holds schema 1 and this version of swrun needs 2") || !strings.Contains(out, "with the version of swrun that made it") {
+				t.Errorf("%s of %s ends with %d: %s", args, h.url, code, out)
+			}
+		}
+	}
+}
