@@ -157,7 +157,8 @@ func lostStart(lost *control.LostStartError) *api.Problem {
 
 // unavailable is the problem of a request for which the store could not be used. It says whether something may have been changed.
 func (s *Server) unavailable(ctx context.Context, err error) *api.Problem {
-	if !errors.Is(err, errOutage) && !errors.As(err, new(*doctor.IllError)) { // otherwise the log says once that the store is not well
+	var unheard *store.UnheardError
+	if !errors.Is(err, errOutage) && !errors.As(err, new(*doctor.IllError)) && !errors.As(err, &unheard) { // otherwise the log says once that the store is not well
 		s.log.Error("a request failed", "error", err)
 	}
 	p := newProblem(http.StatusServiceUnavailable, "store-unavailable", "The store cannot be used now", "nothing was changed")
@@ -166,6 +167,8 @@ func (s *Server) unavailable(ctx context.Context, err error) *api.Problem {
 	x := exchangeOf(ctx)
 	switch {
 	case x == nil:
+	case unheard != nil:
+		p.Detail = unheard.Error()
 	case x.method == http.MethodGet || x.method == http.MethodHead:
 		p.Detail = "what was asked for cannot be read now"
 	case x.attempt.MayHaveChanged():

@@ -185,7 +185,7 @@ func (all allAway) check(t *testing.T, reads bool) (away int) {
 		if err := json.Unmarshal([]byte(x.body), &p); err != nil || x.operation != "ready" && (x.header.Get("Retry-After") == "" || p.Applied == "") {
 			t.Errorf("%s: %v, Retry-After %q, %s", x.operation, err, x.header.Get("Retry-After"), x.body)
 		}
-		if x.method == http.MethodGet && (p.Applied == api.AppliedMaybe || strings.Contains(p.Detail, "may have") || reads && x.operation != "ready") {
+		if x.method == http.MethodGet && (p.Applied == api.AppliedMaybe || strings.Contains(p.Detail, "may have") || reads && x.operation != "ready" && x.operation != "listWorkers") { // who is there nobody can say then
 			t.Errorf("%s, which changes nothing: %s", x.operation, x.body)
 		}
 	}

@@ -128,9 +128,16 @@ func (o *operation) queueTable(all []api.Queue) error {
 		if q.OldestAgeSeconds > 0 {
 			oldest = terminal.Elapsed(time.Duration(q.OldestAgeSeconds * float64(time.Second)))
 		}
-		table.Row(q.Name, queueWaiting(q), oldest, queuePerforming(q), o.queueLimits(q), fmt.Sprint(len(q.Workers)), o.queuePolled(q))
+		table.Row(q.Name, queueWaiting(q), oldest, queuePerforming(q), o.queueLimits(q), queueWorkers(q), o.queuePolled(q))
 	}
 	return table.Flush()
+}
+
+func queueWorkers(q api.Queue) string {
+	if q.WorkersUnknown != "" {
+		return "not known"
+	}
+	return fmt.Sprint(len(q.Workers))
 }
 
 // queuePerforming tells how much of a queue is performed. What outside workers have is counted only where there is a limit.

@@ -24,6 +24,8 @@ type Description struct {
 	Actor       string `json:"actor,omitempty"` // who has cancelled or suspended it
 	WorkerGone  bool   `json:"workerGone,omitempty"`
 	NoWorker    bool   `json:"noWorker,omitempty"` // it has not ended, and no worker is there to take it
+	// WorkerUnknown says why it is not known whether a worker is there.
+	WorkerUnknown string `json:"workerUnknown,omitempty" doc:"Why it is not known whether a worker is there: the store refuses writes, so that none can announce itself."`
 	// ReservedFor is the run of which swrun run --id alone performs the tasks of this one; empty if any worker does.
 	ReservedFor string       `json:"reservedFor,omitempty"`
 	Commands    []string     `json:"commands,omitempty"` // that no worker has carried out yet
@@ -199,6 +201,9 @@ func NewDescription(d *client.Description, r *client.Review) Description {
 		Run: NewRun(d.Listed()), Reason: d.Reason, Actor: d.Actor, WorkerGone: d.Gone,
 		NoWorker: d.NoWorker, Needs: d.Lifecycle.Needed(), Why: d.Why, Then: d.Then, Input: input(d),
 		Failure: fault(d, r.Source), Failures: failures(r), Children: children(r),
+	}
+	if d.Unknown != nil {
+		described.WorkerUnknown = d.Unknown.What
 	}
 	described.fill(d)
 	if r.From > d.FirstRecord() {

@@ -19,6 +19,7 @@ type Queue struct {
 	Rate             string        `json:"rate,omitempty" doc:"So many begin in a time, such as 10/1m; absent for any number." example:"10/1m"`
 	Paused           *QueuePause   `json:"paused,omitempty" doc:"Nothing begins; absent if it is not paused."`
 	Workers          []string      `json:"workers" nullable:"false" doc:"Those that take it."`
+	WorkersUnknown   string        `json:"workersUnknown,omitempty" doc:"Why it is not known who takes and polls it: the store refuses writes, so that no worker can announce itself."`
 	Pollers          []QueuePoller `json:"pollers" nullable:"false" doc:"Outside workers that have polled it, the last one first."`
 	Unpolled         bool          `json:"unpolled,omitempty" doc:"Activities wait, and nobody has polled for them for half a minute."`
 }

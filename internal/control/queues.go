@@ -3,15 +3,18 @@ package control
 import (
 	"context"
 
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/queue"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // Queues returns the task queues in which something waits, or that somebody takes, polls, has limited or paused.
 func (c *Control) Queues(ctx context.Context) ([]api.Queue, error) {
 	workers, err := c.store.Workers(ctx)
-	if err != nil {
+	var unknown *store.UnheardError
+	if err != nil && !errors.As(err, &unknown) {
 		return nil, err
 	}
 	found, err := queue.States(ctx, c.store, workers)
@@ -20,7 +23,11 @@ func (c *Control) Queues(ctx context.Context) ([]api.Queue, error) {
 	}
 	all := []api.Queue{}
 	for n := range found {
-		all = append(all, api.NewQueue(&found[n]))
+		q := api.NewQueue(&found[n])
+		if unknown != nil {
+			q.WorkersUnknown, q.Unpolled = unknown.What, false
+		}
+		all = append(all, q)
 	}
 	return all, nil
 }

@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"time"
 
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
@@ -38,12 +39,13 @@ func (c *Control) Version(ctx context.Context, i store.Instance) (string, error)
 		return "", err
 	}
 	workers, err := c.store.Workers(ctx)
-	if err != nil {
+	unheard := errors.As(err, new(*store.UnheardError))
+	if err != nil && !unheard {
 		return "", err
 	}
 	r := &l.Lifecycle
 	sum := fnv.New64a()
-	fmt.Fprint(sum, r, r.Mail, r.Lease.IsZero(), len(workers) > 0)
+	fmt.Fprint(sum, r, r.Mail, r.Lease.IsZero(), len(workers) > 0, unheard)
 	return fmt.Sprintf("%d-%x", r.Version, sum.Sum64()), nil
 }
 

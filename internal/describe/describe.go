@@ -183,6 +183,8 @@ func workerText(d *api.Description) string { return d.Worker + ", " + presence(d
 func presence(d *api.Description) string {
 	now, lease := api.ParseTime(d.DescribedAt), api.ParseTime(d.HeldUntil)
 	switch {
+	case d.WorkerUnknown != "" && !lease.After(now):
+		return "not known whether it is there: it cannot renew its lease, since " + d.WorkerUnknown
 	case d.HeldUntil == "":
 		return "gone: its lease has ended"
 	case d.WorkerGone && lease.After(now):

@@ -71,6 +71,9 @@ func Examine(ctx context.Context, s *swrun.Store, now func() time.Time, because 
 		return append(found, Finding{"SD006", Error, err.Error(), "see whether the server is overloaded"})
 	}
 	found = append(found, health(&counted), quarantined(&counted), unreadable(ctx, s, &counted), hearing(ctx, s))
+	if worst, mute := store.Mute(all); mute {
+		return append(found, unheard(ctx, s, worst)...)
+	}
 	return append(found, workers(ctx, s, &counted)...)
 }
 

@@ -83,6 +83,17 @@ func workers(ctx context.Context, s *swrun.Store, counted *store.Statistics) []F
 	return append([]Finding{lateness}, present(ctx, s, counted.Ready+counted.Waiting)...)
 }
 
+// unheard reports that workers and polls cannot be judged: the store takes no word from them because of an ailment. Nobody is to blame then for what
+// is overdue.
+func unheard(ctx context.Context, s *swrun.Store, worst store.Ailment) []Finding {
+	found := []Finding{{"SD010", Note, (&store.UnheardError{Ailment: worst}).Error(), "mend what SD001 to SD003 report: workers that are there announce themselves then"}}
+	if l, err := overdue(ctx, s); err == nil && l.runs > 0 {
+		what := fmt.Sprintf("overdue: %s, %s by %s: nothing goes on while the store refuses writes", terminal.Counted(l.runs, "run"), l.of, terminal.Elapsed(l.longest))
+		found = append(found, Finding{"SD009", Note, what, ""})
+	}
+	return found
+}
+
 // present reports whether there is a worker, if unfinished runs need one, and of which versions the workers are.
 func present(ctx context.Context, s *swrun.Store, live int64) []Finding {
 	workers, err := s.Workers(ctx)

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/deadletter"
 	"github.com/swrun/swrun/internal/doctor"
 	"github.com/swrun/swrun/runtime/presence"
@@ -36,6 +37,7 @@ type reading struct {
 	queues  []queue.State
 	letters []deadletter.Box
 	err     error
+	unknown bool // which workers are there, and who polls queues
 }
 
 const (
@@ -68,7 +70,11 @@ func ask(ctx context.Context, s *swrun.Store) (r reading) {
 		return r
 	}
 	r.clock = work.At
-	if r.workers, r.err = s.Workers(ctx); r.err == nil {
+	r.workers, r.err = s.Workers(ctx)
+	if r.unknown = errors.As(r.err, new(*store.UnheardError)); r.unknown {
+		r.err = nil
+	}
+	if r.err == nil {
 		r.queues, r.err = queue.States(ctx, s, r.workers)
 	}
 	if r.err == nil {
@@ -137,12 +143,14 @@ func (c *storeCollector) counted(all chan<- prometheus.Metric, r reading) {
 		{"swrun_store_repairs_total", "Entries of indexes that had to be repaired.", prometheus.CounterValue, float64(st.Repairs)},
 		{"swrun_store_losses_total", "How often the store was found to have lost confirmed writes.", prometheus.CounterValue, float64(st.Losses)},
 		{"swrun_store_clock_jumps_total", "How often the store's clock has jumped.", prometheus.CounterValue, float64(st.Jumps)},
-		{"swrun_workers", "Workers that are there.", prometheus.GaugeValue, float64(len(r.workers))},
 	} {
 		all <- number(describe(g.name, g.help), g.kind, g.value)
 	}
-	c.slots(all, r.workers)
-	queues(all, r.queues)
+	if !r.unknown {
+		all <- number(describe("swrun_workers", "Workers that are there; absent while that is not known."), prometheus.GaugeValue, float64(len(r.workers)))
+		c.slots(all, r.workers)
+	}
+	queues(all, &r)
 	letters(all, r.letters)
 }
 
@@ -158,8 +166,8 @@ func letters(all chan<- prometheus.Metric, boxes []deadletter.Box) {
 const maxQueues = 100
 
 // queues shows what waits in task queues.
-func queues(all chan<- prometheus.Metric, states []queue.State) {
-	states = slices.SortedStableFunc(slices.Values(states), func(a, b queue.State) int { return cmp.Compare(b.Oldest, a.Oldest) })
+func queues(all chan<- prometheus.Metric, r *reading) {
+	states := slices.SortedStableFunc(slices.Values(r.queues), func(a, b queue.State) int { return cmp.Compare(b.Oldest, a.Oldest) })
 	set := func(yes bool) float64 {
 		if yes {
 			return 1
@@ -174,13 +182,20 @@ func queues(all chan<- prometheus.Metric, states []queue.State) {
 			{"swrun_queue_waiting", "Activities and runs that wait in a task queue.", float64(q.Activities + q.Runs)},
 			{"swrun_queue_oldest_age_seconds", "How long the first of them has waited; 0 if none does.", max(0, q.Oldest.Seconds())},
 			{"swrun_queue_performing", "What is performed of the queue.", float64(q.Performing)},
-			{"swrun_queue_workers", "Workers that take the queue.", float64(len(q.Workers))},
 			{"swrun_queue_paused", "1 if the queue is paused.", set(q.Rules.Paused != nil)},
-			{"swrun_queue_unpolled", "1 if activities wait in the queue and nobody has polled for them lately.", set(q.Unpolled())},
+			{"swrun_queue_workers", "Workers that take the queue; absent while that is not known.", float64(len(q.Workers))},
+			{"swrun_queue_unpolled", "1 if activities wait in the queue and nobody has polled for them lately; absent while that is not known.", set(q.Unpolled())},
 		} {
-			all <- number(describe(g.name, g.help, "queue"), prometheus.GaugeValue, g.value, q.Name)
+			if !r.unknown || !announced(g.name) {
+				all <- number(describe(g.name, g.help, "queue"), prometheus.GaugeValue, g.value, q.Name)
+			}
 		}
 	}
+}
+
+// announced reports whether a metric of a queue is of what workers tell of themselves.
+func announced(name string) bool {
+	return name == "swrun_queue_workers" || name == "swrun_queue_unpolled"
 }
 
 // slots shows how busy the workers are, all together.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/duration"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/presence"
@@ -36,20 +37,37 @@ func (c *Client) attend(ctx context.Context, d *Description) (err error) {
 	isWorker := true
 	if c.workers != nil {
 		all, err := c.workers(ctx)
+		if err == nil && len(all) > 0 && leaseEnded(&d.Lifecycle, d.At) { // not long ago, or somebody would have taken it
+			err = presence.Unheard(ctx, c.store)
+		}
 		serving := presence.Serving(all, familyOf(d.Listed())...)
 		if isWorker = len(serving) > 0 || err != nil; err == nil {
 			d.workers = append([]presence.Worker{}, serving...)
 		}
+		d.noteUnknown(err)
 	}
-	d.Gone = d.Lifecycle.Held() && (!isWorker || !d.Lifecycle.Lease.After(d.At))
+	d.Gone = d.Lifecycle.Held() && d.Unknown == nil && (!isWorker || leaseEnded(&d.Lifecycle, d.At))
 	d.NoWorker = !isWorker && !d.Lifecycle.Status.Final()
-	around := surroundings{at: d.At, queues: d.queues, workers: d.workers, known: d.workers != nil}
+	around := surroundings{at: d.At, queues: d.queues, workers: d.workers, known: d.workers != nil, mute: d.Unknown != nil}
 	d.Waiting = around.waiting(d.Listed(), slices.Collect(maps.Values(d.Activities)))
 	return nil
 }
 
-// lacksWorker says that no worker is there, and that the run does not go on for that reason.
+// leaseEnded reports whether a worker holds a run, and has not renewed its lease in time.
+func leaseEnded(r *store.Lifecycle, at time.Time) bool { return r.Held() && !r.Lease.After(at) }
+
+// noteUnknown notes that err is why it is not known whether a worker is there for the run, if it has not ended.
+func (d *Description) noteUnknown(err error) {
+	if !d.Lifecycle.Status.Final() {
+		errors.As(err, &d.Unknown)
+	}
+}
+
+// lacksWorker says that no worker is there, and that the run does not go on for that reason; or why that is not known.
 func (d *Description) lacksWorker() string {
+	if d.Unknown != nil {
+		return " It is not known whether a worker is there: " + d.Unknown.What + "."
+	}
 	if !d.NoWorker {
 		return ""
 	}
@@ -65,7 +83,7 @@ func (d *Description) waitsForWorker() string {
 	since := d.Lifecycle.Ready
 	if waits := d.At.Sub(since); !since.IsZero() && waits >= unclaimed {
 		text += fmt.Sprintf(", since %s, for %s", clockTime(since), duration.FormatRough(waits))
-		if !d.NoWorker {
+		if !d.NoWorker && d.Unknown == nil {
 			text += ": no worker has a free slot, or none is there"
 		}
 	}

@@ -39,6 +39,7 @@ type Description struct {
 	Gone         bool                             // the worker that held it is gone, and no other one has taken it over
 	Commands     []store.Verb                     // that were given to it and that no worker has carried out yet: each once, the last one last
 	NoWorker     bool                             // it has not ended, and no worker is there to take it
+	Unknown      *store.UnheardError              // why it is not known whether a worker is there; nil if it is known
 	Reason       string                           // that was given when it was cancelled or suspended
 	Actor        string                           // who has cancelled or suspended it
 	Why          string                           // what it waits for, until when, and whether anything else can move it
@@ -359,8 +360,11 @@ func (d *Description) then() string {
 	if first.OnceBegun {
 		return fmt.Sprintf("If it starts as soon as it may and nothing happens by %s, %s, %s, and %s.", clockTime(first.At), d.in(first.At), scope, outcome)
 	}
-	if d.NoWorker {
+	switch {
+	case d.NoWorker:
 		scope += " as soon as a worker takes the run"
+	case d.Unknown != nil:
+		scope += " as soon as the store takes writes"
 	}
 	return fmt.Sprintf("If nothing happens by %s, %s, %s, and %s.", clockTime(first.At), d.in(first.At), scope, outcome)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/runtime/activity"
 	"github.com/swrun/swrun/runtime/filter"
 	"github.com/swrun/swrun/runtime/presence"
@@ -20,6 +21,8 @@ type surroundings struct {
 	queues  map[string]queue.Rules
 	workers []presence.Worker
 	known   bool // workers are all that are there
+	mute    bool // the store takes no word from workers
+	asked   bool // whether it does
 }
 
 // surroundings reads what runs wait for besides what is in their records.
@@ -35,8 +38,20 @@ func (c *Client) surroundings(ctx context.Context) (s surroundings, err error) {
 	if c.workers != nil {
 		all, err := c.workers(ctx)
 		s.workers, s.known = all, err == nil // where they cannot be counted, they are taken to be there
+		s.mute = errors.As(err, new(*store.UnheardError))
 	}
 	return s, nil
+}
+
+// hear asks once whether the store takes word from workers, if the lease of a run has ended and workers are there who should have taken it.
+func (s *surroundings) hear(ctx context.Context, from store.Store, r *store.Lifecycle) {
+	if s.asked || len(s.workers) == 0 || !leaseEnded(r, s.at) {
+		return
+	}
+	s.asked = true
+	if presence.Unheard(ctx, from) != nil {
+		s.mute, s.known = true, false
+	}
 }
 
 // isHeldUp reports whether rules hold a queue up.
@@ -53,7 +68,7 @@ func (s *surroundings) isHeldUp() bool {
 func (s *surroundings) waiting(r *filter.Run, activities []*activity.Activity) []string {
 	serving := presence.Serving(s.workers, familyOf(r)...)
 	return r.Lifecycle.Waiting(store.Surroundings{
-		At: s.at, Gone: s.known && len(serving) == 0,
+		At: s.at, Gone: s.known && len(serving) == 0, Unknown: s.mute,
 		HeldUp: func(n store.Need) bool {
 			rules := s.queues[queueOf(n.Parts())]
 			there := !s.known || slices.ContainsFunc(serving, func(w presence.Worker) bool { return w.Has(n) })
@@ -111,8 +126,7 @@ func (c *completion) complete(ctx context.Context, r *filter.Run) error {
 	var activities []*activity.Activity
 	if r.Lifecycle.Awaits > 0 && (deadlines || c.also || c.around.isHeldUp()) {
 		l, err := c.client.store.Load(ctx, r.Instance)
-		switch store.RefusedAs(err) {
-		case store.NoSuch, store.Corrupt: // it was removed meanwhile, or the checks of the store report it
+		if store.RefusedAs(err) == store.NoSuch || store.IsUnreadable(err) { // it was removed meanwhile, or the checks of the store report it
 			return nil
 		}
 		if err != nil {
@@ -124,6 +138,7 @@ func (c *completion) complete(ctx context.Context, r *filter.Run) error {
 		}
 	}
 	if waiting {
+		c.around.hear(ctx, c.client.store, &r.Lifecycle)
 		r.Waiting = c.around.waiting(r, activities)
 	}
 	return nil

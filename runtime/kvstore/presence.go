@@ -29,6 +29,13 @@ func (s *Store) Attend(_ context.Context, worker string) (leave func()) {
 	return func() { s.attendance.add(worker, -1) }
 }
 
+// Attended reports whether any worker is there.
+func (s *Store) Attended() bool {
+	s.attendance.mu.Lock()
+	defer s.attendance.mu.Unlock()
+	return len(s.attendance.here) > 0
+}
+
 // Attending implements store.Presence.
 func (s *Store) Attending(_ context.Context, workers []string) ([]string, error) {
 	s.attendance.mu.Lock()

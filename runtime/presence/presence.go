@@ -209,21 +209,53 @@ func (a *Announcer) leave(ctx context.Context) {
 	_ = a.Store.Unregister(ctx, store.RegistryWorkers, a.Worker.Name, store.AnyVersion) // it ends by itself too
 }
 
-// Workers returns the workers that are there, the longest there first.
+// lateAfter is how long after its last announcement a worker that is well has announced itself again.
+const lateAfter = AnnounceEvery + 5*time.Second
+
+// examineWithin is how long a store may take to say that it is well, before whoever asks for workers is told that it does not answer.
+const examineWithin = time.Second
+
+// Workers returns the workers that are there, the longest there first. If some have not announced themselves in time, and the store would not have
+// taken their word, it returns a *store.UnheardError.
 func Workers(ctx context.Context, s store.Store) ([]Worker, error) {
+	all, late, err := announced(ctx, s)
+	if alone, ok := s.(interface{ Attended() bool }); ok && !alone.Attended() {
+		late = false // nobody else can have the store, and no worker is in this process
+	}
+	if err != nil || !late {
+		return all, err
+	}
+	if err := Unheard(ctx, s); err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// Unheard returns a *store.UnheardError if the store takes no word from workers now: whoever is late with one, or with renewing a lease, may be there.
+func Unheard(ctx context.Context, s store.Store) error {
+	ctx, cancel := context.WithTimeout(ctx, examineWithin)
+	defer cancel()
+	if ailment, mute := store.Mute(s.Examine(ctx)); mute {
+		return &store.UnheardError{Ailment: ailment}
+	}
+	return nil
+}
+
+// announced returns the workers that are there by their word, and whether any word is late: an expected one has not come, or nobody has given any.
+func announced(ctx context.Context, s store.Store) (all []Worker, late bool, err error) {
 	entries, err := s.ListRegistered(ctx, store.RegistryList{Kind: store.RegistryWorkers})
 	if err != nil {
-		return nil, fmt.Errorf("list the workers: %w", err)
+		return nil, false, fmt.Errorf("list the workers: %w", err)
 	}
+	late = len(entries) == 0
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.Key)
 	}
 	attending, err := s.Attending(ctx, names)
 	if err != nil {
-		return nil, fmt.Errorf("ask which workers are there: %w", err)
+		return nil, false, fmt.Errorf("ask which workers are there: %w", err)
 	}
-	var all []Worker
 	for _, e := range entries {
 		if !slices.Contains(attending, e.Key) {
 			continue
@@ -233,14 +265,15 @@ func Workers(ctx context.Context, s store.Store) ([]Worker, error) {
 			continue // what it says of itself is only known to workers of its own build
 		}
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		w.Seen = e.Ends.Add(-lasting)
+		late = late || e.At.Sub(w.Seen) > lateAfter
 		if w.Since.IsZero() { // this is its first announcement
 			w.Since = w.Seen
 		}
 		all = append(all, w)
 	}
 	slices.SortStableFunc(all, func(a, b Worker) int { return a.Since.Compare(b.Since) })
-	return all, nil
+	return all, late, nil
 }

@@ -66,6 +66,22 @@ func Refuses(all []Ailment) Refusing {
 	return most
 }
 
+// Mute returns the worst ailment of a store that takes no word from workers, if it has one: they cannot announce themselves, prolong leases or note
+// polls. A worker that is not heard of is not gone for that reason.
+func Mute(all []Ailment) (worst Ailment, mute bool) {
+	for _, a := range all {
+		if a.Refuses >= RefusesGrowth && a.Refuses > worst.Refuses {
+			worst, mute = a, true
+		}
+	}
+	return worst, mute
+}
+
+// UnheardError says that nobody can tell which workers are there: the store refuses writes, so that none can announce itself.
+type UnheardError struct{ Ailment }
+
+func (e *UnheardError) Error() string { return "it is not known which workers are there: " + e.What }
+
 // ExamineWithin returns what examine finds, or the silent ailment if ctx ends first.
 func ExamineWithin(ctx context.Context, silent Ailment, examine func() []Ailment) []Ailment {
 	found := make(chan []Ailment, 1)

@@ -27,6 +27,8 @@ type Surroundings struct {
 	At time.Time // by the store's clock
 	// Gone says that no worker is there which could hold the run.
 	Gone bool
+	// Unknown says that it is not known whether a worker is there: that a lease has ended means nothing then.
+	Unknown bool
 	// HeldUp reports whether nobody begins what needs something since its queue is paused or limited; nil if no queue is.
 	HeldUp func(Need) bool
 	// ActivitiesHeldUp says that activities of the run wait in a queue of which nothing is begun.
@@ -38,7 +40,7 @@ func (r *Lifecycle) Waiting(in Surroundings) []string {
 	switch {
 	case r.Status.Final() || r.Status == interpreter.StatusSuspended || r.Reason == Quarantined:
 		return nil
-	case r.Held() && (in.Gone || !r.Lease.After(in.At)), r.Held() && r.AwaitsSlot, !r.Held() && (!r.Ready.IsZero() || reached(r.Wake, in.At)):
+	case r.Held() && (in.Gone || !in.Unknown && !r.Lease.After(in.At)), r.Held() && r.AwaitsSlot, !r.Held() && (!r.Ready.IsZero() || reached(r.Wake, in.At)):
 		return []string{WaitsForWorker}
 	case r.Status == interpreter.StatusPending && r.Started.After(in.At):
 		return []string{WaitsForTimer}
