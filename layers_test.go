@@ -116,7 +116,7 @@ func layers() map[string][]string {
 		"internal/eventtest":   nil, // for tests
 		"internal/sources":     {"errors", "internal/cloudevent", "internal/deadletter", "internal/doctor", "internal/eventfile", "internal/framing", "internal/shorten", "internal/terminal", "runtime/events"},
 		"internal/sinks":       {"errors", "internal/cloudevent", "internal/doctor", "internal/eventfile", "internal/shorten", "internal/sources", "internal/terminal", "runtime/store"},
-		"internal/metrics":     {".", "internal/deadletter", "internal/doctor", "internal/sinks", "internal/sources", "runtime/presence", "runtime/queue", "runtime/store", "runtime/worker"},
+		"internal/metrics":     {".", "errors", "internal/deadletter", "internal/doctor", "internal/sinks", "internal/sources", "runtime/presence", "runtime/queue", "runtime/store", "runtime/worker"},
 		"activity":             {"errors", "internal/shorten"},
 		"internal/control":     {".", "dsl", "errors", "expr", "internal/access", "internal/api", "internal/deadletter", "internal/describe", "internal/doctor", "internal/duration", "internal/explain", "internal/graph", "internal/progress", "internal/shorten", "internal/sinks", "internal/terminal", "internal/timeline", "interpreter", "runtime/client", "runtime/definition", "runtime/events", "runtime/execution", "runtime/filter", "runtime/matching", "runtime/queue", "runtime/schedule", "runtime/settings", "runtime/store", "internal/faultreport"},
 		"internal/storesocket": {"errors"},

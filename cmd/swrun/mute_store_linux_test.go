@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,10 +10,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/redis/go-redis/v9"
-
-	"github.com/swrun/swrun/redisstore/redistest"
 )
 
 // TestWorkersOfAMuteStore: while a store refuses writes, nobody is said to be gone: workers cannot announce themselves, renew leases or note polls.
@@ -37,14 +32,6 @@ func TestWorkersOfAMuteStore(t *testing.T) {
 				}
 			}
 		}, func() { os.Remove(filler) })
-	})
-	t.Run("redis", func(t *testing.T) {
-		t.Parallel()
-		server := redistest.Start(t, "--appendonly", "no", "--save", "3600 1000000")
-		client := redis.NewClient(&redis.Options{Addr: server.Addr, DisableIdentity: true})
-		t.Cleanup(func() { client.Close() })
-		h := &hosted{t, server.URL()}
-		h.knowsNoWorker(func() { client.SlaveOf(context.Background(), "127.0.0.1", "1") }, func() { client.SlaveOf(context.Background(), "NO", "ONE") })
 	})
 }
 
