@@ -202,9 +202,6 @@ func NewDescription(d *client.Description, r *client.Review) Description {
 		NoWorker: d.NoWorker, Needs: d.Lifecycle.Needed(), Why: d.Why, Then: d.Then, Input: input(d),
 		Failure: fault(d, r.Source), Failures: failures(r), Children: children(r),
 	}
-	if d.Unknown != nil {
-		described.WorkerUnknown = d.Unknown.What
-	}
 	described.fill(d)
 	if r.From > d.FirstRecord() {
 		described.Since = r.From
@@ -241,6 +238,9 @@ func NewDescription(d *client.Description, r *client.Review) Description {
 
 // fill fills in where the run comes from, and what holds at the moment.
 func (d *Description) fill(of *client.Description) {
+	if of.Unknown != nil {
+		d.WorkerUnknown = of.Unknown.What
+	}
 	if r := of.Invocation.Reserved; r != nil {
 		d.ReservedFor = r.String()
 	}
