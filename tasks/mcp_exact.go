@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -11,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/shorten"
 )
 
 // exactTransport keeps the result of one method as the server has sent it. The library decodes results into types of its own, which have no room
@@ -65,8 +69,40 @@ func (t *exactTransport) answer() (json.RawMessage, error) {
 	if result := bytes.TrimSpace(t.result); len(result) == 0 || result[0] != '{' {
 		return nil, errors.Communicationf("the result of the server is not an object")
 	}
-	return t.result, nil
+	if t.version != "" { // results of older versions have no type
+		return t.result, nil
+	}
+	return t.result, checkComplete(t.result)
 }
+
+// checkComplete returns an error if a result is of another type than a complete one. A call of a workflow cannot give the input that some servers ask
+// for, and the specification has a type that is not known refused.
+func checkComplete(result json.RawMessage) error {
+	var r struct {
+		Type     *string `json:"resultType"`
+		Requests map[string]struct {
+			Method string `json:"method"`
+		} `json:"inputRequests"`
+	}
+	if json.Unmarshal(result, &r) != nil || r.Type == nil || *r.Type == "complete" { // of another form, it is the author's to read
+		return nil
+	}
+	if *r.Type != "input_required" {
+		return errors.Communicationf("the result of the server has the type %s, which is not known: it is neither complete nor input_required", shorten.Quoted(*r.Type))
+	}
+	asked := "another request"
+	if len(r.Requests) > 0 {
+		var named []string
+		for _, name := range slices.Sorted(maps.Keys(r.Requests)) {
+			named = append(named, shorten.To(name, maxNamed)+" ("+shorten.To(r.Requests[name].Method, maxNamed)+")")
+		}
+		asked = shorten.To(strings.Join(named, ", "), 10*maxNamed)
+	}
+	return errors.Communicationf("the server asks for input before it answers: %s; a workflow cannot give it: pass all that the server needs in the parameters", asked)
+}
+
+// maxNamed bounds a name that a server gives, in bytes.
+const maxNamed = 64
 
 // sends notes which requests the library sends.
 func (t *exactTransport) sends(request *jsonrpc.Request) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/process/processtest"
+	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/tasks"
 )
 
@@ -41,25 +43,51 @@ func TestServersThatIgnoreTheNewestVersion(t *testing.T) {
 // TestStrangeResults: a result that is none is an error, and ends no process.
 func TestStrangeResults(t *testing.T) {
 	for _, result := range []string{`null`, `[]`, `"text"`, `7`, `{`, ``, "{\"a\": \"caf\xe9\"}"} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			var asked struct {
-				ID     json.RawMessage
-				Method string
-			}
-			if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
-				t.Error(err)
-			}
-			answer := result
-			if asked.Method == "server/discover" {
-				answer = `{"supportedVersions": ["2026-07-28"], "capabilities": {}}`
-			}
-			w.Header().Set("Content-Type", "application/json")
-			_, _ = fmt.Fprintf(w, `{"jsonrpc": "2.0", "id": %s, "result": %s}`, asked.ID, answer)
-		}))
-		outcome := runDocument(t, tasks.Config{}, fmt.Sprintf(listTools, server.URL, "PT60S"))
-		server.Close()
+		outcome := resultOf(t, result)
 		if f := outcome.Fault; f == nil || !errors.Same(f.Type, errors.Communication) {
 			t.Errorf("%q: the run is %s: %v", result, outcome.Status, outcome.Fault)
+		}
+	}
+}
+
+// resultOf runs a document that asks a server of the newest version, which answers with a result.
+func resultOf(t *testing.T, result string) execution.Outcome {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var asked struct {
+			ID     json.RawMessage
+			Method string
+		}
+		if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+			t.Error(err)
+		}
+		answer := result
+		if asked.Method == "server/discover" {
+			answer = `{"supportedVersions": ["2026-07-28"], "capabilities": {}}`
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, `{"jsonrpc": "2.0", "id": %s, "result": %s}`, asked.ID, answer)
+	}))
+	defer server.Close()
+	return runDocument(t, tasks.Config{}, fmt.Sprintf(listTools, server.URL, "PT60S"))
+}
+
+// TestTypesOfResults: only a complete result is an output. Whatever else a server wants is named.
+func TestTypesOfResults(t *testing.T) {
+	for result, detail := range map[string]string{
+		`{"resultType": "complete", "tools": []}`: "",
+		`{"resultType": null, "tools": []}`:       "",
+		`{"resultType": 7, "tools": []}`:          "",
+		`{"resultType": "input_required", "inputRequests": {"b": {"method": "elicitation/create"}, "a": {"method": "roots/list"}}}`: "a (roots/list), b (elicitation/create)",
+		`{"resultType": "input_required", "requestState": "x"}`:                                                                     "another request",
+		`{"resultType": "input_required", "inputRequests": {"a": null}}`:                                                            "a ()",
+		`{"resultType": "` + strings.Repeat("long", 1000) + `", "tools": []}`:                                                       "which is not known",
+		`{"resultType": "", "tools": []}`:                                                                                           "which is not known",
+	} {
+		outcome := resultOf(t, result)
+		switch f := outcome.Fault; {
+		case detail == "" && f != nil, detail != "" && (f == nil || !errors.Same(f.Type, errors.Communication) || !strings.Contains(f.Detail, detail) || len(f.Detail) > 2000):
+			t.Errorf("%.80s: the run is %s: %v", result, outcome.Status, f)
 		}
 	}
 }
