@@ -25,6 +25,7 @@ type guarded struct {
 	*server.Server
 	tokens *access.Tokens
 	engine *swrun.Engine
+	store  *swrun.Store
 	log    *lockedBuffer
 	now    *tick
 }
@@ -87,7 +88,7 @@ func mustGuard(t *testing.T, change func(*server.Config)) *guarded {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &guarded{tokens: access.NewTokens(s, now.now), engine: engine, log: &lockedBuffer{}, now: now}
+	g := &guarded{tokens: access.NewTokens(s, now.now), engine: engine, store: s, log: &lockedBuffer{}, now: now}
 	asked := control.New(engine, s, now.now)
 	c := server.Config{Control: asked, Authorize: server.TrustTokens(g.tokens), AnyHost: true, Metrics: metrics.New(engine, s, asked.Monitor, now.now), Log: slog.New(slog.NewTextHandler(g.log, nil)), Now: now.now}
 	if change != nil {

@@ -17,8 +17,11 @@ func asksNamespace() map[string]string {
 	return map[string]string{
 		"listRuns": "limit=100&summary=true", "countRuns": "by=namespace", "findRuns": "name=run", "listDeadlines": "within=2h", "followRuns": "",
 		"listUnmatchedEvents": "limit=100", "listListeners": "limit=100", "listTrouble": "all=true",
-		"repair":         "", // for callers who see all namespaces
-		"publishEvents":  "", // see TestPublishInANamespace
+		"listDeadMessages": "",
+		"repair":           "", // for callers who see all namespaces
+		"publishEvents":    "", // see TestPublishInANamespace
+		// For these see TestNamespaceOnADeadMessage.
+		"getDeadMessage": "", "retryDeadMessages": "", "dropDeadMessages": "",
 		"pollActivities": `"queues": ["default"], "limit": 100, "wait": %q, "worker": "w"`,
 	}
 }
@@ -99,13 +102,14 @@ func TestNamespaceOnEveryOperation(t *testing.T) {
 	start(t)
 	for _, namespace := range all {
 		g.troubled(t, namespace, tokens["root"])
+		g.keepDead(t, "from-"+namespace, namespace)
 	}
 	found := g.takesNamespace(t, tokens["root"])
 	if len(found) != len(asksNamespace()) {
 		t.Errorf("%d operations take a namespace, and %d are in the table", len(found), len(asksNamespace()))
 	}
 	for _, o := range found {
-		if o.ID == "repair" || o.ID == "publishEvents" {
+		if slices.Contains([]string{"repair", "publishEvents", "getDeadMessage", "retryDeadMessages", "dropDeadMessages"}, o.ID) {
 			continue
 		}
 		for _, by := range callers {
@@ -191,7 +195,7 @@ func (g *guarded) asks(t *testing.T, o described, by asked, authorization string
 	}
 	seen := 0
 	for _, namespace := range []string{"mine", "other", "third"} {
-		has := strings.Contains(said, `"`+namespace)
+		has := strings.Contains(said, `"`+namespace) || strings.Contains(said, `"from-`+namespace)
 		if seen++; !has {
 			seen--
 		}
