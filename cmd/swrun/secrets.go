@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -23,22 +24,37 @@ import (
 
 // readSecrets reads the file or folder of --secrets; an empty name is none.
 func readSecrets(env func(string) (string, bool), name string) (*swrun.Secrets, error) {
+	s, _, err := takeSecrets(env, name)
+	return s, err
+}
+
+// takeSecrets reads secrets, and returns also the values that were in the file or folder.
+func takeSecrets(env func(string) (string, bool), name string) (*swrun.Secrets, map[string]any, error) {
 	s := swrun.NewSecrets(nil, env)
-	values, err := secretValues(name)
+	values, unread, err := secretValues(name)
+	if err == nil && len(unread) > 0 {
+		err = unread[slices.Min(slices.Collect(maps.Keys(unread)))]
+	}
 	if err == nil {
 		err = takeNamespaces(s, name, values)
 	}
 	s.Replace(values)
-	return s, err
+	return s, values, err
 }
 
-// secretValues reads a file of secrets, a YAML or JSON object, or a folder with a file for each; an empty name is none.
-func secretValues(name string) (map[string]any, error) {
-	if name == "" {
-		return nil, nil
-	}
+// secretValues reads a file of secrets, a YAML or JSON object, or a folder with a file for each; an empty name is none. Of a folder it returns the errors
+// of those files too that cannot be read, by name.
+func secretValues(name string) (values map[string]any, unread map[string]error, err error) {
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		return secretFolder(name)
+	}
+	values, err = secretObject(name)
+	return values, nil, err
+}
+
+func secretObject(name string) (map[string]any, error) {
+	if name == "" {
+		return nil, nil
 	}
 	text, err := readFile("the secrets", name, bound{bytes: maxSecrets})
 	if err != nil {
@@ -57,37 +73,48 @@ func secretValues(name string) (map[string]any, error) {
 }
 
 // secretFolder reads a folder of secrets, as Kubernetes mounts them and agents write them: each file is one, called as the file. Hidden files and
-// folders are none.
-func secretFolder(folder string) (map[string]any, error) {
+// folders are none. A file that cannot be read keeps no other from being read.
+func secretFolder(folder string) (values map[string]any, unread map[string]error, err error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
-		return nil, fileError("the secrets cannot be read", err)
+		return nil, nil, fileError("the secrets cannot be read", err)
 	}
-	values, left := map[string]any{}, maxSecrets
+	values, unread = map[string]any{}, map[string]error{}
+	left := maxSecrets
 	for _, entry := range entries {
-		file := filepath.Join(folder, entry.Name())
+		name, file := entry.Name(), filepath.Join(folder, entry.Name())
 		info, err := os.Stat(file) // of what a link leads to
-		if strings.HasPrefix(entry.Name(), ".") || err == nil && info.IsDir() {
+		if strings.HasPrefix(name, ".") || err == nil && info.IsDir() {
 			continue
 		}
-		if err == nil && !info.Mode().IsRegular() {
-			return nil, usagef("each file of the folder must be a secret", "the secret %s is no file", file)
-		}
-		text, err := readFile("the secret", file, bound{bytes: left})
+		text, err := secretFile(file, info, left)
 		if err != nil {
-			return nil, err
+			unread[name] = err
+			continue
 		}
-		if !utf8.Valid(text) {
-			return nil, usagef("write binary data as base64", "the secret %s is no text in UTF-8", file)
-		}
-		if left -= len(text); left <= 0 {
-			return nil, usagef("", "the secrets in %s have more than %d bytes", folder, maxSecrets)
-		}
-		if value := secretOf(string(text)); value != nil {
-			values[entry.Name()] = value
+		left -= len(text)
+		if value := secretOf(text); value != nil {
+			values[name] = value
 		}
 	}
-	return values, nil
+	return values, unread, nil
+}
+
+// secretFile reads the file of a secret, which may have so many bytes; its info is nil if it leads to nothing.
+func secretFile(file string, info os.FileInfo, most int) (string, error) {
+	if info != nil && !info.Mode().IsRegular() {
+		return "", usagef("each file of the folder must be a secret", "the secret %s is no file", file)
+	}
+	text, err := readFile("the secret", file, bound{bytes: maxSecrets})
+	switch {
+	case err != nil:
+		return "", err
+	case !utf8.Valid(text):
+		return "", usagef("write binary data as base64", "the secret %s is no text in UTF-8", file)
+	case len(text) >= most:
+		return "", usagef("", "with %s the secrets in %s have more than %d bytes", filepath.Base(file), filepath.Dir(file), maxSecrets)
+	}
+	return string(text), nil
 }
 
 // secretOf returns the secret that the text of a file is: JSON objects and arrays, and any other text without the line break at its end; nil if that
@@ -115,7 +142,8 @@ type rereader struct {
 	log     *slog.Logger
 
 	mu     sync.Mutex
-	failed string // why they could not be read last
+	values map[string]any // that were taken last
+	failed string         // why they, or some of them, could not be read last
 }
 
 // watch rereads the secrets until ctx ends.
@@ -135,31 +163,52 @@ func (r *rereader) watch(ctx context.Context) {
 	}
 }
 
-// reread takes the secrets as they are now. What cannot be read leaves the former ones.
+// reread takes the secrets as they are now. A secret that cannot be read keeps its former value.
 func (r *rereader) reread() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	values, err := secretValues(r.name)
+	values, unread, err := secretValues(r.name)
 	if err == nil { // they may be replaced one after the other, or be written just now
 		var again map[string]any
-		if again, err = secretValues(r.name); err == nil && !reflect.DeepEqual(values, again) {
+		if again, _, err = secretValues(r.name); err == nil && !reflect.DeepEqual(values, again) {
 			return
 		}
+	}
+	if err == nil {
+		// New secrets are not taken as long as it is not known which namespaces may use them.
+		err = unread[namespacesOfSecrets]
 	}
 	if err == nil {
 		err = takeNamespaces(r.secrets, r.name, values)
 	}
 	if err != nil {
-		if text := err.Error(); text != r.failed {
-			r.failed = text
-			r.log.Warn("the secrets cannot be read again; the former ones stay", "error", err)
-		}
+		r.tell(err, "the secrets cannot be read again; the former ones stay")
 		return
 	}
-	r.failed = ""
+	var wrong []error
+	for _, name := range slices.Sorted(maps.Keys(unread)) {
+		wrong = append(wrong, unread[name])
+		if was, had := r.values[name]; had {
+			values[name] = was
+		}
+	}
+	r.tell(errors.Join(wrong...), "some secrets cannot be read again; their former values stay")
+	r.values = values
 	if changed := r.secrets.Replace(values); len(changed) > 0 {
 		r.log.Info("the secrets were replaced", "names", strings.Join(changed, " "))
 	}
+}
+
+// tell logs why secrets cannot be read, nil if they can be, unless that was logged last.
+func (r *rereader) tell(err error, what string) {
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	if text != "" && text != r.failed {
+		r.log.Warn(what, "error", text)
+	}
+	r.failed = text
 }
 
 // missingSecrets returns the secrets that documents declare and that have no value here, each once, sorted.

@@ -185,3 +185,87 @@ func TestSecretsAreReplacedWhileTheyAreRead(t *testing.T) {
 	}
 	reading.Wait()
 }
+
+// TestSomeSecretsCannotBeReread: a file of a folder that cannot be read keeps its former value, and no other from being read again. It is told once for each
+// reason. No secret is taken while $namespaces cannot be read, and none of this is there for a server that starts.
+func TestSomeSecretsCannotBeReread(t *testing.T) {
+	for name, spoil := range spoiledSecrets() {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			file := func(name string) string { return filepath.Join(folder, name) }
+			for _, name := range []string{"api", "other", "$namespaces"} {
+				mustRewrite(t, file(name), map[string]string{"$namespaces": `{"api": ["demo"]}`}[name]+strings.TrimPrefix(name+"-one", "$namespaces-one"))
+			}
+			c := capture(nil)
+			p := &program{streams: c.streams}
+			f := &workerFlags{secrets: folder, logLevel: "info"}
+			if err := f.logTo(p); err != nil {
+				t.Fatal(err)
+			}
+			has := func(want ...any) {
+				t.Helper()
+				f.rereads.reread()
+				f.rereads.reread()
+				for n, name := range []string{"api", "other", "new"} {
+					if got, _ := p.secrets.Lookup(name); got != want[n] {
+						t.Errorf("%s is %v, want %v\n%s", name, got, want[n], c.stderr.String())
+					}
+				}
+			}
+			spoil(t, file("api"))
+			spoil(t, file("gone"))
+			mustRewrite(t, file("other"), "other-two")
+			has("api-one", "other-two", nil)
+			spoil(t, file("$namespaces"))
+			mustRewrite(t, file("new"), "new-one")
+			has("api-one", "other-two", nil)
+			if got := strings.Count(c.stderr.String(), "cannot be read again"); got != 2 || strings.Contains(c.stderr.String(), "-one") {
+				t.Errorf("it is told %d times:\n%s", got, c.stderr.String())
+			}
+			if _, err := readSecrets(nil, folder); err == nil {
+				t.Error("a start takes the folder")
+			}
+			for _, name := range []string{"$namespaces", "api", "gone"} {
+				if err := os.Remove(file(name)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			has(nil, "other-two", "new-one")
+			if p.secrets.Allows("another", "api") || !p.secrets.Allows("demo", "api") {
+				t.Error("it is not known any more who may use it")
+			}
+			mustRewrite(t, file("api"), "api-two\n")
+			has("api-two", "other-two", "new-one")
+		})
+	}
+}
+
+// spoiledSecrets are ways to put something that cannot be read in the place of a file.
+func spoiledSecrets() map[string]func(t *testing.T, file string) {
+	link := func(to string) func(*testing.T, string) {
+		return func(t *testing.T, file string) {
+			_ = os.Remove(file)
+			if err := os.Symlink(to, file); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return map[string]func(*testing.T, string){
+		"a link to nothing":     link("nowhere"),
+		"a link to no folder":   link("nowhere/at/all"),
+		"a link to itself":      func(t *testing.T, file string) { link(filepath.Base(file))(t, file) },
+		"a link to a device":    link("/dev/null"),
+		"a link with much text": link(strings.Repeat("x", 300)),
+		"a link below a file":   link("other/x"),
+		"binary data":           func(t *testing.T, file string) { mustRewrite(t, file, "\xff\xfe") },
+		"half a character":      func(t *testing.T, file string) { mustRewrite(t, file, "\xc3") },
+		"too much":              func(t *testing.T, file string) { mustRewrite(t, file, strings.Repeat("x", maxSecrets+1)) },
+		"all that there may be": func(t *testing.T, file string) { mustRewrite(t, file, strings.Repeat("x", maxSecrets)) },
+		"a pipe": func(t *testing.T, file string) {
+			_ = os.Remove(file)
+			if err := syscall.Mkfifo(file, 0o600); err != nil {
+				t.Skip(err)
+			}
+		},
+	}
+}

@@ -95,7 +95,8 @@ func (f *workerFlags) options(cmd *cobra.Command) {
 
 // logTo makes the log of a worker and its store, without secrets.
 func (f *workerFlags) logTo(p *program) (err error) {
-	if p.secrets, err = readSecrets(p.env, f.secrets); err != nil {
+	var values map[string]any
+	if p.secrets, values, err = takeSecrets(p.env, f.secrets); err != nil {
 		return err
 	}
 	var level slog.Level
@@ -107,7 +108,7 @@ func (f *workerFlags) logTo(p *program) (err error) {
 	if f.drafts {
 		f.log = slog.New(audit.Lower(text))
 	}
-	f.rereads = &rereader{secrets: p.secrets, name: f.secrets, log: f.log}
+	f.rereads = &rereader{secrets: p.secrets, name: f.secrets, log: f.log, values: values}
 	return nil
 }
 
