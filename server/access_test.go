@@ -98,16 +98,6 @@ func mustGuard(t *testing.T, change func(*server.Config)) *guarded {
 	return g
 }
 
-// token makes a token, and returns it with its scheme.
-func (g *guarded) token(t *testing.T, name string, grant access.Grant) string {
-	t.Helper()
-	text, _, err := g.tokens.New(context.Background(), name, grant, 0, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return "Bearer " + text
-}
-
 // send sends a request; headers are names and values in turn.
 func (g *guarded) send(method, path, body string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))

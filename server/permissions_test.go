@@ -174,3 +174,13 @@ func TestOtherNamespacesAreHidden(t *testing.T) {
 		t.Errorf("the run of the other namespace has changed: %s", w.Body)
 	}
 }
+
+// token makes a token, and returns it with its scheme.
+func (g *guarded) token(t *testing.T, name string, grant access.Grant) string {
+	t.Helper()
+	text, _, err := g.tokens.New(t.Context(), name, grant, 0, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "Bearer " + text
+}

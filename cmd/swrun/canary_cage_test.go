@@ -42,7 +42,6 @@ func verbsWithoutSecrets() []string {
 		"cancel", "terminate", "suspend", "resume", "retry", "delete", "deadline", "fork", "migrate", "import", "repair", // ids
 		"queue",                                // names and numbers
 		"function",                             // what it deploys can read no secrets
-		"events",                               // of whoever publishes them, and of runs: internal/sinks searches those
 		"token",                                // of callers, and nothing of workflows
 		"bench",                                // workflows of its own
 		"init", "schema", "version", "explain", // nothing of a document
