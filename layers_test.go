@@ -47,14 +47,14 @@ func layers() map[string][]string {
 		"examples/a2a":                {"internal/a2atest"},
 		"internal/grpctest":           nil, // for tests and examples
 		"internal/certtest":           nil, // for tests and examples
-		"internal/oauth":              {"redact"},
+		"internal/oauth":              {"internal/content", "redact"},
 		"internal/oauthtest":          nil, // for tests and examples
 		"internal/protofile":          {"internal/lazyregexp", "internal/shorten", "internal/suggest"},
 		"examples/grpc":               {"internal/grpctest"},
 		"examples/certificate":        {"internal/certtest"},
 		"examples/oauth":              {"internal/oauthtest"},
 		"internal/openapi":            {"expr", "internal/content", "internal/description", "internal/lazyregexp", "internal/shorten", "internal/suggest"},
-		"internal/description":        {"dsl/source", "internal/jsonvalue", "internal/shorten"},
+		"internal/description":        {"dsl/source", "internal/content", "internal/jsonvalue", "internal/shorten"},
 		"internal/asyncapi":           {"internal/description", "internal/lazyregexp", "internal/shorten", "internal/suggest"},
 		"internal/framing":            {"errors"},
 		"internal/brokers":            {"errors", "internal/asyncapi", "internal/framing"},

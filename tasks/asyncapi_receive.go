@@ -5,11 +5,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base32"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
@@ -271,13 +273,21 @@ func readMessage(target asyncapi.Target, m brokers.Message) (map[string]any, err
 	}
 	headers := map[string]any{}
 	for name, value := range m.Headers {
-		headers[name] = strings.ToValidUTF8(value, "\uFFFD")
+		headers[name] = textOrBase64(value)
 	}
 	message := map[string]any{"payload": payload, "headers": headers, "correlationId": nil}
 	if id := cmp.Or(target.CorrelationID(&asyncapi.Content{Headers: headers, Payload: payload}), m.CorrelationID); id != "" {
-		message["correlationId"] = strings.ToValidUTF8(id, "\uFFFD")
+		message["correlationId"] = textOrBase64(id)
 	}
 	return message, nil
+}
+
+// textOrBase64 returns a header as a payload without a content type would be: bytes that are no text are base64.
+func textOrBase64(value string) string {
+	if utf8.ValidString(value) {
+		return value
+	}
+	return base64.StdEncoding.EncodeToString([]byte(value))
 }
 
 // readPayload decodes a payload as responses are decoded. Without a content type it is JSON, if it can be, as what is published is.

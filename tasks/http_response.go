@@ -182,11 +182,11 @@ func (request *httpRequest) result(response *http.Response, body []byte) (any, e
 func headersAsData(header http.Header) map[string]any {
 	headers := map[string]any{}
 	for name, values := range header {
-		headers[name] = strings.Join(values, ", ")
+		headers[name] = content.FieldText(strings.Join(values, ", "))
 		if name == "Set-Cookie" && len(values) > 1 {
 			list := make([]any, len(values))
 			for i, value := range values {
-				list[i] = value
+				list[i] = content.FieldText(value)
 			}
 			headers[name] = list
 		}

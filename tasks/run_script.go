@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/content"
 	"github.com/swrun/swrun/interpreter"
 )
 
@@ -72,14 +74,27 @@ func compileRunScript(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 	from := task.Source.Endpoint
 	if from.Authentication == nil { // otherwise only who performs the task has what it takes to read it
 		if data, ok := b.Load(task.Source); ok {
-			if body.loaded = string(data); strings.TrimSpace(body.loaded) == "" {
-				b.Report("SW802", from.Pointer, "the script at "+from.URI.Text()+" is empty")
+			var err error
+			if body.loaded, err = scriptText(data); err != nil {
+				b.Report("SW802", from.Pointer, "the script at "+from.URI.Text()+" "+err.Error())
 			}
 			return body
 		}
 	}
 	body.source, body.forSource = compilePlace(b, from), compileAuthentication(b, from.Authentication)
 	return body
+}
+
+// scriptText returns the text of a script that was read, without a byte order mark. The error says what is wrong with it, as the end of a sentence.
+func scriptText(data []byte) (string, error) {
+	text, err := content.Text("", data)
+	switch {
+	case err != nil:
+		return "", err
+	case len(bytes.TrimSpace(text)) == 0:
+		return "", errors.New("is empty")
+	}
+	return string(text), nil
 }
 
 // runScriptBody runs a script whose code is known, or is read from a place that only the run knows.
@@ -165,8 +180,8 @@ func (s scripts) perform(ctx context.Context, r interpreter.Request) (any, error
 		if err != nil {
 			return nil, err
 		}
-		if request.Code = string(code); strings.TrimSpace(request.Code) == "" {
-			return nil, interpreter.FailLoad(request.Source, errors.New("the script is empty"))
+		if request.Code, err = scriptText(code); err != nil {
+			return nil, interpreter.FailLoad(request.Source, fmt.Errorf("the script %w", err))
 		}
 	}
 	l, ok := languageOf(request.Language)

@@ -18,6 +18,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/jsonvalue"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/redact"
 )
@@ -93,7 +94,12 @@ func secretFolder(folder string) (values map[string]any, unread map[string]error
 			continue
 		}
 		left -= len(text)
-		if value := secretOf(text); value != nil {
+		value, err := secretOf(strings.TrimPrefix(text, byteOrderMark))
+		if err != nil {
+			unread[name] = usagef("give each name once", "the secret %s cannot be read: %s", file, err)
+			continue
+		}
+		if value != nil {
 			values[name] = value
 		}
 	}
@@ -118,18 +124,18 @@ func secretFile(file string, info os.FileInfo, most int) (string, error) {
 }
 
 // secretOf returns the secret that the text of a file is: JSON objects and arrays, and any other text without the line break at its end; nil if that
-// is empty.
-func secretOf(text string) any {
+// is empty. JSON of which a part would be lost is an error, that quotes nothing of it but a name.
+func secretOf(text string) (any, error) {
 	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
 	if strings.TrimSpace(text) == "" {
-		return nil
+		return nil, nil
 	}
 	if trimmed := strings.TrimSpace(text); strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[") {
-		if v, err := expr.Decode([]byte(text)); err == nil {
-			return v
+		if _, err := expr.Decode([]byte(text)); err == nil {
+			return jsonvalue.DecodeStrict([]byte(text))
 		}
 	}
-	return text
+	return text, nil
 }
 
 // rereadEvery is how often it is looked whether the secrets were replaced.

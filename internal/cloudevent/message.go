@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"unicode/utf8"
 
 	"github.com/swrun/swrun/internal/content"
 	"github.com/swrun/swrun/internal/jsonvalue"
@@ -85,6 +86,11 @@ func (m Message) binary(media string) ([]map[string]any, error) {
 	event := maps.Clone(m.Attributes)
 	if m.ContentType != "" {
 		event["datacontenttype"] = m.ContentType
+	}
+	for name, value := range event {
+		if text, is := value.(string); is && !utf8.ValidString(text) {
+			return nil, fmt.Errorf("`%s` is not UTF-8", name)
+		}
 	}
 	if len(m.Body) == 0 {
 		return []map[string]any{event}, nil

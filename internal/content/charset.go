@@ -2,6 +2,7 @@ package content
 
 import (
 	"bytes"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"mime"
@@ -9,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/htmlindex"
 	"golang.org/x/text/encoding/ianaindex"
 	"golang.org/x/text/encoding/unicode/utf32"
@@ -103,6 +105,18 @@ func ofZeros(start []byte) string {
 		zeros += map[bool]string{true: "0", false: "x"}[b == 0]
 	}
 	return map[string]string{"000x": "utf-32be", "x000": "utf-32le", "0x0x": "utf-16be", "x0x0": "utf-16le"}[zeros]
+}
+
+// FieldText returns the text of a header of HTTP. One that is not UTF-8 is in ISO 8859-1, which each header can be read as (RFC 9110, section 5.5).
+func FieldText(value string) string {
+	if utf8.ValidString(value) {
+		return value
+	}
+	text, err := charmap.ISO8859_1.NewDecoder().String(value)
+	if err != nil {
+		return base64.StdEncoding.EncodeToString([]byte(value))
+	}
+	return text
 }
 
 func isASCII(body []byte) bool {

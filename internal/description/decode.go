@@ -9,6 +9,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/swrun/swrun/dsl/source"
+	"github.com/swrun/swrun/internal/content"
 	"github.com/swrun/swrun/internal/jsonvalue"
 )
 
@@ -22,7 +23,10 @@ const (
 
 // Decode reads a document: as JSON if it is, and otherwise as YAML.
 func Decode(data []byte) (any, error) {
-	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	data, err := content.Text("", data)
+	if err != nil {
+		return nil, fmt.Errorf("it %w", err)
+	}
 	if trimmed := bytes.TrimLeft(data, " \t\r\n"); bytes.HasPrefix(trimmed, []byte("{")) {
 		v, err := jsonvalue.Decode(data)
 		if err == nil {

@@ -3,6 +3,7 @@ package oauth
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -12,6 +13,8 @@ import (
 	"strings"
 
 	"golang.org/x/oauth2"
+
+	"github.com/swrun/swrun/internal/content"
 )
 
 // maxAnswer is how many bytes a server may answer with.
@@ -61,7 +64,13 @@ func (s *server) read(response *http.Response) {
 		response.Body = unread{io.MultiReader(bytes.NewReader(data), broken{err}), body}
 		return
 	}
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	switch text, err := content.Text(s.media, data); {
+	case err == nil:
+		data = text
+	case response.StatusCode/100 == 2: // the libraries would put other characters in the place of what cannot be read
+		response.Body = unread{broken{err}, body}
+		return
+	}
 	if object := answerOf(data); object != nil {
 		response.Header.Set("Content-Type", encodingJSON)
 		if written, err := json.Marshal(object); err == nil {
@@ -91,7 +100,7 @@ func answerOf(data []byte) map[string]any {
 			delete(object, valid)
 		}
 	}
-	if seconds, err := strconv.ParseFloat(text, 64); err == nil && !math.IsNaN(seconds) {
+	if seconds, err := strconv.ParseFloat(text, 64); (err == nil || errors.Is(err, strconv.ErrRange)) && !math.IsNaN(seconds) {
 		object[valid] = int64(max(min(seconds, math.MaxInt32), 0))
 	}
 	return object
