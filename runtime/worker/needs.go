@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/store"
@@ -53,6 +54,14 @@ func (p *partition) needing(ctx context.Context, needs []store.Need) (all claima
 		p.mu.Unlock()
 	}
 	return all, nil
+}
+
+// namesSecret reports whether runs wait for a secret. The worker may have it at any time, and nothing is written to the store then.
+func namesSecret(n store.Need) bool {
+	return slices.ContainsFunc(n.Parts(), func(part string) bool {
+		_, ok := interpreter.NeededSecret(part)
+		return ok
+	})
 }
 
 func instancesOf(some []store.Needy) (all []store.Instance) {

@@ -294,7 +294,7 @@ func (p *partition) polled(work store.Work) {
 	if !p.next.After(work.At) { // it is more than a poll returns
 		p.next = time.Time{}
 	}
-	p.rest = len(work.Begun)+len(work.New)+len(work.Due)+len(work.Ended)+len(work.Outbox) == 0
+	p.rest = len(work.Begun)+len(work.New)+len(work.Due)+len(work.Ended)+len(work.Outbox) == 0 && !slices.ContainsFunc(work.Needs, namesSecret)
 	if keep := p.w.c.Retention; keep > 0 && len(work.Expired) > 0 {
 		p.expiry = work.Closed.Add(keep)
 	}
