@@ -133,7 +133,7 @@ func (m *machine) timeout(d Deadline, scope frame) *errors.Error {
 	if listening != nil {
 		e.Extensions["listening"] = listening
 	}
-	return e
+	return m.withCall(e, inside)
 }
 
 // timeoutKind returns the kind of the deadline that caused err; empty if err is not the timeout error of this step.

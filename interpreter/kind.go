@@ -15,6 +15,9 @@ type Kind struct {
 	Compile func(*Builder, dsl.Task) Body
 	Perform Performer // nil for kinds without effects, and for those that no performer performs
 	Route   Route     // of its effects
+	// Reached returns what a request is to reach, as errors.MemberRequest says it; nil if that is not known. A timeout that ends the effect says
+	// it. The request may have nothing but its body.
+	Reached func(Request) map[string]any
 	// Shared says that a part of each request is stored where others read it: see Next.Sharing.
 	Shared bool
 }

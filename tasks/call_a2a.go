@@ -12,7 +12,7 @@ import (
 )
 
 func callA2A(c Config) interpreter.Kind {
-	return interpreter.Kind{Kind: dsl.KindCallA2A, Compile: compileCallA2A, Perform: told(newA2APerformer(c).perform)}
+	return told(interpreter.Kind{Kind: dsl.KindCallA2A, Compile: compileCallA2A, Perform: newA2APerformer(c).perform})
 }
 
 func compileCallA2A(b *interpreter.Builder, t dsl.Task) interpreter.Body {

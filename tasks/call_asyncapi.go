@@ -16,7 +16,7 @@ import (
 )
 
 func callAsyncAPI(c Config) interpreter.Kind {
-	return interpreter.Kind{Kind: dsl.KindCallAsyncAPI, Compile: compileCallAsyncAPI, Perform: told(newAsyncAPIPerformer(c).perform)}
+	return told(interpreter.Kind{Kind: dsl.KindCallAsyncAPI, Compile: compileCallAsyncAPI, Perform: newAsyncAPIPerformer(c).perform})
 }
 
 func compileCallAsyncAPI(b *interpreter.Builder, t dsl.Task) interpreter.Body {

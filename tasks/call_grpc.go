@@ -14,7 +14,7 @@ import (
 )
 
 func callGRPC(c Config) interpreter.Kind {
-	return interpreter.Kind{Kind: dsl.KindCallGRPC, Compile: compileCallGRPC, Perform: told(newGRPCPerformer(c).perform)}
+	return told(interpreter.Kind{Kind: dsl.KindCallGRPC, Compile: compileCallGRPC, Perform: newGRPCPerformer(c).perform})
 }
 
 func compileCallGRPC(b *interpreter.Builder, t dsl.Task) interpreter.Body {

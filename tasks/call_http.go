@@ -18,7 +18,7 @@ import (
 )
 
 func callHTTP(c Config) interpreter.Kind {
-	return interpreter.Kind{Kind: dsl.KindCallHTTP, Compile: compileCallHTTP, Perform: newHTTPPerformer(c).perform}
+	return told(interpreter.Kind{Kind: dsl.KindCallHTTP, Compile: compileCallHTTP, Perform: newHTTPPerformer(c).perform})
 }
 
 func compileCallHTTP(b *interpreter.Builder, t dsl.Task) interpreter.Body {

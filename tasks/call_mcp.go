@@ -14,7 +14,7 @@ import (
 )
 
 func callMCP(c Config) interpreter.Kind {
-	return interpreter.Kind{Kind: dsl.KindCallMCP, Compile: compileCallMCP, Perform: told((&mcpPerformer{config: c}).perform)}
+	return told(interpreter.Kind{Kind: dsl.KindCallMCP, Compile: compileCallMCP, Perform: (&mcpPerformer{config: c}).perform})
 }
 
 func compileCallMCP(b *interpreter.Builder, t dsl.Task) interpreter.Body {

@@ -19,7 +19,7 @@ import (
 
 func callOpenAPI(c Config) interpreter.Kind {
 	known := openAPIDocuments{}
-	return interpreter.Kind{Kind: dsl.KindCallOpenAPI, Compile: known.compile, Perform: told(newOpenAPIPerformer(c).perform)}
+	return told(interpreter.Kind{Kind: dsl.KindCallOpenAPI, Compile: known.compile, Perform: newOpenAPIPerformer(c).perform})
 }
 
 // openAPIDocuments are those that the tasks of one workflow name, so that each is parsed once. They are needed only while the tasks are

@@ -10,12 +10,15 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// told returns a performer whose errors say what was called, if the given one does not say it.
-func told(perform interpreter.Performer) interpreter.Performer {
-	return func(ctx context.Context, r interpreter.Request) (any, error) {
+// told returns a kind whose errors, also those of timeouts, say what was called, if its performer does not say it.
+func told(kind interpreter.Kind) interpreter.Kind {
+	perform := kind.Perform
+	kind.Perform = func(ctx context.Context, r interpreter.Request) (any, error) {
 		result, err := perform(ctx, r)
 		return result, withRequest(err, r)
 	}
+	kind.Reached = requestMember
+	return kind
 }
 
 // withRequest adds to the error of a call what was called.
@@ -25,6 +28,8 @@ func withRequest(err error, r interpreter.Request) error {
 		if e.Err != nil {
 			return &interpreter.NeedError{Need: e.Need, Err: requested(e.Err, r)}
 		}
+	case *interpreter.TimeoutError:
+		return &interpreter.TimeoutError{Kind: e.Kind, Err: requested(e.Err, r)}
 	case *errors.Error:
 		return requested(e, r)
 	}
@@ -43,7 +48,7 @@ func requested(e *errors.Error, r interpreter.Request) *errors.Error {
 
 // addressed is what requests of all kinds have in common: where they go.
 type addressed struct {
-	Method, Image, Endpoint, Agent, Card, Server, Document string
+	Method, URI, Image, Endpoint, Agent, Card, Server, Document string
 
 	Command any
 	Request *struct{ Method, URI string }
@@ -96,7 +101,7 @@ func (a *addressed) members() map[string]string {
 	if command, ok := a.Command.([]any); ok && len(command) > 0 { // its arguments may be anything
 		program, _ = command[0].(string)
 	}
-	uri := withoutQuery(cmp.Or(a.Endpoint, a.Agent, a.Server, a.Card, a.Document))
+	uri := withoutQuery(cmp.Or(a.URI, a.Endpoint, a.Agent, a.Server, a.Card, a.Document))
 	return map[string]string{"method": a.Method, "uri": uri, "command": program}
 }
 

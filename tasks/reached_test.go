@@ -23,6 +23,7 @@ func TestErrorsSayWhatWasCalled(t *testing.T) {
 		{&mcpRequest{Method: "tools/list", Command: []string{"server", "--token=geheim"}}, "tools/list server"},
 		{&a2aRequest{Method: "message/send", Agent: "https://agent.test/a?key=geheim"}, "message/send https://agent.test/a"},
 		{&a2aRequest{Method: "message/send", Card: "https://agent.test/card"}, "message/send https://agent.test/card"},
+		{&httpRequest{Method: "POST", URI: "https://me:geheim@shop.test/pay?key=geheim", Headers: map[string]string{"Method": "geheim", "Image": "geheim"}}, "POST https://shop.test/pay"},
 		{&openAPIRequest{Request: &httpRequest{Method: "GET", URI: "https://pets.test/pets?key=geheim"}}, "GET https://pets.test/pets"},
 		{&asyncAPIRequest{Target: &asyncapi.Target{Protocol: "nats", Addresses: []string{"b.test:4222"}, Channel: "orders"}, Message: &outboundMessage{}}, "publish nats://b.test:4222/orders"},
 		{&asyncAPIRequest{Target: &asyncapi.Target{Protocol: "kafka", Secure: true, Channel: "orders"}}, "subscribe kafka:///orders"},
@@ -45,6 +46,10 @@ func TestErrorsSayWhatWasCalled(t *testing.T) {
 	need := withRequest(&interpreter.NeedError{Need: "network:a", Err: errors.Communicationf("refused")}, interpreter.Request{Prepared: &containerRequest{Image: "a"}})
 	if n, ok := need.(*interpreter.NeedError); !ok || n.Need != "network:a" || n.Err.Reached().Host != "a" {
 		t.Errorf("a need became %v", need)
+	}
+	late := withRequest(&interpreter.TimeoutError{Kind: interpreter.DeadlineCall, Err: errors.Timeoutf("late")}, interpreter.Request{Prepared: &mcpRequest{Method: "tools/list", Endpoint: "https://mcp.test"}})
+	if e, ok := late.(*interpreter.TimeoutError); !ok || e.Kind != interpreter.DeadlineCall || e.Err.Reached().Host != "mcp.test" {
+		t.Errorf("a timeout of a call became %v", late)
 	}
 	own := errors.Communicationf("refused").With(errors.MemberRequest, map[string]any{"method": "GET", "uri": "http://a"})
 	if got := withRequest(own, interpreter.Request{Prepared: &containerRequest{Image: "b"}}).(*errors.Error).Reached().String(); got != "GET http://a" {

@@ -32,7 +32,7 @@ type Containers struct {
 }
 
 func runContainer(c Config) interpreter.Kind {
-	return interpreter.Kind{Kind: dsl.KindRunContainer, Compile: compileRunContainer, Perform: told(c.performContainer)}
+	return told(interpreter.Kind{Kind: dsl.KindRunContainer, Compile: compileRunContainer, Perform: c.performContainer})
 }
 
 func compileRunContainer(b *interpreter.Builder, t dsl.Task) interpreter.Body {

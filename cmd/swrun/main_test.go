@@ -54,9 +54,11 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("NO_COLOR", "")
 			e.Setenv("GORACE", noDelay)
+			e.Setenv("STORE", "file:"+filepath.Join(e.WorkDir, "runs.db"))
+			e.Setenv("SERVICE", serviceOf(e))
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "until": repeated},
+		Cmds: scriptCommands(),
 	})
 }
 
