@@ -164,8 +164,10 @@ func (p *program) runDocument(name string, f *runFlags) error {
 		if err := p.warn(asJSON, append([]*swrun.Document{d}, j.others...)...); err != nil {
 			return err
 		}
-		if names := missingSecrets(p.secrets, append([]*swrun.Document{d}, j.others...)...); len(names) > 0 && !asJSON {
-			fmt.Fprintln(p.err, p.errStyle().Text(secretsAdvice(names)))
+		if !asJSON {
+			for _, advice := range secretsAdvice(p.secrets, append([]*swrun.Document{d}, j.others...)...) {
+				fmt.Fprintln(p.err, p.errStyle().Text(advice))
+			}
 		}
 		if s := d.Workflow.Schedule; s != nil && !asJSON && !f.follow {
 			fmt.Fprintf(p.err, "%s is run once; its schedule (%s) starts it where it is deployed\n", d, strings.Join(s.Kinds(), ", "))

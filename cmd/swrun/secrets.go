@@ -18,6 +18,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/control"
 	"github.com/swrun/swrun/internal/jsonvalue"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/redact"
@@ -217,24 +218,36 @@ func (r *rereader) tell(err error, what string) {
 	r.failed = text
 }
 
-// missingSecrets returns the secrets that documents declare and that have no value here, each once, sorted.
-func missingSecrets(s *swrun.Secrets, all ...*swrun.Document) (names []string) {
+// secretsAdvice says what to do about the secrets that documents declare and that their tasks cannot read here; empty if there are none.
+func secretsAdvice(s *swrun.Secrets, all ...*swrun.Document) (advice []string) {
+	var noValue []string
+	refusedIn := map[string][]string{}
 	for _, d := range all {
 		if d.Workflow == nil {
 			continue
 		}
-		for _, name := range d.Workflow.Use.Secrets {
-			if _, ok := s.Lookup(name); !ok && !slices.Contains(names, name) {
-				names = append(names, name)
-			}
+		namespace := d.Workflow.Document.Namespace
+		refused, missing := control.Lacking(s, namespace, d.Workflow.Use.Secrets)
+		noValue, refusedIn[namespace] = append(noValue, missing...), append(refusedIn[namespace], refused...)
+	}
+	if len(noValue) > 0 {
+		advice = append(advice, valuesAdvice(sortedOnce(noValue)))
+	}
+	for _, namespace := range slices.Sorted(maps.Keys(refusedIn)) {
+		if refused := sortedOnce(refusedIn[namespace]); len(refused) > 0 {
+			advice = append(advice, terminal.Printable("the namespace "+namespace+" may not use "+strings.Join(refused, ", ")+", and a task that reads it fails: grant it in $namespaces of the file of --secrets"))
 		}
 	}
-	slices.Sort(names)
-	return names
+	return advice
 }
 
-// secretsAdvice says what to do about secrets without a value.
-func secretsAdvice(names []string) string {
+func sortedOnce(names []string) []string {
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// valuesAdvice says what to do about secrets without a value.
+func valuesAdvice(names []string) string {
 	which, they := "the secret "+names[0]+" has", "a task that reads it"
 	if len(names) > 1 {
 		which, they = "the secrets "+strings.Join(names, ", ")+" have", "a task that reads one"

@@ -166,6 +166,7 @@ func (o *operation) serveWith(ctx context.Context, f *serveFlags, beside func(co
 		o.adviseTokens(ctx, c, f)
 	}
 	f.tellHearing(ctx, c)
+	c.Secrets = o.secrets
 	if f.served != nil {
 		c.AlsoExamine = f.served.findings
 	}

@@ -158,8 +158,8 @@ func (s *served) tellDeployed(ctx context.Context, d *swrun.Document) {
 		}
 		about = append(about, "schedule", is)
 	}
-	if names := missingSecrets(s.secrets, d); len(names) > 0 {
-		about = append(about, "secrets without a value here", strings.Join(names, " "))
+	if advice := secretsAdvice(s.secrets, d); len(advice) > 0 {
+		about = append(about, "secrets", strings.Join(advice, "; "))
 	}
 	s.log.Info("a document is deployed", about...)
 }
@@ -207,9 +207,9 @@ func (p *program) preflight(folders []string) error {
 	}
 	wanting := 0
 	for _, d := range all {
-		if names := missingSecrets(p.secrets, d); len(names) > 0 {
+		for _, advice := range secretsAdvice(p.secrets, d) {
 			wanting++
-			fmt.Fprintln(p.out, p.outStyle().Text(d.File+": "+secretsAdvice(names)))
+			fmt.Fprintln(p.out, p.outStyle().Text(d.File+": "+advice))
 		}
 	}
 	if wanting > 0 {

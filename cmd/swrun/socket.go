@@ -28,6 +28,9 @@ func (p *program) answerOthers(ctx context.Context, of *openedStore, engine *swr
 	}
 	c := control.New(engine, of.Store, p.now)
 	c.Perform = perform
+	if p.secrets != nil {
+		c.Secrets = p.secrets
+	}
 	s := server.New(server.Config{Control: c, Authorize: server.TrustOwner, AnyHost: true, Version: swrun.Version(), TellVersion: true, Log: log, Now: p.now})
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var answering sync.WaitGroup

@@ -24,6 +24,8 @@ type Control struct {
 	Perform func(*swrun.Run)
 	// AlsoExamine returns what only this process knows of the deployment's health; nil for nothing.
 	AlsoExamine func() []doctor.Finding
+	// Secrets are those of this process, for the workflows that it runs; nil if it runs none.
+	Secrets Secrets
 	// Monitor knows whether the store is well.
 	Monitor *doctor.Monitor
 
@@ -37,6 +39,7 @@ type Control struct {
 	followers followers
 	fleet     *fleet
 	inputs    keptInputs
+	declared  declarations
 	repeating chan struct{} // histories that are repeated at a time
 }
 

@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/swrun/swrun/internal/api"
@@ -24,7 +25,11 @@ func (c *Control) Health(ctx context.Context) api.Health {
 		if c.AlsoExamine != nil {
 			found = append(found, c.AlsoExamine()...)
 		}
-		return doctor.Report(found), nil
+		return found, nil
 	})
-	return shared.(api.Health)
+	found := slices.Clone(shared.([]doctor.Finding))
+	if c.Secrets != nil && !slices.ContainsFunc(found, func(f doctor.Finding) bool { return f.Level == doctor.Error && f.Code == "SD001" }) {
+		found = append(found, c.lackedSecrets(ctx))
+	}
+	return doctor.Report(found)
 }

@@ -3,9 +3,11 @@ package control
 import (
 	"context"
 
+	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/queue"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -21,15 +23,34 @@ func (c *Control) Queues(ctx context.Context) ([]api.Queue, error) {
 	if err != nil {
 		return nil, err
 	}
+	granted := definition.GrantedIn(ctx)
+	var polled map[string]queue.Polled
+	if granted != nil {
+		if polled, err = queue.PolledIn(ctx, c.store, granted...); err != nil {
+			return nil, err
+		}
+	}
 	all := []api.Queue{}
 	for n := range found {
+		unpolled := found[n].Unpolled() // activities of any namespace may wait there, for anybody who polls
+		if granted != nil && len(found[n].Polled) > 0 {
+			if found[n].Polled = polled[found[n].Name]; len(found[n].Polled) == 0 && onlyPolled(&found[n]) {
+				continue // nothing but polls for other namespaces is known of it
+			}
+		}
 		q := api.NewQueue(&found[n])
+		q.Unpolled = unpolled
 		if unknown != nil {
 			q.WorkersUnknown, q.Unpolled = unknown.What, false
 		}
 		all = append(all, q)
 	}
 	return all, nil
+}
+
+// onlyPolled reports whether nothing but polls makes a queue known.
+func onlyPolled(q *queue.State) bool {
+	return q.Name != dsl.DefaultQueue && q.Activities+q.Runs == 0 && q.Performing == 0 && len(q.Workers) == 0 && !q.Rules.Limited() && q.Rules.Paused == nil
 }
 
 // LimitQueue changes the limits of a queue, and returns it as Queues would.

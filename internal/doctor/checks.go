@@ -15,6 +15,9 @@ const CodeLetters = "SD021"
 // CodeDocuments is the check of the documents that swrun serve serves.
 const CodeDocuments = "SD018"
 
+// CodeSecrets is the check of the secrets that deployed workflows declare.
+const CodeSecrets = "SD022"
+
 // Checks returns all of them, sorted by code.
 func Checks() []Check {
 	return []Check{
@@ -60,5 +63,7 @@ func Checks() []Check {
 			"An event that a run emits reaches the runs and schedules of all namespaces, unless a token is limited to some: then it reaches its own\nnamespace. swrun config set events=all, events=own or events=NAMESPACE,NAMESPACE says otherwise, with -n for what one namespace emits."},
 		{CodeLetters, "letters", "whether messages of sources could not be published",
 			"A message of a broker that holds no CloudEvent, or one whose source and id another event has, cannot be published. The store keeps it as a\ndead letter, and the broker is told that it is done; the newest 100 of each source are kept, for 90 days. swrun events dead ls lists them, get\nshows one, retry publishes it, drop forgets it. A source with deadLetters: NAME copies them to its broker instead."},
+		{CodeSecrets, "secrets", "whether deployed workflows can read their secrets here",
+			"A workflow names the secrets that its tasks read in use.secrets. A worker or server takes their values from --secrets and from the\nenvironment, and $namespaces in the file of --secrets says which namespaces may read one. A task that reads a secret without a value waits\nfor another worker that has it; one that reads a secret which is not granted fails. The latest version of each workflow is looked at, 200\ndocuments at a time. Only the worker or server itself knows its secrets: its GET /v1/health says so, and doctor if that one has the file."},
 	}
 }

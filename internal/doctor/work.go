@@ -123,7 +123,7 @@ func scheduled(ctx context.Context, s *swrun.Store, serving int) Finding {
 	}
 	switch {
 	case len(late) > 0:
-		return Finding{"SD017", Warning, "schedules are overdue: " + listed(late), "start a worker, or see in the logs of those that run why they start nothing: swrun worker"}
+		return Finding{"SD017", Warning, "schedules are overdue: " + Listed(late), "start a worker, or see in the logs of those that run why they start nothing: swrun worker"}
 	case active > 0 && serving == 0:
 		return Finding{"SD017", Note, fmt.Sprintf("nobody is there to start the runs of %s", terminal.Counted(active, "schedule")), "start a worker before their time comes: swrun worker"}
 	}
@@ -147,9 +147,9 @@ func polled(ctx context.Context, s *swrun.Store, workers []presence.Worker) Find
 	}
 	switch {
 	case len(unpolled) > 0:
-		return Finding{"SD014", Warning, "activities wait in queues that nobody polls: " + listed(unpolled), "start an outside worker of the queue, or see whether those that run reach the server"}
+		return Finding{"SD014", Warning, "activities wait in queues that nobody polls: " + Listed(unpolled), "start an outside worker of the queue, or see whether those that run reach the server"}
 	case len(paused) > 0:
-		return Finding{"SD014", Note, "something waits in queues that are paused: " + listed(paused), "swrun queue resume lets it go on"}
+		return Finding{"SD014", Note, "something waits in queues that are paused: " + Listed(paused), "swrun queue resume lets it go on"}
 	}
 	return Finding{"SD014", OK, "no activity waits in a queue that nobody polls", ""}
 }
@@ -157,7 +157,8 @@ func polled(ctx context.Context, s *swrun.Store, workers []presence.Worker) Find
 // maxNamed is how many queues or schedules a finding names.
 const maxNamed = 5
 
-func listed(all []string) string {
+// Listed names the first of what a finding is about, and says how many more there are.
+func Listed(all []string) string {
 	text := strings.Join(all[:min(len(all), maxNamed)], "; ")
 	if more := len(all) - maxNamed; more > 0 {
 		text += fmt.Sprintf("; and %d more", more)

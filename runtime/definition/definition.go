@@ -188,6 +188,27 @@ func Versions(ctx context.Context, c store.Catalog, r Reference) (all []string, 
 	return all, err
 }
 
+// LatestVersions returns the latest version of each workflow that is deployed, in the order of their names. It asks the store once.
+func LatestVersions(ctx context.Context, c store.Catalog) (all []Reference, err error) {
+	keys, err := c.Definitions(ctx)
+	latest := map[Reference]string{} // by namespace and name
+	for _, key := range keys {
+		text, ok := strings.CutPrefix(key, nameKey)
+		r, err := ParseReference(text)
+		if !ok || err != nil || !GrantedIn(ctx).Has(r.Namespace) {
+			continue
+		}
+		if of := (Reference{Namespace: r.Namespace, Name: r.Name}); Later(r.Version, latest[of]) {
+			latest[of] = r.Version
+		}
+	}
+	for of, version := range latest {
+		all = append(all, Reference{Namespace: of.Namespace, Name: of.Name, Version: version})
+	}
+	slices.SortFunc(all, func(a, b Reference) int { return strings.Compare(a.String(), b.String()) })
+	return all, err
+}
+
 // order sorts versions as Later says.
 func order(a, b string) int {
 	switch {

@@ -114,8 +114,8 @@ func AllPolled(ctx context.Context, r store.Registry) (map[string]Polled, time.T
 	return all, found.At, err
 }
 
-// PolledIn returns who has polled which queues for a namespace, or for all, by queue.
-func PolledIn(ctx context.Context, r store.Registry, namespace string) (map[string]Polled, error) {
+// PolledIn returns who has polled which queues for some namespaces, or for all, by queue.
+func PolledIn(ctx context.Context, r store.Registry, namespaces ...string) (map[string]Polled, error) {
 	all, _, err := polled(ctx, r, polledKey)
 	if err != nil {
 		return nil, err
@@ -132,10 +132,11 @@ func PolledIn(ctx context.Context, r store.Registry, namespace string) (map[stri
 	for name := range all {
 		if known[name] {
 			all[name] = Polled{}
-			maps.Copy(all[name], in[PollKey(namespace, name)])
-			for worker, at := range in[PollKey("", name)] {
-				if at.After(all[name][worker]) {
-					all[name][worker] = at
+			for _, namespace := range append(slices.Clone(namespaces), "") {
+				for worker, at := range in[PollKey(namespace, name)] {
+					if at.After(all[name][worker]) {
+						all[name][worker] = at
+					}
 				}
 			}
 		}
