@@ -189,7 +189,9 @@ func (r *rereader) reread() {
 		err = takeNamespaces(r.secrets, r.name, values)
 	}
 	if err != nil {
-		r.tell(err, "the secrets cannot be read again; the former ones stay")
+		if r.isNews(err) {
+			r.log.Warn("the secrets cannot be read again; the former ones stay", "error", err)
+		}
 		return
 	}
 	var wrong []error
@@ -199,23 +201,24 @@ func (r *rereader) reread() {
 			values[name] = was
 		}
 	}
-	r.tell(errors.Join(wrong...), "some secrets cannot be read again; their former values stay")
+	if err := errors.Join(wrong...); r.isNews(err) {
+		r.log.Warn("some secrets cannot be read again; their former values stay", "error", err)
+	}
 	r.values = values
 	if changed := r.secrets.Replace(values); len(changed) > 0 {
 		r.log.Info("the secrets were replaced", "names", strings.Join(changed, " "))
 	}
 }
 
-// tell logs why secrets cannot be read, nil if they can be, unless that was logged last.
-func (r *rereader) tell(err error, what string) {
+// isNews reports whether secrets cannot be read, for another reason than the last time; err is nil if they can be.
+func (r *rereader) isNews(err error) bool {
 	text := ""
 	if err != nil {
 		text = err.Error()
 	}
-	if text != "" && text != r.failed {
-		r.log.Warn(what, "error", text)
-	}
+	was := r.failed
 	r.failed = text
+	return text != "" && text != was
 }
 
 // secretsAdvice says what to do about the secrets that documents declare and that their tasks cannot read here; empty if there are none.

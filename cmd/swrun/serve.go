@@ -166,10 +166,7 @@ func (o *operation) serveWith(ctx context.Context, f *serveFlags, beside func(co
 		o.adviseTokens(ctx, c, f)
 	}
 	f.tellHearing(ctx, c)
-	c.Secrets = o.secrets
-	if f.served != nil {
-		c.AlsoExamine = f.served.findings
-	}
+	o.letExamine(c, f)
 	reading := f.readSources(c, config.Metrics)
 	sending, err := o.sendEvents(f, engine.Engine, config.Metrics)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/control"
 	"github.com/swrun/swrun/internal/doctor"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/store"
@@ -216,4 +217,12 @@ func (p *program) preflight(folders []string) error {
 		return quietExit(exitFindings)
 	}
 	return write(p.out, "nothing is wrong with "+terminal.Counted(len(all), "document")+"\n")
+}
+
+// letExamine has the health of a server include its secrets and the documents of its folders.
+func (o *operation) letExamine(c *control.Control, f *serveFlags) {
+	c.Secrets = o.secrets
+	if f.served != nil {
+		c.AlsoExamine = f.served.findings
+	}
 }
