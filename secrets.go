@@ -152,7 +152,7 @@ func (s *Secrets) Of(w *dsl.Workflow) *redact.Set {
 }
 
 // find returns a secret's value: values win over the environment, and there the exact name over the usual spelling of
-// environment variables. An empty variable, and a value that is null, is not a secret: it stands for one that whoever started
+// environment variables. An empty variable, one that is not UTF-8, and a value that is null, is not a secret: it stands for one that whoever started
 // this program does not have.
 func (s *Secrets) find(name string) (any, bool) {
 	s.mu.Lock()
@@ -162,7 +162,7 @@ func (s *Secrets) find(name string) (any, bool) {
 		return v, true
 	}
 	for _, variable := range []string{name, environmentName(name)} {
-		if text, _ := s.env(secretPrefix + variable); variable != "" && strings.TrimSpace(text) != "" {
+		if text, _ := s.env(secretPrefix + variable); variable != "" && strings.TrimSpace(text) != "" && utf8.ValidString(text) {
 			return secretValue(text), true
 		}
 	}

@@ -1,6 +1,7 @@
 package interpreter
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"maps"
@@ -12,6 +13,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/jsonvalue"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/limits"
 )
@@ -172,8 +174,12 @@ func (c *compiler) schema(s *dsl.Schema) *Schema {
 		if !ok {
 			return nil
 		}
-		var err error
-		if document, err = expr.Decode(data); err != nil {
+		data = bytes.TrimPrefix(data, []byte("\ufeff"))
+		err := jsonvalue.CheckUTF8(data)
+		if err == nil {
+			document, err = expr.Decode(data)
+		}
+		if err != nil {
 			c.report("SW803", s.Resource.Pointer, fmt.Sprintf("%s is not a JSON document: %s", s.Resource.Endpoint.URI.Text(), err), "")
 			return nil
 		}

@@ -2,12 +2,14 @@ package tasks
 
 import (
 	"cmp"
+	"fmt"
 	"net/url"
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/internal/a2a"
+	"github.com/swrun/swrun/internal/content"
 	"github.com/swrun/swrun/interpreter"
 )
 
@@ -68,7 +70,11 @@ func (c *callA2ABody) reportSecurity(b *interpreter.Builder, call *dsl.CallA2A) 
 
 // parseCard reads a card whose agent can be called.
 func parseCard(data []byte) (*a2a.Card, error) {
-	card, err := a2a.ParseCard(data)
+	text, err := content.Text("", data)
+	if err != nil {
+		return nil, fmt.Errorf("it %w", err)
+	}
+	card, err := a2a.ParseCard(text)
 	if err == nil && !isHTTP(card.URL) {
 		err = errors.New("the agent is at no URL that could be called")
 	}
