@@ -48,22 +48,17 @@ func (s *Store) examine() (all []store.Ailment) {
 
 // cut returns a *DamagedError if the file has become shorter than its pages need.
 func (s *Store) cut() error {
-	var needs int64
-	err := s.group.guarded(func(*call) error {
-		return s.group.db.View(func(tx *bbolt.Tx) error { needs = tx.Size(); return nil })
+	return s.group.guarded(func(*call) error {
+		return s.group.db.View(func(tx *bbolt.Tx) error {
+			s.group.isWhole(tx)
+			return nil
+		})
 	})
-	if err != nil {
-		return err
-	}
-	if own, err := s.file.Stat(); err == nil && own.Size() < needs {
-		return s.group.damaged(fmt.Sprintf("it is cut short: %d bytes of %d are there", own.Size(), needs))
-	}
-	return nil
 }
 
 // replaced says what has happened to the file behind the back of this process; empty for nothing.
 func (s *Store) replaced() string {
-	own, err := s.file.Stat()
+	own, err := s.group.file.Stat()
 	if err != nil {
 		return "" // it is closed
 	}

@@ -22,6 +22,7 @@ import (
 // group is a kvstore.Database in which the updates that come while one is being written share the next fsync.
 type group struct {
 	db     *bbolt.DB
+	file   *os.File
 	path   string
 	failed func(error) // is called with what keeps the file from being written or read
 
@@ -31,8 +32,8 @@ type group struct {
 
 	unwritten atomic.Pointer[unwritten] // the last write that failed, until one as large succeeds
 	wrote     atomic.Int64              // when a write succeeded last, in Unix nanoseconds
-	sum       atomic.Uint32             // of what undo has read
 	last      atomic.Int64              // the last transaction that was written; 0 for none yet
+	size      atomic.Int64              // of the file, as it was seen last
 
 	mu      sync.Mutex
 	waiting []*update
@@ -143,6 +144,18 @@ func (g *group) follows(last, id int64) {
 	}
 }
 
+// isWhole panics if the file has become shorter: bbolt never makes it shorter, and the next write would make it longer again, with nothing in between.
+func (g *group) isWhole(tx *bbolt.Tx) {
+	own, err := g.file.Stat()
+	if err != nil {
+		return // it is closed
+	}
+	if needs := max(tx.Size(), g.size.Load()); own.Size() < needs {
+		panic(fmt.Sprintf("it is cut short: %d bytes of %d are there", own.Size(), needs))
+	}
+	g.size.Store(own.Size())
+}
+
 func (g *group) View(f func(kvstore.Tx) error) error {
 	return g.guarded(func(c *call) error {
 		last := g.last.Load()
@@ -234,13 +247,15 @@ func (g *group) transact(f func(*transaction) error) error {
 			return err
 		}
 		g.follows(g.last.Load(), int64(t.ID()))
+		g.isWhole(t)
 		err = c.enter(func() error {
 			tx = t
 			inside = f(&transaction{b: t.Bucket(bucket())})
 			return inside
 		})
 		if err != nil {
-			return g.undo(t, err)
+			_ = t.Rollback() // it only fails for one that has ended
+			return err
 		}
 		return t.Commit()
 	})
@@ -257,26 +272,6 @@ func (g *group) transact(f func(*transaction) error) error {
 	g.unwritten.Store(&unwritten{g.needs})
 	g.failed(g.full)
 	return g.full
-}
-
-// undo undoes a transaction because of an error, which it returns. bbolt then follows all pages in a goroutine of its own, in which a page that
-// somebody has overwritten would end the process. So they are followed here before. After a panic, nothing is undone.
-func (g *group) undo(tx *bbolt.Tx, because error) error {
-	var sum byte
-	err := g.db.View(func(tx *bbolt.Tx) error {
-		return tx.Bucket(bucket()).ForEach(func(key, _ []byte) error {
-			sum ^= key[len(key)-1]
-			return nil
-		})
-	})
-	if err != nil {
-		return err
-	}
-	g.sum.Store(uint32(sum)) // so that the keys are read
-	if err := tx.Rollback(); err != nil {
-		return err
-	}
-	return because
 }
 
 // succeeded notes a write of some bytes.

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -33,7 +34,6 @@ const defaultPartitions = 4
 type Store struct {
 	*kvstore.Store
 	group *group
-	file  *os.File
 	owner string
 }
 
@@ -89,7 +89,7 @@ func openFile(path string, wait time.Duration, readOnly bool) (db *bbolt.DB, fil
 }
 
 func (s *Store) open(c Config) (err error) {
-	s.group.db, s.file, err = openFile(s.group.path, c.Wait, false)
+	s.group.db, s.group.file, err = openFile(s.group.path, c.Wait, false)
 	var held *HeldError
 	if errors.As(err, &held) {
 		return err
@@ -140,8 +140,10 @@ func (s *Store) Close() error {
 	if s.group.closed.Swap(true) {
 		return nil
 	}
-	if s.group.damage.Load() != nil { // bbolt may not have let go of its locks: only the file is
-		return errors.Join(os.Remove(s.owner), s.file.Close())
+	if s.group.damage.Load() != nil {
+		// Who has abandoned a call does not know whether bbolt still writes for it: that would fail once the file is closed, and bbolt then follows
+		// the damaged pages in a goroutine of its own, which ends the process. So only the lock is let go of.
+		return errors.Join(os.Remove(s.owner), syscall.Flock(int(s.group.file.Fd()), syscall.LOCK_UN))
 	}
 	return errors.Join(os.Remove(s.owner), s.group.db.Close())
 }

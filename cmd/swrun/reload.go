@@ -29,19 +29,21 @@ func hasTerminal() bool {
 	return true
 }
 
-// reloads calls reload for each SIGHUP, until ctx ends.
-func (o *operation) reloads(ctx context.Context, reload func(context.Context)) error {
+// reloads returns what calls reload for each SIGHUP, until ctx ends. From now on the signal does not end this process.
+func (o *operation) reloads(ctx context.Context, reload func(context.Context)) func() error {
 	if o.hangups == nil {
-		return nil
+		return func() error { return nil }
 	}
 	signals, release := o.hangups()
-	defer release()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-signals:
-			reload(ctx)
+	return func() error {
+		defer release()
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-signals:
+				reload(ctx)
+			}
 		}
 	}
 }

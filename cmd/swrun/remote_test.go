@@ -166,10 +166,10 @@ func TestServerHidesData(t *testing.T) {
 		{"wait ends", exitOK, "ends completed"},
 		{"wait fails", exitFaulted, "fails faulted"},
 		{"output ends", exitStore, "has completed; the token does not show the data of runs"},
-		{"output fails", exitFaulted, "fails is faulted: https://a.b/c 400 at /do/0/it"},
+		{"output fails", exitFaulted, "fails is faulted: https://a.b/c 400"},
 		{"describe ends", exitOK, "Hidden:    the token does not show the data of runs"},
-		{"describe fails", exitOK, "Failure:   https://a.b/c 400 at /do/0/it"},
-		{"history fails", exitOK, "https://a.b/c 400 at /do/0/it"},
+		{"describe fails", exitOK, "Failure:   https://a.b/c 400"},
+		{"history fails", exitOK, "/do/0/it https://a.b/c 400"},
 		{"ls", exitOK, "faulted"},
 		{"export ends", exitStore, "the data of runs is hidden from this token"},
 	} {

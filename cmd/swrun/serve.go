@@ -178,7 +178,7 @@ func (o *operation) serveWith(ctx context.Context, f *serveFlags, beside func(co
 	all.Go(func() error { return engine.Work(ctx) })
 	all.Go(func() error { c.Monitor.Watch(ctx, f.log); return nil })
 	all.Go(func() error { o.keepCurrent(ctx, &f.workerFlags); return nil })
-	all.Go(func() error { return o.reloads(ctx, f.reload) })
+	all.Go(o.reloads(ctx, f.reload))
 	all.Go(func() error { return beside(ctx) })
 	all.Go(func() error { return reading(ctx) })
 	all.Go(func() error { return sending(ctx) })

@@ -43,12 +43,10 @@ func (o *operation) workBeside(ctx context.Context, engine *tracedEngine, f *wor
 	}
 	all.Go(func() error { c.Monitor.Watch(ctx, f.log); return nil })
 	all.Go(func() error { o.keepCurrent(ctx, f); return nil })
-	all.Go(func() error {
-		return o.reloads(ctx, func(context.Context) {
-			f.log.Info("SIGHUP: the secrets are read again")
-			f.rereads.reread()
-		})
-	})
+	all.Go(o.reloads(ctx, func(context.Context) {
+		f.log.Info("SIGHUP: the secrets are read again")
+		f.rereads.reread()
+	}))
 	all.Go(func() error { return engine.Work(ctx) })
 	return all.Wait()
 }
