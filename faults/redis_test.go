@@ -77,6 +77,7 @@ func TestRedisRestarts(t *testing.T) {
 	const each = 20
 	w.start(of(60), calls(each))
 	k := w.work()
+	w.await("no call was made", func() bool { return w.progressed() > 0 }) // a worker does not start while Redis is away
 	restarts := 0
 	for restarts < 3 && w.progressed() < len(w.runs)*each {
 		time.Sleep(200 * time.Millisecond)

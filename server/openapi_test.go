@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
 
+	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -77,6 +79,7 @@ func mustExample(t *testing.T) *deployment {
 	if a := d.ask(t, "PUT", "/v1/functions/order/1.0.0", "set: {n: 1}"); a.StatusCode != http.StatusCreated {
 		t.Fatalf("%s: %s", a.Status, a.body)
 	}
+	d.mustKeepDead(t, "orders", aliceEvent)
 	d.ask(t, "POST", "/v1/tokens", `{"name": "order", "role": "viewer", "namespaces": ["demo"]}`)
 	if _, err := d.store.Register(t.Context(), store.Registration{Kind: store.RegistrySinks, Key: "order", Value: []byte(`1 {"kind": "http"}`)}); err != nil {
 		t.Fatal(err)
@@ -124,6 +127,18 @@ func (c *describedClient) mustToken(t *testing.T) string {
 	return c.polled(t, `{"queues": ["taken"], "wait": "20s"}`)[0].Token
 }
 
+// mustAcknowledge acknowledges the only group of trouble, and returns it.
+func (c *describedClient) mustAcknowledge(t *testing.T) (group string) {
+	t.Helper()
+	for _, g := range mustRead[api.Trouble](t, c.ask(t, "GET", "/v1/trouble", ""), http.StatusOK).Groups {
+		group = g.Group
+		if a := c.ask(t, "POST", "/v1/trouble/acknowledge", `{"groups": ["`+group+`"]}`); a.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %s", a.Status, a.body)
+		}
+	}
+	return group
+}
+
 // names are what the parameters of paths are called.
 type names struct{ run, workflow string }
 
@@ -158,6 +173,9 @@ func (c *describedClient) send(t *testing.T, path string, item *openapi3.PathIte
 			parameters[p.Value.Name], filled = value, strings.ReplaceAll(filled, "{"+p.Value.Name+"}", value)
 		}
 	}
+	if o.OperationID == "getDeadMessage" {
+		query.Set("id", c.mustKeepDead(t, "orders", aliceEvent))
+	}
 	var sent []byte
 	mediaType := ""
 	if o.RequestBody != nil {
@@ -166,6 +184,9 @@ func (c *describedClient) send(t *testing.T, path string, item *openapi3.PathIte
 			run := "/v1/runs/demo/ended"
 			sent = []byte(c.ask(t, "GET", run+"/export", "").body)
 			c.ask(t, "DELETE", run, "")
+		}
+		if group := regexp.MustCompile(`"groups":\["(.*)"\]`).FindSubmatch(sent); group != nil {
+			sent = bytes.Replace(sent, group[1], []byte(c.mustAcknowledge(t)), 1)
 		}
 		if slices.Contains(o.Tags, "activities") {
 			sent = bytes.Replace(sent, []byte(`"token":"x"`), []byte(`"token":"`+c.mustToken(t)+`"`), 1)

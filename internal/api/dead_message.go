@@ -26,7 +26,7 @@ type DeadMessageContent struct {
 
 // DeadMessageChoice chooses messages.
 type DeadMessageChoice struct {
-	IDs    []string `json:"ids" minItems:"1" maxItems:"1000" nullable:"false" doc:"Those with these ids; the name of a source stands for all of its messages."`
+	IDs    []string `json:"ids" minItems:"1" maxItems:"1000" nullable:"false" doc:"Those with these ids; the name of a source stands for all of its messages." example:"[\"orders\"]"`
 	Reason string   `json:"reason,omitempty" doc:"Why; logs keep it."`
 }
 
