@@ -57,6 +57,24 @@ func TestHealthTellsOfLackedSecrets(t *testing.T) {
 	health(mine, "have their secrets here", "mine/lacks")
 }
 
+// TestHealthNamesNoScheduleOfOthers: a token of a namespace hears that schedules are overdue, and not which.
+func TestHealthNamesNoScheduleOfOthers(t *testing.T) {
+	g := mustGuard(t, nil)
+	root := g.token(t, "root", access.Grant{Role: access.RoleAdmin, Everywhere: true})
+	mine := g.token(t, "mine", access.Grant{Role: access.RoleViewer, Namespaces: []string{"mine"}})
+	document := "document: {dsl: 1.0.3, namespace: other, name: late, version: 1.0.0}\nschedule: {every: PT1M}\ndo: [{a: {set: {n: 1}}}]"
+	if w := g.send("PUT", "/v1/workflows/other/late/1.0.0", document, "Authorization", root); w.Code/100 != 2 {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	g.now.pass(2 * time.Hour)
+	if said := g.send("GET", "/v1/health", "", "Authorization", root).Body.String(); !strings.Contains(said, "schedules are overdue: other/late") {
+		t.Errorf("an administrator gets %s", said)
+	}
+	if said := g.send("GET", "/v1/health", "", "Authorization", mine).Body.String(); !strings.Contains(said, "schedules are overdue") || strings.Contains(said, "other/late") {
+		t.Errorf("a token of another namespace gets %s", said)
+	}
+}
+
 // TestQueuesTellOwnPolls: a token of a namespace sees who has polled for it, or for all, and no queue that is known by other polls alone.
 func TestQueuesTellOwnPolls(t *testing.T) {
 	g := mustGuard(t, nil)
