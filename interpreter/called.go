@@ -12,7 +12,7 @@ func (m *machine) called(inside []frame) (member map[string]any) {
 	var longest *taskFrame
 	for _, f := range inside {
 		task, ok := f.(*taskFrame)
-		if !ok || task.Effect == nil || task.Effect.Deferred || task.node.kind.Reached == nil {
+		if !ok || task.Effect == nil || task.node.kind.Reached == nil {
 			continue
 		}
 		if longest == nil || task.Effect.ID < longest.Effect.ID {
