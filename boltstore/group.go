@@ -131,8 +131,8 @@ func (g *group) damaged(found any) error {
 	if !g.damage.CompareAndSwap(nil, d) {
 		return g.damage.Load()
 	}
+	g.failed(d) // before anybody hears of it
 	close(g.broken)
-	g.failed(d)
 	return d
 }
 
