@@ -367,6 +367,7 @@ func TestPromises164To168(t *testing.T) {
 		"retry": "[demo/three refused demo/ended refused demo/nothing refused]", "retry-now": "[demo/three refused demo/ended refused demo/nothing refused]",
 		"resume": "[demo/three accepted demo/ended refused demo/nothing refused]",
 	} {
+		d.until(t, "three", func(run api.Description) bool { return run.Status == "waiting" }) // refusals name the status
 		var said []string
 		for _, dry := range []string{"true", "false"} {
 			if verb == "cancel" && dry == "false" {

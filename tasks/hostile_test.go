@@ -105,11 +105,11 @@ func drips(text string) func(*counterpart, net.Conn) {
 		}
 		now := time.NewTicker(10 * time.Millisecond)
 		defer now.Stop()
-		for ; ; <-now.C {
-			if _, err := io.WriteString(conn, text); err != nil {
+		for next := text; ; next = "x" {
+			if _, err := io.WriteString(conn, next); err != nil {
 				return
 			}
-			text = "x"
+			<-now.C
 		}
 	}
 }
