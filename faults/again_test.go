@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -39,73 +41,136 @@ func (o *orderService) sent(path string) int {
 	return len(o.keys[path])
 }
 
-// command runs the program on the store, and returns the lines that it prints. It may fail: the store may be down.
-func (w *world) command(args ...string) []string {
-	out, err := exec.Command(binary, append(args, "--store", w.redis.URL())...).Output()
+// shop is a store with the processes that run what it has, and the service that they call.
+type shop struct {
+	*testing.T
+	store   string // its URL
+	service *orderService
+	// fault lets something crash, of one kind or the other; what it returns is called later, and mends it.
+	fault func(kind int) (mend func())
+}
+
+// command runs the program on the store, and returns the words that it prints. It may fail: the store may be down.
+func (s *shop) command(args ...string) []string {
+	out, err := exec.Command(binary, append(args, "--store", s.store)...).Output()
 	if err != nil {
-		w.Logf("%s: %v", strings.Join(args, " "), err)
+		s.Logf("%s: %v", strings.Join(args, " "), err)
 	}
 	return strings.Fields(string(out))
 }
 
+// count returns how many runs fit.
+func (s *shop) count(where string) string {
+	return strings.Join(s.command("ls", "--where", where, "--count", "-o", "json", "--jq", ".count"), " ")
+}
+
 // rests waits until no run is in progress.
-func (w *world) rests() {
-	w.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		if got := w.command("ls", "--where", "status!=faulted,completed", "--count", "-o", "json", "--jq", ".count"); len(got) == 1 && got[0] == "0" {
-			return
-		}
+func (s *shop) rests() {
+	s.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); s.count("status!=faulted,completed") != "0"; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			w.Fatal("runs are still in progress")
+			s.Fatal("runs are still in progress")
 		}
 	}
 }
 
-// TestRetriedInBulkOnce: all runs that have failed are retried in bulk ten times while the service is down, workers are killed and Redis is
-// restarted. Each order has one idempotency key, and what another branch has completed is not sent again.
-func TestRetriedInBulkOnce(t *testing.T) {
+// redisShop has a Redis that is killed, and a worker that is killed.
+func redisShop(t *testing.T) *shop {
 	w := newWorld(t, 0)
-	service := &orderService{keys: map[string]map[string]int{}}
-	service.down.Store(true)
-	server := httptest.NewServer(service)
-	t.Cleanup(server.Close)
+	k := w.work()
+	return &shop{T: t, store: w.redis.URL(), fault: func(kind int) func() {
+		if kind == 2 {
+			w.redis.Kill()
+			w.redis.Run()
+			return func() {}
+		}
+		k.kill()
+		return func() { k = w.work() }
+	}}
+}
+
+// fileShop has a server that is killed: it holds the file, and runs what that has. While it is gone, commands change the file themselves.
+func fileShop(t *testing.T) *shop {
+	w, file := &world{T: t}, filepath.Join(t.TempDir(), "runs.db")
+	serve := func() *worker {
+		k := w.spawn(exec.Command(binary, "serve", "--store", "file:"+file, "--network", "any", "--lease", lease.String(), "--listen", "127.0.0.1:0"))
+		w.await("the server listens", func() bool { return k.told("listening") })
+		return k
+	}
+	k := serve()
+	return &shop{T: t, store: "file:" + file, fault: func(kind int) func() {
+		k.kill()
+		if kind == 2 {
+			k = serve()
+			return func() {}
+		}
+		return func() { k = serve() }
+	}}
+}
+
+// open deploys what the shop does with an order, and starts some runs of it.
+func (s *shop) open(runs int) {
+	s.Helper()
+	s.service = &orderService{keys: map[string]map[string]int{}}
+	s.service.down.Store(true)
+	server := httptest.NewServer(s.service)
+	s.Cleanup(server.Close)
 	call := func(path string) string {
 		return "{call: http, with: {method: post, endpoint: '" + server.URL + path + "', body: {}}}"
 	}
+	file := filepath.Join(s.TempDir(), "order.yaml")
+	document := "document: {dsl: 1.0.3, namespace: demo, name: order, version: 1.0.0}\n" +
+		"do: [{f: {fork: {branches: [{a: " + call("/pack") + "}, {b: {do: [{w: {wait: {milliseconds: 200}}}, {o: " + call("/order") + "}]}}]}}}]\n"
+	if err := os.WriteFile(file, []byte(document), 0o600); err != nil {
+		s.Fatal(err)
+	}
+	s.command("deploy", file)
+	for n := range runs {
+		s.command("start", "demo/order", "--id", fmt.Sprint("order-", n))
+	}
+}
+
+// TestContinuedInBulkOnce: all runs that have failed are retried, or forked, in bulk ten times, by two people at a time, while the service is down and what runs
+// them is killed. Each order has one idempotency key, and what another branch has completed is not sent again.
+func TestContinuedInBulkOnce(t *testing.T) {
+	for name, start := range map[string]func(*testing.T) *shop{"redis": redisShop, "file": fileShop} {
+		for _, verb := range []string{"retry", "fork"} {
+			t.Run(verb+" on "+name, func(t *testing.T) {
+				t.Parallel()
+				start(t).continues(verb)
+			})
+		}
+	}
+}
+
+func (s *shop) continues(verb string) {
 	const runs = 20
-	w.start(runs, "do: [{f: {fork: {branches: [{a: "+call("/pack")+"}, {b: {do: [{w: {wait: {milliseconds: 200}}}, {o: "+call("/order")+"}]}}]}}}]")
-	k := w.work()
-	w.rests()
+	s.open(runs)
+	s.rests()
 	skipped := 0
 	for n := range 10 {
-		service.down.Store(n < 7)
-		var group sync.WaitGroup
-		for range 2 { // somebody else gives the same command
-			group.Go(func() { w.command("retry", "--where", "status=faulted", "--yes") })
+		s.service.down.Store(n < 7)
+		var people sync.WaitGroup
+		for range 2 {
+			people.Go(func() { s.command(verb, "--where", "status=faulted", "--yes") })
 		}
-		switch n % 3 {
-		case 1:
-			k.kill()
-		case 2:
-			w.redis.Kill()
-			w.redis.Run()
+		mend := func() {}
+		if n%3 > 0 {
+			mend = s.fault(n % 3)
 		}
-		group.Wait()
-		if n%3 == 1 {
-			k = w.work()
-		}
-		w.rests()
-		for _, word := range w.command("retry", "--where", "status=faulted forked=yes", "--yes") {
+		people.Wait()
+		mend()
+		s.rests()
+		for _, word := range s.command(verb, "--where", "status=faulted forked=yes", "--yes") {
 			if word == "skipped:" {
 				skipped++
 			}
 		}
 	}
-	done := w.command("ls", "--where", "status=completed", "--count", "-o", "json", "--jq", ".count")
-	if got := fmt.Sprint(done, service.sent("/order"), service.sent("/pack"), skipped > 0); got != fmt.Sprintf("[%d] %d %d true", runs, runs, runs) {
-		t.Errorf("%s: completed runs, orders, packings, and whether runs were skipped", got)
+	if got := fmt.Sprint(s.count("status=completed"), " ", s.service.sent("/order"), " ", s.service.sent("/pack"), " ", skipped > 0); got != fmt.Sprintf("%d %d %d true", runs, runs, runs) {
+		s.Errorf("%s: completed runs, orders, packings, and whether runs were skipped", got)
 	}
-	if left := w.command("ls", "--where", "attention=failed", "-o", "name"); len(left) > 0 {
-		t.Errorf("somebody should still look at %s", left)
+	if left := s.command("ls", "--where", "attention=failed", "-o", "name"); len(left) > 0 {
+		s.Errorf("somebody should still look at %s", left)
 	}
 }
