@@ -22,7 +22,7 @@ import (
 // callsIn are the answers of calls.
 func callsIn() []incoming {
 	return []incoming{
-		{"call http", httpCells(), openHTTP}, {"call openapi", httpCells(), openOpenAPI}, {"call mcp", mcpCells(), openMCP},
+		{"call http", httpCells(), openHTTP}, {"call openapi", httpCells(), openOpenAPI}, {"call mcp", mcpCells(), openMCP}, {"call mcp by stdio", stdioCells(), openStdio},
 		{"call a2a", a2aCells(), openA2A}, {"call grpc", grpcCells(), openGRPC},
 	}
 }

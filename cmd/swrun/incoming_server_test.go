@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -8,11 +9,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/swrun/swrun/internal/api"
 )
 
 // startsIn are what the API takes.
 func startsIn() []incoming {
-	return []incoming{{"POST /v1/runs", startCells(), openStart}, {"POST /v1/events", eventCells(), openEvents}}
+	return []incoming{{"POST /v1/runs", startCells(), openStart}, {"POST /v1/events", eventCells(), openEvents},
+		{"POST /v1/activities/complete", reportCells(), openReports}}
 }
 
 func startCells() map[string]incomingCell {
@@ -26,6 +30,14 @@ func startCells() map[string]incomingCell {
 	cells["unknown members"] = comes(append(cells["unknown members"].samples, sample{head: inJSON, body: `{"a":1,"a":2}`, want: refused + "stands twice"}, sample{head: inJSON, body: `1,"beyond":2`, want: refused + "unexpected property"})...).as(section)
 	cells["other media types"] = comes(sample{head: "Content-Type: application/vnd.a+json", body: "1", want: "1"}, sample{head: inText, body: "1", want: media}, sample{head: "Content-Type: text/json", body: "1", want: media}, sample{body: "1", want: "1"}).as(section)
 	cells["several headers"] = comes(sample{head: inText + "\n" + inJSON, body: "1", want: media}, sample{head: inJSON + "\n" + inText, body: "1", want: "1"}).as(section)
+	return cells
+}
+
+// reportCells are the cells of results that outside workers report.
+func reportCells() map[string]incomingCell {
+	cells := startCells()
+	cells["null"] = comes(sample{head: inJSON, body: "null", want: "null"}, sample{head: inJSON, body: "[null]", want: "[null]"})
+	cells["absent"] = comes(sample{head: inJSON, wire: func(text string) string { return strings.Replace(text, `,"result":`, "", 1) }, want: "null"})
 	return cells
 }
 
@@ -52,17 +64,38 @@ func eventCells() map[string]incomingCell {
 	return cells
 }
 
-// incomingServer serves the two workflows of the rows.
-func incomingServer(t *testing.T) *serving {
+// incomingServer serves the workflows of the rows.
+func incomingServer(t *testing.T, flags ...string) *serving {
 	t.Helper()
 	folder := t.TempDir()
-	for name, tasks := range map[string]string{"echo": putsOutInput, "hears": "do: [{a: {listen: {to: {one: {with: {type: t}}}}, output: {as: '${ .[0] }'}}}]\n"} {
+	for name, tasks := range map[string]string{"echo": putsOutInput, "hears": "do: [{a: {listen: {to: {one: {with: {type: t}}}}, output: {as: '${ .[0] }'}}}]\n", "reports": "do: [{a: {call: 'activity:1.0.0@default', with: {type: work}}}]\n"} {
 		text := strings.Replace(incomingDocument, "incoming", name, 1) + tasks
 		if err := os.WriteFile(filepath.Join(folder, name+".yaml"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return (&hosted{t, "file:" + filepath.Join(t.TempDir(), "runs.db")}).serve(folder)
+	return (&hosted{t, "file:" + filepath.Join(t.TempDir(), "runs.db")}).serve(append([]string{folder}, flags...)...)
+}
+
+// hears starts a run that hears an event, and waits until it listens.
+func (s *serving) hears(t *testing.T, run int) {
+	t.Helper()
+	s.starts(t, "hears", run)
+	eventually(t, "the run listens", func() bool {
+		return strings.Contains(s.asks(t, "GET", fmt.Sprintf("/v1/runs/demo/r%d", run), ""), `"status":"waiting"`)
+	})
+}
+
+func (s *serving) starts(t *testing.T, workflow string, run int) {
+	t.Helper()
+	if got := s.asks(t, "POST", "/v1/runs", fmt.Sprintf(`{"workflow":"demo/%s","id":"r%d"}`, workflow, run)); !strings.HasPrefix(got, "201 ") {
+		t.Fatal(got)
+	}
+}
+
+// structuredEvent is one whose data is a text of JSON.
+func structuredEvent(id int, data string) string {
+	return fmt.Sprintf(`{"specversion":"1.0","id":"%d","source":"/s","type":"t","data":%s}`, id, data)
 }
 
 func openStart(t *testing.T) func(*testing.T, sample) string {
@@ -78,19 +111,33 @@ func openStart(t *testing.T) func(*testing.T, sample) string {
 	}
 }
 
+func openReports(t *testing.T) func(*testing.T, sample) string {
+	server, last := incomingServer(t), 0
+	return func(t *testing.T, s sample) string {
+		last++
+		server.starts(t, "reports", last)
+		var polled api.Activities
+		_, text, _ := strings.Cut(server.asks(t, "POST", "/v1/activities/poll", `{"queues":["default"],"wait":"60s"}`), " ")
+		if err := json.Unmarshal([]byte(text), &polled); err != nil || len(polled.Activities) != 1 {
+			t.Fatalf("%v: %s", err, text)
+		}
+		header := http.Header{}
+		s.headers(header.Add)
+		if status, text := server.posted(t, "/v1/activities/complete", s.sent(fmt.Sprintf(`{"token":%q,"result":%s}`, polled.Activities[0].Token, s.body)), header); status/100 != 2 {
+			return failureOf([]byte(text))
+		}
+		return server.output(t, last)
+	}
+}
+
 func openEvents(t *testing.T) func(*testing.T, sample) string {
 	server, last := incomingServer(t), 0
 	return func(t *testing.T, s sample) string {
 		last++
-		if got := server.asks(t, "POST", "/v1/runs", fmt.Sprintf(`{"workflow":"demo/hears","id":"r%d"}`, last)); !strings.HasPrefix(got, "201 ") {
-			t.Fatal(got)
-		}
-		eventually(t, "the run listens", func() bool {
-			return strings.Contains(server.asks(t, "GET", fmt.Sprintf("/v1/runs/demo/r%d", last), ""), `"status":"waiting"`)
-		})
+		server.hears(t, last)
 		header, body := http.Header{}, s.body
 		if strings.Contains(s.head, "cloudevents") {
-			body = s.sent(fmt.Sprintf(`{"specversion":"1.0","id":"%d","source":"/s","type":"t","data":%s}`, last, s.body))
+			body = s.sent(structuredEvent(last, s.body))
 		} else {
 			header = http.Header{"Ce-Specversion": {"1.0"}, "Ce-Id": {fmt.Sprint(last)}, "Ce-Source": {"/s"}, "Ce-Type": {"t"}}
 		}

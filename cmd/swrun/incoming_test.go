@@ -56,7 +56,7 @@ func (c incomingCell) as(section string) incomingCell {
 
 // waysIn are the rows of the table.
 func waysIn() []incoming {
-	return slices.Concat(callsIn(), messagesIn(), filesIn(), outputsIn(), startsIn())
+	return slices.Concat(callsIn(), messagesIn(), filesIn(), outputsIn(), startsIn(), sourcesIn())
 }
 
 // TestIncoming sends every variant on every way, through the command to the output of a run. A value that is changed without an error fails it, unless a section

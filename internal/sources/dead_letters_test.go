@@ -55,6 +55,21 @@ func TestDeadLetters(t *testing.T) {
 	}
 }
 
+// TestAttributesThatStandTwice: a message with two values for an attribute is no event: none of them is taken.
+func TestAttributesThatStandTwice(t *testing.T) {
+	for kind, start := range brokers() {
+		t.Run(kind, func(t *testing.T) {
+			b, p := start(t), newPublished(t)
+			s, _ := run(t, b, p.publish)
+			connected(t, s)
+			b.send(t, "application/json", map[string]string{"specversion": "1.0", "id": "1", "source": "/s", "type": "t", "subject": "a", "Subject": "b"}, "{}")
+			b.send(t, structured, nil, event("2"))
+			waitFor(t, "the event after it", func() bool { return p.ids() == "2" })
+			waitFor(t, "the message that is set aside", func() bool { return s.States()[0].SetAside == 1 })
+		})
+	}
+}
+
 // TestDeadLettersThatCannotBeKept: a message is not acknowledged before it is kept.
 func TestDeadLettersThatCannotBeKept(t *testing.T) {
 	b, p := startRedis(t), newPublished(t)

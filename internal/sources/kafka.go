@@ -118,10 +118,16 @@ func (b *kafkaGroup) receive(ctx context.Context) (all []message, err error) {
 // kafkaMessage reads a record: attributes are headers ce_NAME.
 func kafkaMessage(r *kgo.Record) message {
 	m := message{handle: r, headers: map[string][]string{}, place: fmt.Sprintf("%s/%d offset %d", r.Topic, r.Partition, r.Offset), Message: cloudevent.Message{Body: r.Value, Attributes: map[string]any{}}}
+	had := map[string]bool{}
 	for _, h := range r.Headers {
 		name := strings.ToLower(h.Key)
+		attribute, is := strings.CutPrefix(name, "ce_")
+		if had[name] && (is || name == "content-type") {
+			m.broken = fmt.Errorf("the header %s stands twice", name)
+		}
+		had[name] = true
 		m.headers[h.Key] = append(m.headers[h.Key], string(h.Value))
-		if attribute, ok := strings.CutPrefix(name, "ce_"); ok {
+		if is {
 			m.Attributes[attribute] = string(h.Value)
 		} else if name == "content-type" {
 			m.ContentType = string(h.Value)

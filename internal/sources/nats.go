@@ -148,16 +148,17 @@ func natsMessage(msg jetstream.Msg) message {
 	if meta, err := msg.Metadata(); err == nil {
 		m.place = fmt.Sprintf("%s #%d", msg.Subject(), meta.Sequence.Stream)
 	}
+	had := map[string]bool{}
 	for name, values := range msg.Headers() {
 		name = strings.ToLower(name)
 		attribute, ok := strings.CutPrefix(name, "ce-")
 		switch {
+		case (ok || name == "content-type") && (had[name] || len(values) != 1):
+			m.broken = fmt.Errorf("the header %s stands twice", name)
 		case name == "content-type":
 			m.ContentType = values[0]
 		case name == whyOf:
 			m.dead = true
-		case ok && len(values) != 1:
-			m.broken = fmt.Errorf("%s stands %d times", name, len(values))
 		case ok:
 			text, err := url.PathUnescape(values[0])
 			if err != nil {
@@ -165,6 +166,7 @@ func natsMessage(msg jetstream.Msg) message {
 			}
 			m.Attributes[attribute] = text
 		}
+		had[name] = true
 	}
 	if text, ok := m.Attributes["datacontenttype"].(string); ok && m.ContentType == "" {
 		m.ContentType = text

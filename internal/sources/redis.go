@@ -45,6 +45,7 @@ func (f *feed) openRedis(ctx context.Context, password string) (broker, error) {
 		return nil, err
 	}
 	host, _ := os.Hostname() // it is for people
+	o.ReadTimeout = waits + ackWithin
 	b := &redisStream{client: redis.NewClient(o), from: from, consumer: fmt.Sprintf("%s-%d-%s", host, os.Getpid(), rand.Text()[:8]), claimAfter: claimAfter, count: f.count}
 	err = b.client.XGroupCreateMkStream(ctx, from.Stream, from.Group, "0").Err()
 	if err != nil && !strings.HasPrefix(err.Error(), "BUSYGROUP") {
@@ -61,7 +62,7 @@ func RedisOptions(url, username, password string, most int) (*redis.Options, err
 	if err != nil {
 		return nil, err
 	}
-	o.Username, o.Password, o.DisableIdentity, o.MaxRetries, o.DialTimeout = username, password, true, -1, ackWithin
+	o.Username, o.Password, o.DisableIdentity, o.MaxRetries, o.DialTimeout, o.Protocol = username, password, true, -1, ackWithin, 2
 	dial, guard := redis.NewDialer(o), &framing.Guard{Most: most}
 	o.Dialer = func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
@@ -75,48 +76,67 @@ func RedisOptions(url, username, password string, most int) (*redis.Options, err
 
 func (b *redisStream) receive(ctx context.Context) ([]message, error) {
 	if time.Since(b.claimed) >= b.claimAfter/2 {
-		left, _, err := b.client.XAutoClaim(ctx, &redis.XAutoClaimArgs{Stream: b.from.Stream, Group: b.from.Group, Consumer: b.consumer, MinIdle: b.claimAfter, Start: "0", Count: b.count}).Result()
+		answer, err := b.client.Do(ctx, "XAUTOCLAIM", b.from.Stream, b.from.Group, b.consumer, b.claimAfter.Milliseconds(), "0", "COUNT", b.count).Slice()
 		if err != nil {
 			return nil, err
 		}
-		if len(left) > 0 {
-			return entries(left), nil
+		if left := entries(answer[1]); len(left) > 0 {
+			return left, nil
 		}
 		b.claimed = time.Now()
 	}
-	streams, err := b.client.XReadGroup(ctx, &redis.XReadGroupArgs{Group: b.from.Group, Consumer: b.consumer, Streams: []string{b.from.Stream, ">"}, Count: b.count, Block: waits}).Result()
+	read := redis.NewSliceCmd(ctx, "XREADGROUP", "GROUP", b.from.Group, b.consumer, "COUNT", b.count, "BLOCK", waits.Milliseconds(), "STREAMS", b.from.Stream, ">")
+	err := b.client.Process(ctx, read)
 	if errors.Is(err, redis.Nil) {
 		return nil, nil
 	}
-	if err != nil || len(streams) == 0 {
+	if err != nil || len(read.Val()) == 0 {
 		return nil, err
 	}
-	return entries(streams[0].Messages), nil
+	stream, _ := read.Val()[0].([]any) // its name and entries
+	return entries(stream[1]), nil
 }
 
-// entries returns messages: the field `event` holds one event or a list of them; otherwise attributes are fields ce_NAME, and `data` and
-// `content-type` are those of the event.
-func entries(all []redis.XMessage) (messages []message) {
-	for _, entry := range all {
-		m := message{headers: map[string][]string{}, place: entry.ID, handle: entry.ID, Message: cloudevent.Message{Attributes: map[string]any{}}}
-		for name, value := range entry.Values {
-			text := fmt.Sprint(value)
-			if name != "data" && name != "event" {
-				m.headers[name] = []string{text}
-			}
-			if attribute, ok := strings.CutPrefix(name, "ce_"); ok {
-				m.Attributes[attribute] = text
-			} else if name == "content-type" {
-				m.ContentType = text
-			} else if name == "data" || name == "event" {
-				m.Body = []byte(text)
-			} else if name == whyOf {
-				m.dead = true
-			}
+// entries returns messages. The library has their fields in a map, which keeps one of those that have the same name.
+func entries(all any) (messages []message) {
+	list, _ := all.([]any)
+	for _, each := range list {
+		if entry, _ := each.([]any); len(entry) == 2 { // otherwise it was deleted meanwhile
+			fields, _ := entry[1].([]any)
+			messages = append(messages, entryMessage(fmt.Sprint(entry[0]), fields))
 		}
-		messages = append(messages, m)
 	}
 	return messages
+}
+
+// entryMessage reads an entry: the field `event` holds one event or a list of them; otherwise attributes are fields ce_NAME, and `data` and
+// `content-type` are those of the event.
+func entryMessage(id string, fields []any) message {
+	m := message{headers: map[string][]string{}, place: id, handle: id, Message: cloudevent.Message{Attributes: map[string]any{}}}
+	had := map[string]bool{}
+	for n := 0; n+1 < len(fields); n += 2 {
+		name, text := fmt.Sprint(fields[n]), fmt.Sprint(fields[n+1])
+		if had[name] {
+			m.broken = fmt.Errorf("the field %s stands twice", name)
+		}
+		had[name] = true
+		if name != "data" && name != "event" {
+			m.headers[name] = append(m.headers[name], text)
+		}
+		if attribute, ok := strings.CutPrefix(name, "ce_"); ok {
+			m.Attributes[attribute] = text
+		} else if name == "content-type" {
+			m.ContentType = text
+		} else if name == "data" || name == "event" {
+			m.Body = []byte(text)
+		} else if name == whyOf {
+			m.dead = true
+		}
+	}
+	if had["data"] && had["event"] {
+		m.broken = errors.New("there is a field `data` and a field `event`: give one of them")
+	}
+	return m
 }
 
 func (b *redisStream) acknowledge(ctx context.Context, done []message) error {
