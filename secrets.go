@@ -10,6 +10,7 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/jsonvalue"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/redact"
 )
@@ -163,7 +164,7 @@ func (s *Secrets) find(name string) (any, bool) {
 	}
 	for _, variable := range []string{name, environmentName(name)} {
 		if text, _ := s.env(secretPrefix + variable); variable != "" && strings.TrimSpace(text) != "" && utf8.ValidString(text) {
-			return secretValue(text), true
+			return secretValue(text)
 		}
 	}
 	return nil, false
@@ -186,12 +187,13 @@ func environmentName(name string) string {
 	return variable
 }
 
-// secretValue reads JSON objects and arrays; everything else is text.
-func secretValue(text string) any {
+// secretValue reads JSON objects and arrays; everything else is text. JSON of which a part would be lost, such as a name that stands twice, is no secret.
+func secretValue(text string) (any, bool) {
 	if trimmed := strings.TrimSpace(text); strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[") {
-		if v, err := expr.Decode([]byte(text)); err == nil {
-			return v
+		if _, err := expr.Decode([]byte(text)); err == nil {
+			v, err := jsonvalue.DecodeStrict([]byte(text))
+			return v, err == nil
 		}
 	}
-	return text
+	return text, true
 }

@@ -373,8 +373,7 @@ func TestPromises164To168(t *testing.T) {
 			if verb == "cancel" && dry == "false" {
 				continue
 			}
-			a := d.ask(t, "POST", "/v1/runs/"+verb, `{"runs": ["demo/three", "demo/ended", "demo/nothing"], "dryRun": `+dry+`}`)
-			var outcomes []string
+			a, outcomes := d.ask(t, "POST", "/v1/runs/"+verb, `{"runs": ["demo/three", "demo/ended", "demo/nothing"], "dryRun": `+dry+`}`), []string{}
 			for _, o := range mustRead[api.Outcomes](t, a, http.StatusOK).Outcomes {
 				outcomes = append(outcomes, o.Run+" "+o.Outcome)
 			}

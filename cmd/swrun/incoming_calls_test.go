@@ -199,6 +199,9 @@ func a2aCells() map[string]incomingCell {
 	odd := `{"beyond":null,"kind":"message","messageId":"m","parts":[{"kind":"data","data":{"n":7615917337495251231}},{"kind":"text","more":[],"text":""}],"role":"agent"}`
 	sorted := `{"beyond":null,"kind":"message","messageId":"m","parts":[{"data":{"n":7615917337495251231},"kind":"data"},{"kind":"text","more":[],"text":""}],"role":"agent"}`
 	cells["unknown members"] = comes(sample{body: odd, want: sorted}, sample{body: strings.Replace(odd, `"kind":"data"`, `"kind":"hologram"`, 1), want: "!communication: "}).as(section)
+	cells["not UTF-8"] = comes(append(cells["not UTF-8"].samples, sample{body: message(""), wire: func(string) string {
+		return "{\"jsonrpc\":\"2.0\",\"id\":\"1\",\"error\":{\"code\":-32000,\"message\":\"\xe9\"}}"
+	}, want: "!communication: is not UTF-8"})...)
 	cells["other media types"] = comes(sample{head: inText, body: message(""), want: message("")}).as(section)
 	cells["several headers"] = comes(sample{head: inJSON + "\n" + inText, body: message(""), want: message("")})
 	return cells

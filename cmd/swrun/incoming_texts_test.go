@@ -24,7 +24,7 @@ func TestOtherTexts(t *testing.T) {
 		}
 	}
 	file := mustWriteFile(t, "secret.yaml", incomingDocument+"use: {secrets: [given]}\ndo: [{a: {set: {n: '${ $secrets.given | length }'}, output: {as: .n}}}]\n")
-	for value, want := range map[string]string{"é": "1\n", "\xe9": ""} {
+	for value, want := range map[string]string{"é": "1\n", "\xe9": "", `{"a":1}`: "1\n", `{"a":1,"a":2}`: "", `{"a":1e400}`: "1\n", "{é": "2\n"} {
 		c := capture(map[string]string{"SWRUN_SECRET_given": value})
 		c.now = time.Now
 		if run([]string{"run", "--progress", "none", file}, c.streams); c.stdout.String() != want {

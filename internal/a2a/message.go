@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/tmaxmax/go-sse"
@@ -50,6 +51,9 @@ type response struct {
 func (m Method) Result(answer []byte) (json.RawMessage, error) {
 	if len(bytes.TrimSpace(answer)) == 0 && m.mayBeNull { // as the library's own server answers
 		return json.RawMessage("null"), nil
+	}
+	if !utf8.Valid(answer) { // decoding would change the text of an error
+		return nil, &AnswerError{"the answer is not UTF-8"}
 	}
 	var r response
 	if err := json.Unmarshal(answer, &r); err != nil || r.Version != "2.0" {
