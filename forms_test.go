@@ -112,10 +112,21 @@ func writeStore(t *testing.T, s *swrun.Store) {
 func leaveParked(t *testing.T, engine *swrun.Engine) {
 	t.Helper()
 	child := engine.Run("aa", interpreter.ChildID("aa", "leads", "/do/1/child"))
-	for suspended := false; !suspended; pause(t) {
-		_ = child.Suspend(t.Context(), "a break") // until it has begun
+	for { // suspended before it has its activity, the child would never have one
 		d, err := child.Describe(t.Context())
-		suspended = err == nil && d.Lifecycle.Status == interpreter.StatusSuspended && len(d.Activities) == 1
+		if err == nil && len(d.Activities) == 1 {
+			break
+		}
+		pause(t)
+	}
+	if err := child.Suspend(t.Context(), "a break"); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if d := must(child.Describe(t.Context())); d.Lifecycle.Status == interpreter.StatusSuspended && len(d.Activities) == 1 {
+			break
+		}
+		pause(t)
 	}
 	now := make(chan struct{})
 	close(now)
