@@ -163,31 +163,31 @@ func TestGuessedTokens(t *testing.T) {
 	g := mustGuard(t, nil)
 	right := g.token(t, "ci", access.Grant{Role: access.RoleAdmin, Everywhere: true})
 	for range 100 {
-		if w := g.send("GET", "/openapi.json", ""); w.Code != 401 {
+		if w := g.send("GET", "/v1/workflows", ""); w.Code != 401 {
 			t.Fatalf("without a token: %d", w.Code)
 		}
 	}
-	if w := g.send("GET", "/openapi.json", "", "Authorization", "Bearer swrun_ci_x"); w.Code != 401 {
+	if w := g.send("GET", "/v1/workflows", "", "Authorization", "Bearer swrun_ci_x"); w.Code != 401 {
 		t.Errorf("the first wrong token: %d", w.Code)
 	}
 	var last *httptest.ResponseRecorder
 	for range 100 {
-		last = g.send("GET", "/openapi.json", "", "Authorization", "Bearer swrun_ci_x")
-		if w := g.send("GET", "/openapi.json", "", "Authorization", right); w.Code != 200 {
+		last = g.send("GET", "/v1/workflows", "", "Authorization", "Bearer swrun_ci_x")
+		if w := g.send("GET", "/v1/workflows", "", "Authorization", right); w.Code != 200 {
 			t.Fatalf("the right token: %d", w.Code)
 		}
 	}
 	if last.Code != 429 || last.Header().Get("Retry-After") != "1" || !strings.Contains(last.Body.String(), `"name":"refused tokens"`) {
 		t.Errorf("got %d %v %s", last.Code, last.Header(), last.Body)
 	}
-	if w := g.send("GET", "/openapi.json", ""); w.Code != 401 {
+	if w := g.send("GET", "/v1/workflows", ""); w.Code != 401 {
 		t.Errorf("without a token: %d", w.Code)
 	}
 	if w := g.send("GET", "/livez", ""); w.Code != 200 {
 		t.Errorf("/livez: %d", w.Code)
 	}
 	g.now.pass(2 * time.Second)
-	if w := g.send("GET", "/openapi.json", "", "Authorization", "Bearer swrun_ci_x"); w.Code != 401 {
+	if w := g.send("GET", "/v1/workflows", "", "Authorization", "Bearer swrun_ci_x"); w.Code != 401 {
 		t.Errorf("two seconds later: %d", w.Code)
 	}
 }

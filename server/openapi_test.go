@@ -24,24 +24,26 @@ import (
 // its examples and schemas, and holds requests and answers to it. An operation that cannot be carried out so fails the test.
 func TestEveryOperation(t *testing.T) {
 	d := mustDeployment(t)
-	described := d.mustDescribe(t)
+	order := exampleWorkflow(t, d)
+	described := d.mustDescribe(t, order)
 	if len(described.Paths.Map()) < 25 {
 		t.Errorf("only %d paths are described", len(described.Paths.Map()))
 	}
 	for path, item := range described.Paths.Map() {
 		for method, o := range item.Operations() {
 			t.Run(o.OperationID, func(t *testing.T) {
-				client := &describedClient{deployment: mustExample(t), document: described}
+				t.Parallel()
+				client := &describedClient{deployment: mustExample(t, order), document: described}
 				client.carryOut(t, path, item, method)
 			})
 		}
 	}
 }
 
-// mustDescribe reads the description of the API, as it is when the workflow of its examples is deployed.
-func (d *deployment) mustDescribe(t *testing.T) *openapi3.T {
+// mustDescribe deploys the workflow of the examples, and reads the description of the API, as it is then.
+func (d *deployment) mustDescribe(t *testing.T, order string) *openapi3.T {
 	t.Helper()
-	d.mustPutExample(t)
+	d.mustPutExample(t, order)
 	a := d.ask(t, "GET", "/openapi.json", "")
 	loader := openapi3.NewLoader()
 	described, err := loader.LoadFromData([]byte(a.body))
@@ -61,10 +63,10 @@ func (d *deployment) mustDescribe(t *testing.T) *openapi3.T {
 
 // mustExample returns a server with what the names of the description's examples stand for: the workflow order, a run of it that has ended one
 // that has failed and one that goes on, and a token.
-func mustExample(t *testing.T) *deployment {
+func mustExample(t *testing.T, order string) *deployment {
 	t.Helper()
 	d := mustDeployment(t)
-	d.mustPutExample(t)
+	d.mustPutExample(t, order)
 	d.mustDeploy(t, "echo", "schedule: {every: P1D}\n"+echoes)
 	d.ask(t, "GET", d.mustStart(t, "echo", "ended")+"/output?wait=30s", "")
 	d.mustDeploy(t, "fails", "do: [{a: {raise: {error: {type: https://example.com/broken, status: 500}}}}]")
@@ -72,7 +74,7 @@ func mustExample(t *testing.T) *deployment {
 	d.follow(t, t.Context(), d.mustStart(t, "order", "waiting")+"/events", "", func(e sent) bool { return !strings.Contains(e.data, "task.started") })
 	d.mustDeploy(t, "retries", "do: [{a: {try: [{b: {raise: {error: {type: https://example.com/broken, status: 500}}}}], catch: {retry: {delay: {hours: 1}}}}}]")
 	d.follow(t, t.Context(), d.mustStart(t, "retries", "retrying")+"/events", "", func(e sent) bool { return !strings.Contains(e.data, "retry") })
-	later := strings.Replace(exampleWorkflow(t, d), "1.0.0", "2.0.0", 1) // with which runs go on
+	later := strings.Replace(order, "1.0.0", "2.0.0", 1) // with which runs go on
 	if a := d.ask(t, "PUT", "/v1/workflows/demo/order/2.0.0", later); a.StatusCode != http.StatusCreated {
 		t.Fatalf("%s: %s", a.Status, a.body)
 	}
@@ -87,9 +89,9 @@ func mustExample(t *testing.T) *deployment {
 	return d
 }
 
-func (d *deployment) mustPutExample(t *testing.T) {
+func (d *deployment) mustPutExample(t *testing.T, order string) {
 	t.Helper()
-	if a := d.ask(t, "PUT", "/v1/workflows/demo/order/1.0.0", exampleWorkflow(t, d)); a.StatusCode != http.StatusCreated {
+	if a := d.ask(t, "PUT", "/v1/workflows/demo/order/1.0.0", order); a.StatusCode != http.StatusCreated {
 		t.Fatalf("%s: %s", a.Status, a.body)
 	}
 }

@@ -53,7 +53,7 @@ func TestStoreIsAway(t *testing.T) {
 			client := redis.NewClient(&redis.Options{Addr: redisServer.Addr, DisableIdentity: true})
 			t.Cleanup(func() { client.Close() })
 			a := mustServeAway(t, redisServer.URL())
-			described := a.mustDescribe(t)
+			described := a.mustDescribe(t, exampleWorkflow(t, a))
 			state.cause(redisServer, client)
 			all := a.askAll(t, described)
 			state.heal(redisServer, client)
