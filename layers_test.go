@@ -36,6 +36,7 @@ func layers() map[string][]string {
 		"internal/faultreport":        {"errors", "dsl", "expr", "internal/api", "internal/duration", "internal/shorten", "internal/terminal", "interpreter", "runtime/definition", "runtime/execution"},
 		"internal/format":             {"dsl/source", "internal/lazyregexp"},
 		"internal/golden":             nil, // for tests
+		"internal/pacetest":           nil, // for tests
 		"internal/graph":              {"errors", "dsl", "internal/shorten", "internal/svg", "internal/terminal"},
 		"internal/form":               nil,
 		"internal/jsonvalue":          nil,
@@ -76,7 +77,7 @@ func layers() map[string][]string {
 		"process":                     {"internal/lazyregexp"},
 		"internal/container":          nil,
 		"internal/enginetest":         nil, // for tests
-		"process/processtest":         {"process"},
+		"process/processtest":         {"process", "internal/pacetest"},
 		"tasks":                       {"errors", "internal/cloudevent", "internal/content", "internal/duration", "internal/lazyregexp", "internal/shorten", "limits", "dsl", "expr", "interpreter", "process", "internal/a2a", "internal/asyncapi", "internal/brokers", "internal/container", "internal/delimited", "internal/oauth", "internal/openapi", "internal/protofile"},
 		"internal/cloudevent":         {"dsl", "internal/content", "internal/jsonvalue", "internal/lazyregexp", "internal/shorten"},
 		"runtime/schedule":            {"dsl", "expr", "internal/cron", "interpreter", "runtime/definition", "runtime/store"},

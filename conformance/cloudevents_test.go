@@ -2,39 +2,55 @@ package conformance
 
 import (
 	"encoding/json"
+	"sync/atomic"
 	"testing"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 
+	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/internal/progress"
 	"github.com/swrun/swrun/runtime/local"
 )
 
 // TestEventsAreCloudEvents: the library of CloudEvents takes each event that a case emits, and each that tells of its run.
 func TestEventsAreCloudEvents(t *testing.T) {
-	emitted, told := 0, 0
-	for _, c := range mustCases(t) {
-		if !c.runs() {
-			continue
+	var emitted, told atomic.Int64
+	t.Run("", func(t *testing.T) {
+		for _, c := range pacetest.Thinned(mustCases(t), 10) { // each case has one goroutine
+			if !c.runs() {
+				continue
+			}
+			t.Run(c.name, func(t *testing.T) {
+				t.Parallel() // some wait for processes
+				runs, events := mustTellCloudEvents(t, c)
+				told.Add(runs)
+				emitted.Add(events)
+			})
 		}
-		d := newDriver(t, c)
-		for _, i := range d.run() {
-			for n, r := range i.records {
-				r.Seq = n + 1
-				for _, e := range progress.Lifecycle(progress.Run{Workflow: i.program().Workflow, ID: i.state.ID}, r) {
-					mustBeCloudEvent(t, c.name, e.Event)
-					told++
-				}
+	})
+	if emitted.Load() < int64(pacetest.Fewer(8, 8)) || told.Load() < int64(pacetest.Fewer(1000, 10)) {
+		t.Errorf("only %d emitted events and %d of lifecycles", emitted.Load(), told.Load())
+	}
+}
+
+// mustTellCloudEvents runs a case, and returns how many events told of its runs and how many it emitted.
+func mustTellCloudEvents(t *testing.T, c testCase) (told, emitted int64) {
+	t.Helper()
+	d := newDriver(t, c)
+	for _, i := range d.run() {
+		for n, r := range i.records {
+			r.Seq = n + 1
+			for _, e := range progress.Lifecycle(progress.Run{Workflow: i.program().Workflow, ID: i.state.ID}, r) {
+				mustBeCloudEvent(t, c.name, e.Event)
+				told++
 			}
 		}
-		for _, e := range d.outside.events {
-			mustBeCloudEvent(t, c.name, e)
-			emitted++
-		}
 	}
-	if emitted < 8 || told < 1000 {
-		t.Errorf("only %d emitted events and %d of lifecycles", emitted, told)
+	for _, e := range d.outside.events {
+		mustBeCloudEvent(t, c.name, e)
+		emitted++
 	}
+	return told, emitted
 }
 
 func mustBeCloudEvent(t *testing.T, name string, v any) {

@@ -279,6 +279,7 @@ func TestCommandsOfLostAskers(t *testing.T) {
 	redis := redistest.Start(t)
 	for kind, url := range map[string]string{"memory": "memory:", "file": "file:" + filepath.Join(t.TempDir(), "runs.db"), "redis": redis.URL()} {
 		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
 			s, err := swrun.OpenStore(t.Context(), url, swrun.StoreConfig{})
 			if err != nil {
 				t.Fatal(err)

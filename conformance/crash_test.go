@@ -11,24 +11,29 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/swrun/swrun/boltstore"
+	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/memstore"
 	"github.com/swrun/swrun/redisstore"
 	"github.com/swrun/swrun/redisstore/redistest"
 	"github.com/swrun/swrun/runtime/storetest"
 )
 
+// maxCrashes bounds the cases that commit very often.
+const maxCrashes = 40
+
 // TestCrashes runs every case on a store, with the worker lost after each of its commits and with the answer to each
 // of them lost: it ends as if nothing had happened.
 func TestCrashes(t *testing.T) {
-	crashes(t, func(*testing.T) bench {
+	crashes(t, 3, func(*testing.T) bench {
 		clock := &storetest.Clock{At: epoch()}
 		return bench{memstore.New(memstore.Config{Partitions: 2, Now: clock.Now}), clock.Now, clock.Advance}
 	})
 }
 
-func crashes(t *testing.T, open func(*testing.T) bench) {
-	for n, c := range mustCases(t) {
-		if !c.runs() || n%everyCase != 0 {
+// crashes tries every case, and under the race detector one of some: each has one goroutine at a time.
+func crashes(t *testing.T, some int, open func(*testing.T) bench) {
+	for _, c := range pacetest.Thinned(mustCases(t), some) {
+		if !c.runs() {
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) {
@@ -37,7 +42,7 @@ func crashes(t *testing.T, open func(*testing.T) bench) {
 			calm.run()
 			c.verify(t, calm.ending())
 			calm.verifyStore()
-			for n := 1; n <= min(calm.commits, maxCrashes); n++ {
+			for n := 1; n <= min(calm.commits, pacetest.Fewer(maxCrashes, maxCrashes)); n++ {
 				crashed := newDurable(t, c, open(t))
 				crashed.crashAt = n
 				crashed.verifyAfter(calm, fmt.Sprintf("crash at commit %d of %d", n, calm.commits))
@@ -67,7 +72,7 @@ func (d *durable) verifyAfter(calm *durable, what string) {
 
 // TestCrashesInFile is TestCrashes on files.
 func TestCrashesInFile(t *testing.T) {
-	crashes(t, func(t *testing.T) bench {
+	crashes(t, 12, func(t *testing.T) bench {
 		clock := &storetest.Clock{At: epoch()}
 		s, err := boltstore.Open(t.Context(), filepath.Join(mustFolder(t), "store.db"), boltstore.Config{Partitions: 2, Now: clock.Now})
 		if err != nil {
@@ -96,7 +101,7 @@ func TestCrashesOnRedis(t *testing.T) {
 	t.Cleanup(func() { client.Close() }) // the server is gone then anyway
 	var deployments atomic.Int64
 	t.Run("", func(t *testing.T) {
-		crashes(t, func(t *testing.T) bench { return mustDeployment(t, server.URL(), client, deployments.Add(1)) })
+		crashes(t, 12, func(t *testing.T) bench { return mustDeployment(t, server.URL(), client, deployments.Add(1)) })
 	})
 }
 

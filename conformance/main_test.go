@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/process/processtest"
 )
 
@@ -18,6 +19,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+	pacetest.WaitMuch()
 	code := processtest.Run(m)
 	remove()
 	brokers.close()

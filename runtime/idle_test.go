@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/memstore"
 	"github.com/swrun/swrun/runtime/client"
@@ -76,7 +77,7 @@ func idling(t *testing.T) (*host, *counting) {
 // TestIdleWorker: workers that have nothing to do ask the store for little, whether or not runs sleep there.
 func TestIdleWorker(t *testing.T) {
 	for name, c := range map[string]struct{ sleepers, workers, entries int }{
-		"nothing": {0, 1, 0}, "many sleep": {7_000, 1, 110}, "several workers": {100, 3, 2}, "100 000 sleep": {1_000, 1, 1_600}, "ten million sleep": {1_000, 1, 160_000},
+		"nothing": {0, 1, 0}, "many sleep": {pacetest.Fewer(7_000, 10), 1, 110}, "several workers": {100, 3, 2}, "100 000 sleep": {1_000, 1, 1_600}, "ten million sleep": {1_000, 1, 160_000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -92,7 +93,7 @@ func TestIdleWorker(t *testing.T) {
 				counted.mu.Lock()
 				before := counted.commands
 				counted.mu.Unlock()
-				const lasting = 30 * time.Minute
+				lasting := time.Duration(pacetest.Fewer(30, 10)) * time.Minute
 				time.Sleep(lasting)
 				counted.mu.Lock()
 				defer counted.mu.Unlock()
@@ -110,7 +111,7 @@ func TestWithoutHints(t *testing.T) {
 		h, _ := idling(t)
 		h.perform = effortless
 		defer h.work(worker.Config{})()
-		for range 20 {
+		for range pacetest.Fewer(20, 10) {
 			time.Sleep(10 * time.Minute)
 			began := time.Now()
 			i := h.start("do: [{a: "+task+"}]", client.StartOptions{})

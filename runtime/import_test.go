@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/memstore"
 	"github.com/swrun/swrun/runtime/client"
@@ -38,7 +39,7 @@ func (h *host) archived(i store.Instance) *client.Archive {
 
 // TestImport: a run goes to another store as it is, wherever it stands, and goes on there; what has passed meanwhile fires at once.
 func TestImport(t *testing.T) {
-	for name, c := range map[string]struct {
+	for name, c := range pacetest.ThinnedMap(map[string]struct {
 		document string
 		options  client.StartOptions
 		before   time.Duration // until it is exported
@@ -55,7 +56,7 @@ func TestImport(t *testing.T) {
 		"one in a branch of a loop":     {"do: [{l: {for: {in: '[1,2]'}, do: [{f: {fork: {branches: [{x: {wait: PT10S}}, {y: {wait: PT20S}}]}}}]}}]", client.StartOptions{}, 15 * time.Second, time.Second, 40 * time.Second, interpreter.StatusCompleted},
 		"one that waits for a retry":    {"do: [{t: {try: [{a: {raise: {error: {type: https://a.b/c, status: 400}}}}], catch: {retry: {delay: PT1M, limit: {attempt: {count: 1}}}}}}]", client.StartOptions{}, time.Second, time.Second, time.Minute, interpreter.StatusFaulted},
 		"one with large data":           {"do: [{a: {set: {n: '${ [range(20000)] }'}}}, {b: {wait: PT1M}}]", client.StartOptions{}, time.Second, time.Second, time.Minute, interpreter.StatusCompleted},
-	} {
+	}, 4) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newHost(t)

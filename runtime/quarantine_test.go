@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
@@ -32,7 +33,7 @@ func (h *host) poisonous() *atomic.Int64 {
 // TestQuarantineStopsWorkNotTime is promise 182: a deadline that ends a run ends it also in quarantine, in its time, and
 // without the work that killed its owners.
 func TestQuarantineStopsWorkNotTime(t *testing.T) {
-	for name, c := range map[string]struct {
+	for name, c := range pacetest.ThinnedMap(map[string]struct {
 		document string
 		options  client.StartOptions
 		kind     string
@@ -47,7 +48,7 @@ func TestQuarantineStopsWorkNotTime(t *testing.T) {
 		"a task's that a filter misses":        {"do: [{t: {try: [{bad: {run: {shell: {command: x}}, timeout: {after: PT1H}}}], catch: {errors: {with: {status: 500}}}}}]", client.StartOptions{}, "task"},
 		"the workflow's, not one that is less": {"timeout: {after: PT1H}\ndo: [{t: {try: [{bad: {run: {shell: {command: x}}, timeout: {after: PT30M}}}], catch: {do: [{b: " + task + "}]}}}]", client.StartOptions{}, "workflow"},
 		"the limit of all attempts":            {"do: [{t: {try: [{bad: " + task + "}], catch: {retry: {limit: {duration: PT1H}}}}}]", client.StartOptions{}, "retry"},
-	} {
+	}, 3) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newHost(t)

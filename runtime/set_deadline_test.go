@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
@@ -24,7 +25,7 @@ func (h *host) mustMove(i store.Instance, c client.DeadlineChange) client.MovedD
 
 // TestSetDeadline: a deadline of a live run moves, in both directions and away, and its history says by whom.
 func TestSetDeadline(t *testing.T) {
-	for name, c := range map[string]struct {
+	for name, c := range pacetest.ThinnedMap(map[string]struct {
 		document string
 		change   client.DeadlineChange
 		after    time.Duration // when the run ends
@@ -39,7 +40,7 @@ func TestSetDeadline(t *testing.T) {
 		"a task around others":       {"do: [{b: {do: [{a: {wait: PT1H}}], timeout: {after: PT10S}}}]", client.DeadlineChange{Task: "/do/0/b", None: true}, time.Hour, interpreter.StatusCompleted},
 		"of the run": {"do: [{a: {wait: PT1H}}]",
 			client.DeadlineChange{Run: true, By: time.Second}, 11 * time.Second, interpreter.StatusFaulted},
-	} {
+	}, 3) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newHost(t)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/boltstore"
+	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/memstore"
 	"github.com/swrun/swrun/redisstore"
@@ -69,6 +70,7 @@ func TestNamespacesTakeTurnsInTheOutbox(t *testing.T) {
 		"Cluster": func(t *testing.T) (store.Store, error) { return redisAt(t, redistest.Cluster(t, 3)) },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s, err := open(t)
 			if err != nil {
 				t.Fatal(err)
@@ -119,7 +121,8 @@ func newEmptied(t *testing.T, s store.Store, want int) (*host, *emptied) {
 }
 
 func takeTurns(t *testing.T, s store.Store) {
-	const many, middle, turn = 1500, 150, 100
+	const middle, turn = 150, 100
+	many := pacetest.Fewer(1500, 3)
 	h, e := newEmptied(t, s, many+2)
 	h.asks("large", "a", many)
 	h.asks("small", "b", 1)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/a2atest"
+	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/tasks"
 )
@@ -135,7 +136,7 @@ func TestMessageIsTheSameForAllAttempts(t *testing.T) {
 // TestHostileAgents: whatever an agent does, the call ends, and leaves no connection (reliability B39).
 func TestHostileAgents(t *testing.T) {
 	const events = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
-	for name, c := range map[string]struct {
+	for name, c := range pacetest.ThinnedMap(map[string]struct {
 		talk  func(*counterpart, net.Conn)
 		early bool
 	}{
@@ -156,7 +157,7 @@ func TestHostileAgents(t *testing.T) {
 		"changes to a protocol that says nothing":      {answers("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n"), true},
 		"answers with nothing":                         {answers("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), true},
 		"answers with a number that is no JSON at all": {answers("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n0x0"), true},
-	} {
+	}, 4) { // the client is the same in all of them
 		t.Run(name, func(t *testing.T) {
 			wantEnd(t, c.talk, c.early, func(config tasks.Config, url, after string) execution.Outcome {
 				return runDocument(t, config, fmt.Sprintf(askAgent, "message/stream", url, "hello", after))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/grpctest"
+	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/tasks"
@@ -82,7 +83,7 @@ func TestHostileServices(t *testing.T) {
 		}
 	}
 	const settings, ping = "\x00\x00\x00\x04\x00\x00\x00\x00\x00", "\x00\x00\x08\x06\x00\x00\x00\x00\x00pingpong"
-	for name, c := range map[string]struct {
+	for name, c := range pacetest.ThinnedMap(map[string]struct {
 		talk  func(*counterpart, net.Conn)
 		port  string
 		early bool
@@ -101,7 +102,7 @@ func TestHostileServices(t *testing.T) {
 		"has a frame of an unknown kind":       {begins(settings+"\x00\x00\x04\x7f\x00\x00\x00\x00\x01xxxx", (*counterpart).listen), "81", false},
 		"lets the window overflow":             {begins(settings+strings.Repeat("\x00\x00\x04\x08\x00\x00\x00\x00\x00\x7f\xff\xff\xff", 3), (*counterpart).listen), "81", false},
 		"asks without end whether it is there": {begins(settings, endless(ping)), "81", false},
-	} {
+	}, 4) { // the client is the same in all of them
 		t.Run(name, func(t *testing.T) {
 			wantEnd(t, c.talk, c.early, func(config tasks.Config, url, after string) execution.Outcome {
 				config.Load = describes(grpctest.Proto)

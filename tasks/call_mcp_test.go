@@ -17,6 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/process/processtest"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/tasks"
@@ -52,7 +53,7 @@ func TestTimeoutCutsTool(t *testing.T) {
 // TestHostileSessions: whatever a server does, the call ends, and leaves no connection (reliability B39, B41).
 func TestHostileSessions(t *testing.T) {
 	asks := `{"jsonrpc":"2.0","id":ID,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"x","version":"1"}}}`
-	for name, c := range map[string]struct {
+	for name, c := range pacetest.ThinnedMap(map[string]struct {
 		talk  func(*counterpart, net.Conn)
 		early bool
 	}{
@@ -73,7 +74,7 @@ func TestHostileSessions(t *testing.T) {
 		"answers with no JSON":                      {answers("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 5\r\n\r\nhello"), true},
 		"speaks another version":                    {answersEach("HTTP/1.1 200 OK\r\nContent-Type: application/json", strings.Replace(asks, "2025-06-18", "1999-01-01", 1)), true},
 		"wants a credential of a place of its own":  {answersEach("HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Bearer resource_metadata=\"http://169.254.169.254/\"", ""), true},
-	} {
+	}, 4) { // the client is the same in all of them
 		t.Run(name, func(t *testing.T) {
 			wantEnd(t, c.talk, c.early, func(config tasks.Config, url, after string) execution.Outcome {
 				return runDocument(t, config, fmt.Sprintf(listTools, url, after))

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/process"
 )
 
@@ -35,7 +36,7 @@ func Run(m *testing.M) int {
 // run runs the tests. Under the race detector the supervisor of scripts is a swrun that is built without it: the detector
 // takes more memory than a script may, and runs the engine ten times slower.
 func run(m *testing.M) int {
-	if !raceDetector {
+	if !pacetest.Detector {
 		return m.Run()
 	}
 	folder, err := os.MkdirTemp("", "swrun-supervisor-")
@@ -75,7 +76,7 @@ func Pool(t testing.TB) *process.Pool {
 // Commands returns a pool for the time of a test whose supervisors are this binary, under the race detector too. It is for
 // commands: scripts need Pool.
 func Commands(t testing.TB) *process.Pool {
-	if !raceDetector {
+	if !pacetest.Detector {
 		return Pool(t)
 	}
 	env, err := exec.LookPath("env") // supervisors have no environment of their own
