@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -32,7 +33,8 @@ type canaryCage struct {
 	folder  string   // values a project, with its store and the documents
 	names   []string // values the documents
 	search  redacttest.Search
-	secrets string          // the file
+	secrets string // the file
+	mu      sync.Mutex
 	given   map[string]bool // the verbs
 }
 
@@ -134,10 +136,17 @@ func (c *canaryCage) hosted() {
 	for _, name := range c.names {
 		c.swrun(store, "start", "demo/"+name+":1.0.0", "--id", name)
 	}
-	for _, name := range c.names {
-		c.swrun(store, "wait", name)
-		c.look(store, name)
+	const atATime = 4 // the verbs wait for the store
+	var all sync.WaitGroup
+	for first := range atATime {
+		all.Go(func() {
+			for n := first; n < len(c.names); n += atATime {
+				c.swrun(store, "wait", c.names[n])
+				c.look(store, c.names[n])
+			}
+		})
 	}
+	all.Wait()
 	stop()
 	if told := log.stderr.String(); !strings.Contains(told, "a run has ended") {
 		c.Errorf("the worker tells nothing: %s", told)
@@ -245,7 +254,9 @@ func (c *canaryCage) swrun(store string, args ...string) {
 	if store != "" {
 		env["SWRUN_STORE"] = store
 	}
+	c.mu.Lock()
 	c.given[args[0]] = true
+	c.mu.Unlock()
 	out := capture(env)
 	out.now = time.Now
 	switch code := run(args, out.streams); code {

@@ -19,8 +19,14 @@ import (
 // TestADayInTheLife: deploy, start, watch, time out, fix, fork, export, and a night on call, in several real processes: on Redis, and on a file
 // alone.
 func TestADayInTheLife(t *testing.T) {
-	t.Run("file", func(t *testing.T) { runsOn(t, "file:runs.db", testscript.Params{Dir: "testdata/day"}) })
-	t.Run("redis", func(t *testing.T) { runsOn(t, redistest.Start(t).URL(), testscript.Params{Dir: "testdata/day"}) })
+	t.Run("file", func(t *testing.T) {
+		t.Parallel()
+		runsOn(t, "file:runs.db", testscript.Params{Dir: "testdata/day"})
+	})
+	t.Run("redis", func(t *testing.T) {
+		t.Parallel()
+		runsOn(t, redistest.Start(t).URL(), testscript.Params{Dir: "testdata/day"})
+	})
 }
 
 // TestTroubleOnRedis: groups of trouble, and lists of events, are on Redis what they are on a file (TestScripts).

@@ -15,6 +15,7 @@ import (
 
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/internal/golden"
+	"github.com/swrun/swrun/internal/pacetest"
 )
 
 // noDelay lets a program that is built with the race detector end at once, and not a second later.
@@ -24,6 +25,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("GORACE") == "" {
 		os.Setenv("GORACE", noDelay)
 	}
+	pacetest.WaitMuch()
 	swrun.Supervise().Close() // the tests may be started as a supervisor
 	testscript.Main(m, map[string]func(){
 		"swrun": main,

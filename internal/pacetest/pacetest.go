@@ -50,10 +50,7 @@ func Fewer(all, n int) int {
 // WaitMuch is for the TestMain of a package whose parallel tests wait for processes and timers most of the time: more of them run at a time than
 // there are processors, unless -parallel says how many.
 func WaitMuch() {
-	each := 3
-	if Detector { // which keeps the processors busy
-		each = 2
-	}
+	const each = 2
 	// TestMain calls it before the flags are parsed, and the name is right.
 	_ = flag.Set("test.parallel", strconv.Itoa(each*runtime.GOMAXPROCS(0)))
 }
