@@ -48,6 +48,8 @@ type durable struct {
 	held  []*executor
 	calls map[string]int // effects that were begun, by idempotency key
 	lost  int            // workers
+
+	programs map[string]*interpreter.Program // that the worker has compiled, by digest
 }
 
 // executor is a run in the worker's hands.
@@ -61,7 +63,7 @@ const leaseTime = 1000 * time.Hour
 
 func newDurable(t *testing.T, c testCase, b bench) *durable {
 	t.Helper()
-	d := &durable{t: t, c: c, outside: newOutside(c.files), bench: b, calls: map[string]int{}}
+	d := &durable{t: t, c: c, outside: newOutside(c.files), bench: b, calls: map[string]int{}, programs: map[string]*interpreter.Program{}}
 	d.client = client.New(client.Config{Store: b.store})
 	d.bus, d.arrival = events.NewBus(b.store, noStarts, nil), newArrival(t, c)
 	d.relay = worker.Relay{Store: b.store, Publish: func(ctx context.Context, e worker.Emitted) error {
@@ -182,10 +184,14 @@ func (d *durable) config() execution.Config {
 }
 
 func (d *durable) program(digest string) *interpreter.Program {
+	if p := d.programs[digest]; p != nil {
+		return p
+	}
 	deployed, err := definition.Load(d.t.Context(), d.bench.store, digest)
 	d.must(err)
 	p, found := load("workflow.yaml", deployed.Document, d.outside.config)
 	d.must(found.Err())
+	d.programs[digest] = p
 	return p
 }
 
@@ -257,7 +263,7 @@ func (d *durable) commit(h *executor) (lost bool) {
 
 // crash loses the worker with everything that it holds; another one takes over at once.
 func (d *durable) crash() {
-	d.held = nil
+	d.held, d.programs = nil, map[string]*interpreter.Program{}
 	d.lost++
 	d.outside.lose()
 	for p := range d.bench.store.Layout().Partitions {

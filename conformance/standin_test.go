@@ -11,15 +11,18 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/swrun/swrun/errors"
 )
 
 // standIn answers for every host, without a network.
-func standIn() http.RoundTripper { return answering{standInHandler()} }
+func standIn() http.RoundTripper { return answering{sync.OnceValue(standInHandler)} }
 
 // answering has a handler answer what would go out.
-type answering struct{ handler http.Handler }
+type answering struct {
+	handler func() http.Handler // it takes long to make, and most cases send nothing
+}
 
 func (a answering) RoundTrip(sent *http.Request) (*http.Response, error) {
 	received := sent.Clone(sent.Context())
@@ -28,7 +31,7 @@ func (a answering) RoundTrip(sent *http.Request) (*http.Response, error) {
 	}
 	received.Host, received.RequestURI = sent.URL.Host, sent.URL.RequestURI()
 	answer := httptest.NewRecorder()
-	a.handler.ServeHTTP(answer, received)
+	a.handler().ServeHTTP(answer, received)
 	if err := context.Cause(sent.Context()); err != nil {
 		return nil, err
 	}
