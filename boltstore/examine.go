@@ -31,12 +31,6 @@ func (s *Store) Examine(ctx context.Context) []store.Ailment {
 }
 
 func (s *Store) examine() (all []store.Ailment) {
-	if gone := s.replaced(); gone != "" {
-		all = append(all, store.Ailment{
-			Reason: store.Gone, What: fmt.Sprintf("the file of the store %s was %s: what is stored now is lost when this process ends", s.group.path, gone),
-			Fix: "export what matters (swrun export), then start the process again with the right file",
-		})
-	}
 	if err := s.cut(); err != nil {
 		return append(all, ailment(err))
 	}
@@ -56,23 +50,26 @@ func (s *Store) cut() error {
 	})
 }
 
-// replaced says what has happened to the file behind the back of this process; empty for nothing.
-func (s *Store) replaced() string {
-	own, err := s.group.file.Stat()
+// inPlace returns a *GoneError if the path of the file leads to none, or to another one: its folder may have been renamed, too.
+func (g *group) inPlace() error {
+	own, err := g.file.Stat()
 	if err != nil {
-		return "" // it is closed
+		return nil // it is closed
 	}
-	switch there, err := os.Stat(s.group.path); {
-	case errors.Is(err, fs.ErrNotExist):
-		return "removed"
+	switch there, err := os.Stat(g.path); {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return &GoneError{g.path, "removed"}
 	case err == nil && !os.SameFile(own, there):
-		return "replaced"
+		return &GoneError{g.path, "replaced"}
 	}
-	return ""
+	return nil // the file may be there and only its folder be closed to this process: nothing is lost
 }
 
 // prove returns why the file cannot be written to.
 func (g *group) prove() error {
+	if err := g.inPlace(); err != nil {
+		return err
+	}
 	failure := g.unwritten.Load()
 	needs := int64(leastRoom)
 	if failure != nil {
@@ -100,6 +97,8 @@ func ailment(err error) store.Ailment {
 	switch {
 	case errors.As(err, new(*DamagedError)):
 		a.Reason, a.Refuses, a.Fix = store.Damaged, store.RefusesAll, "put a copy of the file back, or move it away: nothing is written to it any more"
+	case errors.As(err, new(*GoneError)):
+		a.Reason, a.Fix = store.Gone, "put the file back to where it was: runs then go on by themselves. If it is gone for good, export what matters (swrun export) before this process ends"
 	case errors.As(err, new(*ClosedError)):
 		a.Reason, a.Refuses, a.Fix = store.Gone, store.RefusesAll, "start the process again"
 	case isFull(err):

@@ -31,6 +31,17 @@ type ClosedError struct{ Path string }
 
 func (e *ClosedError) Error() string { return fmt.Sprintf("the store %s is closed", e.Path) }
 
+// GoneError says that the file of an open store is not at its path any more, so that what is written would be lost when the process ends. Nothing
+// is written until it is back.
+type GoneError struct {
+	Path string
+	How  string // removed or replaced
+}
+
+func (e *GoneError) Error() string {
+	return fmt.Sprintf("the file of the store %s was %s: nothing is written to it any more, since it would be lost when this process ends", e.Path, e.How)
+}
+
 // WriteError says that a file could not be written to. What was to be written is not there, and everything before is.
 type WriteError struct {
 	Path string

@@ -236,6 +236,10 @@ func (u *update) run(t *transaction) error { return errors.Join(u.f(t), t.failed
 
 // transact runs f in a transaction that is written then.
 func (g *group) transact(f func(*transaction) error) error {
+	if err := g.inPlace(); err != nil {
+		g.failed(err)
+		return err
+	}
 	if err := g.room(); err != nil {
 		return err
 	}
