@@ -26,6 +26,8 @@ type StoreConfig struct {
 	Require redisstore.Durability
 	// Existing refuses a file that is not there (fs.ErrNotExist); otherwise it is made.
 	Existing bool
+	// ReadOnly opens a Redis that takes no writes, such as a replica, for those who only read. What would write fails.
+	ReadOnly bool
 	// Log says that a Redis does not answer (ERROR), and that it answers again (INFO); default discards. The Redis client writes lines of its own to standard error:
 	// redis.SetLogger of github.com/redis/go-redis/v9 changes that for the whole program.
 	Log *slog.Logger
@@ -95,7 +97,7 @@ func openRedis(ctx context.Context, at string, c StoreConfig) (*Store, error) {
 		c.Log.Error("the store does not answer yet; it is waited for", "store", errors.MaskURL(at))
 	})
 	defer slow.Stop()
-	s, err := redisstore.Open(ctx, at, redisstore.Config{Require: c.Require, Log: c.Log})
+	s, err := redisstore.Open(ctx, at, redisstore.Config{Require: c.Require, ReadOnly: c.ReadOnly, Log: c.Log})
 	if err != nil {
 		return nil, err
 	}
@@ -118,16 +120,29 @@ func openFile(ctx context.Context, at string, c StoreConfig) (*Store, error) {
 		}
 	}
 	failed := make(chan error, 1)
-	s, err := boltstore.Open(ctx, path, boltstore.Config{Now: c.Now, Failed: func(err error) {
-		select {
-		case failed <- err:
-		default: // one is enough
-		}
-	}})
+	s, err := boltstore.Open(ctx, path, boltstore.Config{Now: c.Now, Failed: func(err error) { tellFailure(failed, err) }})
 	if err != nil {
 		return nil, err
 	}
 	return &Store{Store: s, url: at, local: true, failed: failed, close: s.Close}, nil
+}
+
+// tellFailure keeps an error for who works on the store. One is enough, but damage comes before all others: it ends the work.
+func tellFailure(failed chan error, err error) {
+	for {
+		select {
+		case failed <- err:
+			return
+		default:
+		}
+		if !isDamage(err) {
+			return
+		}
+		select {
+		case <-failed:
+		default:
+		}
+	}
 }
 
 // StoreFile returns the file that the URL of a store names, if it names one.

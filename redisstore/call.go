@@ -38,6 +38,7 @@ type call struct {
 	subject    string // in errors
 	keys, args []any  // without the arguments of scripts/clock.lua
 	answers    int    // that it gets: of a script that answers several requests, one for each change
+	forReading bool   // it belongs to a read, which does without it while the server takes no writes
 }
 
 // call runs a script that has one answer. Its error is a *store.Refusal, or leaves open whether the script has run.
@@ -63,7 +64,7 @@ func (s *Store) repeat(ctx context.Context, c *call) ([]reply, error) {
 			n.outage.wrote(s.uptime)
 			return all, nil
 		}
-		if ctx.Err() != nil || !s.passes(ctx, err) {
+		if ctx.Err() != nil || c.forReading && refusesWrites(err) || !s.passes(ctx, err) {
 			return nil, fmt.Errorf("%s %s: %w", c.script.name, c.subject, err)
 		}
 		s.failed(n, err)

@@ -46,10 +46,13 @@ func (s *Store) examineServer(ctx context.Context, n *node, partition int) []sto
 	return all
 }
 
+// replicaFix is what to do about a server that is a replica.
+const replicaFix = "name its primary in --store, or make it a primary (redis-cli replicaof no one)"
+
 // ailments returns what is wrong with a server that says these facts of itself.
 func (f Facts) ailments(require Durability) (all []store.Ailment) {
 	if f.Replica {
-		all = append(all, store.Ailment{Reason: store.ReadOnly, Refuses: store.RefusesWrites, What: "the server is a replica, which takes no writes", Fix: "name its primary"})
+		all = append(all, store.Ailment{Reason: store.ReadOnly, Refuses: store.RefusesWrites, What: "the server is a replica, which takes no writes", Fix: replicaFix})
 	}
 	if f.Policy != "noeviction" {
 		all = append(all, store.Ailment{
@@ -134,6 +137,12 @@ func (s *Store) ailment(server string, err error) store.Ailment {
 	return a
 }
 
+// refusesWrites reports whether a server has refused what changes something, and still answers what only reads.
+func refusesWrites(err error) bool {
+	known, ok := refusals()[codeOf(err)]
+	return ok && known.Refuses < store.RefusesAll
+}
+
 // isTimeout reports whether a connection has not answered in time.
 func isTimeout(err error) bool {
 	var timed interface{ Timeout() bool }
@@ -146,7 +155,7 @@ func refusals() map[string]store.Ailment {
 	busy := store.Ailment{Reason: store.Silent, Refuses: store.RefusesAll, Fix: "wait until the server has loaded its data, or see which script keeps it busy"}
 	apart := store.Ailment{Reason: store.Unreachable, Refuses: store.RefusesAll, Fix: "see whether all servers of the cluster are there: redis-cli cluster info"}
 	return map[string]store.Ailment{
-		"READONLY":    {Reason: store.ReadOnly, Refuses: store.RefusesWrites, Fix: "name the primary of the replica in --store"},
+		"READONLY":    {Reason: store.ReadOnly, Refuses: store.RefusesWrites, Fix: replicaFix},
 		"MISCONF":     {Reason: store.DiskFull, Refuses: store.RefusesGrowth, Fix: "make room on the server's disk: its log says why it cannot save"},
 		"OOM":         {Reason: store.MemoryFull, Refuses: store.RefusesGrowth, Fix: "raise maxmemory, or let workers delete old runs: swrun worker --retention 24h"},
 		"NOREPLICAS":  {Reason: store.Unwritable, Refuses: store.RefusesWrites, Fix: "see where the replicas of the server are that min-replicas-to-write wants"},

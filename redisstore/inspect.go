@@ -93,13 +93,17 @@ func inspect(ctx context.Context, client redis.Cmdable) (Facts, error) {
 	return f, nil
 }
 
-// check refuses a server that cannot keep what it is given. One whose memory is full is taken: runs in progress go on there.
-func (f Facts) check(require Durability) error {
+// check refuses a server that cannot keep what it is given. One whose memory is full is taken: runs in progress go on there. Who only reads gives it
+// nothing to keep.
+func (f Facts) check(c Config) error {
 	major, _ := strconv.Atoi(strings.SplitN(f.Version, ".", 2)[0]) // 0 if it cannot be read
 	if major < 7 {
 		return fmt.Errorf("the server is Redis %s: 7.0 or later is needed", f.Version)
 	}
-	for _, a := range f.ailments(require) {
+	if c.ReadOnly {
+		return nil
+	}
+	for _, a := range f.ailments(c.Require) {
 		if a.Reason != store.MemoryFull {
 			return errors.New(a.What + ": " + a.Fix)
 		}

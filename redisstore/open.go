@@ -22,6 +22,8 @@ type Config struct {
 	Partitions int    // of a new deployment; default store.DefaultPartitions; 0 takes what is there
 	// Require refuses a server that may lose more than this; default DurabilityMemory.
 	Require Durability
+	// ReadOnly opens a server for those who only read: it need not take writes, so that a replica is opened, and nothing is written to find out.
+	ReadOnly bool
 	// Uptime is a clock that nobody can set and that goes on while the machine sleeps; default the system's.
 	Uptime func() time.Duration
 	Log    *slog.Logger // for outages of the server; default discards
@@ -89,7 +91,7 @@ func open(ctx context.Context, client redis.UniversalClient, known *places, c Co
 	if err != nil {
 		return nil, err
 	}
-	if err := facts.check(c.Require); err != nil {
+	if err := facts.check(c); err != nil {
 		return nil, err
 	}
 	s := newStore(client, known, c)
@@ -99,8 +101,11 @@ func open(ctx context.Context, client redis.UniversalClient, known *places, c Co
 	s.keys = newKeys(s.layout)
 	s.seen, s.clocks = make([]atomic.Int64, s.layout.Partitions), make([]clock, s.layout.Partitions)
 	s.needed, s.behind = make([]neededNow, s.layout.Partitions), make([]behind, s.layout.Partitions)
-	if err := s.fix(ctx); err != nil {
-		return nil, err
+	if err := s.fix(ctx); err != nil && (!c.ReadOnly || !refusesWrites(err)) {
+		return nil, err // otherwise the deployment is not there, so that there is nothing to read
+	}
+	if c.ReadOnly {
+		return s, nil
 	}
 	if err := s.probe(ctx); err != nil {
 		_ = s.Close() // the first error matters

@@ -77,7 +77,10 @@ func (s *Store) writtenAt(ctx context.Context, n *node, partitions []int, all []
 		clock.observe(at.now(), sent, answered)
 		all[p] = store.Written{Writes: at.seq, At: store.Moment(at.now()), Lease: firstLease(leases[i])}
 	}
-	return s.confirm(ctx, n, confirmed)
+	if err := s.confirm(ctx, n, confirmed); !refusesWrites(err) {
+		return err
+	}
+	return nil // a replica can be read all the same
 }
 
 // times returns a server's time, what the keys of some of its partitions say of theirs, and of leases.
@@ -130,7 +133,7 @@ func (s *Store) confirm(ctx context.Context, n *node, partitions []int) error {
 	for i, p := range partitions {
 		keys[i], args[i] = s.keys.partitions[p].time, s.clocks[p].expected(now)
 	}
-	_, err := s.call(ctx, call{script: &s.scripts.confirm, partition: partitions[0], subject: "the clock", keys: keys, args: args})
+	_, err := s.call(ctx, call{script: &s.scripts.confirm, partition: partitions[0], subject: "the clock", keys: keys, args: args, forReading: true})
 	return err
 }
 
@@ -139,6 +142,7 @@ func (s *Store) confirm(ctx context.Context, n *node, partitions []int) error {
 func (s *Store) correct(ctx context.Context, partition int, off, offset int64) error {
 	_, err := s.call(ctx, call{
 		script: &s.scripts.correct, partition: partition, subject: "the clock", keys: []any{s.keys.partitions[partition].time}, args: []any{off, offset},
+		forReading: true,
 	})
 	return err
 }

@@ -165,6 +165,7 @@ func (s *Server) unavailable(ctx context.Context, err error) *api.Problem {
 	p.RetryAfter, p.Applied = retryOutage, api.AppliedNo
 	p.Help = "ask again later; swrun doctor shows what is wrong"
 	x := exchangeOf(ctx)
+	defer s.explain(p, x)
 	switch {
 	case x == nil:
 	case unheard != nil:
@@ -176,4 +177,16 @@ func (s *Server) unavailable(ctx context.Context, err error) *api.Problem {
 		p.Help = fmt.Sprintf("look before you send it again, or send it again with the %s that it had", keyHeader)
 	}
 	return p
+}
+
+// explain adds to a problem what is wrong with the store and what to do about it, for a caller who may know: health tells the same.
+func (s *Server) explain(p *api.Problem, x *exchange) {
+	worst, ill := s.control.Monitor.Last().Ill()
+	if !ill || x == nil || x.caller.Role == "" {
+		return
+	}
+	if !strings.Contains(p.Detail, worst.What) {
+		p.Detail += ": " + worst.What
+	}
+	p.Help = worst.Fix + "; " + p.Help
 }

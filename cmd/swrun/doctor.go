@@ -40,7 +40,7 @@ func (p *program) doctor(f *operateFlags, strict bool) error {
 	if err != nil {
 		return err
 	}
-	f.looks = true
+	f.looks, f.reads = true, true
 	return p.interruptibly(func(ctx context.Context) error {
 		ask := func(d *remote.Deployment) error { return o.askHealth(ctx, d, strict) }
 		if server != nil {
@@ -86,6 +86,9 @@ func (o *operation) examine(ctx context.Context, strict bool) error {
 		found = append(found, doctor.Examine(ctx, s.Store, p.now, because)...)
 		found = append(found, sinks.Examine(ctx, s.Store)...)
 		found = append(found, deadletter.Examine(ctx, s.Store)...)
+		found = append(found, doctor.Finding{
+			Code: doctor.CodeSecrets, Level: doctor.OK, What: "the secrets of workers and servers are known to themselves alone: GET /v1/health of a server tells which deployed workflows lack some there",
+		})
 	}
 	return o.diagnose(doctor.Report(found), strict)
 }

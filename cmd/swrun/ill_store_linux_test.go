@@ -31,7 +31,9 @@ type illness struct {
 	heal   func() // nil if that is not possible
 }
 
-// TestIllStores: doctor, health, readiness, metrics and log say the same of a store that is not well, and that it is well again.
+// TestIllStores: doctor, health, readiness, metrics and log say the same of a store that is not well, and that it is well again. Other states have tests of
+// their own: a damaged file ends the server (TestDamagedWhileServed), what is damaged before it is opened is refused (TestVerbsOnWhatIsNoStore), the clock of a
+// Redis is in redisstore, a limit on the size of a file and a write that fails are in boltstore.
 func TestIllStores(t *testing.T) {
 	for name, prepare := range illRedis() {
 		t.Run("redis/"+name, func(t *testing.T) {
@@ -143,6 +145,22 @@ func refusingRedis() map[string]func(*illServer) illness {
 		"no scripts":            of(store.Forbidden, "ACL SETUSER default -evalsha -eval", "ACL SETUSER default +@all"),
 		"no keys":               of(store.Forbidden, "ACL SETUSER default resetkeys ~other:*", "ACL SETUSER default ~*"),
 		"too few replicas":      of(store.Unwritable, "CONFIG SET min-replicas-to-write 1", "CONFIG SET min-replicas-to-write 0"),
+		"writes paused": func(s *illServer) illness {
+			return illness{reason: store.Silent, code: "SD001", health: "error", doctor: -1, cause: s.do("CLIENT PAUSE 1000000 WRITE"), heal: s.do("CLIENT UNPAUSE")}
+		},
+		"another password": func(s *illServer) illness {
+			return illness{
+				reason: store.Forbidden, code: "SD001", health: "error", doctor: exitStore,
+				heal: func() {
+					knows := redis.NewClient(&redis.Options{Addr: s.Addr, Password: "other", DisableIdentity: true})
+					defer knows.Close() // its work is done
+					if err := knows.ConfigSet(context.Background(), "requirepass", "").Err(); err != nil {
+						s.T.Error(err)
+					}
+				},
+				cause: func() { s.do("CONFIG SET requirepass other")(); s.do("CLIENT KILL TYPE normal SKIPME yes")() },
+			}
+		},
 		"cannot save": func(s *illServer) illness {
 			dump := filepath.Join(s.Folder(), "dump.rdb")
 			saved := func(status string) {
@@ -206,6 +224,25 @@ func illFiles() map[string]func(*testing.T, string) illness {
 				cause: func() { os.WriteFile(filler, make([]byte, 8<<20), 0o600) },
 			}
 		},
+		"another disk mounted over it": func(t *testing.T, path string) illness {
+			folder := filepath.Dir(path)
+			if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, "size=6m"); err != nil {
+				t.Skip("a disk of its own cannot be made: ", err)
+			}
+			t.Cleanup(func() { syscall.Unmount(folder, syscall.MNT_DETACH) })
+			// What stands below the folder is hidden, too: its file is not in its place.
+			return illness{
+				reason: store.Gone, code: "SD001", health: "error", doctor: exitStore, heal: func() { syscall.Unmount(folder, 0) },
+				cause: func() { syscall.Mount("tmpfs", folder, "tmpfs", syscall.MS_RDONLY, "size=1m") },
+			}
+		},
+		"folder renamed": func(t *testing.T, path string) illness {
+			folder := filepath.Dir(path)
+			return illness{
+				reason: store.Gone, code: "SD001", health: "error", doctor: -1, heal: func() { os.Remove(folder); os.Rename(folder+".old", folder) },
+				cause: func() { os.Rename(folder, folder+".old") },
+			}
+		},
 		"removed": func(_ *testing.T, path string) illness {
 			return illness{reason: store.Gone, code: "SD001", health: "error", doctor: exitStore, cause: func() { os.Remove(path) }}
 		},
@@ -226,6 +263,7 @@ func (h *hosted) tellsIllness(is illness) {
 		h.answers(s, "/metrics", http.StatusOK, "\nswrun_store_up 1\n")
 	}
 	well()
+	s.err.until(h.T, "the worker is ready") // before that, an illness ends the server
 	is.cause()
 	ready, up := http.StatusServiceUnavailable, "\nswrun_store_up 0\n"
 	if is.ready {

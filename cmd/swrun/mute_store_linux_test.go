@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,6 +11,10 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/swrun/swrun/redisstore/redistest"
 )
 
 // TestWorkersOfAMuteStore: while a store refuses writes, nobody is said to be gone: workers cannot announce themselves, renew leases or note polls.
@@ -32,6 +37,14 @@ func TestWorkersOfAMuteStore(t *testing.T) {
 				}
 			}
 		}, func() { os.Remove(filler) })
+	})
+	t.Run("redis", func(t *testing.T) {
+		t.Parallel()
+		server := redistest.Start(t, "--appendonly", "no", "--save", "3600 1000000")
+		client := redis.NewClient(&redis.Options{Addr: server.Addr, DisableIdentity: true})
+		t.Cleanup(func() { client.Close() })
+		h := &hosted{t, server.URL()}
+		h.knowsNoWorker(func() { client.SlaveOf(context.Background(), "127.0.0.1", "1") }, func() { client.SlaveOf(context.Background(), "NO", "ONE") })
 	})
 }
 
@@ -110,4 +123,76 @@ func (h *hosted) answersWithout(s *serving, path string, texts ...string) {
 		}
 	}
 	h.Fatalf("%s is answered with one of %q: %.3000s", path, texts, told)
+}
+
+// TestReadingAReplica: whoever only reads is answered by a Redis that takes no writes, through a server that is there and without one. What changes
+// something is refused, with the reason and what to do.
+func TestReadingAReplica(t *testing.T) {
+	server := redistest.Start(t, "--appendonly", "no", "--save", "3600 1000000")
+	client := redis.NewClient(&redis.Options{Addr: server.Addr, DisableIdentity: true})
+	t.Cleanup(func() { client.Close() })
+	h := &hosted{t, server.URL()}
+	s := h.listening("serve", "--listen", "127.0.0.1:0")
+	h.exits(exitOK, "deploy", mustWriteFile(t, "nap.yaml", napText))
+	h.exits(exitOK, "start", "demo/nap", "--id", "napping")
+	h.answers(s, "/v1/runs/demo/napping", http.StatusOK, `"waiting"`)
+	if err := client.SlaveOf(t.Context(), "127.0.0.1", "1").Err(); err != nil {
+		t.Fatal(err)
+	}
+	h.answers(s, "/v1/health", http.StatusServiceUnavailable, "replica")
+	for _, path := range []string{
+		"/v1/runs", "/v1/runs/demo/napping", "/v1/runs/demo/napping/history", "/v1/runs/demo/napping/export", "/v1/runs/count", "/v1/workflows", "/v1/workflows/demo/nap",
+		"/v1/queues", "/v1/deadlines?within=2h", "/v1/schedules", "/v1/trouble", "/v1/events/listeners", "/v1/events/unmatched", "/v1/events/dead", "/v1/functions", "/v1/tokens", "/v1/settings",
+	} {
+		if answer, body := h.asks(s, http.MethodGet, path, ""); answer.StatusCode != http.StatusOK {
+			t.Errorf("%s is answered with %d: %s", path, answer.StatusCode, body)
+		}
+	}
+	for path, body := range map[string]string{"/v1/workflows/demo/nap/0.1.0/runs": "{}", "/v1/runs/demo/napping/cancel": "{}", "/v1/queues/default/pause": "{}"} {
+		answer, said := h.asks(s, http.MethodPost, path, body)
+		if answer.StatusCode != http.StatusServiceUnavailable || answer.Header.Get("Retry-After") == "" || !strings.Contains(said, "replica") || !strings.Contains(said, "name its primary in --store") {
+			t.Errorf("%s is answered with %d, Retry-After %q: %s", path, answer.StatusCode, answer.Header.Get("Retry-After"), said)
+		}
+	}
+	for _, verb := range []string{
+		"ls", "describe napping", "history napping", "export napping", "queue ls", "workflows", "deadlines", "schedule ls", "trouble ls", "events listeners", "events unmatched",
+		"events dead ls", "sink ls", "function ls", "token ls", "config ls",
+	} {
+		if code, out := h.swrun(strings.Fields(verb)...); code != exitOK {
+			t.Errorf("%s ends with %d:\n%s", verb, code, out)
+		}
+	}
+	for _, verb := range []string{"start demo/nap", "cancel napping", "delete napping", "queue pause default", "worker", "serve --listen 127.0.0.1:0"} {
+		if code, out := h.says(verb); code != exitStore || !strings.Contains(out, "replica") || !strings.Contains(out, "name its primary in --store") {
+			t.Errorf("%s ends with %d:\n%s", verb, code, out)
+		}
+	}
+	if code, out := h.swrun("wait", "napping", "--timeout", "100ms"); code != exitWaited {
+		t.Errorf("wait ends with %d:\n%s", code, out)
+	}
+	if code, out := h.swrun("doctor"); code != exitStore || !strings.Contains(out, "the server is a replica") {
+		t.Errorf("doctor ends with %d:\n%s", code, out)
+	}
+}
+
+// asks sends a request, and returns its answer with its body.
+func (h *hosted) asks(s *serving, method, path, body string) (*http.Response, string) {
+	h.Helper()
+	r, err := http.NewRequestWithContext(h.Context(), method, s.url+path, strings.NewReader(body))
+	if err != nil {
+		h.Fatal(err)
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		h.Fatal(err)
+	}
+	defer answer.Body.Close() // it is read
+	said, err := io.ReadAll(answer.Body)
+	if err != nil {
+		h.Fatal(err)
+	}
+	return answer, string(said)
 }

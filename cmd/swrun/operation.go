@@ -71,7 +71,7 @@ func (o *operation) prepare() error {
 	if o.secrets != nil {
 		o.host.Secrets, o.host.AllowSecret = o.secrets.Lookup, o.secrets.Allows
 	}
-	o.flags.looks = !o.flags.makes
+	o.flags.looks, o.flags.reads = !o.flags.makes, o.flags.looksOnly
 	return new(errorTypeFlags).apply(o.program, &o.host)
 }
 

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 )
 
@@ -20,6 +22,7 @@ func TestSecretsThatAWorkerLacks(t *testing.T) {
 	h.exits(exitOK, "start", "demo/sec", "--id", "x")
 	const waits = "waits for a worker that has the secret api and has the secret other; none has taken it, for "
 	h.until(waits, "describe", "x")
+	contains(t, h.exits(exitOK, "doctor"), "!no run waits for a worker", "SD022  the secrets of workers and servers are known to themselves alone")
 	h.until("waiting for workers, none of which has taken them: 1 run; 1 run, for up to ", "doctor")
 	contains(t, h.exits(exitOK, "doctor"), "for one that has the secret api and has the secret other")
 	contains(t, h.exits(exitOK, "queue", "ls", "-o", "json", "--jq", ".[] | select(.name == \"default\") | .runs"), "1")
@@ -29,6 +32,32 @@ func TestSecretsThatAWorkerLacks(t *testing.T) {
 	contains(t, h.exits(exitOK, "doctor"), "no run waits for a worker that is not there")
 	contains(t, h.exits(exitOK, "queue", "ls", "-o", "json", "--jq", ".[] | select(.name == \"default\") | .runs"), "0")
 	contains(t, h.exits(exitOK, "repair", "--dry-run"), "0 differences")
+}
+
+// TestASecretThatComesLater: a run on Redis that waits for a secret goes on once a file in the folder of its worker has the secret.
+func TestASecretThatComesLater(t *testing.T) {
+	t.Parallel()
+	h, folder := newHosted(t), t.TempDir()
+	add := func(name, value string) {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(value), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add("api", "value-of-one")
+	h.work("--secrets", folder)
+	h.exits(exitOK, "deploy", mustWriteFile(t, "sec.yaml", secretText))
+	for _, id := range []string{"x", "y"} {
+		h.exits(exitOK, "start", "demo/sec", "--id", id)
+	}
+	for _, id := range []string{"x", "y"} {
+		h.until("waits for a worker that has the secret api and has the secret other; none has taken it", "describe", id)
+	}
+	add("other", "value-of-two")
+	for _, id := range []string{"x", "y"} {
+		h.exits(exitOK, "wait", id, "--timeout", "60s")
+		contains(t, h.exits(exitOK, "output", id), `24`)
+	}
+	contains(t, h.exits(exitOK, "doctor"), "no run waits for a worker that is not there")
 }
 
 const reachText = `document: {dsl: 1.0.3, namespace: demo, name: reach, version: 0.1.0}

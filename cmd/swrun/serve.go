@@ -62,7 +62,7 @@ terminal, SIGHUP says that this has gone, and stops it.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.listen, "listen", defaultListen, "address of the HTTP API, HOST:PORT; port 0 takes a free one")
 	flags.BoolVar(&f.strict, "strict", false, "do not start, and deploy nothing, if a document of the folders cannot be served")
-	flags.BoolVar(&f.checks, "check", false, "only say what could not be served: wrong documents, and secrets without a value here; exit 13 if there is something")
+	flags.BoolVar(&f.checks, "check", false, "only say what could not be served: wrong documents, and secrets without a value here or that $namespaces does not grant; exit 13 if there is something")
 	flags.BoolVar(&f.auth, "auth", false, "callers need a token (swrun token new); required on addresses that others reach")
 	flags.StringVar(&f.certFile, "tls-cert", "", "PEM file of the certificate, with which the API is served over TLS; it is read again when it is replaced")
 	flags.StringVar(&f.keyFile, "tls-key", "", "PEM file of the certificate's key")

@@ -32,6 +32,7 @@ type storeFlags struct {
 	require string
 	log     *slog.Logger // nil writes to standard error, for people
 	looks   bool         // it is only looked at, so that no file is made
+	reads   bool         // nothing is changed, so that a Redis need not take writes
 	alone   bool         // no other command has to find what is in it: it may be in memory
 }
 
@@ -136,7 +137,7 @@ func (f *storeFlags) openUnlessHeld(ctx context.Context, p *program) (*openedSto
 	if at == "memory:" && !f.alone {
 		return nil, usagef("name one that is kept, file:runs.db or redis://localhost:6379; a store in memory is for swrun run and bench", "%q, %s, is gone when the command ends", at, because)
 	}
-	s, err := swrun.OpenStore(ctx, at, swrun.StoreConfig{Require: redisstore.Durability(f.require), Existing: f.looks, Log: f.log, Now: p.now})
+	s, err := swrun.OpenStore(ctx, at, swrun.StoreConfig{Require: redisstore.Durability(f.require), Existing: f.looks, ReadOnly: f.reads, Log: f.log, Now: p.now})
 	var wrong *swrun.StoreURLError
 	var missing *fs.PathError
 	switch {
@@ -175,6 +176,8 @@ func storeError(err error) error {
 		return usagef("for example redis://localhost:6379", "%s", err)
 	case errors.As(err, &damaged):
 		return &exitError{code: exitStore, message: err.Error(), hint: "put a copy of the file back, or move it away: nothing was changed in it"}
+	case errors.As(err, new(*boltstore.GoneError)):
+		return &exitError{code: exitStore, message: err.Error(), hint: "put the file back to where it was, and give the command again"}
 	case errors.As(err, &unwritten):
 		return &exitError{code: exitStore, message: err.Error(), hint: "what was stored before is kept: make room, and give the command again"}
 	case errors.As(err, &held):
@@ -234,7 +237,7 @@ func lostStore(err error) error {
 	var unwritten *boltstore.WriteError
 	var server redis.Error
 	var unavailable *function.UnavailableError
-	if errors.As(err, &damaged) || errors.As(err, &unwritten) || errors.As(err, &server) || errors.As(err, &unavailable) {
+	if errors.As(err, &damaged) || errors.As(err, new(*boltstore.GoneError)) || errors.As(err, &unwritten) || errors.As(err, &server) || errors.As(err, &unavailable) {
 		return storeError(err)
 	}
 	return err

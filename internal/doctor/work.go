@@ -172,16 +172,23 @@ func unserved(ctx context.Context, s *swrun.Store, workers []presence.Worker) Fi
 	if err != nil {
 		return Finding{"SD013", Error, err.Error(), "see whether the server is overloaded"}
 	}
-	runs, told := 0, false
+	runs, recent, told := 0, 0, false
 	var first *presence.Waiting
 	for n := range all {
 		tells := presence.Tells(all[n].Need.Parts())
-		if all[n].Workers > 0 || !tells && all[n].Longest < untakenAfter {
+		if all[n].Workers > 0 {
+			continue
+		}
+		if !tells && all[n].Longest < untakenAfter {
+			recent += all[n].Runs
 			continue
 		}
 		if runs += all[n].Runs; first == nil || tells && !told {
 			first, told = &all[n], tells
 		}
+	}
+	if first == nil && recent > 0 {
+		return Finding{"SD013", OK, fmt.Sprintf("%s: waiting for less than %s for a worker that has what is needed", terminal.Counted(recent, "run"), terminal.Elapsed(untakenAfter)), ""}
 	}
 	if first == nil {
 		return Finding{"SD013", OK, "no run waits for a worker that is not there", ""}
