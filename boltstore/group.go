@@ -236,11 +236,7 @@ func (u *update) run(t *transaction) error { return errors.Join(u.f(t), t.failed
 
 // transact runs f in a transaction that is written then.
 func (g *group) transact(f func(*transaction) error) error {
-	if err := g.inPlace(); err != nil {
-		g.failed(err)
-		return err
-	}
-	if err := g.room(); err != nil {
+	if err := g.writable(); err != nil {
 		return err
 	}
 	var inside error
@@ -276,6 +272,15 @@ func (g *group) transact(f func(*transaction) error) error {
 	g.unwritten.Store(&unwritten{g.needs})
 	g.failed(g.full)
 	return g.full
+}
+
+// writable returns why nothing is to be written now.
+func (g *group) writable() error {
+	if err := g.inPlace(); err != nil {
+		g.failed(err)
+		return err
+	}
+	return g.room()
 }
 
 // succeeded notes a write of some bytes.

@@ -104,14 +104,19 @@ func open(ctx context.Context, client redis.UniversalClient, known *places, c Co
 	if err := s.fix(ctx); err != nil && (!c.ReadOnly || !refusesWrites(err)) {
 		return nil, err // otherwise the deployment is not there, so that there is nothing to read
 	}
+	return s, s.ready(ctx, c)
+}
+
+// ready returns why the store is not ready to be written to. Who only reads does not need that.
+func (s *Store) ready(ctx context.Context, c Config) error {
 	if c.ReadOnly {
-		return s, nil
+		return nil
 	}
-	if err := s.probe(ctx); err != nil {
+	err := s.probe(ctx)
+	if err != nil {
 		_ = s.Close() // the first error matters
-		return nil, err
 	}
-	return s, nil
+	return err
 }
 
 // newStore returns a store whose layout has still to be fixed or checked.

@@ -32,8 +32,8 @@ type illness struct {
 }
 
 // TestIllStores: doctor, health, readiness, metrics and log say the same of a store that is not well, and that it is well again. Other states have tests of
-// their own: a damaged file ends the server (TestDamagedWhileServed), what is damaged before it is opened is refused (TestVerbsOnWhatIsNoStore), the clock of a
-// Redis is in redisstore, a limit on the size of a file and a write that fails are in boltstore.
+// their own: a damaged file ends the server (TestDamagedWhileServed), what is damaged before it is opened is refused (TestVerbsOnWhatIsNoStore), jumps
+// of the clock, a limit on the size of a file and writes that fail are tested with each store.
 func TestIllStores(t *testing.T) {
 	for name, prepare := range illRedis() {
 		t.Run("redis/"+name, func(t *testing.T) {
