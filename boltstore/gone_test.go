@@ -16,8 +16,12 @@ func TestFileThatIsNotInItsPlace(t *testing.T) {
 	type place struct{ folder, file string }
 	move := func(from, to string) func() error { return func() error { return os.Rename(from, to) } }
 	for name, of := range map[string]func(p place) (cause, heal func() error){
-		"file renamed":   func(p place) (cause, heal func() error) { return move(p.file, p.file+".old"), move(p.file+".old", p.file) },
-		"folder renamed": func(p place) (cause, heal func() error) { return move(p.folder, p.folder+".old"), move(p.folder+".old", p.folder) },
+		"file renamed": func(p place) (cause, heal func() error) {
+			return move(p.file, p.file+".old"), move(p.file+".old", p.file)
+		},
+		"folder renamed": func(p place) (cause, heal func() error) {
+			return move(p.folder, p.folder+".old"), move(p.folder+".old", p.folder)
+		},
 		"file removed":   func(p place) (cause, heal func() error) { return func() error { return os.Remove(p.file) }, nil },
 		"folder removed": func(p place) (cause, heal func() error) { return func() error { return os.RemoveAll(p.folder) }, nil },
 		"another file": func(p place) (cause, heal func() error) {
