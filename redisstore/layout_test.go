@@ -112,7 +112,7 @@ func fill(t *testing.T, s *redisstore.Store) {
 	_, err = s.Start(ctx, store.Start{Instance: instance("h"), Invocation: []byte("{}")})
 	must(err)
 	needy := claim("h")
-	needy.Listens = store.NewListens([]interpreter.EventFilter{{Type: "t"}})
+	needy.Listens = store.NewListens("", []interpreter.EventFilter{{Type: "t"}})
 	needy.Release, needy.Retrying, needy.Needs = true, true, store.NewNeeds([]store.Need{store.NewNeed("processes")})
 	_, err = s.Commit(ctx, needy)
 	must(err)

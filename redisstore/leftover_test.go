@@ -92,7 +92,7 @@ func TestManyLeftListening(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := store.Commit{Instance: i, Token: claimed[0].Token, Next: 1, At: claimed[0].At, Status: interpreter.StatusWaiting, Release: true}
-		c.Listens = store.NewListens([]interpreter.EventFilter{{Type: "t"}})
+		c.Listens = store.NewListens("", []interpreter.EventFilter{{Type: "t"}})
 		if _, err := s.Commit(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}

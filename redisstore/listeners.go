@@ -92,9 +92,10 @@ func (q *listenerQuery) send(ctx context.Context, n *node, evaluate evaluation, 
 
 // listening returns the arguments of scripts/listeners.lua.
 func listening(c *store.Listening) []any {
-	args := append(make([]any, 0, 3+2*len(c.Types)+2*len(c.Filters)), c.N, len(c.Types), len(c.Filters))
-	for _, kind := range c.Types {
-		args = append(args, "["+store.FirstOfType(kind), "("+store.AfterType(kind))
+	ranges := c.Ranges()
+	args := append(make([]any, 0, 3+2*len(ranges)+2*len(c.Filters)), c.N, len(ranges), len(c.Filters))
+	for _, r := range ranges {
+		args = append(args, "["+r.From, "("+r.To)
 	}
 	for _, f := range c.Filters {
 		from, to := c.Between(f)

@@ -1,13 +1,13 @@
 -- listeners finds the runs that listen for an event, in several partitions (store.Listening). It changes nothing, and needs no time.
 -- KEYS: of each partition: index of those who listen
--- ARGV: how many runs of a filter are wanted at most, the number of types, that of filters;
---   of each type, and then of each filter, from where to where its entries are
--- Reply: the first entry of each group of the types, which are those with the same expressions, once;
+-- ARGV: how many runs of a filter are wanted at most, the number of ranges with the wanted groups, that of filters;
+--   of each range, and then of each filter, from where to where its entries are
+-- Reply: the first entry of each group of the ranges, which are those with the same expressions, once;
 --   of each partition and filter with entries: their numbers, and the entries
 local call, match = redis.call, string.match
 local GROUP = '^%S* %S* '
-local most, types = ARGV[1], tonumber(ARGV[2])
-local filters = 3 + 2 * types -- before those
+local most, ranges = ARGV[1], tonumber(ARGV[2])
+local filters = 3 + 2 * ranges -- before those
 local groups, known, found = {}, {}, {} -- known says where what comes after a group begins
 
 -- look adds the groups from one entry to another, of an index, to those that are there.
@@ -35,7 +35,7 @@ local function partition(k)
   local there = {}
   for n = 4, filters, 2 do look(KEYS[k], ARGV[n], ARGV[n + 1], there) end
   for n = 1, #groupOf do
-    if types == 0 or there[groupOf[n]] then
+    if ranges == 0 or there[groupOf[n]] then
       local entries = call('ZRANGEBYLEX', KEYS[k], ARGV[filters + 2 * n - 1], ARGV[filters + 2 * n], 'LIMIT', 0, most)
       if entries[1] then
         found[#found + 1], found[#found + 2], found[#found + 3] = k, n, entries

@@ -23,7 +23,7 @@ type asking struct {
 
 // question is what one event asks.
 type question struct {
-	types   []string
+	types   []store.ListenType
 	filters []interpreter.EventFilter
 
 	answered chan struct{} // closed when the rest is there
@@ -46,7 +46,7 @@ func newAsking(s store.Store) *asking {
 }
 
 // listeners returns who has some filters of some types, and which other filters of these types there are.
-func (a *asking) listeners(ctx context.Context, types []string, filters []interpreter.EventFilter) (store.Listeners, error) {
+func (a *asking) listeners(ctx context.Context, types []store.ListenType, filters []interpreter.EventFilter) (store.Listeners, error) {
 	q := &question{types: types, filters: filters, answered: make(chan struct{})}
 	a.mu.Lock()
 	a.waiting = append(a.waiting, q)
@@ -94,10 +94,11 @@ func (a *asking) askNext(ctx context.Context) {
 func (a *asking) ask(ctx context.Context, some []*question) error {
 	all := store.Listening{Partitions: a.partitions, N: pageOfListeners}
 	number := map[interpreter.EventFilter]int{}
+	known := map[store.ListenType]bool{}
 	for _, q := range some {
 		for _, kind := range q.types {
-			if !slices.Contains(all.Types, kind) {
-				all.Types = append(all.Types, kind)
+			if !known[kind] {
+				known[kind], all.Types = true, append(all.Types, kind)
 			}
 		}
 		for _, f := range q.filters {
@@ -123,7 +124,7 @@ func (a *asking) ask(ctx context.Context, some []*question) error {
 // take takes what it asked for from the answer to all questions.
 func (q *question) take(from []interpreter.EventFilter, of func(interpreter.EventFilter) []store.ListeningRuns) {
 	for _, f := range from {
-		if slices.Contains(q.types, f.Type) {
+		if slices.ContainsFunc(q.types, func(t store.ListenType) bool { return t.Has(f) }) {
 			q.answer.From = append(q.answer.From, f)
 		}
 	}

@@ -35,8 +35,8 @@ func (r *slowReader) Listeners(ctx context.Context, c store.Listening) (found st
 		}
 		found.Runs = append(found.Runs, store.ListeningRuns{Filter: n, Runs: []store.Instance{{ID: f.Key}}})
 	}
-	for _, kind := range c.Types {
-		found.AddFrom(interpreter.EventFilter{Type: kind, From: "x"})
+	for _, t := range c.Types {
+		found.AddFrom(interpreter.EventFilter{Type: t.Type, From: "x"})
 	}
 	return found, nil
 }
@@ -47,7 +47,7 @@ func (a *asking) asks(ctx context.Context, kind string, keys ...string) (string,
 	for _, key := range keys {
 		filters = append(filters, interpreter.EventFilter{Type: kind, Key: key})
 	}
-	answer, err := a.listeners(ctx, []string{kind}, filters)
+	answer, err := a.listeners(ctx, []store.ListenType{{Type: kind}}, filters)
 	return fmt.Sprint(answer.From, answer.Runs), err
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // Audience is the namespaces whose runs an event may reach. Nil is all of them; one that is empty is none.
@@ -24,4 +25,21 @@ func (a Audience) key(event string) (string, error) {
 	}
 	text, err := expr.Encode(names)
 	return event + "/" + hash(text), err
+}
+
+// maxApart is for how many namespaces an event asks apart. One for more of them asks as if it were for all.
+const maxApart = 8
+
+// types returns which filters an event of a type may ask for.
+func (a Audience) types(kind string) (all []store.ListenType) {
+	namespaces := []string(a)
+	if a == nil || len(a) > maxApart {
+		namespaces = []string{""}
+	}
+	for _, namespace := range namespaces {
+		for _, kind := range slices.Compact([]string{kind, ""}) {
+			all = append(all, store.ListenType{Type: kind, Namespace: namespace})
+		}
+	}
+	return all
 }

@@ -209,6 +209,7 @@ type delivery struct {
 	to      Audience
 	cause   *store.Instance
 	heard   *listenedFor              // is found out
+	types   []store.ListenType        // of the filters that may lead to those who listen
 	known   []interpreter.EventFilter // with correlations that may lead to those who listen, without their keys
 	filters []interpreter.EventFilter // that are asked for in each partition
 }
@@ -221,7 +222,8 @@ func (d *delivery) kind() string {
 // delivery prepares the delivery of an event. Filters with correlations that were met before are asked for at once.
 func (b *Bus) delivery(id string, event map[string]any, to Audience, heard *listenedFor) delivery {
 	d := delivery{id: id, event: event, to: to, heard: heard}
-	d.known = slices.Concat(b.groups.of(d.kind()), b.groups.of(""))
+	d.types = to.types(d.kind())
+	d.known = b.groups.of(d.types)
 	d.filters = append([]interpreter.EventFilter{{Type: d.kind()}, {}}, b.correlated(event, d.known)...)
 	return d
 }
@@ -299,8 +301,7 @@ func (b *Bus) listeners(ctx context.Context, d delivery, found func(store.Instan
 			found(i)
 		}
 	}
-	types := []string{d.kind(), ""}
-	answer, err := b.asking.listeners(ctx, types, d.filters)
+	answer, err := b.asking.listeners(ctx, d.types, d.filters)
 	if err != nil {
 		return err
 	}
@@ -312,7 +313,7 @@ func (b *Bus) listeners(ctx context.Context, d delivery, found func(store.Instan
 	if len(others) == 0 {
 		return nil
 	}
-	if answer, err = b.asking.listeners(ctx, types, others); err != nil {
+	if answer, err = b.asking.listeners(ctx, d.types, others); err != nil {
 		return err
 	}
 	return b.pages(ctx, others, answer, once)
@@ -342,10 +343,18 @@ func (b *Bus) pages(ctx context.Context, filters []interpreter.EventFilter, answ
 	return nil
 }
 
-// correlated returns the filters with the expressions of groups that an event has the values for.
+// correlated returns the filters with the expressions of groups that an event has the values for. The same expressions of several groups are evaluated
+// once.
 func (b *Bus) correlated(event map[string]any, groups []interpreter.EventFilter) (all []interpreter.EventFilter) {
+	keys := map[string]string{}
 	for _, f := range groups {
-		if f.Key = b.key(f.From, event); f.Key != "" {
+		bare, _, _ := store.BareFrom(f.From)
+		key, known := keys[bare]
+		if !known {
+			key = b.key(bare, event)
+			keys[bare] = key
+		}
+		if f.Key = key; key != "" {
 			all = append(all, f)
 		}
 	}

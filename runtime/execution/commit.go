@@ -84,7 +84,7 @@ func (x *Execution) commitOf(release bool) (*store.Commit, error) {
 		Invocation: x.batch.invocation, Changes: changes, Entries: x.batch.encoded, Payloads: x.batch.apart, Records: x.batch.events, Read: x.batch.read,
 		Status: x.state.Phase(), Wake: x.wake(), Deadline: x.state.NextDeadline(), Release: release,
 	}
-	c.Listens = store.NewListens(x.state.EventFilters())
+	c.Listens = store.NewListens(x.instance.Namespace, x.state.EventFilters())
 	c.AwaitsSlot, c.TimesOut = x.awaitsSlot(), x.batch.timeout
 	if err := x.activityChanges(c); err != nil {
 		return nil, err

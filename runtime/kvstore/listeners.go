@@ -22,8 +22,8 @@ func (s *Store) Listeners(_ context.Context, c store.Listening) (found store.Lis
 
 // listeners adds what a partition has.
 func (p *partition) listeners(c *store.Listening, number int, found *store.Listeners) {
-	for _, kind := range c.Types {
-		p.listenedFor(kind, found)
+	for _, r := range c.Ranges() {
+		p.listenedFor(r, found)
 	}
 	prefix := p.prefix + listenersPart
 	for n, f := range c.Filters {
@@ -47,14 +47,20 @@ func (p *partition) listeners(c *store.Listening, number int, found *store.Liste
 // listenerKey returns the key of an entry of those who listen.
 func (p *partition) listenerKey(entry string) string { return p.prefix + listenersPart + entry }
 
-// listenedFor adds the expressions of all filters of a type.
-func (p *partition) listenedFor(kind string, found *store.Listeners) {
+// listenedFor adds the expressions of all filters in a part of the index.
+func (p *partition) listenedFor(r store.ListenRange, found *store.Listeners) {
 	prefix := p.prefix + listenersPart
-	ofType := prefix + store.FirstOfType(kind)
-	for from, more := ofType, true; more; {
+	for from, more := prefix+r.From, true; more; {
 		more = false
-		p.Scan(ofType, from, func(key string, _ []byte) bool {
-			f, _, next, _ := store.ParseListenEntry(strings.TrimPrefix(key, prefix))
+		p.Scan(prefix, from, func(key string, _ []byte) bool {
+			entry := strings.TrimPrefix(key, prefix)
+			if entry >= r.To {
+				return false
+			}
+			f, _, next, err := store.ParseListenEntry(entry)
+			if err != nil {
+				return true // a write never makes such an entry
+			}
 			found.AddFrom(f)
 			from, more = prefix+next, true
 			return false

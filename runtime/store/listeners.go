@@ -14,14 +14,17 @@ import (
 // another order are the same.
 type Listens string
 
-// NewListens returns them.
-func NewListens(filters []interpreter.EventFilter) Listens {
+// NewListens returns them for a run of a namespace. Without a namespace they are as builds before decision 71 wrote them.
+func NewListens(namespace string, filters []interpreter.EventFilter) Listens {
 	if len(filters) == 0 {
 		return ""
 	}
-	texts := make([]string, len(filters))
-	for n, f := range filters {
-		texts[n] = entryOf(f)
+	var texts []string
+	for _, f := range filters {
+		for _, from := range markedFrom(namespace, f.From) {
+			f.From = from
+			texts = append(texts, entryOf(f))
+		}
 	}
 	slices.Sort(texts)
 	data, _ := json.Marshal(slices.Compact(texts)) // texts can be written
@@ -79,7 +82,7 @@ func (c *Change) ListenEntries(i Instance) (removed, added []string) {
 // Listening asks which runs listen for an event.
 type Listening struct {
 	Partitions []int
-	Types      []string                  // of filters; the empty one is that of filters for any type
+	Types      []ListenType              // whose expressions are wanted
 	Filters    []interpreter.EventFilter // exactly these are asked for; they are of Types, if there are any
 	After      Instance                  // with one partition and filter: those after this one; zero begins at the beginning
 	N          int                       // at most so many of each filter in each partition
@@ -89,7 +92,8 @@ type Listening struct {
 type Listeners struct {
 	Runs []ListeningRuns // those of which there are any
 	// From are the expressions of all filters of Types, each once and without keys: the caller asks again for those that it did not know.
-	From []interpreter.EventFilter
+	From  []interpreter.EventFilter
+	known map[interpreter.EventFilter]bool // of From
 }
 
 // ListeningRuns are the runs of a partition that have a filter.
@@ -101,9 +105,13 @@ type ListeningRuns struct {
 
 // AddFrom adds the expressions of a filter, once.
 func (l *Listeners) AddFrom(f interpreter.EventFilter) {
-	if f.Key = ""; !slices.Contains(l.From, f) {
-		l.From = append(l.From, f)
+	if f.Key = ""; l.known[f] {
+		return
 	}
+	if l.known == nil {
+		l.known = map[interpreter.EventFilter]bool{}
+	}
+	l.known[f], l.From = true, append(l.From, f)
 }
 
 // Between returns what the entries of a filter are above, and what they are below.
@@ -114,12 +122,6 @@ func (c *Listening) Between(f interpreter.EventFilter) (from, to string) {
 	}
 	return from, to
 }
-
-// FirstOfType returns what no entry of filters of a type is below.
-func FirstOfType(kind string) string { return url.PathEscape(kind) + " " }
-
-// AfterType returns what all entries of filters of a type are below.
-func AfterType(kind string) string { return url.PathEscape(kind) + "!" }
 
 // ParseListenEntry reads an entry of the index, and returns what the entries of other expressions or types that come after it are
 // above.

@@ -3,6 +3,7 @@ package storetest
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/store"
@@ -20,7 +21,7 @@ func (s *suite) listens(i store.Instance, filters ...interpreter.EventFilter) {
 func (s *suite) listensNow(i store.Instance, filters ...interpreter.EventFilter) {
 	s.Helper()
 	c := commit(s.claim(i))
-	c.Release, c.Listens = true, store.NewListens(filters)
+	c.Release, c.Listens = true, store.NewListens("", filters)
 	_, err := s.Commit(s.ctx(), c)
 	s.must(err)
 }
@@ -35,7 +36,7 @@ func (s *suite) partitions() (all []int) {
 // heard returns the runs, of all partitions, with each of some filters of some types, and the expressions that there are.
 func (s *suite) heard(types []string, filters ...interpreter.EventFilter) (ids []string, from []interpreter.EventFilter) {
 	s.Helper()
-	found, err := s.Listeners(s.ctx(), store.Listening{Partitions: s.partitions(), Types: types, Filters: filters, N: 1000})
+	found, err := s.Listeners(s.ctx(), store.Listening{Partitions: s.partitions(), Types: ofAll(types), Filters: filters, N: 1000})
 	s.must(err)
 	for _, some := range found.Runs {
 		for _, i := range some.Runs {
@@ -47,6 +48,14 @@ func (s *suite) heard(types []string, filters ...interpreter.EventFilter) (ids [
 	}
 	slices.Sort(ids)
 	return ids, found.From
+}
+
+// ofAll returns the filters of some types that events for all namespaces ask for.
+func ofAll(types []string) (all []store.ListenType) {
+	for _, kind := range types {
+		all = append(all, store.ListenType{Type: kind})
+	}
+	return all
 }
 
 func (s *suite) hears(want string, types []string, filters ...interpreter.EventFilter) {
@@ -88,6 +97,59 @@ func sortedFilters(all []interpreter.EventFilter) []string {
 	return texts
 }
 
+// listenersOfNamespaces: an event of a namespace finds the expressions of that, and those that an older build has written; an event for all namespaces finds
+// each expression once, in however many namespaces it is.
+func listenersOfNamespaces(s *suite) {
+	paid := interpreter.EventFilter{Type: "paid", From: `[".data.n","~<#\\"]`, Key: "1"}
+	for _, namespace := range []string{"b", "bb", "c"} {
+		i := store.Instance{Namespace: namespace, ID: "run"}
+		s.listens(i)
+		c := commit(s.claimReady(i))
+		c.Read, c.Release, c.Listens = 1, true, store.NewListens(namespace, []interpreter.EventFilter{paid})
+		_, err := s.Commit(s.ctx(), c)
+		s.must(err)
+		s.scrubs(i, "")
+	}
+	older := paid
+	older.From = `[".data.older"]`
+	s.listens(store.Instance{Namespace: "c", ID: "older"}, older)
+	both := []string{paid.From, older.From}
+	s.findsOf("", both, "b/run bb/run c/older c/run")
+	s.findsOf("b", both, "b/run c/older")
+	s.findsOf("bb", both, "bb/run c/older")
+	s.findsOf("d", []string{older.From}, "c/older")
+}
+
+// findsOf asks for the expressions that an event of a namespace finds, and then for the runs that have them.
+func (s *suite) findsOf(namespace string, expressions []string, want string) {
+	s.Helper()
+	ask := store.Listening{Partitions: s.partitions(), Types: []store.ListenType{{Type: "paid", Namespace: namespace}}, N: 10}
+	found, err := s.Listeners(s.ctx(), ask)
+	s.must(err)
+	var bare, runs []string
+	for _, f := range found.From {
+		from, _, _ := store.BareFrom(f.From)
+		bare = append(bare, from)
+		f.Key = "1"
+		ask.Filters = append(ask.Filters, f)
+	}
+	slices.Sort(bare)
+	if !slices.Equal(bare, expressions) {
+		s.Errorf("an event of %q finds the expressions %q, want %q", namespace, bare, expressions)
+	}
+	found, err = s.Listeners(s.ctx(), ask)
+	s.must(err)
+	for _, some := range found.Runs {
+		for _, i := range some.Runs {
+			runs = append(runs, i.String())
+		}
+	}
+	slices.Sort(runs)
+	if got := strings.Join(runs, " "); got != want {
+		s.Errorf("an event of %q finds %s, want %s", namespace, got, want)
+	}
+}
+
 // listenersFollow: a run is found from the commit on in which it listens until that in which it does not, its end, or its removal; and
 // scrubbing finds nothing wrong.
 func listenersFollow(s *suite) {
@@ -100,7 +162,7 @@ func listenersFollow(s *suite) {
 	s.must(s.Store.Deliver(s.ctx(), store.Delivery{To: i, ID: "e", Message: []byte("m")}))
 	s.hears("[0 test/a]", types, bell, horn)
 	c := commit(s.claim(i))
-	c.Release, c.Listens, c.Read = true, store.NewListens([]interpreter.EventFilter{horn}), 1
+	c.Release, c.Listens, c.Read = true, store.NewListens("", []interpreter.EventFilter{horn}), 1
 	_, err := s.Commit(s.ctx(), c)
 	s.must(err)
 	s.hears("[1 test/a]", types, bell, horn)
@@ -204,7 +266,7 @@ func listenersStay(s *suite) {
 	heard()
 	s.must(s.Store.Command(s.ctx(), store.Command{To: i, ID: "c", Verb: store.VerbSuspend, Message: store.Message("m")}))
 	suspended := commit(s.claim(i))
-	suspended.Status, suspended.Read, suspended.Release, suspended.Listens = interpreter.StatusSuspended, 2, true, store.NewListens([]interpreter.EventFilter{bell})
+	suspended.Status, suspended.Read, suspended.Release, suspended.Listens = interpreter.StatusSuspended, 2, true, store.NewListens("", []interpreter.EventFilter{bell})
 	_, err = s.Commit(s.ctx(), suspended)
 	s.must(err)
 	heard()
@@ -222,7 +284,7 @@ func listenersReplaced(s *suite) {
 	s.listens(i, bell, horn)
 	c := commit(s.claimReady(i))
 	c.Read, c.Release, c.Invocation = 1, true, []byte(`{"again":true}`)
-	c.Listens = store.NewListens([]interpreter.EventFilter{whistle, horn})
+	c.Listens = store.NewListens("", []interpreter.EventFilter{whistle, horn})
 	_, err := s.Commit(s.ctx(), c)
 	s.must(err)
 	s.hears("[1 test/a 2 test/a]", types, bell, horn, whistle)
@@ -235,7 +297,7 @@ func listenersReplaced(s *suite) {
 	s.Advance(lease + margin)
 	s.promote(i)
 	current := commit(s.claim(i))
-	stale.Listens, stale.Release = store.NewListens([]interpreter.EventFilter{bell}), true
+	stale.Listens, stale.Release = store.NewListens("", []interpreter.EventFilter{bell}), true
 	_, err = s.Commit(s.ctx(), stale)
 	s.refused(err, store.Fenced)
 	s.hears("[1 test/a 2 test/a]", types, bell, horn, whistle)
@@ -279,7 +341,7 @@ func listenersAdopted(s *suite) {
 		s.Error("the lease was taken away")
 	}
 	c := commit(*held)
-	c.Listens = store.NewListens([]interpreter.EventFilter{bell})
+	c.Listens = store.NewListens("", []interpreter.EventFilter{bell})
 	_, err := s.Commit(s.ctx(), c)
 	s.must(err)
 }

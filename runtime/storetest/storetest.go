@@ -140,6 +140,7 @@ func cases() []testCase {
 		{"what needs something stands in order", needsInOrder},
 		{"what needs something is offered fairly", neededFairly},
 		{"who listens is found", listeners},
+		{"an event of a namespace finds the expressions of that", listenersOfNamespaces},
 		{"who listens is found until it does not", listenersFollow},
 		{"many who listen are found page by page", listenersInPages},
 		{"who listens is found in another store", listenersImported},

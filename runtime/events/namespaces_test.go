@@ -1,0 +1,106 @@
+package events_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/limits"
+	"github.com/swrun/swrun/memstore"
+	"github.com/swrun/swrun/runtime/events"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// countingStore counts what events ask for.
+type countingStore struct {
+	store.Store
+	bus                        *events.Bus
+	filters, groups, questions int
+}
+
+func (s *countingStore) Listeners(ctx context.Context, c store.Listening) (store.Listeners, error) {
+	found, err := s.Store.Listeners(ctx, c)
+	s.questions++
+	s.filters, s.groups = s.filters+len(c.Filters), s.groups+len(found.From)
+	return found, err
+}
+
+// listen starts a run that listens for events of the type paid whose expressions yield "1". Without marks it is as an older build has written it.
+func (s *countingStore) listen(t *testing.T, i store.Instance, marks bool, from string) {
+	t.Helper()
+	if _, err := s.Start(t.Context(), store.Start{Instance: i, Invocation: []byte("{}")}); err != nil {
+		t.Fatal(err)
+	}
+	claimed, err := s.Claim(t.Context(), store.Claim{Partition: i.Partition(4), Instances: []store.Instance{i}, Worker: "w", Nonce: i.String(), Lease: time.Hour})
+	if err != nil || len(claimed) != 1 {
+		t.Fatal(claimed, err)
+	}
+	c := store.Commit{Instance: i, Token: claimed[0].Token, Next: 1, At: claimed[0].At, Status: interpreter.StatusWaiting, Release: true}
+	namespace := ""
+	if marks {
+		namespace = i.Namespace
+	}
+	c.Listens = store.NewListens(namespace, []interpreter.EventFilter{{Type: "paid", From: from, Key: interpreter.EventKey([]any{"1"})}})
+	if _, err := s.Commit(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// publish publishes an event and checks how many runs get it, and what was asked for.
+func (s *countingStore) publish(t *testing.T, to events.Audience, id string, runs, most int) {
+	t.Helper()
+	s.filters, s.groups, s.questions = 0, 0, 0
+	data := map[string]any{"n": "1"}
+	for n := range 1500 {
+		data[fmt.Sprint("k", n)] = "1"
+	}
+	event := map[string]any{"specversion": "1.0", "type": "paid", "source": "test", "id": id, "data": data}
+	report, err := s.bus.Publish(t.Context(), event, to)
+	if err != nil || len(report.Matched) != runs {
+		t.Errorf("%d runs have the event %s for %q, %v; want %d", len(report.Matched), id, to, err, runs)
+	}
+	if s.filters > most || s.groups > most {
+		t.Errorf("the event %s for %q asked for %d filters and found %d groups in %d questions, want at most %d", id, to, s.filters, s.groups, s.questions, most)
+	}
+}
+
+// TestExpressionsOfOtherNamespaces: an event of a namespace does not ask for the 1 500 expressions of another one, and an event for all namespaces asks
+// once for an expression that 100 of them have.
+func TestExpressionsOfOtherNamespaces(t *testing.T) {
+	s := &countingStore{Store: memstore.New(memstore.Config{Partitions: 4})}
+	nobody := func(context.Context, events.Event, events.Audience) (events.Started, error) {
+		return events.Started{}, nil
+	}
+	s.bus = events.NewBus(s, nobody, limits.Set{})
+	s.listen(t, store.Instance{Namespace: "bb", ID: "run"}, true, `[".data.n"]`)
+	for n := range 1500 {
+		s.listen(t, store.Instance{Namespace: "aa", ID: fmt.Sprint("run-", n)}, true, fmt.Sprintf(`[".data.k%d"]`, n))
+	}
+	for _, id := range []string{"first", "second"} {
+		s.publish(t, events.Audience{"bb"}, "bb-"+id, 1, 5)
+	}
+	s.listen(t, store.Instance{Namespace: "cc", ID: "older"}, false, `[".data.n"]`)
+	s.listen(t, store.Instance{Namespace: "bb", ID: "older"}, false, `[".data.n"]`)
+	s.publish(t, events.Audience{"bb"}, "bb-third", 2, 10)
+	s.publish(t, events.Audience{"aa"}, "aa", 1500, 10_000)
+	s.publish(t, events.Audience{"bb"}, "bb-fourth", 2, 10)
+	s.publish(t, nil, "all", 1503, 10_000)
+	s.publish(t, events.Audience{}, "none", 0, 10)
+}
+
+// TestOneExpressionInManyNamespaces: an event for all namespaces asks once for an expression, in however many of them it is.
+func TestOneExpressionInManyNamespaces(t *testing.T) {
+	s := &countingStore{Store: memstore.New(memstore.Config{Partitions: 4})}
+	nobody := func(context.Context, events.Event, events.Audience) (events.Started, error) {
+		return events.Started{}, nil
+	}
+	s.bus = events.NewBus(s, nobody, limits.Set{})
+	for n := range 100 {
+		s.listen(t, store.Instance{Namespace: fmt.Sprint("n", n), ID: "run"}, true, `[".data.n"]`)
+	}
+	for _, id := range []string{"first", "second"} {
+		s.publish(t, nil, id, 100, 5)
+	}
+}
