@@ -19,6 +19,33 @@ func (s *Server) deadlinesRoutes() {
 		OperationID: "listDeadlines", Method: http.MethodGet, Path: "/v1/deadlines", Tags: []string{"runs"},
 		Summary: "The deadlines that pass soon, of all runs, the first to pass first",
 	}, s.listDeadlines)
+	route(s, RoleViewer, huma.Operation{
+		OperationID: "getRunDeadlines", Method: http.MethodGet, Path: runPathPattern + "/deadlines", Tags: []string{"runs"},
+		Summary:     "The deadlines of one run, whenever they pass, the first to pass first",
+		Description: "Those of an earlier run of an execution are the ones in force when the next run began.",
+	}, s.getRunDeadlines)
+}
+
+type runDeadlinesInput struct {
+	RunPath
+	RunNumber
+}
+
+type runDeadlinesAnswer struct {
+	Body []api.UpcomingDeadline `nullable:"false"`
+}
+
+func (s *Server) getRunDeadlines(ctx context.Context, in *runDeadlinesInput) (*runDeadlinesAnswer, error) {
+	i, err := in.instance()
+	if err != nil {
+		return nil, err
+	}
+	number, err := client.ParseRunNumber(in.Run)
+	if err != nil {
+		return nil, err
+	}
+	d, err := s.control.DescribeRun(ctx, i, number)
+	return &runDeadlinesAnswer{api.UpcomingOf(i, d)}, err
 }
 
 type deadlinesInput struct {

@@ -7,7 +7,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/swrun/swrun/internal/api"
-	"github.com/swrun/swrun/runtime/store"
 )
 
 // drawingRoutes serves what a task has done, and pictures of runs.
@@ -24,27 +23,39 @@ func (s *Server) drawingRoutes() {
 		task, err := s.control.Task(ctx, i, in.Seq)
 		return &taskAnswer{task}, err
 	})
-	for path, drawing := range map[string]struct {
-		id, summary string
-		draw        func(context.Context, store.Instance) (string, error)
-		metadata    map[string]any
-	}{
-		"/graph.svg":    {"getGraph", "A drawing of the run's workflow, which shows how far it has come", s.control.Graph, nil},
-		"/timeline.svg": {"getTimeline", "A drawing of the run over time: attempts, waits between them, deadlines", s.control.Timeline, map[string]any{tellsData: true}}, // errors with their details
-	} {
-		route(s, RoleViewer, huma.Operation{
-			OperationID: drawing.id, Method: http.MethodGet, Path: runPathPattern + path,
-			Tags: []string{"runs"}, Summary: drawing.summary, Metadata: drawing.metadata,
-			Responses: map[string]*huma.Response{"200": {Description: "The drawing", Content: map[string]*huma.MediaType{typeSVG: {Schema: &huma.Schema{Type: huma.TypeString}}}}},
-		}, func(ctx context.Context, in *RunPath) (*documentAnswer, error) {
-			i, err := in.instance()
-			if err != nil {
-				return nil, err
-			}
-			text, err := drawing.draw(ctx, i)
-			return &documentAnswer{typeSVG, []byte(text)}, err
-		})
-	}
+	route(s, RoleViewer, drawingOperation(huma.Operation{
+		OperationID: "getGraph", Path: runPathPattern + "/graph.svg", Summary: "A drawing of the run's workflow, which shows how far it has come",
+	}), func(ctx context.Context, in *RunPath) (*documentAnswer, error) {
+		i, err := in.instance()
+		if err != nil {
+			return nil, err
+		}
+		text, err := s.control.Graph(ctx, i)
+		return &documentAnswer{typeSVG, []byte(text)}, err
+	})
+	route(s, RoleViewer, drawingOperation(huma.Operation{
+		OperationID: "getTimeline", Path: runPathPattern + "/timeline.svg", Summary: "A drawing of the run over time: attempts, waits between them, deadlines",
+		Metadata: map[string]any{tellsData: true}, // errors with their details
+	}), func(ctx context.Context, in *timelineInput) (*documentAnswer, error) {
+		i, err := in.instance()
+		if err != nil {
+			return nil, err
+		}
+		text, err := s.control.Timeline(ctx, i, in.Run)
+		return &documentAnswer{typeSVG, []byte(text)}, err
+	})
+}
+
+// drawingOperation adds to an operation what all operations have that answer with a drawing of a run.
+func drawingOperation(o huma.Operation) huma.Operation {
+	o.Method, o.Tags = http.MethodGet, []string{"runs"}
+	o.Responses = map[string]*huma.Response{"200": {Description: "The drawing", Content: map[string]*huma.MediaType{typeSVG: {Schema: &huma.Schema{Type: huma.TypeString}}}}}
+	return o
+}
+
+type timelineInput struct {
+	RunPath
+	RunOrAll
 }
 
 type taskPath struct {

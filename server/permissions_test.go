@@ -34,7 +34,7 @@ func permissions() map[string]permission {
 		{server.RoleOpen, scopeNobody}:   "live ready getRule",
 		{server.RoleViewer, scopeNobody}: "getHealth getMetrics listWorkers listQueues listFunctions getFunction validate",
 		{server.RoleViewer, scopeSeen}:   "listRuns countRuns findRuns followRuns listDeadlines listWorkflows listSchedules listSettings getOpenAPI listDeadMessages getDeadMessage listUnmatchedEvents listListeners listTrouble",
-		{server.RoleViewer, scopePath}:   "getRun getOutput getOutcome getHistory followRun getTask getGraph getTimeline exportRun getLatestWorkflow getWorkflow getSchedule getSettings",
+		{server.RoleViewer, scopePath}:   "getRun getOutput getOutcome getHistory getRunDeadlines followRun getTask getGraph getTimeline exportRun getLatestWorkflow getWorkflow getSchedule getSettings",
 		{server.RoleAuthor, scopeSeen}:   "startRun pollActivities heartbeatActivity completeActivity failActivity reportActivities returnActivity stopPolling publishEvents",
 		{server.RoleAuthor, scopePath}:   "startWorkflow putWorkflow checkRuns triggerSchedule",
 		{server.RoleAuthor, scopeAll}:    "putFunction",

@@ -186,6 +186,19 @@ type RunNumber struct {
 	Run string `query:"run" default:"latest" doc:"Which run of an execution that has continued as new: its number, counted from 1, or latest." example:"2"`
 }
 
+// RunOrAll chooses one run of an execution, or all of them.
+type RunOrAll struct {
+	Run string `query:"run" default:"all" doc:"Only this run of an execution that has continued as new: its number, counted from 1, or latest; all for every run." example:"2"`
+}
+
+// onlyRun is the parameter of the page that follows; empty for all runs.
+func (r RunOrAll) onlyRun() string {
+	if r.Run == control.AllRuns {
+		return ""
+	}
+	return r.Run
+}
+
 type getRunInput struct {
 	RunPath
 	RunNumber
@@ -328,6 +341,7 @@ func waitFor(text string) (time.Duration, error) {
 
 type historyInput struct {
 	RunPath
+	RunOrAll
 	Page
 	Wait string `query:"wait" doc:"How long to wait for a record if there is none: 30s, or a number of seconds." example:"30s"`
 }
@@ -339,8 +353,8 @@ type historyAnswer struct {
 
 func (s *Server) getHistory(ctx context.Context, in *historyInput) (*historyAnswer, error) {
 	p, err := awaited(ctx, s, in.RunPath, in.Wait, func(ctx context.Context, i store.Instance, wait time.Duration) (control.HistoryPage, error) {
-		return s.control.History(ctx, i, control.HistoryQuery{Cursor: in.Cursor, Limit: in.Limit, Wait: wait})
+		return s.control.History(ctx, i, control.HistoryQuery{Run: in.Run, Cursor: in.Cursor, Limit: in.Limit, Wait: wait})
 	})
 	path := location(api.Started{Namespace: in.Namespace, ID: in.ID}) + "/history"
-	return &historyAnswer{next(path, p.Next, "limit", strconv.Itoa(in.Limit)), p.History}, err
+	return &historyAnswer{next(path, p.Next, "limit", in.limit(), "run", in.onlyRun()), p.History}, err
 }

@@ -67,11 +67,7 @@ func (p *program) deadlinesOf(f *operateFlags, names []string, run string, withi
 		if err != nil {
 			return err
 		}
-		all := []api.UpcomingDeadline{}
-		for _, in := range d.Deadlines {
-			all = append(all, api.UpcomingDeadline{Run: i.String(), Workflow: d.Workflow, Deadline: in})
-		}
-		return o.printDeadlines(all)
+		return o.printDeadlines(api.UpcomingOf(i, d))
 	})
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/control"
 	"github.com/swrun/swrun/internal/describe"
-	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -34,38 +33,38 @@ func (p *program) historyCommand() *cobra.Command {
 --task shows what one occurrence of a task saw, and what it has changed: its input and output before and after they were transformed, and
 $context before and after. The history is repeated for that, with the secrets that it reads; none of them is shown.`,
 		Args: exactly("a run"), RunE: verb(func(args []string) (err error) {
-			number, err := parseHistoryRun(run)
-			if err != nil {
+			if err := checkHistoryRun(&run); err != nil {
 				return err
 			}
 			if p.secrets, err = readSecrets(p.env, secrets); err != nil {
 				return err
 			}
 			if cmd.Flags().Changed("task") {
-				return p.historyOfTask(f, args[0], task, follow || number != allRuns)
+				return p.historyOfTask(f, args[0], task, follow || run != control.AllRuns)
 			}
-			r := &historyReading{name: args[0], run: number, follow: follow}
+			r := &historyReading{name: args[0], follow: follow, query: control.HistoryQuery{Run: run}}
 			return p.operate(f, func(ctx context.Context, o *operation) error { return o.history(ctx, r) })
 		}),
 	}
 	f.add(cmd, "human", "json", "ndjson")
 	f.within(cmd)
-	cmd.Flags().StringVar(&run, "run", "all", "only this run of an execution that has continued as new: its number, counted from 1, or "+client.LatestRun+"; all for every run")
+	cmd.Flags().StringVar(&run, "run", control.AllRuns, "only this run of an execution that has continued as new: its number, counted from 1, or "+client.LatestRun+"; all for every run")
 	cmd.Flags().IntVar(&task, "task", 0, "only the task that begins with this record, a task.started, with the data that it worked on")
 	cmd.Flags().StringVar(&secrets, "secrets", "", "file or folder of the secrets that the run reads, name: value (also SWRUN_SECRET_<NAME>), for --task")
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the run has ended")
 	return cmd
 }
 
-// allRuns stands for every run of an execution where 0 stands for the latest one.
-const allRuns = -1
-
-// parseHistoryRun reads whose records are wanted.
-func parseHistoryRun(text string) (int, error) {
-	if text == "all" || text == "0" {
-		return allRuns, nil
+// checkHistoryRun checks whose records are wanted; 0 means all runs, too.
+func checkHistoryRun(run *string) error {
+	if *run == "0" {
+		*run = control.AllRuns
 	}
-	return parseRunNumber(text)
+	if *run == control.AllRuns {
+		return nil
+	}
+	_, err := parseRunNumber(*run)
+	return err
 }
 
 // historyOfTask prints what is known of the task that begins with a record; others says that flags for other records are given too.
@@ -95,8 +94,6 @@ func (p *program) historyOfTask(f *operateFlags, run string, seq int, others boo
 // historyReading is how far a history has been read: when whoever is asked ends, the next one is asked for the rest.
 type historyReading struct {
 	name    string
-	run     int // its number, 0 for the latest run, or allRuns
-	runs    client.RunNumbers
 	follow  bool
 	query   control.HistoryQuery
 	each    func(api.HistoryEvent) error
@@ -110,10 +107,7 @@ func (o *operation) history(ctx context.Context, r *historyReading) error {
 	}
 	if r.each == nil {
 		r.records, r.query.Limit = []api.HistoryEvent{}, historyPage
-		if err := o.findRun(ctx, i, r); err != nil {
-			return err
-		}
-		r.each = ofRun(r.run, &r.runs.Latest, func(e api.HistoryEvent) error {
+		r.each = func(e api.HistoryEvent) error {
 			switch o.flags.output {
 			case "human":
 				return write(o.out, describe.HistoryLine(e))
@@ -122,49 +116,15 @@ func (o *operation) history(ctx context.Context, r *historyReading) error {
 			}
 			r.records = append(r.records, e)
 			return nil
-		})
+		}
 	}
 	if err := o.read(ctx, i, r); err != nil {
 		return err
-	}
-	if r.run != allRuns {
-		if err := r.runs.Refuse(i, r.run); err != nil {
-			return err
-		}
 	}
 	if o.flags.output != "json" {
 		return nil
 	}
 	return o.print(api.History{Schema: api.SchemaHistory, Run: i.String(), Records: r.records})
-}
-
-// findRun finds out with which run the history begins and, if the latest one is asked for, which that is.
-func (o *operation) findRun(ctx context.Context, i store.Instance, r *historyReading) error {
-	r.runs = client.RunNumbers{First: 1, Latest: 1}
-	if r.run == allRuns {
-		return nil
-	}
-	d, err := o.deployment.Describe(ctx, i)
-	r.runs = client.RunNumbers{First: d.FirstRun, Latest: d.FirstRun}
-	if r.run == 0 {
-		r.run = d.LatestRun
-	}
-	return err
-}
-
-// ofRun returns what hands only the records of one run of the execution to each. It is for a history from its beginning, and counts the runs in
-// current, which is the number of the first one before.
-func ofRun(n int, current *int, each func(api.HistoryEvent) error) func(api.HistoryEvent) error {
-	return func(r api.HistoryEvent) error {
-		wanted := n == allRuns || *current == n
-		if r.Type == string(interpreter.WorkflowContinued) {
-			*current++
-		}
-		if !wanted {
-			return nil
-		}
-		return each(r)
-	}
 }
 
 // The parts in which a history is read: how many records, and how long a later one is waited for.

@@ -159,6 +159,15 @@ type UpcomingDeadline struct {
 	Deadline
 }
 
+// UpcomingOf returns the deadlines of a run that is described, and whose execution is i.
+func UpcomingOf(i store.Instance, d Description) []UpcomingDeadline {
+	all := []UpcomingDeadline{}
+	for _, in := range d.Deadlines {
+		all = append(all, UpcomingDeadline{Run: i.String(), Workflow: d.Workflow, Deadline: in})
+	}
+	return all
+}
+
 // Failure is an error in a run, with what became of it.
 type Failure struct {
 	Seq         int    `json:"seq"` // of its record in the history

@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/internal/graph"
@@ -11,20 +12,36 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Timeline returns a drawing of what has happened in a run over time, as SVG.
-func (c *Control) Timeline(ctx context.Context, i store.Instance) (string, error) {
-	d, err := c.client.Describe(ctx, i)
+// Timeline returns a drawing of what has happened over time, as SVG: in all runs of an execution, or in the one that run names.
+func (c *Control) Timeline(ctx context.Context, i store.Instance, run string) (string, error) {
+	numbers, number, err := c.oneRun(ctx, i, run)
 	if err != nil {
 		return "", err
 	}
-	t := timeline.New(i.String() + "  " + d.Invocation.Workflow.String() + "  " + d.Status)
-	err = c.records(ctx, i, func(r interpreter.HistoryEvent) error { t.Add(r); return nil })
+	d, err := c.client.DescribeRun(ctx, i, number)
+	if err != nil {
+		return "", err
+	}
+	title := i.String() + "  " + d.Invocation.Workflow.String() + "  " + d.Status
+	if number > 0 {
+		title += fmt.Sprintf("  run %d of %d", number, d.Runs.Latest)
+	}
+	t, current := timeline.New(title), numbers.First
+	err = c.records(ctx, i, func(r interpreter.HistoryEvent) error {
+		if number == 0 || current == number {
+			t.Add(r)
+		}
+		if r.Type == interpreter.WorkflowContinued {
+			current++
+		}
+		return nil
+	})
 	for _, in := range d.Deadlines {
 		if !in.OnceBegun {
 			t.InForce([]interpreter.ActiveDeadline{in.ActiveDeadline})
 		}
 	}
-	return t.SVG(d.At, d.Lifecycle.Status.Final()), err
+	return t.SVG(d.At, d.Earlier != nil || d.Lifecycle.Status.Final()), err
 }
 
 // Graph returns a drawing of a run's workflow, as SVG, which shows how far the run has come.

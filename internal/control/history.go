@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -21,28 +23,41 @@ type HistoryPage struct {
 // errEnough ends the reading of a history before its end.
 var errEnough = errors.New("enough has been read")
 
-// position is where a page begins: an entry of the history, and how many of its records were given before.
-type position struct{ entry, record int }
+// position is where a page begins: an entry of the history, and how many of its records were given before. If only one run of the execution is read,
+// run is its number; 0 stands for all runs.
+type position struct{ entry, record, run int }
 
-func (p position) String() string { return strconv.Itoa(p.entry) + "." + strconv.Itoa(p.record) }
+func (p position) String() string {
+	text := strconv.Itoa(p.entry) + "." + strconv.Itoa(p.record)
+	if p.run > 0 {
+		text += "." + strconv.Itoa(p.run)
+	}
+	return text
+}
 
 func parsePosition(cursor string) (p position, err error) {
 	if cursor == "" {
 		return p, nil
 	}
-	entry, record, _ := strings.Cut(cursor, ".")
-	p.entry, err = strconv.Atoi(entry)
-	if err == nil {
-		p.record, err = strconv.Atoi(record)
+	numbers := []*int{&p.entry, &p.record, &p.run}
+	for n, text := range strings.SplitN(cursor, ".", len(numbers)) {
+		if *numbers[n], err = strconv.Atoi(text); err != nil {
+			break
+		}
 	}
 	if err != nil || p.entry < 0 || p.record < 0 || p.String() != cursor {
-		return p, &client.OptionError{Field: "cursor", Detail: "must be one that a page of this history has returned"}
+		return p, errForeignCursor()
 	}
 	return p, nil
 }
 
+func errForeignCursor() error {
+	return &client.OptionError{Field: "cursor", Detail: "must be one that a page of this history has returned"}
+}
+
 // HistoryQuery asks for a part of a run's history.
 type HistoryQuery struct {
+	Run    string        // which run of the execution: its number or latest; AllRuns or nothing for every run
 	Cursor string        // where it begins: Next or Later of the page before; empty for the beginning
 	Limit  int           // how many records at most
 	Wait   time.Duration // how long a record is waited for, if there is none
@@ -56,7 +71,7 @@ const (
 
 // History returns a page of a run's history. For a run that is quarantined nothing is waited for: a *client.QuarantinedError.
 func (c *Control) History(ctx context.Context, i store.Instance, q HistoryQuery) (HistoryPage, error) {
-	from, err := parsePosition(q.Cursor)
+	from, err := c.positionOf(ctx, i, q)
 	if err != nil {
 		return HistoryPage{}, err
 	}
@@ -76,6 +91,67 @@ func (c *Control) History(ctx context.Context, i store.Instance, q HistoryQuery)
 	}
 }
 
+// AllRuns is how all runs of an execution are asked for.
+const AllRuns = "all"
+
+// positionOf returns where the page begins that a query asks for.
+func (c *Control) positionOf(ctx context.Context, i store.Instance, q HistoryQuery) (position, error) {
+	at, err := parsePosition(q.Cursor)
+	if err != nil {
+		return at, err
+	}
+	numbers, number, err := c.oneRun(ctx, i, q.Run)
+	switch {
+	case err != nil:
+		return at, err
+	case q.Cursor == "" && number > 0:
+		return c.firstOfRun(ctx, i, number, numbers.First)
+	case q.Cursor != "" && at.run != number && (at.run == 0 || q.Run != client.LatestRun): // the run that was the latest one may have continued
+		return at, errForeignCursor()
+	}
+	return at, nil
+}
+
+// oneRun returns the number of the run of an execution that is asked for, 0 for all runs, and the numbers that there are.
+func (c *Control) oneRun(ctx context.Context, i store.Instance, run string) (numbers client.RunNumbers, number int, err error) {
+	if run == "" || run == AllRuns {
+		return numbers, 0, nil
+	}
+	if number, err = client.ParseRunNumber(run); err != nil {
+		return numbers, 0, err
+	}
+	if numbers, err = c.client.RunNumbers(ctx, i); err != nil {
+		return numbers, 0, err
+	}
+	number = cmp.Or(number, numbers.Latest)
+	return numbers, number, numbers.Refuse(i, number)
+}
+
+// firstOfRun returns where the history of one run begins in that of its execution, whose first run has the number current.
+func (c *Control) firstOfRun(ctx context.Context, i store.Instance, number, current int) (position, error) {
+	at := position{run: number}
+	if current == number {
+		return at, nil
+	}
+	_, err := c.client.History(ctx, i, 0, func(e client.HistoryEntry) error {
+		for n, r := range e.Events {
+			if r.Type != interpreter.WorkflowContinued {
+				continue
+			}
+			if current++; current == number {
+				at.record = n + 1
+				return errEnough
+			}
+		}
+		at.entry++
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return at, err
+}
+
 // historyPage returns what there is of a history, from a position on.
 func (c *Control) historyPage(ctx context.Context, i store.Instance, from position, limit int) (HistoryPage, error) {
 	l, err := c.store.Load(ctx, i) // of a run that is not there, nothing is stored
@@ -91,8 +167,11 @@ func (c *Control) historyPage(ctx context.Context, i store.Instance, from positi
 				return errEnough
 			}
 			page.Records = append(page.Records, api.NewHistoryEvent(e.Events[at.record], e))
+			if from.run > 0 && e.Events[at.record].Type == interpreter.WorkflowContinued { // the run has ended
+				return errEnough
+			}
 		}
-		at = position{at.entry + 1, 0}
+		at = position{at.entry + 1, 0, from.run}
 		return nil
 	})
 	if errors.Is(err, errEnough) {

@@ -182,6 +182,9 @@ func (d *Deployment) History(ctx context.Context, i store.Instance, q control.Hi
 	if q.Cursor != "" {
 		query.Set("cursor", q.Cursor)
 	}
+	if q.Run != "" && q.Run != control.AllRuns {
+		query.Set("run", q.Run)
+	}
 	page.History, page.Next, err = askPage[api.History](ctx, d, request{method: http.MethodGet, path: runPath(i) + "/history", query: query, wait: wait})
 	return page, err
 }
