@@ -95,7 +95,7 @@ func TestListenersAreRepaired(t *testing.T) {
 					t.Errorf("%q, %d at a time: scrub %d found %q, want %q", entry, n, turn+1, got, expected)
 				}
 			}
-			found, err := s.Listeners(t.Context(), store.Listening{Partitions: []int{0}, Types: []store.ListenType{{Type: "paid"}, {Type: "sold"}, {Type: "a"}}, Filters: []interpreter.EventFilter{{Type: "paid"}}, N: 10})
+			found, err := s.Listeners(t.Context(), store.Listening{Partitions: []int{0}, Types: []store.ListenType{{Type: "paid"}, {Type: "sold"}, {Type: "a"}}, Filters: []store.ListenFilter{{EventFilter: interpreter.EventFilter{Type: "paid"}}}, N: 10})
 			if err != nil || len(found.From) != 1 || len(found.Runs) != 1 || len(found.Runs[0].Runs) != 1 {
 				t.Errorf("%q, %d at a time: %+v listen, %v", entry, n, found, err)
 			}

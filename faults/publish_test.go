@@ -175,7 +175,7 @@ func (w *world) await(what string, is func() bool) {
 // listening returns how many runs listen for a type without a correlation.
 func (w *world) listening(kind string) (n int) {
 	w.Helper()
-	ask := store.Listening{Filters: []interpreter.EventFilter{{Type: kind}}, N: 10000}
+	ask := store.Listening{Filters: []store.ListenFilter{{EventFilter: interpreter.EventFilter{Type: kind}}}, N: 10000}
 	for partition := range w.store.Layout().Partitions {
 		ask.Partitions = append(ask.Partitions, partition)
 	}

@@ -24,7 +24,7 @@ type asking struct {
 // question is what one event asks.
 type question struct {
 	types   []store.ListenType
-	filters []interpreter.EventFilter
+	filters []store.ListenFilter
 
 	answered chan struct{} // closed when the rest is there
 	answer   store.Listeners
@@ -46,7 +46,7 @@ func newAsking(s store.Store) *asking {
 }
 
 // listeners returns who has some filters of some types, and which other filters of these types there are.
-func (a *asking) listeners(ctx context.Context, types []store.ListenType, filters []interpreter.EventFilter) (store.Listeners, error) {
+func (a *asking) listeners(ctx context.Context, types []store.ListenType, filters []store.ListenFilter) (store.Listeners, error) {
 	q := &question{types: types, filters: filters, answered: make(chan struct{})}
 	a.mu.Lock()
 	a.waiting = append(a.waiting, q)
@@ -93,7 +93,7 @@ func (a *asking) askNext(ctx context.Context) {
 // ask asks several questions as one, and gives each its answer.
 func (a *asking) ask(ctx context.Context, some []*question) error {
 	all := store.Listening{Partitions: a.partitions, N: pageOfListeners}
-	number := map[interpreter.EventFilter]int{}
+	number := map[store.ListenFilter]int{}
 	known := map[store.ListenType]bool{}
 	for _, q := range some {
 		for _, kind := range q.types {
@@ -116,13 +116,13 @@ func (a *asking) ask(ctx context.Context, some []*question) error {
 		of[runs.Filter] = append(of[runs.Filter], runs)
 	}
 	for _, q := range some {
-		q.take(answer.From, func(f interpreter.EventFilter) []store.ListeningRuns { return of[number[f]] })
+		q.take(answer.From, func(f store.ListenFilter) []store.ListeningRuns { return of[number[f]] })
 	}
 	return nil
 }
 
 // take takes what it asked for from the answer to all questions.
-func (q *question) take(from []interpreter.EventFilter, of func(interpreter.EventFilter) []store.ListeningRuns) {
+func (q *question) take(from []interpreter.EventFilter, of func(store.ListenFilter) []store.ListeningRuns) {
 	for _, f := range from {
 		if slices.ContainsFunc(q.types, func(t store.ListenType) bool { return t.Has(f) }) {
 			q.answer.From = append(q.answer.From, f)

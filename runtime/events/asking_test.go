@@ -43,9 +43,9 @@ func (r *slowReader) Listeners(ctx context.Context, c store.Listening) (found st
 
 // asks asks who has some keys.
 func (a *asking) asks(ctx context.Context, kind string, keys ...string) (string, error) {
-	var filters []interpreter.EventFilter
+	var filters []store.ListenFilter
 	for _, key := range keys {
-		filters = append(filters, interpreter.EventFilter{Type: kind, Key: key})
+		filters = append(filters, store.ListenFilter{EventFilter: interpreter.EventFilter{Type: kind, Key: key}})
 	}
 	answer, err := a.listeners(ctx, []store.ListenType{{Type: kind}}, filters)
 	return fmt.Sprint(answer.From, answer.Runs), err

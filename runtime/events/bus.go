@@ -211,7 +211,7 @@ type delivery struct {
 	heard   *listenedFor              // is found out
 	types   []store.ListenType        // of the filters that may lead to those who listen
 	known   []interpreter.EventFilter // with correlations that may lead to those who listen, without their keys
-	filters []interpreter.EventFilter // that are asked for in each partition
+	filters []store.ListenFilter      // that are asked for in each partition
 }
 
 func (d *delivery) kind() string {
@@ -224,8 +224,16 @@ func (b *Bus) delivery(id string, event map[string]any, to Audience, heard *list
 	d := delivery{id: id, event: event, to: to, heard: heard}
 	d.types = to.types(d.kind())
 	d.known = b.groups.of(d.types)
-	d.filters = append([]interpreter.EventFilter{{Type: d.kind()}, {}}, b.correlated(event, d.known)...)
+	d.filters = append(withoutExpressions(d.types), b.correlated(event, d.known)...)
 	return d
+}
+
+// withoutExpressions returns the filters of some types that correlate nothing.
+func withoutExpressions(types []store.ListenType) (all []store.ListenFilter) {
+	for _, t := range types {
+		all = append(all, store.ListenFilter{EventFilter: interpreter.EventFilter{Type: t.Type}, Namespace: t.Namespace})
+	}
+	return all
 }
 
 // deliver delivers an event to all who listen, and starts those that it starts.
@@ -320,7 +328,7 @@ func (b *Bus) listeners(ctx context.Context, d delivery, found func(store.Instan
 }
 
 // pages calls found for each run that an answer about filters has, and for those that come after them.
-func (b *Bus) pages(ctx context.Context, filters []interpreter.EventFilter, answer store.Listeners, found func(store.Instance)) error {
+func (b *Bus) pages(ctx context.Context, filters []store.ListenFilter, answer store.Listeners, found func(store.Instance)) error {
 	for _, some := range answer.Runs {
 		for runs := some.Runs; len(runs) > 0; {
 			for _, i := range runs {
@@ -330,7 +338,7 @@ func (b *Bus) pages(ctx context.Context, filters []interpreter.EventFilter, answ
 				break
 			}
 			next, err := b.store.Listeners(ctx, store.Listening{
-				Partitions: []int{some.Partition}, Filters: []interpreter.EventFilter{filters[some.Filter]}, After: runs[len(runs)-1], N: pageOfListeners,
+				Partitions: []int{some.Partition}, Filters: []store.ListenFilter{filters[some.Filter]}, After: runs[len(runs)-1], N: pageOfListeners,
 			})
 			if err != nil {
 				return err
@@ -345,7 +353,7 @@ func (b *Bus) pages(ctx context.Context, filters []interpreter.EventFilter, answ
 
 // correlated returns the filters with the expressions of groups that an event has the values for. The same expressions of several groups are evaluated
 // once.
-func (b *Bus) correlated(event map[string]any, groups []interpreter.EventFilter) (all []interpreter.EventFilter) {
+func (b *Bus) correlated(event map[string]any, groups []interpreter.EventFilter) (all []store.ListenFilter) {
 	keys := map[string]string{}
 	for _, f := range groups {
 		bare, _, _ := store.BareFrom(f.From)
@@ -355,7 +363,7 @@ func (b *Bus) correlated(event map[string]any, groups []interpreter.EventFilter)
 			keys[bare] = key
 		}
 		if f.Key = key; key != "" {
-			all = append(all, f)
+			all = append(all, store.ListenFilter{EventFilter: f})
 		}
 	}
 	return all

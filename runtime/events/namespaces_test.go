@@ -18,12 +18,16 @@ type countingStore struct {
 	store.Store
 	bus                        *events.Bus
 	filters, groups, questions int
+	runs                       int // that were found
 }
 
 func (s *countingStore) Listeners(ctx context.Context, c store.Listening) (store.Listeners, error) {
 	found, err := s.Store.Listeners(ctx, c)
 	s.questions++
 	s.filters, s.groups = s.filters+len(c.Filters), s.groups+len(found.From)
+	for _, some := range found.Runs {
+		s.runs += len(some.Runs)
+	}
 	return found, err
 }
 
@@ -42,7 +46,11 @@ func (s *countingStore) listen(t *testing.T, i store.Instance, marks bool, from 
 	if marks {
 		namespace = i.Namespace
 	}
-	c.Listens = store.NewListens(namespace, []interpreter.EventFilter{{Type: "paid", From: from, Key: interpreter.EventKey([]any{"1"})}})
+	filter := interpreter.EventFilter{Type: "paid", From: from}
+	if from != "" {
+		filter.Key = interpreter.EventKey([]any{"1"})
+	}
+	c.Listens = store.NewListens(namespace, []interpreter.EventFilter{filter})
 	if _, err := s.Commit(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +59,7 @@ func (s *countingStore) listen(t *testing.T, i store.Instance, marks bool, from 
 // publish publishes an event and checks how many runs get it, and what was asked for.
 func (s *countingStore) publish(t *testing.T, to events.Audience, id string, runs, most int) {
 	t.Helper()
-	s.filters, s.groups, s.questions = 0, 0, 0
+	s.filters, s.groups, s.questions, s.runs = 0, 0, 0, 0
 	data := map[string]any{"n": "1"}
 	for n := range 1500 {
 		data[fmt.Sprint("k", n)] = "1"
@@ -103,4 +111,23 @@ func TestOneExpressionInManyNamespaces(t *testing.T) {
 	for _, id := range []string{"first", "second"} {
 		s.publish(t, nil, id, 100, 5)
 	}
+}
+
+// TestListenersOfOtherNamespaces: an event of a namespace reads none of the runs of another one that listen for the same type, with correlations or without.
+func TestListenersOfOtherNamespaces(t *testing.T) {
+	s := &countingStore{Store: memstore.New(memstore.Config{Partitions: 4})}
+	nobody := func(context.Context, events.Event, events.Audience) (events.Started, error) {
+		return events.Started{}, nil
+	}
+	s.bus = events.NewBus(s, nobody, limits.Set{})
+	for n := range 3000 {
+		s.listen(t, store.Instance{Namespace: "aa", ID: fmt.Sprint("run-", n)}, true, "")
+	}
+	s.listen(t, store.Instance{Namespace: "bb", ID: "run"}, true, "")
+	s.listen(t, store.Instance{Namespace: "bb", ID: "correlates"}, true, `[".data.n"]`)
+	s.publish(t, events.Audience{"bb"}, "bb", 2, 5)
+	if s.runs > 2 {
+		t.Errorf("an event for 2 runs has read %d", s.runs)
+	}
+	s.publish(t, nil, "all", 3002, 100)
 }

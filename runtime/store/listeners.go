@@ -82,10 +82,16 @@ func (c *Change) ListenEntries(i Instance) (removed, added []string) {
 // Listening asks which runs listen for an event.
 type Listening struct {
 	Partitions []int
-	Types      []ListenType              // whose expressions are wanted
-	Filters    []interpreter.EventFilter // exactly these are asked for; they are of Types, if there are any
-	After      Instance                  // with one partition and filter: those after this one; zero begins at the beginning
-	N          int                       // at most so many of each filter in each partition
+	Types      []ListenType   // whose expressions are wanted
+	Filters    []ListenFilter // exactly these are asked for; they are of Types, if there are any
+	After      Instance       // with one partition and filter: those after this one; zero begins at the beginning
+	N          int            // at most so many of each filter in each partition
+}
+
+// ListenFilter is a filter that is asked for.
+type ListenFilter struct {
+	interpreter.EventFilter
+	Namespace string // only its runs; empty for those of all
 }
 
 // Listeners is the answer to Listening.
@@ -115,10 +121,14 @@ func (l *Listeners) AddFrom(f interpreter.EventFilter) {
 }
 
 // Between returns what the entries of a filter are above, and what they are below.
-func (c *Listening) Between(f interpreter.EventFilter) (from, to string) {
-	from, to = entryOf(f), strings.TrimSuffix(entryOf(f), " ")+"!"
+func (c *Listening) Between(f ListenFilter) (from, to string) {
+	entry := entryOf(f.EventFilter)
+	from, to = entry, strings.TrimSuffix(entry, " ")+"!"
+	if f.Namespace != "" {
+		from, to = entry+f.Namespace+"/", entry+f.Namespace+"0" // the character after the slash
+	}
 	if c.After != (Instance{}) {
-		from += c.After.String() + "\x00"
+		from = entry + c.After.String() + "\x00"
 	}
 	return from, to
 }

@@ -36,7 +36,7 @@ func (s *suite) partitions() (all []int) {
 // heard returns the runs, of all partitions, with each of some filters of some types, and the expressions that there are.
 func (s *suite) heard(types []string, filters ...interpreter.EventFilter) (ids []string, from []interpreter.EventFilter) {
 	s.Helper()
-	found, err := s.Listeners(s.ctx(), store.Listening{Partitions: s.partitions(), Types: ofAll(types), Filters: filters, N: 1000})
+	found, err := s.Listeners(s.ctx(), store.Listening{Partitions: s.partitions(), Types: ofAll(types), Filters: exactly(filters...), N: 1000})
 	s.must(err)
 	for _, some := range found.Runs {
 		for _, i := range some.Runs {
@@ -54,6 +54,14 @@ func (s *suite) heard(types []string, filters ...interpreter.EventFilter) (ids [
 func ofAll(types []string) (all []store.ListenType) {
 	for _, kind := range types {
 		all = append(all, store.ListenType{Type: kind})
+	}
+	return all
+}
+
+// exactly returns filters for the runs of all namespaces.
+func exactly(filters ...interpreter.EventFilter) (all []store.ListenFilter) {
+	for _, f := range filters {
+		all = append(all, store.ListenFilter{EventFilter: f})
 	}
 	return all
 }
@@ -118,6 +126,35 @@ func listenersOfNamespaces(s *suite) {
 	s.findsOf("b", both, "b/run c/older")
 	s.findsOf("bb", both, "bb/run c/older")
 	s.findsOf("d", []string{older.From}, "c/older")
+	bell := interpreter.EventFilter{Type: "bell"}
+	for _, namespace := range []string{"a", "b", "b-1", "bb", "b0"} {
+		for _, id := range []string{"bell-1", "bell-2", "bell-3"} {
+			s.listens(store.Instance{Namespace: namespace, ID: id}, bell)
+		}
+	}
+	s.pagesOf("b", bell)
+}
+
+// pagesOf asks for the runs of a namespace with a filter, one by one in each partition.
+func (s *suite) pagesOf(namespace string, filter interpreter.EventFilter) {
+	s.Helper()
+	var runs []string
+	for _, partition := range s.partitions() {
+		ask := store.Listening{Partitions: []int{partition}, Filters: []store.ListenFilter{{EventFilter: filter, Namespace: namespace}}, N: 1}
+		for {
+			found, err := s.Listeners(s.ctx(), ask)
+			s.must(err)
+			if len(found.Runs) == 0 {
+				break
+			}
+			ask.After = found.Runs[0].Runs[0]
+			runs = append(runs, ask.After.String())
+		}
+	}
+	slices.Sort(runs)
+	if got, want := strings.Join(runs, " "), "b/bell-1 b/bell-2 b/bell-3"; got != want {
+		s.Errorf("an event of %q finds %s, want %s", namespace, got, want)
+	}
 }
 
 // findsOf asks for the expressions that an event of a namespace finds, and then for the runs that have them.
@@ -131,7 +168,7 @@ func (s *suite) findsOf(namespace string, expressions []string, want string) {
 		from, _, _ := store.BareFrom(f.From)
 		bare = append(bare, from)
 		f.Key = "1"
-		ask.Filters = append(ask.Filters, f)
+		ask.Filters = append(ask.Filters, exactly(f)...)
 	}
 	slices.Sort(bare)
 	if !slices.Equal(bare, expressions) {
@@ -187,7 +224,7 @@ func listenersInPages(s *suite) {
 	}
 	s.listens(instance("horn"), interpreter.EventFilter{Type: "bella"})
 	var got []string
-	ask := store.Listening{Partitions: []int{partition}, Filters: []interpreter.EventFilter{bell}, N: 10}
+	ask := store.Listening{Partitions: []int{partition}, Filters: exactly(bell), N: 10}
 	for {
 		found, err := s.Listeners(s.ctx(), ask)
 		s.must(err)
