@@ -9,7 +9,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -350,52 +349,6 @@ func (b *Bus) pages(ctx context.Context, filters []store.ListenFilter, answer st
 	}
 	return nil
 }
-
-// correlated returns the filters with the expressions of groups that an event has the values for. The same expressions of several groups are evaluated
-// once.
-func (b *Bus) correlated(event map[string]any, groups []interpreter.EventFilter) (all []store.ListenFilter) {
-	keys := map[string]string{}
-	for _, f := range groups {
-		bare, _, _ := store.BareFrom(f.From)
-		key, known := keys[bare]
-		if !known {
-			key = b.key(bare, event)
-			keys[bare] = key
-		}
-		if f.Key = key; key != "" {
-			all = append(all, store.ListenFilter{EventFilter: f})
-		}
-	}
-	return all
-}
-
-// key returns the key of the values that some expressions yield for an event; empty if one of them yields nothing.
-func (b *Bus) key(from string, event map[string]any) string {
-	var texts []string
-	if json.Unmarshal([]byte(from), &texts) != nil {
-		return ""
-	}
-	values := make([]any, len(texts))
-	for n, text := range texts {
-		code := b.codes.of(text)
-		if code == nil {
-			return ""
-		}
-		v, err := code.Eval(noVariables{}, any(event))
-		if err != nil || v == nil {
-			return ""
-		}
-		values[n] = v
-	}
-	return interpreter.EventKey(values)
-}
-
-// noVariables is the environment of expressions that have no variables.
-type noVariables struct{}
-
-func (noVariables) Variable(string) any { return nil }
-
-func (noVariables) Now() time.Time { return time.Time{} }
 
 // atOnce is the AtOnce of a bus that nobody has changed.
 const atOnce = 128
