@@ -15,25 +15,53 @@ import (
 
 // This file finds workflows that deployed documents run, and that are nowhere.
 
-// warnOfChildren says which tasks run workflows that are not deployed. Those may be deployed later: nothing is refused because of them.
-func (o *operation) warnOfChildren(ctx context.Context, all []*swrun.Document) error {
-	var text strings.Builder
-	l := o.errStyle()
+// missingChild is a workflow that a task of a document runs, and that is not deployed.
+type missingChild struct {
+	child
+	file string
+	what string // is missing: the workflow, or a version of it
+}
+
+// missingChildren returns the workflows that tasks of some documents run, and that are not deployed. It is called when all of the documents are
+// deployed: they may run each other.
+func (o *operation) missingChildren(ctx context.Context, all []*swrun.Document) (found []missingChild, err error) {
 	for _, d := range all {
 		for _, c := range childrenOf(d.Workflow) {
-			missing, err := o.missing(ctx, c.Reference)
+			what, err := o.missing(ctx, c.Reference)
 			if err != nil {
-				return err
+				return nil, err
 			}
-			if missing != "" {
-				fmt.Fprintf(&text, "%s %s:%d runs %s, and %s\n", l.Yellow("warning:"), terminal.Printable(d.File), c.line, l.Text(c.Name+" of "+c.Namespace), l.Text(missing))
+			if what != "" {
+				found = append(found, missingChild{c, d.File, what})
 			}
 		}
 	}
-	if text.Len() > 0 {
-		text.WriteString("  deploy what is missing before those tasks begin, or they fail: swrun deploy DOC... takes several documents, in any order\n")
+	return found, nil
+}
+
+// warnOfChildren prints which tasks run workflows that are not deployed, and what to do. Those may be deployed later: nothing is refused because of
+// them.
+func (o *operation) warnOfChildren(ctx context.Context, all []*swrun.Document, help string) error {
+	found, err := o.missingChildren(ctx, all)
+	if err != nil || len(found) == 0 {
+		return err
 	}
-	return write(o.err, text.String())
+	var text strings.Builder
+	l := o.errStyle()
+	for _, m := range found {
+		fmt.Fprintf(&text, "%s %s:%d runs %s, and %s\n", l.Yellow("warning:"), terminal.Printable(m.file), m.line, l.Text(m.Name+" of "+m.Namespace), l.Text(m.what))
+	}
+	return write(o.err, text.String()+"  "+help+"\n")
+}
+
+// tellMissingChildren logs which tasks of served documents run workflows that are not deployed.
+func (s *served) tellMissingChildren(ctx context.Context, all []*swrun.Document) error {
+	found, err := s.missingChildren(ctx, all)
+	for _, m := range found {
+		s.log.Warn("a task runs a workflow that is not deployed, and fails unless that is deployed before it begins",
+			"file", m.file, "line", m.line, "workflow", m.Reference.String(), "missing", m.what)
+	}
+	return err
 }
 
 // child is a workflow that a task runs or continues as, and the line of the first such task.

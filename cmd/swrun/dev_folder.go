@@ -97,6 +97,7 @@ func (d *drafts) files(w *fsnotify.Watcher) ([]string, error) {
 // look deploys the documents of the folder that have changed. What is wrong with one is printed, and keeps nothing else from being deployed.
 func (d *drafts) look(ctx context.Context, files []string) error {
 	now, owners := map[string][sha256.Size]byte{}, map[string]string{}
+	var changed []*swrun.Document
 	for _, file := range files {
 		name, text, err := readDocument(d.streams, file)
 		if err != nil {
@@ -114,12 +115,15 @@ func (d *drafts) look(ctx context.Context, files []string) error {
 			if err := d.deployDraft(ctx, document, text); err != nil {
 				return err
 			}
+			if document.Err() == nil {
+				changed = append(changed, document)
+			}
 		}
 		owners[document.String()] = cmp.Or(owner, file)
 	}
 	d.tellGone(files)
 	d.seen = now
-	return nil
+	return d.warnOfChildren(ctx, changed, "save or deploy what is missing before those tasks begin, or they fail; a document 1.0.0 of this folder is deployed as 1.0.0-dev.1: version: latest takes its last version")
 }
 
 // tellGone prints which files are there no more, and that there is none at first.

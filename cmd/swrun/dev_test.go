@@ -11,6 +11,14 @@ import (
 
 const draft = "document: {dsl: 1.0.3, namespace: demo, name: NAME, version: '1.0.0'} # a draft\ndo: [{a: {set: {x: VALUE}}}]\n"
 
+// draftParent runs a workflow that is nowhere, one as the version in its file, which dev does not deploy, and one as its last version.
+const draftParent = `document: {dsl: 1.0.3, namespace: demo, name: parent, version: 1.0.0}
+do:
+- a: {run: {workflow: {namespace: demo, name: nowhere, version: latest}}}
+- b: {run: {workflow: {namespace: demo, name: two, version: 1.0.0}}}
+- c: {run: {workflow: {namespace: demo, name: order, version: latest}}}
+`
+
 // TestDev: what is saved in the folder is deployed at once as the next development version, mistakes are shown and keep nothing else from
 // being deployed, and what is deployed already is not deployed again.
 func TestDev(t *testing.T) {
@@ -58,6 +66,12 @@ func TestDev(t *testing.T) {
 	expect("two.yaml is not deployed: demo/order:1.0.0 is that of " + filepath.Join(folder, "order.yaml") + ", too")
 	save("two.yaml", "two", "3")
 	expect("demo/two:1.0.0-dev.1 deployed")
+	if err := os.WriteFile(filepath.Join(folder, "parent.yaml"), []byte(draftParent), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	expect("demo/parent:1.0.0-dev.1 deployed")
+	expect("parent.yaml:3 runs nowhere of demo, and no such workflow is deployed")
+	expect("parent.yaml:4 runs two of demo, and its version 1.0.0 is not deployed: there are 1.0.0-dev.1")
 	if err := os.Remove(filepath.Join(folder, "two.yaml")); err != nil {
 		t.Fatal(err)
 	}
@@ -79,6 +93,9 @@ func TestDev(t *testing.T) {
 	}
 	if strings.Count(said.String(), "order:1.0.0-dev.2") != 1 || strings.Contains(said.String(), "dev.3") {
 		t.Errorf("it said %s", said)
+	}
+	if strings.Contains(said.String(), "runs order") {
+		t.Errorf("a workflow that is deployed is told as missing: %s", said)
 	}
 	if code := run([]string{"dev", filepath.Join(folder, "again.yaml")}, capture(nil).streams); code != exitUsage {
 		t.Errorf("a file ends it with %d", code)

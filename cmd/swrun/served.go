@@ -53,6 +53,7 @@ func (s *served) deploy(ctx context.Context) error {
 			documents = append(documents, d)
 		}
 	}
+	var deployed []*swrun.Document
 	for _, d := range documents {
 		err := ambiguous(d, documents)
 		if err == nil {
@@ -60,6 +61,7 @@ func (s *served) deploy(ctx context.Context) error {
 		}
 		if err == nil {
 			s.tellDeployed(ctx, d)
+			deployed = append(deployed, d)
 			continue
 		}
 		why := ofDocument(d, err)
@@ -69,7 +71,7 @@ func (s *served) deploy(ctx context.Context) error {
 		wrong = append(wrong, unserved{d.File, why})
 	}
 	s.tell(wrong)
-	return nil
+	return s.tellMissingChildren(ctx, deployed)
 }
 
 // files returns the documents of the folders, and tells of those in folders of them.

@@ -85,3 +85,38 @@ func TestServeWhatIsRight(t *testing.T) {
 		t.Errorf("it ended with %d", code)
 	}
 }
+
+// TestServeTellsOfMissingChildren: the log names tasks that run workflows which are nowhere, once all documents of the folder are deployed. It names
+// none of two documents that run each other.
+func TestServeTellsOfMissingChildren(t *testing.T) {
+	h := &hosted{t, "file:" + filepath.Join(t.TempDir(), "runs.db")}
+	folder := t.TempDir()
+	runs := func(name, child, version string) {
+		t.Helper()
+		text := "document: {dsl: 1.0.3, namespace: demo, name: " + name + ", version: 1.0.0}\ndo:\n- a: {run: {workflow: {namespace: demo, name: " + child + ", version: " + version + "}}}\n"
+		if err := os.WriteFile(filepath.Join(folder, name+".yaml"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runs("first", "second", "1.0.0")
+	runs("second", "first", "latest")
+	runs("itself", "itself", "1.0.0")
+	runs("lost", "nowhere", "latest")
+	runs("old", "first", "9.9.9")
+	s := h.listening("serve", folder, "--listen", "127.0.0.1:0")
+	said := s.err.String()
+	for _, text := range []string{
+		"file=" + filepath.Join(folder, "lost.yaml") + ` line=3 workflow=demo/nowhere:latest missing="no such workflow is deployed"`,
+		"file=" + filepath.Join(folder, "old.yaml") + ` line=3 workflow=demo/first:9.9.9 missing="its version 9.9.9 is not deployed: there are 1.0.0"`,
+	} {
+		if !strings.Contains(said, text) {
+			t.Errorf("%s is not said:\n%s", text, said)
+		}
+	}
+	if n := strings.Count(said, "a task runs a workflow that is not deployed"); n != 2 {
+		t.Errorf("%d workflows are told as missing:\n%s", n, said)
+	}
+	if code := s.stop(); code != exitOK && code != exitTerminate {
+		t.Errorf("it ended with %d", code)
+	}
+}
