@@ -37,16 +37,46 @@ func TestEditorsComplete(t *testing.T) {
 		{"the options of the engine", "set: { x: 1 }\n      metadata:\n        swrun:\n          |", words("queue softDeadline"), nil},
 		{"arguments", "call: http\n      with:\n        |", words("method endpoint body"), nil},
 	} {
-		offered := editor.complete("do:\n  - a:\n      " + c.text + "\n")
-		for _, label := range c.has {
-			if !slices.Contains(offered, label) {
-				t.Errorf("%s: %s is not offered, but %q", c.name, label, offered)
-			}
+		editor.expect(c.name, "do:\n  - a:\n      "+c.text+"\n", c.has, c.lacks)
+	}
+	const caught = "do:\n  - a:\n      try:\n        - b: { wait: PT1S }\n      catch:\n        "
+	durations, retries := words("PT10S PT5M"), []string{"retry after a constant delay", "retry after longer delays"}
+	for _, c := range []struct {
+		name, text string
+		has        []string
+	}{
+		{"an empty item of a list of tasks", "do:\n  - |", every},
+		{"another empty item", "do:\n  - a:\n      set: { x: 1 }\n  - |", every},
+		{"an empty branch", "do:\n  - a:\n      fork:\n        branches:\n          - |", every},
+		{"an empty item of a try", "do:\n  - a:\n      try:\n        - |", every},
+		{"an empty item of a catch", caught + "do:\n          - |", every},
+		{"an empty case", "do:\n  - a:\n      switch:\n        - |", words("case otherwise")},
+		{"an empty extension", "use:\n  extensions:\n    - |", words("extension")},
+		{"the timeout of a task", "do:\n  - a:\n      wait: PT1S\n      timeout: |", []string{"timeout after a time"}},
+		{"the timeout of a workflow", "timeout: |", []string{"timeout after a time"}},
+		{"after", "timeout:\n  after: |", durations},
+		{"a wait", "do:\n  - a:\n      wait: |", durations},
+		{"a delay", caught + "retry:\n          delay: |", durations},
+		{"an interval", "schedule:\n  every: |", durations},
+		{"retry", caught + "retry: |", retries},
+		{"in retry", caught + "retry:\n          |", append(words("delay backoff limit"), retries...)},
+	} {
+		editor.expect(c.name, c.text+"\n", c.has, nil)
+	}
+}
+
+// expect completes a text at its mark, and compares the labels that are offered with those that must be there, and those that must not.
+func (e *editorSession) expect(name, text string, has, lacks []string) {
+	e.t.Helper()
+	offered := e.complete(text)
+	for _, label := range has {
+		if !slices.Contains(offered, label) {
+			e.t.Errorf("%s: %s is not offered, but %q", name, label, offered)
 		}
-		for _, label := range offered {
-			if slices.Contains(c.lacks, label) || strings.Contains(label, "Serverless Workflow DSL") || strings.HasPrefix(label, "object") {
-				t.Errorf("%s: %s is offered", c.name, label)
-			}
+	}
+	for _, label := range offered {
+		if slices.Contains(lacks, label) || strings.Contains(label, "Serverless Workflow DSL") || strings.HasPrefix(label, "object") {
+			e.t.Errorf("%s: %s is offered", name, label)
 		}
 	}
 }

@@ -64,7 +64,7 @@ const (
 func definitions(task shape) properties {
 	all := properties{
 		"workflow": workflow(),
-		"taskList": listOf(single(use("task"))).about("Tasks, which run in this order unless `then` changes it."),
+		"taskList": listOf(single(use("task")).offers(namedTaskSnippets())).about("Tasks, which run in this order unless `then` changes it."),
 		"task":     task,
 		"extension": object(needs("extend"), properties{
 			"extend": enum("call", "composite", "emit", "for", "listen", "raise", "run", "set", "switch", "try", "wait", "all").about("The kind of task that is extended."),
@@ -109,7 +109,7 @@ func components() shape {
 		"authentications": mapOf(use("policy")).about("Authentication policies, by name."),
 		"catalogs":        mapOf(object(needs("endpoint"), properties{"endpoint": use("endpoint")})).about("Catalogs of functions, by name."),
 		"errors":          mapOf(use("error")).about("Errors to raise, by name."),
-		"extensions":      listOf(single(use("extension"))).about("Tasks that run before and after other tasks."),
+		"extensions":      listOf(single(use("extension")).offers(extensionSnippets())).about("Tasks that run before and after other tasks."),
 		"functions":       mapOf(use("task")).about("Functions to call, by name."),
 		"retries":         mapOf(use("retryPolicy")).about("Retry policies, by name."),
 		"secrets":         listOf(text()).about("The secrets that the workflow may read."),
@@ -139,11 +139,11 @@ func dataDefinitions() properties {
 			use("expression"),
 			shape{
 				"type": "string", "errorMessage": aDuration, "patternErrorMessage": aDuration, "pattern": `^P(\d+Y)?(\d+M)?(\d+(\.\d+)?W)?(\d+(\.\d+)?D)?(T(\d+(\.\d+)?H)?(\d+(\.\d+)?M)?(\d+(\.\d+)?S)?)?$`,
-				"not": shape{"pattern": `^P$|T$`},
+				"not": shape{"pattern": `^P$|T$`}, "examples": []string{"PT10S", "PT5M", "PT1H", "P1D"},
 			},
 		).about("A span of time: an object such as `{seconds: 2}`, ISO 8601 such as `PT2S`, or an expression."),
 		"timeout":       object(needs("after"), properties{"after": use("duration").about("How long it may take.")}),
-		"timeoutOrName": anyOf(use("timeout"), text()).about("A timeout, or the name of one in `use.timeouts`."),
+		"timeoutOrName": anyOf(use("timeout"), text()).offers(timeoutSnippets()).about("A timeout, or the name of one in `use.timeouts`."),
 		"schema": object(nil, properties{
 			"format":   text().about("json, or json with a version of JSON Schema, such as json:2020-12."),
 			"document": shape{"not": shape{"type": "null"}}.about("The JSON Schema itself."),

@@ -77,6 +77,13 @@ func (s shape) says(message string) shape {
 	return with
 }
 
+// offers adds what an editor offers where the value is to be written.
+func (s shape) offers(snippets []any) shape {
+	with := maps.Clone(s)
+	with["defaultSnippets"] = snippets
+	return with
+}
+
 func constant(value string) shape { return shape{"const": value} }
 
 func boolean() shape { return shape{"type": "boolean"} }

@@ -1,9 +1,15 @@
 package schema
 
-import "slices"
+import (
+	"regexp"
+	"slices"
+)
 
 // members is an object in the body of a snippet.
 type members = map[string]any
+
+// nothing is an object without members in the body of a snippet. An editor would write an empty object as no value, which is refused.
+const nothing = "{}"
 
 func snippet(label, description string, body any) any {
 	return members{"label": label, "description": description, "body": body}
@@ -27,6 +33,68 @@ func documentSnippets() []any {
 
 // taskSnippets are what an editor offers where a task is to be written.
 func taskSnippets() []any { return slices.Concat(dataSnippets(), callSnippets(), flowSnippets()) }
+
+// namedTaskSnippets are what an editor offers in an empty item of a list of tasks: each task under a name, which is typed first.
+func namedTaskSnippets() (all []any) {
+	for _, s := range taskSnippets() {
+		of := s.(members)
+		all = append(all, snippet(of["label"].(string), of["description"].(string), members{"${1:task}": later(of["body"])}))
+	}
+	return all
+}
+
+// later returns the body of a snippet in which each gap has the next number: an editor goes from gap to gap by their numbers.
+func later(body any) any {
+	switch body := body.(type) {
+	case string:
+		return gap.ReplaceAllStringFunc(body, func(of string) string { return "${" + string(of[2]+1) + ":" })
+	case []any:
+		all := make([]any, len(body))
+		for i, one := range body {
+			all[i] = later(one)
+		}
+		return all
+	case members:
+		all := members{}
+		for name, member := range body {
+			all[later(name).(string)] = later(member)
+		}
+		return all
+	}
+	return body
+}
+
+// gap is the beginning of a gap of a snippet. No snippet has more than eight.
+var gap = regexp.MustCompile(`\$\{[1-8]:`)
+
+// extensionSnippets are what an editor offers in an empty item of the extensions.
+func extensionSnippets() []any {
+	return []any{snippet("extension", "a task before each call", members{"${1:extension}": members{
+		"extend": "${2:call}", "before": []any{members{"${3:task}": members{"set": members{"${4:name}": "${5:value}"}}}},
+	}})}
+}
+
+// caseSnippets are what an editor offers in an empty item of a switch.
+func caseSnippets() []any {
+	return []any{
+		snippet("case", "a case with a condition", members{"${1:case}": members{"when": "${2:.ok}", "then": "${3:end}"}}),
+		snippet("otherwise", "the case that is taken if no other is", members{"${1:otherwise}": members{"then": "${2:continue}"}}),
+	}
+}
+
+// timeoutSnippets are what an editor offers as a timeout.
+func timeoutSnippets() []any {
+	return []any{snippet("timeout after a time", "how long it may take", members{"after": "${1:PT10S}"})}
+}
+
+// retrySnippets are what an editor offers as a retry policy.
+func retrySnippets() []any {
+	limit := members{"attempt": members{"count": 5}}
+	return []any{
+		snippet("retry after a constant delay", "try again, each time after the same delay", members{"delay": "${1:PT1S}", "backoff": members{"constant": nothing}, "limit": limit}),
+		snippet("retry after longer delays", "try again, each time after a longer delay", members{"delay": "${1:PT1S}", "backoff": members{"exponential": nothing}, "limit": limit}),
+	}
+}
 
 // dataSnippets are those of tasks with data and events.
 func dataSnippets() []any {
@@ -84,7 +152,7 @@ func flowSnippets() []any {
 				"call": "http", "with": members{"method": "${2:get}", "endpoint": "${3:https://example.com}"},
 			}}},
 			"catch": members{"retry": members{
-				"delay": "${4:PT1S}", "backoff": members{"exponential": members{}},
+				"delay": "${4:PT1S}", "backoff": members{"exponential": nothing},
 				"limit": members{"attempt": members{"count": 5}},
 			}},
 		}),

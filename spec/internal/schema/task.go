@@ -120,7 +120,7 @@ func controlTasks() properties {
 	cases := listOf(single(object(needs("then"), properties{
 		"when": text().about("An expression. A case without one is the default."),
 		"then": directive().about("What runs next."),
-	})))
+	})).offers(caseSnippets()))
 	cases["minItems"] = 1
 	return properties{
 		"do": task(needs("do"), properties{"do": use("taskList").about("Tasks to run one after the other.")}),
@@ -164,7 +164,7 @@ func catch() shape {
 		"as":         text().about("The variable that holds the error: `error` unless set."),
 		"when":       text().about("An expression that must be true for the error to be caught."),
 		"exceptWhen": text().about("An expression that must not be true for the error to be caught."),
-		"retry":      anyOf(use("retryPolicy"), text()).about("When to try again: a policy, or the name of one in `use.retries`."),
+		"retry":      anyOf(use("retryPolicy"), text()).offers(retrySnippets()).about("When to try again: a policy, or the name of one in `use.retries`."),
 		"do":         use("taskList").about("Tasks to run once an error is caught and not retried."),
 		"then":       directive().about("What runs next after an error was caught."),
 	})
