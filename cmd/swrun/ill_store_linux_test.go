@@ -27,8 +27,10 @@ type illness struct {
 	// doctor is the exit code of swrun doctor; -1 if it is not asked.
 	doctor int
 	flags  []string // of serve and doctor
-	cause  func()
-	heal   func() // nil if that is not possible
+	// lasting says that it is there from the start, and stays. Otherwise cause brings it about.
+	lasting bool
+	cause   func()
+	heal    func() // nil if that is not possible
 }
 
 // TestIllStores: doctor, health, readiness, metrics and log say the same of a store that is not well, and that it is well again. Other states have tests of
@@ -38,7 +40,11 @@ func TestIllStores(t *testing.T) {
 	for name, prepare := range illRedis() {
 		t.Run("redis/"+name, func(t *testing.T) {
 			t.Parallel()
-			server := redistest.Start(t, "--appendonly", "no", "--save", "3600 1000000", "--busy-reply-threshold", "100")
+			start := redistest.Start
+			if name == otherTime {
+				start = redistest.StartWithClock
+			}
+			server := start(t, "--appendonly", "no", "--save", "3600 1000000", "--busy-reply-threshold", "100")
 			client := redis.NewClient(&redis.Options{Addr: server.Addr, DisableIdentity: true})
 			t.Cleanup(func() { client.Close() })
 			(&hosted{t, server.URL()}).tellsIllness(prepare(&illServer{t, server, client}))
@@ -61,6 +67,9 @@ func TestIllStores(t *testing.T) {
 		})
 	}
 }
+
+// otherTime is the name of the state in which the server needs a clock that can be set.
+const otherTime = "another time from the start"
 
 // illServer is a Redis that is made ill.
 type illServer struct {
@@ -124,6 +133,11 @@ func illRedis() map[string]func(*illServer) illness {
 			reason: store.MemoryFull, code: "SD003", health: "error", ready: true, doctor: exitStore, heal: s.do("CONFIG SET maxmemory 0"),
 			cause: func() { s.do(fmt.Sprint("CONFIG SET maxmemory ", s.used()*100/88))() },
 		}
+	}
+	// A clock that jumps later is noticed, and time goes on as it was (TestServerClockJumps of faults).
+	all[otherTime] = func(s *illServer) illness {
+		s.Jump(2 * time.Minute)
+		return illness{reason: store.ClockDiffers, code: "SD004", health: "warning", ready: true, lasting: true, doctor: exitOK}
 	}
 	all["memory full"] = func(s *illServer) illness {
 		return illness{reason: store.MemoryFull, code: "SD003", health: "error", doctor: exitStore, cause: s.do("CONFIG SET maxmemory 1mb"), heal: s.do("CONFIG SET maxmemory 0")}
@@ -262,14 +276,22 @@ func (h *hosted) tellsIllness(is illness) {
 		h.answers(s, "/v1/health", http.StatusOK, "can be opened and written to")
 		h.answers(s, "/metrics", http.StatusOK, "\nswrun_store_up 1\n")
 	}
-	well()
+	if !is.lasting {
+		well()
+	}
 	s.err.until(h.T, "the worker is ready") // before that, an illness ends the server
-	is.cause()
+	if !is.lasting {
+		is.cause()
+	}
 	ready, up := http.StatusServiceUnavailable, "\nswrun_store_up 0\n"
 	if is.ready {
 		ready, up = http.StatusOK, "\nswrun_store_up 1\n"
 	}
-	h.answers(s, "/v1/health", http.StatusServiceUnavailable, `"code":"`+is.code+`","fix":"`)
+	health := http.StatusServiceUnavailable
+	if is.health == "warning" {
+		health = http.StatusOK
+	}
+	h.answers(s, "/v1/health", health, `"code":"`+is.code+`","fix":"`)
 	h.answers(s, "/readyz", ready, "")
 	h.answers(s, "/metrics", http.StatusOK, up)
 	h.answers(s, "/metrics", http.StatusOK, `swrun_store_unwell{reason="`+string(is.reason)+`"} 1`)
@@ -277,7 +299,7 @@ func (h *hosted) tellsIllness(is illness) {
 		s.err.until(h.T, `msg="the store is not well" reason=`+string(is.reason))
 	}
 	if is.doctor >= 0 {
-		if code, out := h.swrun(append([]string{"doctor"}, is.flags...)...); code != is.doctor || !strings.Contains(out, is.health+"    ") {
+		if code, out := h.swrun(append([]string{"doctor"}, is.flags...)...); code != is.doctor || !strings.Contains(out, fmt.Sprintf("%-8s %s", is.health, is.code)) {
 			h.Errorf("doctor ends with %d, want %d:\n%s", code, is.doctor, out)
 		}
 	}
