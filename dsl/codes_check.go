@@ -23,7 +23,7 @@ func checkRules() []Rule {
 		{"SW304", SeverityWarning, "a catch of the try's own timeout",
 			"The timeout of a try task covers its attempts, retries and catch; when it fires, the error is raised outside the try, and its own catch does not see it. Move the timeout to a task inside, or catch it one level up."},
 		{"SW305", SeverityWarning, "retries that do not fit", "The delays between the retries add up to more than the time there is, so that the last retries never start. Of an activity, `scheduleToClose` is such a time. Retry fewer times, wait less, or allow more time."},
-		{"SW306", SeverityWarning, "retries without an end", "A policy without a limit retries for ever. Set limit.attempt.count, limit.duration, or a timeout around the try."},
+		{"SW306", SeverityWarning, "retries without an end", "A policy without a limit retries for ever. Set limit.attempt.count, limit.duration, or a timeout around the try; for an activity maxAttempts, timeouts.scheduleToClose, or a timeout around it."},
 		{"SW307", SeverityInfo, "something that may take for ever", "Calls, processes and listeners take as long as the other side wants. A timeout on the task, on something around it, or on the workflow bounds them."},
 		{"SW308", SeverityWarning, "an odd duration", "A timeout of zero fires at once, one of less than 100 milliseconds before most calls are answered; a delay longer than the limit of all attempts, a first delay longer than the longest, and a jitter that runs backward, cannot be meant."},
 		{"SW309", SeverityInfo, "a bound that depends on the data", "The timeout of a loop covers all of its passes, whose number is only known at run time. Branches that lose a race are stopped wherever they are, and what they have done outside stays done."},

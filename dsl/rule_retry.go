@@ -11,6 +11,7 @@ import (
 // checkRetries: SW305 more retries than the time allows, SW306 retries without an end, SW308 odd durations, SW310 idle lists of delays.
 func checkRetries(c *checker) {
 	c.walkScopes(func(t Task, outer scope) {
+		c.endlessAttempts(t, outer)
 		try, ok := t.(*TryTask)
 		var policy *RetryPolicy
 		if ok {
@@ -33,6 +34,16 @@ func checkRetries(c *checker) {
 		}
 		c.reportLateRetries(try, policy, inner)
 	})
+}
+
+// endlessAttempts: SW306, a task that is attempted again by itself, any number of times, with nothing around it that ends that.
+func (c *checker) endlessAttempts(t Task, outer scope) {
+	retry := t.Traits().Retry
+	if retry.Policy == nil || retry.Policy.MaxAttempts > 0 || retry.Within != nil || c.inside(outer, t.Base().Timeout).bounded {
+		return
+	}
+	c.add(Diagnostic{Code: "SW306", Pointer: retry.Policy.Pointer, Range: c.w.Source.Key(retry.Policy.Pointer),
+		Message: "nothing ends these attempts", Help: "give `maxAttempts`, or `timeouts: { scheduleToClose: ... }`, or put a timeout around the task"})
 }
 
 // reportIdleDelays reports a list of delays that is for no policy, and what of a policy such a list takes the place of.
