@@ -29,6 +29,7 @@ do:
 	if first.RunNumber != 1 || first.LatestRun != 2 || first.Status != "continued" || len(first.Deadlines) != 1 || first.ExecutionDeadlineAt != first.Deadlines[0].At || first.Output != nil {
 		t.Errorf("the first run is described as %+v", first)
 	}
+	d.listens(t, "c")
 	now := d.ask(t, "GET", run, "")
 	for _, query := range []string{"?run=2", "?run=latest", ""} {
 		if got := mustRead[api.Description](t, d.ask(t, "GET", run+query, ""), http.StatusOK); got.RunNumber != 2 || got.Status != "waiting" {

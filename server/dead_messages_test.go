@@ -32,6 +32,7 @@ func TestDeadMessages(t *testing.T) {
 	d := mustDeployment(t)
 	d.mustDeploy(t, "waits", "do: [{l: {listen: {to: {one: {with: {type: paid}}}}}}]")
 	run := d.mustStart(t, "waits", "w")
+	d.listens(t, "w")
 	event, none := d.mustKeepDead(t, "orders", aliceEvent), d.mustKeepDead(t, "orders", "{")
 	shown := mustRead[api.DeadMessageContent](t, d.ask(t, "GET", "/v1/events/dead/one?id="+event, ""), http.StatusOK)
 	if shown.Body != aliceEvent || shown.Kind != "kafka" || shown.Headers["ce_id"][0] != canary || shown.Times != 1 {
