@@ -1,6 +1,7 @@
 package swrun_test
 
 import (
+	"bytes"
 	"compress/gzip"
 	"context"
 	"fmt"
@@ -28,6 +29,7 @@ type attackWorld struct {
 	port        string // of the canary
 	connections atomic.Int64
 	hostile     string       // the URL of the hostile server
+	bomb        []byte       // what /bomb answers with
 	folder      string       // a catalog, with a link out of it
 	store       *swrun.Store // in a Redis behind a guard, whom others count as connections to the canary
 	storePort   string       // of the guard
@@ -36,7 +38,7 @@ type attackWorld struct {
 
 func newAttackWorld(t *testing.T) *attackWorld {
 	t.Helper()
-	w := &attackWorld{folder: t.TempDir()}
+	w := &attackWorld{folder: t.TempDir(), bomb: zeros(64 << 20)}
 	canary, err := net.Listen("tcp", ":0")
 	if err != nil {
 		t.Fatal(err)
@@ -78,6 +80,15 @@ func (w *attackWorld) fill(text string) string {
 	return strings.NewReplacer("@PORT", w.port, "@STORE", w.storePort, "@HOSTILE", w.hostile, "@FOLDER", w.folder, "@MARK", attackMark).Replace(text)
 }
 
+// zeros returns so many bytes of nothing, zipped.
+func zeros(size int) []byte {
+	var body bytes.Buffer
+	w := gzip.NewWriter(&body)
+	_, _ = w.Write(make([]byte, size)) // a buffer takes everything
+	_ = w.Close()
+	return body.Bytes()
+}
+
 // serve is the hostile server: the last part of the path says what it does.
 func (w *attackWorld) serve(rw http.ResponseWriter, r *http.Request) {
 	flush := http.NewResponseController(rw).Flush
@@ -89,11 +100,7 @@ func (w *attackWorld) serve(rw http.ResponseWriter, r *http.Request) {
 		rw.WriteHeader(status)
 	case "/bomb":
 		rw.Header().Set("Content-Encoding", "gzip")
-		body := gzip.NewWriter(rw)
-		for range 64 {
-			_, _ = body.Write(make([]byte, 1<<20)) // the client may have gone
-		}
-		_ = body.Close()
+		_, _ = rw.Write(w.bomb) // the client may have gone
 	case "/drip":
 		for now := time.NewTicker(20 * time.Millisecond); r.Context().Err() == nil; <-now.C {
 			_, _ = io.WriteString(rw, "x") // the client may have gone
