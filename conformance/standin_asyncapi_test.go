@@ -113,17 +113,23 @@ func (s *standInBrokers) close() {
 	}
 }
 
-// announcer is a server of WebSockets that tells everybody what anybody says, on the same channel. What is said while nobody else is there is told to
+// announcer is a server of WebSockets that tells everybody who only listens what others say, on the same channel. What is said while nobody listens is told to
 // the next one who comes: a client is connected before the server knows of it.
 type announcer struct {
 	mu    sync.Mutex
-	conns map[*websocket.Conn]string // their channels
-	kept  map[string][]announcement  // by channel
+	conns map[*websocket.Conn]*visitor
+	kept  map[string][]announcement // by channel
+}
+
+// visitor is somebody who is connected.
+type visitor struct {
+	channel string
+	speaks  bool           // and does not listen
+	told    []announcement // what was kept when they came
 }
 
 // announcement is what somebody has said.
 type announcement struct {
-	from *websocket.Conn
 	kind websocket.MessageType
 	data []byte
 }
@@ -136,7 +142,7 @@ func (a *announcer) serve(conn *websocket.Conn, r *http.Request) {
 		if err != nil {
 			return
 		}
-		a.tell(r, announcement{conn, kind, data})
+		a.hear(conn, r, announcement{kind, data})
 	}
 }
 
@@ -144,19 +150,14 @@ func (a *announcer) add(conn *websocket.Conn, r *http.Request) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.conns == nil {
-		a.conns, a.kept = map[*websocket.Conn]string{}, map[string][]announcement{}
+		a.conns, a.kept = map[*websocket.Conn]*visitor{}, map[string][]announcement{}
 	}
-	channel := r.URL.Path
-	a.conns[conn] = channel
-	var own []announcement
-	for _, one := range a.kept[channel] {
-		if one.from == conn {
-			own = append(own, one)
-			continue
-		}
+	v := &visitor{channel: r.URL.Path, told: a.kept[r.URL.Path]}
+	a.conns[conn] = v
+	delete(a.kept, v.channel)
+	for _, one := range v.told {
 		_ = conn.Write(r.Context(), one.kind, one.data) // it may have gone
 	}
-	a.kept[channel] = own
 }
 
 func (a *announcer) remove(conn *websocket.Conn) {
@@ -165,18 +166,28 @@ func (a *announcer) remove(conn *websocket.Conn) {
 	delete(a.conns, conn)
 }
 
-func (a *announcer) tell(r *http.Request, one announcement) {
+// hear takes what somebody says. What they were told when they came is for another one.
+func (a *announcer) hear(conn *websocket.Conn, r *http.Request, said announcement) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	v := a.conns[conn]
+	v.speaks = true
+	for _, one := range append(v.told, said) {
+		a.tell(r, v.channel, one)
+	}
+	v.told = nil
+}
+
+// tell tells all who listen; the caller holds the lock.
+func (a *announcer) tell(r *http.Request, channel string, one announcement) {
 	heard := false
-	for conn, channel := range a.conns {
-		if conn != one.from && channel == r.URL.Path {
+	for conn, v := range a.conns {
+		if v.channel == channel && !v.speaks && conn.Write(r.Context(), one.kind, one.data) == nil {
 			heard = true
-			_ = conn.Write(r.Context(), one.kind, one.data) // it may have gone
 		}
 	}
 	if !heard {
-		a.kept[r.URL.Path] = append(a.kept[r.URL.Path], one)
+		a.kept[channel] = append(a.kept[channel], one)
 	}
 }
 
