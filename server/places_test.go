@@ -102,31 +102,19 @@ func TestMemoryOfBodies(t *testing.T) {
 // TestNoMemoryForABody: who waits too long for memory is told to come again, and small requests are answered meanwhile.
 func TestNoMemoryForABody(t *testing.T) {
 	g := mustGuard(t, func(c *server.Config) {
-		c.Authorize, c.Memory, c.ReadWithin = server.TrustEveryone, 1<<20, 50*time.Millisecond
+		c.Authorize, c.Memory, c.ReadWithin = server.TrustEveryone, 1<<20, time.Second
 	})
 	h := httptest.NewServer(g)
 	defer h.Close()
-	slow := newSlowBody(100_000)
-	r, err := http.NewRequestWithContext(t.Context(), "POST", h.URL+"/v1/runs", slow)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.ContentLength = 100_000
-	r.Header.Set("Content-Type", "application/json")
-	answered := make(chan error, 1)
-	go func() {
-		answer, err := http.DefaultClient.Do(r)
-		if err == nil {
-			answer.Body.Close()
-		}
-		answered <- err
-	}()
-	<-slow.begun
 	large := `{"workflow": "test/none:1.0.0", "input": "` + strings.Repeat("a", 100_000) + `"}`
+	slow, answered := sendSlowly(t, h.URL)
 	for w := g.send("POST", "/v1/runs", large); w.Code != 429; w = g.send("POST", "/v1/runs", large) {
-		if w.Code != 404 { // the server has not read the header of the other one yet
+		if w.Code != 404 {
 			t.Fatalf("got %d %s", w.Code, w.Body)
 		}
+		close(slow.goOn) // this one had the memory, and the other one may have been refused
+		<-answered
+		slow, answered = sendSlowly(t, h.URL)
 	}
 	w := g.send("POST", "/v1/runs", large)
 	if w.Code != 429 || w.Header().Get("Retry-After") != "1" || !strings.Contains(w.Body.String(), `"name":"memory of requests"`) {
@@ -137,6 +125,27 @@ func TestNoMemoryForABody(t *testing.T) {
 	}
 	close(slow.goOn)
 	<-answered // what becomes of it is nobody's concern
+}
+
+// sendSlowly starts a run with a body of which half is sent when it returns.
+func sendSlowly(t *testing.T, url string) (slow *slowBody, answered chan error) {
+	t.Helper()
+	slow, answered = newSlowBody(100_000), make(chan error, 1)
+	r, err := http.NewRequestWithContext(t.Context(), "POST", url+"/v1/runs", slow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.ContentLength = 100_000
+	r.Header.Set("Content-Type", "application/json")
+	go func() {
+		answer, err := http.DefaultClient.Do(r)
+		if err == nil {
+			answer.Body.Close()
+		}
+		answered <- err
+	}()
+	<-slow.begun
+	return slow, answered
 }
 
 // slowBody is a body whose second half comes when it is told to.
