@@ -80,7 +80,7 @@ func (w *attackWorld) fill(text string) string {
 	return strings.NewReplacer("@PORT", w.port, "@STORE", w.storePort, "@HOSTILE", w.hostile, "@FOLDER", w.folder, "@MARK", attackMark).Replace(text)
 }
 
-// zeros returns so many bytes of nothing, zipped.
+// zeros returns a gzip stream of size zero bytes.
 func zeros(size int) []byte {
 	var body bytes.Buffer
 	w := gzip.NewWriter(&body)
