@@ -65,7 +65,7 @@ func layers() map[string][]string {
 		"internal/cron":               nil,
 		"internal/suggest":            nil,
 		"internal/svg":                nil,
-		"internal/timeline":           {"dsl", "internal/duration", "internal/shorten", "internal/svg", "interpreter"},
+		"internal/timeline":           {"dsl", "errors", "internal/duration", "internal/shorten", "internal/svg", "interpreter"},
 		"internal/terminal":           {"internal/duration", "internal/shorten", "dsl"},
 		"dsl":                         {"errors", "dsl/source", "internal/cron", "internal/delimited", "internal/duration", "internal/lazyregexp", "internal/shorten", "internal/suggest"},
 		"dsl/source":                  {"internal/lazyregexp"},

@@ -71,7 +71,7 @@ func NewHistoryEvent(r interpreter.HistoryEvent, step client.HistoryEntry) Histo
 	switch {
 	case r.Type == interpreter.WorkflowStarted:
 		event.Parent = r.Run
-	case r.Type == interpreter.TaskFaulted:
+	case tellsPropagation(r):
 		event.Propagation, event.Child = client.Propagation(r)
 		if event.TimeoutKind == "" && event.Child != "" {
 			event.TimeoutKind = client.TimeoutKindOf(r.Error)
@@ -82,6 +82,16 @@ func NewHistoryEvent(r interpreter.HistoryEvent, step client.HistoryEntry) Histo
 	event.lengths(r.Deadlines)
 	event.ends(r.Deadlines)
 	return event
+}
+
+// tellsPropagation reports whether a record tells how its failure has come about. A record of the workflow, or of a try, tells that of a timeout;
+// otherwise it repeats the error of a task, and the record of the task tells it.
+func tellsPropagation(r interpreter.HistoryEvent) bool {
+	switch r.Type {
+	case interpreter.TaskFaulted, interpreter.EffectRetried, interpreter.EffectFinished:
+		return r.Error != nil
+	}
+	return r.TimedOut()
 }
 
 // Record returns the record that the JSON has been made of, without what it has in other words: the deadlines of the run.

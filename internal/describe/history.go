@@ -34,16 +34,7 @@ func HistoryLine(r api.HistoryEvent) string {
 	if r.Until != "" {
 		words = append(words, "until="+milliseconds(api.ParseTime(r.Until)))
 	}
-	if r.Error != nil {
-		words = append(words, terminal.Printable(shorten.To(api.ParseError(r.Error).Error(), 200)))
-		if called := api.ParseError(r.Error).Reached().String(); called != "" {
-			words = append(words, "called="+strconv.Quote(terminal.Printable(called)))
-		}
-		words = append(words, errorMarks(r)...)
-		if r.TimeoutKind != "" {
-			words = append(words, "timeoutKind="+r.TimeoutKind)
-		}
-	}
+	words = append(append(words, deadlinesOfRun(r.Timeouts)...), failed(r)...)
 	if r.Parent != "" {
 		words = append(words, "parent="+r.Parent)
 	}
@@ -61,12 +52,45 @@ func HistoryLine(r api.HistoryEvent) string {
 	return strings.TrimRight(strings.Join(words, " "), " ") + "\n"
 }
 
-// errorMarks are the category of an error whose type does not tell it, and the mark that the error is not retried.
-func errorMarks(r api.HistoryEvent) (words []string) {
-	if e := api.ParseError(r.Error); r.Category != "" && !strings.HasSuffix(e.Type, "/"+r.Category) {
-		words = append(words, "category="+r.Category)
+// deadlinesOfRun says how long the run may take and when its time is over, with the names of the JSON.
+func deadlinesOfRun(t api.Timeouts) (words []string) {
+	length := func(name string, seconds *float64) {
+		if seconds != nil {
+			words = append(words, name+"="+lasting(*seconds))
+		}
 	}
-	return append(words, nonRetryable(r.Error)...)
+	at := func(name, at string) {
+		if at != "" {
+			words = append(words, name+"="+milliseconds(api.ParseTime(at)))
+		}
+	}
+	length("executionTimeout", t.ExecutionTimeoutSeconds)
+	at("executionDeadlineAt", t.ExecutionDeadlineAt)
+	length("runTimeout", t.RunTimeoutSeconds)
+	at("runDeadlineAt", t.RunDeadlineAt)
+	return words
+}
+
+// failed is the error of a record, its category, how it has come about, what was called, whether it is retried, and which timeout it is.
+func failed(r api.HistoryEvent) (words []string) {
+	if r.Error == nil {
+		return nil
+	}
+	e := api.ParseError(r.Error)
+	words = append(words, terminal.Printable(shorten.To(e.Error(), 200)))
+	add := func(name, value string) {
+		if value != "" {
+			words = append(words, name+"="+value)
+		}
+	}
+	add("category", r.Category)
+	add("propagation", r.Propagation)
+	if called := e.Reached().String(); called != "" {
+		add("called", strconv.Quote(terminal.Printable(called)))
+	}
+	words = append(words, nonRetryable(r.Error)...)
+	add("timeoutKind", r.TimeoutKind)
+	return words
 }
 
 // nonRetryable marks an error that is not retried; nothing for any other one.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/duration"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/svg"
@@ -26,6 +27,7 @@ type Timeline struct {
 	more  int             // tasks that have no row
 	runs  []time.Time     // deadlines of the whole run
 	told  interpreter.ToldDeadlines
+	fault string // the category of the error that has ended the run; empty if none has
 }
 
 // row is a task.
@@ -67,6 +69,9 @@ func (t *Timeline) Add(r interpreter.HistoryEvent) {
 		t.begin = r.At
 	}
 	t.end = r.At
+	if r.Type == interpreter.WorkflowFaulted && r.Error != nil {
+		t.fault = errors.Category(r.Error.Type)
+	}
 	told := t.told.Add(r)
 	in := (*row)(nil)
 	if r.Kind != "" {
@@ -125,15 +130,20 @@ func (t *Timeline) task(in *row, r interpreter.HistoryEvent) {
 	}
 }
 
-// fails closes the bar of an attempt that has failed. It marks an error that is not retried, since that is why no other attempt follows.
+// fails closes the bar of an attempt that has failed, and marks it with the category of the error. It marks an error that is not retried, since that is
+// why no other attempt follows.
 func (t *Timeline) fails(occurrence string, r interpreter.HistoryEvent) {
 	if r.Error == nil {
 		t.close(occurrence, r.At, stateFaulted, "")
 		return
 	}
-	about, b := r.Error.Error(), t.open[occurrence]
-	if marked, _ := r.Error.Extensions[interpreter.MemberNonRetryable].(bool); marked && b != nil {
-		about, b.mark = about+", non-retryable: no other attempt is made", "non-retryable"
+	category := errors.Category(r.Error.Type)
+	mark, about := category, "category "+category+": "+r.Error.Error()
+	if marked, _ := r.Error.Extensions[interpreter.MemberNonRetryable].(bool); marked {
+		mark, about = mark+", non-retryable", "non-retryable, no other attempt is made, "+about
+	}
+	if b := t.open[occurrence]; b != nil {
+		b.mark = mark
 	}
 	t.close(occurrence, r.At, stateFaulted, about)
 }
@@ -175,7 +185,7 @@ const (
 	chart     = 720.0
 	rowHeight = 24.0
 	head      = 56.0
-	margin    = 110.0 // right of the chart, for what stands beside a bar
+	margin    = 200.0 // right of the chart, for what stands beside a bar
 	minimum   = 2.0   // width of a bar
 	ticks     = 5
 )
@@ -189,7 +199,11 @@ func (t *Timeline) SVG(now time.Time, ended bool) string {
 		t.end = now
 	}
 	d := svg.New(int(labels+chart+margin), int(head+rowHeight*float64(len(t.rows)+1))+16, t.title)
-	d.Text(svg.Text{X: 12, Y: 22, Text: t.title, Color: svg.Ink, Size: 14})
+	headline := t.title
+	if t.fault != "" {
+		headline += " ✖ " + t.fault
+	}
+	d.Text(svg.Text{X: 12, Y: 22, Text: headline, Color: svg.Ink, Size: 14})
 	t.axis(d)
 	for n, in := range t.rows {
 		t.draw(d, in, head+rowHeight*float64(n))
@@ -223,10 +237,8 @@ func (t *Timeline) draw(d *svg.Drawing, in *row, y float64) {
 	d.Text(svg.Text{X: 12 + 12*float64(in.depth), Y: y + 15, Text: shorten.To(name, 34-2*min(in.depth, 10)), Color: svg.Ink, Size: 12})
 	fills := map[string]svg.Color{stateOpen: svg.Blue, stateDone: svg.Green, stateFaulted: svg.Red, stateCancelled: svg.Grey, stateBackoff: svg.Yellow}
 	signs := map[string]string{stateFaulted: "✖", stateCancelled: "⊘", stateOpen: "▶"}
-	for _, b := range in.bars {
-		if b.from.After(t.end) { // an attempt to come
-			continue
-		}
+	bars := slices.DeleteFunc(slices.Clone(in.bars), func(b *bar) bool { return b.from.After(t.end) }) // without attempts to come
+	for n, b := range bars {
 		to := b.to
 		if to.IsZero() || to.After(t.end) {
 			to = t.end
@@ -238,7 +250,11 @@ func (t *Timeline) draw(d *svg.Drawing, in *row, y float64) {
 			title += ": " + shorten.To(b.about, 200)
 		}
 		d.Box(svg.Box{X: from, Y: y + 4, W: width, H: rowHeight - 8, Fill: fills[b.state], Border: svg.Line, Round: 2, Dashed: b.state == stateBackoff || b.state == stateOpen, Title: title})
-		if sign := strings.TrimSpace(signs[b.state] + " " + b.mark); sign != "" {
+		sign := signs[b.state]
+		if n == len(bars)-1 { // there is room
+			sign = strings.TrimSpace(sign + " " + b.mark)
+		}
+		if sign != "" {
 			d.Text(svg.Text{X: from + width + 3, Y: y + 16, Text: sign, Color: svg.Ink, Size: 11})
 		}
 	}

@@ -32,6 +32,9 @@ func TestSVG(t *testing.T) {
 		{At: at(5), Type: interpreter.EffectStarted, Kind: dsl.KindCallActivity, Pointer: "/do/1/act", Path: "a", Attempt: 1},
 		{At: at(6), Type: interpreter.EffectRetried, Kind: dsl.KindCallActivity, Pointer: "/do/1/act", Path: "a", Attempt: 1, Until: at(8), Error: swrunerrors.Runtimef("first")},
 		{At: at(9), Type: interpreter.TaskFaulted, Kind: dsl.KindCallActivity, Pointer: "/do/1/act", Path: "a", Error: swrunerrors.Runtimef("refused").With(interpreter.MemberNonRetryable, true)},
+		{At: at(9), Type: interpreter.TaskStarted, Kind: dsl.KindRaise, Pointer: "/do/2/own", Path: "o"},
+		{At: at(9), Type: interpreter.TaskFaulted, Kind: dsl.KindRaise, Pointer: "/do/2/own", Path: "o", Error: &swrunerrors.Error{Type: "https://example.com/e", Status: 400}},
+		{At: at(9), Type: interpreter.WorkflowFaulted, Error: swrunerrors.Timeoutf("the workflow")},
 	} {
 		drawing.Add(r)
 	}
@@ -54,8 +57,8 @@ func TestSVG(t *testing.T) {
 	}
 	for _, part := range []string{
 		"demo/one &lt;b&gt;", "&lt;charge&gt;&amp;", "/do/0/pay waits for the next attempt after 3s: attempt 2 comes next",
-		"faulted after 2s: attempt 1 timeout", "in progress after 4s", "deadline of the run: 2026-05-04T10:01:40Z", "deadline of /do/0/pay: 2026-05-04T10:00:30Z",
-		"/do/1/act faulted after 1s: attempt 1 runtime", "/do/1/act waits for the next attempt after 2s: attempt 2 comes next", "✖ non-retryable", "refused, non-retryable: no other attempt is made", "deadline of /do/0/pay/try/0/&lt;charge&gt;&amp;: 2026-05-04T10:00:02Z",
+		"faulted after 2s: attempt 1 category timeout: timeout 408", "in progress after 4s", "deadline of the run: 2026-05-04T10:01:40Z", "deadline of /do/0/pay: 2026-05-04T10:00:30Z",
+		"/do/1/act faulted after 1s: attempt 1 category runtime: runtime 500", "/do/1/act waits for the next attempt after 2s: attempt 2 comes next", "✖ runtime, non-retryable", "attempt 2 non-retryable, no other attempt is made, category runtime: runtime 500 Runtime Failure: refused", "demo/one &lt;b&gt; ✖ timeout<", "✖ application<", "category application: https://example.com/e", "deadline of /do/0/pay/try/0/&lt;charge&gt;&amp;: 2026-05-04T10:00:02Z",
 	} {
 		if !strings.Contains(got, part) {
 			t.Errorf("%q is not in\n%s", part, got)
