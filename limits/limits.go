@@ -104,7 +104,7 @@ func find(n Name) Limit {
 	case Family:
 		return Limit{n, 20_000, "runs", "the runs that one run leads to within a day, its children's children too: the run that asks for more ends", false, errors.Limitf}
 	case EventFamily:
-		return Limit{n, 100_000, "runs", "the runs that start within a day because of the events of one run, and the events that these emit: the run that asks for more ends", false, errors.Limitf}
+		return Limit{n, 100_000, "runs", "the runs that start within a day because of the events of one run, and the events that these emit: the run that asks for more ends, and a schedule starts no more", false, errors.Limitf}
 	case Waiting:
 		return Limit{n, 10_000, "messages", "what waits for a run in a store to go on: an event does not come to it, and who publishes it is told", false, errors.Limitf}
 	case Progress:

@@ -9,33 +9,42 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// count counts what a commit asks for, where the run is that has led to it: that may be another server than the one of the run that commits. It comes before the
-// commit, and once for each version of the run. So what is counted for a commit that does not happen then counts for the next one of as many; one of
-// another number is counted besides. It returns how many were asked for before if that are too many.
-func (s *Store) count(ctx context.Context, c *store.Commit) (before int64, err error) {
-	if c.Asked.N == 0 {
+// countCommit counts what a commit asks for. It comes before the commit, and once for each version of the run. So what is counted for a commit that does not
+// happen counts for the next one of as many; one of another number is counted besides.
+func (s *Store) countCommit(ctx context.Context, c *store.Commit) (before int64, err error) {
+	return s.count(ctx, &c.Asked, c.Instance, fmt.Sprintf("asked %s %d %s %d", c.Instance, c.Version, c.Asked.Kind, c.Asked.N))
+}
+
+// countStart counts a start that no commit has counted. It comes before the start, and once for each run.
+func (s *Store) countStart(ctx context.Context, c *store.Start) (before int64, err error) {
+	return s.count(ctx, &c.Asked, c.Instance, fmt.Sprintf("started %s %s", c.Instance, c.Asked.Kind))
+}
+
+// count counts once, under an id, what a run asks for. It does so where the run is that has led to it: that may be another server than the one of the run
+// that asks. It returns how many were asked for before if these are too many.
+func (s *Store) count(ctx context.Context, a *store.Asked, by store.Instance, id string) (before int64, err error) {
+	if a.N == 0 {
 		return 0, nil
 	}
-	n, k := s.of(c.Asked.Of)
-	id := fmt.Sprintf("asked %s %d %s %d", c.Instance, c.Version, c.Asked.Kind, c.Asked.N)
+	n, k := s.of(a.Of)
 	for range maxAttempts {
 		now, err := s.time(ctx, n)
 		if err != nil {
 			return 0, err
 		}
-		key := k.family(c.Asked.Key(), store.Day(now))
-		to := &subject{partition: n, name: "run " + c.Asked.Of.String(), hash: key, history: key}
+		key := k.family(a.Key(), store.Day(now))
+		to := &subject{partition: n, name: "run " + a.Of.String(), hash: key, history: key}
 		b := s.newBatch(n, 1)
 		b.begin(to, anyRecord)
 		b.check("SEEN", k.seen, id)
-		b.check(string(store.TooMany), key, c.Asked.Max-c.Asked.N+1)
+		b.check(string(store.TooMany), key, a.Max-a.N+1)
 		b.do("REMEMBER", k.seen, id, 0)
-		b.onInstance("COUNT", c.Asked.N)
+		b.onInstance("COUNT", a.N)
 		b.onInstance("PEXPIRE", 2*day)
 		r, err := s.send(ctx, &s.scripts.applyFull, to, b)
 		switch {
 		case store.RefusedAs(err) != "": // it is about the other partition, which those who work there find out
-			return 0, fmt.Errorf("count what %s asks for: %s", c.Instance, err)
+			return 0, fmt.Errorf("count what %s asks for: %s", by, err)
 		case err != nil || r.code == "SEEN":
 			return 0, err
 		case r.code == string(store.TooMany) && store.Day(r.at) != store.Day(now): // it was another day than this process knew
@@ -45,7 +54,7 @@ func (s *Store) count(ctx context.Context, c *store.Commit) (before int64, err e
 			return 0, refusal(r, to.name)
 		}
 	}
-	return 0, errUnsettled(&subject{name: c.Asked.Of.String()})
+	return 0, errUnsettled(&subject{name: a.Of.String()})
 }
 
 // counted returns a number that a partition counts; 0 if it cannot be read.

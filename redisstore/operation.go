@@ -39,6 +39,9 @@ func (s *Store) Start(ctx context.Context, c store.Start) (store.Started, error)
 	if err := s.room(ctx, to.partition, c.Instance); err != nil {
 		return store.Started{}, err
 	}
+	if before, err := s.countStart(ctx, &c); err != nil {
+		return store.Started{Asked: before}, err
+	}
 	for range maxAttempts {
 		now, err := s.time(ctx, to.partition)
 		if err != nil {
@@ -142,7 +145,7 @@ func (s *Store) commit(ctx context.Context, c *store.Commit, own *ownRecord, kno
 			own.lifecycle, own.text = *from, stored
 			return store.Committed{At: now, Mail: change.To.Unread()}, nil
 		}
-		if before, err := s.count(ctx, c); err != nil {
+		if before, err := s.countCommit(ctx, c); err != nil {
 			return store.Committed{At: now, Asked: before}, err
 		}
 		answer, err := s.commitChange(ctx, own, stored, change)

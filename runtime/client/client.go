@@ -292,17 +292,20 @@ func (c *Client) start(ctx context.Context, i store.Instance, info execution.Inv
 	if err != nil {
 		return store.Started{}, err
 	}
-	start.Delay = o.Delay
+	start.Delay, start.Asked = o.Delay, execution.AskedByEvent(o.Cause, c.limits)
 	if info.TimeoutsFromAccept {
 		if start.Timeout, err = c.shortest(ctx, i, info); err != nil {
 			return store.Started{}, err
 		}
 	}
 	started, err := c.store.Start(ctx, start)
-	if store.RefusedAs(err) == store.Conflict {
+	switch {
+	case store.RefusedAs(err) == store.Conflict:
 		if again, failed := c.again(ctx, i, info); again || failed != nil {
 			return store.Started{Again: again}, failed
 		}
+	case store.RefusedAs(err) == store.TooMany && start.Asked.N > 0:
+		return started, execution.AskedTooMuch(start.Asked, started.Asked, "this event")
 	}
 	return started, err
 }

@@ -44,14 +44,24 @@ func (x *Execution) asked() store.Asked {
 	return a
 }
 
-// askedTooMuch returns the error of a commit that asks for more than may be asked for; before is how much was.
-func askedTooMuch(a store.Asked, before int64) *errors.Error {
+// AskedByEvent returns what the start of a run counts for that a schedule starts because of an event: cause is the first of the runs that have led to the event.
+// An event that no run has led to has none, and its starts do not count. Each schedule that takes the event asks for a start of its own, which no commit knows of.
+func AskedByEvent(cause *store.Instance, set limits.Set) store.Asked {
+	if cause == nil {
+		return store.Asked{}
+	}
+	return store.Asked{Of: *cause, Kind: store.AskedByEvents, N: 1, Max: set.Max(limits.EventFamily)}
+}
+
+// AskedTooMuch returns the error of a commit or a start that asks for more than may be asked for. Before is how much was asked for, and who is the run or the
+// event that asks.
+func AskedTooMuch(a store.Asked, before int64, who string) *errors.Error {
 	limit, what := limits.Family, "runs"
 	if a.Kind == store.AskedByEvents {
 		limit, what = limits.EventFamily, "runs and events, by its events,"
 	}
-	err := errors.Limitf("the run %s has led to %d %s within a day, and this run asks for %d more: at most %d are allowed (limit %s); "+
-		"have the workflow start fewer, or raise the limit with --limit %s=NUMBER", a.Of, before, what, a.N, a.Max, limit, limit)
+	err := errors.Limitf("the run %s has led to %d %s within a day, and %s asks for %d more: at most %d are allowed (limit %s); "+
+		"have the workflow start fewer, or raise the limit with --limit %s=NUMBER", a.Of, before, what, who, a.N, a.Max, limit, limit)
 	return limits.Annotate(err, string(limit), int(before)+a.N, a.Max)
 }
 

@@ -148,7 +148,7 @@ func (x *Execution) Committed(c store.Committed, err error) {
 		x.committed(sent, c.Mail)
 	case x.program != nil && (refusal == store.TimedOut || refusal == store.TooEarly || refusal == store.Conflict || refusal == store.TooMany):
 		if refusal == store.TooMany {
-			x.excess = askedTooMuch(sent.Asked, c.Asked)
+			x.excess = AskedTooMuch(sent.Asked, c.Asked, "this run")
 		}
 		x.actions.Reload = true // what has happened is stepped again, from what is stored now
 		x.refused++

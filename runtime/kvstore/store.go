@@ -107,8 +107,11 @@ func (s *Store) Start(ctx context.Context, c store.Start) (started store.Started
 		if c.FamilyMax > 0 && !p.countFamily(&c) {
 			return p.refuse(store.TooMany, i)
 		}
-		_, err := p.transition(i, &c)
-		return err
+		if _, err := p.transition(i, &c); err != nil {
+			started.Asked = p.asked(&c.Asked)
+			return err
+		}
+		return nil
 	})
 	if err == nil && !started.Again {
 		s.hints.send(store.Hint{Partition: n})

@@ -160,12 +160,16 @@ type Start struct {
 	// within a day; 0 for a run that leads its own. One more is refused as TooMany.
 	Family    Instance
 	FamilyMax int
+	// Asked is what the start itself counts for, if an event of another run has led to it and no commit has counted it. One too many is refused as TooMany.
+	Asked Asked
 }
 
 // Started is the answer to Start.
 type Started struct {
 	Again bool // the run was there already
 	At    time.Time
+	// Asked is how many were asked for before, if the start is refused as TooMany because of Start.Asked.
+	Asked int64
 }
 
 // Claim asks for runs of one partition.

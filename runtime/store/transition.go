@@ -130,7 +130,7 @@ func (c *Start) Transition(r *Lifecycle, now time.Time) (*Change, Code) {
 	} else {
 		to.Wake = interpreter.Earlier(to.Started, to.Deadline)
 	}
-	return &Change{To: to, NotBefore: now, Invocation: c.Invocation}, ""
+	return &Change{To: to, NotBefore: now, Invocation: c.Invocation, Asked: c.Asked}, ""
 }
 
 // later returns the time that is whole milliseconds after another.

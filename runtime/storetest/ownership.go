@@ -346,3 +346,33 @@ func concurrentClaims(s *suite) {
 		s.Errorf("claimed %d times", total)
 	}
 }
+
+// startAsked: a start that no commit has counted counts itself for the run that has led to it, wherever that is, once; one too many is refused.
+func startAsked(s *suite) {
+	root := instance("root")
+	start := func(id string, before int64, code store.Code) {
+		s.Helper()
+		started, err := s.Store.Start(s.ctx(), store.Start{Instance: instance(id), Asked: store.Asked{Of: root, Kind: store.AskedByEvents, N: 1, Max: 5}})
+		if code == "" {
+			s.must(err)
+			return
+		}
+		if s.refused(err, code); started.Asked != before {
+			s.Errorf("before were asked for %d, want %d", started.Asked, before)
+		}
+		s.refused(s.Store.Deliver(s.ctx(), store.Delivery{To: instance(id), ID: "m", Message: store.Message("m")}), store.NoSuch)
+	}
+	for n := range 4 {
+		start(fmt.Sprintf("r%d", n), 0, "")
+		start(fmt.Sprintf("r%d", n), 0, "") // is the same start
+	}
+	i := s.start("by-commit")
+	c := commit(s.claim(i))
+	c.Asked = store.Asked{Of: root, Kind: store.AskedByEvents, N: 1, Max: 5}
+	_, err := s.Store.Commit(s.ctx(), c) // counts together with the starts
+	s.must(err)
+	start("r5", 5, store.TooMany)
+	start("r3", 0, "") // is there already
+	s.Advance(24 * time.Hour)
+	start("r5", 0, "")
+}

@@ -38,6 +38,7 @@ func cases() []testCase {
 	return []testCase{
 		{"start once", startOnce},
 		{"a family has room for so many", startFamily},
+		{"a start that counts itself", startAsked},
 		{"start later", startLater},
 		{"a deadline comes before a delayed start", deadlineBeforeStart},
 		{"claim takes what is ready, once", claimOnce},
