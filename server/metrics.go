@@ -21,7 +21,8 @@ func (s *Server) metricsRoutes() {
 	}
 	route(s, RoleViewer, huma.Operation{
 		OperationID: "getMetrics", Method: http.MethodGet, Path: "/metrics", Tags: []string{"health"},
-		Summary: "What this process and its store have counted, for Prometheus",
+		Summary:  "What this process and its store have counted, for Prometheus",
+		Metadata: map[string]any{ofAll: true}, Description: "It counts what is in all namespaces, and so must be the caller's token.",
 		Responses: map[string]*huma.Response{"200": {
 			Description: "The text format of Prometheus", Content: map[string]*huma.MediaType{"text/plain": {Schema: &huma.Schema{Type: huma.TypeString}}},
 		}},

@@ -32,9 +32,10 @@ type permission struct {
 func permissions() map[string]permission {
 	table := map[permission]string{
 		{server.RoleOpen, scopeNobody}:   "live ready getRule",
-		{server.RoleViewer, scopeNobody}: "getHealth getMetrics listWorkers listQueues listFunctions getFunction validate",
+		{server.RoleViewer, scopeNobody}: "getHealth listWorkers listQueues listFunctions getFunction validate",
 		{server.RoleViewer, scopeSeen}:   "listRuns countRuns findRuns followRuns listDeadlines listWorkflows listSchedules listSettings getOpenAPI listDeadMessages getDeadMessage listUnmatchedEvents listListeners listTrouble",
 		{server.RoleViewer, scopePath}:   "getRun getOutput getOutcome getHistory getRunDeadlines followRun getTask getGraph getTimeline exportRun getLatestWorkflow getWorkflow getSchedule getSettings",
+		{server.RoleViewer, scopeAll}:    "getMetrics",
 		{server.RoleAuthor, scopeSeen}:   "startRun pollActivities heartbeatActivity completeActivity failActivity reportActivities returnActivity stopPolling publishEvents",
 		{server.RoleAuthor, scopePath}:   "startWorkflow putWorkflow checkRuns triggerSchedule",
 		{server.RoleAuthor, scopeAll}:    "putFunction",
@@ -144,7 +145,7 @@ func TestOtherNamespacesAreHidden(t *testing.T) {
 	must("POST", "/v1/runs", `{"workflow": "hush/hush", "id": "hush", "executionTimeout": "1m", "labels": {"hush": "hush"}}`)
 	must("POST", "/v1/settings/hush", `{"set": {"runTimeout": "1h"}}`)
 	for _, path := range []string{
-		"/openapi.json", "/metrics", "/v1/health", "/v1/workers", "/v1/queues", "/v1/settings", "/v1/workflows", "/v1/runs", "/v1/runs?where=label.hush=hush", "/v1/runs/count",
+		"/openapi.json", "/v1/health", "/v1/workers", "/v1/queues", "/v1/settings", "/v1/workflows", "/v1/runs", "/v1/runs?where=label.hush=hush", "/v1/runs/count",
 		"/v1/runs/count?by=namespace", "/v1/runs/find?name=h", "/v1/deadlines?within=1h", "/v1/deadlines?within=1h&namespace=mine",
 	} {
 		g.now.pass(time.Second)

@@ -144,12 +144,14 @@ func queueWorkers(q api.Queue) string {
 func queuePerforming(q api.Queue) string {
 	limited := q.Concurrency > 0 || q.Rate != ""
 	switch {
+	case q.Performing == nil: // a token of some namespaces is not told
+		return "-"
 	case limited || len(q.Pollers) == 0:
-		return fmt.Sprint(q.Performing)
-	case q.Performing == 0:
+		return fmt.Sprint(*q.Performing)
+	case *q.Performing == 0:
 		return "-"
 	}
-	return fmt.Sprintf("%d and activities", q.Performing)
+	return fmt.Sprintf("%d and activities", *q.Performing)
 }
 
 func queueWaiting(q api.Queue) string {

@@ -82,7 +82,10 @@ func grants(g api.WorkerGrants) string {
 }
 
 func workerLoad(w api.Worker) string {
-	text := fmt.Sprintf("%d, %d of %d performing", w.Held, w.Performing, w.Concurrency)
+	text := fmt.Sprintf("%d at a time", w.Concurrency) // a token of some namespaces is told no more
+	if w.Held != nil && w.Performing != nil {
+		text = fmt.Sprintf("%d, %d of %d performing", *w.Held, *w.Performing, w.Concurrency)
+	}
 	if len(w.Runs) > 0 {
 		text += "; only " + shorten.To(strings.Join(w.Runs, ", "), maxGrant)
 	}

@@ -11,10 +11,10 @@ import (
 // Queue is a task queue: what waits in it, what was decided about it, and who takes it.
 type Queue struct {
 	Name             string        `json:"name"`
-	Activities       int64         `json:"activities" doc:"Activities that wait for outside workers."`
-	Runs             int64         `json:"runs" doc:"Runs that wait for a worker that takes the queue, or for their turn; at most 1000 of each partition are counted."`
+	Activities       int64         `json:"activities" doc:"Activities that wait for outside workers; for a caller of some namespaces, those of their runs."`
+	Runs             int64         `json:"runs" doc:"Runs that wait for a worker that takes the queue, or for their turn; at most 1000 of each partition are counted. For a caller of some namespaces, their runs."`
 	OldestAgeSeconds float64       `json:"oldestAgeSeconds" doc:"How long the first of both has waited."`
-	Performing       int           `json:"performing" doc:"What is performed of it: with a limit all that counts for it, otherwise what workers told of when they announced themselves last, without activities."`
+	Performing       *int          `json:"performing,omitempty" doc:"What is performed of it: with a limit all that counts for it, otherwise what workers told of when they announced themselves last, without activities. Absent for a caller of some namespaces."`
 	Concurrency      int           `json:"concurrency,omitempty" doc:"So many are performed at a time; absent for any number."`
 	Rate             string        `json:"rate,omitempty" doc:"So many begin in a time, such as 10/1m; absent for any number." example:"10/1m"`
 	Paused           *QueuePause   `json:"paused,omitempty" doc:"Nothing begins; absent if it is not paused."`
@@ -47,7 +47,7 @@ type QueueChange struct {
 // NewQueue returns the JSON of a queue.
 func NewQueue(s *queue.State) Queue {
 	q := Queue{
-		Name: s.Name, Activities: s.Activities, Runs: s.Runs, OldestAgeSeconds: max(0, s.Oldest.Seconds()), Performing: s.Performing,
+		Name: s.Name, Activities: s.Activities, Runs: s.Runs, OldestAgeSeconds: max(0, s.Oldest.Seconds()), Performing: &s.Performing,
 		Concurrency: s.Rules.Concurrency, Rate: s.Rules.RateText(),
 		Workers: append([]string{}, s.Workers...), Pollers: []QueuePoller{}, Unpolled: s.Unpolled(),
 	}

@@ -15,8 +15,8 @@ type Worker struct {
 	Runs    []string     `json:"runs,omitempty" doc:"The runs that it works on, and what they start; absent if it works on all."`
 
 	Concurrency int  `json:"concurrency" doc:"How many runs may perform something there at a time."`
-	Held        int  `json:"held" doc:"Runs in its memory."`
-	Performing  int  `json:"performing" doc:"Runs that perform something there, or are about to."`
+	Held        *int `json:"held,omitempty" doc:"Runs in its memory; absent for a caller of some namespaces."`
+	Performing  *int `json:"performing,omitempty" doc:"Runs that perform something there, or are about to; absent for a caller of some namespaces."`
 	Draining    bool `json:"draining,omitempty" doc:"It stops, and takes nothing any more."`
 }
 
@@ -36,7 +36,7 @@ func NewWorker(w presence.Worker) Worker {
 	worker := Worker{
 		Name: w.Name, Version: w.Version, Host: w.Host, Process: w.Process, Since: Time(w.Since), SeenAt: Time(w.Seen),
 		Grants: WorkerGrants{Processes: w.Grants.Processes, Containers: w.Grants.Containers, Volumes: w.Grants.Volumes, Files: w.Grants.Files, Network: w.Grants.Network, Scripts: w.Grants.Scripts, Calls: w.Grants.Calls},
-		Queues: append([]string{}, w.Queues...), Concurrency: w.Concurrency, Held: w.Held, Performing: w.Performing, Draining: w.Draining,
+		Queues: append([]string{}, w.Queues...), Concurrency: w.Concurrency, Held: &w.Held, Performing: &w.Performing, Draining: w.Draining,
 	}
 	for _, i := range w.Runs {
 		worker.Runs = append(worker.Runs, i.String())

@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/swrun/swrun/internal/api"
@@ -15,15 +16,16 @@ import (
 // healthWithin is how long the store may take to tell whether the deployment is well.
 const healthWithin = 5 * time.Second
 
-// Health returns whether the deployment is well: the checks of swrun doctor. Several that ask at once share one answer.
+// Health returns whether the deployment is well: the checks of swrun doctor. Several that ask at once for the same namespaces share one answer.
 func (c *Control) Health(ctx context.Context) api.Health {
-	shared, _, _ := c.health.Do("", func() (any, error) {
-		ctx, cancel := context.WithTimeout(forEveryone(ctx), healthWithin)
+	granted := definition.GrantedIn(ctx)
+	shared, _, _ := c.health.Do(lookFor(granted), func() (any, error) {
+		ctx, cancel := context.WithTimeout(definition.WithGranted(forEveryone(ctx), granted), healthWithin)
 		defer cancel()
 		found := doctor.Examine(ctx, c.store, c.now, "it is served")
 		found = append(found, sinks.Examine(ctx, c.store)...)
 		found = append(found, deadletter.Examine(ctx, c.store)...)
-		if c.AlsoExamine != nil {
+		if c.AlsoExamine != nil && granted == nil { // documents of folders, sources and sinks are those of all namespaces
 			found = append(found, c.AlsoExamine()...)
 		}
 		return found, nil
@@ -32,17 +34,13 @@ func (c *Control) Health(ctx context.Context) api.Health {
 	if c.Secrets != nil && !slices.ContainsFunc(found, func(f doctor.Finding) bool { return f.Level == doctor.Error && f.Code == "SD001" }) {
 		found = append(found, c.lackedSecrets(ctx))
 	}
-	if definition.GrantedIn(ctx) != nil {
-		hideSchedules(found)
-	}
 	return doctor.Report(found)
 }
 
-// hideSchedules leaves out which schedules are overdue: they are those of all namespaces.
-func hideSchedules(found []doctor.Finding) {
-	for n, f := range found {
-		if f.Code == "SD017" && f.Level == doctor.Warning {
-			found[n].What = "schedules are overdue"
-		}
+// lookFor names a look for callers with the same namespaces.
+func lookFor(granted definition.Granted) string {
+	if granted == nil {
+		return ""
 	}
+	return "for " + strings.Join(slices.Sorted(slices.Values(granted)), ",")
 }

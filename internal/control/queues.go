@@ -3,7 +3,6 @@ package control
 import (
 	"context"
 
-	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/runtime/client"
@@ -12,7 +11,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Queues returns the task queues in which something waits, or that somebody takes, polls, has limited or paused.
+// Queues returns the task queues in which something waits, or that somebody takes, polls, has limited or paused, as queue.States does. A caller of some
+// namespaces is not told how much is performed.
 func (c *Control) Queues(ctx context.Context) ([]api.Queue, error) {
 	workers, err := c.store.Workers(ctx)
 	var unknown *store.UnheardError
@@ -24,33 +24,18 @@ func (c *Control) Queues(ctx context.Context) ([]api.Queue, error) {
 		return nil, err
 	}
 	granted := definition.GrantedIn(ctx)
-	var polled map[string]queue.Polled
-	if granted != nil {
-		if polled, err = queue.PolledIn(ctx, c.store, granted...); err != nil {
-			return nil, err
-		}
-	}
 	all := []api.Queue{}
 	for n := range found {
-		unpolled := found[n].Unpolled() // activities of any namespace may wait there, for anybody who polls
-		if granted != nil && len(found[n].Polled) > 0 {
-			if found[n].Polled = polled[found[n].Name]; len(found[n].Polled) == 0 && onlyPolled(&found[n]) {
-				continue // nothing but polls for other namespaces is known of it
-			}
-		}
 		q := api.NewQueue(&found[n])
-		q.Unpolled = unpolled
+		if granted != nil {
+			q.Performing = nil
+		}
 		if unknown != nil {
 			q.WorkersUnknown, q.Unpolled = unknown.What, false
 		}
 		all = append(all, q)
 	}
 	return all, nil
-}
-
-// onlyPolled reports whether nothing but polls makes a queue known.
-func onlyPolled(q *queue.State) bool {
-	return q.Name != dsl.DefaultQueue && q.Activities+q.Runs == 0 && q.Performing == 0 && len(q.Workers) == 0 && !q.Rules.Limited() && q.Rules.Paused == nil
 }
 
 // LimitQueue changes the limits of a queue, and returns it as Queues would.

@@ -100,9 +100,16 @@ func (c *Control) lackedSecrets(ctx context.Context) doctor.Finding {
 		return doctor.Finding{Code: doctor.CodeSecrets, Level: doctor.Error, What: err.Error(), Fix: "see whether the server is overloaded"}
 	}
 	var all []string
+	granted := definition.GrantedIn(ctx)
+	if granted != nil {
+		unread = 0 // that counts those of all namespaces
+	}
 	for r, one := range known {
-		if !definition.GrantedIn(ctx).Has(r.Namespace) {
+		if !granted.Has(r.Namespace) {
 			continue
+		}
+		if granted != nil && one.at.IsZero() {
+			unread++
 		}
 		refused, missing := Lacking(c.Secrets, r.Namespace, one.secrets)
 		if len(missing) > 0 {

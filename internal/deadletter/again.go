@@ -12,6 +12,7 @@ import (
 	"github.com/swrun/swrun/internal/doctor"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/terminal"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -114,9 +115,9 @@ func Drop(ctx context.Context, r store.Registry, id string) error {
 	return unregister(ctx, r, source, hash)
 }
 
-// Examine returns the sources that have letters, as checks of health.
+// Examine returns the sources that have letters, as checks of health; those whose events reach a namespace that ctx does not grant are left out.
 func Examine(ctx context.Context, r store.Registry) (found []doctor.Finding) {
-	all, err := All(ctx, r, nil)
+	all, err := All(ctx, r, definition.GrantedIn(ctx))
 	if err != nil {
 		return []doctor.Finding{{Code: doctor.CodeLetters, Level: doctor.Warning, What: "the dead letters of sources cannot be read: " + err.Error()}}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/redisstore"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -57,7 +58,8 @@ func Missing(name, because string) Finding {
 	return Finding{"SD001", OK, fmt.Sprintf("there is no store yet: the first run makes %s (%s)", name, because), ""}
 }
 
-// Examine looks at a store that could be opened. The reason why it is this store, because, is told with it.
+// Examine looks at a store that could be opened. The reason why it is this store, because, is told with it. In a context that grants some namespaces
+// (definition.WithGranted) it counts and names nothing of the others: what cannot be counted by namespace is left out.
 func Examine(ctx context.Context, s *swrun.Store, now func() time.Time, because string) []Finding {
 	all := Ailments(ctx, s, now)
 	found := opened(s, all, because)
@@ -70,7 +72,7 @@ func Examine(ctx context.Context, s *swrun.Store, now func() time.Time, because 
 	if err != nil {
 		return append(found, Finding{"SD006", Error, err.Error(), "see whether the server is overloaded"})
 	}
-	found = append(found, health(&counted), quarantined(&counted), unreadable(ctx, s, &counted), hearing(ctx, s))
+	found = append(found, health(ctx, &counted), quarantined(ctx, &counted), unreadable(ctx, s, &counted), hearing(ctx, s))
 	if worst, mute := store.Mute(all); mute {
 		return append(found, unheard(ctx, s, worst)...)
 	}
@@ -138,8 +140,11 @@ func clocks(ctx context.Context, s *swrun.Store, now func() time.Time, all []sto
 }
 
 // health reports what the store has counted of itself.
-func health(all *store.Statistics) Finding {
+func health(ctx context.Context, all *store.Statistics) Finding {
 	what := fmt.Sprintf("runs: %d ready, %d waiting or held by workers, %d ended; %s on the way", all.Ready, all.Waiting, all.Closed, terminal.Counted(all.Outbox, "message"))
+	if definition.GrantedIn(ctx) != nil {
+		what = "the store counts the runs of all namespaces together: swrun ls --count counts those of some"
+	}
 	switch {
 	case all.Losses > 0:
 		return Finding{"SD006", Warning, fmt.Sprintf("%s; the server lost confirmed writes %s", what, terminal.Counted(all.Losses, "time")), "set appendfsync always, and check failovers and restores of the server"}
@@ -152,7 +157,10 @@ func health(all *store.Statistics) Finding {
 }
 
 // quarantined reports runs that wait for somebody to release them.
-func quarantined(all *store.Statistics) Finding {
+func quarantined(ctx context.Context, all *store.Statistics) Finding {
+	if definition.GrantedIn(ctx) != nil {
+		return Finding{"SD011", Note, "the store counts the quarantined runs of all namespaces together", "swrun ls --status quarantined lists those of some"}
+	}
 	if all.Quarantined == 0 {
 		return Finding{"SD011", OK, "no run is quarantined", ""}
 	}

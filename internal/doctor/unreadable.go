@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/swrun/swrun/internal/terminal"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -13,18 +14,22 @@ const maxRead = 1000
 
 // unreadable reports the runs and the settings, tokens, schedules and so on that this build cannot read.
 func unreadable(ctx context.Context, s store.Store, all *store.Statistics) Finding {
-	seen, first, err := unreadableRuns(ctx, s)
+	runs, first, err := unreadableRuns(ctx, s)
 	if err != nil {
 		return Finding{"SD019", Error, err.Error(), "see whether the server is overloaded"}
 	}
-	entries, why, err := unreadableEntries(ctx, s)
+	var entries int64
+	var why error
+	if definition.GrantedIn(ctx) == nil { // the store's count and the registry are of all namespaces
+		runs = max(runs, all.Unreadable)
+		entries, why, err = unreadableEntries(ctx, s)
+	}
 	if err != nil {
 		return Finding{"SD019", Error, err.Error(), "see whether the server is overloaded"}
 	}
 	if first == nil {
 		first = why
 	}
-	runs := max(all.Unreadable, seen)
 	if runs == 0 && entries == 0 {
 		return Finding{"SD019", OK, "everything that was looked at can be read", ""}
 	}
@@ -38,12 +43,16 @@ func unreadable(ctx context.Context, s store.Store, all *store.Statistics) Findi
 // unreadableRuns counts the newest runs of each partition that cannot be read; first says why one cannot.
 func unreadableRuns(ctx context.Context, s store.Store) (n int64, first, err error) {
 	partitions := s.Layout().Partitions
+	granted := definition.GrantedIn(ctx)
 	for p := range partitions {
 		page, err := s.List(ctx, p, "", maxRead/partitions+1)
 		if err != nil {
 			return n, first, fmt.Errorf("list the runs: %w", err)
 		}
 		for _, u := range page.Unreadable {
+			if !granted.Has(u.Instance.Namespace) {
+				continue
+			}
 			if n++; first == nil {
 				first = u.Err
 			}

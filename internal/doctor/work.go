@@ -10,6 +10,7 @@ import (
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/presence"
 	"github.com/swrun/swrun/runtime/queue"
 	"github.com/swrun/swrun/runtime/schedule"
@@ -31,6 +32,7 @@ type late struct {
 
 // overdue looks for runs whose time has come long ago, and nobody has taken.
 func overdue(ctx context.Context, s *swrun.Store) (l late, err error) {
+	granted := definition.GrantedIn(ctx)
 	for p := range s.Layout().Partitions {
 		work, err := s.Poll(ctx, p, maxLate, false)
 		if err != nil {
@@ -41,6 +43,9 @@ func overdue(ctx context.Context, s *swrun.Store) (l late, err error) {
 			late = append(late, ended.Instances...)
 		}
 		for _, i := range late {
+			if !granted.Has(i.Namespace) {
+				continue
+			}
 			loaded, err := s.Load(ctx, i)
 			if store.RefusedAs(err) != "" {
 				continue // it is gone, or SD006 counts it
@@ -100,8 +105,9 @@ func present(ctx context.Context, s *swrun.Store, live int64) []Finding {
 	if err != nil {
 		return []Finding{{"SD010", Note, err.Error(), "let the user of the store run PUBSUB NUMSUB"}}
 	}
+	workers = presence.Seen(ctx, workers)
 	serving := len(presence.Serving(workers))
-	return []Finding{served(s, serving, live), versions(workers), unserved(ctx, s, workers), polled(ctx, s, workers), scheduled(ctx, s, serving)}
+	return []Finding{served(ctx, s, serving, live), versions(workers), unserved(ctx, s, workers), polled(ctx, s, workers), scheduled(ctx, s, serving)}
 }
 
 // scheduled reports schedules whose time has come, and nobody has started their runs, or will.
@@ -110,6 +116,8 @@ func scheduled(ctx context.Context, s *swrun.Store, serving int) Finding {
 	if err != nil {
 		return Finding{"SD017", Error, err.Error(), "see whether the server is overloaded"}
 	}
+	granted := definition.GrantedIn(ctx)
+	all = slices.DeleteFunc(all, func(x schedule.Schedule) bool { return !granted.Has(x.Workflow.Namespace) })
 	var late []string
 	active := 0
 	for n := range all {
@@ -225,7 +233,7 @@ func versions(workers []presence.Worker) Finding {
 }
 
 // served reports whether a worker is there.
-func served(s *swrun.Store, connected int, live int64) Finding {
+func served(ctx context.Context, s *swrun.Store, connected int, live int64) Finding {
 	where := "no worker is connected"
 	if s.Local() {
 		where = "no other process has the store open"
@@ -233,6 +241,8 @@ func served(s *swrun.Store, connected int, live int64) Finding {
 	switch {
 	case connected > 0:
 		return Finding{"SD010", OK, "connected: " + terminal.Counted(connected, "worker"), ""}
+	case definition.GrantedIn(ctx) != nil: // of how many runs, the store counts for all namespaces together
+		return Finding{"SD010", Note, where, "runs that are not finished go on once there is one: swrun worker"}
 	case live == 0:
 		return Finding{"SD010", OK, where + ", and no run waits for one", ""}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/swrun/swrun/internal/doctor"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/terminal"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -82,14 +83,21 @@ func All(ctx context.Context, r store.Registry) (all []Known, err error) {
 	return all, nil
 }
 
-// Examine returns the sinks that have dead letters, as checks of health.
+// Examine returns the sinks that have dead letters, as checks of health; those with letters of runs that ctx grants, and their number.
 func Examine(ctx context.Context, r store.Registry) (found []doctor.Finding) {
 	all, err := All(ctx, r)
 	if err != nil {
 		return []doctor.Finding{{Code: doctor.CodeSinks, Level: doctor.Warning, What: "the sinks of events cannot be read: " + err.Error()}}
 	}
+	granted := definition.GrantedIn(ctx)
 	for _, k := range all {
-		if n := len(k.DeadLetters); n > 0 {
+		n := 0
+		for _, l := range k.DeadLetters {
+			if namespace, _, _ := strings.Cut(l.Run, "/"); granted.Has(namespace) {
+				n++
+			}
+		}
+		if n > 0 {
 			found = append(found, doctor.Finding{ // which runs they are of is not for all who ask for health
 				Code: doctor.CodeSinks, Level: doctor.Warning,
 				What: fmt.Sprintf("the sink %s has not taken events: %s", k.Name, terminal.Counted(n, "dead letter")),

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -26,10 +27,29 @@ func (w *Worker) worksOn(i store.Instance) bool {
 	})
 }
 
+// Seen returns what a caller may know of some workers if ctx grants some namespaces alone: not which runs of others they work on, not those that work on
+// such runs alone, and not how much they perform, which counts the runs of all namespaces.
+func Seen(ctx context.Context, workers []Worker) (seen []Worker) {
+	granted := definition.GrantedIn(ctx)
+	if granted == nil {
+		return workers
+	}
+	for _, w := range workers {
+		works := len(w.Runs) > 0
+		w.Runs = slices.DeleteFunc(slices.Clone(w.Runs), func(i store.Instance) bool { return !granted.Has(i.Namespace) })
+		if w.Load = (Load{}); works && len(w.Runs) == 0 {
+			continue
+		}
+		seen = append(seen, w)
+	}
+	return seen
+}
+
 // maxCounted is how many runs of a need are counted in a partition, and how many needs.
 const maxCounted = 1000
 
-// AllWaiting returns the needs for which runs wait, and how many of some workers have what each needs.
+// AllWaiting returns the needs for which runs wait, and how many of some workers have what each needs. Runs of namespaces that ctx does not grant are
+// left out.
 func AllWaiting(ctx context.Context, s store.Store, workers []Worker) ([]Waiting, error) {
 	all := map[store.Need]*Waiting{}
 	for p := range s.Layout().Partitions {
@@ -79,6 +99,8 @@ func (w *Waiting) count(ctx context.Context, s store.Store, at place, workers []
 			return slices.ContainsFunc(workers, func(w Worker) bool { return w.worksOn(i.Instance) })
 		})
 	}
+	granted := definition.GrantedIn(ctx)
+	runs = slices.DeleteFunc(runs, func(i store.Needy) bool { return !granted.Has(i.Namespace) })
 	w.Runs += len(runs)
 	for _, i := range runs {
 		w.Longest = max(w.Longest, at.now.Sub(i.Since))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/shorten"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -112,6 +113,15 @@ func trim(all map[string]Polled, now time.Time) {
 func AllPolled(ctx context.Context, r store.Registry) (map[string]Polled, time.Time, error) {
 	all, found, err := polled(ctx, r, polledKey)
 	return all, found.At, err
+}
+
+// polledFor returns who has polled which queues for the namespaces that are granted, and the time of the store.
+func polledFor(ctx context.Context, r store.Registry, granted definition.Granted) (map[string]Polled, time.Time, error) {
+	all, now, err := AllPolled(ctx, r)
+	if err == nil && granted != nil {
+		all, err = PolledIn(ctx, r, granted...)
+	}
+	return all, now, err
 }
 
 // PolledIn returns who has polled which queues for some namespaces, or for all, by queue.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/presence"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -32,13 +33,16 @@ func (s *State) Unpolled() bool {
 	return s.Activities > 0 && s.At.Sub(s.Polled.Last()) > UnpolledAfter
 }
 
-// States returns all queues in which something waits, or that are polled, taken, limited or paused, by their names.
+// States returns all queues in which something waits, or that are polled, taken, limited or paused, by their names. In a context that grants some
+// namespaces, what waits for others, what has polled for others and workers for runs of others do not count, and Performing is 0: it cannot be told by
+// namespace.
 func States(ctx context.Context, s store.Store, workers []presence.Worker) (all []State, err error) {
 	rules, err := List(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	polled, now, err := AllPolled(ctx, s)
+	granted := definition.GrantedIn(ctx)
+	polled, now, err := polledFor(ctx, s, granted)
 	if err != nil {
 		return nil, err
 	}
@@ -47,14 +51,18 @@ func States(ctx context.Context, s store.Store, workers []presence.Worker) (all 
 		o.of(name).Rules = r
 	}
 	for name, p := range polled {
-		o.of(name).Polled = p
+		if len(p) > 0 {
+			o.of(name).Polled = p
+		}
 	}
 	if err := o.addWaiting(ctx, s); err != nil {
 		return nil, err
 	}
-	o.addWorkers(workers)
-	if err := o.addHolders(ctx, s); err != nil {
-		return nil, err
+	o.addWorkers(presence.Seen(ctx, workers))
+	if granted == nil {
+		if err := o.addPerforming(ctx, s, workers); err != nil {
+			return nil, err
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.all)) {
 		one := *o.all[name]
@@ -79,12 +87,16 @@ func (o *overview) of(name string) *State {
 
 // addWaiting adds what waits in queues.
 func (o *overview) addWaiting(ctx context.Context, s store.Store) error {
+	granted := definition.GrantedIn(ctx)
 	for p := range s.Layout().Partitions {
 		lengths, err := s.QueueLengths(ctx, p)
 		if err != nil {
 			return err
 		}
 		for _, l := range lengths {
+			if !granted.Has(l.Namespace) {
+				continue
+			}
 			q := o.of(l.Name)
 			q.Activities += l.Waiting
 			q.Oldest = max(q.Oldest, o.now.Sub(l.Since))
@@ -126,14 +138,16 @@ func (o *overview) addWorkers(workers []presence.Worker) {
 				q.Workers = append(q.Workers, w.Name)
 			}
 		}
+	}
+}
+
+// addPerforming adds what workers say that they perform, and what holds permits of queues that have a limit.
+func (o *overview) addPerforming(ctx context.Context, s store.Store, workers []presence.Worker) error {
+	for _, w := range workers {
 		for name, n := range w.PerQueue {
 			o.of(name).Performing += n
 		}
 	}
-}
-
-// addHolders adds what holds permits of queues that have a limit.
-func (o *overview) addHolders(ctx context.Context, s store.Store) error {
 	for name, q := range o.all {
 		if !q.Rules.Limited() {
 			continue
