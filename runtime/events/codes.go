@@ -11,11 +11,16 @@ type codes struct {
 	mu sync.Mutex
 	// What is used is in now. When that is full, it becomes before, and what was in before until then is dropped.
 	now, before map[string]*expr.Code // by their texts; nil for one that cannot be compiled
+	bytes       int                   // of the texts in now
 	compiled    int                   // how often one was compiled
 }
 
-// maxCodes is how many expressions one of the two maps holds: more than the groups that a bus knows at a time (maxGroups) usually have.
-const maxCodes = 2048
+// One of the two maps holds maxCodes expressions at most: more than the groups that a bus knows at a time (maxGroups) usually have. Their texts have
+// maxCodeBytes together, since a compiled expression takes many times the memory of its text.
+const (
+	maxCodes     = 2048
+	maxCodeBytes = 2 << 20
+)
 
 // of returns an expression that is compiled; nil if it cannot be.
 func (c *codes) of(text string) *expr.Code {
@@ -32,9 +37,10 @@ func (c *codes) of(text string) *expr.Code {
 		}
 		c.compiled++
 	}
-	if c.now == nil || len(c.now) == maxCodes {
-		c.now, c.before = map[string]*expr.Code{}, c.now
+	if c.now == nil || len(c.now) == maxCodes || c.bytes+len(text) > maxCodeBytes {
+		c.now, c.before, c.bytes = map[string]*expr.Code{}, c.now, 0
 	}
 	c.now[text] = code
+	c.bytes += len(text)
 	return code
 }

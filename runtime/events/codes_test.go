@@ -3,6 +3,8 @@ package events
 import (
 	"fmt"
 	"testing"
+
+	"github.com/swrun/swrun/expr"
 )
 
 // TestCodesAreBounded: expressions that are used are compiled once, however many others come meanwhile; those that nobody uses any more are dropped.
@@ -19,5 +21,31 @@ func TestCodesAreBounded(t *testing.T) {
 	}
 	if c.compiled != others+2 {
 		t.Errorf("%d expressions were compiled %d times", others+2, c.compiled)
+	}
+}
+
+// TestLongCodesAreBounded: the texts of the expressions that are kept are bounded together, whether they can be compiled or not, and one that is used stays.
+func TestLongCodesAreBounded(t *testing.T) {
+	for name, begin := range map[string]string{"that compile": ".data", "that do not": "("} {
+		t.Run(name, func(t *testing.T) {
+			c := &codes{}
+			const length, others = 32 << 10, 4 * maxCodeBytes / (32 << 10)
+			for n := range others {
+				c.of(fmt.Sprintf("%s%*s", begin, length-len(begin), fmt.Sprintf("+ %d", n)))
+				c.of(" .data.used ")
+				bytes := 0
+				for _, kept := range []map[string]*expr.Code{c.now, c.before} {
+					for text := range kept {
+						bytes += len(text)
+					}
+				}
+				if bytes > 2*maxCodeBytes {
+					t.Fatalf("expressions of %d bytes are kept", bytes)
+				}
+			}
+			if c.compiled != others+1 {
+				t.Errorf("%d expressions were compiled %d times", others+1, c.compiled)
+			}
+		})
 	}
 }

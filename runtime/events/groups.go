@@ -20,11 +20,14 @@ type groups struct {
 type groupsOf struct {
 	known map[interpreter.EventFilter]bool
 	types map[string][]interpreter.EventFilter // known, by type
+	bytes int                                  // of their types and expressions
 }
 
-// maxGroups is how many of a namespace are kept: all that the workflows of most deployments have. Those with longer expressions than maxGroupSize are not kept.
+// maxGroups is how many of a namespace are kept: all that the workflows of most deployments have. Their types and expressions
+// have maxGroupBytes together. Those that are longer than maxGroupSize are not kept.
 const (
 	maxGroups      = 1000
+	maxGroupBytes  = 256 << 10
 	maxGroupSize   = 4 << 10 // bytes
 	maxGroupSpaces = 64      // namespaces in one of the two maps
 )
@@ -78,7 +81,7 @@ func (g *groups) learn(all, known []interpreter.EventFilter) (others []interpret
 	defer g.mu.Unlock()
 	for _, f := range others {
 		_, namespace, _ := store.BareFrom(f.From)
-		if len(f.From) <= maxGroupSize {
+		if groupSize(f) <= maxGroupSize {
 			g.space(namespace).add(f)
 		}
 	}
@@ -89,8 +92,12 @@ func (of *groupsOf) add(f interpreter.EventFilter) {
 	if of.known[f] {
 		return
 	}
-	if of.known == nil || len(of.known) >= maxGroups {
-		of.known, of.types = map[interpreter.EventFilter]bool{}, map[string][]interpreter.EventFilter{}
+	size := groupSize(f)
+	if of.known == nil || len(of.known) >= maxGroups || of.bytes+size > maxGroupBytes {
+		of.known, of.types, of.bytes = map[interpreter.EventFilter]bool{}, map[string][]interpreter.EventFilter{}, 0
 	}
 	of.known[f], of.types[f.Type] = true, append(of.types[f.Type], f)
+	of.bytes += size
 }
+
+func groupSize(f interpreter.EventFilter) int { return len(f.Type) + len(f.From) }

@@ -3,6 +3,7 @@ package events_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -110,6 +111,29 @@ func TestOneExpressionInManyNamespaces(t *testing.T) {
 	}
 	for _, id := range []string{"first", "second"} {
 		s.publish(t, nil, id, 100, 5)
+	}
+}
+
+// TestAudiencesOfManyNamespaces: an event reaches the runs of each namespace of its audience and of no other one, whether they are few enough to ask apart or
+// not, and whether the expressions are short enough for a mark or not.
+func TestAudiencesOfManyNamespaces(t *testing.T) {
+	for name, from := range map[string]string{"short": `[".data.n"]`, "long": `[".data.n` + strings.Repeat(" ", 40<<10) + `"]`} {
+		t.Run(name, func(t *testing.T) {
+			s := &countingStore{Store: memstore.New(memstore.Config{Partitions: 4})}
+			nobody := func(context.Context, events.Event, events.Audience) (events.Started, error) {
+				return events.Started{}, nil
+			}
+			s.bus = events.NewBus(s, nobody, limits.Set{})
+			var all events.Audience
+			for n := range 20 {
+				all = append(all, fmt.Sprint("n", n))
+				s.listen(t, store.Instance{Namespace: all[n], ID: "run"}, true, from)
+			}
+			for _, n := range []int{1, 7, 8, 9, 20} {
+				s.publish(t, all[:n], fmt.Sprint(n), n, 40)
+				s.publish(t, append(events.Audience{"other", "other"}, all[:n]...), fmt.Sprint(n), n, 40)
+			}
+		})
 	}
 }
 

@@ -382,3 +382,68 @@ func listenersAdopted(s *suite) {
 	_, err := s.Commit(s.ctx(), c)
 	s.must(err)
 }
+
+// longExpressions: expressions that are too long for a mark are found by the events of each namespace, and those that are just short enough by events of
+// their own.
+func longExpressions(s *suite) {
+	of := func(bytes int) string {
+		const around = len(`[".data.n"]`)
+		return `[".data.n` + strings.Repeat(" ", bytes-around) + `"]`
+	}
+	short, long, longer := of(32<<10), of(32<<10+1), of(60<<10)
+	for namespace, from := range map[string]string{"b": short, "c": long, "d": longer} {
+		i := store.Instance{Namespace: namespace, ID: "run"}
+		s.listens(i)
+		c := commit(s.claimReady(i))
+		c.Read, c.Release = 1, true
+		c.Listens = store.NewListens(namespace, []interpreter.EventFilter{{Type: "paid", From: from, Key: "1"}})
+		_, err := s.Commit(s.ctx(), c)
+		s.must(err)
+		s.scrubs(i, "")
+	}
+	all := []string{short, long, longer}
+	slices.Sort(all)
+	some := []string{long, longer}
+	slices.Sort(some)
+	s.findsOf("", all, "b/run c/run d/run")
+	s.findsOf("b", all, "b/run c/run d/run")
+	s.findsOf("c", some, "c/run d/run")
+	s.findsOf("other", some, "c/run d/run")
+}
+
+// typesOfManyNamespaces: an event for many namespaces finds the expressions of each, and none of others; one that asks as if it were for all finds each
+// expression once.
+func typesOfManyNamespaces(s *suite) {
+	ask := store.Listening{Partitions: s.partitions(), N: 100}
+	paid := interpreter.EventFilter{Type: "paid", From: `[".data.n"]`, Key: "1"}
+	for n := range 20 {
+		i := store.Instance{Namespace: fmt.Sprintf("n%d", n), ID: "run"}
+		s.listens(i)
+		c := commit(s.claimReady(i))
+		c.Read, c.Release, c.Listens = 1, true, store.NewListens(i.Namespace, []interpreter.EventFilter{paid})
+		_, err := s.Commit(s.ctx(), c)
+		s.must(err)
+		if n < 9 {
+			ask.Types = append(ask.Types, store.ListenType{Type: "paid", Namespace: i.Namespace})
+		}
+	}
+	found, err := s.Listeners(s.ctx(), ask)
+	s.must(err)
+	for _, f := range found.From {
+		f.Key = "1"
+		ask.Filters = append(ask.Filters, exactly(f)...)
+	}
+	found, err = s.Listeners(s.ctx(), ask)
+	s.must(err)
+	var runs []string
+	for _, some := range found.Runs {
+		for _, i := range some.Runs {
+			runs = append(runs, i.String())
+		}
+	}
+	slices.Sort(runs)
+	if got, want := strings.Join(runs, " "), "n0/run n1/run n2/run n3/run n4/run n5/run n6/run n7/run n8/run"; got != want {
+		s.Errorf("an event of nine namespaces finds %s, want %s", got, want)
+	}
+	s.findsOf("", []string{paid.From}, "n0/run n1/run n10/run n11/run n12/run n13/run n14/run n15/run n16/run n17/run n18/run n19/run n2/run n3/run n4/run n5/run n6/run n7/run n8/run n9/run")
+}

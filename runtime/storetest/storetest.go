@@ -142,6 +142,8 @@ func cases() []testCase {
 		{"what needs something is offered fairly", neededFairly},
 		{"who listens is found", listeners},
 		{"an event of a namespace finds the expressions of that", listenersOfNamespaces},
+		{"long expressions have no mark", longExpressions},
+		{"an event of many namespaces finds the expressions of each", typesOfManyNamespaces},
 		{"who listens is found until it does not", listenersFollow},
 		{"many who listen are found page by page", listenersInPages},
 		{"who listens is found in another store", listenersImported},
