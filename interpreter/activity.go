@@ -115,6 +115,20 @@ func (m *machine) attemptFailed(ev AttemptFailed) {
 	f.changed()
 }
 
+// cutEvent returns e with the task that it is about. If the task ends while it waits for an activity, e names the attempt: the driver adds who had taken
+// it, and when (see HistoryEvent.Cut).
+func (f *taskFrame) cutEvent(e HistoryEvent) HistoryEvent {
+	if f.Effect != nil && f.node.kind.Route == RouteActivity {
+		e.Effect, e.Attempt = f.Effect.ID, f.Effect.Attempt
+	}
+	return f.event(e)
+}
+
+// Cut reports whether the event ends a task that still waited for an activity, and so the attempt Attempt.
+func (e HistoryEvent) Cut() bool {
+	return (e.Type == TaskFaulted || e.Type == TaskCancelled) && e.Effect != 0
+}
+
 // reportedLate notes where the task stands, unless it has ended.
 func (m *machine) reportedLate(ev ReportedLate) {
 	late := ev.HistoryEvent()

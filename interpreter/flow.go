@@ -98,7 +98,7 @@ func (m *machine) fail(f frame, err *errors.Error) {
 		m.s.remove(f)
 		if task, ok := f.(*taskFrame); ok {
 			m.cancelEffect(task) // after a timeout it may be in flight
-			m.record(task.event(HistoryEvent{Type: TaskFaulted, Error: err, Timeout: m.timeoutKind(err)}))
+			m.record(task.cutEvent(HistoryEvent{Type: TaskFaulted, Error: err, Timeout: m.timeoutKind(err)}))
 		}
 		if f = m.s.frame(f.common().Parent); f == nil {
 			m.fault(err)
@@ -154,7 +154,7 @@ func (m *machine) cancel(f frame) {
 	}
 	m.cancelEffect(task)
 	if !task.StartedAt.IsZero() {
-		m.record(task.event(HistoryEvent{Type: TaskCancelled, Error: m.cause}))
+		m.record(task.cutEvent(HistoryEvent{Type: TaskCancelled, Error: m.cause}))
 	}
 }
 

@@ -18,10 +18,10 @@ type HistoryEvent struct {
 	Pointer dsl.Pointer      `json:"pointer,omitempty"` // of the task; empty for the workflow
 	Path    Path             `json:"path,omitempty"`    // occurrence of the task
 	Origin  dsl.Pointer      `json:"origin,omitempty"`  // where the task stands in the document, if that is not Pointer
-	Effect  EffectID         `json:"effect,omitempty"`  // that started, finished, or came too late
+	Effect  EffectID         `json:"effect,omitempty"`  // that started, finished, was cut, or came too late
 	Attempt int              `json:"attempt,omitempty"` // of the effect or, for RetryScheduled, of the attempt to come
 	Worker  string           `json:"worker,omitempty"`  // the outside worker that made the attempt
-	// StartedAt is when the outside worker took the attempt that has ended; zero if none took it.
+	// StartedAt is when the outside worker took the attempt that has ended or was cut; zero if none took it.
 	StartedAt time.Time `json:"startedAt,omitzero"`
 	// Delay is the time between the end of the attempt and Until; only EffectRetried has it.
 	Delay time.Duration `json:"delay,omitempty"`

@@ -24,6 +24,7 @@ type activities struct {
 	matcher *matching.Matcher
 	calls   *counted
 	figures *worker.Figures
+	token   string // of the attempt that was taken last, for tests that go on with it
 }
 
 // withActivities runs a test in a bubble of virtual time, twice: the ends of activities reach runs by way of the store, or directly.

@@ -233,7 +233,7 @@ func (w *world) judgeCommit(id store.ActivityID, c store.ActivityChange, is *act
 			w.problem("A2: %s was scheduled as %+v, and was %+v", id, is, k.is)
 		}
 		k.is, k.taken = is, false
-	case c.From == nil:
+	case c.To == nil && c.Once == "":
 		k.is = nil // dismissed
 	case k.is == nil:
 		w.problem("A3: an end of %s was stored after its end", id)

@@ -111,6 +111,15 @@ func (a *Activity) attempt() interpreter.Attempt {
 	return attempt
 }
 
+// AttemptOf returns the attempt that an activity's record tells of: the one that is being made, or that waits for a worker.
+func AttemptOf(r *store.Activity) (interpreter.Attempt, error) {
+	a, err := Parse(r)
+	if err != nil {
+		return interpreter.Attempt{}, err
+	}
+	return a.attempt(), nil
+}
+
 // Record returns the record that a store keeps.
 func (a *Activity) Record() (*store.Activity, error) {
 	data, err := json.Marshal(a)

@@ -18,6 +18,19 @@ type scheduled struct {
 	request interpreter.ActivityRequest
 }
 
+// known is what the owner of a run knows of one of its activities.
+type known struct {
+	queue string
+	// record is the one that was stored last, as far as is known here: a worker may have taken the activity since. It is nil if none is stored yet.
+	record *store.Activity
+	// changed says that the batch holds a change of the stored record, and that record is what comes of it.
+	changed bool
+}
+
+// maxSurprises is how often a commit may be refused before it dismisses activities whatever has become of them: a worker that says all the time that it
+// is alive must not keep a run from ending.
+const maxSurprises = 3
+
 // schedule has an activity stored with the next commit.
 func (x *Execution) schedule(e interpreter.Effect) {
 	r, err := interpreter.ReadActivityRequest(e.Request.Body)
@@ -26,13 +39,13 @@ func (x *Execution) schedule(e interpreter.Effect) {
 		return
 	}
 	x.batch.scheduled = append(x.batch.scheduled, scheduled{e, r})
-	x.activities[e.ID] = r.Queue
+	x.activities[e.ID] = known{queue: r.Queue}
 	x.linger(r.Queue)
 }
 
 // dismiss has an activity that nobody waits for any more removed with the next commit.
 func (x *Execution) dismiss(id interpreter.EffectID) {
-	queue, ok := x.activities[id]
+	is, ok := x.activities[id]
 	if !ok {
 		return
 	}
@@ -40,15 +53,43 @@ func (x *Execution) dismiss(id interpreter.EffectID) {
 	before := len(x.batch.scheduled)
 	x.batch.scheduled = slices.DeleteFunc(x.batch.scheduled, func(s scheduled) bool { return s.effect.ID == id })
 	if len(x.batch.scheduled) == before {
-		x.batch.activities = append(x.batch.activities, store.ActivityChange{Effect: id, Queue: queue})
+		change := store.ActivityChange{Effect: id, Queue: is.queue}
+		if !is.changed && x.refused < maxSurprises { // the history tells who had taken it: that must be true
+			change.From = is.record
+		}
+		x.batch.activities = append(x.batch.activities, change)
+	}
+}
+
+// tellAttempts adds to the events of a step who had taken the attempts that it has cut, and when. The commit is refused if somebody else has taken one
+// since; then the step is made again.
+func (x *Execution) tellAttempts(history []interpreter.HistoryEvent) {
+	for n := range history {
+		e := &history[n]
+		is := x.activities[e.Effect]
+		if !e.Cut() || is.record == nil {
+			continue
+		}
+		if attempt, err := activity.AttemptOf(is.record); err == nil {
+			e.Attempt, e.Worker, e.StartedAt = attempt.Number, attempt.Worker, attempt.StartedAt
+		}
+	}
+}
+
+// knowStored notes what a commit has made of activities.
+func (x *Execution) knowStored(c *store.Commit) {
+	for _, change := range c.Activities {
+		if is, ok := x.activities[change.Effect]; ok && change.To != nil {
+			x.activities[change.Effect] = known{queue: is.queue, record: change.To}
+		}
 	}
 }
 
 // restoreActivities notes the activities that are stored with the run.
 func (x *Execution) restoreActivities(all []store.StoredActivity) {
-	x.activities, x.parked = map[interpreter.EffectID]string{}, nil
+	x.activities, x.parked = map[interpreter.EffectID]known{}, nil
 	for _, a := range all {
-		x.activities[a.Effect] = a.Queue
+		x.activities[a.Effect] = known{queue: a.Queue, record: &a.Activity}
 		if is, err := activity.Parse(&a.Activity); err == nil && is.IsParked() { // one that cannot be read nobody takes
 			x.parked = append(x.parked, a)
 		}
@@ -147,7 +188,7 @@ func (x *Execution) Reported(all ...*Report) {
 // read returns the event of which a report tells. A report is refused that the owner cannot decide about, or that would overtake what the
 // store has of an earlier attempt and the run has not read yet.
 func (x *Execution) read(r *Report) (ev reported, ok bool) {
-	queue, awaited := x.activities[r.Effect]
+	is, awaited := x.activities[r.Effect]
 	if !awaited || x.program == nil || x.actions.Load != "" || x.actions.Commit != nil || x.actions.Reload || x.actions.Done || x.quarantined() {
 		return ev, false
 	}
@@ -156,7 +197,7 @@ func (x *Execution) read(r *Report) (ev reported, ok bool) {
 	if err != nil || done.Told == nil || done.Attempt != x.state.Attempt(r.Effect) || slices.ContainsFunc(x.queue, isReportOf(r.Effect)) {
 		return ev, false
 	}
-	change := store.ActivityChange{Effect: r.Effect, Queue: queue, From: r.Activity, To: done.To, Once: r.Operation.Once(id)}
+	change := store.ActivityChange{Effect: r.Effect, Queue: is.queue, From: r.Activity, To: done.To, Once: r.Operation.Once(id)}
 	return reported{done.Told, r, change, done.Before}, true
 }
 
@@ -176,6 +217,8 @@ func (x *Execution) stepReported(r reported) interpreter.Event {
 	}
 	if r.change.To == nil {
 		delete(x.activities, r.change.Effect)
+	} else {
+		x.activities[r.change.Effect] = known{queue: r.change.Queue, record: r.change.To, changed: true}
 	}
 	if x.Lingers != nil {
 		x.Lingers.Ended(r.change.Queue)

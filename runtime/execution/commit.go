@@ -176,6 +176,7 @@ func (x *Execution) committed(sent *store.Commit, mail bool) {
 		r.Answer(true)
 	}
 	x.batch = batch{at: x.batch.at}
+	x.knowStored(sent)
 	x.stored, x.refused, x.excess = sent.After(x.stored), 0, nil
 	if sent.Status != interpreter.StatusSuspended {
 		x.parked = nil

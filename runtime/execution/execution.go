@@ -39,8 +39,8 @@ type Execution struct {
 	ended         []interpreter.Event // while the run is reloaded: ends of effects that are not stored
 	inFlight      map[interpreter.EffectID]bool
 	children      map[interpreter.EffectID]child
-	activities    map[interpreter.EffectID]string // the queue of each that the run waits for
-	parked        []store.StoredActivity          // those that were parked when the run was read
+	activities    map[interpreter.EffectID]known // those that the run waits for
+	parked        []store.StoredActivity         // those that were parked when the run was read
 	batch         batch
 	again         bool // the last step has left work to do
 	messagesFirst bool // messages came before anybody could start the run: they are stepped before its start

@@ -31,8 +31,8 @@ func (x *Execution) lingers(now time.Time) bool {
 		return true
 	}
 	x.lingerUntil = time.Time{}
-	for _, queue := range x.activities {
-		x.Lingers.InVain(queue)
+	for _, is := range x.activities {
+		x.Lingers.InVain(is.queue)
 	}
 	return false
 }

@@ -114,6 +114,7 @@ func (x *Execution) step(ev interpreter.Event) {
 	}
 	before := x.childrenBefore(ev)
 	result := interpreter.Step(x.program, x.state, ev, at)
+	x.tellAttempts(result.History)
 	x.batch.at, x.again, x.held = at, result.Again, result.Lacks
 	x.note(ev, at, result)
 	x.migrate(ev, result)

@@ -76,7 +76,7 @@ type ActivityChange struct {
 	Effect interpreter.EffectID
 	// Queue is the queue of the activity.
 	Queue string
-	// From is what the activity must be; nil for one that is new, and for one that is dismissed, whatever has become of it.
+	// From is what the activity must be; nil for one that is new, and for one that is dismissed whatever has become of it.
 	From  *Activity
 	To    *Activity // nil: it has ended, or is dismissed
 	Input []byte    // of one that is new
