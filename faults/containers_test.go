@@ -2,6 +2,7 @@ package faults
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -15,10 +16,10 @@ import (
 	"github.com/swrun/swrun/internal/enginetest"
 )
 
-// leaving starts one container that runs for ten minutes for each cleanup. When they run, one has ended that is to be removed a second later.
+// leaving starts one container that runs for ten minutes for each cleanup. When they run, one has ended.
 const leaving = `
 do:
-- ends: {run: {container: {image: alpine, name: ends, command: 'true', lifetime: {cleanup: eventually, after: PT1S}}}}
+- ends: {run: {container: {image: alpine, name: ends, command: 'true', lifetime: {cleanup: eventually, after: %s}}}}
 - all:
     fork:
       branches:
@@ -93,7 +94,8 @@ func TestContainersOfTheKilled(t *testing.T) {
 	e := newContainerEngine(t)
 	const alive, left = "ends:exited kept:running later:running removed:running", "kept:exited"
 	t.Run("run", func(t *testing.T) {
-		document, next := containerDocument(t, "leaving", leaving), containerDocument(t, "next", "\ndo:\n- a: {run: {container: {image: alpine, command: 'true', lifetime: {cleanup: always}}}}\n")
+		// The run must not remove the ended container before the others have started.
+		document, next := containerDocument(t, "leaving", fmt.Sprintf(leaving, "PT20S")), containerDocument(t, "next", "\ndo:\n- a: {run: {container: {image: alpine, command: 'true', lifetime: {cleanup: always}}}}\n")
 		run := exec.Command(binary, "run", document)
 		if err := run.Start(); err != nil {
 			t.Fatal(err)
@@ -118,7 +120,7 @@ func TestContainersOfTheKilled(t *testing.T) {
 			w := newWorld(t, 0)
 			start(w, "--allow-containers", "--queue", "other") // it leaves the tasks alone
 			victim := start(w, "--allow-containers")
-			w.start(1, leaving)
+			w.start(1, fmt.Sprintf(leaving, "PT1S"))
 			e.await(strings.TrimPrefix(alive, "ends:exited "), func() {}) // the worker has removed it
 			victim.kill()
 			e.await(left, func() {})
