@@ -24,15 +24,16 @@ const maxCrashes = 40
 // TestCrashes runs every case on a store, with the worker lost after each of its commits and with the answer to each
 // of them lost: it ends as if nothing had happened.
 func TestCrashes(t *testing.T) {
-	crashes(t, 3, func(*testing.T) bench {
+	crashes(t, 3, 1, func(*testing.T) bench {
 		clock := &storetest.Clock{At: epoch()}
 		return bench{memstore.New(memstore.Config{Partitions: 2, Now: clock.Now}), clock.Now, clock.Advance}
 	})
 }
 
-// crashes tries every case, and under the race detector one of some: each has one goroutine at a time.
-func crashes(t *testing.T, some int, open func(*testing.T) bench) {
-	for _, c := range pacetest.Thinned(mustCases(t), some) {
+// crashes tries every case, and under the race detector one of some: each has one goroutine at a time. Of the commits of a case it tries one of each:
+// another one of the next case, so that all places are tried on every store. What the run makes of a crash does not depend on the store.
+func crashes(t *testing.T, some, each int, open func(*testing.T) bench) {
+	for at, c := range pacetest.Thinned(mustCases(t), some) {
 		if !c.runs() {
 			continue
 		}
@@ -42,7 +43,7 @@ func crashes(t *testing.T, some int, open func(*testing.T) bench) {
 			calm.run()
 			c.verify(t, calm.ending())
 			calm.verifyStore()
-			for n := 1; n <= min(calm.commits, pacetest.Fewer(maxCrashes, maxCrashes)); n++ {
+			for n := 1 + at%each; n <= min(calm.commits, pacetest.Fewer(maxCrashes, maxCrashes/each)); n += each {
 				crashed := newDurable(t, c, open(t))
 				crashed.crashAt = n
 				crashed.verifyAfter(calm, fmt.Sprintf("crash at commit %d of %d", n, calm.commits))
@@ -70,9 +71,9 @@ func (d *durable) verifyAfter(calm *durable, what string) {
 	}
 }
 
-// TestCrashesInFile is TestCrashes on files.
+// TestCrashesInFile is TestCrashes on files, with one of three commits.
 func TestCrashesInFile(t *testing.T) {
-	crashes(t, 12, func(t *testing.T) bench {
+	crashes(t, 12, 3, func(t *testing.T) bench {
 		clock := &storetest.Clock{At: epoch()}
 		s, err := boltstore.Open(t.Context(), filepath.Join(mustFolder(t), "store.db"), boltstore.Config{Partitions: 2, Now: clock.Now})
 		if err != nil {
@@ -94,14 +95,14 @@ func mustFolder(t *testing.T) string {
 	return folder
 }
 
-// TestCrashesOnRedis is TestCrashes on a server, each run in a deployment of its own.
+// TestCrashesOnRedis is TestCrashes on a server, with one of four commits, each run in a deployment of its own.
 func TestCrashesOnRedis(t *testing.T) {
 	server := redistest.Start(t, "--appendonly", "yes")
 	client := redis.NewClient(&redis.Options{Addr: server.Addr, DisableIdentity: true})
 	t.Cleanup(func() { client.Close() }) // the server is gone then anyway
 	var deployments atomic.Int64
 	t.Run("", func(t *testing.T) {
-		crashes(t, 12, func(t *testing.T) bench { return mustDeployment(t, server.URL(), client, deployments.Add(1)) })
+		crashes(t, 12, 4, func(t *testing.T) bench { return mustDeployment(t, server.URL(), client, deployments.Add(1)) })
 	})
 }
 
