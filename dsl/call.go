@@ -105,7 +105,7 @@ func (s *Source) couldCall(protocol string, task Pointer) bool {
 
 // serverCall returns the traits of a call that a server answers.
 func serverCall() Traits {
-	return Traits{Group: "call", Unbounded: true, SendsInput: true, ServerErrors: true}
+	return Traits{Group: "call", Unbounded: true, SendsInput: true, ServerErrors: true, Performed: true}
 }
 
 // allow begins to decode a call's arguments.

@@ -58,7 +58,7 @@ func (*CallActivity) Kind() Kind { return KindCallActivity }
 
 // Traits are those of a call that a server answers: a worker reports whatever error it likes, and may change anything.
 func (t *CallActivity) Traits() Traits {
-	return Traits{Group: "call", Unbounded: !t.Timeouts.bounded(), SendsInput: true, ChangesOutside: true, AnyErrors: true, Timeouts: t.Timeouts.inner(),
+	return Traits{Group: "call", Unbounded: !t.Timeouts.bounded(), SendsInput: true, ChangesOutside: true, AnyErrors: true, Performed: true, Outside: true, Timeouts: t.Timeouts.inner(),
 		Retry: InnerRetry{t.Retry, t.Timeouts.ScheduleToClose}}
 }
 

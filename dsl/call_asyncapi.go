@@ -30,7 +30,7 @@ func (*CallAsyncAPI) Kind() Kind { return KindCallAsyncAPI }
 
 // Traits: a subscription may have a bound, and brokers have errors of their own.
 func (t *CallAsyncAPI) Traits() Traits {
-	return Traits{Group: "call", Unbounded: t.Subscription == nil || t.Subscription.For == nil, SendsInput: true, AnyErrors: true}
+	return Traits{Group: "call", Unbounded: t.Subscription == nil || t.Subscription.For == nil, SendsInput: true, AnyErrors: true, Performed: true}
 }
 
 func (t *CallAsyncAPI) parts(w *walker) {

@@ -24,7 +24,7 @@ func (*CallMCP) Kind() Kind { return KindCallMCP }
 
 // Traits: it may have a bound of its own, and servers have errors of their own.
 func (t *CallMCP) Traits() Traits {
-	return Traits{Group: "call", Unbounded: t.CallTimeout == nil, SendsInput: true, AnyErrors: true}
+	return Traits{Group: "call", Unbounded: t.CallTimeout == nil, SendsInput: true, AnyErrors: true, Performed: true}
 }
 
 func (t *CallMCP) parts(w *walker) {

@@ -25,7 +25,7 @@ func Check(w *Workflow, analyze Analyzer) Diagnostics {
 	for _, rule := range []func(*checker){
 		checkNames, checkDirectives, checkReachable, checkLoops, checkSwitches, checkRunOn, checkForks, checkContainerNames,
 		checkReferences, checkUnused,
-		checkTimes, checkRetries, checkActivities, checkBounds, checkRaces,
+		checkTimes, checkRetries, checkActivities, checkEngine, checkBounds, checkRaces,
 		checkFilters, checkRaised, checkComparedTypes,
 		checkExpressions, checkConditions, checkLookalikes, checkInputFields, checkOutputShapes, checkCatchData, checkClock,
 		checkSecrets, checkUntrusted, checkCertificates,

@@ -68,7 +68,7 @@ func (r RunBase) traits() Traits {
 // processTraits returns those of a process, which gets its input from the task; program is what runs, in words.
 func (r RunBase) processTraits(program string) Traits {
 	traits := r.traits()
-	traits.SendsInput, traits.Program = true, program
+	traits.SendsInput, traits.Performed, traits.Program = true, true, program
 	switch {
 	case r.Detached:
 	case r.Return == "stdout" || r.Return == "stderr":

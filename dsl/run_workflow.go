@@ -19,7 +19,7 @@ func (*RunWorkflow) Kind() Kind { return KindRunWorkflow }
 // Traits: the errors of the other workflow are not known here.
 func (t *RunWorkflow) Traits() Traits {
 	traits := t.traits()
-	traits.AnyErrors = true
+	traits.AnyErrors, traits.RunsWorkflow = true, true
 	traits.LeavesChild = t.Detached || t.Engine.ParentClose == ParentCloseAbandon
 	return traits
 }

@@ -64,8 +64,12 @@ type Traits struct {
 	SendsInput bool
 	// ServerErrors: it may raise an error with any status that a server answers; AnyErrors: it may raise any error.
 	ServerErrors, AnyErrors bool
+	// RunsWorkflow: it runs another workflow.
+	RunsWorkflow bool
 	// LeavesChild: it starts a run that goes on when the task does not wait for it any more.
 	LeavesChild bool
+	// Performed: a worker performs it, one that takes its task queue. Outside: an outside worker does, as often as the task's own retry says.
+	Performed, Outside bool
 	// Program is what runs as a process of its own, in words: command, script or container; empty for other tasks.
 	Program string
 	// Puts is what the output of such a process is: text, code, or empty if it is neither.
