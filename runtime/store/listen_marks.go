@@ -22,13 +22,11 @@ const (
 	commentEnd      = "\n"
 )
 
-// maxMarked is how many bytes of expressions are marked at most: with the comment they must not be longer than an expression may be.
-const maxMarked = 32 << 10
-
-// markedFrom returns the expressions of a filter as they stand in the index for a run of a namespace.
+// markedFrom returns the expressions of a filter as they stand in the index for a run of a namespace. They are short enough (maxIndexed) that an expression with
+// the comment is not longer than one may be.
 func markedFrom(namespace, from string) []string {
 	var texts []string
-	if from == "" || namespace == "" || len(from) > maxMarked || json.Unmarshal([]byte(from), &texts) != nil || len(texts) == 0 {
+	if from == "" || namespace == "" || json.Unmarshal([]byte(from), &texts) != nil || len(texts) == 0 {
 		return []string{from}
 	}
 	return []string{markedAll + from, namespaceMark(namespace) + strings.TrimPrefix(from, `["`)}

@@ -21,6 +21,7 @@ func NewListens(namespace string, filters []interpreter.EventFilter) Listens {
 	}
 	var texts []string
 	for _, f := range filters {
+		f = indexed(f)
 		for _, from := range markedFrom(namespace, f.From) {
 			f.From = from
 			texts = append(texts, entryOf(f))
@@ -29,6 +30,21 @@ func NewListens(namespace string, filters []interpreter.EventFilter) Listens {
 	slices.Sort(texts)
 	data, _ := json.Marshal(slices.Compact(texts)) // texts can be written
 	return Listens(data)
+}
+
+// maxIndexed is how many bytes the type or the expressions of a filter may have as the index writes them. The keys of a file are limited.
+const maxIndexed = 10 << 10
+
+// indexed returns the filter by which the index finds a run that listens with a filter. It is the same one, without what is too long: then more events come to
+// the run, which looks at each of them itself.
+func indexed(f interpreter.EventFilter) interpreter.EventFilter {
+	if len(url.PathEscape(f.Type)) > maxIndexed {
+		f.Type = ""
+	}
+	if len(url.PathEscape(f.From)) > maxIndexed {
+		f.From, f.Key = "", ""
+	}
+	return f
 }
 
 // entries returns what stands for each filter in an index.

@@ -142,7 +142,7 @@ func cases() []testCase {
 		{"what needs something is offered fairly", neededFairly},
 		{"who listens is found", listeners},
 		{"an event of a namespace finds the expressions of that", listenersOfNamespaces},
-		{"long expressions have no mark", longExpressions},
+		{"a run with a long filter is found", longFilters},
 		{"an event of many namespaces finds the expressions of each", typesOfManyNamespaces},
 		{"who listens is found until it does not", listenersFollow},
 		{"many who listen are found page by page", listenersInPages},
