@@ -20,10 +20,7 @@ import (
 // TestReadme runs what the README shows: its commands print what stands below them, and the document is the example's.
 func TestReadme(t *testing.T) {
 	text := mustReadFile(t, "README.md")
-	binary := filepath.Join(t.TempDir(), "swrun")
-	if out, err := exec.Command("go", "build", "-o", binary, "./cmd/swrun").CombinedOutput(); err != nil {
-		t.Fatalf("%s\n%s", err, out)
-	}
+	binary := mustBuild(t)
 	consoles := regexp.MustCompile("(?s)```console\n\\$ ([^\n]*)\n(.*?)```").FindAllStringSubmatch(text, -1)
 	if len(consoles) < 3 {
 		t.Fatalf("only %d commands with their output", len(consoles))
@@ -68,10 +65,7 @@ func TestReadme(t *testing.T) {
 
 // TestExampleCommands runs the commands that examples begin with: they print what TestExamples expects, once for each run of a schedule.
 func TestExampleCommands(t *testing.T) {
-	binary := filepath.Join(t.TempDir(), "swrun")
-	if out, err := exec.Command("go", "build", "-o", binary, "./cmd/swrun").CombinedOutput(); err != nil {
-		t.Fatalf("%s\n%s", err, out)
-	}
+	binary := mustBuild(t)
 	files, err := filepath.Glob("examples/*.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -102,10 +96,7 @@ func TestExampleCommands(t *testing.T) {
 
 // TestReadmeCommands runs the commands for Redis that the README shows, one after the other, on a real server.
 func TestReadmeCommands(t *testing.T) {
-	binary := filepath.Join(t.TempDir(), "swrun")
-	if out, err := exec.Command("go", "build", "-o", binary, "./cmd/swrun").CombinedOutput(); err != nil {
-		t.Fatalf("%s\n%s", err, out)
-	}
+	binary := mustBuild(t)
 	text, server := mustReadFile(t, "README.md"), redistest.Start(t)
 	if !strings.Contains(text, "    export SWRUN_STORE=redis://localhost:6379\n") {
 		t.Error("the README does not say where the store is")
@@ -138,10 +129,7 @@ func TestReadmeCommands(t *testing.T) {
 
 // TestReadmeServer runs the session with a server that the README shows.
 func TestReadmeServer(t *testing.T) {
-	binary := filepath.Join(t.TempDir(), "swrun")
-	if out, err := exec.Command("go", "build", "-o", binary, "./cmd/swrun").CombinedOutput(); err != nil {
-		t.Fatalf("%s\n%s", err, out)
-	}
+	binary := mustBuild(t)
 	session := regexp.MustCompile("(?s)```console\n\\$ swrun (serve [^\n]*) &\n(.*?)```").FindStringSubmatch(mustReadFile(t, "README.md"))
 	if session == nil {
 		t.Fatal("the README starts no server")
@@ -197,10 +185,7 @@ func inBackground(t *testing.T, command *exec.Cmd) (stop func()) {
 // TestSecretsPage runs the workflow of docs/secrets.md.
 func TestSecretsPage(t *testing.T) {
 	text := mustReadFile(t, "docs/secrets.md")
-	binary, folder := filepath.Join(t.TempDir(), "swrun"), t.TempDir()
-	if out, err := exec.Command("go", "build", "-o", binary, "./cmd/swrun").CombinedOutput(); err != nil {
-		t.Fatalf("%s\n%s", err, out)
-	}
+	binary, folder := mustBuild(t), t.TempDir()
 	document := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindStringSubmatch(text)
 	console := regexp.MustCompile("(?s)```console\n\\$ ([^\n]*)\n(.*?)```").FindStringSubmatch(text)
 	if document == nil || console == nil {

@@ -33,6 +33,7 @@ go vet -tags planted ./simulation
 # Memory is cheaper than time here, and many tests wait for processes: a garbage collector that rests, and one package more than there are cores.
 export GOGC="${GOGC:-400}"
 packages=$(($(getconf _NPROCESSORS_ONLN) + 1))
-# The whole of vet has just passed.
-go test -vet=off -timeout 30m -p "$packages" "$@" ./...
-exec go test -vet=off -timeout 30m -tags planted -run Planted "$@" ./simulation
+# The whole of vet has just passed, and no debugger reads the binaries.
+go test -vet=off -ldflags=-w -timeout 30m -p "$packages" "$@" ./...
+turn=$(sh scripts/turn.sh 4)
+exec go test -vet=off -ldflags=-w -timeout 30m -tags planted -run Planted "$@" ./simulation ${turn:+-turn "$turn"}

@@ -4,6 +4,7 @@ package simulation
 
 import (
 	"encoding/json"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,11 @@ import (
 	"strings"
 	"testing"
 )
+
+// turn chooses one of turns shares of the mutations: to build them takes most of the time. The shares are tried by turns (scripts/turn.sh).
+var turn = flag.Int("turn", -1, "the share of the mutations to try, from 0 to 3; all of them if it is not given")
+
+const turns = 4
 
 // mutation is a bug in the code that decides: a piece of its text that is replaced.
 type mutation struct {
@@ -121,10 +127,13 @@ func TestPlantedOutsideMutationsAreFound(t *testing.T) {
 // findAll has the seeds of a package find each of them.
 func findAll(t *testing.T, seeds string, all []mutation, where string) {
 	t.Helper()
-	for _, m := range all {
+	for at, m := range all {
+		if *turn >= 0 && at%turns != *turn {
+			continue
+		}
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel() // to build it takes longer than to find it
-			test := exec.Command("go", "test", "-vet=off", "-overlay", m.overlay(t), where, "-run", "^"+seeds+"$", "-from", strconv.Itoa(max(m.from, 1)), "-seeds", "20000")
+			test := exec.Command("go", "test", "-vet=off", "-ldflags=-w", "-overlay", m.overlay(t), where, "-run", "^"+seeds+"$", "-from", strconv.Itoa(max(m.from, 1)), "-seeds", "20000")
 			said, err := test.CombinedOutput()
 			_, problem, found := strings.Cut(string(said), "PROBLEM ")
 			if err == nil || !found {
