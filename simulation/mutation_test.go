@@ -57,7 +57,7 @@ func outsideMutations() []mutation {
 		{"each attempt has all the time", "activity/end.go", "	a.Attempt++\n", "	a.Attempt++\n	a.ScheduledAt = now\n", 0},
 		{"an attempt waits for a worker since the first", "activity/activity.go", "a.Timeouts.ScheduleToStart, a.Since()", "a.Timeouts.ScheduleToStart, a.ScheduledAt", 0},
 		{"a failure that is final is tried again", "activity/end.go", "f.NonRetryable || a.isNonRetryable(f.Error.Type)", "a.isNonRetryable(f.Error.Type)", 0},
-		{"an activity that nobody waits for stays", "execution/activity.go", "		x.batch.activities = append(x.batch.activities, store.ActivityChange{Effect: id, Queue: queue})\n", "		_ = queue\n", 0},
+		{"an activity that nobody waits for stays", "execution/activity.go", "		x.batch.activities = append(x.batch.activities, change)\n", "		_ = change\n", 0},
 		{"a report overtakes the end of an earlier attempt", "execution/activity.go", "done.Attempt != x.state.Attempt(r.Effect) || ", "", 0},
 		{"a direct report may be late", "execution/activity.go", "!r.before.IsZero()", "false", 0},
 		{"a report counts that was not stored", "execution/activity.go", "	for _, r := range x.batch.reports {\n		r.Answer(false)", "	for _, r := range x.batch.reports {\n		r.Answer(true)", 0},
