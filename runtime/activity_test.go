@@ -223,33 +223,6 @@ func TestHeartbeats(t *testing.T) {
 	})
 }
 
-// TestLateReports are refused, and noted (promises 33, 213); repeating one that counts is none. The attempt that they are of is a failure.
-func TestLateReports(t *testing.T) {
-	withActivities(t, func(a *activities) {
-		i := a.activity("timeouts: {startToClose: PT1S}, retry: {maxAttempts: 2, backoff: [PT1S]}")
-		first := a.poll()
-		second := a.poll()
-		a.expect(first.Activity.Key == second.Activity.Key && first.Token != second.Token, true) // promises 211, 212
-		var superseded *matching.SupersededError
-		for range 2 {
-			if err := a.matcher.Complete(a.Context(), first.Token, "first"); !errors.As(err, &superseded) {
-				a.Errorf("the first attempt: %v", err)
-			}
-		}
-		for range 2 {
-			if err := a.matcher.Complete(a.Context(), second.Token, "second"); err != nil {
-				a.Errorf("the second attempt: %v", err)
-			}
-		}
-		if err := a.matcher.Fail(a.Context(), second.Token, errors.Runtimef("no"), false); !errors.As(err, &superseded) {
-			a.Errorf("another report of the same attempt: %v", err)
-		}
-		a.expect(a.wait(i).Output, "second")
-		a.expect(a.events(i), "effect.retried 1 start_to_close by w1, result.late 1 by w1, effect.finished 2 by w1, result.late 2 by w1")
-		a.expect(a.review(i), "/do/0/outer/try/0/work: timeout start_to_close retried\nfrom "+i.String()+"\n") // promises 44 and 204
-	})
-}
-
 // TestFailures: which errors lead to another attempt (promises 195 to 198, 215 to 218).
 func TestFailures(t *testing.T) {
 	fail := func(a *activities, typ string, final bool) {

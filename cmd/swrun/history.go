@@ -33,7 +33,7 @@ func (p *program) historyCommand() *cobra.Command {
 --task shows what one occurrence of a task saw, and what it has changed: its input and output before and after they were transformed, and
 $context before and after. The history is repeated for that, with the secrets that it reads; none of them is shown.`,
 		Args: exactly("a run"), RunE: verb(func(args []string) (err error) {
-			if err := checkHistoryRun(&run); err != nil {
+			if err := checkHistoryRun(run); err != nil {
 				return err
 			}
 			if p.secrets, err = readSecrets(p.env, secrets); err != nil {
@@ -55,15 +55,12 @@ $context before and after. The history is repeated for that, with the secrets th
 	return cmd
 }
 
-// checkHistoryRun checks whose records are wanted; 0 means all runs, too.
-func checkHistoryRun(run *string) error {
-	if *run == "0" {
-		*run = control.AllRuns
-	}
-	if *run == control.AllRuns {
+// checkHistoryRun checks whose records are wanted.
+func checkHistoryRun(run string) error {
+	if run == control.AllRuns {
 		return nil
 	}
-	_, err := parseRunNumber(*run)
+	_, err := parseRunNumber(run)
 	return err
 }
 

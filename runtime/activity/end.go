@@ -2,6 +2,7 @@ package activity
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/swrun/swrun/errors"
@@ -17,14 +18,18 @@ import (
 type Complete struct {
 	Nonce  string
 	Result any
+	// Content is a digest of what is reported: a report that says something else is no repetition.
+	Content string
 }
 
 // Once implements store.ActivityOperation.
-func (c Complete) Once(id store.ActivityID) string { return reported("completed", id, c.Nonce) }
+func (c Complete) Once(id store.ActivityID) string {
+	return reported("completed", id, c.Nonce, c.Content)
+}
 
 // reported is by what a store remembers how the end of an attempt was reported.
-func reported(how string, id store.ActivityID, nonce string) string {
-	return "activity " + id.String() + " " + nonce + " " + how
+func reported(how string, id store.ActivityID, nonce, content string) string {
+	return strings.TrimSpace("activity " + id.String() + " " + nonce + " " + how + " " + content)
 }
 
 // Transition implements store.ActivityOperation.
@@ -45,10 +50,11 @@ type Fail struct {
 	Error *errors.Error
 	// NonRetryable says that no other attempt is to be made.
 	NonRetryable bool
+	Content      string // as in Complete
 }
 
 // Once implements store.ActivityOperation.
-func (f Fail) Once(id store.ActivityID) string { return reported("failed", id, f.Nonce) }
+func (f Fail) Once(id store.ActivityID) string { return reported("failed", id, f.Nonce, f.Content) }
 
 // Transition implements store.ActivityOperation.
 func (f Fail) Transition(id store.ActivityID, _ *store.Lifecycle, r *store.Activity, now time.Time) (*store.ActivityOutcome, store.Code) {

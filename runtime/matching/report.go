@@ -2,6 +2,7 @@ package matching
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
 	"net/url"
@@ -127,7 +128,7 @@ func (m *Matcher) Complete(ctx context.Context, token string, result any) error 
 	if result, err = expr.Normalize(result); err != nil {
 		return err
 	}
-	return m.end(ctx, t, activity.Complete{Nonce: t.nonce, Result: result}, interpreter.ReportCompleted)
+	return m.end(ctx, t, activity.Complete{Nonce: t.nonce, Result: result, Content: digest(result)}, interpreter.ReportCompleted)
 }
 
 // Fail reports that an attempt has failed; nonRetryable says that there is to be no other one.
@@ -136,7 +137,17 @@ func (m *Matcher) Fail(ctx context.Context, token string, failure *errors.Error,
 	if err != nil {
 		return err
 	}
-	return m.end(ctx, t, activity.Fail{Nonce: t.nonce, Error: failure, NonRetryable: nonRetryable}, interpreter.ReportFailed)
+	return m.end(ctx, t, activity.Fail{Nonce: t.nonce, Error: failure, NonRetryable: nonRetryable, Content: digest([]any{failure.Value(), nonRetryable})}, interpreter.ReportFailed)
+}
+
+// digest returns a short text that differs for reports that say different things; empty for one that cannot be written as JSON.
+func digest(content any) string {
+	text, err := expr.Encode(content)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(text)
+	return base64.RawURLEncoding.EncodeToString(sum[:12])
 }
 
 // Report is the end of an attempt that a worker has reported.
