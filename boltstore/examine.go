@@ -91,6 +91,14 @@ func (g *group) prove() error {
 	})
 }
 
+// Diagnose implements store.Diagnoser.
+func (s *Store) Diagnose(err error) (a store.Ailment, known bool) {
+	if errors.As(err, new(*GoneError)) || errors.As(err, new(*DamagedError)) || errors.As(err, new(*ClosedError)) || errors.As(err, new(*WriteError)) {
+		return ailment(err), true
+	}
+	return a, false
+}
+
 // ailment says what an error of the file means for who relies on it.
 func ailment(err error) store.Ailment {
 	a := store.Ailment{Reason: store.Unwritable, Refuses: store.RefusesWrites, What: err.Error(), Fix: "see what is wrong with the disk"}

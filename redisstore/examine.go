@@ -3,6 +3,9 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"io"
+	"net"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -117,7 +120,7 @@ func (s *Store) ailment(server string, err error) store.Ailment {
 	if server != "" {
 		a.What = fmt.Sprintf("the server %s: %s", server, err)
 	}
-	switch code := codeOf(err); {
+	switch code := refusalOf(err); {
 	case errors.As(err, new(*deniedError)):
 		a.Reason, a.Fix = store.Forbidden, "give the user of the store the commands that docs/operating.md lists (ACL SETUSER)"
 	case code == "":
@@ -135,6 +138,24 @@ func (s *Store) ailment(server string, err error) store.Ailment {
 		a.Reason, a.Refuses, a.Fix = known.Reason, known.Refuses, known.Fix
 	}
 	return a
+}
+
+// Diagnose implements store.Diagnoser.
+func (s *Store) Diagnose(err error) (a store.Ailment, known bool) {
+	_, refused := refusals()[refusalOf(err)]
+	if refused || errors.As(err, new(*deniedError)) || errors.As(err, new(*net.OpError)) || errors.Is(err, io.EOF) {
+		return s.ailment("", err), true
+	}
+	return a, false
+}
+
+// refusalOf is codeOf, and NOPERM for what a script may not do: Redis calls that an ERR, and its versions have other words for it.
+func refusalOf(err error) string {
+	code := codeOf(err)
+	if code == "ERR" && isOfScript(err) && (strings.Contains(err.Error(), "The user executing the script can't") || strings.Contains(err.Error(), "ACL failure in script")) {
+		return "NOPERM"
+	}
+	return code
 }
 
 // refusesWrites reports whether a server has refused what changes something, and still answers what only reads.

@@ -165,7 +165,7 @@ func (s *Server) unavailable(ctx context.Context, err error) *api.Problem {
 	p.RetryAfter, p.Applied = retryOutage, api.AppliedNo
 	p.Help = "ask again later; swrun doctor shows what is wrong"
 	x := exchangeOf(ctx)
-	defer s.explain(p, x)
+	defer s.explain(p, x, err)
 	switch {
 	case x == nil:
 	case unheard != nil:
@@ -179,9 +179,9 @@ func (s *Server) unavailable(ctx context.Context, err error) *api.Problem {
 	return p
 }
 
-// explain adds to a problem what is wrong with the store and what to do about it, for a caller who may know: health tells the same.
-func (s *Server) explain(p *api.Problem, x *exchange) {
-	worst, ill := s.control.Monitor.Last().Ill()
+// explain adds to a problem what is wrong with the store, as health or the error itself tells it, and what to do about it, for a caller who may know: health tells the same.
+func (s *Server) explain(p *api.Problem, x *exchange, err error) {
+	worst, ill := s.control.Monitor.Because(err)
 	if !ill || x == nil || x.caller.Role == "" {
 		return
 	}

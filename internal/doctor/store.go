@@ -128,6 +128,17 @@ func (m *Monitor) Last() Verdict {
 	return m.last
 }
 
+// Because returns what ails the store: as the last look at it says, or else as an error of one of its operations does, which may be newer.
+func (m *Monitor) Because(err error) (worst store.Ailment, ill bool) {
+	if worst, ill = m.Last().Ill(); ill {
+		return worst, true
+	}
+	if d, ok := m.store.Store.(store.Diagnoser); ok {
+		return d.Diagnose(err)
+	}
+	return worst, false
+}
+
 func (m *Monitor) examine(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, examineWithin)
 	defer cancel()

@@ -77,6 +77,12 @@ func Mute(all []Ailment) (worst Ailment, mute bool) {
 	return worst, mute
 }
 
+// Diagnoser is a store that knows what the errors of its own operations mean, before anybody examines it.
+type Diagnoser interface {
+	// Diagnose returns what ails the store if an error of one of its operations says so; known is false if it does not.
+	Diagnose(err error) (a Ailment, known bool)
+}
+
 // UnheardError says that nobody can tell which workers are there: the store refuses writes, so that none can announce itself.
 type UnheardError struct{ Ailment }
 
