@@ -42,9 +42,27 @@ func TestNoFalseAlarms(t *testing.T) {
 	}
 }
 
+// TestIdleMemberIsReportedInEveryDocument: the same documents get SW312 once they say something of a schedule that has no effect.
+func TestIdleMemberIsReportedInEveryDocument(t *testing.T) {
+	const idle = "document:\n  metadata: {swrun: {schedule: {max: 2}}}\n"
+	changed := 0
+	for name, text := range mustDocuments(t) {
+		if !strings.Contains(text, "document:\n  dsl:") || strings.Contains(text, "metadata:") {
+			continue
+		}
+		w, _ := dsl.Parse(name, []byte(strings.Replace(text, "document:\n", idle, 1)))
+		if changed++; !slices.ContainsFunc(interpreter.Check(w), func(d dsl.Diagnostic) bool { return d.Code == "SW312" }) {
+			t.Errorf("%s gets no SW312", name)
+		}
+	}
+	if changed < 100 {
+		t.Errorf("only %d documents were changed", changed)
+	}
+}
+
 // silentCodes are those of the rules about documents that are valid and do something else than meant.
 func silentCodes() []string {
-	return []string{"SW112", "SW126", "SW129", "SW207", "SW208", "SW504", "SW507", "SW508", "SW509", "SW702"}
+	return []string{"SW112", "SW126", "SW129", "SW207", "SW208", "SW312", "SW504", "SW507", "SW508", "SW509", "SW702"}
 }
 
 // mustDocuments returns the texts of the documents that are right, by their names.
