@@ -44,7 +44,7 @@ func TestIllStores(t *testing.T) {
 			if name == otherTime {
 				start = redistest.StartWithClock
 			}
-			server := start(t, "--appendonly", "no", "--save", "3600 1000000", "--busy-reply-threshold", "100")
+			server := start(t, "--appendonly", "no", "--save", "3600 1000000", "--busy-reply-threshold", "100", "--enable-debug-command", "yes", "--loading-process-events-interval-bytes", "1024")
 			client := redis.NewClient(&redis.Options{Addr: server.Addr, DisableIdentity: true})
 			t.Cleanup(func() { client.Close() })
 			(&hosted{t, server.URL()}).tellsIllness(prepare(&illServer{t, server, client}))
@@ -159,6 +159,22 @@ func refusingRedis() map[string]func(*illServer) illness {
 		"no scripts":            of(store.Forbidden, "ACL SETUSER default -evalsha -eval", "ACL SETUSER default +@all"),
 		"no keys":               of(store.Forbidden, "ACL SETUSER default resetkeys ~other:*", "ACL SETUSER default ~*"),
 		"too few replicas":      of(store.Unwritable, "CONFIG SET min-replicas-to-write 1", "CONFIG SET min-replicas-to-write 0"),
+		"primary gone": func(s *illServer) illness {
+			return illness{
+				reason: store.ReadOnly, code: "SD001", health: "error", doctor: -1, heal: s.do("REPLICAOF NO ONE"),
+				cause: func() { s.do("CONFIG SET replica-serve-stale-data no")(); s.do("REPLICAOF 127.0.0.1 1")() },
+			}
+		},
+		"loading its data": func(s *illServer) illness {
+			s.do("DEBUG POPULATE 100000 filler 10")()
+			return illness{
+				reason: store.Silent, code: "SD001", health: "error", doctor: -1, heal: s.do("CONFIG SET key-load-delay 0"),
+				cause: func() {
+					s.do("CONFIG SET key-load-delay 1000")()
+					go redis.NewClient(&redis.Options{Addr: s.Addr, ReadTimeout: -1}).Do(context.WithoutCancel(s.T.Context()), "DEBUG", "RELOAD")
+				},
+			}
+		},
 		"writes paused": func(s *illServer) illness {
 			return illness{reason: store.Silent, code: "SD001", health: "error", doctor: -1, cause: s.do("CLIENT PAUSE 1000000 WRITE"), heal: s.do("CLIENT UNPAUSE")}
 		},
@@ -226,6 +242,21 @@ func illClusters() map[string]func(*illServer) illness {
 
 func illFiles() map[string]func(*testing.T, string) illness {
 	return map[string]func(*testing.T, string) illness{
+		"disk mounted read-only": func(t *testing.T, path string) illness {
+			folder := filepath.Dir(path)
+			if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, "size=6m"); err != nil {
+				t.Skip("a disk of its own cannot be made: ", err)
+			}
+			t.Cleanup(func() { syscall.Unmount(folder, syscall.MNT_DETACH) })
+			again := func(flags uintptr) func() {
+				return func() {
+					if err := syscall.Mount("tmpfs", folder, "tmpfs", syscall.MS_REMOUNT|flags, "size=6m"); err != nil {
+						t.Skip("a disk with an open file cannot be made read-only here: ", err)
+					}
+				}
+			}
+			return illness{reason: store.ReadOnly, code: "SD001", health: "error", doctor: -1, cause: again(syscall.MS_RDONLY), heal: again(0)}
+		},
 		"full disk": func(t *testing.T, path string) illness {
 			folder := filepath.Dir(path)
 			if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, "size=6m"); err != nil {
