@@ -33,11 +33,11 @@ local checks = {
   SEEN = function(key, id) return not call('ZSCORE', key, id) end,
   -- that something has been counted less often
   TOO_MANY = function(key, most) return tonumber(call('GET', key) or 0) < tonumber(most) end,
-  -- that an activity is what is expected
+  -- that an activity is what is expected, in whichever form it was written
   ACTIVITY = function(key, expected)
-    local field, record = string.match(expected, '^(%S+) (.*)$')
+    local field, record = string.match(expected, '^(%S+) %d+ (.*)$')
     fitting[key] = true
-    return call('HGET', key, field) == record
+    return string.match(call('HGET', key, field) or '', '^%d+ (.*)$') == record
   end,
   -- that the lease of a worker has ended
   CHANGED = function(key, worker) return (ends(call('GET', key) or '', worker) or 0) <= now end,
