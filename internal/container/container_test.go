@@ -133,6 +133,23 @@ func TestPodmanThatIsOld(t *testing.T) {
 	}
 }
 
+// TestPodmanThatIsBusy: a container that cannot be prepared at first is attached to a moment later, before it starts.
+func TestPodmanThatIsBusy(t *testing.T) {
+	fake := enginetest.New()
+	asked := 0
+	fake.Intercept = func(w http.ResponseWriter, _ *http.Request, what string) bool {
+		if what != "attach" || asked > 0 {
+			return false
+		}
+		asked++
+		enginetest.Fail(w, http.StatusConflict, "preparing container for attach: try again")
+		return true
+	}
+	if end, err := on(fake).Run(t.Context(), job("echo later")); err != nil || string(end.Stdout) != "later\n" || asked != 1 {
+		t.Errorf("%+v, %v after %d refusals", end, err, asked)
+	}
+}
+
 // TestSilentEngine: an engine that does not answer holds nobody beyond the time of the task.
 func TestSilentEngine(t *testing.T) {
 	for _, what := range []string{"_ping", "create", "pull", "attach", "start", "wait"} {

@@ -330,10 +330,23 @@ func (r *running) start(ctx context.Context) error {
 	return &RefusedError{what + ": " + short(err.Error())}
 }
 
+const (
+	attachTries = 3
+	attachPause = 200 * time.Millisecond
+)
+
+// attach connects to the container before it starts, so that nothing of its output is lost. Podman prepares the container then. On a busy machine it
+// sometimes cannot, and can a moment later.
 func (r *running) attach(ctx context.Context) (*streams, error) {
-	attached, err := ask(ctx, func(ctx context.Context) (client.ContainerAttachResult, error) {
-		return r.streams.ContainerAttach(ctx, r.id, client.ContainerAttachOptions{Stream: true, Stdin: r.job.Stdin != nil, Stdout: true, Stderr: true})
-	})
+	attached, err := r.askToAttach(ctx)
+	for try := 1; isUnprepared(err) && try < attachTries; try++ {
+		select {
+		case <-time.After(attachPause):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		attached, err = r.askToAttach(ctx)
+	}
 	if err != nil {
 		return nil, r.unattached(ctx, err)
 	}
@@ -342,10 +355,21 @@ func (r *running) attach(ctx context.Context) (*streams, error) {
 	return s, nil
 }
 
+func (r *running) askToAttach(ctx context.Context) (client.ContainerAttachResult, error) {
+	return ask(ctx, func(ctx context.Context) (client.ContainerAttachResult, error) {
+		return r.streams.ContainerAttach(ctx, r.id, client.ContainerAttachOptions{Stream: true, Stdin: r.job.Stdin != nil, Stdout: true, Stderr: true})
+	})
+}
+
+// isUnprepared reports whether the engine has said that a container is not ready to be attached to.
+func isUnprepared(err error) bool {
+	return err != nil && strings.HasSuffix(err.Error(), "received 409")
+}
+
 // unattached is the error of a container that cannot be attached to. Podman prepares it for its start then, and the client drops what Podman says
 // of one that cannot be prepared; it says the same when it is to start it.
 func (r *running) unattached(ctx context.Context, err error) error {
-	if strings.HasSuffix(err.Error(), "received 409") {
+	if isUnprepared(err) {
 		if refused := r.start(ctx); refused != nil {
 			return refused
 		}
