@@ -3,12 +3,15 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/eclipse/paho.golang/paho"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/redis/go-redis/v9"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/brokers/brokertest"
@@ -17,7 +20,10 @@ import (
 
 // sourcesIn are events that a server reads from brokers. What it refuses is kept, with the reason.
 func sourcesIn() []incoming {
-	return []incoming{{"events from Redis", sourceCells(), openRedisSource}, {"events from NATS", sourceCells(), openNATSSource}}
+	return []incoming{
+		{"events from Redis", sourceCells(), openRedisSource}, {"events from NATS", sourceCells(), openNATSSource},
+		{"events from Kafka", sourceCells(), openKafkaSource}, {"events from MQTT", mqttCells(), openMQTTSource},
+	}
 }
 
 func sourceCells() map[string]incomingCell {
@@ -142,6 +148,60 @@ func openNATSSource(t *testing.T) func(*testing.T, sample) string {
 			message.Header[h[0]] = append(message.Header[h[0]], h[1])
 		}
 		if _, err := stream.PublishMsg(t.Context(), message); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func openKafkaSource(t *testing.T) func(*testing.T, sample) string {
+	broker, err := brokertest.Kafka("incoming")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(broker.Stop)
+	client, err := kgo.NewClient(kgo.SeedBrokers(broker.Address))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return openSource(t, fmt.Sprintf("{kafka: {brokers: ['%s'], topics: [incoming], group: swrun}}", broker.Address), "ce_", func(t *testing.T, headers [][2]string, body string) {
+		record := &kgo.Record{Topic: "incoming", Value: []byte(body)}
+		for _, h := range headers {
+			record.Headers = append(record.Headers, kgo.RecordHeader{Key: h[0], Value: []byte(h[1])})
+		}
+		if err := client.ProduceSync(t.Context(), record).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// mqttCells are sourceCells, without a type that a message has twice: it is a property that MQTT allows once. A broker refuses texts that are not UTF-8 itself.
+func mqttCells() map[string]incomingCell {
+	cells := sourceCells()
+	for variant, drop := range map[string]string{"several headers": "content-type: application/json\ncontent-type", "not UTF-8": "content-type: application/json\nsubject: \xe9"} {
+		c := cells[variant]
+		c.samples = slices.DeleteFunc(slices.Clone(c.samples), func(s sample) bool { return strings.HasPrefix(s.head, drop) })
+		cells[variant] = c
+	}
+	return cells
+}
+
+func openMQTTSource(t *testing.T) func(*testing.T, sample) string {
+	broker, err := brokertest.MQTT(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(broker.Stop)
+	return openSource(t, fmt.Sprintf("{mqtt: {url: 'mqtt://%s', topic: incoming, clientId: swrun-incoming}}", broker.Address), "", func(t *testing.T, headers [][2]string, body string) {
+		properties := &paho.PublishProperties{}
+		for _, h := range headers {
+			if h[0] == "content-type" {
+				properties.ContentType = h[1]
+			} else {
+				properties.User.Add(h[0], h[1])
+			}
+		}
+		if err := brokertest.PublishMQTT(broker.Address, &paho.Publish{Topic: "incoming", QoS: 1, Payload: []byte(body), Properties: properties}); err != nil {
 			t.Fatal(err)
 		}
 	})
