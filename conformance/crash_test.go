@@ -24,10 +24,13 @@ const maxCrashes = 40
 // TestCrashes runs every case on a store, with the worker lost after each of its commits and with the answer to each
 // of them lost: it ends as if nothing had happened.
 func TestCrashes(t *testing.T) {
-	crashes(t, 3, 1, func(*testing.T) bench {
-		clock := &storetest.Clock{At: epoch()}
-		return bench{memstore.New(memstore.Config{Partitions: 2, Now: clock.Now}), clock.Now, clock.Advance}
-	})
+	crashes(t, 3, 1, memoryBench)
+}
+
+// memoryBench opens a new store in memory, in which time stands still.
+func memoryBench(*testing.T) bench {
+	clock := &storetest.Clock{At: epoch()}
+	return bench{memstore.New(memstore.Config{Partitions: 2, Now: clock.Now}), clock.Now, clock.Advance}
 }
 
 // crashes tries every case, and under the race detector one of some: each has one goroutine at a time. Of the commits of a case it tries one of each:
@@ -39,19 +42,25 @@ func crashes(t *testing.T, some, each int, open func(*testing.T) bench) {
 		}
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			calm := newDurable(t, c, open(t))
-			calm.run()
-			c.verify(t, calm.ending())
-			calm.verifyStore()
-			for n := 1 + at%each; n <= min(calm.commits, pacetest.Fewer(maxCrashes, maxCrashes/each)); n += each {
-				crashed := newDurable(t, c, open(t))
-				crashed.crashAt = n
-				crashed.verifyAfter(calm, fmt.Sprintf("crash at commit %d of %d", n, calm.commits))
-				lost := newDurable(t, c, open(t))
-				lost.loseAt = n
-				lost.verifyAfter(calm, fmt.Sprintf("lost answer to commit %d of %d", n, calm.commits))
-			}
+			verifyCrashes(t, 1+at%each, each, func() *durable { return newDurable(t, c, open(t)) })
 		})
+	}
+}
+
+// verifyCrashes runs a case without faults, and then with each fault at one of each commits, beginning with the commit from.
+func verifyCrashes(t *testing.T, from, each int, begin func() *durable) {
+	t.Helper()
+	calm := begin()
+	calm.run()
+	calm.c.verify(t, calm.ending())
+	calm.verifyStore()
+	for n := from; n <= min(calm.commits, pacetest.Fewer(maxCrashes, maxCrashes/each)); n += each {
+		crashed := begin()
+		crashed.crashAt = n
+		crashed.verifyAfter(calm, fmt.Sprintf("crash at commit %d of %d", n, calm.commits))
+		lost := begin()
+		lost.loseAt = n
+		lost.verifyAfter(calm, fmt.Sprintf("lost answer to commit %d of %d", n, calm.commits))
 	}
 }
 
@@ -73,15 +82,19 @@ func (d *durable) verifyAfter(calm *durable, what string) {
 
 // TestCrashesInFile is TestCrashes on files, with one of three commits.
 func TestCrashesInFile(t *testing.T) {
-	crashes(t, 12, 3, func(t *testing.T) bench {
-		clock := &storetest.Clock{At: epoch()}
-		s, err := boltstore.Open(t.Context(), filepath.Join(mustFolder(t), "store.db"), boltstore.Config{Partitions: 2, Now: clock.Now})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { s.Close() }) // the folder goes too
-		return bench{s, clock.Now, clock.Advance}
-	})
+	crashes(t, 12, 3, fileBench)
+}
+
+// fileBench opens a new file, in which time stands still.
+func fileBench(t *testing.T) bench {
+	t.Helper()
+	clock := &storetest.Clock{At: epoch()}
+	s, err := boltstore.Open(t.Context(), filepath.Join(mustFolder(t), "store.db"), boltstore.Config{Partitions: 2, Now: clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() }) // the folder goes too
+	return bench{s, clock.Now, clock.Advance}
 }
 
 // mustFolder returns a folder in memory if there is such a thing: what is tested is the order of writes, not the disk.

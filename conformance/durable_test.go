@@ -45,6 +45,8 @@ type durable struct {
 	commits int
 	nonces  int
 
+	outsider *outsider // performs activities; nil if no worker outside comes
+
 	held  []*executor
 	calls map[string]int // effects that were begun, by idempotency key
 	lost  int            // workers
@@ -100,7 +102,7 @@ func (d *durable) deploy(text string) {
 func (d *durable) run() {
 	d.t.Helper()
 	for range 200_000 {
-		if d.pollAll() || d.tick() || d.perform() || d.publish() {
+		if d.pollAll() || d.tick() || d.perform() || d.publish() || d.outsider.work(d) {
 			continue
 		}
 		if !d.wait() {
@@ -347,6 +349,7 @@ func (d *durable) wait() bool {
 		d.must(err)
 		earlier(work.Next)
 		earlier(work.Lease)
+		earlier(d.outsider.next(d, p))
 	}
 	if next.IsZero() || next.Sub(d.bench.now()) > leaseTime/2 && d.finished() {
 		return false
