@@ -27,7 +27,7 @@ func TestCrashes(t *testing.T) {
 	crashes(t, 3, 1, memoryBench)
 }
 
-// memoryBench opens a new store in memory, in which time stands still.
+// memoryBench opens a new store in memory. Its clock moves only when the test advances it.
 func memoryBench(*testing.T) bench {
 	clock := &storetest.Clock{At: epoch()}
 	return bench{memstore.New(memstore.Config{Partitions: 2, Now: clock.Now}), clock.Now, clock.Advance}
