@@ -209,6 +209,7 @@ func TestWebhook(t *testing.T) {
 	holds(t, s)
 	d.start("one")
 	waitFor(t, "the others", func() bool { return got.of("one") == strings.TrimPrefix(expected, "workflow.started ") })
+	waitFor(t, "the dead letter in the store", func() bool { return len(s.States()[0].Last) == 1 }) // before that, a stop has every event sent again
 	state := s.States()[0]
 	if state.DeadLetters != 1 || state.Failed != 6 || len(state.Last) != 1 || state.Last[0].ID != "demo/one-1" || state.Last[0].Run != "demo/one" || state.Last[0].Type != "io.serverlessworkflow.workflow.started.v1" {
 		t.Errorf("%+v", state)
