@@ -21,7 +21,7 @@ type field struct {
 	texts  func(*Run) []string // in each form in which it may be written, the one that groups runs first; none if the run has none
 	number func(*Run) int64
 	time   func(*Run) time.Time
-	allow  func(text string) error  // nil if any text may be
+	allow  func(v *value) error     // refuses what the field of no run can be; nil if any text may be
 	spell  func(text string) string // how texts has a value that may be spelt in several ways; nil if there is one way
 }
 
@@ -55,6 +55,9 @@ func troubleOf(r *Run) []string {
 	return errorOf(r)
 }
 
+// fieldAttention is the field of what somebody should look at a run for.
+const fieldAttention = "attention"
+
 // fieldWaiting is the field of what a run waits for.
 const fieldWaiting = "waiting"
 
@@ -83,24 +86,24 @@ func fields() []field {
 	return []field{
 		{name: "status", texts: func(r *Run) []string { return []string{r.Status()} }, allow: among("a status", Statuses())},
 		{name: "reason", texts: func(r *Run) []string { return given(closedReason(r)) }, allow: among("why a run ends", store.ClosedReasons())},
-		{name: fieldError, texts: errorOf, allow: allowError, spell: errors.Name},
+		{name: fieldError, texts: errorOf, allow: literally(allowError), spell: errors.Name},
 		{name: "timeout", texts: func(r *Run) []string { return given(r.Lifecycle.Failure.TimeoutKind) }, allow: among("a kind of timeout", interpreter.TimeoutKinds())},
-		{name: "attention", texts: func(r *Run) []string { return given(r.Attention()) }, allow: among("what a run needs attention for", attentions())},
+		{name: fieldAttention, texts: func(r *Run) []string { return given(r.Attention()) }, allow: among("what a run needs attention for", attentions())},
 		{name: fieldWaiting, texts: func(r *Run) []string { return r.Waiting }, allow: among("what a run waits for", store.WaitingFor())},
 		{name: "listens", texts: listens},
 		{name: fieldTrouble, texts: troubleOf, spell: errors.Name},
 		{name: "task", texts: func(r *Run) []string { return given(r.trouble().Task) }},
 		{name: "host", texts: func(r *Run) []string { return given(r.trouble().Host) }},
 		{name: fieldGroup, texts: groupOf},
-		{name: fieldAcknowledged, texts: acknowledged, allow: among("whether trouble is acknowledged", []string{yes, no})},
-		{name: "workflow", texts: workflowOf, allow: allowWorkflow},
-		{name: "version", texts: func(r *Run) []string { return []string{r.Invocation.Workflow.Version} }},
+		{name: fieldAcknowledged, texts: acknowledged, allow: whether("trouble is acknowledged", fieldAttention+"=* chooses all runs in trouble")},
+		{name: "workflow", texts: workflowOf, allow: literally(allowWorkflow)},
+		{name: "version", texts: func(r *Run) []string { return []string{r.Invocation.Workflow.Version} }, allow: literally(allowVersion)},
 		namespaceField(),
 		idField(),
 		{name: "key", texts: func(r *Run) []string { return given(r.Invocation.BusinessKey) }},
 		{name: "parent", texts: parentOf},
 		{name: "forked-from", texts: forkedFrom},
-		{name: "forked", texts: forked, allow: among("whether a run was forked", []string{yes, no})},
+		{name: "forked", texts: forked, allow: whether("a run was forked", "forked=yes chooses the runs that were forked")},
 		{name: fieldText, texts: allTexts},
 		{name: "attempts", number: func(r *Run) int64 { return max(r.Lifecycle.Attempts, 1) }},
 		{name: "created", time: func(r *Run) time.Time { return r.Lifecycle.Created }},
@@ -175,22 +178,20 @@ func (f *field) complete(v *value, o operator, now time.Time) (err error) {
 	case f.time != nil:
 		v.time, err = readTime(v.text, now)
 	case o == "=" || o == "!=":
-		if !v.isPattern() {
-			err = f.check(v)
-		}
+		err = f.check(v)
 	}
 	return err
 }
 
-// check refuses a text that no run can have, and spells it as texts does.
+// check refuses a value that fits no run, and spells it as texts does.
 func (f *field) check(v *value) error {
-	if f.spell != nil {
+	if f.spell != nil && !v.isPattern() {
 		v.text = f.spell(v.text)
 	}
 	if f.allow == nil {
 		return nil
 	}
-	return f.allow(v.text)
+	return f.allow(v)
 }
 
 // fits reports whether a value is what the field of a run is, leaving negation aside.
@@ -316,14 +317,51 @@ func Statuses() []string {
 	}
 }
 
-// among returns a check that refuses what is none of the allowed texts.
-func among(what string, allowed []string) func(string) error {
-	return func(text string) error {
-		if slices.Contains(allowed, text) {
+// among returns a check that refuses what fits none of the allowed texts.
+func among(what string, allowed []string) func(*value) error {
+	return func(v *value) error {
+		switch {
+		case slices.ContainsFunc(allowed, v.fitsText):
+			return nil
+		case v.isPattern():
+			return &Error{Text: v.text, Problem: "is a pattern that fits nothing that is " + what, Hint: "allowed: " + strings.Join(allowed, ", ")}
+		}
+		return unknown(v.text, what, allowed)
+	}
+}
+
+// whether returns the check of a field that is yes or no. It refuses patterns: * would choose the runs for which the answer is no, too.
+func whether(what, hint string) func(*value) error {
+	both := []string{yes, no}
+	return func(v *value) error {
+		if v.isPattern() {
+			return &Error{Text: v.text, Problem: "is a pattern, where yes or no is asked: whether " + what, Hint: hint}
+		}
+		return among("whether "+what, both)(v)
+	}
+}
+
+// literally returns a check of the values that are not patterns.
+func literally(allow func(text string) error) func(*value) error {
+	return func(v *value) error {
+		if v.isPattern() {
 			return nil
 		}
-		return unknown(text, what, allowed)
+		return allow(v.text)
 	}
+}
+
+const (
+	neverLatest = "is no version: a run is one of a version, and never of " + definition.Latest
+	hintVersion = "name a version, or leave it out"
+)
+
+// allowVersion refuses latest, which is the version of no run.
+func allowVersion(text string) error {
+	if text == definition.Latest {
+		return &Error{Text: text, Problem: neverLatest, Hint: hintVersion}
+	}
+	return nil
 }
 
 // allowWorkflow refuses what names no workflow with all its parts.
@@ -335,7 +373,7 @@ func allowWorkflow(text string) error {
 	case strings.ContainsAny(text, "*?"):
 		return &Error{Text: text, Problem: "is a pattern, where one workflow is named", Hint: "for example demo/order; a filter such as 'workflow=demo/*' takes patterns"}
 	case reference.Version == definition.Latest && strings.HasSuffix(text, ":"+definition.Latest):
-		return &Error{Text: text, Problem: "is no version: a run is one of a version, and never of " + definition.Latest, Hint: "name a version, or leave it out"}
+		return &Error{Text: text, Problem: neverLatest, Hint: hintVersion}
 	}
 	return nil
 }

@@ -202,6 +202,8 @@ func (g *Grouping) Where(values []string) string {
 	var all []string
 	for n, name := range g.Fields {
 		switch {
+		case values[n] == "" && name == fieldAcknowledged: // which is for runs in trouble, and takes no pattern
+			all = append(all, fieldAttention+"!=*")
 		case values[n] == "":
 			all = append(all, quoteUnlessPlain(name)+"!=*")
 		default:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -171,6 +172,17 @@ func TestErrors(t *testing.T) {
 		"timeout=runs":                       `at character 9: "runs" is not a kind of timeout; did you mean run?`,
 		"reason=timeout":                     `at character 8: "timeout" is not why a run ends`,
 		"attention=retry":                    `at character 11: "retry" is not what a run needs attention for; did you mean retrying?`,
+		"forked=*":                           `at character 8: "*" is a pattern, where yes or no is asked: whether a run was forked`,
+		"forked!=*":                          `at character 9: "*" is a pattern, where yes or no is asked`,
+		"forked=yes,y?s":                     `at character 12: "y?s" is a pattern, where yes or no is asked`,
+		`forked="*"`:                         `at character 8: "*" is not whether a run was forked`,
+		"acknowledged=*":                     `at character 14: "*" is a pattern, where yes or no is asked: whether trouble is acknowledged`,
+		"status=wating*":                     `at character 8: "wating*" is a pattern that fits nothing that is a status`,
+		"attention=*,x*":                     `at character 13: "x*" is a pattern that fits nothing that is what a run needs attention for`,
+		"version=latest":                     `at character 9: "latest" is no version`,
+		"attempts=*":                         `at character 10: "*" is not a whole number`,
+		"attempts>1.5":                       `at character 10: "1.5" is not a whole number`,
+		"attempts<99999999999999999999":      `at character 10: "99999999999999999999" is not a whole number`,
 		`id="a`:                              `at character 4: "\"a" has no closing quote`,
 		`id="a"b`:                            `at character 1: "id=\"a\"b" goes on after a value in quotes`,
 		"id=\xff":                            `is not UTF-8`,
@@ -183,6 +195,24 @@ func TestErrors(t *testing.T) {
 			continue
 		} else if !errors.As(err, &wrong) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40q: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// TestAnyValue: a condition with * chooses the runs that have a value, of each field that takes it. The condition is refused with a remedy for the others.
+func TestAnyValue(t *testing.T) {
+	nothing := &filter.Run{Lifecycle: store.Lifecycle{Status: interpreter.StatusPending}, Invocation: &execution.Invocation{}}
+	always := []string{"status", "workflow", "version", "namespace", "id"} // every run has them
+	for _, name := range filter.Names() {
+		f, err := filter.Parse(name+"=*", now)
+		if wrong := (*filter.Error)(nil); err != nil {
+			if !errors.As(err, &wrong) || wrong.Hint == "" {
+				t.Errorf("%s=* is refused without a remedy: %v", name, err)
+			}
+			continue
+		}
+		if f.Matches(nothing) != slices.Contains(always, name) {
+			t.Errorf("%s=* chooses a run that has nothing: %v", name, f.Matches(nothing))
 		}
 	}
 }
@@ -246,6 +276,18 @@ func TestGroupsAreChosen(t *testing.T) {
 		}
 		if !f.Matches(r) || f.Matches(other) {
 			t.Errorf("%s chooses the group: %v, and another one: %v", text, f.Matches(r), f.Matches(other))
+		}
+	}
+	by, err := filter.Group("acknowledged")
+	if err != nil {
+		t.Fatal(err)
+	}
+	calm := run(func(r *filter.Run) { r.Lifecycle = store.Lifecycle{Status: interpreter.StatusRunning} })
+	failed := run(func(r *filter.Run) { r.Invocation.Parent = nil })
+	for _, r := range []*filter.Run{calm, failed} {
+		f, err := filter.Parse(by.Where(by.Of(r)), now)
+		if err != nil || !f.Matches(r) || f.Matches(calm) == f.Matches(failed) {
+			t.Errorf("%s: %v", by.Where(by.Of(r)), err)
 		}
 	}
 	for _, names := range []string{"trouble,", ",", "trouble,trouble", "trouble,text", "trouble, host", "created"} {

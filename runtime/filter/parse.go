@@ -60,7 +60,7 @@ func (p *parser) condition() (c condition, err error) {
 		return c, p.placed(start, err)
 	}
 	if takes := c.field.takes(); !slices.Contains(takes, c.operator) {
-		return c, p.wrong(start, p.at, "is not how "+name+" is compared", strings.Trim(fmt.Sprint("it takes ", takes), "[]"))
+		return c, p.wrong(start, p.at, "is not how "+name+" is compared", "it takes "+strings.Trim(fmt.Sprint(takes), "[]"))
 	}
 	for {
 		v, err := p.value(&c)

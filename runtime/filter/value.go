@@ -107,7 +107,7 @@ func readTime(text string, now time.Time) (time.Time, error) {
 func readNumber(text string) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return 0, &Error{Text: text, Problem: "is not a whole number"}
+		return 0, &Error{Text: text, Problem: "is not a whole number that a filter takes", Hint: "for example 3, which is compared with <, <=, >, >=, = or !="}
 	}
 	return n, nil
 }
