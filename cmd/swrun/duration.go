@@ -7,13 +7,13 @@ import (
 )
 
 // parseSpan reads the value of a flag that is a span of time; none is 0.
-func parseSpan(flag, text string) (time.Duration, error) {
+func parseSpan(source, text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil
 	}
 	d, err := duration.Parse(text)
 	if err != nil {
-		return 0, spanError(flag, err)
+		return 0, spanError(source, err)
 	}
 	return d, nil
 }

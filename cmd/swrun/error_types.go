@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/shorten"
 )
 
 // This file says how types of errors are spelt and read: with flags where workflows run, and with variables for every verb.
@@ -42,15 +44,20 @@ func (f *errorTypeFlags) apply(p *program, h *swrun.Host) error {
 	if text := p.variable(errorAliasesVariable); text != "" {
 		given = strings.Split(text, ",")
 	}
-	for _, text := range append(given, f.aliases...) {
+	return cmp.Or(addAliases(h.ErrorAliases, errorAliasesVariable, given), addAliases(h.ErrorAliases, "--error-alias", f.aliases))
+}
+
+// addAliases adds aliases, OLD=NEW; source is their flag or their variable of the environment.
+func addAliases(to errors.Aliases, source string, given []string) error {
+	for _, text := range given {
 		old, now, ok := strings.Cut(text, "=")
 		if !ok || strings.TrimSpace(old) == "" || strings.TrimSpace(now) == "" {
-			return usagef("for example --error-alias https://example.com/errors/old=https://example.com/errors/new", "%q is not an alias: it must be OLD=NEW", text)
+			return usagef("for example https://example.com/errors/old=https://example.com/errors/new", "%s: %s is not an alias: it must be OLD=NEW", source, shorten.Quoted(text))
 		}
-		h.ErrorAliases[strings.TrimSpace(old)] = strings.TrimSpace(now)
+		to[strings.TrimSpace(old)] = strings.TrimSpace(now)
 	}
-	if err := h.ErrorAliases.Check(); err != nil {
-		return usagef("", "--error-alias: %s", err)
+	if err := to.Check(); err != nil {
+		return usagef("", "%s: %s", source, err)
 	}
 	return nil
 }

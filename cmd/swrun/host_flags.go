@@ -28,7 +28,7 @@ func (f *hostFlags) add(cmd *cobra.Command, network string) {
 // apply completes the host of a verb.
 func (f *hostFlags) apply(p *program, verb string, h *swrun.Host) error {
 	h.Network, h.Proxy = f.network, f.proxy
-	if err := cmp.Or(f.errorTypes.apply(p, h), f.catalogFlag.apply(p, h), optionUsage(verb, h.Check())); err != nil {
+	if err := cmp.Or(f.errorTypes.apply(p, h), f.catalogFlag.apply(p, h), optionUsage(verb, nil, h.Check())); err != nil {
 		return err
 	}
 	if variable := f.unusedProxy(p.env); variable != "" && h.Log != nil {

@@ -123,6 +123,7 @@ func (p *program) root() *cobra.Command {
 	}
 	group(root)
 	refuseBlanks(root)
+	takeOnce(root)
 	return root
 }
 
@@ -273,6 +274,11 @@ func flagError(cmd *cobra.Command, err error) error {
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
 		message = invalidValue(invalid)
+	}
+	var twice *givenTwiceError
+	if errors.As(err, &twice) {
+		name := invalid.GetFlag().Name
+		return usagef(twice.hint(name), "--%s %s", name, twice)
 	}
 	return usagef(flagHint(cmd, strings.TrimPrefix(err.Error(), "unknown flag: --")), "%s", message)
 }

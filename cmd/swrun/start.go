@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -98,7 +99,14 @@ func (f *startFlags) parse(p *program, name string) (definition.Reference, clien
 	if err != nil {
 		return definition.Reference{}, client.StartOptions{}, err
 	}
+	bare := !strings.Contains(name, "/")
+	if bare {
+		name = "NAMESPACE/" + name
+	}
 	reference, err := parseWorkflow(name)
+	if bare {
+		reference.Namespace = "" // the store knows which namespaces have such a workflow
+	}
 	if err != nil {
 		return reference, client.StartOptions{}, err
 	}
@@ -110,6 +118,10 @@ func (f *startFlags) parse(p *program, name string) (definition.Reference, clien
 }
 
 func (o *operation) start(ctx context.Context, reference definition.Reference, options client.StartOptions, f *startFlags) error {
+	if reference.Namespace == "" {
+		hint := cmp.Or(o.sameName(ctx, reference.Name), "for example demo/"+reference.Name+", or -n demo; no workflow of that name is deployed in "+o.at)
+		return usagef(hint, "%q has no namespace", shorten.To(reference.Name, maxShownValue))
+	}
 	bounds, err := o.limits(nil)
 	if err != nil {
 		return err
@@ -163,8 +175,8 @@ func isNotDeployed(err error) bool {
 	return store.RefusedAs(err) == store.NoSuch || errors.As(err, &p) && p.Name() == "not-deployed"
 }
 
-// maxVersions bounds how many versions a hint names.
-const maxVersions = 5
+// maxNamed bounds how many versions or namespaces a hint names.
+const maxNamed = 5
 
 // notDeployed is the error of a workflow that is not deployed. If other versions of it are, it names them.
 func (o *operation) notDeployed(ctx context.Context, r definition.Reference) error {
@@ -175,16 +187,42 @@ func (o *operation) notDeployed(ctx context.Context, r definition.Reference) err
 	e := &exitError{code: exitNotFound, message: fmt.Sprintf("the workflow %s is not deployed in %s", name, o.at), hint: "swrun deploy DOC" + o.flags.target() + " makes it known"}
 	found, err := o.deployment.Workflow(ctx, r.Namespace, r.Name)
 	if err != nil || len(found.Versions) == 0 {
+		if elsewhere := o.sameName(ctx, r.Name); elsewhere != "" {
+			e.hint = elsewhere
+		}
 		return e // what is wrong is said without them
 	}
 	var versions []string
 	for _, v := range found.Versions {
 		versions = append(versions, v.Version)
 	}
-	shown := strings.Join(versions[:min(maxVersions, len(versions))], ", ")
-	if len(versions) > maxVersions {
+	e.hint = fmt.Sprintf("deployed versions of %s/%s: %s", r.Namespace, r.Name, firstOf(versions))
+	return e
+}
+
+// sameName says in which namespaces a workflow of this name is deployed; "" for none.
+func (o *operation) sameName(ctx context.Context, name string) string {
+	all, err := o.deployment.Workflows(ctx, "")
+	if err != nil {
+		return ""
+	}
+	var there []string
+	for _, w := range all {
+		if w.Name == name {
+			there = append(there, w.Namespace)
+		}
+	}
+	if len(there) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s is deployed in %s: name it as %s/%s, or with -n %s", name, firstOf(there), there[0], name, there[0])
+}
+
+// firstOf lists the first of many names.
+func firstOf(names []string) string {
+	shown := strings.Join(names[:min(maxNamed, len(names))], ", ")
+	if len(names) > maxNamed {
 		shown += ", …"
 	}
-	e.hint = fmt.Sprintf("deployed versions of %s/%s: %s", r.Namespace, r.Name, shown)
-	return e
+	return shown
 }

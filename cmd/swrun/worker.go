@@ -25,6 +25,7 @@ import (
 type workerFlags struct {
 	operateFlags
 	given                              *pflag.FlagSet
+	variables                          map[string]string // of the environment, by the flag whose value each gives
 	concurrency, namespaceConcurrency  int
 	drain, lease, parkAfter, retention string
 	memory                             string
@@ -150,16 +151,21 @@ func (o *operation) worker(ctx context.Context, f *workerFlags) (*tracedEngine, 
 		config.Trace = traced.tracer.Observe
 	}
 	traced.Engine, err = swrun.NewEngine(o.store.Store, config)
-	return traced, optionUsage("worker", err)
+	return traced, optionUsage("worker", f.variables, err)
 }
 
-// optionUsage says of which flag of a verb an *swrun.OptionError is; other errors stay as they are.
-func optionUsage(verb string, err error) error {
+// optionUsage says of which flag of a verb an *swrun.OptionError is, or of which variable that gave the flag its value; other errors stay as they are.
+func optionUsage(verb string, variables map[string]string, err error) error {
 	var option *swrun.OptionError
 	if errors.As(err, &option) {
-		return usagef("swrun "+verb+" --help lists what is allowed", "--%s %s", kebab(option.Option), option.Detail)
+		return usagef("swrun "+verb+" --help lists what is allowed", "%s %s", sourceOf(kebab(option.Option), variables), option.Detail)
 	}
 	return err
+}
+
+// sourceOf returns the variable that gave a flag its value, or the flag.
+func sourceOf(flag string, variables map[string]string) string {
+	return cmp.Or(variables[flag], "--"+flag)
 }
 
 func (o *operation) engineConfig(f *workerFlags) (swrun.EngineConfig, error) {
@@ -185,25 +191,26 @@ func (o *operation) engineConfig(f *workerFlags) (swrun.EngineConfig, error) {
 		flag, text string
 		to         *time.Duration
 	}{
-		{"--drain", f.drain, &c.Drain}, {"--lease", f.lease, &c.Lease}, {"--park-after", f.parkAfter, &c.ParkAfter}, {"--retention", f.retention, &c.Retention},
-		{"--check-interval", f.checkInterval, &c.CheckInterval}, {"--sweep-interval", f.sweepInterval, &c.SweepInterval},
+		{"drain", f.drain, &c.Drain}, {"lease", f.lease, &c.Lease}, {"park-after", f.parkAfter, &c.ParkAfter}, {"retention", f.retention, &c.Retention},
+		{"check-interval", f.checkInterval, &c.CheckInterval}, {"sweep-interval", f.sweepInterval, &c.SweepInterval},
 	} {
-		if *span.to, err = parseSpan(span.flag, span.text); err != nil {
+		if *span.to, err = parseSpan(sourceOf(span.flag, f.variables), span.text); err != nil {
 			return c, err
 		}
 	}
-	for flag, d := range map[string]time.Duration{"--lease": c.Lease, "--check-interval": c.CheckInterval, "--sweep-interval": c.SweepInterval} {
+	for flag, d := range map[string]time.Duration{"lease": c.Lease, "check-interval": c.CheckInterval, "sweep-interval": c.SweepInterval} {
 		if d == 0 {
-			return c, usagef("for example 10s", "%s must be longer than nothing", flag)
+			return c, usagef("for example 10s", "%s must be longer than nothing", sourceOf(flag, f.variables))
 		}
 	}
 	c.ParkAfter, c.Drain = max(c.ParkAfter, time.Nanosecond), max(c.Drain, time.Nanosecond) // 0 is none, and not the default
 	return c, cmp.Or(oneOf("--js", f.js, "quickjs", "node"), atLeast("--concurrency", f.concurrency, 1),
-		atLeast("--recovery-attempts", f.recoveryAttempts, 1), atLeast("--scan-limit", f.scanLimit, 1))
+		atLeast(sourceOf("recovery-attempts", f.variables), f.recoveryAttempts, 1), atLeast(sourceOf("scan-limit", f.variables), f.scanLimit, 1))
 }
 
 // fromEnvironment takes the settings of checks and of recovery from the environment, as far as no flag says them.
 func (f *workerFlags) fromEnvironment(p *program) error {
+	f.variables = map[string]string{}
 	for _, flag := range []string{"check-interval", "sweep-interval", "scan-limit", "recovery-attempts"} {
 		variable := "SWRUN_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 		value, _ := p.env(variable)
@@ -213,6 +220,7 @@ func (f *workerFlags) fromEnvironment(p *program) error {
 		if err := f.given.Set(flag, value); err != nil {
 			return usagef("it is what --"+flag+" would be", "%s: %s is not allowed", variable, shorten.Quoted(value))
 		}
+		f.variables[flag] = variable
 	}
 	return nil
 }
@@ -227,9 +235,10 @@ func (f *workerFlags) allowContainers(h *swrun.Host) error {
 	return nil
 }
 
-func atLeast(flag string, n, least int) error {
+// atLeast refuses a number that is too small; source is its flag or its variable of the environment.
+func atLeast(source string, n, least int) error {
 	if n < least {
-		return usagef("", "%s must be at least %d, got %d", flag, least, n)
+		return usagef("", "%s must be at least %d, got %d", source, least, n)
 	}
 	return nil
 }
