@@ -119,8 +119,7 @@ func (f *startFlags) parse(p *program, name string) (definition.Reference, clien
 
 func (o *operation) start(ctx context.Context, reference definition.Reference, options client.StartOptions, f *startFlags) error {
 	if reference.Namespace == "" {
-		hint := cmp.Or(o.sameName(ctx, reference.Name), "for example demo/"+reference.Name+", or -n demo; no workflow of that name is deployed in "+o.at)
-		return usagef(hint, "%q has no namespace", shorten.To(reference.Name, maxShownValue))
+		return o.noNamespace(ctx, reference.Name)
 	}
 	bounds, err := o.limits(nil)
 	if err != nil {
@@ -198,6 +197,12 @@ func (o *operation) notDeployed(ctx context.Context, r definition.Reference) err
 	}
 	e.hint = fmt.Sprintf("deployed versions of %s/%s: %s", r.Namespace, r.Name, firstOf(versions))
 	return e
+}
+
+// noNamespace is the error of a workflow that is named without its namespace.
+func (o *operation) noNamespace(ctx context.Context, name string) error {
+	hint := cmp.Or(o.sameName(ctx, name), "for example demo/"+name+", or -n demo; no workflow of that name is deployed in "+o.at)
+	return usagef(hint, "%q has no namespace", shorten.To(name, maxShownValue))
 }
 
 // sameName says in which namespaces a workflow of this name is deployed; "" for none.
