@@ -30,9 +30,9 @@ unformatted=$(gofmt -l .)
 [ -z "$unformatted" ] || { echo "gofmt would change: $unformatted" >&2; exit 1; }
 go vet ./...
 go vet -tags planted ./simulation
-# Memory is cheaper than time here, and many tests wait for processes: a garbage collector that rests, and one package more than there are cores.
+# Memory is cheaper than time here, and many tests wait for processes: a garbage collector that rests, and two packages more than there are cores.
 export GOGC="${GOGC:-400}"
-packages=$(($(getconf _NPROCESSORS_ONLN) + 1))
+packages=$(($(getconf _NPROCESSORS_ONLN) + 2))
 # The whole of vet has just passed, and no debugger reads the binaries.
 go test -vet=off -ldflags=-w -timeout 30m -p "$packages" "$@" ./...
 turn=$(sh scripts/turn.sh 4)
