@@ -30,7 +30,7 @@ func calledIn(p *interpreter.Program, origin dsl.Pointer) string {
 	task, _ := p.Source(origin).Data(origin).(map[string]any)
 	with, run := member(task, "with"), member(task, "run")
 	r := errors.Reached{
-		Method: cmp.Or(stringOf(with["method"]), stringOf(with["operationId"]), stringOf(with["operation"])),
+		Method: cmp.Or(methodOf(task, with), stringOf(with["operationId"]), stringOf(with["operation"])),
 		URI: shownAddress(cmp.Or(
 			endpoint(with["endpoint"]), endpoint(member(member(with, "server"), "http")["endpoint"]), endpoint(with["server"]),
 			endpoint(member(with, "agentCard")["endpoint"]), endpoint(member(with, "document")["endpoint"]),
@@ -45,6 +45,15 @@ func calledIn(p *interpreter.Program, origin dsl.Pointer) string {
 		}
 	}
 	return shorten.To(r.String(), maxCalled)
+}
+
+// methodOf returns the method of a call: that of HTTP as it is sent, in capital letters.
+func methodOf(task, with map[string]any) string {
+	method := stringOf(with["method"])
+	if task["call"] != "http" || strings.HasPrefix(strings.TrimSpace(method), "${") {
+		return method
+	}
+	return strings.ToUpper(method)
 }
 
 // endpoint returns the address of an endpoint, which is text or an object with a uri.
