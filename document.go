@@ -159,6 +159,27 @@ func (d *Document) WithResources(h Host) (*Document, error) {
 	return &whole, nil
 }
 
+// Children returns the workflows that tasks of the document run or continue as, each once, whether there are such workflows or not. Those that a
+// function of a catalog or of a URI runs count too: these functions are read, unless the document has Resources. Its errors are a dsl.Diagnostics.
+func (d *Document) Children(h Host) ([]definition.Child, error) {
+	if err := d.Err(); err != nil {
+		return nil, err
+	}
+	if !dsl.CallsElsewhere(d.Workflow) {
+		return definition.Children(d.Workflow), nil
+	}
+	e, err := h.environment(0, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer e.close()
+	p, err := d.program(e)
+	if err != nil {
+		return nil, err
+	}
+	return definition.AllChildren(p), nil
+}
+
 // definition makes a definition of the document, which holds every resource that it is compiled with.
 func (d *Document) definition(e *environment) (definition.Definition, error) {
 	if err := d.Err(); err != nil {

@@ -179,9 +179,13 @@ func (d *Documents) Children(of *Document, h Host) ([]*Document, error) {
 
 func (d *Documents) children(of *Document, e *environment) (all []*Document, err error) {
 	seen := map[*titled]bool{}
-	named := definition.Children(of.Workflow)
-	if p, err := of.program(e); err == nil { // what is wrong with it is reported by whoever needs the program
+	var named []definition.Reference
+	if p, err := of.program(e); err == nil {
 		named = definition.ChildrenOf(p)
+	} else { // which is reported where the program is needed
+		for _, child := range definition.Children(of.Workflow) {
+			named = append(named, child.Reference)
+		}
 	}
 	for next := [][]definition.Reference{named}; len(next) > 0; next = next[1:] {
 		for _, r := range next[0] {

@@ -324,6 +324,19 @@ func ExampleDocument_WithResources() {
 	// 0 <nil>
 }
 
+// A document names workflows that its tasks run. They need not be there yet.
+func ExampleDocument_Children() {
+	document, _ := swrun.Parse("", []byte(`
+document: {dsl: 1.0.3, namespace: demo, name: order, version: 1.0.0}
+do:
+  - pay: {run: {workflow: {namespace: demo, name: bank, version: 2.0.0}}}
+`))
+	children, err := document.Children(swrun.Host{})
+	fmt.Println(children[0].Reference, children[0].Task, err)
+	// Output:
+	// demo/bank:2.0.0 /do/0/pay <nil>
+}
+
 // Commands and scripts of workflows run below supervisors; processes is what Supervise has returned in this program's main.
 func ExampleSupervise() {
 	document, _ := swrun.Parse("", []byte(`

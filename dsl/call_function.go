@@ -41,6 +41,16 @@ func (t *CallFunction) Reference() Reference {
 // IsRemote reports whether the function comes from a catalog or a URI, not from use.functions.
 func (t *CallFunction) IsRemote() bool { return strings.ContainsAny(t.Function, "@:/") }
 
+// CallsElsewhere reports whether a task of w calls a function that does not stand in it: one of a catalog or a URI.
+func CallsElsewhere(w *Workflow) (found bool) {
+	Walk(w, func(t Task) bool {
+		call, ok := t.(*CallFunction)
+		found = found || ok && call.IsRemote()
+		return !found
+	})
+	return found
+}
+
 func parseCallFunction(_ *parser, o *object, base TaskBase) Task {
 	return &CallFunction{TaskBase: base, Function: o.text("call"), With: o.mappingValue("with")}
 }

@@ -66,6 +66,7 @@ type compiler struct {
 	load        func(uri string, p *Policy) ([]byte, error) // all loading of a document shares one bound
 	functions   map[function]*List
 	base        string               // URI of the remote function that workflow stands for; empty for the document
+	caller      dsl.Pointer          // the task of the document that calls it, perhaps through other functions; empty for the document
 	origins     map[dsl.Pointer]bool // of the tasks compiled
 	extensions  []*compiledExtension
 	// inExtension is set while the tasks of an extension are compiled: they are never extended themselves.

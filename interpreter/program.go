@@ -29,7 +29,7 @@ type Program struct {
 	needs       []string                    // of its tasks
 	texts       map[dsl.Pointer]*dsl.Source // of remote functions, by their pointers
 	namesQueue  bool                        // the document or one of its tasks does
-	runs        []WorkflowName              // by its tasks
+	runs        []WorkflowRun               // by its tasks
 }
 
 // ErrorAliases returns what types of errors are read as where they are caught.

@@ -1,6 +1,7 @@
 package interpreter
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"path"
@@ -42,6 +43,7 @@ func (b *Builder) readFunction(r *dsl.ExternalResource, at dsl.Pointer) *List {
 	w, task, found := dsl.ParseFunction(uri, data, base.Name, at)
 	w.Document = b.c.workflow.Document
 	c := b.c.of(w, uri)
+	c.caller = cmp.Or(b.c.caller, base.Pointer)
 	c.diagnostics = found.Errors()
 	var list *List
 	if len(c.diagnostics) == 0 && task != nil {

@@ -1,6 +1,11 @@
 package interpreter
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/swrun/swrun/dsl"
+)
 
 // WorkflowName is the workflow that a task runs.
 type WorkflowName struct {
@@ -8,12 +13,24 @@ type WorkflowName struct {
 	Version         string // a semantic version or "latest"
 }
 
+// WorkflowRun is a workflow that a task runs, and the first such task.
+type WorkflowRun struct {
+	WorkflowName
+	// Task is in the document. It runs the workflow, or it calls a function from elsewhere, a task of which does.
+	Task dsl.Pointer
+	// Function is the URI of that function; empty if the task stands in the document.
+	Function string
+}
+
 // Runs notes that the task runs a workflow as a run of its own, or has the run continue as one.
 func (b *Builder) Runs(w WorkflowName) {
-	if p := b.c.program; !slices.Contains(p.runs, w) {
-		p.runs = append(p.runs, w)
+	p, task := b.c.program, b.node.task.Base().Pointer
+	if slices.ContainsFunc(p.runs, func(r WorkflowRun) bool { return r.WorkflowName == w }) {
+		return
 	}
+	_, function, _ := task.RemoteFunction()
+	p.runs = append(p.runs, WorkflowRun{w, cmp.Or(b.c.caller, task), function})
 }
 
 // Runs returns the workflows that the tasks of the program run or continue as, each once. The tasks of called functions and of extensions count.
-func (p *Program) Runs() []WorkflowName { return slices.Clone(p.runs) }
+func (p *Program) Runs() []WorkflowRun { return slices.Clone(p.runs) }

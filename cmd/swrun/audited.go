@@ -204,6 +204,11 @@ func (a *audited) Repair(ctx context.Context, of api.RepairScope) (api.Repair, e
 
 // DeployAll implements deployment. Of documents that are deployed already nothing is noted: nothing is changed.
 func (a *audited) DeployAll(ctx context.Context, all ...*swrun.Document) error {
+	return a.notedDeploy(ctx, all, func() error { return a.Control.DeployAll(ctx, all...) })
+}
+
+// notedDeploy does what deploys documents, and notes how that ended for those that were not deployed before.
+func (a *audited) notedDeploy(ctx context.Context, all []*swrun.Document, do func() error) error {
 	var made []string
 	for _, d := range all {
 		w := d.Workflow.Document
@@ -212,7 +217,7 @@ func (a *audited) DeployAll(ctx context.Context, all ...*swrun.Document) error {
 			made = append(made, d.String())
 		}
 	}
-	err := a.Control.DeployAll(ctx, all...)
+	err := do()
 	if len(made) > 0 {
 		a.note(ctx, change{operation: "putWorkflow", subject: strings.Join(made, " ")}, err)
 	}

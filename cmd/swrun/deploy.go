@@ -53,11 +53,15 @@ the others; with --dry-run, exit 13 says that there are such others.`,
 // deployAll deploys documents, and says before what becomes of runs in progress if that is asked for.
 func (o *operation) deployAll(ctx context.Context, all []*swrun.Document, f deployFlags) error {
 	reports := make([]api.DeployResult, len(all))
+	whole, err := o.wholeToDeploy(ctx, all)
+	if err != nil {
+		return o.deployFailure(all, err)
+	}
+	all = whole
 	for n, d := range all {
 		if !f.checkRuns {
 			continue
 		}
-		var err error
 		if reports[n], err = o.deployment.CheckRuns(ctx, d); err != nil {
 			return o.deployFailure(all, err)
 		}

@@ -7,7 +7,8 @@ import (
 	"strings"
 
 	"github.com/swrun/swrun"
-	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/remote"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
@@ -17,70 +18,115 @@ import (
 
 // missingChild is a workflow that a task of a document runs, and that is not deployed.
 type missingChild struct {
-	child
+	definition.Child
 	file string
+	line int    // of the task
 	what string // is missing: the workflow, or a version of it
+}
+
+// unreadChildren says that the functions which a document calls cannot be read, so that nobody knows which workflows they run.
+type unreadChildren struct {
+	file string
+	err  error
+}
+
+// resourcesFrom returns what reads the external resources of documents that are deployed by this operation.
+func (o *operation) resourcesFrom() swrun.Host {
+	if asked, ok := o.deployment.(*remote.Deployment); ok {
+		return asked.Host()
+	}
+	h := o.host
+	if h.Functions == nil {
+		h.Functions = o.engine.Functions().Load
+	}
+	return h
+}
+
+// withResources returns documents with the external resources that they need, so that they are read once.
+func (o *operation) withResources(all []*swrun.Document) ([]*swrun.Document, error) {
+	if err := swrun.Distinct(all...); err != nil {
+		return nil, err
+	}
+	whole := make([]*swrun.Document, len(all))
+	for n, d := range all {
+		var err error
+		if whole[n], err = d.WithResources(o.resourcesFrom()); err != nil {
+			return nil, err
+		}
+	}
+	return whole, nil
+}
+
+// wholeToDeploy is withResources for documents that are deployed next. If they cannot be read, the audit trail has that they were to be deployed.
+func (o *operation) wholeToDeploy(ctx context.Context, all []*swrun.Document) ([]*swrun.Document, error) {
+	whole, err := o.withResources(all)
+	if a, ok := o.deployment.(*audited); ok && err != nil {
+		err = a.notedDeploy(ctx, all, func() error { return err })
+	}
+	return whole, err
 }
 
 // missingChildren returns the workflows that tasks of some documents run, and that are not deployed. It is called when all of the documents are
 // deployed: they may run each other.
-func (o *operation) missingChildren(ctx context.Context, all []*swrun.Document) (found []missingChild, err error) {
+func (o *operation) missingChildren(ctx context.Context, all []*swrun.Document) (found []missingChild, unread []unreadChildren, err error) {
 	for _, d := range all {
-		for _, c := range childrenOf(d.Workflow) {
+		children, err := d.Children(o.resourcesFrom())
+		if err != nil {
+			unread = append(unread, unreadChildren{d.File, err})
+			children = definition.Children(d.Workflow)
+		}
+		for _, c := range children {
 			what, err := o.missing(ctx, c.Reference)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			if what != "" {
-				found = append(found, missingChild{c, d.File, what})
+				found = append(found, missingChild{c, d.File, d.Workflow.Source.Key(c.Task).Start.Line, what})
 			}
 		}
 	}
-	return found, nil
+	return found, unread, nil
 }
 
 // warnOfChildren prints which tasks run workflows that are not deployed, and what to do. Those may be deployed later: nothing is refused because of
 // them.
 func (o *operation) warnOfChildren(ctx context.Context, all []*swrun.Document, help string) error {
-	found, err := o.missingChildren(ctx, all)
-	if err != nil || len(found) == 0 {
+	found, unread, err := o.missingChildren(ctx, all)
+	if err != nil {
 		return err
 	}
 	var text strings.Builder
 	l := o.errStyle()
-	for _, m := range found {
-		fmt.Fprintf(&text, "%s %s:%d runs %s, and %s\n", l.Yellow("warning:"), terminal.Printable(m.file), m.line, l.Text(m.Name+" of "+m.Namespace), l.Text(m.what))
+	for _, u := range unread {
+		fmt.Fprintf(&text, "%s %s calls functions that cannot be read now, and so it is unknown which workflows they run: %s\n", l.Yellow("warning:"), terminal.Printable(u.file), l.Text(u.err.Error()))
 	}
-	return write(o.err, text.String()+"  "+help+"\n")
+	for _, m := range found {
+		runs := "runs "
+		if m.Function != "" {
+			runs = "calls the function at " + errors.MaskURL(m.Function) + ", which runs "
+		}
+		fmt.Fprintf(&text, "%s %s:%d %s, and %s\n", l.Yellow("warning:"), terminal.Printable(m.file), m.line, l.Text(runs+m.Name+" of "+m.Namespace), l.Text(m.what))
+	}
+	if len(found) > 0 {
+		text.WriteString("  " + help + "\n")
+	}
+	return write(o.err, text.String())
 }
 
 // tellMissingChildren logs which tasks of served documents run workflows that are not deployed.
 func (s *served) tellMissingChildren(ctx context.Context, all []*swrun.Document) error {
-	found, err := s.missingChildren(ctx, all)
+	found, unread, err := s.missingChildren(ctx, all)
+	for _, u := range unread {
+		s.log.Warn("functions that a document calls cannot be read, and so it is unknown which workflows they run", "file", u.file, "error", u.err)
+	}
 	for _, m := range found {
-		s.log.Warn("a task runs a workflow that is not deployed, and fails unless that is deployed before it begins",
-			"file", m.file, "line", m.line, "workflow", m.Reference.String(), "missing", m.what)
+		about := []any{"file", m.file, "line", m.line, "workflow", m.Reference.String(), "missing", m.what}
+		if m.Function != "" {
+			about = append(about, "function", errors.MaskURL(m.Function))
+		}
+		s.log.Warn("a task runs a workflow that is not deployed, and fails unless that is deployed before it begins", about...)
 	}
 	return err
-}
-
-// child is a workflow that a task runs or continues as, and the line of the first such task.
-type child struct {
-	definition.Reference
-	line int
-}
-
-// childrenOf returns the workflows that the tasks of w name.
-func childrenOf(w *dsl.Workflow) (all []child) {
-	dsl.Walk(w, func(t dsl.Task) bool {
-		for _, r := range definition.ChildrenOfTask(w, t) {
-			if !slices.ContainsFunc(all, func(c child) bool { return c.Reference == r }) {
-				all = append(all, child{r, w.Source.Key(t.Base().Pointer).Start.Line})
-			}
-		}
-		return true
-	})
-	return all
 }
 
 // missing says what of a workflow is not deployed; empty if it is.

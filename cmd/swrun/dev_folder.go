@@ -112,10 +112,11 @@ func (d *drafts) look(ctx context.Context, files []string) error {
 		case owner != "" && document.Err() == nil:
 			d.complain(&exitError{code: exitConflict, message: fmt.Sprintf("%s is not deployed: %s is that of %s, too", file, document, owner), hint: "give one of them another name or version"})
 		default:
-			if err := d.deployDraft(ctx, document, text); err != nil {
+			deployed, err := d.deployDraft(ctx, document, text)
+			if err != nil {
 				return err
 			}
-			if document.Err() == nil {
+			if deployed {
 				changed = append(changed, document)
 			}
 		}
@@ -147,16 +148,16 @@ func (d *drafts) tellGone(files []string) {
 func (d *drafts) complain(err error) { (&failures{program: d.program}).add(err) }
 
 // deployDraft deploys a document as the next development version, unless the last one is the same. Its error is one of the store.
-func (d *drafts) deployDraft(ctx context.Context, document *swrun.Document, text []byte) error {
+func (d *drafts) deployDraft(ctx context.Context, document *swrun.Document, text []byte) (deployed bool, err error) {
 	if err := refused(document); err != nil {
 		d.complain(err)
-		return nil
+		return false, nil
 	}
 	title, at := document.Workflow.Document, document.Workflow.Source.Value("/document/version")
 	reference := definition.Reference{Namespace: title.Namespace, Name: title.Name}
 	versions, err := definition.Versions(ctx, d.store, reference)
 	if err != nil {
-		return err
+		return false, err
 	}
 	base := draftBase(title.Version)
 	draft := func(n int) (version string, draft []byte) {
@@ -168,27 +169,32 @@ func (d *drafts) deployDraft(ctx context.Context, document *swrun.Document, text
 	reference.Version = version
 	if deployed, err := d.control.WorkflowText(ctx, reference); err == nil && deployed == string(same) {
 		_, err = fmt.Fprintf(d.out, "%s is deployed\n", reference)
-		return err
+		return true, err
 	}
 	_, text = draft(last + 1)
-	return d.deployOne(ctx, parseText(document.File, text))
+	drafted := parseText(document.File, text)
+	whole, err := d.withResources([]*swrun.Document{drafted})
+	if err == nil {
+		drafted, document.Resources = whole[0], whole[0].Resources
+		err = d.engine.Deploy(ctx, drafted)
+	}
+	return d.tellDraft(drafted, err)
 }
 
-// deployOne deploys one document. What is wrong with it is printed; its error is one of the store.
-func (d *drafts) deployOne(ctx context.Context, document *swrun.Document) error {
-	err := d.engine.Deploy(ctx, document)
+// tellDraft prints that a document is deployed, or what is wrong with it. Its error is one of the store.
+func (d *drafts) tellDraft(document *swrun.Document, err error) (deployed bool, _ error) {
 	switch invalid := invalidated(document, err); {
 	case invalid != nil:
 		d.complain(invalid)
-		return nil
+		return false, nil
 	case errors.As(err, new(*swrun.DeployedError)): // somebody else was faster
 		d.complain(&exitError{code: exitConflict, message: err.Error(), hint: "save it again"})
-		return nil
+		return false, nil
 	case err != nil:
-		return err
+		return false, err
 	}
 	_, err = fmt.Fprintf(d.out, "%s deployed\n", document)
-	return err
+	return true, err
 }
 
 // draftBase returns what the development versions of a version begin with: 1.0.0-dev. of 1.0.0, and 1.0.0-rc.1.dev. of 1.0.0-rc.1.

@@ -17,13 +17,14 @@ do:
 - a: {run: {workflow: {namespace: demo, name: nowhere, version: latest}}}
 - b: {run: {workflow: {namespace: demo, name: two, version: 1.0.0}}}
 - c: {run: {workflow: {namespace: demo, name: order, version: latest}}}
+- d: {call: "lost:1.0.0"}
 `
 
 // TestDev: what is saved in the folder is deployed at once as the next development version, mistakes are shown and keep nothing else from
 // being deployed, and what is deployed already is not deployed again.
 func TestDev(t *testing.T) {
 	folder := t.TempDir()
-	below := filepath.Join(folder, "below")
+	below, catalog := filepath.Join(folder, "below"), t.TempDir()
 	if err := os.Mkdir(below, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +36,9 @@ func TestDev(t *testing.T) {
 	c.streams.out, c.streams.err, c.streams.now = said, said, time.Now
 	c.streams.signals = func() (<-chan os.Signal, func()) { return signals, func() {} }
 	ended := make(chan int, 1)
-	go func() { ended <- run([]string{"dev", folder, "--listen", "127.0.0.1:0"}, c.streams) }()
+	go func() {
+		ended <- run([]string{"dev", folder, "--listen", "127.0.0.1:0", "--catalog", catalog}, c.streams)
+	}()
 	expect := func(text string) {
 		t.Helper()
 		for !strings.Contains(said.String(), text) {
@@ -66,12 +69,20 @@ func TestDev(t *testing.T) {
 	expect("two.yaml is not deployed: demo/order:1.0.0 is that of " + filepath.Join(folder, "order.yaml") + ", too")
 	save("two.yaml", "two", "3")
 	expect("demo/two:1.0.0-dev.1 deployed")
+	function := filepath.Join(catalog, "functions", "lost", "1.0.0")
+	if err := os.MkdirAll(function, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(function, "function.yaml"), []byte("run: {workflow: {namespace: demo, name: lost, version: latest}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(filepath.Join(folder, "parent.yaml"), []byte(draftParent), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	expect("demo/parent:1.0.0-dev.1 deployed")
 	expect("parent.yaml:3 runs nowhere of demo, and no such workflow is deployed")
 	expect("parent.yaml:4 runs two of demo, and its version 1.0.0 is not deployed: there are 1.0.0-dev.1")
+	expect("function.yaml, which runs lost of demo, and no such workflow is deployed")
 	if err := os.Remove(filepath.Join(folder, "two.yaml")); err != nil {
 		t.Fatal(err)
 	}

@@ -94,6 +94,7 @@ func (p *program) serveFolders(f *serveFlags, folders []string) error {
 	} else if err := areFolders(folders); err != nil {
 		return err
 	}
+	f.operateFlags.catalogFlag = f.host.catalogFlag // the documents of the folders are read with it too
 	return p.operate(&f.operateFlags, func(ctx context.Context, o *operation) error {
 		f.served = &served{operation: o, folders: folders, log: f.log}
 		deploy := f.served.deploy

@@ -55,13 +55,10 @@ func (s *served) deploy(ctx context.Context) error {
 	}
 	var deployed []*swrun.Document
 	for _, d := range documents {
-		err := ambiguous(d, documents)
-		if err == nil {
-			err = s.operation.deployment.DeployAll(ctx, d)
-		}
+		whole, err := s.deployOne(ctx, d, documents)
 		if err == nil {
 			s.tellDeployed(ctx, d)
-			deployed = append(deployed, d)
+			deployed = append(deployed, whole...)
 			continue
 		}
 		why := ofDocument(d, err)
@@ -72,6 +69,18 @@ func (s *served) deploy(ctx context.Context) error {
 	}
 	s.tell(wrong)
 	return s.tellMissingChildren(ctx, deployed)
+}
+
+// deployOne deploys one of the documents, and returns it with its resources.
+func (s *served) deployOne(ctx context.Context, d *swrun.Document, documents []*swrun.Document) ([]*swrun.Document, error) {
+	if err := ambiguous(d, documents); err != nil {
+		return nil, err
+	}
+	whole, err := s.wholeToDeploy(ctx, []*swrun.Document{d})
+	if err != nil {
+		return nil, err
+	}
+	return whole, s.operation.deployment.DeployAll(ctx, whole...)
 }
 
 // files returns the documents of the folders, and tells of those in folders of them.

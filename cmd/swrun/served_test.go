@@ -103,9 +103,14 @@ func TestServeTellsOfMissingChildren(t *testing.T) {
 	runs("itself", "itself", "1.0.0")
 	runs("lost", "nowhere", "latest")
 	runs("old", "first", "9.9.9")
-	s := h.listening("serve", folder, "--listen", "127.0.0.1:0")
+	catalog := catalogServer(t, map[string]string{"/functions/pay/1.0.0/function.yaml": "run: {workflow: {namespace: demo, name: bank, version: latest}}"})
+	if err := os.WriteFile(filepath.Join(folder, "pays.yaml"), []byte("document: {dsl: 1.0.3, namespace: demo, name: pays, version: 1.0.0}\ndo:\n- a: {call: pay:1.0.0@default}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := h.listening("serve", folder, "--listen", "127.0.0.1:0", "--catalog", catalog.URL)
 	said := s.err.String()
 	for _, text := range []string{
+		"file=" + filepath.Join(folder, "pays.yaml") + ` line=3 workflow=demo/bank:latest missing="no such workflow is deployed" function=catalog:/functions/pay/1.0.0/function.yaml`,
 		"file=" + filepath.Join(folder, "lost.yaml") + ` line=3 workflow=demo/nowhere:latest missing="no such workflow is deployed"`,
 		"file=" + filepath.Join(folder, "old.yaml") + ` line=3 workflow=demo/first:9.9.9 missing="its version 9.9.9 is not deployed: there are 1.0.0"`,
 	} {
@@ -113,7 +118,7 @@ func TestServeTellsOfMissingChildren(t *testing.T) {
 			t.Errorf("%s is not said:\n%s", text, said)
 		}
 	}
-	if n := strings.Count(said, "a task runs a workflow that is not deployed"); n != 2 {
+	if n := strings.Count(said, "a task runs a workflow that is not deployed"); n != 3 {
 		t.Errorf("%d workflows are told as missing:\n%s", n, said)
 	}
 	if code := s.stop(); code != exitOK && code != exitTerminate {

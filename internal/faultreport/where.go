@@ -118,7 +118,9 @@ func (r Report) holders(reference definition.Reference, at dsl.Pointer) (found [
 			if at == "" || dsl.TaskAt(w, at) != nil {
 				found = append(found, w)
 			}
-			below = append(below, definition.Children(w)...)
+			for _, child := range definition.Children(w) {
+				below = append(below, child.Reference)
+			}
 		}
 		level = below
 	}

@@ -1,15 +1,14 @@
 package definition
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/internal/shorten"
+	"github.com/swrun/swrun/interpreter"
 )
 
 // Reference names a workflow.
@@ -51,20 +50,44 @@ func (r *Reference) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Children returns the workflows that the tasks of w run or continue as, each once.
-func Children(w *dsl.Workflow) []Reference {
-	found := map[Reference]bool{}
+// Child is a workflow that a task runs or continues as, and the first such task.
+type Child struct {
+	Reference
+	// Task is in the document. It runs the workflow, or it calls a function from elsewhere, a task of which does.
+	Task dsl.Pointer
+	// Function is the URI of that function; empty if the task stands in the document.
+	Function string
+}
+
+// Children returns the workflows that the tasks of w run or continue as, each once. Those of functions from elsewhere are left out.
+func Children(w *dsl.Workflow) (all []Child) {
 	dsl.Walk(w, func(t dsl.Task) bool {
-		for _, r := range ChildrenOfTask(w, t) {
-			found[r] = true
+		for _, r := range childrenOfTask(w, t) {
+			all = withChild(all, Child{Reference: r, Task: t.Base().Pointer})
 		}
 		return true
 	})
-	return slices.SortedFunc(maps.Keys(found), func(a, b Reference) int { return cmp.Compare(a.String(), b.String()) })
+	return all
 }
 
-// ChildrenOfTask returns the workflows that a task of w runs or continues as.
-func ChildrenOfTask(w *dsl.Workflow, t dsl.Task) (all []Reference) {
+// AllChildren is Children for a workflow that was compiled: those of functions from elsewhere count too.
+func AllChildren(p *interpreter.Program) []Child {
+	all := Children(p.Workflow)
+	for _, r := range p.Runs() {
+		all = withChild(all, Child{Reference{r.Namespace, r.Name, r.Version}, r.Task, r.Function})
+	}
+	return all
+}
+
+// withChild adds a child that is not there yet.
+func withChild(all []Child, c Child) []Child {
+	if slices.ContainsFunc(all, func(known Child) bool { return known.Reference == c.Reference }) {
+		return all
+	}
+	return append(all, c)
+}
+
+func childrenOfTask(w *dsl.Workflow, t dsl.Task) (all []Reference) {
 	if r, ok := t.(*dsl.RunWorkflow); ok {
 		all = append(all, Reference{Namespace: r.Namespace, Name: r.Workflow, Version: r.Version})
 	}
