@@ -104,6 +104,7 @@ func layers() map[string][]string {
 		"boltstore":                   {"errors", "runtime/store", "runtime/kvstore"},
 		"redisstore":                  {"internal/form", "errors", "interpreter", "runtime/store", "internal/lazyregexp"},
 		"redisstore/redistest":        nil,
+		"internal/disktest":           nil, // for tests
 		"runtime/kvstore":             {"internal/form", "interpreter", "runtime/store"},
 		".": { // the library
 			"errors", "limits", "dsl", "expr", "redact", "process", "interpreter", "tasks", "memstore", "boltstore", "redisstore",
@@ -142,7 +143,7 @@ func only() map[string][]string {
 		"google.golang.org/grpc":    {"tasks", "internal/grpctest"},
 		"github.com/itchyny/gojq":   {"expr"},
 		"github.com/icholy/digest":  {"tasks"},
-		"os/exec":                   {"process", "process/processtest", "tasks", "internal/bench", "internal/brokers/brokertest", "internal/container", "internal/enginetest", "redisstore/redistest"},
+		"os/exec":                   {"process", "process/processtest", "tasks", "internal/bench", "internal/brokers/brokertest", "internal/container", "internal/disktest", "internal/enginetest", "redisstore/redistest"},
 		"github.com/coreos/go-oidc": {"internal/oauth"},
 		"github.com/go-jose":        {"internal/oauth", "internal/oauthtest"},
 		"golang.org/x/oauth2":       {"internal/oauth"},

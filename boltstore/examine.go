@@ -75,7 +75,7 @@ func (g *group) prove() error {
 	if failure != nil {
 		needs = failure.needs
 	}
-	if err := tryRoom(g.path, needs); isFull(err) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.EIO) {
+	if err := tryRoom(g.path, needs); isFull(err) || isOneOf(err, syscall.EROFS, syscall.EIO) {
 		return &WriteError{Path: g.path, Err: err}
 	}
 	if failure == nil && time.Since(time.Unix(0, g.wrote.Load())) < provenFor {
@@ -99,6 +99,14 @@ func (s *Store) Diagnose(err error) (a store.Ailment, known bool) {
 	return a, false
 }
 
+// Remedy returns what to do about an error of opening or writing a file that its disk or an attribute of it causes; "" if it is another one.
+func Remedy(err error) string {
+	if a := ailment(err); a.Reason == store.DiskFull || a.Reason == store.ReadOnly || errors.As(err, new(*WriteError)) {
+		return a.Fix
+	}
+	return ""
+}
+
 // ailment says what an error of the file means for who relies on it.
 func ailment(err error) store.Ailment {
 	a := store.Ailment{Reason: store.Unwritable, Refuses: store.RefusesWrites, What: err.Error(), Fix: "see what is wrong with the disk"}
@@ -111,9 +119,9 @@ func ailment(err error) store.Ailment {
 		a.Reason, a.Refuses, a.Fix = store.Gone, store.RefusesAll, "start the process again"
 	case isFull(err):
 		a.Reason, a.Fix = store.DiskFull, "make room on the disk, or raise the limit of the process (ulimit -f): what was stored before is kept, and runs then go on by themselves"
-	case errors.Is(err, syscall.EROFS):
-		a.Reason, a.Fix = store.ReadOnly, "mount the file system so that it can be written to"
-	case errors.Is(err, syscall.EPERM):
+	case isOneOf(err, syscall.EROFS):
+		a.Reason, a.Fix = store.ReadOnly, "mount the file system so that it can be written to; if it became read-only by itself, the disk has an error: see dmesg"
+	case isOneOf(err, syscall.EPERM):
 		a.Reason, a.Fix = store.ReadOnly, "let the file be written to: lsattr shows whether it was made immutable"
 	}
 	return a

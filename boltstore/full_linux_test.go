@@ -13,19 +13,16 @@ import (
 
 	"github.com/swrun/swrun/boltstore"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/disktest"
 	"github.com/swrun/swrun/runtime/store"
 )
 
 // TestFullDisk: a disk that is full refuses what is to be written, with the reason, and nothing is half written. When it
 // has room again, the store goes on.
 func TestFullDisk(t *testing.T) {
-	folder := t.TempDir()
-	if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, "size=2m"); err != nil {
-		t.Skip("a disk of its own cannot be made: ", err)
-	}
-	t.Cleanup(func() { syscall.Unmount(folder, syscall.MNT_DETACH) })
+	disk := disktest.Over(t, t.TempDir(), "2m")
 	told := 0
-	path := filepath.Join(folder, "store.db")
+	path := filepath.Join(disk.Folder, "store.db")
 	s := mustOpen(t, path, boltstore.Config{Partitions: 1, Failed: func(error) { told++ }})
 	start := func(n int) error {
 		_, err := s.Start(t.Context(), store.Start{Instance: store.Instance{Namespace: "test", ID: fmt.Sprint("r", n)}, Invocation: bytes.Repeat([]byte("i"), 50_000)})
@@ -47,9 +44,7 @@ func TestFullDisk(t *testing.T) {
 	if st, err := s.Statistics(t.Context(), 0); err != nil || st.Ready != int64(stored) {
 		t.Errorf("%d were stored, and %+v are there: %v", stored, st, err)
 	}
-	if err := syscall.Mount("tmpfs", folder, "tmpfs", syscall.MS_REMOUNT, "size=64m"); err != nil {
-		t.Fatal(err)
-	}
+	disk.Resize("64m")
 	for errors.As(start(stored), &unwritten) { // until it is tried again
 	}
 	if st, err := s.Statistics(t.Context(), 0); err != nil || st.Ready != int64(stored)+1 {
@@ -59,18 +54,12 @@ func TestFullDisk(t *testing.T) {
 
 // TestFullDiskAtFirst: a file that cannot be made leaves nothing behind that looks like a damaged one.
 func TestFullDiskAtFirst(t *testing.T) {
-	folder := t.TempDir()
-	if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, "size=12k"); err != nil {
-		t.Skip("a disk of its own cannot be made: ", err)
-	}
-	t.Cleanup(func() { syscall.Unmount(folder, syscall.MNT_DETACH) })
-	path := filepath.Join(folder, "store.db")
+	disk := disktest.Over(t, t.TempDir(), "12k")
+	path := filepath.Join(disk.Folder, "store.db")
 	if _, err := boltstore.Open(t.Context(), path, boltstore.Config{}); err == nil || !strings.Contains(err.Error(), syscall.ENOSPC.Error()) {
 		t.Fatal(err)
 	}
-	if err := syscall.Mount("tmpfs", folder, "tmpfs", syscall.MS_REMOUNT, "size=8m"); err != nil {
-		t.Fatal(err)
-	}
+	disk.Resize("8m")
 	mustOpen(t, path, boltstore.Config{})
 }
 

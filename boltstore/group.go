@@ -324,10 +324,13 @@ func tryRoom(path string, needs int64) error {
 	return errors.Join(err, file.Close())
 }
 
-// isFull reports whether a disk is full, or a limit of the process (ulimit -f) is reached. bbolt returns some errors as text only.
-func isFull(err error) bool {
-	for _, full := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
-		if err != nil && (errors.Is(err, full) || strings.Contains(err.Error(), full.Error())) {
+// isFull reports whether a disk is full, or a limit of the process (ulimit -f) is reached.
+func isFull(err error) bool { return isOneOf(err, syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG) }
+
+// isOneOf reports whether an error is one of some errors of the system. bbolt returns some errors as text only.
+func isOneOf(err error, errnos ...syscall.Errno) bool {
+	for _, one := range errnos {
+		if err != nil && (errors.Is(err, one) || strings.Contains(err.Error(), one.Error())) {
 			return true
 		}
 	}

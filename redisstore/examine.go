@@ -41,6 +41,10 @@ func (s *Store) examineServer(ctx context.Context, n *node, partition int) []sto
 	}
 	all := facts.ailments(s.require)
 	if store.Refuses(all) >= store.RefusesWrites {
+		// A replica whose primary is gone may refuse what only reads, too (replica-serve-stale-data no).
+		if err := n.client.Get(ctx, s.keys.partitions[partition].time).Err(); err != nil && !errors.Is(err, redis.Nil) {
+			all = append(all, s.ailment(server, err))
+		}
 		return all
 	}
 	if err := s.prove(ctx, n, partition); err != nil {
@@ -51,6 +55,9 @@ func (s *Store) examineServer(ctx context.Context, n *node, partition int) []sto
 
 // replicaFix is what to do about a server that is a replica.
 const replicaFix = "name its primary in --store, or make it a primary (redis-cli replicaof no one)"
+
+// memoryFix is what to do about a server whose memory is full, or nearly.
+const memoryFix = "raise maxmemory, or let workers delete old runs: swrun worker --retention 24h"
 
 // ailments returns what is wrong with a server that says these facts of itself.
 func (f Facts) ailments(require Durability) (all []store.Ailment) {
@@ -75,7 +82,7 @@ func (f Facts) ailments(require Durability) (all []store.Ailment) {
 	if used := f.Used(); used > Full {
 		a := store.Ailment{
 			Reason: store.MemoryFull, Refuses: store.RefusesStarts, What: fmt.Sprintf("%d of %d MB of the server's memory are in use: no new runs are taken", f.Memory>>20, f.MaxMemory>>20),
-			Fix: "raise maxmemory, or let workers delete old runs: swrun worker --retention 24h",
+			Fix: memoryFix,
 		}
 		if used >= 1 {
 			a.Refuses, a.What = store.RefusesGrowth, fmt.Sprintf("all %d MB of the server's memory are in use: it refuses what needs more", f.MaxMemory>>20)
@@ -122,7 +129,9 @@ func (s *Store) ailment(server string, err error) store.Ailment {
 	}
 	switch code := refusalOf(err); {
 	case errors.As(err, new(*deniedError)):
-		a.Reason, a.Fix = store.Forbidden, "give the user of the store the commands that docs/operating.md lists (ACL SETUSER)"
+		a.Reason, a.Fix = store.Forbidden, deniedFix
+	case errors.As(err, new(*FullError)):
+		a.Reason, a.Refuses, a.Fix = store.MemoryFull, store.RefusesStarts, memoryFix
 	case code == "":
 		if errors.Is(err, context.DeadlineExceeded) || isTimeout(err) {
 			a.Reason, a.Fix = store.Silent, "see whether the server is stopped, overloaded, or cut off by the network"
@@ -140,10 +149,24 @@ func (s *Store) ailment(server string, err error) store.Ailment {
 	return a
 }
 
+// deniedFix is what to do about a user who may not do what is needed.
+const deniedFix = "give the user of the store the commands that docs/operating.md lists (ACL SETUSER)"
+
+// Remedy returns what to do about an answer of a server that refuses what it is asked for; "" if the answer does not tell.
+func Remedy(err error) string {
+	switch {
+	case errors.As(err, new(*FullError)):
+		return memoryFix
+	case errors.As(err, new(*deniedError)):
+		return deniedFix
+	}
+	return refusals()[refusalOf(err)].Fix
+}
+
 // Diagnose implements store.Diagnoser.
 func (s *Store) Diagnose(err error) (a store.Ailment, known bool) {
 	_, refused := refusals()[refusalOf(err)]
-	if refused || errors.As(err, new(*deniedError)) || errors.As(err, new(*net.OpError)) || errors.Is(err, io.EOF) {
+	if refused || errors.As(err, new(*deniedError)) || errors.As(err, new(*FullError)) || errors.As(err, new(*net.OpError)) || errors.Is(err, io.EOF) {
 		return s.ailment("", err), true
 	}
 	return a, false
@@ -178,7 +201,7 @@ func refusals() map[string]store.Ailment {
 	return map[string]store.Ailment{
 		"READONLY":    {Reason: store.ReadOnly, Refuses: store.RefusesWrites, Fix: replicaFix},
 		"MISCONF":     {Reason: store.DiskFull, Refuses: store.RefusesGrowth, Fix: "make room on the server's disk: its log says why it cannot save"},
-		"OOM":         {Reason: store.MemoryFull, Refuses: store.RefusesGrowth, Fix: "raise maxmemory, or let workers delete old runs: swrun worker --retention 24h"},
+		"OOM":         {Reason: store.MemoryFull, Refuses: store.RefusesGrowth, Fix: memoryFix},
 		"NOREPLICAS":  {Reason: store.Unwritable, Refuses: store.RefusesWrites, Fix: "see where the replicas of the server are that min-replicas-to-write wants"},
 		"NOAUTH":      forbidden,
 		"WRONGPASS":   forbidden,
@@ -186,6 +209,6 @@ func refusals() map[string]store.Ailment {
 		"LOADING":     busy,
 		"BUSY":        busy,
 		"CLUSTERDOWN": apart,
-		"MASTERDOWN":  apart,
+		"MASTERDOWN":  {Reason: store.ReadOnly, Refuses: store.RefusesAll, Fix: "see whether the primary of this replica runs, or " + replicaFix},
 	}
 }

@@ -86,6 +86,14 @@ func (s *Store) startedAgain(ctx context.Context, to *subject, c *store.Start) (
 	return started, nil
 }
 
+// FullError says that a run is not started because the memory of the server is left to the runs that are there: the store refuses starts until it has
+// room again.
+type FullError struct{ Instance store.Instance }
+
+func (e *FullError) Error() string {
+	return fmt.Sprintf("the run %s is not started: more than %.0f %% of the server's memory is used", e.Instance, 100*Full)
+}
+
 // room refuses a new instance if the server's memory is nearly full.
 func (s *Store) room(ctx context.Context, partition int, i store.Instance) error {
 	n, err := s.node(ctx, partition)
@@ -94,7 +102,7 @@ func (s *Store) room(ctx context.Context, partition int, i store.Instance) error
 	}
 	there, err := n.client.Exists(ctx, s.keys.partitions[partition].instance(i)).Result()
 	if err == nil && there == 0 {
-		err = &store.Refusal{Code: store.Limit, Detail: fmt.Sprintf("run %s: more than %.0f %% of the server's memory is used", i, 100*Full)}
+		err = &FullError{i}
 	}
 	return err
 }

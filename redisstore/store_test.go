@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/redisstore"
 	"github.com/swrun/swrun/redisstore/redistest"
 	"github.com/swrun/swrun/runtime/store"
@@ -123,7 +124,7 @@ func TestRoomForWhatIsUnderWay(t *testing.T) {
 	if _, err := s.Start(ended, store.Start{Instance: store.Instance{Namespace: "test", ID: "c"}, Invocation: []byte("{}")}); err == nil {
 		t.Error("a start succeeds whose caller has gone")
 	}
-	if err := start(s, "c"); store.RefusedAs(err) != store.Limit { // whoever asked before
+	if err := start(s, "c"); !errors.As(err, new(*redisstore.FullError)) { // whoever asked before
 		t.Errorf("got %v", err)
 	}
 	if err := start(s, "a"); err != nil {

@@ -13,6 +13,7 @@ need rabbitmq-server rabbitmq-server
 need python3 python3
 need cc gcc
 need curl curl
+need mkfs.ext4 e2fsprogs
 as_root=""
 [ "$(id -u)" = 0 ] || as_root="sudo"
 install() { # install OPTIONS AND PACKAGES

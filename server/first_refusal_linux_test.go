@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/internal/control"
+	"github.com/swrun/swrun/internal/disktest"
 	"github.com/swrun/swrun/redisstore/redistest"
 	"github.com/swrun/swrun/server"
 )
@@ -27,6 +27,8 @@ type refusal struct {
 	cause func(*openedAPI)
 	heal  func() // nil if that is not possible
 	says  []string
+	// fresh says that no run was started before.
+	fresh bool
 	// maybe says that a part of the start may be there: a script had begun.
 	maybe bool
 }
@@ -73,35 +75,17 @@ func refusingFiles() map[string]func(*testing.T, string) refusal {
 			return refusal{url: file(path), says: []string{"is closed", "start the process again"}, cause: func(a *openedAPI) { a.store.Close() }}
 		},
 		"full disk": func(t *testing.T, path string) refusal {
-			folder := ownDisk(t, path)
-			return refusal{
-				url: file(path), says: []string{"no space left", "make room on the disk"}, heal: func() { os.Remove(filepath.Join(folder, "filler")) },
-				cause: func(*openedAPI) { os.WriteFile(filepath.Join(folder, "filler"), make([]byte, 8<<20), 0o600) },
-			}
+			disk := disktest.Over(t, filepath.Dir(path), "6m")
+			return refusal{url: file(path), says: []string{"no space left", "make room on the disk"}, cause: func(*openedAPI) { disk.Fill() }, heal: disk.Free}
 		},
-		"disk mounted read-only": func(t *testing.T, path string) refusal {
-			folder := ownDisk(t, path)
-			return refusal{
-				url: file(path), says: []string{"read-only", "mount the file system so that it can be written to"}, heal: func() { syscall.Mount("tmpfs", folder, "tmpfs", syscall.MS_REMOUNT, "size=6m") },
-				cause: func(*openedAPI) {
-					if err := syscall.Mount("tmpfs", folder, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, "size=6m"); err != nil {
-						t.Skip("a disk with an open file cannot be made read-only here: ", err)
-					}
-				},
-			}
+		"disk that became read-only": func(t *testing.T, path string) refusal {
+			disk := disktest.Breaking(t, filepath.Dir(path))
+			return refusal{url: file(path), says: []string{"read-only", "mount the file system so that it can be written to", "dmesg"}, cause: func(*openedAPI) { disk.Break() }}
+		},
+		"made immutable": func(t *testing.T, path string) refusal {
+			return refusal{url: file(path), says: []string{"not permitted", "lsattr"}, cause: func(*openedAPI) { disktest.Lock(t, path) }, heal: func() { disktest.Unlock(t, path) }}
 		},
 	}
-}
-
-// ownDisk mounts a small disk over the folder of a path, and returns the folder.
-func ownDisk(t *testing.T, path string) string {
-	t.Helper()
-	folder := filepath.Dir(path)
-	if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, "size=6m"); err != nil {
-		t.Skip("a disk of its own cannot be made: ", err)
-	}
-	t.Cleanup(func() { syscall.Unmount(folder, syscall.MNT_DETACH) })
-	return folder
 }
 
 func refusingServers() map[string]func(*testing.T, *redistest.Server, *redis.Client) refusal {
@@ -121,7 +105,19 @@ func refusingServers() map[string]func(*testing.T, *redistest.Server, *redis.Cli
 		}
 	}
 	return map[string]func(*testing.T, *redistest.Server, *redis.Client) refusal{
-		"replica":     of("REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE", "replica", "name its primary"),
+		"replica": of("REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE", "replica", "name its primary"),
+		"memory full before the first run": func(t *testing.T, s *redistest.Server, client *redis.Client) refusal {
+			f := of("CONFIG SET maxmemory 1mb", "CONFIG SET maxmemory 0", "memory", "raise maxmemory")(t, s, client)
+			f.fresh = true
+			return f
+		},
+		"replica without its primary": func(t *testing.T, s *redistest.Server, client *redis.Client) refusal {
+			f := of("REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE", "replica", "whether the primary of this replica runs")(t, s, client)
+			if err := client.ConfigSet(t.Context(), "replica-serve-stale-data", "no").Err(); err != nil {
+				t.Fatal(err)
+			}
+			return f
+		},
 		"memory full": of("CONFIG SET maxmemory 1mb", "CONFIG SET maxmemory 0", "memory", "raise maxmemory"),
 		"no permission to ZADD": func(t *testing.T, s *redistest.Server, client *redis.Client) refusal {
 			f := of("ACL SETUSER default -zadd", "ACL SETUSER default +@all", "script", "ACL SETUSER")(t, s, client)
@@ -196,8 +192,10 @@ func (f refusal) toldAtOnce(t *testing.T) {
 	if w := a.ask("GET", "/readyz", ""); w.Code != 200 { // the last look at the store finds it well
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
-	if w := a.ask("POST", "/v1/runs", `{"workflow": "demo/a", "id": "before"}`); w.Code != 201 {
-		t.Fatalf("%d %s", w.Code, w.Body)
+	if !f.fresh {
+		if w := a.ask("POST", "/v1/runs", `{"workflow": "demo/a", "id": "before"}`); w.Code != 201 {
+			t.Fatalf("%d %s", w.Code, w.Body)
+		}
 	}
 	f.cause(a)
 	w := a.ask("POST", "/v1/runs", `{"workflow": "demo/a", "id": "one", "input": "`+strings.Repeat("x", 1<<20)+`"}`)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/swrun/swrun/internal/disktest"
 	"github.com/swrun/swrun/redisstore/redistest"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -21,11 +22,10 @@ import (
 // illness is a state in which a store cannot be relied on, and what the surfaces say of it.
 type illness struct {
 	reason store.Reason
-	code   string // of the check
-	health string // error or warning
-	ready  bool   // /readyz still answers 200, swrun_store_up is 1, and nothing is logged
-	// doctor is the exit code of swrun doctor; -1 if it is not asked.
-	doctor int
+	code   string   // of the check
+	health string   // error or warning
+	ready  bool     // /readyz still answers 200, swrun_store_up is 1, and nothing is logged
+	doctor int      // its exit code
 	flags  []string // of serve and doctor
 	// lasting says that it is there from the start, and stays. Otherwise cause brings it about.
 	lasting bool
@@ -52,6 +52,7 @@ func TestIllStores(t *testing.T) {
 	}
 	for name, prepare := range illFiles() {
 		t.Run("file/"+name, func(t *testing.T) {
+			t.Parallel()
 			folder := t.TempDir()
 			path := filepath.Join(folder, "runs.db")
 			(&hosted{t, "file:" + path}).tellsIllness(prepare(t, path))
@@ -119,7 +120,7 @@ func illRedis() map[string]func(*illServer) illness {
 		return illness{reason: store.Unreachable, code: "SD001", health: "error", doctor: exitStore, cause: s.Kill, heal: s.Server.Run}
 	}
 	all["stopped"] = func(s *illServer) illness {
-		return illness{reason: store.Silent, code: "SD001", health: "error", doctor: -1, cause: s.signal(syscall.SIGSTOP), heal: s.signal(syscall.SIGCONT)}
+		return illness{reason: store.Silent, code: "SD001", health: "error", doctor: exitStore, cause: s.signal(syscall.SIGSTOP), heal: s.signal(syscall.SIGCONT)}
 	}
 	all["evicting"] = func(s *illServer) illness {
 		return illness{reason: store.Evicting, code: "SD002", health: "error", doctor: exitStore, cause: s.do("CONFIG SET maxmemory-policy allkeys-lru"), heal: s.do("CONFIG SET maxmemory-policy noeviction")}
@@ -161,14 +162,14 @@ func refusingRedis() map[string]func(*illServer) illness {
 		"too few replicas":      of(store.Unwritable, "CONFIG SET min-replicas-to-write 1", "CONFIG SET min-replicas-to-write 0"),
 		"primary gone": func(s *illServer) illness {
 			return illness{
-				reason: store.ReadOnly, code: "SD001", health: "error", doctor: -1, heal: s.do("REPLICAOF NO ONE"),
+				reason: store.ReadOnly, code: "SD001", health: "error", doctor: exitStore, heal: s.do("REPLICAOF NO ONE"),
 				cause: func() { s.do("CONFIG SET replica-serve-stale-data no")(); s.do("REPLICAOF 127.0.0.1 1")() },
 			}
 		},
 		"loading its data": func(s *illServer) illness {
 			s.do("DEBUG POPULATE 100000 filler 10")()
 			return illness{
-				reason: store.Silent, code: "SD001", health: "error", doctor: -1, heal: s.do("CONFIG SET key-load-delay 0"),
+				reason: store.Silent, code: "SD001", health: "error", doctor: exitStore, heal: s.do("CONFIG SET key-load-delay 0"),
 				cause: func() {
 					s.do("CONFIG SET key-load-delay 1000")()
 					go redis.NewClient(&redis.Options{Addr: s.Addr, ReadTimeout: -1}).Do(context.WithoutCancel(s.T.Context()), "DEBUG", "RELOAD")
@@ -176,7 +177,7 @@ func refusingRedis() map[string]func(*illServer) illness {
 			}
 		},
 		"writes paused": func(s *illServer) illness {
-			return illness{reason: store.Silent, code: "SD001", health: "error", doctor: -1, cause: s.do("CLIENT PAUSE 1000000 WRITE"), heal: s.do("CLIENT UNPAUSE")}
+			return illness{reason: store.Silent, code: "SD001", health: "error", doctor: exitStore, cause: s.do("CLIENT PAUSE 1000000 WRITE"), heal: s.do("CLIENT UNPAUSE")}
 		},
 		"another password": func(s *illServer) illness {
 			return illness{
@@ -214,7 +215,7 @@ func refusingRedis() map[string]func(*illServer) illness {
 		},
 		"busy with a script": func(s *illServer) illness {
 			return illness{
-				reason: store.Silent, code: "SD001", health: "error", doctor: -1, heal: s.do("SCRIPT KILL"),
+				reason: store.Silent, code: "SD001", health: "error", doctor: exitStore, heal: s.do("SCRIPT KILL"),
 				cause: func() {
 					go redis.NewClient(&redis.Options{Addr: s.Addr, ReadTimeout: -1}).Eval(context.WithoutCancel(s.T.Context()), "while true do end", nil)
 				},
@@ -229,7 +230,7 @@ func illClusters() map[string]func(*illServer) illness {
 			return illness{reason: store.Evicting, code: "SD002", health: "error", doctor: exitStore, cause: s.do("CONFIG SET maxmemory-policy allkeys-lru"), heal: s.do("CONFIG SET maxmemory-policy noeviction")}
 		},
 		"one server forbids": func(s *illServer) illness {
-			return illness{reason: store.Forbidden, code: "SD001", health: "error", doctor: -1, cause: s.do("ACL SETUSER default -zadd"), heal: s.do("ACL SETUSER default +@all")}
+			return illness{reason: store.Forbidden, code: "SD001", health: "error", doctor: exitStore, cause: s.do("ACL SETUSER default -zadd"), heal: s.do("ACL SETUSER default +@all")}
 		},
 		"one server is full": func(s *illServer) illness {
 			return illness{reason: store.MemoryFull, code: "SD003", health: "error", doctor: exitStore, cause: s.do("CONFIG SET maxmemory 1mb"), heal: s.do("CONFIG SET maxmemory 0")}
@@ -242,39 +243,22 @@ func illClusters() map[string]func(*illServer) illness {
 
 func illFiles() map[string]func(*testing.T, string) illness {
 	return map[string]func(*testing.T, string) illness{
-		"disk mounted read-only": func(t *testing.T, path string) illness {
-			folder := filepath.Dir(path)
-			if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, "size=6m"); err != nil {
-				t.Skip("a disk of its own cannot be made: ", err)
+		"disk that became read-only": func(t *testing.T, path string) illness {
+			disk := disktest.Breaking(t, filepath.Dir(path))
+			return illness{reason: store.ReadOnly, code: "SD001", health: "error", doctor: exitStore, cause: disk.Break}
+		},
+		"made immutable": func(t *testing.T, path string) illness {
+			return illness{
+				reason: store.ReadOnly, code: "SD001", health: "error", doctor: exitStore,
+				cause: func() { disktest.Lock(t, path) }, heal: func() { disktest.Unlock(t, path) },
 			}
-			t.Cleanup(func() { syscall.Unmount(folder, syscall.MNT_DETACH) })
-			again := func(flags uintptr) func() {
-				return func() {
-					if err := syscall.Mount("tmpfs", folder, "tmpfs", syscall.MS_REMOUNT|flags, "size=6m"); err != nil {
-						t.Skip("a disk with an open file cannot be made read-only here: ", err)
-					}
-				}
-			}
-			return illness{reason: store.ReadOnly, code: "SD001", health: "error", doctor: -1, cause: again(syscall.MS_RDONLY), heal: again(0)}
 		},
 		"full disk": func(t *testing.T, path string) illness {
-			folder := filepath.Dir(path)
-			if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, "size=6m"); err != nil {
-				t.Skip("a disk of its own cannot be made: ", err)
-			}
-			t.Cleanup(func() { syscall.Unmount(folder, syscall.MNT_DETACH) })
-			filler := filepath.Join(folder, "filler")
-			return illness{
-				reason: store.DiskFull, code: "SD001", health: "error", doctor: exitStore, heal: func() { os.Remove(filler) },
-				cause: func() { os.WriteFile(filler, make([]byte, 8<<20), 0o600) },
-			}
+			disk := disktest.Over(t, filepath.Dir(path), "6m")
+			return illness{reason: store.DiskFull, code: "SD001", health: "error", doctor: exitStore, cause: disk.Fill, heal: disk.Free}
 		},
 		"another disk mounted over it": func(t *testing.T, path string) illness {
-			folder := filepath.Dir(path)
-			if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, "size=6m"); err != nil {
-				t.Skip("a disk of its own cannot be made: ", err)
-			}
-			t.Cleanup(func() { syscall.Unmount(folder, syscall.MNT_DETACH) })
+			folder := disktest.Over(t, filepath.Dir(path), "6m").Folder
 			// What stands below the folder is hidden, too: its file is not in its place.
 			return illness{
 				reason: store.Gone, code: "SD001", health: "error", doctor: exitStore, heal: func() { syscall.Unmount(folder, 0) },
@@ -284,7 +268,7 @@ func illFiles() map[string]func(*testing.T, string) illness {
 		"folder renamed": func(t *testing.T, path string) illness {
 			folder := filepath.Dir(path)
 			return illness{
-				reason: store.Gone, code: "SD001", health: "error", doctor: -1, heal: func() { os.Remove(folder); os.Rename(folder+".old", folder) },
+				reason: store.Gone, code: "SD001", health: "error", doctor: exitStore, heal: func() { os.Remove(folder); os.Rename(folder+".old", folder) },
 				cause: func() { os.Rename(folder, folder+".old") },
 			}
 		},
@@ -329,10 +313,8 @@ func (h *hosted) tellsIllness(is illness) {
 	if !is.ready {
 		s.err.until(h.T, `msg="the store is not well" reason=`+string(is.reason))
 	}
-	if is.doctor >= 0 {
-		if code, out := h.swrun(append([]string{"doctor"}, is.flags...)...); code != is.doctor || !strings.Contains(out, fmt.Sprintf("%-8s %s", is.health, is.code)) {
-			h.Errorf("doctor ends with %d, want %d:\n%s", code, is.doctor, out)
-		}
+	if code, out := h.swrun(append([]string{"doctor"}, is.flags...)...); code != is.doctor || !strings.Contains(out, fmt.Sprintf("%-8s %s", is.health, is.code)) {
+		h.Errorf("doctor ends with %d, want %d:\n%s", code, is.doctor, out)
 	}
 	if is.heal == nil {
 		return

@@ -5,15 +5,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/swrun/swrun/internal/disktest"
 	"github.com/swrun/swrun/redisstore/redistest"
 )
 
@@ -21,22 +20,17 @@ import (
 func TestWorkersOfAMuteStore(t *testing.T) {
 	t.Run("file", func(t *testing.T) {
 		t.Parallel()
-		folder := t.TempDir()
-		if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, "size=6m"); err != nil {
-			t.Skip("a disk of its own cannot be made: ", err)
-		}
-		t.Cleanup(func() { syscall.Unmount(folder, syscall.MNT_DETACH) })
-		h := &hosted{t, "file:" + filepath.Join(folder, "runs.db")}
-		filler := filepath.Join(folder, "filler")
+		disk := disktest.Over(t, t.TempDir(), "6m")
+		h := &hosted{t, "file:" + filepath.Join(disk.Folder, "runs.db")}
 		h.knowsNoWorker(func() {
-			os.WriteFile(filler, make([]byte, 8<<20), 0o600)
+			disk.Fill()
 			big := mustWriteFile(t, "big.json", `{"text": "`+strings.Repeat("x", 100_000)+`"}`)
 			for _, input := range []string{"@" + big, "{}"} { // until no free page of the file is left
 				for code := exitOK; code != exitStore; {
 					code, _ = h.swrun("start", "demo/nap", "--input", input)
 				}
 			}
-		}, func() { os.Remove(filler) })
+		}, disk.Free)
 	})
 	t.Run("redis", func(t *testing.T) {
 		t.Parallel()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -169,8 +170,8 @@ func doctorHint(target string) string { return "swrun doctor" + target + " shows
 func storeError(err error) error {
 	var held *boltstore.HeldError
 	var damaged *boltstore.DamagedError
-	var unwritten *boltstore.WriteError
 	var unmeant *redisstore.URLError
+	remedy := cmp.Or(boltstore.Remedy(err), redisstore.Remedy(err))
 	switch {
 	case errors.As(err, &unmeant):
 		return usagef("for example redis://localhost:6379", "%s", err)
@@ -178,10 +179,10 @@ func storeError(err error) error {
 		return &exitError{code: exitStore, message: err.Error(), hint: "put a copy of the file back, or move it away: nothing was changed in it"}
 	case errors.As(err, new(*boltstore.GoneError)):
 		return &exitError{code: exitStore, message: err.Error(), hint: "put the file back to where it was, and give the command again"}
-	case errors.As(err, &unwritten):
-		return &exitError{code: exitStore, message: err.Error(), hint: "what was stored before is kept: make room, and give the command again"}
 	case errors.As(err, &held):
 		return &exitError{code: exitStore, message: err.Error(), hint: heldHint}
+	case remedy != "":
+		return &exitError{code: exitStore, message: err.Error(), hint: remedy}
 	case errors.Is(err, fs.ErrPermission):
 		return &exitError{code: exitStore, message: err.Error(), hint: "you must be allowed to read and write the file and its folder; --store names another one"}
 	case errors.Is(err, syscall.ENOTDIR):
@@ -234,10 +235,9 @@ func refusalError(err error) error {
 // lostStore gives what is wrong with a store itself, and not with what is asked of it, its exit code.
 func lostStore(err error) error {
 	var damaged *boltstore.DamagedError
-	var unwritten *boltstore.WriteError
 	var server redis.Error
 	var unavailable *function.UnavailableError
-	if errors.As(err, &damaged) || errors.As(err, new(*boltstore.GoneError)) || errors.As(err, &unwritten) || errors.As(err, &server) || errors.As(err, &unavailable) {
+	if errors.As(err, &damaged) || errors.As(err, new(*boltstore.GoneError)) || errors.As(err, new(*boltstore.WriteError)) || errors.As(err, &server) || errors.As(err, new(*redisstore.FullError)) || errors.As(err, &unavailable) {
 		return storeError(err)
 	}
 	return err
