@@ -25,12 +25,12 @@ func (o *object) version(name string) string {
 	if !source.IsText(n) && !source.IsNumber(n) {
 		return o.text(name)
 	}
-	if !isVersion(version) {
+	if !IsVersion(version) {
 		d := Diagnostic{
 			Code: "SW111", Message: fmt.Sprintf("`%s` must be a semantic version such as 1.0.0, got %s", name, shorten.Quoted(version)),
 			Pointer: o.at.Key(name), Range: o.p.src.RangeOf(n),
 		}
-		if completed := strings.TrimPrefix(version, "v") + strings.Repeat(".0", max(0, 2-strings.Count(version, "."))); isVersion(completed) {
+		if completed := strings.TrimPrefix(version, "v") + strings.Repeat(".0", max(0, 2-strings.Count(version, "."))); IsVersion(completed) {
 			d.Label = fmt.Sprintf("did you mean `%s`?", completed)
 			d.Fix = o.p.src.ReplaceQuoted(n, completed)
 		}
@@ -51,7 +51,8 @@ func (o *object) versionOrLatest(name string) string {
 	return o.version(name)
 }
 
-func isVersion(text string) bool {
+// IsVersion reports whether text can be the version of a workflow: a whole semantic version.
+func IsVersion(text string) bool {
 	_, err := semver.StrictNewVersion(text)
 	return err == nil
 }

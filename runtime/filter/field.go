@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/suggest"
 	"github.com/swrun/swrun/interpreter"
@@ -21,6 +22,7 @@ type field struct {
 	texts  func(*Run) []string // in each form in which it may be written, the one that groups runs first; none if the run has none
 	number func(*Run) int64
 	time   func(*Run) time.Time
+	past   bool                     // the time is over, in every run
 	allow  func(v *value) error     // refuses what the field of no run can be; nil if any text may be
 	spell  func(text string) string // how texts has a value that may be spelt in several ways; nil if there is one way
 }
@@ -106,20 +108,20 @@ func fields() []field {
 		{name: "forked", texts: forked, allow: whether("a run was forked", "forked=yes chooses the runs that were forked")},
 		{name: fieldText, texts: allTexts},
 		{name: "attempts", number: func(r *Run) int64 { return max(r.Lifecycle.Attempts, 1) }},
-		{name: "created", time: func(r *Run) time.Time { return r.Lifecycle.Created }},
-		{name: "started", time: startedAt},
-		{name: "closed", time: func(r *Run) time.Time { return r.Lifecycle.Closed }},
+		{name: "created", past: true, time: func(r *Run) time.Time { return r.Lifecycle.Created }},
+		{name: "started", past: true, time: startedAt},
+		{name: "closed", past: true, time: func(r *Run) time.Time { return r.Lifecycle.Closed }},
 		{name: fieldDeadline, time: (*Run).Deadline},
 		{name: "wake", time: func(r *Run) time.Time { return r.Lifecycle.Wake }},
 	}
 }
 
 func namespaceField() field {
-	return field{name: "namespace", texts: func(r *Run) []string { return []string{r.Instance.Namespace} }}
+	return field{name: "namespace", texts: func(r *Run) []string { return []string{r.Instance.Namespace} }, allow: literally(allowNamespace)}
 }
 
 func idField() field {
-	return field{name: "id", texts: func(r *Run) []string { return []string{r.Instance.ID} }}
+	return field{name: "id", texts: func(r *Run) []string { return []string{r.Instance.ID} }, allow: literally(allowID)}
 }
 
 // Names returns the names of the fields, in the order in which help shows them.
@@ -177,6 +179,9 @@ func (f *field) complete(v *value, o operator, now time.Time) (err error) {
 		}
 	case f.time != nil:
 		v.time, err = readTime(v.text, now)
+		if err == nil && f.past && isToCome(v.text) {
+			err = &Error{Text: v.text, Problem: "is a time to come, at which no run was " + f.name + " yet", Hint: "-" + strings.TrimPrefix(v.text, "+") + " is that long ago"}
+		}
 	case o == "=" || o == "!=":
 		err = f.check(v)
 	}
@@ -356,10 +361,33 @@ const (
 	hintVersion = "name a version, or leave it out"
 )
 
-// allowVersion refuses latest, which is the version of no run.
+// allowVersion refuses latest, which is the version of no run, and what is no version.
 func allowVersion(text string) error {
-	if text == definition.Latest {
+	switch {
+	case text == definition.Latest:
 		return &Error{Text: text, Problem: neverLatest, Hint: hintVersion}
+	case !dsl.IsVersion(text):
+		return &Error{Text: text, Problem: "is no version of a workflow", Hint: "for example 1.0.0, or 1.* for several"}
+	}
+	return nil
+}
+
+// allowID refuses what is the id of no run.
+func allowID(text string) error {
+	if (store.Instance{Namespace: "x", ID: text}).Check() == nil {
+		return nil
+	}
+	e := &Error{Text: text, Problem: "is the id of no run: it must be letters and digits, with . _ ~ : - inside", Hint: "for example order-7, or order-* for several"}
+	if i, err := store.ParseInstance(text); err == nil {
+		e.Hint = Text("namespace", i.Namespace) + " " + Text("id", i.ID) + " is this run"
+	}
+	return e
+}
+
+// allowNamespace refuses what is the name of no namespace.
+func allowNamespace(text string) error {
+	if err := store.CheckNamespace(text); err != nil {
+		return &Error{Text: text, Problem: "is no namespace: it must be letters, digits and inner hyphens", Hint: "for example demo, or demo-* for several"}
 	}
 	return nil
 }

@@ -145,7 +145,7 @@ func TestErrors(t *testing.T) {
 		"status=wating":                      `at character 8: "wating" is not a status; did you mean waiting?`,
 		"workflow=demo/* stauts=running":     `at character 17: "stauts" is not a field of a run; did you mean status?`,
 		"ü=1":                                `at character 1: "ü" is not a field of a run`,
-		`id="ü" foo=1`:                       `at character 8: "foo" is not a field of a run`,
+		`key="ü" foo=1`:                      `at character 9: "foo" is not a field of a run`,
 		"closedReason=timed_out":             `at character 1: "closedReason" is not a field of a run; did you mean reason?`,
 		"label=a":                            `at character 1: "label" is not a field of a run; did you mean label.NAME?`,
 		"label.=a":                           `at character 1: "label." is not a field of a run`,
@@ -180,6 +180,14 @@ func TestErrors(t *testing.T) {
 		"status=wating*":                     `at character 8: "wating*" is a pattern that fits nothing that is a status`,
 		"attention=*,x*":                     `at character 13: "x*" is a pattern that fits nothing that is what a run needs attention for`,
 		"version=latest":                     `at character 9: "latest" is no version`,
+		"version=>1":                         `at character 9: ">1" is no version of a workflow`,
+		"version=1.0":                        `at character 9: "1.0" is no version of a workflow`,
+		"id='a'":                             `at character 4: "'a'" is the id of no run`,
+		"id=demo/a":                          `at character 4: "demo/a" is the id of no run`,
+		"namespace=demo/a":                   `at character 11: "demo/a" is no namespace`,
+		"closed<1h":                          `at character 8: "1h" is a time to come, at which no run was closed yet`,
+		"created>=+PT5M":                     `at character 10: "+PT5M" is a time to come`,
+		"started>2d":                         `at character 9: "2d" is a time to come`,
 		"attempts=*":                         `at character 10: "*" is not a whole number`,
 		"attempts>1.5":                       `at character 10: "1.5" is not a whole number`,
 		"attempts<99999999999999999999":      `at character 10: "99999999999999999999" is not a whole number`,
@@ -224,7 +232,7 @@ func TestEqual(t *testing.T) {
 		field, value string
 		want         string
 	}{
-		{"key", `*,"`, "true"}, {"key", "*", "false"}, {"id", "order-?", "false"}, {"workflow", "demo/order", "true"}, {"error", "timeout", "true"},
+		{"key", `*,"`, "true"}, {"key", "*", "false"}, {"id", "order-?", `"order-?" is the id of no run: it must be letters and digits, with . _ ~ : - inside`}, {"workflow", "demo/order", "true"}, {"error", "timeout", "true"},
 		{"workflow", "demo/*", `"demo/*" is a pattern, where one workflow is named`},
 		{"status", "wating", `"wating" is not a status; did you mean waiting?`}, {"colour", "red", `"colour" is not a field of a run`},
 	} {

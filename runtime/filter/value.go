@@ -104,6 +104,12 @@ func readTime(text string, now time.Time) (time.Time, error) {
 	return now.Add(d), nil
 }
 
+// isToCome reports whether text is a span that counts forward from now.
+func isToCome(text string) bool {
+	d, err := duration.Parse(strings.TrimPrefix(text, "+"))
+	return err == nil && d > 0
+}
+
 func readNumber(text string) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
