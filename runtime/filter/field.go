@@ -379,7 +379,7 @@ func allowID(text string) error {
 	}
 	e := &Error{Text: text, Problem: "is the id of no run: it must be letters and digits, with . _ ~ : - inside", Hint: "for example order-7, or order-* for several"}
 	if i, err := store.ParseInstance(text); err == nil {
-		e.Hint = Text("namespace", i.Namespace) + " " + Text("id", i.ID) + " is this run"
+		e.Hint = "namespace=" + i.Namespace + " id=" + quoteUnlessPlain(i.ID) + " is this run"
 	}
 	return e
 }
