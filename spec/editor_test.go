@@ -46,6 +46,20 @@ func TestEditorsComplete(t *testing.T) {
 		has        []string
 	}{
 		{"an empty item of a list of tasks", "do:\n  - |", every},
+		{"an empty line below do", "do:\n  |", every},
+		{"a line without an indent below do", "do:\n|", words("set wait")},
+		{"an empty line below do and above others", "do:\n  |\ntimeout: {after: PT1S}", every},
+		{"an empty line behind a task", "do:\n  - a:\n      set: { x: 1 }\n  |", every},
+		{"a word below do", "do:\n  wa|", every},
+		{"behind do", "do: |", every},
+		{"an empty line below try", "do:\n  - a:\n      try:\n        |\n      catch: {}", every},
+		{"an empty line below the do of a catch", caught + "do:\n          |", every},
+		{"an empty line below the do of a for", "do:\n  - a:\n      for: { in: .items }\n      do:\n        |", every},
+		{"an empty line below branches", "do:\n  - a:\n      fork:\n        branches:\n          |", every},
+		{"an empty line below the do of a foreach", "do:\n  - a:\n      listen: { to: { any: [] } }\n      foreach:\n        do:\n          |", every},
+		{"an empty line below switch", "do:\n  - a:\n      switch:\n        |", words("case otherwise")},
+		{"an empty line below extensions", "use:\n  extensions:\n    |", words("extension")},
+		{"an empty line below before", "use:\n  extensions:\n    - a:\n        extend: call\n        before:\n          |", every},
 		{"another empty item", "do:\n  - a:\n      set: { x: 1 }\n  - |", every},
 		{"an empty branch", "do:\n  - a:\n      fork:\n        branches:\n          - |", every},
 		{"an empty item of a try", "do:\n  - a:\n      try:\n        - |", every},
@@ -65,10 +79,38 @@ func TestEditorsComplete(t *testing.T) {
 	}
 }
 
+// TestEditorsInsertValidTasks inserts each task that the real language server offers for a list, as an editor does: in an empty line, behind a dash, and
+// behind the name of the list. What comes of it is valid.
+func TestEditorsInsertValidTasks(t *testing.T) {
+	editor := mustStartEditor(t)
+	const do = header + "do:\n"
+	for _, text := range []string{
+		do + "  |\n", do + "  - |\n", header + "do: |\n", do + "    |\n", do + "  - a: { set: { x: 1 } }\n  |\n",
+		do + "  - a:\n      fork:\n        branches:\n          |\n",
+		do + "  - a:\n      try:\n        |\n      catch: { do: [{ c: { set: { x: 1 } } }] }\n",
+		do + "  - a:\n      try:\n        - b: { call: http, with: { method: get, endpoint: https://example.com }, timeout: { after: PT1S } }\n      catch:\n        do:\n          |\n",
+	} {
+		inserted := 0
+		for _, one := range editor.complete(text) {
+			if !strings.Contains(one.TextEdit.NewText, "${1:task}") && !strings.Contains(one.TextEdit.NewText, "${1:first}") {
+				continue // a member of the document
+			}
+			inserted++
+			before, after, _ := strings.Cut(text, "|")
+			indent := text[strings.LastIndex(before, "\n")+1 : len(before)]
+			indent = indent[:len(indent)-len(strings.TrimLeft(indent, " "))]
+			mustBeValid(t, one.Label+" in "+text, before+strings.ReplaceAll(one.TextEdit.NewText, "\n", "\n"+indent)+after)
+		}
+		if inserted < 15 {
+			t.Errorf("only %d tasks are offered in %s", inserted, text)
+		}
+	}
+}
+
 // expect completes a text at its mark, and compares the labels that are offered with those that must be there, and those that must not.
 func (e *editorSession) expect(name, text string, has, lacks []string) {
 	e.t.Helper()
-	offered := e.complete(text)
+	offered := e.labels(text)
 	for _, label := range has {
 		if !slices.Contains(offered, label) {
 			e.t.Errorf("%s: %s is not offered, but %q", name, label, offered)
@@ -130,7 +172,7 @@ func mustStartEditor(t *testing.T) *editorSession {
 	}})
 	e.send(map[string]any{"method": "initialized", "params": map[string]any{}})
 	e.send(map[string]any{"method": "workspace/didChangeConfiguration", "params": map[string]any{"settings": map[string]any{"yaml": e.settings()}}})
-	for len(e.complete("|\n")) == 0 && e.ids < 1000 { // it has not read its settings yet
+	for len(e.labels("|\n")) == 0 && e.ids < 1000 { // it has not read its settings yet
 	}
 	return e
 }
@@ -139,14 +181,28 @@ func (e *editorSession) settings() map[string]any {
 	return map[string]any{"schemas": map[string]any{e.schema: "*.yaml"}, "completion": true, "schemaStore": map[string]any{"enable": false}}
 }
 
-// complete returns the labels that are offered at the mark | of a text, which follows the header of a document.
-func (e *editorSession) complete(text string) (labels []string) {
-	before, after, _ := strings.Cut("document: { dsl: 1.0.3, namespace: a, name: a, version: 0.1.0 }\n"+text, "|")
+// offer is one entry that is offered, and what it writes.
+type offer struct {
+	Label    string
+	TextEdit struct{ NewText string }
+}
+
+// labels returns the labels that are offered at the mark | of a text, which follows the header of a document.
+func (e *editorSession) labels(text string) (labels []string) {
+	for _, one := range e.complete(header + text) {
+		labels = append(labels, one.Label)
+	}
+	return labels
+}
+
+// complete returns what is offered at the mark | of a document.
+func (e *editorSession) complete(text string) []offer {
+	before, after, _ := strings.Cut(text, "|")
 	uri := fmt.Sprintf("file:///%d.yaml", e.ids)
 	e.send(map[string]any{"method": "textDocument/didOpen", "params": map[string]any{
 		"textDocument": map[string]any{"uri": uri, "languageId": "yaml", "version": 1, "text": before + after},
 	}})
-	var offered struct{ Items []struct{ Label string } }
+	var offered struct{ Items []offer }
 	answer := e.ask("textDocument/completion", map[string]any{
 		"textDocument": map[string]any{"uri": uri},
 		"position":     map[string]any{"line": strings.Count(before, "\n"), "character": len(before) - strings.LastIndex(before, "\n") - 1},
@@ -154,10 +210,7 @@ func (e *editorSession) complete(text string) (labels []string) {
 	if err := json.Unmarshal(answer, &offered); err != nil {
 		e.t.Fatalf("%s: %v", answer, err)
 	}
-	for _, item := range offered.Items {
-		labels = append(labels, item.Label)
-	}
-	return labels
+	return offered.Items
 }
 
 // ask sends a request and returns its result. Requests of the server are answered meanwhile.

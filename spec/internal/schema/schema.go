@@ -64,7 +64,7 @@ const (
 func definitions(task shape) properties {
 	all := properties{
 		"workflow": workflow(),
-		"taskList": listOf(single(use("task")).offers(namedTaskSnippets())).about("Tasks, which run in this order unless `then` changes it."),
+		"taskList": listOf(single(use("task")).called("task")).offers(namedTaskSnippets()).about("Tasks, which run in this order unless `then` changes it."),
 		"task":     task,
 		"extension": object(needs("extend"), properties{
 			"extend": enum("call", "composite", "emit", "for", "listen", "raise", "run", "set", "switch", "try", "wait", "all").about("The kind of task that is extended."),
@@ -109,7 +109,7 @@ func components() shape {
 		"authentications": mapOf(use("policy")).about("Authentication policies, by name."),
 		"catalogs":        mapOf(object(needs("endpoint"), properties{"endpoint": use("endpoint")})).about("Catalogs of functions, by name."),
 		"errors":          mapOf(use("error")).about("Errors to raise, by name."),
-		"extensions":      listOf(single(use("extension")).offers(extensionSnippets())).about("Tasks that run before and after other tasks."),
+		"extensions":      listOf(single(use("extension")).called("extension")).offers(extensionSnippets()).about("Tasks that run before and after other tasks."),
 		"functions":       mapOf(use("task")).about("Functions to call, by name."),
 		"retries":         mapOf(use("retryPolicy")).about("Retry policies, by name."),
 		"secrets":         listOf(text()).about("The secrets that the workflow may read."),

@@ -77,7 +77,17 @@ func (s shape) says(message string) shape {
 	return with
 }
 
-// offers adds what an editor offers where the value is to be written.
+// called gives the value the name by which an editor offers an item of a list.
+func (s shape) called(name string) shape {
+	with := maps.Clone(s)
+	with[nameMark] = name
+	return with
+}
+
+// nameMark is a title in the editor's schema only.
+const nameMark = "called"
+
+// offers adds what an editor offers where the value is to be written. For a list it is an item: the editor writes the dash before it, unless there is one.
 func (s shape) offers(snippets []any) shape {
 	with := maps.Clone(s)
 	with["defaultSnippets"] = snippets
@@ -162,6 +172,10 @@ func resolveShape(s shape, f form) any {
 	resolved := map[string]any{}
 	for key, value := range s {
 		switch {
+		case key == nameMark:
+			if f.editor {
+				resolved["title"] = value
+			}
 		case key == openMark, key == "additionalProperties" && s[openMark] != nil && !f.editor:
 		case slices.Contains(forEditors(), key) && !f.editor:
 		case key == dependent:

@@ -11,6 +11,9 @@ type members = map[string]any
 // nothing is an object without members in the body of a snippet. An editor would write an empty object as no value, which is refused.
 const nothing = "{}"
 
+// within is a timeout in the body of a snippet: a task that reaches something else has one, so that it does not wait for ever.
+func within(time string) members { return members{"after": time} }
+
 func snippet(label, description string, body any) any {
 	return members{"label": label, "description": description, "body": body}
 }
@@ -34,7 +37,7 @@ func documentSnippets() []any {
 // taskSnippets are what an editor offers where a task is to be written.
 func taskSnippets() []any { return slices.Concat(dataSnippets(), callSnippets(), flowSnippets()) }
 
-// namedTaskSnippets are what an editor offers in an empty item of a list of tasks: each task under a name, which is typed first.
+// namedTaskSnippets are what an editor offers in a list of tasks: each task under a name, which is typed first.
 func namedTaskSnippets() (all []any) {
 	for _, s := range taskSnippets() {
 		of := s.(members)
@@ -67,14 +70,14 @@ func later(body any) any {
 // gap is the beginning of a gap of a snippet. No snippet has more than eight.
 var gap = regexp.MustCompile(`\$\{[1-8]:`)
 
-// extensionSnippets are what an editor offers in an empty item of the extensions.
+// extensionSnippets are what an editor offers in the list of extensions.
 func extensionSnippets() []any {
 	return []any{snippet("extension", "a task before each call", members{"${1:extension}": members{
 		"extend": "${2:call}", "before": []any{members{"${3:task}": members{"set": members{"${4:name}": "${5:value}"}}}},
 	}})}
 }
 
-// caseSnippets are what an editor offers in an empty item of a switch.
+// caseSnippets are what an editor offers in the list of cases of a switch.
 func caseSnippets() []any {
 	return []any{
 		snippet("case", "a case with a condition", members{"${1:case}": members{"when": "${2:.ok}", "then": "${3:end}"}}),
@@ -104,7 +107,9 @@ func dataSnippets() []any {
 		snippet("emit", "publish an event", members{"emit": members{"event": members{"with": members{
 			"type": "${1:order.placed}", "source": "${2:https://example.com}", "data": members{"${3:id}": "${4:value}"},
 		}}}}),
-		snippet("listen", "wait for an event", members{"listen": members{"to": members{"one": members{"with": members{"type": "${1:order.approved}"}}}}}),
+		snippet("listen", "wait for an event", members{
+			"listen": members{"to": members{"one": members{"with": members{"type": "${1:order.approved}"}}}}, "timeout": within("${2:P1D}"),
+		}),
 	}
 }
 
@@ -113,14 +118,14 @@ func callSnippets() []any {
 	return []any{
 		snippet("call http", "send a request, with a timeout", members{
 			"call": "http", "with": members{"method": "${1:get}", "endpoint": "${2:https://example.com}"},
-			"timeout": members{"after": "${3:PT10S}"},
+			"timeout": within("${3:PT10S}"),
 		}),
 		snippet("call function", "call a function of use.functions or of a catalog", members{"call": "${1:name}", "with": members{"${2:argument}": "${3:value}"}}),
-		snippet("call activity", "have a worker of your own do something", members{"call": "activity:1.0.0@default", "with": members{"type": "${1:sendEmail}"}}),
-		snippet("run shell", "run a command", members{"run": members{"shell": members{"command": "${1:echo hello}"}}}),
-		snippet("run script", "run a script", members{"run": members{"script": members{"language": "${1:js}", "code": "${2:console.log(1)}"}}}),
-		snippet("run container", "run a container", members{"run": members{"container": members{"image": "${1:alpine}", "command": "${2:echo hello}"}}}),
-		snippet("run workflow", "run another workflow", members{"run": members{"workflow": members{"namespace": "${1:default}", "name": "${2:name}", "version": "${3:latest}"}}}),
+		snippet("call activity", "have a worker of your own do something", members{"call": "activity:1.0.0@default", "with": members{"type": "${1:sendEmail}"}, "timeout": within("${2:PT1H}")}),
+		snippet("run shell", "run a command", members{"run": members{"shell": members{"command": "${1:echo hello}"}}, "timeout": within("${2:PT1M}")}),
+		snippet("run script", "run a script", members{"run": members{"script": members{"language": "${1:js}", "code": "${2:console.log(1)}"}}, "timeout": within("${3:PT1M}")}),
+		snippet("run container", "run a container", members{"run": members{"container": members{"image": "${1:alpine}", "command": "${2:echo hello}"}}, "timeout": within("${3:PT10M}")}),
+		snippet("run workflow", "run another workflow", members{"run": members{"workflow": members{"namespace": "${1:default}", "name": "${2:name}", "version": "${3:latest}"}}, "timeout": within("${4:PT1H}")}),
 	}
 }
 
@@ -141,18 +146,20 @@ func flowSnippets() []any {
 			members{"${4:second}": members{"set": members{"${5:name}": "${6:value}"}}},
 		}}}),
 		snippet("try", "catch a timeout", members{
-			"try": []any{members{"${1:task}": members{"wait": "${2:PT10S}", "timeout": members{"after": "${3:PT1S}"}}}},
+			"try": []any{members{"${1:task}": members{
+				"call": "http", "with": members{"method": "${2:get}", "endpoint": "${3:https://example.com}"}, "timeout": within("${4:PT10S}"),
+			}}},
 			"catch": members{
 				"errors": members{"with": members{"type": "https://serverlessworkflow.io/spec/1.0.0/errors/timeout"}},
-				"do":     []any{members{"${4:fallback}": members{"set": members{"${5:timedOut}": true}}}},
+				"do":     []any{members{"${5:fallback}": members{"set": members{"${6:timedOut}": true}}}},
 			},
 		}),
 		snippet("try with retries", "try again after an error, each time after a longer delay", members{
 			"try": []any{members{"${1:task}": members{
-				"call": "http", "with": members{"method": "${2:get}", "endpoint": "${3:https://example.com}"},
+				"call": "http", "with": members{"method": "${2:get}", "endpoint": "${3:https://example.com}"}, "timeout": within("${4:PT10S}"),
 			}}},
 			"catch": members{"retry": members{
-				"delay": "${4:PT1S}", "backoff": members{"exponential": nothing},
+				"delay": "${5:PT1S}", "backoff": members{"exponential": nothing},
 				"limit": members{"attempt": members{"count": 5}},
 			}},
 		}),

@@ -120,7 +120,7 @@ func controlTasks() properties {
 	cases := listOf(single(object(needs("then"), properties{
 		"when": text().about("An expression. A case without one is the default."),
 		"then": directive().about("What runs next."),
-	})).offers(caseSnippets()))
+	})).called("case")).offers(caseSnippets())
 	cases["minItems"] = 1
 	return properties{
 		"do": task(needs("do"), properties{"do": use("taskList").about("Tasks to run one after the other.")}),
