@@ -1,10 +1,12 @@
 package swrun_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/matching"
 )
 
 // moreFormsOfStores are the workflows of leaveMore.
@@ -37,4 +39,17 @@ func leaveMore(t *testing.T, engine *swrun.Engine) {
 	}
 	must(engine.Publish(ctx, map[string]any{"specversion": "1.0", "id": "1", "source": "/s", "type": "one"}, nil))
 	must(engine.Schedules().Pause(ctx, "aa", "timed", "me", "a break"))
+}
+
+// leaveLate leaves a report that came too late in the inbox of a run whose activity waits.
+func leaveLate(t *testing.T, engine *swrun.Engine) {
+	t.Helper()
+	ctx := t.Context()
+	taken := must(engine.Activities().Poll(ctx, matching.Poll{Queues: []string{"default"}, Limit: 1, Worker: "w0"}))
+	if err := engine.Activities().Return(ctx, taken[0].Token); err != nil {
+		t.Fatal(err)
+	}
+	if err := engine.Activities().Complete(ctx, taken[0].Token, 1); !errors.As(err, new(*matching.SupersededError)) {
+		t.Fatalf("a late report is answered with %v", err)
+	}
 }

@@ -103,6 +103,7 @@ func writeStore(t *testing.T, s *swrun.Store) {
 	stop()
 	<-worked
 	must(engine.Start(t.Context(), "aa/done", map[string]any{"n": 2}, swrun.StartOptions{ID: "begins"}))
+	leaveLate(t, engine)
 	if err := engine.Run("aa", "asks").Cancel(t.Context(), "enough"); err != nil { // stays in the inbox
 		t.Fatal(err)
 	}

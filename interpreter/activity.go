@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 )
 
@@ -78,6 +79,7 @@ type Attempt struct {
 type AttemptFailed struct {
 	Effect  EffectID
 	Attempt Attempt
+	Pointer dsl.Pointer // of the task, which may have ended
 	Error   *errors.Error
 	Delay   time.Duration // between the end of this attempt and Until
 	Until   time.Time
@@ -87,7 +89,8 @@ type AttemptFailed struct {
 type ReportedLate struct {
 	Effect  EffectID
 	Attempt Attempt
-	Report  string // ReportCompleted or ReportFailed
+	Pointer dsl.Pointer // of the task, if the worker knows it: the task may have ended
+	Report  string      // ReportCompleted or ReportFailed
 }
 
 // MemberNonRetryable is the member of an error that is not retried (promises 215).
@@ -105,7 +108,8 @@ func (ReportedLate) event()  {}
 func (m *machine) attemptFailed(ev AttemptFailed) {
 	f := m.s.taskAwaiting(ev.Effect)
 	if f == nil {
-		return // its end has overtaken it
+		m.overtaken(ev)
+		return
 	}
 	m.record(f.event(HistoryEvent{
 		Type: EffectRetried, Effect: ev.Effect, Attempt: ev.Attempt.Number, Worker: ev.Attempt.Worker, StartedAt: ev.Attempt.StartedAt,
@@ -113,6 +117,21 @@ func (m *machine) attemptFailed(ev AttemptFailed) {
 	}))
 	f.Effect.Attempt = ev.Attempt.Number + 1
 	f.changed()
+}
+
+// overtaken notes an attempt whose task has ended before the run heard of the attempt's failure: who had taken it, and when. Nothing is to be told of an
+// attempt that nobody has taken.
+func (m *machine) overtaken(ev AttemptFailed) {
+	if ev.Attempt.StartedAt.IsZero() {
+		return
+	}
+	late := ReportedLate{Effect: ev.Effect, Attempt: ev.Attempt, Pointer: ev.Pointer}
+	if ev.Attempt.Timeout == "" {
+		late.Report = ReportFailed
+	}
+	e := late.HistoryEvent()
+	e.Timeout = ev.Attempt.Timeout
+	m.record(e)
 }
 
 // cutEvent returns e with the task that it is about. If the task ends while it waits for an activity, e names the attempt: the driver adds who had taken
@@ -129,7 +148,7 @@ func (e HistoryEvent) Cut() bool {
 	return (e.Type == TaskFaulted || e.Type == TaskCancelled) && e.Effect != 0
 }
 
-// reportedLate notes where the task stands, unless it has ended.
+// reportedLate notes where the task stands: of one that has ended, as the report says it.
 func (m *machine) reportedLate(ev ReportedLate) {
 	late := ev.HistoryEvent()
 	if f := m.s.taskAwaiting(ev.Effect); f != nil {

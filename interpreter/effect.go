@@ -67,7 +67,7 @@ func (m *machine) effectFinished(ev Finished) {
 		return
 	}
 	if f == nil {
-		m.record(HistoryEvent{Type: ResultLate, Effect: ev.Effect}) // without the result, which may repeat a secret
+		m.record(ReportedLate{Effect: ev.Effect, Attempt: ev.Attempt, Pointer: ev.Pointer}.HistoryEvent()) // without the result, which may repeat a secret
 		return
 	}
 	m.findSuccessor(f, &ev)

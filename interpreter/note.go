@@ -24,7 +24,9 @@ func (s *State) NumberFrom(last int) {
 	}
 }
 
-// HistoryEvent returns what the history of the run says of the report.
+// HistoryEvent returns what the history of the run says of the report. It has no path: the number of the effect says which occurrence of the task it was.
 func (r ReportedLate) HistoryEvent() HistoryEvent {
-	return HistoryEvent{Type: ResultLate, Effect: r.Effect, Attempt: r.Attempt.Number, Worker: r.Attempt.Worker, Report: r.Report}
+	return HistoryEvent{
+		Type: ResultLate, Pointer: r.Pointer, Effect: r.Effect, Attempt: r.Attempt.Number, Worker: r.Attempt.Worker, StartedAt: r.Attempt.StartedAt, Report: r.Report,
+	}
 }

@@ -117,6 +117,33 @@ func TestLateResultIsOnlyNoted(t *testing.T) {
 	}
 }
 
+// TestAttemptsOfEndedTasksAreNoted: what a worker has reported in time, and the run hears of after the end of the task, is noted with the task, the worker and
+// when it took the attempt (promises 213, 225). Of an attempt that nobody has taken there is nothing to be told.
+func TestAttemptsOfEndedTasksAreNoted(t *testing.T) {
+	p := mustProgram(t, "do: [{a: {run: {shell: {command: x}}}}]")
+	s, result := start(p)
+	id := result.Effects[0].ID
+	interpreter.Step(p, s, interpreter.Cancel{Reason: "enough"}, now)
+	attempt := interpreter.Attempt{Number: 2, Worker: "w", StartedAt: now}
+	silent := interpreter.Attempt{Number: 2, Worker: "w", StartedAt: now, Timeout: interpreter.DeadlineHeartbeat}
+	for n, c := range []struct {
+		event interpreter.Event
+		want  interpreter.HistoryEvent
+	}{
+		{interpreter.Finished{Effect: id, Attempt: attempt, Pointer: "/do/0/a"}, interpreter.HistoryEvent{Attempt: 2, Worker: "w", StartedAt: now}},
+		{interpreter.AttemptFailed{Effect: id, Attempt: attempt, Pointer: "/do/0/a"}, interpreter.HistoryEvent{Attempt: 2, Worker: "w", StartedAt: now, Report: interpreter.ReportFailed}},
+		{interpreter.AttemptFailed{Effect: id, Attempt: silent, Pointer: "/do/0/a"}, interpreter.HistoryEvent{Attempt: 2, Worker: "w", StartedAt: now, Timeout: interpreter.DeadlineHeartbeat}},
+	} {
+		c.want.Type, c.want.Seq, c.want.At, c.want.Effect, c.want.Pointer = interpreter.ResultLate, 6+n, now, id, "/do/0/a"
+		if diff := cmp.Diff([]interpreter.HistoryEvent{c.want}, interpreter.Step(p, s, c.event, now).History); diff != "" {
+			t.Errorf("%T (-want +got):\n%s", c.event, diff)
+		}
+	}
+	if told := interpreter.Step(p, s, interpreter.AttemptFailed{Effect: id, Attempt: interpreter.Attempt{Number: 2}, Pointer: "/do/0/a"}, now).History; len(told) > 0 {
+		t.Errorf("of an attempt that nobody has taken the history tells %+v", told)
+	}
+}
+
 // TestStepIsBounded: a loop that never waits returns to the driver again and again.
 func TestStepIsBounded(t *testing.T) {
 	p := mustProgram(t, "timeout: {after: PT1S}\ndo: [{a: {set: {x: 1}, then: a}}]")

@@ -81,7 +81,7 @@ func millisecond(t time.Time) string { return Time(t.Truncate(time.Millisecond))
 
 // ActivityHeartbeat says that the worker of an attempt is alive.
 type ActivityHeartbeat struct {
-	Token    string `json:"token" minLength:"1" maxLength:"4096"`
+	Token    string `json:"token" minLength:"1" maxLength:"32768"`
 	Progress any    `json:"progress,omitempty" doc:"How far the worker has come, for people and for the next attempt."`
 }
 
@@ -92,13 +92,13 @@ type ActivityHeartbeatReply struct {
 
 // ActivityResult reports that an attempt has succeeded.
 type ActivityResult struct {
-	Token  string `json:"token" minLength:"1" maxLength:"4096"`
+	Token  string `json:"token" minLength:"1" maxLength:"32768"`
 	Result any    `json:"result,omitempty"`
 }
 
 // ActivityFailure reports that an attempt has failed.
 type ActivityFailure struct {
-	Token        string `json:"token" minLength:"1" maxLength:"4096"`
+	Token        string `json:"token" minLength:"1" maxLength:"32768"`
 	Type         string `json:"type,omitempty" maxLength:"2048" doc:"The type of the error: a URI, or the name of a standard type; runtime unless given."`
 	Title        string `json:"title,omitempty" maxLength:"2048"`
 	Detail       string `json:"detail,omitempty" maxLength:"65536"`
@@ -126,7 +126,7 @@ type ActivityReportReply struct {
 
 // ActivityReturn gives an activity back that is not performed.
 type ActivityReturn struct {
-	Token string `json:"token" minLength:"1" maxLength:"4096"`
+	Token string `json:"token" minLength:"1" maxLength:"32768"`
 }
 
 // ActivityStop ends the polls of a worker.

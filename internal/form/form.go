@@ -19,7 +19,7 @@ const (
 	Invocation Form = 3 // what is fixed when a run starts; 3 says which run's events have led to it
 	State      Form = 2 // the head and the frames of a run, and its context
 	History    Form = 1 // a step of a history
-	Message    Form = 1 // what comes into the inbox of a run
+	Message    Form = 2 // what comes into the inbox of a run; 2 says which task a report of an outside worker is about
 	Outgoing   Form = 3 // what leaves a run by the outbox; 2 says in which namespace an event was emitted, among others, 3 says that of all and what has led to events
 	Activity   Form = 2 // what an outside worker performs
 	Definition Form = 1 // a deployed document with its resources

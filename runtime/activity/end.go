@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/duration"
 	"github.com/swrun/swrun/interpreter"
@@ -41,7 +42,7 @@ func (c Complete) apply(id store.ActivityID, a *Activity, now time.Time) (outcom
 	if code := a.refuses(c.Nonce, now); code != "" {
 		return outcome{}, code
 	}
-	return ended(id, inbox.Message{Type: interpreter.EventFinished, Attempt: a.attempt(), Result: &interpreter.Value{V: c.Result}}, a.first()), ""
+	return a.ended(id, inbox.Message{Type: interpreter.EventFinished, Attempt: a.attempt(), Result: &interpreter.Value{V: c.Result}}, a.first()), ""
 }
 
 // Fail reports that an attempt has failed.
@@ -118,13 +119,13 @@ func (a *Activity) failed(id store.ActivityID, e end, now time.Time) outcome {
 	attempt := a.attempt()
 	attempt.Timeout = e.timeout
 	if e.final || a.isLastAttempt() {
-		return ended(id, inbox.Message{Type: interpreter.EventFinished, Error: e.error, Attempt: attempt}, e.before)
+		return a.ended(id, inbox.Message{Type: interpreter.EventFinished, Error: e.error, Attempt: attempt}, e.before)
 	}
 	delay := a.delay()
 	a.Available, a.Parked = now.Add(delay).Truncate(time.Millisecond), time.Time{}
 	a.Attempt++
 	a.Failure, a.Nonce, a.StartedAt, a.HeartbeatAt = e.error, "", time.Time{}, time.Time{}
-	told := inbox.Message{Type: interpreter.EventAttemptFailed, Effect: id.Effect, Error: e.error, Attempt: attempt, Delay: delay, Until: a.Available}
+	told := inbox.Message{Type: interpreter.EventAttemptFailed, Effect: id.Effect, Pointer: dsl.Pointer(a.Pointer), Error: e.error, Attempt: attempt, Delay: delay, Until: a.Available}
 	return outcome{to: a, told: &told, before: e.before}
 }
 
@@ -147,8 +148,8 @@ func (a *Activity) delay() time.Duration {
 }
 
 // ended ends the activity, and brings its end to the run.
-func ended(id store.ActivityID, m inbox.Message, before time.Time) outcome {
-	m.Effect = id.Effect
+func (a *Activity) ended(id store.ActivityID, m inbox.Message, before time.Time) outcome {
+	m.Effect, m.Pointer = id.Effect, dsl.Pointer(a.Pointer)
 	return outcome{told: &m, before: before}
 }
 

@@ -27,9 +27,9 @@ type known struct {
 	changed bool
 }
 
-// maxSurprises is how often a commit may be refused before it dismisses activities whatever has become of them: a worker that says all the time that it
-// is alive must not keep a run from ending.
-const maxSurprises = 3
+// maxSurprises is how often a commit may be refused because a worker has changed an activity that it dismisses. The next one dismisses it whatever has become
+// of it: a worker that says all the time that it is alive must not keep a run from ending. The history tells then who had taken the activity a moment before.
+const maxSurprises = 10
 
 // schedule has an activity stored with the next commit.
 func (x *Execution) schedule(e interpreter.Effect) {
@@ -54,7 +54,7 @@ func (x *Execution) dismiss(id interpreter.EffectID) {
 	x.batch.scheduled = slices.DeleteFunc(x.batch.scheduled, func(s scheduled) bool { return s.effect.ID == id })
 	if len(x.batch.scheduled) == before {
 		change := store.ActivityChange{Effect: id, Queue: is.queue}
-		if !is.changed && x.refused < maxSurprises { // the history tells who had taken it: that must be true
+		if !is.changed && x.surprises < maxSurprises { // the history tells who had taken it: that must be true
 			change.From = is.record
 		}
 		x.batch.activities = append(x.batch.activities, change)
@@ -87,6 +87,7 @@ func (x *Execution) knowStored(c *store.Commit) {
 
 // restoreActivities notes the activities that are stored with the run.
 func (x *Execution) restoreActivities(all []store.StoredActivity) {
+	x.countSurprise(all)
 	x.activities, x.parked = map[interpreter.EffectID]known{}, nil
 	for _, a := range all {
 		x.activities[a.Effect] = known{queue: a.Queue, record: &a.Activity}
@@ -94,6 +95,18 @@ func (x *Execution) restoreActivities(all []store.StoredActivity) {
 			x.parked = append(x.parked, a)
 		}
 	}
+}
+
+// countSurprise notes whether an activity that the refused commit dismissed has been changed by others.
+func (x *Execution) countSurprise(all []store.StoredActivity) {
+	for _, change := range x.dismissed {
+		n := slices.IndexFunc(all, func(a store.StoredActivity) bool { return a.Effect == change.Effect })
+		if n < 0 || all[n].String() != change.From.String() {
+			x.surprises++
+			break
+		}
+	}
+	x.dismissed = nil
 }
 
 // awaits returns for how many activities the run waits.

@@ -2,6 +2,7 @@ package execution
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/swrun/swrun/errors"
@@ -43,6 +44,9 @@ type batch struct {
 const (
 	// maxRefused is how often a commit may be refused while the owner leaves, before the run is left to its lease.
 	maxRefused = 5
+	// maxConflicts is how often the last commit of a run may be refused since messages have come meanwhile: who sends one after the other must not keep
+	// the run from ending.
+	maxConflicts = 5
 	// maxUnanswered is after how many unanswered attempts, about a minute, the execution fails although its lease is renewed.
 	// If the commit itself is the cause, the run ends in quarantine.
 	maxUnanswered = 30
@@ -86,6 +90,7 @@ func (x *Execution) commitOf(release bool) (*store.Commit, error) {
 	}
 	c.Listens = store.NewListens(x.instance.Namespace, x.state.EventFilters())
 	c.AwaitsSlot, c.TimesOut = x.awaitsSlot(), x.batch.timeout
+	c.Last = x.state.Status.Final() && x.conflicts < maxConflicts
 	if err := x.activityChanges(c); err != nil {
 		return nil, err
 	}
@@ -152,6 +157,10 @@ func (x *Execution) Committed(c store.Committed, err error) {
 		}
 		x.actions.Reload = true // what has happened is stepped again, from what is stored now
 		x.refused++
+		if refusal == store.Conflict {
+			x.conflicts++
+			x.dismissed = slices.DeleteFunc(slices.Clone(sent.Activities), func(c store.ActivityChange) bool { return c.From == nil || c.To != nil || c.Once != "" })
+		}
 		if x.leaving && x.refused > maxRefused {
 			x.fail(err)
 		}
@@ -177,7 +186,7 @@ func (x *Execution) committed(sent *store.Commit, mail bool) {
 	}
 	x.batch = batch{at: x.batch.at}
 	x.knowStored(sent)
-	x.stored, x.refused, x.excess = sent.After(x.stored), 0, nil
+	x.stored, x.refused, x.conflicts, x.surprises, x.excess = sent.After(x.stored), 0, 0, 0, nil
 	if sent.Status != interpreter.StatusSuspended {
 		x.parked = nil
 	}

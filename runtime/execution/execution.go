@@ -30,8 +30,11 @@ type Execution struct {
 	migration  migration
 	pinned     pinned // what it runs as it was stored last
 
-	refused    int64 // commits to this version that were refused
-	unanswered int   // times that the commit on its way was not answered
+	refused    int64                  // commits to this version that were refused
+	conflicts  int                    // those of them that were refused as a Conflict
+	surprises  int                    // those of them for which an activity was not any more what the commit had expected when it dismissed it
+	dismissed  []store.ActivityChange // with what they must be, by the commit that was refused last
+	unanswered int                    // times that the commit on its way was not answered
 	// excess is why the run ends, if a commit to this version has asked for more than may be asked for; nil otherwise.
 	excess *errors.Error
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/form"
 	"github.com/swrun/swrun/interpreter"
@@ -30,9 +31,10 @@ type Message struct {
 	Successor *interpreter.Version `json:"successor,omitempty"`
 	// Of an activity:
 	Attempt interpreter.Attempt `json:"attempt,omitzero"`
-	Delay   time.Duration       `json:"delay,omitempty"`  // before the next attempt
-	Until   time.Time           `json:"until,omitzero"`   // when the next attempt may begin
-	Report  string              `json:"report,omitempty"` // that came too late
+	Pointer dsl.Pointer         `json:"pointer,omitempty"` // of its task
+	Delay   time.Duration       `json:"delay,omitempty"`   // before the next attempt
+	Until   time.Time           `json:"until,omitzero"`    // when the next attempt may begin
+	Report  string              `json:"report,omitempty"`  // that came too late
 	// CloudEvent is what has arrived, structured, and At when it was delivered.
 	CloudEvent *interpreter.Value `json:"event,omitempty"`
 	At         time.Time          `json:"at,omitzero"`
@@ -66,7 +68,7 @@ func Parse(data store.Message) (Message, error) {
 func (m Message) Event() (interpreter.Event, error) {
 	switch m.Type {
 	case interpreter.EventFinished:
-		ev := interpreter.Finished{Effect: m.Effect, Error: m.Error, Attempt: m.Attempt}
+		ev := interpreter.Finished{Effect: m.Effect, Error: m.Error, Attempt: m.Attempt, Pointer: m.Pointer}
 		if m.Result != nil {
 			ev.Result = m.Result.V
 		}
@@ -75,9 +77,9 @@ func (m Message) Event() (interpreter.Event, error) {
 		}
 		return ev, nil
 	case interpreter.EventAttemptFailed:
-		return interpreter.AttemptFailed{Effect: m.Effect, Attempt: m.Attempt, Error: m.Error, Delay: m.Delay, Until: m.Until}, nil
+		return interpreter.AttemptFailed{Effect: m.Effect, Attempt: m.Attempt, Pointer: m.Pointer, Error: m.Error, Delay: m.Delay, Until: m.Until}, nil
 	case interpreter.EventReportedLate:
-		return interpreter.ReportedLate{Effect: m.Effect, Attempt: m.Attempt, Report: m.Report}, nil
+		return interpreter.ReportedLate{Effect: m.Effect, Attempt: m.Attempt, Pointer: m.Pointer, Report: m.Report}, nil
 	case interpreter.EventArrived:
 		if m.CloudEvent == nil {
 			return nil, errors.New("read a message: an event has come that it does not contain")

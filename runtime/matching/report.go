@@ -8,13 +8,15 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
+	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime/activity"
-	"github.com/swrun/swrun/runtime/inbox"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -23,14 +25,26 @@ import (
 // ticket is an attempt in the hands of a worker: its token says all of it.
 type ticket struct {
 	attempt
-	number int    // of the attempt
-	worker string // as it polled
+	number  int         // of the attempt
+	worker  string      // as it polled
+	pointer dsl.Pointer // of the task, as it was when the worker took the activity; empty if it is not known
 }
 
-// token is the text of a ticket that a worker shows with a report.
+// MaxToken is how long a token can be, in bytes.
+const MaxToken = 32 << 10
+
+// token is the text of a ticket that a worker shows with a report. What stands before the dot is all that servers of earlier versions read: they decode
+// it in groups of four characters, and read nothing after a character that is no base64. So its text is filled up to whole groups.
 func (t ticket) token() string {
-	text := fmt.Sprintf("%s %s %d %s", t.ActivityID, t.nonce, t.number, url.QueryEscape(t.worker))
-	return base64.RawURLEncoding.EncodeToString([]byte(text))
+	before, after := t.ActivityID.String()+" "+t.nonce+" ", strconv.Itoa(t.number)+" "+url.QueryEscape(t.worker)
+	for (len(before)+len(after))%3 != 0 {
+		before += "0"
+	}
+	token := base64.RawURLEncoding.EncodeToString([]byte(before + after))
+	if pointer := base64.RawURLEncoding.EncodeToString([]byte(t.pointer)); pointer != "" && len(token)+1+len(pointer) <= MaxToken {
+		token += "." + pointer
+	}
+	return token
 }
 
 // TokenError is a token that no poll has answered with.
@@ -40,14 +54,17 @@ func (e *TokenError) Error() string {
 	return fmt.Sprintf("%.60q is not the token of an activity: use the one that the poll has answered with", e.token)
 }
 
-// parseToken reads a token. One without the number of the attempt and the worker comes from a server before they were in tokens.
+// parseToken reads a token. One without the pointer of the task, or without the number of the attempt and the worker, comes from a server of an earlier
+// version.
 func parseToken(text string) (t ticket, err error) {
-	data, _ := base64.RawURLEncoding.DecodeString(text) // what is no base64 has too few parts
+	first, second, _ := strings.Cut(text, ".")
+	data, _ := base64.RawURLEncoding.DecodeString(first) // what is no base64 has too few parts
+	pointer, notBase64 := base64.RawURLEncoding.DecodeString(second)
 	parts := strings.Split(string(data), " ")
 	if len(parts) == 3 {
 		parts = append(parts, "0", "")
 	}
-	if len(parts) != 5 || parts[2] == "" {
+	if len(parts) != 5 || parts[2] == "" || notBase64 != nil || !isPointer(string(pointer)) {
 		return t, &TokenError{text}
 	}
 	id, err := store.ParseActivityID(parts[0] + " " + parts[1])
@@ -56,7 +73,12 @@ func parseToken(text string) (t ticket, err error) {
 	if err != nil || notNumber != nil || notText != nil || id.Run.Check() != nil {
 		return t, &TokenError{text}
 	}
-	return ticket{attempt{id, parts[2]}, number, worker}, nil
+	return ticket{attempt{id, parts[2]}, number, worker, dsl.Pointer(pointer)}, nil
+}
+
+// isPointer reports whether a text can be the pointer of a task, or is empty.
+func isPointer(text string) bool {
+	return text == "" || strings.HasPrefix(text, "/") && utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
 }
 
 func newTask(id store.ActivityID, nonce string, c store.ActivityChanged) (Task, error) {
@@ -68,7 +90,7 @@ func newTask(id store.ActivityID, nonce string, c store.ActivityChanged) (Task, 
 	if err != nil {
 		return Task{}, fmt.Errorf("read the input of the activity %s: %w", id, err)
 	}
-	t := ticket{attempt{id, nonce}, a.Attempt, a.Worker}
+	t := ticket{attempt{id, nonce}, a.Attempt, a.Worker, dsl.Pointer(a.Pointer)}
 	return Task{ID: id, Token: t.token(), Activity: a, Input: interpreter.Value{V: input}}, nil
 }
 
@@ -128,7 +150,10 @@ func (m *Matcher) Complete(ctx context.Context, token string, result any) error 
 	if result, err = expr.Normalize(result); err != nil {
 		return err
 	}
-	return m.end(ctx, t, activity.Complete{Nonce: t.nonce, Result: result, Content: digest(result)}, interpreter.ReportCompleted)
+	op := activity.Complete{Nonce: t.nonce, Result: result}
+	older := op
+	op.Content = digest(result)
+	return m.end(ctx, t, report{op, older, interpreter.ReportCompleted, op.Content})
 }
 
 // Fail reports that an attempt has failed; nonRetryable says that there is to be no other one.
@@ -137,7 +162,10 @@ func (m *Matcher) Fail(ctx context.Context, token string, failure *errors.Error,
 	if err != nil {
 		return err
 	}
-	return m.end(ctx, t, activity.Fail{Nonce: t.nonce, Error: failure, NonRetryable: nonRetryable, Content: digest([]any{failure.Value(), nonRetryable})}, interpreter.ReportFailed)
+	op := activity.Fail{Nonce: t.nonce, Error: failure, NonRetryable: nonRetryable}
+	older := op
+	op.Content = digest([]any{failure.Value(), nonRetryable})
+	return m.end(ctx, t, report{op, older, interpreter.ReportFailed, op.Content})
 }
 
 // digest returns a short text that differs for reports that say different things; empty for one that cannot be written as JSON.
@@ -157,21 +185,33 @@ type Report struct {
 	Operation activity.Operation
 }
 
+// report is how a worker has reported the end of an attempt.
+type report struct {
+	op activity.Operation
+	// older is op as servers did it that remembered nothing of what was reported. What such a server has accepted is accepted again: whether it said
+	// the same, nobody knows.
+	older   activity.Operation
+	kind    string // interpreter.ReportCompleted or ReportFailed
+	content string // differs for reports that say different things
+}
+
 // end reports the end of an attempt. A report that does not count is noted in the history of the run.
-func (m *Matcher) end(ctx context.Context, t ticket, op activity.Operation, report string) error {
+func (m *Matcher) end(ctx context.Context, t ticket, r report) error {
 	id := t.ActivityID
-	if is := m.forget(t.attempt); is != nil && m.c.Report(ctx, Report{id, is, op}) {
+	if is := m.forget(t.attempt); is != nil && m.c.Report(ctx, Report{id, is, r.op}) {
 		return nil
 	}
-	refused, err := m.change(ctx, t.attempt, op)
-	if err := superseded(id, refused, err); err != nil {
-		if store.RefusedAs(refused) != "" {
-			m.forgetActivity(id) // what is reported next must not overtake the note
-			return errors.Join(err, m.note(ctx, t, report))
+	refused, err := m.change(ctx, t.attempt, r.op)
+	if superseded(id, refused, err) != nil && store.RefusedAs(refused) != "" {
+		if older, failed := m.change(ctx, t.attempt, r.older); older == nil && failed == nil {
+			return nil
 		}
-		return err
+		m.forgetActivity(id) // what is reported next must not overtake the note
+		if err := m.note(ctx, t, r); err != nil {
+			return err // the worker repeats the report
+		}
 	}
-	return nil
+	return superseded(id, refused, err)
 }
 
 func (m *Matcher) change(ctx context.Context, of attempt, op store.ActivityOperation) (refused, err error) {
@@ -199,22 +239,4 @@ func superseded(id store.ActivityID, refused, err error) error {
 		return refused
 	}
 	return &SupersededError{id, why}
-}
-
-// note adds to the history of a run that a report came too late: once for each attempt and kind of report, because a worker may repeat its report.
-func (m *Matcher) note(ctx context.Context, t ticket, report string) error {
-	late := interpreter.ReportedLate{
-		Effect: t.Effect, Attempt: interpreter.Attempt{Number: t.number, Worker: t.worker}, Report: report,
-	}
-	message, err := inbox.Message{Type: interpreter.EventReportedLate, Effect: late.Effect, Attempt: late.Attempt, Report: report}.Encode()
-	if err != nil {
-		return err
-	}
-	err = m.c.Store.Deliver(ctx, store.Delivery{
-		To: t.Run, ID: fmt.Sprintf("late %s %s %s", t.ActivityID, t.nonce, report), Message: message, Late: &late,
-	})
-	if store.RefusedAs(err) != "" { // the run is gone, or ended more than a day ago
-		return nil
-	}
-	return err
 }

@@ -56,17 +56,19 @@ const (
 	RegistryUnmatched RegistryKind = "unmatched"
 	// RegistryAcknowledged is of groups of trouble that somebody has acknowledged.
 	RegistryAcknowledged RegistryKind = "acknowledged"
+	// RegistryLate is of the reports about an activity that came too late and are noted; too many to be listed.
+	RegistryLate RegistryKind = "late"
 )
 
 // RegistryKinds returns all kinds.
 func RegistryKinds() []RegistryKind {
-	return []RegistryKind{RegistryTokens, RegistrySettings, RegistryQueues, RegistryWorkers, RegistryReplies, RegistryEvents, RegistryForks, RegistrySchedules, RegistrySinks, RegistryGathered, RegistryFunctions, RegistryDeployments, RegistryAudit, RegistryLetters, RegistryContents, RegistryUnmatched, RegistryAcknowledged}
+	return []RegistryKind{RegistryTokens, RegistrySettings, RegistryQueues, RegistryWorkers, RegistryReplies, RegistryEvents, RegistryForks, RegistrySchedules, RegistrySinks, RegistryGathered, RegistryFunctions, RegistryDeployments, RegistryAudit, RegistryLetters, RegistryContents, RegistryUnmatched, RegistryAcknowledged, RegistryLate}
 }
 
 // Listed reports whether the entries of a kind can be listed, so that there are at most MaxRegistered of them. The others are spread over all
 // partitions.
 func (k RegistryKind) Listed() bool {
-	return k != RegistryReplies && k != RegistryEvents && k != RegistryForks && k != RegistryGathered && k != RegistryDeployments && k != RegistryContents
+	return k != RegistryReplies && k != RegistryEvents && k != RegistryForks && k != RegistryGathered && k != RegistryDeployments && k != RegistryContents && k != RegistryLate
 }
 
 // The bounds of the registry.

@@ -241,6 +241,8 @@ type Commit struct {
 	// TimesOut says that the steps have ended a scope because its deadline has passed. It is refused as a Conflict while there are
 	// messages that the steps have not consumed: one of them may have moved that deadline in time.
 	TimesOut bool
+	// Last says the same of a commit that ends the run: what has come before the end belongs into the history.
+	Last     bool
 	Wake     time.Time // when the run wants to be looked at; zero for never
 	Deadline time.Time // the earliest deadline in force; zero for none
 	Release  bool      // gives the token back; a closed instance is released always

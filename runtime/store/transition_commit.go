@@ -25,7 +25,7 @@ func (c *Commit) Transition(r *Lifecycle, _ time.Time) (*Change, Code) {
 		return nil, RolledBack
 	case c.resumes() && r.Parked != c.Parked: // others were parked, which the owner does not know of
 		return nil, Conflict
-	case c.TimesOut && r.Reason != Quarantined && r.Mail > r.Read+int64(c.Read):
+	case (c.TimesOut && r.Reason != Quarantined || c.Last) && r.Mail > r.Read+int64(c.Read):
 		return nil, Conflict
 	}
 	over := c.Releases()

@@ -1,8 +1,10 @@
 package storetest
 
 import (
+	"fmt"
 	"time"
 
+	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -37,4 +39,26 @@ func commitTimesOut(s *suite) {
 	c.Read = 1
 	_, err = s.Commit(s.ctx(), c)
 	s.must(err)
+}
+
+// commitLast: an owner may have its last commit refused while there are messages that it does not know.
+func commitLast(s *suite) {
+	for _, last := range []bool{true, false} {
+		i := s.start(fmt.Sprint("last-", last))
+		c := commit(s.claim(i))
+		for range 2 { // once in each form that a store may have for it
+			_, err := s.Commit(s.ctx(), c)
+			s.must(err)
+			c.Version, c.Next = c.Version+1, c.Next+1
+		}
+		s.must(s.Deliver(s.ctx(), store.Delivery{To: i, ID: "m" + i.ID, Message: store.Message("m")}))
+		c.Last, c.Status = last, interpreter.StatusCompleted
+		_, err := s.Commit(s.ctx(), c)
+		if last {
+			s.refused(err, store.Conflict)
+			c.Read = 1
+			_, err = s.Commit(s.ctx(), c)
+		}
+		s.must(err)
+	}
 }

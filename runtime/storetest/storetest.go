@@ -111,6 +111,7 @@ func cases() []testCase {
 		{"a continuation outlasts what its owner stores", continuedMeanwhile},
 		{"a command may come too late", commandInTime},
 		{"a timeout overlooks no message", commitTimesOut},
+		{"an end overlooks no message", commitLast},
 		{"outbox", outbox},
 		{"relay thousands", relayMany},
 		{"history", history},

@@ -1,0 +1,121 @@
+package runtime_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/activity"
+	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/matching"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// lateNotes returns where the late reports about a run stand in its document, as its history tells, with what they reported.
+func (a *activities) lateNotes(i store.Instance) string {
+	a.Helper()
+	var all []string
+	_, err := a.client.History(a.Context(), i, 0, func(e client.HistoryEntry) error {
+		for _, r := range e.Events {
+			if r.Type == interpreter.ResultLate {
+				all = append(all, strings.TrimSpace(fmt.Sprintf("%s %s", r.Pointer, r.Report)))
+			}
+		}
+		return nil
+	})
+	a.must(err)
+	return strings.Join(all, ", ")
+}
+
+// TestLateReportsNameTheirTask: the note of a late report has the pointer of the task, whether the task waits, has ended, or the whole run has. A token
+// of an earlier version has no pointer and is good nevertheless (promises 213).
+func TestLateReportsNameTheirTask(t *testing.T) {
+	const twice = "do: [{first: {call: 'activity:1.0.0@default', with: {type: a}}}, {'a second': {call: 'activity:1.0.0@default', with: {type: b}}}]"
+	withActivities(t, func(a *activities) {
+		i := a.start(twice, client.StartOptions{})
+		first := a.poll()
+		a.must(a.matcher.Complete(a.Context(), first.Token, 1))
+		second := a.poll()
+		a.mustSupersede(a.matcher.Complete(a.Context(), first.Token, 2)) // the run waits for the second task
+		a.must(a.matcher.Complete(a.Context(), second.Token, 1))
+		a.wait(i)
+		a.mustSupersede(a.matcher.Fail(a.Context(), first.Token, errors.Runtimef("no"), false))
+		a.mustSupersede(a.matcher.Complete(a.Context(), second.Token, 2))
+		older, _, _ := strings.Cut(second.Token, ".")
+		text, err := base64.RawURLEncoding.DecodeString(older)
+		a.must(err)
+		a.expect(len(strings.Split(string(text), " ")), 5) // as earlier versions have written and read it
+		a.mustSupersede(a.matcher.Complete(a.Context(), older, 3))
+		a.expect(a.lateNotes(i), "/do/0/first completed, /do/0/first failed, /do/1/a second completed, completed")
+	})
+}
+
+func (a *activities) mustSupersede(err error) {
+	a.Helper()
+	if !errors.As(err, new(*matching.SupersededError)) {
+		a.Errorf("a late report is answered with %v", err)
+	}
+}
+
+// TestLateReportsAreBounded: each report that says something else is noted once, up to a hundred about one activity; those of other activities are noted
+// still (promises 213).
+func TestLateReportsAreBounded(t *testing.T) {
+	withActivities(t, func(a *activities) {
+		i := a.start("do: [{one: {call: 'activity:1.0.0@default', with: {type: a}}}, {two: {call: 'activity:1.0.0@default', with: {type: b}}}]", client.StartOptions{})
+		one := a.poll()
+		a.must(a.matcher.Complete(a.Context(), one.Token, "counts"))
+		two := a.poll()
+		a.must(a.matcher.Complete(a.Context(), two.Token, "counts"))
+		a.wait(i)
+		for n := range matching.MaxLate + 20 {
+			for range 2 {
+				a.mustSupersede(a.matcher.Complete(a.Context(), one.Token, n))
+			}
+		}
+		a.mustSupersede(a.matcher.Complete(a.Context(), two.Token, "other"))
+		notes := a.lateNotes(i)
+		a.expect(strings.Count(notes, "/do/0/one"), matching.MaxLate)
+		a.expect(strings.Count(notes, "/do/1/two"), 1)
+	})
+}
+
+// TestReportsThatEarlierVersionsAccepted: an earlier version remembered of a report that it was accepted, and not what it said. A worker that repeats it
+// after the upgrade is answered as before the upgrade.
+func TestReportsThatEarlierVersionsAccepted(t *testing.T) {
+	withActivities(t, func(a *activities) {
+		for name, c := range map[string]struct {
+			accepted      func(nonce string) store.ActivityOperation
+			repeat, other func(token string) error
+		}{
+			"a result": {
+				func(nonce string) store.ActivityOperation { return activity.Complete{Nonce: nonce, Result: 1} },
+				func(token string) error { return a.matcher.Complete(a.Context(), token, 1) },
+				func(token string) error { return a.matcher.Fail(a.Context(), token, errors.Runtimef("no"), false) },
+			},
+			"a failure": {
+				func(nonce string) store.ActivityOperation {
+					return activity.Fail{Nonce: nonce, Error: errors.Runtimef("no"), NonRetryable: true}
+				},
+				func(token string) error { return a.matcher.Fail(a.Context(), token, errors.Runtimef("no"), true) },
+				func(token string) error { return a.matcher.Complete(a.Context(), token, 1) },
+			},
+		} {
+			i := a.activity("")
+			task := a.poll()
+			changed, err := a.store.ChangeActivities(a.Context(), store.ChangeActivities{
+				Partition: i.Partition(a.store.Layout().Partitions), Activities: []store.ActivityID{task.ID}, Operation: c.accepted(task.Activity.Nonce),
+			})
+			if err != nil || changed[0].Refused != nil {
+				a.Fatal(name, err, changed[0].Refused)
+			}
+			a.wait(i)
+			if err := c.repeat(task.Token); err != nil {
+				a.Errorf("%s that is repeated: %v", name, err)
+			}
+			a.mustSupersede(c.other(task.Token))
+		}
+	})
+}
