@@ -40,25 +40,50 @@ func unreadable(ctx context.Context, s store.Store, all *store.Statistics) Findi
 	return Finding{"SD019", Error, what, "nothing goes on with them, and their deadlines do not fire: if a newer swrun has written them, use that version for all workers; otherwise restore them from a backup"}
 }
 
+// maxPages is how many times as many runs are read for a context that does not grant all namespaces: those of others may be the newest.
+const maxPages = 20
+
 // unreadableRuns counts the newest runs of each partition that cannot be read; first says why one cannot.
 func unreadableRuns(ctx context.Context, s store.Store) (n int64, first, err error) {
 	partitions := s.Layout().Partitions
-	granted := definition.GrantedIn(ctx)
 	for p := range partitions {
-		page, err := s.List(ctx, p, "", maxRead/partitions+1)
+		found, err := newestUnreadable(ctx, s, p, maxRead/partitions+1)
 		if err != nil {
 			return n, first, fmt.Errorf("list the runs: %w", err)
 		}
-		for _, u := range page.Unreadable {
-			if !granted.Has(u.Instance.Namespace) {
-				continue
-			}
+		for _, u := range found {
 			if n++; first == nil {
 				first = u.Err
 			}
 		}
 	}
 	return n, first, nil
+}
+
+// newestUnreadable returns which of the newest runs of a partition that are granted cannot be read.
+func newestUnreadable(ctx context.Context, s store.Store, partition, n int) (found []store.Unreadable, err error) {
+	granted := definition.GrantedIn(ctx)
+	looked, cursor := 0, ""
+	for range maxPages {
+		page, err := s.List(ctx, partition, cursor, n)
+		if err != nil {
+			return nil, err
+		}
+		for _, one := range page.Items {
+			if granted.Has(one.Instance.Namespace) {
+				looked++
+			}
+		}
+		for _, u := range page.Unreadable {
+			if granted.Has(u.Instance.Namespace) {
+				looked, found = looked+1, append(found, u)
+			}
+		}
+		if cursor = page.Cursor; cursor == "" || looked >= n {
+			break
+		}
+	}
+	return found, nil
 }
 
 // unreadableEntries counts the entries of the registry that cannot be read, of the kinds that can be listed.

@@ -20,7 +20,7 @@ import (
 // lateAfter is how late something has to be before doctor warns of it: a worker that is well is late by milliseconds.
 const lateAfter = 5 * time.Second
 
-// maxLate is how many runs of a partition doctor looks at.
+// maxLate is how many runs of a partition doctor looks at. Of runs that its context does not grant it only reads the names.
 const maxLate = 200
 
 // late is what doctor knows of runs that somebody should have taken.
@@ -34,18 +34,11 @@ type late struct {
 func overdue(ctx context.Context, s *swrun.Store) (l late, err error) {
 	granted := definition.GrantedIn(ctx)
 	for p := range s.Layout().Partitions {
-		work, err := s.Poll(ctx, p, maxLate, false)
+		late, at, err := dueIn(ctx, s, p, granted)
 		if err != nil {
 			return l, err
 		}
-		late := slices.Concat(work.Due, work.Begun, work.New)
-		for _, ended := range work.Ended {
-			late = append(late, ended.Instances...)
-		}
 		for _, i := range late {
-			if !granted.Has(i.Namespace) {
-				continue
-			}
 			loaded, err := s.Load(ctx, i)
 			if store.RefusedAs(err) != "" {
 				continue // it is gone, or SD006 counts it
@@ -54,7 +47,7 @@ func overdue(ctx context.Context, s *swrun.Store) (l late, err error) {
 				return l, err
 			}
 			since := waitsSince(&loaded.Lifecycle)
-			by := work.At.Sub(since)
+			by := at.Sub(since)
 			if since.IsZero() || by < lateAfter { // it has been taken meanwhile, or waits
 				continue
 			}
@@ -64,6 +57,31 @@ func overdue(ctx context.Context, s *swrun.Store) (l late, err error) {
 		}
 	}
 	return l, nil
+}
+
+// dueIn returns runs of a partition that are granted and that somebody should take, and what time it is there: at least the first maxLate of each kind. Others may
+// have many that come before them.
+func dueIn(ctx context.Context, s *swrun.Store, partition int, granted definition.Granted) (due []store.Instance, at time.Time, err error) {
+	for n := maxLate; ; n *= 4 {
+		work, err := s.Poll(ctx, partition, n, false)
+		if err != nil {
+			return nil, at, err
+		}
+		kinds := [][]store.Instance{work.Due, work.Begun, work.New}
+		for _, ended := range work.Ended {
+			kinds = append(kinds, ended.Instances)
+		}
+		enough := true
+		due = nil
+		for _, kind := range kinds {
+			own := slices.DeleteFunc(slices.Clone(kind), func(i store.Instance) bool { return !granted.Has(i.Namespace) })
+			enough = enough && (len(own) >= maxLate || len(kind)+len(work.Due) < n) // those that are due are not among those of leases that have ended
+			due = append(due, own[:min(len(own), maxLate)]...)
+		}
+		if enough {
+			return due, work.At, nil
+		}
+	}
 }
 
 // waitsSince returns since when somebody should take a run; zero if nobody should.

@@ -45,7 +45,7 @@ func Seen(ctx context.Context, workers []Worker) (seen []Worker) {
 	return seen
 }
 
-// maxCounted is how many runs of a need are counted in a partition, and how many needs.
+// maxCounted is how many runs of a need are counted in a partition, and how many needs. Runs that the context does not grant do not count.
 const maxCounted = 1000
 
 // AllWaiting returns the needs for which runs wait, and how many of some workers have what each needs. Runs of namespaces that ctx does not grant are
@@ -53,7 +53,7 @@ const maxCounted = 1000
 func AllWaiting(ctx context.Context, s store.Store, workers []Worker) ([]Waiting, error) {
 	all := map[store.Need]*Waiting{}
 	for p := range s.Layout().Partitions {
-		work, err := s.Poll(ctx, p, maxCounted, false)
+		work, err := needsOf(ctx, s, p)
 		if err != nil {
 			return nil, err
 		}
@@ -85,6 +85,16 @@ func AllWaiting(ctx context.Context, s store.Store, workers []Worker) ([]Waiting
 	return found, nil
 }
 
+// needsOf returns what runs of a partition wait for: up to maxCounted needs, and all if ctx does not grant all namespaces.
+func needsOf(ctx context.Context, s store.Store, partition int) (store.Work, error) {
+	for n := maxCounted; ; n *= 4 {
+		work, err := s.Poll(ctx, partition, n, false)
+		if err != nil || len(work.Needs) < n || definition.GrantedIn(ctx) == nil {
+			return work, err
+		}
+	}
+}
+
 // place is a partition, and what time it is there.
 type place struct {
 	partition int
@@ -93,17 +103,26 @@ type place struct {
 
 // count adds the runs of a partition; of those that are reserved, those for which none of some workers is there.
 func (w *Waiting) count(ctx context.Context, s store.Store, at place, workers []Worker) error {
-	runs, err := s.Needing(ctx, store.Needing{Partition: at.partition, Need: w.Need, N: maxCounted})
-	if w.Need == store.AnyReserved {
-		runs = slices.DeleteFunc(runs, func(i store.Needy) bool {
-			return slices.ContainsFunc(workers, func(w Worker) bool { return w.worksOn(i.Instance) })
-		})
-	}
 	granted := definition.GrantedIn(ctx)
-	runs = slices.DeleteFunc(runs, func(i store.Needy) bool { return !granted.Has(i.Namespace) })
-	w.Runs += len(runs)
-	for _, i := range runs {
-		w.Longest = max(w.Longest, at.now.Sub(i.Since))
+	counts := func(i store.Needy) bool {
+		worked := w.Need == store.AnyReserved && slices.ContainsFunc(workers, func(w Worker) bool { return w.worksOn(i.Instance) })
+		return granted.Has(i.Namespace) && !worked
 	}
-	return err
+	for n := maxCounted; ; n *= 4 {
+		runs, err := s.Needing(ctx, store.Needing{Partition: at.partition, Need: w.Need, N: n})
+		if err != nil {
+			return err
+		}
+		read := len(runs)
+		runs = slices.DeleteFunc(runs, func(i store.Needy) bool { return !counts(i) })
+		if len(runs) < maxCounted && read >= n {
+			continue // those that do not count come before others
+		}
+		runs = runs[:min(len(runs), maxCounted)]
+		w.Runs += len(runs)
+		for _, i := range runs {
+			w.Longest = max(w.Longest, at.now.Sub(i.Since))
+		}
+		return nil
+	}
 }
