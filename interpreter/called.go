@@ -7,11 +7,15 @@ import (
 )
 
 // called returns what the effect was to reach that is performed inside of a scope that times out, as the member errors.MemberRequest says it. Of
-// several effects it is the one that began first: it has taken the longest. It is nil if nothing is performed, or if it is not known.
+// several effects it is the one that began first: it has taken the longest. If nothing is performed, it is the call that has failed last inside of a try that
+// waits for its next attempt. It is nil if there is none, or if it is not known.
 func (m *machine) called(inside []frame) (member map[string]any) {
 	var longest *taskFrame
 	for _, f := range inside {
 		task, ok := f.(*taskFrame)
+		if ok && member == nil {
+			member, _ = task.Called.(map[string]any)
+		}
 		if !ok || task.Effect == nil || task.node.kind.Reached == nil {
 			continue
 		}
@@ -20,7 +24,7 @@ func (m *machine) called(inside []frame) (member map[string]any) {
 		}
 	}
 	if longest == nil {
-		return nil
+		return member
 	}
 	body := longest.Effect.Request
 	if body == nil { // it holds a secret, which is hidden in the error

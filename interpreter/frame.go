@@ -100,6 +100,7 @@ type taskFrame struct {
 	Context   any
 	Progress  any // the kind's own; see Progress
 	WakeAt    time.Time
+	Called    any // what the last attempt called, while a try waits for the next one, as errors.MemberRequest says it
 	Effect    *InFlight
 	Extension int           // the extension that is running
 	Then      *Jump         // the body's override of the flow directive, while extensions run after it
@@ -127,6 +128,7 @@ func (f *taskFrame) stored(o *object) {
 	o.data("c", &f.Context)
 	f.storedProgress(o)
 	o.instant("w", &f.WakeAt)
+	o.data("k", &f.Called)
 	part(o, "e", &f.Effect, (*InFlight).stored)
 	number(o, "x", &f.Extension)
 	part(o, "j", &f.Then, (*Jump).stored)

@@ -24,6 +24,7 @@ type Next struct {
 	waits      bool
 	output     any // of a detached effect
 	sharedBody any // the part of a request that others read
+	called     any // see taskFrame.Called
 }
 
 type nextKind uint8

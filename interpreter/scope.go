@@ -93,10 +93,11 @@ func (s *Scope) RecordCaught(err *errors.Error) {
 	s.m.record(s.frame.event(HistoryEvent{Type: ErrorCaught, Error: err, CaughtBy: s.frame.pointer(), Timeout: s.m.timeoutKind(err)}))
 }
 
-// Retry waits until a time and then calls Wake; attempt is the number of the attempt that history shows.
-func (s *Scope) Retry(attempt int, until time.Time) Next {
+// Retry waits until a time and then calls Wake; attempt is the number of the attempt that history shows. failure is how the attempt before has failed: a timeout
+// that passes meanwhile names the call that it names.
+func (s *Scope) Retry(attempt int, until time.Time, failure *errors.Error) Next {
 	s.m.record(s.frame.event(HistoryEvent{Type: RetryScheduled, Attempt: attempt, Until: until}))
-	return Next{kind: nextSleep, until: until, recorded: true}
+	return Next{kind: nextSleep, until: until, recorded: true, called: s.m.s.redact.Value(failure.Extensions[errors.MemberRequest])}
 }
 
 // CallDepth returns how many function calls the task is nested in.

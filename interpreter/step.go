@@ -174,7 +174,7 @@ func (m *machine) wake() {
 	for _, f := range due {
 		if m.s.task(f.ID) == f { // an earlier one may have ended it
 			m.cancelEffect(f) // which was needed until now
-			f.WakeAt, f.Effect = time.Time{}, nil
+			f.WakeAt, f.Effect, f.Called = time.Time{}, nil, nil
 			f.changed()
 			if m.s.Unwaited > 0 {
 				m.s.Unwaited, m.s.headChanged = 0, true

@@ -141,7 +141,7 @@ func (m *machine) sleep(f *taskFrame, n Next) {
 		m.next(f, f.node.body.(Sleeper).Wake(m.bodyScope(f)))
 		return
 	}
-	f.WakeAt = n.until
+	f.WakeAt, f.Called = n.until, n.called
 	f.changed()
 }
 

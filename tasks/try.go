@@ -192,7 +192,7 @@ func (t *tryBody) again(s *interpreter.Scope, progress *tryProgress, failure *er
 	}
 	progress.Retries++
 	s.Changed()
-	return s.Retry(progress.Retries+1, s.Now().Add(delay)), true
+	return s.Retry(progress.Retries+1, s.Now().Add(delay), failure), true
 }
 
 func (t *tryBody) Wake(s *interpreter.Scope) interpreter.Next {

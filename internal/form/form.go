@@ -17,7 +17,7 @@ type Form int
 const (
 	Record     Form = 2 // the record of a run, store.Lifecycle
 	Invocation Form = 3 // what is fixed when a run starts; 3 says which run's events have led to it
-	State      Form = 2 // the head and the frames of a run, and its context
+	State      Form = 3 // the head and the frames of a run, and its context; 3 says what a try has called that waits for its next attempt
 	History    Form = 1 // a step of a history
 	Message    Form = 2 // what comes into the inbox of a run; 2 says which task a report of an outside worker is about
 	Outgoing   Form = 3 // what leaves a run by the outbox; 2 says in which namespace an event was emitted, among others, 3 says that of all and what has led to events
