@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 )
 
@@ -79,7 +78,7 @@ type Attempt struct {
 type AttemptFailed struct {
 	Effect  EffectID
 	Attempt Attempt
-	Pointer dsl.Pointer // of the task, which may have ended
+	Pointer string // of the task, which may have ended
 	Error   *errors.Error
 	Delay   time.Duration // between the end of this attempt and Until
 	Until   time.Time
@@ -89,8 +88,8 @@ type AttemptFailed struct {
 type ReportedLate struct {
 	Effect  EffectID
 	Attempt Attempt
-	Pointer dsl.Pointer // of the task, if the worker knows it: the task may have ended
-	Report  string      // ReportCompleted or ReportFailed
+	Pointer string // of the task, if the worker knows it: the task may have ended
+	Report  string // ReportCompleted or ReportFailed
 }
 
 // MemberNonRetryable is the member of an error that is not retried (promises 215).

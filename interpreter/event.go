@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/limits"
 )
@@ -53,7 +52,7 @@ type Finished struct {
 	// Attempt is the last one of an activity. Of other effects it has the kind of a timeout of their own that has ended them, if one has.
 	Attempt Attempt
 	// Pointer is that of the task of an activity, which may have ended; empty for other effects.
-	Pointer dsl.Pointer
+	Pointer string
 	// Successor is the definition that an effect of RouteDefinition has asked for; nil for other effects.
 	Successor *Successor
 }

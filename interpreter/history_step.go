@@ -88,13 +88,13 @@ func (e HistoryStep) cause(start Start) Event {
 		return start
 	case EventFinished:
 		r := e.eventOf(EffectFinished, ResultLate, WorkflowChildEnded)
-		return Finished{Effect: r.Effect, Result: r.Data, Error: r.Error, Attempt: attemptOf(r), Pointer: r.Pointer}
+		return Finished{Effect: r.Effect, Result: r.Data, Error: r.Error, Attempt: attemptOf(r), Pointer: string(r.Pointer)}
 	case EventAttemptFailed:
 		r := e.eventOf(EffectRetried, ResultLate)
-		return AttemptFailed{Effect: r.Effect, Attempt: attemptOf(r), Pointer: r.Pointer, Error: r.Error, Delay: r.Delay, Until: r.Until}
+		return AttemptFailed{Effect: r.Effect, Attempt: attemptOf(r), Pointer: string(r.Pointer), Error: r.Error, Delay: r.Delay, Until: r.Until}
 	case EventReportedLate:
 		r := e.eventOf(ResultLate)
-		return ReportedLate{Effect: r.Effect, Attempt: attemptOf(r), Pointer: r.Pointer, Report: r.Report}
+		return ReportedLate{Effect: r.Effect, Attempt: attemptOf(r), Pointer: string(r.Pointer), Report: r.Report}
 	case EventCancel:
 		return Cancel(e.command())
 	case EventSuspend:

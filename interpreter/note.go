@@ -1,6 +1,10 @@
 package interpreter
 
-import "time"
+import (
+	"time"
+
+	"github.com/swrun/swrun/dsl"
+)
 
 // Notes are history steps that a store adds by itself: while a run has no owner that could step it, and after the run has ended. A note changes
 // nothing of the state but the number of the last history event.
@@ -27,6 +31,6 @@ func (s *State) NumberFrom(last int) {
 // HistoryEvent returns what the history of the run says of the report. It has no path: the number of the effect says which occurrence of the task it was.
 func (r ReportedLate) HistoryEvent() HistoryEvent {
 	return HistoryEvent{
-		Type: ResultLate, Pointer: r.Pointer, Effect: r.Effect, Attempt: r.Attempt.Number, Worker: r.Attempt.Worker, StartedAt: r.Attempt.StartedAt, Report: r.Report,
+		Type: ResultLate, Pointer: dsl.Pointer(r.Pointer), Effect: r.Effect, Attempt: r.Attempt.Number, Worker: r.Attempt.Worker, StartedAt: r.Attempt.StartedAt, Report: r.Report,
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/duration"
 	"github.com/swrun/swrun/interpreter"
@@ -125,7 +124,7 @@ func (a *Activity) failed(id store.ActivityID, e end, now time.Time) outcome {
 	a.Available, a.Parked = now.Add(delay).Truncate(time.Millisecond), time.Time{}
 	a.Attempt++
 	a.Failure, a.Nonce, a.StartedAt, a.HeartbeatAt = e.error, "", time.Time{}, time.Time{}
-	told := inbox.Message{Type: interpreter.EventAttemptFailed, Effect: id.Effect, Pointer: dsl.Pointer(a.Pointer), Error: e.error, Attempt: attempt, Delay: delay, Until: a.Available}
+	told := inbox.Message{Type: interpreter.EventAttemptFailed, Effect: id.Effect, Pointer: a.Pointer, Error: e.error, Attempt: attempt, Delay: delay, Until: a.Available}
 	return outcome{to: a, told: &told, before: e.before}
 }
 
@@ -149,7 +148,7 @@ func (a *Activity) delay() time.Duration {
 
 // ended ends the activity, and brings its end to the run.
 func (a *Activity) ended(id store.ActivityID, m inbox.Message, before time.Time) outcome {
-	m.Effect, m.Pointer = id.Effect, dsl.Pointer(a.Pointer)
+	m.Effect, m.Pointer = id.Effect, a.Pointer
 	return outcome{told: &m, before: before}
 }
 

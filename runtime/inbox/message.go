@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/form"
 	"github.com/swrun/swrun/interpreter"
@@ -31,7 +30,7 @@ type Message struct {
 	Successor *interpreter.Version `json:"successor,omitempty"`
 	// Of an activity:
 	Attempt interpreter.Attempt `json:"attempt,omitzero"`
-	Pointer dsl.Pointer         `json:"pointer,omitempty"` // of its task
+	Pointer string              `json:"pointer,omitempty"` // of its task
 	Delay   time.Duration       `json:"delay,omitempty"`   // before the next attempt
 	Until   time.Time           `json:"until,omitzero"`    // when the next attempt may begin
 	Report  string              `json:"report,omitempty"`  // that came too late

@@ -11,7 +11,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/interpreter"
@@ -25,9 +24,9 @@ import (
 // ticket is an attempt in the hands of a worker: its token says all of it.
 type ticket struct {
 	attempt
-	number  int         // of the attempt
-	worker  string      // as it polled
-	pointer dsl.Pointer // of the task, as it was when the worker took the activity; empty if it is not known
+	number  int    // of the attempt
+	worker  string // as it polled
+	pointer string // of the task, as it was when the worker took the activity; empty if it is not known
 }
 
 // MaxToken is how long a token can be, in bytes.
@@ -73,7 +72,7 @@ func parseToken(text string) (t ticket, err error) {
 	if err != nil || notNumber != nil || notText != nil || id.Run.Check() != nil {
 		return t, &TokenError{text}
 	}
-	return ticket{attempt{id, parts[2]}, number, worker, dsl.Pointer(pointer)}, nil
+	return ticket{attempt{id, parts[2]}, number, worker, string(pointer)}, nil
 }
 
 // isPointer reports whether a text can be the pointer of a task, or is empty.
@@ -90,7 +89,7 @@ func newTask(id store.ActivityID, nonce string, c store.ActivityChanged) (Task, 
 	if err != nil {
 		return Task{}, fmt.Errorf("read the input of the activity %s: %w", id, err)
 	}
-	t := ticket{attempt{id, nonce}, a.Attempt, a.Worker, dsl.Pointer(a.Pointer)}
+	t := ticket{attempt{id, nonce}, a.Attempt, a.Worker, a.Pointer}
 	return Task{ID: id, Token: t.token(), Activity: a, Input: interpreter.Value{V: input}}, nil
 }
 
