@@ -41,6 +41,9 @@ const maxName = 200
 // Latest is the version that stands for the highest one.
 const Latest = dsl.Latest
 
+// IsVersion reports whether text can be the version of a workflow.
+func IsVersion(text string) bool { return dsl.IsVersion(text) }
+
 // MarshalText writes what String returns.
 func (r Reference) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/suggest"
 	"github.com/swrun/swrun/runtime/definition"
@@ -58,7 +57,7 @@ func allowVersion(text string) error {
 	switch {
 	case text == definition.Latest:
 		return &Error{Text: text, Problem: neverLatest, Hint: hintVersion}
-	case !dsl.IsVersion(text):
+	case !definition.IsVersion(text):
 		return &Error{Text: text, Problem: "is no version of a workflow", Hint: "for example 1.0.0, or 1.* for several"}
 	}
 	return nil
