@@ -209,6 +209,7 @@ func refusals() map[string]store.Ailment {
 		"LOADING":     busy,
 		"BUSY":        busy,
 		"CLUSTERDOWN": apart,
+		"WRONGTYPE":   {Reason: store.Damaged, Refuses: store.RefusesAll, Fix: "somebody has overwritten a key of this deployment (redis-cli monitor shows who writes): put it, or the store, back from a copy"},
 		"MASTERDOWN":  {Reason: store.ReadOnly, Refuses: store.RefusesAll, Fix: "see whether the primary of this replica runs, or " + replicaFix},
 	}
 }

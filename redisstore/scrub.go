@@ -182,6 +182,13 @@ func (s *Store) standings(ctx context.Context, partition int, entries []entry) (
 		held, leases = p.ZRangeWithScores(ctx, k.sets[store.SetHeld], 0, -1), p.Get(ctx, k.leases)
 		listed = p.XRange(ctx, k.index, entries[0].id, entries[len(entries)-1].id)
 	})
+	if err == nil { // timedIn forgives what is wrong with a record, and an index is needed
+		asked := []redis.Cmder{quarantined, unreadable, retries, held, listed}
+		for _, one := range scores {
+			asked = append(asked, one)
+		}
+		err = firstOf(asked)
+	}
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("compare partition %d: %w", partition, err)
 	}
@@ -356,4 +363,14 @@ func standsRight(set store.Set, m any, at float64, record any) bool {
 	}
 	place := is.lifecycle.Place()
 	return place.Set == set && name == member(instanceOf(name), place) && at == scoreOf(place)
+}
+
+// firstOf returns the error of the first command that has one.
+func firstOf(commands []redis.Cmder) error {
+	for _, one := range commands {
+		if one.Err() != nil {
+			return one.Err()
+		}
+	}
+	return nil
 }

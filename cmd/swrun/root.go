@@ -55,7 +55,7 @@ func run(args []string, s streams) (code int) {
 		// What cobra itself reports, before any verb has begun, is wrong use.
 		exit = &exitError{code: exitUsage, message: err.Error(), hint: "swrun --help lists the commands"}
 	}
-	p.printExit(exit)
+	p.printExit(exit.short())
 	return exit.code
 }
 

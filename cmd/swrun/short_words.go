@@ -1,0 +1,27 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/swrun/swrun/internal/shorten"
+)
+
+// maxWord is how much of a word of the command line a message about it repeats.
+const maxWord = 200
+
+// shortWords shortens each long word of a message, so that the end of the message, which says what is wrong, is still there.
+func shortWords(message string) string {
+	words := strings.Split(message, " ")
+	for n, word := range words {
+		words[n] = shorten.To(word, maxWord)
+	}
+	return shorten.To(strings.Join(words, " "), 20*maxWord)
+}
+
+// short returns the error with a message that does not repeat all of a long command line.
+func (e *exitError) short() *exitError {
+	if e.code == exitUsage {
+		e.message = shortWords(e.message)
+	}
+	return e
+}

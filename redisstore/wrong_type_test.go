@@ -1,0 +1,60 @@
+package redisstore_test
+
+import (
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/swrun/swrun/redisstore"
+	"github.com/swrun/swrun/redisstore/redistest"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// TestOverwrittenKeys: each key of a partition that somebody has overwritten by another type is an error with its remedy where it is needed. Nothing
+// panics, and the partition is well again when the key is back.
+func TestOverwrittenKeys(t *testing.T) {
+	server := redistest.Start(t)
+	client := redis.NewClient(&redis.Options{Addr: server.Addr, DisableIdentity: true})
+	t.Cleanup(func() { client.Close() })
+	s := mustOpen(t, server.URL(), redisstore.Config{Deployment: "D", Partitions: 1})
+	if _, err := s.Start(t.Context(), store.Start{Instance: store.Instance{Namespace: "test", ID: "a"}, Invocation: []byte("{}")}); err != nil {
+		t.Fatal(err)
+	}
+	all := []string{"index", "quarantined", "unreadable", "retrying", "outbox", "meta", "activities", "needs", "listeners", "queued"}
+	for _, set := range store.Sets() {
+		all = append(all, string(set))
+	}
+	for _, name := range all {
+		key := "swrun:{D:0}:" + name
+		kept, err := client.Dump(t.Context(), key).Result()
+		client.Del(t.Context(), key)
+		if err := client.LPush(t.Context(), key, "rubbish").Err(); err != nil {
+			t.Fatal(err)
+		}
+		use := func() (failed []error) {
+			_, scrubbed := s.Scrub(t.Context(), store.Scrub{N: 100, Check: true})
+			_, counted := s.Statistics(t.Context(), 0)
+			_, polled := s.Poll(t.Context(), 0, 10, false)
+			return []error{scrubbed, counted, polled}
+		}
+		for _, failed := range use() {
+			if failed == nil {
+				continue
+			}
+			if a, known := s.Diagnose(failed); !known || a.Reason != store.Damaged || redisstore.Remedy(failed) == "" {
+				t.Errorf("%s: %v: %+v", name, failed, a)
+			}
+		}
+		client.Del(t.Context(), key)
+		if err == nil {
+			if err := client.Restore(t.Context(), key, 0, kept).Err(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, failed := range use() {
+			if failed != nil {
+				t.Errorf("%s is back: %v", name, failed)
+			}
+		}
+	}
+}
