@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/redisstore/redistest"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/filter"
@@ -86,7 +87,7 @@ func runsOf(t *testing.T, e *swrun.Engine, name string) (ids []string, outputs m
 // eventually asks until it holds.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !holds(); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(pacetest.Patience); !holds(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("still not so: " + what)
 		}

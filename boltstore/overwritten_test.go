@@ -10,6 +10,7 @@ import (
 
 	"github.com/swrun/swrun/boltstore"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -73,7 +74,7 @@ func TestDamagedWhileOpen(t *testing.T) {
 				harm()
 			}
 			var all sync.WaitGroup
-			told, late := make(chan error, 16), time.Now().Add(time.Minute)
+			told, late := make(chan error, 16), time.Now().Add(pacetest.Patience)
 			for n := range cap(told) {
 				all.Go(func() {
 					var err error

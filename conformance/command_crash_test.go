@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/redisstore/redistest"
 	"github.com/swrun/swrun/runtime/client"
@@ -126,7 +127,7 @@ func (h *commanded) until(text string) {
 	h.Helper()
 	where, err := filter.Parse(text, time.Now())
 	h.must(err)
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(pacetest.Patience); ; time.Sleep(2 * time.Millisecond) {
 		d, err := h.client.Describe(h.Context(), h.run())
 		h.must(err)
 		if where.Matches(&filter.Run{Instance: h.run(), Lifecycle: d.Lifecycle, Invocation: d.Invocation}) {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/activity"
+	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
@@ -127,7 +128,7 @@ func newOutsideWorld(t *testing.T, runs int, delay time.Duration) *outsideWorld 
 // numbers 1, 2, 3; and no timeout that is early, or later than bound.
 func (w *outsideWorld) verify(bound time.Duration) (timeouts int) {
 	w.Helper()
-	w.settle(90 * time.Second)
+	w.settle(pacetest.Patience)
 	w.audit(interpreter.StatusCompleted, func(i store.Instance, entries []client.HistoryEntry) {
 		last := map[interpreter.EffectID]int{}
 		for _, e := range entries {

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/swrun/swrun/internal/pacetest"
 )
 
 // orderService is a service that takes orders, and packs what was ordered. It knows a request that is sent again by its idempotency key.
@@ -67,7 +69,7 @@ func (s *shop) count(where string) string {
 // rests waits until no run is in progress.
 func (s *shop) rests() {
 	s.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); s.count("status!=faulted,completed") != "0"; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(pacetest.Patience); s.count("status!=faulted,completed") != "0"; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			s.Fatal("runs are still in progress")
 		}

@@ -14,6 +14,7 @@ import (
 	moby "github.com/moby/moby/client"
 
 	"github.com/swrun/swrun/internal/enginetest"
+	"github.com/swrun/swrun/internal/pacetest"
 )
 
 // leaving starts one container that runs for ten minutes for each cleanup. When they run, one has ended.
@@ -60,7 +61,7 @@ func newContainerEngine(t *testing.T) containerEngine {
 func (e containerEngine) await(want string, each func()) {
 	e.Helper()
 	states := ""
-	for end := time.Now().Add(2 * time.Minute); states != want; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(pacetest.Patience); states != want; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
 			e.Fatalf("the containers are %s, want %s", states, want)
 		}

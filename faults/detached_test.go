@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/interpreter"
 )
 
@@ -36,7 +37,7 @@ func TestKillDetached(t *testing.T) {
 	}
 	first.kill()
 	w.work("--allow-processes")
-	w.settle(time.Minute)
+	w.settle(pacetest.Patience)
 	w.verifyNothingRuns()
 	w.runs = w.runs[:1]
 	w.audit(interpreter.StatusCompleted, nil)

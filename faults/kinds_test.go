@@ -17,6 +17,7 @@ import (
 
 	"github.com/swrun/swrun/internal/enginetest"
 	"github.com/swrun/swrun/internal/grpctest"
+	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/interpreter"
 )
 
@@ -84,7 +85,7 @@ func TestKinds(t *testing.T) {
 		}
 		current = next
 	}
-	w.settle(time.Minute)
+	w.settle(pacetest.Patience)
 	w.audit(interpreter.StatusCompleted, nil)
 	keys, again := w.sink.counts()
 	begun := noted(notes)
@@ -171,7 +172,7 @@ func (w *world) verifyNothingRuns(engines ...*enginetest.Engine) {
 		}
 		return found
 	}
-	for end := time.Now().Add(10 * time.Second); len(all()) > 0; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(pacetest.Patience); len(all()) > 0; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			w.Fatalf("still running: %q", all())
 		}

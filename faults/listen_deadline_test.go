@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime/client"
@@ -83,7 +84,7 @@ const precision = 2 * time.Millisecond
 // each run either the event counts or the timeout.
 func (p *plant) verifyApprovals(all []approval) (counted int) {
 	p.Helper()
-	p.settle(time.Minute)
+	p.settle(pacetest.Patience)
 	order := 0
 	p.audit(interpreter.StatusCompleted, func(i store.Instance, entries []client.HistoryEntry) {
 		a := all[order]
@@ -211,7 +212,7 @@ func TestKillBetweenEvents(t *testing.T) {
 		t.Errorf("%d runs have ended before everything came", n)
 	}
 	p.publish(newEvent("news", "news", nil))
-	p.settle(time.Minute)
+	p.settle(pacetest.Patience)
 	run := 0
 	p.audit(interpreter.StatusCompleted, func(i store.Instance, entries []client.HistoryEntry) {
 		ids, _ := consumed(entries)
@@ -239,7 +240,7 @@ func TestKillDelivering(t *testing.T) {
 		t.Error("every event had reached all when its server was killed: nothing was tested")
 	}
 	p.publish(newEvent("last", "last", nil))
-	p.settle(time.Minute)
+	p.settle(pacetest.Patience)
 	p.audit(interpreter.StatusCompleted, func(i store.Instance, entries []client.HistoryEntry) {
 		if ids, _ := consumed(entries); len(slices.DeleteFunc(ids, func(id string) bool { return id == "last" })) != 1 {
 			t.Errorf("%s has consumed %v", i, ids)

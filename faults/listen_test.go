@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
@@ -104,7 +105,7 @@ func (c *crowd) over() {
 // verify holds each run to its events: it has consumed each of them once, and no other one; and each that starts a run has started one.
 func (c *crowd) verify() {
 	c.Helper()
-	c.settleAll(int64(len(c.runs)+len(c.begun)), time.Minute)
+	c.settleAll(int64(len(c.runs)+len(c.begun)), pacetest.Patience)
 	order := 0
 	c.audit(interpreter.StatusCompleted, func(i store.Instance, entries []client.HistoryEntry) {
 		ids, output := consumed(entries)
@@ -240,7 +241,7 @@ func TestKillEmitting(t *testing.T) {
 	for order := range n {
 		p.publish(newEvent("over", fmt.Sprintf("over-%d", order), map[string]any{"order": order}))
 	}
-	p.settle(time.Minute)
+	p.settle(pacetest.Patience)
 	p.audit(interpreter.StatusCompleted, func(i store.Instance, entries []client.HistoryEntry) {
 		if !slices.Contains(listening, i) {
 			return

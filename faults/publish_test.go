@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
@@ -107,9 +108,9 @@ func (p *plant) post(s *site, e event) (status int, answer api.Published) {
 	return response.StatusCode, answer
 }
 
-// publish publishes an event until it is acknowledged.
+// publish publishes an event until it is acknowledged, or until the test has failed.
 func (p *plant) publish(e event) {
-	for n, limit := rand.IntN(2), time.Now().Add(time.Minute); ; n++ {
+	for n, limit := rand.IntN(2), time.Now().Add(pacetest.Patience); !p.Failed(); n++ {
 		status, _ := p.post(p.sites[n%2], e)
 		if status == http.StatusAccepted {
 			return
@@ -127,6 +128,7 @@ func (p *plant) publish(e event) {
 func (p *plant) publishAll(all []event, meanwhile func(acknowledged func() int)) {
 	var done atomic.Int64
 	var publishing sync.WaitGroup
+	defer publishing.Wait() // also if meanwhile ends the test
 	next := make(chan event)
 	for range 8 {
 		publishing.Go(func() {
@@ -145,7 +147,6 @@ func (p *plant) publishAll(all []event, meanwhile func(acknowledged func() int))
 	if meanwhile != nil {
 		meanwhile(func() int { return int(done.Load()) })
 	}
-	publishing.Wait()
 }
 
 // startEach starts n runs of a document, with their numbers as input: {order: 0}, {order: 1}...
@@ -164,10 +165,10 @@ func (w *world) startEach(n int, body string) {
 // await waits until something is so.
 func (w *world) await(what string, is func() bool) {
 	w.Helper()
-	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(pacetest.Patience); !is(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			w.unfinished()
-			w.Fatal("after a minute it is not so that " + what)
+			w.Fatal("it never is so that " + what)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/redisstore/redistest"
 	"github.com/swrun/swrun/runtime/client"
@@ -20,7 +21,7 @@ import (
 // during runs f again and again until all runs have ended, and returns how often it did harm.
 func (w *world) during(every time.Duration, f func() bool) (harm int) {
 	w.Helper()
-	for deadline := time.Now().Add(time.Minute); w.closed() < int64(len(w.runs)); time.Sleep(every) {
+	for deadline := time.Now().Add(pacetest.Patience); w.closed() < int64(len(w.runs)); time.Sleep(every) {
 		if time.Now().After(deadline) {
 			w.unfinished()
 			w.Fatalf("%d of %d runs have ended", w.closed(), len(w.runs))
@@ -92,7 +93,7 @@ func TestRedisRestarts(t *testing.T) {
 	if w.closed() == int64(len(w.runs)) {
 		t.Log("all runs had ended before the last restart")
 	}
-	w.settle(time.Minute)
+	w.settle(pacetest.Patience)
 	w.audit(interpreter.StatusCompleted, nil)
 	if keys, _ := w.sink.counts(); keys != len(w.runs)*each {
 		t.Errorf("%d different effects, want %d", keys, len(w.runs)*each)
@@ -115,7 +116,7 @@ func TestRedisLosesWrites(t *testing.T) {
 		w.redis.Kill()
 		w.redis.Run()
 	}
-	w.settle(time.Minute)
+	w.settle(pacetest.Patience)
 	w.audit(interpreter.StatusCompleted, nil)
 	keys, again := w.sink.counts()
 	if keys != len(w.runs)*each {
@@ -138,7 +139,7 @@ func TestRedisLosesWrites(t *testing.T) {
 // reach waits until so many effects have been asked for.
 func (w *world) reach(n int) {
 	w.Helper()
-	for deadline := time.Now().Add(30 * time.Second); w.progressed() < n; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(pacetest.Patience); w.progressed() < n; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			w.Fatalf("%d of %d effects were asked for", w.progressed(), n)
 		}
@@ -170,7 +171,7 @@ func TestQuarantine(t *testing.T) {
 	for range 5 {
 		k := w.work()
 		seen := w.requests("/poison")
-		for deadline := time.Now().Add(20 * time.Second); w.requests("/poison") == seen; time.Sleep(5 * time.Millisecond) {
+		for deadline := time.Now().Add(pacetest.Patience); w.requests("/poison") == seen; time.Sleep(5 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatal("the step is not tried again")
 			}
@@ -179,7 +180,7 @@ func TestQuarantine(t *testing.T) {
 		killing.Wait()
 	}
 	w.work()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(pacetest.Patience); ; time.Sleep(20 * time.Millisecond) {
 		l, err := w.store.Load(t.Context(), poisoned)
 		if err != nil {
 			t.Fatal(err)
@@ -196,7 +197,7 @@ func TestQuarantine(t *testing.T) {
 	if _, err := w.client.Retry(t.Context(), poisoned, client.RetryOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(20 * time.Second); w.requests("/poison") == tried; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(pacetest.Patience); w.requests("/poison") == tried; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the run was released, and is not tried again")
 		}
@@ -272,7 +273,7 @@ func TestServerErrors(t *testing.T) {
 			if w.closed() == int64(len(w.runs)) {
 				t.Fatal("all runs had ended before it was over: nothing was tested")
 			}
-			w.settle(time.Minute)
+			w.settle(pacetest.Patience)
 			w.audit(interpreter.StatusCompleted, nil)
 			if keys, _ := w.sink.counts(); keys != len(w.runs)*each {
 				t.Errorf("%d different effects, want %d", keys, len(w.runs)*each)
@@ -315,7 +316,7 @@ func TestServerClockJumps(t *testing.T) {
 	w.reach(2 * len(w.runs))
 	time.Sleep(time.Second)
 	w.redis.Jump(-time.Hour)
-	w.settle(time.Minute)
+	w.settle(pacetest.Patience)
 	w.audit(interpreter.StatusCompleted, func(i store.Instance, entries []client.HistoryEntry) {
 		took := entries[len(entries)-1].At.Sub(entries[0].At) // the first commit may come after the effects of the first step
 		if took < 8*time.Second || took > 50*time.Second {

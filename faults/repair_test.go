@@ -7,11 +7,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/redisstore/redistest"
 	"github.com/swrun/swrun/runtime/client"
@@ -94,7 +94,7 @@ func TestRepairListeners(t *testing.T) {
 	for order := range w.runs {
 		p.publish(newEvent("over", fmt.Sprintf("over-%d", order), map[string]any{"order": order}))
 	}
-	w.settle(time.Minute)
+	w.settle(pacetest.Patience)
 	w.audit(interpreter.StatusCompleted, func(i store.Instance, entries []client.HistoryEntry) {
 		if ids, _ := consumed(entries); len(ids) != 2 {
 			t.Errorf("%s has consumed %v", i, ids)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/filter"
@@ -54,7 +55,7 @@ func TestKillScheduled(t *testing.T) {
 		if len(all) == workflows && len(gaps) == 0 {
 			return
 		}
-		if time.Since(began) > time.Minute {
+		if time.Since(began) > pacetest.Patience {
 			t.Fatalf("%d workflows have started:\n%s", len(all), strings.Join(gaps, "\n"))
 		}
 	}

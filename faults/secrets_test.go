@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/redact/redacttest"
 	"github.com/swrun/swrun/runtime/client"
@@ -72,7 +73,7 @@ func TestKillWithSecrets(t *testing.T) {
 		search.AbsentBelow(t, w.redis.Folder())
 		alive[victim] = start()
 	}
-	w.settleAll(ends, time.Minute)
+	w.settleAll(ends, pacetest.Patience)
 	w.auditSecrets(search)
 }
 

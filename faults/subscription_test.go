@@ -13,6 +13,7 @@ import (
 	"github.com/swrun/swrun/internal/asyncapi"
 	"github.com/swrun/swrun/internal/brokers"
 	"github.com/swrun/swrun/internal/brokers/brokertest"
+	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
 )
@@ -78,7 +79,7 @@ func TestSubscriptions(t *testing.T) {
 		current = w.work()
 	}
 	publish(2*messages/3, messages)
-	w.settle(time.Minute)
+	w.settle(pacetest.Patience)
 	w.audit(interpreter.StatusCompleted, nil)
 	var want []any
 	for n := range messages {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/internal/oauthtest"
+	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/redact/redacttest"
 )
@@ -101,7 +102,7 @@ func TestTokens(t *testing.T) {
 	service.StartTLS()
 	t.Cleanup(service.Close)
 	w.work("--log-level", "debug")
-	w.settle(time.Minute)
+	w.settle(pacetest.Patience)
 	w.audit(interpreter.StatusCompleted, nil)
 	if len(got) != 1 {
 		t.Fatalf("the service got %d requests", len(got))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
@@ -76,7 +77,7 @@ func (p *plant) hearing() {
 		all = append(all, newEvent("paid", fmt.Sprintf("paid-%d", order), map[string]any{"order": order}))
 	}
 	p.publishAll(append(all, newEvent("news", "news", nil)), nil)
-	p.settle(time.Minute)
+	p.settle(pacetest.Patience)
 	var latest time.Duration
 	p.audit(interpreter.StatusCompleted, func(_ store.Instance, entries []client.HistoryEntry) {
 		for _, e := range entries {

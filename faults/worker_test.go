@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
@@ -28,7 +29,7 @@ func TestKill(t *testing.T) {
 		}
 		alive[victim] = w.work()
 	}
-	w.settle(time.Minute)
+	w.settle(pacetest.Patience)
 	if kills == 0 {
 		t.Fatal("no worker was killed while there was work: nothing was tested")
 	}
@@ -64,7 +65,7 @@ func TestStop(t *testing.T) {
 	time.Sleep(lease + time.Second)
 	w.sink.release()
 	w.signal(zombie, syscall.SIGCONT)
-	w.settle(time.Minute)
+	w.settle(pacetest.Patience)
 	taken := 0
 	w.audit(interpreter.StatusCompleted, func(_ store.Instance, entries []client.HistoryEntry) {
 		if takenOver(entries) {
@@ -102,7 +103,7 @@ func TestDrain(t *testing.T) {
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("the worker took %s to hand over", took)
 	}
-	w.settle(time.Minute)
+	w.settle(pacetest.Patience)
 	w.audit(interpreter.StatusCompleted, nil)
 	if keys, again := w.sink.counts(); keys != 80 || again != 0 {
 		t.Errorf("%d effects, %d repeated: handing over repeats nothing", keys, again)
@@ -127,7 +128,7 @@ func TestAllDown(t *testing.T) {
 	}
 	back := time.Now()
 	w.work()
-	w.settle(time.Minute)
+	w.settle(pacetest.Patience)
 	w.audit(interpreter.StatusFaulted, func(i store.Instance, entries []client.HistoryEntry) {
 		last := entries[len(entries)-1]
 		if late := last.CommittedAt.Sub(back); late > 20*time.Second {
@@ -147,7 +148,7 @@ func TestRace(t *testing.T) {
 	w := newWorld(t, 100*time.Millisecond)
 	w.start(of(500), "do:\n- t: {try: [{a: {call: http, with: {method: get, endpoint: '@SINK/a'}, timeout: {after: PT0.103S}}}], catch: {do: [{late: {set: {late: true}}}]}}\n")
 	w.work("--concurrency", "8")
-	w.settle(time.Minute)
+	w.settle(pacetest.Patience)
 	late := 0
 	w.audit(interpreter.StatusCompleted, func(i store.Instance, entries []client.HistoryEntry) {
 		for _, e := range entries {

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/process"
 	"github.com/swrun/swrun/process/processtest"
 )
@@ -179,7 +180,7 @@ func TestKilledSupervisor(t *testing.T) {
 	if got, err := processtest.Commands(t).Run(t.Context(), job); !errors.As(err, &crash) {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	for deadline := time.Now().Add(30 * time.Second); ; goruntime.Gosched() {
+	for deadline := time.Now().Add(pacetest.Patience); ; goruntime.Gosched() {
 		left := processesWith(t, mark)
 		if len(left) == 0 {
 			return
@@ -318,7 +319,7 @@ func TestNothingOutlivesAnOrder(t *testing.T) {
 // waitGone waits until nothing is left of a job.
 func waitGone(t *testing.T, mark string) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; goruntime.Gosched() {
+	for deadline := time.Now().Add(pacetest.Patience); ; goruntime.Gosched() {
 		left := processesWith(t, mark)
 		if len(left) == 0 {
 			return
@@ -347,7 +348,7 @@ func leavers() map[string]string {
 
 func waitFor(t *testing.T, file string) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; goruntime.Gosched() {
+	for deadline := time.Now().Add(pacetest.Patience); ; goruntime.Gosched() {
 		if _, err := os.Stat(file); err == nil {
 			return
 		}

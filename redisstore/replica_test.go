@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/redisstore"
 	"github.com/swrun/swrun/redisstore/redistest"
 	"github.com/swrun/swrun/runtime/store"
@@ -25,7 +26,7 @@ func TestReplicaWithoutItsPrimary(t *testing.T) {
 	until := func(refuses store.Refusing, fix string) {
 		t.Helper()
 		var all []store.Ailment
-		for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		for deadline := time.Now().Add(pacetest.Patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 			all = s.Examine(t.Context())
 			worst, mute := store.Mute(all)
 			if mute && worst.Reason == store.ReadOnly && worst.Refuses == refuses && strings.Contains(worst.Fix, fix) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/pacetest"
 )
 
 // TestPollsOfOtherNamespaces: a worker that polls for one namespace is given nothing of another, and hides nothing from those that poll for that one
@@ -53,7 +54,7 @@ func TestDeadlinesOfActivitiesAreListed(t *testing.T) {
 // eventually waits until something is so.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(pacetest.Patience); !is(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("it does not come to pass that %s", what)
 		}

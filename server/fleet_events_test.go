@@ -13,6 +13,7 @@ import (
 
 	"github.com/swrun/swrun/internal/access"
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/redisstore/redistest"
 	"github.com/swrun/swrun/server"
 )
@@ -54,7 +55,7 @@ func (d *deployment) followFleet(t *testing.T, ctx context.Context, query, last 
 // until takes events until those of some runs have ended, or do not come, and returns what each run did.
 func until(events <-chan fleetEvent, ended ...string) (did map[string][]string, all []fleetEvent) {
 	did, ended = map[string][]string{}, slices.Clone(ended)
-	patience := time.After(time.Minute)
+	patience := time.After(pacetest.Patience)
 	for len(ended) > 0 {
 		var e fleetEvent
 		var came bool

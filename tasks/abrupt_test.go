@@ -14,6 +14,7 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/process/processtest"
 	"github.com/swrun/swrun/runtime/execution"
@@ -196,7 +197,7 @@ func TestLosersOfARaceAreCut(t *testing.T) {
 	}
 	select {
 	case <-cut:
-	case <-time.After(time.Minute):
+	case <-time.After(pacetest.Patience):
 		t.Error("the loser is not cut")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/redisstore/redistest"
 )
 
@@ -112,7 +113,7 @@ func (h *hosted) workUntil(text string, args ...string) string {
 	c.now, c.streams.err, c.signals = time.Now, said, func() (<-chan os.Signal, func()) { return signals, func() {} }
 	ended := make(chan int)
 	go func() { ended <- run(args, c.streams) }()
-	for late := time.After(time.Minute); !strings.Contains(said.String(), text); {
+	for late := time.After(pacetest.Patience); !strings.Contains(said.String(), text); {
 		select {
 		case <-said.lines:
 		case code := <-ended:

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/redisstore/redistest"
 )
 
@@ -133,7 +134,7 @@ func repeated(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: until PATTERN COMMAND...")
 	}
 	pattern := regexp.MustCompile("(?m)" + args[0])
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(pacetest.Patience); time.Now().Before(deadline); {
 		if err := ts.Exec(args[1], args[2:]...); err == nil && pattern.MatchString(ts.ReadFile("stdout")) {
 			return
 		}

@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/swrun/swrun/internal/pacetest"
 )
 
 const draft = "document: {dsl: 1.0.3, namespace: demo, name: NAME, version: '1.0.0'} # a draft\ndo: [{a: {set: {x: VALUE}}}]\n"
@@ -46,7 +48,7 @@ func TestDev(t *testing.T) {
 			case <-said.lines:
 			case code := <-ended:
 				t.Fatalf("it ended with %d: %s", code, said)
-			case <-time.After(30 * time.Second):
+			case <-time.After(pacetest.Patience):
 				t.Fatalf("it does not say %q: %s", text, said)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/redisstore/redistest"
 )
 
@@ -32,7 +33,7 @@ func (h *hosted) tails(args ...string) *tailing {
 // shows waits until something was shown.
 func (t *tailing) shows(text string) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !strings.Contains(t.out.String(), text); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(pacetest.Patience); !strings.Contains(t.out.String(), text); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%q is not shown:\n%s%s", text, t.out.String(), t.err.String())
 		}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/redisstore/redistest"
 )
 
@@ -55,7 +56,7 @@ func working(t *testing.T, c *captured, flags ...string) (stop func()) {
 func (h *hosted) until(text string, args ...string) {
 	h.Helper()
 	var out string
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(pacetest.Patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if _, out = h.swrun(args...); strings.Contains(out, text) {
 			return
 		}

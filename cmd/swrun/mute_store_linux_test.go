@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/swrun/swrun/internal/disktest"
+	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/redisstore/redistest"
 )
 
@@ -100,7 +101,7 @@ do:
 func (h *hosted) answersWithout(s *serving, path string, texts ...string) {
 	h.Helper()
 	var told string
-	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(pacetest.Patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		answer, err := http.Get(s.url + path)
 		if err != nil {
 			h.Fatal(err)

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/swrun/swrun/internal/pacetest"
 )
 
 // elapsed is what is different each time in what run prints.
@@ -89,7 +91,7 @@ func TestRunBesideTheHolder(t *testing.T) {
 // until waits until a text was written.
 func (w *told) until(t *testing.T, text string) {
 	t.Helper()
-	late := time.After(time.Minute)
+	late := time.After(pacetest.Patience)
 	for !strings.Contains(w.String(), text) {
 		select {
 		case <-w.lines:

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/internal/pacetest"
 )
 
 const callsWithSecret = `document: {dsl: 1.0.3, namespace: demo, name: sec, version: 0.1.0}
@@ -79,7 +80,7 @@ func TestReplacedSecrets(t *testing.T) {
 	m.swap(map[string]string{"api": "first-value\n", "other": "value-of-other"})
 	select {
 	case <-waits: // it was noticed without a signal
-	case <-time.After(time.Minute):
+	case <-time.After(pacetest.Patience):
 		t.Fatalf("the secret is not noticed:\n%s\n%s", s.err, h.exits(exitOK, "describe", "one"))
 	}
 	m.swap(map[string]string{"api": "second-value\n", "other": "value-of-other"})
@@ -105,7 +106,7 @@ func TestReplacedSecrets(t *testing.T) {
 // saysTimes waits until a log has said a text so often.
 func (s *serving) saysTimes(t *testing.T, text string, n int) {
 	t.Helper()
-	for late := time.After(time.Minute); strings.Count(s.err.String(), text) < n; {
+	for late := time.After(pacetest.Patience); strings.Count(s.err.String(), text) < n; {
 		select {
 		case <-s.err.lines:
 		case <-late:

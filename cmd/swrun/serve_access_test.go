@@ -22,6 +22,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/swrun/swrun/internal/pacetest"
 )
 
 // told is a stream that others may read while it is written.
@@ -155,7 +157,7 @@ func TestServeWithTokensOverTLS(t *testing.T) {
 // eventually waits until something is so.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !is(); {
+	for deadline := time.Now().Add(pacetest.Patience); !is(); {
 		if time.Now().After(deadline) {
 			t.Fatalf("it is not so that %s", what)
 		}

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/swrun/swrun/internal/pacetest"
 )
 
 // hook is a webhook that does not answer an event that is there yet, until it is let.
@@ -47,7 +49,7 @@ func (h *hook) counts(text string) (n int) {
 
 func (h *hook) until(t *testing.T, text string) {
 	t.Helper()
-	for end := time.Now().Add(2 * time.Minute); h.counts(text) == 0; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(pacetest.Patience); h.counts(text) == 0; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%s does not come: %s", text, h.all)
 		}
@@ -58,7 +60,7 @@ func (h *hook) until(t *testing.T, text string) {
 func sinksHold(t *testing.T, said, kind string, names ...string) {
 	t.Helper()
 	url := listeningOn.FindStringSubmatch(said)[1]
-	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(pacetest.Patience); ; time.Sleep(20 * time.Millisecond) {
 		var metrics []byte
 		if answer, err := http.Get(url + "/metrics"); err == nil {
 			metrics, _ = io.ReadAll(answer.Body)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/swrun/swrun/internal/container"
 	"github.com/swrun/swrun/internal/enginetest"
+	"github.com/swrun/swrun/internal/pacetest"
 )
 
 // underTest is an engine, and what its API says of it.
@@ -288,7 +289,7 @@ func hasPorts(t *testing.T, e underTest) {
 // until waits for a condition.
 func until(t *testing.T, condition func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !condition(); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(pacetest.Patience); !condition(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("it does not come to that")
 		}

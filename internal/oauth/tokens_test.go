@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/internal/oauth"
+	"github.com/swrun/swrun/internal/pacetest"
 )
 
 // TestTokensAreKept: until a little before they expire, for each policy by itself, and never for one whose secret is another.
@@ -140,7 +141,7 @@ func TestOneRequestAtATime(t *testing.T) {
 		a := newAuthority(t)
 		slow := roundTrip(func(r *http.Request) (*http.Response, error) {
 			select {
-			case <-time.After(time.Minute):
+			case <-time.After(pacetest.Patience):
 				return a.RoundTrip(r)
 			case <-r.Context().Done():
 				return nil, context.Cause(r.Context())

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"time"
 )
 
 // Thinned returns all cases. Under the race detector, which makes tests several times slower, it returns the first, the last, and one of n between
@@ -54,3 +55,7 @@ func WaitMuch() {
 	// TestMain calls it before the flags are parsed, and the name is right.
 	_ = flag.Set("test.parallel", strconv.Itoa(each*runtime.GOMAXPROCS(0)))
 }
+
+// Patience is how long a test waits for something that happens soon, before it says that it does not: long enough for a machine that is busy with much
+// else. A test that passes never waits so long.
+const Patience = 5 * time.Minute

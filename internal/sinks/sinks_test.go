@@ -18,6 +18,7 @@ import (
 	"github.com/swrun/swrun/internal/control"
 	"github.com/swrun/swrun/internal/doctor"
 	"github.com/swrun/swrun/internal/eventfile"
+	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/internal/sinks"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -31,7 +32,7 @@ func must(t *testing.T, err error) {
 
 func waitFor(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(pacetest.Patience); !is(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%s: it does not come", what)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/swrun/swrun/internal/doctor"
 	"github.com/swrun/swrun/internal/eventfile"
 	"github.com/swrun/swrun/internal/eventtest"
+	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/internal/sources"
 )
 
@@ -95,7 +96,7 @@ func run(t *testing.T, b *testBroker, publish func(context.Context, map[string]a
 
 func waitFor(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(pacetest.Patience); !is(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%s: it does not come", what)
 		}
