@@ -194,7 +194,7 @@ func TestKillOutside(t *testing.T) {
 	if done < len(harms) {
 		t.Errorf("only %d of %d kinds of harm were done", done, len(harms))
 	}
-	timeouts := w.verify(lease + 12*time.Second) // while servers are stopped and Redis cannot be reached, nobody ends anything
+	timeouts := w.verify(lease + soon) // while servers are stopped and Redis cannot be reached, nobody ends anything
 	_, again := w.sink.counts()
 	t.Logf("%d harms, %d timeouts, %d attempts beyond the first", done, timeouts, again)
 	if timeouts == 0 {
@@ -228,5 +228,5 @@ func TestRedisRestartsOutside(t *testing.T) {
 		time.Sleep(time.Second)
 		w.redis.Run()
 	}
-	w.verify(10 * time.Second)
+	w.verify(soon)
 }

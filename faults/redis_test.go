@@ -319,7 +319,7 @@ func TestServerClockJumps(t *testing.T) {
 	w.settle(pacetest.Patience)
 	w.audit(interpreter.StatusCompleted, func(i store.Instance, entries []client.HistoryEntry) {
 		took := entries[len(entries)-1].At.Sub(entries[0].At) // the first commit may come after the effects of the first step
-		if took < 8*time.Second || took > 50*time.Second {
+		if took < 8*time.Second || took > 30*time.Minute {
 			t.Errorf("%s took %s", i, took)
 		}
 	})

@@ -89,7 +89,7 @@ func (p *plant) hearing() {
 		}
 	})
 	p.Logf("the latest event was consumed %s after it had come", latest)
-	if latest > 10*time.Second {
+	if latest > soon {
 		p.Errorf("an event was consumed %s after it had come", latest)
 	}
 }

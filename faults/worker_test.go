@@ -100,7 +100,7 @@ func TestDrain(t *testing.T) {
 	if err := first.command.Wait(); err != nil {
 		t.Errorf("the worker ended with %v", err)
 	}
-	if took := time.Since(began); took > 10*time.Second {
+	if took := time.Since(began); took > soon {
 		t.Errorf("the worker took %s to hand over", took)
 	}
 	w.settle(pacetest.Patience)
@@ -131,7 +131,7 @@ func TestAllDown(t *testing.T) {
 	w.settle(pacetest.Patience)
 	w.audit(interpreter.StatusFaulted, func(i store.Instance, entries []client.HistoryEntry) {
 		last := entries[len(entries)-1]
-		if late := last.CommittedAt.Sub(back); late > 20*time.Second {
+		if late := last.CommittedAt.Sub(back); late > soon {
 			t.Errorf("%s was decided %s after the worker was back", i, late)
 		}
 	})

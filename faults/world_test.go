@@ -76,6 +76,9 @@ type world struct {
 // lease is short, so that tests are.
 const lease = 2 * time.Second
 
+// soon is how late something may be that nothing keeps from happening: a machine may be busy with much else.
+const soon = time.Minute
+
 // newWorld starts a server, which keeps everything unless persistence says otherwise: it writes what it confirms before it does, and leaves the disk to the machine,
 // which is not killed. With everysec it would confirm what it has not written while the disk is slow.
 func newWorld(t *testing.T, delay time.Duration, persistence ...string) *world {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/process/processtest"
 	"github.com/swrun/swrun/runtime/execution"
@@ -150,7 +151,7 @@ func TestLoadingHasABound(t *testing.T) {
 		if _, found = interpreter.Compile(w, interpreter.Config{Kinds: tasks.All(tasks.Config{}), Load: load}); found.Err() == nil {
 			t.Error("it compiles")
 		}
-		if took := time.Since(began); took > time.Minute {
+		if took := time.Since(began); took > pacetest.Patience {
 			t.Errorf("it took %s", took)
 		}
 	})
