@@ -27,6 +27,7 @@ type trigger struct {
 	text    string   // that says for what it listens: the same text is the same
 	all     bool     // a run takes one event for each filter; otherwise any event starts one
 	types   []string // that events must have; none if any may be meant
+	bytes   int      // of the document that was compiled
 	divided bool     // the filters have correlations of the same names: what has other values belongs to other runs
 }
 
@@ -69,7 +70,7 @@ func newTrigger(w *dsl.Workflow, compile definition.Compile) (*trigger, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &trigger{program: p, text: hex.EncodeToString(sum[:12]), all: w.Schedule.On.Mode == "all", divided: isDivided(w.Schedule.On.Filters())}
+	t := &trigger{program: p, text: hex.EncodeToString(sum[:12]), all: w.Schedule.On.Mode == "all", bytes: len(text), divided: isDivided(w.Schedule.On.Filters())}
 	for _, f := range t.listening(time.Time{}).EventFilters() {
 		if f.Type == "" {
 			t.types = nil

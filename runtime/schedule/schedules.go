@@ -31,8 +31,9 @@ type Config struct {
 type Schedules struct {
 	Config
 
-	mu    sync.Mutex
-	plans map[string]*plan // by digest
+	plans plans
+
+	mu sync.Mutex
 	// events are the schedules that events start, as they were after so many changes, and when they were read.
 	events        []Schedule
 	eventsVersion int64
@@ -42,7 +43,7 @@ type Schedules struct {
 
 // New returns the schedules of a deployment.
 func New(c Config) *Schedules {
-	return &Schedules{Config: c, plans: map[string]*plan{}, noted: map[string]time.Time{}}
+	return &Schedules{Config: c, noted: map[string]time.Time{}}
 }
 
 // changes is the key of an entry whose version tells whether any schedule has been changed otherwise than by its time having come.
@@ -150,15 +151,9 @@ func (s *Schedules) latest(ctx context.Context, namespace, name string) (*plan, 
 	return s.plan(ctx, r, digest)
 }
 
-// maxPlans is how many plans are kept.
-const maxPlans = 10_000
-
 // plan returns what a definition says of its schedule.
 func (s *Schedules) plan(ctx context.Context, r definition.Reference, digest string) (*plan, error) {
-	s.mu.Lock()
-	known := s.plans[digest]
-	s.mu.Unlock()
-	if known != nil {
+	if known := s.plans.of(digest); known != nil {
 		return known, nil
 	}
 	d, err := definition.Load(ctx, s.Store, digest)
@@ -173,12 +168,7 @@ func (s *Schedules) plan(ctx context.Context, r definition.Reference, digest str
 	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.plans) >= maxPlans {
-		clear(s.plans)
-	}
-	s.plans[digest] = p
+	s.plans.keep(p)
 	return p, nil
 }
 
