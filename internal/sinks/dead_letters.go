@@ -27,14 +27,44 @@ type DeadLetter struct {
 	Again    bool      `json:"again,omitempty"` // it is to be sent again
 }
 
+// namespace returns that of its run.
+func (l *DeadLetter) namespace() string {
+	namespace, _, _ := strings.Cut(l.Run, "/")
+	return namespace
+}
+
 // event returns which event of its run it is.
 func (l *DeadLetter) event() string {
 	_, id, _ := strings.Cut(l.ID, "/")
 	return id
 }
 
-// maxDeadLetters is how many are kept of each sink, the last ones: all of them are in one entry of the registry.
+// maxDeadLetters is how many are kept of each sink: all of them are in one entry of the registry.
 const maxDeadLetters = 200
+
+// bounded returns the letters that are kept. Above the bound, the oldest of the namespace with the most is forgotten, and so on: a namespace pushes out no
+// letter of one that has fewer.
+func bounded(all []DeadLetter) []DeadLetter {
+	var namespaces []string // that with the oldest letter first: it is the one to forget a letter if others have as many
+	kept := map[string]int{}
+	for n := range all {
+		of := all[n].namespace()
+		if kept[of]++; kept[of] == 1 {
+			namespaces = append(namespaces, of)
+		}
+	}
+	forgotten := map[string]int{}
+	for range len(all) - maxDeadLetters {
+		most := slices.MaxFunc(namespaces, func(a, b string) int { return kept[a] - kept[b] })
+		kept[most]--
+		forgotten[most]++
+	}
+	return slices.DeleteFunc(all, func(l DeadLetter) bool {
+		of := l.namespace()
+		forgotten[of]--
+		return forgotten[of] >= 0
+	})
+}
 
 // kept is how long the store knows a sink to which nobody sends any more: it is removed, or no server has been there for so long.
 const kept = 90 * 24 * time.Hour
@@ -93,7 +123,7 @@ func Examine(ctx context.Context, r store.Registry) (found []doctor.Finding) {
 	for _, k := range all {
 		n := 0
 		for _, l := range k.DeadLetters {
-			if namespace, _, _ := strings.Cut(l.Run, "/"); granted.Has(namespace) {
+			if granted.Has(l.namespace()) {
 				n++
 			}
 		}
@@ -166,8 +196,7 @@ func (s *sink) storeDeadLetters(ctx context.Context) error {
 		*all = slices.DeleteFunc(*all, func(l DeadLetter) bool {
 			return slices.ContainsFunc(letters, func(n DeadLetter) bool { return n.ID == l.ID })
 		})
-		*all = append(*all, letters...)
-		*all = (*all)[max(0, len(*all)-maxDeadLetters):]
+		*all = bounded(append(*all, letters...))
 		return nil
 	})
 	if err != nil {

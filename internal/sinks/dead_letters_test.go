@@ -124,6 +124,31 @@ func TestAllRefused(t *testing.T) {
 	waitFor(t, "the dead letters, after a restart", func() bool { return len(again.States()[0].Last) == 200 })
 }
 
+// TestDeadLettersOfNamespaces: a namespace with many dead letters pushes out none of one that has fewer.
+func TestDeadLettersOfNamespaces(t *testing.T) {
+	d := newDeployment(t, "")
+	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) }))
+	defer hook.Close()
+	s, _ := d.run(eventfile.Sink{Kind: "http", URL: hook.URL, Types: []string{"order."}}, nil)
+	holds(t, s)
+	d.startDocument(fmt.Sprintf(emits, "small"), "first") // two events each
+	waitFor(t, "the first dead letters", func() bool { return strings.Count(d.deadLetters(), "small/first-") == 2 })
+	d.startDocument(fmt.Sprintf(emits, "flood"), "first")
+	waitFor(t, "the first of the flood", func() bool { return strings.Count(d.deadLetters(), "flood/first-") == 2 })
+	for n := range 105 {
+		d.startDocument(fmt.Sprintf(emits, "flood"), fmt.Sprintf("run%d", n))
+	}
+	kept := func() string {
+		all := d.deadLetters()
+		return fmt.Sprint(strings.Count(all, "small/first-"), strings.Count(all, "flood/run"), strings.Count(all, "flood/first-"), strings.Count(all, "second/"))
+	}
+	waitFor(t, "the flood", func() bool { return s.States()[0].DeadLetters == 214 && kept() == "2 198 0 0" })
+	for n := range 60 {
+		d.startDocument(fmt.Sprintf(emits, "second"), fmt.Sprintf("run%d", n))
+	}
+	waitFor(t, "a second flood", func() bool { return s.States()[0].DeadLetters == 334 && kept() == "2 99 0 99" })
+}
+
 // TestManyRuns: events of several runs are sent at a time, and those of each in their order.
 func TestManyRuns(t *testing.T) {
 	d, got := newDeployment(t, ""), &received{}
