@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -145,20 +146,34 @@ func findAll(t *testing.T, seeds string, all []mutation, where string) {
 	}
 }
 
-// overlay returns the file that makes go build the mutation.
-func (m mutation) overlay(t *testing.T) string {
+// TestPlantedTextsAreThere: the text of each mutation is in the code, also of those whose turn it is not.
+func TestPlantedTextsAreThere(t *testing.T) {
+	for _, m := range slices.Concat(mutations(), outsideMutations(), operatedMutations(), listeningMutations(), scheduleMutations()) {
+		t.Run(m.name, func(t *testing.T) { m.source(t) })
+	}
+}
+
+// source returns the file that a mutation changes, and what it holds.
+func (m mutation) source(t *testing.T) (path string, code []byte) {
 	t.Helper()
 	path, err := filepath.Abs("../runtime/" + m.file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	code, err := os.ReadFile(path)
+	code, err = os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if n := strings.Count(string(code), m.text); n != 1 {
 		t.Fatalf("%s holds %q %d times", m.file, m.text, n)
 	}
+	return path, code
+}
+
+// overlay returns the file that makes go build the mutation.
+func (m mutation) overlay(t *testing.T) string {
+	t.Helper()
+	path, code := m.source(t)
 	folder := t.TempDir()
 	mutated, overlay := filepath.Join(folder, filepath.Base(m.file)), filepath.Join(folder, "overlay.json")
 	data, err := json.Marshal(map[string]any{"Replace": map[string]string{path: mutated}})
