@@ -1,10 +1,12 @@
 package runtime_test
 
 import (
+	"context"
 	"encoding/base64"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
@@ -80,6 +82,86 @@ func TestLateReportsAreBounded(t *testing.T) {
 		a.expect(strings.Count(notes, "/do/0/one"), matching.MaxLate)
 		a.expect(strings.Count(notes, "/do/1/two"), 1)
 	})
+}
+
+// lateEntries notes the entries of the registry that were written for late reports.
+type lateEntries struct {
+	store.Store
+	keys map[string]bool
+}
+
+func (l *lateEntries) Register(ctx context.Context, r store.Registration) (store.Registered, error) {
+	if r.Kind == store.RegistryLate {
+		l.keys[r.Key] = true
+	}
+	return l.Store.Register(ctx, r)
+}
+
+// madeUp returns a token for an activity that no worker has been given.
+func madeUp(run store.Instance, effect int, nonce string) string {
+	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%s %d %s 1 eve", run, effect, nonce))
+}
+
+// TestMadeUpReportsAreBounded: a worker that makes up the activities, attempts and runs of its reports fills neither a history nor the store, and a worker
+// of another run is not hindered (promises 213).
+func TestMadeUpReportsAreBounded(t *testing.T) {
+	withOutsideWorkers(t, false, func(a *activities) {
+		entries := &lateEntries{a.store, map[string]bool{}}
+		m := matching.New(matching.Config{Store: entries})
+		report := func(run store.Instance, effect int, nonce, pointer string) {
+			a.mustSupersede(m.Complete(a.Context(), madeUp(run, effect, nonce)+pointer, 1))
+		}
+		of := a.ended("first").Namespace
+		for n := range 20 {
+			report(store.Instance{Namespace: of, ID: fmt.Sprint("none", n)}, n, "x", "")
+		}
+		a.expect(len(entries.keys), 0)
+		var flooded []store.Instance // that share an entry
+		for n := 0; len(flooded) < 3; n++ {
+			if i := (store.Instance{Namespace: of, ID: fmt.Sprint("run-", n)}); i.Partition(matching.MaxLateEntries) == 0 {
+				flooded = append(flooded, a.ended(i.ID))
+			}
+		}
+		var noted []int
+		for _, i := range flooded {
+			for n := range matching.MaxLateOfRun + 5 {
+				if report(i, n+1, strings.Repeat("x", 10+n), ""); n == 10 && len(noted) == 2 {
+					break
+				}
+			}
+			noted = append(noted, strings.Count(a.lateNotes(i), "completed"))
+		}
+		a.expect(noted, []int{matching.MaxLateOfRun, matching.MaxLateOfEntry - matching.MaxLateOfRun, 0})
+		a.expect(len(entries.keys), 1)
+		pointer := "." + base64.RawURLEncoding.EncodeToString([]byte("/"+strings.Repeat("p", 23<<10)))
+		for n := range 120 {
+			report(a.ended("first"), n/4, fmt.Sprint(n), pointer)
+		}
+		a.expect(strings.Count(a.lateNotes(a.ended("first")), "completed"), 89) // in 2 MiB
+		running := a.activity("")
+		task := a.poll()
+		time.Sleep(store.Remembered - time.Hour)
+		report(running, 100, "x", "")
+		time.Sleep(2 * time.Hour)
+		for n := range matching.MaxLate + 1 {
+			report(running, 100, fmt.Sprint("x", n), "")
+		}
+		time.Sleep(store.Remembered - 90*time.Minute) // the first report is older than a day, the others are not
+		for n := range 3 {
+			report(running, 100, fmt.Sprint("y", n), "")
+		}
+		a.must(m.Complete(a.Context(), task.Token, 1))
+		a.wait(running)
+		a.expect(strings.Count(a.lateNotes(running), "completed"), matching.MaxLate+1)
+	})
+}
+
+// ended returns a run that has ended.
+func (a *activities) ended(id string) store.Instance {
+	a.Helper()
+	i := a.start("do: [{one: {set: {a: 1}}}]", client.StartOptions{ID: id})
+	a.wait(i)
+	return i
 }
 
 // TestReportsThatEarlierVersionsAccepted: an earlier version remembered of a report that it was accepted, and not what it said. A worker that repeats it

@@ -14,22 +14,64 @@ import (
 
 // Reports that came too late are noted in the history of their run: each that says something else once.
 
-// MaxLate is how many late reports about an activity are noted. More are refused as these are, without a note: a worker must not be able to fill a history.
-const MaxLate = 100
+const (
+	// MaxLate is how many late reports about an activity are noted in a day. More are refused as these are, without a note: a worker must not be able to fill
+	// a history.
+	MaxLate = 100
+	// MaxLateOfRun is how many are noted of a run. A token is not signed, so that a worker can make up activities that the run has never had.
+	MaxLateOfRun = 500
+	// MaxLateEntries is how many entries of the registry a namespace has for late reports: the runs of a namespace share them.
+	MaxLateEntries = 64
+	// MaxLateOfEntry is how many reports an entry holds.
+	MaxLateOfEntry = 1000
+	// maxLateBytes is how much the notes of a run may add to its history in a day, as far as the worker decides it: worker and pointer.
+	maxLateBytes = 2 << 20
+)
 
-// late are the reports about an activity that are noted, each by its attempt and what it said.
-type late []string
+// late are the reports about activities of some runs that were noted within the last day.
+type late []lateNote
 
-// lateReports returns where it stands which reports about an activity are noted.
-func lateReports(id store.ActivityID) store.RegistryEntry[late] {
-	key := fmt.Sprintf("%s#%d", id.Run, id.Effect)
+// lateNote is a report that was noted.
+type lateNote struct {
+	Run    string               `json:"run"` // its digest
+	Effect interpreter.EffectID `json:"effect"`
+	Said   string               `json:"said"` // the digest of the attempt and of what it said
+	Bytes  int                  `json:"bytes,omitempty"`
+	At     time.Time            `json:"at"`
+}
+
+func (n lateNote) equals(other lateNote) bool {
+	return n.Run == other.Run && n.Effect == other.Effect && n.Said == other.Said
+}
+
+// isFull reports whether a report cannot be noted because too many are.
+func (all late) isFull(n lateNote) bool {
+	ofRun, ofActivity, bytes := 0, 0, n.Bytes
+	for _, o := range all {
+		if o.Run != n.Run {
+			continue
+		}
+		ofRun, bytes = ofRun+1, bytes+o.Bytes
+		if o.Effect == n.Effect {
+			ofActivity++
+		}
+	}
+	return len(all) >= MaxLateOfEntry || ofRun >= MaxLateOfRun || ofActivity >= MaxLate || bytes > maxLateBytes
+}
+
+// lateReports returns the entry of the registry that tells which reports about a run are noted.
+func lateReports(run store.Instance) store.RegistryEntry[late] {
+	key := fmt.Sprintf("%s/%d", run.Namespace, run.Partition(MaxLateEntries))
 	return store.RegistryEntry[late]{Kind: store.RegistryLate, Key: key, For: func(*late) time.Duration { return store.Remembered }}
 }
 
 // note adds to the history of a run that a report came too late. A worker may repeat it: that is no other report.
 func (m *Matcher) note(ctx context.Context, t ticket, r report) error {
-	is := t.nonce + " " + r.kind + " " + r.content
-	if noted, err := m.isNoted(ctx, t.ActivityID, is); err != nil || !noted {
+	is := lateNote{
+		Run: digest(t.Run.String()), Effect: t.Effect, Said: digest([]any{t.nonce, r.kind, r.content}),
+		Bytes: len(t.worker) + len(t.pointer), At: m.c.Now().UTC().Truncate(time.Second),
+	}
+	if noted, err := m.isNoted(ctx, t.Run, is); err != nil || !noted {
 		return err
 	}
 	late := interpreter.ReportedLate{
@@ -41,36 +83,45 @@ func (m *Matcher) note(ctx context.Context, t ticket, r report) error {
 	if err != nil {
 		return err
 	}
-	err = m.c.Store.Deliver(ctx, store.Delivery{To: t.Run, ID: fmt.Sprintf("late %s %s", t.ActivityID, is), Message: message, Late: &late})
+	err = m.c.Store.Deliver(ctx, store.Delivery{To: t.Run, ID: fmt.Sprintf("late %s %s", t.ActivityID, is.Said), Message: message, Late: &late})
 	if store.RefusedAs(err) != "" { // the run is gone, or ended more than a day ago
 		return nil
 	}
 	return err
 }
 
-// errManyLate is that no other report about an activity is noted.
-var errManyLate = errors.New("too many reports about the activity came too late")
+var (
+	// errManyLate is that no other report about an activity is noted.
+	errManyLate = errors.New("too many reports about the activity came too late")
+	// errCounted is that a report is counted already.
+	errCounted = errors.New("the report is counted already")
+)
 
 // isNoted has a report counted, and reports whether it belongs to those that are noted. It is counted before it is noted: if the note fails, the worker
-// repeats the report.
-func (m *Matcher) isNoted(ctx context.Context, id store.ActivityID, is string) (bool, error) {
-	entry := lateReports(id)
-	known, _, err := entry.Load(ctx, m.c.Store)
-	if err != nil || slices.Contains(known, is) {
-		return true, err
-	}
-	_, err = entry.Change(ctx, m.c.Store, func(all *late) error {
-		switch {
-		case slices.Contains(*all, is):
-		case len(*all) >= MaxLate:
-			return errManyLate
-		default:
-			*all = append(*all, is)
+// repeats the report. A report about a run that is not there counts for nothing.
+func (m *Matcher) isNoted(ctx context.Context, run store.Instance, is lateNote) (bool, error) {
+	if _, err := m.c.Store.History(ctx, run, 0, 1); err != nil {
+		if store.RefusedAs(err) == store.NoSuch {
+			return false, nil
 		}
+		return false, err
+	}
+	_, err := lateReports(run).Change(ctx, m.c.Store, func(all *late) error {
+		*all = slices.DeleteFunc(*all, func(o lateNote) bool { return is.At.Sub(o.At) >= store.Remembered })
+		switch {
+		case slices.ContainsFunc(*all, is.equals):
+			return errCounted
+		case all.isFull(is):
+			return errManyLate
+		}
+		*all = append(*all, is)
 		return nil
 	}, func(*late) bool { return false })
 	if errors.Is(err, errManyLate) {
 		return false, nil
 	}
-	return true, err
+	if errors.Is(err, errCounted) {
+		return true, nil
+	}
+	return err == nil, err
 }

@@ -56,7 +56,7 @@ const (
 	RegistryUnmatched RegistryKind = "unmatched"
 	// RegistryAcknowledged is of groups of trouble that somebody has acknowledged.
 	RegistryAcknowledged RegistryKind = "acknowledged"
-	// RegistryLate is of the reports about an activity that came too late and are noted; too many to be listed.
+	// RegistryLate is of the reports about activities that came too late and are noted; too many to be listed.
 	RegistryLate RegistryKind = "late"
 )
 
