@@ -46,6 +46,7 @@ func (p *program) eventsDeadListCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
+				o.tellForgotten(all)
 				return printList(o, all, func(m api.DeadMessage) string { return m.ID }, func(all []api.DeadMessage) error {
 					table := terminal.NewTable(o.out, "ID", "LAST", "TIMES", "BYTES", "PLACE", "WHY")
 					for _, m := range all {
@@ -59,6 +60,18 @@ func (p *program) eventsDeadListCommand() *cobra.Command {
 	f.add(cmd, listForms()...)
 	f.within(cmd)
 	return cmd
+}
+
+// tellForgotten says of which sources older messages are not kept any more.
+func (o *operation) tellForgotten(all []api.DeadMessage) {
+	last := ""
+	for _, m := range all { // those of a source follow each other
+		if m.Forgotten > 0 && m.Source != last {
+			text := fmt.Sprintf("%s of the source %s made room for newer ones, and %s not kept", terminal.Counted(m.Forgotten, "older message"), m.Source, isOrAre(m.Forgotten))
+			fmt.Fprintln(o.err, o.errStyle().Text(text))
+		}
+		last = m.Source
+	}
 }
 
 func (p *program) eventsDeadGetCommand() *cobra.Command {

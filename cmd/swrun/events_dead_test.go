@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/deadletter"
 	"github.com/swrun/swrun/redisstore/redistest"
 )
 
@@ -73,7 +74,7 @@ func targetsOfServer() map[string]func(*hosted, *serving) []string {
 }
 
 // TestDeadMessagesOfABroker: a message that a broker has brought and that is no event is listed with its place and the reason. It is refused again as long as
-// it is none, and dropped. An event that was refused once is published later. An id that is unknown is refused, and nothing is done with the others.
+// it is none, and dropped. An id that is unknown is refused, and nothing is done with the others.
 func TestDeadMessagesOfABroker(t *testing.T) {
 	for name, target := range targetsOfServer() {
 		t.Run(name, func(t *testing.T) {
@@ -135,4 +136,27 @@ func (d *deadMessages) refusesUnknown(all []api.DeadMessage) {
 	d.says(exitUsage, "drop")
 	d.says(exitUsage, "get", all[0].ID, all[1].ID)
 	d.listed(len(all))
+}
+
+// TestForgottenDeadMessages: the list of messages that could not be published says how many older ones are not kept any more.
+func TestForgottenDeadMessages(t *testing.T) {
+	for name, target := range targetsOfServer() {
+		t.Run(name, func(t *testing.T) {
+			d := serveOrders(t, target)
+			const more = 3
+			for n := range deadletter.MaxOfSource + more {
+				d.sends("{" + strings.Repeat("x", n)) // each is another one
+			}
+			eventually(t, "all have come", func() bool {
+				_, said := d.says(exitOK, "ls")
+				return strings.Contains(said, "3 older messages of the source orders made room for newer ones, and are not kept")
+			})
+			if all := d.listed(deadletter.MaxOfSource); all[0].Forgotten != more {
+				t.Errorf("the first one is %+v", all[0])
+			}
+			if _, said := d.says(exitOK, "ls", "other"); said != "" {
+				t.Errorf("of another source it says %s", said)
+			}
+		})
+	}
 }

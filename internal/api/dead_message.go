@@ -13,6 +13,7 @@ type DeadMessage struct {
 	ContentType string `json:"contentType,omitempty"`
 	Bytes       int    `json:"bytes" doc:"Of its body."`
 	Cut         bool   `json:"cut,omitempty" doc:"Only a part of it is kept: it cannot be published again."`
+	Forgotten   int    `json:"forgotten,omitempty" doc:"How many older messages of the source have made room for newer ones since it had none: the newest 100 are kept."`
 }
 
 // DeadMessageContent is such a message with what it holds.

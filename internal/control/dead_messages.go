@@ -37,7 +37,7 @@ func (c *Control) DeadMessages(ctx context.Context, source string, namespaces []
 func newDeadMessage(b deadletter.Box, l deadletter.Letter) api.DeadMessage {
 	return api.DeadMessage{
 		ID: b.ID(l), Source: b.Source, Kind: b.Kind, Place: l.Place, FirstAt: api.Time(l.First), LastAt: api.Time(l.Last), Times: l.Times, Error: l.Why,
-		ContentType: l.ContentType, Bytes: l.Bytes, Cut: l.Cut,
+		ContentType: l.ContentType, Bytes: l.Bytes, Cut: l.Cut, Forgotten: b.Forgotten,
 	}
 }
 
