@@ -44,13 +44,18 @@ type sending func(ctx context.Context, n *node, f func(redis.Pipeliner)) error
 
 // ownPipeline sends commands in a pipeline of their own, which may be a transaction.
 func (s *Store) ownPipeline(pipe func(*redis.Client) redis.Pipeliner) sending {
+	return s.judgedPipeline(pipe, firstError)
+}
+
+// judgedPipeline is ownPipeline; judge says whether the answers are an error.
+func (s *Store) judgedPipeline(pipe func(*redis.Client) redis.Pipeliner, judge func([]redis.Cmder, error) error) sending {
 	return func(ctx context.Context, n *node, f func(redis.Pipeliner)) error {
 		p := pipe(n.client)
 		f(p)
 		answered := n.outage.awaits(s.uptime)
 		commands, failed := p.Exec(ctx)
 		answered()
-		return firstError(commands, failed)
+		return judge(commands, failed)
 	}
 }
 

@@ -84,7 +84,7 @@ func (s *Store) timedIn(ctx context.Context, partition int, send sending, f func
 		server, times = p.Time(ctx), p.Get(ctx, s.keys.partitions[partition].time)
 		f(p)
 	})
-	if codeOf(err) == "WRONGTYPE" && codeOf(times.Err()) == "" {
+	if isWrongType(err) && !isWrongType(times.Err()) {
 		err = nil
 	}
 	if err != nil {

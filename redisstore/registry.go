@@ -75,7 +75,7 @@ func (s *Store) Registered(ctx context.Context, kind store.RegistryKind, key str
 	if err != nil {
 		return store.Registered{}, fmt.Errorf("read %s: %w", kind.EntryName(key), err)
 	}
-	r, err := parseRegistered(key, stored.Val())
+	r, err := parseRegistered(kind, key, stored)
 	if errors.Is(stored.Err(), redis.Nil) || err == nil && r.Gone(now) {
 		return store.Registered{}, &store.Refusal{Code: store.NoSuch, Detail: strings.TrimPrefix(kind.EntryName(key), "the "), At: now}
 	}
@@ -91,6 +91,9 @@ func (s *Store) ListRegistered(ctx context.Context, c store.RegistryList) ([]sto
 	partition, k := s.registryOf(c.Kind, "")
 	var keys *redis.StringSliceCmd
 	now, err := s.timed(ctx, partition, func(p redis.Pipeliner) { keys = p.ZRange(ctx, k.registeredBy(c.Kind), 0, -1) })
+	if err == nil {
+		err = refuseWrongType("the index of "+string(c.Kind), k.registeredBy(c.Kind), keys.Err())
+	}
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", c.Kind, err)
 	}
@@ -114,7 +117,7 @@ func (s *Store) ListRegistered(ctx context.Context, c store.RegistryList) ([]sto
 func (s *Store) registered(ctx context.Context, kind store.RegistryKind, keys []string) (all []store.Registered, err error) {
 	partition, k := s.registryOf(kind, "")
 	stored := make([]*redis.StringCmd, len(keys))
-	err = s.pipelined(ctx, partition, func(p redis.Pipeliner) {
+	err = s.tolerant(ctx, partition, func(p redis.Pipeliner) {
 		for n, key := range keys {
 			stored[n] = p.Get(ctx, k.registered(kind, key))
 		}
@@ -126,9 +129,9 @@ func (s *Store) registered(ctx context.Context, kind store.RegistryKind, keys []
 		if errors.Is(stored[n].Err(), redis.Nil) {
 			continue // it has ended, or was just deleted
 		}
-		one, err := parseRegistered(key, stored[n].Val())
+		one, err := parseRegistered(kind, key, stored[n])
 		if err != nil {
-			return nil, err
+			one = store.Registered{Key: key, Damaged: err}
 		}
 		all = append(all, one)
 	}
@@ -136,10 +139,10 @@ func (s *Store) registered(ctx context.Context, kind store.RegistryKind, keys []
 }
 
 // parseRegistered reads an entry: its version, when it ends, which call has stored it, and its value.
-func parseRegistered(key, stored string) (store.Registered, error) {
-	parts := strings.SplitN(stored, " ", 4)
+func parseRegistered(kind store.RegistryKind, key string, stored *redis.StringCmd) (store.Registered, error) {
+	parts := strings.SplitN(stored.Val(), " ", 4)
 	if len(parts) != 4 || number(parts[0]) == 0 {
-		return store.Registered{}, &store.Refusal{Code: store.Corrupt, Detail: "entry " + key + " of the registry"}
+		return store.Registered{}, &store.Refusal{Code: store.Corrupt, Detail: kind.EntryName(key)}
 	}
 	return store.Registered{Key: key, Value: []byte(parts[3]), Version: number(parts[0]), Ends: store.Moment(number(parts[1]))}, nil
 }

@@ -3,6 +3,8 @@ package redisstore
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -12,6 +14,29 @@ import (
 )
 
 var errNoRecord = errors.New("it has no record")
+
+// isWrongType reports whether a server says that a key has another type than a command wants: somebody has overwritten it.
+func isWrongType(err error) bool { return codeOf(err) == "WRONGTYPE" }
+
+// tolerant is pipelined; that a key has another type than its command wants is an error of that command alone.
+func (s *Store) tolerant(ctx context.Context, partition int, f func(redis.Pipeliner)) error {
+	judge := func(commands []redis.Cmder, failed error) error {
+		rest := slices.DeleteFunc(slices.Clone(commands), func(c redis.Cmder) bool { return isWrongType(c.Err()) })
+		if isWrongType(failed) {
+			failed = nil
+		}
+		return firstError(rest, failed)
+	}
+	return s.exchange(ctx, partition, s.judgedPipeline((*redis.Client).Pipeline, judge), f)
+}
+
+// refuseWrongType refuses a key that somebody has overwritten as something unreadable of that name. Other errors are nil.
+func refuseWrongType(name, key string, err error) error {
+	if !isWrongType(err) {
+		return nil
+	}
+	return store.RefuseUnreadable(name, fmt.Errorf("somebody has overwritten the key %s", key), time.Time{})
+}
 
 // found is a run that cannot be read, or is not there.
 type found struct {

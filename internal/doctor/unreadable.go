@@ -93,6 +93,12 @@ func unreadableEntries(ctx context.Context, s store.Store) (n int64, first, err 
 			continue
 		}
 		all, err := s.ListRegistered(ctx, store.RegistryList{Kind: kind})
+		if store.IsUnreadable(err) { // all of its kind
+			if n++; first == nil {
+				first = err
+			}
+			continue
+		}
 		if err != nil {
 			return n, first, fmt.Errorf("list the registry: %w", err)
 		}

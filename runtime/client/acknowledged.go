@@ -37,17 +37,17 @@ func acknowledgement(g filter.TroubleGroup) store.RegistryEntry[filter.Acknowled
 	return store.RegistryEntry[filter.Acknowledgement]{Kind: store.RegistryAcknowledged, Key: g.Namespace() + "/" + g.Key()}
 }
 
-// acknowledgements returns what is acknowledged, by the keys of groups.
+// acknowledgements returns what is acknowledged, by the keys of groups. What cannot be read counts as not acknowledged; doctor tells it.
 func (c *Client) acknowledgements(ctx context.Context) (map[string]*filter.Acknowledgement, error) {
 	entries, err := c.store.ListRegistered(ctx, store.RegistryList{Kind: store.RegistryAcknowledged})
-	if err != nil {
+	if err != nil && !store.IsUnreadable(err) {
 		return nil, fmt.Errorf("list the trouble that is acknowledged: %w", err)
 	}
 	all := map[string]*filter.Acknowledgement{}
 	for _, e := range entries {
 		one, err := store.DecodeEntry[filter.Acknowledgement](store.RegistryAcknowledged, e)
 		if err != nil {
-			return nil, err
+			continue
 		}
 		all[one.Group.Key()] = &one
 	}

@@ -27,7 +27,7 @@ func (d *Description) attended() bool { return d.Lifecycle.Held() && !d.Gone }
 // may wait.
 func (c *Client) attend(ctx context.Context, d *Description) (err error) {
 	if d.Lifecycle.Needs != "" || d.Invocation.Reserved != nil || len(d.Activities) > 0 {
-		if d.queues, err = queue.List(ctx, c.store); err != nil {
+		if d.queues, err = queue.Readable(ctx, c.store); err != nil {
 			return err
 		}
 		if d.polled, err = queue.PolledIn(ctx, c.store, d.Instance.Namespace); err != nil {

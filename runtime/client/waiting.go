@@ -32,7 +32,7 @@ func (c *Client) surroundings(ctx context.Context) (s surroundings, err error) {
 		return s, err
 	}
 	s.at = work.At
-	if s.queues, err = queue.List(ctx, c.store); err != nil {
+	if s.queues, err = queue.Readable(ctx, c.store); err != nil {
 		return s, err
 	}
 	if c.workers != nil {

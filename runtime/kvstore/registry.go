@@ -86,20 +86,22 @@ func (s *Store) ListRegistered(_ context.Context, c store.RegistryList) (all []s
 		return nil, err
 	}
 	err = s.view(0, func(p *partition) error {
-		var damaged error
 		prefix := registryPrefix(c.Kind)
 		p.Scan(prefix+c.Prefix, prefix+max(c.Prefix, c.After), func(key string, value []byte) bool {
 			if key = strings.TrimPrefix(key, prefix); !c.Has(key) {
 				return true
 			}
-			var one store.Registered
-			if one, damaged = parseRegistered(key, value); damaged == nil && !one.Gone(p.now) {
+			one, err := parseRegistered(c.Kind, key, value)
+			if err != nil {
+				one = store.Registered{Key: key, Damaged: err}
+			}
+			if !one.Gone(p.now) {
 				all = append(all, one)
 			}
-			return damaged == nil && (c.N == 0 || len(all) < c.N)
+			return c.N == 0 || len(all) < c.N
 		})
 		all = c.Select(all, p.now)
-		return damaged
+		return nil
 	})
 	return all, err
 }
@@ -110,7 +112,7 @@ func (p *partition) registered(kind store.RegistryKind, key string) (store.Regis
 	if !ok {
 		return store.Registered{}, false, nil
 	}
-	r, err := parseRegistered(key, value)
+	r, err := parseRegistered(kind, key, value)
 	if err != nil || r.Gone(p.now) {
 		return store.Registered{}, err != nil, err
 	}
@@ -118,12 +120,12 @@ func (p *partition) registered(kind store.RegistryKind, key string) (store.Regis
 }
 
 // parseRegistered reads an entry: its version, when it ends, and its value.
-func parseRegistered(key string, stored []byte) (store.Registered, error) {
+func parseRegistered(kind store.RegistryKind, key string, stored []byte) (store.Registered, error) {
 	version, rest, _ := bytes.Cut(stored, []byte{' '})
 	ends, value, ok := bytes.Cut(rest, []byte{' '})
 	v, err := strconv.ParseInt(string(version), 10, 64)
 	if !ok || err != nil {
-		return store.Registered{}, &store.Refusal{Code: store.Corrupt, Detail: "entry " + key + " of the registry"}
+		return store.Registered{}, &store.Refusal{Code: store.Corrupt, Detail: kind.EntryName(key)}
 	}
 	return store.Registered{Key: key, Value: clone(value), Version: v, Ends: store.Moment(parseNumber(string(ends)))}, nil
 }
@@ -135,7 +137,7 @@ func (p *partition) unregister(kind store.RegistryKind, key string) {
 	if !ok {
 		return
 	}
-	if r, err := parseRegistered(key, value); err == nil && !r.Ends.IsZero() {
+	if r, err := parseRegistered(kind, key, value); err == nil && !r.Ends.IsZero() {
 		p.Delete(endsKey(kind, &r))
 	}
 	p.Delete(name)

@@ -23,6 +23,7 @@ type Gate struct {
 
 	mu     sync.Mutex
 	rules  map[string]Rules
+	wrong  map[string]error     // why the rules of a queue cannot be read
 	readAt time.Time            // when the rules were read; zero for never
 	closed map[string]time.Time // queues of which nothing may begin, and until when nobody has to ask again
 	freed  []func(queue string)
@@ -41,36 +42,37 @@ func (g *Gate) WhenFreed(f func(queue string)) {
 	g.freed = append(g.freed, f)
 }
 
-// Rules returns the rules of a queue, as they were at most MaxAge ago. As long as the store does not answer, they are what they were.
+// Rules returns the rules of a queue, as they were at most MaxAge ago. As long as the store does not answer, they are what they were. Rules that
+// cannot be read are an error for their queue alone: nothing of it begins, since it may be paused.
 func (g *Gate) Rules(ctx context.Context, name string) (Rules, error) {
-	if rules, ok := g.known(name); ok {
-		return rules, nil
+	if rules, ok, err := g.known(name); ok {
+		return rules, err
 	}
 	g.reading.Lock()
 	defer g.reading.Unlock()
-	if rules, ok := g.known(name); ok { // somebody else has read them meanwhile
-		return rules, nil
+	if rules, ok, err := g.known(name); ok { // somebody else has read them meanwhile
+		return rules, err
 	}
-	all, err := List(ctx, g.store)
+	all, wrong, err := read(ctx, g.store)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if err != nil {
 		if g.rules == nil {
 			return Rules{}, err
 		}
-		return g.rules[name], nil
+		return g.rules[name], g.wrong[name]
 	}
-	g.rules, g.readAt = all, g.now()
-	return all[name], nil
+	g.rules, g.wrong, g.readAt = all, wrong, g.now()
+	return all[name], wrong[name]
 }
 
-// known returns the rules of a queue if they are known and not too old.
-func (g *Gate) known(name string) (Rules, bool) {
+// known returns the rules of a queue, or why they cannot be read, if that is known and not too old.
+func (g *Gate) known(name string) (Rules, bool, error) {
 	now := g.now()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	age := now.Sub(g.readAt)
-	return g.rules[name], g.rules != nil && age >= 0 && age < MaxAge
+	return g.rules[name], g.rules != nil && age >= 0 && age < MaxAge, g.wrong[name]
 }
 
 // closedFor is about how long nobody asks for permits of a queue that has none: another process may have given one back.

@@ -3,6 +3,8 @@ package queue
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/swrun/swrun/dsl"
@@ -19,21 +21,40 @@ func entry(name string) store.RegistryEntry[Rules] {
 	return store.RegistryEntry[Rules]{Kind: store.RegistryQueues, Key: rulesPrefix + name}
 }
 
-// List returns the rules of all queues that have any, by their names.
+// List returns the rules of all queues that have any, by their names. Rules that cannot be read are an error.
 func List(ctx context.Context, r store.Registry) (map[string]Rules, error) {
+	all, damaged, err := read(ctx, r)
+	if len(damaged) > 0 {
+		err = damaged[slices.Min(slices.Collect(maps.Keys(damaged)))]
+	}
+	return all, err
+}
+
+// Readable is List without the rules that cannot be read: whoever lists runs is told about the runs. Queues and doctor tell what is damaged.
+func Readable(ctx context.Context, r store.Registry) (map[string]Rules, error) {
+	all, _, err := read(ctx, r)
+	if store.IsUnreadable(err) {
+		err = nil
+	}
+	return all, err
+}
+
+// read returns the rules of all queues that have any, by their names, and why those of other queues cannot be read.
+func read(ctx context.Context, r store.Registry) (all map[string]Rules, damaged map[string]error, err error) {
 	entries, err := r.ListRegistered(ctx, store.RegistryList{Kind: store.RegistryQueues, Prefix: rulesPrefix})
 	if err != nil {
-		return nil, fmt.Errorf("list the rules of queues: %w", err)
+		return nil, nil, fmt.Errorf("list the rules of queues: %w", err)
 	}
-	all := map[string]Rules{}
+	all, damaged = map[string]Rules{}, map[string]error{}
 	for _, e := range entries {
-		rules, err := store.DecodeEntry[Rules](store.RegistryQueues, e)
-		if err != nil {
-			return nil, err
+		name := strings.TrimPrefix(e.Key, rulesPrefix)
+		if rules, err := store.DecodeEntry[Rules](store.RegistryQueues, e); err != nil {
+			damaged[name] = err
+		} else {
+			all[name] = rules
 		}
-		all[strings.TrimPrefix(e.Key, rulesPrefix)] = rules
 	}
-	return all, nil
+	return all, damaged, nil
 }
 
 // Change changes the rules of a queue, and returns what they are then. What change refuses is returned; nothing is changed then.

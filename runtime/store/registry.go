@@ -97,6 +97,7 @@ type Registered struct {
 	Version int64     // another one after each change, and never one that the key has had before
 	Ends    time.Time // by the store's clock; zero for never
 	At      time.Time // when it was read or stored, the same
+	Damaged error     // of an entry of a list: why it cannot be read; nothing but its key is known then
 }
 
 // Gone reports whether the entry is not there any more.

@@ -46,6 +46,9 @@ func CheckEntry(kind RegistryKind, r Registered) error {
 
 // entryData returns the JSON of an entry's value.
 func entryData(kind RegistryKind, r Registered) ([]byte, error) {
+	if r.Damaged != nil {
+		return nil, r.Damaged
+	}
 	number, data, _ := bytes.Cut(r.Value, []byte{' '})
 	is, err := form.Parse(string(number))
 	if err == nil {

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"go.etcd.io/bbolt"
+
+	"github.com/swrun/swrun/redisstore/redistest"
+)
+
+// overwrites overwrites what is stored under the keys that contain a text: by rubbish, or on Redis by a list.
+type overwrites func(key string, list bool)
+
+// TestDamagedEntries: what is stored beside the runs and is damaged hurts only what it belongs to, and is told there with its name.
+func TestDamagedEntries(t *testing.T) {
+	t.Run("file", func(t *testing.T) {
+		t.Parallel()
+		path := filepath.Join(t.TempDir(), "runs.db")
+		(&hosted{t, "file:" + path}).survivesDamage([]string{"/rules/q"}, func(part string, _ bool) {
+			db, err := bbolt.Open(path, 0o600, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close() // what was written is there
+			changed := 0
+			err = db.Update(func(tx *bbolt.Tx) error {
+				b, keys := tx.Bucket([]byte("swrun")), []string{}
+				err := b.ForEach(func(key, _ []byte) error {
+					if strings.Contains(string(key), part) {
+						keys = append(keys, string(key))
+					}
+					return nil
+				})
+				for _, key := range keys {
+					if changed++; err == nil {
+						err = b.Put([]byte(key), []byte("rubbish"))
+					}
+				}
+				return err
+			})
+			if err != nil || changed == 0 {
+				t.Fatal(part, changed, err)
+			}
+		})
+	})
+	t.Run("redis", func(t *testing.T) {
+		t.Parallel()
+		server := redistest.Start(t)
+		client := redis.NewClient(&redis.Options{Addr: server.Addr, DisableIdentity: true})
+		t.Cleanup(func() { client.Close() })
+		(&hosted{t, server.URL()}).survivesDamage([]string{":rules/q", ":r:queues"}, func(part string, list bool) {
+			changed := 0
+			for _, key := range client.Keys(t.Context(), "*").Val() {
+				if !strings.Contains(key, part) {
+					continue
+				}
+				if changed++; !list {
+					client.Set(t.Context(), key, "rubbish", 0)
+					continue
+				}
+				client.Del(t.Context(), key)
+				client.LPush(t.Context(), key, "rubbish")
+			}
+			if changed == 0 {
+				t.Fatalf("no key contains %q: %q", part, client.Keys(t.Context(), "*").Val())
+			}
+		})
+	})
+}
+
+// survivesDamage damages one thing after another: each is told by what it belongs to, and runs are listed as before.
+func (h *hosted) survivesDamage(keys []string, overwrite overwrites) {
+	h.Helper()
+	h.exits(exitOK, "deploy", mustWriteFile(h.T, "nap.yaml", napText))
+	h.exits(exitOK, "start", "demo/nap", "--id", "one")
+	h.exits(exitOK, "queue", "limit", "q", "--concurrency", "2")
+	for _, key := range keys {
+		list := strings.HasSuffix(key, "queues")
+		overwrite(key, list)
+		wants := []struct {
+			args string
+			code int
+			says string
+		}{{"ls", exitOK, "one"}, {"ls --count --by waiting", exitOK, "1"}, {"doctor", exitStore, "1 registered thing cannot be read"}, {"queue ls", exitStore, "queues"}}
+		for _, c := range wants {
+			code, out := h.says(c.args)
+			if code != c.code || !strings.Contains(out, c.says) {
+				h.Errorf("%s damaged: %s ends with %d and does not say %q:\n%s", key, c.args, code, c.says, out)
+			}
+		}
+	}
+	s := h.listening("serve", "--listen", "127.0.0.1:0")
+	h.answers(s, "/v1/runs", http.StatusOK, `"one"`)
+}
