@@ -183,6 +183,9 @@ func (o *object) require(names ...string) {
 			Code: "SW107", Message: fmt.Sprintf("%s needs `%s`", o.what, name), Pointer: o.at, Range: at,
 			Label: fmt.Sprintf("`%s` is missing", name),
 		}
+		if o.what == aWorkflow {
+			d.Help = documentBelow
+		}
 		if name == "version" && o.what == "`workflow`" {
 			d.Help = "write `version: latest` for the highest version"
 		}
@@ -212,7 +215,8 @@ func (o *object) near(d Diagnostic, missing ...string) Diagnostic {
 func (o *object) reportNull(key *yaml.Node) {
 	at := o.at.Key(key.Value)
 	o.p.found = slices.DeleteFunc(o.p.found, func(d Diagnostic) bool { return d.Code == "SW131" && d.Pointer == at })
-	o.p.add(Diagnostic{Code: "SW107", Message: fmt.Sprintf("`%s` of %s has no value", key.Value, o.what), Pointer: at, Range: o.p.src.RangeOf(key)})
+	o.p.add(Diagnostic{Code: "SW107", Message: fmt.Sprintf("`%s` of %s has no value", key.Value, o.what), Pointer: at, Range: o.p.src.RangeOf(key),
+		Help: howToFill(o.what, key.Value)})
 }
 
 // report adds a diagnostic at the value of a property.
@@ -278,6 +282,9 @@ func (p *parser) wrongType(n *yaml.Node, at Pointer, message string) {
 	d := Diagnostic{Code: "SW108", Message: message + ", got " + source.Describe(n), Pointer: at, Range: p.src.RangeOf(n)}
 	if n.Kind == yaml.SequenceNode && strings.HasSuffix(message, "must be an object") {
 		d.Help = "write its members as `name: value`, without hyphens"
+	}
+	if n.Kind == yaml.ScalarNode && strings.HasSuffix(message, "must be a list of tasks") {
+		d.Help = "write each task as `- name:` with its properties indented below"
 	}
 	if source.IsNull(n) && strings.HasSuffix(message, "must be an object") {
 		d.Help = propertiesBelow

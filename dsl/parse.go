@@ -21,6 +21,9 @@ func Parse(file string, text []byte) (*Workflow, Diagnostics) {
 	tree, problems := source.Read(file, text)
 	p := newParser(&Source{Tree: tree})
 	for _, problem := range problems {
+		if problem.Message == source.Empty {
+			problem.Help = documentBelow
+		}
 		p.keep(Diagnostic{
 			Code: problem.Code, Message: problem.Message, Range: problem.Range, Pointer: pointerOf(problem.Path), Related: problem.Related, Help: problem.Help,
 		})

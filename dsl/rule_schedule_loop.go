@@ -15,7 +15,11 @@ func checkScheduleLoops(c *checker) {
 		return
 	}
 	var emitted []*EmitTask
-	c.eachEmitted(c.w.Do, func(t *EmitTask) { emitted = append(emitted, t) })
+	c.eachCertain(c.w.Do, certainLists, func(t Task) {
+		if emit, is := t.(*EmitTask); is {
+			emitted = append(emitted, emit)
+		}
+	})
 	filters := s.On.Filters()
 	if len(filters) == 0 && s.On.Mode == "any" {
 		filters = []*EventFilter{{Pointer: s.On.Pointer}}
@@ -43,17 +47,16 @@ func checkScheduleLoops(c *checker) {
 	}
 }
 
-// eachEmitted calls visit for the tasks that emit an event in every run that does not fail, as far as the document tells.
-func (c *checker) eachEmitted(tasks TaskList, visit func(*EmitTask)) {
+// eachCertain calls visit for the tasks of a list that run each time, unless a task before them fails, as far as the document tells. Inner returns the lists
+// of a task that are gone through as well.
+func (c *checker) eachCertain(tasks TaskList, inner func(Task) []TaskList, visit func(Task)) {
 	for _, t := range tasks {
 		if t.Base().If.Text != "" {
 			continue
 		}
-		if emit, is := t.(*EmitTask); is {
-			visit(emit)
-		}
-		for _, inner := range certainLists(t) {
-			c.eachEmitted(inner, visit)
+		visit(t)
+		for _, list := range inner(t) {
+			c.eachCertain(list, inner, visit)
 		}
 		if c.mayLeave(t) || c.mayEnd(t) {
 			return

@@ -20,19 +20,34 @@ var loopHeader = lazyregexp.New(`^\$?([A-Za-z_]\w*) in (.+)$`)
 
 const propertiesBelow = "write its properties below it, indented deeper than its name"
 
+// documentBelow says what makes a document of a text that is none.
+const documentBelow = "a workflow has `document:`, which names it, and its tasks below `do:`; `swrun init` makes one to begin with"
+
+// howToFill returns what belongs to a required property that has no value, or that is missing.
+func howToFill(what, name string) string {
+	switch {
+	case what == aWorkflow && name == "document":
+		return documentBelow
+	case name == "do" || name == "try":
+		return "write the tasks below it, each as `- name:` with its properties indented below"
+	}
+	return "write its value after the colon, or below it, indented deeper"
+}
+
 // howToWrite returns how to write an object in whose place one value stands, or "".
 func (s *Source) howToWrite(what string, n *yaml.Node) string {
-	if n.Kind == yaml.SequenceNode {
+	switch {
+	case what == aWorkflow:
+		return documentBelow
+	case n.Kind == yaml.SequenceNode:
 		return map[string]string{
 			"`fork`": "write the list below `branches`", "`catch`": "write the list below `do`", "a case": "write one directive: `then: end`",
 			"a retry policy": "there is one policy: write its properties without hyphens, for example `{ limit: { attempt: { count: 3 } } }`",
 			"`to`":           "write the list below `any` or `all`", "`for`": "write the list below `in`", "`document`": "write its properties without hyphens", "`schedule`": "write its properties without hyphens",
 		}[what]
-	}
-	if source.IsNull(n) {
+	case source.IsNull(n):
 		return propertiesBelow
-	}
-	if n.Kind != yaml.ScalarNode || n.Value == "" {
+	case n.Kind != yaml.ScalarNode || n.Value == "":
 		return ""
 	}
 	value := oneLine(n.Value)

@@ -86,8 +86,11 @@ func (s *Schedule) Kinds() (all []string) {
 	return all
 }
 
+// aWorkflow names a whole document in messages.
+const aWorkflow = "a workflow"
+
 func (p *parser) workflow(root *yaml.Node) *Workflow {
-	o := p.object(root, "", "a workflow", "document", "input", "use", "do", "timeout", "output", "schedule", "evaluate")
+	o := p.object(root, "", aWorkflow, "document", "input", "use", "do", "timeout", "output", "schedule", "evaluate")
 	w := &Workflow{
 		Source:   p.src,
 		Document: p.document(o),

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
@@ -18,6 +19,15 @@ const (
 	MaxSize  = 256 << 10
 	MaxDepth = 64
 	MaxNodes = 20_000
+)
+
+// Empty is the message about a text without any value.
+const Empty = "the document is empty"
+
+const (
+	tooDeep = "the document is nested deeper than %d levels"
+	flatter = "nest it less; tasks inside of others can be named under `use.functions`"
+	smaller = "put scripts, schemas and functions into files of their own, or parts of it into workflows that `run: { workflow: ... }` starts; no option raises this limit"
 )
 
 // Problem is a mistake of the text: it cannot be read, or not as a whole.
@@ -34,7 +44,8 @@ type Problem struct {
 func Read(file string, text []byte) (*Tree, []Problem) {
 	r := &reader{Tree: newTree(file, text)}
 	if len(text) > MaxSize {
-		r.reportAt("SW104", 0, fmt.Sprintf("the document has more than %d bytes", MaxSize))
+		at := r.PositionOf(0)
+		r.report(Problem{Code: "SW104", Message: fmt.Sprintf("the document has more than %d bytes", MaxSize), Range: Range{at, at}, Help: smaller})
 		return r.Tree, r.problems
 	}
 	body := text[r.lines[0]:]
@@ -112,7 +123,7 @@ func (r *reader) readYAML() *yaml.Node {
 	text := withoutVersion(r.Text)
 	document, decoder, err := r.decode(text)
 	if err == io.EOF || err == nil && len(document.Content) == 0 {
-		r.reportAt("SW101", 0, "the document is empty")
+		r.reportAt("SW101", 0, Empty)
 		return nil
 	}
 	if err != nil {
@@ -157,8 +168,22 @@ func (r *reader) jsonError(text []byte) bool {
 	if !jsonStart().Match(text) || !errors.As(json.Unmarshal(text, new(any)), &syntax) {
 		return false
 	}
-	r.reportAt("SW101", max(0, int(syntax.Offset)-1), "this is not JSON: "+syntax.Error())
+	offset := max(0, int(syntax.Offset)-1)
+	if isTooDeep(syntax) {
+		r.reportTooDeep(offset)
+		return true
+	}
+	r.reportAt("SW101", offset, "this is not JSON: "+syntax.Error())
 	return true
+}
+
+// isTooDeep reports whether the reader of YAML or of JSON has given a text up because of its depth: both do at 10000 levels.
+func isTooDeep(err error) bool { return strings.Contains(err.Error(), "exceeded max depth") }
+
+// reportTooDeep reports a text that was not read to its end, as sizeCheck reports a tree that is too deep.
+func (r *reader) reportTooDeep(offset int) {
+	at := r.PositionOf(offset)
+	r.report(Problem{Code: "SW104", Message: fmt.Sprintf(tooDeep, MaxDepth), Range: Range{at, at}, Help: flatter})
 }
 
 // sizeCheck checks what a document is made of before it is decoded.
@@ -179,7 +204,7 @@ func (s *sizeCheck) check(n *yaml.Node, depth int) bool {
 		s.report(n, fmt.Sprintf("the document has more than %d values", MaxNodes), "split it into several workflows")
 		return false
 	case depth > MaxDepth:
-		s.report(n, fmt.Sprintf("the document is nested deeper than %d levels", MaxDepth), "nest it less; tasks inside of others can be named under `use.functions`")
+		s.report(n, fmt.Sprintf(tooDeep, MaxDepth), flatter)
 		return false
 	case s.bytes > MaxSize:
 		s.report(n, fmt.Sprintf("the values of the document have more than %d bytes, aliases written out", MaxSize), "name what is used often under `use`")

@@ -22,6 +22,10 @@ type syntaxError struct {
 // yamlError reports an error of the YAML library at the line of the mistake, which the library seldom names.
 func (r *reader) yamlError(decoder *yaml.Decoder, err error) {
 	e := r.syntaxError(decoder, err)
+	if isTooDeep(err) {
+		r.reportTooDeep(e.problem)
+		return
+	}
 	line := r.PositionOf(e.problem).Line
 	offset, message, help := r.explain(e)
 	if begin := r.openExpression(line); begin >= 0 {
