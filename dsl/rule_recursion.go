@@ -23,8 +23,8 @@ func checkRecursion(c *checker) {
 type recursion struct {
 	c       *checker
 	visited map[string]bool
-	callers []string        // the functions that lead to the one that is visited, which is the last
-	calls   []*CallFunction // calls[n] is the call in callers[n] that leads on
+	callers []string // the functions that lead to the one that is visited, which is the last
+	calls   []Task   // calls[n] is the call in callers[n] that leads on
 }
 
 func (r *recursion) visit(name string) {
@@ -38,21 +38,21 @@ func (r *recursion) visit(name string) {
 	r.visited[name] = true
 	r.callers = append(r.callers, name)
 	r.c.eachCertain(TaskList{r.c.w.Use.Functions[name]}, uncaughtLists, func(t Task) {
-		call, is := t.(*CallFunction)
-		if !is || r.c.w.Use.Functions[call.Function] == nil {
+		function := t.Traits().Function
+		if r.c.w.Use.Functions[function] == nil {
 			return
 		}
-		r.calls = append(r.calls, call)
-		r.visit(call.Function)
+		r.calls = append(r.calls, t)
+		r.visit(function)
 		r.calls = r.calls[:len(r.calls)-1]
 	})
 	r.callers = r.callers[:len(r.callers)-1]
 }
 
 // report reports the functions of a circle: each calls the next one, and the last one calls the first.
-func (r *recursion) report(circle []string, calls []*CallFunction) {
+func (r *recursion) report(circle []string, calls []Task) {
 	const longest = 200
-	at := calls[0].Pointer.Key("call")
+	at := calls[0].Base().Pointer.Key("call")
 	d := Diagnostic{
 		Code: "SW206", Pointer: at, Range: r.c.w.Source.Value(at),
 		Message: fmt.Sprintf("the function `%s` calls itself each time that it is called, without end", circle[0]),
@@ -60,7 +60,7 @@ func (r *recursion) report(circle []string, calls []*CallFunction) {
 	}
 	if len(circle) > 1 {
 		d.Message += ", by way of " + shorten.To("`"+strings.Join(circle[1:], "`, `")+"`", longest)
-		last := calls[len(calls)-1].Pointer.Key("call")
+		last := calls[len(calls)-1].Base().Pointer.Key("call")
 		d.Related = related(r.c.w.Source.Value(last), "here it is called again")
 	}
 	r.c.add(d)
