@@ -53,7 +53,7 @@ func formRules() []Rule {
 		{"SW118", SeverityError, "a timeout in the wrong place",
 			"A workflow's timeout stands at the top level, beside `document` and `do`. `swrun lint --fix` moves it.\n\n    bad:   document: {timeout: {after: PT5M}}\n    good:  timeout: {after: PT5M}"},
 		{"SW119", SeverityWarning, "a scalar that does not mean what it looks like",
-			"In older YAML yes, no, on and off are booleans, and numbers with a leading zero are octal. Here they are text and decimal numbers. Write true or false, or put text in quotes.\n\n    good:  country: 'no'"},
+			"In older YAML yes, no, on and off are booleans, 1_000 and 0b101 are numbers, and numbers with a leading zero are octal. Here the words, 1_000 and 0b101 are text, and a leading zero changes nothing. Write true or false, or put text in quotes.\n\n    good:  country: 'no'"},
 		{"SW120", SeverityError, "a reserved or impossible name",
 			"Names of tasks are printable and not empty. Variables are names of letters, digits and _ and must not hide a built-in argument.\n\n    bad:   for: {each: input, in: .items}\n    good:  for: {each: item, in: .items}"},
 		{"SW121", SeverityError, "a list item without exactly one name",

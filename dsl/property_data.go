@@ -71,6 +71,9 @@ func (p *parser) checkData(n *yaml.Node, at Pointer) {
 // otherTemplate matches expressions as other tools write them: {{ .x }}, #{ .x }, $( .x ), <% .x %>.
 var otherTemplate = lazyregexp.New(`^\s*(?:(?:\{\{|#\{|<%=?)\s*([.$][^{}]*?)\s*(?:\}\}|\}|%>)|\$\(\s*(\.[A-Za-z_][\w.]*)\s*\))\s*$`)
 
+// olderNumber matches an integer of YAML 1.1 that YAML 1.2 reads as text: one with underscores, and a binary one.
+var olderNumber = lazyregexp.New(`^[-+]?(0b[01_]+|[0-9][0-9_]*_[0-9_]*(\.[0-9_]*)?|0x[0-9a-fA-F_]+)$`)
+
 // variableRoot matches the variable that an expression begins with.
 var variableRoot = lazyregexp.New(`^\$[A-Za-z_]\w*`)
 
@@ -110,6 +113,9 @@ func (p *parser) checkScalar(n *yaml.Node, at Pointer) {
 	case source.TextScalar:
 		if slices.Contains([]string{"yes", "no", "on", "off"}, strings.ToLower(n.Value)) {
 			report("SW119", fmt.Sprintf("`%s` reads as text here, not as a boolean", n.Value), "write true or false, or put the text in quotes")
+		}
+		if olderNumber().MatchString(n.Value) {
+			report("SW119", fmt.Sprintf("`%s` reads as text here, not as a number", n.Value), "write the number with decimal digits only, or put the text in quotes")
 		}
 	}
 }
