@@ -99,6 +99,11 @@ func (p *parser) checkScalar(n *yaml.Node, at Pointer) {
 	if n.Style != 0 {
 		return
 	}
+	p.checkPlainScalar(n, at)
+}
+
+// checkPlainScalar reports a scalar without quotes that is no JSON value, or that older YAML reads as another value.
+func (p *parser) checkPlainScalar(n *yaml.Node, at Pointer) {
 	report := func(code, message, help string) {
 		p.add(Diagnostic{Code: code, Message: message, Pointer: at, Range: p.src.RangeOf(n), Help: help})
 	}
