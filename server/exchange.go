@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/internal/access"
+	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -21,6 +22,18 @@ const (
 	// DefaultWriteWithin is how long a caller may take for the next piece of an answer.
 	DefaultWriteWithin = 30 * time.Second
 )
+
+// applied returns what a problem says of a change that was asked for and not carried out wholly: whether something may have been changed. It is empty for a
+// request that only reads.
+func (x *exchange) applied() string {
+	switch {
+	case x == nil || x.method == http.MethodGet || x.method == http.MethodHead:
+		return ""
+	case x.attempt.MayHaveChanged():
+		return api.AppliedMaybe
+	}
+	return api.AppliedNo
+}
 
 // exchange is a request with its answer: it writes the answer, and knows what is recorded of it. Whoever sends or takes bytes too
 // slowly is cut off.

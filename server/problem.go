@@ -45,6 +45,9 @@ func conflict(err error) *api.Problem {
 // problem returns the problem that an error is. One that is not the caller's is logged, and told without its text.
 func (s *Server) problem(ctx context.Context, err error) *api.Problem {
 	if p := callersProblem(err); p != nil {
+		if store.IsUnreadable(err) {
+			p.Applied = exchangeOf(ctx).applied()
+		}
 		return p
 	}
 	var lost *control.LostStartError

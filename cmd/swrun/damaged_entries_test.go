@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -20,7 +21,7 @@ func TestDamagedEntries(t *testing.T) {
 	t.Run("file", func(t *testing.T) {
 		t.Parallel()
 		path := filepath.Join(t.TempDir(), "runs.db")
-		(&hosted{t, "file:" + path}).survivesDamage([]string{"/rules/q"}, func(part string, _ bool) {
+		(&hosted{t, "file:" + path}).survivesDamage([]string{"/rules/q", "definition/digest/"}, func(part string, _ bool) {
 			db, err := bbolt.Open(path, 0o600, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -52,9 +53,17 @@ func TestDamagedEntries(t *testing.T) {
 		server := redistest.Start(t)
 		client := redis.NewClient(&redis.Options{Addr: server.Addr, DisableIdentity: true})
 		t.Cleanup(func() { client.Close() })
-		(&hosted{t, server.URL()}).survivesDamage([]string{":rules/q", ":r:queues"}, func(part string, list bool) {
+		(&hosted{t, server.URL()}).survivesDamage([]string{":rules/q", ":r:queues", "digest/"}, func(part string, list bool) {
 			changed := 0
 			for _, key := range client.Keys(t.Context(), "*").Val() {
+				if strings.HasSuffix(key, ":definitions") {
+					for field := range client.HGetAll(t.Context(), key).Val() {
+						if strings.Contains(field, part) {
+							changed++
+							client.HSet(t.Context(), key, field, "rubbish")
+						}
+					}
+				}
 				if !strings.Contains(key, part) {
 					continue
 				}
@@ -86,6 +95,9 @@ func (h *hosted) survivesDamage(keys []string, overwrite overwrites) {
 			code int
 			says string
 		}{{"ls", exitOK, "one"}, {"ls --count --by waiting", exitOK, "1"}, {"doctor", exitStore, "1 registered thing cannot be read"}, {"queue ls", exitStore, "queues"}}
+		if strings.Contains(key, "digest") {
+			wants = wants[:2]
+		}
 		for _, c := range wants {
 			code, out := h.says(c.args)
 			if code != c.code || !strings.Contains(out, c.says) {
@@ -95,4 +107,35 @@ func (h *hosted) survivesDamage(keys []string, overwrite overwrites) {
 	}
 	s := h.listening("serve", "--listen", "127.0.0.1:0")
 	h.answers(s, "/v1/runs", http.StatusOK, `"one"`)
+	h.refusesDamagedWorkflow(s)
+}
+
+// refusesDamagedWorkflow: a workflow whose definition is damaged starts nothing, and the answer names it. Other workflows run as before.
+func (h *hosted) refusesDamagedWorkflow(s *serving) {
+	h.Helper()
+	for _, c := range []struct{ method, path, body, applied string }{
+		{http.MethodPost, "/v1/runs", `{"workflow": "demo/nap", "id": "two"}`, "no"},
+		{http.MethodGet, "/v1/runs/demo/one", "", ""},
+		{http.MethodGet, "/v1/workflows/demo/nap", "", ""},
+	} {
+		answer, text := h.asks(s, c.method, c.path, c.body)
+		var problem struct{ Type, Detail, Applied string }
+		if err := json.Unmarshal([]byte(text), &problem); err != nil {
+			h.Fatal(c.path, text, err)
+		}
+		if answer.StatusCode != http.StatusInternalServerError || !strings.HasSuffix(problem.Type, "unreadable") || problem.Applied != c.applied || !strings.Contains(problem.Detail, "demo/nap") {
+			h.Errorf("%s %s of a damaged definition is answered with %s: %s", c.method, c.path, answer.Status, text)
+		}
+	}
+	if code, out := h.says("start demo/nap --id two"); code != exitStore || !strings.Contains(out, "demo/nap") {
+		h.Errorf("start ends with %d: %s", code, out)
+	}
+	if code, out := h.says("describe two"); code != exitNotFound {
+		h.Errorf("describe two ends with %d: %s", code, out)
+	}
+	s.err.until(h.T, "a run could not be worked on")
+	other := strings.Replace(napText, "name: nap", "name: other", 1)
+	h.exits(exitOK, "deploy", mustWriteFile(h.T, "other.yaml", other))
+	h.exits(exitOK, "start", "demo/other", "--id", "three")
+	h.until("waiting for the timer", "describe", "three")
 }

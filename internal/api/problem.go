@@ -14,7 +14,7 @@ type Problem struct {
 	Errors      []FieldError   `json:"errors,omitempty" nullable:"false" doc:"All that is wrong with the request, if it does not have the form that it must have."`
 	Limit       *LimitExceeded `json:"limit,omitempty" doc:"The limit that the request exceeds."`
 	RetryAfter  int            `json:"retryAfterSeconds,omitempty" doc:"When the request may be sent again, as the header Retry-After says too."`
-	Applied     string         `json:"applied,omitempty" enum:"no,maybe" doc:"Of a request that the store has not answered: no if nothing was changed, maybe if it may have been carried out, wholly or in part."`
+	Applied     string         `json:"applied,omitempty" enum:"no,maybe" doc:"Of a request that the store has not answered, and of a change that needs something stored that cannot be read: no if nothing was changed, maybe if it may have been carried out, wholly or in part."`
 	Diagnostics []Diagnostic   `json:"diagnostics,omitempty" nullable:"false" doc:"What is wrong with the document."`
 	// WorkflowError is the error that a run has ended with, or would have ended with before its first task.
 	WorkflowError any `json:"workflowError,omitempty" doc:"The error that the run has ended with; of an input that is refused, the one that it would have ended with."`

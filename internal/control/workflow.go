@@ -186,7 +186,7 @@ func (c *Control) deployed(ctx context.Context, r definition.Reference) (deploye
 	}
 	d, err := definition.Load(ctx, c.store, digest)
 	if err != nil {
-		return found, nil, err
+		return found, nil, definition.NameUnreadable(resolved, err)
 	}
 	w, _ := dsl.Parse(d.Name(), []byte(d.Document)) // it was checked when it was deployed
 	return found, w, nil

@@ -28,7 +28,7 @@ func (c *Client) bounded(ctx context.Context, i store.Instance, info *execution.
 	if info.Settings.MaxExecutionTimeout == 0 && info.Settings.MaxRunTimeout == 0 {
 		return nil
 	}
-	p, err := c.programs.Program(ctx, info.Definition)
+	p, err := c.program(ctx, info)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (c *Client) boundedFork(ctx context.Context, namespace string, info *execut
 		return err
 	}
 	info.Settings = settings.Settings{MaxExecutionTimeout: set.MaxExecutionTimeout, MaxRunTimeout: set.MaxRunTimeout}
-	p, err := c.programs.Program(ctx, info.Definition)
+	p, err := c.program(ctx, info)
 	if err != nil {
 		return err
 	}

@@ -137,7 +137,7 @@ func (c *Client) standing(ctx context.Context, i store.Instance) (*Description, 
 		return nil, err
 	}
 	d := &Description{Instance: i, Lifecycle: l.Lifecycle, Invocation: info, State: info.NewState(i)}
-	if d.Program, err = c.programs.Program(ctx, info.Definition); err != nil || l.State.Head == nil {
+	if d.Program, err = c.program(ctx, info); err != nil || l.State.Head == nil {
 		return d, err
 	}
 	d.State, err = interpreter.Restore(nil, d.State, info.Input.V, l.State)

@@ -312,7 +312,7 @@ func (c *Client) start(ctx context.Context, i store.Instance, info execution.Inv
 
 // shortest returns the shortest of the timeouts that count from when a run is accepted; 0 if there is none.
 func (c *Client) shortest(ctx context.Context, i store.Instance, info execution.Invocation) (shortest time.Duration, err error) {
-	p, err := c.programs.Program(ctx, info.Definition)
+	p, err := c.program(ctx, &info)
 	if err != nil {
 		return 0, err
 	}

@@ -87,7 +87,7 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 		return nil, err
 	}
 	d := &Description{Instance: i, Lifecycle: l.Lifecycle, Invocation: info, Status: (&filter.Run{Lifecycle: l.Lifecycle}).Status(), At: work.At}
-	if d.Program, err = c.programs.Program(ctx, info.Definition); err != nil {
+	if d.Program, err = c.program(ctx, info); err != nil {
 		return nil, err
 	}
 	if err = d.open(l); err == nil {

@@ -204,7 +204,7 @@ func (c *Client) describeRead(ctx context.Context, r *earlierReader) (*Descripti
 			Records: int64(run.Last - run.First + 1), Entries: int64(run.entries[1] + 1),
 		},
 	}
-	if d.Program, err = c.programs.Program(ctx, info.Definition); err != nil {
+	if d.Program, err = c.program(ctx, &info); err != nil {
 		return nil, err
 	}
 	d.State = info.NewState(now.Instance)

@@ -97,7 +97,7 @@ func (c *Client) planFork(ctx context.Context, d *Description, fork store.Instan
 		info.Fork.Keys = keptKeys(d, fork, steps, forked.Repeats)
 	}
 	if len(forked.Repeats) > 0 {
-		program, err := c.programs.Program(ctx, info.Definition)
+		program, err := c.program(ctx, info)
 		if err != nil {
 			return Forked{}, nil, err
 		}
@@ -196,7 +196,7 @@ func (c *Client) forkState(ctx context.Context, d *Description, info *execution.
 	if o.Context != nil {
 		s.EditContext(was.Program, task, *o.Context)
 	}
-	program, err := c.programs.Program(ctx, info.Definition)
+	program, err := c.program(ctx, info)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -69,8 +70,9 @@ func (c *Client) steps(ctx context.Context, i store.Instance) (all []interpreter
 // Past returns all that is known of a run with a history, to compute it again.
 func (c *Client) Past(ctx context.Context, d *Description, steps []interpreter.HistoryStep) (r interpreter.Past, err error) {
 	r = interpreter.Past{New: d.Invocation.NewState(d.Instance), Steps: steps}
-	if r.Program, err = c.programs.Program(ctx, d.Invocation.First().Definition); err != nil {
-		return r, err
+	first := d.Invocation.First()
+	if r.Program, err = c.programs.Program(ctx, first.Definition); err != nil {
+		return r, definition.NameUnreadable(first.Workflow, err)
 	}
 	r.Start = d.Invocation.Start(r.Program, d.Lifecycle)
 	for _, e := range steps {

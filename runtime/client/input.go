@@ -24,14 +24,20 @@ func (e *UnfitInputError) Error() string {
 // Unwrap returns the error of the workflow.
 func (e *UnfitInputError) Unwrap() error { return e.Fault }
 
-// fits refuses an input that the workflow's schema refuses, with an *UnfitInputError. A definition that cannot be compiled here checks nothing: who works on
-// the run says what is wrong with it.
+// program returns what the workflow of a run was compiled to. An error of a definition that cannot be read names the workflow.
+func (c *Client) program(ctx context.Context, info *execution.Invocation) (*interpreter.Program, error) {
+	p, err := c.programs.Program(ctx, info.Definition)
+	return p, definition.NameUnreadable(info.Workflow, err)
+}
+
+// fits refuses an input that the workflow's schema refuses, with an *UnfitInputError, and a start of a workflow whose definition cannot be read. A definition
+// that cannot be compiled here checks nothing: who works on the run says what is wrong with it.
 func (c *Client) fits(ctx context.Context, info *execution.Invocation) error {
 	if c.compile == nil {
 		return nil
 	}
-	p, err := c.programs.Program(ctx, info.Definition)
-	if errors.As(err, new(*definition.UnavailableError)) {
+	p, err := c.program(ctx, info)
+	if errors.As(err, new(*definition.UnavailableError)) || store.IsUnreadable(err) {
 		return err
 	}
 	if err != nil {

@@ -87,7 +87,7 @@ func (c *Client) workflowOf(ctx context.Context, i store.Instance) (*dsl.Workflo
 	if err != nil {
 		return nil, err
 	}
-	p, err := c.programs.Program(ctx, info.Definition)
+	p, err := c.program(ctx, info)
 	if err != nil {
 		return nil, nil
 	}

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/Masterminds/semver/v3"
 
@@ -104,7 +105,8 @@ func Put(ctx context.Context, c store.Catalog, namespace string, d Definition) (
 	return digest, err
 }
 
-// Load returns the definition that is stored under a digest; an UnavailableError if the store could not be asked.
+// Load returns the definition that is stored under a digest; an UnavailableError if the store could not be asked, and a refusal (store.IsUnreadable) if it
+// is damaged.
 func Load(ctx context.Context, c store.Catalog, digest string) (d Definition, err error) {
 	data, err := c.Definition(ctx, digestKey+digest)
 	switch {
@@ -114,7 +116,7 @@ func Load(ctx context.Context, c store.Catalog, digest string) (d Definition, er
 		return d, &UnavailableError{Digest: digest, Err: err}
 	}
 	if err := form.Unmarshal("the definition", form.Definition, data, &d); err != nil {
-		return d, fmt.Errorf("read the definition %s: %w", digest, err)
+		return d, store.RefuseUnreadable("the definition "+digest, err, time.Time{})
 	}
 	return d, nil
 }

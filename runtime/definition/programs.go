@@ -94,6 +94,14 @@ func (p *Programs) load(ctx context.Context, digest string) (*interpreter.Progra
 	return p.compile(d)
 }
 
+// NameUnreadable adds the workflow to the error of a definition that cannot be read: it names a digest alone. Other errors it returns as they are.
+func NameUnreadable(r Reference, err error) error {
+	if !store.IsUnreadable(err) {
+		return err
+	}
+	return fmt.Errorf("the workflow %s: %w", r, err)
+}
+
 // UnavailableError is a definition that the store could not be asked for.
 type UnavailableError struct {
 	Digest string
