@@ -270,7 +270,7 @@ func (e *Engine) exists(ctx context.Context, i store.Instance, started definitio
 	if err != nil {
 		return err
 	}
-	invocation, err := execution.ParseInvocation(l.Invocation)
+	invocation, err := execution.InvocationOf(i, l.Invocation)
 	if err != nil {
 		return err
 	}

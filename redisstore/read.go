@@ -250,7 +250,7 @@ func (s *Store) History(ctx context.Context, i store.Instance, from, n int) ([]s
 	all := make([]store.StoredEntry, len(stored.Val()))
 	for n, text := range stored.Val() {
 		if all[n], err = store.ParseEntry([]byte(text)); err != nil {
-			return nil, err
+			return nil, store.RefuseUnreadable("run "+i.String(), err, time.Time{})
 		}
 	}
 	return all, nil

@@ -76,6 +76,53 @@ func TestUnreadableRuns(t *testing.T) {
 	})
 }
 
+// TestUnreadableParts: a run of which one part is damaged on Redis is told of by its name, and nobody is asked to try again.
+func TestUnreadableParts(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	client := redis.NewClient(&redis.Options{Addr: server.Addr, DisableIdentity: true})
+	t.Cleanup(func() { client.Close() })
+	h := &hosted{t, server.URL()}
+	h.exits(exitOK, "deploy", mustWriteFile(t, "nap.yaml", napText))
+	parts := []string{"s", "h", "c", "f1", "f2", "entry", "step", "good"}
+	for _, id := range parts {
+		h.exits(exitOK, "start", "demo/nap", "--id", id)
+	}
+	stop := working(t, capture(map[string]string{"SWRUN_STORE": h.url}))
+	for _, id := range parts {
+		h.until("waiting for the timer", "describe", id)
+	}
+	stop()
+	for _, key := range client.Keys(t.Context(), "*:demo/*").Val() {
+		switch id := key[strings.LastIndex(key, "/")+1:]; {
+		case strings.Contains(key, ":h:") && id == "entry":
+			client.LSet(t.Context(), key, 0, "rubbish")
+		case strings.Contains(key, ":h:") && id == "step":
+			client.LSet(t.Context(), key, 0, "1 1 nonce rubbish")
+		case strings.Contains(key, ":i:") && len(id) < 3:
+			if id != "c" && !client.HExists(t.Context(), key, id).Val() {
+				t.Errorf("the run has no field %s: %q", id, client.HGetAll(t.Context(), key).Val())
+			}
+			client.HSet(t.Context(), key, id, "rubbish")
+		}
+	}
+	s := h.listening("serve", "--listen", "127.0.0.1:0")
+	for _, id := range parts[:len(parts)-1] {
+		path, verb := "/v1/runs/demo/"+id, "describe "
+		if id == "entry" || id == "step" {
+			path, verb = path+"/history", "history "
+		}
+		answer, text := h.asks(s, http.MethodGet, path, "")
+		if answer.StatusCode != http.StatusInternalServerError || !strings.Contains(text, "unreadable") || !strings.Contains(text, "run demo/"+id) {
+			t.Errorf("GET %s is answered with %s: %s", path, answer.Status, text)
+		}
+		if code, out := h.says(verb + id); code != exitStore || !strings.Contains(out, "run demo/"+id) {
+			t.Errorf("%s%s ends with %d: %s", verb, id, code, out)
+		}
+	}
+	h.until("waiting for the timer", "describe", "good")
+}
+
 // tellsUnreadable breaks two of four runs, and gives the commands.
 func (h *hosted) tellsUnreadable(breaks broken) {
 	h.Helper()

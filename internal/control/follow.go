@@ -294,7 +294,7 @@ func (s *followers) about(ctx context.Context, i store.Instance) (progress.Run, 
 	if err != nil {
 		return progress.Run{}, err
 	}
-	info, err := execution.ParseInvocation(l.Invocation)
+	info, err := execution.InvocationOf(i, l.Invocation)
 	if err != nil {
 		return progress.Run{}, err
 	}

@@ -78,7 +78,7 @@ func (c *Client) archive(ctx context.Context, i store.Instance, l store.Loaded) 
 			a.Messages = append(a.Messages, m)
 		}
 	}
-	info, err := execution.ParseInvocation(l.Invocation)
+	info, err := execution.InvocationOf(i, l.Invocation)
 	if err != nil {
 		return nil, err
 	}

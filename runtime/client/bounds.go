@@ -124,7 +124,7 @@ func (c *Client) again(ctx context.Context, i store.Instance, info execution.Inv
 	if err != nil {
 		return false, err
 	}
-	theirs, err := execution.ParseInvocation(l.Invocation)
+	theirs, err := execution.InvocationOf(i, l.Invocation)
 	if err != nil {
 		return false, err
 	}

@@ -132,7 +132,7 @@ func (c *Client) standing(ctx context.Context, i store.Instance) (*Description, 
 	if err != nil {
 		return nil, err
 	}
-	info, err := execution.ParseInvocation(l.Invocation)
+	info, err := execution.InvocationOf(i, l.Invocation)
 	if err != nil {
 		return nil, err
 	}
@@ -140,6 +140,6 @@ func (c *Client) standing(ctx context.Context, i store.Instance) (*Description, 
 	if d.Program, err = c.program(ctx, info); err != nil || l.State.Head == nil {
 		return d, err
 	}
-	d.State, err = interpreter.Restore(nil, d.State, info.Input.V, l.State)
+	d.State, err = info.Restore(nil, i, l.State)
 	return d, err
 }

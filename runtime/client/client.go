@@ -256,7 +256,7 @@ func (c *Client) same(ctx context.Context, i store.Instance, r definition.Refere
 	if err != nil {
 		return err
 	}
-	info, err := execution.ParseInvocation(l.Invocation)
+	info, err := execution.InvocationOf(i, l.Invocation)
 	if err == nil && (info.Workflow.Namespace != r.Namespace || info.Workflow.Name != r.Name) {
 		err = refused(i, "is there already, as one of %s", info.Workflow)
 	}

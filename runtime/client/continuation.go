@@ -115,7 +115,7 @@ func (c *Client) continued(ctx context.Context, d *Description) (begun *Continue
 	case err != nil:
 		return nil, false, err
 	}
-	info, err := execution.ParseInvocation(l.Invocation)
+	info, err := execution.InvocationOf(noted, l.Invocation)
 	if err != nil {
 		return nil, false, err
 	}

@@ -78,7 +78,7 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 	if err != nil {
 		return nil, err
 	}
-	info, err := execution.ParseInvocation(l.Invocation)
+	info, err := execution.InvocationOf(i, l.Invocation)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (d *Description) describeWaits(unread []inbox.Message) {
 func (d *Description) open(l store.Loaded) (err error) {
 	if l.State.Head == nil {
 		d.State, d.RunDeadlines = d.begun()
-	} else if d.State, err = interpreter.Restore(nil, d.Invocation.NewState(d.Instance), d.Invocation.Input.V, l.State); err != nil {
+	} else if d.State, err = d.Invocation.Restore(nil, d.Instance, l.State); err != nil {
 		return err
 	} else {
 		d.RunDeadlines = d.State.Deadlines

@@ -84,7 +84,7 @@ func (c *Client) RunNumbers(ctx context.Context, i store.Instance) (RunNumbers, 
 	if err != nil {
 		return RunNumbers{}, err
 	}
-	info, err := execution.ParseInvocation(l.Invocation)
+	info, err := execution.InvocationOf(i, l.Invocation)
 	if err != nil {
 		return RunNumbers{}, err
 	}
@@ -92,7 +92,7 @@ func (c *Client) RunNumbers(ctx context.Context, i store.Instance) (RunNumbers, 
 	if err != nil || l.State.Head == nil {
 		return RunNumbers{first, first}, err
 	}
-	s, err := interpreter.Restore(nil, info.NewState(i), info.Input.V, l.State)
+	s, err := info.Restore(nil, i, l.State)
 	if err != nil {
 		return RunNumbers{}, err
 	}
@@ -104,7 +104,7 @@ func firstRun(i store.Instance, info *execution.Invocation) (int, error) {
 	if info.Fork == nil || info.Fork.State.Head == nil {
 		return 1, nil
 	}
-	s, err := interpreter.Restore(nil, info.NewState(i), info.Input.V, info.Fork.State)
+	s, err := info.Restore(nil, i, info.Fork.State)
 	if err != nil {
 		return 0, err
 	}

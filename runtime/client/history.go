@@ -1,11 +1,13 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"time"
 
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -49,13 +51,18 @@ func (c *Client) step(ctx context.Context, i store.Instance, s store.StoredEntry
 	if err := counted.add(s.Data); err != nil {
 		return interpreter.HistoryStep{}, err
 	}
-	return interpreter.DecodeHistoryStep(s.Data, func(ref string) ([]byte, error) {
-		data, err := c.store.Payload(ctx, i, ref)
-		if err == nil {
+	var unfetched error
+	e, err := interpreter.DecodeHistoryStep(s.Data, func(ref string) (data []byte, err error) {
+		if data, err = c.store.Payload(ctx, i, ref); err == nil {
 			err = counted.add(data)
 		}
+		unfetched = cmp.Or(unfetched, err)
 		return data, err
 	})
+	if err != nil && unfetched == nil {
+		err = execution.Unreadable(i, err)
+	}
+	return e, err
 }
 
 // steps returns the whole history of a run.

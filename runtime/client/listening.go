@@ -51,7 +51,7 @@ func (c *Client) unmatched(ctx context.Context, d *Description, stored interpret
 		return nil, err
 	}
 	// What the program knows of secrets hides them in what is said.
-	state, err := interpreter.Restore(d.Program, d.Invocation.NewState(d.Instance), d.Invocation.Input.V, stored)
+	state, err := d.Invocation.Restore(d.Program, d.Instance, stored)
 	if err != nil {
 		return nil, err
 	}

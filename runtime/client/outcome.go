@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -22,11 +21,11 @@ func (c *Client) Outcome(ctx context.Context, i store.Instance) (o execution.Out
 	if l, err = c.held(ctx, i, l); err != nil {
 		return execution.Outcome{}, false, err
 	}
-	info, err := execution.ParseInvocation(l.Invocation)
+	info, err := execution.InvocationOf(i, l.Invocation)
 	if err != nil {
 		return execution.Outcome{}, false, err
 	}
-	s, err := interpreter.Restore(nil, info.NewState(i), info.Input.V, l.State)
+	s, err := info.Restore(nil, i, l.State)
 	if err != nil {
 		return execution.Outcome{}, false, err
 	}

@@ -83,7 +83,7 @@ func (c *Client) workflowOf(ctx context.Context, i store.Instance) (*dsl.Workflo
 	if err != nil {
 		return nil, err
 	}
-	info, err := execution.ParseInvocation(l.Invocation)
+	info, err := execution.InvocationOf(i, l.Invocation)
 	if err != nil {
 		return nil, err
 	}

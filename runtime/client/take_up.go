@@ -17,7 +17,7 @@ func (c *Client) TakeUp(ctx context.Context, i store.Instance, input any, o *Sta
 	if err != nil {
 		return nil, false, err
 	}
-	info, err := execution.ParseInvocation(l.Invocation)
+	info, err := execution.InvocationOf(i, l.Invocation)
 	if err != nil {
 		return nil, false, err
 	}

@@ -22,7 +22,7 @@ func (c *Client) TaskData(ctx context.Context, i store.Instance, seq int) (TaskD
 		return TaskData{}, err
 	}
 	d := &Description{Instance: i, Lifecycle: l.Lifecycle}
-	if d.Invocation, err = execution.ParseInvocation(l.Invocation); err != nil {
+	if d.Invocation, err = execution.InvocationOf(i, l.Invocation); err != nil {
 		return TaskData{}, err
 	}
 	steps, err := c.steps(ctx, i)

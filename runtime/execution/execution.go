@@ -110,7 +110,7 @@ var ErrLeaseLost = errors.New("the lease is lost")
 
 // New returns the execution of a run that was claimed.
 func New(c Config, claimed *store.Claimed) (*Execution, error) {
-	invocation, err := ParseInvocation(claimed.Invocation)
+	invocation, err := InvocationOf(claimed.Instance, claimed.Invocation)
 	if err != nil {
 		return nil, err
 	}

@@ -81,7 +81,7 @@ func (x *Execution) restore(c *store.Claimed) (err error) {
 	x.restoreActivities(c.Activities)
 	if c.State.Head == nil {
 		x.state = x.invocation.NewState(x.instance)
-	} else if x.state, err = interpreter.Restore(x.program, x.invocation.NewState(x.instance), x.invocation.Input.V, c.State); err != nil {
+	} else if x.state, err = x.invocation.Restore(x.program, x.instance, c.State); err != nil {
 		return err
 	}
 	if err := x.adoptBeside(); err != nil {

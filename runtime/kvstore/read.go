@@ -270,7 +270,10 @@ func (s *Store) History(_ context.Context, i store.Instance, from, n int) (all [
 			all = append(all, entry)
 			return bad == nil
 		})
-		return bad
+		if bad != nil {
+			return store.RefuseUnreadable("run "+i.String(), bad, p.now)
+		}
+		return nil
 	})
 	return all, err
 }
