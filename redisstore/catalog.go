@@ -3,7 +3,6 @@ package redisstore
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 
 	"github.com/redis/go-redis/v9"
@@ -59,27 +58,22 @@ func (s *Store) Layout() store.Layout { return s.layout }
 
 // fix writes the layout of a new deployment, or checks that of one that is there.
 func (s *Store) fix(ctx context.Context) error {
-	text, err := s.client.Get(ctx, s.keys.layout()).Bytes() // first, since a server that is full takes no writes
+	key := s.keys.layout()
+	text, err := s.client.Get(ctx, key).Bytes() // first, since a server that is full takes no writes
 	if errors.Is(err, redis.Nil) {
 		var data []byte
 		if data, err = json.Marshal(s.layout); err != nil {
 			return err
 		}
-		created, err := s.client.SetNX(ctx, s.keys.layout(), data, 0).Result()
+		created, err := s.client.SetNX(ctx, key, data, 0).Result()
 		if err != nil || created {
 			return err
 		}
-		text, err = s.client.Get(ctx, s.keys.layout()).Bytes() // another process was faster
-		if err != nil {
-			return err
-		}
+		text, err = s.client.Get(ctx, key).Bytes() // another process was faster
 	}
+	kept, err := readLayout(key, text, err)
 	if err != nil {
 		return err
-	}
-	var kept store.Layout
-	if err := json.Unmarshal(text, &kept); err != nil {
-		return fmt.Errorf("read the layout of the deployment %s: %w", s.layout.Deployment, err)
 	}
 	return s.layout.Check(kept)
 }

@@ -154,7 +154,10 @@ const deniedFix = "give the user of the store the commands that docs/operating.m
 
 // Remedy returns what to do about an answer of a server that refuses what it is asked for; "" if the answer does not tell.
 func Remedy(err error) string {
+	var layout *damagedLayoutError
 	switch {
+	case errors.As(err, &layout):
+		return layout.remedy()
 	case errors.As(err, new(*FullError)):
 		return memoryFix
 	case errors.As(err, new(*deniedError)):

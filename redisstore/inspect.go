@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -120,16 +119,14 @@ func (s *Store) settle(ctx context.Context) error {
 		return nil
 	}
 	s.layout.Partitions = store.DefaultPartitions
-	text, err := s.client.Get(ctx, newKeys(store.Layout{Deployment: s.layout.Deployment}).layout()).Bytes()
+	key := newKeys(store.Layout{Deployment: s.layout.Deployment}).layout()
+	text, err := s.client.Get(ctx, key).Bytes()
 	if errors.Is(err, redis.Nil) {
 		return nil
 	}
+	kept, err := readLayout(key, text, err)
 	if err != nil {
 		return err
-	}
-	var kept store.Layout
-	if err := json.Unmarshal(text, &kept); err != nil {
-		return fmt.Errorf("read the layout of the deployment %s: %w", s.layout.Deployment, err)
 	}
 	s.layout.Partitions = kept.Partitions
 	return nil

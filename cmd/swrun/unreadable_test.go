@@ -123,6 +123,37 @@ func TestUnreadableParts(t *testing.T) {
 	h.until("waiting for the timer", "describe", "good")
 }
 
+// TestDamagedLayout: commands and doctor name the key of a deployment that is damaged, and do not blame the server or --store.
+func TestDamagedLayout(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	client := redis.NewClient(&redis.Options{Addr: server.Addr, DisableIdentity: true})
+	t.Cleanup(func() { client.Close() })
+	h := &hosted{t, server.URL()}
+	h.exits(exitOK, "deploy", mustWriteFile(t, "nap.yaml", napText))
+	keys := client.Keys(t.Context(), "*:layout").Val()
+	if len(keys) != 1 {
+		t.Fatal(keys)
+	}
+	for _, text := range []string{"rubbish", "", "null", "{}", `{"Partitions":0,"Schema":2}`, "list"} {
+		client.Del(t.Context(), keys[0])
+		if text == "list" {
+			client.LPush(t.Context(), keys[0], text)
+		} else {
+			client.Set(t.Context(), keys[0], text, 0)
+		}
+		for _, args := range []string{"ls", "deploy " + mustWriteFile(t, "nap.yaml", napText), "worker", "serve --listen 127.0.0.1:0", "doctor"} {
+			code, out := h.says(args)
+			if code != exitStore || !strings.Contains(out, keys[0]) || !strings.Contains(out, "is damaged") {
+				t.Errorf("%q: %s ends with %d: %s", text, args, code, out)
+			}
+			if args == "doctor" && (strings.Contains(out, "correct the server or --store") || !strings.Contains(out, "fix: restore the key "+keys[0]+" from a backup")) {
+				t.Errorf("%q: doctor says the wrong fix: %s", text, out)
+			}
+		}
+	}
+}
+
 // tellsUnreadable breaks two of four runs, and gives the commands.
 func (h *hosted) tellsUnreadable(breaks broken) {
 	h.Helper()
