@@ -67,8 +67,7 @@ func (o *operation) tellForgotten(all []api.DeadMessage) {
 	last := ""
 	for _, m := range all { // those of a source follow each other
 		if m.Forgotten > 0 && m.Source != last {
-			text := fmt.Sprintf("%s of the source %s made room for newer ones, and %s not kept", terminal.Counted(m.Forgotten, "older message"), m.Source, isOrAre(m.Forgotten))
-			fmt.Fprintln(o.err, o.errStyle().Text(text))
+			o.tell("%s of the source %s made room for newer ones, and %s not kept", terminal.Counted(m.Forgotten, "older message"), m.Source, isOrAre(m.Forgotten))
 		}
 		last = m.Source
 	}

@@ -3,8 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,7 +13,10 @@ import (
 
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/control"
+	"github.com/swrun/swrun/internal/remote"
+	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/terminal"
+	"github.com/swrun/swrun/runtime/events"
 )
 
 // eventsListFlags are the flags of lists about events.
@@ -49,9 +52,10 @@ func (p *program) eventsUnmatchedCommand() *cobra.Command {
 		Example: `  swrun events unmatched
   swrun events unmatched -n shop --type order.paid`,
 		Long: `Lists the events of the last day that no run got, and that started none: the newest first. LISTENING counts the runs and schedules that listen for the
-type now. They expect other values, which swrun events listeners shows, or began later. Where many such events come at a time, some of them are kept.`,
+type now. They expect other values, which swrun events listeners shows, or began later. Where many such events come at a time, some of them are kept: at most 200 of each
+namespace, and 20 of each type.`,
 	}, func(ctx context.Context, o *operation, f *eventsListFlags) error {
-		all, err := o.deployment.Untaken(ctx, f.query())
+		all, err := o.untaken(ctx, f)
 		if err != nil {
 			return err
 		}
@@ -60,6 +64,32 @@ type now. They expect other values, which swrun events listeners shows, or began
 		}
 		return o.untakenTable(all)
 	})
+}
+
+// untaken returns the events that nobody took, up to the limit, and says whether there are more, or may have been.
+func (o *operation) untaken(ctx context.Context, f *eventsListFlags) ([]api.UntakenEvent, error) {
+	q := f.query()
+	q.Limit = min(q.Limit, math.MaxInt-1) + 1 // one more tells whether there are more
+	all, err := o.deployment.Untaken(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	types, namespaces := control.UntakenFull(all)
+	if len(types) > 0 {
+		o.tell("there may have been more of the type %s: the newest %d of a type are kept", shorten.To(strings.Join(types, ", "), 200), events.UnmatchedOfType)
+	}
+	for _, namespace := range namespaces {
+		o.tell("there may have been more for %s: the newest %d of a namespace are kept", cmp.Or(namespace, "all namespaces"), events.UnmatchedKept)
+	}
+	_, byServer := o.deployment.(*remote.Deployment)
+	switch {
+	case len(all) > f.limit:
+		o.tellMore("these are the newest %d, and there are more", f.limit)
+		return all[:f.limit], nil
+	case byServer && len(all) == remote.MaxPage:
+		o.tell("these are the newest %d, which is as many as a server lists, and there may be more; -n and --type choose some of them", len(all))
+	}
+	return all, nil
 }
 
 func (o *operation) untakenTable(all []api.UntakenEvent) error {
@@ -90,7 +120,7 @@ correlations must have. --limit counts schedules and runs.`,
 			return err
 		}
 		if more {
-			fmt.Fprintln(o.err, o.errStyle().Text(fmt.Sprintf("there are more than %d runs and schedules that listen; --limit lists more of them", f.limit)))
+			o.tellMore("there are more than %d runs and schedules that listen", f.limit)
 		}
 		if f.output != "human" {
 			return o.print(all)

@@ -106,7 +106,7 @@ func (o *operation) list(ctx context.Context, f *lsFlags) error {
 	}
 	o.tellUnreadable(page.Unreadable)
 	if page.Next != "" {
-		fmt.Fprintln(o.err, o.errStyle().Text(fmt.Sprintf("these are the newest %d, and there are more; --limit lists more of them", f.limit)))
+		o.tellMore("these are the newest %d, and there are more", len(page.Runs))
 	}
 	switch f.output {
 	case "name":
@@ -168,10 +168,20 @@ func (o *operation) groupRow(g api.Group, troubled bool) (row []string) {
 	return row
 }
 
+// tell says something about a list on standard error.
+func (o *operation) tell(format string, values ...any) {
+	fmt.Fprintln(o.err, o.errStyle().Text(terminal.Printable(fmt.Sprintf(format, values...))))
+}
+
+// tellMore says that --limit has cut a list.
+func (o *operation) tellMore(format string, values ...any) {
+	o.tell(format+"; --limit lists more of them", values...)
+}
+
 // tellUnreadable says how many runs are not among those that are listed or counted since they cannot be read.
 func (o *operation) tellUnreadable(n int) {
 	if n > 0 {
-		fmt.Fprintln(o.err, o.errStyle().Text(fmt.Sprintf("%s cannot be read, and %s missing here: swrun doctor says why", terminal.Counted(n, "run"), isOrAre(n))))
+		o.tell("%s cannot be read, and %s missing here: swrun doctor says why", terminal.Counted(n, "run"), isOrAre(n))
 	}
 }
 

@@ -50,6 +50,25 @@ func (c *Control) Untaken(ctx context.Context, q EventQuery) ([]api.UntakenEvent
 	return all, err
 }
 
+// UntakenFull returns the types and the namespaces of which a list has as many events as are kept, so that there may have been more of them. The empty
+// namespace stands for all.
+func UntakenFull(all []api.UntakenEvent) (types, namespaces []string) {
+	type kind struct{ namespace, name string }
+	ofType, of := map[kind]int{}, map[string]int{}
+	for _, e := range all {
+		k := kind{e.Namespace, e.Type}
+		if ofType[k]++; ofType[k] == events.UnmatchedOfType {
+			types = append(types, e.Type)
+		}
+		if of[e.Namespace]++; of[e.Namespace] == events.UnmatchedKept {
+			namespaces = append(namespaces, e.Namespace)
+		}
+	}
+	slices.Sort(types)
+	slices.Sort(namespaces)
+	return slices.Compact(types), namespaces
+}
+
 // listening counts the runs and schedules that listen now, by the types of events; the empty one is of those that name none.
 func (c *Control) listening(ctx context.Context, q EventQuery) (map[string]int, error) {
 	where, err := filter.Parse("listens=*", c.now())

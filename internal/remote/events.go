@@ -10,7 +10,7 @@ import (
 	"github.com/swrun/swrun/internal/control"
 )
 
-// Untaken returns the last events that nobody took, the newest first.
+// Untaken returns the last events that nobody took, the newest first, at most MaxPage of them.
 func (d *Deployment) Untaken(ctx context.Context, q control.EventQuery) ([]api.UntakenEvent, error) {
 	return ask[[]api.UntakenEvent](ctx, d, request{method: http.MethodGet, path: "/v1/events/unmatched", query: eventQuery(q)})
 }
@@ -27,7 +27,7 @@ func (d *Deployment) Listeners(ctx context.Context, q control.EventQuery) (page 
 
 func eventQuery(q control.EventQuery) url.Values {
 	query := choiceQuery(control.Choice{Namespaces: q.Namespaces})
-	query.Set("limit", strconv.Itoa(min(q.Limit, maxPage)))
+	query.Set("limit", strconv.Itoa(min(q.Limit, MaxPage)))
 	if q.Type != "" {
 		query.Set("type", q.Type)
 	}

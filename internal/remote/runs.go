@@ -17,15 +17,15 @@ import (
 
 // What is asked about runs.
 
-// maxPage is how many runs or records a server gives at a time.
-const maxPage = 1000
+// MaxPage is how many runs or records a server gives at a time.
+const MaxPage = 1000
 
 // List returns a page of runs, the newest first.
 func (d *Deployment) List(ctx context.Context, q control.RunQuery) (control.RunPage, error) {
 	page := control.RunPage{Runs: []api.Run{}, Next: q.Cursor}
 	for len(page.Runs) < q.Limit {
 		query := choiceQuery(q.Choice)
-		query.Set("limit", strconv.Itoa(min(q.Limit-len(page.Runs), maxPage)))
+		query.Set("limit", strconv.Itoa(min(q.Limit-len(page.Runs), MaxPage)))
 		if page.Next != "" {
 			query.Set("cursor", page.Next)
 		}
@@ -178,7 +178,7 @@ func waitQuery(wait time.Duration) url.Values {
 func (d *Deployment) History(ctx context.Context, i store.Instance, q control.HistoryQuery) (page control.HistoryPage, err error) {
 	wait := min(q.Wait, maxWait)
 	query := waitQuery(wait)
-	query.Set("limit", strconv.Itoa(min(q.Limit, maxPage)))
+	query.Set("limit", strconv.Itoa(min(q.Limit, MaxPage)))
 	if q.Cursor != "" {
 		query.Set("cursor", q.Cursor)
 	}

@@ -42,8 +42,8 @@ func (r *Report) Taken() bool {
 
 // The bounds of what is kept of events that nobody took.
 const (
-	unmatchedKept   = 200 // of one namespace, or of those for all
-	unmatchedOfType = 20  // among them
+	UnmatchedKept   = 200 // UnmatchedKept is how many are kept of one namespace, or of those for all.
+	UnmatchedOfType = 20  // UnmatchedOfType is how many of these may have one type.
 	unmatchedText   = 256 // bytes of an attribute
 	refusedKept     = 3   // schedules of one event
 	unmatchedRate   = 5   // events a second that one process keeps
@@ -88,10 +88,10 @@ func (l *unmatchedLimit) allow(kind string, at time.Time) bool {
 	defer l.mu.Unlock()
 	of := l.per[kind]
 	if of == nil {
-		if len(l.per) >= unmatchedKept {
+		if len(l.per) >= UnmatchedKept {
 			clear(l.per)
 		}
-		of = rate.NewLimiter(rate.Every(unmatchedPause), unmatchedOfType)
+		of = rate.NewLimiter(rate.Every(unmatchedPause), UnmatchedOfType)
 		l.per[kind] = of
 	}
 	return of.AllowN(at, 1) && l.all.AllowN(at, 1)
@@ -105,7 +105,7 @@ func (b *Bus) keepUnmatched(ctx context.Context, d delivery, r *Report, at time.
 	one := newUnmatched(d, r.Refused, at)
 	namespaces := []string{""}
 	if d.to != nil {
-		namespaces = d.to[:min(len(d.to), unmatchedOfType)]
+		namespaces = d.to[:min(len(d.to), UnmatchedOfType)]
 	}
 	for _, namespace := range namespaces {
 		_, _ = unmatchedEntry(namespace).Change(ctx, b.store, func(u *unmatched) error { u.add(one); return nil }, func(*unmatched) bool { return false })
@@ -136,9 +136,9 @@ func (u *unmatched) add(one Unmatched) {
 		}
 	}
 	switch oldest := slices.IndexFunc(u.Events, same); {
-	case count > unmatchedOfType:
+	case count > UnmatchedOfType:
 		u.Events = slices.Delete(u.Events, oldest, oldest+1)
-	case len(u.Events) > unmatchedKept:
+	case len(u.Events) > UnmatchedKept:
 		u.Events = slices.Delete(u.Events, 0, 1)
 	}
 }
