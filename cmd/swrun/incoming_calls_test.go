@@ -15,7 +15,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"google.golang.org/grpc/metadata"
 
-	"github.com/swrun/swrun/internal/a2atest"
 	"github.com/swrun/swrun/internal/grpctest"
 )
 
@@ -23,7 +22,8 @@ import (
 func callsIn() []incoming {
 	return []incoming{
 		{"call http", httpCells(), openHTTP}, {"call openapi", httpCells(), openOpenAPI}, {"call mcp", mcpCells(), openMCP}, {"call mcp by stdio", stdioCells(), openStdio},
-		{"call a2a", a2aCells(), openA2A}, {"call grpc", grpcCells(), openGRPC},
+		{"call a2a", a2aCells(), openA2A("message/send")},
+		{"call a2a as a stream", a2aStreamCells(), openA2A("message/stream")}, {"call grpc", grpcCells(), openGRPC},
 	}
 }
 
@@ -185,39 +185,6 @@ func openMCP(*testing.T) func(*testing.T, sample) string {
 	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
 	return func(t *testing.T, s sample) string {
 		return performed(t, fmt.Sprintf("do: [{ask: {call: mcp, with: {method: tools/call, parameters: {name: a, arguments: {}}, transport: {http: {endpoint: '%s'}}}}}]\n", rewritten(t, s, incomingPlace, handler)))
-	}
-}
-
-func a2aCells() map[string]incomingCell {
-	const section = "11.11"
-	message := func(members string) string {
-		return `{"kind":"message","messageId":"m","parts":[]` + members + `,"role":"agent"}`
-	}
-	cells := rpcCells(`{"kind":"message","messageId":"m","metadata":{"given":%s},"parts":[],"role":"agent"}`, section)
-	cells["1e400"] = comes(sample{body: message(`,"metadata":{"given":1e400}`), want: "!communication: cannot be number 1e400"}).as(section)
-	cells["absent"] = comes(sample{body: message(""), want: message("")}, sample{body: message(""), wire: func(text string) string { return strings.Replace(text, `"result"`, `"other"`, 1) }, want: "!communication: "})
-	odd := `{"beyond":null,"kind":"message","messageId":"m","parts":[{"kind":"data","data":{"n":7615917337495251231}},{"kind":"text","more":[],"text":""}],"role":"agent"}`
-	sorted := `{"beyond":null,"kind":"message","messageId":"m","parts":[{"data":{"n":7615917337495251231},"kind":"data"},{"kind":"text","more":[],"text":""}],"role":"agent"}`
-	cells["unknown members"] = comes(sample{body: odd, want: sorted}, sample{body: strings.Replace(odd, `"kind":"data"`, `"kind":"hologram"`, 1), want: "!communication: "}).as(section)
-	cells["not UTF-8"] = comes(append(cells["not UTF-8"].samples, sample{body: message(""), wire: func(string) string {
-		return "{\"jsonrpc\":\"2.0\",\"id\":\"1\",\"error\":{\"code\":-32000,\"message\":\"\xe9\"}}"
-	}, want: "!communication: is not UTF-8"})...)
-	cells["other media types"] = comes(sample{head: inText, body: message(""), want: message("")}).as(section)
-	cells["several headers"] = comes(sample{head: inJSON + "\n" + inText, body: message(""), want: message("")})
-	return cells
-}
-
-func openA2A(*testing.T) func(*testing.T, sample) string {
-	agent := a2atest.New(a2atest.Card("http://agent.test"))
-	replacing := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		answer := httptest.NewRecorder()
-		agent.ServeHTTP(answer, r)
-		before, _, _ := strings.Cut(answer.Body.String(), `"result":`)
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, before+`"result":`+incomingPlace+"}")
-	})
-	return func(t *testing.T, s sample) string {
-		return performed(t, fmt.Sprintf("do: [{ask: {call: a2a, with: {method: message/send, server: '%s/rpc', parameters: {message: {parts: [{kind: text, text: Ada}]}}}}}]\n", rewritten(t, s, incomingPlace, replacing)))
 	}
 }
 

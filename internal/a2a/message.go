@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -78,10 +79,11 @@ func (m Method) Result(answer []byte) (json.RawMessage, error) {
 }
 
 // Results returns those of a stream of events, until it ends or an event says that it is the last. Errors are as those of Result, or those of
-// reading; there is at least one result or one error.
+// reading; there is at least one result or one error. The last event needs no empty line after it: a part of its data is an error.
 func (m Method) Results(stream io.Reader, maxEvent int) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
 		empty := true
+		stream = io.MultiReader(stream, strings.NewReader("\n\n")) // the library drops an event that no empty line ends
 		for event, err := range sse.Read(&wholeEvents{Reader: stream}, &sse.ReadConfig{MaxEventSize: maxEvent}) {
 			if err == nil && event.Data == "" {
 				continue
