@@ -9,6 +9,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/filter"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -243,6 +244,14 @@ func NewDescription(d *client.Description, r *client.Review) Description {
 		described.Deadlines = append(described.Deadlines, deadline)
 	}
 	return described
+}
+
+// NewUnreadDescription returns the JSON of a run of which only a newer swrun can read the definition, or the state.
+func NewUnreadDescription(of *filter.Run, why error) Description {
+	return Description{
+		Run: NewRun(of), Input: of.Invocation.Input.V, RunNumber: 1, FirstRun: 1, LatestRun: 1, Deadlines: []Deadline{}, Allowed: map[string]Permission{},
+		Why: "a worker of a newer swrun performs it, since this one cannot read it: " + why.Error(),
+	}
 }
 
 // fill fills in where the run comes from, and what holds at the moment.

@@ -12,6 +12,8 @@ import (
 	"github.com/swrun/swrun/internal/duration"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/execution"
+	"github.com/swrun/swrun/runtime/filter"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -126,10 +128,26 @@ func (c *Control) Start(ctx context.Context, r api.StartRequest) (d api.Descript
 // DescribeStarted describes a run whose start the store has accepted a moment ago. If the run is not there any more, that is a *LostStartError.
 func (c *Control) DescribeStarted(ctx context.Context, i store.Instance) (api.Description, error) {
 	d, err := c.Describe(ctx, i)
-	if store.RefusedAs(err) == store.NoSuch {
+	switch store.RefusedAs(err) {
+	case store.NoSuch:
 		return d, &LostStartError{i}
+	case store.Newer:
+		return c.describeUnread(ctx, i, err)
 	}
 	return d, err
+}
+
+// describeUnread describes a run of which only a newer swrun can read the definition, or the state: it says when the run was started, and why no more is said.
+func (c *Control) describeUnread(ctx context.Context, i store.Instance, why error) (api.Description, error) {
+	l, err := c.store.Load(ctx, i)
+	if err != nil {
+		return api.Description{}, err
+	}
+	info, err := execution.InvocationOf(i, l.Invocation)
+	if err != nil {
+		return api.Description{}, err
+	}
+	return api.NewUnreadDescription(&filter.Run{Instance: i, Lifecycle: l.Lifecycle, Invocation: info}, why), nil
 }
 
 // LostStartError says that a run is not there whose start the store has accepted: the store has lost it, for example in a failover, or somebody has deleted it.

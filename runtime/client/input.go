@@ -30,14 +30,15 @@ func (c *Client) program(ctx context.Context, info *execution.Invocation) (*inte
 	return p, definition.NameUnreadable(info.Workflow, err)
 }
 
-// fits refuses an input that the workflow's schema refuses, with an *UnfitInputError, and a start of a workflow whose definition cannot be read. A definition
-// that cannot be compiled here checks nothing: who works on the run says what is wrong with it.
+// fits refuses an input that the workflow's schema refuses, with an *UnfitInputError, and a start of a workflow whose definition is damaged. A definition that
+// cannot be compiled here checks nothing: the worker of the run says what is wrong with it. Neither does one that a newer swrun has stored, since a worker of
+// that version can perform the run.
 func (c *Client) fits(ctx context.Context, info *execution.Invocation) error {
 	if c.compile == nil {
 		return nil
 	}
 	p, err := c.program(ctx, info)
-	if errors.As(err, new(*definition.UnavailableError)) || store.IsUnreadable(err) {
+	if errors.As(err, new(*definition.UnavailableError)) || store.RefusedAs(err) == store.Corrupt {
 		return err
 	}
 	if err != nil {

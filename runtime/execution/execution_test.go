@@ -237,8 +237,16 @@ func TestCancelledIsNotInFlight(t *testing.T) {
 	}
 }
 
-// TestNotLoaded: a store that cannot be asked is asked again for a while, and then the run is given back.
+// TestNotLoaded: a store that cannot be asked is asked again for a while, and then the run is given back. A run of which a newer build has stored the definition is
+// given back, too.
 func TestNotLoaded(t *testing.T) {
+	newer := take(t)
+	newer.NotLoaded(store.Refuse(store.Newer, time.Time{}, "the definition"))
+	newer.pass(loadWithin)
+	if c := newer.store(); !c.Release {
+		t.Errorf("a run of a newer build is not given back: %+v", c)
+	}
+
 	unavailable := &definition.UnavailableError{Digest: "d", Err: errors.New("no answer")}
 	d := take(t)
 	d.NotLoaded(unavailable)

@@ -49,14 +49,15 @@ func (x *Execution) Loaded(p *interpreter.Program) error {
 	return nil
 }
 
-// NotLoaded reports why a program could not be loaded. If the store could not be asked, the run is not to blame.
+// NotLoaded reports why a program could not be loaded. The run is not to blame if the store could not be asked, or if a newer swrun has stored the definition:
+// the run is given back then, so that another worker takes it.
 func (x *Execution) NotLoaded(err error) {
 	if x.program != nil {
 		x.migrationLoaded(nil, err)
 		return
 	}
 	x.loading.failure = err
-	if !errors.As(err, new(*definition.UnavailableError)) {
+	if !errors.As(err, new(*definition.UnavailableError)) && store.RefusedAs(err) != store.Newer {
 		x.fail(err)
 		return
 	}
