@@ -140,7 +140,9 @@ func NewEngine(s *Store, c EngineConfig) (*Engine, error) {
 		heard, err := engine.schedules.Publish(ctx, schedule.Event(e), to.Has)
 		return startedBy(heard), err
 	}, c.Host.Limits)
-	engine.activities = matching.New(matching.Config{Store: s, Due: engine.activityDue, Report: engine.reportActivity, Gate: engine.gate})
+	engine.activities = matching.New(matching.Config{
+		Store: s, Due: engine.activityDue, Report: engine.reportActivity, Gate: engine.gate, Log: e.host.Log, MadeUp: &engine.figures.MadeUp,
+	})
 	engine.figures.Repair = engine.workerConfig().RepairSettings()
 	return engine, nil
 }

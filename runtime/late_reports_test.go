@@ -1,10 +1,13 @@
 package runtime_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"fmt"
+	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -97,21 +100,87 @@ func (l *lateEntries) Register(ctx context.Context, r store.Registration) (store
 	return l.Store.Register(ctx, r)
 }
 
+// sealed returns a token as a worker called eve would have been given for an activity: with the seal of the deployment.
+func (a *activities) sealed(run store.Instance, effect int, nonce string) string {
+	a.Helper()
+	key, _, err := store.RegistryEntry[string]{Kind: store.RegistryKeys, Key: "activities"}.Load(a.Context(), a.store)
+	a.must(err)
+	take := activity.Take{Worker: "eve", Nonce: nonce, Key: key}
+	return madeUp(run, effect, take.NonceOf(store.ActivityID{Run: run, Effect: interpreter.EffectID(effect)}))
+}
+
 // madeUp returns a token for an activity that no worker has been given.
 func madeUp(run store.Instance, effect int, nonce string) string {
 	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%s %d %s 1 eve", run, effect, nonce))
 }
 
-// TestMadeUpReportsAreBounded: a worker that makes up the activities, attempts and runs of its reports fills neither a history nor the store, and a worker
-// of another run is not hindered (promises 213).
-func TestMadeUpReportsAreBounded(t *testing.T) {
+// TestMadeUpReportsAreNotNoted: a report about an attempt that no worker was given takes nothing from the reports that are noted. It is refused like a
+// report about an activity that nobody waits for any more, counted, and logged once a minute (promises 213).
+func TestMadeUpReportsAreNotNoted(t *testing.T) {
+	withOutsideWorkers(t, false, func(a *activities) {
+		var log bytes.Buffer
+		entries, counted := &lateEntries{a.store, map[string]bool{}}, new(atomic.Int64)
+		m := matching.New(matching.Config{Store: entries, Log: slog.New(slog.NewTextHandler(&log, nil)), MadeUp: counted})
+		i, of := a.activity(""), "does not count: nobody waits for it any more"
+		task := a.poll()
+		a.must(m.Complete(a.Context(), task.Token, 1))
+		a.wait(i)
+		given, _, _ := strings.Cut(task.Token, ".")
+		text, err := base64.RawURLEncoding.DecodeString(given)
+		a.must(err)
+		is := strings.Split(string(text), " ") // run, effect, nonce, number, worker
+		for n, made := range [][]string{
+			{is[0], is[1], "x", is[3], is[4]}, {is[0], is[1], is[2][1:], is[3], is[4]}, {is[0], is[1], is[2] + "A", is[3], is[4]},
+			{is[0], is[1], is[2][:16], is[3], is[4]}, {is[0], is[1], is[2][:len(is[2])-1] + "_", is[3], is[4]}, {is[0], is[1], is[2][len(is[2])-16:], is[3], is[4]},
+			{is[0], is[1], strings.ToLower(is[2]), is[3], is[4]}, {is[0], "2", is[2], is[3], is[4]}, {is[0], "-1", is[2], is[3], is[4]},
+			{a.ended("other").String(), is[1], is[2], is[3], is[4]}, {is[0], is[1], is[2], is[3], "eve"}, {is[0], is[1], is[2]},
+		} {
+			token := base64.RawURLEncoding.EncodeToString([]byte(strings.Join(made, " ")))
+			for range 2 {
+				if err := m.Complete(a.Context(), token, n); err == nil || !strings.Contains(err.Error(), of) {
+					t.Errorf("%q is answered with %v", made, err)
+				}
+			}
+		}
+		a.expect(counted.Load(), int64(24))
+		a.expect(len(entries.keys), 0)
+		a.expect(a.lateNotes(i), "")
+		a.expect(strings.Count(log.String(), "that no worker was given"), 1)
+		time.Sleep(time.Minute)
+		a.mustSupersede(m.Complete(a.Context(), madeUp(i, 1, "x"), 1))
+		a.expect(strings.Count(log.String(), "reports=24"), 1)
+		again := matching.New(matching.Config{Store: a.store}) // another server
+		a.mustSupersede(again.Complete(a.Context(), task.Token, 2))
+		a.expect(a.lateNotes(i), "/do/0/outer/try/0/work completed")
+	})
+}
+
+// TestSealsAfterTheKeyIsLost: when the store has lost the key, in a failover for example, a server that knows it stores it again: reports with the tokens
+// that it has given are noted.
+func TestSealsAfterTheKeyIsLost(t *testing.T) {
+	withOutsideWorkers(t, false, func(a *activities) {
+		i := a.activity("")
+		task := a.poll()
+		a.must(a.matcher.Complete(a.Context(), task.Token, 1))
+		a.wait(i)
+		a.must(a.store.Unregister(a.Context(), store.RegistryKeys, "activities", store.AnyVersion))
+		a.mustSupersede(a.matcher.Complete(a.Context(), madeUp(i, 1, "x"), 2))
+		a.mustSupersede(matching.New(matching.Config{Store: a.store}).Complete(a.Context(), task.Token, 3))
+		a.expect(a.lateNotes(i), "/do/0/outer/try/0/work completed")
+	})
+}
+
+// TestSealedReportsAreBounded: a worker that knows how to make tokens, for activities, attempts and runs that were not given to it, fills neither a history
+// nor the store, and a worker of another run is not hindered (promises 213).
+func TestSealedReportsAreBounded(t *testing.T) {
 	withOutsideWorkers(t, false, func(a *activities) {
 		entries := &lateEntries{a.store, map[string]bool{}}
 		m := matching.New(matching.Config{Store: entries})
 		report := func(run store.Instance, effect int, nonce, pointer string) {
-			a.mustSupersede(m.Complete(a.Context(), madeUp(run, effect, nonce)+pointer, 1))
+			a.mustSupersede(m.Complete(a.Context(), a.sealed(run, effect, nonce)+pointer, 1))
 		}
 		of := a.ended("first").Namespace
+		a.mustSupersede(m.Complete(a.Context(), madeUp(a.ended("first"), 1, "x"), 1)) // the key is made
 		for n := range 20 {
 			report(store.Instance{Namespace: of, ID: fmt.Sprint("none", n)}, n, "x", "")
 		}

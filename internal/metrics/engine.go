@@ -25,6 +25,7 @@ func figures() []figure {
 		{"swrun_leases_lost_total", "Runs that were taken from this process, since its lease had ended.", func(f *worker.Figures) *atomic.Int64 { return &f.Lost }},
 		{"swrun_commits_refused_total", "Commits that the store has refused: most often something else happened first.", func(f *worker.Figures) *atomic.Int64 { return &f.CommitRefused }},
 		{"swrun_commits_unanswered_total", "Commits that the store has not answered; they were sent again.", func(f *worker.Figures) *atomic.Int64 { return &f.CommitFailed }},
+		{"swrun_reports_made_up_total", "Late reports about attempts at activities that no worker was given. They were refused, and not noted.", func(f *worker.Figures) *atomic.Int64 { return &f.MadeUp }},
 		{"swrun_timeouts_total", "Timeouts of tasks and runs.", func(f *worker.Figures) *atomic.Int64 { return &f.TimedOut }},
 		{"swrun_repair_checks_total", "Partitions of the store whose indexes were checked.", func(f *worker.Figures) *atomic.Int64 { return &f.Checked }},
 		{"swrun_repair_compared_runs_total", "Runs that were compared with the indexes, one by one.", func(f *worker.Figures) *atomic.Int64 { return &f.Compared }},

@@ -20,7 +20,8 @@ type Operation interface {
 // Take gives an activity to a worker that has asked for one.
 type Take struct {
 	Worker string // who asks, for people
-	Nonce  string // random; the part of the token that makes it this attempt's
+	Nonce  string // random; the part of the token that makes it this attempt's, with its seal: see NonceOf
+	Key    string // that seals the nonce; empty for none
 }
 
 // Once implements store.ActivityOperation: the nonce tells.
@@ -39,9 +40,9 @@ func (t Take) Transition(id store.ActivityID, run *store.Lifecycle, r *store.Act
 	return o, code
 }
 
-func (t Take) apply(_ store.ActivityID, a *Activity, now time.Time) (outcome, store.Code) {
+func (t Take) apply(id store.ActivityID, a *Activity, now time.Time) (outcome, store.Code) {
 	switch {
-	case a.Taken() && a.Nonce == t.Nonce:
+	case a.Taken() && a.Nonce == t.NonceOf(id):
 		return outcome{same: true}, ""
 	case a.Taken():
 		return outcome{}, store.Conflict
@@ -53,7 +54,7 @@ func (t Take) apply(_ store.ActivityID, a *Activity, now time.Time) (outcome, st
 		return outcome{}, store.TimedOut
 	}
 	before := a.first()
-	a.Available, a.Nonce, a.Worker, a.StartedAt, a.HeartbeatAt = time.Time{}, t.Nonce, t.Worker, now, time.Time{}
+	a.Available, a.Nonce, a.Worker, a.StartedAt, a.HeartbeatAt = time.Time{}, t.NonceOf(id), t.Worker, now, time.Time{}
 	return outcome{to: a, before: before}, ""
 }
 

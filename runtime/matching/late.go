@@ -65,6 +65,19 @@ func lateReports(run store.Instance) store.RegistryEntry[late] {
 	return store.RegistryEntry[late]{Kind: store.RegistryLate, Key: key, For: func(*late) time.Duration { return store.Remembered }}
 }
 
+// noteGiven notes a report that came too late, if the attempt was given to a worker.
+func (m *Matcher) noteGiven(ctx context.Context, t ticket, r report) error {
+	given, err := m.wasGiven(ctx, t)
+	switch {
+	case err != nil:
+		return err
+	case !given:
+		m.countMadeUp(t)
+		return nil
+	}
+	return m.note(ctx, t, r)
+}
+
 // note adds to the history of a run that a report came too late. A worker may repeat it: that is no other report.
 func (m *Matcher) note(ctx context.Context, t ticket, r report) error {
 	is := lateNote{

@@ -5,11 +5,13 @@ package matching
 import (
 	"context"
 	crypto "crypto/rand"
+	"log/slog"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/swrun/swrun/errors"
@@ -32,6 +34,9 @@ type Config struct {
 	Report func(context.Context, Report) (stored bool)
 	// Gate is asked before an activity is handed out; default one of its own.
 	Gate *queue.Gate
+	Log  *slog.Logger // default none
+	// MadeUp counts the late reports about attempts that no worker was given; nil if nobody wants to know.
+	MadeUp *atomic.Int64
 	// Look is how often a poll looks for what nobody has announced; default 1 s. While Watched is called, it is restLooks times as long.
 	Look time.Duration
 }
@@ -47,6 +52,8 @@ type Matcher struct {
 	polled  map[string][]string          // who has polled which queues since that was noted
 	noted   time.Time                    // when it was; zero for never
 	taken   map[attempt]*store.Activity  // by workers that have polled here, as they were stored last
+	sealKey string                       // with which tokens are sealed; empty if it is not known yet
+	madeUp  toldMadeUp
 }
 
 // attempt names an attempt at an activity.
@@ -85,6 +92,12 @@ func New(c Config) *Matcher {
 	}
 	if c.Look == 0 {
 		c.Look = time.Second
+	}
+	if c.MadeUp == nil {
+		c.MadeUp = new(atomic.Int64)
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
 	}
 	if c.Gate == nil {
 		c.Gate = queue.NewGate(c.Store, c.Now)

@@ -206,7 +206,7 @@ func (m *Matcher) end(ctx context.Context, t ticket, r report) error {
 			return nil
 		}
 		m.forgetActivity(id) // what is reported next must not overtake the note
-		if err := m.note(ctx, t, r); err != nil {
+		if err := m.noteGiven(ctx, t, r); err != nil {
 			return err // the worker repeats the report
 		}
 	}

@@ -108,8 +108,12 @@ func (m *Matcher) takeFree(ctx context.Context, p Poll, of asked) (try, error) {
 	if err != nil || len(offered) == 0 {
 		return try{}, err
 	}
+	take, err := m.takeFor(ctx, &p)
+	if err != nil {
+		return try{}, err
+	}
 	t := try{found: len(offered)}
-	t.tasks, _, t.passed, err = m.take(ctx, of.partition, offered, activity.Take{Worker: p.Worker, Nonce: m.c.Nonce()})
+	t.tasks, _, t.passed, err = m.take(ctx, of.partition, offered, take)
 	return t, err
 }
 
@@ -125,10 +129,13 @@ func (m *Matcher) takeLimited(ctx context.Context, p Poll, name string, of asked
 	if err != nil || len(offered) == 0 {
 		return try{}, err
 	}
-	take := activity.Take{Worker: p.Worker, Nonce: m.c.Nonce()}
+	take, err := m.takeFor(ctx, &p)
+	if err != nil {
+		return try{}, err
+	}
 	var wanted []string
 	for _, id := range offered {
-		wanted = append(wanted, queue.ActivityHolder(id, take.Nonce))
+		wanted = append(wanted, queue.ActivityHolder(id, take.NonceOf(id)))
 	}
 	granted, err := m.c.Gate.Take(ctx, name, wanted, 0)
 	if err != nil || len(granted) < len(offered) {
@@ -138,7 +145,7 @@ func (m *Matcher) takeLimited(ctx context.Context, p Poll, name string, of asked
 		return try{}, err
 	}
 	some := slices.DeleteFunc(offered, func(id store.ActivityID) bool {
-		return !slices.Contains(granted, queue.ActivityHolder(id, take.Nonce))
+		return !slices.Contains(granted, queue.ActivityHolder(id, take.NonceOf(id)))
 	})
 	t := try{found: len(granted)}
 	t.tasks, t.passed, err = m.takeGranted(ctx, name, of.partition, some, take)
@@ -151,7 +158,7 @@ func (m *Matcher) takeGranted(ctx context.Context, name string, partition int, s
 	tasks, refused, passed, err := m.take(ctx, partition, some, take)
 	var unbegun []string
 	for _, id := range refused {
-		unbegun = append(unbegun, queue.ActivityHolder(id, take.Nonce))
+		unbegun = append(unbegun, queue.ActivityHolder(id, take.NonceOf(id)))
 	}
 	if failed := m.c.Gate.GiveBack(ctx, name, nil, unbegun); err == nil && len(tasks) == 0 {
 		err = failed // otherwise it is found out that nobody needs them
@@ -204,8 +211,8 @@ func (m *Matcher) take(ctx context.Context, partition int, some []store.Activity
 			continue
 		}
 		m.due(partition, c)
-		m.know(attempt{some[n], take.Nonce}, c)
-		task, err := newTask(some[n], take.Nonce, c)
+		m.know(attempt{some[n], take.NonceOf(some[n])}, c)
+		task, err := newTask(some[n], take.NonceOf(some[n]), c)
 		if err != nil {
 			return tasks, refused, passed, err
 		}

@@ -58,11 +58,13 @@ const (
 	RegistryAcknowledged RegistryKind = "acknowledged"
 	// RegistryLate is of the reports about activities that came too late and are noted; too many to be listed.
 	RegistryLate RegistryKind = "late"
+	// RegistryKeys are those with which servers mark what they give away, so that they know it again.
+	RegistryKeys RegistryKind = "keys"
 )
 
 // RegistryKinds returns all kinds.
 func RegistryKinds() []RegistryKind {
-	return []RegistryKind{RegistryTokens, RegistrySettings, RegistryQueues, RegistryWorkers, RegistryReplies, RegistryEvents, RegistryForks, RegistrySchedules, RegistrySinks, RegistryGathered, RegistryFunctions, RegistryDeployments, RegistryAudit, RegistryLetters, RegistryContents, RegistryUnmatched, RegistryAcknowledged, RegistryLate}
+	return []RegistryKind{RegistryTokens, RegistrySettings, RegistryQueues, RegistryWorkers, RegistryReplies, RegistryEvents, RegistryForks, RegistrySchedules, RegistrySinks, RegistryGathered, RegistryFunctions, RegistryDeployments, RegistryAudit, RegistryLetters, RegistryContents, RegistryUnmatched, RegistryAcknowledged, RegistryLate, RegistryKeys}
 }
 
 // Listed reports whether the entries of a kind can be listed, so that there are at most MaxRegistered of them. The others are spread over all

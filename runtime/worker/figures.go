@@ -17,6 +17,7 @@ type Figures struct {
 
 	Repair   RepairSettings // of the workers
 	Checked  atomic.Int64   // partitions whose indexes were checked
+	MadeUp   atomic.Int64   // late reports about attempts that no worker was given
 	Compared atomic.Int64   // runs that were compared with the indexes
 
 	Stored        Histogram    // how long the store took for a commit

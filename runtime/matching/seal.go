@@ -1,0 +1,89 @@
+package matching
+
+import (
+	"context"
+	"time"
+
+	"github.com/swrun/swrun/runtime/activity"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// The seal of a token tells that a server of this deployment has given it to a worker. The store forgets an activity when it ends, so that nothing else
+// tells a late report from a made-up one. All servers have the same key: the store keeps it.
+
+// sealKey is the entry of the registry with the key.
+func sealKey() store.RegistryEntry[string] {
+	return store.RegistryEntry[string]{Kind: store.RegistryKeys, Key: "activities"}
+}
+
+// key returns the key of the deployment, and makes one if there is none. One that is known here is good enough unless it has to be read again.
+func (m *Matcher) key(ctx context.Context, again bool) (string, error) {
+	m.mu.Lock()
+	known := m.sealKey
+	m.mu.Unlock()
+	if known != "" && !again {
+		return known, nil
+	}
+	key, _, err := sealKey().Load(ctx, m.c.Store)
+	if err == nil && key == "" {
+		if known == "" {
+			known = m.c.Nonce() + m.c.Nonce()
+		}
+		key, err = sealKey().Change(ctx, m.c.Store, func(is *string) error {
+			if *is == "" {
+				*is = known
+			}
+			return nil
+		}, func(*string) bool { return false })
+	}
+	if err != nil {
+		return "", err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.sealKey = key
+	return key, nil
+}
+
+// takeFor returns the operation that gives activities to the worker of a poll.
+func (m *Matcher) takeFor(ctx context.Context, p *Poll) (activity.Take, error) {
+	key, err := m.key(ctx, false)
+	return activity.Take{Worker: p.Worker, Nonce: m.c.Nonce(), Key: key}, err
+}
+
+// wasGiven reports whether a server of this deployment has given the ticket to a worker. Otherwise somebody has made it up, or a server of a version
+// without seals has given it.
+func (m *Matcher) wasGiven(ctx context.Context, t ticket) (bool, error) {
+	for _, again := range []bool{false, true} {
+		key, err := m.key(ctx, again)
+		given := activity.Take{Worker: t.worker, Key: key}
+		if err != nil || given.Sealed(t.ActivityID, t.nonce) {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// madeUpEvery is how often the log tells of made-up reports.
+const madeUpEvery = time.Minute
+
+// toldMadeUp is what the log has told of reports about attempts that no worker was given.
+type toldMadeUp struct {
+	n  int64
+	at time.Time // of the last line, by Config.Now; zero for none
+}
+
+// countMadeUp counts such a report, and logs it, at most once a minute.
+func (m *Matcher) countMadeUp(t ticket) {
+	all, now := m.c.MadeUp.Add(1), m.c.Now()
+	m.mu.Lock()
+	n := all - m.madeUp.n
+	tell := m.madeUp.at.IsZero() || now.Sub(m.madeUp.at) >= madeUpEvery
+	if tell {
+		m.madeUp = toldMadeUp{all, now}
+	}
+	m.mu.Unlock()
+	if tell {
+		m.c.Log.Warn("a report about an attempt that no worker was given is refused, and not noted in the history", "activity", t.ActivityID.String(), "reports", n)
+	}
+}
