@@ -29,12 +29,25 @@ command -v podman >/dev/null 2>&1 || install --no-install-recommends podman runc
 
 unformatted=$(gofmt -l .)
 [ -z "$unformatted" ] || { echo "gofmt would change: $unformatted" >&2; exit 1; }
+# Memory is cheaper than time here: a garbage collector that rests.
+export GOGC="${GOGC:-400}"
 # The tag only adds tests of the package simulation. A second vet of that package alone would calculate again what vet knows of all that it imports.
 go vet -tags planted ./...
-# Memory is cheaper than time here, and many tests wait for processes: a garbage collector that rests, and two packages more than there are cores.
-export GOGC="${GOGC:-400}"
+# Many tests wait for processes: two packages more than there are cores.
 packages=$(($(getconf _NPROCESSORS_ONLN) + 2))
 # The whole of vet has just passed, and no debugger reads the binaries.
-go test -vet=off -ldflags=-w -timeout 30m -p "$packages" "$@" ./...
+flags="-vet=off -ldflags=-w -timeout 30m"
+# The search for planted bugs only calculates. It takes the time in which the other tests wait for processes, and leaves them the processors otherwise.
 turn=$(sh scripts/turn.sh 4)
-exec go test -vet=off -ldflags=-w -timeout 30m -tags planted -run Planted "$@" ./simulation ${turn:+-turn "$turn"}
+said=$(mktemp)
+# shellcheck disable=SC2086 # each is a word
+nice -n 19 go test $flags -tags planted -run Planted "$@" ./simulation ${turn:+-turn "$turn"} >"$said" 2>&1 &
+planted=$!
+trap 'kill "$planted" 2>/dev/null || true; rm -f "$said"' EXIT
+trap 'exit 130' INT TERM
+failed=0
+# shellcheck disable=SC2086 # each is a word
+go test $flags -p "$packages" "$@" ./... || failed=1
+wait "$planted" || failed=1
+cat "$said"
+exit "$failed"
