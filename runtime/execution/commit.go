@@ -207,6 +207,9 @@ func (x *Execution) Reloaded(c *store.Claimed) error {
 	if err := x.repin(c); err != nil {
 		return err
 	}
+	if x.conflicts > 0 && len(c.Inbox) > 0 { // the commit of a run that begins and ends in one step was refused because of them
+		x.messagesFirst = true
+	}
 	if err := x.restore(c); err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ type Execution struct {
 	parked        []store.StoredActivity         // those that were parked when the run was read
 	batch         batch
 	again         bool // the last step has left work to do
-	messagesFirst bool // messages came before anybody could start the run: they are stepped before its start
+	messagesFirst bool // messages came before the start of the run was stored: they are stepped before its start
 	terminated    bool // the cancel that ended it was a terminate
 
 	slots    slots
