@@ -145,18 +145,23 @@ func (d *Document) WithResources(h Host) (*Document, error) {
 	if err := d.Err(); err != nil {
 		return nil, err
 	}
-	e, err := h.environment(0, nil)
-	if err != nil {
-		return nil, err
-	}
-	defer e.close()
-	made, err := d.definition(e)
+	made, err := onHost(h, d.definition)
 	if err != nil {
 		return nil, err
 	}
 	whole := *d
 	whole.Resources = made.Resources
 	return &whole, nil
+}
+
+// onHost makes something of a document with what a host has.
+func onHost[T any](h Host, make func(*environment) (T, error)) (made T, err error) {
+	e, err := h.environment(0, nil)
+	if err != nil {
+		return made, err
+	}
+	defer e.close()
+	return make(e)
 }
 
 // Children returns the workflows that tasks of the document run or continue as, each once, whether there are such workflows or not. Those that a
@@ -168,12 +173,7 @@ func (d *Document) Children(h Host) ([]definition.Child, error) {
 	if !dsl.CallsElsewhere(d.Workflow) {
 		return definition.Children(d.Workflow), nil
 	}
-	e, err := h.environment(0, nil)
-	if err != nil {
-		return nil, err
-	}
-	defer e.close()
-	p, err := d.program(e)
+	p, err := onHost(h, d.program)
 	if err != nil {
 		return nil, err
 	}

@@ -36,11 +36,7 @@ type runDeadlinesAnswer struct {
 }
 
 func (s *Server) getRunDeadlines(ctx context.Context, in *runDeadlinesInput) (*runDeadlinesAnswer, error) {
-	i, err := in.instance()
-	if err != nil {
-		return nil, err
-	}
-	number, err := client.ParseRunNumber(in.Run)
+	i, number, err := in.oneRun(in.RunNumber)
 	if err != nil {
 		return nil, err
 	}

@@ -34,6 +34,14 @@ func (p RunPath) instance() (store.Instance, error) {
 	return i, nil
 }
 
+// oneRun returns an execution, and the number of one of its runs.
+func (p RunPath) oneRun(of RunNumber) (i store.Instance, number int, err error) {
+	if i, err = p.instance(); err == nil {
+		number, err = client.ParseRunNumber(of.Run)
+	}
+	return i, number, err
+}
+
 // location is where a run is found.
 func location(i api.Started) string {
 	return "/v1/runs/" + url.PathEscape(i.Namespace) + "/" + url.PathEscape(i.ID)
@@ -206,11 +214,7 @@ type getRunInput struct {
 }
 
 func (s *Server) getRun(ctx context.Context, in *getRunInput) (*runAnswer, error) {
-	i, err := in.instance()
-	if err != nil {
-		return nil, err
-	}
-	number, err := client.ParseRunNumber(in.Run)
+	i, number, err := in.oneRun(in.RunNumber)
 	if err != nil {
 		return nil, err
 	}

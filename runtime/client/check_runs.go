@@ -126,13 +126,17 @@ func (c *Client) checkAll(ctx context.Context, runs []store.Instance, r *RunsChe
 	return nil
 }
 
+// stored returns a run as it is stored, and how it was started.
+func (c *Client) stored(ctx context.Context, i store.Instance) (l store.Loaded, info *execution.Invocation, err error) {
+	if l, err = c.store.Load(ctx, i); err == nil {
+		info, err = execution.InvocationOf(i, l.Invocation)
+	}
+	return l, info, err
+}
+
 // standing returns where a run stands, and nothing else of its description.
 func (c *Client) standing(ctx context.Context, i store.Instance) (*Description, error) {
-	l, err := c.store.Load(ctx, i)
-	if err != nil {
-		return nil, err
-	}
-	info, err := execution.InvocationOf(i, l.Invocation)
+	l, info, err := c.stored(ctx, i)
 	if err != nil {
 		return nil, err
 	}

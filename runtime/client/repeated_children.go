@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/swrun/swrun/dsl"
-	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -79,11 +78,7 @@ const maxChildren = 20
 
 // workflowOf returns the workflow of a run; nil if its definition cannot be compiled here.
 func (c *Client) workflowOf(ctx context.Context, i store.Instance) (*dsl.Workflow, error) {
-	l, err := c.store.Load(ctx, i)
-	if err != nil {
-		return nil, err
-	}
-	info, err := execution.InvocationOf(i, l.Invocation)
+	_, info, err := c.stored(ctx, i)
 	if err != nil {
 		return nil, err
 	}
