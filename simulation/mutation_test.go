@@ -133,8 +133,8 @@ func findAll(t *testing.T, seeds string, all []mutation, where string) {
 			continue
 		}
 		t.Run(m.name, func(t *testing.T) {
-			t.Parallel() // to build it takes longer than to find it
-			test := exec.Command("go", "test", "-vet=off", "-ldflags=-w", "-overlay", m.overlay(t), where, "-run", "^"+seeds+"$", "-from", strconv.Itoa(max(m.from, 1)), "-seeds", "20000")
+			t.Parallel() // to build it takes longer than to find it; both may wait long for a processor (scripts/test.sh)
+			test := exec.Command("go", "test", "-vet=off", "-ldflags=-w", "-timeout", "1h", "-overlay", m.overlay(t), where, "-run", "^"+seeds+"$", "-from", strconv.Itoa(max(m.from, 1)), "-seeds", "20000")
 			said, err := test.CombinedOutput()
 			_, problem, found := strings.Cut(string(said), "PROBLEM ")
 			if err == nil || !found {
