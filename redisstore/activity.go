@@ -97,7 +97,7 @@ type activityRead struct {
 func (s *Store) lookAtActivities(ctx context.Context, c *store.ChangeActivities, ids []store.ActivityID) ([]activityRead, time.Time, error) {
 	k := &s.keys.partitions[c.Partition]
 	fields, inputs := make([]*redis.SliceCmd, len(ids)), make([]*redis.StringCmd, len(ids))
-	now, err := s.timed(ctx, c.Partition, func(p redis.Pipeliner) {
+	now, err := s.timedEach(ctx, c.Partition, func(p redis.Pipeliner) {
 		for n, id := range ids {
 			fields[n] = p.HMGet(ctx, k.instance(id.Run), fieldRecord, fieldMail, activityField(id.Effect))
 			if c.Input {
@@ -283,7 +283,7 @@ func (s *Store) Available(ctx context.Context, c store.Available) (offered store
 func (s *Store) addAvailable(ctx context.Context, c *store.Available, some []store.Queue, offered *store.Offered) (err error) {
 	left := c.N - len(offered.Activities)
 	waiting := make([]*redis.ZSliceCmd, len(some))
-	offered.At, err = s.timed(ctx, c.Partition, func(p redis.Pipeliner) {
+	offered.At, err = s.timedEach(ctx, c.Partition, func(p redis.Pipeliner) {
 		for n, q := range some {
 			waiting[n] = p.ZRangeWithScores(ctx, s.keys.partitions[c.Partition].queue(q), 0, int64(left))
 		}

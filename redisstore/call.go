@@ -82,7 +82,7 @@ func (s *Store) try(ctx context.Context, n *node, r *request) ([]reply, error) {
 		if r.script.changes && r.stage.Load() == stageSent && !isRefused(err) {
 			store.Attempted(ctx)
 		}
-		return nil, err
+		return nil, s.damageBy(ctx, n, r.call, err)
 	}
 	all := r.first[:0]
 	for _, answered := range r.replies {

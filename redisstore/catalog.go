@@ -30,12 +30,12 @@ func (s *Store) Define(ctx context.Context, key string, data []byte) error {
 	if err == nil && string(kept) != string(data) {
 		err = &store.Refusal{Code: store.Conflict, Detail: "definition " + key}
 	}
-	return err
+	return damageOf(s.keys.definitions(), err)
 }
 
 // Undefine implements store.Catalog.
 func (s *Store) Undefine(ctx context.Context, key string, data []byte) error {
-	return s.client.Watch(ctx, func(tx *redis.Tx) error {
+	err := s.client.Watch(ctx, func(tx *redis.Tx) error {
 		kept, err := tx.HGet(ctx, s.keys.definitions(), key).Bytes()
 		switch {
 		case errors.Is(err, redis.Nil):
@@ -51,6 +51,7 @@ func (s *Store) Undefine(ctx context.Context, key string, data []byte) error {
 		}
 		return err
 	}, s.keys.definitions())
+	return damageOf(s.keys.definitions(), err)
 }
 
 // Layout implements store.Reader.
@@ -84,12 +85,12 @@ func (s *Store) Definition(ctx context.Context, key string) ([]byte, error) {
 	if errors.Is(err, redis.Nil) {
 		return nil, &store.Refusal{Code: store.NoSuch, Detail: "definition " + key}
 	}
-	return data, err
+	return data, damageOf(s.keys.definitions(), err)
 }
 
 // Definitions implements store.Catalog.
 func (s *Store) Definitions(ctx context.Context) ([]string, error) {
 	keys, err := s.client.HKeys(ctx, s.keys.definitions()).Result()
 	slices.Sort(keys)
-	return keys, err
+	return keys, damageOf(s.keys.definitions(), err)
 }

@@ -54,7 +54,7 @@ const outOfMemory = "OOM"
 func (s *Store) candidates(ctx context.Context, c *store.Claim) (all []*candidate, now time.Time, err error) {
 	k := &s.keys.partitions[c.Partition]
 	fields := make([]*redis.MapStringStringCmd, len(c.Instances))
-	now, err = s.timed(ctx, c.Partition, func(p redis.Pipeliner) {
+	now, err = s.timedEach(ctx, c.Partition, func(p redis.Pipeliner) {
 		for n, i := range c.Instances {
 			fields[n] = p.HGetAll(ctx, k.instance(i))
 		}
@@ -66,7 +66,7 @@ func (s *Store) candidates(ctx context.Context, c *store.Claim) (all []*candidat
 		values := fields[n].Val()
 		l, err := readLoaded(values)
 		if err == nil && l.Lifecycle.Status == "" {
-			err = errNoRecord
+			err = cmp.Or(onlyDamage(fields[n]), errNoRecord)
 		}
 		if err = cmp.Or(err, l.CheckForms(nil)); err != nil {
 			if err := s.unreadable(ctx, found{c.Partition, i, err, len(values) > 0}, c.Unreadable); err != nil {
@@ -81,34 +81,41 @@ func (s *Store) candidates(ctx context.Context, c *store.Claim) (all []*candidat
 		to := s.subject(i)
 		all = append(all, &candidate{subject: to, loaded: l, change: change, record: rewrite{values[fieldRecord], change.To.String()}})
 	}
-	if err := s.readInboxes(ctx, c.Partition, all); err != nil {
+	if all, err = s.readInboxes(ctx, c, all); err != nil {
 		return nil, now, err
 	}
 	all, err = s.withoutNewer(ctx, c, all)
 	return all, now, err
 }
 
-// readInboxes reads the messages of those candidates that have any. If others come meanwhile, the candidate is not claimed.
-func (s *Store) readInboxes(ctx context.Context, partition int, candidates []*candidate) error {
+// readInboxes reads the messages of those candidates that have any. If others come meanwhile, the candidate is not claimed. It returns the candidates whose
+// messages can be read.
+func (s *Store) readInboxes(ctx context.Context, c *store.Claim, candidates []*candidate) ([]*candidate, error) {
 	unread := slices.DeleteFunc(slices.Clone(candidates), func(one *candidate) bool { return !one.loaded.Lifecycle.Unread() })
 	if len(unread) == 0 {
-		return nil
+		return candidates, nil
 	}
 	inboxes := make([]*redis.StringSliceCmd, len(unread))
-	err := s.exchange(ctx, partition, s.sharedPipeline, func(p redis.Pipeliner) {
+	err := s.tolerant(ctx, c.Partition, func(p redis.Pipeliner) {
 		for n, one := range unread {
 			inboxes[n] = p.LRange(ctx, one.keys.inbox(one.instance), 0, -1)
 		}
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for n, one := range unread {
+		if damaged := onlyDamage(inboxes[n]); damaged != nil {
+			candidates = slices.DeleteFunc(candidates, func(is *candidate) bool { return is == one })
+			if err := s.unreadable(ctx, found{c.Partition, one.instance, damaged, true}, c.Unreadable); err != nil {
+				return nil, err
+			}
+		}
 		for _, m := range inboxes[n].Val() {
 			one.inbox = append(one.inbox, store.Message(m))
 		}
 	}
-	return nil
+	return candidates, nil
 }
 
 // take makes the claims happen, and returns those that did.

@@ -127,7 +127,10 @@ func (s *Store) ailment(server string, err error) store.Ailment {
 	if server != "" {
 		a.What = fmt.Sprintf("the server %s: %s", server, err)
 	}
+	damaged, isDamaged := damagedAilment(err)
 	switch code := refusalOf(err); {
+	case isDamaged:
+		a.Reason, a.Refuses, a.Fix = damaged.Reason, damaged.Refuses, damaged.Fix
 	case errors.As(err, new(*deniedError)):
 		a.Reason, a.Fix = store.Forbidden, deniedFix
 	case errors.As(err, new(*FullError)):
@@ -154,10 +157,10 @@ const deniedFix = "give the user of the store the commands that docs/operating.m
 
 // Remedy returns what to do about an answer of a server that refuses what it is asked for; "" if the answer does not tell.
 func Remedy(err error) string {
-	var layout *damagedLayoutError
+	damaged, isDamaged := damagedAilment(err)
 	switch {
-	case errors.As(err, &layout):
-		return layout.remedy()
+	case isDamaged:
+		return damaged.Fix
 	case errors.As(err, new(*FullError)):
 		return memoryFix
 	case errors.As(err, new(*deniedError)):
@@ -169,7 +172,8 @@ func Remedy(err error) string {
 // Diagnose implements store.Diagnoser.
 func (s *Store) Diagnose(err error) (a store.Ailment, known bool) {
 	_, refused := refusals()[refusalOf(err)]
-	if refused || errors.As(err, new(*deniedError)) || errors.As(err, new(*FullError)) || errors.As(err, new(*net.OpError)) || errors.Is(err, io.EOF) {
+	_, damaged := damagedAilment(err)
+	if refused || damaged || errors.As(err, new(*deniedError)) || errors.As(err, new(*FullError)) || errors.As(err, new(*net.OpError)) || errors.Is(err, io.EOF) {
 		return s.ailment("", err), true
 	}
 	return a, false
@@ -212,7 +216,6 @@ func refusals() map[string]store.Ailment {
 		"LOADING":     busy,
 		"BUSY":        busy,
 		"CLUSTERDOWN": apart,
-		"WRONGTYPE":   {Reason: store.Damaged, Refuses: store.RefusesAll, Fix: "somebody has overwritten a key of this deployment (redis-cli monitor shows who writes): put it, or the store, back from a copy"},
 		"MASTERDOWN":  {Reason: store.ReadOnly, Refuses: store.RefusesAll, Fix: "see whether the primary of this replica runs, or " + replicaFix},
 	}
 }

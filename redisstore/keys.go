@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -107,6 +109,12 @@ func holdingOf(member string) (store.Instance, string) {
 	name, owner, _ := strings.Cut(member, " ")
 	namespace, id, _ := strings.Cut(name, "/")
 	return store.Instance{Namespace: namespace, ID: id}, owner
+}
+
+// indexed returns the run of an entry of the index; the zero one if somebody has written an entry that names none.
+func indexed(m redis.XMessage) store.Instance {
+	name, _ := m.Values["i"].(string)
+	return instanceOf(name)
 }
 
 // frameFields are the fields of the first frames, made once.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -61,6 +62,11 @@ func (s *Store) listenersAt(ctx context.Context, n *node, partitions []int, c *s
 	if codeOf(err) == "CROSSSLOT" && size > 1 { // the server is part of a cluster
 		n.spread.Store(false)
 		return s.listenersAt(ctx, n, partitions, c, found)
+	}
+	for _, p := range partitions {
+		if isWrongType(err) && !errors.As(err, new(*damagedKeyError)) {
+			err = s.damageBy(ctx, n, &call{partition: p, keys: []any{s.keys.partitions[p].listeners}}, err)
+		}
 	}
 	for i, answer := range answers {
 		if err == nil {

@@ -24,7 +24,7 @@ func (s *Store) send(ctx context.Context, script *script, to *subject, b *batch)
 		return reply{}, err
 	}
 	if r := answers[0]; r.code == "DAMAGED" {
-		return r, fmt.Errorf("%s: the key %v of the store is not what it should be", to.name, r.values[0])
+		return r, fmt.Errorf("%s: %w", to.name, &damagedKeyError{fmt.Sprint(r.values[0]), errMisfit})
 	} else {
 		return r, nil
 	}

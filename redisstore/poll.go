@@ -87,6 +87,9 @@ func (s *Store) poll(ctx context.Context, partition, n int, expired bool) (w sto
 	}
 	at = newReading(r.now.Val().UnixMilli(), r.texts.Val()[0])
 	if at.seq < seen {
+		if err := s.pipelined(ctx, partition, func(p redis.Pipeliner) { p.Get(ctx, s.keys.partitions[partition].time) }); err != nil {
+			return w, at, fmt.Errorf("poll partition %d: %w", partition, err) // MGET reads a key of another type as if it were not there
+		}
 		return w, at, &store.Refusal{Code: store.RolledBack, Detail: fmt.Sprintf("partition %d", partition)}
 	}
 	w.At, w.Writes = store.Moment(at.now()), at.seq

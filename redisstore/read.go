@@ -73,7 +73,7 @@ func (s *Store) sharedPipeline(ctx context.Context, n *node, f func(redis.Pipeli
 // firstError returns the first error of some commands. That something is not there is not an error.
 func firstError(commands []redis.Cmder, otherwise error) error {
 	for _, c := range commands {
-		if err := c.Err(); err != nil && !errors.Is(err, redis.Nil) {
+		if err := damage(c); err != nil && !errors.Is(err, redis.Nil) {
 			return err
 		}
 	}
@@ -162,7 +162,7 @@ func (s *Store) List(ctx context.Context, partition int, cursor string, n int) (
 	err = s.pipelined(ctx, partition, func(p redis.Pipeliner) {
 		leases = p.Get(ctx, k.leases)
 		for n, m := range entries.Val() {
-			instances[n] = p.HMGet(ctx, k.instance(instanceOf(m.Values["i"].(string))), fieldRecord, fieldMail, fieldInfo)
+			instances[n] = p.HMGet(ctx, k.instance(indexed(m)), fieldRecord, fieldMail, fieldInfo)
 		}
 	})
 	if err != nil {
@@ -174,8 +174,11 @@ func (s *Store) List(ctx context.Context, partition int, cursor string, n int) (
 		page.Cursor = m.ID
 		values := instances[n].Val()
 		is := newKept(values[0], values[1])
+		i := indexed(m)
+		if i == (store.Instance{}) {
+			is.damaged = fmt.Errorf("the entry %s of the key %s names no run", m.ID, k.index)
+		}
 		if is.damaged != nil {
-			i := instanceOf(m.Values["i"].(string))
 			page.Unreadable = append(page.Unreadable, store.Unreadable{Instance: i, Err: is.refusal("run " + i.String())})
 		}
 		if is.lifecycle == nil || is.damaged != nil {
@@ -183,7 +186,7 @@ func (s *Store) List(ctx context.Context, partition int, cursor string, n int) (
 		}
 		is.lifecycle.Lease = lasting[is.lifecycle.Owner]
 		info, _ := values[2].(string)
-		page.Items = append(page.Items, store.Listed{Instance: instanceOf(m.Values["i"].(string)), Lifecycle: *is.lifecycle, Invocation: []byte(info), Cursor: m.ID})
+		page.Items = append(page.Items, store.Listed{Instance: i, Lifecycle: *is.lifecycle, Invocation: []byte(info), Cursor: m.ID})
 	}
 	if len(entries.Val()) < n {
 		page.Cursor = ""

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"sync"
@@ -44,7 +45,7 @@ func (s *Store) look(ctx context.Context, partition int, instances ...store.Inst
 	fields := make([]*redis.SliceCmd, len(instances))
 	there := make([]*redis.IntCmd, len(instances))
 	var leases *redis.StringCmd
-	now, err := s.timed(ctx, partition, func(p redis.Pipeliner) {
+	now, err := s.timedEach(ctx, partition, func(p redis.Pipeliner) {
 		leases = p.Get(ctx, k.leases)
 		for n, i := range instances {
 			fields[n] = p.HMGet(ctx, k.instance(i), fieldRecord, fieldMail)
@@ -61,7 +62,7 @@ func (s *Store) look(ctx context.Context, partition int, instances ...store.Inst
 			all[n] = newKept(values[0], values[1])
 		}
 		if all[n].lifecycle == nil && there[n].Val() > 0 {
-			all[n].damaged = errNoRecord
+			all[n].damaged = cmp.Or(onlyDamage(fields[n]), errNoRecord)
 		}
 		if all[n].lifecycle != nil {
 			all[n].lifecycle.Lease = lasting[all[n].lifecycle.Owner]
@@ -70,28 +71,43 @@ func (s *Store) look(ctx context.Context, partition int, instances ...store.Inst
 	return all, now, nil
 }
 
-// timed reads something of a partition, and what time it is there. What is not of the type that is asked for is an error of
-// the command alone.
+// timed reads something of a partition, and what time it is there.
 func (s *Store) timed(ctx context.Context, partition int, f func(redis.Pipeliner)) (time.Time, error) {
 	return s.timedIn(ctx, partition, s.sharedPipeline, f)
 }
 
+// timedEach is timed. What is not of the type that is asked for is an error of the command alone.
+func (s *Store) timedEach(ctx context.Context, partition int, f func(redis.Pipeliner)) (time.Time, error) {
+	return s.timedEachIn(ctx, partition, s.sharedPipeline, f)
+}
+
 func (s *Store) timedIn(ctx context.Context, partition int, send sending, f func(redis.Pipeliner)) (time.Time, error) {
+	now, wrongType, err := s.readTime(ctx, partition, send, f)
+	return now, cmp.Or(err, wrongType)
+}
+
+func (s *Store) timedEachIn(ctx context.Context, partition int, send sending, f func(redis.Pipeliner)) (time.Time, error) {
+	now, _, err := s.readTime(ctx, partition, send, f)
+	return now, err
+}
+
+// readTime is timed. That another key than that of the time is of another type than is asked for is an error of its own.
+func (s *Store) readTime(ctx context.Context, partition int, send sending, f func(redis.Pipeliner)) (now time.Time, wrongType, err error) {
 	sent := s.uptime()
 	var server *redis.TimeCmd
 	var times *redis.StringCmd
-	err := s.exchange(ctx, partition, send, func(p redis.Pipeliner) {
+	err = s.exchange(ctx, partition, send, func(p redis.Pipeliner) {
 		server, times = p.Time(ctx), p.Get(ctx, s.keys.partitions[partition].time)
 		f(p)
 	})
 	if isWrongType(err) && !isWrongType(times.Err()) {
-		err = nil
+		wrongType, err = err, nil
 	}
 	if err != nil {
-		return time.Time{}, err
+		return time.Time{}, nil, err
 	}
 	at := newReading(server.Val().UnixMilli(), times.Val())
-	return store.Moment(s.clocks[partition].now(at, sent, s.uptime())), nil
+	return store.Moment(s.clocks[partition].now(at, sent, s.uptime())), wrongType, nil
 }
 
 // now returns what time it is, as it was read by what was sent: what is expected, if the server's clock has jumped.

@@ -71,7 +71,7 @@ func (s *Store) Registered(ctx context.Context, kind store.RegistryKind, key str
 	}
 	partition, k := s.registryOf(kind, key)
 	var stored *redis.StringCmd
-	now, err := s.timed(ctx, partition, func(p redis.Pipeliner) { stored = p.Get(ctx, k.registered(kind, key)) })
+	now, err := s.timedEach(ctx, partition, func(p redis.Pipeliner) { stored = p.Get(ctx, k.registered(kind, key)) })
 	if err != nil {
 		return store.Registered{}, fmt.Errorf("read %s: %w", kind.EntryName(key), err)
 	}
@@ -90,7 +90,7 @@ func (s *Store) ListRegistered(ctx context.Context, c store.RegistryList) ([]sto
 	}
 	partition, k := s.registryOf(c.Kind, "")
 	var keys *redis.StringSliceCmd
-	now, err := s.timed(ctx, partition, func(p redis.Pipeliner) { keys = p.ZRange(ctx, k.registeredBy(c.Kind), 0, -1) })
+	now, err := s.timedEach(ctx, partition, func(p redis.Pipeliner) { keys = p.ZRange(ctx, k.registeredBy(c.Kind), 0, -1) })
 	if err == nil {
 		err = refuseWrongType("the index of "+string(c.Kind), k.registeredBy(c.Kind), keys.Err())
 	}

@@ -167,7 +167,7 @@ func (s *Store) standings(ctx context.Context, partition int, entries []entry) (
 	var listed *redis.XMessageSliceCmd
 	var held *redis.ZSliceCmd
 	var leases *redis.StringCmd
-	now, err := s.timedIn(ctx, partition, s.ownPipeline((*redis.Client).TxPipeline), func(p redis.Pipeliner) {
+	now, err := s.timedEachIn(ctx, partition, s.ownPipeline((*redis.Client).TxPipeline), func(p redis.Pipeliner) {
 		for n, e := range entries {
 			members[n] = e.instance.String()
 			records[n] = p.HMGet(ctx, k.instance(e.instance), fieldRecord, fieldMail)
@@ -182,8 +182,8 @@ func (s *Store) standings(ctx context.Context, partition int, entries []entry) (
 		held, leases = p.ZRangeWithScores(ctx, k.sets[store.SetHeld], 0, -1), p.Get(ctx, k.leases)
 		listed = p.XRange(ctx, k.index, entries[0].id, entries[len(entries)-1].id)
 	})
-	if err == nil { // timedIn forgives what is wrong with a record, and an index is needed
-		asked := []redis.Cmder{quarantined, unreadable, retries, held, listed}
+	if err == nil { // timedEachIn forgives what is wrong with a record, and an index is needed
+		asked := []redis.Cmder{quarantined, unreadable, retries, held, listed, leases}
 		for _, one := range scores {
 			asked = append(asked, one)
 		}
@@ -311,7 +311,7 @@ func (s *Store) scan(ctx context.Context, partition int, cursor string, n int) (
 		return nil, "", err
 	}
 	for _, m := range found.Val() {
-		all = append(all, entry{m.ID, instanceOf(m.Values["i"].(string))})
+		all = append(all, entry{m.ID, indexed(m)})
 		next = m.ID
 	}
 	if len(all) < n {
@@ -368,8 +368,8 @@ func standsRight(set store.Set, m any, at float64, record any) bool {
 // firstOf returns the error of the first command that has one.
 func firstOf(commands []redis.Cmder) error {
 	for _, one := range commands {
-		if one.Err() != nil {
-			return one.Err()
+		if err := damage(one); err != nil && !errors.Is(err, redis.Nil) {
+			return err
 		}
 	}
 	return nil

@@ -67,6 +67,13 @@ func mustExample(t *testing.T, order string) *deployment {
 	t.Helper()
 	d := mustDeployment(t)
 	d.mustPutExample(t, order)
+	d.mustMakeExample(t, order)
+	return d
+}
+
+// mustMakeExample fills a server that has the workflow order with the rest of what mustExample says.
+func (d *deployment) mustMakeExample(t *testing.T, order string) {
+	t.Helper()
 	d.mustDeploy(t, "echo", "schedule: {every: P1D}\n"+echoes)
 	d.ask(t, "GET", d.mustStart(t, "echo", "ended")+"/output?wait=30s", "")
 	d.mustDeploy(t, "fails", "do: [{a: {raise: {error: {type: https://example.com/broken, status: 500}}}}]")
@@ -86,7 +93,6 @@ func mustExample(t *testing.T, order string) *deployment {
 	if _, err := d.store.Register(t.Context(), store.Registration{Kind: store.RegistrySinks, Key: "order", Value: []byte(`1 {"kind": "http"}`)}); err != nil {
 		t.Fatal(err)
 	}
-	return d
 }
 
 func (d *deployment) mustPutExample(t *testing.T, order string) {

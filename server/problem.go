@@ -57,7 +57,32 @@ func (s *Server) problem(ctx context.Context, err error) *api.Problem {
 	if ctx.Err() != nil {
 		return newProblem(http.StatusServiceUnavailable, "interrupted", "Interrupted", "the request was given up before it was answered")
 	}
+	if p := s.damage(ctx, err); p != nil {
+		return p
+	}
 	return s.unavailable(ctx, err)
+}
+
+// damage returns the problem of a request that needs something of the store that somebody has damaged, or nil.
+func (s *Server) damage(ctx context.Context, err error) *api.Problem {
+	found, damaged := s.control.Monitor.Damage(err)
+	if !damaged {
+		return nil
+	}
+	s.log.Error("a request failed", "error", err)
+	p := unreadable("something that is stored is damaged")
+	x := exchangeOf(ctx)
+	if p.Applied = x.applied(); x != nil && x.caller.Role != "" {
+		p.Detail, p.Help = found.What, found.Fix
+	}
+	return p
+}
+
+// unreadable is the problem of something stored that cannot be read: to ask again does not help.
+func unreadable(what string) *api.Problem {
+	p := newProblem(http.StatusInternalServerError, "unreadable", "What is stored cannot be read", what)
+	p.Help = "swrun doctor tells what cannot be read, and what to do about it"
+	return p
 }
 
 // callersProblem returns the problem of an error that the caller can do something about, or nil.
@@ -253,9 +278,7 @@ func requestProblem(err error) *api.Problem {
 // refusal returns the problem of what the store has refused, or nil.
 func refusal(err error) *api.Problem {
 	if store.IsUnreadable(err) {
-		p := newProblem(http.StatusInternalServerError, "unreadable", "What is stored cannot be read", err.Error())
-		p.Help = "swrun doctor tells what cannot be read, and what to do about it"
-		return p
+		return unreadable(err.Error())
 	}
 	switch store.RefusedAs(err) {
 	case store.NoSuch:

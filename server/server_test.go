@@ -44,6 +44,13 @@ func (s *watchedStore) Written(ctx context.Context) ([]store.Written, error) {
 	return all, err
 }
 
+func (s *watchedStore) Diagnose(err error) (store.Ailment, bool) {
+	if d, ok := s.Store.(store.Diagnoser); ok {
+		return d.Diagnose(err)
+	}
+	return store.Ailment{}, false
+}
+
 func (s *watchedStore) History(ctx context.Context, i store.Instance, from, n int) ([]store.StoredEntry, error) {
 	s.histories.Add(1)
 	return s.Store.History(ctx, i, from, n)

@@ -139,6 +139,17 @@ func (m *Monitor) Because(err error) (worst store.Ailment, ill bool) {
 	return worst, false
 }
 
+// Damage returns what is damaged in the store, if that is why one of its operations has failed: to ask again does not help then.
+func (m *Monitor) Damage(err error) (store.Ailment, bool) {
+	if d, ok := m.store.Store.(store.Diagnoser); ok {
+		if a, known := d.Diagnose(err); known {
+			return a, a.Reason == store.Damaged
+		}
+	}
+	worst, _ := m.Last().Ill()
+	return worst, worst.Reason == store.Damaged
+}
+
 func (m *Monitor) examine(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, examineWithin)
 	defer cancel()

@@ -1,0 +1,125 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// damagedKeyError says that a key does not hold what a store writes there. To ask again does not help before the key is put back.
+type damagedKeyError struct {
+	key string
+	err error // what the server says
+}
+
+func (e *damagedKeyError) Error() string {
+	return fmt.Sprintf("the key %s is damaged, since somebody has overwritten it: %s", e.key, e.err)
+}
+
+func (e *damagedKeyError) Unwrap() error { return e.err }
+
+// damagedFix is what to do about a key that somebody has overwritten.
+const damagedFix = "put the key, or the whole store, back from a copy (redis-cli monitor shows who writes to it)"
+
+var errMisfit = errors.New("it does not hold what the store writes there")
+
+// damage names the key in the error of a command that has found another type of value than it wants. Other errors it returns as they are.
+func damage(c redis.Cmder) error {
+	err := c.Err()
+	if args := c.Args(); isWrongType(err) && len(args) > 1 && !errors.As(err, new(*damagedKeyError)) {
+		return &damagedKeyError{fmt.Sprint(args[1]), err}
+	}
+	return err
+}
+
+// onlyDamage is damage, without other errors.
+func onlyDamage(c redis.Cmder) error {
+	if !isWrongType(c.Err()) {
+		return nil
+	}
+	return damage(c)
+}
+
+// damageOf is damage for a command whose answer was read already.
+func damageOf(key string, err error) error {
+	if !isWrongType(err) {
+		return err
+	}
+	return &damagedKeyError{key, err}
+}
+
+// damageBy names the key in the error of a script that a value of the store has stopped: a script does not say which one it was.
+func (s *Store) damageBy(ctx context.Context, n *node, c *call, err error) error {
+	if !isWrongType(err) && (!isOfScript(err) || refusalOf(err) != "ERR") {
+		return err
+	}
+	of := &s.keys.partitions[c.partition]
+	var names []string
+	for _, argument := range slices.Concat(c.keys, c.args) {
+		if name, ok := argument.(string); ok && strings.HasPrefix(name, of.prefix) {
+			names = append(names, name)
+		}
+	}
+	types, values := make([]*redis.StatusCmd, len(names)), make([]*redis.StringCmd, len(names))
+	_, _ = n.client.Pipelined(ctx, func(p redis.Pipeliner) error { // the values of other types are errors
+		for i, name := range names {
+			types[i], values[i] = p.Type(ctx, name), p.Get(ctx, name)
+		}
+		return nil
+	})
+	for i, name := range names {
+		if is := types[i].Val(); is != "" && is != "none" && !of.fits(name, is, values[i].Val()) {
+			return &damagedKeyError{name, err}
+		}
+	}
+	return err
+}
+
+// fits reports whether a key of a partition is of the type that a store gives it, and whether a text has the form that scripts read.
+func (p *partitionKeys) fits(key, is, text string) bool {
+	kind, _, _ := strings.Cut(strings.TrimPrefix(key, p.prefix), ":")
+	switch kind {
+	case "time":
+		return is == "string" && timeForm().MatchString(text)
+	case "f", "versions":
+		_, err := strconv.ParseInt(text, 10, 64)
+		return is == "string" && err == nil
+	case "leases", "e":
+		return is == "string"
+	case "meta", "i", "p":
+		return is == "hash"
+	case "h", "n":
+		return is == "list"
+	case "quarantined", "unreadable", "notices":
+		return is == "set"
+	case "index", "outbox":
+		return is == "stream"
+	case "probe":
+		return true
+	}
+	return is == "zset"
+}
+
+// timeForm is the form of what scripts/clock.lua writes.
+var timeForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\d+ \d+ -?\d+ \d+$`) })
+
+// damagedAilment returns what it means that something of the store is damaged, and whether an error says so.
+func damagedAilment(err error) (store.Ailment, bool) {
+	var layout *damagedLayoutError
+	switch {
+	case errors.As(err, &layout):
+		return store.Ailment{Reason: store.Damaged, Refuses: store.RefusesAll, Fix: layout.remedy()}, true
+	case errors.As(err, new(*damagedKeyError)), isWrongType(err):
+		return store.Ailment{Reason: store.Damaged, Refuses: store.RefusesAll, Fix: damagedFix}, true
+	}
+	return store.Ailment{}, false
+}
