@@ -113,14 +113,14 @@ func (d *Document) Check(c CheckConfig) error {
 	return d.Err()
 }
 
-// compile makes the document ready to run; its errors are a dsl.Diagnostics. It changes nothing, so that a document may be used by
+// compile makes the document ready to run, and returns what it finds; its errors are a dsl.Diagnostics. It changes nothing, so that a document may be used by
 // several goroutines.
-func (d *Document) compile(e *environment, load interpreter.Loader) (*interpreter.Program, error) {
+func (d *Document) compile(e *environment, load interpreter.Loader) (*interpreter.Program, dsl.Diagnostics, error) {
 	p, found := interpreter.Compile(d.Workflow, e.config(loading{d.base(), d.Workflow.Document.Namespace, load}, e.calls))
 	if found.Err() != nil {
-		return nil, joined(d.Diagnostics, found).Errors()
+		return nil, found, joined(d.Diagnostics, found).Errors()
 	}
-	return p, nil
+	return p, found, nil
 }
 
 // program makes the document ready to run here, with resources as they are now.
@@ -128,7 +128,8 @@ func (d *Document) program(e *environment) (*interpreter.Program, error) {
 	if err := d.Err(); err != nil {
 		return nil, err
 	}
-	return d.compile(e, d.loader(e, e.transport))
+	p, _, err := d.compile(e, d.loader(e, e.transport))
+	return p, err
 }
 
 // loader returns what reads the external resources of the document. Without a transport, nothing is fetched.
@@ -140,17 +141,21 @@ func (d *Document) loader(e *environment, transport http.RoundTripper) interpret
 }
 
 // WithResources returns the document with the external resources that it needs, as they are now on this machine and where the host may
-// call. Its errors are a dsl.Diagnostics.
+// call. Its diagnostics include what is found in these resources. Its errors are a dsl.Diagnostics.
 func (d *Document) WithResources(h Host) (*Document, error) {
 	if err := d.Err(); err != nil {
 		return nil, err
 	}
-	made, err := onHost(h, d.definition)
+	var found dsl.Diagnostics
+	made, err := onHost(h, func(e *environment) (made definition.Definition, err error) {
+		made, found, err = d.define(e)
+		return made, err
+	})
 	if err != nil {
 		return nil, err
 	}
 	whole := *d
-	whole.Resources = made.Resources
+	whole.Resources, whole.Diagnostics = made.Resources, joined(d.Diagnostics, found)
 	return &whole, nil
 }
 
@@ -182,8 +187,14 @@ func (d *Document) Children(h Host) ([]definition.Child, error) {
 
 // definition makes a definition of the document, which holds every resource that it is compiled with.
 func (d *Document) definition(e *environment) (definition.Definition, error) {
+	made, _, err := d.define(e)
+	return made, err
+}
+
+// define is definition, and returns what was found in the resources as well.
+func (d *Document) define(e *environment) (definition.Definition, dsl.Diagnostics, error) {
 	if err := d.Err(); err != nil {
-		return definition.Definition{}, err
+		return definition.Definition{}, nil, err
 	}
 	made := definition.Definition{Document: string(d.Text), Resources: map[string][]byte{}}
 	if d.File != "" {
@@ -191,7 +202,7 @@ func (d *Document) definition(e *environment) (definition.Definition, error) {
 	}
 	read := d.loader(e, e.transport)
 	var unavailable *function.UnavailableError
-	_, err := d.compile(e, func(ctx context.Context, uri string) ([]byte, error) {
+	_, found, err := d.compile(e, func(ctx context.Context, uri string) ([]byte, error) {
 		data, err := read(ctx, uri)
 		if err == nil {
 			made.Resources[uri] = data
@@ -202,7 +213,7 @@ func (d *Document) definition(e *environment) (definition.Definition, error) {
 	if unavailable != nil { // nothing is wrong with the document
 		err = unavailable
 	}
-	return made, err
+	return made, found, err
 }
 
 // base is what relative references in the document start from.

@@ -3,6 +3,7 @@ package swrun
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -77,8 +78,61 @@ func newFunction(named, file string, text []byte, read func(name string) ([]byte
 		return data, function.Files(f.Files).Check() // here, so that no more is read
 	})
 	config := e.config(loading{load: load}, e.calls.orElsewhere())
-	f.Diagnostics = interpreter.CheckFunction(file, tasks.InDefaultCatalog(named), text, config)
+	f.Diagnostics, _ = interpreter.CheckFunction(file, tasks.InDefaultCatalog(named), text, config)
 	return f, f.Err()
+}
+
+// Check reads what the function calls of catalogs and URLs too, as a workflow that calls the function does, and adds to the diagnostics what that finds. It must not
+// be called while the function is used elsewhere.
+func (f *Function) Check(h Host) error {
+	found, _, err := f.compile(h)
+	if err != nil {
+		return err
+	}
+	f.Diagnostics = joined(f.Diagnostics, found)
+	return f.Err()
+}
+
+// Children returns the workflows that the function runs, each once, whether there are such workflows or not: as Document.Children, for a function that no workflow
+// calls yet. Tasks are pointers into the text of the function. Its errors are a dsl.Diagnostics.
+func (f *Function) Children(h Host) ([]definition.Child, error) {
+	found, runs, err := f.compile(h)
+	if err == nil {
+		err = found.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return definition.ChildrenOfFunction(runs), nil
+}
+
+// compile compiles the function with what it calls of catalogs and URLs.
+func (f *Function) compile(h Host) (dsl.Diagnostics, []interpreter.WorkflowRun, error) {
+	if err := f.Err(); err != nil {
+		return nil, nil, err
+	}
+	e, err := h.environment(0, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer e.close()
+	own := tasks.FunctionLoader(f.Name, func(name string) ([]byte, error) {
+		data, ok := f.Files[name]
+		if !ok {
+			return nil, fs.ErrNotExist
+		}
+		return data, nil
+	})
+	others := tasks.Loader("function.yaml", tasks.Sources{Transport: e.transport, Catalog: h.Catalog, Functions: h.Functions})
+	load := func(ctx context.Context, uri string) ([]byte, error) {
+		data, err := own(ctx, uri)
+		if errors.Is(err, interpreter.ErrNotFetched) {
+			return others(ctx, uri)
+		}
+		return data, err
+	}
+	found, runs := interpreter.CheckFunction(f.File, tasks.InDefaultCatalog(f.Name), f.Text, e.config(loading{load: load}, e.calls.orElsewhere()))
+	return found, runs, nil
 }
 
 // Err returns the errors among the diagnostics as a dsl.Diagnostics, or nil. It returns an *OptionError for a function that neither LoadFunction nor

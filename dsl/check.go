@@ -128,25 +128,41 @@ func names(l TaskList) []string {
 	return all
 }
 
+// ignoreMark begins a comment that asks to ignore a diagnostic.
+const ignoreMark = "# swrun:ignore "
+
 // suppress removes the diagnostics that the document asks to ignore: `# swrun:ignore CODE reason` on the line or the one above it.
 func (c *checker) suppress() {
-	const mark = "# swrun:ignore "
 	for line := 1; line <= c.w.Source.Lines(); line++ {
 		text := string(c.w.Source.Line(line))
-		i := strings.Index(text, mark)
+		i := strings.Index(text, ignoreMark)
 		if i < 0 {
 			continue
 		}
-		code, reason, _ := strings.Cut(strings.TrimSpace(text[i+len(mark):]), " ")
+		code, reason, _ := strings.Cut(strings.TrimSpace(text[i+len(ignoreMark):]), " ")
 		at := c.w.Source.PositionOf(c.w.Source.LineStart(line) + i)
 		place := source.Range{Start: at, End: c.w.Source.PositionOf(c.w.Source.LineStart(line) + len(text))}
 		switch {
 		case strings.TrimSpace(reason) == "":
 			c.add(Diagnostic{Code: "SW901", Range: place, Message: "an ignore needs a reason after the code"})
-		case !c.removeIgnored(code, line):
+		case !c.removeIgnored(code, line) && !(code == "SW206" && CallsElsewhere(c.w)): // functions from elsewhere are looked at when they are read
 			c.add(Diagnostic{Code: "SW902", Range: place, Message: fmt.Sprintf("there is no `%s` here to ignore", code)})
 		}
 	}
+}
+
+// Ignores reports whether a document asks to ignore diagnostics of a code on a line.
+func (s *Source) Ignores(code string, line int) bool {
+	for _, l := range []int{line - 1, line} {
+		if l < 1 || l > s.Lines() {
+			continue
+		}
+		_, after, marked := strings.Cut(string(s.Line(l)), ignoreMark)
+		if ignored, reason, _ := strings.Cut(strings.TrimSpace(after), " "); marked && ignored == code && strings.TrimSpace(reason) != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // removeIgnored removes the diagnostics of a code on a line and the next; errors stay.

@@ -13,57 +13,94 @@ func checkRecursion(c *checker) {
 	if len(c.w.Use.Extensions) > 0 { // an extension may end the workflow before any call
 		return
 	}
-	r := recursion{c: c, visited: map[string]bool{}}
-	for _, name := range sortedKeys(c.w.Use.Functions) {
+	functions := Functions{Tasks: map[string]Task{}, Calls: func(t Task) string { return t.Traits().Function }}
+	for name, task := range c.w.Use.Functions {
+		functions.Tasks[name] = task
+	}
+	for _, circle := range functions.Circles() {
+		c.reportCircle(circle)
+	}
+}
+
+// Functions are functions that may call each other.
+type Functions struct {
+	Tasks map[string]Task
+	Calls func(t Task) string // the name of the function that a task calls
+}
+
+// CertainCall is a function, and a call in it that happens each time.
+type CertainCall struct {
+	Function string
+	Call     Task
+}
+
+// Circles returns the functions that call themselves each time that they are called: in each circle a function calls the next one, and the last one calls
+// the first. A document with extensions has none, since an extension may end the workflow before any call; the caller asks for that.
+func (f Functions) Circles() [][]CertainCall {
+	r := recursion{Functions: f, c: &checker{w: &Workflow{}}, visited: map[string]bool{}}
+	for _, name := range sortedKeys(f.Tasks) {
 		r.visit(name)
 	}
+	return r.circles
 }
 
 // recursion goes through the functions along the calls that happen each time, and visits each function once.
 type recursion struct {
+	Functions
 	c       *checker
 	visited map[string]bool
-	callers []string // the functions that lead to the one that is visited, which is the last
-	calls   []Task   // calls[n] is the call in callers[n] that leads on
+	path    []CertainCall // the calls that lead to the function that is visited
+	circles [][]CertainCall
 }
 
 func (r *recursion) visit(name string) {
-	if first := slices.Index(r.callers, name); first >= 0 {
-		r.report(r.callers[first:], r.calls[first:])
+	if first := slices.IndexFunc(r.path, func(c CertainCall) bool { return c.Function == name }); first >= 0 {
+		r.circles = append(r.circles, slices.Clone(r.path[first:]))
 		return
 	}
 	if r.visited[name] {
 		return
 	}
 	r.visited[name] = true
-	r.callers = append(r.callers, name)
-	r.c.eachCertain(TaskList{r.c.w.Use.Functions[name]}, uncaughtLists, func(t Task) {
-		function := t.Traits().Function
-		if r.c.w.Use.Functions[function] == nil {
+	r.c.eachCertain(TaskList{r.Tasks[name]}, uncaughtLists, func(t Task) {
+		called := r.Calls(t)
+		if r.Tasks[called] == nil {
 			return
 		}
-		r.calls = append(r.calls, t)
-		r.visit(function)
-		r.calls = r.calls[:len(r.calls)-1]
+		r.path = append(r.path, CertainCall{name, t})
+		r.visit(called)
+		r.path = r.path[:len(r.path)-1]
 	})
-	r.callers = r.callers[:len(r.callers)-1]
 }
 
-// report reports the functions of a circle: each calls the next one, and the last one calls the first.
-func (r *recursion) report(circle []string, calls []Task) {
+// reportCircle reports functions of the document that call each other without end.
+func (c *checker) reportCircle(circle []CertainCall) {
+	at := circle[0].Call.Base().Pointer.Key("call")
+	names := make([]string, len(circle))
+	for n, one := range circle {
+		names[n] = one.Function
+	}
+	d := Recursion(at, names)
+	d.Range = c.w.Source.Value(at)
+	if len(circle) > 1 {
+		last := circle[len(circle)-1].Call.Base().Pointer.Key("call")
+		d.Related = related(c.w.Source.Value(last), "here it is called again")
+	}
+	c.add(d)
+}
+
+// Recursion returns the diagnostic about functions each of which calls the next one, while the last one calls the first.
+func Recursion(at Pointer, names []string) Diagnostic {
 	const longest = 200
-	at := calls[0].Base().Pointer.Key("call")
 	d := Diagnostic{
-		Code: "SW206", Pointer: at, Range: r.c.w.Source.Value(at),
-		Message: fmt.Sprintf("the function `%s` calls itself each time that it is called, without end", circle[0]),
+		Code: "SW206", Severity: SeverityWarning, Pointer: at,
+		Message: fmt.Sprintf("the function `%s` calls itself each time that it is called, without end", shorten.To(names[0], longest)),
 		Help:    "have an `if` or a `switch` decide whether it calls itself again",
 	}
-	if len(circle) > 1 {
-		d.Message += ", by way of " + shorten.To("`"+strings.Join(circle[1:], "`, `")+"`", longest)
-		last := calls[len(calls)-1].Base().Pointer.Key("call")
-		d.Related = related(r.c.w.Source.Value(last), "here it is called again")
+	if len(names) > 1 {
+		d.Message += ", by way of " + shorten.To("`"+strings.Join(names[1:], "`, `")+"`", longest)
 	}
-	r.c.add(d)
+	return d
 }
 
 // uncaughtLists returns the lists of a task that run each time, except those of a try: its catch may end a recursion.

@@ -34,6 +34,7 @@ func Compile(w *dsl.Workflow, config Config) (*Program, dsl.Diagnostics) {
 	}
 	c.program.root = &List{name: "do"}
 	c.fill(c.program.root, w.Do, "/do")
+	c.checkRecursion()
 	if c.diagnostics.Err() != nil {
 		return nil, c.diagnostics
 	}
@@ -44,7 +45,7 @@ func Compile(w *dsl.Workflow, config Config) (*Program, dsl.Diagnostics) {
 // newCompiler returns what compiles a document. Call loaded when no more is to be read.
 func newCompiler(w *dsl.Workflow, config Config) (c *compiler, loaded func()) {
 	ctx, loaded := context.WithTimeout(context.Background(), maxLoading)
-	c = &compiler{workflow: w, config: config, functions: map[function]*List{}, origins: map[dsl.Pointer]bool{}}
+	c = &compiler{workflow: w, config: config, functions: map[function]*List{}, remote: newRemoteCalls(), origins: map[dsl.Pointer]bool{}}
 	c.load = func(uri string, p *Policy) ([]byte, error) {
 		if config.Load == nil {
 			return nil, errors.New("external resources are not available here")
@@ -65,6 +66,7 @@ type compiler struct {
 	diagnostics dsl.Diagnostics
 	load        func(uri string, p *Policy) ([]byte, error) // all loading of a document shares one bound
 	functions   map[function]*List
+	remote      *remoteCalls         // of functions from elsewhere
 	base        string               // URI of the remote function that workflow stands for; empty for the document
 	caller      dsl.Pointer          // the task of the document that calls it, perhaps through other functions; empty for the document
 	origins     map[dsl.Pointer]bool // of the tasks compiled

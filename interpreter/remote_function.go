@@ -19,6 +19,7 @@ const maxRemoteFunctions = 100
 func (b *Builder) RemoteFunction(r *dsl.ExternalResource) *List {
 	uri := r.Endpoint.URI.Text()
 	at := dsl.RemoteFunction(uri)
+	b.c.remote.note(b.node.task, at, b.c.caller)
 	list := b.c.functions[function{at, b.c.inExtension}]
 	if list == nil {
 		list = b.readFunction(r, at)
@@ -48,6 +49,7 @@ func (b *Builder) readFunction(r *dsl.ExternalResource, at dsl.Pointer) *List {
 	var list *List
 	if len(c.diagnostics) == 0 && task != nil {
 		c.program.texts[at] = w.Source
+		c.remote.tasks[string(at)] = task
 		list = c.function(at, task)
 	}
 	b.c.seesWorkflow, b.c.seesTask = c.seesWorkflow, c.seesTask
@@ -63,24 +65,33 @@ func (c *compiler) of(w *dsl.Workflow, uri string) *compiler {
 	return &inside
 }
 
-// CheckFunction compiles the text of a function that is to stand at a URI, by itself, and returns what is found in it. File is what the text is called in
-// that; pointers are those in the text.
-func CheckFunction(file, uri string, text []byte, config Config) dsl.Diagnostics {
+// CheckFunction compiles the text of a function that is to stand at a URI, by itself, and returns what is found in it, and which workflows it runs. File is what
+// the text is called in the diagnostics; pointers are those in the text.
+func CheckFunction(file, uri string, text []byte, config Config) (dsl.Diagnostics, []WorkflowRun) {
 	at := dsl.RemoteFunction(uri)
 	w, task, found := dsl.ParseFunction(file, text, "function", at)
+	var runs []WorkflowRun
 	if found.Err() == nil && task != nil {
 		alone, loaded := newCompiler(w, config)
 		defer loaded()
 		c := alone.of(w, uri)
 		c.program.texts[at] = w.Source
+		c.remote.tasks[string(at)] = task
 		c.function(at, task)
-		found = append(found, c.diagnostics...)
+		c.checkRecursion()
+		found, runs = append(found, c.diagnostics...), c.program.runs
 		found.Sort()
 	}
 	for n := range found {
 		found[n].Pointer = dsl.Pointer(strings.TrimPrefix(string(found[n].Pointer), string(at)))
 	}
-	return found
+	for n := range runs {
+		runs[n].Task = dsl.Pointer(strings.TrimPrefix(string(runs[n].Task), string(at)))
+		if runs[n].Function == uri {
+			runs[n].Function = ""
+		}
+	}
+	return found, runs
 }
 
 // reportRemote reports what was found in a remote function, at the call of it.
@@ -145,6 +156,10 @@ func beside(base, reference string) string {
 	to, err := from.Parse(RelativeFile(reference))
 	if err != nil {
 		return reference
+	}
+	if relative, err := url.Parse(RelativeFile(reference)); err == nil && !from.IsAbs() && from.Host == "" && !path.IsAbs(from.Path) &&
+		!relative.IsAbs() && relative.Host == "" && !path.IsAbs(relative.Path) { // both start from the folder of the document
+		to.Path, to.RawPath = path.Join(path.Dir(from.Path), relative.Path), ""
 	}
 	to.OmitHost = from.OmitHost // catalog:/functions, as it came
 	return to.String()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"net/url"
 	"os"
 
@@ -16,6 +17,26 @@ type catalogFlag struct{ catalog string }
 
 func (f *catalogFlag) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.catalog, "catalog", "", "the default catalog, a folder or a URL: call: log:1.0.0 is its functions/log/1.0.0/function.yaml (also "+catalogVariable+")")
+}
+
+// resourceFlags say from where the external resources of documents and functions are read, and how.
+type resourceFlags struct {
+	catalogFlag
+	network, proxy string
+}
+
+// add adds the flags to a verb that reads documents, and does not run them.
+func (f *resourceFlags) add(cmd *cobra.Command) {
+	f.catalogFlag.add(cmd)
+	cmd.Flags().StringVar(&f.network, "network", swrun.NetworkAny, "from where external resources are read: any, public, deny, or prefixes besides public addresses, 10.0.0.0/8,...")
+	cmd.Flags().StringVar(&f.proxy, "proxy", "", "proxy through which they are read, a URL or none; default that of the environment (HTTPS_PROXY), but only with --network any")
+	completeValues(cmd, "network", []string{swrun.NetworkAny, swrun.NetworkPublic, swrun.NetworkDeny})
+}
+
+// apply completes a host.
+func (f *resourceFlags) apply(p *program, verb string, h *swrun.Host) error {
+	h.Network, h.Proxy = f.network, f.proxy
+	return cmp.Or(f.catalogFlag.apply(p, h), optionUsage(verb, nil, h.Check()))
 }
 
 // apply completes a host; the flag goes before the variable.

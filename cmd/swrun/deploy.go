@@ -42,11 +42,11 @@ the others; with --dry-run, exit 13 says that there are such others.`,
 		}),
 	}
 	f.add(cmd, "human", "json", "yaml")
-	f.catalogFlag.add(cmd)
+	f.resourceFlags.add(cmd)
 	cmd.Flags().StringVar(&secrets, "secrets", "", "file or folder of the secrets with which catalogs and other resources are read, name: value (also SWRUN_SECRET_<NAME>)")
 	cmd.Flags().BoolVar(&d.checkRuns, "check-runs", false, "tell what becomes of runs in progress")
 	cmd.Flags().BoolVar(&d.dryRun, "dry-run", false, "with --check-runs: deploy nothing")
-	f.makes = true
+	f.makes, f.verb = true, "deploy"
 	return cmd
 }
 
@@ -145,7 +145,7 @@ func (o *operation) deploy(ctx context.Context, all []*swrun.Document) error {
 	if err := o.warn(false, all...); err != nil {
 		return err
 	}
-	return o.warnOfChildren(ctx, all, "deploy what is missing before those tasks begin, or they fail: swrun deploy DOC... takes several documents, in any order")
+	return o.warnOfChildren(ctx, ofDocuments(all), "deploy what is missing before those tasks begin, or they fail: swrun deploy DOC... takes several documents, in any order")
 }
 
 // deployFailure returns why documents are not deployed.

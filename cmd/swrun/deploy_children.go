@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/remote"
 	"github.com/swrun/swrun/internal/terminal"
@@ -14,7 +15,27 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file finds workflows that deployed documents run, and that are nowhere.
+// This file finds workflows that deployed documents and functions run, and that are nowhere.
+
+// running is a document or a function that was deployed, and may run workflows.
+type running struct {
+	file     string
+	children func(swrun.Host) ([]definition.Child, error)
+	known    []definition.Child // those that are known although the functions which it calls cannot be read
+	source   *dsl.Source
+}
+
+func ofDocuments(all []*swrun.Document) (found []running) {
+	for _, d := range all {
+		found = append(found, running{d.File, d.Children, definition.Children(d.Workflow), d.Workflow.Source})
+	}
+	return found
+}
+
+func ofFunction(f *swrun.Function) running {
+	w, _, _ := dsl.ParseFunction(f.File, f.Text, f.Name, "") // it is deployed, so that nothing is wrong with it
+	return running{file: f.File, children: f.Children, source: w.Source}
+}
 
 // missingChild is a workflow that a task of a document runs, and that is not deployed.
 type missingChild struct {
@@ -66,14 +87,14 @@ func (o *operation) wholeToDeploy(ctx context.Context, all []*swrun.Document) ([
 	return whole, err
 }
 
-// missingChildren returns the workflows that tasks of some documents run, and that are not deployed. It is called when all of the documents are
+// missingChildren returns the workflows that tasks of some documents and functions run, and that are not deployed. It is called when all of them are
 // deployed: they may run each other.
-func (o *operation) missingChildren(ctx context.Context, all []*swrun.Document) (found []missingChild, unread []unreadChildren, err error) {
+func (o *operation) missingChildren(ctx context.Context, all []running) (found []missingChild, unread []unreadChildren, err error) {
 	for _, d := range all {
-		children, err := d.Children(o.resourcesFrom())
+		children, err := d.children(o.resourcesFrom())
 		if err != nil {
-			unread = append(unread, unreadChildren{d.File, err})
-			children = definition.Children(d.Workflow)
+			unread = append(unread, unreadChildren{d.file, err})
+			children = d.known
 		}
 		for _, c := range children {
 			what, err := o.missing(ctx, c.Reference)
@@ -81,7 +102,7 @@ func (o *operation) missingChildren(ctx context.Context, all []*swrun.Document) 
 				return nil, nil, err
 			}
 			if what != "" {
-				found = append(found, missingChild{c, d.File, d.Workflow.Source.Key(c.Task).Start.Line, what})
+				found = append(found, missingChild{c, d.file, d.source.Key(c.Task).Start.Line, what})
 			}
 		}
 	}
@@ -90,7 +111,7 @@ func (o *operation) missingChildren(ctx context.Context, all []*swrun.Document) 
 
 // warnOfChildren prints which tasks run workflows that are not deployed, and what to do. Those may be deployed later: nothing is refused because of
 // them.
-func (o *operation) warnOfChildren(ctx context.Context, all []*swrun.Document, help string) error {
+func (o *operation) warnOfChildren(ctx context.Context, all []running, help string) error {
 	found, unread, err := o.missingChildren(ctx, all)
 	if err != nil {
 		return err
@@ -115,7 +136,7 @@ func (o *operation) warnOfChildren(ctx context.Context, all []*swrun.Document, h
 
 // tellMissingChildren logs which tasks of served documents run workflows that are not deployed.
 func (s *served) tellMissingChildren(ctx context.Context, all []*swrun.Document) error {
-	found, unread, err := s.missingChildren(ctx, all)
+	found, unread, err := s.missingChildren(ctx, ofDocuments(all))
 	for _, u := range unread {
 		s.log.Warn("functions that a document calls cannot be read, and so it is unknown which workflows they run", "file", u.file, "error", u.err)
 	}

@@ -39,7 +39,7 @@ files of this machine are allowed by --allow-processes, --allow-containers and -
 			if err := f.logTo(p); err != nil {
 				return err
 			}
-			f.operateFlags.catalogFlag = f.host.catalogFlag // the documents of the folder are read with it too
+			f.operateFlags.resourceFlags, f.operateFlags.verb = f.host.resourceFlags, "dev" // the documents of the folder are read as those that are sent
 			return p.operate(&f.operateFlags, func(ctx context.Context, o *operation) error { return o.dev(ctx, f, folder) })
 		}),
 	}

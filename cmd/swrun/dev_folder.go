@@ -124,7 +124,7 @@ func (d *drafts) look(ctx context.Context, files []string) error {
 	}
 	d.tellGone(files)
 	d.seen = now
-	return d.warnOfChildren(ctx, changed, "save or deploy what is missing before those tasks begin, or they fail; a document 1.0.0 of this folder is deployed as 1.0.0-dev.1: version: latest takes its last version")
+	return d.warnOfChildren(ctx, ofDocuments(changed), "save or deploy what is missing before those tasks begin, or they fail; a document 1.0.0 of this folder is deployed as 1.0.0-dev.1: version: latest takes its last version")
 }
 
 // tellGone prints which files are there no more, and that there is none at first.

@@ -35,7 +35,7 @@ folder or URL that --catalog names goes before. What a document was deployed wit
 }
 
 func (p *program) functionDeployCommand() *cobra.Command {
-	f := &operateFlags{makes: true, remote: true}
+	f := &operateFlags{makes: true, remote: true, verb: "function deploy"}
 	cmd := &cobra.Command{
 		Use: "deploy NAME:VERSION FILE | deploy FOLDER", Short: "Make a function known to a store, so that documents can call it",
 		Example: `  swrun function deploy greet:1.0.0 greet/function.yaml --store redis://localhost:6379
@@ -52,6 +52,7 @@ A function never changes: another one of the same name and version is refused (e
 		}),
 	}
 	f.add(cmd, "human", "json", "yaml")
+	f.resourceFlags.add(cmd)
 	return cmd
 }
 
@@ -137,10 +138,28 @@ func (o *operation) deployFunctions(ctx context.Context, all []*swrun.Function) 
 			fmt.Fprintln(o.out, f.Name+" deployed")
 		}
 	}
-	if o.flags.output == "human" {
-		return nil
+	if o.flags.output != "human" {
+		if err := o.print(deployed); err != nil {
+			return err
+		}
 	}
-	return o.print(deployed)
+	return o.warnOfFunctions(ctx, all)
+}
+
+// warnOfFunctions prints warnings about functions that were deployed: they are known only when the functions that they call are read.
+func (o *operation) warnOfFunctions(ctx context.Context, all []*swrun.Function) error {
+	var runs []running
+	var text strings.Builder
+	for _, f := range all {
+		runs = append(runs, ofFunction(f))
+		if f.Check(o.resourcesFrom()) == nil { // otherwise, what cannot be read is told with the children
+			text.WriteString(diagnostics.Human(diagnostics.Report{Text: f.Text, Diagnostics: warnings(f.Diagnostics)}, o.errStyle()))
+		}
+	}
+	if err := write(o.err, text.String()); err != nil {
+		return err
+	}
+	return o.warnOfChildren(ctx, runs, "deploy what is missing before those tasks begin, or they fail: swrun deploy DOC...")
 }
 
 // functionFailure returns how an error about a function ends the command; what was found in the function is printed.

@@ -11,9 +11,7 @@ import (
 // hostFlags say what workflows may use, and how they are read, where they run.
 type hostFlags struct {
 	errorTypes errorTypeFlags
-	catalogFlag
-	network string
-	proxy   string
+	resourceFlags
 }
 
 // add adds the flags; network is the policy that holds if none is given.
@@ -27,8 +25,7 @@ func (f *hostFlags) add(cmd *cobra.Command, network string) {
 
 // apply completes the host of a verb.
 func (f *hostFlags) apply(p *program, verb string, h *swrun.Host) error {
-	h.Network, h.Proxy = f.network, f.proxy
-	if err := cmp.Or(f.errorTypes.apply(p, h), f.catalogFlag.apply(p, h), optionUsage(verb, nil, h.Check())); err != nil {
+	if err := cmp.Or(f.errorTypes.apply(p, h), f.resourceFlags.apply(p, verb, h)); err != nil {
 		return err
 	}
 	if variable := f.unusedProxy(p.env); variable != "" && h.Log != nil {

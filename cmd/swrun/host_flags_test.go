@@ -13,7 +13,7 @@ func TestUnusedProxies(t *testing.T) {
 		{"public", "", "", ""}, {"public", "", "HTTP_PROXY", "HTTP_PROXY"}, {"10.0.0.0/8", "", "https_proxy", "https_proxy"},
 		{"any", "", "HTTP_PROXY", ""}, {"deny", "", "HTTP_PROXY", ""}, {"public", "none", "HTTP_PROXY", ""}, {"public", "http://other:1", "HTTP_PROXY", ""},
 	} {
-		if got := (&hostFlags{network: c.network, proxy: c.proxy}).unusedProxy(env(c.set)); got != c.want {
+		if got := (&hostFlags{resourceFlags: resourceFlags{network: c.network, proxy: c.proxy}}).unusedProxy(env(c.set)); got != c.want {
 			t.Errorf("%+v: %q", c, got)
 		}
 	}

@@ -24,9 +24,10 @@ type operateFlags struct {
 	serverFlags
 	outputFlags
 	namespaceFlags
-	catalogFlag
-	makes  bool // it makes a store that is not there
-	remote bool // it can ask a server
+	resourceFlags
+	makes  bool   // it makes a store that is not there
+	remote bool   // it can ask a server
+	verb   string // whose --help lists what the resource flags take
 	// looksOnly is set by verbs that change nothing: when whoever is asked ends, the next one is asked.
 	looksOnly bool
 }
@@ -65,7 +66,7 @@ func (o *operation) prepare() error {
 		return err
 	}
 	o.host = swrun.Host{Limits: bounds}
-	if err := o.flags.catalogFlag.apply(o.program, &o.host); err != nil {
+	if err := o.flags.resourceFlags.apply(o.program, o.flags.verb, &o.host); err != nil {
 		return err
 	}
 	if o.secrets != nil {

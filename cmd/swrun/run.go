@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/faultreport"
@@ -120,6 +121,7 @@ type job struct {
 	others    []*swrun.Document // of --workflow
 	documents *swrun.Documents  // that its tasks may run
 	host      swrun.Host
+	found     dsl.Diagnostics // in the document, before the functions were read that it calls of catalogs and URLs
 	input     any
 	events    *runEvents
 	options   swrun.StartOptions // its timeouts
@@ -187,7 +189,7 @@ func (p *program) runDocument(name string, f *runFlags) error {
 
 // prepare reads everything that a run needs before it starts.
 func (p *program) prepare(d *swrun.Document, f *runFlags) (*job, error) {
-	j := &job{program: p, flags: f, document: d, now: p.now}
+	j := &job{program: p, flags: f, document: d, found: d.Diagnostics, now: p.now}
 	var err error
 	if j.printer, err = f.printer(p); err != nil {
 		return nil, err
@@ -246,8 +248,28 @@ func (j *job) loadOthers() error {
 	return nil
 }
 
+// warnOfFunctions shows the warnings that are known only when the functions are read which the document calls of catalogs and URLs. What keeps the document from
+// running is told where it is run.
+func (j *job) warnOfFunctions(h swrun.Host) error {
+	if j.flags.progress == progress.None || !dsl.CallsElsewhere(j.document.Workflow) {
+		return nil
+	}
+	whole := *j.document
+	if whole.Check(swrun.CheckConfig{Host: h, Fetch: true}) != nil {
+		return nil
+	}
+	shown := slices.DeleteFunc(slices.Clone(whole.Diagnostics), func(d dsl.Diagnostic) bool {
+		return slices.ContainsFunc(j.found, func(known dsl.Diagnostic) bool { return known.Code == d.Code && known.Pointer == d.Pointer })
+	})
+	whole.Diagnostics = shown
+	return j.program.warn(j.flags.errors == "json" || j.flags.progress == progress.JSON, &whole)
+}
+
 // run runs the workflow and prints how it ended.
 func (j *job) run() error {
+	if err := j.warnOfFunctions(j.host); err != nil {
+		return err
+	}
 	if err := j.flags.timeouts.notPast(j.options, j.program.now()); err != nil {
 		return err
 	}

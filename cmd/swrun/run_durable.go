@@ -68,6 +68,11 @@ func (j *job) runHere(ctx context.Context) error {
 			return err
 		}
 		r := &durableRun{job: j, store: s, engine: engine}
+		reads := j.host
+		reads.Functions = engine.Functions().Load
+		if err := j.warnOfFunctions(reads); err != nil {
+			return err
+		}
 		config.Host.Publish = nil // what is shown is this run
 		until := make(chan struct{})
 		own := store.Instance{Namespace: j.document.Workflow.Document.Namespace, ID: j.flags.id}

@@ -28,6 +28,9 @@ func (j *job) runThere(ctx context.Context, holder *remote.Deployment, file stri
 	if err := j.sharable(file); err != nil {
 		return err
 	}
+	if err := j.warnOfFunctions(holder.Host()); err != nil {
+		return err
+	}
 	i, err := j.beginThere(ctx, holder)
 	if err != nil {
 		return err

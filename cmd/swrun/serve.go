@@ -94,7 +94,7 @@ func (p *program) serveFolders(f *serveFlags, folders []string) error {
 	} else if err := areFolders(folders); err != nil {
 		return err
 	}
-	f.operateFlags.catalogFlag = f.host.catalogFlag // the documents of the folders are read with it too
+	f.operateFlags.resourceFlags, f.operateFlags.verb = f.host.resourceFlags, "serve" // the documents of the folders are read as those that are sent
 	return p.operate(&f.operateFlags, func(ctx context.Context, o *operation) error {
 		f.served = &served{operation: o, folders: folders, log: f.log}
 		deploy := f.served.deploy

@@ -107,7 +107,7 @@ func TestServeTellsOfMissingChildren(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "pays.yaml"), []byte("document: {dsl: 1.0.3, namespace: demo, name: pays, version: 1.0.0}\ndo:\n- a: {call: pay:1.0.0@default}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := h.listening("serve", folder, "--listen", "127.0.0.1:0", "--catalog", catalog.URL)
+	s := h.listening("serve", folder, "--listen", "127.0.0.1:0", "--catalog", catalog.URL, "--network", "any")
 	said := s.err.String()
 	for _, text := range []string{
 		"file=" + filepath.Join(folder, "pays.yaml") + ` line=3 workflow=demo/bank:latest missing="no such workflow is deployed" function=catalog:/functions/pay/1.0.0/function.yaml`,

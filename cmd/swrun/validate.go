@@ -40,7 +40,7 @@ func (p *program) validateCommand() *cobra.Command {
 
 // reportFlags are the flags of validate and lint.
 type reportFlags struct {
-	catalogFlag
+	resourceFlags
 	output       string
 	hints, fetch bool
 }
@@ -48,7 +48,7 @@ type reportFlags struct {
 func (f *reportFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&f.output, "output", "o", "human", "form of the report: "+strings.Join(reportForms(), ", "))
 	cmd.Flags().BoolVar(&f.hints, "hints", false, "show hints too")
-	f.catalogFlag.add(cmd)
+	f.resourceFlags.add(cmd)
 	cmd.Flags().BoolVar(&f.fetch, "fetch", false, "read external resources from the network too, and check them")
 	completeValues(cmd, "output", reportForms())
 }
@@ -69,7 +69,7 @@ func (p *program) report(names []string, f reportFlags, lowest dsl.Severity) (ds
 	if f.fetch { // with the secrets of the environment
 		check.Host.Secrets = swrun.NewSecrets(nil, p.env).Lookup
 	}
-	if err := f.catalogFlag.apply(p, &check.Host); err != nil {
+	if err := f.resourceFlags.apply(p, "validate", &check.Host); err != nil {
 		return nil, err
 	}
 	for _, name := range names {
@@ -147,14 +147,19 @@ func reportOn(d *swrun.Document, shown dsl.Diagnostics) diagnostics.Report {
 	return r
 }
 
+// warnings returns the warnings that a verb shows which does more than validate.
+func warnings(all dsl.Diagnostics) dsl.Diagnostics {
+	shown, _ := visible(all, dsl.SeverityWarning)
+	return slices.DeleteFunc(shown, func(x dsl.Diagnostic) bool { return strings.HasPrefix(x.Code, "SW3") })
+}
+
 // warn shows the warnings of documents on standard error, to people or as the JSON of validate. Those about lengths of time
 // (SW301 to SW308) are left to validate: a timeout that ends a run is shown by the run, and often there to be tried out.
 func (p *program) warn(asJSON bool, documents ...*swrun.Document) error {
 	var all dsl.Diagnostics
 	var text strings.Builder
 	for _, d := range documents {
-		shown, _ := visible(d.Diagnostics, dsl.SeverityWarning)
-		shown = slices.DeleteFunc(shown, func(x dsl.Diagnostic) bool { return strings.HasPrefix(x.Code, "SW3") })
+		shown := warnings(d.Diagnostics)
 		all = append(all, shown...)
 		text.WriteString(diagnostics.Human(reportOn(d, shown), p.errStyle()))
 	}

@@ -75,8 +75,17 @@ func Children(w *dsl.Workflow) (all []Child) {
 
 // AllChildren is Children for a workflow that was compiled: those of functions from elsewhere count too.
 func AllChildren(p *interpreter.Program) []Child {
-	all := Children(p.Workflow)
-	for _, r := range p.Runs() {
+	return withRuns(Children(p.Workflow), p.Runs())
+}
+
+// ChildrenOfFunction returns the workflows that a function of a catalog runs, each once. A task of it that continues as another version of the workflow which calls
+// the function names none.
+func ChildrenOfFunction(runs []interpreter.WorkflowRun) []Child {
+	return withRuns(nil, slices.DeleteFunc(runs, func(r interpreter.WorkflowRun) bool { return r.Name == "" }))
+}
+
+func withRuns(all []Child, runs []interpreter.WorkflowRun) []Child {
+	for _, r := range runs {
 		all = withChild(all, Child{Reference{r.Namespace, r.Name, r.Version}, r.Task, r.Function})
 	}
 	return all

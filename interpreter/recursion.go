@@ -1,0 +1,63 @@
+package interpreter
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+)
+
+// remoteCalls are the calls of functions from elsewhere that a document is compiled with. Functions are named by their pointers.
+type remoteCalls struct {
+	tasks   map[string]dsl.Task    // of the functions
+	called  map[dsl.Task]string    // the function that a call names
+	callers map[string]dsl.Pointer // the first task of the document from which a function is called
+}
+
+func newRemoteCalls() *remoteCalls {
+	return &remoteCalls{tasks: map[string]dsl.Task{}, called: map[dsl.Task]string{}, callers: map[string]dsl.Pointer{}}
+}
+
+// note notes a call of the function at a pointer. Caller is the task of the document from which the function is called that makes the call; it is empty if the
+// document itself makes it.
+func (r *remoteCalls) note(call dsl.Task, at, caller dsl.Pointer) {
+	r.called[call] = string(at)
+	if caller == "" {
+		caller = call.Base().Pointer
+	}
+	if r.callers[string(at)] == "" {
+		r.callers[string(at)] = caller
+	}
+}
+
+// checkRecursion reports functions from elsewhere that call themselves without end, at the call of the document that leads to them. Functions of the document
+// are the matter of package dsl: no function from elsewhere can call them.
+func (c *compiler) checkRecursion() {
+	if len(c.workflow.Use.Extensions) > 0 { // an extension may end the workflow before any call
+		return
+	}
+	functions := dsl.Functions{Tasks: c.remote.tasks, Calls: func(t dsl.Task) string { return c.remote.called[t] }}
+	for _, circle := range functions.Circles() {
+		names := make([]string, len(circle))
+		for n, one := range circle {
+			_, uri, _ := dsl.Pointer(one.Function).RemoteFunction()
+			names[n] = shownFunction(uri)
+		}
+		d := dsl.Recursion(c.remote.callers[circle[0].Function].Key("call"), names)
+		known := slices.ContainsFunc(c.diagnostics, func(k dsl.Diagnostic) bool { return k.Code == d.Code && k.Pointer == d.Pointer })
+		if source := c.workflow.Source; !known && !source.Ignores(d.Code, source.Value(d.Pointer).Start.Line) {
+			c.add(d)
+		}
+	}
+}
+
+// shownFunction returns how a message names the function at a URI: by its place in the default catalog, or by the URI.
+func shownFunction(uri string) string {
+	if file, ok := strings.CutPrefix(uri, "catalog:/functions/"); ok {
+		if parts := strings.Split(file, "/"); len(parts) == 3 {
+			return parts[0] + ":" + parts[1]
+		}
+	}
+	return errors.MaskURL(uri)
+}
