@@ -301,6 +301,9 @@ func awaited[T any](ctx context.Context, s *Server, run RunPath, wait string, as
 	waiting, done := untilStopped(ctx)
 	defer done()
 	found, err = ask(waiting, i, within)
+	if err != nil && errors.Is(context.Cause(waiting), errStopping) { // it was looking when the server was stopped
+		found, err = ask(ctx, i, 0)
+	}
 	if outage := outageOf(ctx); outage != nil { // what was found before is not what is there now
 		return *new(T), outage
 	}

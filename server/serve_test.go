@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,21 +21,7 @@ import (
 
 // TestStopAnswersWhoWaits: whoever waits for something when the server stops is answered at once, and the server waits for nobody.
 func TestStopAnswersWhoWaits(t *testing.T) {
-	s, err := swrun.OpenStore(t.Context(), "memory:", swrun.StoreConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	engine, err := swrun.NewEngine(s, swrun.EngineConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := swrun.Parse("nap.yaml", []byte("document: {dsl: 1.0.3, namespace: demo, name: nap, version: 1.0.0}\ndo: [{nap: {wait: {hours: 1}}}]"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := engine.StartDocument(t.Context(), d, nil, swrun.StartOptions{ID: "nap"}); err != nil {
-		t.Fatal(err)
-	}
+	engine, s := napping(t, func(is store.Store) store.Store { return is })
 	asked := make(chan struct{}, 3)
 	h := server.New(server.Config{Control: control.New(engine, s, time.Now), Authorize: func(r *http.Request) (server.Caller, error) {
 		asked <- struct{}{}
@@ -63,6 +50,27 @@ func TestStopAnswersWhoWaits(t *testing.T) {
 			t.Error(got)
 		}
 	}
+}
+
+// napping returns an engine, and its store, in which the run demo/nap waits for an hour.
+func napping(t *testing.T, wrapped func(store.Store) store.Store) (*swrun.Engine, *swrun.Store) {
+	s, err := swrun.OpenStore(t.Context(), "memory:", swrun.StoreConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Store = wrapped(s.Store)
+	engine, err := swrun.NewEngine(s, swrun.EngineConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := swrun.Parse("nap.yaml", []byte("document: {dsl: 1.0.3, namespace: demo, name: nap, version: 1.0.0}\ndo: [{nap: {wait: {hours: 1}}}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := engine.StartDocument(t.Context(), d, nil, swrun.StartOptions{ID: "nap"}); err != nil {
+		t.Fatal(err)
+	}
+	return engine, s
 }
 
 // asksOnce returns the status of an answer that has come as a whole, or why it has not. With a body it is a POST.
@@ -196,5 +204,44 @@ func TestPollsEndWithoutErrors(t *testing.T) {
 	g.send("POST", "/v1/activities/stop", `{"worker":"w"}`, "Authorization", ada)
 	if w := <-polled; w.Code != 200 || w.Body.String() != `{"activities":[]}`+"\n" || strings.Contains(g.log.String(), "level=ERROR") {
 		t.Errorf("the poll is answered with %d %s, and the log says %s", w.Code, w.Body, g.log)
+	}
+}
+
+// interruptedStore stops the server once while it loads a run.
+type interruptedStore struct {
+	store.Store
+	stop atomic.Pointer[context.CancelFunc]
+}
+
+func (s *interruptedStore) Load(ctx context.Context, i store.Instance) (store.Loaded, error) {
+	if stop := s.stop.Swap(nil); stop != nil {
+		(*stop)()
+		<-ctx.Done()
+		return store.Loaded{}, ctx.Err()
+	}
+	return s.Store.Load(ctx, i)
+}
+
+// TestStopWhileTheStoreIsRead: a caller that waits for a run is told that the run has not ended if the server stops while it reads the run.
+func TestStopWhileTheStoreIsRead(t *testing.T) {
+	var interrupted *interruptedStore
+	engine, s := napping(t, func(is store.Store) store.Store {
+		interrupted = &interruptedStore{Store: is}
+		return interrupted
+	})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	interrupted.stop.Store(&stop)
+	h := server.New(server.Config{Control: control.New(engine, s, time.Now), Authorize: server.TrustEveryone})
+	served := make(chan error, 1)
+	go func() { served <- h.Serve(ctx, l) }()
+	if got := asksOnce(t.Context(), "http://"+l.Addr().String()+"/v1/runs/demo/nap/output?wait=2m", ""); got != "202 Accepted" {
+		t.Errorf("the caller got %s", got)
+	}
+	if err := <-served; err != nil {
+		t.Error(err)
 	}
 }
