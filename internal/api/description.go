@@ -149,8 +149,16 @@ type Deadline struct {
 // Left returns how much time is left; it is negative for a deadline that has passed.
 func (d Deadline) Left() time.Duration { return fromSeconds(d.LeftSeconds) }
 
+// fromSeconds returns a number of seconds as a duration: the longest one (292 years) where the number is larger.
 func fromSeconds(seconds float64) time.Duration {
-	return time.Duration(math.Round(seconds * float64(time.Second)))
+	n := math.Round(seconds * float64(time.Second))
+	switch {
+	case n >= math.MaxInt64: // as a float it is one more than the largest duration
+		return math.MaxInt64
+	case n <= math.MinInt64:
+		return -math.MaxInt64
+	}
+	return time.Duration(n)
 }
 
 // UpcomingDeadline is a deadline among those of many runs.
