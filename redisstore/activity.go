@@ -200,7 +200,7 @@ func (s *Store) changeActivities(ctx context.Context, c *store.ChangeActivities,
 func (s *Store) changeActivity(ctx context.Context, b *batch, c *store.ChangeActivities, is *activityRead, now time.Time) (store.ActivityChanged, error) {
 	id := is.id
 	changed := store.ActivityChanged{Was: is.activity, Activity: is.activity}
-	to := s.subject(id.Run)
+	to := s.subjectIn(c.Partition, id.Run)
 	change, code := c.Transition(id, is.lifecycle, is.activity, now)
 	if code != "" {
 		changed.Refused = &store.Refusal{Code: code, Detail: "activity " + id.String(), At: now}

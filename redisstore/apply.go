@@ -20,9 +20,15 @@ type subject struct {
 }
 
 func (s *Store) subject(i store.Instance) *subject {
-	p, k := s.of(i)
+	return s.subjectIn(i.Partition(s.layout.Partitions), i)
+}
+
+// subjectIn is subject for a run that a key of a partition names. Somebody may have written it there: its own partition may be another one, of which the
+// call must not take the time.
+func (s *Store) subjectIn(partition int, i store.Instance) *subject {
+	k := &s.keys.partitions[partition]
 	return &subject{
-		partition: p, keys: k, instance: i, name: "run " + i.String(), hash: k.instance(i), history: k.history(i),
+		partition: partition, keys: k, instance: i, name: "run " + i.String(), hash: k.instance(i), history: k.history(i),
 	}
 }
 

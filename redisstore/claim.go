@@ -78,7 +78,7 @@ func (s *Store) candidates(ctx context.Context, c *store.Claim) (all []*candidat
 		if code != "" {
 			continue // it is not there to be claimed
 		}
-		to := s.subject(i)
+		to := s.subjectIn(c.Partition, i)
 		all = append(all, &candidate{subject: to, loaded: l, change: change, record: rewrite{values[fieldRecord], change.To.String()}})
 	}
 	if all, err = s.readInboxes(ctx, c, all); err != nil {
@@ -155,7 +155,7 @@ func (c *candidate) isTaken(r reply) bool {
 // putAway moves a run whose record cannot be read to where nothing is ever due. Scrub reports it.
 // One that has been removed meanwhile stands nowhere.
 func (s *Store) putAway(ctx context.Context, partition int, i store.Instance) error {
-	to, k := s.subject(i), &s.keys.partitions[partition]
+	to, k := s.subjectIn(partition, i), &s.keys.partitions[partition]
 	var there *redis.IntCmd
 	var held *redis.StringSliceCmd
 	err := s.pipelined(ctx, partition, func(p redis.Pipeliner) {
@@ -166,7 +166,7 @@ func (s *Store) putAway(ctx context.Context, partition int, i store.Instance) er
 	}
 	b := s.newBatch(partition, 1)
 	b.begin(to, anyRecord)
-	for _, set := range []store.Set{store.SetNew, store.SetBegun, store.SetWaiting} {
+	for _, set := range []store.Set{store.SetNew, store.SetBegun, store.SetWaiting, store.SetClosed} {
 		b.do("ZREM", k.sets[set], i.String())
 	}
 	for _, member := range held.Val() {

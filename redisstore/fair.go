@@ -107,7 +107,7 @@ func (s *Store) lookBehind(ctx context.Context, partition, n int, full map[store
 			seen[i] = true
 		}
 		for _, member := range append(parts[set].Val(), tails[set].Val()...) {
-			if i := instanceOf(member); !seen[i] {
+			if i := instanceOf(member); !seen[i] && !isStray(set, member) {
 				seen[i] = true
 				*all = append(*all, i)
 			}

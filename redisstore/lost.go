@@ -92,7 +92,7 @@ func (s *Store) lostActivities(ctx context.Context, c *store.Scrub, done *store.
 		}
 		listed := true // so it was read
 		if !c.Check {
-			listed, err = s.lostActivity(ctx, s.subject(ids[n].Run), &read[n])
+			listed, err = s.lostActivity(ctx, s.subjectIn(partition, ids[n].Run), &read[n])
 		}
 		if listed {
 			done.Repaired = append(done.Repaired, fmt.Sprintf("%s: activity %d was lost", ids[n].Run, ids[n].Effect))
@@ -206,7 +206,7 @@ func (s *Store) lackingActivities(ctx context.Context, c *store.Scrub, found []s
 			if err != nil {
 				return err
 			}
-			again, err := s.scheduleAgain(ctx, s.subject(is.instance), &activityRead{kept: is.kept}, now)
+			again, err := s.scheduleAgain(ctx, s.subjectIn(c.Partition, is.instance), &activityRead{kept: is.kept}, now)
 			if err != nil {
 				return err
 			}

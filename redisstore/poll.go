@@ -92,6 +92,9 @@ func (s *Store) poll(ctx context.Context, partition, n int, expired bool) (w sto
 		}
 		return w, at, &store.Refusal{Code: store.RolledBack, Detail: fmt.Sprintf("partition %d", partition)}
 	}
+	if err := s.removeStrays(ctx, partition, &r); err != nil {
+		return w, at, err
+	}
 	w.At, w.Writes = store.Moment(at.now()), at.seq
 	w.Begun, _ = members(r.sets[store.SetBegun].Val(), n)
 	w.New, _ = members(r.sets[store.SetNew].Val(), n)
@@ -121,6 +124,9 @@ func (s *Store) addAllDue(ctx context.Context, w *store.Work, r *polled, partiti
 			waiting, held = p.ZRangeWithScores(ctx, k.sets[store.SetWaiting], 0, int64(n)), p.ZRangeWithScores(ctx, k.sets[store.SetHeld], 0, int64(n))
 			activities = p.ZRangeWithScores(ctx, k.activities, 0, int64(n))
 		})
+		if err == nil {
+			err = s.removeStrays(ctx, partition, &polled{sets: map[store.Set]*redis.ZSliceCmd{store.SetWaiting: waiting, store.SetHeld: held}})
+		}
 		if err != nil {
 			return fmt.Errorf("poll partition %d: %w", partition, err)
 		}

@@ -45,7 +45,7 @@ func (s *Store) promote(ctx context.Context, c *store.Promote, instances []store
 			continue
 		}
 		if change, code := c.Transition(all[n].lifecycle, now); code == "" {
-			s.write(b, s.subject(i), change, rewrite{all[n].text, change.To.String()})
+			s.write(b, s.subjectIn(c.Partition, i), change, rewrite{all[n].text, change.To.String()})
 			becomes = append(becomes, change.To)
 		}
 	}
@@ -89,7 +89,12 @@ func (s *Store) remove(ctx context.Context, c *store.Remove, instances []store.I
 	}
 	b := s.newBatch(c.Partition, len(instances))
 	for n, i := range instances {
-		if r := all[n].lifecycle; r != nil && all[n].damaged == nil && c.Removes(r, now) {
+		r, damaged := all[n].lifecycle, all[n].damaged
+		if r == nil || damaged != nil { // where it is, it would hide those that come after it
+			if err := s.unreadable(ctx, found{c.Partition, i, damaged, damaged != nil}, nil); err != nil {
+				return 0, err
+			}
+		} else if c.Removes(r, now) {
 			s.removal(b, i, &all[n], entries[n].Val())
 		}
 	}

@@ -210,9 +210,11 @@ func (s *Store) Upcoming(ctx context.Context, partition int, until time.Time) (a
 			all = append(all, id.Run)
 		}
 	}
-	for _, members := range sets {
+	for set, members := range sets {
 		for _, m := range members.Val() {
-			all = append(all, instanceOf(m))
+			if !isStray(set, m) {
+				all = append(all, instanceOf(m))
+			}
 		}
 	}
 	return all, err
@@ -298,9 +300,11 @@ func (s *Store) Statistics(ctx context.Context, partition int) (store.Statistics
 		return store.Statistics{}, fmt.Errorf("count partition %d: %w", partition, err)
 	}
 	var since time.Time
-	for _, first := range oldest {
+	for set, first := range oldest {
 		for _, z := range first.Val() {
-			since = interpreter.Earlier(since, store.Moment(int64(z.Score)))
+			if !isStray(set, z.Member.(string)) {
+				since = interpreter.Earlier(since, store.Moment(int64(z.Score)))
+			}
 		}
 	}
 	return store.Statistics{
