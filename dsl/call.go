@@ -82,7 +82,7 @@ func (c protocolCall) decode(p *parser, o *object, base TaskBase) Task {
 	w := &object{p: p, node: with, at: o.at.Key("with"), what: fmt.Sprintf("`with` of `call: %s`", c.protocol)}
 	if with.Kind != yaml.MappingNode {
 		d := Diagnostic{Code: "SW108", Message: w.what + " must be an object, got " + source.Describe(with), Pointer: w.at, Range: p.src.RangeOf(with)}
-		if with.Kind == yaml.SequenceNode {
+		if d.Help = asObject(with, nil); with.Kind == yaml.SequenceNode {
 			d.Help = "write its properties without hyphens, one below the other"
 		}
 		p.add(d)

@@ -34,10 +34,11 @@ func parseCallA2A(_ *parser, o *object, base TaskBase) Task {
 			"tasks/pushNotificationConfig/delete", "agent/getAuthenticatedExtendedCard"),
 	}
 	if parameters, ok := c.Parameters.Data.(map[string]any); ok && len(parameters) == 0 {
-		o.report("SW107", "parameters", "`parameters` needs at least one property")
+		o.reportWith("SW107", "parameters", "`parameters` needs at least one property", "write what the method takes, or leave `parameters` out")
 	}
 	if n := o.value("server"); n != nil && c.AgentCard != nil && len(n.Content) <= 2 { // text, or an object of one member
-		o.report("SW128", "server", "`server` means nothing beside `agentCard`, which says where the agent is, unless it has the credential for that host")
+		o.reportWith("SW128", "server", "`server` means nothing beside `agentCard`, which says where the agent is, unless it has the credential for that host",
+			"remove `server`, or give it `authentication`")
 	}
 	return c
 }

@@ -96,7 +96,7 @@ func (p *parser) filter(n *yaml.Node, at Pointer) *EventFilter {
 	o.require("with")
 	f := &EventFilter{Pointer: at, With: o.valueOf("with", o.eventProperties("with"), FormData)}
 	if with := o.value("with"); with != nil && with.Kind == yaml.MappingNode && len(with.Content) == 0 {
-		o.report("SW107", "with", "an event filter needs at least one attribute")
+		o.reportWith("SW107", "with", "an event filter needs at least one attribute", "name one that the event must have, such as `type: com.example.ordered`; `any: []` takes every event")
 	}
 	for _, e := range o.entries("correlate") {
 		c := p.openObject(e.value, e.at, "a correlation", "from", "expect")

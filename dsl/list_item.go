@@ -44,7 +44,7 @@ func isObject(n *yaml.Node) bool { return n.Kind == yaml.MappingNode }
 func (p *parser) item(n *yaml.Node, at Pointer, l listed) (entry, bool) {
 	what := l.what
 	if n.Kind != yaml.MappingNode {
-		d := Diagnostic{Code: "SW108", Message: what + " in a list must be an object with one key, its name, got " + source.Describe(n), Pointer: at, Range: p.src.RangeOf(n)}
+		d := Diagnostic{Code: "SW108", Message: what + " in a list must be an object with one key, its name, got " + source.Describe(n), Pointer: at, Range: p.src.RangeOf(n), Help: asItem(l)}
 		if source.IsText(n) && n.Style == 0 {
 			d.Help = fmt.Sprintf("write `- %s:` with a colon, and indent its properties below", oneLine(n.Value))
 		}
@@ -65,7 +65,9 @@ func (p *parser) item(n *yaml.Node, at Pointer, l listed) (entry, bool) {
 		return entry{key, n.Content[1], at.Key(key.Value)}, true
 	}
 	if len(n.Content) == 0 {
-		p.add(notOneKey(n, at, what, p.src.RangeOf(n)))
+		d := notOneKey(n, at, what, p.src.RangeOf(n))
+		d.Help = asItem(l)
+		p.add(d)
 		return entry{}, false
 	}
 	return p.severalKeys(n, at, what), true

@@ -36,7 +36,7 @@ type entry struct {
 func (p *parser) object(n *yaml.Node, at Pointer, what string, allowed ...string) *object {
 	o := &object{p: p, node: n, at: at, what: what}
 	if n.Kind != yaml.MappingNode {
-		p.add(Diagnostic{Code: "SW108", Message: what + " must be an object, got " + source.Describe(n), Pointer: at, Range: p.src.RangeOf(n), Help: p.src.howToWrite(what, n)})
+		p.add(Diagnostic{Code: "SW108", Message: what + " must be an object, got " + source.Describe(n), Pointer: at, Range: p.src.RangeOf(n), Help: p.src.howToWriteObject(what, n, allowed)})
 		o.node, o.broken = &yaml.Node{Kind: yaml.MappingNode, Line: n.Line, Column: n.Column}, true
 		return o
 	}
@@ -220,9 +220,7 @@ func (o *object) reportNull(key *yaml.Node) {
 }
 
 // report adds a diagnostic at the value of a property.
-func (o *object) report(code, name, message string) {
-	o.p.add(Diagnostic{Code: code, Message: message, Pointer: o.at.Key(name), Range: o.p.src.RangeOf(o.value(name))})
-}
+func (o *object) report(code, name, message string) { o.reportWith(code, name, message, "") }
 
 // exactlyOne reports an error unless exactly one of the properties is there. It returns the first one that is there.
 func (o *object) exactlyOne(names ...string) string {
@@ -241,7 +239,7 @@ func (o *object) exactlyOne(names ...string) string {
 	}
 	d := Diagnostic{
 		Code: "SW122", Message: fmt.Sprintf("%s needs exactly one of `%s`", o.what, strings.Join(names, "`, `")),
-		Pointer: o.at, Range: o.p.src.RangeOf(o.node),
+		Pointer: o.at, Range: o.p.src.RangeOf(o.node), Help: chooseOne(len(present)),
 	}
 	if len(present) == 0 {
 		d = o.near(d, names...)
@@ -280,15 +278,7 @@ func (p *parser) openObject(n *yaml.Node, at Pointer, what string, known ...stri
 }
 func (p *parser) wrongType(n *yaml.Node, at Pointer, message string) {
 	d := Diagnostic{Code: "SW108", Message: message + ", got " + source.Describe(n), Pointer: at, Range: p.src.RangeOf(n)}
-	if n.Kind == yaml.SequenceNode && strings.HasSuffix(message, "must be an object") {
-		d.Help = "write its members as `name: value`, without hyphens"
-	}
-	if n.Kind == yaml.ScalarNode && strings.HasSuffix(message, "must be a list of tasks") {
-		d.Help = "write each task as `- name:` with its properties indented below"
-	}
-	if source.IsNull(n) && strings.HasSuffix(message, "must be an object") {
-		d.Help = propertiesBelow
-	}
+	d.Help = asNamed(message, n)
 	if _, err := strconv.Atoi(strings.TrimSpace(n.Value)); err == nil && source.IsText(n) {
 		d.Help = "write the number without quotes"
 	}

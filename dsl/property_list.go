@@ -32,6 +32,8 @@ func (p *parser) noList(n *yaml.Node, at Pointer, name string) {
 		d.Help = "begin each item with `- `"
 	case source.IsText(n) && !delimited.Is(n.Value):
 		d.Help = fmt.Sprintf("write `%s: [%s]`", name, p.src.Quote(oneLine(n.Value)))
+	case !source.IsText(n):
+		d.Help = "begin each item with `- `"
 	}
 	p.add(d)
 }
@@ -52,7 +54,8 @@ func (o *object) textsBy(name string, decode func(*yaml.Node, Pointer, string) s
 func (o *object) durations(name string) (all []*Duration) {
 	items := o.list(name)
 	if n := o.value(name); n != nil && n.Kind == yaml.SequenceNode && len(items) == 0 {
-		o.p.add(Diagnostic{Code: "SW123", Message: fmt.Sprintf("`%s` needs at least one duration", name), Pointer: o.at.Key(name), Range: o.p.src.RangeOf(n)})
+		o.p.add(Diagnostic{Code: "SW123", Message: fmt.Sprintf("`%s` needs at least one duration", name), Pointer: o.at.Key(name), Range: o.p.src.RangeOf(n),
+			Help: "write one, such as `[PT1S]`, or leave it out"})
 	}
 	for i, n := range items {
 		all = append(all, o.p.duration(n, o.at.Key(name).Index(i), fmt.Sprintf("%s[%d]", name, i)))

@@ -51,6 +51,8 @@ func (p *parser) anyText(n *yaml.Node, at Pointer, name string) string {
 	case n.Kind == yaml.ScalarNode:
 		d.Help = "put it in quotes"
 		d.Fix = p.src.ReplaceQuoted(n, n.Value)
+	default:
+		d.Help = asText(n)
 	}
 	p.add(d)
 	return ""

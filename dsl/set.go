@@ -28,7 +28,7 @@ func parseSet(p *parser, o *object, base TaskBase) Task {
 	n := o.value("set")
 	switch {
 	case n.Kind == yaml.MappingNode && len(n.Content) == 0:
-		o.report("SW107", "set", "`set` needs at least one property")
+		o.reportWith("SW107", "set", "`set` needs at least one property", "write what it sets as `name: value`, or the expression '${ {} }' for an empty object")
 	case n.Kind == yaml.MappingNode || source.IsText(n):
 		t.Set = o.valueOf("set", o.dataOrText("set"), FormTransform)
 	default:

@@ -54,7 +54,7 @@ func parseSwitch(p *parser, o *object, base TaskBase) Task {
 	}
 	cases := o.list("switch")
 	if n := o.value("switch"); n.Kind == yaml.SequenceNode && len(cases) == 0 {
-		o.report("SW107", "switch", "`switch` needs at least one case")
+		o.reportWith("SW107", "switch", "`switch` needs at least one case", "write each as `- name: { when: .x, then: NEXT }`")
 	}
 	for i, n := range cases {
 		if e, ok := p.item(n, o.at.Key("switch").Index(i), listedCase()); ok {

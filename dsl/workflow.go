@@ -216,7 +216,7 @@ func (p *parser) schedule(parent *object) *Schedule {
 		Read: o.enum("read", "data", "envelope", "raw"),
 	}
 	if o.value("read") != nil && o.value("on") == nil && !o.misspelt["on"] {
-		o.report("SW124", "read", "`read` says how the events of `on` are read, but there is no `on`")
+		o.reportWith("SW124", "read", "`read` says how the events of `on` are read, but there is no `on`", "remove `read`, or write `on` with the events")
 	}
 	return s
 }
