@@ -87,10 +87,7 @@ func (s *Store) poll(ctx context.Context, partition, n int, expired bool) (w sto
 	}
 	at = newReading(r.now.Val().UnixMilli(), r.texts.Val()[0])
 	if at.seq < seen {
-		if err := s.pipelined(ctx, partition, func(p redis.Pipeliner) { p.Get(ctx, s.keys.partitions[partition].time) }); err != nil {
-			return w, at, fmt.Errorf("poll partition %d: %w", partition, err) // MGET reads a key of another type as if it were not there
-		}
-		return w, at, &store.Refusal{Code: store.RolledBack, Detail: fmt.Sprintf("partition %d", partition)}
+		return w, at, s.rolledBack(ctx, partition)
 	}
 	if err := s.removeStrays(ctx, partition, &r); err != nil {
 		return w, at, err
@@ -113,6 +110,14 @@ func (s *Store) poll(ctx context.Context, partition, n int, expired bool) (w sto
 	}
 	leases, _ := r.texts.Val()[1].(string)
 	return w, at, s.addLeases(ctx, &w, partition, n, parseLeases(leases))
+}
+
+// rolledBack returns the error of a partition that has lost writes, or whose time is a key of another type: MGET reads that as if it were not there.
+func (s *Store) rolledBack(ctx context.Context, partition int) error {
+	if err := s.pipelined(ctx, partition, func(p redis.Pipeliner) { p.Get(ctx, s.keys.partitions[partition].time) }); err != nil {
+		return fmt.Errorf("poll partition %d: %w", partition, err)
+	}
+	return &store.Refusal{Code: store.RolledBack, Detail: fmt.Sprintf("partition %d", partition)}
 }
 
 // addAllDue adds to the work up to n runs that are due.
