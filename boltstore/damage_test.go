@@ -3,12 +3,15 @@ package boltstore_test
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"go.etcd.io/bbolt"
 
 	"github.com/swrun/swrun/boltstore"
 	"github.com/swrun/swrun/errors"
@@ -229,6 +232,40 @@ func TestOtherFilesAreRefused(t *testing.T) {
 		_, err := boltstore.Open(t.Context(), path, boltstore.Config{Wait: time.Millisecond})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// TestDamagedLayout: a file whose layout cannot be that of a store is damaged, and no memory is reserved for its partitions.
+func TestDamagedLayout(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	for _, text := range []string{"", "rubbish", "null", "{}", `{"Partitions":1000000000,"Schema":2}`, `{"Partitions":-1,"Schema":2}`, `{"Partitions":1e30,"Schema":2}`} {
+		if err := os.WriteFile(path, filledStore(t), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		db, err := bbolt.Open(path, 0o600, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Update(func(tx *bbolt.Tx) error { return tx.Bucket([]byte("swrun")).Put([]byte("layout"), []byte(text)) }); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		_, err = boltstore.Open(t.Context(), path, boltstore.Config{Partitions: 2})
+		if damaged := new(boltstore.DamagedError); !errors.As(err, &damaged) || !strings.Contains(damaged.Detail, "its layout cannot be read") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// TestPartitionsOfAFile: a file is made with a number of partitions that it can have.
+func TestPartitionsOfAFile(t *testing.T) {
+	for _, n := range []int{-1, store.MaxPartitions + 1, math.MaxInt} {
+		_, err := boltstore.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"), boltstore.Config{Partitions: n})
+		if err == nil || !strings.Contains(err.Error(), "a deployment has from 1 to 4096") {
+			t.Errorf("%d: %v", n, err)
 		}
 	}
 }

@@ -98,6 +98,9 @@ func (s *Store) open(c Config) (err error) {
 		return fmt.Errorf("open the store %s: %w", s.group.path, err)
 	}
 	if err := s.begin(c); err != nil {
+		if damaged := new(kvstore.LayoutError); errors.As(err, &damaged) {
+			return errors.Join(&DamagedError{Path: s.group.path, Detail: damaged.Error()}, s.group.db.Close())
+		}
 		return errors.Join(fmt.Errorf("open the store %s: %w", s.group.path, err), s.group.db.Close())
 	}
 	return nil

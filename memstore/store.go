@@ -14,7 +14,7 @@ import (
 
 // Config is what a store needs. The zero value is useful.
 type Config struct {
-	Partitions int              // default store.DefaultPartitions
+	Partitions int              // at most store.MaxPartitions; default store.DefaultPartitions
 	Now        func() time.Time // the store's clock; default time.Now
 }
 

@@ -116,7 +116,7 @@ func (s *Store) Facts(ctx context.Context) (Facts, error) { return Inspect(ctx, 
 // settle takes the number of partitions from a deployment that is there, unless one was asked for.
 func (s *Store) settle(ctx context.Context) error {
 	if s.layout.Partitions != 0 {
-		return nil
+		return s.layout.Valid()
 	}
 	s.layout.Partitions = store.DefaultPartitions
 	key := newKeys(store.Layout{Deployment: s.layout.Deployment}).layout()

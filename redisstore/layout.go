@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -25,8 +24,6 @@ func (e *damagedLayoutError) remedy() string {
 	return fmt.Sprintf("restore the key %s from a backup of the server: the record in it is damaged, and swrun does not change it", e.key)
 }
 
-var errNoLayout = errors.New("it does not say the schema and how many partitions there are")
-
 // readLayout reads what the server has answered about the key of a layout.
 func readLayout(key string, text []byte, err error) (kept store.Layout, _ error) {
 	if isWrongType(err) {
@@ -35,8 +32,8 @@ func readLayout(key string, text []byte, err error) (kept store.Layout, _ error)
 	if err != nil {
 		return kept, err
 	}
-	if err = json.Unmarshal(text, &kept); err == nil && (kept.Schema < 1 || kept.Partitions < 1) {
-		err = errNoLayout
+	if err = json.Unmarshal(text, &kept); err == nil {
+		err = kept.Valid()
 	}
 	if err != nil {
 		return kept, &damagedLayoutError{key, err}

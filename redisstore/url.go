@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // This file reads the URL of a store. It is refused as a whole if a part of it would be ignored, and nothing that is said
@@ -126,8 +127,8 @@ func (c *Config) take(query url.Values) error {
 	if query.Has("partitions") {
 		text := query.Get("partitions")
 		var err error
-		if c.Partitions, err = strconv.Atoi(text); err != nil || c.Partitions < 1 || c.Partitions > 4096 {
-			return fmt.Errorf("the store's URL asks for %q partitions: it must be a number from 1 to 4096", text)
+		if c.Partitions, err = strconv.Atoi(text); err != nil || c.Partitions < 1 || c.Partitions > store.MaxPartitions {
+			return fmt.Errorf("the store's URL asks for %q partitions: it must be a number from 1 to %d", text, store.MaxPartitions)
 		}
 	}
 	query.Del("deployment")

@@ -135,7 +135,7 @@ func TestDamagedLayout(t *testing.T) {
 	if len(keys) != 1 {
 		t.Fatal(keys)
 	}
-	for _, text := range []string{"rubbish", "", "null", "{}", `{"Partitions":0,"Schema":2}`, "list"} {
+	for _, text := range []string{"rubbish", "", "null", "{}", `{"Partitions":0,"Schema":2}`, `{"Partitions":1000000000,"Schema":2}`, `{"Partitions":1e30,"Schema":2}`, "list"} {
 		client.Del(t.Context(), keys[0])
 		if text == "list" {
 			client.LPush(t.Context(), keys[0], text)

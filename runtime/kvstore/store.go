@@ -22,8 +22,18 @@ type Store struct {
 	attendance attendance
 }
 
-// Open makes a store of a database. An empty database gets the layout; one that has another layout is refused.
+// LayoutError is a database whose layout is damaged.
+type LayoutError struct{ Err error }
+
+func (e *LayoutError) Error() string { return fmt.Sprintf("its layout cannot be read: %s", e.Err) }
+
+func (e *LayoutError) Unwrap() error { return e.Err }
+
+// Open makes a store of a database. A damaged layout is a *LayoutError. An empty database gets the layout; one that has another layout is refused.
 func Open(db Database, layout store.Layout, now func() time.Time) (*Store, error) {
+	if err := layout.Valid(); err != nil {
+		return nil, fmt.Errorf("the layout cannot be that of a store: %w", err)
+	}
 	s := &Store{db: db, layout: layout, now: now, writes: make([]atomic.Int64, layout.Partitions)}
 	err := db.Update(func(tx Tx) error {
 		value, ok := tx.Get(layoutKey)
@@ -34,7 +44,10 @@ func Open(db Database, layout store.Layout, now func() time.Time) (*Store, error
 		}
 		var kept store.Layout
 		if err := json.Unmarshal(value, &kept); err != nil {
-			return fmt.Errorf("read the store's layout: %w", err)
+			return &LayoutError{err}
+		}
+		if err := kept.Valid(); err != nil {
+			return &LayoutError{err}
 		}
 		return layout.Check(kept)
 	})
