@@ -66,7 +66,7 @@ func NotePolls(ctx context.Context, r store.Registry, by map[string][]string) er
 func notePolls(ctx context.Context, r store.Registry, key string, by map[string][]string) error {
 	for range maxNotes {
 		all, found, err := polled(ctx, r, key)
-		if err != nil {
+		if err != nil && (store.RefusedAs(err) != store.Corrupt || found.Version == 0) { // a damaged note is replaced
 			return err
 		}
 		for name, workers := range by {
@@ -111,7 +111,7 @@ func trim(all map[string]Polled, now time.Time) {
 
 // AllPolled returns who has polled which queues, by queue, and the time of the store.
 func AllPolled(ctx context.Context, r store.Registry) (map[string]Polled, time.Time, error) {
-	all, found, err := polled(ctx, r, polledKey)
+	all, found, err := readablePolls(ctx, r, polledKey)
 	return all, found.At, err
 }
 
@@ -126,11 +126,11 @@ func polledFor(ctx context.Context, r store.Registry, granted definition.Granted
 
 // PolledIn returns who has polled which queues for some namespaces, or for all, by queue.
 func PolledIn(ctx context.Context, r store.Registry, namespaces ...string) (map[string]Polled, error) {
-	all, _, err := polled(ctx, r, polledKey)
+	all, _, err := readablePolls(ctx, r, polledKey)
 	if err != nil {
 		return nil, err
 	}
-	in, _, err := polled(ctx, r, polledInKey)
+	in, _, err := readablePolls(ctx, r, polledInKey)
 	if err != nil {
 		return nil, err
 	}
@@ -154,6 +154,17 @@ func PolledIn(ctx context.Context, r store.Registry, namespaces ...string) (map[
 	return all, nil
 }
 
+// readablePolls is polled for callers that only look. A note that cannot be read hides nothing else: then nobody is known to have polled. The next note
+// replaces one with damaged contents; doctor names an entry that is damaged as a whole.
+func readablePolls(ctx context.Context, r store.Registry, key string) (map[string]Polled, store.Registered, error) {
+	all, found, err := polled(ctx, r, key)
+	if store.IsUnreadable(err) {
+		err = nil
+	}
+	return all, found, err
+}
+
+// polled returns a note, which is empty if it cannot be read, and the time of the store.
 func polled(ctx context.Context, r store.Registry, key string) (all map[string]Polled, found store.Registered, err error) {
 	all = map[string]Polled{}
 	found, err = r.Registered(ctx, store.RegistryQueues, key)
@@ -162,8 +173,14 @@ func polled(ctx context.Context, r store.Registry, key string) (all map[string]P
 		return all, store.Registered{At: refusal.At}, nil
 	}
 	if err != nil {
-		return nil, found, fmt.Errorf("read who has polled which queues: %w", err)
+		if refusal != nil {
+			found.At = refusal.At
+		}
+		return all, found, fmt.Errorf("read who has polled which queues: %w", err)
 	}
-	all, err = store.DecodeEntry[map[string]Polled](store.RegistryQueues, found)
+	kept, err := store.DecodeEntry[map[string]Polled](store.RegistryQueues, found)
+	if err == nil && kept != nil {
+		all = kept
+	}
 	return all, found, err
 }
