@@ -58,6 +58,19 @@ func (d *Documents) Workflow(r definition.Reference) *dsl.Workflow {
 	return found.document.Workflow
 }
 
+// ChildrenOf returns the workflows that the tasks of the one that a reference means run or continue as. Those of functions from elsewhere count once a run has
+// asked for the workflow.
+func (d *Documents) ChildrenOf(r definition.Reference) []definition.Child {
+	w := d.Workflow(r)
+	if w == nil {
+		return nil
+	}
+	if p := d.find(r).program; p != nil {
+		return definition.AllChildren(p)
+	}
+	return definition.Children(w)
+}
+
 // find returns the document that a reference means, or nil.
 func (d *Documents) find(r definition.Reference) *titled {
 	found := d.choose(r)

@@ -281,9 +281,12 @@ do:
 	fmt.Println(result.Output, err)
 	reference, _ := definition.ParseReference("demo/hello")
 	fmt.Println(documents.Workflow(reference).Document)
+	above, _ := definition.ParseReference("demo/parent")
+	fmt.Println(documents.ChildrenOf(above)[0].Reference)
 	// Output:
 	// map[letters:3 message:Hello, Ada!] <nil>
 	// demo/hello:1.0.0
+	// demo/hello:latest
 }
 
 // A namespace, a name and a version stand for one document. Deploy refuses two, too.

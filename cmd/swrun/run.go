@@ -318,7 +318,7 @@ func (j *job) end(result swrun.Result, signal os.Signal) error {
 	report := faultreport.Report{
 		Workflow: j.document.Workflow, ID: j.id, Outcome: outcome, History: j.history,
 		Exit: code, InputRejected: code == exitInput, TypedInput: typedInput(j.flags.inputs),
-		Documents: j.documents.Workflow, ErrorAliases: j.host.ErrorAliases, Kept: j.kept, EndedBefore: j.endedBefore,
+		Documents: j.documents.Workflow, Children: j.documents.ChildrenOf, ErrorAliases: j.host.ErrorAliases, Kept: j.kept, EndedBefore: j.endedBefore,
 	}
 	if signal != nil {
 		report.Signal = signal.String()

@@ -41,6 +41,8 @@ type Report struct {
 	EndedBefore time.Time
 	// Documents returns the workflow that a reference means, if it could be read; nil knows none.
 	Documents func(definition.Reference) *dsl.Workflow
+	// Children returns the workflows that the workflow of Documents runs, with those of functions from elsewhere.
+	Children func(definition.Reference) []definition.Child
 }
 
 const (

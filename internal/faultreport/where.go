@@ -118,7 +118,7 @@ func (r Report) holders(reference definition.Reference, at dsl.Pointer) (found [
 			if at == "" || dsl.TaskAt(w, at) != nil {
 				found = append(found, w)
 			}
-			for _, child := range definition.Children(w) {
+			for _, child := range r.Children(reference) {
 				below = append(below, child.Reference)
 			}
 		}
