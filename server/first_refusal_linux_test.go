@@ -139,12 +139,19 @@ func refusingServers() map[string]func(*testing.T, *redistest.Server, *redis.Cli
 	}
 }
 
-// savesUntil has a server save until that ends with a status.
+// savesUntil has a server save until that ends with a status. No save is in progress then, whose process would outlive the server.
 func savesUntil(client *redis.Client, status string) {
+	client.BgSave(context.Background())
 	for {
-		client.BgSave(context.Background()) // refused while another one goes on
-		if info, err := client.Info(context.Background(), "persistence").Result(); err != nil || strings.Contains(info, "rdb_last_bgsave_status:"+status) {
+		info, err := client.Info(context.Background(), "persistence").Result()
+		switch {
+		case err != nil:
 			return
+		case !strings.Contains(info, "rdb_bgsave_in_progress:0"):
+		case strings.Contains(info, "rdb_last_bgsave_status:"+status):
+			return
+		default:
+			client.BgSave(context.Background())
 		}
 	}
 }
