@@ -119,7 +119,7 @@ func damagedAilment(err error) (store.Ailment, bool) {
 	case errors.As(err, &layout):
 		return store.Ailment{Reason: store.Damaged, Refuses: store.RefusesAll, Fix: layout.remedy()}, true
 	case errors.As(err, new(*damagedKeyError)), isWrongType(err):
-		return store.Ailment{Reason: store.Damaged, Refuses: store.RefusesAll, Fix: damagedFix}, true
+		return store.Ailment{Reason: store.Damaged, Refuses: store.RefusesAll, Partial: true, Fix: damagedFix}, true
 	}
 	return store.Ailment{}, false
 }

@@ -130,7 +130,7 @@ func (s *Store) ailment(server string, err error) store.Ailment {
 	damaged, isDamaged := damagedAilment(err)
 	switch code := refusalOf(err); {
 	case isDamaged:
-		a.Reason, a.Refuses, a.Fix = damaged.Reason, damaged.Refuses, damaged.Fix
+		a.Reason, a.Refuses, a.Partial, a.Fix = damaged.Reason, damaged.Refuses, damaged.Partial, damaged.Fix
 	case errors.As(err, new(*deniedError)):
 		a.Reason, a.Fix = store.Forbidden, deniedFix
 	case errors.As(err, new(*FullError)):

@@ -139,15 +139,16 @@ func (m *Monitor) Because(err error) (worst store.Ailment, ill bool) {
 	return worst, false
 }
 
-// Damage returns what is damaged in the store, if that is why one of its operations has failed: to ask again does not help then.
+// Damage returns what is damaged in the store, if that is why one of its operations has failed: to ask again does not help then. A store that is damaged
+// as a whole is not meant: it may come back when its file is restored.
 func (m *Monitor) Damage(err error) (store.Ailment, bool) {
 	if d, ok := m.store.Store.(store.Diagnoser); ok {
 		if a, known := d.Diagnose(err); known {
-			return a, a.Reason == store.Damaged
+			return a, a.Partial
 		}
 	}
 	worst, _ := m.Last().Ill()
-	return worst, worst.Reason == store.Damaged
+	return worst, worst.Partial
 }
 
 func (m *Monitor) examine(ctx context.Context) {

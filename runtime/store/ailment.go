@@ -17,8 +17,10 @@ type Ailment struct {
 	Refuses Refusing
 	// Minor says that no run is lost and nothing is refused because of it.
 	Minor bool
-	What  string // is wrong, for people
-	Fix   string // what they can do
+	// Partial says of a Damaged store that only something of it is damaged: what needs nothing of that works as before.
+	Partial bool
+	What    string // is wrong, for people
+	Fix     string // what they can do
 }
 
 // Reason is a kind of Ailment. There are few, so that metrics can have them as a label.
