@@ -4,21 +4,13 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-
-	"github.com/redis/go-redis/v9"
-
-	"github.com/swrun/swrun/redisstore/redistest"
 )
 
 // TestNewerDefinitions: a server starts a workflow that a newer swrun has deployed, since a worker of that version can perform it. Until then the run waits, and
 // nobody is told that something is damaged.
 func TestNewerDefinitions(t *testing.T) {
 	t.Parallel()
-	server := redistest.Start(t)
-	client := redis.NewClient(&redis.Options{Addr: server.Addr, DisableIdentity: true})
-	t.Cleanup(func() { client.Close() })
-	h := &hosted{t, server.URL()}
-	h.exits(exitOK, "deploy", mustWriteFile(t, "nap.yaml", napText))
+	h, client := deployedOnRedis(t)
 	writeForms := func(from, to string) {
 		for _, key := range client.Keys(t.Context(), "*:definitions").Val() {
 			for field, text := range client.HGetAll(t.Context(), key).Val() {

@@ -76,14 +76,21 @@ func TestUnreadableRuns(t *testing.T) {
 	})
 }
 
-// TestUnreadableParts: a run of which one part is damaged on Redis is told of by its name, and nobody is asked to try again.
-func TestUnreadableParts(t *testing.T) {
-	t.Parallel()
+// deployedOnRedis deploys the workflow demo/nap on a Redis, and returns a client with which a test damages what is stored there.
+func deployedOnRedis(t *testing.T) (*hosted, *redis.Client) {
+	t.Helper()
 	server := redistest.Start(t)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr, DisableIdentity: true})
 	t.Cleanup(func() { client.Close() })
 	h := &hosted{t, server.URL()}
 	h.exits(exitOK, "deploy", mustWriteFile(t, "nap.yaml", napText))
+	return h, client
+}
+
+// TestUnreadableParts: a run of which one part is damaged on Redis is told of by its name, and nobody is asked to try again.
+func TestUnreadableParts(t *testing.T) {
+	t.Parallel()
+	h, client := deployedOnRedis(t)
 	parts := []string{"s", "h", "c", "f1", "f2", "entry", "step", "good"}
 	for _, id := range parts {
 		h.exits(exitOK, "start", "demo/nap", "--id", id)
@@ -126,11 +133,7 @@ func TestUnreadableParts(t *testing.T) {
 // TestDamagedLayout: commands and doctor name the key of a deployment that is damaged, and do not blame the server or --store.
 func TestDamagedLayout(t *testing.T) {
 	t.Parallel()
-	server := redistest.Start(t)
-	client := redis.NewClient(&redis.Options{Addr: server.Addr, DisableIdentity: true})
-	t.Cleanup(func() { client.Close() })
-	h := &hosted{t, server.URL()}
-	h.exits(exitOK, "deploy", mustWriteFile(t, "nap.yaml", napText))
+	h, client := deployedOnRedis(t)
 	keys := client.Keys(t.Context(), "*:layout").Val()
 	if len(keys) != 1 {
 		t.Fatal(keys)
