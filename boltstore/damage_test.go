@@ -236,7 +236,7 @@ func TestOtherFilesAreRefused(t *testing.T) {
 	}
 }
 
-// TestDamagedLayout: a file whose layout cannot be that of a store is damaged, and no memory is reserved for its partitions.
+// TestDamagedLayout: Open returns a *DamagedError for a file with an impossible layout. It reserves no memory for the partitions of this layout.
 func TestDamagedLayout(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	for _, text := range []string{"", "rubbish", "null", "{}", `{"Partitions":1000000000,"Schema":2}`, `{"Partitions":-1,"Schema":2}`, `{"Partitions":1e30,"Schema":2}`} {
