@@ -8,6 +8,8 @@ import (
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime/effect"
+	"github.com/swrun/swrun/runtime/execution"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 func (l *local) perform(ctx context.Context, i *familyRun, e interpreter.Effect) {
@@ -92,6 +94,10 @@ func (l *local) performWorkflow(ctx context.Context, i *familyRun, e interpreter
 		l.abort(err)
 		return
 	}
+	if err := l.ask(); err != nil {
+		l.post(i, interpreter.Abort{Error: err})
+		return
+	}
 	child := l.start(p, interpreter.ChildID(i.state.Namespace, i.state.ID, e.Request.Path), parent)
 	if parent != nil && !request.GoesOnAlone() {
 		child.state.Keys.Run = i.state.ChildKeys(e.Request.Path)
@@ -106,6 +112,19 @@ func (l *local) performWorkflow(ctx context.Context, i *familyRun, e interpreter
 		i.cancels[e.ID] = func(error) { l.step(ctx, child, interpreter.Cancel{Reason: i.state.ClosingReason()}) }
 	}
 	l.post(child, interpreter.Start{Input: request.Input.V, Depth: i.state.Depth + 1, By: i.state.Namespace + "/" + i.state.ID})
+}
+
+// ask counts a start for the family, as the commit of a run in a store does, and returns the error of one too many.
+func (l *local) ask() *errors.Error {
+	if day := store.Day(l.clock.now()); day != l.askedOn {
+		l.asked, l.askedOn = 0, day
+	}
+	a := store.Asked{Of: store.Instance{Namespace: l.root.state.Namespace, ID: l.root.state.ID}, Kind: store.AskedRuns, N: 1, Max: l.limits.Max(limits.Family)}
+	if !a.HasRoom(l.asked) {
+		return execution.AskedTooMuch(a, l.asked, "this run")
+	}
+	l.asked++
+	return nil
 }
 
 // tellBeside tells a run that a child has ended which would have ended with it, although no task waits for it.

@@ -96,7 +96,9 @@ type local struct {
 	memory    *effect.Memory
 	inFlight  sync.WaitGroup
 	limits    limits.Set
-	tasks     int // that were started
+	tasks     int   // that were started
+	asked     int64 // starts of runs on the day askedOn
+	askedOn   int64
 	aborted   bool
 	arrivals  arrivals
 	published chan struct{} // closed when the event emitted last is out; nil before the first
