@@ -48,7 +48,7 @@ func (s *Store) Scrub(ctx context.Context, c store.Scrub) (done store.Scrubbed, 
 // adopt takes a partition as it is, and reports whether that is so now. After the last run there is nothing more to adopt: what was claimed since is
 // not to be taken away.
 func (s *Store) adopt(ctx context.Context, c *store.Scrub) (adopted bool, err error) {
-	if strings.HasPrefix(c.Cursor, listenCursor) {
+	if isAfterRuns(c.Cursor) {
 		return !c.Loss, nil
 	}
 	k := &s.keys.partitions[c.Partition]
@@ -59,11 +59,11 @@ func (s *Store) adopt(ctx context.Context, c *store.Scrub) (adopted bool, err er
 	return err == nil && integer(r.values[0]) == 1, err
 }
 
-// scrubPage compares a page of runs, or of those who listen, which come after all runs. It returns what time it is.
+// scrubPage compares a page of runs, or of what comes after all runs. It returns what time it is.
 func (s *Store) scrubPage(ctx context.Context, c *store.Scrub, done *store.Scrubbed) (now time.Time, err error) {
-	if after, listeners := strings.CutPrefix(c.Cursor, listenCursor); listeners {
+	if isAfterRuns(c.Cursor) {
 		if now, err = s.time(ctx, c.Partition); err == nil {
-			err = s.leftovers(ctx, c, after, done)
+			err = s.scrubRest(ctx, c, c.Cursor, done)
 		}
 		return now, err
 	}
@@ -77,9 +77,25 @@ func (s *Store) scrubPage(ctx context.Context, c *store.Scrub, done *store.Scrub
 		err = s.lostActivities(ctx, c, done)
 	}
 	if err == nil && cursor == "" && c.Only == nil {
-		err = s.leftovers(ctx, c, "", done)
+		err = s.scrubRest(ctx, c, listenCursor, done)
 	}
 	return now, err
+}
+
+// isAfterRuns reports whether a cursor stands in what comes after all runs: those who listen, and then the sets whose members name runs.
+func isAfterRuns(cursor string) bool {
+	return strings.HasPrefix(cursor, listenCursor) || strings.HasPrefix(cursor, strayCursor)
+}
+
+// scrubRest looks at a page of what comes after all runs.
+func (s *Store) scrubRest(ctx context.Context, c *store.Scrub, cursor string, done *store.Scrubbed) error {
+	if after, listeners := strings.CutPrefix(cursor, listenCursor); listeners {
+		if err := s.leftovers(ctx, c, after, done); err != nil || done.Cursor != "" {
+			return err
+		}
+		cursor = ""
+	}
+	return s.strays(ctx, c, strings.TrimPrefix(cursor, strayCursor), done)
 }
 
 // repairAll repairs what is wrong with some runs, and returns what time it is. Those that change meanwhile are looked at again if the

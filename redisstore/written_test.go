@@ -53,7 +53,7 @@ func TestCommandsOfAnIdleWorker(t *testing.T) {
 		{"Poll again", 9, func() error { _, err := s.Poll(t.Context(), 0, 100, true); return err }},
 		{"Drift", 12, func() error { _, err := s.Drift(t.Context(), store.Drift{N: 1000}); return err }}, // the script is sent
 		{"Drift again", 11, func() error { _, err := s.Drift(t.Context(), store.Drift{N: 1000}); return err }},
-		{"Scrub", 12 + 20, func() error { _, err := s.Scrub(t.Context(), store.Scrub{N: 100}); return err }},
+		{"Scrub", 12 + 20 + 25, func() error { _, err := s.Scrub(t.Context(), store.Scrub{N: 100}); return err }}, // 25 compare sets with runs
 	} {
 		before := commands(t, client)
 		if err := call.call(); err != nil {
