@@ -3,9 +3,12 @@ package runtime_test
 import (
 	"bytes"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -49,12 +52,59 @@ func TestLateReportsNameTheirTask(t *testing.T) {
 		a.wait(i)
 		a.mustSupersede(a.matcher.Fail(a.Context(), first.Token, errors.Runtimef("no"), false))
 		a.mustSupersede(a.matcher.Complete(a.Context(), second.Token, 2))
-		older, _, _ := strings.Cut(second.Token, ".")
-		text, err := base64.RawURLEncoding.DecodeString(older)
-		a.must(err)
-		a.expect(len(strings.Split(string(text), " ")), 5) // as earlier versions have written and read it
-		a.mustSupersede(a.matcher.Complete(a.Context(), older, 3))
-		a.expect(a.lateNotes(i), "/do/0/first completed, /do/0/first failed, /do/1/a second completed, completed")
+		a.expect(a.lateNotes(i), "/do/0/first completed, /do/0/first failed, /do/1/a second completed")
+	})
+}
+
+// TestTokensReadByEarlierVersions: earlier versions read a token in groups of four characters up to the first that is no base64, and the newer ones of them
+// the pointer behind the dot. They read what the token says.
+func TestTokensReadByEarlierVersions(t *testing.T) {
+	withActivities(t, func(a *activities) {
+		for n := range 12 { // texts of all lengths
+			i := a.start("do: [{one: {call: 'activity:1.0.0@default', with: {type: a}}}]", client.StartOptions{ID: strings.Repeat("r", n+1)})
+			token := a.poll().Token
+			first, second, _ := strings.Cut(token, ".")
+			text, _ := base64.RawURLEncoding.DecodeString(first)
+			all, _ := base64.RawURLEncoding.DecodeString(token)
+			pointer, err := base64.RawURLEncoding.DecodeString(second)
+			a.must(err)
+			parts := strings.Split(string(text), " ")
+			a.expect([]any{len(parts), parts[0], string(all), string(pointer)}, []any{5, i.String(), string(text), "/do/0/one"})
+			number, err := strconv.Atoi(parts[3])
+			a.must(err)
+			a.expect(number, 1)
+		}
+	})
+}
+
+// TestTokensOfEarlierVersions: a token without a seal, the pointer or the attempt is good for all reports that count. A late report with it is refused with
+// the reason, and the answer says that the history does not note it, and why (promises 213).
+func TestTokensOfEarlierVersions(t *testing.T) {
+	withActivities(t, func(a *activities) {
+		for name, older := range map[string]func(text, pointer string) string{
+			"no seal":    func(text, pointer string) string { return text + "." + pointer },
+			"no pointer": func(text, _ string) string { return text },
+			"no attempt": func(text, _ string) string {
+				said, err := base64.RawURLEncoding.DecodeString(text)
+				a.must(err)
+				return base64.RawURLEncoding.EncodeToString([]byte(strings.Join(strings.Split(string(said), " ")[:3], " ")))
+			},
+		} {
+			i := a.activity("")
+			first, pointer, _ := strings.Cut(a.poll().Token, ".")
+			text, _, _ := strings.Cut(first, "~")
+			token := older(text, pointer)
+			_, err := a.matcher.Heartbeat(a.Context(), token, nil)
+			a.must(err)
+			a.must(a.matcher.Complete(a.Context(), token, 1))
+			a.wait(i)
+			err = a.matcher.Complete(a.Context(), token, 2)
+			a.mustSupersede(err)
+			if want := "nobody waits for it any more; the history does not note the report: a server of an earlier version has given the token"; !strings.Contains(err.Error(), want) {
+				a.Errorf("%s: a late report is answered with %v", name, err)
+			}
+			a.expect(a.lateNotes(i), "")
+		}
 	})
 }
 
@@ -100,13 +150,15 @@ func (l *lateEntries) Register(ctx context.Context, r store.Registration) (store
 	return l.Store.Register(ctx, r)
 }
 
-// sealed returns a token as a worker called eve would have been given for an activity: with the seal of the deployment.
-func (a *activities) sealed(run store.Instance, effect int, nonce string) string {
+// sealed returns a token as a worker called eve would have been given for the first attempt at an activity: with the seal of the deployment.
+func (a *activities) sealed(run store.Instance, effect int, nonce, pointer string) string {
 	a.Helper()
 	key, _, err := store.RegistryEntry[string]{Kind: store.RegistryKeys, Key: "activities"}.Load(a.Context(), a.store)
 	a.must(err)
-	take := activity.Take{Worker: "eve", Nonce: nonce, Key: key}
-	return madeUp(run, effect, take.NonceOf(store.ActivityID{Run: run, Effect: interpreter.EffectID(effect)}))
+	mac := hmac.New(sha256.New, []byte(key))
+	fmt.Fprintf(mac, "%s %d %s 1 eve %s", run, effect, nonce, pointer)
+	seal := base64.RawURLEncoding.EncodeToString(mac.Sum(nil))[:16]
+	return madeUp(run, effect, nonce) + "~" + seal + "." + base64.RawURLEncoding.EncodeToString([]byte(pointer))
 }
 
 // madeUp returns a token for an activity that no worker has been given.
@@ -121,38 +173,49 @@ func TestMadeUpReportsAreNotNoted(t *testing.T) {
 		var log bytes.Buffer
 		entries, counted := &lateEntries{a.store, map[string]bool{}}, new(atomic.Int64)
 		m := matching.New(matching.Config{Store: entries, Log: slog.New(slog.NewTextHandler(&log, nil)), MadeUp: counted})
-		i, of := a.activity(""), "does not count: nobody waits for it any more"
+		i := a.activity("")
 		task := a.poll()
 		a.must(m.Complete(a.Context(), task.Token, 1))
 		a.wait(i)
-		given, _, _ := strings.Cut(task.Token, ".")
-		text, err := base64.RawURLEncoding.DecodeString(given)
-		a.must(err)
-		is := strings.Split(string(text), " ") // run, effect, nonce, number, worker
-		for n, made := range [][]string{
-			{is[0], is[1], "x", is[3], is[4]}, {is[0], is[1], is[2][1:], is[3], is[4]}, {is[0], is[1], is[2] + "A", is[3], is[4]},
-			{is[0], is[1], is[2][:16], is[3], is[4]}, {is[0], is[1], is[2][:len(is[2])-1] + "_", is[3], is[4]}, {is[0], is[1], is[2][len(is[2])-16:], is[3], is[4]},
-			{is[0], is[1], strings.ToLower(is[2]), is[3], is[4]}, {is[0], "2", is[2], is[3], is[4]}, {is[0], "-1", is[2], is[3], is[4]},
-			{a.ended("other").String(), is[1], is[2], is[3], is[4]}, {is[0], is[1], is[2], is[3], "eve"}, {is[0], is[1], is[2]},
-		} {
-			token := base64.RawURLEncoding.EncodeToString([]byte(strings.Join(made, " ")))
+		of := "does not count: nobody waits for it any more; the history does not note the report: "
+		for n, token := range a.changed(task.Token) {
 			for range 2 {
 				if err := m.Complete(a.Context(), token, n); err == nil || !strings.Contains(err.Error(), of) {
-					t.Errorf("%q is answered with %v", made, err)
+					t.Errorf("%q is answered with %v", token, err)
 				}
 			}
 		}
-		a.expect(counted.Load(), int64(24))
+		a.expect(counted.Load(), int64(36))
 		a.expect(len(entries.keys), 0)
 		a.expect(a.lateNotes(i), "")
 		a.expect(strings.Count(log.String(), "that no worker was given"), 1)
 		time.Sleep(time.Minute)
 		a.mustSupersede(m.Complete(a.Context(), madeUp(i, 1, "x"), 1))
-		a.expect(strings.Count(log.String(), "reports=24"), 1)
+		a.expect(strings.Count(log.String(), "reports=36"), 1)
 		again := matching.New(matching.Config{Store: a.store}) // another server
 		a.mustSupersede(again.Complete(a.Context(), task.Token, 2))
 		a.expect(a.lateNotes(i), "/do/0/outer/try/0/work completed")
 	})
+}
+
+// changed returns tokens that somebody has made of one that a worker was given.
+func (a *activities) changed(token string) (all []string) {
+	a.Helper()
+	first, pointer, _ := strings.Cut(token, ".")
+	given, seal, _ := strings.Cut(first, "~")
+	text, err := base64.RawURLEncoding.DecodeString(given)
+	a.must(err)
+	is := strings.Split(string(text), " ") // run, effect, nonce, number, worker
+	for _, made := range [][]string{
+		{is[0], is[1], "x", is[3], is[4]}, {is[0], is[1], is[2][1:], is[3], is[4]}, {is[0], is[1], is[2] + "A", is[3], is[4]},
+		{is[0], is[1], strings.ToLower(is[2]), is[3], is[4]}, {is[0], "2", is[2], is[3], is[4]}, {is[0], "-1", is[2], is[3], is[4]},
+		{a.ended("other").String(), is[1], is[2], is[3], is[4]}, {is[0], is[1], is[2], is[3], "eve"}, {is[0], is[1], is[2]},
+		{is[0], is[1], is[2], "2", is[4]}, {is[0], is[1], is[2], "-1", is[4]}, {is[0], is[1], is[2], "0", is[4]},
+	} {
+		all = append(all, base64.RawURLEncoding.EncodeToString([]byte(strings.Join(made, " ")))+"~"+seal+"."+pointer)
+	}
+	other := base64.RawURLEncoding.EncodeToString([]byte("/do/0/outer"))
+	return append(all, given+"~"+seal+"."+other, given+"~"+seal, given+"~"+seal[1:]+"."+pointer, given+"~"+strings.ToLower(seal)+"."+pointer, given+"."+pointer, given)
 }
 
 // TestSealsAfterTheKeyIsLost: when the store has lost the key, in a failover for example, a server that knows it stores it again: reports with the tokens
@@ -177,7 +240,7 @@ func TestSealedReportsAreBounded(t *testing.T) {
 		entries := &lateEntries{a.store, map[string]bool{}}
 		m := matching.New(matching.Config{Store: entries})
 		report := func(run store.Instance, effect int, nonce, pointer string) {
-			a.mustSupersede(m.Complete(a.Context(), a.sealed(run, effect, nonce)+pointer, 1))
+			a.mustSupersede(m.Complete(a.Context(), a.sealed(run, effect, nonce, pointer), 1))
 		}
 		of := a.ended("first").Namespace
 		a.mustSupersede(m.Complete(a.Context(), madeUp(a.ended("first"), 1, "x"), 1)) // the key is made
@@ -202,7 +265,7 @@ func TestSealedReportsAreBounded(t *testing.T) {
 		}
 		a.expect(noted, []int{matching.MaxLateOfRun, matching.MaxLateOfEntry - matching.MaxLateOfRun, 0})
 		a.expect(len(entries.keys), 1)
-		pointer := "." + base64.RawURLEncoding.EncodeToString([]byte("/"+strings.Repeat("p", 23<<10)))
+		pointer := "/" + strings.Repeat("p", 23<<10)
 		for n := range 120 {
 			report(a.ended("first"), n/4, fmt.Sprint(n), pointer)
 		}

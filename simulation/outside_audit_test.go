@@ -102,7 +102,7 @@ func (w *world) judge(id store.ActivityID, op store.ActivityOperation, accepted 
 	switch op := op.(type) {
 	case activity.Take:
 		w.judgeTake(id, k, is, now)
-		was.Available, was.Nonce, was.Worker, was.StartedAt, was.HeartbeatAt = time.Time{}, op.NonceOf(id), op.Worker, now, time.Time{}
+		was.Available, was.Nonce, was.Worker, was.StartedAt, was.HeartbeatAt = time.Time{}, op.Nonce, op.Worker, now, time.Time{}
 		k.taken = true
 	case activity.Return:
 		w.judgeReport(id, k, op.Nonce, now)
@@ -147,7 +147,7 @@ func (w *world) judgeRepeated(id store.ActivityID, k *seen, op store.ActivityOpe
 			w.judgeReport(id, k, op.Nonce, w.storeTime())
 		}
 	case activity.Take:
-		if accepted && (k.is == nil || k.is.Nonce != op.NonceOf(id)) {
+		if accepted && (k.is == nil || k.is.Nonce != op.Nonce) {
 			w.problem("A3: %s was given away after its end, or twice", id)
 		}
 	default:

@@ -15,7 +15,7 @@ type problem struct {
 func problems() []problem {
 	return []problem{
 		{"already-deployed", "Another document or function is deployed under this name and version. What is deployed never changes: choose another version."},
-		{"attempt-superseded", "An outside worker reported about an attempt of an activity that does not count any more: another attempt has replaced it, its\ntime is over, or nobody waits for the activity. The newest attempt is the one that counts. What the worker did may have happened all\nthe same: look for the activity's idempotency key at the service before it is done again. The history of the run notes the report\n(result.late) with its task, its attempt, its worker and its kind."},
+		{"attempt-superseded", "An outside worker reported about an attempt of an activity that does not count any more: another attempt has replaced it, its\ntime is over, or nobody waits for the activity. The newest attempt is the one that counts. What the worker did may have happened all\nthe same: look for the activity's idempotency key at the service before it is done again. The history of the run notes the report\n(result.late) with its task, its attempt, its worker and its kind. The answer says if the history does not note it, and why."},
 		{"conflict", "The state of the run or of the store does not allow the request. The detail says why, and the help what is possible."},
 		{"cross-origin", "A page of another site sent the request. Call the API from the server's own address, or without a browser."},
 		{"damaged-function", "The stored function cannot be read. Delete it, and deploy it again."},

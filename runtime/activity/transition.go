@@ -20,8 +20,7 @@ type Operation interface {
 // Take gives an activity to a worker that has asked for one.
 type Take struct {
 	Worker string // who asks, for people
-	Nonce  string // random; the part of the token that makes it this attempt's, with its seal: see NonceOf
-	Key    string // that seals the nonce; empty for none
+	Nonce  string // random; the part of the token that makes it this attempt's
 }
 
 // Once implements store.ActivityOperation: the nonce tells.
@@ -40,9 +39,9 @@ func (t Take) Transition(id store.ActivityID, run *store.Lifecycle, r *store.Act
 	return o, code
 }
 
-func (t Take) apply(id store.ActivityID, a *Activity, now time.Time) (outcome, store.Code) {
+func (t Take) apply(_ store.ActivityID, a *Activity, now time.Time) (outcome, store.Code) {
 	switch {
-	case a.Taken() && a.Nonce == t.NonceOf(id):
+	case a.Taken() && a.Nonce == t.Nonce:
 		return outcome{same: true}, ""
 	case a.Taken():
 		return outcome{}, store.Conflict
@@ -54,7 +53,7 @@ func (t Take) apply(id store.ActivityID, a *Activity, now time.Time) (outcome, s
 		return outcome{}, store.TimedOut
 	}
 	before := a.first()
-	a.Available, a.Nonce, a.Worker, a.StartedAt, a.HeartbeatAt = time.Time{}, t.NonceOf(id), t.Worker, now, time.Time{}
+	a.Available, a.Nonce, a.Worker, a.StartedAt, a.HeartbeatAt = time.Time{}, t.Nonce, t.Worker, now, time.Time{}
 	return outcome{to: a, before: before}, ""
 }
 
@@ -243,15 +242,4 @@ func (a *Activity) first() time.Time {
 func (a *Activity) passed(now time.Time) bool {
 	at := a.first()
 	return !at.IsZero() && !now.Before(at)
-}
-
-// refuses returns why a report about an attempt does not count: another attempt has replaced it, or its time is over.
-func (a *Activity) refuses(nonce string, now time.Time) store.Code {
-	switch {
-	case !a.Taken() || a.Nonce != nonce:
-		return store.Fenced
-	case a.passed(now):
-		return store.TimedOut
-	}
-	return ""
 }

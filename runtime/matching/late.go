@@ -18,7 +18,7 @@ const (
 	// MaxLate is how many late reports about an activity are noted in a day. More are refused as these are, without a note: a worker must not be able to fill
 	// a history.
 	MaxLate = 100
-	// MaxLateOfRun is how many are noted of a run. A token is not signed, so that a worker can make up activities that the run has never had.
+	// MaxLateOfRun is how many are noted of a run, which may have given a worker many activities.
 	MaxLateOfRun = 500
 	// MaxLateEntries is how many entries of the registry a namespace has for late reports: the runs of a namespace share them.
 	MaxLateEntries = 64
@@ -65,27 +65,39 @@ func lateReports(run store.Instance) store.RegistryEntry[late] {
 	return store.RegistryEntry[late]{Kind: store.RegistryLate, Key: key, For: func(*late) time.Duration { return store.Remembered }}
 }
 
-// noteGiven notes a report that came too late, if the attempt was given to a worker.
-func (m *Matcher) noteGiven(ctx context.Context, t ticket, r report) error {
+// Why the history does not note a late report.
+const (
+	unsealed = "a server of an earlier version has given the token, or the token was made up"
+	misfit   = "the token is not as a server of this deployment has given it"
+	tooMany  = "it notes only so many in a day"
+	ranOut   = "the run is not there any more, or has ended more than a day ago"
+)
+
+// noteGiven notes a report that came too late, if its token is as a server has given it to a worker. It returns why the history does not note the report;
+// empty if it does.
+func (m *Matcher) noteGiven(ctx context.Context, t ticket, r report) (unnoted string, err error) {
 	given, err := m.wasGiven(ctx, t)
 	switch {
 	case err != nil:
-		return err
-	case !given:
-		m.countMadeUp(t)
-		return nil
+		return "", err
+	case given:
+		return m.note(ctx, t, r)
 	}
-	return m.note(ctx, t, r)
+	m.countMadeUp(t)
+	if t.seal == "" {
+		return unsealed, nil
+	}
+	return misfit, nil
 }
 
 // note adds to the history of a run that a report came too late. A worker may repeat it: that is no other report.
-func (m *Matcher) note(ctx context.Context, t ticket, r report) error {
+func (m *Matcher) note(ctx context.Context, t ticket, r report) (unnoted string, err error) {
 	is := lateNote{
 		Run: digest(t.Run.String()), Effect: t.Effect, Said: digest([]any{t.nonce, r.kind, r.content}),
 		Bytes: len(t.worker) + len(t.pointer), At: m.c.Now().UTC().Truncate(time.Second),
 	}
-	if noted, err := m.isNoted(ctx, t.Run, is); err != nil || !noted {
-		return err
+	if unnoted, err = m.isNoted(ctx, t.Run, is); err != nil || unnoted != "" {
+		return unnoted, err
 	}
 	late := interpreter.ReportedLate{
 		Effect: t.Effect, Attempt: interpreter.Attempt{Number: t.number, Worker: t.worker}, Pointer: t.pointer, Report: r.kind,
@@ -94,13 +106,13 @@ func (m *Matcher) note(ctx context.Context, t ticket, r report) error {
 		Type: interpreter.EventReportedLate, Effect: late.Effect, Attempt: late.Attempt, Pointer: late.Pointer, Report: late.Report,
 	}.Encode()
 	if err != nil {
-		return err
+		return "", err
 	}
 	err = m.c.Store.Deliver(ctx, store.Delivery{To: t.Run, ID: fmt.Sprintf("late %s %s", t.ActivityID, is.Said), Message: message, Late: &late})
 	if store.RefusedAs(err) != "" { // the run is gone, or ended more than a day ago
-		return nil
+		return ranOut, nil
 	}
-	return err
+	return "", err
 }
 
 var (
@@ -110,16 +122,16 @@ var (
 	errCounted = errors.New("the report is counted already")
 )
 
-// isNoted has a report counted, and reports whether it belongs to those that are noted. It is counted before it is noted: if the note fails, the worker
+// isNoted has a report counted, and returns why it is not noted; empty if it belongs to those that are. It is counted before it is noted: if the note fails, the worker
 // repeats the report. A report about a run that is not there counts for nothing.
-func (m *Matcher) isNoted(ctx context.Context, run store.Instance, is lateNote) (bool, error) {
+func (m *Matcher) isNoted(ctx context.Context, run store.Instance, is lateNote) (unnoted string, err error) {
 	if _, err := m.c.Store.History(ctx, run, 0, 1); err != nil {
 		if store.RefusedAs(err) == store.NoSuch {
-			return false, nil
+			return ranOut, nil
 		}
-		return false, err
+		return "", err
 	}
-	_, err := lateReports(run).Change(ctx, m.c.Store, func(all *late) error {
+	_, err = lateReports(run).Change(ctx, m.c.Store, func(all *late) error {
 		*all = slices.DeleteFunc(*all, func(o lateNote) bool { return is.At.Sub(o.At) >= store.Remembered })
 		switch {
 		case slices.ContainsFunc(*all, is.equals):
@@ -130,11 +142,11 @@ func (m *Matcher) isNoted(ctx context.Context, run store.Instance, is lateNote) 
 		*all = append(*all, is)
 		return nil
 	}, func(*late) bool { return false })
-	if errors.Is(err, errManyLate) {
-		return false, nil
+	switch {
+	case errors.Is(err, errManyLate):
+		return tooMany, nil
+	case errors.Is(err, errCounted):
+		return "", nil
 	}
-	if errors.Is(err, errCounted) {
-		return true, nil
-	}
-	return err == nil, err
+	return "", err
 }

@@ -27,23 +27,26 @@ type ticket struct {
 	number  int    // of the attempt
 	worker  string // as it polled
 	pointer string // of the task, as it was when the worker took the activity; empty if it is not known
+	seal    string // as the token has it; empty if it has none: see sealWith
 }
 
 // MaxToken is how long a token can be, in bytes.
 const MaxToken = 32 << 10
 
-// token is the text of a ticket that a worker shows with a report. What stands before the dot is all that servers of earlier versions read: they decode
-// it in groups of four characters, and read nothing after a character that is no base64. So its text is filled up to whole groups.
-func (t ticket) token() string {
+// token is the text of a ticket that a worker shows with a report, with the seal by a key. What stands before the tilde is all that servers of earlier
+// versions read of the first part: they decode it in groups of four characters, and read nothing after a character that is no base64. So its text is
+// filled up to whole groups. They read the pointer behind the dot, or nothing of it.
+func (t ticket) token(key string) string {
 	before, after := t.ActivityID.String()+" "+t.nonce+" ", strconv.Itoa(t.number)+" "+url.QueryEscape(t.worker)
 	for (len(before)+len(after))%3 != 0 {
 		before += "0"
 	}
-	token := base64.RawURLEncoding.EncodeToString([]byte(before + after))
-	if pointer := base64.RawURLEncoding.EncodeToString([]byte(t.pointer)); pointer != "" && len(token)+1+len(pointer) <= MaxToken {
-		token += "." + pointer
+	text := base64.RawURLEncoding.EncodeToString([]byte(before + after))
+	pointer := "." + base64.RawURLEncoding.EncodeToString([]byte(t.pointer))
+	if t.pointer == "" || len(text)+len("~")+sealed+len(pointer) > MaxToken {
+		t.pointer, pointer = "", ""
 	}
-	return token
+	return text + "~" + t.sealWith(key) + pointer
 }
 
 // TokenError is a token that no poll has answered with.
@@ -53,10 +56,11 @@ func (e *TokenError) Error() string {
 	return fmt.Sprintf("%.60q is not the token of an activity: use the one that the poll has answered with", e.token)
 }
 
-// parseToken reads a token. One without the pointer of the task, or without the number of the attempt and the worker, comes from a server of an earlier
+// parseToken reads a token. One without the seal, the pointer of the task, or the number of the attempt and the worker comes from a server of an earlier
 // version.
 func parseToken(text string) (t ticket, err error) {
 	first, second, _ := strings.Cut(text, ".")
+	first, seal, _ := strings.Cut(first, "~")
 	data, _ := base64.RawURLEncoding.DecodeString(first) // what is no base64 has too few parts
 	pointer, notBase64 := base64.RawURLEncoding.DecodeString(second)
 	parts := strings.Split(string(data), " ")
@@ -72,7 +76,7 @@ func parseToken(text string) (t ticket, err error) {
 	if err != nil || notNumber != nil || notText != nil || id.Run.Check() != nil {
 		return t, &TokenError{text}
 	}
-	return ticket{attempt{id, parts[2]}, number, worker, string(pointer)}, nil
+	return ticket{attempt{id, parts[2]}, number, worker, string(pointer), seal}, nil
 }
 
 // isPointer reports whether a text can be the pointer of a task, or is empty.
@@ -80,7 +84,7 @@ func isPointer(text string) bool {
 	return text == "" || strings.HasPrefix(text, "/") && utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
 }
 
-func newTask(id store.ActivityID, nonce string, c store.ActivityChanged) (Task, error) {
+func newTask(id store.ActivityID, key string, c store.ActivityChanged) (Task, error) {
 	a, err := activity.Parse(c.Activity)
 	if err != nil {
 		return Task{}, err
@@ -89,19 +93,24 @@ func newTask(id store.ActivityID, nonce string, c store.ActivityChanged) (Task, 
 	if err != nil {
 		return Task{}, fmt.Errorf("read the input of the activity %s: %w", id, err)
 	}
-	t := ticket{attempt{id, nonce}, a.Attempt, a.Worker, a.Pointer}
-	return Task{ID: id, Token: t.token(), Activity: a, Input: interpreter.Value{V: input}}, nil
+	t := ticket{attempt: attempt{id, a.Nonce}, number: a.Attempt, worker: a.Worker, pointer: a.Pointer}
+	return Task{ID: id, Token: t.token(key), Activity: a, Input: interpreter.Value{V: input}}, nil
 }
 
 // SupersededError says that a report does not count: another attempt has replaced the worker's, its time is over, or nobody waits for
 // the activity any more. What the worker has done may have happened all the same (promises 213).
 type SupersededError struct {
-	ID  store.ActivityID
-	Why string
+	ID      store.ActivityID
+	Why     string
+	Unnoted string // why the history does not tell of the report; empty if it does, or if it tells of no reports of that kind
 }
 
 func (e *SupersededError) Error() string {
-	return fmt.Sprintf("the report about the activity %s does not count: %s", e.ID, e.Why)
+	text := fmt.Sprintf("the report about the activity %s does not count: %s", e.ID, e.Why)
+	if e.Unnoted != "" {
+		text += "; the history does not note the report: " + e.Unnoted
+	}
+	return text
 }
 
 // Heartbeat says that the worker of an attempt is alive, and how far it has come; nil progress leaves what was said before. It reports
@@ -201,16 +210,22 @@ func (m *Matcher) end(ctx context.Context, t ticket, r report) error {
 		return nil
 	}
 	refused, err := m.change(ctx, t.attempt, r.op)
-	if superseded(id, refused, err) != nil && store.RefusedAs(refused) != "" {
-		if older, failed := m.change(ctx, t.attempt, r.older); older == nil && failed == nil {
-			return nil
-		}
-		m.forgetActivity(id) // what is reported next must not overtake the note
-		if err := m.noteGiven(ctx, t, r); err != nil {
-			return err // the worker repeats the report
-		}
+	answer := superseded(id, refused, err)
+	if answer == nil || store.RefusedAs(refused) == "" {
+		return answer
 	}
-	return superseded(id, refused, err)
+	if older, failed := m.change(ctx, t.attempt, r.older); older == nil && failed == nil {
+		return nil
+	}
+	m.forgetActivity(id) // what is reported next must not overtake the note
+	unnoted, err := m.noteGiven(ctx, t, r)
+	if err != nil {
+		return err // the worker repeats the report
+	}
+	if late := new(SupersededError); errors.As(answer, &late) {
+		late.Unnoted = unnoted
+	}
+	return answer
 }
 
 func (m *Matcher) change(ctx context.Context, of attempt, op store.ActivityOperation) (refused, err error) {
@@ -237,5 +252,5 @@ func superseded(id store.ActivityID, refused, err error) error {
 	if why == "" {
 		return refused
 	}
-	return &SupersededError{id, why}
+	return &SupersededError{ID: id, Why: why}
 }

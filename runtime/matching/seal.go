@@ -2,9 +2,13 @@ package matching
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"net/url"
 	"time"
 
-	"github.com/swrun/swrun/runtime/activity"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -45,19 +49,22 @@ func (m *Matcher) key(ctx context.Context, again bool) (string, error) {
 	return key, nil
 }
 
-// takeFor returns the operation that gives activities to the worker of a poll.
-func (m *Matcher) takeFor(ctx context.Context, p *Poll) (activity.Take, error) {
-	key, err := m.key(ctx, false)
-	return activity.Take{Worker: p.Worker, Nonce: m.c.Nonce(), Key: key}, err
+// sealed is how many characters the seal of a token has: 96 bits.
+const sealed = 16
+
+// sealWith returns the seal of the ticket. It covers all that the token says.
+func (t ticket) sealWith(key string) string {
+	mac := hmac.New(sha256.New, []byte(key))
+	fmt.Fprintf(mac, "%s %s %d %s %s", t.ActivityID, t.nonce, t.number, url.QueryEscape(t.worker), t.pointer) // only a pointer has spaces
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))[:sealed]
 }
 
-// wasGiven reports whether a server of this deployment has given the ticket to a worker. Otherwise somebody has made it up, or a server of a version
-// without seals has given it.
+// wasGiven reports whether a server of this deployment has given the ticket to a worker. Otherwise somebody has made it up or changed it, or a server of a
+// version without seals has given it.
 func (m *Matcher) wasGiven(ctx context.Context, t ticket) (bool, error) {
 	for _, again := range []bool{false, true} {
 		key, err := m.key(ctx, again)
-		given := activity.Take{Worker: t.worker, Key: key}
-		if err != nil || given.Sealed(t.ActivityID, t.nonce) {
+		if err != nil || t.seal != "" && hmac.Equal([]byte(t.sealWith(key)), []byte(t.seal)) {
 			return err == nil, err
 		}
 	}

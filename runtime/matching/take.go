@@ -102,13 +102,25 @@ func insist(n int, take func(n int, passed []store.ActivityID) (try, error)) (ta
 	}
 }
 
+// handOut gives activities to a worker, with tokens that are sealed with a key.
+type handOut struct {
+	activity.Take
+	key string
+}
+
+// handOutTo returns how activities are given to a worker.
+func (m *Matcher) handOutTo(ctx context.Context, worker string) (handOut, error) {
+	key, err := m.key(ctx, false)
+	return handOut{activity.Take{Worker: worker, Nonce: m.c.Nonce()}, key}, err
+}
+
 // takeFree takes activities of queues without a limit, apart from some.
 func (m *Matcher) takeFree(ctx context.Context, p Poll, of asked) (try, error) {
 	offered, err := m.offered(ctx, p, of)
 	if err != nil || len(offered) == 0 {
 		return try{}, err
 	}
-	take, err := m.takeFor(ctx, &p)
+	take, err := m.handOutTo(ctx, p.Worker)
 	if err != nil {
 		return try{}, err
 	}
@@ -129,13 +141,13 @@ func (m *Matcher) takeLimited(ctx context.Context, p Poll, name string, of asked
 	if err != nil || len(offered) == 0 {
 		return try{}, err
 	}
-	take, err := m.takeFor(ctx, &p)
+	take, err := m.handOutTo(ctx, p.Worker)
 	if err != nil {
 		return try{}, err
 	}
 	var wanted []string
 	for _, id := range offered {
-		wanted = append(wanted, queue.ActivityHolder(id, take.NonceOf(id)))
+		wanted = append(wanted, queue.ActivityHolder(id, take.Nonce))
 	}
 	granted, err := m.c.Gate.Take(ctx, name, wanted, 0)
 	if err != nil || len(granted) < len(offered) {
@@ -145,7 +157,7 @@ func (m *Matcher) takeLimited(ctx context.Context, p Poll, name string, of asked
 		return try{}, err
 	}
 	some := slices.DeleteFunc(offered, func(id store.ActivityID) bool {
-		return !slices.Contains(granted, queue.ActivityHolder(id, take.NonceOf(id)))
+		return !slices.Contains(granted, queue.ActivityHolder(id, take.Nonce))
 	})
 	t := try{found: len(granted)}
 	t.tasks, t.passed, err = m.takeGranted(ctx, name, of.partition, some, take)
@@ -154,11 +166,11 @@ func (m *Matcher) takeLimited(ctx context.Context, p Poll, name string, of asked
 
 // takeGranted takes activities that have permits of a queue, and gives back the permits of those that it cannot take. It returns those of them that may
 // be offered again.
-func (m *Matcher) takeGranted(ctx context.Context, name string, partition int, some []store.ActivityID, take activity.Take) ([]Task, []store.ActivityID, error) {
+func (m *Matcher) takeGranted(ctx context.Context, name string, partition int, some []store.ActivityID, take handOut) ([]Task, []store.ActivityID, error) {
 	tasks, refused, passed, err := m.take(ctx, partition, some, take)
 	var unbegun []string
 	for _, id := range refused {
-		unbegun = append(unbegun, queue.ActivityHolder(id, take.NonceOf(id)))
+		unbegun = append(unbegun, queue.ActivityHolder(id, take.Nonce))
 	}
 	if failed := m.c.Gate.GiveBack(ctx, name, nil, unbegun); err == nil && len(tasks) == 0 {
 		err = failed // otherwise it is found out that nobody needs them
@@ -194,11 +206,11 @@ func (m *Matcher) offered(ctx context.Context, p Poll, of asked) ([]store.Activi
 
 // take takes activities. It returns those that were refused too, and which of them may still be offered: somebody else has them, their time is over, or
 // they cannot be read. The others have left their queue with this call, because their runs are suspended.
-func (m *Matcher) take(ctx context.Context, partition int, some []store.ActivityID, take activity.Take) (tasks []Task, refused, passed []store.ActivityID, err error) {
+func (m *Matcher) take(ctx context.Context, partition int, some []store.ActivityID, take handOut) (tasks []Task, refused, passed []store.ActivityID, err error) {
 	// What is taken is the worker's: the answer is awaited also if the worker has gone.
 	taking, cancel := context.WithTimeout(context.WithoutCancel(ctx), takeWithin)
 	defer cancel()
-	changed, err := m.c.Store.ChangeActivities(taking, store.ChangeActivities{Partition: partition, Activities: some, Operation: take, Input: true})
+	changed, err := m.c.Store.ChangeActivities(taking, store.ChangeActivities{Partition: partition, Activities: some, Operation: take.Take, Input: true})
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -211,8 +223,8 @@ func (m *Matcher) take(ctx context.Context, partition int, some []store.Activity
 			continue
 		}
 		m.due(partition, c)
-		m.know(attempt{some[n], take.NonceOf(some[n])}, c)
-		task, err := newTask(some[n], take.NonceOf(some[n]), c)
+		m.know(attempt{some[n], take.Nonce}, c)
+		task, err := newTask(some[n], take.key, c)
 		if err != nil {
 			return tasks, refused, passed, err
 		}
