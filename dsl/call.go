@@ -124,7 +124,7 @@ func (o *object) objectOrText(name string) any {
 	if n.Kind == yaml.MappingNode || source.IsText(n) {
 		return o.dataOrText(name)
 	}
-	o.p.wrongType(n, o.at.Key(name), fmt.Sprintf("`%s` must be an object or an expression", name))
+	o.p.wrongType(n, o.at.Key(name), "`"+name+"`", objectOrExpression)
 	return nil
 }
 

@@ -90,6 +90,6 @@ func (o *object) textMap(name string) Value {
 		}
 		return o.dataValue(name)
 	}
-	o.p.wrongType(n, o.at.Key(name), fmt.Sprintf("`%s` must be an object or an expression", name))
+	o.p.wrongType(n, o.at.Key(name), "`"+name+"`", objectOrExpression)
 	return o.valueOf(name, nil, FormData)
 }

@@ -66,7 +66,7 @@ func (o *object) transform(name string) Value {
 	case n.Kind == yaml.MappingNode || source.IsText(n):
 		return o.valueOf(name, o.dataOrText(name), FormTransform)
 	default:
-		o.p.wrongType(n, o.at.Key(name), fmt.Sprintf("`%s` must be an expression or an object", name))
+		o.p.wrongType(n, o.at.Key(name), "`"+name+"`", expressionOrObject)
 	}
 	return o.valueOf(name, nil, FormTransform)
 }

@@ -250,7 +250,7 @@ func (p *parser) inlineDuration(n *yaml.Node, at Pointer) *Duration {
 		}
 		count, ok := wholeNumber(value)
 		if !ok {
-			p.wrongType(value, at.Key(key.Value), fmt.Sprintf("`%s` must be a whole number", key.Value))
+			p.wrongType(value, at.Key(key.Value), "`"+key.Value+"`", wholeNumbers)
 		} else if err := d.addUnit(key.Value, count); err != nil {
 			p.add(Diagnostic{Code: "SW123", Message: err.Error(), Pointer: at.Key(key.Value), Range: p.src.RangeOf(value)})
 		}

@@ -55,7 +55,7 @@ func parseFor(p *parser, o *object, base TaskBase) Task {
 	case n.Kind == yaml.SequenceNode || source.IsText(n):
 		t.In = f.valueOf("in", f.dataOrText("in"), FormTransform)
 	default:
-		p.wrongType(n, f.at.Key("in"), "`in` must be an expression or a list")
+		p.wrongType(n, f.at.Key("in"), "`in`", expressionOrList)
 	}
 	return t
 }

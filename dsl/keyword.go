@@ -57,7 +57,7 @@ func baseProperties() []string {
 func (p *parser) task(name string, n *yaml.Node, at Pointer) Task {
 	unknown := &DoTask{TaskBase: TaskBase{Pointer: at, Name: name}}
 	if n.Kind != yaml.MappingNode {
-		p.wrongType(n, at, fmt.Sprintf("the task `%s` must be an object", name))
+		p.wrongType(n, at, "the task `"+name+"`", objects)
 		return unknown
 	}
 	k, ok := p.keyword(name, n, at)

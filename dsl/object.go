@@ -276,9 +276,11 @@ func (p *parser) openObject(n *yaml.Node, at Pointer, what string, known ...stri
 	}
 	return o
 }
-func (p *parser) wrongType(n *yaml.Node, at Pointer, message string) {
-	d := Diagnostic{Code: "SW108", Message: message + ", got " + source.Describe(n), Pointer: at, Range: p.src.RangeOf(n)}
-	d.Help = asNamed(message, n)
+
+// wrongType reports a value in whose place one of another type must stand. What says which place that is.
+func (p *parser) wrongType(n *yaml.Node, at Pointer, what string, must wanted) {
+	d := Diagnostic{Code: "SW108", Message: fmt.Sprintf("%s must be %s, got %s", what, must, source.Describe(n)), Pointer: at, Range: p.src.RangeOf(n)}
+	d.Help = must.remedy(n)
 	if _, err := strconv.Atoi(strings.TrimSpace(n.Value)); err == nil && source.IsText(n) {
 		d.Help = "write the number without quotes"
 	}

@@ -27,7 +27,7 @@ func (o *object) mapping(name string) map[string]any {
 		return nil
 	}
 	if n.Kind != yaml.MappingNode {
-		o.p.wrongType(n, o.at.Key(name), fmt.Sprintf("`%s` must be an object", name))
+		o.p.wrongType(n, o.at.Key(name), "`"+name+"`", objects)
 		return nil
 	}
 	return o.p.data(n, o.at.Key(name)).(map[string]any)

@@ -142,7 +142,7 @@ func (o *object) integer(name string) *int {
 	if i, ok := wholeNumber(n); ok {
 		return &i
 	}
-	o.p.wrongType(n, o.at.Key(name), fmt.Sprintf("`%s` must be a whole number", name))
+	o.p.wrongType(n, o.at.Key(name), "`"+name+"`", wholeNumbers)
 	return nil
 }
 
@@ -168,7 +168,7 @@ func (o *object) number(name string) (v float64, ok bool) {
 	case float64:
 		return v, true
 	}
-	o.p.wrongType(n, o.at.Key(name), fmt.Sprintf("`%s` must be a number", name))
+	o.p.wrongType(n, o.at.Key(name), "`"+name+"`", numbers)
 	return 0, false
 }
 

@@ -33,18 +33,34 @@ func asItem(l listed) string {
 	return "write `- " + l.example + ":` and indent its properties below it"
 }
 
-// asNamed returns how to write what a message asks for, in the place of a value of another type: the message ends with it.
-func asNamed(message string, n *yaml.Node) string {
-	for _, one := range []struct{ wanted, help string }{
-		{"must be a list of tasks", "write each task as `- name:` with its properties indented below"},
-		{"must be an object or an expression", "write its members as `name: value`, without hyphens, or an expression such as '${ .name }'"},
-		{"must be an expression or an object", "write an expression such as '${ .name }', or its members as `name: value`, without hyphens"},
-		{"number", "write one number, without quotes"},
-		{"must be an object", asObject(n, nil)},
-	} {
-		if strings.HasSuffix(message, one.wanted) {
-			return one.help
-		}
+// wanted is which values a place takes, as a message names them.
+type wanted string
+
+const (
+	objects            wanted = "an object"
+	objectOrExpression wanted = "an object or an expression"
+	expressionOrObject wanted = "an expression or an object"
+	expressionOrList   wanted = "an expression or a list"
+	numbers            wanted = "a number"
+	wholeNumbers       wanted = "a whole number"
+	taskLists          wanted = "a list of tasks"
+)
+
+// remedy returns how to write such a value in the place of another one.
+func (w wanted) remedy(n *yaml.Node) string {
+	switch w {
+	case objects:
+		return asObject(n, nil)
+	case objectOrExpression:
+		return "write its members as `name: value`, without hyphens, or an expression such as '${ .name }'"
+	case expressionOrObject:
+		return "write an expression such as '${ .name }', or its members as `name: value`, without hyphens"
+	case expressionOrList:
+		return "write an expression such as '${ .items }', or each item after a hyphen"
+	case numbers, wholeNumbers:
+		return "write one number, without quotes"
+	case taskLists:
+		return "write each task as `- name:` with its properties indented below"
 	}
 	return ""
 }

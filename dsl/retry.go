@@ -133,7 +133,7 @@ func (p *parser) backoff(parent *object) string {
 	}
 	properties := o.value(kind)
 	if properties.Kind != yaml.MappingNode {
-		p.wrongType(properties, o.at.Key(kind), fmt.Sprintf("`%s` must be an object", kind))
+		p.wrongType(properties, o.at.Key(kind), "`"+kind+"`", objects)
 		return kind
 	}
 	for i := 0; i+1 < len(properties.Content); i += 2 {

@@ -32,7 +32,7 @@ func parseSet(p *parser, o *object, base TaskBase) Task {
 	case n.Kind == yaml.MappingNode || source.IsText(n):
 		t.Set = o.valueOf("set", o.dataOrText("set"), FormTransform)
 	default:
-		p.wrongType(n, o.at.Key("set"), "`set` must be an object or an expression")
+		p.wrongType(n, o.at.Key("set"), "`set`", objectOrExpression)
 	}
 	return t
 }

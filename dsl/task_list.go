@@ -43,7 +43,7 @@ func (o *object) tasks(name string) TaskList {
 			list = o.p.appendTask(list, entry{key, n.Content[i+1], at.Key(key.Value)})
 		}
 	default:
-		o.p.wrongType(n, at, fmt.Sprintf("`%s` must be a list of tasks", name))
+		o.p.wrongType(n, at, "`"+name+"`", taskLists)
 	}
 	return list
 }
