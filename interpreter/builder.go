@@ -177,7 +177,7 @@ func (b *Builder) Load(r *dsl.ExternalResource) (data []byte, ok bool) {
 	if !ok {
 		return nil, false
 	}
-	data, err := b.c.load(uri, policy)
+	data, err := b.c.load(b.Located(uri), policy)
 	if errors.Is(err, ErrNotFetched) {
 		b.c.add(dsl.Diagnostic{Code: "SW805", Severity: dsl.SeverityInfo, Pointer: r.Endpoint.Pointer,
 			Message: fmt.Sprintf("%s is not fetched, so what it holds is not checked", uri), Help: "--fetch reads it"})
@@ -190,8 +190,8 @@ func (b *Builder) Load(r *dsl.ExternalResource) (data []byte, ok bool) {
 	return data, true
 }
 
-// Read reads the resource at a literal URI, which something else that was read names. The error may be ErrNotFetched.
-func (b *Builder) Read(uri string) ([]byte, error) { return b.c.load(uri, nil) }
+// Read reads the resource at a place, which something else that was read names. The error may be ErrNotFetched.
+func (b *Builder) Read(place string) ([]byte, error) { return b.c.load(place, nil) }
 
 // InOrder returns the names of the members of an object in the document's order; nil if v is none.
 func (b *Builder) InOrder(v dsl.Value) []string {

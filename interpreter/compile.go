@@ -46,11 +46,11 @@ func Compile(w *dsl.Workflow, config Config) (*Program, dsl.Diagnostics) {
 func newCompiler(w *dsl.Workflow, config Config) (c *compiler, loaded func()) {
 	ctx, loaded := context.WithTimeout(context.Background(), maxLoading)
 	c = &compiler{workflow: w, config: config, functions: map[function]*List{}, remote: newRemoteCalls(), origins: map[dsl.Pointer]bool{}}
-	c.load = func(uri string, p *Policy) ([]byte, error) {
+	c.load = func(place string, p *Policy) ([]byte, error) {
 		if config.Load == nil {
 			return nil, errors.New("external resources are not available here")
 		}
-		return config.Load(context.WithValue(ctx, policyKey{}, p), RelativeFile(uri))
+		return config.Load(context.WithValue(ctx, policyKey{}, p), RelativeFile(place))
 	}
 	c.program = &Program{Workflow: w, config: config, places: map[*expr.Code]dsl.Pointer{}, texts: map[dsl.Pointer]*dsl.Source{}, redacted: &redact.Cache{Former: config.FormerSecrets}}
 	if len(w.Use.Secrets) > 0 {
@@ -64,10 +64,10 @@ type compiler struct {
 	config      Config
 	program     *Program
 	diagnostics dsl.Diagnostics
-	load        func(uri string, p *Policy) ([]byte, error) // all loading of a document shares one bound
+	load        func(place string, p *Policy) ([]byte, error) // all loading of a document shares one bound
 	functions   map[function]*List
 	remote      *remoteCalls         // of functions from elsewhere
-	base        string               // URI of the remote function that workflow stands for; empty for the document
+	base        string               // place of the remote function that workflow stands for; empty for the document
 	caller      dsl.Pointer          // the task of the document that calls it, perhaps through other functions; empty for the document
 	origins     map[dsl.Pointer]bool // of the tasks compiled
 	extensions  []*compiledExtension

@@ -1,6 +1,7 @@
 package interpreter
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -10,13 +11,29 @@ import (
 
 // remoteCalls are the calls of functions from elsewhere that a document is compiled with. Functions are named by their pointers.
 type remoteCalls struct {
+	places  map[dsl.Pointer]string // where the functions stand
 	tasks   map[string]dsl.Task    // of the functions
 	called  map[dsl.Task]string    // the function that a call names
 	callers map[string]dsl.Pointer // the first task of the document from which a function is called
 }
 
 func newRemoteCalls() *remoteCalls {
-	return &remoteCalls{tasks: map[string]dsl.Task{}, called: map[dsl.Task]string{}, callers: map[string]dsl.Pointer{}}
+	return &remoteCalls{places: map[dsl.Pointer]string{}, tasks: map[string]dsl.Task{}, called: map[dsl.Task]string{}, callers: map[string]dsl.Pointer{}}
+}
+
+// at returns the pointer of the function at a place, which a call names by a URI. States of runs have the pointer in them: it is that of the URI, unless a
+// function at another place, to which the same relative URI leads from there, has that already.
+func (r *remoteCalls) at(uri, place string) dsl.Pointer {
+	at := dsl.RemoteFunction(uri)
+	for n := 1; ; n++ {
+		if of, taken := r.places[at]; !taken || of == place {
+			r.places[at] = place
+			return at
+		}
+		if at = dsl.RemoteFunction(place); n > 1 { // another call has named it by this place
+			at = dsl.RemoteFunction(fmt.Sprintf("%s#%d", place, n))
+		}
+	}
 }
 
 // note notes a call of the function at a pointer. Caller is the task of the document from which the function is called that makes the call; it is empty if the
@@ -41,8 +58,7 @@ func (c *compiler) checkRecursion() {
 	for _, circle := range functions.Circles() {
 		names := make([]string, len(circle))
 		for n, one := range circle {
-			_, uri, _ := dsl.Pointer(one.Function).RemoteFunction()
-			names[n] = shownFunction(uri)
+			names[n] = shownFunction(c.remote.places[dsl.Pointer(one.Function)])
 		}
 		d := dsl.Recursion(c.remote.callers[circle[0].Function].Key("call"), names)
 		known := slices.ContainsFunc(c.diagnostics, func(k dsl.Diagnostic) bool { return k.Code == d.Code && k.Pointer == d.Pointer })

@@ -18,7 +18,7 @@ const maxRemoteFunctions = 100
 // once, so that it may call itself. It returns nil if it cannot be read, or is not valid, which is reported; what is not fetched is no error.
 func (b *Builder) RemoteFunction(r *dsl.ExternalResource) *List {
 	uri := r.Endpoint.URI.Text()
-	at := dsl.RemoteFunction(uri)
+	at := b.c.remote.at(uri, b.Located(uri))
 	b.c.remote.note(b.node.task, at, b.c.caller)
 	list := b.c.functions[function{at, b.c.inExtension}]
 	if list == nil {
@@ -31,7 +31,6 @@ func (b *Builder) RemoteFunction(r *dsl.ExternalResource) *List {
 }
 
 func (b *Builder) readFunction(r *dsl.ExternalResource, at dsl.Pointer) *List {
-	uri := r.Endpoint.URI.Text()
 	if len(b.c.program.texts) >= maxRemoteFunctions {
 		b.Report("SW802", r.Endpoint.Pointer, fmt.Sprintf("the functions that the document calls, and those that they call, are more than %d", maxRemoteFunctions))
 		return nil
@@ -41,9 +40,10 @@ func (b *Builder) readFunction(r *dsl.ExternalResource, at dsl.Pointer) *List {
 		return nil
 	}
 	base := b.node.task.Base()
-	w, task, found := dsl.ParseFunction(uri, data, base.Name, at)
+	place := b.c.remote.places[at]
+	w, task, found := dsl.ParseFunction(place, data, base.Name, at)
 	w.Document = b.c.workflow.Document
-	c := b.c.of(w, uri)
+	c := b.c.of(w, place)
 	c.caller = cmp.Or(b.c.caller, base.Pointer)
 	c.diagnostics = found.Errors()
 	var list *List
@@ -53,15 +53,14 @@ func (b *Builder) readFunction(r *dsl.ExternalResource, at dsl.Pointer) *List {
 		list = c.function(at, task)
 	}
 	b.c.seesWorkflow, b.c.seesTask = c.seesWorkflow, c.seesTask
-	b.reportRemote(r, c.diagnostics)
+	b.reportRemote(r, place, c.diagnostics)
 	return list
 }
 
-// of returns what compiles a function that stands at a URI. W stands for its text.
-func (c *compiler) of(w *dsl.Workflow, uri string) *compiler {
+// of returns what compiles a function that stands at a place. W stands for its text.
+func (c *compiler) of(w *dsl.Workflow, place string) *compiler {
 	inside := *c
-	inside.workflow, inside.base = w, uri
-	inside.load = func(reference string, p *Policy) ([]byte, error) { return c.load(beside(uri, reference), p) }
+	inside.workflow, inside.base = w, place
 	return &inside
 }
 
@@ -75,6 +74,7 @@ func CheckFunction(file, uri string, text []byte, config Config) (dsl.Diagnostic
 		alone, loaded := newCompiler(w, config)
 		defer loaded()
 		c := alone.of(w, uri)
+		c.remote.places[at] = uri
 		c.program.texts[at] = w.Source
 		c.remote.tasks[string(at)] = task
 		c.function(at, task)
@@ -94,16 +94,16 @@ func CheckFunction(file, uri string, text []byte, config Config) (dsl.Diagnostic
 	return found, runs
 }
 
-// reportRemote reports what was found in a remote function, at the call of it.
-func (b *Builder) reportRemote(r *dsl.ExternalResource, found dsl.Diagnostics) {
+// reportRemote reports what was found in the remote function at a place, at the call of it.
+func (b *Builder) reportRemote(r *dsl.ExternalResource, place string, found dsl.Diagnostics) {
 	const most = 3
 	errors := found.Errors()
 	for n, d := range errors {
 		if n == most {
-			b.Report("SW802", r.Endpoint.Pointer, fmt.Sprintf("and %d more mistakes in the function at %s", len(errors)-most, r.Endpoint.URI.Text()))
+			b.Report("SW802", r.Endpoint.Pointer, fmt.Sprintf("and %d more mistakes in the function at %s", len(errors)-most, place))
 			break
 		}
-		message := fmt.Sprintf("the function at %s is not valid: line %d: %s", r.Endpoint.URI.Text(), d.Range.Start.Line, d.Message)
+		message := fmt.Sprintf("the function at %s is not valid: line %d: %s", place, d.Range.Start.Line, d.Message)
 		if d.Help != "" {
 			message += " (" + d.Help + ")"
 		}
@@ -117,7 +117,7 @@ func (b *Builder) reportRemote(r *dsl.ExternalResource, found dsl.Diagnostics) {
 	}
 }
 
-// Located returns what a literal URI in the document means. In a function from elsewhere, relative ones start from where it stands.
+// Located returns the place that a literal URI means, as Read takes it. In a function from elsewhere, relative ones start from where it stands.
 func (b *Builder) Located(uri string) string {
 	if uri = RelativeFile(uri); b.c.base == "" {
 		return uri

@@ -18,7 +18,7 @@ type WorkflowRun struct {
 	WorkflowName
 	// Task is in the document. It runs the workflow, or it calls a function from elsewhere, a task of which does.
 	Task dsl.Pointer
-	// Function is the URI of that function; empty if the task stands in the document.
+	// Function is the place of that function; empty if the task stands in the document.
 	Function string
 }
 
@@ -28,8 +28,7 @@ func (b *Builder) Runs(w WorkflowName) {
 	if slices.ContainsFunc(p.runs, func(r WorkflowRun) bool { return r.WorkflowName == w }) {
 		return
 	}
-	_, function, _ := task.RemoteFunction()
-	p.runs = append(p.runs, WorkflowRun{w, cmp.Or(b.c.caller, task), function})
+	p.runs = append(p.runs, WorkflowRun{w, cmp.Or(b.c.caller, task), b.c.base})
 }
 
 // Runs returns the workflows that the tasks of the program run or continue as, each once. The tasks of called functions and of extensions count.
