@@ -19,7 +19,7 @@ func formRules() []Rule {
 		{"SW101", SeverityError, "the text is neither YAML nor JSON",
 			"The text cannot be read at all. Often a line is indented with a tab, a quote is not closed, or a value with `: ` in it needs quotes.\n\n    bad:   title: Ship: fast\n    good:  title: 'Ship: fast'"},
 		{"SW102", SeverityError, "a second document in one file",
-			"A file holds one workflow. What follows the line `---` would be ignored, so it is refused. Move it to a file of its own.\n\n    bad:   do: []\n           ---\n           document: {name: second}\n    good:  do: []"},
+			"A file holds one workflow. What follows the line `---` would be ignored, so it is refused. Move it to a file of its own.\n\n    bad:   document: {name: first}\n           ---\n           document: {name: second}\n    good:  document: {name: first}"},
 		{"SW103", SeverityError, "a key or an anchor stands twice",
 			"Of two equal keys only one could count. Remove one of them. An anchor has a name of its own.\n\n    bad:   set: {a: 1, a: 2}\n    good:  set: {a: 1, b: 2}"},
 		{"SW104", SeverityError, "the document is too large, or has something that is not allowed",
@@ -78,6 +78,8 @@ func formRules() []Rule {
 			"`then: end`, `then: exit` and `then: continue` are flow directives, wherever a task of that name stands: it runs when the flow reaches it, and nothing can lead to it by name.\n\n    bad:   - end: {set: {done: true}}\n    good:  - finish: {set: {done: true}}"},
 		{"SW133", SeverityWarning, "typographic quotes",
 			"Word processors and chats turn plain quotes into “ ” and ‘ ’. YAML knows only \" and ': any other is a part of the text.\n\n    bad:   set: {name: “Ada”}\n    good:  set: {name: \"Ada\"}"},
+		{"SW134", SeverityWarning, "an empty object or list that does nothing",
+			"An object without properties, or a list without tasks, says nothing where it stands. Write in it what was meant, or remove it. An empty object or list that means something is not reported: `catch: {}` catches every error, and `any: []` takes every event.\n\n    bad:   do: []\n    good:  do:\n             - greet: {set: {a: 1}}\n    bad:   catch: {retry: {limit: {}}}\n    good:  catch: {retry: {limit: {attempt: {count: 3}}}}"},
 	}
 }
 

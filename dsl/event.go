@@ -59,6 +59,9 @@ func (o *object) strategy(name string, inUntil bool) *EventStrategy {
 		o.reportTooDeep(s, "read")
 	}
 	e := &EventStrategy{Pointer: s.at, Mode: s.exactlyOne("all", "any", "one")}
+	if name != "on" { // SW704
+		s.idleValue("all", "`all` is empty, so it waits for no event", "write the events that must come, each as `- with: { type: ... }`; `any: []` takes every event")
+	}
 	e.All, e.Any = s.filters("all"), s.filters("any")
 	if one := s.value("one"); one != nil {
 		e.One = o.p.filter(one, s.at.Key("one"))
@@ -98,6 +101,7 @@ func (p *parser) filter(n *yaml.Node, at Pointer) *EventFilter {
 	if with := o.value("with"); with != nil && with.Kind == yaml.MappingNode && len(with.Content) == 0 {
 		o.reportWith("SW107", "with", "an event filter needs at least one attribute", "name one that the event must have, such as `type: com.example.ordered`; `any: []` takes every event")
 	}
+	o.idleValue("correlate", "`correlate` is empty, so it does nothing", "write each value that ties events together as `name: { from: .data.id }`, or remove it")
 	for _, e := range o.entries("correlate") {
 		c := p.openObject(e.value, e.at, "a correlation", "from", "expect")
 		c.require("from")

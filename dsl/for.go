@@ -50,6 +50,7 @@ func parseFor(p *parser, o *object, base TaskBase) Task {
 	o.require("do")
 	f.require("in")
 	t.Each, t.At = f.variable("each", "item"), f.variable("at", "index")
+	f.idleValue("in", "`in` is empty, so nothing runs", "write the items, or an expression that yields them, or remove the task")
 	switch n := f.value("in"); {
 	case n == nil:
 	case n.Kind == yaml.SequenceNode || source.IsText(n):

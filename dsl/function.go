@@ -21,6 +21,9 @@ func ParseFunction(file string, text []byte, name string, at Pointer) (*Workflow
 	}
 	task := p.task(name, tree.Root, at)
 	p.checkQuotes(tree.Root, at)
+	if len(problems) == 0 {
+		p.reportIdle()
+	}
 	p.found.Sort()
 	return w, task, p.found
 }

@@ -44,6 +44,7 @@ func (p *parser) object(n *yaml.Node, at Pointer, what string, allowed ...string
 	if o.open = len(allowed) == 0; o.open {
 		return o
 	}
+	o.idleObject(allowed)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		name := n.Content[i].Value
 		switch {
@@ -257,6 +258,7 @@ func (o *object) exactlyOne(names ...string) string {
 // all others.
 func (p *parser) openObject(n *yaml.Node, at Pointer, what string, known ...string) *object {
 	o := p.object(n, at, what)
+	o.idleObject(known)
 	for i := 0; i+1 < len(o.node.Content); i += 2 {
 		key := o.node.Content[i]
 		if key.Kind != yaml.ScalarNode || slices.Contains(known, key.Value) {

@@ -32,6 +32,9 @@ func Parse(file string, text []byte) (*Workflow, Diagnostics) {
 	if tree.Root != nil && !p.otherLanguage(tree.Root) {
 		w = p.workflow(tree.Root)
 		p.checkQuotes(tree.Root, "")
+		if len(problems) == 0 { // of a text that ends too early, a list may only look empty
+			p.reportIdle()
+		}
 	}
 	p.found.Sort()
 	for _, d := range p.found.Errors() {
@@ -44,6 +47,7 @@ func Parse(file string, text []byte) (*Workflow, Diagnostics) {
 type parser struct {
 	src           *Source
 	found         Diagnostics
+	idles         Diagnostics // about values that do nothing
 	severities    map[string]Severity
 	reportedEmpty map[*yaml.Node]bool // the empty expressions that were reported: some values are read twice
 }

@@ -23,6 +23,7 @@ func (o *object) tasks(name string) TaskList {
 	list := TaskList{}
 	switch n.Kind {
 	case yaml.SequenceNode:
+		o.idleTasks(name)
 		for i, item := range n.Content {
 			e, ok := o.p.item(item, at.Index(i), listedTask())
 			if !ok {

@@ -40,7 +40,7 @@ func TestEditorSuggestsTheStandardErrors(t *testing.T) {
 // TestVersionsAreTakenWithoutAWarning: a document of a released version has no diagnostics, and the next one has.
 func TestVersionsAreTakenWithoutAWarning(t *testing.T) {
 	parse := func(version string) dsl.Diagnostics {
-		_, found := dsl.Parse("version.yaml", fmt.Appendf(nil, "document: {dsl: %s, namespace: a, name: a, version: 0.1.0}\ndo: []", version))
+		_, found := dsl.Parse("version.yaml", fmt.Appendf(nil, "document: {dsl: %s, namespace: a, name: a, version: 0.1.0}\ndo: [{a: {wait: PT1S}}]", version))
 		return found
 	}
 	for _, version := range []string{"1.0.0", "1.0.1", "1.0.2", "1.0.3"} {
