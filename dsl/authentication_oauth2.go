@@ -114,6 +114,7 @@ func scalarAt(n *yaml.Node, keys ...string) string {
 // oauth2Parts checks the nested properties of an OAuth2 policy.
 func (o *object) oauth2Parts() {
 	p := o.p
+	o.idleValue("issuers", "`issuers` is empty, so any issuer is taken", "name those whose tokens are taken, or remove it")
 	for _, name := range []string{"issuers", "scopes", "audiences"} {
 		o.texts(name)
 	}

@@ -78,8 +78,8 @@ func formRules() []Rule {
 			"`then: end`, `then: exit` and `then: continue` are flow directives, wherever a task of that name stands: it runs when the flow reaches it, and nothing can lead to it by name.\n\n    bad:   - end: {set: {done: true}}\n    good:  - finish: {set: {done: true}}"},
 		{"SW133", SeverityWarning, "typographic quotes",
 			"Word processors and chats turn plain quotes into “ ” and ‘ ’. YAML knows only \" and ': any other is a part of the text.\n\n    bad:   set: {name: “Ada”}\n    good:  set: {name: \"Ada\"}"},
-		{"SW134", SeverityWarning, "an empty object or list that does nothing",
-			"An object without properties, or a list without tasks, says nothing where it stands. Write in it what was meant, or remove it. An empty object or list that means something is not reported: `catch: {}` catches every error, and `any: []` takes every event.\n\n    bad:   do: []\n    good:  do:\n             - greet: {set: {a: 1}}\n    bad:   catch: {retry: {limit: {}}}\n    good:  catch: {retry: {limit: {attempt: {count: 3}}}}"},
+		{"SW134", SeverityWarning, "an object or a list that does nothing",
+			"An object without properties, or a list without tasks, says nothing where it stands. Write in it what was meant, or remove it. An empty object or list that means something is not reported: `catch: {}` catches every error, and `any: []` takes every event. Nor does an extension do anything without `before` and `after`, or a `foreach` without `do`, `output` and `export`.\n\n    bad:   do: []\n    good:  do:\n             - greet: {set: {a: 1}}\n    bad:   catch: {retry: {limit: {}}}\n    good:  catch: {retry: {limit: {attempt: {count: 3}}}}"},
 	}
 }
 

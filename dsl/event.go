@@ -154,6 +154,7 @@ func (o *object) iterator(name string) *Iterator {
 		return nil
 	}
 	i := o.p.object(n, o.at.Key(name), fmt.Sprintf("`%s`", name), "item", "at", "do", "output", "export")
+	i.idleWithout("`foreach` without `do`, `output` and `export` does nothing", "write the tasks for each item below `do`, or remove `foreach`", "do", "output", "export")
 	return &Iterator{
 		Pointer: i.at, Item: i.variable("item", "item"), At: i.variable("at", "index"), Do: i.tasks("do"),
 		Output: o.p.output(i), Export: o.p.export(i),

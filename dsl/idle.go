@@ -50,6 +50,13 @@ func (o *object) idleObject(known []string) {
 	o.p.idles = append(o.p.idles, Diagnostic{Code: "SW134", Message: message, Pointer: o.at, Range: o.p.src.RangeOf(o.node), Help: fmt.Sprintf("give it %s, or remove it", some)})
 }
 
+// idleWithout does so for an object that does nothing without one of its properties.
+func (o *object) idleWithout(message, help string, names ...string) {
+	if !slices.ContainsFunc(names, func(name string) bool { return o.value(name) != nil }) {
+		o.p.idles = append(o.p.idles, Diagnostic{Code: "SW134", Message: message, Pointer: o.at, Range: o.p.src.RangeOf(o.node), Help: help})
+	}
+}
+
 // notIdle are the objects that may be empty. A catch without properties catches every error, a retry policy without them has its defaults, and
 // a message without them is sent. `use` is a place for definitions, as the maps in it are. SW704 is about a schedule.
 func notIdle() []string {

@@ -194,6 +194,8 @@ func (p *parser) extensions(parent *object) []*Extension {
 		}
 		o := p.object(e.value, e.at, "an extension", "extend", "when", "before", "after")
 		o.require("extend")
+		o.idleWithout("an extension without `before` and `after` does nothing",
+			"write the tasks that run around others below `before` or `after`, or remove the extension", "before", "after")
 		all = append(all, &Extension{
 			Pointer: e.at, Name: e.key.Value, When: o.expression("when"), Before: o.tasks("before"), After: o.tasks("after"),
 			Extend: o.enum("extend", "call", "composite", "emit", "for", "listen", "raise", "run", "set", "switch", "try", "wait", "all"),
