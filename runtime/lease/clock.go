@@ -35,7 +35,10 @@ func (c *Clock) Estimate(now time.Time) time.Time {
 	return c.latest
 }
 
-// Until returns how long it takes, at least, until the store's clock shows t.
+// Until returns how long it takes, at least, until Estimate returns t or later.
 func (c *Clock) Until(t, now time.Time) time.Duration {
+	if whole := t.Truncate(time.Millisecond); whole.Before(t) {
+		t = whole.Add(time.Millisecond)
+	}
 	return t.Sub(c.at.Add(now.Sub(c.updatedAt)))
 }

@@ -159,3 +159,19 @@ func TestOutage(t *testing.T) {
 		}
 	}
 }
+
+// TestClockShowsTheTimeThatWasAwaited: whoever has waited as long as Until says is told by Estimate that the time has come, also if it lies between two
+// milliseconds. Otherwise a worker would ask again and again, without a pause.
+func TestClockShowsTheTimeThatWasAwaited(t *testing.T) {
+	began := time.UnixMilli(1000)
+	for _, skew := range []time.Duration{0, 300 * time.Microsecond, -300 * time.Microsecond} {
+		for _, after := range []time.Duration{0, time.Nanosecond, 171 * time.Microsecond, time.Millisecond, 1234567 * time.Nanosecond} {
+			c := new(Clock)
+			c.Update(began, began.Add(skew))
+			at, now := began.Add(after), began.Add(skew)
+			if is := c.Estimate(now.Add(c.Until(at, now))); is.Before(at) {
+				t.Errorf("after the wait for %s it is %s", at, is)
+			}
+		}
+	}
+}
