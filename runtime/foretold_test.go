@@ -159,7 +159,7 @@ func (a *activities) expectTold(d *client.Description) {
 	var described, history []string
 	for _, in := range d.Deadlines {
 		drawing.InForce([]interpreter.ActiveDeadline{in.ActiveDeadline})
-		if slices.Contains(interpreter.DeadlineKinds(), in.Kind) { // the others are of activities
+		if slices.Contains(toldKinds(), in.Kind) {
 			described = append(described, in.Kind+" "+string(in.Pointer)+" "+in.At.String())
 		}
 	}
@@ -178,6 +178,11 @@ func (a *activities) expectTold(d *client.Description) {
 			a.Errorf("%q is not drawn", tick)
 		}
 	}
+}
+
+// toldKinds returns the kinds of the deadlines that a history tells before they pass: the others are of retry policies and of activities.
+func toldKinds() []string {
+	return []string{interpreter.DeadlineWorkflow, interpreter.DeadlineExecution, interpreter.DeadlineRun, interpreter.DeadlineTask}
 }
 
 func (a *activities) mustFilter(text string) filter.Filter {
