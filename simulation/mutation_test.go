@@ -49,7 +49,7 @@ func mutations() []mutation {
 // outsideMutations are those that worlds with outside workers have to find.
 func outsideMutations() []mutation {
 	return []mutation{
-		{"a superseded attempt counts", "activity/transition.go", "!a.Taken() || a.Nonce != nonce", "!a.Taken()", 0},
+		{"a superseded attempt counts", "activity/nonce.go", "!a.Taken() || a.Nonce != nonce", "!a.Taken()", 0},
 		{"the next attempt does not wait", "activity/end.go", "now.Add(delay)", "now", 0},
 		{"a heartbeat prolongs nothing", "activity/transition.go", "	a.HeartbeatAt = now\n", "", 0},
 		{"progress is not handed on", "activity/end.go", "	a.Attempt++\n", "	a.Attempt++\n	a.Progress = nil\n", 0},
