@@ -19,6 +19,8 @@ import (
 type Documents struct {
 	// Hint ends the error about a workflow that is not found: it says what to do.
 	Hint string
+	// Host reads the functions from elsewhere that workflows call which no run has asked for.
+	Host Host
 
 	folder string // to look in; empty once that is done
 	known  []*titled
@@ -30,8 +32,9 @@ type titled struct {
 	file     string
 	given    bool // and not found in the folder
 	sum      [sha256.Size]byte
-	document *Document // nil until it is read
-	program  *interpreter.Program
+	document *Document            // nil until it is read
+	program  *interpreter.Program // that runs
+	looked   *interpreter.Program // that was looked at only
 	fault    *errors.Error
 }
 
@@ -58,17 +61,48 @@ func (d *Documents) Workflow(r definition.Reference) *dsl.Workflow {
 	return found.document.Workflow
 }
 
-// ChildrenOf returns the workflows that the tasks of the one that a reference means run or continue as. Those of functions from elsewhere count once a run has
-// asked for the workflow.
+// ChildrenOf returns the workflows that the tasks of the one that a reference means run or continue as, also tasks of functions from elsewhere, as far as these
+// can be read.
 func (d *Documents) ChildrenOf(r definition.Reference) []definition.Child {
 	w := d.Workflow(r)
 	if w == nil {
 		return nil
 	}
-	if p := d.find(r).program; p != nil {
-		return definition.AllChildren(p)
+	if dsl.CallsElsewhere(w) {
+		if p := d.compiled(r); p != nil {
+			return definition.AllChildren(p)
+		}
 	}
 	return definition.Children(w)
+}
+
+// StartedBy returns the workflow that a task of the one that a reference means runs, also a task of a function from elsewhere. ok is false if that is not known.
+func (d *Documents) StartedBy(r definition.Reference, task dsl.Pointer) (child definition.Reference, ok bool) {
+	if d.Workflow(r) == nil {
+		return child, false
+	}
+	p := d.compiled(r)
+	if p == nil {
+		return child, false
+	}
+	runs := p.Runs()
+	n := slices.IndexFunc(runs, func(run interpreter.WorkflowRun) bool { return run.At == task })
+	if n < 0 {
+		return child, false
+	}
+	return definition.Reference{Namespace: runs[n].Namespace, Name: runs[n].Name, Version: runs[n].Version}, true
+}
+
+// compiled returns a workflow with the functions from elsewhere that it calls: as a run has got it, or as they are now. It is nil if they cannot be read.
+func (d *Documents) compiled(r definition.Reference) *interpreter.Program {
+	t := d.find(r)
+	if t.program != nil || t.fault != nil {
+		return t.program
+	}
+	if t.looked == nil {
+		t.looked, _ = onHost(d.Host, t.document.program)
+	}
+	return t.looked
 }
 
 // find returns the document that a reference means, or nil.

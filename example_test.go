@@ -283,10 +283,12 @@ do:
 	fmt.Println(documents.Workflow(reference).Document)
 	above, _ := definition.ParseReference("demo/parent")
 	fmt.Println(documents.ChildrenOf(above)[0].Reference)
+	fmt.Println(documents.StartedBy(above, "/do/0/greet"))
 	// Output:
 	// map[letters:3 message:Hello, Ada!] <nil>
 	// demo/hello:1.0.0
 	// demo/hello:latest
+	// demo/hello:latest true
 }
 
 // A namespace, a name and a version stand for one document. Deploy refuses two, too.

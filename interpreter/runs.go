@@ -13,9 +13,11 @@ type WorkflowName struct {
 	Version         string // a semantic version or "latest"
 }
 
-// WorkflowRun is a workflow that a task runs, and the first such task.
+// WorkflowRun is a workflow that a task runs.
 type WorkflowRun struct {
 	WorkflowName
+	// At is the task, which may stand in a function from elsewhere.
+	At dsl.Pointer
 	// Task is in the document. It runs the workflow, or it calls a function from elsewhere, a task of which does.
 	Task dsl.Pointer
 	// Function is the place of that function; empty if the task stands in the document.
@@ -25,11 +27,11 @@ type WorkflowRun struct {
 // Runs notes that the task runs a workflow as a run of its own, or has the run continue as one.
 func (b *Builder) Runs(w WorkflowName) {
 	p, task := b.c.program, b.node.task.Base().Pointer
-	if slices.ContainsFunc(p.runs, func(r WorkflowRun) bool { return r.WorkflowName == w }) {
+	if slices.ContainsFunc(p.runs, func(r WorkflowRun) bool { return r.WorkflowName == w && r.At == task }) { // of a function that is compiled twice
 		return
 	}
-	p.runs = append(p.runs, WorkflowRun{w, cmp.Or(b.c.caller, task), b.c.base})
+	p.runs = append(p.runs, WorkflowRun{w, task, cmp.Or(b.c.caller, task), b.c.base})
 }
 
-// Runs returns the workflows that the tasks of the program run or continue as, each once. The tasks of called functions and of extensions count.
+// Runs returns the workflows that the tasks of the program run or continue as, each task once. The tasks of called functions and of extensions count.
 func (p *Program) Runs() []WorkflowRun { return slices.Clone(p.runs) }

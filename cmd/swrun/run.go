@@ -315,15 +315,16 @@ func (j *job) end(result swrun.Result, signal os.Signal) error {
 	if code == exitOK {
 		return j.print(outcome.Output)
 	}
+	j.documents.Host = j.host
 	report := faultreport.Report{
 		Workflow: j.document.Workflow, ID: j.id, Outcome: outcome, History: j.history,
 		Exit: code, InputRejected: code == exitInput, TypedInput: typedInput(j.flags.inputs),
-		Documents: j.documents.Workflow, Children: j.documents.ChildrenOf, ErrorAliases: j.host.ErrorAliases, Kept: j.kept, EndedBefore: j.endedBefore,
+		Documents: j.documents.Workflow, Children: j.documents.ChildrenOf, StartedBy: j.documents.StartedBy, ErrorAliases: j.host.ErrorAliases, Kept: j.kept, EndedBefore: j.endedBefore,
 	}
 	if signal != nil {
 		report.Signal = signal.String()
 	}
-	return &runError{report: report, mask: j.mask}
+	return &runError{report: report.Placed(), mask: j.mask}
 }
 
 func (j *job) virtual() bool { return j.flags.clock == "virtual" }

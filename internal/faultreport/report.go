@@ -4,6 +4,7 @@
 package faultreport
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -43,6 +44,18 @@ type Report struct {
 	Documents func(definition.Reference) *dsl.Workflow
 	// Children returns the workflows that the workflow of Documents runs, with those of functions from elsewhere.
 	Children func(definition.Reference) []definition.Child
+	// StartedBy returns the workflow that a task of the workflow of Documents runs, also a task of a function from elsewhere.
+	StartedBy func(definition.Reference, dsl.Pointer) (child definition.Reference, ok bool)
+
+	placed string // where the error stands, if Placed was called
+}
+
+// Placed returns the report with what Documents, Children and StartedBy know now: they may read what is not there later.
+func (r Report) Placed() Report {
+	if r.Outcome.Fault != nil {
+		r.placed = r.where()
+	}
+	return r
 }
 
 const (
@@ -69,7 +82,7 @@ func (r Report) Text(l terminal.Style) string {
 	}
 	line(r.before())
 	line(r.title())
-	line(r.where())
+	line(cmp.Or(r.placed, r.where()))
 	sent, got := r.exchange()
 	line(labelled("sent", sent))
 	line(labelled("got", got))

@@ -64,24 +64,35 @@ func (r Report) where() string {
 // child says where an error stands that came out of a child workflow: its instance is a task of the child's document.
 func (r Report) child(origin interpreter.HistoryEvent, instance string) string {
 	by := fmt.Sprintf("of a workflow that task %s (%s) has started", terminal.Printable(string(origin.Pointer)), r.location())
-	task, ok := dsl.TaskAt(r.Workflow, origin.Place()).(*dsl.RunWorkflow)
-	if !ok || r.Documents == nil {
+	reference, ok := r.started(origin.Place())
+	if !ok {
 		return fmt.Sprintf("at %s %s", terminal.Printable(shorten.To(instance, 300)), by)
 	}
-	reference := definition.Reference{Namespace: task.Namespace, Name: task.Workflow, Version: task.Version}
 	at := dsl.Pointer(strings.TrimSuffix(instance, "/"))
 	holders := r.holders(reference, at)
 	if len(holders) != 1 {
 		return fmt.Sprintf("at %s of %s/%s, or of what that has started; it is run by task %s (%s)", terminal.Printable(shorten.To(instance, 300)),
-			terminal.Printable(task.Namespace), terminal.Printable(task.Workflow), terminal.Printable(string(origin.Pointer)), r.location())
+			terminal.Printable(reference.Namespace), terminal.Printable(reference.Name), terminal.Printable(string(origin.Pointer)), r.location())
 	}
 	document := holders[0]
 	text := fmt.Sprintf("at %s (%s:%d) of %s/%s", terminal.Printable(shorten.To(instance, 300)), terminal.Printable(document.Source.File), document.Source.Key(at).Start.Line,
 		terminal.Printable(document.Document.Namespace), terminal.Printable(document.Document.Name))
 	if document != r.Documents(reference) {
-		text += fmt.Sprintf(", below %s/%s", terminal.Printable(task.Namespace), terminal.Printable(task.Workflow))
+		text += fmt.Sprintf(", below %s/%s", terminal.Printable(reference.Namespace), terminal.Printable(reference.Name))
 	}
 	return text + fmt.Sprintf(", which task %s (%s) has started", terminal.Printable(string(origin.Pointer)), r.location())
+}
+
+// started returns the workflow that a task of the run runs.
+func (r Report) started(task dsl.Pointer) (child definition.Reference, ok bool) {
+	if r.Documents == nil {
+		return child, false
+	}
+	if t, isHere := dsl.TaskAt(r.Workflow, task).(*dsl.RunWorkflow); isHere {
+		return definition.Reference{Namespace: t.Namespace, Name: t.Workflow, Version: t.Version}, true
+	}
+	document := r.Workflow.Document
+	return r.StartedBy(definition.Reference{Namespace: document.Namespace, Name: document.Name, Version: document.Version}, task)
 }
 
 func (r Report) attemptLimit(a attempts) int {

@@ -76,7 +76,7 @@ func ChildrenOf(p *interpreter.Program) (all []Reference) {
 		all = append(all, Reference{Namespace: r.Namespace, Name: r.Name, Version: r.Version})
 	}
 	slices.SortFunc(all, func(a, b Reference) int { return strings.Compare(a.String(), b.String()) })
-	return all
+	return slices.Compact(all)
 }
 
 // ForeignError refuses what needs a namespace that was not granted.
