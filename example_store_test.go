@@ -133,6 +133,32 @@ func ExampleRun_Describe() {
 	// cancelled nobody works on it <nil>
 }
 
+// A run has ended when the runs are told to end that end with it.
+func ExampleRun_AwaitChildren() {
+	ctx, stop := context.WithCancel(context.Background())
+	engine, closeStore := openEngine()
+	defer closeStore()
+	child, _ := swrun.Parse("nap.yaml", []byte(nap))
+	parent, _ := swrun.Parse("parent.yaml", []byte(`
+document: {dsl: 1.0.3, namespace: demo, name: parent, version: 1.0.0}
+do:
+  - nap: {run: {workflow: {namespace: demo, name: nap, version: latest}, await: false}, metadata: {swrun: {parentClose: cancel}}}
+  - pause: {wait: {milliseconds: 100}}
+`))
+	run, _ := engine.StartDocument(ctx, parent, nil, swrun.StartOptions{}, child)
+	working := make(chan error)
+	go func() { working <- engine.WorkOn(ctx, run) }()
+	result, err := run.Await(ctx)
+	fmt.Println(result.Status, err)
+	fmt.Println(run.AwaitChildren(ctx, nil))
+	stop()
+	fmt.Println(<-working)
+	// Output:
+	// completed <nil>
+	// [] <nil>
+	// <nil>
+}
+
 // Errors of the library are typed.
 func ExampleOpenStore() {
 	ctx := context.Background()

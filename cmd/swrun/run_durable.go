@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/swrun/swrun/internal/audit"
 	"github.com/swrun/swrun/internal/progress"
 	"github.com/swrun/swrun/internal/remote"
+	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
@@ -68,9 +70,8 @@ func (j *job) runHere(ctx context.Context) error {
 			return err
 		}
 		r := &durableRun{job: j, store: s, engine: engine}
-		reads := j.host
-		reads.Functions = engine.Functions().Load
-		if err := j.warnOfFunctions(reads); err != nil {
+		j.host.Functions = engine.Functions().Load
+		if err := j.warnOfFunctions(j.host); err != nil {
 			return err
 		}
 		config.Host.Publish = nil // what is shown is this run
@@ -214,7 +215,7 @@ func (r *durableRun) drive(ctx context.Context) (swrun.Result, os.Signal, error)
 	following, leave := context.WithCancel(ctx)
 	defer leave()
 	var group sync.WaitGroup
-	ended := make(chan error, 2)
+	ended, starts := make(chan error, 2), false
 	group.Go(func() {
 		if err := r.engine.WorkOn(working, r.Run); err != nil {
 			ended <- err
@@ -224,12 +225,16 @@ func (r *durableRun) drive(ctx context.Context) (swrun.Result, os.Signal, error)
 		ended <- r.engine.Client().Follow(following, r.Instance, 0, func(e client.HistoryEntry) error {
 			for _, record := range e.Events {
 				r.observe(record)
+				starts = starts || record.Type == interpreter.EffectStarted && record.Run != ""
 			}
 			return nil
 		})
 	})
 	stopTicking := r.view.Tick()
 	signal, err := r.await(ctx, ended, stop, func(ctx context.Context) error { return r.Cancel(ctx, twice) })
+	if signal == nil && err == nil && starts {
+		signal = r.awaitChildren(ctx)
+	}
 	stop()
 	leave()
 	hurry := time.AfterFunc(leaveWithin, func() { r.store.Close() }) // closing it again returns what is wrong
@@ -239,6 +244,11 @@ func (r *durableRun) drive(ctx context.Context) (swrun.Result, os.Signal, error)
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return swrun.Result{}, signal, err
 	}
+	return r.outcome(ctx, signal)
+}
+
+// outcome returns how the run has ended, if it has. After a signal, nobody waits for it for long.
+func (r *durableRun) outcome(ctx context.Context, signal os.Signal) (swrun.Result, os.Signal, error) {
 	if signal == nil {
 		outcome, _, err := r.engine.Client().Outcome(ctx, r.Instance)
 		return swrun.Result(outcome), nil, err
@@ -248,6 +258,39 @@ func (r *durableRun) drive(ctx context.Context) (swrun.Result, os.Signal, error)
 	outcome, _, _ := r.engine.Client().Outcome(brief, r.Instance) // a store that does not answer keeps nobody from leaving
 	return swrun.Result(outcome), signal, nil
 }
+
+// awaitChildren works on until the runs have ended that end with the run, or a signal comes.
+func (r *durableRun) awaitChildren(ctx context.Context) (signal os.Signal) {
+	ctx, done := context.WithTimeout(ctx, childrenWithin)
+	defer done()
+	var left []store.Instance
+	waited := make(chan struct{})
+	go func() {
+		defer close(waited)
+		left, _ = r.AwaitChildren(ctx, r.view.Outlast) // a store that fails is told by the work on it, or by what reads the outcome
+	}()
+	select {
+	case <-waited:
+	case signal = <-r.signals:
+		done()
+		<-waited
+	}
+	if len(left) > 0 && r.flags.progress != progress.JSON {
+		names := make([]string, len(left))
+		for n, run := range left {
+			names[n] = run.String()
+		}
+		text := fmt.Sprintf("%s has ended, and these runs that end with it have not yet: %s; the next process that works on the store ends them", r.Instance.ID, shorten.To(strings.Join(names, ", "), maxLeft))
+		fmt.Fprintln(r.program.err, r.program.errStyle().Text(terminal.Printable(text)))
+	}
+	return signal
+}
+
+// childrenWithin is how long the runs are waited for that end with a run.
+const childrenWithin = 10 * time.Second
+
+// maxLeft is how many bytes of the names of runs a message shows.
+const maxLeft = 300
 
 // leaveWithin is how long handing over may take: effects have a second for their end.
 const leaveWithin = 2 * time.Second
