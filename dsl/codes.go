@@ -73,7 +73,7 @@ func formRules() []Rule {
 		{"SW130", SeverityError, "text with nothing in it",
 			"Empty text, blank text and an empty expression are not values: they stand neither for the default nor for the input. Leave the property out, or say what is meant.\n\n    bad:   if: ''\n    bad:   command: ${ }\n    good:  command: ${ .command }"},
 		{"SW131", SeverityWarning, "a property without a value",
-			"`null`, and nothing at all, mean that the property is absent. Where nothing follows the colon, something was probably forgotten; `null` says that it was not.\n\n    bad:   timeout:\n    good:  timeout: {after: PT5S}\n    good:  timeout: null"},
+			"`null`, and nothing at all, mean that the property is absent. Where nothing follows the colon, something was probably forgotten; `null` says that it was not. No event has an attribute that is null, so a filter for one takes no event.\n\n    bad:   timeout:\n    good:  timeout: {after: PT5S}\n    good:  timeout: null"},
 		{"SW132", SeverityWarning, "a task with the name of a flow directive",
 			"`then: end`, `then: exit` and `then: continue` are flow directives, wherever a task of that name stands: it runs when the flow reaches it, and nothing can lead to it by name.\n\n    bad:   - end: {set: {done: true}}\n    good:  - finish: {set: {done: true}}"},
 		{"SW133", SeverityWarning, "typographic quotes",

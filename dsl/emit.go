@@ -39,6 +39,9 @@ func parseEmit(p *parser, o *object, base TaskBase) Task {
 		t.With = event.valueOf("with", event.eventProperties("with"), FormData)
 		if with := event.value("with"); with != nil {
 			attributes := p.object(with, event.at.Key("with"), "the event's `with`")
+			for i := 0; i+1 < len(attributes.node.Content); i += 2 {
+				attributes.reportBlank(attributes.node.Content[i], attributes.node.Content[i+1])
+			}
 			attributes.require("type")
 			attributes.checkTime()
 		}

@@ -101,6 +101,7 @@ func (p *parser) filter(n *yaml.Node, at Pointer) *EventFilter {
 	if with := o.value("with"); with != nil && with.Kind == yaml.MappingNode && len(with.Content) == 0 {
 		o.reportWith("SW107", "with", "an event filter needs at least one attribute", "name one that the event must have, such as `type: com.example.ordered`; `any: []` takes every event")
 	}
+	p.reportNullAttributes(o.value("with"), o.at.Key("with"))
 	o.idleValue("correlate", "`correlate` is empty, so it does nothing", "write each value that ties events together as `name: { from: .data.id }`, or remove it")
 	for _, e := range o.entries("correlate") {
 		c := p.openObject(e.value, e.at, "a correlation", "from", "expect")
@@ -111,6 +112,16 @@ func (p *parser) filter(n *yaml.Node, at Pointer) *EventFilter {
 		f.Correlate[e.key.Value] = Correlation{From: c.expression("from"), Expect: c.expression("expect")}
 	}
 	return f
+}
+
+// reportNullAttributes reports the attributes of a filter that are null: no event has such an attribute. Data may be null.
+func (p *parser) reportNullAttributes(with *yaml.Node, at Pointer) {
+	for i := 0; with != nil && with.Kind == yaml.MappingNode && i+1 < len(with.Content); i += 2 {
+		if key := with.Content[i]; key.Value != "data" && source.IsNull(with.Content[i+1]) {
+			p.add(Diagnostic{Code: "SW131", Message: fmt.Sprintf("`%s` has no value, so no event passes the filter", oneLine(key.Value)), Pointer: at.Key(key.Value),
+				Range: p.src.RangeOf(key), Help: "write the value that the events have, or remove the attribute"})
+		}
+	}
 }
 
 // IsAttribute reports whether `from` of a correlation is the bare name of an attribute.

@@ -51,8 +51,8 @@ func (p *parser) object(n *yaml.Node, at Pointer, what string, allowed ...string
 		case n.Content[i].Kind != yaml.ScalarNode:
 		case !slices.Contains(allowed, name) && !slices.Contains(allowed, "?"+name):
 			o.unknown(n.Content[i], allowed)
-		case source.IsNull(n.Content[i+1]) && n.Content[i+1].Value == "":
-			o.reportEmpty(n.Content[i])
+		default:
+			o.reportBlank(n.Content[i], n.Content[i+1])
 		}
 	}
 	return o
@@ -136,8 +136,11 @@ func (o *object) unknown(key *yaml.Node, allowed []string) {
 	o.p.add(d)
 }
 
-// reportEmpty reports a property without a value: it counts as absent, which is seldom meant.
-func (o *object) reportEmpty(key *yaml.Node) {
+// reportBlank reports a property without a value: it counts as absent, which is seldom meant. Null is.
+func (o *object) reportBlank(key, value *yaml.Node) {
+	if !source.IsNull(value) || value.Value != "" {
+		return
+	}
 	o.p.add(Diagnostic{Code: "SW131", Message: fmt.Sprintf("`%s` has no value, so it counts as absent", key.Value), Pointer: o.at.Key(key.Value),
 		Range: o.p.src.RangeOf(key), Help: "give it a value, leave it out, or write `null` if that is meant"})
 }
@@ -261,7 +264,11 @@ func (p *parser) openObject(n *yaml.Node, at Pointer, what string, known ...stri
 	o.idleObject(known)
 	for i := 0; i+1 < len(o.node.Content); i += 2 {
 		key := o.node.Content[i]
-		if key.Kind != yaml.ScalarNode || slices.Contains(known, key.Value) {
+		if slices.Contains(known, key.Value) {
+			o.reportBlank(key, o.node.Content[i+1])
+			continue
+		}
+		if key.Kind != yaml.ScalarNode {
 			continue
 		}
 		d := Diagnostic{
