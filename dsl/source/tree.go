@@ -115,12 +115,15 @@ func (t *Tree) OffsetOf(n *yaml.Node) int {
 	return t.byteOffset(t.runesBefore(t.lines[n.Line-1]) + n.Column - 1)
 }
 
-// RangeOf returns where a node stands: a scalar as a whole, of a collection the first line.
+// RangeOf returns where a node stands: a scalar and an empty collection as a whole, of another collection the first line.
 func (t *Tree) RangeOf(n *yaml.Node) Range {
 	if n == nil {
 		return Range{t.PositionOf(0), t.PositionOf(0)}
 	}
 	start, end := t.OffsetOf(n), len(t.Text)
+	if n.Kind != yaml.ScalarNode && len(n.Content) == 0 && start < end && bytes.IndexByte([]byte("[{"), t.Text[start]) >= 0 {
+		end = start + bytes.IndexAny(t.Text[start:], "]}") + 1
+	}
 	if n.Kind == yaml.ScalarNode {
 		_, ends := t.offsets(n)
 		end = ends[len(ends)-1]
