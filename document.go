@@ -224,14 +224,15 @@ func (d *Document) base() string {
 	return d.File
 }
 
-// joined returns what several passes found; a finding that two of them report stays one.
+// joined returns what several passes found; a finding that two of them report stays one. One pass may find several mistakes at one place.
 func joined(before, more dsl.Diagnostics) dsl.Diagnostics {
 	all := slices.Clone(before)
 	for _, f := range more {
-		known := slices.ContainsFunc(all, func(k dsl.Diagnostic) bool {
+		isThere := func(k dsl.Diagnostic) bool {
 			return k.Code == f.Code && k.Pointer == f.Pointer && k.Range.Start == f.Range.Start
-		})
-		if !known {
+		}
+		isSame := func(k dsl.Diagnostic) bool { return isThere(k) && k.Message == f.Message }
+		if !slices.ContainsFunc(before, isThere) && !slices.ContainsFunc(all, isSame) {
 			all = append(all, f)
 		}
 	}
