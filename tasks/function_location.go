@@ -29,6 +29,10 @@ func locateFunction(b *interpreter.Builder, at dsl.Pointer, called string) *dsl.
 		if relative, err := url.Parse(interpreter.RelativeFile(called)); err == nil {
 			u = relative
 		}
+		if leadsOut(u) {
+			b.Report("SW802", at, called+" leads out of the folder of what calls it: call a file below that folder, or by file:/// and an absolute path")
+			return nil
+		}
 		return resourceAt(at, functionFile(rawURL(u)), nil)
 	}
 	named, catalog, given := strings.Cut(called, "@")

@@ -55,13 +55,18 @@ func Loader(document string, s Sources) interpreter.Loader {
 			if !s.Files {
 				return nil, errNoFiles
 			}
-			if u.Opaque != "" || u.Host != "" && !strings.EqualFold(u.Host, "localhost") {
+			if leadsOut(u) {
 				return nil, fmt.Errorf("%s leads out of the folder of the document: write the relative path without file:, or file:/// and an absolute path", withoutQuery(reference))
 			}
 			return loadFile(u.Path)
 		}
 		return nil, fmt.Errorf("resources cannot be read by %q: use file, http or https", u.Scheme)
 	}
+}
+
+// leadsOut reports whether a file URL is one that RelativeFile has left as it is, although it has no absolute path.
+func leadsOut(u *url.URL) bool {
+	return u.Scheme == "file" && (u.Opaque != "" || u.Host != "" && !strings.EqualFold(u.Host, "localhost"))
 }
 
 // servers read resources by http and https.
