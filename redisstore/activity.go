@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -189,6 +190,8 @@ func (s *Store) changeActivities(ctx context.Context, c *store.ChangeActivities,
 		case "OK", "SEEN":
 		case "CHANGED", "ACTIVITY", string(store.TooEarly):
 			again = append(again, sent[at])
+		case codeDamaged:
+			return nil, fmt.Errorf("activity %s: %w", id, damagedBy(r))
 		default:
 			all[sent[at]] = store.ActivityChanged{Refused: refusal(r, "activity "+id.String())}
 		}
@@ -271,16 +274,23 @@ func (s *Store) Available(ctx context.Context, c store.Available) (offered store
 		return offered, err
 	}
 	all = slices.DeleteFunc(all, func(q store.Queue) bool { return !c.Asks(q) })
+	var damaged error
 	for some := range slices.Chunk(store.InTurn(c.Turn, all), lookedAt) {
-		if err := s.addAvailable(ctx, &c, some, &offered); err != nil || len(offered.Activities) >= c.N {
+		hurt, err := s.addAvailable(ctx, &c, some, &offered)
+		if err != nil || len(offered.Activities) >= c.N {
 			return offered, err
 		}
+		damaged = cmp.Or(damaged, hurt)
 	}
-	return offered, nil
+	s.damaged.note(c.Partition, damaged)
+	if len(offered.Activities) > 0 {
+		return offered, nil // the other queues go on; who asks again when they are empty is told
+	}
+	return offered, damaged
 }
 
-// addAvailable adds activities that wait in some queues, as many as are still asked for.
-func (s *Store) addAvailable(ctx context.Context, c *store.Available, some []store.Queue, offered *store.Offered) (err error) {
+// addAvailable adds activities that wait in some queues, as many as are still asked for. It returns besides that a queue is damaged.
+func (s *Store) addAvailable(ctx context.Context, c *store.Available, some []store.Queue, offered *store.Offered) (damaged, err error) {
 	left := c.N - len(offered.Activities)
 	waiting := make([]*redis.ZSliceCmd, len(some))
 	offered.At, err = s.timedEach(ctx, c.Partition, func(p redis.Pipeliner) {
@@ -289,14 +299,15 @@ func (s *Store) addAvailable(ctx context.Context, c *store.Available, some []sto
 		}
 	})
 	if err != nil {
-		return fmt.Errorf("read the queues of partition %d: %w", c.Partition, err)
+		return nil, fmt.Errorf("read the queues of partition %d: %w", c.Partition, err)
 	}
 	parts := make([][]store.ActivityID, len(some))
 	for n := range some {
+		damaged = cmp.Or(damaged, onlyDamage(waiting[n]))
 		parts[n] = available(waiting[n].Val(), offered)
 	}
 	offered.Activities = append(offered.Activities, store.Fairly(left, parts)...)
-	return nil
+	return damaged, nil
 }
 
 // available returns those of the first activities of a queue that may be taken.

@@ -376,6 +376,9 @@ func (b *batch) messages(to *subject, of *store.Change) {
 func (s *Store) apply(ctx context.Context, script *script, partition int, name string, b *batch) ([]reply, error) {
 	b.end()
 	answers, err := s.repeat(ctx, &call{script: script, partition: partition, subject: name, keys: b.keys, args: b.args, answers: b.changes})
+	for _, r := range answers {
+		s.damaged.note(partition, damagedBy(r))
+	}
 	if err == nil && answers[0].code == string(store.RolledBack) { // and so are the others
 		return nil, refusal(answers[0], name)
 	}

@@ -65,6 +65,7 @@ func (s *Store) repeat(ctx context.Context, c *call) ([]reply, error) {
 			return all, nil
 		}
 		if ctx.Err() != nil || c.forReading && refusesWrites(err) || !s.passes(ctx, err) {
+			s.damaged.note(c.partition, err)
 			return nil, fmt.Errorf("%s %s: %w", c.script.name, c.subject, err)
 		}
 		s.failed(n, err)

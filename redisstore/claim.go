@@ -135,6 +135,9 @@ func (s *Store) take(ctx context.Context, script *script, c *store.Claim, candid
 		if !one.change.Done {
 			r := answers[0]
 			if answers = answers[1:]; r.code != "OK" && !one.isTaken(r) {
+				if damaged := damagedBy(r); damaged != nil {
+					store.Unreadable{Instance: one.instance, Err: store.RefuseUnreadable(one.name, damaged, r.at)}.Tell(c.Unreadable)
+				}
 				continue
 			}
 			at = r.at // the owner before may have committed after the time was read

@@ -84,6 +84,17 @@ func (s *Store) damageBy(ctx context.Context, n *node, c *call, err error) error
 	return err
 }
 
+// codeDamaged is the answer of a script that has found a key that is not what it should be.
+const codeDamaged = "DAMAGED"
+
+// damagedBy returns an error if the script has made no change because a key is not what it should be.
+func damagedBy(r reply) error {
+	if r.code != codeDamaged {
+		return nil
+	}
+	return &damagedKeyError{fmt.Sprint(r.values[0]), errMisfit}
+}
+
 // fits reports whether a key of a partition is of the type that a store gives it, and whether a text has the form that scripts read.
 func (p *partitionKeys) fits(key, is, text string) bool {
 	kind, _, _ := strings.Cut(strings.TrimPrefix(key, p.prefix), ":")

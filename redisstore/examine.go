@@ -28,6 +28,9 @@ func (s *Store) Examine(ctx context.Context) []store.Ailment {
 				all = append(all, s.examineServer(ctx, n, p)...)
 			}
 		}
+		if store.Refuses(all) < store.RefusesAll {
+			all = append(all, s.stillDamaged(ctx)...)
+		}
 		return all
 	})
 }

@@ -23,11 +23,11 @@ func (s *Store) send(ctx context.Context, script *script, to *subject, b *batch)
 	if err != nil {
 		return reply{}, err
 	}
-	if r := answers[0]; r.code == "DAMAGED" {
-		return r, fmt.Errorf("%s: %w", to.name, &damagedKeyError{fmt.Sprint(r.values[0]), errMisfit})
-	} else {
-		return r, nil
+	r := answers[0]
+	if damaged := damagedBy(r); damaged != nil {
+		return r, fmt.Errorf("%s: %w", to.name, damaged)
 	}
+	return r, nil
 }
 
 // Start implements store.Store.

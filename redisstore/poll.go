@@ -108,14 +108,32 @@ func (s *Store) poll(ctx context.Context, partition, n int, expired bool) (w sto
 	if err := s.addAllDue(ctx, &w, &r, partition, n); err != nil {
 		return w, at, err
 	}
-	leases, _ := r.texts.Val()[1].(string)
-	return w, at, s.addLeases(ctx, &w, partition, n, parseLeases(leases))
+	return w, at, s.addAllLeases(ctx, &w, &r, partition, n)
 }
 
-// rolledBack returns the error of a partition that has lost writes, or whose time is a key of another type: MGET reads that as if it were not there.
-func (s *Store) rolledBack(ctx context.Context, partition int) error {
-	if err := s.pipelined(ctx, partition, func(p redis.Pipeliner) { p.Get(ctx, s.keys.partitions[partition].time) }); err != nil {
+// addAllLeases adds to the work what follows from the leases that were read.
+func (s *Store) addAllLeases(ctx context.Context, w *store.Work, r *polled, partition, n int) error {
+	leases, ok := r.texts.Val()[1].(string)
+	if !ok && len(r.sets[store.SetHeld].Val()) > 0 {
+		if err := s.isText(ctx, partition, s.keys.partitions[partition].leases); err != nil {
+			return err
+		}
+	}
+	return s.addLeases(ctx, w, partition, n, parseLeases(leases))
+}
+
+// isText returns an error if a text is a key of another type: MGET reads that as if it were not there.
+func (s *Store) isText(ctx context.Context, partition int, key string) error {
+	if err := s.pipelined(ctx, partition, func(p redis.Pipeliner) { p.Get(ctx, key) }); err != nil {
 		return fmt.Errorf("poll partition %d: %w", partition, err)
+	}
+	return nil
+}
+
+// rolledBack returns the error of a partition that has lost writes, or whose time is a key of another type.
+func (s *Store) rolledBack(ctx context.Context, partition int) error {
+	if err := s.isText(ctx, partition, s.keys.partitions[partition].time); err != nil {
+		return err
 	}
 	return &store.Refusal{Code: store.RolledBack, Detail: fmt.Sprintf("partition %d", partition)}
 }

@@ -32,6 +32,7 @@ func (s *Store) exchange(ctx context.Context, partition int, send sending, f fun
 			return nil
 		}
 		if ctx.Err() != nil || !s.passes(ctx, err) {
+			s.damaged.note(partition, err)
 			return err
 		}
 		s.failed(n, err)
@@ -275,6 +276,17 @@ func (s *Store) Payload(ctx context.Context, i store.Instance, ref string) ([]by
 	return data.Bytes()
 }
 
+// touch asks for a little of each key that Statistics does not count: one that somebody has overwritten is an error, which is told there.
+func (p *partitionKeys) touch(ctx context.Context, of redis.Pipeliner) {
+	for _, key := range []string{p.listeners, p.needs, p.activities, p.queued, p.seen} {
+		of.ZCard(ctx, key)
+	}
+	of.SCard(ctx, p.notices)
+	of.XLen(ctx, p.index)
+	of.StrLen(ctx, p.leases)
+	of.StrLen(ctx, p.versions())
+}
+
 // Statistics implements store.Reader.
 func (s *Store) Statistics(ctx context.Context, partition int) (store.Statistics, error) {
 	k := &s.keys.partitions[partition]
@@ -295,6 +307,7 @@ func (s *Store) Statistics(ctx context.Context, partition int) (store.Statistics
 		unreadable = p.SCard(ctx, k.unreadable)
 		waits := strconv.Itoa(int(store.RetryWaits))
 		retrying, backlog = p.ZCard(ctx, k.retrying), p.ZCount(ctx, k.retrying, waits, waits)
+		k.touch(ctx, p)
 	})
 	if err != nil {
 		return store.Statistics{}, fmt.Errorf("count partition %d: %w", partition, err)

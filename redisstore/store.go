@@ -29,6 +29,7 @@ type Store struct {
 	log     *slog.Logger
 	require Durability
 	records records
+	damaged damagedKeys
 
 	needed        []neededNow // in each partition
 	behind        []behind    // of each partition

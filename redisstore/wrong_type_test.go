@@ -1,6 +1,8 @@
 package redisstore_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -20,7 +22,10 @@ func TestOverwrittenKeys(t *testing.T) {
 	if _, err := s.Start(t.Context(), store.Start{Instance: store.Instance{Namespace: "test", ID: "a"}, Invocation: []byte("{}")}); err != nil {
 		t.Fatal(err)
 	}
-	all := []string{"index", "quarantined", "unreadable", "retrying", "outbox", "meta", "activities", "needs", "listeners", "queued"}
+	all := []string{"index", "quarantined", "unreadable", "retrying", "outbox", "meta", "activities", "needs", "listeners", "queued", "seen", "notices", "leases", "versions", "q:q test"}
+	if err := client.ZAdd(t.Context(), "swrun:{D:0}:queued", redis.Z{Member: "q test"}).Err(); err != nil {
+		t.Fatal(err)
+	}
 	for _, set := range store.Sets() {
 		all = append(all, string(set))
 	}
@@ -35,13 +40,15 @@ func TestOverwrittenKeys(t *testing.T) {
 			_, scrubbed := s.Scrub(t.Context(), store.Scrub{N: 100, Check: true})
 			_, counted := s.Statistics(t.Context(), 0)
 			_, polled := s.Poll(t.Context(), 0, 10, false)
-			return []error{scrubbed, counted, polled}
+			_, offered := s.Available(t.Context(), store.Available{N: 10})
+			return slices.DeleteFunc([]error{scrubbed, counted, polled, offered}, func(err error) bool { return err == nil })
 		}
-		for _, failed := range use() {
-			if failed == nil {
-				continue
-			}
-			if a, known := s.Diagnose(failed); !known || a.Reason != store.Damaged || redisstore.Remedy(failed) == "" {
+		all := use()
+		if len(all) == 0 {
+			t.Errorf("%s: nothing tells that it is damaged", name)
+		}
+		for _, failed := range all {
+			if a, known := s.Diagnose(failed); !strings.Contains(failed.Error(), key) || !known || a.Reason != store.Damaged || redisstore.Remedy(failed) == "" {
 				t.Errorf("%s: %v: %+v", name, failed, a)
 			}
 		}
@@ -52,9 +59,7 @@ func TestOverwrittenKeys(t *testing.T) {
 			}
 		}
 		for _, failed := range use() {
-			if failed != nil {
-				t.Errorf("%s is back: %v", name, failed)
-			}
+			t.Errorf("%s is back: %v", name, failed)
 		}
 	}
 }

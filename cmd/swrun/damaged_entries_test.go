@@ -22,30 +22,7 @@ func TestDamagedEntries(t *testing.T) {
 		t.Parallel()
 		path := filepath.Join(t.TempDir(), "runs.db")
 		(&hosted{t, "file:" + path}).survivesDamage([]string{"/rules/q", "definition/digest/"}, func(part string, _ bool) {
-			db, err := bbolt.Open(path, 0o600, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer db.Close() // what was written is there
-			changed := 0
-			err = db.Update(func(tx *bbolt.Tx) error {
-				b, keys := tx.Bucket([]byte("swrun")), []string{}
-				err := b.ForEach(func(key, _ []byte) error {
-					if strings.Contains(string(key), part) {
-						keys = append(keys, string(key))
-					}
-					return nil
-				})
-				for _, key := range keys {
-					if changed++; err == nil {
-						err = b.Put([]byte(key), []byte("rubbish"))
-					}
-				}
-				return err
-			})
-			if err != nil || changed == 0 {
-				t.Fatal(part, changed, err)
-			}
+			overwriteEntry(t, path, part, []byte("rubbish"))
 		})
 	})
 	t.Run("redis", func(t *testing.T) {
@@ -138,4 +115,33 @@ func (h *hosted) refusesDamagedWorkflow(s *serving) {
 	h.exits(exitOK, "deploy", mustWriteFile(h.T, "other.yaml", other))
 	h.exits(exitOK, "start", "demo/other", "--id", "three")
 	h.until("waiting for the timer", "describe", "three")
+}
+
+// overwriteEntry overwrites what a file keeps under the keys that contain a text. Nobody may have the file open.
+func overwriteEntry(t *testing.T, path, part string, data []byte) {
+	t.Helper()
+	db, err := bbolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close() // what was written is there
+	var keys []string
+	err = db.Update(func(tx *bbolt.Tx) error {
+		b := tx.Bucket([]byte("swrun"))
+		err := b.ForEach(func(key, _ []byte) error {
+			if strings.Contains(string(key), part) {
+				keys = append(keys, string(key))
+			}
+			return nil
+		})
+		for _, key := range keys {
+			if err == nil {
+				err = b.Put([]byte(key), data)
+			}
+		}
+		return err
+	})
+	if err != nil || len(keys) == 0 {
+		t.Fatal(part, err)
+	}
 }

@@ -27,10 +27,17 @@ type illness struct {
 	ready  bool     // /readyz still answers 200, swrun_store_up is 1, and nothing is logged
 	doctor int      // its exit code
 	flags  []string // of serve and doctor
+	part   *part    // that is damaged; nil if the store is ill as a whole
 	// lasting says that it is there from the start, and stays. Otherwise cause brings it about.
 	lasting bool
 	cause   func()
 	heal    func() // nil if that is not possible
+}
+
+// part is a damaged part of a store, which does not keep the rest from going on.
+type part struct {
+	metric, log string // what they say
+	down        bool   // what the store counts cannot be counted
 }
 
 // TestIllStores: doctor, health, readiness, metrics and log say the same of a store that is not well, and that it is well again. Other states have tests of
@@ -116,6 +123,12 @@ func (s *illServer) used() (bytes int64) {
 
 func illRedis() map[string]func(*illServer) illness {
 	all := refusingRedis()
+	all["a key overwritten"] = func(s *illServer) illness {
+		return illness{
+			reason: store.Damaged, code: "SD006", health: "error", ready: true, doctor: exitStore, cause: s.do("LPUSH swrun:{swrun:0}:listeners rubbish"), heal: s.do("DEL swrun:{swrun:0}:listeners"),
+			part: &part{`swrun_store_unwell{reason="damaged"} 1`, `msg="a part of the store is damaged" reason=damaged error="the key swrun:{swrun:0}:listeners is damaged`, true},
+		}
+	}
 	all["killed"] = func(s *illServer) illness {
 		return illness{reason: store.Unreachable, code: "SD001", health: "error", doctor: exitStore, cause: s.Kill, heal: s.Server.Run}
 	}
@@ -243,6 +256,16 @@ func illClusters() map[string]func(*illServer) illness {
 
 func illFiles() map[string]func(*testing.T, string) illness {
 	return map[string]func(*testing.T, string) illness{
+		"an entry damaged": func(t *testing.T, path string) illness {
+			h := &hosted{t, "file:" + path}
+			h.exits(exitOK, "deploy", mustWriteFile(t, "nap.yaml", napText))
+			h.exits(exitOK, "start", "demo/nap", "--id", "one")
+			overwriteEntry(t, path, "demo/one/record", []byte("rubbish"))
+			return illness{
+				code: "SD019", health: "error", ready: true, lasting: true, doctor: exitStore,
+				part: &part{"\nswrun_runs_unreadable 1\n", `msg="a run cannot be read, and this worker does not go on with it" run=demo/one`, false},
+			}
+		},
 		"disk that became read-only": func(t *testing.T, path string) illness {
 			disk := disktest.Breaking(t, filepath.Dir(path))
 			return illness{reason: store.ReadOnly, code: "SD001", health: "error", doctor: exitStore, cause: disk.Break}
@@ -299,8 +322,15 @@ func (h *hosted) tellsIllness(is illness) {
 		is.cause()
 	}
 	ready, up := http.StatusServiceUnavailable, "\nswrun_store_up 0\n"
+	metric, log, again := `swrun_store_unwell{reason="`+string(is.reason)+`"} 1`, `msg="the store is not well" reason=`+string(is.reason), "the store is well again"
 	if is.ready {
-		ready, up = http.StatusOK, "\nswrun_store_up 1\n"
+		ready, up, log = http.StatusOK, "\nswrun_store_up 1\n", ""
+	}
+	if is.part != nil {
+		metric, log, again = is.part.metric, is.part.log, "no part of the store is damaged any more"
+	}
+	if is.part != nil && is.part.down {
+		up = "\nswrun_store_up 0\n"
 	}
 	health := http.StatusServiceUnavailable
 	if is.health == "warning" {
@@ -309,10 +339,8 @@ func (h *hosted) tellsIllness(is illness) {
 	h.answers(s, "/v1/health", health, `"code":"`+is.code+`","fix":"`)
 	h.answers(s, "/readyz", ready, "")
 	h.answers(s, "/metrics", http.StatusOK, up)
-	h.answers(s, "/metrics", http.StatusOK, `swrun_store_unwell{reason="`+string(is.reason)+`"} 1`)
-	if !is.ready {
-		s.err.until(h.T, `msg="the store is not well" reason=`+string(is.reason))
-	}
+	h.answers(s, "/metrics", http.StatusOK, metric)
+	s.err.until(h.T, log)
 	if code, out := h.swrun(append([]string{"doctor"}, is.flags...)...); code != is.doctor || !strings.Contains(out, fmt.Sprintf("%-8s %s", is.health, is.code)) {
 		h.Errorf("doctor ends with %d, want %d:\n%s", code, is.doctor, out)
 	}
@@ -324,8 +352,8 @@ func (h *hosted) tellsIllness(is illness) {
 	}
 	is.heal()
 	well()
-	if !is.ready {
-		s.err.until(h.T, "the store is well again")
+	if log != "" {
+		s.err.until(h.T, again)
 	}
 }
 

@@ -97,7 +97,7 @@ func (c *Control) lackedSecrets(ctx context.Context) doctor.Finding {
 	defer cancel()
 	known, unread, err := c.declared.read(within, c)
 	if err != nil {
-		return doctor.Finding{Code: doctor.CodeSecrets, Level: doctor.Error, What: err.Error(), Fix: "see whether the server is overloaded"}
+		return doctor.Finding{Code: doctor.CodeSecrets, Level: doctor.Error, What: err.Error(), Fix: doctor.FixOf(err)}
 	}
 	var all []string
 	granted := definition.GrantedIn(ctx)

@@ -3,6 +3,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -70,7 +71,7 @@ func Examine(ctx context.Context, s *swrun.Store, now func() time.Time, because 
 	found = append(found, clocks(ctx, s, now, all)...)
 	counted, err := store.Total(ctx, s)
 	if err != nil {
-		return append(found, Finding{"SD006", Error, err.Error(), "see whether the server is overloaded"})
+		return append(found, failed("SD006", err))
 	}
 	found = append(found, health(ctx, &counted), quarantined(ctx, &counted), unreadable(ctx, s, &counted), hearing(ctx, s))
 	if worst, mute := store.Mute(all); mute {
@@ -120,7 +121,7 @@ func clocks(ctx context.Context, s *swrun.Store, now func() time.Time, all []sto
 		work, err := s.Poll(ctx, 0, 1, false)
 		took := now().Sub(began)
 		if err != nil {
-			return []Finding{{"SD004", Error, err.Error(), "see whether the server is overloaded"}}
+			return []Finding{failed("SD004", err)}
 		}
 		if n == 0 || took < best {
 			best, skew = took, work.At.Sub(began.Add(took/2))
@@ -166,4 +167,14 @@ func quarantined(ctx context.Context, all *store.Statistics) Finding {
 	}
 	return Finding{"SD011", Warning, fmt.Sprintf("quarantined: %s, which lost worker after worker at one step", terminal.Counted(all.Quarantined, "run")),
 		"swrun ls --status quarantined lists them; mend what ends their workers, then let them go on: swrun retry"}
+}
+
+// failed is what is found if a check could not be made.
+func failed(code string, err error) Finding {
+	return Finding{code, Error, err.Error(), FixOf(err)}
+}
+
+// FixOf is what to do about a store that does not answer a question.
+func FixOf(err error) string {
+	return cmp.Or(redisstore.Remedy(err), "see whether the server is overloaded")
 }

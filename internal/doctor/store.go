@@ -176,8 +176,11 @@ func (m *Monitor) Watch(ctx context.Context, log *slog.Logger) {
 	defer tick.Stop()
 	var told store.Reason
 	var since time.Time
+	var parts damagedParts
 	for {
-		worst, ill := m.Verdict(ctx).Ill()
+		v := m.Verdict(ctx)
+		parts.log(v.Ailments, log)
+		worst, ill := v.Ill()
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -199,6 +202,25 @@ func (m *Monitor) Watch(ctx context.Context, log *slog.Logger) {
 	}
 }
 
+// damagedParts are the damaged parts of a store that the log has told of.
+type damagedParts map[string]bool
+
+// log tells of each part once, and again if it is damaged again later.
+func (d *damagedParts) log(all []store.Ailment, log *slog.Logger) {
+	told := damagedParts{}
+	for _, a := range all {
+		if a.Partial {
+			if told[a.What] = true; !(*d)[a.What] {
+				log.Error("a part of the store is damaged", "reason", a.Reason, "error", a.What, "fix", a.Fix)
+			}
+		}
+	}
+	if len(told) == 0 && len(*d) > 0 {
+		log.Info("no part of the store is damaged any more")
+	}
+	*d = told
+}
+
 // codeOf returns the check to which an ailment belongs.
 func codeOf(r store.Reason) string {
 	switch r {
@@ -215,11 +237,14 @@ func codeOf(r store.Reason) string {
 // ailing returns ailments as findings.
 func ailing(all []store.Ailment) (found []Finding) {
 	for _, a := range all {
-		level := Error
-		if a.Minor {
+		level, code := Error, codeOf(a.Reason)
+		switch {
+		case a.Partial:
+			code = "SD019"
+		case a.Minor:
 			level = Warning
 		}
-		found = append(found, Finding{codeOf(a.Reason), level, a.What, a.Fix})
+		found = append(found, Finding{code, level, a.What, a.Fix})
 	}
 	return found
 }

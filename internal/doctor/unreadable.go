@@ -16,7 +16,7 @@ const maxRead = 1000
 func unreadable(ctx context.Context, s store.Store, all *store.Statistics) Finding {
 	runs, first, err := unreadableRuns(ctx, s)
 	if err != nil {
-		return Finding{"SD019", Error, err.Error(), "see whether the server is overloaded"}
+		return failed("SD019", err)
 	}
 	var entries int64
 	var why error
@@ -25,7 +25,7 @@ func unreadable(ctx context.Context, s store.Store, all *store.Statistics) Findi
 		entries, why, err = unreadableEntries(ctx, s)
 	}
 	if err != nil {
-		return Finding{"SD019", Error, err.Error(), "see whether the server is overloaded"}
+		return failed("SD019", err)
 	}
 	if first == nil {
 		first = why

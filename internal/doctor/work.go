@@ -96,7 +96,7 @@ func waitsSince(r *store.Lifecycle) time.Time {
 func workers(ctx context.Context, s *swrun.Store, counted *store.Statistics) []Finding {
 	l, err := overdue(ctx, s)
 	if err != nil {
-		return []Finding{{"SD009", Error, err.Error(), "see whether the server is overloaded"}}
+		return []Finding{failed("SD009", err)}
 	}
 	lateness := Finding{"SD009", OK, "no run is overdue", ""}
 	if l.runs > 0 {
@@ -132,7 +132,7 @@ func present(ctx context.Context, s *swrun.Store, live int64) []Finding {
 func scheduled(ctx context.Context, s *swrun.Store, serving int) Finding {
 	all, now, err := schedule.Now(ctx, s)
 	if err != nil {
-		return Finding{"SD017", Error, err.Error(), "see whether the server is overloaded"}
+		return failed("SD017", err)
 	}
 	granted := definition.GrantedIn(ctx)
 	all = slices.DeleteFunc(all, func(x schedule.Schedule) bool { return !granted.Has(x.Workflow.Namespace) })
@@ -160,7 +160,7 @@ func scheduled(ctx context.Context, s *swrun.Store, serving int) Finding {
 func polled(ctx context.Context, s *swrun.Store, workers []presence.Worker) Finding {
 	all, err := queue.States(ctx, s, workers)
 	if err != nil {
-		return Finding{"SD014", Error, err.Error(), "see whether the server is overloaded"}
+		return failed("SD014", err)
 	}
 	var unpolled, paused []string
 	for n := range all {
@@ -196,7 +196,7 @@ func Listed(all []string) string {
 func unserved(ctx context.Context, s *swrun.Store, workers []presence.Worker) Finding {
 	all, err := presence.AllWaiting(ctx, s, workers)
 	if err != nil {
-		return Finding{"SD013", Error, err.Error(), "see whether the server is overloaded"}
+		return failed("SD013", err)
 	}
 	runs, recent, told := 0, 0, false
 	var first *presence.Waiting

@@ -15,7 +15,7 @@ type Examiner interface {
 type Ailment struct {
 	Reason  Reason
 	Refuses Refusing
-	// Minor says that no run is lost and nothing is refused because of it.
+	// Minor says that no run is lost and nothing is refused because of it, or nothing but what needs the damaged part.
 	Minor bool
 	// Partial says of a Damaged store that only something of it is damaged: what needs nothing of that works as before.
 	Partial bool
