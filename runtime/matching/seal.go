@@ -29,6 +29,9 @@ func (m *Matcher) key(ctx context.Context, again bool) (string, error) {
 		return known, nil
 	}
 	key, _, err := sealKey().Load(ctx, m.c.Store)
+	if store.IsUnreadable(err) {
+		return m.ownKey(err), nil
+	}
 	if err == nil && key == "" {
 		if known == "" {
 			known = m.c.Nonce() + m.c.Nonce()
@@ -47,6 +50,18 @@ func (m *Matcher) key(ctx context.Context, again bool) (string, error) {
 	defer m.mu.Unlock()
 	m.sealKey = key
 	return key, nil
+}
+
+// ownKey returns a key of this process alone, for while that of the deployment cannot be read for a reason. Activities go on: only late reports need the key.
+func (m *Matcher) ownKey(why error) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.sealKey == "" {
+		m.sealKey = m.c.Nonce() + m.c.Nonce()
+		m.c.Log.Error("the key of the tokens of activities cannot be read, and this process uses one of its own: late reports about attempts that others gave out are not noted",
+			"error", why, "fix", "restore the entry from a backup, and start the process again")
+	}
+	return m.sealKey
 }
 
 // sealed is how many characters the seal of a token has: 96 bits.

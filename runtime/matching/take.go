@@ -224,11 +224,15 @@ func (m *Matcher) take(ctx context.Context, partition int, some []store.Activity
 		}
 		m.due(partition, c)
 		m.know(attempt{some[n], take.Nonce}, c)
-		task, err := newTask(some[n], take.key, c)
-		if err != nil {
-			return tasks, refused, passed, err
+		task, bad := newTask(some[n], take.key, c)
+		if bad != nil {
+			err = store.RefuseUnreadable("run "+some[n].Run.String(), bad, time.Time{})
+			continue
 		}
 		tasks = append(tasks, task)
 	}
-	return tasks, refused, passed, nil
+	if len(tasks) > 0 {
+		return tasks, refused, passed, nil // the others are given out
+	}
+	return nil, refused, passed, err
 }
