@@ -27,7 +27,7 @@ func Check(w *Workflow, analyze Analyzer) Diagnostics {
 		checkReferences, checkUnused,
 		checkTimes, checkRetries, checkActivities, checkEngine, checkBounds, checkRaces,
 		checkFilters, checkRaised, checkComparedTypes,
-		checkExpressions, checkConditions, checkLookalikes, checkInputFields, checkOutputShapes, checkCatchData, checkClock,
+		checkExpressions, checkConditions, checkLookalikes, checkInputFields, checkMembers, checkOutputShapes, checkCatchData, checkClock,
 		checkSecrets, checkUntrusted, checkCertificates,
 		checkCorrelations, checkScheduleEvents,
 		checkRequests, checkEvaluate, checkFormats, checkCron, checkSchedule, checkScheduleLoops, checkLifecycleFilters, checkLifecycleEmits,

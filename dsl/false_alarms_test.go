@@ -25,6 +25,7 @@ func TestNoFalseAlarms(t *testing.T) {
 		official + "run-subflow.yaml": {"SW504"}, official + "schedule-event-driven.yaml": {"SW702"}, official + "try-catch-then.yaml": {"SW504"},
 		"call_asyncapi/11.10d-while-fails.txtar/workflow.yaml": {"SW507"}, "expression/2.15-names-its-expression-when.txtar/workflow.yaml": {"SW507"},
 		"expression/2.2-text-around-an-expression-is-literal.txtar/workflow.yaml": {"SW504"}, "expression/2.3-elsewhere-text-needs-delimiters.txtar/workflow.yaml": {"SW504"},
+		"expression/2.4-keys-are-never-evaluated.txtar/workflow.yaml":        {"SW504"},
 		"expression/2.4-object-form-of-input-and-export.txtar/workflow.yaml": {"SW504"}, "expression/2.4-object-forms-need-delimiters.txtar/workflow.yaml": {"SW504"},
 		"expression/2.7-array-is-not-a-condition.txtar/workflow.yaml": {"SW507"}, "expression/2.7-number-is-not-a-condition.txtar/workflow.yaml": {"SW507"},
 		"expression/2.7-object-is-not-a-condition.txtar/workflow.yaml": {"SW507"}, "expression/2.7-text-is-not-a-condition.txtar/workflow.yaml": {"SW507"},

@@ -28,9 +28,32 @@ func (o *object) mapping(name string) map[string]any {
 	}
 	if n.Kind != yaml.MappingNode {
 		o.p.wrongType(n, o.at.Key(name), "`"+name+"`", objects)
+		o.p.helpBetter(pairs(name, n))
 		return nil
 	}
 	return o.p.data(n, o.at.Key(name)).(map[string]any)
+}
+
+// pairs returns how to write a map in whose place a list of texts stands, as files of Compose and requests of curl have it, or "".
+func pairs(name string, n *yaml.Node) string {
+	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 || !source.IsText(n.Content[0]) {
+		return ""
+	}
+	separator := map[string]string{"ports": ":", "volumes": ":", "environment": "=", "headers": ":"}[name]
+	first := oneLine(n.Content[0].Value)
+	before, after, found := strings.Cut(first, separator)
+	if i := strings.LastIndexByte(first, ':'); name == "ports" && i >= 0 { // an address may stand before both
+		before, after = first[:i], first[i+1:]
+	}
+	switch {
+	case separator == "" || !found || before == "" || strings.TrimSpace(after) == "":
+		return ""
+	case name == "ports": // the port of the machine stands first there, and last here
+		before, after = after, before
+	case name == "volumes" && strings.HasPrefix(before, "."):
+		return fmt.Sprintf("write `volumes: { /path/of/the/folder: %s }`: a folder of the machine begins with /", after)
+	}
+	return fmt.Sprintf("write `%s: { %s: %s }`", name, before, strings.TrimSpace(after))
 }
 
 // dataOrText decodes data. If it is text, usually an expression, it must not be empty.
@@ -69,7 +92,7 @@ func (p *parser) checkData(n *yaml.Node, at Pointer) {
 }
 
 // otherTemplate matches expressions as other tools write them: {{ .x }}, #{ .x }, $( .x ), <% .x %>.
-var otherTemplate = lazyregexp.New(`^\s*(?:(?:\{\{|#\{|<%=?)\s*([.$][^{}]*?)\s*(?:\}\}|\}|%>)|\$\(\s*(\.[A-Za-z_][\w.]*)\s*\))\s*$`)
+var otherTemplate = lazyregexp.New(`^\s*(?:(?:\{\{|#\{|<%=?|\{)\s*([.$][^{}]*?)\s*(?:\}\}|\}|%>)|\$\(\s*(\.[A-Za-z_][\w.]*)\s*\))\s*$`)
 
 // olderNumber matches an integer of YAML 1.1 that YAML 1.2 reads as text: one with underscores, and a binary one.
 var olderNumber = lazyregexp.New(`^[-+]?(0b[01_]+|[0-9][0-9_]*_[0-9_]*(\.[0-9_]*)?|0x[0-9a-fA-F_]+)$`)

@@ -82,3 +82,10 @@ func (s *Source) howToWriteObject(what string, n *yaml.Node, allowed []string) s
 func (o *object) reportWith(code, name, message, help string) {
 	o.p.add(Diagnostic{Code: code, Message: message, Pointer: o.at.Key(name), Range: o.p.src.RangeOf(o.value(name)), Help: help})
 }
+
+// helpBetter gives the diagnostic that was reported last another help, unless that is empty.
+func (p *parser) helpBetter(help string) {
+	if help != "" {
+		p.found[len(p.found)-1].Help = oneLine(help)
+	}
+}

@@ -27,7 +27,9 @@ func checkExpressions(c *checker) {
 				c.unknownFunction(e, f)
 			}
 		}
-		c.commas(e)
+		if !slices.ContainsFunc(facts.Functions, func(f Name) bool { return !f.Known }) {
+			c.commas(e)
+		}
 		for _, v := range facts.Variables {
 			c.variable(e, v)
 		}
@@ -52,6 +54,8 @@ func (c *checker) syntax(e expressionText, err error) {
 		d = c.emptyCall(d, e, m)
 	} else if help := c.otherSyntax(e.text); help != "" {
 		d.Help = help
+	} else if with, ok := c.repaired(d, e, err); ok {
+		d = with
 	} else if endsBefore(e.text) {
 		d.Help = "a value is one expression from the first `${` to the last `}`"
 		if !e.always && e.property != propertyCode {
@@ -98,8 +102,12 @@ func (c *checker) unknownFunction(e expressionText, f Name) {
 		if f.Offset >= 0 {
 			d.Fix = []source.Edit{{Range: d.Range, NewText: "$" + f.Name}}
 		}
+	case f.Arity == 0 && c.isTask(f.Name):
+		d.Help = fmt.Sprintf("keep what the task has put out by `export: { as: '$context + { %s: . }' }` on it, and read `$context.%s`", oneLine(f.Name), oneLine(f.Name))
 	case dashedName(e.text, f.Offset) != "":
 		d.Help = "put a name with a dash in quotes: `.\"" + dashedName(e.text, f.Offset) + "\"`"
+	case f.Name == "not" && f.Arity > 0:
+		d.Message, d.Help = "jq: `not` takes no arguments: it stands behind a pipe", "write `(.a and .b) | not`"
 	case contains(c.analyzer.Functions(), f.Name):
 		d.Message = fmt.Sprintf("jq: there is no `%s/%d`: `%s` takes another number of arguments", f.Name, f.Arity, f.Name)
 		d.Help = onPipe(e.text, f)
@@ -114,9 +122,28 @@ func (c *checker) unknownFunction(e expressionText, f Name) {
 			if f.Offset >= 0 {
 				d.Fix = []source.Edit{{Range: d.Range, NewText: meant}}
 			}
+		} else if f.Arity == 0 {
+			d.Help = bareWord(e.text, f)
 		}
 	}
 	c.add(shellVariable(d, e))
+}
+
+// bareWord returns what to write for a word that is no function: a text, or a field of the input.
+func bareWord(text string, f Name) string {
+	if f.Offset > 0 && strings.HasSuffix(strings.TrimRight(text[:f.Offset], " "), "=") {
+		return fmt.Sprintf("text stands in double quotes: `\"%s\"`; a field of the input begins with a dot: `.%s`", oneLine(f.Name), oneLine(f.Name))
+	}
+	return fmt.Sprintf("a field of the input begins with a dot: `.%s`; text stands in double quotes", oneLine(f.Name))
+}
+
+// isTask reports whether a task of the document has a name.
+func (c *checker) isTask(name string) (found bool) {
+	Walk(c.w, func(t Task) bool {
+		found = found || t.Base().Name == name
+		return true
+	})
+	return found
 }
 
 func (c *checker) variable(e expressionText, v Name) {

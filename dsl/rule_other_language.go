@@ -31,6 +31,12 @@ func (c *checker) emptyCall(d Diagnostic, e expressionText, m []int) Diagnostic 
 
 // otherMethod returns how to call what other languages have as a method of a value.
 func otherMethod(value, method string) string {
+	if value == "now" && method == "format" {
+		return "write `now | strftime(\"%Y-%m-%d\")`"
+	}
+	if function := map[string]string{"keys": "keys", "values": "[.[]]", "entries": "to_entries", "max": "max", "min": "min", "floor": "floor", "round": "round", "isArray": "type == \"array\""}[method]; function != "" {
+		return fmt.Sprintf("write `.a | %s`", function)
+	}
 	if help := otherFunctions()[method]; help != "" {
 		return help
 	}
@@ -43,6 +49,12 @@ func onPipe(text string, f Name) string {
 	if m == nil || f.Arity != 1 {
 		return ""
 	}
+	if first, second, several := strings.Cut(m[1], ","); several {
+		if contains([]string{"round", "floor", "ceil"}, f.Name) {
+			return fmt.Sprintf("it takes no digits: write `%s * 100 | %s / 100`", strings.TrimSpace(first), f.Name)
+		}
+		return fmt.Sprintf("arguments are divided by `;`: `%s(%s; %s)`", f.Name, strings.TrimSpace(first), strings.TrimSpace(second))
+	}
 	return fmt.Sprintf("the input of a function stands before it: `%s | %s`", strings.TrimSpace(m[1]), f.Name)
 }
 
@@ -50,17 +62,19 @@ func onPipe(text string, f Name) string {
 func (c *checker) otherSyntax(text string) string {
 	method := calledMethod().FindStringSubmatch(text)
 	switch {
+	case pairWithArrow().MatchString(text):
+		return "a colon stands between a name and its value: `{ a: 1 }`"
 	case strings.Contains(text, "=>"):
 		return "jq has no functions with `=>`; write `map(.name)` or `map(select(.n > 1))`"
 	case method != nil:
 		return otherMethod(method[1], method[2])
-	case strings.Contains(text, "$."):
+	case strings.Contains(text, "$.") && !strings.Contains(text, "$.."):
 		return "the input is `.`: write `" + strings.TrimSpace(strings.NewReplacer("${", "", "}", "", "$.", ".").Replace(text)) + "`"
 	case strings.Contains(text, "fn:"):
 		return "a function is called by a task of its own: `call: hello`"
-	case membership().MatchString(text):
+	case membership().MatchString(text) && !comprehension().MatchString(text):
 		return "write `.list | index(\"x\") != null`, or `any(.list[]; . == \"x\")`"
-	case comparison().MatchString(text):
+	case comparison().MatchString(text) && !negated().MatchString(text):
 		return "write `.x == null`"
 	case formatted().MatchString(text):
 		return "write `\"Hello \\(.name)\"`"
@@ -80,10 +94,13 @@ func (c *checker) otherSyntax(text string) string {
 
 var (
 	calledMethod  = lazyregexp.New(`((?:\$?[A-Za-z_]\w*)?(?:\.[A-Za-z_]\w*)*)\.([A-Za-z_]\w*)\([^)]`)
-	membership    = lazyregexp.New(`\bin\s+[.$]`)
+	membership    = lazyregexp.New(`\bin\s+[.$\[]`)
+	comprehension = lazyregexp.New(`\bfor\s+\w+\s+in\b`)
+	pairWithArrow = lazyregexp.New(`[{,]\s*\w+\s*=>`)
+	negated       = lazyregexp.New(`\bis\s+not\b`)
 	comparison    = lazyregexp.New(`\bis\s+(?:not\s+)?(?:None|null|nil|True|False)`)
 	formatted     = lazyregexp.New(`\bf["']`)
-	joinedByComma = lazyregexp.New(`\b(contains|startswith|endswith|test|match|split|join|sub|gsub|inside|ltrimstr|rtrimstr|has)\(([^();,"]+|"[^"]*"),\s*("[^"]*"|[^();,"]+)\)`)
+	joinedByComma = lazyregexp.New(`\b(contains|startswith|endswith|test|match|split|join|sub|gsub|inside|ltrimstr|rtrimstr|has|strftime|strptime)\(([^();,"]+|"[^"]*"),\s*("[^"]*"|[^();,"]+)\)`)
 )
 
 // commas: SW502, arguments with a comma between them, which makes two values of one argument.
@@ -124,6 +141,7 @@ func otherVariables() map[string]string {
 	return map[string]string{
 		"json": "the input is `.`: write `.name`", "node": "what a task before has put out is `.`; keep it by `export` and read `$context`", "now": "write `now`",
 		"today": "write `now | todate`", "env": "a workflow does not see the environment: pass the value as input", "ctx": "write `$context`",
+		"data": "the input is `.`, and what was exported is `$context`", "SECRET": "write `$secrets.name`", "SECRETS": "write `$secrets.name`", "CONST": "write the value where it is used, or `export` it once for `$context`", "WORKFLOW": "write `$workflow.id`",
 		"vars": "write `$context`, which `export` sets", "execution": "write `$workflow.id`", "this": "the input is `.`", "prev": "what the task before has put out is `.`",
 		"ENV": "a workflow does not see the environment: pass the value as input", "event": "the events are in `.`", "items": "write `.items`", "steps": "what the task before has put out is `.`; keep it by `export` and read `$context`",
 	}
@@ -137,6 +155,9 @@ func otherFunctions() map[string]string {
 	const size, text = "write `... | length`", "write `... | tostring`"
 	return map[string]string{
 		"steps": "what the task before has put out is `.`; keep it by `export: { as: ... }` and read `$context`", "needs": "what the task before has put out is `.`; keep it by `export: { as: ... }` and read `$context`",
+		"results": "what the task before has put out is `.`; keep it by `export: { as: ... }` and read `$context`", "outputs": "what the task before has put out is `.`; keep it by `export: { as: ... }` and read `$context`",
+		"msg": "the input is `.`: write `.name`", "flow_input": "write `$workflow.input.name`", "trigger": "write `$workflow.input.name`", "ctx": "write `$context`, `$workflow.id` or `$task.name`", "default": "write `.name // \"default\"`",
+		"upcase": "write `... | ascii_upcase`", "downcase": "write `... | ascii_downcase`", "exists": "write `.name != null`", "isEmpty": "write `(.items | length) == 0`", "isempty": "write `(.items | length) == 0`", "typeof": "write `(.a | type) == \"string\"`",
 		"github": "write `.` for the input, or `$workflow` for what runs", "inputs": "write `.name`", "env": "a workflow does not see the environment: pass the value as input", "vars": "write `$context`, which `export: { as: ... }` sets",
 		"True": "write `true`", "False": "write `false`", "None": "write `null`", "undefined": "write `null`", "nil": "write `null`", "NULL": "write `null`", "TRUE": "write `true`", "FALSE": "write `false`",
 		"stringify": "write `... | tojson`", "parse": "write `... | fromjson`", "Date.now": "write `now`", "Format": "write `\"Hello \\(.name)\"`", "trimStart": "write `... | ltrim`", "replace": "write `... | gsub(\"a\"; \"b\")`",

@@ -17,14 +17,19 @@ var jsonPath = lazyregexp.New(`^\s*\$\.[A-Za-z_][\w.\[\]]*\s*$`)
 
 // checkLookalikes: SW504, text that looks like an expression and is not evaluated.
 func checkLookalikes(c *checker) {
+	c.computedNames()
 	for _, e := range c.texts {
 		d := Diagnostic{Code: "SW504", Pointer: e.at}
 		switch {
+		case e.isExpression() && e.property != propertyCode:
+			c.interpolations(e)
 		case e.property == propertyCode && !e.isExpression():
 			c.expressionInCode(e)
 		case e.isExpression() || e.property == propertyEventFilter:
 		case templateWithin().MatchString(e.text):
 			c.otherTemplate(e)
+		case isOtherReference(e):
+			c.otherReference(e)
 		case strings.Contains(e.text, "${") && endOfExpression(e.text[strings.Index(e.text, "${")+2:]) < 0:
 			d.Message, d.Help = "this `${` has no `}` that ends it, so that all of it is text", "end the expression with `}`; keep it if the text is meant literally"
 			c.add(c.expressionFor(d, unended(e.text)))
