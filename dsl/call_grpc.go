@@ -60,7 +60,7 @@ func parseCallGRPC(p *parser, o *object, base TaskBase) Task {
 	s.require("name", "host")
 	c.Service, c.Host, c.Authentication = s.text("name"), s.text("host"), s.authentication("authentication")
 	if c.Host != "" && !hostPattern().MatchString(c.Host) {
-		s.report("SW109", "host", fmt.Sprintf("%s is not the name of a host", shorten.Quoted(c.Host)))
+		s.reportWith("SW109", "host", fmt.Sprintf("%s is not the name of a host", shorten.Quoted(c.Host)), "write the name alone, `host: localhost`, and its port as `port: 50051` beside it")
 	}
 	if port := s.integer("port"); port != nil {
 		if c.Port = *port; c.Port < 0 || c.Port > 65535 {

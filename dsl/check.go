@@ -23,7 +23,7 @@ func Check(w *Workflow, analyze Analyzer) Diagnostics {
 		c.texts = expressionTexts(w)
 	}
 	for _, rule := range []func(*checker){
-		checkNames, checkDirectives, checkReachable, checkLoops, checkRecursion, checkSwitches, checkRunOn, checkForks, checkContainerNames,
+		checkNames, checkVersions, checkDirectives, checkReachable, checkLoops, checkRecursion, checkSwitches, checkRunOn, checkForks, checkContainerNames,
 		checkReferences, checkUnused,
 		checkTimes, checkRetries, checkActivities, checkEngine, checkBounds, checkRaces,
 		checkFilters, checkRaised, checkComparedTypes,

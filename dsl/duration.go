@@ -1,6 +1,7 @@
 package dsl
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -196,6 +197,12 @@ func (p *parser) literalDuration(n *yaml.Node, at Pointer) Duration {
 	if _, err := strconv.ParseFloat(strings.TrimSpace(n.Value), 64); err == nil {
 		d.Help = fmt.Sprintf("a number alone says no unit: write `{ seconds: %s }`, without quotes", strings.TrimSpace(n.Value))
 	}
+	if help := helpWithDuration(n.Value); help != "" {
+		d.Help = help
+	}
+	if meant := interpolated(n.Value); strings.Contains(n.Value, "${") && meant != "" {
+		d.Label, d.Help = didYouMean(p.src.Quote(meant)), "an expression takes the whole value"
+	}
 	if meant := meantDuration(n.Value); meant != "" {
 		d.Label, d.Fix = didYouMean(meant), p.src.Replace(n, meant)
 	}
@@ -213,7 +220,7 @@ func meantDuration(text string) string {
 	}
 	m := shortDuration().FindStringSubmatch(text)
 	if m == nil {
-		return goDuration(text)
+		return cmp.Or(goDuration(text), durationElsewhere(text))
 	}
 	unit := "milliseconds"
 	if m[2] != "ms" && !strings.HasPrefix(m[2], "milli") {
@@ -251,6 +258,7 @@ func (p *parser) inlineDuration(n *yaml.Node, at Pointer) *Duration {
 		count, ok := wholeNumber(value)
 		if !ok {
 			p.wrongType(value, at.Key(key.Value), "`"+key.Value+"`", wholeNumbers)
+			p.helpBetter(countElsewhere(key.Value, value))
 		} else if err := d.addUnit(key.Value, count); err != nil {
 			p.add(Diagnostic{Code: "SW123", Message: err.Error(), Pointer: at.Key(key.Value), Range: p.src.RangeOf(value)})
 		}
@@ -262,16 +270,40 @@ func (p *parser) inlineDuration(n *yaml.Node, at Pointer) *Duration {
 	return d
 }
 
+// countElsewhere returns how to write a duration with another value in the place of a number of units, or "".
+func countElsewhere(unit string, n *yaml.Node) string {
+	number, err := strconv.ParseFloat(n.Value, 64)
+	switch {
+	case source.IsText(n) && delimited.Is(n.Value):
+		inner := oneLine(strings.TrimSpace(delimited.Inside(n.Value)))
+		return fmt.Sprintf("an expression takes the whole duration: `'${ { %s: %s } }'` in the place of the object", unit, inner)
+	case source.IsText(n) && meantDuration(n.Value) != "":
+		return fmt.Sprintf("write `%s` in the place of the object", meantDuration(n.Value))
+	case source.IsNumber(n) && err == nil && unit == "seconds" && number > 0:
+		return fmt.Sprintf("write `PT%sS` in the place of the object, or add `milliseconds`", oneLine(n.Value))
+	}
+	return ""
+}
+
 func (p *parser) unknownUnit(key *yaml.Node, at Pointer) {
 	d := Diagnostic{
 		Code: "SW110", Message: fmt.Sprintf("`%s` is not a duration unit", key.Value), Pointer: at, Range: p.src.RangeOf(key),
 		Expected: unitNames(), Help: "allowed: " + strings.Join(unitNames(), " ") + ", or ISO 8601 such as PT2S",
 	}
 	if slices.Contains([]string{"until", "at", "timestamp", "Timestamp", "date"}, key.Value) {
-		d.Help = "a task waits for a length of time, and not until one: compute it, for example `'${ \"PT\\((.at | fromdate) - now | floor)S\" }'`"
+		d.Help = untilTime
 	}
 	if slices.Contains([]string{"duration", "for", "after", "delay", "time", "length", "period"}, key.Value) {
 		d.Help = "write the duration itself in its place: `PT5S` or `{ seconds: 5 }`"
+	}
+	switch key.Value {
+	case "weeks", "week":
+		d.Help = "write `days: 7`, or `P1W`"
+	case "unit", "value", "amount":
+		d.Help = "write the unit as the name: `{ seconds: 5 }`"
+		if slices.ContainsFunc(p.found, func(f Diagnostic) bool { return f.Help == d.Help && f.Pointer == at }) {
+			return
+		}
 	}
 	p.add(p.src.otherKey(d, key, unitNames()))
 }

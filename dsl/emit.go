@@ -44,6 +44,7 @@ func parseEmit(p *parser, o *object, base TaskBase) Task {
 			}
 			attributes.require("type")
 			attributes.checkTime()
+			attributes.dataElsewhere()
 		}
 	}
 	return t
@@ -60,6 +61,16 @@ func (p *parser) attributesBesideWith(n *yaml.Node, at Pointer) bool {
 	return true
 }
 
+// dataElsewhere reports an attribute that other tools have for the data of an event. It is valid, but an attribute holds one text or number.
+func (o *object) dataElsewhere() {
+	for _, name := range []string{"payload", "body", "content"} {
+		if n := o.value(name); n != nil && n.Kind != yaml.ScalarNode && o.value("data") == nil {
+			o.p.add(Diagnostic{Code: "SW128", Message: fmt.Sprintf("`%s` is an attribute like any other here", name), Pointer: o.at.Key(name), Range: o.p.src.RangeOf(o.key(name)),
+				Label: didYouMean("data"), Help: "what an event is about stands under `data`"})
+		}
+	}
+}
+
 // checkTime reports a literal `time` of an event that is not a date and time.
 func (o *object) checkTime() {
 	n := o.value("time")
@@ -67,6 +78,6 @@ func (o *object) checkTime() {
 		return
 	}
 	if _, err := time.Parse(time.RFC3339, n.Value); err != nil {
-		o.report("SW109", "time", fmt.Sprintf("`time` must be a date and time such as 2026-01-31T12:00:00Z, got %s", shorten.Quoted(n.Value)))
+		o.reportWith("SW109", "time", fmt.Sprintf("`time` must be a date and time such as 2026-01-31T12:00:00Z, got %s", shorten.Quoted(n.Value)), "leave it out for the time of the event, or compute it: `time: '${ now | todate }'`")
 	}
 }

@@ -72,6 +72,9 @@ func (p *parser) uri(n *yaml.Node, at Pointer, name string) string {
 		} else if meant := interpolated(text); strings.Contains(text, "${") && meant != "" {
 			d.Label = didYouMean(p.src.Quote(meant))
 		}
+		if meant := "${ " + text + " }"; strings.HasPrefix(text, `"`) && !strings.Contains(text, "${") {
+			d.Label = didYouMean(p.src.Quote(meant))
+		}
 		p.add(d)
 	}
 	return text

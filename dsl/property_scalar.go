@@ -30,9 +30,11 @@ func (o *object) version(name string) string {
 			Code: "SW111", Message: fmt.Sprintf("`%s` must be a semantic version such as 1.0.0, got %s", name, shorten.Quoted(version)),
 			Pointer: o.at.Key(name), Range: o.p.src.RangeOf(n),
 		}
-		if completed := strings.TrimPrefix(version, "v") + strings.Repeat(".0", max(0, 2-strings.Count(version, "."))); IsVersion(completed) {
+		if completed := likelyVersion(version); completed != "" {
 			d.Label = fmt.Sprintf("did you mean `%s`?", completed)
 			d.Fix = o.p.src.ReplaceQuoted(n, completed)
+		} else {
+			d.Help = "write three numbers, such as `1.0.0`"
 		}
 		o.p.add(d)
 		return ""

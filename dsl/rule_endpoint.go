@@ -21,6 +21,7 @@ func checkRequests(c *checker) {
 		}
 		if ok && call.Endpoint != nil {
 			c.httpEndpoint(call.Endpoint)
+			c.otherPlaceholder(call.Endpoint)
 		}
 		return true
 	})
@@ -60,7 +61,26 @@ func (c *checker) httpEndpoint(e *Endpoint) {
 	c.add(d)
 }
 
+// otherPlaceholder: SW126, a part of a URL that other tools replace, and that is sent as it stands here.
+func (c *checker) otherPlaceholder(e *Endpoint) {
+	uri := e.URI.Text()
+	m := placeholder().FindStringSubmatchIndex(uri)
+	if m == nil || delimited.Is(uri) {
+		return
+	}
+	name := "id"
+	for i := 4; i < len(m); i += 2 {
+		if m[i] >= 0 {
+			name = uri[m[i]:m[i+1]]
+		}
+	}
+	c.addAs(SeverityWarning, Diagnostic{Code: "SW126", Pointer: e.URI.Pointer, Range: c.w.Source.Within(e.URI.Pointer, m[2], m[3]),
+		Message: fmt.Sprintf("nothing replaces `%s` in a URL", uri[m[2]:m[3]]), Label: didYouMean("{" + name + "}"),
+		Help: fmt.Sprintf("write `{%s}`, which takes that member of the input", name)})
+}
+
 var (
+	placeholder    = lazyregexp.New(`(?:/)(:([A-Za-z_]\w*)|<([A-Za-z_]\w*)>|%[sdv]|\{\.([A-Za-z_]\w*)\}|\{\$?(?:input|inputs|context|params|item|env)\.([A-Za-z_]\w*)\})(?:[/?#]|$)`)
 	wholeTemplate  = lazyregexp.New(`^\{([A-Za-z_]\w*)\}$`)
 	afterHost      = lazyregexp.New(`(?:\]|^|@|[^:\]])(?::([^:\]]*))$`)
 	urlStart       = lazyregexp.New(`^(?i:([a-z][a-z0-9+.-]*)://)([^/?#]*)`)

@@ -16,7 +16,7 @@ func checkCron(c *checker) {
 	}
 	if _, err := cron.Parse(c.w.Schedule.Cron, time.UTC); err != nil {
 		const at = Pointer("/schedule/cron")
-		c.add(Diagnostic{Code: "SW703", Pointer: at, Message: "`cron` is no cron expression: " + err.Error(), Help: "for example `0 9 * * MON-FRI`: at nine on every working day"})
+		c.add(Diagnostic{Code: "SW703", Pointer: at, Message: "`cron` is no cron expression: " + err.Error(), Help: cronElsewhere(c.w.Schedule.Cron)})
 	}
 }
 

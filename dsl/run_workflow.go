@@ -1,5 +1,12 @@
 package dsl
 
+import (
+	"fmt"
+
+	"github.com/swrun/swrun/internal/delimited"
+	"github.com/swrun/swrun/internal/shorten"
+)
+
 // KindRunWorkflow is the kind of RunWorkflow.
 const KindRunWorkflow Kind = "run_workflow"
 
@@ -33,4 +40,17 @@ func parseRunWorkflow(p *parser, r *object, base TaskBase, run RunBase) Task {
 		TaskBase: base, RunBase: run, Namespace: o.text("namespace"), Workflow: o.text("name"), Version: o.text("version"),
 		With: o.dataValue("input"),
 	}
+}
+
+// checkVersions: SW111, versions of other workflows that no workflow can have. The official schema takes any text there.
+func checkVersions(c *checker) {
+	Walk(c.w, func(t Task) bool {
+		run, ok := t.(*RunWorkflow)
+		if ok && run.Version != "" && run.Version != Latest && !IsVersion(run.Version) && !delimited.Is(run.Version) {
+			c.addAs(SeverityWarning, Diagnostic{Code: "SW111", Pointer: run.Pointer.Key("run").Key("workflow").Key("version"),
+				Message: fmt.Sprintf("no workflow has the version %s: versions have three numbers", shorten.Quoted(run.Version)),
+				Help:    "a range is not understood: write `version: latest` for the highest version"})
+		}
+		return true
+	})
 }
