@@ -1,7 +1,9 @@
 package dsl
 
 import (
+	"cmp"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -48,6 +50,11 @@ func parseCallHTTP(p *parser, o *object, base TaskBase) Task {
 		TaskBase: base, Method: o.textValue("method"), Headers: o.textMap("headers"), Query: o.textMap("query"), Body: o.dataValue("body"),
 		Format: o.enum("output", "content", "raw", "response"), Redirect: o.boolean("redirect"),
 	}
+	if n := o.value("endpoint"); n != nil {
+		if key, _ := source.Child(n, "method"); key != nil { // which is reported there
+			o.markPresent("method")
+		}
+	}
 	o.require("method")
 	if o.value("uri") != nil && o.value("endpoint") != nil {
 		o.report("SW124", "uri", "`uri` is the old name of `endpoint`, which is here too")
@@ -91,5 +98,19 @@ func (o *object) textMap(name string) Value {
 		return o.dataValue(name)
 	}
 	o.p.wrongType(n, o.at.Key(name), "`"+name+"`", objectOrExpression)
+	o.p.helpBetter(cmp.Or(pairs(name, n), queryOf(n)))
 	return o.valueOf(name, nil, FormData)
+}
+
+// queryOf returns how to write a query that stands as in a URL: a=1&b=2, or "".
+func queryOf(n *yaml.Node) string {
+	values, err := url.ParseQuery(strings.TrimPrefix(n.Value, "?"))
+	if err != nil || !source.IsText(n) || !strings.Contains(n.Value, "=") {
+		return ""
+	}
+	var members []string
+	for _, name := range sortedKeys(values) {
+		members = append(members, name+": "+cmp.Or(values.Get(name), "''"))
+	}
+	return fmt.Sprintf("write `query: { %s }`", oneLine(strings.Join(members, ", ")))
 }

@@ -20,7 +20,7 @@ func elsewhere(name string, allowed []string) string {
 		if slices.Contains([]string{"type", "properties", "required", "items", "additionalProperties", "$schema", "$ref", "definitions", "$defs"}, name) {
 			return fmt.Sprintf("a schema stands below `schema.document`: `schema: { document: { %s: ... } }`", name)
 		}
-		return fmt.Sprintf("write `%s: { %s: ... }`", allowed[1], name)
+		return transformElsewhere(name, allowed[1])
 	}
 	for _, word := range wordsFor(allowed) {
 		if slices.Contains(word.names, name) {
@@ -30,129 +30,69 @@ func elsewhere(name string, allowed []string) string {
 	return ""
 }
 
+// transformElsewhere returns what to write for an unknown property of `input`, `output` or `export`, whose transformation stands below
+// `from` or `as`.
+func transformElsewhere(name, transformation string) string {
+	switch {
+	case slices.Contains([]string{"from", "value", "filter", "expr", "select"}, name),
+		name == "set" && transformation == "as", name == "to" && transformation == "from":
+		return fmt.Sprintf("write `%s: .name`", transformation)
+	case slices.Contains([]string{"to", "export", "toContext", "save"}, name):
+		return "write `export: { as: ... }` beside `output`, and read it from `$context`"
+	case slices.Contains([]string{"default", "defaults"}, name):
+		return fmt.Sprintf("put the default into the expression: `%s: '{ color: (.color // \"red\") }'`", transformation)
+	}
+	return fmt.Sprintf("write `%s: { %s: ... }`", transformation, name)
+}
+
 // wordsFor returns the words of other languages for an object with the allowed properties.
 func wordsFor(allowed []string) []otherWord {
-	has := func(names ...string) bool {
-		return !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(allowed, n) })
-	}
-	switch {
-	case has("document", "evaluate"):
-		return workflowWords()
-	case has("export", "then"):
-		return taskWords()
-	case has("exceptWhen", "backoff"):
-		return retryWords()
-	case has("attempt", "duration") && len(allowed) == 2:
-		return []otherWord{{[]string{"count", "attempts", "max", "maxAttempts", "times"}, "write `attempt: { count: 3 }`"}}
-	case has("redirect", "method"):
-		return requestWords()
-	case has("every", "cron"):
-		return scheduleWords()
-	case has("when", "then") && len(allowed) == 2:
-		return []otherWord{{[]string{"default", "otherwise", "else"}, "a case without `when` is the default: `- otherwise: { then: end }`"}, {[]string{"value", "equals", "is"}, "write `when: .color == \"red\"`"}}
-	case has("queue", "timeouts", "type"):
-		return activityWords()
-	case has("maxAttempts", "nonRetryable"):
-		return []otherWord{{[]string{"maximumAttempts", "MaxAttempts", "attempts", "count", "limit"}, "write `maxAttempts: 3`"}, {[]string{"initialInterval", "backoffCoefficient", "maximumInterval", "delay"}, "write `backoff: { initial: PT1S, factor: 2, max: PT1M }`"}, {[]string{"nonRetryableErrorTypes"}, "write `nonRetryable: [...]`"}}
-	case has("namespace", "version", "input"):
-		return []otherWord{{[]string{"with", "args", "arguments", "parameters", "data"}, "write `input: { ... }`"}, {[]string{"id", "workflowId", "runId"}, "the engine names runs of other workflows: leave it out"}}
-	case has("shell", "await"):
-		return []otherWord{{[]string{"parentClosePolicy", "parentClose"}, "write `metadata: { swrun: { parentClose: abandon } }` beside `run`"}, {[]string{"bash", "sh", "cmd", "exec", "commands"}, "write `shell: { command: ... }`"}}
-	case has("image", "volumes"):
-		return []otherWord{{[]string{"args", "cmd", "entrypoint"}, "write `command:` and `arguments:`"}, {[]string{"env"}, "write `environment: { NAME: value }`"}}
+	for _, object := range otherWords() {
+		if !slices.ContainsFunc(object.has, func(name string) bool { return !slices.Contains(allowed, name) }) && (object.of == 0 || object.of == len(allowed)) {
+			return object.words
+		}
 	}
 	return nil
 }
 
-func workflowWords() []otherWord {
-	return []otherWord{
-		{[]string{"on", "triggers", "trigger"}, "write `schedule: { on: ... }` for events, or `schedule: { cron: ... }`"},
-		{[]string{"cron", "every"}, "write `schedule:` and indent it below"},
-		{[]string{"vars", "variables", "env", "environment", "constants"}, "set values in the first task, and keep them by `export: { as: ... }` for `$context`"},
-		{[]string{"permissions", "concurrency", "defaults", "runs-on"}, "a workflow has no such setting: leave it out"},
-		{[]string{"dag", "templates", "jobs", "stages", "flow", "workflow"}, "write the tasks under `do:`, in their order"},
-		{[]string{"timeout-minutes", "executionTimeout", "workflowExecutionTimeout", "runTimeout", "activeDeadlineSeconds", "TimeoutSeconds", "timeoutSeconds"}, "write `timeout: { after: { minutes: 5 } }`"},
-		{[]string{"catch", "onError", "onExit", "on_failure", "errorHandler", "onFailure"}, "write one task under `do:` with `try:` around the others, and its `catch:`"},
-		{[]string{"retry", "retryPolicy", "retryStrategy"}, "a retry belongs to the `catch` of a `try`; policies with names stand under `use.retries`"},
-		{[]string{"start", "StartAt", "entrypoint"}, "a workflow starts with the first task under `do`"},
-		{[]string{"returns", "return", "result"}, "write `output: { as: ... }`"},
-		{[]string{"events", "signals"}, "an event is described where it is used: in `emit`, `listen` and `schedule.on`"},
-		{[]string{"description", "comment"}, "write `summary` under `document`"},
-	}
+// objectWords are the words for the objects that may have some properties.
+type objectWords struct {
+	has   []string
+	of    int // how many properties the object may have; 0 means any number
+	words []otherWord
 }
 
-func taskWords() []otherWord {
-	const catch = "it belongs to the `catch` of a `try` around this task: `try: [...]` and `catch: { retry: ... }`"
-	return []otherWord{
-		{[]string{"retry", "retries", "retryPolicy", "retryStrategy", "Retry", "maxAttempts", "max_attempts", "retryOnFail", "maxTries", "retryRef"}, catch},
-		{[]string{"catch", "Catch", "onErrors", "onError", "on_error", "rescue", "except", "finally", "onFailure"}, "write a task with `try: [...]` around this one, and `catch: { do: [...] }` beside `try`"},
-		{[]string{"continue-on-error", "continueOnError", "continueOnFail", "ignoreErrors", "ignore_errors", "allowFailure"}, "write a task with `try: [...]` around this one, and an empty `catch: {}`"},
-		{[]string{"authentication", "auth", "credentials"}, "it belongs to the endpoint: `with: { endpoint: { uri: ..., authentication: ... } }`"},
-		{[]string{"needs", "depends", "dependsOn", "depends_on", "dependencies", "runAfter", "after"}, "tasks run in the order of their list; `fork` runs its branches at the same time"},
-		{[]string{"env", "environment"}, "it belongs to what is run: `run: { shell: { command: ..., environment: { NAME: value } } }`"},
-		{[]string{"timeout-minutes", "timeoutMinutes", "timeoutSeconds", "TimeoutSeconds", "timeout_seconds", "activeDeadlineSeconds", "executionTimeout", "deadline"}, "write `timeout: { after: { minutes: 5 } }`"},
-		{[]string{"startToCloseTimeout", "scheduleToCloseTimeout", "scheduleToStartTimeout", "heartbeatTimeout"}, "it belongs to the arguments of `call: activity:1.0.0@default`: `with: { type: ..., timeouts: { startToClose: ... } }`"},
-		{[]string{"description", "comment", "Comment", "title", "notes", "notesInFlow", "label", "labels"}, "write it as a comment after `#`, or under `metadata:`"},
-		{[]string{"name", "id"}, "the name of a task is the key that it stands under"},
-		{[]string{"type", "Type", "kind"}, "the keyword says what a task does: call, do, emit, for, fork, listen, raise, run, set, switch, try or wait"},
-		{[]string{"withItems", "withParam", "with_items", "strategy", "matrix", "splitInBatches", "Iterator", "ItemProcessor"}, "write a task with `for: { each: item, in: .items }` and `do: [...]`"},
-		{[]string{"End"}, "write `then: end`"},
-		{[]string{"ResultPath", "ResultSelector", "OutputPath", "actionDataFilter", "results", "result", "register", "save_as", "returns"}, "write `output: { as: ... }` for what the task puts out, or `export: { as: ... }` for `$context`"},
-		{[]string{"InputPath", "Parameters", "args", "arguments", "parameters"}, "write `with:` for the arguments of a call, or `input: { from: ... }` for the input"},
-		{[]string{"stateDataFilter", "dataFilter"}, "write `input: { from: ... }` for what the task reads, `output: { as: ... }` for what it puts out, and `export: { as: ... }` for `$context`"},
-		{[]string{"compensatedBy", "compensate", "compensation", "usedForCompensation"}, "write a task with `try: [...]` around what may have to be undone, and what undoes it in `catch: { do: [...] }`"},
-		{[]string{"unless"}, "write `if: .a | not`"},
-		{[]string{"until", "repeat", "loop"}, "write a task with `for:`, `while:` and `do:`, or a `switch` whose `then` leads back"},
-		{[]string{"delay", "waitFor", "sleep"}, "write a task of its own: `- pause: { wait: { seconds: 5 } }`"},
-		{[]string{"image", "container"}, "write `run: { container: { image: ..., command: ... } }`"},
-		{[]string{"shell", "script"}, "write `run: { shell: { command: ... } }` or `run: { script: ... }`"},
-		{[]string{"runs-on", "runner", "agent", "pool"}, "any worker that may start processes runs it; for a certain program, write `run: { container: { image: ... } }`"},
-		{[]string{"working-directory", "cwd", "workingDir", "chdir"}, "change the folder in the command: `cd src && make`"},
-		{[]string{"taskQueue", "task_queue", "queue"}, "it belongs to the arguments of `call: activity:1.0.0@default`: `with: { type: ..., queue: ... }`"},
-	}
-}
-
-func retryWords() []otherWord {
-	return []otherWord{
-		{[]string{"maxAttempts", "count", "attempts", "max_attempts", "max", "maxRetries", "times", "retries", "MaxAttempts", "maximumAttempts", "maxTries"}, "write `limit: { attempt: { count: 3 } }`"},
-		{[]string{"interval", "initialInterval", "IntervalSeconds", "intervalSeconds", "delaySeconds", "initialDelay", "retryDelay", "waitBetweenTries", "wait"}, "write `delay: { seconds: 5 }`"},
-		{[]string{"multiplier", "backoffRate", "BackoffRate", "backoffCoefficient", "factor", "exponential"}, "write `backoff: { exponential: {} }`, which doubles the delay each time"},
-		{[]string{"linear", "constant", "increment"}, "write `backoff: { linear: {} }` or `backoff: { constant: {} }`"},
-		{[]string{"maxInterval", "maximumInterval", "maxDelay", "MaxDelaySeconds", "max_delay"}, "there is no longest delay; `metadata: { swrun: { backoffList: [PT1S, PT5S, PT1M] } }` of the try lists the delays"},
-		{[]string{"nonRetryableErrorTypes", "nonRetryable", "except", "unless"}, "write `exceptWhen: .status == 404`, or filter by `errors` of the catch"},
-		{[]string{"ErrorEquals", "errors", "on", "if"}, "write `errors:` of the catch, or `when:` here"},
-		{[]string{"maxDuration", "timeout", "maxElapsedTime", "expiration"}, "write `limit: { duration: { minutes: 5 } }`"},
-	}
-}
-
-func activityWords() []otherWord {
-	return []otherWord{
-		{[]string{"name", "activity", "activityType"}, "write `type: sendEmail`"},
-		{[]string{"taskQueue", "task_queue"}, "write `queue: mail`"},
-		{[]string{"startToCloseTimeout", "scheduleToCloseTimeout", "scheduleToStartTimeout", "heartbeatTimeout", "startToClose", "heartbeat"}, "write `timeouts: { startToClose: PT5S }`"},
-		{[]string{"args", "arguments", "parameters", "data", "params"}, "write `input: { ... }`"},
-		{[]string{"retryPolicy", "maxAttempts"}, "write `retry: { maxAttempts: 3 }`"},
-	}
-}
-
-func requestWords() []otherWord {
-	return []otherWord{
-		{[]string{"params", "parameters", "queryParameters", "qs", "queryParams", "search"}, "write `query: { name: value }`"},
-		{[]string{"auth", "authorization", "credentials", "bearer", "token"}, "it belongs to the endpoint: `endpoint: { uri: ..., authentication: { bearer: { token: ... } } }`"},
-		{[]string{"data", "form", "content"}, "write `body:`"},
-		{[]string{"contentType", "content-type", "accept"}, "write `headers: { content-type: ... }`"},
-		{[]string{"path", "host", "baseUrl", "baseURL"}, "write the whole URL as `endpoint: https://host/path`"},
-		{[]string{"followRedirects", "follow"}, "write `redirect: true`"},
-		{[]string{"responseType", "response", "returnFullResponse"}, "write `output: response`, `output: content` or `output: raw`"},
-	}
-}
-
-func scheduleWords() []otherWord {
-	return []otherWord{
-		{[]string{"timezone", "timeZone", "tz", "zone"}, "write `metadata: { swrun: { schedule: { timeZone: Europe/Paris } } }` under `document`, or `CRON_TZ=Europe/Paris` before the expression of `cron`"},
-		{[]string{"interval", "rate"}, "write `every: { minutes: 5 }`"},
-		{[]string{"event", "events", "trigger"}, "write `on: { one: { with: { type: ... } } }`"},
-		{[]string{"start", "startAt", "end", "until", "jitter"}, "a schedule has neither a beginning nor an end; `swrun schedule pause` stops it"},
+func otherWords() []objectWords {
+	return []objectWords{
+		{[]string{"document", "evaluate"}, 0, workflowWords()},
+		{[]string{"dsl", "namespace"}, 0, documentWords()},
+		{[]string{"export", "then", "catch"}, 0, slices.Concat(tryWords(), taskWords())},
+		{[]string{"export", "then", "fork"}, 0, slices.Concat(forkTaskWords(), taskWords())},
+		{[]string{"export", "then", "switch"}, 0, slices.Concat(switchWords(), taskWords())},
+		{[]string{"export", "then"}, 0, taskWords()},
+		{[]string{"exceptWhen", "retry"}, 0, catchWords()},
+		{[]string{"exceptWhen", "backoff"}, 0, retryWords()},
+		{[]string{"attempt", "duration"}, 2, []otherWord{{[]string{"count", "attempts", "max", "maxAttempts", "times"}, "write `attempt: { count: 3 }`"}}},
+		{[]string{"redirect", "method"}, 0, requestWords()},
+		{[]string{"every", "cron"}, 0, scheduleWords()},
+		{[]string{"when", "then"}, 2, caseWords()},
+		{[]string{"queue", "timeouts", "type"}, 0, activityWords()},
+		{[]string{"maxAttempts", "nonRetryable"}, 0, activityRetryWords()},
+		{[]string{"startToClose", "heartbeat"}, 0, activityTimeoutWords()},
+		{[]string{"namespace", "version", "input"}, 0, runWorkflowWords()},
+		{[]string{"shell", "await"}, 0, runWords()},
+		{[]string{"image", "volumes"}, 0, containerWords()},
+		{[]string{"code", "language"}, 0, scriptWords()},
+		{[]string{"command", "stdin"}, 0, shellWords()},
+		{[]string{"each", "in"}, 0, forWords()},
+		{[]string{"branches", "compete"}, 0, forkWords()},
+		{[]string{"uri", "authentication"}, 0, endpointWords()},
+		{[]string{"basic", "bearer"}, 0, authenticationWords()},
+		{[]string{"with", "correlate"}, 0, filterWords()},
+		{[]string{"to", "read"}, 0, []otherWord{{[]string{"event", "events", "on", "for", "message", "signal", "channel"}, "write `to: { one: { with: { type: ... } } }`"}}},
+		{[]string{"status", "title", "instance"}, 0, []otherWord{{[]string{"code", "statusCode"}, "write `status: 400`"}}},
+		{[]string{"event"}, 1, []otherWord{{[]string{"topic", "channel", "destination", "subject", "queue", "to"}, "the engine publishes all events to one place: leave it out, and tell them apart by `type`"}}},
+		{[]string{"after"}, 1, []otherWord{{[]string{"then", "onTimeout", "do", "goto", "catch", "raise"}, "a timeout raises an error: write a task with `try: [...]` around this one, and `catch: { do: [...] }` beside `try`"}}},
 	}
 }
 
@@ -166,42 +106,10 @@ func otherSpelling(word string, values []string) string {
 		"SendStreamingMessage": "message/stream", "streamMessage": "message/stream", "getTask": "tasks/get", "GetTask": "tasks/get",
 		"listTasks": "tasks/list", "ListTasks": "tasks/list", "cancelTask": "tasks/cancel", "CancelTask": "tasks/cancel",
 		"tasks/send": "message/send", "message.send": "message/send", "resubscribeTask": "tasks/resubscribe",
-		"body": "content", "full": "response", "json": "content",
+		"body": "content", "full": "response", "json": "content", "status": "response", "statusCode": "response", "headers": "response",
 	}[word]
 	if slices.Contains(values, meant) {
 		return meant
-	}
-	return ""
-}
-
-// keywordElsewhere returns what to write for a keyword of another language, or "".
-func keywordElsewhere(name string) string {
-	if slices.Contains(CallProtocols(), name) {
-		return fmt.Sprintf("write `call: %s`, and its arguments under `with`", name)
-	}
-	for _, word := range []otherWord{
-		{[]string{"shell", "script", "container", "workflow"}, fmt.Sprintf("write `run: { %s: ... }`", name)},
-		{[]string{"bash", "sh", "cmd", "command", "commands", "exec"}, "write `run: { shell: { command: ... } }`"},
-		{[]string{"uses", "action", "functionRef", "function", "template", "templateRef", "Resource", "resource"}, "write `call:` with http, grpc, openapi, asyncapi, mcp, a2a or the name of a function, and `with:` for its arguments"},
-		{[]string{"activity", "executeActivity", "task"}, "write `call: activity:1.0.0@default` and `with: { type: ... }`"},
-		{[]string{"steps", "tasks", "sequence", "block", "actions"}, "write `do:` with a list of tasks"},
-		{[]string{"branches", "Branches", "parallel"}, "write `fork: { branches: [...] }`"},
-		{[]string{"Choices", "dataConditions", "eventConditions", "choice", "match"}, "write `switch:` with a list of cases"},
-		{[]string{"forEach", "foreach", "withItems", "withParam", "map", "iterate", "while", "loop", "repeat"}, "write `for: { each: item, in: .items }` and `do: [...]`"},
-		{[]string{"event", "eventRef", "onEvents", "waitForEvent", "waitForSignal", "receive", "signal", "eventCondition"}, "write `listen: { to: { one: { with: { type: ... } } } }`"},
-		{[]string{"publish", "send", "trigger", "produceEvents"}, "write `emit: { event: { with: { type: ..., source: ... } } }`"},
-		{[]string{"fail", "error", "throw", "Fail", "abort"}, "write `raise: { error: { type: ..., status: ... } }`"},
-		{[]string{"data", "inject", "assign", "vars", "variables", "Result", "output_values"}, "write `set: { name: value }`"},
-		{[]string{"subflow", "subFlowRef", "executeChildWorkflow", "childWorkflow", "invoke_workflow"}, "write `run: { workflow: { namespace: ..., name: ..., version: ... } }`"},
-		{[]string{"request", "url", "fetch", "rest", "get", "post"}, "write `call: http` and `with: { method: get, endpoint: https://... }`"},
-		{[]string{"timer", "pause", "Seconds", "duration"}, "write `wait: { seconds: 5 }`"},
-		{[]string{"suspend", "approval", "await", "waitUntil"}, "write `wait: { seconds: 5 }` for a time, or `listen: { to: { one: { with: { type: ... } } } }` for an event"},
-		{[]string{"log", "print", "echo", "message"}, "no task writes to the log; `set` keeps a value, and `run: shell` can print"},
-		{[]string{"return", "end", "stop", "Succeed"}, "write `then: end` on the task before, or an `output` of the workflow"},
-	} {
-		if slices.Contains(word.names, name) {
-			return word.help
-		}
 	}
 	return ""
 }

@@ -1,6 +1,9 @@
 package dsl
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Directive is where the flow goes after a task (DSL reference, "Flow directive").
 type Directive uint8
@@ -43,6 +46,21 @@ func (l TaskList) Target(then string) (d Directive, index int, ok bool) {
 	}
 	index = l.index(then)
 	return d, index, index >= 0
+}
+
+// otherDirective returns what to write for a directive that other languages have, or "".
+func otherDirective(then string) string {
+	switch {
+	case strings.Contains(then, "${"):
+		return "a directive cannot be computed: write a `switch` with a case for each task"
+	case contains([]string{"stop", "return", "finish", "done", "terminate", "finished", "completed", "success"}, strings.ToLower(then)):
+		return "write `then: end` to end the workflow"
+	case then == "break":
+		return "write `then: exit` to leave this list of tasks; `while` of a `for` says how long it goes on"
+	case strings.ToLower(then) == "next":
+		return "leave `then` out to go on with the next task"
+	}
+	return ""
 }
 
 // UndefinedTarget returns the diagnostic for a flow directive that names no task of its list.

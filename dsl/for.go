@@ -1,6 +1,7 @@
 package dsl
 
 import (
+	"fmt"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -43,10 +44,21 @@ func (t *ForTask) minDuration(c *checker) time.Duration {
 	return min(duration.Max/time.Duration(max(1, len(items))), c.minDurationOfList(t.Do)) * time.Duration(len(items))
 }
 
+// inElsewhere returns how to write a number in the place of items: how often something is to be done. It is "" for anything else.
+func inElsewhere(n *yaml.Node) string {
+	if source.IsNumber(n) {
+		return fmt.Sprintf("write `in: '${ [range(%s)] }'` to count", oneLine(n.Value))
+	}
+	return ""
+}
+
 func parseFor(p *parser, o *object, base TaskBase) Task {
 	t := &ForTask{TaskBase: base, Each: "item", At: "index", While: o.expression("while"), Do: o.tasks("do")}
 	f := p.object(o.value("for"), o.at.Key("for"), "`for`", "each", "in", "at", "?do", "?while")
 	o.reportTooDeep(f, "do", "while")
+	if f.key("steps") != nil || f.key("tasks") != nil { // reported
+		o.markPresent("do")
+	}
 	o.require("do")
 	f.require("in")
 	t.Each, t.At = f.variable("each", "item"), f.variable("at", "index")
@@ -57,6 +69,7 @@ func parseFor(p *parser, o *object, base TaskBase) Task {
 		t.In = f.valueOf("in", f.dataOrText("in"), FormTransform)
 	default:
 		p.wrongType(n, f.at.Key("in"), "`in`", expressionOrList)
+		p.helpBetter(inElsewhere(n))
 	}
 	return t
 }

@@ -128,7 +128,9 @@ func (p *parser) misspeltFor(n *yaml.Node, at Pointer) []string {
 			continue
 		}
 		d := Diagnostic{Code: "SW115", Message: fmt.Sprintf("`%s` is not a keyword of a task", key.Value), Pointer: at, Range: p.src.RangeOf(key)}
-		p.add(p.src.otherKey(d, key, []string{"for"}))
+		d = p.src.otherKey(d, key, []string{"for"})
+		d.Help = keywordElsewhere(key.Value)
+		p.add(d)
 		return []string{key.Value, "while"}
 	}
 	return nil
@@ -140,6 +142,15 @@ func (p *parser) noKeyword(name string, n *yaml.Node, at Pointer) {
 	d := Diagnostic{
 		Code: "SW115", Message: fmt.Sprintf("the task `%s` has no keyword that says what it does", name), Pointer: at, Range: p.src.RangeOf(key),
 		Expected: names, Help: "a task has one of: " + strings.Join(names, " "),
+	}
+	if help := keywordElsewhere(name); len(n.Content) == 0 && help != "" {
+		d.Help = help
+	}
+	if _, then := source.Child(n, "then"); then != nil && hasIf(n) {
+		d.Help = "a task does something: write `switch: [{ yes: { when: .x, then: end } }]` for a condition alone"
+		if then.Kind != yaml.ScalarNode {
+			d.Range, d.Message, d.Help = p.src.RangeOf(then), "`then` takes one directive, and no tasks", "write the tasks below `do`, beside `if`: `if: .x` and `do: [...]`"
+		}
 	}
 	for i := 0; value == n && i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
@@ -157,6 +168,12 @@ func (p *parser) noKeyword(name string, n *yaml.Node, at Pointer) {
 		}
 	}
 	p.add(d)
+}
+
+// hasIf reports whether a task has a condition.
+func hasIf(n *yaml.Node) bool {
+	condition, _ := source.Child(n, "if")
+	return condition != nil
 }
 
 // endsByProperty reports `end: true`, which older versions of the DSL had for `then: end`.

@@ -52,6 +52,13 @@ func (p *parser) otherTool(root *yaml.Node) bool {
 	if root.Kind != yaml.MappingNode || len(root.Content) == 0 {
 		return false
 	}
+	tool := toolOf(root)
+	document, _ := source.Child(root, "document")
+	if do, _ := source.Child(root, "do"); tool != "" && document == nil && do == nil {
+		p.add(Diagnostic{Code: "SW116", Range: p.src.RangeOf(root.Content[0]), Help: "a workflow has `document`, and tasks under `do`: `swrun init` shows how",
+			Message: fmt.Sprintf("this looks like %s, which is another language: a workflow of the Serverless Workflow DSL 1.x has `document` and `do`", tool)})
+		return true
+	}
 	known := []string{"document", "do", "use", "input", "output", "timeout", "schedule", "evaluate", "specVersion", "states", "dsl", "tasks", "steps"}
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key := root.Content[i]
@@ -59,14 +66,10 @@ func (p *parser) otherTool(root *yaml.Node) bool {
 			return false
 		}
 	}
-	d := Diagnostic{
+	p.add(Diagnostic{
 		Code: "SW116", Message: "this is not a workflow of the Serverless Workflow DSL 1.x: it has neither `document` nor `do`",
 		Range: p.src.RangeOf(root.Content[0]), Help: "a workflow has `document`, and tasks under `do`: `swrun init` shows how",
-	}
-	if tool := toolOf(root); tool != "" {
-		d.Message = fmt.Sprintf("this looks like %s, which is another language: a workflow of the Serverless Workflow DSL 1.x has `document` and `do`", tool)
-	}
-	p.add(d)
+	})
 	return true
 }
 
@@ -79,7 +82,9 @@ func toolOf(root *yaml.Node) string {
 		{"a workflow of GitHub Actions", []string{"jobs", "on"}}, {"a state machine of AWS Step Functions", []string{"StartAt", "States"}},
 		{"an object of Kubernetes or Argo", []string{"apiVersion", "kind"}}, {"a workflow of n8n", []string{"nodes", "connections"}},
 		{"a file of Docker Compose", []string{"services"}}, {"a pipeline of GitLab", []string{"stages"}}, {"an API of OpenAPI", []string{"openapi"}},
-		{"a playbook of Ansible", []string{"hosts", "roles"}},
+		{"a playbook of Ansible", []string{"hosts", "roles"}}, {"a flow of Kestra", []string{"id", "namespace", "tasks"}},
+		{"a workflow of Conductor", []string{"schemaVersion", "tasks"}}, {"a pipeline of Drone", []string{"kind", "steps"}},
+		{"a workflow of Google Cloud", []string{"main"}}, {"a flow of Windmill", []string{"summary", "value"}}, {"a logic app of Azure", []string{"definition"}},
 	} {
 		if !slices.ContainsFunc(tool.keys, func(key string) bool { found, _ := source.Child(root, key); return found == nil }) {
 			return tool.name

@@ -3,6 +3,7 @@ package dsl
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"gopkg.in/yaml.v3"
 
@@ -47,6 +48,9 @@ func (p *parser) item(n *yaml.Node, at Pointer, l listed) (entry, bool) {
 		d := Diagnostic{Code: "SW108", Message: what + " in a list must be an object with one key, its name, got " + source.Describe(n), Pointer: at, Range: p.src.RangeOf(n), Help: asItem(l)}
 		if source.IsText(n) && n.Style == 0 {
 			d.Help = fmt.Sprintf("write `- %s:` with a colon, and indent its properties below", oneLine(n.Value))
+			if strings.Contains(n.Value, ">>") || strings.Contains(n.Value, "->") {
+				d.Help = "tasks run in the order of their list: leave it out"
+			}
 		}
 		p.add(d)
 		return entry{}, false
@@ -54,8 +58,11 @@ func (p *parser) item(n *yaml.Node, at Pointer, l listed) (entry, bool) {
 	if e, ok := p.nameless(n, at, l); ok {
 		return e, true
 	}
-	if e, ok := p.namedInside(n, at, l); ok {
+	if e, ok := p.otherCase(n, at, l); ok {
 		return e, true
+	}
+	if e, ok := p.namedInside(n, at, l); ok {
+		return e, e.value != nil
 	}
 	if what != "a task" {
 		p.reportBlankKeys(n, at, "the name of "+what)
@@ -126,21 +133,47 @@ func (p *parser) nameless(n *yaml.Node, at Pointer, l listed) (entry, bool) {
 	return entry{first, n, at}, true
 }
 
-// namedInside reports an item with its name among its properties, as in other languages, and decodes it under that name.
+// otherCase reports a case without a name whose properties have names of other languages, and decodes it as if it were one.
+func (p *parser) otherCase(n *yaml.Node, at Pointer, l listed) (entry, bool) {
+	meant := map[string]string{"condition": "when", "if": "when", "case": "when", "when": "when", "next": "then", "goto": "then", "transition": "then", "then": "then"}
+	if l.what != "a case" || len(n.Content) != 4 || meant[n.Content[0].Value] != "when" || meant[n.Content[2].Value] != "then" || !source.IsText(n.Content[3]) {
+		return entry{}, false
+	}
+	inner := *n
+	inner.Content = slices.Clone(n.Content)
+	for _, i := range []int{0, 2} {
+		key := *n.Content[i]
+		key.Value = meant[key.Value]
+		inner.Content[i] = &key
+	}
+	p.add(Diagnostic{
+		Code: "SW121", Message: fmt.Sprintf("a case in a list needs a name around its properties, which are called `when` and `then`, got `%s` and `%s`", n.Content[0].Value, n.Content[2].Value),
+		Pointer: at, Range: p.src.RangeOf(n.Content[0]), Help: fmt.Sprintf("write `- %s: { when: ..., then: %s }`", l.example, oneLine(n.Content[3].Value)),
+	})
+	return entry{n.Content[0], &inner, at}, true
+}
+
+// namedInside reports an item with its name among its properties, as in other languages, and decodes it under that name, unless its
+// other properties are unknown too.
 func (p *parser) namedInside(n *yaml.Node, at Pointer, l listed) (entry, bool) {
 	if len(n.Content) < 4 || !slices.Contains([]string{"name", "id"}, n.Content[0].Value) || n.Content[1].Value == "" || !source.IsText(n.Content[1]) {
 		return entry{}, false
 	}
+	foreign := false
 	for i := 2; i+1 < len(n.Content); i += 2 {
-		if !slices.Contains(l.own, n.Content[i].Value) {
-			return entry{}, false
-		}
+		foreign = foreign || !slices.Contains(l.own, n.Content[i].Value)
+	}
+	if foreign && l.what != "a task" {
+		return entry{}, false
 	}
 	name, inner := n.Content[1], *n
 	inner.Content = n.Content[2:]
 	p.add(Diagnostic{
 		Code: "SW121", Message: fmt.Sprintf("the name of %s stands around its properties, not among them", l.what), Pointer: at,
-		Range: p.src.RangeOf(n.Content[0]), Help: fmt.Sprintf("write `- %s:` and indent the properties below it", name.Value),
+		Range: p.src.RangeOf(n.Content[0]), Help: fmt.Sprintf("write `- %s:` and indent the properties below it", oneLine(name.Value)),
 	})
+	if foreign { // its properties are those of another language
+		return entry{}, true
+	}
 	return entry{name, &inner, at.Key(name.Value)}, true
 }

@@ -109,7 +109,8 @@ func (o *object) unknown(key *yaml.Node, allowed []string) {
 		Code: "SW106", Message: fmt.Sprintf("`%s` is not a property of %s", name, o.what), Pointer: o.at.Key(name),
 		Range: o.p.src.RangeOf(key), Expected: allowed,
 	}
-	if member := memberWith(name, allowed); member != "" {
+	tasks := name == "errors" && o.value(name) != nil && o.value(name).Kind == yaml.SequenceNode // what to do about errors, in other languages
+	if member := memberWith(name, allowed); member != "" && !tasks {
 		o.reportNotNested(key, member, allowed)
 		return
 	}
@@ -118,13 +119,14 @@ func (o *object) unknown(key *yaml.Node, allowed []string) {
 		(&object{p: o.p}).reportTooDeep(o, name)
 		return
 	}
-	if elsewhere := elsewhere(name, allowed); elsewhere != "" {
+	if tasks {
+		d.Help = elsewhere("onError", allowed)
+	} else if elsewhere := elsewhere(name, allowed); elsewhere != "" {
 		d.Help = elsewhere
-		for _, instead := range allowed {
-			if instead != "do" && instead != "then" && strings.Contains(elsewhere, "`"+instead+":") {
-				o.markPresent(instead)
-			}
+		if o.told(elsewhere) {
+			return
 		}
+		o.markNamed(elsewhere, allowed)
 	} else if meant == "" {
 		d.Help = "allowed: " + strings.Join(allowed, " ")
 	} else {
@@ -134,6 +136,27 @@ func (o *object) unknown(key *yaml.Node, allowed []string) {
 		}
 	}
 	o.p.add(d)
+}
+
+// told reports whether the same help was given for another property of o.
+func (o *object) told(help string) bool {
+	return slices.ContainsFunc(o.p.found, func(d Diagnostic) bool {
+		return d.Code == "SW106" && d.Help == oneLine(help) && strings.HasPrefix(string(d.Pointer), string(o.at)+"/")
+	})
+}
+
+// markNamed notes that the properties which help tells to write are there under other names. `do` and `then` stand for tasks in most
+// help, and are only noted where help begins with them.
+func (o *object) markNamed(help string, allowed []string) {
+	if contains(allowed, "bearer") { // a policy with words of another language has a scheme too
+		o.markPresent("bearer")
+	}
+	for _, instead := range allowed {
+		named := strings.Contains(help, "`"+instead+":")
+		if named && (instead != "do" && instead != "then" || strings.HasPrefix(help, "write the tasks under") || strings.HasPrefix(help, "write `then: NAME`,")) {
+			o.markPresent(instead)
+		}
+	}
 }
 
 // reportBlank reports a property without a value: it counts as absent, which is seldom meant. Null is.
@@ -277,8 +300,8 @@ func (p *parser) openObject(n *yaml.Node, at Pointer, what string, known ...stri
 		}
 		if member := memberWith(key.Value, known); member != "" {
 			d.Label = fmt.Sprintf("move it into `%s`", member)
-		} else if meant := suggest.Nearest(key.Value, known); o.value(meant) == nil {
-			d = p.src.suggested(d, key, known, suggest.Word)
+		} else if meant := otherKeyFor(key.Value, known); o.value(meant) == nil {
+			d = p.src.otherKey(d, key, known)
 			d.Fix = onlyIf(false, d.Fix) // the document is valid as it is
 		}
 		p.add(d)

@@ -51,6 +51,14 @@ func (p *parser) anyText(n *yaml.Node, at Pointer, name string) string {
 	case n.Kind == yaml.ScalarNode:
 		d.Help = "put it in quotes"
 		d.Fix = p.src.ReplaceQuoted(n, n.Value)
+	case name == "then":
+		d.Help = "write the name of one task, or `end`: `then: end`"
+	case name == "cron" && n.Kind == yaml.MappingNode:
+		d.Help = "write the expression itself: `cron: '0 9 * * *'`"
+	case name == "call" && n.Kind == yaml.MappingNode && len(n.Content) > 0:
+		d.Help = fmt.Sprintf("write `call: %s`, and its arguments under `with`", oneLine(n.Content[0].Value))
+	case name == "if" || name == "when":
+		d.Help = "write one expression: `.a and .b == 1`"
 	default:
 		d.Help = asText(n)
 	}

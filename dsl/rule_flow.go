@@ -56,6 +56,9 @@ func (c *checker) directive(at Pointer, then string, siblings TaskList) {
 		task := siblings[i].Base()
 		d.Label = fmt.Sprintf("did you mean `%s` (line %d)?", task.Name, c.w.Source.Key(task.Pointer).Start.Line)
 	}
+	if help := otherDirective(then); help != "" {
+		d.Label, d.Fix, d.Help = "", nil, help
+	}
 	c.add(d)
 }
 

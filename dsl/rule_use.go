@@ -1,6 +1,7 @@
 package dsl
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -51,7 +52,7 @@ func checkReferences(c *checker) {
 		if len(defined[r.Section]) > 0 {
 			d.Help = "defined: " + strings.Join(defined[r.Section], ", ")
 		} else {
-			d.Help = fmt.Sprintf("define it under use.%s", r.Section)
+			d.Help = cmp.Or(calledElsewhere(r), fmt.Sprintf("define it under use.%s", r.Section))
 			if r.Section == "errors" && strings.ContainsFunc(r.Name, unicode.IsSpace) { // no name, and meant to be read
 				d.Help = fmt.Sprintf("write the error here: `error: { type: ..., status: 500, title: %s }`", c.w.Source.Quote(r.Name))
 			}
@@ -73,6 +74,19 @@ func (c *checker) function(d Diagnostic, defined []string) Diagnostic {
 		d.Fix = onlyIf(c.w.Source.couldCall(d.Fix[0].NewText, Pointer(strings.TrimSuffix(string(d.Pointer), "/call"))), d.Fix)
 	}
 	return d
+}
+
+// calledElsewhere returns what to write for a call that other tools have, or "".
+func calledElsewhere(r Reference) string {
+	switch name := strings.ToLower(r.Name); {
+	case r.Section != "functions":
+		return ""
+	case contains([]string{"get", "post", "put", "patch", "delete", "http.get", "http.post", "http.put", "http.patch", "http.delete"}, name):
+		return fmt.Sprintf("write `call: http` and `with: { method: %s, endpoint: https://... }`", strings.TrimPrefix(name, "http."))
+	case contains([]string{"sys.sleep", "sleep", "delay", "wait"}, name):
+		return "write `wait: { seconds: 5 }`"
+	}
+	return ""
 }
 
 // otherProtocols returns the calls that other names of a protocol probably mean.

@@ -1,6 +1,7 @@
 package dsl
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -96,6 +97,19 @@ func (o *object) checkVariables() {
 		if key := n.Content[i]; strings.ContainsAny(key.Value, "=\x00") {
 			o.p.add(Diagnostic{Code: "SW112", Message: shorten.Quoted(key.Value) + " is not the name of an environment variable", Pointer: at.Key(key.Value),
 				Range: o.p.src.RangeOf(key), Help: "a name holds no `=`; the value stands after the colon"})
+		}
+		o.p.secretElsewhere(n.Content[i], n.Content[i+1], at)
+	}
+}
+
+// secretElsewhere reports the value of a variable that is a reference to a secret as pipelines and Kubernetes have it. Here it is an object,
+// which a program gets as JSON.
+func (p *parser) secretElsewhere(name, n *yaml.Node, at Pointer) {
+	for _, reference := range []string{"from_secret", "valueFrom", "secretKeyRef", "vault"} {
+		if key, _ := source.Child(n, reference); key != nil {
+			p.add(Diagnostic{Code: "SW128", Message: fmt.Sprintf("`%s` has no meaning in the value of a variable", reference), Pointer: at.Key(name.Value).Key(reference), Range: p.src.RangeOf(key),
+				Help: fmt.Sprintf("declare the secret, `use: { secrets: [token] }`, and write `%s: '${ $secrets.token }'`", oneLine(name.Value))})
+			return
 		}
 	}
 }

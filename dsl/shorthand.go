@@ -40,11 +40,7 @@ func (s *Source) howToWrite(what string, n *yaml.Node) string {
 	case what == aWorkflow:
 		return documentBelow
 	case n.Kind == yaml.SequenceNode:
-		return map[string]string{
-			"`fork`": "write the list below `branches`", "`catch`": "write the list below `do`", "a case": "write one directive: `then: end`",
-			"a retry policy": "there is one policy: write its properties without hyphens, for example `{ limit: { attempt: { count: 3 } } }`",
-			"`to`":           "write the list below `any` or `all`", "`for`": "write the list below `in`", "`document`": "write its properties without hyphens", "`schedule`": "write its properties without hyphens",
-		}[what]
+		return objectsAroundList(n)[what]
 	case source.IsNull(n):
 		return propertiesBelow
 	case n.Kind != yaml.ScalarNode || n.Value == "":
@@ -54,17 +50,14 @@ func (s *Source) howToWrite(what string, n *yaml.Node) string {
 	switch {
 	case source.IsNumber(n):
 		return filledIn(objectsAroundNumber()[what], value)
+	case what == "`jitter`" && source.IsBool(n):
+		return filledIn(objectsAroundNumber()[what], value)
 	case !source.IsText(n):
 		return ""
+	case s.textElsewhere(what, value) != "":
+		return s.textElsewhere(what, value)
 	case gluedText().MatchString(n.Value):
 		return "put a space after the colon"
-	case what == "`for`" && loopHeader().MatchString(value):
-		m := loopHeader().FindStringSubmatch(value)
-		return fmt.Sprintf("write `{ each: %s, in: %s }`", m[1], s.Quote(m[2]))
-	case what == "`schedule`" && len(strings.Fields(value)) == 5:
-		return fmt.Sprintf("write `{ cron: %s }`", s.Quote(value))
-	case what == "`workflow`":
-		return "write " + workflowOf(value)
 	case what == "`backoff`" && !slices.Contains(backoffs(), value):
 		return ""
 	case what == "`errors`" && contains(standardNames(), strings.ToLower(value)):
@@ -74,6 +67,44 @@ func (s *Source) howToWrite(what string, n *yaml.Node) string {
 		return filledIn(object, value)
 	}
 	return filledIn(objectsAroundText()[what], s.Quote(value))
+}
+
+// objectsAroundList returns how to write objects in whose place a list stands.
+func objectsAroundList(n *yaml.Node) map[string]string {
+	return map[string]string{
+		"`fork`": "write the list below `branches`", "`catch`": catchAsList(n), "a case": "write one directive: `then: end`",
+		"a retry policy": "there is one policy: write its properties without hyphens, for example `{ limit: { attempt: { count: 3 } } }`",
+		"`script`":       "commands are run by `shell: { command: 'make && make test' }`",
+		"`errors`":       "a filter takes one error: write `with: { type: ... }`, or a condition of the catch: `when: .status == 408 or .status == 503`",
+		"`to`":           "write the list below `any` or `all`", "`for`": "write the list below `in`", "`document`": "write its properties without hyphens", "`schedule`": "write its properties without hyphens",
+	}
+}
+
+// textElsewhere returns how to write a text that stands for an object in other languages, or "".
+func (s *Source) textElsewhere(what, value string) string {
+	switch {
+	case what == "`for`" && loopHeader().MatchString(value):
+		m := loopHeader().FindStringSubmatch(value)
+		return fmt.Sprintf("write `{ each: %s, in: %s }`", m[1], s.Quote(m[2]))
+	case what == "`schedule`" && (len(strings.Fields(value)) == 5 || strings.HasPrefix(value, "@")):
+		return fmt.Sprintf("write `{ cron: %s }`", s.Quote(value))
+	case what == "`workflow`" && !gluedText().MatchString(value):
+		return "write " + workflowOf(value)
+	case what == "`basic`" && strings.Contains(value, ":"):
+		user, password, _ := strings.Cut(value, ":")
+		return fmt.Sprintf("write `{ username: %s, password: %s }`", s.Quote(user), s.Quote(password))
+	case what == "`errors`" && (value == "*" || strings.EqualFold(value, "all")):
+		return "leave `errors` out, which catches every error"
+	}
+	return ""
+}
+
+// catchAsList returns how to write the catch for which a list stands: tasks, or the catches of several errors.
+func catchAsList(n *yaml.Node) string {
+	if len(n.Content) > 0 && isObject(n.Content[0]) && len(n.Content[0].Content) > 0 && contains([]string{"errors", "when", "as", "retry", "exceptWhen"}, n.Content[0].Content[0].Value) {
+		return "a `try` has one `catch`: write its properties without hyphens, and put a `try` around this one for other errors"
+	}
+	return "write the list below `do`"
 }
 
 // workflowOf returns how to write the workflow that a text names: shop/order, or shop/order:1.0.0.
@@ -105,6 +136,7 @@ func objectsAroundText() map[string]string {
 		"`script`": "`{ language: js, code: ... }`", "a schema": "`{ resource: { endpoint: $ } }`", "a case": "`{ then: $ }`",
 		"`for`": "`{ each: item, in: $ }`", "`errors`": "`{ with: { type: $ } }`",
 		"`listen`": "`{ to: { one: { with: { type: $ } } } }`", "`to`": "`{ one: { with: { type: $ } } }`", "an event filter": "`{ with: { type: $ } }`",
+		"`correlate`": "`{ id: { from: $ } }`", "`basic`": "`{ username: ..., password: $ }`",
 		"`emit`": "`{ event: { with: { type: $, source: ... } } }`", "an event to emit": "`{ with: { type: $, source: ... } }`",
 		"`catch`": "`catch: {}`, which catches every error, or `{ errors: { with: { type: ... } } }`",
 		"`raise`": "`{ error: { type: ..., status: ... } }`, or `{ error: NAME }` with a name of use.errors",
@@ -119,6 +151,7 @@ func objectsAroundValue() map[string]string {
 // objectsAroundNumber returns the same for numbers: of retries.
 func objectsAroundNumber() map[string]string {
 	return map[string]string{
+		"`jitter`":       "`{ from: PT0S, to: { seconds: 1 } }`",
 		"a retry policy": "`{ limit: { attempt: { count: $ } } }`", "`limit`": "`{ attempt: { count: $ } }`", "`attempt`": "`{ count: $ }`",
 	}
 }
@@ -128,7 +161,7 @@ func objectsAroundNumber() map[string]string {
 func memberProperties() map[string][]string {
 	return map[string][]string{
 		"document": {"dsl", "namespace", "name", "version"},
-		"with":     {"type", "method", "endpoint", "headers", "body", "query", "server", "channel", "service", "operationId", "parameters"},
+		"with":     {"type", "status", "method", "endpoint", "headers", "body", "query", "server", "channel", "service", "operationId", "parameters"},
 		"error":    {"type", "status", "title", "detail", "instance"},
 		"event":    {"with", "type", "source", "data", "subject"},
 		"to":       {"one", "any", "all", "until", "with", "type", "source"},
@@ -192,7 +225,7 @@ func deeper(member, name string) (path, help string) {
 
 // reportNotNested reports a property that belongs into a member, once for each member.
 func (o *object) reportNotNested(key *yaml.Node, member string, allowed []string) {
-	if o.misspelt[member] {
+	if o.misspelt[member] || member == "shell" && o.misspelt["container"] {
 		return
 	}
 	o.markPresent(member)

@@ -1,6 +1,9 @@
 package dsl
 
 import (
+	"fmt"
+	"slices"
+
 	"gopkg.in/yaml.v3"
 
 	"github.com/swrun/swrun/dsl/source"
@@ -52,6 +55,10 @@ func parseSwitch(p *parser, o *object, base TaskBase) Task {
 		}
 		return t
 	}
+	if n := o.value("switch"); source.IsText(n) {
+		p.switchOnText(o, n)
+		return t
+	}
 	cases := o.list("switch")
 	if n := o.value("switch"); n.Kind == yaml.SequenceNode && len(cases) == 0 {
 		o.reportWith("SW107", "switch", "`switch` needs at least one case", "write each as `- name: { when: .x, then: NEXT }`")
@@ -66,7 +73,7 @@ func parseSwitch(p *parser, o *object, base TaskBase) Task {
 
 // switchOnValue reports a switch over a value, as other languages have it.
 func (p *parser) switchOnValue(n *yaml.Node, at Pointer) bool {
-	for _, name := range []string{"cases", "choices", "conditions", "branches", "dataConditions"} {
+	for _, name := range []string{"cases", "choices", "conditions", "branches", "dataConditions", "decisionCases"} {
 		if key, _ := source.Child(n, name); key != nil {
 			p.add(Diagnostic{Code: "SW113", Message: "`switch` must be a list of cases, each with a condition of its own", Pointer: at, Range: p.src.RangeOf(n.Content[0]),
 				Help: "write `switch: [ red: { when: '.color == \"red\"', then: ... }, otherwise: { then: ... } ]`"})
@@ -74,6 +81,13 @@ func (p *parser) switchOnValue(n *yaml.Node, at Pointer) bool {
 		}
 	}
 	return false
+}
+
+// switchOnText reports a switch with the value beside it that its cases compare.
+func (p *parser) switchOnText(o *object, n *yaml.Node) {
+	p.add(Diagnostic{Code: "SW108", Message: "`switch` must be a list of cases, each with a condition of its own, got text", Pointer: o.at.Key("switch"), Range: p.src.RangeOf(n),
+		Help: fmt.Sprintf("write `switch: [ red: { when: '%s == \"red\"', then: ... }, otherwise: { then: ... } ]`", oneLine(n.Value))})
+	p.found = slices.DeleteFunc(p.found, func(d Diagnostic) bool { return d.Pointer == o.at.Key("cases") || d.Pointer == o.at.Key("default") })
 }
 
 func (p *parser) switchCase(e entry) SwitchCase {
