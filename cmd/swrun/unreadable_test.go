@@ -130,6 +130,41 @@ func TestUnreadableParts(t *testing.T) {
 	h.until("waiting for the timer", "describe", "good")
 }
 
+// TestDamagedHistoryOfFile: a run of which an entry of the history in a file is damaged is told of by its name wherever the history is read, and keeps no other
+// run from going on.
+func TestDamagedHistoryOfFile(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{"rubbish": "rubbish", "empty": "", "another event": "1 1 nonce rubbish", "cut": `1 1 nonce 1 {"type":`, "newer": `1 1 nonce 99 {}`} {
+		path := filepath.Join(t.TempDir(), "runs.db")
+		h := &hosted{t, "file:" + path}
+		h.exits(exitOK, "deploy", mustWriteFile(t, "nap.yaml", napText))
+		stop := working(t, capture(map[string]string{"SWRUN_STORE": h.url}))
+		for _, id := range []string{"bad", "good"} {
+			h.exits(exitOK, "start", "demo/nap", "--id", id)
+			h.until("waiting for the timer", "describe", id)
+		}
+		stop()
+		overwriteEntry(t, path, "/demo/bad/history/", []byte(text))
+		s := h.listening("serve", "--listen", "127.0.0.1:0")
+		for _, asked := range []string{"/history", "/timeline.svg", "/export"} {
+			answer, told := h.asks(s, http.MethodGet, "/v1/runs/demo/bad"+asked, "")
+			if !strings.Contains(told, "run demo/bad") || !strings.Contains(told, "unreadable") || answer.StatusCode != http.StatusInternalServerError {
+				t.Errorf("%s: GET %s is answered with %s: %s", name, asked, answer.Status, told)
+			}
+		}
+		for _, args := range []string{"history bad", "export bad", "fork bad"} {
+			if code, out := h.says(args); code != exitStore || !strings.Contains(out, "run demo/bad") {
+				t.Errorf("%s: %s ends with %d: %s", name, args, code, out)
+			}
+		}
+		if code, out := h.says("describe bad"); code != exitOK && !strings.Contains(out, "run demo/bad") {
+			t.Errorf("%s: describe ends with %d: %s", name, code, out)
+		}
+		h.exits(exitOK, "cancel", "good")
+		h.exits(exitCancelled, "wait", "good")
+	}
+}
+
 // TestDamagedLayout: commands and doctor name the key of a deployment that is damaged, and do not blame the server or --store.
 func TestDamagedLayout(t *testing.T) {
 	t.Parallel()
