@@ -18,6 +18,8 @@ func workflowWords() []otherWord {
 		{[]string{"id"}, "a workflow is named by `document: { dsl: 1.0.3, namespace: ..., name: ..., version: ... }`"},
 		{[]string{"events", "signals"}, "an event is described where it is used: in `emit`, `listen` and `schedule.on`"},
 		{[]string{"description", "comment"}, "write `summary` under `document`"},
+		{[]string{"metadata", "annotations", "labels"}, "it belongs to `document`: `document: { ..., metadata: { team: a } }`"},
+		{[]string{"apiVersion", "kind"}, "leave it out: `document.dsl` has the version of the language"},
 	}
 }
 
