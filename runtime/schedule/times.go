@@ -20,8 +20,12 @@ type intervals struct {
 }
 
 // at returns the nth one. Months are counted from the base: a month after January 31 is the end of February, and two months after it March 31.
+// A time.Duration holds no more than 292 years, so that seconds are counted apart from their fractions.
 func (i intervals) at(n int) time.Time {
-	return dsl.Duration{Years: n * i.every.Years, Months: n * i.every.Months, Exact: time.Duration(n) * i.every.Exact}.AddTo(i.base)
+	at := dsl.Duration{Years: n * i.every.Years, Months: n * i.every.Months}.AddTo(i.base)
+	seconds, rest := int(i.every.Exact/time.Second), int(i.every.Exact%time.Second)
+	const second = int(time.Second)
+	return time.Unix(at.Unix()+int64(n*seconds+n/second*rest), int64(at.Nanosecond()+n%second*rest)).In(at.Location())
 }
 
 func (i intervals) next(after time.Time) time.Time {
@@ -29,10 +33,8 @@ func (i intervals) next(after time.Time) time.Time {
 	if one <= 0 {
 		return time.Time{}
 	}
-	n := 1
-	if passed := after.Sub(i.base); passed > 0 {
-		n = max(1, int(passed/one)) // months are not of one length: it is near
-	}
+	// Months are not of one length: it is near.
+	n := max(1, int(float64(after.Unix()-i.base.Unix())/one.Seconds()))
 	for n > 1 && i.at(n-1).After(after) {
 		n--
 	}
