@@ -134,8 +134,25 @@ func (s *Store) enqueue(ctx context.Context, n *node, r *request) error {
 	case <-r.done:
 		return nil
 	case <-ctx.Done():
-		r.stage.CompareAndSwap(stageWaits, stageAbandoned)
-		return context.Cause(ctx)
+	}
+	if !r.stage.CompareAndSwap(stageWaits, stageAbandoned) && r.call != nil && r.call.script.changes && r.hears(lastAnswer) {
+		return nil
+	}
+	return context.Cause(ctx)
+}
+
+// lastAnswer is how long the answer to a change is awaited when its caller has given up. It tells whether the change was made.
+const lastAnswer = time.Second
+
+// hears waits for the answer to a request that was sent, and reports whether it came in time.
+func (r *request) hears(within time.Duration) bool {
+	timer := time.NewTimer(within)
+	defer timer.Stop()
+	select {
+	case <-r.done:
+		return !errors.Is(r.err, context.Canceled) // it was to be sent again, and was not
+	case <-timer.C:
+		return false
 	}
 }
 
