@@ -3,6 +3,8 @@
 package main
 
 import (
+	"net/http"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -12,7 +14,7 @@ import (
 )
 
 // TestStoreFarAhead: the clock of a Redis was in the year 5138 for a moment, and the store's time goes on from there. A schedule starts its runs by that time,
-// and the server ends when it is told to.
+// doctor, health and the log tell of it, and the server ends when it is told to. The remedy of docs/operating.md sets the store right.
 func TestStoreFarAhead(t *testing.T) {
 	server := redistest.Start(t)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr, DisableIdentity: true})
@@ -25,6 +27,18 @@ do: [{a: {set: {n: 1}}}]`))
 	redistest.EditTime(t, client, "swrun:{swrun:0}:time", func(m *redistest.Time) { m.Written = 99_999_999_999_999 })
 	cmd, s := h.started("listening on", "serve", "--listen", "127.0.0.1:0")
 	s.err.until(t, "a run has ended: completed")
+	s.err.until(t, "the store's time is not that of this machine")
+	h.answers(s, "/v1/health", http.StatusOK, "SD004")
+	contains(t, h.exits(exitOK, "doctor"), "A store that is ahead")
 	h.signal(cmd, syscall.SIGTERM)
 	_ = cmd.Wait() // its exit code is not looked at
+
+	redistest.EditTime(t, client, "swrun:{swrun:0}:time", func(m *redistest.Time) { m.Written, m.Offset = 0, 0 })
+	contains(t, h.exits(exitOK, "doctor"), "the store's clock agrees")
+	contains(t, h.exits(exitOK, "schedule", "ls", "-o", "json"), "5138-")
+	h.exits(exitOK, "schedule", "pause", "demo/tick")
+	h.exits(exitOK, "schedule", "resume", "demo/tick")
+	if out := h.exits(exitOK, "schedule", "ls", "-o", "json"); !strings.Contains(out, `"next":`) || strings.Contains(out, `"next":"5138-`) || strings.Contains(out, `"next": "5138-`) {
+		t.Errorf("the schedule is %s", out)
+	}
 }

@@ -23,19 +23,46 @@ func Ailments(ctx context.Context, s *swrun.Store, now func() time.Time) []store
 		return all
 	}
 	began := now()
-	work, err := s.Poll(ctx, 0, 1, false)
+	written, err := s.Written(ctx)
 	if err != nil {
 		return all // Examine says what is wrong with the store, and SD006 what is wrong with a partition
 	}
-	took := now().Sub(began)
-	if skew := work.At.Sub(began.Add(took / 2)).Abs(); skew-took/2 > wrongClock {
-		all = append(all, store.Ailment{
-			Reason: store.ClockDiffers, Minor: true, What: fmt.Sprintf("the store's clock differs from this machine's by %s", terminal.Elapsed(skew)),
-			Fix: "deadlines and schedules follow the store's clock; synchronize both with NTP",
-		})
+	half := now().Sub(began) / 2
+	if a := wrongTimes(written, began.Add(half), half); a.Reason != "" {
+		all = append(all, a)
 	}
 	return all
 }
+
+// wrongTimes says by how much the times of partitions differ from that of this machine, if it is too much. Each may be off by a difference.
+func wrongTimes(written []store.Written, now time.Time, off time.Duration) (a store.Ailment) {
+	var most time.Duration
+	var wrong []int
+	for p := range written {
+		// A partition whose time is not known is set right by the next poll.
+		if skew := written[p].At.Sub(now).Abs(); !written[p].At.IsZero() && skew-off > wrongClock {
+			most, wrong = max(most, skew), append(wrong, p)
+		}
+	}
+	if len(wrong) == 0 {
+		return a
+	}
+	a = store.Ailment{
+		Reason: store.ClockDiffers, Minor: true, What: fmt.Sprintf("the store's clock differs from this machine's by %s", terminal.Elapsed(most)),
+		Fix: "deadlines and schedules follow the store's clock; synchronize both with NTP",
+	}
+	if len(wrong) < len(written) {
+		a.What = fmt.Sprintf("the time of the store differs from this machine's by up to %s in %s, the first of which is partition %d",
+			terminal.Elapsed(most), terminal.Counted(int64(len(wrong)), "partition"), wrong[0])
+	}
+	if most > goesOn {
+		a.Fix += ". If the clocks agree, the store's time goes on from one that its server's clock has shown before: docs/operating.md (A store that is ahead) says how to set it back"
+	}
+	return a
+}
+
+// goesOn is from which difference on it is said that the store may have it from an earlier clock: no clock that runs is off by so much.
+const goesOn = time.Hour
 
 // Verdict is what Ailments found at a time.
 type Verdict struct {
@@ -177,9 +204,11 @@ func (m *Monitor) Watch(ctx context.Context, log *slog.Logger) {
 	var told store.Reason
 	var since time.Time
 	var parts damagedParts
+	differs := false
 	for {
 		v := m.Verdict(ctx)
 		parts.log(v.Ailments, log)
+		differs = logClock(v, differs, log)
 		worst, ill := v.Ill()
 		switch {
 		case ctx.Err() != nil:
@@ -200,6 +229,23 @@ func (m *Monitor) Watch(ctx context.Context, log *slog.Logger) {
 		case <-tick.C:
 		}
 	}
+}
+
+// logClock tells once that the store's clock differs, and once that it does no more. It returns what is so now.
+func logClock(v Verdict, told bool, log *slog.Logger) (differs bool) {
+	for _, a := range v.Ailments {
+		if differs = a.Reason == store.ClockDiffers; differs {
+			if !told {
+				log.Warn("the store's time is not that of this machine", "error", a.What, "fix", a.Fix)
+			}
+			return true
+		}
+	}
+	if told && v.Refuses() < store.RefusesAll { // otherwise it is not known
+		log.Info("the store's time is that of this machine again")
+		return false
+	}
+	return told
 }
 
 // damagedParts are the damaged parts of a store that the log has told of.

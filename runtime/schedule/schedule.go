@@ -184,7 +184,8 @@ func (s *Schedule) resume(p *plan, now time.Time) {
 	s.Paused = nil
 	for n := range s.Timers {
 		t := &s.Timers[n]
-		if planned := p.timer(t); planned != nil && !t.Next.IsZero() && !t.Next.After(now) {
+		// Times of every and cron are found anew: the store's time may have been set back.
+		if planned := p.timer(t); planned != nil && !t.Next.IsZero() && (t.Kind != KindAfter || !t.Next.After(now)) {
 			t.Next = planned.times(t).next(now)
 		}
 	}
