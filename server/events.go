@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -84,6 +85,9 @@ func (s *Server) followRun(ctx context.Context, in *followInput) (*huma.StreamRe
 	if err != nil {
 		return nil, err
 	}
+	if err := s.control.CheckFollowed(ctx, i); err != nil {
+		return nil, err
+	}
 	return s.stream(types, func(ctx context.Context, to control.Follower) error { return s.control.Follow(ctx, i, after, to) }), nil
 }
 
@@ -143,18 +147,27 @@ func (s *Server) write(answer huma.Context, types control.EventTypes, follow fun
 	}
 	ctx, done := untilStopped(answer.Context())
 	defer done()
-	hides := callerOf(ctx).HidesData
 	to := control.Follower{Types: types, Idle: comment("nothing has happened"), Begun: comment(begun), Every: cmp.Or(s.config.Heartbeat, DefaultHeartbeat)}
 	to.Events = func(events []control.FollowedEvent) error {
-		text, err := sentEvents(events, hides)
+		text, err := sentEvents(events, callerOf(ctx).HidesData)
 		if err != nil {
 			return err
 		}
 		return send(text)
 	}
+	to.Unreadable = func(err error) error { return comment(s.whyUnreadable(ctx, err))() }
 	if err := follow(ctx, to); err != nil {
 		s.log.Debug("a stream of events has ended early", "path", answer.URL().Path, "error", err)
+		if ctx.Err() == nil && s.control.IsUnreadable(err) {
+			_ = to.Unreadable(err) // the stream ends all the same
+		}
 	}
+}
+
+// whyUnreadable is one line about something that cannot be read, as an answer would tell of it.
+func (s *Server) whyUnreadable(ctx context.Context, err error) string {
+	p := s.problem(ctx, err)
+	return strings.Join(strings.Fields(p.Title+": "+p.Detail), " ")
 }
 
 // hideEventData returns an event without the data of its run.

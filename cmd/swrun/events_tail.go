@@ -11,6 +11,7 @@ import (
 
 	"github.com/swrun/swrun/internal/control"
 	"github.com/swrun/swrun/internal/describe"
+	"github.com/swrun/swrun/internal/terminal"
 )
 
 // eventsTail is which events are shown, and how far they have been: when whoever is asked ends, the next one is asked for the others.
@@ -118,6 +119,10 @@ func (o *operation) tailer(t *eventsTail) control.Follower {
 				return errNothingGoesOn
 			}
 			return nil
+		},
+		Unreadable: func(err error) error {
+			_, err = fmt.Fprintln(o.err, o.errStyle().Text("events are left out: "+terminal.Printable(err.Error())))
+			return err
 		},
 		Events: func(all []control.FollowedEvent) error {
 			for _, e := range all {

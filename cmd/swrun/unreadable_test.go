@@ -116,12 +116,15 @@ func TestUnreadableParts(t *testing.T) {
 	s := h.listening("serve", "--listen", "127.0.0.1:0")
 	for _, id := range parts[:len(parts)-1] {
 		path, verb := "/v1/runs/demo/"+id, "describe "
+		asked := []string{path}
 		if id == "entry" || id == "step" {
-			path, verb = path+"/history", "history "
+			asked, verb = []string{path + "/history", path + "/events"}, "history "
 		}
-		answer, text := h.asks(s, http.MethodGet, path, "")
-		if answer.StatusCode != http.StatusInternalServerError || !strings.Contains(text, "unreadable") || !strings.Contains(text, "run demo/"+id) {
-			t.Errorf("GET %s is answered with %s: %s", path, answer.Status, text)
+		for _, path := range asked {
+			answer, text := h.asks(s, http.MethodGet, path, "")
+			if answer.StatusCode != http.StatusInternalServerError || !strings.Contains(text, "unreadable") || !strings.Contains(text, "run demo/"+id) {
+				t.Errorf("GET %s is answered with %s: %s", path, answer.Status, text)
+			}
 		}
 		if code, out := h.says(verb + id); code != exitStore || !strings.Contains(out, "run demo/"+id) {
 			t.Errorf("%s%s ends with %d: %s", verb, id, code, out)
@@ -146,7 +149,7 @@ func TestDamagedHistoryOfFile(t *testing.T) {
 		stop()
 		overwriteEntry(t, path, "/demo/bad/history/", []byte(text))
 		s := h.listening("serve", "--listen", "127.0.0.1:0")
-		for _, asked := range []string{"/history", "/timeline.svg", "/export"} {
+		for _, asked := range []string{"/history", "/timeline.svg", "/export", "/events"} {
 			answer, told := h.asks(s, http.MethodGet, "/v1/runs/demo/bad"+asked, "")
 			if !strings.Contains(told, "run demo/bad") || !strings.Contains(told, "unreadable") || answer.StatusCode != http.StatusInternalServerError {
 				t.Errorf("%s: GET %s is answered with %s: %s", name, asked, answer.Status, told)

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/filter"
@@ -55,7 +56,7 @@ func FleetEventAt(id string) (FleetPosition, error) {
 // fleet is what its reader has found, for all who follow.
 type fleet struct {
 	client *client.Client
-	store  store.Store
+	store  *swrun.Store
 
 	catchingUp chan struct{} // as many as read all runs at a time
 
@@ -73,8 +74,9 @@ type fleet struct {
 
 // fleetEvent is an event with its run as it was then.
 type fleetEvent struct {
-	run   *filter.Run
-	event FollowedEvent
+	run        *filter.Run
+	event      FollowedEvent
+	unreadable error // why events of the run are left out; nil for an event
 }
 
 // The last events that are kept for those who follow.
@@ -133,15 +135,9 @@ func (f *fleet) follow(ctx context.Context, where filter.Filter, next int, to fo
 			return err
 		}
 		next += len(events)
-		var some []FollowedEvent
-		for _, e := range events {
-			if where.Matches(e.run) {
-				some = append(some, e.event)
-			}
-		}
+		took, err := to.take(where, events)
 		switch {
-		case len(some) > 0:
-			err = to.Events(some)
+		case err != nil || took:
 		case len(events) > 0:
 			err = to.ifDue()
 		default:
@@ -151,6 +147,32 @@ func (f *fleet) follow(ctx context.Context, where filter.Filter, next int, to fo
 			return err
 		}
 	}
+}
+
+// take gives the follower those of events that are of chosen runs; took is false if there are none.
+func (f following) take(where filter.Filter, events []fleetEvent) (took bool, err error) {
+	var some []FollowedEvent
+	for _, e := range events {
+		switch {
+		case !where.Matches(e.run):
+		case e.unreadable == nil:
+			some = append(some, e.event)
+		default:
+			err = cmp.Or(err, f.tell(e.unreadable))
+		}
+	}
+	if len(some) == 0 || err != nil {
+		return false, err
+	}
+	return true, f.Events(some)
+}
+
+// tell has the follower know that events of a run are left out.
+func (f Follower) tell(unreadable error) error {
+	if f.Unreadable == nil {
+		return nil
+	}
+	return f.Unreadable(unreadable)
 }
 
 // join starts the reader for the first who follows.
@@ -266,7 +288,9 @@ func (f *fleet) catchUp(ctx context.Context, where filter.Filter, after FleetPos
 			return true
 		}
 		var events []FollowedEvent
-		events, failed = f.eventsSince(ctx, r, after.mark)
+		if events, failed = f.eventsSince(ctx, r, after.mark); isUnreadable(f.store, failed) {
+			failed = to.tell(failed)
+		}
 		for _, e := range events {
 			bytes += len(e.Data)
 		}

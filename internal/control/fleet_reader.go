@@ -25,6 +25,7 @@ type fleetPartition struct {
 	writes int64 // when it was looked at
 	newest time.Time
 	swept  time.Time // when all its runs were looked at
+	listed bool      // all its runs were listed once
 	runs   map[store.Instance]*fleetRun
 }
 
@@ -80,7 +81,10 @@ func (r *fleetReader) look(ctx context.Context, n int64) error {
 		if known != nil && known.writes == w.Writes && w.Writes >= 0 {
 			continue
 		}
-		if err := r.lookAt(ctx, p, n, w); err != nil {
+		switch err := r.lookAt(ctx, p, n, w); {
+		case isUnreadable(r.store, err): // the other partitions go on, and the log tells of the damage
+			continue
+		case err != nil:
 			return err
 		}
 		r.partitions[p].writes = w.Writes
@@ -109,7 +113,7 @@ func (r *fleetReader) lookAt(ctx context.Context, p int, n int64, w store.Writte
 	if err := r.lookAtNew(ctx, p, n, known, w.At); err != nil {
 		return err
 	}
-	r.partitions[p] = known
+	r.partitions[p], known.listed = known, true
 	for i, run := range known.runs {
 		if run.looked == n {
 			continue
@@ -118,6 +122,8 @@ func (r *fleetReader) lookAt(ctx context.Context, p int, n int64, w store.Writte
 		switch {
 		case store.RefusedAs(err) == store.NoSuch: // it was deleted
 			delete(known.runs, i)
+			continue
+		case isUnreadable(r.store, err): // lists and doctor tell of it
 			continue
 		case err != nil:
 			return err
@@ -170,7 +176,7 @@ func (r *fleetReader) lookAtRun(ctx context.Context, known *fleetPartition, n in
 	}
 	run.looked = n
 	known.runs[of.Instance] = run
-	if r.mark.IsZero() { // what it did before the end of the first look counts for nobody
+	if r.mark.IsZero() || !known.listed { // what it did before the end of the first look counts for nobody
 		run.entries = l.Entries
 	}
 	if l.Entries > run.entries {
@@ -192,16 +198,22 @@ func (r *fleetReader) read(ctx context.Context, of store.Listed, run *fleetRun) 
 		return nil // scrub reports it
 	}
 	found := &filter.Run{Instance: of.Instance, Lifecycle: of.Lifecycle, Invocation: invocation}
+	var damage error // the other runs go on
 	events, err := r.eventsFrom(ctx, found, run.entries, r.mark)
 	switch {
 	case store.RefusedAs(err) == store.NoSuch: // it is deleted meanwhile
+	case isUnreadable(r.store, err):
+		damage = err
 	case err != nil:
 		return err
 	}
 	run.entries = of.Lifecycle.Entries
 	var all []fleetEvent
 	for _, e := range events {
-		all = append(all, fleetEvent{found, e})
+		all = append(all, fleetEvent{run: found, event: e})
+	}
+	if damage != nil {
+		all = append(all, fleetEvent{run: found, unreadable: damage})
 	}
 	if len(all) > 0 {
 		r.add(all)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -33,7 +34,7 @@ func (s *twoPages) List(_ context.Context, _ int, cursor string, _ int) (store.P
 func TestLookThatFails(t *testing.T) {
 	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 	s := &twoPages{newest: now, down: true}
-	r := newFleetReader(&fleet{store: s})
+	r := newFleetReader(&fleet{store: &swrun.Store{Store: s}})
 	r.mark = now.Add(-20 * time.Second)
 	known := &fleetPartition{runs: map[store.Instance]*fleetRun{}, newest: r.mark, swept: r.mark}
 	if err := r.lookAtNew(t.Context(), 0, 2, known, now); err == nil {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
@@ -54,32 +55,11 @@ func (e *FollowedEvent) Run() string {
 // followers have one reader of the store for each run that is followed, however many follow it.
 type followers struct {
 	client *client.Client
-	store  store.Reader
+	store  *swrun.Store
 
 	mu    sync.Mutex
 	feeds map[store.Instance]*feed
 }
-
-// feed is the events of a run, as far as they have been read: all who follow it take them from here.
-type feed struct {
-	stop func() // ends the reader, and waits for that
-
-	followers int // guarded by followers.mu
-
-	mu      sync.Mutex
-	events  []FollowedEvent // the last ones
-	bytes   int
-	dropped bool          // there were others before them
-	changed chan struct{} // closed when there is something new
-	ended   bool
-	err     error
-}
-
-// The last events of a run that are kept for those who follow it. Who comes later reads the others from the store.
-const (
-	maxFollowed      = 4096
-	maxFollowedBytes = 4 << 20
-)
 
 // retryFollowing is how long a reader waits before it asks a store again that has failed, or for a run that does not go on.
 const retryFollowing = time.Second
@@ -108,6 +88,23 @@ func (c *Control) FollowedToEnd(ctx context.Context, i store.Instance, at EventP
 	return l.Lifecycle.Status.Final() && int64(at.seq) >= l.Lifecycle.Records, nil
 }
 
+// CheckFollowed returns an error if the events of a run that are stored now cannot be read. Who follows the run before ctx ends reads nothing again.
+func (c *Control) CheckFollowed(ctx context.Context, i store.Instance) error {
+	f := c.followers.join(ctx, i)
+	context.AfterFunc(ctx, func() { c.followers.leave(i, f) })
+	for {
+		known, changed, err := f.known()
+		if known || err != nil {
+			return err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
 // Follower takes the events of a run.
 type Follower struct {
 	Events func([]FollowedEvent) error
@@ -115,8 +112,10 @@ type Follower struct {
 	Begun  func() error // it is called by FollowFleet once nothing is missed any more
 	// CaughtUp is called by FollowFleet, unless it is nil, once the follower has all events from its position on that were stored when FollowFleet was called.
 	CaughtUp func() error
-	Every    time.Duration
-	Types    EventTypes // of the events that it takes
+	// Unreadable is called by FollowFleet, unless it is nil, once for each time that events of a run are left out since they cannot be read.
+	Unreadable func(error) error
+	Every      time.Duration
+	Types      EventTypes // of the events that it takes
 }
 
 // EventTypes choose lifecycle events by their types; none at all are all but the changes of states.
@@ -265,25 +264,56 @@ func (s *followers) leave(i store.Instance, f *feed) {
 	}
 }
 
-// read fills a feed until the run has ended, or is deleted.
+// read fills a feed until the run has ended, is deleted, or is found to be damaged.
 func (s *followers) read(ctx context.Context, i store.Instance, f *feed) {
 	about, err := s.about(ctx, i)
 	next := 0
+	take := func(e client.HistoryEntry) error {
+		next++
+		f.add(eventsOf(about, e))
+		return nil
+	}
+	if err == nil {
+		_, err = s.client.History(ctx, i, 0, take) // a run that is quarantined has a history too
+		err = s.again(ctx, err)
+	}
+	if err == nil {
+		f.readStored()
+	}
 	for err == nil {
-		err = s.client.Follow(ctx, i, next, func(e client.HistoryEntry) error {
-			next++
-			f.add(eventsOf(about, e))
-			return nil
-		})
-		if err == nil || ctx.Err() != nil || store.RefusedAs(err) == store.NoSuch {
+		if err = s.client.Follow(ctx, i, next, take); err == nil {
 			break
 		}
-		// The run is quarantined, or the store does not answer: neither is the end.
-		if err = pause(ctx, nil, func() error { return errAgain }, retryFollowing); errors.Is(err, errAgain) {
-			err = nil
-		}
+		err = s.again(ctx, err)
 	}
 	f.end(err)
+}
+
+// again waits, and returns nil, if it makes sense to go on after an error: the run is quarantined, or the store does not answer, and neither is the end.
+func (s *followers) again(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() != nil || store.RefusedAs(err) == store.NoSuch || isUnreadable(s.store, err) {
+		return err
+	}
+	if err = pause(ctx, nil, func() error { return errAgain }, retryFollowing); errors.Is(err, errAgain) {
+		return nil
+	}
+	return err
+}
+
+// IsUnreadable reports whether an error says that something stored is damaged: to ask again does not help before somebody has put it back.
+func (c *Control) IsUnreadable(err error) bool { return isUnreadable(c.store, err) }
+
+// isUnreadable is IsUnreadable for an error of a store.
+func isUnreadable(s *swrun.Store, err error) bool {
+	if store.IsUnreadable(err) {
+		return true
+	}
+	d, diagnoses := s.Store.(store.Diagnoser)
+	if err == nil || !diagnoses {
+		return false
+	}
+	a, _ := d.Diagnose(err)
+	return a.Partial
 }
 
 var errAgain = errors.New("it is tried again")
@@ -335,46 +365,4 @@ func eventsOf(about progress.Run, e client.HistoryEntry) (all []FollowedEvent) {
 		}
 	}
 	return all
-}
-
-func (f *feed) add(events []FollowedEvent) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, e := range events {
-		f.bytes += len(e.Data)
-	}
-	f.events = append(f.events, events...)
-	if len(f.events) > maxFollowed || f.bytes > maxFollowedBytes {
-		half := len(f.events) / 2
-		f.events, f.dropped, f.bytes = slices.Clone(f.events[half:]), true, 0 // those who have the old ones keep them
-		for _, e := range f.events {
-			f.bytes += len(e.Data)
-		}
-	}
-	f.wake()
-}
-
-func (f *feed) end(err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.ended, f.err = true, err
-	f.wake()
-}
-
-func (f *feed) wake() {
-	close(f.changed)
-	f.changed = make(chan struct{})
-}
-
-// since returns the events after a position; gap says that some of them are not kept any more. Without any, changed tells when there are.
-func (f *feed) since(after EventPosition) (events []FollowedEvent, gap bool, changed <-chan struct{}, ended bool, err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	n, _ := slices.BinarySearchFunc(f.events, after, func(e FollowedEvent, after EventPosition) int {
-		if e.at.after(after) {
-			return 1
-		}
-		return -1
-	})
-	return f.events[n:len(f.events):len(f.events)], n == 0 && f.dropped, f.changed, f.ended, f.err
 }
