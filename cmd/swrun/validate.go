@@ -150,11 +150,14 @@ func reportOn(d *swrun.Document, shown dsl.Diagnostics) diagnostics.Report {
 // warnings returns the warnings that a verb shows which does more than validate.
 func warnings(all dsl.Diagnostics) dsl.Diagnostics {
 	shown, _ := visible(all, dsl.SeverityWarning)
-	return slices.DeleteFunc(shown, func(x dsl.Diagnostic) bool { return strings.HasPrefix(x.Code, "SW3") })
+	return slices.DeleteFunc(shown, func(x dsl.Diagnostic) bool { return slices.Contains(aboutLengths(), x.Code) })
 }
 
-// warn shows the warnings of documents on standard error, to people or as the JSON of validate. Those about lengths of time
-// (SW301 to SW308) are left to validate: a timeout that ends a run is shown by the run, and often there to be tried out.
+// aboutLengths returns the codes of the warnings about lengths of time. They are left to validate: a timeout that ends a run is shown by the run, and often
+// there to be tried out.
+func aboutLengths() []string { return []string{"SW301", "SW302", "SW305", "SW306", "SW308"} }
+
+// warn shows the warnings of documents on standard error, to people or as the JSON of validate.
 func (p *program) warn(asJSON bool, documents ...*swrun.Document) error {
 	var all dsl.Diagnostics
 	var text strings.Builder
