@@ -68,6 +68,29 @@ func TestLossOfAnIdlePartition(t *testing.T) {
 	}
 }
 
+// TestTimeThatNoClockShows: a time after the year 9999 is damaged, as one that is no number is. Reading and writing agree on that. A worker goes on with the time of
+// the server.
+func TestTimeThatNoClockShows(t *testing.T) {
+	for _, damaged := range []redistest.Time{{Written: 9_000_000_000_000_000, Writes: 5000}, {Written: 253_402_214_400_000, Writes: 5000, Offset: 1e18}} {
+		j := newJumping(t, redisstore.Config{})
+		j.start("a")
+		at := j.time()
+		redistest.EditTime(t, j.client, "swrun:{D:0}:time", func(m *redistest.Time) { *m = damaged })
+		if _, err := j.Poll(t.Context(), 0, 10, false); store.RefusedAs(err) != store.RolledBack {
+			t.Errorf("of %+v reading tells %v", damaged, err)
+		}
+		if _, err := j.Start(t.Context(), store.Start{Instance: instance("b"), Invocation: []byte("{}")}); store.RefusedAs(err) != store.RolledBack {
+			t.Errorf("of %+v writing tells %v", damaged, err)
+		}
+		if done, err := j.Scrub(t.Context(), store.Scrub{N: 10, Adopt: true, Loss: true}); err != nil || !done.Adopted {
+			t.Errorf("got %+v, %v", done, err)
+		}
+		if now := j.time(); now.Sub(at) > time.Minute {
+			t.Errorf("it is %s", now)
+		}
+	}
+}
+
 // TestRemovedMeanwhile: a run that was removed after it was listed is no sign of a damage, and stands nowhere.
 func TestRemovedMeanwhile(t *testing.T) {
 	j := newJumping(t, redisstore.Config{})

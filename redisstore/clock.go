@@ -23,6 +23,8 @@ const (
 	// jump is what time may be off, in milliseconds, before it counts as a jump; the scripts have the same.
 	jump = 30_000
 	back = 1000 // the same, against what was written
+	// lastMoment is the last day of the year 9999: JSON has no later times. The scripts have the same.
+	lastMoment = 253_402_214_400_000
 	// confirmEvery is how often it is written that time goes on as expected, for others who do not know: they have been
 	// stopped without knowing it. It is less than jump.
 	confirmEvery = 10 * time.Second
@@ -63,6 +65,9 @@ func newReading(server int64, key any) reading {
 	seq, rest, _ := strings.Cut(rest, " ")
 	offset, jumps, _ := strings.Cut(rest, " ")
 	r := reading{server: server, offset: number(offset), written: number(written), seq: number(seq), jumps: number(jumps)}
+	if r.written > lastMoment || server+r.offset > lastMoment {
+		return reading{server: server} // no clock has shown that: it is damaged, and counts as lost
+	}
 	if r.offset > 0 && server >= r.written {
 		r.offset = 0 // the server's clock has come back
 	}

@@ -5,6 +5,7 @@
 
 local ARGS = 4 -- where a script's own arguments begin
 local JUMP, BACK, SLOW = 30000, 1000, 5000
+local LAST = 253402214400000 -- the last day of the year 9999: JSON has no later times
 local format = string.format
 
 local server -- the server's clock
@@ -32,6 +33,7 @@ local function enter(key, expected, kept)
   timeKey = key
   clock, seq, offset, jumps = string.match(kept or redis.call('GET', key) or '', '^(%d+) (%d+) (-?%d+) (%d+)$')
   clock, seq, offset, jumps = tonumber(clock or 0), tonumber(seq or 0), tonumber(offset or 0), tonumber(jumps or 0)
+  if clock > LAST or server + offset > LAST then clock, seq, offset, jumps = 0, 0, 0, 0 end -- no clock has shown that
   if offset > 0 and server >= clock then -- the server's clock has come back
     offset = 0
     note(clock)
