@@ -4,8 +4,14 @@
 -- ARGV: ..., the expected version or -1, an id of this call, the key of the entry or empty if its kind is not listed, how many there may
 -- be, for how long in ms or 0, the value; an entry is deleted if the last two are missing
 -- Reply: OK, the version, when it ends or 0; CONFLICT; LIMIT
-local text = redis.call('GET', KEYS[2])
 local expected, id, name, most, length, value = unpack(ARGV, ARGS)
+local text
+if expected == '-1' then -- whatever is there is replaced, also what somebody else has written
+  text = redis.pcall('GET', KEYS[2])
+  if type(text) == 'table' then text = false end
+else
+  text = redis.call('GET', KEYS[2])
+end
 local version, ends, by = string.match(text or '', '^(%d+) (%d+) (%S+) ')
 if by == id then return reply('OK', version, ends) end -- the answer to the first attempt was lost
 if not version or ends ~= '0' and tonumber(ends) <= now then

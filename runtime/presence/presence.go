@@ -265,7 +265,8 @@ func announced(ctx context.Context, s store.Store) (all []Worker, late bool, err
 			continue // what it says of itself is only known to workers of its own build
 		}
 		if err != nil {
-			return nil, false, err
+			late = true // it replaces its damaged word with the next one
+			continue
 		}
 		w.Seen = e.Ends.Add(-lasting)
 		late = late || e.At.Sub(w.Seen) > lateAfter

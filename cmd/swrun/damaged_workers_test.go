@@ -1,0 +1,42 @@
+package main
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// TestDamagedWorkers: a damaged entry of a worker keeps nobody from asking about runs and queues, and the worker replaces it.
+func TestDamagedWorkers(t *testing.T) {
+	for _, text := range []string{"rubbish", "", "1 0 x rubbish", "1 0 x 1 [", "list"} {
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			h, client := deployedOnRedis(t)
+			h.exits(exitOK, "start", "demo/nap", "--id", "one")
+			s := h.listening("serve", "--listen", "127.0.0.1:0")
+			h.until("waiting for the timer", "describe", "one")
+			h.until("default", "workers")
+			keys := client.Keys(t.Context(), "*:e:workers:*").Val()
+			if len(keys) != 1 {
+				t.Fatalf("%q", keys)
+			}
+			if client.Del(t.Context(), keys...); text == "list" {
+				client.LPush(t.Context(), keys[0], text)
+			} else {
+				client.Set(t.Context(), keys[0], text, 0)
+			}
+			h.answers(s, "/v1/runs/demo/one", http.StatusOK, "waiting")
+			h.answers(s, "/v1/workers", http.StatusOK, "")
+			h.answers(s, "/v1/queues", http.StatusOK, "")
+			if text != "1 0 x 1 [" { // doctor looks at the form of entries alone
+				if code, out := h.says("doctor"); code != exitStore || !strings.Contains(out, "workers") {
+					t.Errorf("doctor ends with %d: %s", code, out)
+				}
+			}
+			h.until("default", "workers")
+			h.exits(exitOK, "cancel", "one")
+			h.exits(exitCancelled, "wait", "one")
+			h.exits(exitOK, "delete", "one", "--yes")
+		})
+	}
+}
