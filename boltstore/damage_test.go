@@ -239,7 +239,8 @@ func TestOtherFilesAreRefused(t *testing.T) {
 // TestDamagedLayout: Open returns a *DamagedError for a file with an impossible layout. It reserves no memory for the partitions of this layout.
 func TestDamagedLayout(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
-	for _, text := range []string{"", "rubbish", "null", "{}", `{"Partitions":1000000000,"Schema":2}`, `{"Partitions":-1,"Schema":2}`, `{"Partitions":1e30,"Schema":2}`} {
+	const missing = "missing"
+	for _, text := range []string{missing, "", "rubbish", "null", "{}", `{"Partitions":1000000000,"Schema":2}`, `{"Partitions":-1,"Schema":2}`, `{"Partitions":1e30,"Schema":2}`} {
 		if err := os.WriteFile(path, filledStore(t), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -247,7 +248,13 @@ func TestDamagedLayout(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := db.Update(func(tx *bbolt.Tx) error { return tx.Bucket([]byte("swrun")).Put([]byte("layout"), []byte(text)) }); err != nil {
+		if err := db.Update(func(tx *bbolt.Tx) error {
+			b := tx.Bucket([]byte("swrun"))
+			if text == missing {
+				return b.Delete([]byte("layout"))
+			}
+			return b.Put([]byte("layout"), []byte(text))
+		}); err != nil {
 			t.Fatal(err)
 		}
 		if err := db.Close(); err != nil {

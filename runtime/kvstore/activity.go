@@ -340,6 +340,10 @@ func (p *partition) queues(begin string) (all []store.Queue) {
 			return all
 		}
 		parts := strings.SplitN(strings.TrimPrefix(next, prefix), "/", 3)
+		if len(parts) < 3 { // somebody has written it
+			from = next + "\x00"
+			continue
+		}
 		all = append(all, store.Queue{Name: parts[0], Namespace: parts[1]})
 		from = prefix + parts[0] + "/" + parts[1] + "0" // 0 follows the slash
 	}

@@ -21,10 +21,16 @@ type partition struct {
 // back is how much time may be behind what was written, in milliseconds, before the clock counts as gone back.
 const back = 1000
 
+// latest is the end of the year 9999, in milliseconds: JSON has no later time.
+const latest = 253402300799999
+
 // readTime finds out the time: that of the clock, plus an offset while the clock is behind what was written. So time goes on
 // where it was when the clock goes back (docs/engine.md, Time).
 func (p *partition) readTime(clock int64) {
 	written := p.counter("clock")
+	if written > latest {
+		written = 0 // somebody has overwritten it
+	}
 	if p.offset = p.counter("offset"); clock >= written-back {
 		p.offset = 0 // it has come back
 	} else if p.fell = clock+p.offset < written-back; p.fell {
@@ -44,10 +50,16 @@ func (p *partition) keepTime() {
 	}
 }
 
-func (p *partition) counter(name string) int64 {
-	value, _ := p.Get(p.prefix + name)
-	n, _ := strconv.ParseInt(string(value), 10, 64) // absent is 0
-	return n
+func (p *partition) counter(name string) int64 { return p.number(p.prefix + name) }
+
+// number reads a number that never is below 0; 0 if it is absent, or somebody has overwritten it.
+func (p *partition) number(key string) int64 {
+	value, _ := p.Get(key)
+	n, err := strconv.ParseInt(string(value), 10, 64)
+	if err != nil { // beyond its range, ParseInt returns the end of that
+		return 0
+	}
+	return max(0, n)
 }
 
 func (p *partition) setCounter(name string, n int64) {
@@ -71,8 +83,7 @@ func (p *partition) record(i store.Instance) (*store.Lifecycle, error) {
 	if err != nil {
 		return nil, store.RefuseUnreadable("run "+i.String(), err, p.now)
 	}
-	mail, _ := p.Get(p.key(i, "mail"))
-	r.Mail, _ = strconv.ParseInt(string(mail), 10, 64) // absent is 0
+	r.Mail = p.number(p.key(i, "mail"))
 	if r.Held() {
 		r.Lease = p.lease(r.Owner)
 	}

@@ -37,6 +37,9 @@ func Open(db Database, layout store.Layout, now func() time.Time) (*Store, error
 	s := &Store{db: db, layout: layout, now: now, writes: make([]atomic.Int64, layout.Partitions)}
 	err := db.Update(func(tx Tx) error {
 		value, ok := tx.Get(layoutKey)
+		if !ok && !isEmpty(tx) {
+			return &LayoutError{fmt.Errorf("it is missing")}
+		}
 		if !ok {
 			data, err := json.Marshal(layout)
 			tx.Put(layoutKey, data)
@@ -52,6 +55,16 @@ func Open(db Database, layout store.Layout, now func() time.Time) (*Store, error
 		return layout.Check(kept)
 	})
 	return s, err
+}
+
+// isEmpty reports whether nothing is stored.
+func isEmpty(tx Tx) bool {
+	empty := true
+	tx.Scan("", "", func(string, []byte) bool {
+		empty = false
+		return false
+	})
+	return empty
 }
 
 var _ store.Store = (*Store)(nil)
