@@ -176,5 +176,8 @@ func failed(code string, err error) Finding {
 
 // FixOf is what to do about a store that does not answer a question.
 func FixOf(err error) string {
+	if store.IsUnreadable(err) {
+		return "do what SD019 says about what cannot be read"
+	}
 	return cmp.Or(redisstore.Remedy(err), "see whether the server is overloaded")
 }

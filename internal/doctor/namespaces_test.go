@@ -25,7 +25,7 @@ func TestOthersHideNothing(t *testing.T) {
 	defer s.Close() // nothing is left to be written
 	start := func(namespace string, n int, delay time.Duration) {
 		i := store.Instance{Namespace: namespace, ID: fmt.Sprint("run-", n)}
-		if _, err := s.Start(t.Context(), store.Start{Instance: i, Invocation: []byte("{}"), Delay: delay}); err != nil {
+		if _, err := s.Start(t.Context(), store.Start{Instance: i, Invocation: []byte(`{"#":3}`), Delay: delay}); err != nil {
 			t.Fatal(err)
 		}
 	}

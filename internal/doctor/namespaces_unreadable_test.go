@@ -43,7 +43,7 @@ func TestOthersHideNoUnreadableRun(t *testing.T) {
 	}
 	defer s.Close() // nothing is left to be written
 	start := func(i store.Instance) {
-		if _, err := s.Start(t.Context(), store.Start{Instance: i, Invocation: []byte("{}")}); err != nil {
+		if _, err := s.Start(t.Context(), store.Start{Instance: i, Invocation: []byte(`{"#":3}`)}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/definition"
@@ -64,14 +65,20 @@ func unreadableRuns(ctx context.Context, s store.Store) (n int64, first, err err
 func newestUnreadable(ctx context.Context, s store.Store, partition, n int) (found []store.Unreadable, err error) {
 	granted := definition.GrantedIn(ctx)
 	looked, cursor := 0, ""
+	load := loads{maxLoaded/s.Layout().Partitions + 1, maxLoadedBytes/s.Layout().Partitions + 1}
 	for range maxPages {
 		page, err := s.List(ctx, partition, cursor, n)
 		if err != nil {
 			return nil, err
 		}
-		for _, one := range page.Items {
-			if granted.Has(one.Instance.Namespace) {
+		for n := range page.Items {
+			if one := &page.Items[n]; granted.Has(one.Instance.Namespace) {
 				looked++
+				if err := load.check(ctx, s, one); store.IsUnreadable(err) {
+					found = append(found, store.Unreadable{Instance: one.Instance, Err: err})
+				} else if err != nil {
+					return nil, err
+				}
 			}
 		}
 		for _, u := range page.Unreadable {
@@ -84,6 +91,31 @@ func newestUnreadable(ctx context.Context, s store.Store, partition, n int) (fou
 		}
 	}
 	return found, nil
+}
+
+// maxLoaded and maxLoadedBytes are about how many runs are loaded to find those whose states cannot be read, and how large their states are.
+const maxLoaded, maxLoadedBytes = 200, 8 << 20
+
+// loads is how much of the runs of a partition is still loaded.
+type loads struct{ runs, bytes int }
+
+// check returns the refusal of a run that is listed, but of which another part cannot be read.
+func (l *loads) check(ctx context.Context, s store.Store, one *store.Listed) error {
+	run := store.Loaded{Lifecycle: one.Lifecycle, Invocation: one.Invocation}
+	why := run.CheckInvocation()
+	if why == nil && l.runs > 0 && l.bytes > 0 {
+		var err error
+		if run, err = s.Load(ctx, one.Instance); store.RefusedAs(err) == store.NoSuch {
+			return nil // it was deleted meanwhile
+		} else if err != nil {
+			return err
+		}
+		l.runs, l.bytes, why = l.runs-1, l.bytes-run.Size(), run.CheckState()
+	}
+	if why == nil {
+		return nil
+	}
+	return store.RefuseUnreadable("run "+one.Instance.String(), why, time.Time{})
 }
 
 // unreadableEntries counts the entries of the registry that cannot be read, of the kinds that can be listed.

@@ -115,6 +115,9 @@ func (d *Description) describeWaits(unread []inbox.Message) {
 
 // open notes what the state of the run says.
 func (d *Description) open(l store.Loaded) (err error) {
+	if err := l.CheckHead(); err != nil {
+		return execution.Unreadable(d.Instance, err)
+	}
 	if l.State.Head == nil {
 		d.State, d.RunDeadlines = d.begun()
 	} else if d.State, err = d.Invocation.Restore(nil, d.Instance, l.State); err != nil {

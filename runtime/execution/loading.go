@@ -80,6 +80,9 @@ func (x *Execution) restore(c *store.Claimed) (err error) {
 	x.invocation, x.program, x.migration = x.pinned.invocation, x.pinned.program, migration{}
 	x.children = map[interpreter.EffectID]child{}
 	x.restoreActivities(c.Activities)
+	if err := c.CheckHead(); err != nil {
+		return Unreadable(x.instance, err)
+	}
 	if c.State.Head == nil {
 		x.state = x.invocation.NewState(x.instance)
 	} else if x.state, err = x.invocation.Restore(x.program, x.instance, c.State); err != nil {

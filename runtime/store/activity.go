@@ -31,7 +31,7 @@ func ParseActivityID(s string) (ActivityID, error) {
 	namespace, id, ok := strings.Cut(run, "/")
 	n, err := strconv.Atoi(effect)
 	if !ok || err != nil {
-		return ActivityID{}, fmt.Errorf("%q does not name an activity", s)
+		return ActivityID{}, fmt.Errorf("%.200q does not name an activity", s)
 	}
 	return ActivityID{Instance{namespace, id}, interpreter.EffectID(n)}, nil
 }
@@ -58,14 +58,14 @@ func ParseActivity(s string) (Activity, error) {
 	is, err := form.Parse(number)
 	parts := strings.SplitN(rest, " ", 4)
 	if err != nil || is == form.Activity && len(parts) != 4 {
-		return Activity{}, fmt.Errorf("%q is not the record of an activity", s)
+		return Activity{}, fmt.Errorf("%.200q is not the record of an activity", s)
 	}
 	if err := form.Check("the activity", is, form.Activity); err != nil {
 		return Activity{}, err
 	}
 	available, err := strconv.ParseInt(parts[0], 10, 64)
 	if err != nil {
-		return Activity{}, fmt.Errorf("%q is not the record of an activity", s)
+		return Activity{}, fmt.Errorf("%.200q is not the record of an activity", s)
 	}
 	due, err := strconv.ParseInt(parts[1], 10, 64)
 	return Activity{Queue: parts[2], Available: Moment(available), Due: Moment(due), Data: []byte(parts[3])}, err

@@ -154,7 +154,7 @@ func (c *Listening) Between(f ListenFilter) (from, to string) {
 func ParseListenEntry(entry string) (f interpreter.EventFilter, i Instance, next string, err error) {
 	parts := strings.SplitN(entry, " ", 4)
 	if len(parts) != 4 {
-		return f, i, "", fmt.Errorf("%q is not an entry of those who listen", entry)
+		return f, i, "", fmt.Errorf("%.200q is not an entry of those who listen", entry)
 	}
 	if f.Type, err = url.PathUnescape(parts[0]); err == nil {
 		f.From, err = url.PathUnescape(parts[1])
@@ -166,7 +166,7 @@ func ParseListenEntry(entry string) (f interpreter.EventFilter, i Instance, next
 // LeftListening says, for people, that an entry of the index is that of no record: i is the run that it names.
 func LeftListening(i Instance, entry string) string {
 	if i.Check() != nil {
-		return fmt.Sprintf("%q stood among those who listen, and is that of no run", entry)
+		return fmt.Sprintf("%.200q stood among those who listen, and is that of no run", entry)
 	}
 	return i.String() + ": stood among those who listen, for what it does not listen for"
 }

@@ -120,14 +120,14 @@ func ParseLifecycle(s string) (Lifecycle, error) {
 	number, fields, _ := strings.Cut(s, " ")
 	is, err := form.Parse(number)
 	if err != nil {
-		return Lifecycle{}, fmt.Errorf("%q is not the record of a run: %w", s, err)
+		return Lifecycle{}, fmt.Errorf("%.200q is not the record of a run: %w", s, err)
 	}
 	if err := form.Check("the record", is, form.Record); err != nil {
 		return Lifecycle{}, err
 	}
 	f := recordReader{record: s, fields: strings.Split(fields, " ")}
 	if n := len(f.fields); n != recordFields && (n < recordFields+troubleFields || n > allFields || n > allFields-placeFields && n < allFields) {
-		return Lifecycle{}, fmt.Errorf("%q is not the record of a run: it has %d fields instead of %d", s, len(f.fields), recordFields)
+		return Lifecycle{}, fmt.Errorf("%.200q is not the record of a run: it has %d fields instead of %d", s, len(f.fields), recordFields)
 	}
 	r := Lifecycle{
 		Status: interpreter.Status(f.text(0)), Reason: f.text(1), Epoch: f.number(2), Nonce: f.text(3), Owner: f.text(4),
@@ -195,6 +195,6 @@ func (f *recordReader) anyText(i int) string {
 
 func (f *recordReader) check(i int, what string, err error) {
 	if err != nil && f.bad == nil {
-		f.bad = fmt.Errorf("%q is not the record of a run: field %d is not %s", f.record, i+1, what)
+		f.bad = fmt.Errorf("%.200q is not the record of a run: field %d is not %s", f.record, i+1, what)
 	}
 }

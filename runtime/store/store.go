@@ -516,11 +516,11 @@ func Total(ctx context.Context, r Reader) (all Statistics, err error) {
 func ParseEntry(stored []byte) (StoredEntry, error) {
 	parts := bytes.SplitN(stored, []byte{' '}, 4)
 	if len(parts) != 4 {
-		return StoredEntry{}, fmt.Errorf("%q is not an entry of a history", stored)
+		return StoredEntry{}, fmt.Errorf("%.200q is not an entry of a history", stored)
 	}
 	at, err := strconv.ParseInt(string(parts[0]), 10, 64)
 	if err != nil {
-		return StoredEntry{}, fmt.Errorf("%q is not an entry of a history", stored)
+		return StoredEntry{}, fmt.Errorf("%.200q is not an entry of a history", stored)
 	}
 	epoch, err := strconv.ParseInt(string(parts[1]), 10, 64)
 	return StoredEntry{At: Moment(at), Token: Token{epoch, string(parts[2])}, Data: parts[3]}, err

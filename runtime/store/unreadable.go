@@ -2,7 +2,10 @@ package store
 
 import (
 	"cmp"
+	"encoding/json"
+	"fmt"
 
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/form"
 )
 
@@ -36,4 +39,52 @@ func (l *Loaded) CheckForms(inbox []Message) error {
 		err = cmp.Or(err, check("a message", message, form.Message))
 	}
 	return err
+}
+
+// CheckHead reports whether a run that has begun lacks the head of its state: without it the run would begin anew.
+func (l *Loaded) CheckHead() error {
+	if l.State.Head == nil && len(l.State.Frames) > 0 {
+		return errors.New("the head of its state is missing")
+	}
+	return nil
+}
+
+// CheckInvocation reports why it cannot be read how the run was started.
+func (l *Loaded) CheckInvocation() error {
+	return checkPart("the invocation", form.Invocation, l.Invocation)
+}
+
+// CheckState reports why the state of the run cannot be read, as far as that shows without its workflow.
+func (l *Loaded) CheckState() error {
+	err := cmp.Or(l.Newer, l.CheckHead())
+	if err == nil && l.State.Head != nil {
+		err = checkPart("the head", form.State, l.State.Head)
+	}
+	if err == nil && l.State.Context != nil && !json.Valid(l.State.Context) {
+		err = errors.New("the context is damaged")
+	}
+	for _, frame := range l.State.Frames {
+		err = cmp.Or(err, checkPart("a frame", form.State, frame))
+	}
+	return err
+}
+
+// checkPart reports why a part is no object of a form that this build knows.
+func checkPart(what string, known form.Form, data []byte) error {
+	if err := form.Check(what, form.Of(data), known); err != nil {
+		return err
+	}
+	if !json.Valid(data) {
+		return fmt.Errorf("%s is damaged", what)
+	}
+	return nil
+}
+
+// Size returns how many bytes the invocation and the state of the run have.
+func (l *Loaded) Size() int {
+	n := len(l.Invocation) + len(l.State.Head) + len(l.State.Context)
+	for _, frame := range l.State.Frames {
+		n += len(frame)
+	}
+	return n
 }

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"bytes"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.etcd.io/bbolt"
+)
+
+// TestDamagedPartsAreNamed: doctor names a run of which a part in a file is damaged or missing, and so do describe, the log and health. No other run waits.
+func TestDamagedPartsAreNamed(t *testing.T) {
+	rubbish, huge := []byte("rubbish"), bytes.Repeat([]byte("x"), 10<<20)
+	for name, c := range map[string]struct {
+		part string
+		data []byte
+	}{
+		"head": {"head", rubbish}, "cut head": {"head", []byte(`{"#":3,"t":1795`)}, "no head": {"head", nil}, "frame": {"frame/1", rubbish}, "invocation": {"info", rubbish},
+		"no invocation": {"info", nil}, "huge invocation": {"info", huge},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "runs.db")
+			h := &hosted{t, "file:" + path}
+			h.exits(exitOK, "deploy", mustWriteFile(t, "nap.yaml", napText))
+			stop := working(t, capture(map[string]string{"SWRUN_STORE": h.url}))
+			h.exits(exitOK, "start", "demo/nap", "--id", "bad")
+			h.until("waiting for the timer", "describe", "bad")
+			stop()
+			overwriteEntry(t, path, "i/demo/bad/"+c.part, c.data)
+			for _, verb := range []string{"describe bad", "doctor"} {
+				if code, out := h.says(verb); code != exitStore || !strings.Contains(out, "cannot be read: run demo/bad: ") || len(out) > 4000 {
+					t.Errorf("%s ends with %d, and says %d bytes: %.2000s", verb, code, len(out), out)
+				}
+			}
+			s := h.listening("serve", "--listen", "127.0.0.1:0")
+			h.answers(s, "/v1/health", http.StatusServiceUnavailable, "run demo/bad: ")
+			h.says("cancel bad")
+			h.exits(exitOK, "start", "demo/nap", "--id", "good")
+			h.until("waiting for the timer", "describe", "good")
+			if code, out := h.says("describe bad"); code != exitStore {
+				t.Errorf("describe ends with %d: %.2000s", code, out)
+			}
+		})
+	}
+}
+
+// TestOverwrittenNumbers: runs go on beside an impossible number, and beside keys that no store has written.
+func TestOverwrittenNumbers(t *testing.T) {
+	for name, c := range map[string]struct{ key, text string }{
+		"time beyond all numbers": {"clock", "99999999999999999999999"}, "time without a date": {"clock", "99999999999999999"},
+		"version below 0": {"registry-version", "-5"}, "version beyond all": {"registry-version", "99999999999999999999999"},
+		"key of a queue": {"queue/q", "x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "runs.db")
+			h := &hosted{t, "file:" + path}
+			h.exits(exitOK, "deploy", mustWriteFile(t, "nap.yaml", napText))
+			h.exits(exitOK, "start", "demo/nap", "--id", "one")
+			changeEntries(t, path, func(b *bbolt.Bucket) error {
+				for _, partition := range []string{"p/0000/", "p/0001/", "p/0002/", "p/0003/"} {
+					if err := b.Put([]byte(partition+c.key), []byte(c.text)); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if code, out := h.says("doctor"); code != exitOK || strings.Contains(out, "clock differs") {
+				t.Errorf("doctor ends with %d: %s", code, out)
+			}
+			h.exits(exitOK, "queue", "ls")
+			h.exits(exitOK, "config", "set", "runTimeout=1h")
+			h.exits(exitOK, "config", "set", "runTimeout=2h")
+			stop := working(t, capture(map[string]string{"SWRUN_STORE": h.url}))
+			h.until("waiting for the timer", "describe", "one")
+			stop()
+			h.exits(exitOK, "doctor")
+		})
+	}
+}
