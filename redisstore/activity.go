@@ -301,6 +301,12 @@ func (s *Store) addAvailable(ctx context.Context, c *store.Available, some []sto
 	if err != nil {
 		return nil, fmt.Errorf("read the queues of partition %d: %w", c.Partition, err)
 	}
+	if removed, err := s.removeStrayActivities(ctx, c.Partition, some, waiting); removed || err != nil {
+		if err != nil {
+			return nil, err
+		}
+		return s.addAvailable(ctx, c, some, offered) // activities may stand behind them
+	}
 	parts := make([][]store.ActivityID, len(some))
 	for n := range some {
 		damaged = cmp.Or(damaged, onlyDamage(waiting[n]))

@@ -52,6 +52,32 @@ func (s *Store) removeStrays(ctx context.Context, partition int, r *polled) erro
 	return err
 }
 
+// removeStrayActivities removes members of queues that name no activity, as removeStrays does, and reports whether there were any that it could remove.
+func (s *Store) removeStrayActivities(ctx context.Context, partition int, queues []store.Queue, read []*redis.ZSliceCmd) (removed bool, err error) {
+	k := &s.keys.partitions[partition]
+	strays := map[string][]any{}
+	for n, q := range queues {
+		for _, z := range read[n].Val() {
+			if _, named := namesActivity(z.Member.(string)); !named {
+				strays[k.queue(q)] = append(strays[k.queue(q)], z.Member)
+			}
+		}
+	}
+	if len(strays) == 0 {
+		return false, nil
+	}
+	err = s.pipelined(ctx, partition, func(p redis.Pipeliner) {
+		for key, all := range strays {
+			p.ZRem(ctx, key, all...)
+			p.HIncrBy(ctx, k.meta, "repairs", int64(len(all)))
+		}
+	})
+	if refusesWrites(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // strayCursor is what the cursors of Scrub begin with that stand in a memberSet. These are looked at after those who listen.
 const strayCursor = "strays "
 
