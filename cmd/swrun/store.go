@@ -237,7 +237,7 @@ func lostStore(err error) error {
 	var damaged *boltstore.DamagedError
 	var server redis.Error
 	var unavailable *function.UnavailableError
-	if errors.As(err, &damaged) || errors.As(err, new(*boltstore.GoneError)) || errors.As(err, new(*boltstore.WriteError)) || errors.As(err, &server) || errors.As(err, new(*redisstore.FullError)) || errors.As(err, &unavailable) {
+	if errors.As(err, &damaged) || errors.As(err, new(*boltstore.GoneError)) || errors.As(err, new(*boltstore.WriteError)) || errors.As(err, &server) || redisstore.Remedy(err) != "" || errors.As(err, &unavailable) {
 		return storeError(err)
 	}
 	return err
