@@ -101,8 +101,9 @@ func (s *scopes) document() (text string) {
 // tasks that listen, wait, perform, or run a child, beside children that nobody waits for, with timeouts
 // that are computed or have names, and while the run is suspended.
 func TestDeadlinesOfAllScopesAreNamed(t *testing.T) {
-	fired := map[string]int{}
-	for seed := range uint64(pacetest.Fewer(300, 5)) {
+	const seeds = 300 // with which each kind fires
+	fired, tried := map[string]int{}, pacetest.Fewer(seeds, 5)
+	for seed := range uint64(tried) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			withOutsideWorkers(t, false, func(a *activities) {
 				s := &scopes{Rand: rand.New(rand.NewPCG(seed, 1))}
@@ -115,7 +116,7 @@ func TestDeadlinesOfAllScopesAreNamed(t *testing.T) {
 		})
 	}
 	for _, kind := range slices.Concat(interpreter.DeadlineKinds(), []string{interpreter.DeadlineScheduleToStart, interpreter.DeadlineScheduleToClose, "suspended"}) {
-		if fired[kind] == 0 {
+		if fired[kind] == 0 && tried == seeds {
 			t.Errorf("no deadline of the kind %s has fired: %v", kind, fired)
 		}
 	}
