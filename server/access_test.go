@@ -50,7 +50,9 @@ func (c *tick) now() time.Time {
 func (c *tick) run() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.since = time.Now()
+	if c.since.IsZero() { // otherwise it would go back
+		c.since = time.Now()
+	}
 }
 
 func (c *tick) pass(d time.Duration) {
