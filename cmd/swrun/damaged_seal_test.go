@@ -30,17 +30,23 @@ func TestDamagedSealKey(t *testing.T) {
 			client := redis.NewClient(&redis.Options{Addr: server.Addr, DisableIdentity: true})
 			t.Cleanup(func() { client.Close() })
 			(&hosted{t, server.URL()}).goesOnWithoutSealKey(func() {
-				keys := client.Keys(t.Context(), "*:e:keys:activities").Val()
-				if len(keys) != 1 {
-					t.Fatalf("%q", keys)
-				}
-				if client.Del(t.Context(), keys...); text == "list" {
-					client.LPush(t.Context(), keys[0], text)
-				} else {
-					client.Set(t.Context(), keys[0], text, 0)
-				}
+				overwriteKey(t, client, "*:e:keys:activities", text)
 			})
 		})
+	}
+}
+
+// overwriteKey gives the key that fits a pattern another text, or makes it a list.
+func overwriteKey(t *testing.T, client *redis.Client, pattern, text string) {
+	t.Helper()
+	keys := client.Keys(t.Context(), pattern).Val()
+	if len(keys) != 1 {
+		t.Fatalf("%q", keys)
+	}
+	if client.Del(t.Context(), keys...); text == "list" {
+		client.LPush(t.Context(), keys[0], text)
+	} else {
+		client.Set(t.Context(), keys[0], text, 0)
 	}
 }
 

@@ -16,15 +16,7 @@ func TestDamagedWorkers(t *testing.T) {
 			s := h.listening("serve", "--listen", "127.0.0.1:0")
 			h.until("waiting for the timer", "describe", "one")
 			h.until("default", "workers")
-			keys := client.Keys(t.Context(), "*:e:workers:*").Val()
-			if len(keys) != 1 {
-				t.Fatalf("%q", keys)
-			}
-			if client.Del(t.Context(), keys...); text == "list" {
-				client.LPush(t.Context(), keys[0], text)
-			} else {
-				client.Set(t.Context(), keys[0], text, 0)
-			}
+			overwriteKey(t, client, "*:e:workers:*", text)
 			h.answers(s, "/v1/runs/demo/one", http.StatusOK, "waiting")
 			h.answers(s, "/v1/workers", http.StatusOK, "")
 			h.answers(s, "/v1/queues", http.StatusOK, "")
