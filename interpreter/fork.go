@@ -172,7 +172,7 @@ func (m *machine) startFork(ev Start) {
 	s.Continued = forked.Continued
 	s.lastFrame, s.lastEffect, s.frames = forked.lastFrame, forked.lastEffect, forked.frames
 	s.Soft = forked.Soft
-	s.Soft.move(moved)
+	s.Soft.Move(moved)
 	s.Deadlines = slices.Clone(ev.Deadlines)
 	if !ev.TimeoutReplaced && !ev.Fork.Timeless {
 		s.Deadlines = append(s.Deadlines, inherited(forked.Deadlines, moved)...)
@@ -235,7 +235,8 @@ func (f *commonFrame) move(by time.Duration) {
 	}
 }
 
-func (d *SoftDeadline) move(by time.Duration) { d.At = later(d.At, by) }
+// Move moves the soft deadline, if there is one.
+func (d *SoftDeadline) Move(by time.Duration) { d.At = later(d.At, by) }
 
 // later returns a time that is so much later; zero stays zero.
 func later(t time.Time, by time.Duration) time.Time {

@@ -188,7 +188,7 @@ func (s *State) isBelow(f frame, around FrameID) bool {
 
 // moveTask moves the times of a task.
 func (f *taskFrame) moveTask(by time.Duration) {
-	f.Soft.move(by)
+	f.Soft.Move(by)
 	f.StartedAt, f.WakeAt = later(f.StartedAt, by), later(f.WakeAt, by)
 }
 

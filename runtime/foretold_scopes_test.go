@@ -19,10 +19,19 @@ import (
 type scopes struct {
 	*rand.Rand
 	named []string // under use.timeouts
+	soft  bool     // they have soft deadlines, too
 }
 
 func (s *scopes) seconds(from, to int) string {
 	return fmt.Sprintf("PT%d.%03dS", from+s.IntN(to-from), s.IntN(1000))
+}
+
+// late returns the soft deadline of a task, or nothing. Some become late at the same time.
+func (s *scopes) late() string {
+	if !s.soft || s.IntN(2) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("metadata: {swrun: {softDeadline: PT%dS}}, ", 3+s.IntN(40))
 }
 
 // timeout returns the timeout of a task, or nothing: as a duration, members, an expression or a name.
@@ -49,7 +58,7 @@ func (s *scopes) task(depth int) string {
 	if depth == 0 {
 		kind = s.IntN(5)
 	}
-	return "{" + s.timeout() + map[int]func() string{
+	return "{" + s.timeout() + s.late() + map[int]func() string{
 		0: func() string { return "listen: {to: {one: {with: {type: never}}}}" },
 		1: func() string { return "wait: P1D" },
 		2: func() string { return "run: {shell: {command: 'true'}}" },
@@ -72,7 +81,8 @@ func (s *scopes) retried(task string) string {
 		"jitter: {from: PT0.1S, to: PT3S}", "delay: PT0.5S, jitter: {from: PT0S, to: PT2S}"}[s.IntN(5)]
 	limit := []string{"attempt: {count: 2}", "attempt: {count: 3, duration: " + s.seconds(5, 60) + "}", "duration: " + s.seconds(10, 120),
 		"attempt: {duration: " + s.seconds(5, 60) + "}, duration: " + s.seconds(30, 200)}[s.IntN(4)]
-	return fmt.Sprintf("{%stry: [{t: %s}], catch: {errors: {with: {status: 408}}, retry: {%s, limit: {%s}}, do: [{w: {%swait: P1D}}]}}", s.timeout(), task, delay, limit, s.timeout())
+	return fmt.Sprintf("{%s%stry: [{t: %s}], catch: {errors: {with: {status: 408}}, retry: {%s, limit: {%s}}, do: [{w: {%s%swait: P1D}}]}}",
+		s.timeout(), s.late(), task, delay, limit, s.timeout(), s.late())
 }
 
 // document returns a document of such tasks, perhaps with a child beside.
@@ -94,6 +104,9 @@ func (s *scopes) document() (text string) {
 	if len(s.named) > 0 {
 		text += "use: {timeouts: {" + strings.Join(s.named, ", ") + "}}\n"
 	}
+	if metadata := s.late(); metadata != "" {
+		text = "{" + strings.TrimSuffix(metadata, ", ") + "}\n" + text
+	}
 	return text + "do: [" + tasks + "]"
 }
 
@@ -108,7 +121,7 @@ func TestDeadlinesOfAllScopesAreNamed(t *testing.T) {
 			withOutsideWorkers(t, false, func(a *activities) {
 				s := &scopes{Rand: rand.New(rand.NewPCG(seed, 1))}
 				document := s.document()
-				a.nameAll(s, document, fired)
+				a.nameAll(s, document, fired, func(store.Instance) {})
 				if t.Failed() {
 					t.Logf("the document is\n%s", document)
 				}
@@ -122,8 +135,8 @@ func TestDeadlinesOfAllScopesAreNamed(t *testing.T) {
 	}
 }
 
-// nameAll starts a run and has its deadlines pass one after the other.
-func (a *activities) nameAll(s *scopes, document string, fired map[string]int) {
+// nameAll starts a run and has its deadlines pass one after the other. Meddle is called before each.
+func (a *activities) nameAll(s *scopes, document string, fired map[string]int, meddle func(store.Instance)) {
 	a.Helper()
 	a.perform = func(ctx context.Context, _ interpreter.Request) (any, error) {
 		<-ctx.Done()
@@ -145,6 +158,7 @@ func (a *activities) nameAll(s *scopes, document string, fired map[string]int) {
 			a.must(a.client.Suspend(a.Context(), i, ""))
 			time.Sleep(2 * time.Second)
 		}
+		meddle(i)
 		a.awaitOthers(i)
 		kind := a.foretold(i)
 		if suspended && !a.record(i).Status.Final() {

@@ -15,7 +15,8 @@ type SoftDeadline struct {
 	Line        int     `json:"line,omitempty"`
 	At          string  `json:"at"`
 	LeftSeconds float64 `json:"leftSeconds"`
-	Late        bool    `json:"late"` // it has passed
+	Late        bool    `json:"late"`                // it has passed
+	OnceBegun   bool    `json:"onceBegun,omitempty"` // it counts from the start of the run, which has not come: at is right if that comes as soon as it may
 }
 
 // Left returns how much time is left; it is negative for one that has passed.
@@ -24,7 +25,7 @@ func (d SoftDeadline) Left() time.Duration { return fromSeconds(d.LeftSeconds) }
 // newSoftDeadlines returns the JSON of the soft deadlines of a run: one that has just passed is late, even before a worker notes that.
 func newSoftDeadlines(d *client.Description) (all []SoftDeadline) {
 	for _, in := range d.Soft {
-		soft := SoftDeadline{Pointer: string(in.Pointer), At: Time(in.At), LeftSeconds: in.At.Sub(d.At).Seconds(), Late: in.Late || !in.At.After(d.At)}
+		soft := SoftDeadline{Pointer: string(in.Pointer), At: Time(in.At), LeftSeconds: in.At.Sub(d.At).Seconds(), Late: in.Late || !in.At.After(d.At), OnceBegun: d.CountsOnceBegun()}
 		if in.Pointer != "" {
 			source := d.Program.Source(in.Origin)
 			soft.File, soft.Line = source.File, source.Key(in.Origin).Start.Line

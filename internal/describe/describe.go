@@ -62,7 +62,11 @@ func softLine(soft api.SoftDeadline) (name, format string, at any) {
 		scope = fmt.Sprintf("%s (%s:%d)", soft.Pointer, soft.File, soft.Line)
 	}
 	if left := soft.Left(); left > 0 {
-		return "Soft:", "%s", fmt.Sprintf("%s is late after %s, %s", scope, soft.At, client.Due(left))
+		text := fmt.Sprintf("%s is late after %s, %s", scope, soft.At, client.Due(left))
+		if soft.OnceBegun {
+			text += ", if it starts as soon as it may"
+		}
+		return "Soft:", "%s", text
 	}
 	return "Late:", "%s", fmt.Sprintf("%s, since %s; it goes on all the same", scope, soft.At)
 }

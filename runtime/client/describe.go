@@ -159,10 +159,10 @@ func (d *Description) describeDeadlines() {
 
 // onceBegun returns the deadlines that a run will have once it has begun.
 func (d *Description) onceBegun() (all []DescribedDeadline) {
-	if d.Lifecycle.Status != interpreter.StatusPending || d.Invocation.TimeoutsFromAccept {
+	if !d.CountsOnceBegun() {
 		return nil
 	}
-	late := max(0, d.At.Sub(d.Lifecycle.Started))
+	late := d.startsLate()
 	for _, in := range d.RunDeadlines {
 		if !in.Fixed {
 			in.At, in.StartedAt = in.At.Add(late), in.StartedAt.Add(late)
@@ -174,14 +174,23 @@ func (d *Description) onceBegun() (all []DescribedDeadline) {
 	return all
 }
 
+// CountsOnceBegun reports whether the timeouts of the run count from its start, which has not come.
+func (d *Description) CountsOnceBegun() bool {
+	return d.Lifecycle.Status == interpreter.StatusPending && !d.Invocation.TimeoutsFromAccept
+}
+
+// startsLate returns by how much the start of a run that has not begun is late.
+func (d *Description) startsLate() time.Duration { return max(0, d.At.Sub(d.Lifecycle.Started)) }
+
 // begun returns the state of a run that has no stored state yet, and all deadlines of the whole run. Timeouts of a
 // run that no worker has taken are active only if they count from when it was accepted.
 func (d *Description) begun() (*interpreter.State, []interpreter.Deadline) {
 	// A timeout whose expression fails is left out: the run will say why.
 	s, _ := interpreter.StateAtStart(d.Program, d.Invocation.NewState(d.Instance), d.Invocation.Start(d.Program, d.Lifecycle))
 	all := s.Deadlines
-	if d.Lifecycle.Status == interpreter.StatusPending && !d.Invocation.TimeoutsFromAccept {
+	if d.CountsOnceBegun() {
 		s.Deadlines = slices.DeleteFunc(slices.Clone(all), func(l interpreter.Deadline) bool { return !l.Fixed })
+		s.Soft.Move(d.startsLate())
 	}
 	return s, all
 }
