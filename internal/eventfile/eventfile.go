@@ -167,14 +167,35 @@ func (r *reader) entry(n *yaml.Node, e entry) {
 				r.fail(n, "make two of it", "the %s is of one kind, and this is %s already", e.what, *e.is)
 			}
 			*e.is = name
+			if key := misplaced(n, own.members, e.members); key != nil {
+				r.fail(key, "write it beside `"+name+"`", "`%s` of the %s has no member %s", name, e.what, shorten.Quoted(key.Value))
+			}
 			r.object(n, "`"+name+"` of the "+e.what, own.members, own.needed...)
 			e.check(n)
+		}
+	}
+	for name, own := range e.kinds {
+		if _, value := source.Child(n, name); value == nil {
+			continue
+		}
+		if key := misplaced(n, e.members, own.members); key != nil {
+			r.fail(key, fmt.Sprintf("write it below `%s`: `%[1]s: { %s: ... }`", name, key.Value), "the %s has no member %s", e.what, shorten.Quoted(key.Value))
 		}
 	}
 	r.object(n, "the "+e.what, e.members)
 	if *e.is == "" {
 		r.fail(n, "it needs one of "+strings.Join(slices.Sorted(maps.Keys(e.kinds)), ", "), "the %s does not say what it is", e.what)
 	}
+}
+
+// misplaced returns the name of the first member of an object that has its place elsewhere, or nil.
+func misplaced(n *yaml.Node, here, elsewhere map[string]func(*yaml.Node)) *yaml.Node {
+	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+		if key := n.Content[i]; here[key.Value] == nil && elsewhere[key.Value] != nil {
+			return key
+		}
+	}
+	return nil
 }
 
 // noneTwice refuses members of the same name.

@@ -1,6 +1,7 @@
 package eventfile_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -90,6 +91,22 @@ func TestParseMistakes(t *testing.T) {
 		_, err := eventfile.Parse("e.yaml", []byte(c.text))
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v, want %s", c.text, err, c.want)
+		}
+	}
+}
+
+// TestMisplacedMembers: a member that stands one level too high or too deep is told where it belongs.
+func TestMisplacedMembers(t *testing.T) {
+	for _, c := range []struct{ text, want, help string }{
+		{"sources: {a: {redis: {url: redis://h, stream: s}, deadLetters: d}}", `e.yaml:1:51: the source a has no member "deadLetters"`, "write it below `redis`: `redis: { deadLetters: ... }`"},
+		{"sources: {a: {deadLetters: d, mqtt: {url: mqtt://h, topic: s}}}", `e.yaml:1:15: the source a has no member "deadLetters"`, "write it below `mqtt`: `mqtt: { deadLetters: ... }`"},
+		{"sources: {a: {redis: {url: redis://h, stream: s, namespaces: [n]}}}", "e.yaml:1:50: `redis` of the source a has no member \"namespaces\"", "write it beside `redis`"},
+		{"sinks: {a: {http: {url: 'https://h/', events: emitted}}}", "e.yaml:1:39: `http` of the sink a has no member \"events\"", "write it beside `http`"},
+		{"sinks: {a: {http: {url: 'https://h/'}, tokenSecret: s}}", `e.yaml:1:40: the sink a has no member "tokenSecret"`, "write it below `http`: `http: { tokenSecret: ... }`"},
+	} {
+		var wrong *eventfile.Error
+		if _, err := eventfile.Parse("e.yaml", []byte(c.text)); !errors.As(err, &wrong) || wrong.Error() != c.want || wrong.Help != c.help {
+			t.Errorf("%s: %v, %+v", c.text, err, wrong)
 		}
 	}
 }
