@@ -15,17 +15,15 @@ import (
 func (s *Store) Define(ctx context.Context, key string, data []byte) error {
 	kept, err := s.client.HGet(ctx, s.keys.definitions(), key).Bytes() // first, since a server that is full takes no writes
 	if errors.Is(err, redis.Nil) {
-		created, err := s.client.HSetNX(ctx, s.keys.definitions(), key, data).Result()
+		var created bool
+		created, err = s.client.HSetNX(ctx, s.keys.definitions(), key, data).Result()
 		if created || err != nil && !isRefused(err) {
 			store.Attempted(ctx)
 		}
 		if err != nil || created {
-			return err
+			return damageOf(s.keys.definitions(), err)
 		}
 		kept, err = s.client.HGet(ctx, s.keys.definitions(), key).Bytes() // another process was faster
-		if err != nil {
-			return err
-		}
 	}
 	if err == nil && string(kept) != string(data) {
 		err = &store.Refusal{Code: store.Conflict, Detail: "definition " + key}
