@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 
 	"github.com/redis/go-redis/v9"
@@ -54,28 +53,6 @@ func (s *Store) Undefine(ctx context.Context, key string, data []byte) error {
 
 // Layout implements store.Reader.
 func (s *Store) Layout() store.Layout { return s.layout }
-
-// fix writes the layout of a new deployment, or checks that of one that is there.
-func (s *Store) fix(ctx context.Context) error {
-	key := s.keys.layout()
-	text, err := s.client.Get(ctx, key).Bytes() // first, since a server that is full takes no writes
-	if errors.Is(err, redis.Nil) {
-		var data []byte
-		if data, err = json.Marshal(s.layout); err != nil {
-			return err
-		}
-		created, err := s.client.SetNX(ctx, key, data, 0).Result()
-		if err != nil || created {
-			return err
-		}
-		text, err = s.client.Get(ctx, key).Bytes() // another process was faster
-	}
-	kept, err := readLayout(key, text, err)
-	if err != nil {
-		return err
-	}
-	return s.layout.Check(kept)
-}
 
 // Definition implements store.Catalog.
 func (s *Store) Definition(ctx context.Context, key string) ([]byte, error) {

@@ -128,7 +128,7 @@ func damagedAilment(err error) (store.Ailment, bool) {
 	var layout *damagedLayoutError
 	switch {
 	case errors.As(err, &layout):
-		return store.Ailment{Reason: store.Damaged, Refuses: store.RefusesAll, Fix: layout.remedy()}, true
+		return store.Ailment{Reason: store.Damaged, Refuses: store.RefusesAll, Fix: layout.fix}, true
 	case errors.As(err, new(*damagedKeyError)), isWrongType(err):
 		return store.Ailment{Reason: store.Damaged, Refuses: store.RefusesAll, Partial: true, Fix: damagedFix}, true
 	}

@@ -29,6 +29,9 @@ func (s *Store) Examine(ctx context.Context) []store.Ailment {
 			}
 		}
 		if store.Refuses(all) < store.RefusesAll {
+			if a, damaged := s.layoutAilment(ctx); damaged {
+				all = append(all, a)
+			}
 			all = append(all, s.stillDamaged(ctx)...)
 		}
 		return all
