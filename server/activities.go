@@ -116,7 +116,7 @@ func (s *Server) pollActivities(ctx context.Context, in *pollRequest) (*pollAnsw
 	if err != nil || len(found.Activities) == 0 {
 		return &pollAnswer{found}, err
 	}
-	if refused := exchangeOf(ctx).stillAllowed(s.config.Now()); refused != nil { // its token was revoked while it waited
+	if refused := exchangeOf(ctx).stillAllowed(); refused != nil { // its token was revoked while it waited
 		for _, a := range found.Activities {
 			err = errors.Join(err, s.control.ReturnActivity(ctx, api.ActivityReturn{Token: a.Token}))
 		}

@@ -6,16 +6,16 @@ import (
 	"context"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/swrun/swrun/internal/access"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/control"
 )
 
-// DefaultHeartbeat is how often those who follow a run hear that nothing has happened, if nothing else is said.
-const DefaultHeartbeat = 15 * time.Second
+// DefaultHeartbeat is how often those who follow a run hear that nothing has happened, if nothing else is said. A stream of a revoked token ends then.
+const DefaultHeartbeat = access.KnownFor
 
 // eventRoutes serves the lifecycle events of runs, and what they emit, as server-sent events.
 func (s *Server) eventRoutes() {
@@ -132,7 +132,7 @@ func (s *Server) write(answer huma.Context, types control.EventTypes, follow fun
 	}
 	w := exchangeOf(answer.Context())
 	send := func(text []byte) error {
-		if err := w.stillAllowed(s.config.Now()); err != nil {
+		if err := w.stillAllowed(); err != nil {
 			return err
 		}
 		if _, err := w.Write(text); err != nil {

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/swrun/swrun/internal/access"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -54,7 +53,6 @@ type exchange struct {
 	unread    bool         // its body has not come
 	unaudited bool         // it is no change that somebody asks for
 	check     func() error // whether its caller may still use the operation
-	checked   time.Time    // when that was found out last
 
 	answering            sync.Mutex                 // guards answer until the answer is written
 	text, values, answer *held                      // memory; nil for none
@@ -62,17 +60,8 @@ type exchange struct {
 	try                  func(int64) *held          // does so if there is enough of it, and returns nil otherwise
 }
 
-// stillAllowed returns why the caller may not go on with what takes long; it is looked at every access.KnownFor.
-func (x *exchange) stillAllowed(now time.Time) error {
-	if x.checked.IsZero() {
-		x.checked = x.began
-	}
-	if now.Sub(x.checked) < access.KnownFor {
-		return nil
-	}
-	x.checked = now
-	return x.check()
-}
+// stillAllowed returns why the caller may not go on with what takes long. The tokens remember what they know for access.KnownFor, so that it costs little.
+func (x *exchange) stillAllowed() error { return x.check() }
 
 type exchangeKey struct{}
 

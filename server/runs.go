@@ -307,7 +307,7 @@ func awaited[T any](ctx context.Context, s *Server, run RunPath, wait string, as
 	if outage := outageOf(ctx); outage != nil { // what was found before is not what is there now
 		return *new(T), outage
 	}
-	if refused := exchangeOf(ctx).stillAllowed(s.config.Now()); refused != nil { // its token was revoked while it waited
+	if refused := exchangeOf(ctx).stillAllowed(); refused != nil { // its token was revoked while it waited
 		return *new(T), refused
 	}
 	return found, err

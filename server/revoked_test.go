@@ -1,0 +1,59 @@
+package server_test
+
+import (
+	"context"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/swrun/swrun/internal/access"
+	"github.com/swrun/swrun/server"
+)
+
+// TestRevokedFollowers: a stream ends with its next piece once its server knows that the token was revoked.
+func TestRevokedFollowers(t *testing.T) {
+	g := mustGuard(t, func(c *server.Config) { c.Heartbeat = time.Millisecond })
+	ada := g.token(t, "ada", access.Grant{Role: access.RoleOperator, Namespaces: []string{"demo"}})
+	if w := g.send("PUT", "/v1/workflows/demo/nap/1.0.0", `{"document":{"dsl":"1.0.3","namespace":"demo","name":"nap","version":"1.0.0"},"do":[{"nap":{"wait":{"hours":1}}}]}`, "Authorization", ada); w.Code != 201 {
+		t.Fatalf("deployed with %d %s", w.Code, w.Body)
+	}
+	run := g.send("POST", "/v1/runs", `{"workflow":"demo/nap"}`, "Authorization", ada).Header().Get("Location")
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	beats := &beatingWriter{ResponseRecorder: httptest.NewRecorder(), beats: make(chan bool)}
+	r := httptest.NewRequestWithContext(ctx, "GET", run+"/events", nil)
+	r.Header.Set("Authorization", ada)
+	go func() {
+		defer close(beats.beats)
+		g.ServeHTTP(beats, r)
+	}()
+	<-beats.beats // the stream has begun
+	if err := g.tokens.Revoke(t.Context(), "ada"); err != nil {
+		t.Error(err)
+	}
+	late := 0
+	for range beats.beats { // no time passes, so that nothing but a beat ends the stream
+		if late++; late == 100 {
+			leave()
+			t.Error("the stream of a revoked token goes on")
+		}
+	}
+}
+
+// TestQuietStreamsAskOften: a stream in which nothing happens finds out that its token was revoked as soon as a server that knew the token does.
+func TestQuietStreamsAskOften(t *testing.T) {
+	if server.DefaultHeartbeat > access.KnownFor {
+		t.Errorf("a quiet stream asks every %v", server.DefaultHeartbeat)
+	}
+}
+
+// beatingWriter tells of each piece of an answer.
+type beatingWriter struct {
+	*httptest.ResponseRecorder
+	beats chan bool
+}
+
+func (w *beatingWriter) Write(p []byte) (int, error) {
+	w.beats <- true
+	return w.ResponseRecorder.Write(p)
+}
