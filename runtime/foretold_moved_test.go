@@ -1,0 +1,167 @@
+package runtime_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/internal/pacetest"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// TestMovedDeadlinesAreNamed: what describe names to fire first does so after deadlines were moved, added and removed: of the execution, of the run and of tasks,
+// also while the run is suspended. Whatever is refused changes nothing.
+func TestMovedDeadlinesAreNamed(t *testing.T) {
+	const seeds = 300 // with which each change is made
+	fired, moved, tried := map[string]int{}, map[string]int{}, pacetest.Fewer(seeds, 5)
+	for seed := range uint64(tried) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			withOutsideWorkers(t, false, func(a *activities) {
+				s := &scopes{Rand: rand.New(rand.NewPCG(seed, 2))}
+				document := s.document()
+				a.nameAll(s, document, fired, func(i store.Instance) { a.move(s, i, moved) })
+				if t.Failed() {
+					t.Logf("the document is\n%s", document)
+				}
+			})
+		})
+	}
+	for _, change := range []string{
+		"execution moved", "execution added", "execution removed", "run moved", "run added", "run removed", "task moved", "task added", "task removed", "refused",
+	} {
+		if moved[change] == 0 && tried == seeds {
+			t.Errorf("no deadline is %s: %v", change, moved)
+		}
+	}
+}
+
+// move changes up to two deadlines of a run, or is refused.
+func (a *activities) move(s *scopes, i store.Instance, moved map[string]int) {
+	a.Helper()
+	for range s.IntN(3) {
+		before, err := a.client.Describe(a.Context(), i)
+		a.must(err)
+		if before.Lifecycle.Status.Final() {
+			return
+		}
+		c, kind := s.change(before)
+		set, err := a.client.SetDeadline(a.Context(), i, c)
+		if err != nil {
+			if code := store.RefusedAs(err); code != store.Conflict && code != store.TimedOut {
+				a.Errorf("%+v is refused with %v", c, err)
+			}
+			moved["refused"]++
+			set = client.MovedDeadline{}
+		} else {
+			moved[kind+" "+changeOf(set)]++
+		}
+		time.Sleep(100_037 * time.Microsecond) // a worker carries it out, at no time at which a deadline passes
+		a.expectMoved(before, c, set)
+	}
+}
+
+// change returns a change of one of the deadlines of a run, and of which kind that is.
+func (s *scopes) change(d *client.Description) (c client.DeadlineChange, kind string) {
+	by := time.Duration(s.IntN(100_000)) * time.Millisecond
+	switch s.IntN(4) {
+	case 0:
+		c.None = true
+	case 1:
+		c.At = d.At.Add(by)
+	case 2:
+		c.By = -by
+	default:
+		c.By = by
+	}
+	switch kind = []string{"execution", "run", "task", "task"}[s.IntN(4)]; kind {
+	case "run":
+		c.Run = true
+	case "task":
+		var tasks []dsl.Pointer
+		for _, in := range d.Deadlines {
+			if in.Kind == interpreter.DeadlineTask {
+				tasks = append(tasks, in.Pointer)
+			}
+		}
+		for _, o := range d.OpenTasks {
+			tasks = append(tasks, o.Pointer)
+		}
+		if len(tasks) == 0 {
+			return c, "execution"
+		}
+		c.Task = tasks[s.IntN(len(tasks))]
+	}
+	return c, kind
+}
+
+func changeOf(set client.MovedDeadline) string {
+	switch {
+	case set.At.IsZero():
+		return "removed"
+	case set.Was.IsZero():
+		return "added"
+	}
+	return "moved"
+}
+
+// expectMoved compares the deadlines of a run with those before a change. One that was refused, with a zero set, has left all as they were.
+func (a *activities) expectMoved(before *client.Description, c client.DeadlineChange, set client.MovedDeadline) {
+	a.Helper()
+	after, err := a.client.Describe(a.Context(), before.Instance)
+	a.must(err)
+	if wake := before.Lifecycle.Wake; !wake.IsZero() && !wake.After(after.At) || !set.At.IsZero() && !set.At.After(after.At) {
+		return // something has happened meanwhile
+	}
+	var want, got []string
+	var was time.Time
+	for _, in := range before.Deadlines {
+		if replaces(c, in) && set != (client.MovedDeadline{}) {
+			was = interpreter.Earlier(was, in.At)
+			continue
+		}
+		want = append(want, deadlineText(in.Kind, in.Pointer, in.At))
+	}
+	if !set.At.IsZero() {
+		kind := interpreter.DeadlineExecution
+		if c.Task != "" {
+			kind = interpreter.DeadlineTask
+		} else if c.Run {
+			kind = interpreter.DeadlineRun
+		}
+		want = append(want, deadlineText(kind, c.Task, set.At))
+	}
+	for _, in := range after.Deadlines {
+		got = append(got, deadlineText(in.Kind, in.Pointer, in.At))
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(got, want) || !was.Equal(set.Was) {
+		a.Errorf("%+v (%+v) of %v: got %v, want %v", c, set, before.Deadlines, got, want)
+	}
+}
+
+// replaces reports whether a change is about a deadline: the execution has that of the document, too.
+func replaces(c client.DeadlineChange, in client.DescribedDeadline) bool {
+	switch in.Kind {
+	case interpreter.DeadlineTask:
+		return c.Task == in.Pointer
+	case interpreter.DeadlineRun:
+		return c.Run
+	case interpreter.DeadlineExecution, interpreter.DeadlineWorkflow:
+		return c.Task == "" && !c.Run
+	}
+	return false
+}
+
+// deadlineText names a deadline; those of the execution and of the document are of one kind.
+func deadlineText(kind string, scope dsl.Pointer, at time.Time) string {
+	if kind == interpreter.DeadlineWorkflow {
+		kind = interpreter.DeadlineExecution
+	}
+	return fmt.Sprintf("%s %s %s", kind, scope, at)
+}
