@@ -25,7 +25,12 @@ const queuePrefix = "queue/"
 
 // queueKey returns the key of an activity that workers may take.
 func (p *partition) queueKey(id store.ActivityID, a *store.Activity) string {
-	return p.prefix + queuePrefix + a.Queue + "/" + id.Run.Namespace + "/" + number(store.Millis(a.Available)) + "/" + id.Run.ID + " " + strconv.Itoa(int(id.Effect))
+	return p.queuePrefix(store.Queue{Name: a.Queue, Namespace: id.Run.Namespace}) + number(store.Millis(a.Available)) + "/" + id.Run.ID + " " + strconv.Itoa(int(id.Effect))
+}
+
+// queuePrefix returns what the keys of the activities of a queue begin with.
+func (p *partition) queuePrefix(q store.Queue) string {
+	return p.prefix + queuePrefix + q.Name + "/" + q.Namespace + "/"
 }
 
 func (p *partition) activitiesPrefix() string { return p.prefix + "activities/" }
@@ -228,20 +233,25 @@ func (p *partition) lostActivity(id store.ActivityID, r *store.Lifecycle) bool {
 
 // forgetActivity takes what is not there from where it is looked for, and reports whether it was there.
 func (p *partition) forgetActivity(id store.ActivityID) (listed bool) {
-	for _, prefix := range []string{p.prefix + queuePrefix, p.activitiesPrefix()} {
-		var found []string
+	var found []string
+	find := func(prefix, suffix string) {
 		p.Scan(prefix, prefix, func(key string, _ []byte) bool {
-			if strings.HasSuffix(key, "/"+id.Run.ID+" "+strconv.Itoa(int(id.Effect))) {
+			if strings.HasSuffix(key, suffix) {
 				found = append(found, key)
 			}
 			return true
 		})
-		for _, key := range found {
-			p.Delete(key)
-		}
-		listed = listed || len(found) > 0
 	}
-	return listed
+	find(p.activitiesPrefix(), "/"+id.String())
+	for _, q := range p.queues("") {
+		if q.Namespace == id.Run.Namespace {
+			find(p.queuePrefix(q), "/"+id.Run.ID+" "+strconv.Itoa(int(id.Effect)))
+		}
+	}
+	for _, key := range found {
+		p.Delete(key)
+	}
+	return len(found) > 0
 }
 
 // scrubActivities compares the activities of a run with where they are looked for.
@@ -319,7 +329,7 @@ func (p *partition) available(q store.Queue, n int, offered *store.Offered) (all
 }
 
 func (p *partition) scanQueue(q store.Queue, f func(time.Time, store.ActivityID) bool) {
-	prefix := p.prefix + queuePrefix + q.Name + "/" + q.Namespace + "/"
+	prefix := p.queuePrefix(q)
 	p.Scan(prefix, prefix, func(key string, _ []byte) bool {
 		ms, rest, _ := strings.Cut(strings.TrimPrefix(key, prefix), "/")
 		id, err := store.ParseActivityID(q.Namespace + "/" + rest)
