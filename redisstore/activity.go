@@ -207,7 +207,7 @@ func (s *Store) changeActivity(ctx context.Context, b *batch, c *store.ChangeAct
 	change, code := c.Transition(id, is.lifecycle, is.activity, now)
 	if code != "" {
 		changed.Refused = &store.Refusal{Code: code, Detail: "activity " + id.String(), At: now}
-		if is.activity == nil {
+		if is.activity == nil || code == store.Corrupt {
 			if _, err := s.lostActivity(ctx, to, is); err != nil {
 				return changed, err
 			}

@@ -73,7 +73,8 @@ func Examine(ctx context.Context, s *swrun.Store, now func() time.Time, because 
 	if err != nil {
 		return append(found, failed("SD006", err))
 	}
-	found = append(found, health(ctx, &counted), quarantined(ctx, &counted), unreadable(ctx, s, &counted), hearing(ctx, s))
+	found = append(found, health(ctx, &counted), quarantined(ctx, &counted))
+	found = append(append(found, unreadable(ctx, s, &counted)...), hearing(ctx, s))
 	if worst, mute := store.Mute(all); mute {
 		return append(found, unheard(ctx, s, worst)...)
 	}

@@ -1,11 +1,13 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
 
 	"github.com/swrun/swrun/internal/terminal"
+	"github.com/swrun/swrun/runtime/activity"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -13,27 +15,37 @@ import (
 // maxRead is about how many runs of a store are read to find those that cannot be read and that no worker has met.
 const maxRead = 1000
 
-// unreadable reports the runs and the settings, tokens, schedules and so on that this build cannot read.
-func unreadable(ctx context.Context, s store.Store, all *store.Statistics) Finding {
-	runs, first, err := unreadableRuns(ctx, s)
+// unreadable reports the runs and the settings, tokens, schedules and so on that this build cannot read, and the runs that lack activities.
+func unreadable(ctx context.Context, s store.Store, all *store.Statistics) []Finding {
+	runs, err := unreadableRuns(ctx, s)
 	if err != nil {
-		return failed("SD019", err)
+		return []Finding{failed("SD019", err)}
 	}
 	var entries int64
 	var why error
 	if definition.GrantedIn(ctx) == nil { // the store's count and the registry are of all namespaces
-		runs = max(runs, all.Unreadable)
+		runs.unreadable = max(runs.unreadable, all.Unreadable)
 		entries, why, err = unreadableEntries(ctx, s)
 	}
 	if err != nil {
-		return failed("SD019", err)
+		return []Finding{failed("SD019", err)}
 	}
-	if first == nil {
-		first = why
+	var found []Finding
+	if runs.unreadable > 0 || entries > 0 {
+		found = append(found, cannotBeRead(runs.unreadable, entries, cmp.Or(runs.first, why)))
 	}
-	if runs == 0 && entries == 0 {
-		return Finding{"SD019", OK, "everything that was looked at can be read", ""}
+	if runs.lacking > 0 {
+		found = append(found, Finding{"SD019", Warning, fmt.Sprintf("stored activities of %s are damaged or missing, for example %s", terminal.Counted(runs.lacking, "run"), runs.lacks),
+			"swrun repair schedules them again; workers do so by themselves: on a file when one starts, on Redis within 10 minutes"})
 	}
+	if len(found) == 0 {
+		found = append(found, Finding{"SD019", OK, "everything that was looked at can be read", ""})
+	}
+	return found
+}
+
+// cannotBeRead reports how many runs and registered things cannot be read; first says why one cannot, or is nil.
+func cannotBeRead(runs, entries int64, first error) Finding {
 	what := fmt.Sprintf("%s and %s cannot be read", terminal.Counted(runs, "run"), terminal.Counted(entries, "registered thing"))
 	if first != nil {
 		what += ", for example: " + first.Error()
@@ -44,53 +56,68 @@ func unreadable(ctx context.Context, s store.Store, all *store.Statistics) Findi
 // maxPages is how many times as many runs are read for a context that does not grant all namespaces: those of others may be the newest.
 const maxPages = 20
 
-// unreadableRuns counts the newest runs of each partition that cannot be read; first says why one cannot.
-func unreadableRuns(ctx context.Context, s store.Store) (n int64, first, err error) {
-	partitions := s.Layout().Partitions
-	for p := range partitions {
-		found, err := newestUnreadable(ctx, s, p, maxRead/partitions+1)
-		if err != nil {
-			return n, first, fmt.Errorf("list the runs: %w", err)
-		}
-		for _, u := range found {
-			if n++; first == nil {
-				first = u.Err
-			}
-		}
-	}
-	return n, first, nil
+// damagedRuns are runs of which something is damaged.
+type damagedRuns struct {
+	unreadable int64
+	first      error // why one of them cannot be read
+	lacking    int64 // those that can be read, but lack activities
+	lacks      string
 }
 
-// newestUnreadable returns which of the newest runs of a partition that are granted cannot be read.
-func newestUnreadable(ctx context.Context, s store.Store, partition, n int) (found []store.Unreadable, err error) {
+// note counts a run by why it cannot be read, or else by what it lacks.
+func (d *damagedRuns) note(unreadable error, lacks string) {
+	switch {
+	case unreadable != nil:
+		d.unreadable++
+		d.first = cmp.Or(d.first, unreadable)
+	case lacks != "":
+		d.lacking++
+		d.lacks = cmp.Or(d.lacks, lacks)
+	}
+}
+
+// unreadableRuns counts the newest runs of each partition of which something is damaged.
+func unreadableRuns(ctx context.Context, s store.Store) (found damagedRuns, err error) {
+	partitions := s.Layout().Partitions
+	for p := range partitions {
+		if err := found.newest(ctx, s, p, maxRead/partitions+1); err != nil {
+			return found, fmt.Errorf("list the runs: %w", err)
+		}
+	}
+	return found, nil
+}
+
+// newest counts the newest runs of a partition that are granted.
+func (d *damagedRuns) newest(ctx context.Context, s store.Store, partition, n int) error {
 	granted := definition.GrantedIn(ctx)
 	looked, cursor := 0, ""
 	load := loads{maxLoaded/s.Layout().Partitions + 1, maxLoadedBytes/s.Layout().Partitions + 1}
 	for range maxPages {
 		page, err := s.List(ctx, partition, cursor, n)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for n := range page.Items {
 			if one := &page.Items[n]; granted.Has(one.Instance.Namespace) {
 				looked++
-				if err := load.check(ctx, s, one); store.IsUnreadable(err) {
-					found = append(found, store.Unreadable{Instance: one.Instance, Err: err})
-				} else if err != nil {
-					return nil, err
+				lacks, err := load.check(ctx, s, one)
+				if err != nil && !store.IsUnreadable(err) {
+					return err
 				}
+				d.note(err, lacks)
 			}
 		}
 		for _, u := range page.Unreadable {
 			if granted.Has(u.Instance.Namespace) {
-				looked, found = looked+1, append(found, u)
+				looked++
+				d.note(u.Err, "")
 			}
 		}
 		if cursor = page.Cursor; cursor == "" || looked >= n {
 			break
 		}
 	}
-	return found, nil
+	return nil
 }
 
 // maxLoaded and maxLoadedBytes are about how many runs are loaded to find those whose states cannot be read, and how large their states are.
@@ -99,23 +126,22 @@ const maxLoaded, maxLoadedBytes = 200, 8 << 20
 // loads is how much of the runs of a partition is still loaded.
 type loads struct{ runs, bytes int }
 
-// check returns the refusal of a run that is listed, but of which another part cannot be read.
-func (l *loads) check(ctx context.Context, s store.Store, one *store.Listed) error {
+// check returns the refusal of a run that is listed, but of which another part cannot be read, and that it lacks activities, for people.
+func (l *loads) check(ctx context.Context, s store.Store, one *store.Listed) (lacks string, err error) {
 	run := store.Loaded{Lifecycle: one.Lifecycle, Invocation: one.Invocation}
 	why := run.CheckInvocation()
 	if why == nil && l.runs > 0 && l.bytes > 0 {
-		var err error
 		if run, err = s.Load(ctx, one.Instance); store.RefusedAs(err) == store.NoSuch {
-			return nil // it was deleted meanwhile
+			return "", nil // it was deleted meanwhile
 		} else if err != nil {
-			return err
+			return "", err
 		}
-		l.runs, l.bytes, why = l.runs-1, l.bytes-run.Size(), run.CheckState()
+		l.runs, l.bytes, why, lacks = l.runs-1, l.bytes-run.Size(), run.CheckState(), activity.Lacking(one.Instance, &run)
 	}
 	if why == nil {
-		return nil
+		return lacks, nil
 	}
-	return store.RefuseUnreadable("run "+one.Instance.String(), why, time.Time{})
+	return "", store.RefuseUnreadable("run "+one.Instance.String(), why, time.Time{})
 }
 
 // unreadableEntries counts the entries of the registry that cannot be read, of the kinds that can be listed.

@@ -137,7 +137,26 @@ func Parse(r *store.Activity) (*Activity, error) {
 		*a = *decoded
 	} else if err := json.Unmarshal(r.Data, a); err != nil {
 		return nil, fmt.Errorf("read an activity: %w", err)
+	} else if a.Attempt < 1 {
+		return nil, fmt.Errorf("read an activity: its attempts count from 1, and this is %d", a.Attempt)
 	}
 	a.Queue, a.Available = r.Queue, r.Available
 	return a, nil
+}
+
+// Lacking says, for people, that a run lacks activities that it waits for: their records are missing or damaged. It is empty if the run lacks none.
+func Lacking(i store.Instance, l *store.Loaded) string {
+	if l.Newer != nil {
+		return ""
+	}
+	readable := 0
+	for n := range l.Activities {
+		if _, err := Parse(&l.Activities[n].Activity); err == nil {
+			readable++
+		}
+	}
+	if !l.Lifecycle.LacksActivities(readable) {
+		return ""
+	}
+	return store.LostActivities(i, &l.Lifecycle, readable)
 }

@@ -197,7 +197,7 @@ type outcome struct {
 	before time.Time      // that must not have come when the outcome is stored; zero for any time
 }
 
-// transition returns what a store keeps of what an operation makes of an activity. A record that cannot be read is left as it is.
+// transition returns what a store keeps of what an operation makes of an activity. One whose record cannot be read is Corrupt.
 func transition(op Operation, id store.ActivityID, r *store.Activity, now time.Time) (*store.ActivityOutcome, store.Code) {
 	if r == nil {
 		return nil, store.NoSuch

@@ -90,8 +90,11 @@ func (x *Execution) restoreActivities(all []store.StoredActivity) {
 	x.countSurprise(all)
 	x.activities, x.parked = map[interpreter.EffectID]known{}, nil
 	for _, a := range all {
-		x.activities[a.Effect] = known{queue: a.Queue, record: &a.Activity}
-		if is, err := activity.Parse(&a.Activity); err == nil && is.IsParked() { // one that cannot be read nobody takes
+		is, err := activity.Parse(&a.Activity)
+		if err != nil { // it counts as lost
+			continue
+		}
+		if x.activities[a.Effect] = (known{queue: a.Queue, record: &a.Activity}); is.IsParked() {
 			x.parked = append(x.parked, a)
 		}
 	}

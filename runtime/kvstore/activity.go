@@ -187,10 +187,10 @@ func (p *partition) changeActivity(id store.ActivityID, c *store.ChangeActivitie
 		return store.ActivityChanged{Refused: err}, nil
 	}
 	a := p.activity(id)
-	if a == nil {
+	change, code := c.Transition(id, r, a, p.now)
+	if a == nil || code == store.Corrupt {
 		p.lostActivity(id, r)
 	}
-	change, code := c.Transition(id, r, a, p.now)
 	if code == "" && !change.Done {
 		code = change.Check(p.now)
 	}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -42,7 +43,7 @@ type Activity struct {
 	// Available is since when, or from when on, a worker may take it; zero while a worker has it.
 	Available time.Time
 	Due       time.Time // when it has to be looked at: the earliest of its deadlines; zero for never
-	Data      []byte    // opaque to the store
+	Data      []byte    // a JSON object, opaque to the store
 	// Decoded is what Data says, if whoever has made the record in this process knows it. It is not stored, and not to be changed.
 	Decoded any
 }
@@ -68,7 +69,10 @@ func ParseActivity(s string) (Activity, error) {
 		return Activity{}, fmt.Errorf("%.200q is not the record of an activity", s)
 	}
 	due, err := strconv.ParseInt(parts[1], 10, 64)
-	return Activity{Queue: parts[2], Available: Moment(available), Due: Moment(due), Data: []byte(parts[3])}, err
+	if data := parts[3]; err != nil || !strings.HasPrefix(data, "{") || !json.Valid([]byte(data)) {
+		return Activity{}, fmt.Errorf("%.200q is not the record of an activity", s)
+	}
+	return Activity{Queue: parts[2], Available: Moment(available), Due: Moment(due), Data: []byte(parts[3])}, nil
 }
 
 // ActivityChange is what a transition makes of an activity of a run.

@@ -34,7 +34,7 @@ func take(by string) operation {
 		if a.Available.IsZero() || now.Before(a.Available) {
 			return nil, store.Conflict
 		}
-		a.Available, a.Due, a.Data = time.Time{}, now.Add(time.Minute), []byte(by)
+		a.Available, a.Due, a.Data = time.Time{}, now.Add(time.Minute), fmt.Appendf(nil, "{%q: 1}", by)
 		return &store.ActivityOutcome{To: &a}, ""
 	}}
 }
@@ -93,7 +93,7 @@ func activityOffered(s *suite) {
 		s.Errorf("loaded are %+v", l.Activities)
 	}
 	changed := s.change(id, take("me"))
-	if changed.Refused != nil || string(changed.Input) != "input" || string(changed.Activity.Data) != "me" {
+	if changed.Refused != nil || string(changed.Input) != "input" || string(changed.Activity.Data) != `{"me": 1}` {
 		s.Errorf("taken is %+v", changed)
 	}
 	s.refused(s.change(id, take("you")).Refused, store.Conflict)
@@ -183,7 +183,7 @@ func activityEndsWithCommit(s *suite) {
 	}
 	is := held.Activities[0].Activity
 	outdated := is
-	outdated.Data = []byte("somebody else")
+	outdated.Data = []byte(`{"somebody": "else"}`)
 	c := commit(held)
 	c.Activities = []store.ActivityChange{{Effect: id.Effect, Queue: queue, From: &outdated, Once: "end of it"}}
 	_, err := s.Commit(s.ctx(), c)
