@@ -44,7 +44,10 @@ func locateFunction(b *interpreter.Builder, at dsl.Pointer, called string) *dsl.
 		catalog = "default"
 	}
 	endpoint := b.Workflow().Use.Catalogs[catalog]
-	switch {
+	switch itself := named + "@default"; {
+	case endpoint == nil && !given && slices.Contains(dsl.CallProtocols(), itself):
+		b.Add(dsl.Diagnostic{Code: "SW109", Pointer: at, Message: fmt.Sprintf("swrun itself performs `%s`, which is always called with its catalog", itself), Help: "write `call: " + itself + "`"})
+		return nil
 	case endpoint == nil && catalog == "default":
 		return resourceAt(at, InDefaultCatalog(named), nil)
 	case endpoint == nil:
