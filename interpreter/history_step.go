@@ -104,7 +104,9 @@ func (e HistoryStep) cause(start Start) Event {
 	case EventRelease:
 		return Release(e.command())
 	case EventDeadline:
-		return setDeadlineOf(e.Events[0])
+		set := setDeadlineOf(e.Events[0])
+		set.expires = len(e.Events) > 1
+		return set
 	case EventRetryNow:
 		return RetryNow(e.command())
 	case EventRollOver:

@@ -9,7 +9,7 @@ import (
 )
 
 // SetDeadline changes when a scope in progress ends. It was accepted before the deadline Was had passed, so that it counts even if
-// it is stepped later: that is why it comes before all other things that a step looks at.
+// it is stepped later, beside others: that is why its step does nothing that is due.
 type SetDeadline struct {
 	Kind      string    // DeadlineTask, DeadlineRun, or DeadlineExecution, which the document's timeout is too
 	Inherited bool      // it is that of a scope in the run that waits for this one, which tells so
@@ -18,6 +18,8 @@ type SetDeadline struct {
 	At        time.Time // the new one; zero for none
 	Reason    string
 	Actor     string // who asked for it
+
+	expires bool // the step also did what is due, as steps of older histories did
 }
 
 func (SetDeadline) event() {}
@@ -63,10 +65,7 @@ func setDeadlineOf(e HistoryEvent) SetDeadline {
 // setDeadline replaces the deadline of a scope, or says in the history why it does not.
 func (m *machine) setDeadline(ev SetDeadline) {
 	e := HistoryEvent{Type: WorkflowDeadlineSet, Actor: ev.Actor, Timeout: ev.Kind, Until: ev.At}
-	f, deadlines, refused := m.scopeOf(ev)
-	if refused == "" && !ev.replaced(*deadlines).Equal(ev.Was) {
-		refused = "its deadline was changed meanwhile"
-	}
+	f, refused := m.replaceDeadline(ev)
 	if f != nil {
 		e.Type = TaskDeadlineSet
 		e = f.event(e)
@@ -79,7 +78,6 @@ func (m *machine) setDeadline(ev SetDeadline) {
 		m.record(e)
 		return
 	}
-	*deadlines = ev.in(*deadlines, m.scopeStart(f))
 	if m.workflowValue, m.s.headChanged = nil, true; f != nil {
 		f.changed()
 	} else {
@@ -87,6 +85,25 @@ func (m *machine) setDeadline(ev SetDeadline) {
 	}
 	m.record(e)
 	m.result.DeadlinesMoved = true
+}
+
+// replaceDeadline replaces the deadline of a scope, and returns the task if it is one; or why it does not.
+func (m *machine) replaceDeadline(ev SetDeadline) (f *taskFrame, refused string) {
+	f, deadlines, refused := m.scopeOf(ev)
+	if refused == "" && !ev.replaced(*deadlines).Equal(ev.Was) {
+		refused = "its deadline was changed meanwhile"
+	}
+	if refused == "" {
+		*deadlines = ev.in(*deadlines, m.scopeStart(f))
+	}
+	return f, refused
+}
+
+// Foresee replaces a deadline in a state that is only looked at, as the step does that carries the change out.
+func (ev SetDeadline) Foresee(p *Program, s *State) {
+	m := &machine{p: p, s: s}
+	m.resolveNodes()
+	m.replaceDeadline(ev)
 }
 
 // scopeOf returns the deadlines of the scope that ev is about, and the task if it is one; or why there are none.

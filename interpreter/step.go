@@ -74,6 +74,9 @@ func (m *machine) step(ev Event) {
 func (m *machine) happened(ev Event) {
 	if set, ok := ev.(SetDeadline); ok {
 		m.setDeadline(set)
+		if !set.expires { // the next step sees what has passed: another change of it may come before
+			return
+		}
 	}
 	if came, ok := ev.(Arrived); ok && came.At.Before(m.now) && !came.At.IsZero() {
 		m.arrivedEarlier(came)

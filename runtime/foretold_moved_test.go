@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/swrun/swrun/dsl"
@@ -12,6 +14,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
+	"github.com/swrun/swrun/runtime/worker"
 )
 
 // TestMovedDeadlinesAreNamed: what describe names to fire first does so after deadlines were moved, added and removed: of the execution, of the run and of tasks,
@@ -164,4 +167,30 @@ func deadlineText(kind string, scope dsl.Pointer, at time.Time) string {
 		kind = interpreter.DeadlineExecution
 	}
 	return fmt.Sprintf("%s %s %s", kind, scope, at)
+}
+
+// TestMovedDeadlineIsNamedBeforeItIsCarriedOut: a change that was accepted counts from then on, although no worker is there to carry it out: describe names the new
+// deadline, as does the next change, and that one fires.
+func TestMovedDeadlineIsNamedBeforeItIsCarriedOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		stop := h.work(worker.Config{})
+		began := time.Now()
+		i := h.start("timeout: {after: PT10S}\ndo: [{a: {timeout: {after: PT8S}, wait: PT20M}}]", client.StartOptions{})
+		time.Sleep(2 * time.Second)
+		stop()
+		h.mustMove(i, client.DeadlineChange{By: time.Hour})
+		h.mustMove(i, client.DeadlineChange{By: -50 * time.Minute})
+		h.mustMove(i, client.DeadlineChange{Task: "/do/0/a", None: true})
+		time.Sleep(20 * time.Second) // the former deadlines pass
+		want := began.Add(10*time.Minute + 10*time.Second)
+		d := h.described(i, true)
+		if len(d.Deadlines) != 1 || !d.Deadlines[0].At.Equal(want) || !d.Lifecycle.Deadline.Equal(want) || !strings.Contains(d.Then, "by 2000-01-01 00:10:10Z, in 9m48s") {
+			t.Errorf("got %v: %s", d.Deadlines, d.Then)
+		}
+		defer h.work(worker.Config{})()
+		if o := h.wait(i); !o.TimedOut || !o.EndedAt.Equal(want) {
+			t.Errorf("got %+v", o)
+		}
+	})
 }

@@ -104,8 +104,19 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 	if err != nil {
 		return nil, err
 	}
+	d.foresee(unread)
 	d.describeWaits(unread)
 	return d, nil
+}
+
+// foresee has the deadlines be those that hold: a change that was accepted counts, although no worker has carried it out.
+func (d *Description) foresee(unread []inbox.Message) {
+	for _, m := range unread {
+		if m.Type == interpreter.EventDeadline && m.Deadline != nil {
+			m.Deadline.Foresee(d.Program, d.State)
+			d.RunDeadlines, d.Lifecycle.Deadline = d.State.Deadlines, d.State.NextDeadline()
+		}
+	}
 }
 
 // describeWaits says what the run waits for, and what happens when a deadline passes.
