@@ -9,17 +9,44 @@
   const { stringify } = JSON;
   const Failure = Error, WrongType = TypeError, inText = Object.prototype.toString, text = String, number = Number;
   const call = (f, self, ...values) => apply(f, self, values);
-  const { apply } = Reflect, { then } = Promise.prototype;
-  const trim = text.prototype.trim, trimEnd = text.prototype.trimEnd;
+  const { apply } = Reflect, { then } = Promise.prototype, evaluate = eval;
+  const { trim, trimEnd, lastIndexOf, substring, replaceAll } = text.prototype;
   // The names are none that a script could use for variables of its own.
   const keep = (name, value) => defineProperty(globalThis, `swrun ${name}`, { value });
 
+  // The JSON of an object, also of one that has a bigint or is part of itself.
+  const json = (v) => {
+    const around = []; // the objects that the value in hand is in
+    let depth = 0;
+    return stringify(v, function (_, one) {
+      if (typeof one === 'bigint') return `${one}n`;
+      if (typeof one !== 'object' || one === null) return one;
+      while (depth > 0 && around[depth - 1] !== this) depth--;
+      for (let n = 0; n < depth; n++) if (around[n] === one) return '[Circular]';
+      around[depth++] = one;
+      return one;
+    });
+  };
+  // The stack of an error, without the frames of this file that have started the script, and with the name that modules have.
+  const own = (stack) => {
+    const end = call(lastIndexOf, stack, '    at eval (native)');
+    return call(replaceAll, end < 0 ? stack : call(substring, stack, 0, end), '<input>', 'script.js');
+  };
+  const maxCauses = 5; // of an error, so that causes of each other come to an end
+  const showError = (e, more = maxCauses) => {
+    let said = e.stack ? call(trimEnd, `${e}\n${own(text(e.stack))}`) : text(e);
+    const { cause, errors } = e;
+    const add = (about, v) => { said += `\n${about}: ${v instanceof Failure ? showError(v, more - 1) : show(v)}`; };
+    if (more > 0 && cause !== undefined && cause !== e) add('caused by', cause);
+    for (let n = 0; more > 0 && errors && n < errors.length && n < maxCauses; n++) add('with', errors[n]);
+    return said;
+  };
   const show = (v) => {
     try {
       if (typeof v === 'string') return v;
-      if (v instanceof Failure) return v.stack ? call(trimEnd, `${v}\n${v.stack}`) : text(v);
+      if (v instanceof Failure) return showError(v);
       if (typeof v === 'object' && v !== null) {
-        try { return stringify(v) ?? text(v); } catch { return text(v); }
+        try { return json(v) ?? text(v); } catch { return text(v); }
       }
       return typeof v === 'bigint' ? `${v}n` : text(v);
     } catch {
@@ -65,6 +92,9 @@
   let waiting = false;
   keep('rejected', (promise, reason) => { call(remember, rejections, promise, reason); });
   keep('handled', (promise) => { call(forget, rejections, promise); });
+  keep('run', () => {
+    try { evaluate(host('code', '')); } catch (e) { fail(e); }
+  });
   keep('module', (loaded) => {
     waiting = true;
     call(then, loaded, () => { waiting = false; }, fail);

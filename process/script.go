@@ -109,15 +109,16 @@ func (s *script) run() (code int) {
 // moduleWords are the keywords that only a module may use at its top level.
 var moduleWords = lazyregexp.New(`\b(?:import|export|await)\b`)
 
-// eval runs the code as a module if it is valid only as one, and as a plain script otherwise.
+// eval runs the code as a module if it is valid only as one, and as a plain script otherwise. The prelude runs it, since package quickjs returns no
+// more than the text of what is thrown.
 func (s *script) eval() error {
-	code := s.job.Script.Code
+	code, run := s.job.Script.Code, `this['swrun run']()`
 	if moduleWords().MatchString(code) {
 		if _, err := s.vm.Compile(code, quickjs.EvalGlobal); err != nil {
-			code = `this['swrun module'](import('script.js'))`
+			run = `this['swrun module'](import('script.js'))`
 		}
 	}
-	v, err := s.vm.EvalValue(code, quickjs.EvalGlobal)
+	v, err := s.vm.EvalValue(run, quickjs.EvalGlobal)
 	if err == nil {
 		v.Free()
 	}
@@ -166,6 +167,8 @@ func (s *script) host(args []any) (any, error) {
 	case "stderr":
 		s.write(&s.stderr, text)
 		return nil, nil
+	case "code":
+		return s.job.Script.Code, nil
 	case "stdin":
 		return string(s.job.Stdin), nil
 	}

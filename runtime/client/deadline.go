@@ -190,3 +190,13 @@ func (d *Description) elsewhere() string {
 	}
 	return "; it is at " + strings.Join(all, ", ")
 }
+
+// foresee has the deadlines be those that hold: a change that was accepted counts, although no worker has carried it out.
+func (d *Description) foresee(unread []inbox.Message) {
+	for _, m := range unread {
+		if m.Type == interpreter.EventDeadline && m.Deadline != nil {
+			m.Deadline.Foresee(d.Program, d.State)
+			d.RunDeadlines, d.Lifecycle.Deadline = d.State.Deadlines, d.State.NextDeadline()
+		}
+	}
+}

@@ -109,16 +109,6 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 	return d, nil
 }
 
-// foresee has the deadlines be those that hold: a change that was accepted counts, although no worker has carried it out.
-func (d *Description) foresee(unread []inbox.Message) {
-	for _, m := range unread {
-		if m.Type == interpreter.EventDeadline && m.Deadline != nil {
-			m.Deadline.Foresee(d.Program, d.State)
-			d.RunDeadlines, d.Lifecycle.Deadline = d.State.Deadlines, d.State.NextDeadline()
-		}
-	}
-}
-
 // describeWaits says what the run waits for, and what happens when a deadline passes.
 func (d *Description) describeWaits(unread []inbox.Message) {
 	d.describeDeadlines()
