@@ -27,9 +27,14 @@ func unreadable(ctx context.Context, s store.Store, all *store.Statistics) []Fin
 		runs.unreadable = max(runs.unreadable, all.Unreadable)
 		entries, why, err = unreadableEntries(ctx, s)
 	}
+	var definitions int64
+	if err == nil {
+		definitions, why, err = unreadableDefinitions(ctx, s, why)
+	}
 	if err != nil {
 		return []Finding{failed("SD019", err)}
 	}
+	entries += definitions
 	var found []Finding
 	if runs.unreadable > 0 || entries > 0 {
 		found = append(found, cannotBeRead(runs.unreadable, entries, cmp.Or(runs.first, why)))
@@ -50,7 +55,7 @@ func cannotBeRead(runs, entries int64, first error) Finding {
 	if first != nil {
 		what += ", for example: " + first.Error()
 	}
-	return Finding{"SD019", Error, what, "nothing goes on with them, and their deadlines do not fire: if a newer swrun has written them, use that version for all workers; otherwise restore them from a backup"}
+	return Finding{"SD019", Error, what, "nothing goes on with them, and their deadlines do not fire: if a newer swrun has written them, use that version for all workers; otherwise restore them from a backup, and a definition by deploying its document again"}
 }
 
 // maxPages is how many times as many runs are read for a context that does not grant all namespaces: those of others may be the newest.
@@ -165,6 +170,31 @@ func unreadableEntries(ctx context.Context, s store.Store) (n int64, first, err 
 				if n++; first == nil {
 					first = err
 				}
+			}
+		}
+	}
+	return n, first, nil
+}
+
+// unreadableDefinitions counts the workflows whose definitions cannot be read; why is the first reason, if there is none yet. It looks at about maxLoaded.
+func unreadableDefinitions(ctx context.Context, s store.Store, first error) (n int64, why, err error) {
+	deployed, err := definition.AllDeployed(ctx, s, "", "")
+	if err != nil {
+		return 0, first, fmt.Errorf("list the workflows: %w", err)
+	}
+	looked, bytes := 0, 0
+	for _, d := range deployed {
+		for _, v := range d.Versions {
+			if looked++; looked > maxLoaded || bytes > maxLoadedBytes {
+				return n, first, nil
+			}
+			loaded, err := definition.Load(ctx, s, v.Digest)
+			bytes += len(loaded.Document)
+			if store.IsUnreadable(err) {
+				n++
+				first = cmp.Or(first, definition.NameUnreadable(definition.Reference{Namespace: d.Namespace, Name: d.Name, Version: v.Version}, err))
+			} else if err != nil {
+				return n, first, err
 			}
 		}
 	}

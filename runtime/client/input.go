@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"time"
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
@@ -31,8 +30,6 @@ func (c *Client) program(ctx context.Context, info *execution.Invocation) (*inte
 	return p, definition.NameUnreadable(info.Workflow, err)
 }
 
-var errNotStored = errors.New("the store does not have it")
-
 // fits refuses an input that the workflow's schema refuses, with an *UnfitInputError, and a start of a workflow whose definition is damaged. A definition that
 // cannot be compiled here checks nothing: the worker of the run says what is wrong with it. Neither does one that a newer swrun has stored, since a worker of
 // that version can perform the run.
@@ -41,9 +38,6 @@ func (c *Client) fits(ctx context.Context, info *execution.Invocation) error {
 		return nil
 	}
 	p, err := c.program(ctx, info)
-	if store.RefusedAs(err) == store.NoSuch { // the name of the workflow leads to it
-		err = definition.NameUnreadable(info.Workflow, store.RefuseUnreadable("the definition "+info.Definition, errNotStored, time.Time{}))
-	}
 	if errors.As(err, new(*definition.UnavailableError)) || store.RefusedAs(err) == store.Corrupt {
 		return err
 	}

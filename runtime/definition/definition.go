@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/internal/form"
+	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -99,24 +101,44 @@ func Put(ctx context.Context, c store.Catalog, namespace string, d Definition) (
 		return "", fmt.Errorf("write the definition: %w", err)
 	}
 	digest = d.Digest()
-	if err = c.Define(ctx, digestKey+digest, data); store.RefusedAs(err) == store.Conflict {
-		err = nil // the same, from a file of another name
+	if err = c.Define(ctx, digestKey+digest, data); store.RefusedAs(err) == store.Conflict { // the same, from a file of another name, or damaged
+		err = replaceDamaged(ctx, c, digest, data)
 	}
 	return digest, err
 }
 
+// replaceDamaged stores a definition in the place of what is stored under its digest, if that is damaged.
+func replaceDamaged(ctx context.Context, c store.Catalog, digest string, data []byte) error {
+	kept, err := c.Definition(ctx, digestKey+digest)
+	if err != nil || form.Unmarshal("the definition", form.Definition, kept, new(Definition)) == nil || form.Of(kept) > form.Definition {
+		return err
+	}
+	if err := c.Undefine(ctx, digestKey+digest, kept); err != nil {
+		return err
+	}
+	return c.Define(ctx, digestKey+digest, data)
+}
+
+var errNotStored = errors.New("the store does not have it")
+
+// maxDigest is how many bytes of a digest messages and lists contain: somebody may have overwritten it.
+const maxDigest = 64
+
 // Load returns the definition that is stored under a digest; an UnavailableError if the store could not be asked, and a refusal (store.IsUnreadable) if it
-// is damaged.
+// is damaged or missing: a run or the name of a workflow has led to it.
 func Load(ctx context.Context, c store.Catalog, digest string) (d Definition, err error) {
 	data, err := c.Definition(ctx, digestKey+digest)
+	short := shorten.To(digest, maxDigest)
 	switch {
+	case store.RefusedAs(err) == store.NoSuch:
+		return d, store.RefuseUnreadable("the definition "+short, errNotStored, time.Time{})
 	case store.RefusedAs(err) != "":
 		return d, err
 	case err != nil:
-		return d, &UnavailableError{Digest: digest, Err: err}
+		return d, &UnavailableError{Digest: short, Err: err}
 	}
 	if err := form.Unmarshal("the definition", form.Definition, data, &d); err != nil {
-		return d, store.RefuseUnreadable("the definition "+digest, err, time.Time{})
+		return d, store.RefuseUnreadable("the definition "+short, err, time.Time{})
 	}
 	return d, nil
 }

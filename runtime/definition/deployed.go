@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -56,7 +57,7 @@ func AllDeployed(ctx context.Context, c store.Catalog, namespace, name string) (
 		if all[of] == nil {
 			all[of] = &Deployed{Namespace: r.Namespace, Name: r.Name}
 		}
-		all[of].Versions = append(all[of].Versions, Version{Version: r.Version, Digest: string(digest)})
+		all[of].Versions = append(all[of].Versions, Version{Version: r.Version, Digest: shorten.To(string(digest), maxDigest)})
 	}
 	var deployed []Deployed
 	for _, d := range all {

@@ -42,7 +42,9 @@ func DeployBy(ctx context.Context, c Deployments, d Definition, by string) (Refe
 		return reference, err
 	}
 	if there == digest {
-		return reference, nil
+		if _, err := Load(ctx, c, digest); !store.IsUnreadable(err) {
+			return reference, err
+		} // otherwise it is stored again
 	}
 	return Deploy(ctx, c, d)
 }
