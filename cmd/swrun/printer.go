@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -160,8 +161,10 @@ func yamlNode(v any) any {
 	})
 }
 
+// numberTag returns the tag that yaml.v3 finds by itself: it writes any other one before the number, and data have no tags.
 func numberTag(n json.Number) string {
-	if _, err := n.Int64(); err == nil {
+	_, err := n.Int64()
+	if _, unsigned := strconv.ParseUint(n.String(), 10, 64); err == nil || unsigned == nil {
 		return "!!int"
 	}
 	return "!!float"
