@@ -20,6 +20,9 @@ func (p *program) exportCommand() *cobra.Command {
 					return err
 				}
 				all, err := o.deployment.Export(ctx, i)
+				if err == nil {
+					all, err = all.Summed() // a newer server may have sent members that this command does not know
+				}
 				if err != nil {
 					return err
 				}

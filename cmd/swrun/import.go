@@ -59,7 +59,12 @@ func (p *program) readExport(name string) (r api.ImportRequest, err error) {
 			return r, usagef("import reads what swrun export has printed", "the export in %s cannot be read: %s", name, err)
 		}
 	}
-	if err = json.Unmarshal(text, &r); err == nil {
+	if _, err = expr.Decode(text); err == nil { // which refuses anything after the value
+		decoder := json.NewDecoder(bytes.NewReader(text))
+		decoder.UseNumber()
+		err = decoder.Decode(&r)
+	}
+	if err == nil {
 		err = r.Check()
 	}
 	if err != nil {

@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 
+	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/jsonvalue"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
@@ -20,10 +22,61 @@ type Export struct {
 	Definition Exported       `json:"definition"`
 	Records    []HistoryEvent `json:"records"` // its history
 	State      any            `json:"state"`   // the tasks in progress, as the store keeps them
+	Sums       Sums           `json:"sums"`
 	Stored     Stored         `json:"stored"`
 }
 
-// Stored is what an import reads of an export. The rest of the export says the same for people and programs.
+// Sums are the digests of the members that people and programs read: SHA-256 of the member as JSON on one line, with sorted names. Numbers are
+// those of 64 bits that are nearest, since programs that only print the file anew make them that.
+type Sums struct {
+	Run        string `json:"run,omitempty"`
+	Definition string `json:"definition,omitempty"`
+	Records    string `json:"records,omitempty"`
+	State      string `json:"state,omitempty"`
+}
+
+// members returns a digest for each member of an export that people and programs read.
+func (s Sums) members() []struct{ name, sum string } {
+	return []struct{ name, sum string }{{"run", s.Run}, {"definition", s.Definition}, {"records", s.Records}, {"state", s.State}}
+}
+
+// newSums returns the digests of the members of an export.
+func newSums(run, definition, records, state any) (s Sums, err error) {
+	for to, member := range map[*string]any{&s.Run: run, &s.Definition: definition, &s.Records: records, &s.State: state} {
+		plain, err := expr.Normalize(member)
+		if err != nil {
+			return Sums{}, err
+		}
+		text, err := expr.Encode(jsonvalue.Map(plain, nearest))
+		if err != nil {
+			return Sums{}, err
+		}
+		*to = digest(text)
+	}
+	return s, nil
+}
+
+// nearest returns the number of 64 bits that is nearest to a number, and without its sign for zero; any other value as it is.
+func nearest(v any) any {
+	switch v := v.(type) {
+	case int:
+		return float64(v)
+	case float64:
+		return v + 0
+	case json.Number:
+		f, _ := v.Float64() // infinite if it is too large
+		return f + 0
+	}
+	return v
+}
+
+// Summed returns the export with the digests of its members as they are.
+func (e Export) Summed() (_ Export, err error) {
+	e.Sums, err = newSums(e.Run, e.Definition, e.Records, e.State)
+	return e, err
+}
+
+// Stored is what an import reads of an export. The rest of the export shows the same to people and programs.
 type Stored struct {
 	SHA256 string `json:"sha256" doc:"Of the data, before it is in base64."`
 	Data   []byte `json:"data"`
@@ -37,12 +90,13 @@ func digest(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// ImportRequest is an export, of which only what is stored counts.
+// ImportRequest is an export. Only what is stored is imported.
 type ImportRequest struct {
 	Schema string `json:"schema" enum:"swrun/v1/export"`
 	Stored Stored `json:"stored"`
+	Sums   *Sums  `json:"sums,omitempty" doc:"Left out in exports of older versions."`
 
-	// What people read of it:
+	// The members that people read, which only have to be as they were exported:
 	Run        any `json:"run,omitempty"`
 	Definition any `json:"definition,omitempty"`
 	Records    any `json:"records,omitempty"`
@@ -58,6 +112,25 @@ func (r ImportRequest) Check() error {
 		return &client.OptionError{Field: "stored", Detail: "is missing: this is a part of an export"}
 	case r.Stored.SHA256 != digest(r.Stored.Data):
 		return &client.OptionError{Field: "stored", Detail: "does not have the sum that stands beside it: it was cut or changed"}
+	}
+	return r.checkMembers()
+}
+
+// checkMembers reports a member that people read and that is not as it was exported: its change would be lost.
+func (r ImportRequest) checkMembers() error {
+	if r.Sums == nil { // an older version has exported the run
+		return nil
+	}
+	are, err := newSums(r.Run, r.Definition, r.Records, r.State)
+	if err != nil {
+		return err
+	}
+	was := r.Sums.members()
+	for n, is := range are.members() {
+		if is != was[n] {
+			return &client.OptionError{Field: is.name, Detail: "was changed or cut after the export, and only `stored` is imported, which has no such change: " +
+				"import the file as it was exported, or remove `sums` from it to import `stored`"}
+		}
 	}
 	return nil
 }
@@ -80,5 +153,5 @@ func NewExport(run Description, d definition.Definition, records []HistoryEvent,
 	return Export{
 		Schema: SchemaExport, Run: run, Records: records, State: json.RawMessage(data),
 		Definition: Exported{run.Workflow, run.Definition, d.File, d.Document, d.Resources},
-	}, nil
+	}.Summed()
 }
