@@ -21,11 +21,16 @@ func (r *Run) AwaitChildren(ctx context.Context, outlasting func([]interpreter.P
 	}
 	ticker, since := time.NewTicker(settleEvery), time.Now()
 	defer ticker.Stop()
+	var known []startedRun
 	for {
 		left, err := c.look(ctx)
-		if err != nil || len(left) == 0 {
-			return instancesOf(left), err
+		switch {
+		case err != nil && ctx.Err() != nil: // it has ended while the store was asked
+			return instancesOf(known), ctx.Err()
+		case err != nil || len(left) == 0:
+			return nil, err
 		}
+		known = left
 		if outlasting != nil && time.Since(since) > time.Second {
 			outlasting(pathsOf(left))
 			outlasting = nil
