@@ -11,13 +11,10 @@ import (
 	"github.com/swrun/swrun/internal/terminal"
 )
 
-// stdinName is how a document from standard input is called in messages.
-const stdinName = "<stdin>"
-
 func readDocument(s streams, name string) (string, []byte, error) {
 	if name == "-" {
 		text, err := readStdin(s, "the document -", dsl.ReadText)
-		return stdinName, text, err
+		return terminal.StandardInput, text, err
 	}
 	info, err := os.Stat(name)
 	if err == nil && info.IsDir() {

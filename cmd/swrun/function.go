@@ -112,7 +112,7 @@ func (p *program) readFunction(named, file string) (*swrun.Function, error) {
 			return nil, err
 		}
 		f, err = swrun.ParseFunction(named, text, nil)
-		f.File = stdinName
+		f.File = terminal.StandardInput
 	} else {
 		f, err = swrun.LoadFunction(named, file)
 	}

@@ -351,7 +351,7 @@ func (j *job) listen() (release func()) {
 
 // reportKept says how the run goes on.
 func (p *program) reportKept(i store.Instance, f *runFlags, d *swrun.Document, s os.Signal) error {
-	again := fmt.Sprintf("swrun run %s --id %s", terminal.ShellWord(d.File), terminal.ShellWord(i.ID))
+	again := fmt.Sprintf("swrun run %s --id %s", terminal.DocumentWord(d.File), terminal.ShellWord(i.ID))
 	again += f.store.storeFlag()
 	l := p.errStyle()
 	fmt.Fprintln(p.err, l.Text(fmt.Sprintf("the run %s is kept, and its deadlines go on; to go on: %s", i.ID, terminal.Printable(again))))

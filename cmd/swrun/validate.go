@@ -141,7 +141,7 @@ func humanReport(d *swrun.Document, lowest dsl.Severity, l terminal.Style) strin
 // reportOn returns the report that shows some of what was found in a document.
 func reportOn(d *swrun.Document, shown dsl.Diagnostics) diagnostics.Report {
 	r := diagnostics.Report{Text: d.Text, Diagnostics: shown}
-	if d.File != stdinName {
+	if d.File != terminal.StandardInput {
 		r.FixCommand = "swrun lint --fix " + terminal.ShellWord(d.File)
 	}
 	return r

@@ -115,7 +115,7 @@ func (r Report) stopped(l terminal.Style) string {
 	}
 	text := fmt.Sprintf("%s %s %s after %s   run %s · exit %d", l.Sign("⊘"), r.name(), what,
 		terminal.Elapsed(r.Outcome.Took()), terminal.Printable(r.ID), r.Exit)
-	again := "a run in memory cannot be kept; to start over: swrun run " + terminal.ShellWord(r.Workflow.Source.File)
+	again := "a run in memory cannot be kept; to start over: swrun run " + terminal.DocumentWord(r.Workflow.Source.File)
 	if r.Kept != "" {
 		again = "next: swrun history " + r.Kept
 	}
@@ -284,10 +284,10 @@ func (r Report) extensions() string {
 
 func (r Report) next() string {
 	name := errors.StandardName(r.Outcome.Fault.Type)
-	file := terminal.ShellWord(r.Workflow.Source.File)
 	if r.InputRejected {
-		return r.otherInput(file)
+		return r.otherInput(terminal.Printable(r.Workflow.Source.File))
 	}
+	file := terminal.DocumentWord(r.Workflow.Source.File)
 	var parts []string
 	secrets := name == "authorization" && len(r.Workflow.Use.Secrets) > 0
 	if secrets {

@@ -119,6 +119,17 @@ func Duration(d *dsl.Duration) string {
 	return strings.Join(parts, "")
 }
 
+// StandardInput is the name of a document from standard input in messages.
+const StandardInput = "<stdin>"
+
+// DocumentWord returns the argument of a command that reads the document of a file.
+func DocumentWord(file string) string {
+	if file == StandardInput {
+		return "-"
+	}
+	return ShellWord(file)
+}
+
 // ShellWord quotes a file name where a shell would need it.
 func ShellWord(s string) string {
 	plain := !strings.ContainsFunc(s, func(r rune) bool {
