@@ -262,6 +262,18 @@ func TestBytesOfARequest(t *testing.T) {
 	}
 }
 
+// TestHeadHasNoBody: its Content-Length is that of what GET returns, and limits nothing.
+func TestHeadHasNoBody(t *testing.T) {
+	server := mustListen(t, answers("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99999999999\r\n\r\n"))
+	call := fmt.Sprintf("{call: http, with: {method: head, endpoint: 'http://%s/', output: response}, timeout: {after: PT60S}}", server.Addr())
+	transport := tasks.NewTransport(tasks.TransportConfig{})
+	defer transport.CloseIdleConnections()
+	outcome := runDocument(t, tasks.Config{Transport: transport}, "  - size: "+call+"\n  - keep: {set: '${ .headers[\"Content-Length\"] }'}\n")
+	if outcome.Fault != nil || outcome.Output != "99999999999" {
+		t.Errorf("the run is %s: %v, and puts out %v", outcome.Status, outcome.Fault, outcome.Output)
+	}
+}
+
 // TestHeadersThatCannotBeSent: they are the author's mistake, and nothing is sent that differs from what was written.
 func TestHeadersThatCannotBeSent(t *testing.T) {
 	server := mustListen(t, (*counterpart).listen)

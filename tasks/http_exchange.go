@@ -30,7 +30,7 @@ type exchange struct {
 	redirect   bool        // redirects are followed
 	credential *credential // of the policy; nil if there is none
 	private    bool        // the request has a credential or may hold a secret, in its header or its body
-	redirected bool        // a redirect is followed
+	redirected string      // the request that follows a redirect, without its query; "" before one
 	away       bool        // a redirect has led to another origin: it must not get what was meant for the first
 }
 
@@ -121,7 +121,7 @@ func (e *exchange) follow(next *http.Request, via []*http.Request) error {
 	if !e.redirect {
 		return http.ErrUseLastResponse
 	}
-	e.redirected = true
+	e.redirected = next.Method + " " + withoutQuery(next.URL.String())
 	if err := (limits.Set{}).Check(limits.Redirects, len(via)); err != nil {
 		return err
 	}
@@ -131,6 +131,10 @@ func (e *exchange) follow(next *http.Request, via []*http.Request) error {
 	}
 	if from.Scheme == "https" && to.Scheme == "http" {
 		return errors.Communicationf("the redirect to %s is not followed: it leads from https to http", withoutQuery(to.String()))
+	}
+	if next.Method != e.method && next.Method == http.MethodGet && e.method != http.MethodPost && next.Response.StatusCode != http.StatusSeeOther {
+		return errors.Communicationf("the redirect to %s is not followed: its status %d would make a GET of the %s; ask that URI",
+			withoutQuery(to.String()), next.Response.StatusCode, e.method)
 	}
 	e.away = e.away || originOf(to) != originOf(e.url)
 	if !e.away {

@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -121,8 +122,8 @@ func (p *httpPerformer) send(ctx context.Context, e *exchange, request *httpRequ
 	case workflow != nil:
 		return nil, workflow.With("request", request.summary())
 	case err != nil:
-		fault, need := unreached(request.Method+" "+withoutQuery(request.URI), err)
-		if fault = fault.With("request", request.summary()); need == "" || e.redirected { // something has been sent
+		fault, need := unreached(cmp.Or(e.redirected, request.Method+" "+withoutQuery(request.URI)), err)
+		if fault = fault.With("request", request.summary()); need == "" || e.redirected != "" { // something has been sent
 			return nil, fault
 		}
 		return nil, &interpreter.NeedError{Need: need, Err: fault}

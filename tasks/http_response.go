@@ -94,6 +94,9 @@ func (request *httpRequest) succeeds(status int) bool {
 // read returns the body of a success. What is more than a little waits until there is memory for what it may become: all of
 // it at once, so that calls never wait for each other with half a body each.
 func (request *httpRequest) read(ctx context.Context, response *http.Response, memory interpreter.Memory) ([]byte, error) {
+	if response.Request.Method == http.MethodHead { // its length is that of what GET returns
+		return nil, nil
+	}
 	if response.ContentLength > int64(maxResponse()) {
 		return nil, request.tooLarge()
 	}

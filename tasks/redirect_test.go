@@ -58,6 +58,8 @@ func mustOrigins(t *testing.T, secureFirst, secureSecond bool) *origins {
 			code = http.StatusTemporaryRedirect
 		}
 		switch r.URL.Path {
+		case "/dead":
+			http.Redirect(w, r, "http://127.0.0.1:1/end", code)
 		case "/away":
 			http.Redirect(w, r, o.second.URL+"/", code)
 		case "/away-and-back":
@@ -170,6 +172,9 @@ func TestRedirectsThatAreRefused(t *testing.T) {
 		{"a body that holds a secret", "/away?keep", "}, method: post, body: '${ $secrets.token }'", "does not go to another origin", false},
 		{"from https to http", "/away", "}, method: get", "from https to http", true},
 		{"to a file", "/file", "}, method: get", "neither http nor https", false},
+		{"a DELETE that would become a GET", "/here", "}, method: delete", "/end is not followed: its status 302 would make a GET of the DELETE; ask that URI", false},
+		{"a PUT that would become a GET", "/here", "}, method: put, body: x", "would make a GET of the PUT", false},
+		{"to a server that is down", "/dead", "}, method: get", "GET http://127.0.0.1:1/end: connection refused", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := mustOrigins(t, c.secureFirst, false)
