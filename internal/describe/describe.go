@@ -215,10 +215,18 @@ func possible(d *api.Description) (all []string) {
 			all = append(all, "history")
 		}
 		if p := d.Allowed[verb]; p.Allowed && p.NoEffect == "" {
-			all = append(all, verb)
+			all = append(all, inCommand(verb))
 		}
 	}
 	return all
+}
+
+// inCommand returns the words of the command of a verb.
+func inCommand(verb string) string {
+	if verb == string(store.VerbRetryNow) {
+		return "retry --now"
+	}
+	return verb
 }
 
 func indented(row []string) []string {

@@ -22,11 +22,8 @@ func (p Permission) Useful() bool { return p.Allowed && p.Reason == "" }
 // Refuses returns the refusal of a verb that is not for the run as it is now; nil if it is for it.
 func (d *Description) Refuses(verb string) error {
 	final := d.Lifecycle.Status.Final()
-	switch {
-	case verb == string(store.VerbRetryNow) && !final && !d.awaitsAttempt():
+	if verb == string(store.VerbRetryNow) && !final && !d.awaitsAttempt() {
 		return notDelayed(d.Instance)
-	case verb == string(store.VerbRetryNow) && !final:
-		return nil
 	}
 	for _, p := range d.Permissions() {
 		if p.Verb == verb && p.Allowed {
@@ -42,7 +39,8 @@ func (d *Description) Refuses(verb string) error {
 // PermissionVerbs returns the verbs of permissions, in the order in which people are told of them.
 func PermissionVerbs() []string {
 	return []string{
-		string(store.VerbRetry), string(store.VerbResume), string(store.VerbCancel), string(store.VerbTerminate), string(store.VerbSuspend), VerbOutput, VerbDelete,
+		string(store.VerbRetry), string(store.VerbRetryNow), string(store.VerbResume), string(store.VerbCancel), string(store.VerbTerminate),
+		string(store.VerbSuspend), VerbOutput, VerbDelete,
 	}
 }
 
@@ -82,9 +80,17 @@ func (d *Description) Permissions() []Permission {
 		retry = Permission{Verb: string(store.VerbRetry), Allowed: true}
 	}
 	return []Permission{
-		retry, on(store.VerbResume, cmp.Or(ending, stopped, idle)), on(store.VerbCancel, ending), on(store.VerbTerminate, terminating),
+		retry, d.retryingNow(ended), on(store.VerbResume, cmp.Or(ending, stopped, idle)), on(store.VerbCancel, ending), on(store.VerbTerminate, terminating),
 		on(store.VerbSuspend, cmp.Or(ending, stopped, suspended)), d.reading(), d.deleting(),
 	}
+}
+
+// retryingNow returns whether a task of the run can go on before the time of its next attempt; ended is why a run that has ended has none.
+func (d *Description) retryingNow(ended string) Permission {
+	if ended == "" && d.awaitsAttempt() {
+		return Permission{Verb: string(store.VerbRetryNow), Allowed: true}
+	}
+	return Permission{Verb: string(store.VerbRetryNow), Reason: cmp.Or(ended, "no task waits for its next attempt")}
 }
 
 // The verbs of permissions that are no commands to a run.
