@@ -23,7 +23,7 @@ func taskWords() []otherWord {
 		{[]string{"type", "Type", "kind"}, "the keyword says what a task does: call, do, emit, for, fork, listen, raise, run, set, switch, try or wait"},
 		{[]string{"withItems", "withParam", "with_items", "strategy", "matrix", "splitInBatches", "Iterator", "ItemProcessor"}, "write a task with `for: { each: item, in: .items }` and `do: [...]`"},
 		{[]string{"End", "end"}, "write `then: end`"},
-		{[]string{"ResultPath", "ResultSelector", "OutputPath", "actionDataFilter", "results", "result", "register", "save_as", "returns", "outputParameters"}, "write `output: { as: ... }` for what the task puts out, or `export: { as: ... }` for `$context`"},
+		{[]string{"ResultPath", "ResultSelector", "OutputPath", "actionDataFilter", "results", "result", "register", "save_as", "saveAs", "storeAs", "resultVariable", "returns", "outputParameters"}, "write `output: { as: ... }` for what the task puts out, or `export: { as: ... }` for `$context`"},
 		{[]string{"InputPath", "Parameters", "args", "arguments", "parameters", "params", "inputParameters", "input_transforms", "request", "inputMapping"}, "write `with:` for the arguments of a call, or `input: { from: ... }` for the input"},
 		{[]string{"stateDataFilter", "dataFilter"}, "write `input: { from: ... }` for what the task reads, `output: { as: ... }` for what it puts out, and `export: { as: ... }` for `$context`"},
 		{[]string{"compensatedBy", "compensate", "compensation", "usedForCompensation"}, "write a task with `try: [...]` around what may have to be undone, and what undoes it in `catch: { do: [...] }`"},

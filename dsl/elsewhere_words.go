@@ -226,3 +226,34 @@ func filterWords() []otherWord {
 		{[]string{"correlationKey", "correlation", "key"}, "write `correlate: { order: { from: .orderId, expect: .id } }`"},
 	}
 }
+
+func consumptionWords() []otherWord {
+	return []otherWord{{[]string{"event", "events", "on", "message", "signal"}, "write `one: { with: { type: ... } }`"}}
+}
+
+func oauthWords() []otherWord {
+	return []otherWord{
+		{[]string{"clientId", "client_id", "clientID", "clientSecret", "client_secret"}, "write `client: { id: ..., secret: ... }`"},
+		{[]string{"tokenUrl", "tokenURL", "token_url", "tokenUri", "token_uri", "tokenEndpoint", "token_endpoint", "accessTokenUrl"}, "write `endpoints: { token: /token }`, a path below `authority`"},
+		{[]string{"scope"}, "write `scopes: [...]`"},
+		{[]string{"audience", "resource"}, "write `audiences: [...]`"},
+	}
+}
+
+func openapiWords() []otherWord {
+	return []otherWord{
+		{[]string{"spec", "specification", "openapi", "url", "uri", "endpoint", "source", "ref"}, "write `document: { endpoint: https://... }`"},
+		{[]string{"body", "payload", "data", "requestBody"}, "write `parameters: { body: ... }`, or its members among the parameters"},
+	}
+}
+
+func grpcWords() []otherWord {
+	return []otherWord{
+		{[]string{"host", "port", "address", "target", "endpoint"}, "it belongs to `service`: `service: { name: Greeter, host: localhost, port: 50051 }`"},
+		{[]string{"request", "message", "payload", "data", "body", "input", "params"}, "write `arguments: { name: value }`"},
+	}
+}
+
+func asyncapiWords() []otherWord {
+	return []otherWord{{[]string{"payload", "data", "body", "headers"}, "write `message: { payload: ... }`, and `headers` beside `payload`"}}
+}

@@ -3,7 +3,6 @@ package dsl
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"gopkg.in/yaml.v3"
 
@@ -47,10 +46,7 @@ func (p *parser) item(n *yaml.Node, at Pointer, l listed) (entry, bool) {
 	if n.Kind != yaml.MappingNode {
 		d := Diagnostic{Code: "SW108", Message: what + " in a list must be an object with one key, its name, got " + source.Describe(n), Pointer: at, Range: p.src.RangeOf(n), Help: asItem(l)}
 		if source.IsText(n) && n.Style == 0 {
-			d.Help = fmt.Sprintf("write `- %s:` with a colon, and indent its properties below", oneLine(n.Value))
-			if strings.Contains(n.Value, ">>") || strings.Contains(n.Value, "->") {
-				d.Help = "tasks run in the order of their list: leave it out"
-			}
+			d.Help = asName(n.Value)
 		}
 		p.add(d)
 		return entry{}, false

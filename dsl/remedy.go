@@ -2,6 +2,7 @@ package dsl
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -31,6 +32,17 @@ func asText(n *yaml.Node) string {
 // asItem returns how to write an item of a list in whose place another value stands.
 func asItem(l listed) string {
 	return "write `- " + l.example + ":` and indent its properties below it"
+}
+
+// asName returns how to write a text in a list that names what stands there.
+func asName(text string) string {
+	switch {
+	case strings.Contains(text, ">>") || strings.Contains(text, "->"):
+		return "tasks run in the order of their list: leave it out"
+	case strings.Trim(text, ".…") == "":
+		return "leave it out, or write the task that it stands for"
+	}
+	return fmt.Sprintf("write `- %s:` with a colon, and indent its properties below", oneLine(text))
 }
 
 // wanted is which values a place takes, as a message names them.

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/swrun/swrun/dsl/source"
 	"github.com/swrun/swrun/internal/delimited"
 	"github.com/swrun/swrun/internal/lazyregexp"
 	"github.com/swrun/swrun/internal/shorten"
@@ -21,6 +22,7 @@ func checkRequests(c *checker) {
 		}
 		if ok && call.Endpoint != nil {
 			c.httpEndpoint(call.Endpoint)
+			c.hostToFillIn(call.Endpoint)
 			c.otherPlaceholder(call.Endpoint)
 		}
 		return true
@@ -61,6 +63,17 @@ func (c *checker) httpEndpoint(e *Endpoint) {
 	c.add(d)
 }
 
+// hostToFillIn: SW126, a host that a template left to the author: https://<your-host>/pets.
+func (c *checker) hostToFillIn(e *Endpoint) {
+	uri := e.URI.Text()
+	m := unfilledHost().FindStringSubmatchIndex(uri)
+	if m == nil || delimited.Is(uri) {
+		return
+	}
+	c.add(Diagnostic{Code: "SW126", Pointer: e.URI.Pointer, Range: c.w.Source.Within(e.URI.Pointer, m[2], m[3]),
+		Message: fmt.Sprintf("`%s` is not a host", uri[m[2]:m[3]]), Help: "write the host in its place, such as example.com"})
+}
+
 // otherPlaceholder: SW126, a part of a URL that other tools replace, and that is sent as it stands here.
 func (c *checker) otherPlaceholder(e *Endpoint) {
 	uri := e.URI.Text()
@@ -81,6 +94,7 @@ func (c *checker) otherPlaceholder(e *Endpoint) {
 
 var (
 	placeholder    = lazyregexp.New(`(?:/)(:([A-Za-z_]\w*)|<([A-Za-z_]\w*)>|%[sdv]|\{\.([A-Za-z_]\w*)\}|\{\$?(?:input|inputs|context|params|item|env)\.([A-Za-z_]\w*)\})(?:[/?#]|$)`)
+	unfilledHost   = lazyregexp.New(`^[a-z]+://[^/?#<]*(<[^/?#<>]*>)`)
 	wholeTemplate  = lazyregexp.New(`^\{([A-Za-z_]\w*)\}$`)
 	afterHost      = lazyregexp.New(`(?:\]|^|@|[^:\]])(?::([^:\]]*))$`)
 	urlStart       = lazyregexp.New(`^(?i:([a-z][a-z0-9+.-]*)://)([^/?#]*)`)
@@ -121,15 +135,36 @@ func (c *checker) httpNames(call *CallHTTP) {
 			c.addAs(SeverityWarning, d)
 		}
 	}
-	headers, _ := call.Headers.Data.(map[string]any)
-	for name, value := range headers {
-		if value == nil || strings.TrimSpace(name) == "" || IsToken(name) { // what is blank is reported by Parse
+	c.headers(call.Headers, allowed)
+}
+
+// headers reports headers that cannot be sent as they are written; allowed is what a name may be of.
+func (c *checker) headers(all Value, allowed string) {
+	headers, _ := all.Data.(map[string]any)
+	same := map[string]string{}
+	for _, name := range sortedKeys(headers) {
+		value, at := headers[name], all.Pointer.Key(name)
+		text, _ := value.(string)
+		d := Diagnostic{Code: "SW112", Pointer: at, Range: c.w.Source.Key(at), Help: allowed, Message: fmt.Sprintf("%s is not the name of a header", shorten.Quoted(name))}
+		first, twice := same[strings.ToLower(name)]
+		switch {
+		case value == nil || strings.TrimSpace(name) == "": // what is blank is reported by Parse
 			continue
+		case twice:
+			d.Message, d.Help = fmt.Sprintf("the header `%s` is given twice", name), fmt.Sprintf("upper and lower case make no difference: remove `%s` or `%s`", name, first)
+		case IsToken(name) && (delimited.Is(text) || !strings.ContainsFunc(text, IsControl)):
+			same[strings.ToLower(name)] = name
+			continue
+		case IsToken(name):
+			d.Range = source.Range{} // that of the value
+			d.Message, d.Help = fmt.Sprintf("the header `%s` has a line break or another control character", name), "write its value on one line; a text of YAML after `|` ends with a line break, and one after `|-` does not"
 		}
-		at := call.Headers.Pointer.Key(name)
-		c.add(Diagnostic{Code: "SW112", Pointer: at, Range: c.w.Source.Key(at), Help: allowed, Message: fmt.Sprintf("%s is not the name of a header", shorten.Quoted(name))})
+		c.add(d)
 	}
 }
+
+// IsControl reports whether the value of a header must not hold a character, as RFC 9110 has it.
+func IsControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 
 // likelyMethod returns the method that one which HTTP does not have was meant to be, or "". Others are left to the server.
 func likelyMethod(method string) string {

@@ -66,6 +66,13 @@ func (c *checker) otherSyntax(text string) string {
 		return "a colon stands between a name and its value: `{ a: 1 }`"
 	case strings.Contains(text, "=>"):
 		return "jq has no functions with `=>`; write `map(.name)` or `map(select(.n > 1))`"
+	case oneLineCondition().MatchString(text) && !strings.Contains(text, "then"):
+		m := oneLineCondition().FindStringSubmatch(text)
+		return fmt.Sprintf("write `if %s then %s else %s end`", m[2], m[1], m[3])
+	case dollarFunction().MatchString(text):
+		return "a function has no dollar sign, and its input stands before a pipe: `.items | add`"
+	case strings.Contains(text, "@.") && !strings.Contains(text, "[?"):
+		return "the input is `.`: write `.name`"
 	case method != nil:
 		return otherMethod(method[1], method[2])
 	case strings.Contains(text, "$.") && !strings.Contains(text, "$.."):
@@ -93,7 +100,11 @@ func (c *checker) otherSyntax(text string) string {
 }
 
 var (
-	calledMethod  = lazyregexp.New(`((?:\$?[A-Za-z_]\w*)?(?:\.[A-Za-z_]\w*)*)\.([A-Za-z_]\w*)\([^)]`)
+	calledMethod = lazyregexp.New(`((?:\$?[A-Za-z_]\w*)?(?:\.[A-Za-z_]\w*)*)\.([A-Za-z_]\w*)\([^)]`)
+	// oneLineCondition matches a condition of Python: .a if .b else .c.
+	oneLineCondition = lazyregexp.New(`^\s*(?:\$\{)?\s*([^{}]+?)\s+if\s+([^{}]+?)\s+else\s+([^{}]+?)\s*\}?\s*$`)
+	dollarFunction   = lazyregexp.New(`\$[a-z]\w*\([^)]`)
+
 	membership    = lazyregexp.New(`\bin\s+[.$\[]`)
 	comprehension = lazyregexp.New(`\bfor\s+\w+\s+in\b`)
 	pairWithArrow = lazyregexp.New(`[{,]\s*\w+\s*=>`)

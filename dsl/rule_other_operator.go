@@ -116,6 +116,7 @@ func (c *checker) interpolations(e expressionText) {
 var otherReference = lazyregexp.New(`^\s*(?:\$\((?:params|tasks|context|workspaces|steps|inputs|outputs|variables)\.[\w.\[\]'-]+\)` +
 	`|@\{?(?:triggerBody|triggerOutputs|body|variables|outputs|parameters|actions|items?|concat|utcNow|guid)\(.*` +
 	`|\{\{-?\s*[A-Za-z_][\w.]*(?:\(.*\)|\s*\|.*)?\s*-?\}\}` +
+	`|[#@%]\{\s*[A-Za-z_][\w.\[\]'" ()<>=!+*/&|-]*\s*\}|\{%-?\s.*\s-?%\}` +
 	`|msg\.(?:payload|topic|req|headers)[\w.\[\]]*` +
 	`|=\s*[a-z_][\w.]*(?:\s*[-+*/]\s*[\w.]+)*)\s*$`)
 

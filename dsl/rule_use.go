@@ -1,7 +1,6 @@
 package dsl
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -49,16 +48,24 @@ func checkReferences(c *checker) {
 				continue
 			}
 		}
-		if len(defined[r.Section]) > 0 {
-			d.Help = "defined: " + strings.Join(defined[r.Section], ", ")
-		} else {
-			d.Help = cmp.Or(calledElsewhere(r), fmt.Sprintf("define it under use.%s", r.Section))
-			if r.Section == "errors" && strings.ContainsFunc(r.Name, unicode.IsSpace) { // no name, and meant to be read
-				d.Help = fmt.Sprintf("write the error here: `error: { type: ..., status: 500, title: %s }`", c.w.Source.Quote(r.Name))
-			}
-		}
+		d.Help = c.howToDefine(r, defined[r.Section])
 		c.add(d)
 	}
+}
+
+// howToDefine returns what to do about a name that is not defined in a section of use.
+func (c *checker) howToDefine(r Reference, defined []string) string {
+	switch other := calledElsewhere(r); {
+	case other != "":
+		return other
+	case len(defined) > 0:
+		return "defined: " + strings.Join(defined, ", ")
+	case r.Section == "errors" && strings.ContainsFunc(r.Name, unicode.IsSpace): // no name, and meant to be read
+		return fmt.Sprintf("write the error here: `error: { type: ..., status: 500, title: %s }`", c.w.Source.Quote(r.Name))
+	case r.Section == "functions" && otherProtocols()[r.Name] != "": // which the label names
+		return ""
+	}
+	return fmt.Sprintf("define it under use.%s", r.Section)
 }
 
 // function completes d, which is about a function that is not defined: it may be a misspelt protocol too, but surely only if the call
@@ -85,6 +92,12 @@ func calledElsewhere(r Reference) string {
 		return fmt.Sprintf("write `call: http` and `with: { method: %s, endpoint: https://... }`", strings.TrimPrefix(name, "http."))
 	case contains([]string{"sys.sleep", "sleep", "delay", "wait"}, name):
 		return "write `wait: { seconds: 5 }`"
+	case contains([]string{"shell", "script", "container", "workflow"}, name):
+		return fmt.Sprintf("write `run: { %s: ... }` in the place of `call`", name)
+	case contains([]string{"bash", "sh", "command", "exec"}, name):
+		return "write `run: { shell: { command: ... } }` in the place of `call`"
+	case name == "graphql":
+		return "a query of GraphQL is a POST: write `call: http` and `with: { method: post, endpoint: https://..., body: { query: ... } }`"
 	}
 	return ""
 }

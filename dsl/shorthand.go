@@ -66,6 +66,9 @@ func (s *Source) howToWrite(what string, n *yaml.Node) string {
 	if object := objectsAroundValue()[what]; object != "" {
 		return filledIn(object, value)
 	}
+	if strings.Contains(strings.TrimSpace(n.Value), "\n") { // on one line it would be another text
+		return filledIn(objectsAroundText()[what], "...")
+	}
 	return filledIn(objectsAroundText()[what], s.Quote(value))
 }
 
@@ -133,7 +136,8 @@ func objectsAroundText() map[string]string {
 	return map[string]string{
 		"`output`": "`{ as: $ }`", "`export`": "`{ as: $ }`", "`input`": "`{ from: $ }`",
 		"`shell`": "`{ command: $ }`", "`run`": "`{ shell: { command: $ } }`", "`container`": "`{ image: $ }`",
-		"`script`": "`{ language: js, code: ... }`", "a schema": "`{ resource: { endpoint: $ } }`", "a case": "`{ then: $ }`",
+		"`script`": "`{ language: js, code: ... }`", "an external resource": "`{ endpoint: $ }`", "`service`": "`{ name: $, host: localhost, port: 50051 }`",
+		"a schema": "`{ resource: { endpoint: $ } }`", "a case": "`{ then: $ }`",
 		"`for`": "`{ each: item, in: $ }`", "`errors`": "`{ with: { type: $ } }`",
 		"`listen`": "`{ to: { one: { with: { type: $ } } } }`", "`to`": "`{ one: { with: { type: $ } } }`", "an event filter": "`{ with: { type: $ } }`",
 		"`correlate`": "`{ id: { from: $ } }`", "`basic`": "`{ username: ..., password: $ }`",

@@ -112,7 +112,7 @@ func (c *credential) fill(properties map[string]any) *errors.Error {
 		case name != "token":
 		case strings.TrimSpace(text) == "":
 			return errors.Authenticationf("the token of %s authentication must not be empty", c.Scheme)
-		case strings.ContainsFunc(text, isControl): // as files end in one
+		case strings.ContainsFunc(text, dsl.IsControl): // as files end in one
 			return errors.Authenticationf("the token of %s authentication holds characters that cannot be sent, such as a line break", c.Scheme)
 		}
 		*field = text

@@ -121,16 +121,13 @@ func checkHeader(name, text string, twice bool) *errors.Error {
 	switch {
 	case twice:
 		return errors.Expressionf("the header %q is given twice: upper and lower case make no difference", name)
-	case !dsl.IsToken(name) || strings.ContainsFunc(text, isControl):
+	case !dsl.IsToken(name) || strings.ContainsFunc(text, dsl.IsControl):
 		return errors.Expressionf("the header %q cannot be sent: its name or value holds characters that are not allowed", name)
 	case name == "Host" && !isHost(text):
 		return errors.Expressionf("the header %q must be a host with or without a port", name)
 	}
 	return nil
 }
-
-// isControl reports whether a header must not hold a character, as RFC 9110 has it.
-func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 
 // isHost reports whether text may be the Host of a request; an empty one is that of the endpoint.
 func isHost(text string) bool {

@@ -125,6 +125,8 @@ func (t *Tree) explain(e syntaxError) (offset int, message, help string) {
 		return t.missingColon(e.context)
 	case e.has("did not find expected key", "expected '-' indicator"):
 		return t.misplaced(e, structure)
+	case e.has("cannot start any token") && strings.HasPrefix(string(t.Text[e.problem:]), "```"):
+		return e.problem, "text cannot begin with ```", "leave out the lines with ``` around the document"
 	case e.has("cannot start any token"):
 		return e.problem, fmt.Sprintf("text cannot begin with `%s`", t.character(e.problem)), "put the text in quotes"
 	}
@@ -232,7 +234,7 @@ func (t *Tree) inBrackets(e syntaxError) (int, string, string) {
 	case found == "]" || found == "}":
 		return e.problem, fmt.Sprintf("`%s` closes a bracket of another kind: `%s` is open", found, bracket), ""
 	}
-	return e.problem, "a comma is missing before this", "put commas between what stands in brackets, and text with brackets or commas in quotes"
+	return e.problem, "a comma is missing before this", "put commas between what stands in brackets, and text with brackets, commas or `: ` in quotes"
 }
 
 // surplusColon explains a colon where no key can be.
