@@ -281,6 +281,10 @@ func countElsewhere(unit string, n *yaml.Node) string {
 		return fmt.Sprintf("write `%s` in the place of the object", meantDuration(n.Value))
 	case source.IsNumber(n) && err == nil && unit == "seconds" && number > 0:
 		return fmt.Sprintf("write `PT%sS` in the place of the object, or add `milliseconds`", oneLine(n.Value))
+	case source.IsNumber(n) && err == nil && (unit == "minutes" || unit == "hours") && number > 0:
+		return fmt.Sprintf("write `PT%s%s` in the place of the object, or add a smaller unit", oneLine(n.Value), strings.ToUpper(unit[:1]))
+	case source.IsNumber(n) && err == nil && unit == "days" && likelyDuration(fmt.Sprintf("PT%gH", number*24)) != "":
+		return fmt.Sprintf("write `%s` in the place of the object, or add `hours`", likelyDuration(fmt.Sprintf("PT%gH", number*24)))
 	}
 	return ""
 }

@@ -31,6 +31,7 @@ func retryWords() []otherWord {
 		{[]string{"linear", "constant", "increment", "retryLogic", "strategy", "type"}, "write `backoff: { linear: {} }` or `backoff: { constant: {} }`"},
 		{[]string{"maxInterval", "maximumInterval", "maxDelay", "MaxDelaySeconds", "max_delay"}, "there is no longest delay; `metadata: { swrun: { backoffList: [PT1S, PT5S, PT1M] } }` of the try lists the delays"},
 		{[]string{"nonRetryableErrorTypes", "nonRetryable", "except", "unless"}, "write `exceptWhen: .status == 404`, or filter by `errors` of the catch"},
+		{[]string{"use", "ref", "name", "policy"}, "write `retry: NAME` with a name of use.retries"},
 		{[]string{"ErrorEquals", "errors", "on", "if"}, "write `errors:` of the catch, or `when:` here"},
 		{[]string{"maxDuration", "timeout", "maxElapsedTime", "expiration", "expirationInterval", "ExpirationInterval"}, "write `limit: { duration: { minutes: 5 } }`"},
 	}
@@ -197,6 +198,7 @@ func shellWords() []otherWord {
 func forWords() []otherWord {
 	return []otherWord{
 		{[]string{"items", "list", "collection", "inputCollection", "values", "iterable", "range", "forEach"}, "write `in: .items`"},
+		{[]string{"from", "to", "start", "end", "times", "count", "step"}, "write `in: '${ [range(1; 11)] }'` for the numbers from 1 to 10"},
 		{[]string{"as", "value", "var", "item", "iterationParam", "loop_var", "itemName", "iterator"}, "write `each: item`"},
 		{[]string{"index", "indexName", "counter", "index_var"}, "write `at: index`"},
 		{[]string{"steps", "tasks", "actions"}, "write `do: [...]` beside `for`"},
@@ -228,7 +230,10 @@ func filterWords() []otherWord {
 }
 
 func consumptionWords() []otherWord {
-	return []otherWord{{[]string{"event", "events", "on", "message", "signal"}, "write `one: { with: { type: ... } }`"}}
+	return []otherWord{
+		{[]string{"event", "on", "message", "signal"}, "write `one: { with: { type: ... } }`"},
+		{[]string{"events", "messages", "signals"}, "write `any: [{ with: { type: ... } }]`, or `all:` with such a list"},
+	}
 }
 
 func oauthWords() []otherWord {

@@ -95,6 +95,14 @@ func (p *parser) severalKeys(n *yaml.Node, at Pointer, what string) entry {
 		if block {
 			d.Fix = p.src.Indent(second.Line, p.src.LastLine(n))
 		}
+	} else if rest := besideName(n); value.Kind == yaml.MappingNode && rest != nil {
+		d.Label, d.Help = fmt.Sprintf("does this belong to `%s`?", key.Value), fmt.Sprintf("indent it as deep as `%s`", value.Content[0].Value)
+		if block && value.Style&yaml.FlowStyle == 0 && value.Column == second.Column+2 {
+			d.Fix = p.src.Indent(second.Line, p.src.LastLine(n))
+		}
+		whole := *value
+		whole.Content = slices.Concat(value.Content, rest)
+		value = &whole
 	} else {
 		d.Label, d.Help = "a list item of its own?", "begin each with its own `-`"
 		for i := 2; block && i+1 < len(n.Content); i += 2 {
@@ -103,6 +111,26 @@ func (p *parser) severalKeys(n *yaml.Node, at Pointer, what string) entry {
 	}
 	p.add(d)
 	return entry{key, value, at.Key(key.Value)}
+}
+
+// besideName returns the keys and values of an item but the first, if the first is the name of a task with properties, and the others can only be
+// properties of it: a task of that name would have a keyword.
+func besideName(n *yaml.Node) []*yaml.Node {
+	var also []string // what stands beside the keyword of the first task, whatever is in it
+	isKeyword := func(key *yaml.Node) bool { return contains(keywordNames(), key.Value) }
+	for _, k := range keywords() {
+		if slices.ContainsFunc(n.Content[1].Content, func(key *yaml.Node) bool { return key.Value == k.name }) {
+			also = append(also, k.also...)
+		}
+	}
+	for i := 2; i+1 < len(n.Content); i += 2 {
+		name, value := n.Content[i].Value, n.Content[i+1]
+		task := isObject(value) && slices.ContainsFunc(value.Content, isKeyword)
+		if !contains(also, name) && (task || !contains(baseProperties(), name)) {
+			return nil
+		}
+	}
+	return n.Content[2:]
 }
 
 // nameless reports an item that lacks the name around its properties, and decodes it as if it had one.

@@ -34,6 +34,9 @@ func durationElsewhere(text string) string {
 		}
 		return likelyDuration(fmt.Sprintf("PT%sH%sM%sS", hours, minutes, seconds))
 	}
+	if joined := strings.Join(strings.Fields(upper), ""); joined != upper && strings.HasPrefix(joined, "P") && likelyDuration(joined) != "" {
+		return likelyDuration(joined)
+	}
 	if m := withoutT().FindStringSubmatch(upper); m != nil {
 		return likelyDuration("PT" + m[1] + m[2])
 	}

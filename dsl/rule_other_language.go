@@ -2,6 +2,7 @@ package dsl
 
 import (
 	"fmt"
+	"html"
 	"regexp"
 	"strings"
 
@@ -58,10 +59,25 @@ func onPipe(text string, f Name) string {
 	return fmt.Sprintf("the input of a function stands before it: `%s | %s`", strings.TrimSpace(m[1]), f.Name)
 }
 
+// otherSign returns help for an expression with a sign that jq does not have there, or "".
+func otherSign(text string) string {
+	switch sign := escapedSign().FindString(text); {
+	case sign != "":
+		return "write `" + html.UnescapeString(sign) + "` in the place of `" + sign + "`"
+	case dollarFunction().MatchString(text):
+		return "a function has no dollar sign, and its input stands before a pipe: `.items | add`"
+	case strings.Contains(text, "@.") && !strings.Contains(text, "[?"):
+		return "the input is `.`: write `.name`"
+	}
+	return ""
+}
+
 // otherSyntax returns help for an expression with the syntax of another language, or "".
 func (c *checker) otherSyntax(text string) string {
 	method := calledMethod().FindStringSubmatch(text)
 	switch {
+	case otherSign(text) != "":
+		return otherSign(text)
 	case pairWithArrow().MatchString(text):
 		return "a colon stands between a name and its value: `{ a: 1 }`"
 	case strings.Contains(text, "=>"):
@@ -69,10 +85,6 @@ func (c *checker) otherSyntax(text string) string {
 	case oneLineCondition().MatchString(text) && !strings.Contains(text, "then"):
 		m := oneLineCondition().FindStringSubmatch(text)
 		return fmt.Sprintf("write `if %s then %s else %s end`", m[2], m[1], m[3])
-	case dollarFunction().MatchString(text):
-		return "a function has no dollar sign, and its input stands before a pipe: `.items | add`"
-	case strings.Contains(text, "@.") && !strings.Contains(text, "[?"):
-		return "the input is `.`: write `.name`"
 	case method != nil:
 		return otherMethod(method[1], method[2])
 	case strings.Contains(text, "$.") && !strings.Contains(text, "$.."):
@@ -101,9 +113,11 @@ func (c *checker) otherSyntax(text string) string {
 
 var (
 	calledMethod = lazyregexp.New(`((?:\$?[A-Za-z_]\w*)?(?:\.[A-Za-z_]\w*)*)\.([A-Za-z_]\w*)\([^)]`)
-	// oneLineCondition matches a condition of Python: .a if .b else .c.
+	// oneLineCondition matches a condition on one line: .a if .b else .c.
 	oneLineCondition = lazyregexp.New(`^\s*(?:\$\{)?\s*([^{}]+?)\s+if\s+([^{}]+?)\s+else\s+([^{}]+?)\s*\}?\s*$`)
 	dollarFunction   = lazyregexp.New(`\$[a-z]\w*\([^)]`)
+
+	escapedSign = lazyregexp.New(`&(?:gt|lt|amp|quot|#39|apos);`)
 
 	membership    = lazyregexp.New(`\bin\s+[.$\[]`)
 	comprehension = lazyregexp.New(`\bfor\s+\w+\s+in\b`)

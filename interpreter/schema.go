@@ -214,8 +214,30 @@ func (c *compiler) unusable(s *dsl.Schema, err error) {
 	all := slices.Sorted(maps.Keys(invalid.places))
 	for _, place := range all[:min(len(all), maxLeaves)] {
 		at := s.Pointer.Key("document") + dsl.Pointer(place)
-		c.report("SW803", at, what+strings.Join(invalid.places[place], "; "), "")
+		c.report("SW803", at, what+strings.Join(invalid.places[place], "; "), schemaHelp(at, c.workflow.Source.Data(at)))
 	}
+}
+
+// schemaHelp returns what to write for a value that no JSON Schema has at its place, if other languages have it there, or "".
+func schemaHelp(at dsl.Pointer, value any) string {
+	tokens := at.Tokens()
+	last, around := tokens[len(tokens)-1], tokens[len(tokens)-2]
+	text, _ := value.(string)
+	kind := map[string]string{
+		"object": "object", "map": "object", "dict": "object", "string": "string", "str": "string", "text": "string", "int": "integer", "integer": "integer", "long": "integer",
+		"float": "number", "double": "number", "decimal": "number", "number": "number", "bool": "boolean", "boolean": "boolean", "array": "array", "list": "array",
+	}[strings.ToLower(text)]
+	switch {
+	case last == "type" && kind != "":
+		return fmt.Sprintf("write `type: %s`", kind)
+	case around == "properties" && kind != "":
+		return fmt.Sprintf("write `%s: { type: %s }`", shortened(last), kind)
+	case last == "required" && value == true:
+		return fmt.Sprintf("write `required: [%s]` beside `properties`", shortened(around))
+	case last == "required" && text != "":
+		return fmt.Sprintf("write `required: [%s]`", shortened(text))
+	}
+	return ""
 }
 
 // invalidSchemaError is a schema that does not fit the schema of schemas.

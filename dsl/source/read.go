@@ -173,8 +173,17 @@ func (r *reader) jsonError(text []byte) bool {
 		r.reportTooDeep(offset)
 		return true
 	}
-	r.reportAt("SW101", offset, "this is not JSON: "+syntax.Error())
+	at := r.PositionOf(offset)
+	r.report(Problem{Code: "SW101", Message: "this is not JSON: " + syntax.Error(), Help: jsonHelp(text, offset), Range: Range{at, at}})
 	return true
+}
+
+// jsonHelp returns what to do about a comment at an offset, which JSON does not have, or "".
+func jsonHelp(text []byte, offset int) string {
+	if offset < len(text) && text[offset] == '/' {
+		return "JSON has no comments: leave it out, or write the document as YAML, where `#` begins one"
+	}
+	return ""
 }
 
 // isTooDeep reports whether the reader of YAML or of JSON has given a text up because of its depth: both do at 10000 levels.

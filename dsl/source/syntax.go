@@ -98,7 +98,9 @@ func (t *Tree) tabbed(e syntaxError) int {
 var (
 	unknownAnchor = lazyregexp.New(`^unknown anchor '(.*)' referenced$`)
 	gluedColon    = lazyregexp.New(`^\s*(?:- +)*["']?[\w.-]+["']?:[^\s/:][^:]*$`)
-	bareWord      = lazyregexp.New(`^\s*(?:- +)*[\w.-]+\s*$`)
+	// foreignComment matches a comment where no value can be: at the beginning of a line, and after what ends a value.
+	foreignComment = lazyregexp.New(`(?:^|[,{}\[\]"])\s*(//\s|//$|/\*)`)
+	bareWord       = lazyregexp.New(`^\s*(?:- +)*[\w.-]+\s*$`)
 )
 
 // explain returns the place of the mistake behind an error of the library, what it is, and how to mend it.
@@ -110,6 +112,9 @@ func (t *Tree) explain(e syntaxError) (offset int, message, help string) {
 	if quote := structure.lateQuote(t, e.problem); quote != nil && !e.has("escape") {
 		return quote.at, "the quote that opens here is not closed on its line, but in line " + fmt.Sprint(t.PositionOf(quote.end).Line),
 			"close it, or write '' for a quote inside single quotes"
+	}
+	if at := t.otherComment(e); at >= 0 {
+		return at, "this is no comment of YAML", "a comment begins with `#`, in a document of JSON too"
 	}
 	switch {
 	case e.has("unexpected end of stream", "unexpected document indicator"):
@@ -235,6 +240,20 @@ func (t *Tree) inBrackets(e syntaxError) (int, string, string) {
 		return e.problem, fmt.Sprintf("`%s` closes a bracket of another kind: `%s` is open", found, bracket), ""
 	}
 	return e.problem, "a comma is missing before this", "put commas between what stands in brackets, and text with brackets, commas or `: ` in quotes"
+}
+
+// otherComment returns the offset of the first comment of another language in the lines of a mistake, or -1: after // or between /* and */.
+func (t *Tree) otherComment(e syntaxError) int {
+	if !e.has("could not find expected ':'", "expected ',' or", "mapping values are not allowed") {
+		return -1
+	}
+	last := t.PositionOf(e.problem).Line
+	for line := t.PositionOf(e.context).Line; line <= last; line++ {
+		if m := foreignComment().FindSubmatchIndex(t.Line(line)); m != nil {
+			return t.LineStart(line) + m[2]
+		}
+	}
+	return -1
 }
 
 // surplusColon explains a colon where no key can be.
