@@ -58,7 +58,7 @@ func TestIdleMemberIsReportedInEveryDocument(t *testing.T) {
 			t.Errorf("%s gets no SW312", name)
 		}
 	}
-	if changed < 100 {
+	if changed < 40 { // as many are in the repository itself
 		t.Errorf("only %d documents were changed", changed)
 	}
 }
