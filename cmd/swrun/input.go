@@ -33,11 +33,19 @@ func readInput(s streams, forms []string, bounds limits.Set) (any, error) {
 		}
 		if i == 0 {
 			merged = v
-		} else {
-			merged = merge(merged, v)
+			continue
 		}
+		if !isObject(merged) || !isObject(v) {
+			return nil, usagef("give one -i, or put the value below a name: -i name:='[1,2]'", "-i %s: several values of -i are merged only if all of them are objects", shownForm(form))
+		}
+		merged = merge(merged, v)
 	}
 	return merged, nil
+}
+
+func isObject(v any) bool {
+	_, ok := v.(map[string]any)
+	return ok
 }
 
 func readInputForm(s streams, form string, b bound) (any, error) {
