@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -238,14 +239,25 @@ func (s *Store) Inbox(ctx context.Context, i store.Instance, n int) (all []store
 	return all, nil
 }
 
-// History implements store.Reader.
-func (s *Store) History(ctx context.Context, i store.Instance, from, n int) ([]store.StoredEntry, error) {
+// History implements store.Reader. Its record says how many entries a run has: they are read together once more if some are missing, as the run may have been
+// removed between the two.
+func (s *Store) History(ctx context.Context, i store.Instance, from, n int) (all []store.StoredEntry, err error) {
+	for _, pipe := range []func(*redis.Client) redis.Pipeliner{(*redis.Client).Pipeline, (*redis.Client).TxPipeline} {
+		if all, err = s.history(ctx, i, from, n, pipe); !store.IsUnreadable(err) {
+			break
+		}
+	}
+	return all, err
+}
+
+func (s *Store) history(ctx context.Context, i store.Instance, from, n int, pipe func(*redis.Client) redis.Pipeliner) ([]store.StoredEntry, error) {
 	p, k := s.of(i)
 	var stored *redis.StringSliceCmd
-	var there *redis.IntCmd
-	err := s.pipelined(ctx, p, func(p redis.Pipeliner) {
-		there = p.Exists(ctx, k.instance(i))
-		stored = p.LRange(ctx, k.history(i), int64(from), int64(from+n-1))
+	var record *redis.SliceCmd
+	var there, length *redis.IntCmd
+	err := s.exchange(ctx, p, s.ownPipeline(pipe), func(p redis.Pipeliner) {
+		there, record = p.Exists(ctx, k.instance(i)), p.HMGet(ctx, k.instance(i), fieldRecord, fieldMail)
+		length, stored = p.LLen(ctx, k.history(i)), p.LRange(ctx, k.history(i), int64(from), int64(from+n-1))
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the history of %s: %w", i, err)
@@ -259,7 +271,10 @@ func (s *Store) History(ctx context.Context, i store.Instance, from, n int) ([]s
 			return nil, store.RefuseUnreadable("run "+i.String(), err, time.Time{})
 		}
 	}
-	return all, nil
+	if is := newKept(record.Val()[0], record.Val()[1]); is.lifecycle != nil && is.damaged == nil {
+		err = is.lifecycle.CheckHistory(i, 0, math.MaxInt, int(length.Val()))
+	}
+	return all, err
 }
 
 // Payload implements store.Reader.

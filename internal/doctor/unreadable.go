@@ -142,6 +142,11 @@ func (l *loads) check(ctx context.Context, s store.Store, one *store.Listed) (la
 			return "", err
 		}
 		l.runs, l.bytes, why, lacks = l.runs-1, l.bytes-run.Size(), run.CheckState(), activity.Lacking(one.Instance, &run)
+		if last := int(run.Lifecycle.Entries) - 1; why == nil && last >= 0 {
+			if _, err := s.History(ctx, one.Instance, last, 1); err != nil && store.RefusedAs(err) != store.NoSuch {
+				return "", err
+			}
+		}
 	}
 	if why == nil {
 		return lacks, nil

@@ -256,7 +256,8 @@ func (s *Store) Inbox(_ context.Context, i store.Instance, n int) (all []store.M
 // History implements store.Reader.
 func (s *Store) History(_ context.Context, i store.Instance, from, n int) (all []store.StoredEntry, err error) {
 	err = s.view(s.of(i), func(p *partition) error {
-		if r, err := p.record(i); err != nil || r == nil {
+		r, err := p.record(i)
+		if err != nil || r == nil {
 			return either(err, p.refuse(store.NoSuch, i))
 		}
 		prefix := p.key(i, "history/")
@@ -273,7 +274,7 @@ func (s *Store) History(_ context.Context, i store.Instance, from, n int) (all [
 		if bad != nil {
 			return store.RefuseUnreadable("run "+i.String(), bad, p.now)
 		}
-		return nil
+		return r.CheckHistory(i, from, n, len(all))
 	})
 	return all, err
 }

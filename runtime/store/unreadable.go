@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/form"
@@ -87,4 +88,12 @@ func (l *Loaded) Size() int {
 		n += len(frame)
 	}
 	return n
+}
+
+// CheckHistory returns an error if entries of a run's history are missing. From a position on, n of them were asked for, and so many were read.
+func (r *Lifecycle) CheckHistory(i Instance, from, n, read int) error {
+	if read >= min(n, int(r.Entries)-from) {
+		return nil
+	}
+	return RefuseUnreadable("run "+i.String(), fmt.Errorf("its history has %d entries instead of %d", from+read, r.Entries), time.Time{})
 }

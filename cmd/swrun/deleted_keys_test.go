@@ -1,0 +1,69 @@
+package main
+
+import (
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestDeletedHistory: a run whose history somebody has deleted from a served deployment is told of by its name, with 7 and 500. Nobody who follows it waits
+// forever. The same holds for a file.
+func TestDeletedHistory(t *testing.T) {
+	const says = "run demo/bad: its history has 0 entries instead of 1"
+	refused := func(h *hosted, s *serving) {
+		for _, path := range []string{"/history", "/history?wait=1m", "/export", "/events"} {
+			answer, told := h.asks(s, http.MethodGet, "/v1/runs/demo/bad"+path, "")
+			if !strings.Contains(told, says) || !strings.Contains(told, "unreadable") || answer.StatusCode != http.StatusInternalServerError {
+				h.Errorf("GET %s is answered with %s: %s", path, answer.Status, told)
+			}
+		}
+		h.answers(s, "/v1/health", http.StatusServiceUnavailable, says)
+		for _, args := range []string{"describe bad", "history bad", "history bad --follow", "export bad", "fork bad", "doctor"} {
+			if code, out := h.says(args); code != exitStore || !strings.Contains(out, says) {
+				h.Errorf("%s ends with %d: %s", args, code, out)
+			}
+		}
+		h.exits(exitOK, "history", "good")
+		h.exits(exitOK, "cancel", "good")
+		h.exits(exitCancelled, "wait", "good")
+	}
+	t.Run("redis", func(t *testing.T) {
+		t.Parallel()
+		h, client := deployedOnRedis(t)
+		s := h.listening("serve", "--listen", "127.0.0.1:0")
+		for _, id := range []string{"bad", "good"} {
+			h.exits(exitOK, "start", "demo/nap", "--id", id)
+			h.until("waiting for the timer", "describe", id)
+		}
+		stream := h.follows(s, "/v1/runs/demo/bad/events")
+		if read, found := stream.until("task.started"); !found {
+			t.Errorf("the stream says: %s", read)
+		}
+		key := client.Keys(t.Context(), "*:h:demo/bad").Val()[0]
+		kept := client.Dump(t.Context(), key).Val()
+		client.Del(t.Context(), key)
+		if read, found := stream.until(": ", "cannot be read", says); !found {
+			t.Errorf("the stream ends without a reason: %s", read)
+		}
+		refused(h, s)
+		client.RestoreReplace(t.Context(), key, time.Duration(0), kept)
+		h.answers(s, "/v1/health", http.StatusOK, "")
+		contains(t, h.exits(exitOK, "history", "bad"), "task.started")
+	})
+	t.Run("file", func(t *testing.T) {
+		t.Parallel()
+		path := filepath.Join(t.TempDir(), "runs.db")
+		h := &hosted{t, "file:" + path}
+		h.exits(exitOK, "deploy", mustWriteFile(t, "nap.yaml", napText))
+		stop := working(t, capture(map[string]string{"SWRUN_STORE": h.url}))
+		for _, id := range []string{"bad", "good"} {
+			h.exits(exitOK, "start", "demo/nap", "--id", id)
+			h.until("waiting for the timer", "describe", id)
+		}
+		stop()
+		overwriteEntry(t, path, "/demo/bad/history/", nil)
+		refused(h, h.listening("serve", "--listen", "127.0.0.1:0"))
+	})
+}
