@@ -3,6 +3,7 @@ package diagnostics
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -249,4 +250,23 @@ func FuzzHumanDiagnostics(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestSummaryNamesTheFirstError: the code that the summary explains is that of the first of the gravest diagnostics, wherever others stand.
+func TestSummaryNamesTheFirstError(t *testing.T) {
+	for want, all := range map[string]dsl.Diagnostics{
+		"1 error · 2 warnings · swrun explain SW2":  {{Code: "SW1", Severity: dsl.SeverityWarning}, {Code: "SW2"}, {Code: "SW3", Severity: dsl.SeverityWarning}},
+		"2 errors · swrun explain SW1":              {{Code: "SW1"}, {Code: "SW2"}},
+		"1 warning · 1 hint · swrun explain SW2":    {{Code: "SW1", Severity: dsl.SeverityHint}, {Code: "SW2", Severity: dsl.SeverityWarning}},
+		"1 hint hidden (--hints)":                   nil,
+		"1 error · 25 warnings · swrun explain SW9": append(slices.Repeat(dsl.Diagnostics{{Code: "SW1", Severity: dsl.SeverityWarning}}, 25), dsl.Diagnostic{Code: "SW9"}),
+	} {
+		r := Report{Diagnostics: all}
+		if all == nil {
+			r.Hidden = 1
+		}
+		if got := summary(r); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
 }

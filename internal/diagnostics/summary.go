@@ -1,6 +1,7 @@
 package diagnostics
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,8 +25,9 @@ func summary(r Report) string {
 	if r.Hidden > 0 {
 		parts = append(parts, terminal.Counted(r.Hidden, "hint")+" hidden (--hints)")
 	}
-	if n := min(len(r.Diagnostics), shownDiagnostics); n > 0 {
-		parts = append(parts, "swrun explain "+r.Diagnostics[n-1].Code)
+	if len(r.Diagnostics) > 0 {
+		gravest := slices.MinFunc(r.Diagnostics, func(a, b dsl.Diagnostic) int { return cmp.Compare(a.Severity, b.Severity) })
+		parts = append(parts, "swrun explain "+gravest.Code) // of several, the first
 	}
 	if n := countFixable(r.Diagnostics); n > 0 && r.FixCommand != "" {
 		parts = append(parts, fmt.Sprintf("fix %d automatically: %s", n, r.FixCommand))
