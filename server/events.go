@@ -32,7 +32,7 @@ func (s *Server) eventRoutes() {
 	route(s, RoleViewer, huma.Operation{
 		OperationID: "followRuns", Method: http.MethodGet, Path: runsPath + "/events", Tags: []string{"runs"}, Metadata: map[string]any{holds: true},
 		Summary: "The lifecycle events of all runs that are chosen, and those that they emit, as they happen",
-		Description: "Server-sent events, as those of one run; a run is chosen by what it is when an event of it is read. From the comment \"" + begun + "\" on no event " +
+		Description: "Server-sent events, as those of one run; a run is chosen by what it is when an event of it is read. From the comment \"" + control.BegunComment + "\" on no event " +
 			"is missed, and those of one run come in order: within a second or two where some thousand runs are in progress, and later where there are very many. The stream does not end. " +
 			"Last-Event-ID goes on after an event, at any server of the store: no event is missed, and some may come again, with the same source and id.",
 		Responses: map[string]*huma.Response{
@@ -41,10 +41,7 @@ func (s *Server) eventRoutes() {
 	}, s.followFleet)
 }
 
-const (
-	typeEvents = "text/event-stream"
-	begun      = "nothing is missed from here on"
-)
+const typeEvents = "text/event-stream"
 
 type followInput struct {
 	RunPath
@@ -147,7 +144,7 @@ func (s *Server) write(answer huma.Context, types control.EventTypes, follow fun
 	}
 	ctx, done := untilStopped(answer.Context())
 	defer done()
-	to := control.Follower{Types: types, Idle: comment("nothing has happened"), Begun: comment(begun), Every: cmp.Or(s.config.Heartbeat, DefaultHeartbeat)}
+	to := control.Follower{Types: types, Idle: comment(control.IdleComment), Begun: comment(control.BegunComment), Every: cmp.Or(s.config.Heartbeat, DefaultHeartbeat)}
 	to.Events = func(events []control.FollowedEvent) error {
 		text, err := sentEvents(events, callerOf(ctx).HidesData)
 		if err != nil {

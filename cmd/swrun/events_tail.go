@@ -25,6 +25,7 @@ type eventsTail struct {
 	shown  int
 	began  bool // it was answered once
 	known  seenEvents
+	told   map[string]bool // why events are left out
 }
 
 func (p *program) eventsTailCommand() *cobra.Command {
@@ -120,10 +121,7 @@ func (o *operation) tailer(t *eventsTail) control.Follower {
 			}
 			return nil
 		},
-		Unreadable: func(err error) error {
-			_, err = fmt.Fprintln(o.err, o.errStyle().Text("events are left out: "+terminal.Printable(err.Error())))
-			return err
-		},
+		Unreadable: func(err error) error { return o.tellLeftOut(t, err) },
 		Events: func(all []control.FollowedEvent) error {
 			for _, e := range all {
 				if err := o.showEvent(t, e); err != nil {
@@ -133,6 +131,22 @@ func (o *operation) tailer(t *eventsTail) control.Follower {
 			return nil
 		},
 	}
+}
+
+// maxTold is how many reasons are told why events are left out.
+const maxTold = 1000
+
+// tellLeftOut tells once why events are left out: a server that is asked again, or the next one, tells it again.
+func (o *operation) tellLeftOut(t *eventsTail, why error) error {
+	if t.told == nil {
+		t.told = map[string]bool{}
+	}
+	if t.told[why.Error()] || len(t.told) == maxTold {
+		return nil
+	}
+	t.told[why.Error()] = true
+	_, err := fmt.Fprintln(o.err, o.errStyle().Text("events are left out: "+terminal.Printable(why.Error())))
+	return err
 }
 
 func (o *operation) showEvent(t *eventsTail, e control.FollowedEvent) (err error) {

@@ -104,6 +104,9 @@ func TestDamagedHistoryAmongAll(t *testing.T) {
 		t.Errorf("events tail ends with %d: %s", code, out)
 	}
 	s := h.listening("serve", "--listen", "127.0.0.1:0")
+	if code, out := h.says("events tail --since 1h --count 2 --server " + s.url); code != exitOK || strings.Count(out, "events are left out: ") != 1 || !strings.Contains(out, "run demo/bad") {
+		t.Errorf("events tail of the server ends with %d: %s", code, out)
+	}
 	all := h.follows(s, "/v1/runs/events")
 	told, seen := false, map[string]bool{}
 	for len(seen) < 2 || !told {

@@ -118,6 +118,12 @@ type Follower struct {
 	Types      EventTypes // of the events that it takes
 }
 
+// The comments of a stream of events that are no reason why events are left out.
+const (
+	IdleComment  = "nothing has happened"
+	BegunComment = "nothing is missed from here on"
+)
+
 // EventTypes choose lifecycle events by their types; none at all are all but the changes of states.
 type EventTypes = progress.Types
 

@@ -25,7 +25,8 @@ var (
 const maxEvent = 64 << 20
 
 // FollowFleet gives a follower the lifecycle events of the runs that are chosen, as control.Control does, until it returns an error, ctx ends, or the
-// server is gone (*UnreachableError). Begun is called when the server has answered, Idle never, and events have no Name.
+// server is gone (*UnreachableError). Begun is called when the server has answered, Idle never, and events have no Name. Unreadable is called with each comment
+// of the server that tells why events are left out.
 func (d *Deployment) FollowFleet(ctx context.Context, chosen control.Choice, after control.FleetPosition, to control.Follower) error {
 	query := choiceQuery(chosen)
 	if len(to.Types) > 0 {
@@ -43,7 +44,8 @@ func (d *Deployment) FollowFleet(ctx context.Context, chosen control.Choice, aft
 	if err := to.Begun(); err != nil {
 		return err
 	}
-	for event, err := range sse.Read(heard{body, func() { silent.Reset(silence) }}, &sse.ReadConfig{MaxEventSize: maxEvent}) {
+	comments := &commentReader{from: heard{body, func() { silent.Reset(silence) }}, tell: to.Unreadable}
+	for event, err := range sse.Read(comments, &sse.ReadConfig{MaxEventSize: maxEvent}) {
 		if following.Err() != nil {
 			err = context.Cause(following)
 		}
@@ -77,6 +79,43 @@ type heard struct {
 func (h heard) Read(to []byte) (int, error) {
 	n, err := h.Reader.Read(to)
 	h.heard()
+	return n, err
+}
+
+// commentReader tells of the comments of a stream, which the library leaves out, while it reads them.
+type commentReader struct {
+	from io.Reader
+	tell func(error) error // nil for nobody
+	line []byte            // what was read of a line, as far as it may be a comment
+	data bool              // the line is none
+}
+
+// maxComment is how many bytes of a comment are told.
+const maxComment = 4096
+
+// Read reads.
+func (c *commentReader) Read(to []byte) (int, error) {
+	n, err := c.from.Read(to)
+	for _, b := range to[:n] {
+		switch {
+		case b == '\n':
+			text := strings.TrimSpace(string(c.line))
+			c.line, c.data = c.line[:0], false
+			if known := text == "" || text == control.IdleComment || text == control.BegunComment; known || c.tell == nil {
+				continue
+			}
+			if wrong := c.tell(errors.New(text)); wrong != nil {
+				return n, wrong
+			}
+		case c.data || len(c.line) == maxComment:
+		case len(c.line) == 0 && b != ':':
+			c.data = true
+		case len(c.line) == 0:
+			c.line = append(c.line, ' ') // in place of the colon
+		default:
+			c.line = append(c.line, b)
+		}
+	}
 	return n, err
 }
 
