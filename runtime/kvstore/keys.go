@@ -61,6 +61,8 @@ const (
 	layoutKey        = "layout"
 	definitionPrefix = "definition/"
 	listenersPart    = "listeners/"
+	quarantinedPart  = "quarantined/"
+	retryingPart     = "retrying/"
 )
 
 // number writes n so that keys sort like numbers.
@@ -104,12 +106,12 @@ func (p *partition) placed(s store.Set, key string) (at time.Time, i store.Insta
 
 // quarantinedKey returns the key by which a run is counted among those that are quarantined.
 func (p *partition) quarantinedKey(i store.Instance) string {
-	return p.prefix + "quarantined/" + i.String()
+	return p.prefix + quarantinedPart + i.String()
 }
 
 // retryKey returns the key by which a run is counted among those of which a task is tried again.
 func (p *partition) retryKey(i store.Instance) string {
-	return p.prefix + "retrying/" + i.String()
+	return p.prefix + retryingPart + i.String()
 }
 
 // indexKey returns the key of a run in the order of creation.

@@ -365,7 +365,7 @@ func (s *Store) Statistics(_ context.Context, of int) (st store.Statistics, err 
 				return true
 			})
 		}
-		prefix := p.prefix + "retrying/"
+		prefix := p.prefix + retryingPart
 		p.Scan(prefix, prefix, func(_ string, value []byte) bool {
 			if st.Retrying++; string(value) == string(retryValue(store.RetryWaits)) {
 				st.Backlog++

@@ -29,6 +29,7 @@ func (s *Store) Scrub(ctx context.Context, c store.Scrub) (done store.Scrubbed, 
 		}
 		if c.Cursor == "" && c.Only == nil {
 			p.scrubLost(&done)
+			p.scrubStrays(func(i store.Instance) bool { return i.Check() == nil && s.of(i) == c.Partition }, &done)
 		}
 		if adopt {
 			p.deleteAll(p.prefix + "lease/")
@@ -131,6 +132,28 @@ func (p *partition) scrub(i store.Instance, done *store.Scrubbed) {
 	if _, ok := p.Get(place); !ok {
 		p.Put(place, []byte(r.Owner))
 		done.Repaired = append(done.Repaired, fmt.Sprintf("%s: was missing in %s", i, r.Place().Set))
+	}
+}
+
+// scrubStrays removes keys by which runs are counted and that name no run of the partition; here reports whether a run may be one. No transition leaves such a
+// key: a hand has changed the store. One that cannot be read may be named though it is gone.
+func (p *partition) scrubStrays(here func(store.Instance) bool, done *store.Scrubbed) {
+	for _, part := range []string{quarantinedPart, retryingPart, unreadablePart} {
+		prefix := p.prefix + part
+		var strays []string
+		p.Scan(prefix, prefix, func(key string, _ []byte) bool {
+			name := strings.TrimPrefix(key, prefix)
+			i := store.InstanceOf(name)
+			_, there := p.Get(p.key(i, "record"))
+			if name != i.String() || !here(i) || !there && part != unreadablePart {
+				strays = append(strays, name)
+			}
+			return true
+		})
+		for _, name := range strays {
+			p.Delete(prefix + name)
+			done.Repaired = append(done.Repaired, fmt.Sprintf("%q stood in %s, and names no run", name, strings.TrimSuffix(part, "/")))
+		}
 	}
 }
 
