@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"go.etcd.io/bbolt"
@@ -39,4 +40,38 @@ func TestRepairRemovesStrayCounts(t *testing.T) {
 	contains(t, out, "0 differences repaired")
 	_, out = h.says("doctor")
 	contains(t, out, "no run is quarantined", "1 run and 0 registered things cannot be read", fmt.Sprintf("%d repairs of indexes", added))
+}
+
+// TestDamagedEntriesEnd: entries of the registry in a file that are damaged, and whose time is over, are removed when others are stored.
+func TestDamagedEntriesEnd(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "runs.db")
+	h := &hosted{t, "file:" + path}
+	h.exits(exitOK, "config", "set", "runTimeout=1h")
+	changeEntries(t, path, func(b *bbolt.Bucket) (err error) {
+		for n := range 5 {
+			name := fmt.Sprintf("workers/DEAD%d", n)
+			for key, value := range map[string]string{"registry/" + name: "rubbish", fmt.Sprintf("registry-ends/%017d/%s", n+1, name): ""} {
+				if err == nil {
+					err = b.Put([]byte(key), []byte(value))
+				}
+			}
+		}
+		return err
+	})
+	_, out := h.says("doctor")
+	contains(t, out, "0 runs and 5 registered things cannot be read")
+	for n := range 3 {
+		h.exits(exitOK, "config", "set", fmt.Sprintf("runTimeout=%dh", n+1))
+	}
+	_, out = h.says("doctor")
+	contains(t, out, "everything that was looked at can be read")
+	changeEntries(t, path, func(b *bbolt.Bucket) error {
+		return b.ForEach(func(key, _ []byte) error {
+			if strings.Contains(string(key), "DEAD") {
+				t.Errorf("%s is left", key)
+			}
+			return nil
+		})
+	})
 }

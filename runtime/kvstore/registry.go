@@ -172,6 +172,9 @@ func (p *partition) forgetRegistered(n int) {
 	for _, key := range gone {
 		_, name, _ := strings.Cut(strings.TrimPrefix(key, endsPrefix), "/")
 		kind, entry, _ := strings.Cut(name, "/")
-		p.unregister(store.RegistryKind(kind), entry)
+		if _, there, err := p.registered(store.RegistryKind(kind), entry); !there || err != nil { // otherwise it was registered again after it was damaged
+			p.unregister(store.RegistryKind(kind), entry)
+		}
+		p.Delete(key) // a damaged entry does not say when it ends
 	}
 }
