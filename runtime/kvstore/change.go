@@ -3,6 +3,7 @@ package kvstore
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/swrun/swrun/interpreter"
@@ -59,7 +60,7 @@ func (p *partition) write(i store.Instance, c *store.Change) {
 		p.Put(p.key(i, "payload/"+ref), data)
 	}
 	for _, data := range c.Outbox {
-		p.Put(p.prefix+"outbox/"+number(p.next("outbox-last")), data)
+		p.Put(p.prefix+"outbox/"+number(p.nextOutgoing()), data)
 	}
 	p.countAsked(&c.Asked)
 	p.putMessages(i, c)
@@ -67,6 +68,19 @@ func (p *partition) write(i store.Instance, c *store.Change) {
 	if c.ID != "" {
 		p.remember(c.ID, store.Remembered)
 	}
+}
+
+// nextOutgoing returns the number of the next entry of the outbox. It is beyond those of all entries: somebody may have overwritten the counter.
+func (p *partition) nextOutgoing() int64 {
+	prefix, last := p.prefix+"outbox/", int64(0)
+	p.ScanBack(prefix, prefix+"~", func(key string, _ []byte) bool {
+		last = parseNumber(strings.TrimPrefix(key, prefix))
+		return last == 0 // no store has written the key
+	})
+	if p.counter("outbox-last") < last {
+		p.setCounter("outbox-last", last)
+	}
+	return p.next("outbox-last")
 }
 
 // replaceEntries removes and adds what a change removes from an index and adds to it; key returns the key of an entry.

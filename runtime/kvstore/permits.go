@@ -2,6 +2,7 @@ package kvstore
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"time"
 
@@ -55,10 +56,10 @@ func (p *partition) permits(queue string, l store.QueueLimit) *permits {
 func (p *permits) count() {
 	var over []string
 	p.Scan(p.holders, p.holders, func(key string, value []byte) bool {
-		if ends := parseNumber(string(value)); ends > 0 && ends <= store.Millis(p.now) {
-			over = append(over, key)
-		} else {
+		if p.holds(value) {
 			p.held++
+		} else {
+			over = append(over, key)
 		}
 		return true
 	})
@@ -75,6 +76,12 @@ func (p *permits) count() {
 	for _, key := range over {
 		p.Delete(key)
 	}
+}
+
+// holds reports whether a permit is held still. Nobody holds one whose value is damaged.
+func (p *permits) holds(value []byte) bool {
+	ends, err := strconv.ParseInt(string(value), 10, 64)
+	return err == nil && (ends == 0 || ends > store.Millis(p.now))
 }
 
 // begunOf reads a key of what has begun.
@@ -125,7 +132,7 @@ func (s *Store) Holders(_ context.Context, queue string) (all []string, err erro
 	err = s.view(store.PermitPartition(queue, s.layout.Partitions), func(p *partition) error {
 		of := p.permits(queue, store.QueueLimit{})
 		p.Scan(of.holders, of.holders, func(key string, value []byte) bool {
-			if ends := parseNumber(string(value)); ends == 0 || ends > store.Millis(p.now) {
+			if of.holds(value) {
 				all = append(all, strings.TrimPrefix(key, of.holders))
 			}
 			return true
