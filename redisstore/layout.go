@@ -188,6 +188,9 @@ func standIn(standing map[int][]store.Instance, partitions int) bool {
 func (s *Store) layoutAilment(ctx context.Context) (a store.Ailment, damaged bool) {
 	key := s.keys.layout()
 	kept, err := s.storedLayout(ctx)
+	if errors.Is(err, redis.Nil) && s.isEmptied(ctx) {
+		kept, err = s.writeLayout(ctx)
+	}
 	switch layout := new(damagedLayoutError); {
 	case errors.Is(err, redis.Nil):
 		err = &damagedLayoutError{key: key, err: errLostLayout}
@@ -200,4 +203,10 @@ func (s *Store) layoutAilment(ctx context.Context) (a store.Ailment, damaged boo
 		return a, false // Examine tells why it is not answered
 	}
 	return store.Ailment{Reason: store.Damaged, Minor: true, Partial: true, What: err.Error() + "; no other process can open the store", Fix: s.writeFix(s.layout.Partitions)}, true
+}
+
+// isEmptied reports whether the definitions are missing with the layout, as after a restart of a server that saves nothing: the deployment is a new one.
+func (s *Store) isEmptied(ctx context.Context) bool {
+	n, err := s.client.Exists(ctx, s.keys.definitions()).Result()
+	return err == nil && n == 0
 }
