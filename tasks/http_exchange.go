@@ -49,7 +49,7 @@ func newExchange(request *httpRequest, r interpreter.Request) (*exchange, error)
 	}
 	values := [...]string{userAgent, r.Key, strconv.Itoa(r.Attempt), ""}
 	e.header = make(http.Header, len(request.Headers)+len(values)+1)
-	e.header["User-Agent"], e.header["Idempotency-Key"], e.header["X-Swrun-Attempt"] = values[0:1:1], values[1:2:2], values[2:3:3]
+	e.header["User-Agent"], e.header[keyHeader], e.header["X-Swrun-Attempt"] = values[0:1:1], values[1:2:2], values[2:3:3]
 	if !r.Deadline.IsZero() {
 		values[3] = r.Deadline.UTC().Format(time.RFC3339Nano)
 		e.header["Swrun-Deadline"] = values[3:4:4]
@@ -58,10 +58,26 @@ func newExchange(request *httpRequest, r interpreter.Request) (*exchange, error)
 		e.header["Traceparent"] = []string{r.TraceParent}
 	}
 	for name, value := range request.Headers {
-		e.header[name] = []string{value}
+		e.header[sentOnce(name)] = []string{value}
 		e.private = e.private || isCredential(name)
 	}
 	return e, nil
+}
+
+// keyHeader is Idempotency-Key in another spelling, which means the same. net/http looks for the usual one: of a request that has it, on a connection that was
+// used before, it sends a second copy if the server ends the connection without an answer, whatever the method is. The service may have carried out the
+// first one. The next attempt is for the author to grant, and has the next number.
+const keyHeader = "Idempotency-key"
+
+// sentOnce returns the name of a header of the author in a spelling by which net/http repeats nothing.
+func sentOnce(name string) string {
+	switch name {
+	case "Idempotency-Key":
+		return keyHeader
+	case "X-Idempotency-Key":
+		return "X-Idempotency-key"
+	}
+	return name
 }
 
 // authenticate adds the credential of a policy. The policy itself stays as it is: it may only name its secret.
@@ -152,7 +168,7 @@ func (e *exchange) follow(next *http.Request, via []*http.Request) error {
 func (e *exchange) strip(next *http.Request) {
 	for name := range next.Header {
 		if name != "User-Agent" && (e.private || !describesContent(name)) {
-			next.Header.Del(name)
+			delete(next.Header, name) // Del knows the usual spelling alone
 		}
 	}
 	if e.private { // a secret may be in any header, this one too
