@@ -5,6 +5,7 @@ package control
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/singleflight"
@@ -36,6 +37,9 @@ type Control struct {
 	now    func() time.Time
 	health singleflight.Group // of those who ask whether it is well
 
+	looking sync.Mutex
+	looks   map[string]*doctor.Looks // of health, by lookFor
+
 	followers followers
 	fleet     *fleet
 	inputs    keptInputs
@@ -50,6 +54,7 @@ const maxRepeating = 2
 func New(e *swrun.Engine, s *swrun.Store, now func() time.Time) *Control {
 	return &Control{
 		Monitor: doctor.NewMonitor(s, now),
+		looks:   map[string]*doctor.Looks{},
 		engine:  e, store: s, client: e.Client(), tokens: access.NewTokens(s, nil), now: now,
 		repeating: make(chan struct{}, maxRepeating),
 		fleet:     &fleet{client: e.Client(), store: s, catchingUp: make(chan struct{}, maxCatchingUp)},

@@ -22,7 +22,7 @@ func (c *Control) Health(ctx context.Context) api.Health {
 	shared, _, _ := c.health.Do(lookFor(granted), func() (any, error) {
 		ctx, cancel := context.WithTimeout(definition.WithGranted(forEveryone(ctx), granted), healthWithin)
 		defer cancel()
-		found := doctor.Examine(ctx, c.store, c.now, "it is served")
+		found := c.looksFor(granted).Examine(ctx, c.store, c.now, "it is served")
 		found = append(found, sinks.Examine(ctx, c.store)...)
 		found = append(found, deadletter.Examine(ctx, c.store)...)
 		if c.AlsoExamine != nil && granted == nil { // documents of folders, sources and sinks are those of all namespaces
@@ -35,6 +35,23 @@ func (c *Control) Health(ctx context.Context) api.Health {
 		found = append(found, c.lackedSecrets(ctx))
 	}
 	return doctor.Report(found)
+}
+
+// maxLooks is for how many sets of namespaces it is kept what was read of the store.
+const maxLooks = 100
+
+// looksFor returns what was read of the store for callers with these namespaces.
+func (c *Control) looksFor(granted definition.Granted) *doctor.Looks {
+	c.looking.Lock()
+	defer c.looking.Unlock()
+	kept := c.looks[lookFor(granted)]
+	if kept == nil {
+		if kept = new(doctor.Looks); len(c.looks) >= maxLooks {
+			clear(c.looks)
+		}
+		c.looks[lookFor(granted)] = kept
+	}
+	return kept
 }
 
 // lookFor names a look for callers with the same namespaces.

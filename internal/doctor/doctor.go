@@ -62,6 +62,11 @@ func Missing(name, because string) Finding {
 // Examine looks at a store that could be opened. The reason why it is this store, because, is told with it. In a context that grants some namespaces
 // (definition.WithGranted) it counts and names nothing of the others: what cannot be counted by namespace is left out.
 func Examine(ctx context.Context, s *swrun.Store, now func() time.Time, because string) []Finding {
+	return new(Looks).Examine(ctx, s, now, because)
+}
+
+// Examine is the function of this name, which reads only some of the runs and definitions anew. All examinations with l have the same granted namespaces.
+func (l *Looks) Examine(ctx context.Context, s *swrun.Store, now func() time.Time, because string) []Finding {
 	all := Ailments(ctx, s, now)
 	found := opened(s, all, because)
 	if store.Refuses(all) == store.RefusesAll {
@@ -74,7 +79,7 @@ func Examine(ctx context.Context, s *swrun.Store, now func() time.Time, because 
 		return append(found, failed("SD006", err))
 	}
 	found = append(found, health(ctx, &counted), quarantined(ctx, &counted))
-	found = append(append(found, unreadable(ctx, s, &counted)...), hearing(ctx, s))
+	found = append(append(found, l.unreadable(ctx, s, now(), &counted)...), hearing(ctx, s))
 	if worst, mute := store.Mute(all); mute {
 		return append(found, unheard(ctx, s, worst)...)
 	}

@@ -16,31 +16,24 @@ import (
 const maxRead = 1000
 
 // unreadable reports the runs and the settings, tokens, schedules and so on that this build cannot read, and the runs that lack activities.
-func unreadable(ctx context.Context, s store.Store, all *store.Statistics) []Finding {
-	runs, err := unreadableRuns(ctx, s)
-	if err != nil {
-		return []Finding{failed("SD019", err)}
-	}
+func (l *Looks) unreadable(ctx context.Context, s store.Store, now time.Time, all *store.Statistics) []Finding {
+	read, err := l.read(ctx, s, now)
 	var entries int64
 	var why error
-	if definition.GrantedIn(ctx) == nil { // the store's count and the registry are of all namespaces
-		runs.unreadable = max(runs.unreadable, all.Unreadable)
+	if err == nil && definition.GrantedIn(ctx) == nil { // the store's count and the registry are of all namespaces
+		read.unreadable = max(read.unreadable, all.Unreadable)
 		entries, why, err = unreadableEntries(ctx, s)
-	}
-	var definitions int64
-	if err == nil {
-		definitions, why, err = unreadableDefinitions(ctx, s, why)
 	}
 	if err != nil {
 		return []Finding{failed("SD019", err)}
 	}
-	entries += definitions
+	entries += read.definitions
 	var found []Finding
-	if runs.unreadable > 0 || entries > 0 {
-		found = append(found, cannotBeRead(runs.unreadable, entries, cmp.Or(runs.first, why)))
+	if read.unreadable > 0 || entries > 0 {
+		found = append(found, cannotBeRead(read.unreadable, entries, cmp.Or(read.first, why, read.undefined)))
 	}
-	if runs.lacking > 0 {
-		found = append(found, Finding{"SD019", Warning, fmt.Sprintf("stored activities of %s are damaged or missing, for example %s", terminal.Counted(runs.lacking, "run"), runs.lacks),
+	if read.lacking > 0 {
+		found = append(found, Finding{"SD019", Warning, fmt.Sprintf("stored activities of %s are damaged or missing, for example %s", terminal.Counted(read.lacking, "run"), read.lacks),
 			"swrun repair schedules them again; workers do so by themselves: on a file when one starts, on Redis within 10 minutes"})
 	}
 	if len(found) == 0 {
@@ -61,16 +54,25 @@ func cannotBeRead(runs, entries int64, first error) Finding {
 // maxPages is how many times as many runs are read for a context that does not grant all namespaces: those of others may be the newest.
 const maxPages = 20
 
-// damagedRuns are runs of which something is damaged.
-type damagedRuns struct {
-	unreadable int64
-	first      error // why one of them cannot be read
-	lacking    int64 // those that can be read, but lack activities
-	lacks      string
+// damagedData are runs and definitions of which something is damaged.
+type damagedData struct {
+	unreadable  int64
+	first       error // why one of the runs cannot be read
+	lacking     int64 // runs that can be read, but lack activities
+	lacks       string
+	definitions int64
+	undefined   error // why one of the definitions cannot be read
+}
+
+// add adds what was found in another part of the store.
+func (d *damagedData) add(o *damagedData) {
+	d.unreadable, d.first = d.unreadable+o.unreadable, cmp.Or(d.first, o.first)
+	d.lacking, d.lacks = d.lacking+o.lacking, cmp.Or(d.lacks, o.lacks)
+	d.definitions, d.undefined = d.definitions+o.definitions, cmp.Or(d.undefined, o.undefined)
 }
 
 // note counts a run by why it cannot be read, or else by what it lacks.
-func (d *damagedRuns) note(unreadable error, lacks string) {
+func (d *damagedData) note(unreadable error, lacks string) {
 	switch {
 	case unreadable != nil:
 		d.unreadable++
@@ -81,19 +83,8 @@ func (d *damagedRuns) note(unreadable error, lacks string) {
 	}
 }
 
-// unreadableRuns counts the newest runs of each partition of which something is damaged.
-func unreadableRuns(ctx context.Context, s store.Store) (found damagedRuns, err error) {
-	partitions := s.Layout().Partitions
-	for p := range partitions {
-		if err := found.newest(ctx, s, p, maxRead/partitions+1); err != nil {
-			return found, fmt.Errorf("list the runs: %w", err)
-		}
-	}
-	return found, nil
-}
-
 // newest counts the newest runs of a partition that are granted.
-func (d *damagedRuns) newest(ctx context.Context, s store.Store, partition, n int) error {
+func (d *damagedData) newest(ctx context.Context, s store.Store, partition, n int) error {
 	granted := definition.GrantedIn(ctx)
 	looked, cursor := 0, ""
 	load := loads{maxLoaded/s.Layout().Partitions + 1, maxLoadedBytes/s.Layout().Partitions + 1}
@@ -181,27 +172,30 @@ func unreadableEntries(ctx context.Context, s store.Store) (n int64, first, err 
 	return n, first, nil
 }
 
-// unreadableDefinitions counts the workflows whose definitions cannot be read; why is the first reason, if there is none yet. It looks at about maxLoaded.
-func unreadableDefinitions(ctx context.Context, s store.Store, first error) (n int64, why, err error) {
+// undeployed counts the workflows whose definitions cannot be read, in a part of them. All parts together are about maxLoaded.
+func (d *damagedData) undeployed(ctx context.Context, s store.Store, part int) error {
 	deployed, err := definition.AllDeployed(ctx, s, "", "")
 	if err != nil {
-		return 0, first, fmt.Errorf("list the workflows: %w", err)
+		return fmt.Errorf("list the workflows: %w", err)
 	}
 	looked, bytes := 0, 0
-	for _, d := range deployed {
-		for _, v := range d.Versions {
-			if looked++; looked > maxLoaded || bytes > maxLoadedBytes {
-				return n, first, nil
+	for _, w := range deployed {
+		for _, v := range w.Versions {
+			if looked++; looked > maxLoaded || bytes > maxLoadedBytes/parts {
+				return nil
+			}
+			if looked%parts != part {
+				continue
 			}
 			loaded, err := definition.Load(ctx, s, v.Digest)
 			bytes += len(loaded.Document)
 			if store.IsUnreadable(err) {
-				n++
-				first = cmp.Or(first, definition.NameUnreadable(definition.Reference{Namespace: d.Namespace, Name: d.Name, Version: v.Version}, err))
+				d.definitions++
+				d.undefined = cmp.Or(d.undefined, definition.NameUnreadable(definition.Reference{Namespace: w.Namespace, Name: w.Name, Version: v.Version}, err))
 			} else if err != nil {
-				return n, first, err
+				return err
 			}
 		}
 	}
-	return n, first, nil
+	return nil
 }
