@@ -22,6 +22,9 @@ type damagedKeyError struct {
 }
 
 func (e *damagedKeyError) Error() string {
+	if e.err == errDeleted {
+		return fmt.Sprintf("somebody has deleted the key %s of a run: %s", e.key, e.err)
+	}
 	return fmt.Sprintf("the key %s is damaged, since somebody has overwritten it: %s", e.key, e.err)
 }
 
@@ -29,6 +32,8 @@ func (e *damagedKeyError) Unwrap() error { return e.err }
 
 // damagedFix is what to do about a key that somebody has overwritten.
 const damagedFix = "put the key, or the whole store, back from a copy (redis-cli monitor shows who writes to it)"
+
+var errDeleted = errors.New("its history is still there")
 
 var errMisfit = errors.New("it does not hold what the store writes there")
 
@@ -92,7 +97,11 @@ func damagedBy(r reply) error {
 	if r.code != codeDamaged {
 		return nil
 	}
-	return &damagedKeyError{fmt.Sprint(r.values[0]), errMisfit}
+	why := errMisfit
+	if len(r.values) > 1 && fmt.Sprint(r.values[1]) == "DELETED" {
+		why = errDeleted
+	}
+	return &damagedKeyError{fmt.Sprint(r.values[0]), why}
 }
 
 // fits reports whether a key of a partition is of the type that a store gives it, and whether a text has the form that scripts read.

@@ -128,7 +128,7 @@ func (s *Store) Load(ctx context.Context, i store.Instance) (store.Loaded, error
 		return store.Loaded{}, fmt.Errorf("load run %s: %w", i, err)
 	}
 	if len(fields.Val()) == 0 {
-		return store.Loaded{}, &store.Refusal{Code: store.NoSuch, Detail: "run " + i.String()}
+		return store.Loaded{}, s.absent(ctx, i)
 	}
 	l, err := readLoaded(fields.Val())
 	if err != nil {
@@ -136,6 +136,22 @@ func (s *Store) Load(ctx context.Context, i store.Instance) (store.Loaded, error
 	}
 	l.Lifecycle.Lease = parseLeases(leases.Val())[l.Lifecycle.Owner]
 	return l, err
+}
+
+// absent returns why nothing is known of a run: it does not exist, or somebody has deleted its key and not its history.
+func (s *Store) absent(ctx context.Context, i store.Instance) error {
+	p, k := s.of(i)
+	var there, history *redis.IntCmd
+	err := s.exchange(ctx, p, s.ownPipeline((*redis.Client).TxPipeline), func(p redis.Pipeliner) {
+		there, history = p.Exists(ctx, k.instance(i)), p.Exists(ctx, k.history(i))
+	})
+	if err != nil {
+		return fmt.Errorf("load run %s: %w", i, err)
+	}
+	if there.Val() == 0 && history.Val() == 1 {
+		return store.RefuseUnreadable("run "+i.String(), &damagedKeyError{k.instance(i), errDeleted}, time.Time{})
+	}
+	return &store.Refusal{Code: store.NoSuch, Detail: "run " + i.String()}
 }
 
 // indexEntry is what the entries of the index are called.
@@ -179,6 +195,11 @@ func (s *Store) List(ctx context.Context, partition int, cursor string, n int) (
 		i := indexed(m)
 		if i == (store.Instance{}) {
 			is.damaged = fmt.Errorf("the entry %s of the key %s names no run", m.ID, k.index)
+		}
+		if is.lifecycle == nil && is.damaged == nil {
+			if err := s.absent(ctx, i); store.IsUnreadable(err) {
+				page.Unreadable = append(page.Unreadable, store.Unreadable{Instance: i, Err: err})
+			}
 		}
 		if is.damaged != nil {
 			page.Unreadable = append(page.Unreadable, store.Unreadable{Instance: i, Err: is.refusal("run " + i.String())})
@@ -263,7 +284,7 @@ func (s *Store) history(ctx context.Context, i store.Instance, from, n int, pipe
 		return nil, fmt.Errorf("read the history of %s: %w", i, err)
 	}
 	if there.Val() == 0 {
-		return nil, &store.Refusal{Code: store.NoSuch, Detail: "run " + i.String()}
+		return nil, s.absent(ctx, i)
 	}
 	all := make([]store.StoredEntry, len(stored.Val()))
 	for n, text := range stored.Val() {

@@ -67,3 +67,34 @@ func TestDeletedHistory(t *testing.T) {
 		refused(h, h.listening("serve", "--listen", "127.0.0.1:0"))
 	})
 }
+
+// TestDeletedRuns: a run whose key somebody has deleted, and not its history, is told of by its name. No other run gets its history. Once the key is back, the
+// run is as it was.
+func TestDeletedRuns(t *testing.T) {
+	t.Parallel()
+	h, client := deployedOnRedis(t)
+	s := h.listening("serve", "--listen", "127.0.0.1:0")
+	for _, id := range []string{"bad", "good"} {
+		h.exits(exitOK, "start", "demo/nap", "--id", id)
+		h.until("waiting for the timer", "describe", id)
+	}
+	key, history := client.Keys(t.Context(), "*:i:demo/bad").Val()[0], client.Keys(t.Context(), "*:h:demo/bad").Val()[0]
+	kept, entries := client.Dump(t.Context(), key).Val(), client.LLen(t.Context(), history).Val()
+	client.Del(t.Context(), key)
+	says := "somebody has deleted the key " + key + " of a run: its history is still there"
+	for _, args := range []string{"describe bad", "history bad", "start demo/nap --id bad", "doctor"} {
+		if code, out := h.says(args); code != exitStore || !strings.Contains(out, says) {
+			h.Errorf("%s ends with %d: %s", args, code, out)
+		}
+	}
+	if _, out := h.says("ls"); !strings.Contains(out, "cannot be read") || !strings.Contains(out, "good") {
+		h.Errorf("ls says: %s", out)
+	}
+	h.answers(s, "/v1/health", http.StatusServiceUnavailable, says)
+	if n := client.LLen(t.Context(), history).Val(); n != entries || client.Exists(t.Context(), key).Val() != 0 {
+		h.Errorf("the history has %d entries instead of %d, or the run was written", n, entries)
+	}
+	client.RestoreReplace(t.Context(), key, 0, kept)
+	contains(t, h.exits(exitOK, "history", "bad"), "task.started")
+	h.answers(s, "/v1/health", http.StatusOK, "")
+}

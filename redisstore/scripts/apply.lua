@@ -10,7 +10,8 @@
 -- A shape is one number of ten bits each for how many fields and values are set and fields deleted, twenty bits for how many entries there
 --   are, and one bit each for: there are commands; messages are expected; there is a time that must not have come; another change follows.
 -- Reply: that of each change: OK, and the number of messages if there are any; CHANGED, and the record and the number of messages as they are;
---   ROLLED_BACK, TOO_EARLY, TIMED_OUT; what a check answers; DAMAGED, and a key that is not what it should be
+--   ROLLED_BACK, TOO_EARLY, TIMED_OUT; what a check answers; DAMAGED, and a key that is not what it should be;
+--   DELETED follows if the key is that of an instance of which only the history is there
 local KEYS, ARGV, call, pcall, tonumber, type, unpack = KEYS, ARGV, redis.call, redis.pcall, tonumber, type, unpack
 local k, a = 1, 1 -- where keys and arguments of the next begin
 local lost, written = false, false -- of the partition: writes; if something has to be noted
@@ -137,6 +138,7 @@ local function change(mail, before, set, unset, entry, rest, commands, checks)
     if fields.err then return {head('DAMAGED'), instance} end
     is, many, fitting[instance] = fields[1] or '', fields[2], true
     if is ~= expected or mail and (many or '0') ~= mail then return {head('CHANGED'), is, many or '0'} end
+    if is == '' and call('EXISTS', instance) == 0 and call('EXISTS', KEYS[k + 2]) == 1 then return {head('DAMAGED'), instance, 'DELETED'} end
   end
   if tonumber(ARGV[a + 2]) > now then return head('TOO_EARLY') end
   if before and now >= tonumber(before) then return head('TIMED_OUT') end
