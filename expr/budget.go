@@ -3,6 +3,7 @@ package expr
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/big"
 	"reflect"
 	"strconv"
@@ -147,48 +148,39 @@ func product(a, b int) int {
 	return a * b
 }
 
-// extent is the size of a value as the tree that operations see: a part that occurs twice counts twice. It is computed
-// without recursion: todo contains the containers that are still to be visited.
+// extent is the size of a value as the tree that operations see: a part that occurs twice counts twice.
 type extent struct{ nodes, bytes int }
 
 // work returns the units of work for one visit of each part.
 func (e extent) work() int { return e.nodes + e.bytes/bytesPerWork }
 
-type visit struct {
-	container any
-	depth     int
-}
-
-// add counts a scalar, or appends a container to todo.
-func (e *extent) add(todo []visit, v any, depth int) []visit {
-	e.nodes++
-	switch v.(type) {
-	case []any, map[string]any:
-		return append(todo, visit{v, depth})
+// walk counts v and its parts, and reports whether they stay within the extent most and depth levels. It calls itself for the parts: a list of the parts that
+// are still to be visited would take more memory than a wide value.
+func (e *extent) walk(v any, depth int, most extent) bool {
+	if e.nodes++; depth < 0 && isContainer(v) || e.nodes > most.nodes || e.bytes > most.bytes {
+		return false
 	}
-	e.bytes += approximateSize(v)
-	return todo
-}
-
-// next counts the parts of the last container in todo, and returns its depth.
-func (e *extent) next(todo []visit) ([]visit, int) {
-	top := todo[len(todo)-1]
-	todo = todo[:len(todo)-1]
-	switch v := top.container.(type) {
+	switch v := v.(type) {
 	case []any:
 		e.bytes += 2 + len(v)
 		for _, item := range v {
-			todo = e.add(todo, item, top.depth+1)
+			if !e.walk(item, depth-1, most) {
+				return false
+			}
 		}
 	case map[string]any:
 		e.bytes += 2
 		e.nodes += 2 * len(v) // members take longer than items to reach and to sort
 		for name, member := range v {
 			e.bytes += len(name) + 4
-			todo = e.add(todo, member, top.depth+1)
+			if !e.walk(member, depth-1, most) {
+				return false
+			}
 		}
+	default:
+		e.bytes += approximateSize(v)
 	}
-	return todo, top.depth
+	return e.bytes <= most.bytes
 }
 
 // EncodedSize returns how many bytes v takes as JSON if nothing in its texts has to be escaped. It stops counting soon after
@@ -234,15 +226,8 @@ func encodedScalarSize(v any) int {
 
 // chargeWalk returns the extent of v, and charges one visit of each part.
 func (m *meter) chargeWalk(v any) (e extent, ok bool) {
-	var few [16]visit
-	todo := e.add(few[:0], v, 0)
-	for depth := 0; len(todo) > 0; {
-		if todo, depth = e.next(todo); depth > maxDepth {
-			return e, m.exceed("the expression builds a value that is nested deeper than %d levels", maxDepth)
-		}
-		if e.nodes > m.work {
-			return e, m.chargeWork(e.nodes)
-		}
+	if !e.walk(v, maxDepth, extent{m.work, math.MaxInt}) && e.nodes <= m.work {
+		return e, m.exceed("the expression builds a value that is nested deeper than %d levels", maxDepth)
 	}
 	return e, m.chargeWork(e.work())
 }

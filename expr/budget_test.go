@@ -77,6 +77,11 @@ var bombs = map[string]string{
 	"Bessel functions":                   `jn(1e9; 1e9)`,
 	"time format with padding":           `now | strftime("%1024Y" * 1000000)`,
 	"a loop that catches its errors":     `def f: try ("x" * 1e9) catch 0, f; [f]`,
+	"shell quoting of quotes":            `reduce range(25) as $i ("'"; @sh)`,
+	"JSON of quotes":                     `reduce range(25) as $i ("\""; tojson)`,
+	"HTML of quotes":                     `reduce range(25) as $i ("'"; . + . | @html)`,
+	"a list of numbers as a row":         `[range(200000)] | [range(100) as $i | @csv]`,
+	"groups of many items":               `[range(100000)] | [range(100) as $i | group_by(.)]`,
 	"an error with a long text":          `error("x" * 200000000)`,
 }
 

@@ -18,7 +18,7 @@ func collectionGuard(name string) guard {
 	case "flatten":
 		return func(m *meter, v any, _ []any) bool {
 			e, ok := m.chargeWalk(v)
-			return ok && m.chargeBytes(product(e.nodes, 2*itemSize))
+			return ok && m.chargeBytes(product(e.nodes, 3*itemSize))
 		}
 	case "contains", "inside":
 		return func(m *meter, v any, args []any) bool {
@@ -26,9 +26,13 @@ func collectionGuard(name string) guard {
 		}
 	case "indices", "index", "rindex":
 		return func(m *meter, v any, args []any) bool { return m.chargeSearch(v, args[0]) }
+	case "_group_by":
+		return func(m *meter, _ any, args []any) bool {
+			return m.chargeSort(args[0]) && m.chargeBytes(product(length(args[0]), groupSize))
+		}
 	case "min", "max", "sort", "unique":
 		return func(m *meter, v any, _ []any) bool { return m.chargeSort(v) }
-	case "_min_by", "_max_by", "_sort_by", "_group_by", "_unique_by":
+	case "_min_by", "_max_by", "_sort_by", "_unique_by":
 		return func(m *meter, _ any, args []any) bool { return m.chargeSort(args[0]) }
 	case "transpose":
 		return chargeTranspose
@@ -40,6 +44,9 @@ func collectionGuard(name string) guard {
 	}
 	return nil
 }
+
+// groupSize is what a group of one item takes beside the item, in a list that grows.
+const groupSize = 80
 
 // chargeAdd charges for the sum of the parts of v, which is built with spare capacity.
 func (m *meter) chargeAdd(v any) bool {

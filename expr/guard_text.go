@@ -9,26 +9,30 @@ import (
 // textGuard returns the guard of a native that reads or writes text, or nil.
 func textGuard(name string) guard {
 	switch name {
-	case "tojson", "tostring", "_tobase64", "_tobase64d", "_tourid", "_tocsv", "_totsv", "_tosh":
-		return func(m *meter, v any, _ []any) bool { return m.chargeText(v, 2) }
-	case "_touri":
-		return func(m *meter, v any, _ []any) bool { return m.chargeText(v, 3) }
-	case "_tohtml", "format":
-		return func(m *meter, v any, _ []any) bool { return m.chargeText(v, 6) }
+	case "tojson":
+		return func(m *meter, v any, _ []any) bool { return m.chargeJSON(v) }
+	case "tostring", "_tobase64", "_tobase64d", "_tourid", "_touri", "_tohtml", "_tocsv", "_totsv", "_tosh":
+		format := strings.TrimPrefix(name, "_to")
+		return func(m *meter, v any, _ []any) bool { return m.chargeFormat(format, v) }
+	case "format":
+		return func(m *meter, v any, args []any) bool {
+			format, _ := args[0].(string)
+			return m.chargeFormat(format, v)
+		}
 	case "length", "utf8bytelength", "ltrim", "rtrim", "trim":
 		return func(m *meter, v any, _ []any) bool { return m.chargeReading(v) }
 	case "ascii_downcase", "ascii_upcase":
-		return func(m *meter, v any, _ []any) bool { return m.chargeWork(shallow(v) / bytesPerWork) }
+		return chargeCase
 	case "explode":
 		return func(m *meter, v any, _ []any) bool { return m.chargeBytes(length(v) * 24) }
 	case "implode":
-		return func(m *meter, v any, _ []any) bool { return m.chargeBytes(length(v) * 4) }
+		return func(m *meter, v any, _ []any) bool { return m.chargeBytes(length(v) * 12) }
 	case "split":
 		return func(m *meter, v any, args []any) bool { return m.chargeSplit(v, args[0]) }
 	case "join":
 		return func(m *meter, v any, args []any) bool { return m.chargeJoin(v, args[0]) }
 	case "fromjson":
-		return func(m *meter, v any, _ []any) bool { return m.chargeBytes(length(v) * itemSize) }
+		return chargeParse
 	case "tonumber":
 		return func(m *meter, v any, _ []any) bool {
 			s, _ := v.(string)
@@ -39,15 +43,6 @@ func textGuard(name string) guard {
 		return func(m *meter, _ any, args []any) bool { return m.chargeBytes(product(length(args[0]), 512)) }
 	}
 	return nil
-}
-
-// chargeText charges for writing v as text, which grows by at most factor when it is escaped.
-func (m *meter) chargeText(v any, factor int) bool {
-	if s, ok := v.(string); ok {
-		return m.chargeBytes(product(len(s), factor-1))
-	}
-	e, ok := m.chargeWalk(v)
-	return ok && m.chargeBytes(product(e.bytes, factor))
 }
 
 func (m *meter) chargeSplit(v, separator any) bool {
@@ -68,9 +63,12 @@ func (m *meter) chargeJoin(v, separator any) bool {
 		if s, ok := item.(string); ok {
 			size += len(s)
 		} else {
-			size += 2*itemSize + 2*approximateSize(item)
+			size += cellSize + 3*approximateSize(item)
 		}
 	})
+	if _, object := v.(map[string]any); object {
+		size += product(n, memberSize)
+	}
 	return m.chargeBytes(size + product(n, length(separator)+1)*2)
 }
 
@@ -95,7 +93,7 @@ func writeBase32(write native, input any, args []any) any {
 		return write(input, args)
 	}
 	m := meterOf(args)
-	if !m.chargeText(input, 2) {
+	if !m.chargeFormat(format, input) {
 		return haltError()
 	}
 	text, ok := input.(string)

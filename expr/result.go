@@ -2,7 +2,9 @@ package expr
 
 import (
 	"encoding/json"
+	"math"
 	"math/big"
+	"slices"
 
 	"github.com/swrun/swrun/internal/jsonvalue"
 )
@@ -29,40 +31,31 @@ func (l limits) checkResult(v any) (any, string) {
 	return convert(v), ""
 }
 
-// measure walks v without recursion. It reports whether v contains numbers that Decode would not make, and which limit it exceeds.
+// measure walks v. It reports whether v contains numbers that Decode would not make, and which limit it exceeds.
 func (l limits) measure(v any) (foreign bool, problem string) {
-	var few [16]visit
 	var e extent
-	todo := e.add(few[:0], v, 0)
-	for depth := 0; len(todo) > 0 && e.bytes <= l.size; {
-		foreign = foreign || hasUnconverted(todo[len(todo)-1].container)
-		if todo, depth = e.next(todo); depth > l.depth {
-			return false, "the result is nested deeper than " + decimals(l.depth) + " levels"
-		}
-	}
-	if e.bytes > l.size {
+	switch {
+	case e.walk(v, l.depth, extent{math.MaxInt, l.size}):
+		return hasUnconverted(v), ""
+	case e.bytes > l.size:
 		return false, "the result is larger than " + mebibytes(l.size)
 	}
-	return foreign, ""
+	return false, "the result is nested deeper than " + decimals(l.depth) + " levels"
 }
 
-// hasUnconverted reports whether a direct item or member of a container needs conversion.
-func hasUnconverted(container any) bool {
-	switch v := container.(type) {
+// hasUnconverted reports whether v or a part of it needs conversion; v has passed measure, which bounds the recursion.
+func hasUnconverted(v any) bool {
+	switch v := v.(type) {
 	case []any:
-		for _, item := range v {
-			if needsConversion(item) {
-				return true
-			}
-		}
+		return slices.ContainsFunc(v, hasUnconverted)
 	case map[string]any:
 		for _, member := range v {
-			if needsConversion(member) {
+			if hasUnconverted(member) {
 				return true
 			}
 		}
 	}
-	return false
+	return needsConversion(v)
 }
 
 func needsConversion(v any) bool {

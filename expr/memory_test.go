@@ -1,0 +1,118 @@
+package expr
+
+import (
+	"fmt"
+	"runtime/metrics"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/swrun/swrun/errors"
+)
+
+// shapes make the inputs that functions multiply. Each takes about size bytes.
+var shapes = map[string]func(size int) any{
+	"text":          func(size int) any { return strings.Repeat("x", size) },
+	"single quotes": func(size int) any { return strings.Repeat("'", size) },
+	"double quotes": func(size int) any { return strings.Repeat(`"`, size) },
+	"control":       func(size int) any { return strings.Repeat("\x01", size) },
+	"zeros":         func(size int) any { return strings.Repeat("\x00", size) },
+	"umlauts":       func(size int) any { return strings.Repeat("ä", size/2) },
+	"invalid":       func(size int) any { return strings.Repeat("\xff", size) },
+	"backslashes":   func(size int) any { return strings.Repeat(`\`, size) },
+	"commas":        func(size int) any { return strings.Repeat(",", size) },
+	"spaces":        func(size int) any { return strings.Repeat(" ", size) },
+	"percents":      func(size int) any { return strings.Repeat("%41", size/3) },
+	"base32":        func(size int) any { return strings.Repeat("A", size/8*8) },
+	"letters":       func(size int) any { return strings.Repeat("aB", size/2) },
+	"json numbers":  func(size int) any { return "[" + strings.Repeat("1,", size/2) + "1]" },
+	"json arrays":   func(size int) any { return "[" + strings.Repeat("[],", size/3) + "1]" },
+	"json objects":  func(size int) any { return "[" + strings.Repeat(`{"a":1},`, size/8) + "1]" },
+	"json text":     func(size int) any { return `"` + strings.Repeat(`\n`, size/2) + `"` },
+	"numbers":       func(size int) any { return repeated(size/16, 65) },
+	"wide numbers":  func(size int) any { return repeated(size/16, 0x10ffff) },
+	"fractions":     func(size int) any { return repeated(size/16, -1.2345678901234567e-300) },
+	"nulls":         func(size int) any { return repeated(size/16, nil) },
+	"short texts":   func(size int) any { return repeated(size/16, "'") },
+	"quoted texts":  func(size int) any { return repeated(size/16, `"`) },
+	"pairs":         func(size int) any { return repeated(size/16, []any{1, 2}) },
+	"objects":       func(size int) any { return repeated(size/16, map[string]any{"a": 1}) },
+	"entries":       func(size int) any { return repeated(size/16, map[string]any{"key": "a", "value": 1}) },
+	"one text":      func(size int) any { return []any{strings.Repeat("'", size)} },
+	"one quoted":    func(size int) any { return []any{strings.Repeat(`"`, size)} },
+	"one control":   func(size int) any { return []any{strings.Repeat("\x01", size)} },
+	"two texts":     func(size int) any { return []any{strings.Repeat("'", size/2), strings.Repeat("'", size/2)} },
+	"two rows":      func(size int) any { return []any{repeated(size/16, 1), repeated(size/16, 1)} },
+	"rows":          func(size int) any { return repeated(size/16, []any{}) },
+	"one member":    func(size int) any { return map[string]any{strings.Repeat("\x01", size): 1} },
+	"members": func(size int) any {
+		object := make(map[string]any, size/64)
+		for i := range size / 64 {
+			object[fmt.Sprintf("m%d", i)] = 1
+		}
+		return object
+	},
+}
+
+func repeated(n int, v any) []any {
+	all := make([]any, n)
+	for i := range all {
+		all[i] = v
+	}
+	return all
+}
+
+// reserving are programs that call a native which multiplies text or arrays.
+var reserving = []string{
+	`@sh`, `@csv`, `@tsv`, `@html`, `@uri`, `@urid`, `@base64`, `@base64d`, `@base32`, `@base32d`, `@json`, `@text`, `"\(.)"`, `@sh "\(.)"`, `format("sh")`,
+	`format("csv")`, `tojson`, `fromjson`, `tostring`, `ascii_downcase`, `ascii_upcase`, `explode`, `implode`, `split("")`, `split(",")`, `join("")`, `join(",")`,
+	`. * 3`, `. + .`, `. / ","`, `reverse`, `flatten`, `transpose`, `keys`, `indices(",")`, `.[0] = 1`, `del(.[0])`,
+}
+
+// TestNativesReserveMemory: a native allocates at most twice the memory that its evaluation may use, also if it ends in an error, and a long enough input
+// ends it in the error of the limit. All that it allocates is counted, and not only the peak, so that the time of a garbage collection does not matter.
+func TestNativesReserveMemory(t *testing.T) {
+	const limit = 2 << 20
+	limited := map[string]bool{}
+	for name, make := range shapes {
+		t.Run(name, func(t *testing.T) {
+			left := slices.Clone(reserving)
+			for size := limit / 32; size <= 4*limit && len(left) > 0; size = size * 3 / 2 {
+				input := make(size)
+				left = slices.DeleteFunc(left, func(program string) bool {
+					err := evaluateWithin(t, program, input, limit)
+					limited[program] = limited[program] || err != nil && strings.HasPrefix(errors.AsError(err).Detail, "the expression builds more than")
+					return err != nil
+				})
+			}
+		})
+	}
+	for _, program := range reserving {
+		if !limited[program] {
+			t.Errorf("%s has no limit", program)
+		}
+	}
+}
+
+// evaluateWithin evaluates a program with a limit of memory.
+func evaluateWithin(t *testing.T, program string, input any, limit int) error {
+	t.Helper()
+	code, err := compile(program+" | length", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	code.limits.alloc = limit
+	before := allocated()
+	_, err = code.Eval(testEnv{}, input)
+	if used := allocated() - before; used > uint64(2*limit+64<<10) {
+		t.Errorf("%s of %d bytes or items allocates %.2f times the limit: %v", program, length(input), float64(used)/float64(limit), err)
+	}
+	return err
+}
+
+// allocated returns how many bytes this process has allocated.
+func allocated() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
+}
