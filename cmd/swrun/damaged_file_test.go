@@ -18,7 +18,7 @@ func TestDamagedPartsAreNamed(t *testing.T) {
 		data []byte
 	}{
 		"head": {"head", rubbish}, "cut head": {"head", []byte(`{"#":3,"t":1795`)}, "no head": {"head", nil}, "frame": {"frame/1", rubbish}, "invocation": {"info", rubbish},
-		"no invocation": {"info", nil}, "huge invocation": {"info", huge},
+		"no invocation": {"info", nil}, "huge invocation": {"info", huge}, "message": {"inbox/", rubbish}, "empty message": {"inbox/", []byte(`{"#":2}`)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -29,6 +29,7 @@ func TestDamagedPartsAreNamed(t *testing.T) {
 			h.exits(exitOK, "start", "demo/nap", "--id", "bad")
 			h.until("waiting for the timer", "describe", "bad")
 			stop()
+			h.exits(exitOK, "suspend", "bad")
 			overwriteEntry(t, path, "i/demo/bad/"+c.part, c.data)
 			for _, verb := range []string{"describe bad", "doctor"} {
 				if code, out := h.says(verb); code != exitStore || !strings.Contains(out, "cannot be read: run demo/bad: ") || len(out) > 4000 {

@@ -4,11 +4,15 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/activity"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/inbox"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -36,10 +40,33 @@ func (l *Looks) unreadable(ctx context.Context, s store.Store, now time.Time, al
 		found = append(found, Finding{"SD019", Warning, fmt.Sprintf("stored activities of %s are damaged or missing, for example %s", terminal.Counted(read.lacking, "run"), read.lacks),
 			"swrun repair schedules them again; workers do so by themselves: on a file when one starts, on Redis within 10 minutes"})
 	}
-	if len(found) == 0 {
+	if found = append(found, undeliverable(ctx, s)...); len(found) == 0 {
 		found = append(found, Finding{"SD019", OK, "everything that was looked at can be read", ""})
 	}
 	return found
+}
+
+// undeliverable reports the messages that have left runs and cannot be read. It is not known of which namespaces they are.
+func undeliverable(ctx context.Context, s store.Store) []Finding {
+	if definition.GrantedIn(ctx) != nil {
+		return nil
+	}
+	count, first := 0, error(nil)
+	for p := range s.Layout().Partitions {
+		found, err := client.Undeliverable(ctx, s, p, maxRead/s.Layout().Partitions+1)
+		if err != nil {
+			return []Finding{failed("SD019", err)}
+		}
+		count += len(found)
+		for _, id := range slices.Sorted(maps.Keys(found)) {
+			first = cmp.Or(first, found[id])
+		}
+	}
+	if count == 0 {
+		return nil
+	}
+	return []Finding{{"SD019", Error, fmt.Sprintf("%s of runs cannot be read or delivered, for example: %s", terminal.Counted(int64(count), "message"), first),
+		"swrun repair removes damaged messages. A run that waits for such a message, for example for the start of its child, waits until it is cancelled. If a newer swrun has written them, use that version for all workers"}}
 }
 
 // cannotBeRead reports how many runs and registered things cannot be read; first says why one cannot, or is nil.
@@ -140,9 +167,27 @@ func (l *loads) check(ctx context.Context, s store.Store, one *store.Listed) (la
 		}
 	}
 	if why == nil {
-		return lacks, nil
+		return lacks, l.checkInbox(ctx, s, one)
 	}
 	return "", store.RefuseUnreadable("run "+one.Instance.String(), why, time.Time{})
+}
+
+// maxMessages is how many messages to a run are read.
+const maxMessages = 10
+
+// checkInbox returns the refusal of a run of which one of the first messages that it has not read cannot be read.
+func (l *loads) checkInbox(ctx context.Context, s store.Store, one *store.Listed) error {
+	if !one.Lifecycle.Unread() || l.bytes <= 0 {
+		return nil
+	}
+	messages, err := s.Inbox(ctx, one.Instance, maxMessages)
+	for n, data := range messages {
+		l.bytes -= len(data)
+		if _, _, bad := inbox.Read(one.Instance, one.Lifecycle.Read+int64(n)+1, data); bad != nil {
+			return bad
+		}
+	}
+	return err
 }
 
 // unreadableEntries counts the entries of the registry that cannot be read, of the kinds that can be listed.

@@ -19,7 +19,7 @@ const unreadShown = 10
 // unread returns the first messages that wait for a worker, unless the one that holds the run is about to read them. It notes the
 // commands among them.
 func (c *Client) unread(ctx context.Context, d *Description) ([]inbox.Message, error) {
-	if d.Lifecycle.Status.Final() || d.attended() || !d.Lifecycle.Unread() {
+	if d.Lifecycle.Status.Final() || !d.Lifecycle.Unread() {
 		return nil, nil
 	}
 	messages, err := c.store.Inbox(ctx, d.Instance, unreadShown)
@@ -27,10 +27,13 @@ func (c *Client) unread(ctx context.Context, d *Description) ([]inbox.Message, e
 		return nil, err
 	}
 	var all []inbox.Message
-	for _, data := range messages {
-		m, err := inbox.Parse(data)
+	for n, data := range messages {
+		m, _, err := inbox.Read(d.Instance, d.Lifecycle.Read+int64(n)+1, data)
 		if err != nil {
 			return nil, err
+		}
+		if d.attended() {
+			continue
 		}
 		if verb, ok := commandOf(m); ok {
 			isSame := func(earlier store.Verb) bool { return earlier == verb }

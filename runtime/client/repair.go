@@ -58,6 +58,14 @@ func (c *Client) scrub(ctx context.Context, request store.Scrub, from, before in
 			r.Compared += done.Compared
 			r.Repaired = append(r.Repaired, done.Repaired...)
 		}
+		if request.Only != nil {
+			continue // it is not known whose damaged messages are
+		}
+		dropped, err := c.dropUndeliverable(ctx, p, request.Check)
+		if err != nil {
+			return r, err
+		}
+		r.Repaired = append(r.Repaired, dropped...)
 	}
 	r.Wrong = len(r.Repaired)
 	return r, nil

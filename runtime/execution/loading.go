@@ -128,12 +128,8 @@ func (x *Execution) starts() bool {
 
 // receive queues messages that have not been stepped.
 func (x *Execution) receive(messages []store.Message) error {
-	for _, data := range messages[min(x.batch.read, len(messages)):] {
-		m, err := inbox.Parse(data)
-		if err != nil {
-			return err
-		}
-		ev, err := m.Event()
+	for n := x.batch.read; n < len(messages); n++ {
+		m, ev, err := inbox.Read(x.instance, x.stored.Read+int64(n)+1, messages[n])
 		if err != nil {
 			return err
 		}

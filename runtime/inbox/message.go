@@ -63,6 +63,17 @@ func Parse(data store.Message) (Message, error) {
 	return m, nil
 }
 
+// Read reads the n-th message to a run, and what it means to the run. The error is the refusal of a run that cannot be read.
+func Read(run store.Instance, n int64, data store.Message) (m Message, ev interpreter.Event, err error) {
+	if m, err = Parse(data); err == nil {
+		ev, err = m.Event()
+	}
+	if err != nil {
+		return m, nil, store.RefuseUnreadable("run "+run.String(), fmt.Errorf("message %d of its inbox: %w", n, err), time.Time{})
+	}
+	return m, ev, nil
+}
+
 // Event returns what the message means to the run.
 func (m Message) Event() (interpreter.Event, error) {
 	switch m.Type {

@@ -87,8 +87,10 @@ func (p *partition) due(set store.Set, n int, w *store.Work) {
 func (p *partition) outbox(of int, from int64, n int) (all []store.Outgoing) {
 	prefix := p.prefix + "outbox/"
 	p.Scan(prefix, prefix+number(from), func(key string, value []byte) bool {
-		id := fmt.Sprintf("%d-%d", of, parseNumber(strings.TrimPrefix(key, prefix)))
-		all = append(all, store.Outgoing{ID: id, Data: clone(value)})
+		text := strings.TrimPrefix(key, prefix)
+		if n := parseNumber(text); number(n) == text { // any other key is a stray one
+			all = append(all, store.Outgoing{ID: fmt.Sprintf("%d-%d", of, n), Data: clone(value)})
+		}
 		return len(all) < n
 	})
 	return all

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 
 	"github.com/swrun/swrun/errors"
@@ -50,7 +51,11 @@ func (p *partition) outboxFailed(ctx context.Context, err error) {
 func (p *partition) relayAll(ctx context.Context, entries []store.Outgoing, stuck map[string]bool) (delivered bool, err error) {
 	var done []string
 	for _, e := range entries {
-		to := destination(e)
+		to, err := destination(e)
+		if err != nil {
+			p.cannotDeliver(e, err)
+			continue
+		}
 		if stuck[to] {
 			continue
 		}
@@ -69,21 +74,27 @@ func (p *partition) relayAll(ctx context.Context, entries []store.Outgoing, stuc
 	return true, p.w.c.Store.Relay(ctx, p.n, done)
 }
 
+// cannotDeliver logs an entry that cannot be read: it stays where it is.
+func (p *partition) cannotDeliver(e store.Outgoing, err error) {
+	if p.w.undeliverable.first(fmt.Sprint(p.n, " ", e.ID)) {
+		p.w.c.Log.Error("a message cannot be read, and is not delivered", "partition", p.n, "entry", e.ID, "error", err, "fix", "swrun doctor says what to do")
+	}
+}
+
 // destination returns where an entry goes: entries of one destination keep their order.
-func destination(e store.Outgoing) string {
+func destination(e store.Outgoing) (string, error) {
 	o, err := execution.ParseOutgoing(e.Data)
-	if err != nil {
-		return "?"
-	}
 	switch {
+	case err != nil:
+		return "", err
 	case o.Child != nil:
-		return store.Instance{Namespace: o.Child.Workflow.Namespace, ID: o.Child.ID}.String()
+		return store.Instance{Namespace: o.Child.Workflow.Namespace, ID: o.Child.ID}.String(), nil
 	case o.Deliver != nil:
-		return o.Deliver.To.String()
+		return o.Deliver.To.String(), nil
 	case o.Find != nil:
-		return o.Find.Run.String()
+		return o.Find.Run.String(), nil
 	}
-	return "events"
+	return "events", nil
 }
 
 // Emitted is an event that a run has emitted.

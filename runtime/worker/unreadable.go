@@ -6,24 +6,24 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// unreadable remembers which runs were found that cannot be read, so that each is logged once.
-type unreadable struct {
+// unreadable remembers what was found that cannot be read, for example runs, so that each is logged once.
+type unreadable[K comparable] struct {
 	mu   sync.Mutex
-	told map[store.Instance]bool
+	told map[K]bool
 }
 
-// maxUnreadable bounds how many runs are remembered; what is found after that is logged again.
+// maxUnreadable bounds how many keys are remembered; what is found after that is logged again.
 const maxUnreadable = 10_000
 
-// first reports whether a run is found for the first time.
-func (u *unreadable) first(i store.Instance) bool {
+// first reports whether a key is found for the first time.
+func (u *unreadable[K]) first(i K) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.told[i] {
 		return false
 	}
 	if u.told == nil || len(u.told) >= maxUnreadable {
-		u.told = map[store.Instance]bool{}
+		u.told = map[K]bool{}
 	}
 	u.told[i] = true
 	return true

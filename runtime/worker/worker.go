@@ -106,10 +106,11 @@ type Worker struct {
 	draining   chan struct{} // closed when nothing new is started
 	leaving    chan struct{} // closed when what is in flight is given up
 
-	leases     leases
-	held       atomic.Int64 // runs in memory
-	unreadable unreadable
-	about      presence.Worker
+	leases        leases
+	held          atomic.Int64 // runs in memory
+	unreadable    unreadable[store.Instance]
+	undeliverable unreadable[string] // entries of outboxes
+	about         presence.Worker
 	// takesDefault says that it performs tasks of the default queue too.
 	takesDefault bool
 }
