@@ -148,5 +148,5 @@ func (c *credential) again(transport http.RoundTripper, sent *http.Request, answ
 		return nil, err
 	}
 	again.Header.Set("Authorization", c.header())
-	return transport.RoundTrip(again)
+	return sendOnce(transport, again)
 }

@@ -33,7 +33,7 @@ func (c challenged) digested(e *exchange, request *http.Request, response *http.
 		if err != nil {
 			return nil, err
 		}
-		if response, err = c.RoundTripper.RoundTrip(again); err != nil {
+		if response, err = sendOnce(c.RoundTripper, again); err != nil {
 			return nil, err
 		}
 		if response.StatusCode != http.StatusUnauthorized || !asksForNewNonce(response.Header) {

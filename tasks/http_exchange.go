@@ -49,7 +49,7 @@ func newExchange(request *httpRequest, r interpreter.Request) (*exchange, error)
 	}
 	values := [...]string{userAgent, r.Key, strconv.Itoa(r.Attempt), ""}
 	e.header = make(http.Header, len(request.Headers)+len(values)+1)
-	e.header["User-Agent"], e.header[keyHeader], e.header["X-Swrun-Attempt"] = values[0:1:1], values[1:2:2], values[2:3:3]
+	e.header["User-Agent"], e.header["Idempotency-Key"], e.header["X-Swrun-Attempt"] = values[0:1:1], values[1:2:2], values[2:3:3]
 	if !r.Deadline.IsZero() {
 		values[3] = r.Deadline.UTC().Format(time.RFC3339Nano)
 		e.header["Swrun-Deadline"] = values[3:4:4]
@@ -58,26 +58,10 @@ func newExchange(request *httpRequest, r interpreter.Request) (*exchange, error)
 		e.header["Traceparent"] = []string{r.TraceParent}
 	}
 	for name, value := range request.Headers {
-		e.header[sentOnce(name)] = []string{value}
+		e.header[name] = []string{value}
 		e.private = e.private || isCredential(name)
 	}
 	return e, nil
-}
-
-// keyHeader is Idempotency-Key in another spelling, which means the same. net/http looks for the usual one: of a request that has it, on a connection that was
-// used before, it sends a second copy if the server ends the connection without an answer, whatever the method is. The service may have carried out the
-// first one. The next attempt is for the author to grant, and has the next number.
-const keyHeader = "Idempotency-key"
-
-// sentOnce returns the name of a header of the author in a spelling by which net/http repeats nothing.
-func sentOnce(name string) string {
-	switch name {
-	case "Idempotency-Key":
-		return keyHeader
-	case "X-Idempotency-Key":
-		return "X-Idempotency-key"
-	}
-	return name
 }
 
 // authenticate adds the credential of a policy. The policy itself stays as it is: it may only name its secret.
@@ -168,7 +152,7 @@ func (e *exchange) follow(next *http.Request, via []*http.Request) error {
 func (e *exchange) strip(next *http.Request) {
 	for name := range next.Header {
 		if name != "User-Agent" && (e.private || !describesContent(name)) {
-			delete(next.Header, name) // Del knows the usual spelling alone
+			next.Header.Del(name)
 		}
 	}
 	if e.private { // a secret may be in any header, this one too
@@ -195,7 +179,7 @@ func isCredential(name string) bool {
 type located struct{ http.RoundTripper }
 
 func (l located) RoundTrip(request *http.Request) (*http.Response, error) {
-	response, err := l.RoundTripper.RoundTrip(request)
+	response, err := sendOnce(l.RoundTripper, request)
 	if err != nil || !exchangeOf(request).redirect || response.StatusCode/100 != 3 {
 		return response, err
 	}
@@ -215,7 +199,7 @@ type challenged struct{ http.RoundTripper }
 func (c challenged) RoundTrip(request *http.Request) (*http.Response, error) {
 	e := exchangeOf(request)
 	if e.credential == nil || e.away {
-		return c.RoundTripper.RoundTrip(request)
+		return sendOnce(c.RoundTripper, request)
 	}
 	transport, err := e.credential.through(c.RoundTripper)
 	if err != nil {
@@ -225,7 +209,7 @@ func (c challenged) RoundTrip(request *http.Request) (*http.Response, error) {
 		request = request.Clone(request.Context())
 		e.credential.apply(request.Header)
 	}
-	response, err := transport.RoundTrip(request)
+	response, err := sendOnce(transport, request)
 	switch {
 	case err != nil || response.StatusCode != http.StatusUnauthorized:
 		return response, err

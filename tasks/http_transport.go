@@ -44,6 +44,24 @@ func NewTransport(c TransportConfig) *http.Transport {
 	return t
 }
 
+// sendOnce sends a request through a transport. net/http sends a second copy of a request that has the header Idempotency-Key or X-Idempotency-Key, whatever its
+// method is, if the server ends a connection that was used before without an answer. The service may have carried out the first one, and the next attempt is
+// for the author to grant. So the names of these headers get another spelling, which means the same on a connection.
+func sendOnce(transport http.RoundTripper, r *http.Request) (*http.Response, error) {
+	if _, connects := transport.(*http.Transport); !connects || r.Header["Idempotency-Key"] == nil && r.Header["X-Idempotency-Key"] == nil {
+		return transport.RoundTrip(r)
+	}
+	once := *r
+	once.Header = r.Header.Clone()
+	for name, other := range map[string]string{"Idempotency-Key": "Idempotency-key", "X-Idempotency-Key": "X-Idempotency-key"} {
+		if values := once.Header[name]; values != nil {
+			delete(once.Header, name)
+			once.Header[other] = values
+		}
+	}
+	return transport.RoundTrip(&once)
+}
+
 // through returns a Dial that asks nobody about the address of a proxy.
 func through(proxy string, dial Dial) Dial {
 	if proxy == "" {

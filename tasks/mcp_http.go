@@ -124,13 +124,13 @@ func (t *mcpRoundTripper) RoundTrip(sent *http.Request) (*http.Response, error) 
 // credential as it was when it was sent.
 func (t *mcpRoundTripper) send(sent *http.Request) (*http.Response, error) {
 	if t.exchange.credential == nil {
-		return t.transport.RoundTrip(sent)
+		return sendOnce(t.transport, sent)
 	}
 	t.mu.Lock()
 	c := *t.exchange.credential
 	t.mu.Unlock()
 	c.apply(sent.Header)
-	response, err := t.transport.RoundTrip(sent)
+	response, err := sendOnce(t.transport, sent)
 	if err != nil {
 		return nil, err
 	}
