@@ -133,7 +133,7 @@ func mustDeployment(t *testing.T, url string, client *redis.Client, n int64) ben
 			redistest.EditTime(t, client, key, func(m *redistest.Time) { m.Written, m.Offset = clock.UnixMilli(), offset })
 		}
 	}
-	set() // before the store has seen another time
+
 	s, err := redisstore.Open(t.Context(), url, redisstore.Config{Deployment: name, Partitions: 2})
 	if err != nil {
 		t.Fatal(err)
@@ -143,6 +143,7 @@ func mustDeployment(t *testing.T, url string, client *redis.Client, n int64) ben
 			t.Error(err)
 		}
 	})
+	set() // before anything is stored
 	advance := func(d time.Duration) {
 		clock = clock.Add(d)
 		set()

@@ -93,7 +93,7 @@ func fill(t *testing.T, s *redisstore.Store) {
 	a := claim("a")
 	a.Changes = interpreter.Changes{Head: []byte("h"), Context: []byte("c"), Frames: []interpreter.StoredFrame{{Key: 1, Data: []byte("f")}}}
 	a.Entries, a.Outbox, a.Payloads = [][]byte{[]byte("e")}, [][]byte{[]byte("o")}, map[string][]byte{"r": []byte("p")}
-	a.Activities = []store.ActivityChange{{Effect: 1, Queue: "mail", To: &store.Activity{Queue: "mail", Available: a.At, Due: a.At}, Input: []byte("i")}}
+	a.Activities = []store.ActivityChange{{Effect: 1, Queue: "mail", To: &store.Activity{Queue: "mail", Available: a.At, Due: a.At, Data: []byte("{}")}, Input: []byte("i")}}
 	a.Asked = store.Asked{Of: a.Instance, Kind: store.AskedRuns, N: 1, Max: 1}
 	_, err := s.Commit(ctx, a)
 	must(err)
