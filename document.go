@@ -26,6 +26,8 @@ type Document struct {
 	NoFiles bool
 	// Resources are what the references to external resources in the document mean. Unless it is nil, nothing else is read for them.
 	Resources map[string][]byte
+	// Locations are where relative references in resources start, for those of which a server has redirected the reader to another URL.
+	Locations map[string]string
 	Text      []byte
 	// Workflow is the tree of the document, as far as it could be read. It is read-only.
 	Workflow    *dsl.Workflow
@@ -135,7 +137,7 @@ func (d *Document) program(e *environment) (*interpreter.Program, error) {
 // loader returns what reads the external resources of the document. Without a transport, nothing is fetched.
 func (d *Document) loader(e *environment, transport http.RoundTripper) interpreter.Loader {
 	if d.Resources != nil {
-		return definition.Definition{Resources: d.Resources}.Load
+		return definition.Definition{Resources: d.Resources, Locations: d.Locations}.Load
 	}
 	return tasks.Loader(d.base(), tasks.Sources{Transport: transport, Files: !d.NoFiles, Catalog: e.host.Catalog, Functions: e.host.Functions})
 }
@@ -155,7 +157,7 @@ func (d *Document) WithResources(h Host) (*Document, error) {
 		return nil, err
 	}
 	whole := *d
-	whole.Resources, whole.Diagnostics = made.Resources, joined(d.Diagnostics, found)
+	whole.Resources, whole.Locations, whole.Diagnostics = made.Resources, made.Locations, joined(d.Diagnostics, found)
 	return &whole, nil
 }
 
@@ -196,19 +198,22 @@ func (d *Document) define(e *environment) (definition.Definition, dsl.Diagnostic
 	if err := d.Err(); err != nil {
 		return definition.Definition{}, nil, err
 	}
-	made := definition.Definition{Document: string(d.Text), Resources: map[string][]byte{}}
+	made := definition.Definition{Document: string(d.Text), Resources: map[string][]byte{}, Locations: map[string]string{}}
 	if d.File != "" {
 		made.File = filepath.Base(d.File)
 	}
 	read := d.loader(e, e.transport)
 	var unavailable *function.UnavailableError
-	_, found, err := d.compile(e, func(ctx context.Context, uri string) ([]byte, error) {
-		data, err := read(ctx, uri)
+	_, found, err := d.compile(e, func(ctx context.Context, uri string) (interpreter.Resource, error) {
+		found, err := read(ctx, uri)
 		if err == nil {
-			made.Resources[uri] = data
+			made.Resources[uri] = found.Data
+		}
+		if found.Place != "" {
+			made.Locations[uri] = found.Place
 		}
 		errors.As(err, &unavailable)
-		return data, err
+		return found, err
 	})
 	if unavailable != nil { // nothing is wrong with the document
 		err = unavailable

@@ -39,6 +39,36 @@ func leaveMore(t *testing.T, engine *swrun.Engine) {
 	}
 	must(engine.Publish(ctx, map[string]any{"specversion": "1.0", "id": "1", "source": "/s", "type": "one"}, nil))
 	must(engine.Schedules().Pause(ctx, "aa", "timed", "me", "a break"))
+	if err := engine.Deploy(ctx, movedDocument(map[string]string{"https://a.test/f.yaml": "https://b.test/lib/f.yaml"}, "https://b.test/lib/inner.yaml")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// movedDocument returns a document with a function that calls another one beside it, which was read from a place.
+func movedDocument(locations map[string]string, inner string) *swrun.Document {
+	d, _ := swrun.Parse("moved.yaml", []byte("document: {dsl: 1.0.3, namespace: aa, name: moved, version: 1.0.0}\ndo: [{calls: {call: 'https://a.test/f.yaml'}}]\n"))
+	d.Resources = map[string][]byte{"https://a.test/f.yaml": []byte("do: [{inner: {call: 'file://inner.yaml'}}]"), inner: []byte("set: {a: 1}")}
+	d.Locations = locations
+	return d
+}
+
+// TestDefinitionsWithoutLocations: the definition of an earlier build, which does not tell of redirects, has what a redirected function refers to beside the
+// URI that the document names.
+func TestDefinitionsWithoutLocations(t *testing.T) {
+	for _, c := range []struct {
+		locations map[string]string
+		inner     string
+		valid     bool
+	}{
+		{nil, "https://a.test/inner.yaml", true},
+		{nil, "https://b.test/lib/inner.yaml", false},
+		{map[string]string{"https://a.test/f.yaml": "https://b.test/lib/f.yaml"}, "https://b.test/lib/inner.yaml", true},
+		{map[string]string{"https://a.test/f.yaml": "https://b.test/lib/f.yaml"}, "https://a.test/inner.yaml", false},
+	} {
+		if err := movedDocument(c.locations, c.inner).Check(swrun.CheckConfig{}); (err == nil) != c.valid {
+			t.Errorf("%v with %s: %v", c.locations, c.inner, err)
+		}
+	}
 }
 
 // leaveLate leaves a report that came too late in the inbox of a run whose activity waits.

@@ -124,12 +124,12 @@ func (f *Function) compile(h Host) (dsl.Diagnostics, []interpreter.WorkflowRun, 
 		return data, nil
 	})
 	others := tasks.Loader("function.yaml", tasks.Sources{Transport: e.transport, Catalog: h.Catalog, Functions: h.Functions})
-	load := func(ctx context.Context, uri string) ([]byte, error) {
-		data, err := own(ctx, uri)
+	load := func(ctx context.Context, uri string) (interpreter.Resource, error) {
+		found, err := own(ctx, uri)
 		if errors.Is(err, interpreter.ErrNotFetched) {
 			return others(ctx, uri)
 		}
-		return data, err
+		return found, err
 	}
 	found, runs := interpreter.CheckFunction(f.File, tasks.InDefaultCatalog(f.Name), f.Text, e.config(loading{load: load}, e.calls.orElsewhere()))
 	return found, runs, nil

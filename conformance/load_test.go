@@ -62,17 +62,19 @@ func newOutside(files map[string]string) *outside {
 func newOutsideWith(files map[string]string, engine dialEngine) *outside {
 	o, feed := &outside{}, newFeed(files)
 	fetch := tasks.Loader("workflow.yaml", tasks.Sources{Transport: standIn()})
-	read := func(ctx context.Context, uri string) ([]byte, error) {
+	read := func(ctx context.Context, uri string) (found interpreter.Resource, err error) {
 		if text, ok := files[strings.TrimPrefix(uri, "http://files.test/")]; ok {
-			return []byte(text), nil
+			found.Data = []byte(text)
+			return found, nil
 		}
 		if uri == "app/greet.proto" { // of the specification's example
-			return []byte(greeterDocument), nil
+			found.Data = []byte(greeterDocument)
+			return found, nil
 		}
 		if strings.Contains(uri, "://") {
 			return fetch(ctx, uri)
 		}
-		return nil, errors.New("there is no such file")
+		return found, errors.New("there is no such file")
 	}
 	config := tasks.Config{
 		Transport: standIn(), Dial: o.dial, Processes: processes(), Containers: containers(engine), Secrets: secrets, Publish: o.publish, Load: feed.naming(read),

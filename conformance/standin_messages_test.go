@@ -61,9 +61,10 @@ func (f *feed) named(text string) string { return strings.ReplaceAll(text, theWo
 
 // naming returns a loader for what runs read themselves, of this world.
 func (f *feed) naming(load interpreter.Loader) interpreter.Loader {
-	return func(ctx context.Context, uri string) ([]byte, error) {
-		data, err := load(ctx, uri)
-		return []byte(f.named(string(data))), err
+	return func(ctx context.Context, uri string) (interpreter.Resource, error) {
+		found, err := load(ctx, uri)
+		found.Data = []byte(f.named(string(found.Data)))
+		return found, err
 	}
 }
 

@@ -166,32 +166,36 @@ func (b *Builder) Jump(at dsl.Pointer, then string) *Jump {
 	return &jump
 }
 
-// Load reads a resource whose URI is literal. ok is false if the URI is an expression or template,
+// Load reads a resource whose URI is literal. Its Place is never empty. ok is false if the URI is an expression or template,
 // so that it can only be read at run time, or if reading failed, which is reported.
-func (b *Builder) Load(r *dsl.ExternalResource) (data []byte, ok bool) {
+func (b *Builder) Load(r *dsl.ExternalResource) (found Resource, ok bool) {
 	uri := r.Endpoint.URI.Text()
 	if expr.Delimited(uri) || strings.ContainsAny(uri, "{}") {
-		return nil, false
+		return found, false
 	}
 	policy, ok := b.policy(r.Endpoint.Authentication)
 	if !ok {
-		return nil, false
+		return found, false
 	}
-	data, err := b.c.load(b.Located(uri), policy)
+	found, err := b.c.load(b.Located(uri), policy)
 	if errors.Is(err, ErrNotFetched) {
 		b.c.add(dsl.Diagnostic{Code: "SW805", Severity: dsl.SeverityInfo, Pointer: r.Endpoint.Pointer,
 			Message: fmt.Sprintf("%s is not fetched, so what it holds is not checked", uri), Help: "--fetch reads it"})
-		return nil, false
+		return found, false
 	}
 	if err != nil {
 		b.Report("SW802", r.Endpoint.Pointer, fmt.Sprintf("cannot read %s: %s", uri, err))
-		return nil, false
+		return found, false
 	}
-	return data, true
+	found.Place = cmp.Or(found.Place, b.Located(uri))
+	return found, true
 }
 
 // Read reads the resource at a place, which something else that was read names. The error may be ErrNotFetched.
-func (b *Builder) Read(place string) ([]byte, error) { return b.c.load(place, nil) }
+func (b *Builder) Read(place string) ([]byte, error) {
+	found, err := b.c.load(place, nil)
+	return found.Data, err
+}
 
 // InOrder returns the names of the members of an object in the document's order; nil if v is none.
 func (b *Builder) InOrder(v dsl.Value) []string {

@@ -46,9 +46,9 @@ func Compile(w *dsl.Workflow, config Config) (*Program, dsl.Diagnostics) {
 func newCompiler(w *dsl.Workflow, config Config) (c *compiler, loaded func()) {
 	ctx, loaded := context.WithTimeout(context.Background(), maxLoading)
 	c = &compiler{workflow: w, config: config, functions: map[function]*List{}, remote: newRemoteCalls(), origins: map[dsl.Pointer]bool{}}
-	c.load = func(place string, p *Policy) ([]byte, error) {
+	c.load = func(place string, p *Policy) (Resource, error) {
 		if config.Load == nil {
-			return nil, errors.New("external resources are not available here")
+			return Resource{}, errors.New("external resources are not available here")
 		}
 		return config.Load(context.WithValue(ctx, policyKey{}, p), RelativeFile(place))
 	}
@@ -64,7 +64,7 @@ type compiler struct {
 	config      Config
 	program     *Program
 	diagnostics dsl.Diagnostics
-	load        func(place string, p *Policy) ([]byte, error) // all loading of a document shares one bound
+	load        func(place string, p *Policy) (Resource, error) // all loading of a document shares one bound
 	functions   map[function]*List
 	remote      *remoteCalls         // of functions from elsewhere
 	base        string               // place of the remote function that workflow stands for; empty for the document
@@ -197,12 +197,13 @@ func (c *compiler) function(origin dsl.Pointer, task dsl.Task) *List {
 	return list
 }
 
-func (c *compiler) resource(r *dsl.ExternalResource) ([]byte, bool) {
+func (c *compiler) resource(r *dsl.ExternalResource) (data []byte, ok bool) {
 	if expr.Delimited(r.Endpoint.URI.Text()) {
 		c.report("SW802", r.Endpoint.Pointer, "a schema's location must be a literal URI", "")
 		return nil, false
 	}
-	return (&Builder{c: c}).Load(r)
+	found, ok := (&Builder{c: c}).Load(r)
+	return found.Data, ok
 }
 
 func (c *compiler) report(code string, at dsl.Pointer, message, help string) {

@@ -65,7 +65,15 @@ type Secrets func(name string) (value any, ok bool)
 var ErrNotFetched = errors.New("it is not fetched here")
 
 // Loader reads an external resource, and gives up when ctx ends; uri is absolute, or relative to the workflow's own file.
-type Loader func(ctx context.Context, uri string) ([]byte, error)
+type Loader func(ctx context.Context, uri string) (Resource, error)
+
+// Resource is an external resource as it was read.
+type Resource struct {
+	Data []byte
+	// Place is the URL without query that relative references in the resource start from (RFC 3986, section 5.1.3). It is empty if that is the URI that
+	// the Loader was called with: no server has redirected the request.
+	Place string
+}
 
 // List is a compiled list of tasks: one of a task's own lists, or the workflow's.
 type List struct {

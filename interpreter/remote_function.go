@@ -35,15 +35,15 @@ func (b *Builder) readFunction(r *dsl.ExternalResource, at dsl.Pointer) *List {
 		b.Report("SW802", r.Endpoint.Pointer, fmt.Sprintf("the functions that the document calls, and those that they call, are more than %d", maxRemoteFunctions))
 		return nil
 	}
-	data, ok := b.Load(r)
+	text, ok := b.Load(r)
 	if !ok {
 		return nil
 	}
 	base := b.node.task.Base()
 	place := b.c.remote.places[at]
-	w, task, found := dsl.ParseFunction(place, data, base.Name, at)
+	w, task, found := dsl.ParseFunction(place, text.Data, base.Name, at)
 	w.Document = b.c.workflow.Document
-	c := b.c.of(w, place)
+	c := b.c.of(w, text.Place)
 	c.caller = cmp.Or(b.c.caller, base.Pointer)
 	c.diagnostics = found.Errors()
 	var list *List

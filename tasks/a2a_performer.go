@@ -191,11 +191,11 @@ func (p *a2aPerformer) cardOf(ctx context.Context, host string, policy *credenti
 }
 
 func (p *a2aPerformer) cardAt(ctx context.Context, at string, policy *credential) (*a2a.Card, error) {
-	data, err := p.load.read(ctx, at, policy)
+	found, err := p.load.read(ctx, at, policy)
 	if err != nil {
 		return nil, err
 	}
-	card, err := parseCard(data)
+	card, err := parseCard(found.Data)
 	if err != nil {
 		return nil, interpreter.FailLoad(withoutQuery(at), err)
 	}

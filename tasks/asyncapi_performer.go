@@ -50,11 +50,11 @@ func (p *asyncAPIPerformer) perform(ctx context.Context, r interpreter.Request) 
 // describe makes the target of the document, within the memory that all effects share.
 func (p *asyncAPIPerformer) describe(ctx context.Context, call *asyncAPIRequest, memory interpreter.Memory) error {
 	return withinMemory(ctx, memory, func() error {
-		data, err := p.load.read(ctx, call.Document, call.ForDocument)
+		found, err := p.load.read(ctx, call.Document, call.ForDocument)
 		if err != nil {
 			return err
 		}
-		d, err := asyncapi.Parse(data)
+		d, err := asyncapi.Parse(found.Data)
 		if err != nil {
 			return interpreter.FailLoad(withoutQuery(call.Document), err)
 		}

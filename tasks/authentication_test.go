@@ -75,14 +75,12 @@ func TestRefusedTokens(t *testing.T) {
 			server := grpctest.New(nil)
 			server.Allow = a.accepts
 			t.Cleanup(server.Stop)
-			load := func(context.Context, string) ([]byte, error) { return []byte(grpctest.Proto), nil }
+			load := describes(grpctest.Proto)
 			return tasks.Config{Dial: server.Dial, Load: load}, "call: grpc, with: {proto: {endpoint: echo.proto}, service: {name: test.Echo, host: x, port: 5, authentication: " + a.policy() + "}, method: Say}"
 		},
 		"call asyncapi over http": func(t *testing.T, a *authorityServer) (tasks.Config, string) {
 			at := strings.TrimPrefix(a.service(t), "http://")
-			load := func(context.Context, string) ([]byte, error) {
-				return []byte(`{"asyncapi": "3.0.0", "servers": {"s": {"host": "` + at + `", "protocol": "http"}}, "channels": {"echo": {"address": "echo"}}, "operations": {"send": {"action": "receive", "channel": {"$ref": "#/channels/echo"}}}}`), nil
-			}
+			load := describes(`{"asyncapi": "3.0.0", "servers": {"s": {"host": "` + at + `", "protocol": "http"}}, "channels": {"echo": {"address": "echo"}}, "operations": {"send": {"action": "receive", "channel": {"$ref": "#/channels/echo"}}}}`)
 			return tasks.Config{Load: load}, "call: asyncapi, with: {document: {endpoint: a.json}, operation: send, message: {payload: {a: 1}}, authentication: " + a.policy() + "}"
 		},
 	} {
@@ -140,9 +138,7 @@ func TestTokensOfBrokers(t *testing.T) {
 		fmt.Fprintf(w, `{"access_token": "token-%d"}`, asked)
 	}))
 	t.Cleanup(authority.Close)
-	load := func(context.Context, string) ([]byte, error) {
-		return []byte(`{"asyncapi": "3.0.0", "servers": {"s": {"host": "` + broker.Address + `", "protocol": "nats"}}, "channels": {"echo": {"address": "echo"}}, "operations": {"send": {"action": "receive", "channel": {"$ref": "#/channels/echo"}}}}`), nil
-	}
+	load := describes(`{"asyncapi": "3.0.0", "servers": {"s": {"host": "` + broker.Address + `", "protocol": "nats"}}, "channels": {"echo": {"address": "echo"}}, "operations": {"send": {"action": "receive", "channel": {"$ref": "#/channels/echo"}}}}`)
 	outcome := runDocument(t, tasks.Config{Load: load}, "  - ask: {call: asyncapi, with: {document: {endpoint: a.json}, operation: send, message: {payload: {a: 1}}, authentication: {oauth2: {authority: '"+authority.URL+"', grant: client_credentials, client: {id: a, secret: b}}}}}\n")
 	if outcome.Fault != nil || asked != 2 {
 		t.Errorf("%v, with %d tokens", outcome.Fault, asked)
@@ -356,10 +352,8 @@ func TestCertificatesOfBrokers(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(broker.Stop)
-			load := func(context.Context, string) ([]byte, error) {
-				return fmt.Appendf(nil, `{"asyncapi": "3.0.0", "servers": {"s": {"host": "%s", "protocol": "%s"}}, "channels": {"orders": {"address": "orders"}},
-					"operations": {"send": {"action": "receive", "channel": {"$ref": "#/channels/orders"}}, "take": {"action": "send", "channel": {"$ref": "#/channels/orders"}}}}`, broker.Address, protocol), nil
-			}
+			load := describes(fmt.Sprintf(`{"asyncapi": "3.0.0", "servers": {"s": {"host": "%s", "protocol": "%s"}}, "channels": {"orders": {"address": "orders"}},
+					"operations": {"send": {"action": "receive", "channel": {"$ref": "#/channels/orders"}}, "take": {"action": "send", "channel": {"$ref": "#/channels/orders"}}}}`, broker.Address, protocol))
 			config := tasks.Config{Secrets: mustClients(t, c), Load: load}
 			call := "{call: asyncapi, with: {document: {endpoint: a.json}, protocol: " + name + ", authentication: {certificate: {use: CLIENT}}, "
 			send, take := call+"operation: send, message: {payload: {a: 1}}}}", call+"operation: take, subscription: {consume: {amount: 1}}}}"

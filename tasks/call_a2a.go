@@ -40,13 +40,13 @@ func (c *callA2ABody) compileCard(b *interpreter.Builder, call *dsl.CallA2A) {
 	if at.Authentication != nil || isOrigin(at.URI.Text()) { // only who performs the task has what it takes to read it, or looks for it on the host
 		return
 	}
-	data, ok := b.Load(call.AgentCard)
+	found, ok := b.Load(call.AgentCard)
 	if !ok {
 		return
 	}
-	card, err := parseCard(data)
+	card, err := parseCard(found.Data)
 	if err != nil {
-		b.Report("SW802", at.Pointer, "cannot use "+withoutQuery(b.Located(at.URI.Text()))+": "+err.Error())
+		b.Report("SW802", at.Pointer, "cannot use "+withoutQuery(found.Place)+": "+err.Error())
 		return
 	}
 	if c.card = card; c.server == nil || c.server.fixed {

@@ -16,6 +16,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/a2atest"
 	"github.com/swrun/swrun/internal/pacetest"
+	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/tasks"
 )
@@ -176,9 +177,9 @@ func TestNetworkOfAgents(t *testing.T) {
 	card := fmt.Sprintf(`{"url": "%s/rpc"}`, agent.URL)
 	for name, with := range map[string]string{"the server": "server: '" + agent.URL + "'", "a card": "agentCard: { endpoint: card.json }"} {
 		t.Run(name, func(t *testing.T) {
-			config := tasks.Config{Transport: refused, Load: func(ctx context.Context, uri string) ([]byte, error) {
+			config := tasks.Config{Transport: refused, Load: func(ctx context.Context, uri string) (interpreter.Resource, error) {
 				if uri == "card.json" {
-					return []byte(card), nil
+					return interpreter.Resource{Data: []byte(card)}, nil
 				}
 				return tasks.Loader("t.yaml", tasks.Sources{Transport: refused})(ctx, uri)
 			}}

@@ -38,8 +38,8 @@ func compileCallAsyncAPI(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 		return body
 	}
 	if document.Authentication == nil { // otherwise only who performs the task has what it takes to read it
-		if data, ok := b.Load(call.Document); ok {
-			o.describe(b, call, data)
+		if found, ok := b.Load(call.Document); ok {
+			o.describe(b, call, found)
 			return body
 		}
 	}
@@ -82,11 +82,10 @@ type asyncAPIOperation struct {
 }
 
 // describe fills in the route, and reports what can be said of the call before a run.
-func (o *asyncAPIOperation) describe(b *interpreter.Builder, call *dsl.CallAsyncAPI, data []byte) {
-	uri := b.Located(call.Document.Endpoint.URI.Text())
-	d, err := asyncapi.Parse(data)
+func (o *asyncAPIOperation) describe(b *interpreter.Builder, call *dsl.CallAsyncAPI, found interpreter.Resource) {
+	d, err := asyncapi.Parse(found.Data)
 	if err != nil {
-		b.Report("SW802", call.Document.Endpoint.Pointer, "cannot use "+withoutQuery(uri)+": "+err.Error())
+		b.Report("SW802", call.Document.Endpoint.Pointer, "cannot use "+withoutQuery(found.Place)+": "+err.Error())
 		return
 	}
 	if o.route, err = d.Route(o.call, speaks(o.call)); err == nil {
@@ -116,7 +115,7 @@ func (o *asyncAPIOperation) describe(b *interpreter.Builder, call *dsl.CallAsync
 		}
 		b.Add(dsl.Diagnostic{Code: "SW806", Pointer: at, Message: mistake.Message, Help: listed(mistake.What, mistake.All)})
 	default:
-		b.Report("SW802", with.Key(named), "cannot use "+withoutQuery(uri)+": "+err.Error())
+		b.Report("SW802", with.Key(named), "cannot use "+withoutQuery(found.Place)+": "+err.Error())
 	}
 }
 

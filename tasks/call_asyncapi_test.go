@@ -2,7 +2,6 @@ package tasks_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"net"
@@ -10,15 +9,14 @@ import (
 	"testing"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/tasks"
 )
 
 // asyncAPI returns a loader of a document of one server and the channel orders.
-func asyncAPI(protocol, server string) func(context.Context, string) ([]byte, error) {
-	return func(context.Context, string) ([]byte, error) {
-		return fmt.Appendf(nil, "asyncapi: 2.6.0\nservers: {one: {url: '%s', protocol: %s}}\nchannels: {orders: {publish: {}, subscribe: {}}}\n", server, protocol), nil
-	}
+func asyncAPI(protocol, server string) interpreter.Loader {
+	return describes(fmt.Sprintf("asyncapi: 2.6.0\nservers: {one: {url: '%s', protocol: %s}}\nchannels: {orders: {publish: {}, subscribe: {}}}\n", server, protocol))
 }
 
 const (

@@ -28,8 +28,8 @@ func compileCallGRPC(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 		b.Report("SW801", call.Authentication.Pointer, "gRPC has no challenges, so that there is no digest authentication: use another scheme")
 	}
 	if document.Authentication == nil { // otherwise only who performs the task has what it takes to read it
-		if data, ok := b.Load(call.Proto); ok {
-			body.method = findGRPCMethod(b, call, data)
+		if found, ok := b.Load(call.Proto); ok {
+			body.method = findGRPCMethod(b, call, found)
 			return body
 		}
 	}
@@ -43,11 +43,10 @@ func targetOf(call *dsl.CallGRPC) grpcTarget {
 }
 
 // findGRPCMethod returns the method that a task calls, and reports what can be said of the call before a run.
-func findGRPCMethod(b *interpreter.Builder, call *dsl.CallGRPC, data []byte) *protofile.Method {
-	uri := b.Located(call.Proto.Endpoint.URI.Text())
-	d, err := protofile.Parse(context.Background(), uri, data, b.Read)
+func findGRPCMethod(b *interpreter.Builder, call *dsl.CallGRPC, found interpreter.Resource) *protofile.Method {
+	d, err := protofile.Parse(context.Background(), found.Place, found.Data, b.Read)
 	if err != nil {
-		b.Report("SW802", call.Proto.Endpoint.Pointer, "cannot use "+withoutQuery(uri)+": "+err.Error())
+		b.Report("SW802", call.Proto.Endpoint.Pointer, "cannot use "+withoutQuery(found.Place)+": "+err.Error())
 		return nil
 	}
 	m, err := d.Method(call.Service, call.Method)

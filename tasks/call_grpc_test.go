@@ -21,7 +21,9 @@ import (
 const callGRPC = "  - ask: { call: grpc, with: { proto: { endpoint: a.proto }, service: { name: %s, host: 127.0.0.1, port: %s }, method: %s }, timeout: { after: %s } }\n"
 
 func describes(proto string) interpreter.Loader {
-	return func(context.Context, string) ([]byte, error) { return []byte(proto), nil }
+	return func(context.Context, string) (interpreter.Resource, error) {
+		return interpreter.Resource{Data: []byte(proto)}, nil
+	}
 }
 
 // TestTimeoutCutsMethod: the server sees its call end.

@@ -27,12 +27,12 @@ func callOpenAPI(c Config) interpreter.Kind {
 type openAPIDocuments map[string]weak.Pointer[openapi.Document]
 
 // parse reads the document of a literal URI.
-func (all openAPIDocuments) parse(uri string, data []byte) (*openapi.Document, error) {
-	if d := all[uri].Value(); d != nil {
+func (all openAPIDocuments) parse(found interpreter.Resource) (*openapi.Document, error) {
+	if d := all[found.Place].Value(); d != nil {
 		return d, nil
 	}
-	d, err := openapi.Parse(data, uri)
-	all[uri] = weak.Make(d)
+	d, err := openapi.Parse(found.Data, found.Place)
+	all[found.Place] = weak.Make(d)
 	return d, err
 }
 
@@ -44,8 +44,8 @@ func (all openAPIDocuments) compile(b *interpreter.Builder, t dsl.Task) interpre
 		authentication: compileAuthentication(b, call.Authentication), forDocument: compileAuthentication(b, document.Authentication),
 	}
 	if document.Authentication == nil { // otherwise only who performs the task has what it takes to read it
-		if data, ok := b.Load(call.Document); ok {
-			body.operation = all.operation(b, call, data)
+		if found, ok := b.Load(call.Document); ok {
+			body.operation = all.operation(b, call, found)
 			body.reportPlaintext(b, call)
 			return body
 		}
@@ -55,11 +55,10 @@ func (all openAPIDocuments) compile(b *interpreter.Builder, t dsl.Task) interpre
 }
 
 // operation returns the operation that a task calls, and reports what can be said of the call before a run.
-func (all openAPIDocuments) operation(b *interpreter.Builder, call *dsl.CallOpenAPI, data []byte) *openapi.Operation {
-	uri := b.Located(call.Document.Endpoint.URI.Text())
-	d, err := all.parse(uri, data)
+func (all openAPIDocuments) operation(b *interpreter.Builder, call *dsl.CallOpenAPI, found interpreter.Resource) *openapi.Operation {
+	d, err := all.parse(found)
 	if err != nil {
-		b.Report("SW802", call.Document.Endpoint.Pointer, "cannot use "+withoutQuery(uri)+": "+err.Error())
+		b.Report("SW802", call.Document.Endpoint.Pointer, "cannot use "+withoutQuery(found.Place)+": "+err.Error())
 		return nil
 	}
 	o, err := d.Operation(call.OperationID)
@@ -205,11 +204,11 @@ func (p *openAPIPerformer) describe(ctx context.Context, request *openAPIRequest
 
 // read makes the request of the document, as it is now.
 func (p *openAPIPerformer) read(ctx context.Context, request *openAPIRequest, call *httpRequest) error {
-	data, err := p.load.read(ctx, request.Document, request.ForDocument)
+	found, err := p.load.read(ctx, request.Document, request.ForDocument)
 	if err != nil {
 		return err
 	}
-	d, err := openapi.Parse(data, request.Document)
+	d, err := openapi.Parse(found.Data, found.Place)
 	if err != nil {
 		return interpreter.FailLoad(withoutQuery(request.Document), err)
 	}

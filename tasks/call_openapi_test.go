@@ -2,7 +2,6 @@ package tasks_test
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"io"
 	"net"
@@ -20,9 +19,7 @@ import (
 
 // described returns a loader whose only resource is a document in YAML, whose operation x is a GET.
 func described(servers ...string) interpreter.Loader {
-	return func(context.Context, string) ([]byte, error) {
-		return fmt.Appendf(nil, "openapi: 3.1.0\nservers: [{url: '%s'}]\npaths: {/x: {get: {operationId: x}}}\n", strings.Join(servers, "'}, {url: '")), nil
-	}
+	return describes(fmt.Sprintf("openapi: 3.1.0\nservers: [{url: '%s'}]\npaths: {/x: {get: {operationId: x}}}\n", strings.Join(servers, "'}, {url: '")))
 }
 
 const callX = "  - ask: { call: openapi, with: { document: { endpoint: openapi.yaml }, operationId: x }, timeout: { after: %s } }\n"

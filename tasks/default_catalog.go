@@ -90,7 +90,8 @@ func (c *defaultCatalog) configured(ctx context.Context, file string) ([]byte, e
 		return nil, errNoCatalog
 	}
 	if base, err := url.Parse(c.Catalog); err == nil && (base.Scheme == "http" || base.Scheme == "https") {
-		return c.servers.load(ctx, rawURL(base).JoinPath(file))
+		found, err := c.servers.load(ctx, rawURL(base).JoinPath(file))
+		return found.Data, err // a redirect moves no name of the catalog: what a function refers to is in the catalog, too
 	}
 	return loadWithin(c.Catalog, file)
 }
@@ -143,20 +144,21 @@ func ReadWithin(root *os.Root, file string) ([]byte, error) {
 // FunctionLoader returns what reads the resources of a function of the default catalog, name:version, by itself: the files below its folder, by read.
 // What is elsewhere is not fetched, as whoever calls the function does that.
 func FunctionLoader(named string, read func(name string) ([]byte, error)) interpreter.Loader {
-	return func(_ context.Context, reference string) ([]byte, error) {
+	return func(_ context.Context, reference string) (interpreter.Resource, error) {
 		u, err := url.Parse(interpreter.RelativeFile(reference))
 		if err != nil {
-			return nil, err
+			return interpreter.Resource{}, err
 		}
 		of, name, ok := functionOf(strings.TrimPrefix(path.Clean("/"+u.Path), "/"))
 		switch {
 		case u.Scheme == "http", u.Scheme == "https":
-			return nil, interpreter.ErrNotFetched
+			return interpreter.Resource{}, interpreter.ErrNotFetched
 		case u.Scheme == catalogScheme && ok && of == named:
-			return read(name)
+			data, err := read(name)
+			return interpreter.Resource{Data: data}, err
 		case u.Scheme == catalogScheme && ok && name == functionName: // another function, which it calls
-			return nil, interpreter.ErrNotFetched
+			return interpreter.Resource{}, interpreter.ErrNotFetched
 		}
-		return nil, errors.New("a function that is deployed refers to files below its own folder, and to URLs by http and https")
+		return interpreter.Resource{}, errors.New("a function that is deployed refers to files below its own folder, and to URLs by http and https")
 	}
 }

@@ -81,12 +81,18 @@ func (p *grpcPerformer) method(ctx context.Context, request *grpcRequest, memory
 		}
 		defer memory.Keep(0)
 	}
-	read := func(uri string) ([]byte, error) { return p.documents.read(ctx, uri, request.ForDocument) }
-	data, err := read(request.Document)
+	found, err := p.documents.read(ctx, request.Document, request.ForDocument)
 	if err != nil {
 		return nil, err
 	}
-	d, err := protofile.Parse(ctx, request.Document, data, read)
+	policy := request.ForDocument
+	if !sameOrigin(request.Document, found.Place) { // the credential is for the origin that the document of the workflow names
+		policy = nil
+	}
+	d, err := protofile.Parse(ctx, found.Place, found.Data, func(uri string) ([]byte, error) {
+		imported, err := p.documents.read(ctx, uri, policy)
+		return imported.Data, err
+	})
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)

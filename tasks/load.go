@@ -41,26 +41,28 @@ type Sources struct {
 func Loader(document string, s Sources) interpreter.Loader {
 	servers := &servers{&http.Client{Transport: authorizing{s.Transport}, CheckRedirect: followResource}, Config{Transport: s.Transport, Credentials: &Credentials{}}}
 	catalog := newDefaultCatalog(s, servers)
-	return func(ctx context.Context, reference string) ([]byte, error) {
+	return func(ctx context.Context, reference string) (found interpreter.Resource, err error) {
 		u, err := locate(document, reference)
 		if err != nil {
-			return nil, err
+			return found, err
 		}
 		switch u.Scheme {
 		case "http", "https":
 			return servers.load(ctx, u)
 		case catalogScheme:
-			return catalog.load(ctx, u.Path)
+			found.Data, err = catalog.load(ctx, u.Path)
 		case "file":
 			if !s.Files {
-				return nil, errNoFiles
+				return found, errNoFiles
 			}
 			if leadsOut(u) {
-				return nil, fmt.Errorf("%s leads out of the folder of the document: write the relative path without file:, or file:/// and an absolute path", withoutQuery(reference))
+				return found, fmt.Errorf("%s leads out of the folder of the document: write the relative path without file:, or file:/// and an absolute path", withoutQuery(reference))
 			}
-			return loadFile(u.Path)
+			found.Data, err = loadFile(u.Path)
+		default:
+			err = fmt.Errorf("resources cannot be read by %q: use file, http or https", u.Scheme)
 		}
-		return nil, fmt.Errorf("resources cannot be read by %q: use file, http or https", u.Scheme)
+		return found, err
 	}
 }
 
@@ -75,13 +77,12 @@ type servers struct {
 	config Config // with the credentials of policies in the document
 }
 
-func (s *servers) load(ctx context.Context, u *url.URL) ([]byte, error) {
+func (s *servers) load(ctx context.Context, u *url.URL) (found interpreter.Resource, err error) {
 	if s.config.Transport == nil {
-		return nil, interpreter.ErrNotFetched
+		return found, interpreter.ErrNotFetched
 	}
-	ctx, err := withPolicy(ctx, s.config)
-	if err != nil {
-		return nil, err
+	if ctx, err = withPolicy(ctx, s.config); err != nil {
+		return found, err
 	}
 	return loadURL(ctx, s.client, u)
 }
@@ -99,35 +100,53 @@ func locate(document, reference string) (*url.URL, error) {
 	return base.Parse(interpreter.RelativeFile(reference))
 }
 
-func loadURL(ctx context.Context, client *http.Client, u *url.URL) ([]byte, error) {
+func loadURL(ctx context.Context, client *http.Client, u *url.URL) (found interpreter.Resource, err error) {
 	slow := fmt.Errorf("the server has not sent it within %s", maxLoading)
 	ctx, cancel := context.WithTimeoutCause(ctx, maxLoading, slow)
 	defer cancel()
-	data, err := fetch(ctx, client, u)
+	found, err = fetch(ctx, client, u)
 	if err != nil && context.Cause(ctx) == slow {
-		return nil, &unansweredError{slow}
+		return found, &unansweredError{slow}
 	}
-	return data, err
+	return found, err
 }
 
-func fetch(ctx context.Context, client *http.Client, u *url.URL) ([]byte, error) {
+func fetch(ctx context.Context, client *http.Client, u *url.URL) (found interpreter.Resource, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
 	if err != nil {
-		return nil, err
+		return found, err
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return nil, &unansweredError{err}
+		return found, &unansweredError{err}
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return nil, &answerError{response.StatusCode, response.Status}
+		return found, &answerError{response.StatusCode, response.Status}
 	}
-	data, err := readResource(response.Body)
+	found.Data, err = readResource(response.Body)
 	if err != nil && !errors.As(err, new(*interpreter.TooLargeError)) {
 		err = &unansweredError{err}
 	}
-	return data, err
+	found.Place = redirected(request.URL, response.Request.URL)
+	return found, err
+}
+
+// redirected returns the URL that a request was redirected to, without query and fragment; "" if it was not. A query may be a signature that ends soon, and
+// relative references need none. Of the user in the URL that was asked for, no other origin learns.
+func redirected(asked, from *url.URL) string {
+	plain := func(u *url.URL) string {
+		there := *u
+		there.RawQuery, there.ForceQuery, there.Fragment, there.RawFragment, there.User = "", false, "", "", nil
+		if originOf(u) == originOf(asked) {
+			there.User = asked.User
+		}
+		return there.String()
+	}
+	if place := plain(from); place != plain(asked) {
+		return place
+	}
+	return ""
 }
 
 func loadFile(path string) ([]byte, error) {

@@ -117,7 +117,7 @@ func TestLoader(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || string(got) != c.want {
+			if err != nil || string(got.Data) != c.want {
 				t.Errorf("got %q, %v; want %q", got, err, c.want)
 			}
 		})
@@ -163,8 +163,8 @@ func TestLoaderWithoutTransport(t *testing.T) {
 	if _, err := load(t.Context(), "https://example.com/schema.json"); !errors.Is(err, interpreter.ErrNotFetched) {
 		t.Errorf("got %v, want ErrNotFetched", err)
 	}
-	if data, err := load(t.Context(), "load_test.go"); err != nil || len(data) == 0 {
-		t.Errorf("got %d bytes and %v, want this file", len(data), err)
+	if data, err := load(t.Context(), "load_test.go"); err != nil || len(data.Data) == 0 {
+		t.Errorf("got %d bytes and %v, want this file", len(data.Data), err)
 	}
 }
 
@@ -243,7 +243,7 @@ type loading struct{ reference, want, wantErr string }
 func checkLoad(t *testing.T, load interpreter.Loader, c loading) {
 	t.Helper()
 	got, err := load(t.Context(), c.reference)
-	if string(got) != c.want || (err == nil) != (c.wantErr == "") || err != nil && !strings.Contains(err.Error(), c.wantErr) {
+	if string(got.Data) != c.want || (err == nil) != (c.wantErr == "") || err != nil && !strings.Contains(err.Error(), c.wantErr) {
 		t.Errorf("%s: %q, %v; want %q, %q", c.reference, got, err, c.want, c.wantErr)
 	}
 }

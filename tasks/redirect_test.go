@@ -4,13 +4,16 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/grpctest"
 	"github.com/swrun/swrun/tasks"
 )
 
@@ -211,5 +214,43 @@ func TestRedirectsToNoURL(t *testing.T) {
 		if f := outcome.Fault; f == nil || !errors.Same(f.Type, errors.Communication) || strings.Contains(fmt.Sprint(f.Detail, f.Extensions), "pa55") {
 			t.Errorf("%s: the run is %s: %v", location, outcome.Status, f)
 		}
+	}
+}
+
+// TestCredentialsOfImports: what a .proto document imports is read with its credential, unless servers have led to another origin.
+func TestCredentialsOfImports(t *testing.T) {
+	var mu sync.Mutex
+	got := map[string]string{}
+	serve := func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		got[r.URL.Path] = r.Header.Get("Authorization")
+		_, _ = io.WriteString(w, map[string]string{
+			"a.proto": "syntax = 'proto3'; import 'b.proto'; service S { rpc One(M) returns (M); }", "b.proto": "syntax = 'proto3'; message M {}",
+		}[path.Base(r.URL.Path)])
+	}
+	second := httptest.NewServer(http.HandlerFunc(serve))
+	defer second.Close()
+	first := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/near.proto":
+			http.Redirect(w, r, "/here/a.proto", http.StatusFound)
+		case "/far.proto":
+			http.Redirect(w, r, second.URL+"/there/a.proto", http.StatusFound)
+		default:
+			serve(w, r)
+		}
+	}))
+	defer first.Close()
+	service := grpctest.New(nil)
+	defer service.Stop()
+	config := tasks.Config{Dial: service.Dial, Load: tasks.Loader("t.yaml", tasks.Sources{Transport: http.DefaultTransport})}
+	for _, name := range []string{"near", "far"} {
+		at := fmt.Sprintf("{uri: '%s/%s.proto', authentication: {bearer: {token: t}}}", first.URL, name)
+		_ = runDocument(t, config, strings.Replace(fmt.Sprintf(callGRPC, "S", "81", "One", "PT60S"), "a.proto", at, 1)) // the server has no such method
+	}
+	want := map[string]string{"/here/a.proto": "Bearer t", "/here/b.proto": "Bearer t", "/there/a.proto": "", "/there/b.proto": ""}
+	if !maps.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

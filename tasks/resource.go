@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -16,29 +17,35 @@ type resources struct {
 	config Config
 }
 
-// read returns a resource, with a credential if its policy is not nil. Its errors are those of the task that needs it: a server that does not
+// read returns a resource, with a credential if its policy is not nil. Its Place is never empty. Its errors are those of the task that needs it: a server that does not
 // answer with it is a communication error, everything else a configuration error (semantics 1.9).
-func (r resources) read(ctx context.Context, uri string, policy *credential) ([]byte, error) {
+func (r resources) read(ctx context.Context, uri string, policy *credential) (found interpreter.Resource, err error) {
 	if r.load == nil {
-		return nil, interpreter.FailLoad(uri, errors.New("external resources are not available here"))
+		return found, interpreter.FailLoad(uri, errors.New("external resources are not available here"))
 	}
 	c, err := r.credential(ctx, policy)
 	if err != nil {
-		return nil, err
+		return found, err
 	}
-	data, failed := r.load(context.WithValue(ctx, resourceKey{}, c), uri)
-	if failed == nil {
-		return data, nil
+	found, failed := r.load(context.WithValue(ctx, resourceKey{}, c), uri)
+	if failed != nil {
+		return found, unread(ctx, uri, failed)
 	}
+	found.Place = cmp.Or(found.Place, uri)
+	return found, nil
+}
+
+// unread returns the error of a task whose resource could not be read.
+func unread(ctx context.Context, uri string, failed error) error {
 	var need *interpreter.NeedError
 	fault := errors.AsError(failed)
 	if errors.As(failed, &need) {
-		return nil, need
+		return need
 	} else if fault != nil { // of who was to authenticate the reader
-		return nil, fault
+		return fault
 	}
 	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
 	what := "cannot read " + withoutQuery(uri)
 	var answered *answerError
@@ -46,15 +53,15 @@ func (r resources) read(ctx context.Context, uri string, policy *credential) ([]
 	switch {
 	case errors.As(failed, &notAllowed), errors.As(failed, new(*unansweredError)):
 		fault, need := unreached(what, failed)
-		return nil, leftTo(need, fault)
+		return leftTo(need, fault)
 	case errors.Is(failed, errNoFiles):
-		return nil, &interpreter.NeedError{Need: interpreter.NeedFiles, Err: errors.Configurationf("%s: %s; a worker allows it with --allow-files, a Go program with Host.Files", what, failed)}
+		return &interpreter.NeedError{Need: interpreter.NeedFiles, Err: errors.Configurationf("%s: %s; a worker allows it with --allow-files, a Go program with Host.Files", what, failed)}
 	case errors.As(failed, &answered):
 		fault := errors.Communicationf("%s: %s", what, answered)
 		fault.Status = answered.status
-		return nil, fault
+		return fault
 	}
-	return nil, interpreter.FailLoad(withoutQuery(uri), failed)
+	return interpreter.FailLoad(withoutQuery(uri), failed)
 }
 
 // maxDescribing is about how many bytes of memory a document takes at most until a request is made of it.

@@ -73,9 +73,9 @@ func compileRunScript(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 	}
 	from := task.Source.Endpoint
 	if from.Authentication == nil { // otherwise only who performs the task has what it takes to read it
-		if data, ok := b.Load(task.Source); ok {
+		if found, ok := b.Load(task.Source); ok {
 			var err error
-			if body.loaded, err = scriptText(data); err != nil {
+			if body.loaded, err = scriptText(found.Data); err != nil {
 				b.Report("SW802", from.Pointer, "the script at "+from.URI.Text()+" "+err.Error())
 			}
 			return body
@@ -176,11 +176,11 @@ func (s scripts) perform(ctx context.Context, r interpreter.Request) (any, error
 		return nil, errNoProcesses()
 	}
 	if request.Source != "" {
-		code, err := resources{s.Load, s.Config}.read(ctx, request.Source, request.ForSource)
+		found, err := resources{s.Load, s.Config}.read(ctx, request.Source, request.ForSource)
 		if err != nil {
 			return nil, err
 		}
-		if request.Code, err = scriptText(code); err != nil {
+		if request.Code, err = scriptText(found.Data); err != nil {
 			return nil, interpreter.FailLoad(request.Source, fmt.Errorf("the script %w", err))
 		}
 	}

@@ -175,7 +175,7 @@ func (d *drafts) deployDraft(ctx context.Context, document *swrun.Document, text
 	drafted := parseText(document.File, text)
 	whole, err := d.withResources([]*swrun.Document{drafted})
 	if err == nil {
-		drafted, document.Resources = whole[0], whole[0].Resources
+		drafted, document.Resources, document.Locations = whole[0], whole[0].Resources, whole[0].Locations
 		err = d.engine.Deploy(ctx, drafted)
 	}
 	return d.tellDraft(drafted, err)

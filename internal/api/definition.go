@@ -5,6 +5,7 @@ type Definition struct {
 	File      string            `json:"file,omitempty" doc:"What the file of the document is called, for people."`
 	Document  string            `json:"document" minLength:"1" doc:"YAML or JSON."`
 	Resources map[string][]byte `json:"resources,omitempty" doc:"What the references in the document mean, in base64. Nothing else is read for it."`
+	Locations map[string]string `json:"locations,omitempty" doc:"Where relative references in resources start, of which a server has redirected the reader to another URL."`
 }
 
 // DefinitionMediaType is the media type of a definition: other bodies are the text of a document.

@@ -142,6 +142,7 @@ type Exported struct {
 	File      string            `json:"file,omitempty"`
 	Document  string            `json:"document"`            // YAML
 	Resources map[string][]byte `json:"resources,omitempty"` // by URI, in base64
+	Locations map[string]string `json:"locations,omitempty"` // by URI: where relative references in a resource start, if a server has redirected the reader
 }
 
 // NewExport returns the JSON of a run with all that is stored of it.
@@ -152,6 +153,6 @@ func NewExport(run Description, d definition.Definition, records []HistoryEvent,
 	}
 	return Export{
 		Schema: SchemaExport, Run: run, Records: records, State: json.RawMessage(data),
-		Definition: Exported{run.Workflow, run.Definition, d.File, d.Document, d.Resources},
+		Definition: Exported{run.Workflow, run.Definition, d.File, d.Document, d.Resources, d.Locations},
 	}.Summed()
 }

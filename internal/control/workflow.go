@@ -32,7 +32,7 @@ func sentDefinition(sent api.Definition) *swrun.Document {
 		file = filepath.Base(file)
 	}
 	d, _ := swrun.Parse(file, []byte(sent.Document)) // as above
-	d.NoFiles, d.Resources = true, sent.Resources
+	d.NoFiles, d.Resources, d.Locations = true, sent.Resources, sent.Locations
 	if d.Resources == nil {
 		d.Resources = map[string][]byte{}
 	}

@@ -22,7 +22,7 @@ const (
 	Message    Form = 2 // what comes into the inbox of a run; 2 says which task a report of an outside worker is about
 	Outgoing   Form = 3 // what leaves a run by the outbox; 2 says in which namespace an event was emitted, among others, 3 says that of all and what has led to events
 	Activity   Form = 2 // what an outside worker performs
-	Definition Form = 1 // a deployed document with its resources
+	Definition Form = 2 // a deployed document with its resources; 2 says where relative references in redirected ones start
 )
 
 // member is the first member of each stored JSON object: its form.

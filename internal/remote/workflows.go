@@ -76,7 +76,7 @@ func (d *Deployment) Define(document *swrun.Document) (*api.Definition, error) {
 	if err != nil {
 		return nil, err
 	}
-	defined := &api.Definition{Document: string(whole.Text), Resources: whole.Resources}
+	defined := &api.Definition{Document: string(whole.Text), Resources: whole.Resources, Locations: whole.Locations}
 	if whole.File != "" {
 		defined.File = filepath.Base(whole.File)
 	}

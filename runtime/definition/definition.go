@@ -29,6 +29,7 @@ type Definition struct {
 	File      string            `json:"file,omitempty"` // what the document's file is called, for people; not part of its identity
 	Document  string            `json:"document"`       // YAML
 	Resources map[string][]byte `json:"resources,omitempty"`
+	Locations map[string]string `json:"locations,omitempty"` // of the resources of which a server has redirected the reader: where relative references in them start
 }
 
 // Name returns what the document is called in messages.
@@ -40,11 +41,11 @@ func (d Definition) Name() string {
 }
 
 // Load returns the resource that a reference in the document means.
-func (d Definition) Load(_ context.Context, reference string) ([]byte, error) {
+func (d Definition) Load(_ context.Context, reference string) (interpreter.Resource, error) {
 	if data, ok := d.Resources[reference]; ok {
-		return data, nil
+		return interpreter.Resource{Data: data, Place: d.Locations[reference]}, nil
 	}
-	return nil, fmt.Errorf("it is not among the resources of the definition; deploy the document again")
+	return interpreter.Resource{}, fmt.Errorf("it is not among the resources of the definition; deploy the document again")
 }
 
 // Reference returns what the definition's document is called.
