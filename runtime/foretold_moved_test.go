@@ -194,3 +194,36 @@ func TestMovedDeadlineIsNamedBeforeItIsCarriedOut(t *testing.T) {
 		}
 	})
 }
+
+// TestMovedDeadlineHoldsBesideMessages: the deadlines that were accepted without a worker hold also if other messages came before and between them.
+func TestMovedDeadlineHoldsBesideMessages(t *testing.T) {
+	for _, at := range []int{0, 1, 2} { // where the others stand among two changes
+		synctest.Test(t, func(t *testing.T) {
+			h := newHost(t)
+			stop := h.work(worker.Config{})
+			began := time.Now()
+			i := h.start("timeout: {after: PT10S}\ndo: [{a: {wait: PT20M}}]", client.StartOptions{})
+			time.Sleep(2 * time.Second)
+			stop()
+			for n := range 3 {
+				if n == at {
+					h.must(h.client.Suspend(t.Context(), i, "a break"))
+					h.must(h.client.Resume(t.Context(), i, "it is over"))
+				}
+				if n < 2 {
+					h.mustMove(i, client.DeadlineChange{By: 10 * time.Second})
+				}
+				time.Sleep(5 * time.Second) // of the first deadline, and of the second one, less is left
+			}
+			time.Sleep(4 * time.Second)
+			want := began.Add(30 * time.Second)
+			defer h.work(worker.Config{})()
+			if o := h.wait(i); !o.TimedOut || !o.EndedAt.Equal(want) {
+				t.Errorf("%d: got %+v", at, o)
+			}
+			if got := h.records(i); !slices.Contains(got, "workflow.suspended") || !slices.Contains(got, "workflow.resumed") {
+				t.Error(got)
+			}
+		})
+	}
+}

@@ -39,6 +39,7 @@ type Execution struct {
 	excess *errors.Error
 
 	queue         []interpreter.Event // that have not been stepped yet
+	overtakes     bool                // changes of deadlines go before messages of the queue that came earlier
 	ended         []interpreter.Event // while the run is reloaded: ends of effects that are not stored
 	inFlight      map[interpreter.EffectID]bool
 	children      map[interpreter.EffectID]child

@@ -77,6 +77,7 @@ func (x *Execution) giveBackUnloaded() {
 // restore makes the execution's state of what is stored.
 func (x *Execution) restore(c *store.Claimed) (err error) {
 	x.stored, x.batch, x.queue, x.slots.deferred, x.lacking, x.held = c.Lifecycle, batch{}, nil, nil, nil, nil
+	x.overtakes = false
 	x.invocation, x.program, x.migration = x.pinned.invocation, x.pinned.program, migration{}
 	x.children = map[interpreter.EffectID]child{}
 	x.restoreActivities(c.Activities)
@@ -137,24 +138,32 @@ func (x *Execution) receive(messages []store.Message) error {
 		x.queue = append(x.queue, received{ev})
 	}
 	if slices.ContainsFunc(x.queue, countsFromItsTime) {
-		x.messagesBeforeEnds()
+		x.inTimeFirst()
 	}
 	return nil
 }
 
-// messagesBeforeEnds puts the ends of effects after all messages: one of them was accepted in time for a deadline, which the ends may be
-// too late for.
-func (x *Execution) messagesBeforeEnds() {
-	slices.SortStableFunc(x.queue, func(a, b interpreter.Event) int {
-		aEnd, bEnd := isEnd(a), isEnd(b)
+// inTimeFirst puts the ends of effects after all messages: one of them was accepted in time for a deadline, which the ends may be too late for. The step of
+// any other message ends what is over by then, so that changes of deadlines go before it, unless the run has not begun: it begins at its place among them.
+func (x *Execution) inTimeFirst() {
+	rank := func(ev interpreter.Event) int {
 		switch {
-		case aEnd == bEnd:
+		case isEnd(ev):
+			return 2
+		case isDeadline(ev) && x.state.Status != interpreter.StatusPending:
 			return 0
-		case aEnd:
-			return 1
 		}
-		return -1
-	})
+		return 1
+	}
+	x.overtakes = x.overtakes || x.state.Status != interpreter.StatusPending && slices.ContainsFunc(x.queue, isDeadline)
+	slices.SortStableFunc(x.queue, func(a, b interpreter.Event) int { return rank(a) - rank(b) })
+}
+
+// isDeadline reports whether an event is a message that changes a deadline.
+func isDeadline(ev interpreter.Event) bool {
+	message, _ := ev.(received)
+	_, is := message.Event.(interpreter.SetDeadline)
+	return is
 }
 
 func isEnd(ev interpreter.Event) bool {

@@ -24,7 +24,7 @@ func (x *Execution) advance() {
 		return
 	}
 	x.checkSlot()
-	for len(x.queue) > 0 && !x.batch.full() {
+	for len(x.queue) > 0 && (!x.batch.full() || x.leavesGap()) {
 		ev := x.queue[0]
 		if !x.mayStep(ev) {
 			return
@@ -49,6 +49,14 @@ func (x *Execution) advance() {
 	x.beginDeferred()
 	x.beginLeft()
 	x.decide(now)
+}
+
+// leavesGap reports whether a commit now could take a message from the inbox that was not stepped: the first ones go, and a change of a deadline has been
+// stepped before one of them.
+func (x *Execution) leavesGap() bool {
+	isMessage := func(ev interpreter.Event) bool { _, is := ev.(received); return is }
+	x.overtakes = x.overtakes && slices.ContainsFunc(x.queue, isMessage)
+	return x.overtakes
 }
 
 // limit has a run continue as a new one before its history becomes too long. One that does not stand still until then ends: most likely
