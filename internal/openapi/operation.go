@@ -115,7 +115,7 @@ func (d *Document) parameter(raw map[string]any) (*Parameter, error) {
 	if p.style == "" {
 		p.style = "form"
 	}
-	p.reserved = isTrue(raw["allowReserved"]) && p.In == "query"
+	p.reserved = isTrue(raw["allowReserved"]) && (p.In == "query" || p.In == inForm)
 	p.explode = p.style == "form" || p.style == "deepObject"
 	if given, ok := raw["explode"].(bool); ok {
 		p.explode = given
@@ -147,7 +147,8 @@ type Body struct {
 	fields   []*field // of a form of Swagger
 	names    []string // of the properties that it may have; nil if that is not known
 
-	files map[string]string // of a form in parts: the properties that are files, with their content types
+	files  map[string]string     // of a form in parts: the properties that are files, with their content types
+	styled map[string]*Parameter // of a form that is no form in parts: the properties for which the document has a style
 }
 
 // field is a field of a form of Swagger.
@@ -170,6 +171,13 @@ func (b *Body) addFile(name string) {
 	b.files[name] = file
 }
 
+func (b *Body) setStyle(p *Parameter) {
+	if b.styled == nil {
+		b.styled = map[string]*Parameter{}
+	}
+	b.styled[p.Name] = p
+}
+
 func (o *Operation) form(raw map[string]any) {
 	if o.Body == nil {
 		o.Body = &Body{Media: choose(o.Consumes, "application/x-www-form-urlencoded"), names: []string{}}
@@ -184,6 +192,11 @@ func (o *Operation) form(raw map[string]any) {
 	}
 	if slices.Contains(o.Body.names, name) {
 		return
+	}
+	if format := description.Text(raw["collectionFormat"]); format != "" {
+		p := &Parameter{Name: name, In: inForm}
+		p.collection(format)
+		o.Body.setStyle(p)
 	}
 	o.Body.fields = append(o.Body.fields, &field{name, isTrue(raw["required"]), raw["default"]})
 	o.Body.names = append(o.Body.names, name)
@@ -202,8 +215,12 @@ func (d *Document) readBody(v any) (*Body, error) {
 	}
 	slices.Sort(media)
 	b := &Body{Required: isTrue(raw["required"]), Media: choose(media, "application/json")}
-	schema, err := d.resolve(description.Object(content[key(content, b.Media)])["schema"])
+	chosen := description.Object(content[key(content, b.Media)])
+	schema, err := d.resolve(chosen["schema"])
 	if err != nil {
+		return nil, err
+	}
+	if b.styled, err = d.styledOf(description.Object(chosen["encoding"])); err != nil {
 		return nil, err
 	}
 	if open, given := schema["additionalProperties"].(bool); given && !open && schema["allOf"] == nil && schema["anyOf"] == nil && schema["oneOf"] == nil {
@@ -215,6 +232,26 @@ func (d *Document) readBody(v any) (*Body, error) {
 	}
 	b.files = d.filesOf(schema)
 	return b, nil
+}
+
+// inForm is the place of a property of a form.
+const inForm = "form"
+
+// styledOf returns the properties of a form that have a style of their own, which is written as that of a parameter of a query.
+func (d *Document) styledOf(encoding map[string]any) (map[string]*Parameter, error) {
+	styled := map[string]*Parameter{}
+	for name, v := range encoding {
+		given := description.Object(v)
+		if given["style"] == nil && given["explode"] == nil && given["allowReserved"] == nil {
+			continue
+		}
+		p, err := d.parameter(map[string]any{"name": name, "in": inForm, "style": given["style"], "explode": given["explode"], "allowReserved": given["allowReserved"]})
+		if err != nil {
+			return nil, err
+		}
+		styled[name] = p
+	}
+	return styled, nil
 }
 
 // key returns the member of content that a content type was chosen from.

@@ -149,6 +149,7 @@ func TestServers(t *testing.T) {
 
 // TestBodies: how bodies are written.
 func TestBodies(t *testing.T) {
+	const form = "application/x-www-form-urlencoded"
 	for _, c := range []struct{ content, given, body, contentType string }{
 		{`{application/json: {}, application/xml: {}}`, `{"a": 1}`, `{"a":1}`, "application/json"},
 		{`{application/json: {}}`, `{"body": "text"}`, `"text"`, "application/json"},
@@ -159,6 +160,13 @@ func TestBodies(t *testing.T) {
 		{`{text/plain: {}}`, `{"body": 5}`, `5`, "text/plain"},
 		{`{application/xml: {}}`, `{"a": 1}`, "error", ""},
 		{`{application/x-www-form-urlencoded: {}}`, `{"body": "text"}`, "error", ""},
+		{`{application/x-www-form-urlencoded: {encoding: {a: {style: pipeDelimited}}}}`, `{"a": [1, "x y"], "b": [3, 4]}`, `a=1%7Cx%20y&b=3&b=4`, form},
+		{`{application/x-www-form-urlencoded: {encoding: {a: {style: spaceDelimited}}}}`, `{"a": [1, 2]}`, `a=1%202`, form},
+		{`{application/x-www-form-urlencoded: {encoding: {a: {explode: false}}}}`, `{"a": [1, 2]}`, `a=1,2`, form},
+		{`{application/x-www-form-urlencoded: {encoding: {a: {style: form}}}}`, `{"a": [1, 2], "c": []}`, `a=1&a=2`, form},
+		{`{application/x-www-form-urlencoded: {encoding: {a: {style: deepObject}}}}`, `{"a": {"b": 1}}`, `a[b]=1`, form},
+		{`{application/x-www-form-urlencoded: {encoding: {a: {style: simple}}}}`, `{"a": [1]}`, "error", ""},
+		{`{application/x-www-form-urlencoded: {encoding: {a: {contentType: text/plain}}}}`, `{"a": [1, "x y"]}`, `a=1&a=x+y`, form},
 		{`{application/json: {}}`, `{"body": 1, "a": 2}`, "error", ""},
 		{`{application/json: {schema: {additionalProperties: false, properties: {name: {}}}}}`, `{"nmae": 2}`, "error", ""},
 		{`{application/json: {schema: {additionalProperties: false, properties: {body: {}}}}}`, `{"body": 2}`, `{"body":2}`, "application/json"},
@@ -317,4 +325,15 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestFormsOfSwagger: a field is written as its collectionFormat has it.
+func TestFormsOfSwagger(t *testing.T) {
+	for format, want := range map[string]string{"multi": "a=1&a=2", "csv": "a=1,2", "ssv": "a=1%202", "tsv": "a=1%092", "pipes": "a=1%7C2"} {
+		o := mustOperation(t, `{swagger: "2.0", paths: {/a: {post: {operationId: x, parameters: [{name: a, in: formData, type: array, collectionFormat: `+format+`}]}}}}`)
+		r, err := o.Prepare(map[string]any{"a": []any{1, 2}})
+		if err != nil || string(r.Body) != want {
+			t.Errorf("%s: %q, %v, want %q", format, r.Body, err, want)
+		}
+	}
 }

@@ -240,7 +240,8 @@ func (b *Body) encode(v any) (data []byte, contentType string, err error) {
 	case plain(b.Media) == "multipart/form-data":
 		return b.parts(fields)
 	case isForm(b.Media):
-		return []byte(form(fields)), b.Media, nil
+		text, err := b.form(fields)
+		return []byte(text), b.Media, err
 	}
 	if _, isArray := v.([]any); isArray || isObject {
 		return nil, "", fmt.Errorf("must be text, given as `body`: it is sent as %s", b.Media)
@@ -249,13 +250,24 @@ func (b *Body) encode(v any) (data []byte, contentType string, err error) {
 	return data, b.Media, err
 }
 
-// form repeats the name for each item of an array.
-func form(fields map[string]any) string {
-	values := url.Values{}
-	for name, value := range fields {
-		for _, item := range items(value) {
-			values.Add(name, item)
+// form writes a form. It repeats the name for each item of an array, unless the document has another style for the property.
+func (b *Body) form(fields map[string]any) (string, error) {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		p := b.styled[name]
+		if p == nil {
+			all = append(all, url.Values{name: items(fields[name])}.Encode())
+			continue
 		}
+		value, err := p.joined(fields[name])
+		if err != nil {
+			return "", err
+		}
+		pairs, err := p.pairs(value)
+		if err != nil {
+			return "", err
+		}
+		all = append(all, pairs...)
 	}
-	return values.Encode()
+	return strings.Join(slices.DeleteFunc(all, func(pair string) bool { return pair == "" }), "&"), nil
 }

@@ -22,16 +22,9 @@ type writer struct {
 }
 
 func (w *writer) write(p *Parameter, v any) error {
-	if p.json {
-		data, err := expr.Encode(v)
-		if err != nil {
-			return unfit(p.Name, "cannot be sent: %s", err)
-		}
-		v = string(data)
-	} else if array, ok := v.([]any); ok && p.join != "" {
-		v = strings.Join(items(array), p.join)
-	} else if members, ok := v.(map[string]any); ok && p.join != "" {
-		v = strings.Join(flat(members, false, unescaped), p.join)
+	v, err := p.joined(v)
+	if err != nil {
+		return err
 	}
 	switch p.In {
 	case "path":
@@ -47,6 +40,24 @@ func (w *writer) write(p *Parameter, v any) error {
 	}
 	w.headers[textproto.CanonicalMIMEHeaderKey(p.Name)] = strings.Join(flatten(v, p.explode, unescaped), ",")
 	return nil
+}
+
+// joined returns a value as one text, if the parameter is JSON or has a separator.
+func (p *Parameter) joined(v any) (any, error) {
+	if p.json {
+		data, err := expr.Encode(v)
+		if err != nil {
+			return nil, unfit(p.Name, "cannot be sent: %s", err)
+		}
+		return string(data), nil
+	}
+	if array, ok := v.([]any); ok && p.join != "" {
+		return strings.Join(items(array), p.join), nil
+	}
+	if members, ok := v.(map[string]any); ok && p.join != "" {
+		return strings.Join(flat(members, false, unescaped), p.join), nil
+	}
+	return v, nil
 }
 
 func (w *writer) writePath(p *Parameter, v any) error {
