@@ -106,8 +106,14 @@ func (c *credential) withoutToken(ctx context.Context, err error) error {
 	}
 	fault := errors.Authenticationf("%s: %s", what, cut(err.Error()))
 	var refused *oauth.RefusedError
-	if errors.As(err, &refused) && refused.Code != "" {
+	if !errors.As(err, &refused) {
+		return fault
+	}
+	if refused.Code != "" {
 		fault = fault.With("error", cut(refused.Code))
+	}
+	if refused.Method != "" { // the call itself was not sent
+		fault = fault.With(errors.MemberRequest, map[string]any{"method": refused.Method, "uri": refused.URI})
 	}
 	return fault
 }

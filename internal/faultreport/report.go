@@ -84,7 +84,11 @@ func (r Report) Text(l terminal.Style) string {
 	line(r.title())
 	line(cmp.Or(r.placed, r.where()))
 	sent, got := r.exchange()
-	line(labelled("sent", sent))
+	if got == "" && (fault.Type == errors.Authentication || fault.Type == errors.Authorization) { // which may have kept it from being sent
+		line(labelled("call", sent))
+	} else {
+		line(labelled("sent", sent))
+	}
 	line(labelled("got", got))
 	if got == "" {
 		line(labelled("detail", detailLines(fault.Detail)))

@@ -28,6 +28,9 @@ type server struct {
 	status   string // of the last answer
 	media    string // its content type
 	tooLarge bool
+	useless  string // what is wrong with the token of the last answer, if it is JSON
+	method   string // of the last request
+	uri      string // of the last request, without its query
 }
 
 // client returns what talks to the server.
@@ -45,7 +48,8 @@ func (s *server) RoundTrip(sent *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
-	s.status, s.media = "", ""
+	s.status, s.media, s.useless = "", "", ""
+	s.method, s.uri = sent.Method, withoutQuery(sent.URL)
 	response, err := s.transport.RoundTrip(request)
 	if err != nil {
 		return nil, err
@@ -72,6 +76,7 @@ func (s *server) read(response *http.Response) {
 		return
 	}
 	if object := answerOf(data); object != nil {
+		s.useless = uselessToken(object)
 		response.Header.Set("Content-Type", encodingJSON)
 		if written, err := json.Marshal(object); err == nil {
 			data = written
@@ -79,6 +84,29 @@ func (s *server) read(response *http.Response) {
 	}
 	response.Body, response.ContentLength = unread{bytes.NewReader(data), body}, int64(len(data))
 	response.Header.Del("Content-Length") // of what was sent
+}
+
+func withoutQuery(address *url.URL) string {
+	plain := *address
+	plain.User, plain.RawQuery, plain.Fragment = nil, "", ""
+	return plain.String()
+}
+
+// uselessToken returns why an answer has no token in it, or "".
+func uselessToken(answer map[string]any) string {
+	token, present := answer["access_token"]
+	text, isText := token.(string)
+	switch {
+	case !present:
+		return "has no `access_token`"
+	case token == nil:
+		return "has `access_token: null`"
+	case !isText:
+		return "has an `access_token` that is no text"
+	case strings.TrimSpace(text) == "":
+		return "has an empty `access_token`"
+	}
+	return ""
 }
 
 // answerOf returns an answer that is an object of JSON, with the seconds until it expires as the libraries read them; nil for any other.

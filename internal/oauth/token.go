@@ -30,9 +30,11 @@ type Token struct {
 
 // RefusedError says why a server has given no token, or one that cannot be used. It holds no secret of the policy.
 type RefusedError struct {
-	Code string // of OAuth, if the server has given one
-	text string
-	err  error
+	Code   string // of OAuth, if the server has given one
+	Method string // of the last request that was sent to the server; empty if none was
+	URI    string // of that request, without its query
+	text   string
+	err    error
 }
 
 // Error implements error.
@@ -50,7 +52,7 @@ func (p *Policy) ask(ctx context.Context, transport http.RoundTripper, refresh s
 		return token, err
 	}
 	hidden := p.hidden(refresh)
-	refused := &RefusedError{text: hidden.Text(s.explain(err)), err: err}
+	refused := &RefusedError{Method: s.method, URI: hidden.Text(s.uri), text: hidden.Text(s.explain(err)), err: err}
 	var answered *oauth2.RetrieveError
 	if errors.As(err, &answered) {
 		refused.Code = hidden.Text(answered.ErrorCode)
@@ -69,6 +71,8 @@ func (s *server) explain(err error) string {
 		return refusal(answered)
 	case errors.As(err, &failed): // its text would have the URL, too
 		return failed.Err.Error()
+	case s.useless != "" && s.method == http.MethodPost && strings.HasPrefix(s.status, "2"):
+		return fmt.Sprintf("the server answers %s, but the answer %s", s.status, s.useless)
 	case errors.As(err, new(*rejection)):
 		return err.Error()
 	case s.status != "" && errors.As(err, new(*undescribed)):
@@ -125,7 +129,7 @@ func (p *Policy) accept(answer *oauth2.Token) error {
 	if media := answer.TokenType; media != "" && !strings.EqualFold(media, "bearer") {
 		return rejectf("the server gives a token of type %.100q: only bearer tokens can be sent", media)
 	}
-	if strings.TrimSpace(answer.AccessToken) == "" || strings.ContainsFunc(answer.AccessToken, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+	if strings.ContainsFunc(answer.AccessToken, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 		return rejectf("the server gives a token with characters that cannot be sent")
 	}
 	if len(p.Issuers) == 0 {
