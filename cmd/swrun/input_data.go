@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -50,6 +51,9 @@ func decodeYAML(text []byte) (any, error) {
 	if err := checkYAML(document); err != nil {
 		return nil, err
 	}
+	if err := checkJSON(document.Content[0]); err != nil {
+		return nil, err
+	}
 	var bounded any // the library refuses aliases whose value has no end, or is far larger than the text
 	if err := document.Decode(&bounded); err != nil {
 		return nil, err
@@ -79,6 +83,22 @@ func checkYAML(n *yaml.Node) error {
 			continue
 		}
 		if err := checkYAML(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkJSON refuses words inside { } and [ ] that other languages write for numbers that JSON does not have: YAML takes them for text.
+func checkJSON(n *yaml.Node) error {
+	if n.Style&yaml.FlowStyle == 0 {
+		return nil
+	}
+	for _, part := range n.Content {
+		if part.Kind == yaml.ScalarNode && part.Style == 0 && slices.Contains([]string{"NaN", "Infinity", "-Infinity"}, part.Value) {
+			return fmt.Errorf("line %d: JSON has no number %s: write null, or %q for the text", part.Line, part.Value, part.Value)
+		}
+		if err := checkJSON(part); err != nil {
 			return err
 		}
 	}

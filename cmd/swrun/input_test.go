@@ -65,6 +65,8 @@ func TestReadInput(t *testing.T) {
 		{"a key that is no text", "? [a]\n: b\n", []string{"-"}, "standard input is not a valid input: line 1: a key must be text"},
 		{"a tag", "a: !!binary aGk=\n", []string{"-"}, "standard input is not a valid input: line 1: the tag !!binary is not allowed"},
 		{"no number in json", "a: [.inf]\n", []string{"-"}, "standard input is not a valid input: line 1: .inf is not a number in JSON"},
+		{"no number in braces", `{"a":NaN}`, []string{"-"}, "standard input is not a valid input: line 1: JSON has no number NaN: write null, or \"NaN\" for the text"},
+		{"no number in brackets", "[1,\n{\"a\":-Infinity}]", []string{"-"}, "standard input is not a valid input: line 2: JSON has no number -Infinity: write null"},
 		{"an alias in itself", "a: &a [*a]\n", []string{"-"}, "standard input is not a valid input: yaml: anchor 'a' value contains itself"},
 		{"empty standard input", "", []string{"-"}, "standard input is not a valid input: it is empty"},
 		{"an empty file", "", []string{"@" + emptyFile}, emptyFile + " is not a valid input: it is empty"},
