@@ -84,11 +84,7 @@ func (r Report) Text(l terminal.Style) string {
 	line(r.title())
 	line(cmp.Or(r.placed, r.where()))
 	sent, got := r.exchange()
-	if got == "" && (fault.Type == errors.Authentication || fault.Type == errors.Authorization) { // which may have kept it from being sent
-		line(labelled("call", sent))
-	} else {
-		line(labelled("sent", sent))
-	}
+	line(labelled(r.sentLabel(got), sent))
 	line(labelled("got", got))
 	if got == "" {
 		line(labelled("detail", detailLines(fault.Detail)))
@@ -107,6 +103,14 @@ func (r Report) Text(l terminal.Style) string {
 	line(labelled("to handle it", r.remedy()))
 	line("next: " + r.next())
 	return b.String()
+}
+
+// sentLabel is how the report introduces the request, which for want of a token or a secret may not have been sent.
+func (r Report) sentLabel(got string) string {
+	if kind := r.Outcome.Fault.Type; got == "" && (kind == errors.Authentication || kind == errors.Authorization) {
+		return "call"
+	}
+	return "sent"
 }
 
 func (r Report) name() string { return terminal.Printable(r.Workflow.Document.String()) }
