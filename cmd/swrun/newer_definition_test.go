@@ -20,7 +20,7 @@ func TestNewerDefinitions(t *testing.T) {
 			}
 		}
 	}
-	writeForms("1", "99")
+	writeForms("2", "99")
 	s := h.listening("serve", "--listen", "127.0.0.1:0")
 	answer, text := h.asks(s, http.MethodPost, "/v1/runs", `{"workflow": "demo/nap", "id": "one"}`)
 	if answer.StatusCode != http.StatusCreated || !strings.Contains(text, "the form 99 of a newer swrun") {
@@ -36,7 +36,7 @@ func TestNewerDefinitions(t *testing.T) {
 			t.Errorf("GET %s is answered with %s: %s", path, answer.Status, text)
 		}
 	}
-	writeForms("99", "1") // as if a worker of the newer version had come
+	writeForms("99", "2") // as if a worker of the newer version had come
 	h.until("waiting for the timer", "describe", "one")
 	h.until("waiting for the timer", "describe", "two")
 }
