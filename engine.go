@@ -305,7 +305,7 @@ func (e *Engine) WorkOn(ctx context.Context, runs ...*Run) error {
 
 // work runs a worker: of all runs, or, if its configuration says which, of some and what they start.
 func (e *Engine) work(ctx context.Context, c worker.Config, some []store.Instance, ends func(error) bool) error {
-	release, err := e.store.takeOver(ctx)
+	release, err := e.store.takeOver(ctx, e.env.host.Log)
 	if err != nil {
 		return err
 	}

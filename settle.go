@@ -29,7 +29,7 @@ const (
 // for a store that no worker works on, such as a file: the runs have ended when it returns. It works on no other run, and starts no
 // task. It returns after about a second in which none of them has ended.
 func (e *Engine) Settle(ctx context.Context, runs ...*Run) error {
-	release, err := e.store.takeOver(ctx)
+	release, err := e.store.takeOver(ctx, e.env.host.Log)
 	if err != nil {
 		return err
 	}

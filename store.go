@@ -226,14 +226,14 @@ func isDamage(err error) bool { return errors.As(err, new(*boltstore.DamagedErro
 // takeOver frees what a process has held that was killed: only one process at a time has such a store, so that nobody else can
 // hold anything. As long as another engine of this process works, there is nothing to free but what that one holds. Call release when the work
 // is over.
-func (s *Store) takeOver(ctx context.Context) (release func(), err error) {
+func (s *Store) takeOver(ctx context.Context, log *slog.Logger) (release func(), err error) {
 	if !s.local {
 		return func() {}, nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.working == 0 {
-		if err := s.adoptAll(ctx); err != nil {
+		if err := s.adoptAll(ctx, log); err != nil {
 			return nil, err
 		}
 	}
@@ -245,12 +245,27 @@ func (s *Store) takeOver(ctx context.Context) (release func(), err error) {
 	}, nil
 }
 
-func (s *Store) adoptAll(ctx context.Context) error {
+// maxRepairs bounds how many repairs are logged one by one when the work on a store begins.
+const maxRepairs = 100
+
+// adoptAll frees what a process has held that was killed, and logs what had to be repaired.
+func (s *Store) adoptAll(ctx context.Context, log *slog.Logger) error {
+	repairs := 0
+	defer func() {
+		if repairs > maxRepairs {
+			log.Error("more indexes had to be repaired", "repairs", repairs-maxRepairs)
+		}
+	}()
 	for p := range s.Layout().Partitions {
 		for cursor := ""; ; {
 			done, err := s.Scrub(ctx, store.Scrub{Partition: p, Cursor: cursor, N: 1000, Adopt: true})
 			if err != nil {
 				return err
+			}
+			for _, what := range done.Repaired {
+				if repairs++; repairs <= maxRepairs {
+					log.Error("an index had to be repaired", "partition", p, "what", what)
+				}
 			}
 			if cursor = done.Cursor; cursor == "" {
 				break

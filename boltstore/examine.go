@@ -99,9 +99,9 @@ func (s *Store) Diagnose(err error) (a store.Ailment, known bool) {
 	return a, false
 }
 
-// Remedy returns what to do about an error of opening or writing a file that its disk or an attribute of it causes; "" if it is another one.
+// Remedy returns what to do about an error of a file that damage, its disk or an attribute of it causes; "" if it is another one.
 func Remedy(err error) string {
-	if a := ailment(err); a.Reason == store.DiskFull || a.Reason == store.ReadOnly || errors.As(err, new(*WriteError)) {
+	if a := ailment(err); a.Reason != store.Unwritable || errors.As(err, new(*WriteError)) {
 		return a.Fix
 	}
 	return ""

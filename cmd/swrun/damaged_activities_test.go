@@ -83,3 +83,14 @@ func (h *hosted) endsOutside(s *serving) {
 	_, out := h.says("doctor")
 	contains(h.T, out, "everything that was looked at can be read")
 }
+
+// TestActivityOfANewerSwrun: describe tells that an activity cannot be read here if a newer swrun has written it.
+func TestActivityOfANewerSwrun(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "runs.db")
+	h := &hosted{t, "file:" + path}
+	h.exits(exitOK, "deploy", mustWriteFile(t, "outside.yaml", outsideText))
+	h.outside("x")
+	overwriteEntry(t, path, "i/demo/x/activity/", []byte("99 x"))
+	contains(t, h.exits(exitOK, "describe", "x"), "the stored activity of /do/0/work (", "cannot be read here: ", "has the form 99 of a newer swrun")
+}

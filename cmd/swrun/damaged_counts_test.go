@@ -75,3 +75,23 @@ func TestDamagedEntriesEnd(t *testing.T) {
 		})
 	})
 }
+
+// TestRepairsAtTheStartAreLogged: a worker that repairs a file when it starts logs each repair, at most 100 of them, and how many more there were.
+func TestRepairsAtTheStartAreLogged(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "runs.db")
+	h := &hosted{t, "file:" + path}
+	h.exits(exitOK, "deploy", mustWriteFile(t, "nap.yaml", napText))
+	h.exits(exitOK, "start", "demo/nap", "--id", "one")
+	for n := range 30 {
+		inEachPartition(t, path, fmt.Sprint("quarantined/rubbish", n), "")
+	}
+	log := capture(map[string]string{"SWRUN_STORE": h.url})
+	stop := working(t, log)
+	h.until("waiting for the timer", "describe", "one")
+	stop()
+	contains(t, log.stderr.String(), `msg="more indexes had to be repaired" repairs=20`, "stood in quarantined, and names no run")
+	if n := strings.Count(log.stderr.String(), "an index had to be repaired"); n != 100 {
+		t.Errorf("the log tells of %d repairs", n)
+	}
+}

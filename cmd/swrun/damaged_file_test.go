@@ -82,3 +82,38 @@ func TestOverwrittenNumbers(t *testing.T) {
 		})
 	}
 }
+
+// TestFileFarAhead: doctor shows what to do about a file whose time is ahead of the clock of this machine.
+func TestFileFarAhead(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "runs.db")
+	h := &hosted{t, "file:" + path}
+	h.exits(exitOK, "deploy", mustWriteFile(t, "nap.yaml", napText))
+	h.exits(exitOK, "start", "demo/nap", "--id", "one")
+	inEachPartition(t, path, "clock", "99999999999999")
+	_, out := h.says("doctor")
+	contains(t, out, "warning  SD004  the store's clock differs", "put a backup of the file back, or bring its runs to a new file with swrun export and swrun import")
+	if strings.Contains(out, "NTP") {
+		t.Errorf("doctor says %s", out)
+	}
+}
+
+// TestDamagedChangesOfSchedules: the log of a worker tells once that the entry by which it learns of changed schedules is damaged.
+func TestDamagedChangesOfSchedules(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "runs.db")
+	h := &hosted{t, "file:" + path}
+	h.exits(exitOK, "deploy", mustWriteFile(t, "tick.yaml", `
+document: {dsl: 1.0.3, namespace: demo, name: tick, version: 1.0.0}
+schedule: {every: PT2H}
+do: [{a: {wait: PT3S}}]`))
+	overwriteEntry(t, path, "registry/schedules/changes", []byte("rubbish"))
+	log := capture(map[string]string{"SWRUN_STORE": h.url})
+	stop := working(t, log)
+	h.exits(exitOK, "start", "demo/tick", "--id", "x")
+	h.until("completed", "describe", "x") // the schedules are looked after each second
+	stop()
+	if n := strings.Count(log.stderr.String(), "the schedules cannot be looked after"); n != 1 {
+		t.Errorf("the log tells of it %d times:\n%s", n, log.stderr.String())
+	}
+}

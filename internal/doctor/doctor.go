@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/boltstore"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/redisstore"
@@ -141,7 +142,7 @@ func clocks(ctx context.Context, s *swrun.Store, now func() time.Time, all []sto
 		return []Finding{answer}
 	}
 	if skew.Abs() > time.Second {
-		return []Finding{answer, {"SD004", Note, fmt.Sprintf("the store's clock differs from this machine's by %s", terminal.Elapsed(skew.Abs())), "deadlines follow the store's clock; synchronize both with NTP"}}
+		return []Finding{answer, {"SD004", Note, fmt.Sprintf("the store's clock differs from this machine's by %s", terminal.Elapsed(skew.Abs())), fixOfClock(s, 0)}}
 	}
 	return []Finding{answer, {"SD004", OK, "the store's clock agrees with this machine's", ""}}
 }
@@ -185,5 +186,5 @@ func FixOf(err error) string {
 	if store.IsUnreadable(err) {
 		return "do what SD019 says about what cannot be read"
 	}
-	return cmp.Or(redisstore.Remedy(err), "see whether the server is overloaded")
+	return cmp.Or(redisstore.Remedy(err), boltstore.Remedy(err), "see whether the server is overloaded")
 }

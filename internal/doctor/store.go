@@ -28,14 +28,14 @@ func Ailments(ctx context.Context, s *swrun.Store, now func() time.Time) []store
 		return all // Examine says what is wrong with the store, and SD006 what is wrong with a partition
 	}
 	half := now().Sub(began) / 2
-	if a := wrongTimes(written, began.Add(half), half); a.Reason != "" {
+	if a := wrongTimes(s, written, began.Add(half), half); a.Reason != "" {
 		all = append(all, a)
 	}
 	return all
 }
 
 // wrongTimes says by how much the times of partitions differ from that of this machine, if it is too much. Each may be off by a difference.
-func wrongTimes(written []store.Written, now time.Time, off time.Duration) (a store.Ailment) {
+func wrongTimes(s *swrun.Store, written []store.Written, now time.Time, off time.Duration) (a store.Ailment) {
 	var most time.Duration
 	var wrong []int
 	for p := range written {
@@ -49,16 +49,26 @@ func wrongTimes(written []store.Written, now time.Time, off time.Duration) (a st
 	}
 	a = store.Ailment{
 		Reason: store.ClockDiffers, Minor: true, What: fmt.Sprintf("the store's clock differs from this machine's by %s", terminal.Elapsed(most)),
-		Fix: "deadlines and schedules follow the store's clock; synchronize both with NTP",
+		Fix: fixOfClock(s, most),
 	}
 	if len(wrong) < len(written) {
 		a.What = fmt.Sprintf("the time of the store differs from this machine's by up to %s in %s, the first of which is partition %d",
 			terminal.Elapsed(most), terminal.Counted(int64(len(wrong)), "partition"), wrong[0])
 	}
-	if most > goesOn {
-		a.Fix += ". If the clocks agree, the store's time goes on from one that its server's clock has shown before: docs/operating.md (A store that is ahead) says how to set it back"
-	}
 	return a
+}
+
+// fixOfClock is what to do about a store whose time differs from that of this machine.
+func fixOfClock(s *swrun.Store, by time.Duration) string {
+	if s.Local() {
+		return "deadlines and schedules follow the store's time, which is that of this machine and never goes back. Correct this machine's clock if it is wrong. " +
+			"Otherwise the clock was ahead before, or somebody has changed the file: put a backup of the file back, or bring its runs to a new file with swrun export and swrun import"
+	}
+	fix := "deadlines and schedules follow the store's clock; synchronize both with NTP"
+	if by > goesOn {
+		fix += ". If the clocks agree, the store's time goes on from one that its server's clock has shown before: docs/operating.md (A store that is ahead) says how to set it back"
+	}
+	return fix
 }
 
 // goesOn is from which difference on it is said that the store may have it from an earlier clock: no clock that runs is off by so much.

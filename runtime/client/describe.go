@@ -49,6 +49,7 @@ type Description struct {
 	Runs         RunNumbers                       // that the execution has so far
 	Earlier      *EarlierRun                      // of a run that the next one has followed; nil for the latest run of an execution
 
+	newer   error                  // that a newer swrun has written an activity
 	lacks   bool                   // activities: their records are damaged or missing
 	workers []presence.Worker      // that work on it; nil if that is not known
 	queues  map[string]queue.Rules // of the queues in which it waits; nil if it waits in none
@@ -129,6 +130,7 @@ func (d *Description) open(l store.Loaded) (err error) {
 	}
 	d.State.NumberFrom(int(d.Lifecycle.Records))
 	d.Reason, d.Actor = d.State.Order.Reason, d.State.Order.Actor
+	d.newer = l.Newer
 	d.OpenTasks, d.Activities, d.lacks = interpreter.OpenTasks(d.Program, d.State), readActivities(l.Activities), activity.Lacking(d.Instance, &l) != ""
 	d.Runs.First, err = firstRun(d.Instance, d.Invocation)
 	d.Runs.Latest = max(d.Runs.First, d.State.RunNumber())
@@ -302,8 +304,8 @@ func (d *Description) waitsFor(o interpreter.OpenTask) string {
 		return fmt.Sprintf("waiting for the run %s that %s has started", o.Run, at)
 	case d.Activities[o.Effect] != nil:
 		return d.waitsForActivity(o, d.Activities[o.Effect], at)
-	case o.Route == interpreter.RouteActivity && d.lacks:
-		return fmt.Sprintf("the stored activity of %s is damaged or missing: swrun repair schedules it again, and so does a worker", at)
+	case o.Route == interpreter.RouteActivity && (d.newer != nil || d.lacks):
+		return d.lackedActivity(at)
 	case o.Deferred && d.waitsInQueue(at, queueOf(o.Needs)) != "":
 		return d.waitsInQueue(at, queueOf(o.Needs))
 	case o.Deferred:

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -142,4 +143,12 @@ func (c *completion) complete(ctx context.Context, r *filter.Run) error {
 		r.Waiting = c.around.waiting(r, activities)
 	}
 	return nil
+}
+
+// lackedActivity says why a task waits for an activity whose record cannot be read.
+func (d *Description) lackedActivity(at string) string {
+	if d.newer != nil {
+		return fmt.Sprintf("the stored activity of %s cannot be read here: %s", at, d.newer)
+	}
+	return fmt.Sprintf("the stored activity of %s is damaged or missing: swrun repair schedules it again, and so does a worker", at)
 }

@@ -32,6 +32,7 @@ type watch struct {
 	read       time.Time // when at was read, by this process
 	listed     time.Time // when all were read, the same
 	reconciled time.Time // the same
+	told       string    // why they could not be looked after; empty since they could
 }
 
 // Run starts runs whose time has come, until ctx ends. Any number of processes may do so at the same time.
@@ -40,7 +41,7 @@ func (s *Schedules) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		pause := lookEvery
 		if err := w.look(ctx); err != nil && ctx.Err() == nil {
-			s.Log.Warn("the schedules cannot be looked after", "error", err.Error())
+			w.lookFailed(err)
 		} else if next := w.next(); !next.IsZero() {
 			pause = min(pause, max(next.Sub(w.now()), time.Millisecond))
 		}
@@ -50,6 +51,14 @@ func (s *Schedules) Run(ctx context.Context) {
 		case <-ctx.Done():
 			timer.Stop()
 		}
+	}
+}
+
+// lookFailed logs why the schedules cannot be looked after. That something is damaged is told once, until they can be looked after again.
+func (w *watch) lookFailed(err error) {
+	if text := err.Error(); !store.IsUnreadable(err) || text != w.told {
+		w.Log.Warn("the schedules cannot be looked after", "error", text)
+		w.told = text
 	}
 }
 
@@ -86,7 +95,7 @@ func (w *watch) look(ctx context.Context) error {
 	if changed.Version == 0 {
 		return nil // nothing was ever scheduled
 	}
-	w.at, w.read = changed.At, w.Now()
+	w.at, w.read, w.told = changed.At, w.Now(), ""
 	if changed.Version != w.version || w.Now().Sub(w.listed) >= listEvery {
 		if w.known, err = w.readable(ctx); err != nil {
 			return err
