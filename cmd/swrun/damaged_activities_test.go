@@ -72,7 +72,7 @@ func (h *hosted) tellsLostActivity() {
 func (h *hosted) endsOutside(s *serving) {
 	h.Helper()
 	var is takenActivity
-	for polls := 0; is.Token == "" && polls < 10; polls++ { // the first ones may find what is damaged
+	for polls := 0; is.Token == "" && polls < 10; polls++ { // the first polls may find the damaged activity
 		is = h.polled(s)
 	}
 	if is.Attempt != 1 || is.IdempotencyKey == "" {
