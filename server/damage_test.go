@@ -203,7 +203,8 @@ func (x *damaged) asks(t *testing.T, path, method string, o *openapi3.Operation,
 		text, _ = io.ReadAll(answer.Body)
 	}
 	told := bytes.Contains(text, []byte("unreadable")) || bytes.Contains(text, []byte("damaged-function"))
-	if answer.StatusCode >= 500 && (!told || !x.names(text, run) || answer.Header.Get("Retry-After") != "") {
+	named := x.names(text, run) || o.OperationID == "ready" // which answers anybody, and so names nothing
+	if answer.StatusCode >= 500 && (!told || !named || answer.Header.Get("Retry-After") != "") {
 		t.Errorf("%s, where %s is damaged, is answered with %s: %s", o.OperationID, x.kind.name, answer.Status, text)
 	}
 }
