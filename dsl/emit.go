@@ -1,15 +1,16 @@
 package dsl
 
 import (
-	"fmt"
+	"cmp"
+	"slices"
 	"strings"
-	"time"
 
 	"gopkg.in/yaml.v3"
 
 	"github.com/swrun/swrun/dsl/source"
+	"github.com/swrun/swrun/internal/attribute"
 	"github.com/swrun/swrun/internal/delimited"
-	"github.com/swrun/swrun/internal/shorten"
+	"github.com/swrun/swrun/internal/lazyregexp"
 )
 
 // KindEmit is the kind of EmitTask.
@@ -43,8 +44,7 @@ func parseEmit(p *parser, o *object, base TaskBase) Task {
 				attributes.reportBlank(attributes.node.Content[i], attributes.node.Content[i+1])
 			}
 			attributes.require("type")
-			attributes.checkTime()
-			attributes.dataElsewhere()
+			attributes.checkAttributes()
 		}
 	}
 	return t
@@ -61,23 +61,61 @@ func (p *parser) attributesBesideWith(n *yaml.Node, at Pointer) bool {
 	return true
 }
 
-// dataElsewhere reports an attribute that other tools have for the data of an event. It is valid, but an attribute holds one text or number.
-func (o *object) dataElsewhere() {
-	for _, name := range []string{"payload", "body", "content"} {
-		if n := o.value(name); n != nil && n.Kind != yaml.ScalarNode && o.value("data") == nil {
-			o.p.add(Diagnostic{Code: "SW128", Message: fmt.Sprintf("`%s` is an attribute like any other here", name), Pointer: o.at.Key(name), Range: o.p.src.RangeOf(o.key(name)),
-				Label: didYouMean("data"), Help: "what an event is about stands under `data`"})
+// checkAttributes reports literal attributes that no event can have, by the rule that refuses the event when it is emitted.
+func (o *object) checkAttributes() {
+	event := o.literals()
+	for i := 0; i+1 < len(o.node.Content); i += 2 {
+		key, value := o.node.Content[i], o.node.Content[i+1]
+		if _, is := event[key.Value]; !is || o.p.reported(o.at.Key(key.Value)) {
+			continue
+		}
+		if err := attribute.Check(event, key.Value); err != nil {
+			o.reportAttribute(key, value, err)
 		}
 	}
 }
 
-// checkTime reports a literal `time` of an event that is not a date and time.
-func (o *object) checkTime() {
-	n := o.value("time")
-	if n == nil || !source.IsText(n) || delimited.Is(n.Value) || strings.TrimSpace(n.Value) == "" {
-		return
+// literals returns the attributes and data of an event without those that are null, which count as absent, and those that expressions compute.
+func (o *object) literals() map[string]any {
+	event := map[string]any{}
+	for i := 0; i+1 < len(o.node.Content); i += 2 {
+		key, value := o.node.Content[i], o.node.Content[i+1]
+		if data := source.Data(value); data != nil && !(source.IsText(value) && delimited.Is(value.Value)) && strings.TrimSpace(key.Value) != "" {
+			event[key.Value] = data
+		}
 	}
-	if _, err := time.Parse(time.RFC3339, n.Value); err != nil {
-		o.reportWith("SW109", "time", fmt.Sprintf("`time` must be a date and time such as 2026-01-31T12:00:00Z, got %s", shorten.Quoted(n.Value)), "leave it out for the time of the event, or compute it: `time: '${ now | todate }'`")
+	return event
+}
+
+func (o *object) reportAttribute(key, value *yaml.Node, err error) {
+	d := Diagnostic{Code: "SW109", Message: err.Error(), Pointer: o.at.Key(key.Value), Range: o.p.src.RangeOf(value), Help: attributeHelp(key.Value)}
+	switch {
+	case !attribute.IsName(key.Value) && key.Value != "data_base64":
+		d.Code, d.Range, d.Help = "SW112", o.p.src.RangeOf(key), "rename it, or move it into `data`, where every name is allowed"
+		if meant := letters().ReplaceAllString(strings.ToLower(key.Value), ""); meant != "" && !delimited.Is(key.Value) {
+			d.Label = didYouMean(meant)
+		}
+	case value.Kind != yaml.ScalarNode:
+		d.Code, d.Help = "SW108", "move it into `data`, which may be of any type"
+		if o.value("data") == nil && slices.Contains([]string{"payload", "body", "content"}, key.Value) { // which other tools have
+			d.Label = didYouMean("data")
+		}
+	case !source.IsText(value):
+		d.Code = "SW108"
 	}
+	o.p.add(d)
+}
+
+// letters matches what no name of an attribute has.
+var letters = lazyregexp.New(`[^a-z0-9]+`)
+
+func attributeHelp(name string) string {
+	return cmp.Or(map[string]string{
+		"time":            "leave it out for the time of the event, or compute it: `time: '${ now | todate }'`",
+		"specversion":     "leave it out: swrun emits events of CloudEvents 1.0",
+		"datacontenttype": "leave it out for JSON, or write the type and the subtype: `datacontenttype: text/plain`",
+		"dataschema":      "write the whole URI, such as https://example.com/schemas/order.json",
+		"source":          "leave it out for the name of the workflow, or write a path or a URI: `source: /orders`",
+		"data_base64":     "write `data` for what is no base64, or encode it: `data_base64: '${ .text | @base64 }'`",
+	}[name], "move the text into `data`, where every character is allowed")
 }

@@ -125,7 +125,7 @@ func (p *parser) reportNullAttributes(with *yaml.Node, at Pointer) {
 }
 
 // IsAttribute reports whether `from` of a correlation is the bare name of an attribute.
-func (c Correlation) IsAttribute() bool { return attribute().MatchString(c.From.Text) }
+func (c Correlation) IsAttribute() bool { return bareAttribute().MatchString(c.From.Text) }
 
 // ExpectsExpression reports whether `expect` of a correlation is an expression on the task's input, and not a literal.
 func (c Correlation) ExpectsExpression() bool {
@@ -133,8 +133,8 @@ func (c Correlation) ExpectsExpression() bool {
 	return strings.HasPrefix(expect, ".") || strings.HasPrefix(expect, "$")
 }
 
-// attribute matches the bare name of an event's attribute, which may stand for an expression (semantics 14.7).
-var attribute = lazyregexp.New(`^\s*[a-z][a-z0-9]*\s*$`)
+// bareAttribute matches the bare name of an event's attribute, which may stand for an expression (semantics 14.7).
+var bareAttribute = lazyregexp.New(`^\s*[a-z][a-z0-9]*\s*$`)
 
 // eventProperties decodes the attributes and data of an event.
 func (o *object) eventProperties(name string) map[string]any {

@@ -30,7 +30,8 @@ func TestNoFalseAlarms(t *testing.T) {
 		"expression/2.7-array-is-not-a-condition.txtar/workflow.yaml": {"SW507"}, "expression/2.7-number-is-not-a-condition.txtar/workflow.yaml": {"SW507"},
 		"expression/2.7-object-is-not-a-condition.txtar/workflow.yaml": {"SW507"}, "expression/2.7-text-is-not-a-condition.txtar/workflow.yaml": {"SW507"},
 		"listen/14.3-until-not-a-boolean.txtar/workflow.yaml": {"SW507"}, "run_container/10.6b-command-and-arguments.txtar/workflow.yaml": {"SW504"},
-		"fork/6.6-no-branches.txtar/workflow.yaml": {"SW134"}, "fork/6.6-no-branches-to-compete.txtar/workflow.yaml": {"SW134"},
+		"emit/14.9-attribute-names.txtar/workflow.yaml": {"SW112"},
+		"fork/6.6-no-branches.txtar/workflow.yaml":      {"SW134"}, "fork/6.6-no-branches-to-compete.txtar/workflow.yaml": {"SW134"},
 		"listen/14.2-all-empty.txtar/workflow.yaml": {"SW134"}, "try/7.1-no-errors-property-means-all.txtar/workflow.yaml": {"SW134"},
 		"run_container/10.6k-a-name-that-is-taken.txtar/workflow.yaml": {"SW208"}, "run_shell/10.4c-a-word-is-a-program.txtar/workflow.yaml": {"SW504"},
 	}

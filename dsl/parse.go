@@ -36,10 +36,9 @@ func Parse(file string, text []byte) (*Workflow, Diagnostics) {
 			p.reportIdle()
 		}
 	}
+	p.dropDoubts()
 	p.found.Sort()
-	for _, d := range p.found.Errors() {
-		p.src.errorPointers = append(p.src.errorPointers, d.Pointer)
-	}
+	p.src.errorPointers = pointersOf(p.found.Errors())
 	return w, p.found
 }
 
@@ -73,6 +72,22 @@ func (p *parser) keep(d Diagnostic) {
 		return // the same text, used once more
 	}
 	p.found = append(p.found, d)
+}
+
+// reported reports whether an error of a place has been reported.
+func (p *parser) reported(at Pointer) bool { return slices.Contains(pointersOf(p.found.Errors()), at) }
+
+// dropDoubts removes the warnings about scalars that look like other values where an error is reported: one mistake is one diagnostic.
+func (p *parser) dropDoubts() {
+	errors := pointersOf(p.found.Errors())
+	p.found = slices.DeleteFunc(p.found, func(d Diagnostic) bool { return d.Code == "SW119" && slices.Contains(errors, d.Pointer) })
+}
+
+func pointersOf(found Diagnostics) (all []Pointer) {
+	for _, d := range found {
+		all = append(all, d.Pointer)
+	}
+	return all
 }
 
 // oneLine makes a text of the document safe to print on one line.

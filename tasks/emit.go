@@ -8,6 +8,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/attribute"
 	"github.com/swrun/swrun/internal/cloudevent"
 	"github.com/swrun/swrun/interpreter"
 )
@@ -60,7 +61,7 @@ func (e *emitBody) complete(s *interpreter.Scope, given map[string]any) (map[str
 	if kind, _ := event["type"].(string); dsl.IsLifecycleType(kind) {
 		return nil, s.WithExpression(errors.Expressionf("the event cannot be emitted: only the engine emits events of the type %s: give it a type of your own", kind), e.event, "type")
 	}
-	var wrong *cloudevent.AttributeError
+	var wrong *attribute.Error
 	if err := cloudevent.Check(event); errors.As(err, &wrong) {
 		return nil, s.WithExpression(errors.Expressionf("the event cannot be emitted: %s", err), e.event, wrong.Attribute)
 	}

@@ -1,0 +1,137 @@
+// Package attribute checks the attributes of CloudEvents 1.0.
+package attribute
+
+import (
+	"encoding/base64"
+	"fmt"
+	"mime"
+	"net/url"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/swrun/swrun/internal/lazyregexp"
+	"github.com/swrun/swrun/internal/shorten"
+)
+
+// Error is an attribute that an event cannot have, or lacks.
+type Error struct {
+	Attribute string
+	Err       error
+}
+
+// Error says what is wrong with it.
+func (e *Error) Error() string { return e.Err.Error() }
+
+// Unwrap returns the same.
+func (e *Error) Unwrap() error { return e.Err }
+
+func wrong(name, format string, args ...any) error {
+	return &Error{name, fmt.Errorf(format, args...)}
+}
+
+// IsName reports whether an attribute may be called so (CloudEvents 1.0, "Attribute Naming Convention").
+func IsName(name string) bool { return pattern().MatchString(name) }
+
+var pattern = lazyregexp.New(`^[a-z0-9]+$`)
+
+// texts are the attributes that are text, each with what the text has to be.
+var texts = map[string]func(string) error{
+	"id": anyText, "source": reference, "type": anyText, "specversion": version, "dataschema": absolute, "time": timestamp, "datacontenttype": media, "subject": anyText,
+}
+
+// Check returns what is wrong with one attribute of an event, or with its data, as an *Error; nil if nothing is.
+func Check(event map[string]any, name string) error {
+	value := event[name]
+	check, isText := texts[name]
+	switch {
+	case name == "data":
+		return nil
+	case name == "data_base64":
+		return checkBinary(event)
+	case isText:
+		return checkText(name, value, check)
+	case !IsName(name):
+		return wrong(name, "%s cannot be an attribute of an event: names are of a to z and 0 to 9", shorten.Quoted(name))
+	}
+	switch v := value.(type) {
+	case map[string]any, []any, nil:
+		return wrong(name, "the attribute `%s` of an event must be text, a number or a boolean", name)
+	case string:
+		return checkCharacters(name, v)
+	}
+	return nil
+}
+
+func checkText(name string, value any, check func(string) error) error {
+	text, ok := value.(string)
+	switch {
+	case !ok:
+		return wrong(name, "`%s` of an event must be text", name)
+	case strings.TrimSpace(text) == "":
+		return wrong(name, "`%s` of an event must not be empty", name)
+	}
+	if err := check(text); err != nil {
+		return wrong(name, "`%s` %w", name, err)
+	}
+	return checkCharacters(name, text)
+}
+
+// checkCharacters: what cannot be part of a header is no part of an attribute (CloudEvents 1.0, "Type System").
+func checkCharacters(name, text string) error {
+	if at := strings.IndexFunc(text, unicode.IsControl); at >= 0 {
+		return wrong(name, "`%s` of an event must not have control characters, got %s", name, shorten.Quoted(text))
+	}
+	return nil
+}
+
+func checkBinary(event map[string]any) error {
+	encoded, ok := event["data_base64"].(string)
+	if !ok {
+		return wrong("data_base64", "`data_base64` of an event must be text")
+	}
+	if _, plain := event["data"]; plain {
+		return wrong("data_base64", "an event has either `data` or `data_base64`, not both")
+	}
+	if _, err := base64.StdEncoding.DecodeString(encoded); err != nil {
+		return wrong("data_base64", "`data_base64` of an event must be base64")
+	}
+	return nil
+}
+
+func anyText(string) error { return nil }
+
+func version(text string) error {
+	if text != "1.0" {
+		return fmt.Errorf("must be 1.0, got %s", shorten.Quoted(text))
+	}
+	return nil
+}
+
+func reference(text string) error {
+	if _, err := url.Parse(text); err != nil {
+		return fmt.Errorf("must be a URI reference, got %s", shorten.Quoted(text))
+	}
+	return nil
+}
+
+func absolute(text string) error {
+	if u, err := url.Parse(text); err != nil || !u.IsAbs() {
+		return fmt.Errorf("must be a URI, got %s", shorten.Quoted(text))
+	}
+	return nil
+}
+
+func timestamp(text string) error {
+	if _, err := time.Parse(time.RFC3339, strings.ToUpper(text)); err != nil { // t and z may be small (RFC 3339, section 5.6)
+		return fmt.Errorf("must be a date and time such as 2026-01-31T12:00:00Z, got %s", shorten.Quoted(text))
+	}
+	return nil
+}
+
+func media(text string) error {
+	if kind, _, err := mime.ParseMediaType(text); err != nil || !strings.Contains(kind, "/") { // the library takes a word alone
+		return fmt.Errorf("must be a media type such as application/json, got %s", shorten.Quoted(text))
+	}
+	return nil
+}
