@@ -40,10 +40,13 @@ const (
 	scalarSize    = 8
 	itemSize      = 16
 	memberSize    = 48
+	objectSize    = 192 // of an object beside its members: it has room for eight from the start
+	errorSize     = 96
 	bytesPerWork  = 16  // of text that is read rune by rune
 	bytesPerLook  = 64  // of text that is compared
 	bytesPerMatch = 256 // of text that is compared with other text
 	stackItemSize = 64
+	stepSize      = 40 // at least half of what a step allocates that nothing else charges, such as a small object or the error of a native
 )
 
 // meter counts what one evaluation uses. It is the context of the jq machine, which calls Done before every
@@ -108,6 +111,7 @@ func (m *meter) check() {
 		m.exceed("the expression takes more than %d steps", defaultLimits().steps)
 		return
 	}
+	m.chargeBytes(checkEvery * stepSize)
 	if size := engine.stackEntries(m.machine) * stackItemSize; size > m.stacks {
 		m.chargeBytes(size - m.stacks)
 		m.stacks = size
@@ -246,17 +250,7 @@ func approximateSize(v any) int {
 }
 
 // chargeResult charges the size of a function's result without its parts, which were charged when they were made.
-func (m *meter) chargeResult(v any) bool {
-	switch v := v.(type) {
-	case string:
-		return m.chargeBytes(len(v))
-	case []any:
-		return m.chargeBytes(itemSize * len(v))
-	case map[string]any:
-		return m.chargeBytes(memberSize * len(v))
-	}
-	return true
-}
+func (m *meter) chargeResult(v any) bool { return m.chargeBytes(shallow(v)) }
 
 // chargeScalar charges the reading of a number or a text, and reports whether the budget allows it and a number is short
 // enough to calculate with. Containers are free here: the guards of the natives that look into them charge for them.

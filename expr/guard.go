@@ -239,7 +239,7 @@ func shallow(v any) int {
 	case []any:
 		return itemSize * len(v)
 	case map[string]any:
-		return memberSize * len(v)
+		return objectSize + memberSize*len(v)
 	}
 	return 0
 }

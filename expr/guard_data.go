@@ -169,7 +169,7 @@ func (m *meter) chargeCopies(before []any, after any, path []any) bool {
 		if !isContainer(after) {
 			return true
 		}
-		if !same(before[i], after) && !m.chargeBytes(shallow(after)) {
+		if made := !isContainer(before[i]) || !same(before[i], after); made && !m.chargeBytes(shallow(after)) {
 			return false
 		}
 		after = child(after, step)

@@ -6,7 +6,7 @@ const previewBytes = 32
 
 // chargeError charges for the error of a native, which shows the input and the arguments.
 func (m *meter) chargeError(input any, args []any) bool {
-	ok := m.chargePreview(input)
+	ok := m.chargeBytes(errorSize) && m.chargePreview(input)
 	for _, arg := range args {
 		ok = ok && m.chargePreview(arg)
 	}

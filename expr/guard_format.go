@@ -11,6 +11,9 @@ import (
 // cellSize is what a number takes that is written alone: the writer and its buffer.
 const cellSize = 112
 
+// decoderSize is what the reading of any JSON takes: the decoder and its buffer.
+const decoderSize = 1152
+
 // escapes are the characters that formats make longer, and by how many bytes.
 var escapes = map[string]map[string]int{
 	"html": {"<": 3, ">": 3, "&": 4, "'": 5, `"`: 5},
@@ -143,5 +146,5 @@ func chargeCase(m *meter, v any, _ []any) bool {
 func chargeParse(m *meter, v any, _ []any) bool {
 	s, _ := v.(string)
 	items, arrays, objects := strings.Count(s, ","), strings.Count(s, "["), strings.Count(s, "{")
-	return m.chargeReading(s) && m.chargeBytes(2*len(s)+64*items+32*arrays+192*objects)
+	return m.chargeReading(s) && m.chargeBytes(decoderSize+2*len(s)+64*items+32*arrays+objectSize*objects)
 }

@@ -94,6 +94,40 @@ func TestNativesReserveMemory(t *testing.T) {
 	}
 }
 
+// loops are programs that build values in loops of the machine. Each has N rounds.
+var loops = []string{
+	`[range(N)]`, `[range(N) | . + 1000]`, `[range(N) | {a: .}]`, `[range(N) | [.]]`, `[range(N) | [{a: .}, {a: .}]]`, `[range(N) | {a: {b: {c: {d: {e: {f: {g: .}}}}}}}]`,
+	`[range(N) | {a: ., b: ., c: ., d: ., e: ., f: ., g: ., h: ., i: .}]`, `[range(N)] | map([.])`, `[range(N)] | to_entries`, `[range(N)] | with_entries(.)`, `[range(N)] | group_by(. % 7)`,
+	`[range(N) | {key: tostring, value: .}] | from_entries`, `[limit(N; repeat(1))]`, `[range(N)] | walk(.)`, `[range(N) | {a: [.]}] | [paths]`, `[range(N)] | [tostream] | fromstream(.[])`,
+	`reduce range(N) as $i ([]; . + [$i])`, `reduce range(N) as $i ([]; .[$i] = $i)`, `reduce range(N) as $i ([]; [., $i])`, `reduce range(N) as $i ({}; .["k\($i)"] = $i)`, `reduce range(N) as $i (""; . + "x")`,
+	`[foreach range(N) as $i ([]; [., $i])]`, `[foreach range(N) as $i ({}; {a: .})]`, `0 | [recurse(if . < N then . + 1 else empty end)]`, `def f: if . < N then [. + 1 | f] else . end; 0 | f`, `range(N)`,
+	`[range(N)] | [.[] | ., ., .]`, `[range(N) | {a: .}] | .[].a |= . + 1`, `[range(N) | {a: .}] | map(.x = 1)`, `[range(N) | {a: .} + {b: .}]`, `[range(N) | {a: .} * {b: {c: .}}]`, `[range(N) | {(tostring): .}] | add`,
+	`[range(N) | null | .a.b.c.d.e.f = 1]`, `[range(N) | null | setpath(["a", "b", "c", "d", "e", "f", "g", "h", "i"]; 1)]`, `[range(N) | null | setpath([0, 0, 0]; 1)]`, `[range(N) | {a: .} | del(.a)]`, `[range(N) | [.] | del(.[0])]`,
+	`[range(N) | tojson]`, `[range(N) | tojson | tojson | tojson]`, `[range(N) | @base64]`, `[range(N) | "\(.)" as $x | {$x}]`, `[range(N) | tojson | fromjson]`, `[range(N) | "1" | fromjson]`, `[range(N) | "[]" | fromjson]`,
+	`[range(N) | "{\"a\": {\"b\": {}}}" | fromjson]`, `[range(N) | "x" * 100]`, `[range(N) | "a,b" | split(",")]`, `[range(N) | "a,b" | splits(",")]`, `[range(N) | "abc" | [scan(".")]]`, `[range(N) | "abc" | gsub("b"; "x")]`,
+	`("x" * N) | [scan("x")]`, `("x" * N) | [match("x"; "g")]`, `("xy" * N) | [capture("(?<a>x)(?<b>y)"; "g")]`, `("x " * N) | [splits(" ")]`, `[range(N) | tostring as $r | "abc" | test($r)]`,
+	`[range(9) | [range(9)]] | [limit(N; combinations)]`, `[range(N) | [[1, 2], [3]] | transpose, flatten]`, `[[range(N)], [range(N)]] | transpose`, `[range(N) | [[.]]] | flatten`, `[range(N) | todate]`, `[range(N) | "2015" | strptime("%Y")]`,
+	`[range(N) | .a?]`, `[range(N) | try .a catch .]`, `[range(N) | (1 / 0)?]`, `[range(N) | getpath(["a"])?]`, `[range(N) | try getpath(["a"]) catch .]`, `[range(N) | setpath(["a"]; 1)?]`, `[range(N) | "x" | fromjson?]`,
+	`[range(N) | "x" | try strptime("%Y") catch .]`, `[range(N) | try error({a: .}) catch .a]`, `[range(N) | . * 100000000000000000000]`,
+}
+
+// TestLoopsReserveMemory: an evaluation that loops allocates at most twice the memory that it may use, whatever its rounds build: also when each round is so
+// small that no native reserves anything for it.
+func TestLoopsReserveMemory(t *testing.T) {
+	const limit = 2 << 20
+	for _, program := range loops {
+		var err error
+		for _, rounds := range []string{"3000", "10000", "50000"} {
+			if err = evaluateWithin(t, strings.ReplaceAll(program, "N", rounds), nil, limit); err != nil {
+				break
+			}
+		}
+		if err == nil || !strings.HasPrefix(errors.AsError(err).Detail, "the expression builds more than") {
+			t.Errorf("%s has no limit: %v", program, err)
+		}
+	}
+}
+
 // evaluateWithin evaluates a program with a limit of memory.
 func evaluateWithin(t *testing.T, program string, input any, limit int) error {
 	t.Helper()
