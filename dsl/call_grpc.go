@@ -57,6 +57,9 @@ func parseCallGRPC(p *parser, o *object, base TaskBase) Task {
 		return c
 	}
 	s := p.object(n, o.at.Key("service"), "`service`", "name", "host", "port", "authentication")
+	if o.key("host") != nil { // reported: it belongs to the service
+		s.markPresent("host")
+	}
 	s.require("name", "host")
 	c.Service, c.Host, c.Authentication = s.text("name"), s.text("host"), s.authentication("authentication")
 	if c.Host != "" && !hostPattern().MatchString(c.Host) {

@@ -94,12 +94,23 @@ func (o *object) textMap(name string) Value {
 	if n == nil || n.Kind == yaml.MappingNode || source.IsText(n) && delimited.Is(n.Value) {
 		if n != nil && name == "headers" {
 			o.p.reportBlankKeys(n, o.at.Key(name), "the name of a header")
+			o.p.headersOfBody(n, o.at.Key(name))
 		}
 		return o.dataValue(name)
 	}
 	o.p.wrongType(n, o.at.Key(name), "`"+name+"`", objectOrExpression)
 	o.p.helpBetter(cmp.Or(pairs(name, n), queryOf(n)))
 	return o.valueOf(name, nil, FormData)
+}
+
+// headersOfBody warns of headers that no request has as they are written: the length and the form of a body follow from it.
+func (p *parser) headersOfBody(headers *yaml.Node, at Pointer) {
+	for i := 0; headers.Kind == yaml.MappingNode && i+1 < len(headers.Content); i += 2 {
+		if key := headers.Content[i]; slices.Contains([]string{"content-length", "transfer-encoding", "trailer"}, strings.ToLower(key.Value)) {
+			p.add(Diagnostic{Code: "SW128", Message: fmt.Sprintf("`%s` has no effect: it follows from the body that is sent", oneLine(key.Value)), Pointer: at.Key(key.Value),
+				Range: p.src.RangeOf(key), Help: "leave it out"})
+		}
+	}
 }
 
 // queryOf returns how to write a query that stands as in a URL: a=1&b=2, or "".

@@ -30,12 +30,13 @@ func Check(w *Workflow, analyze Analyzer) Diagnostics {
 		checkExpressions, checkConditions, checkLookalikes, checkInputFields, checkMembers, checkOutputShapes, checkCatchData, checkClock,
 		checkSecrets, checkUntrusted, checkCertificates,
 		checkCorrelations, checkScheduleEvents,
-		checkRequests, checkEvaluate, checkFormats, checkCron, checkSchedule, checkScheduleLoops, checkLifecycleFilters, checkLifecycleEmits,
+		checkRequests, checkEvaluate, checkFormats, checkCron, checkSchedule, checkScheduleLoops, checkLifecycleFilters, checkEventFilters, checkLifecycleEmits,
 	} {
 		rule(c)
 	}
 	c.dropCascading()
 	c.dropSecondary()
+	c.w.Source.tellForeign(c.found)
 	c.suppress()
 	c.found.Sort()
 	return c.found

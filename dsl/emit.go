@@ -92,7 +92,7 @@ func (o *object) reportAttribute(key, value *yaml.Node, err error) {
 	switch {
 	case !attribute.IsName(key.Value) && key.Value != "data_base64":
 		d.Code, d.Range, d.Help = "SW112", o.p.src.RangeOf(key), "rename it, or move it into `data`, where every name is allowed"
-		if meant := letters().ReplaceAllString(strings.ToLower(key.Value), ""); meant != "" && !delimited.Is(key.Value) {
+		if meant := nameOfAttribute(key.Value); meant != "" {
 			d.Label = didYouMean(meant)
 		}
 	case value.Kind != yaml.ScalarNode:
@@ -104,6 +104,14 @@ func (o *object) reportAttribute(key, value *yaml.Node, err error) {
 		d.Code = "SW108"
 	}
 	o.p.add(d)
+}
+
+// nameOfAttribute returns the name of an attribute that another text was probably meant to be, or "".
+func nameOfAttribute(name string) string {
+	if delimited.Is(name) {
+		return ""
+	}
+	return letters().ReplaceAllString(strings.ToLower(name), "")
 }
 
 // letters matches what no name of an attribute has.

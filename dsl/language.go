@@ -52,6 +52,9 @@ func (p *parser) otherTool(root *yaml.Node) bool {
 	if root.Kind != yaml.MappingNode || len(root.Content) == 0 {
 		return false
 	}
+	if p.wrapped(root) {
+		return true
+	}
 	tool := toolOf(root)
 	document, _ := source.Child(root, "document")
 	if do, _ := source.Child(root, "do"); tool != "" && document == nil && do == nil {
@@ -69,6 +72,20 @@ func (p *parser) otherTool(root *yaml.Node) bool {
 	p.add(Diagnostic{
 		Code: "SW116", Message: "this is not a workflow of the Serverless Workflow DSL 1.x: it has neither `document` nor `do`",
 		Range: p.src.RangeOf(root.Content[0]), Help: "a workflow has `document`, and tasks under `do`: `swrun init` shows how",
+	})
+	return true
+}
+
+// wrapped reports a workflow that stands below a property, as other languages have it.
+func (p *parser) wrapped(root *yaml.Node) bool {
+	key, inner := root.Content[0], root.Content[1]
+	if document, _ := source.Child(inner, "document"); len(root.Content) != 2 || document == nil {
+		return false
+	}
+	name := oneLine(key.Value)
+	p.add(Diagnostic{
+		Code: "SW116", Message: fmt.Sprintf("the workflow stands below `%s`, which is not a part of it", name), Range: p.src.RangeOf(key),
+		Help: fmt.Sprintf("remove the line `%s:`, so that `document:` and `do:` begin their lines", name),
 	})
 	return true
 }

@@ -119,7 +119,10 @@ func (o *object) unknown(key *yaml.Node, allowed []string) {
 		(&object{p: o.p}).reportTooDeep(o, name)
 		return
 	}
-	if tasks {
+	if o.wraps(key, allowed) {
+		d.Help = fmt.Sprintf("remove the line `%s:`, so that `do:` begins its line", name)
+		o.markPresent("do")
+	} else if tasks {
 		d.Help = elsewhere("onError", allowed)
 	} else if elsewhere := elsewhere(name, allowed); elsewhere != "" {
 		d.Help = elsewhere
@@ -136,6 +139,12 @@ func (o *object) unknown(key *yaml.Node, allowed []string) {
 		}
 	}
 	o.p.add(d)
+}
+
+// wraps reports whether the tasks of a workflow stand below a property that it does not have.
+func (o *object) wraps(key *yaml.Node, allowed []string) bool {
+	do, _ := source.Child(o.value(key.Value), "do")
+	return o.what == aWorkflow && do != nil && o.key("do") == nil && slices.Contains(allowed, "do")
 }
 
 // told reports whether the same help was given for another property of o.

@@ -1,6 +1,7 @@
 package dsl
 
 import (
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -37,6 +38,8 @@ func Parse(file string, text []byte) (*Workflow, Diagnostics) {
 		}
 	}
 	p.dropDoubts()
+	p.dropBeforeForeign()
+	p.src.tellForeign(p.found)
 	p.found.Sort()
 	p.src.errorPointers = pointersOf(p.found.Errors())
 	return w, p.found
@@ -90,14 +93,20 @@ func pointersOf(found Diagnostics) (all []Pointer) {
 	return all
 }
 
-// oneLine makes a text of the document safe to print on one line.
+// oneLine makes a text of the document safe to print on one line. What nobody sees is shown by its number.
 func oneLine(text string) string {
 	const most = 400
 	text = shorten.To(text, most)
-	return strings.Map(func(r rune) rune {
+	if !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return text
+	}
+	var shown strings.Builder
+	for _, r := range text {
 		if unicode.IsPrint(r) {
-			return r
+			shown.WriteRune(r)
+		} else {
+			fmt.Fprintf(&shown, "<U+%04X>", r)
 		}
-		return '\uFFFD'
-	}, text)
+	}
+	return shown.String()
 }

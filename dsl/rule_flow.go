@@ -2,6 +2,7 @@ package dsl
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/swrun/swrun/internal/suggest"
@@ -42,6 +43,9 @@ func checkDirectives(c *checker) {
 func (c *checker) directive(at Pointer, then string, siblings TaskList) {
 	if _, _, ok := siblings.Target(then); ok {
 		return
+	}
+	if slices.ContainsFunc(names(siblings), func(name string) bool { return plainText(name) == then && oneLine(name) != name }) {
+		return // Parse reports the invisible character in that name
 	}
 	d := UndefinedTarget(at, then)
 	if len(siblings) == 0 {
@@ -89,11 +93,11 @@ func checkLoops(c *checker) {
 			if d != DirectiveTask || !ok || target > i || !c.alwaysGoes(tasks[target:i+1], target, tasks) {
 				continue
 			}
-			c.add(Diagnostic{
-				Code: "SW206", Pointer: t.Base().Pointer.Key("then"),
-				Message: fmt.Sprintf("`then: %s` makes a loop without a wait, an event or a way out", t.Base().Then),
-				Help:    "add a switch that leaves it, or a wait",
-			})
+			message, help := "`then: %s` makes a loop without a wait, an event or a way out", "add a switch that leaves it, or a wait"
+			if slices.ContainsFunc(tasks[target:i+1], waitsForNothing) {
+				message, help = "`then: %s` makes a loop whose wait takes no time, without an event or a way out", "add a switch that leaves it, or make the wait longer"
+			}
+			c.add(Diagnostic{Code: "SW206", Pointer: t.Base().Pointer.Key("then"), Message: fmt.Sprintf(message, t.Base().Then), Help: help})
 		}
 	})
 }
@@ -101,7 +105,7 @@ func checkLoops(c *checker) {
 // alwaysGoes reports whether each task of a loop always continues with the next, at once.
 func (c *checker) alwaysGoes(loop TaskList, first int, tasks TaskList) bool {
 	for i, t := range loop {
-		if !t.Traits().Instant || t.Base().If.Text != "" {
+		if !t.Traits().Instant && !waitsForNothing(t) || t.Base().If.Text != "" {
 			return false
 		}
 		if next := c.following(tasks, first+i); len(next) != 1 || i < len(loop)-1 && next[0] != first+i+1 {
@@ -109,6 +113,16 @@ func (c *checker) alwaysGoes(loop TaskList, first int, tasks TaskList) bool {
 		}
 	}
 	return true
+}
+
+// waitsForNothing reports whether a task is a wait of no length.
+func waitsForNothing(t Task) bool {
+	wait, is := t.(*WaitTask)
+	if !is {
+		return false
+	}
+	length, known := knownLength(wait.Wait)
+	return known && length == 0
 }
 
 // checkSwitches: SW204, switches without a default case, with several, or with one before other cases.

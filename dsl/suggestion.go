@@ -17,12 +17,13 @@ type certain func(misspelt string, choices []string) string
 // suggested completes d, which is about the misspelt text of a node, with the choice that was probably meant: with a question, and
 // with an edit that is safe only if no other choice can be meant.
 func (s *Source) suggested(d Diagnostic, n *yaml.Node, choices []string, sure certain) Diagnostic {
-	meant := suggest.Nearest(n.Value, choices)
+	name := asSeen(n.Value)
+	meant := suggest.Nearest(name, choices)
 	if meant == "" {
 		return d
 	}
 	d.Label = didYouMean(meant)
-	d.Fix = onlyIf(sure(n.Value, choices) == meant, s.Replace(n, meant))
+	d.Fix = onlyIf(sure(name, choices) == meant, s.Replace(n, meant))
 	return d
 }
 
@@ -47,6 +48,7 @@ func resembling() map[string]string {
 
 // otherKeyFor returns the allowed property that an unknown one most likely means, or "".
 func otherKeyFor(name string, allowed []string) string {
+	name = asSeen(name)
 	for _, words := range []map[string]string{synonyms(), resembling()} {
 		if meant, ok := words[name]; ok && slices.Contains(allowed, meant) {
 			return meant
@@ -61,7 +63,8 @@ func (s *Source) otherKey(d Diagnostic, key *yaml.Node, allowed []string) Diagno
 	if meant == "" {
 		return d
 	}
-	sure := synonyms()[key.Value] == meant || resembling()[key.Value] != meant && suggest.Word(key.Value, allowed) == meant
+	name := asSeen(key.Value)
+	sure := synonyms()[name] == meant || resembling()[name] != meant && suggest.Word(name, allowed) == meant
 	d.Label, d.Fix = didYouMean(meant), onlyIf(sure, s.Replace(key, meant))
 	return d
 }

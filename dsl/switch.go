@@ -80,7 +80,17 @@ func (p *parser) switchOnValue(n *yaml.Node, at Pointer) bool {
 			return true
 		}
 	}
+	if on, value := source.Child(n, "on"); on != nil && source.IsText(value) {
+		p.switchOn(n, at, value.Value)
+		return true
+	}
 	return false
+}
+
+// switchOn reports a switch that compares a value with the names of its cases.
+func (p *parser) switchOn(n *yaml.Node, at Pointer, value string) {
+	p.add(Diagnostic{Code: "SW113", Message: "`switch` must be a list of cases, each with a condition of its own", Pointer: at, Range: p.src.RangeOf(n.Content[0]),
+		Help: fmt.Sprintf("write `switch: [ red: { when: '%s == \"red\"', then: ... }, otherwise: { then: ... } ]`", oneLine(value))})
 }
 
 // switchOnText reports a switch with the value beside it that its cases compare.

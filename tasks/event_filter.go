@@ -2,15 +2,15 @@ package tasks
 
 import (
 	"fmt"
-	"github.com/swrun/swrun/internal/cloudevent"
 	"maps"
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/attribute"
+	"github.com/swrun/swrun/internal/cloudevent"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/interpreter"
 )
@@ -151,7 +151,7 @@ func compilePattern(b *interpreter.Builder, at dsl.Pointer, v any) pattern {
 	case string:
 		if expr.Delimited(v) {
 			p.code = b.Value(dsl.Value{Pointer: at, Data: v, Form: dsl.FormData})
-		} else if isRegexp(v) {
+		} else if attribute.IsPattern(v) {
 			p.regexp, _ = regexp.Compile("^(?:" + v + ")$") // what is none is literal
 		}
 	case map[string]any:
@@ -167,10 +167,6 @@ func compilePattern(b *interpreter.Builder, at dsl.Pointer, v any) pattern {
 	}
 	return p
 }
-
-// isRegexp reports whether a text can be meant as a regular expression. One whose only special characters are dots is not: types of
-// events have them.
-func isRegexp(text string) bool { return strings.ContainsAny(text, `\*+?()[]{}|^$`) }
 
 // literalText returns the only text that the pattern matches; empty if there may be others.
 func (p pattern) literalText() string {

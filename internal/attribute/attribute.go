@@ -35,6 +35,10 @@ func IsName(name string) bool { return pattern().MatchString(name) }
 
 var pattern = lazyregexp.New(`^[a-z0-9]+$`)
 
+// IsPattern reports whether the value of a filter can be meant as a regular expression. One whose only special characters are dots is not: types of events
+// have them.
+func IsPattern(text string) bool { return strings.ContainsAny(text, `\*+?()[]{}|^$`) }
+
 // texts are the attributes that are text, each with what the text has to be.
 var texts = map[string]func(string) error{
 	"id": anyText, "source": reference, "type": anyText, "specversion": version, "dataschema": absolute, "time": timestamp, "datacontenttype": media, "subject": anyText,
