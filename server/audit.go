@@ -23,6 +23,9 @@ func (s *Server) end(x *exchange, r *http.Request) {
 	if x.subject != "" {
 		fields = append(fields, "subject", x.subject)
 	}
+	if x.refusal != "" {
+		fields = append(fields, "refusal", x.refusal)
+	}
 	if x.reason != "" {
 		fields = append(fields, "reason", x.reason)
 	}

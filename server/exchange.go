@@ -38,15 +38,15 @@ func (x *exchange) applied() string {
 // slowly is cut off.
 type exchange struct {
 	http.ResponseWriter
-	began  time.Time
-	within time.Duration // for the next piece of the answer
-	status int           // 0 until it is sent
-	caller Caller        // zero if nobody was identified
-	route  string        // the operation; empty for none
-	reason string        // that was given for a command
-	method string
-	// subject is what is changed, where the path does not say it.
-	subject string
+	began   time.Time
+	within  time.Duration // for the next piece of the answer
+	status  int           // 0 until it is sent
+	caller  Caller        // zero if nobody was identified
+	route   string        // the operation; empty for none
+	reason  string        // that was given for a command
+	method  string
+	subject string // the changed object, where the path does not name it
+	refusal string // why the operation was refused; empty if it was carried out
 	// attempt knows whether something may have been changed.
 	attempt store.Attempt
 

@@ -33,8 +33,12 @@ func (s *Server) publishRoutes() {
 			"If an event of a list cannot be published at all, none of them is. One whose source and id another event has is refused alone: the others are published, and `errors` of the problem names each that was refused by its index.",
 		SkipValidateBody: true,
 	}, s.publish)
+	described := s.api.OpenAPI().Paths[eventsPath]
+	if described == nil { // another operation is served alone
+		return
+	}
 	// The library describes a body that it does not read as bytes.
-	body := s.api.OpenAPI().Paths[eventsPath].Post.RequestBody
+	body := described.Post.RequestBody
 	body.Required = false // an event whose attributes are headers may have no data
 	body.Content = map[string]*huma.MediaType{
 		cloudevent.MediaEvent: {Schema: event}, cloudevent.MediaEvents: {Schema: events},

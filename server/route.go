@@ -29,10 +29,31 @@ func (s *Server) Control() *control.Control { return s.control }
 // Routes returns all of them, in the order in which they were registered.
 func (s *Server) Routes() []Route { return slices.Clone(s.routes) }
 
+// answerOf is the answer of an operation.
+type answerOf[T any] struct {
+	Body T `nullable:"false"`
+}
+
+// serve registers an operation, and the function that carries it out.
+func serve[I, O any](s *Server, row api.Operation[I, O], carryOut func(context.Context, *I) (O, error)) {
+	o := huma.Operation{OperationID: row.ID, Method: row.Method, Path: row.Path, Tags: []string{row.Tag}, Summary: row.Summary, Description: row.Description}
+	route(s, row.Role, o, func(ctx context.Context, in *I) (*answerOf[O], error) {
+		if change, ok := any(in).(api.Audited); ok {
+			x := exchangeOf(ctx)
+			x.subject, x.reason = change.AuditSubject(), change.AuditReason()
+		}
+		out, err := carryOut(ctx, in)
+		return &answerOf[O]{out}, err
+	})
+}
+
 // route registers an operation, and who may use it. It panics if nothing says that, so that a server with such a route does not start.
 func route[I, O any](s *Server, role Role, o huma.Operation, handle func(context.Context, *I) (*O, error)) {
 	if !slices.Contains(access.Roles(), role) {
 		panic(fmt.Sprintf("%s %s: %q is no role", o.Method, o.Path, role))
+	}
+	if s.config.only != "" && s.config.only != o.OperationID {
+		return
 	}
 	s.routes = append(s.routes, Route{ID: o.OperationID, Method: o.Method, Path: o.Path, Role: role})
 	o.Middlewares = append(s.middlewares(role, o.Method), o.Middlewares...)
@@ -62,7 +83,9 @@ func route[I, O any](s *Server, role Role, o huma.Operation, handle func(context
 		if errors.As(err, new(huma.StatusError)) { // it says itself how it is answered
 			return nil, err
 		}
-		return nil, withRetryAfter(s.problem(ctx, err))
+		p := s.problem(ctx, err)
+		exchangeOf(ctx).refusal = p.Detail
+		return nil, withRetryAfter(p)
 	})
 }
 

@@ -69,3 +69,11 @@ func (s *Server) listSchedules(ctx context.Context, in *Page) (*schedulesAnswer,
 	list, cursor, err := paged(all, in, func(x api.Schedule) string { return x.Namespace + "/" + x.Name })
 	return &schedulesAnswer{next(schedulesPath, cursor, "limit", in.limit()), list}, err
 }
+
+// reasonOf returns the reason of a command whose body may be left out.
+func reasonOf(r *api.CommandRequest) string {
+	if r == nil {
+		return ""
+	}
+	return r.Reason
+}

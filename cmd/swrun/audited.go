@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -269,10 +270,10 @@ func (h trailHandler) Handle(ctx context.Context, r slog.Record) error {
 		fields[a.Key] = a.Value.String()
 		return true
 	})
-	c := change{operation: fields["operation"], subject: fields["path"], reason: fields["reason"]}
+	c := change{operation: fields["operation"], subject: cmp.Or(fields["subject"], fields["path"]), reason: fields["reason"]}
 	outcome := audit.Done
 	if status := fields["status"]; !slices.Contains([]string{"200", "201", "202", "204"}, status) {
-		outcome = "status " + status
+		outcome = cmp.Or(fields["refusal"], "status "+status)
 	}
 	h.program.note(client.WithActor(ctx, fields["actor"]), h.trail, c, outcome)
 	return nil

@@ -47,28 +47,6 @@ func (a *audited) RevokeToken(ctx context.Context, name string) error {
 	return err
 }
 
-// LimitQueue implements deployment.
-func (a *audited) LimitQueue(ctx context.Context, name string, c api.QueueChange) (api.Queue, error) {
-	subject := name
-	if c.Concurrency != "" {
-		subject += " concurrency=" + c.Concurrency
-	}
-	if c.Rate != "" {
-		subject += " rate=" + c.Rate
-	}
-	return noted(ctx, a, change{"limitQueue", subject, c.Reason}, func() (api.Queue, error) { return a.Control.LimitQueue(ctx, name, c) })
-}
-
-// PauseQueue implements deployment.
-func (a *audited) PauseQueue(ctx context.Context, name, reason string) (api.Queue, error) {
-	return noted(ctx, a, change{"pauseQueue", name, reason}, func() (api.Queue, error) { return a.Control.PauseQueue(ctx, name, reason) })
-}
-
-// ResumeQueue implements deployment.
-func (a *audited) ResumeQueue(ctx context.Context, name, reason string) (api.Queue, error) {
-	return noted(ctx, a, change{"resumeQueue", name, reason}, func() (api.Queue, error) { return a.Control.ResumeQueue(ctx, name, reason) })
-}
-
 // PauseSchedule implements deployment.
 func (a *audited) PauseSchedule(ctx context.Context, namespace, name, reason string) (api.Schedule, error) {
 	return noted(ctx, a, change{"pauseSchedule", namespace + "/" + name, reason}, func() (api.Schedule, error) {

@@ -42,11 +42,6 @@ type deployment interface {
 	Function(ctx context.Context, named string) (api.DeployedFunction, error)
 	RemoveFunction(ctx context.Context, named string) error
 
-	Queues(context.Context) ([]api.Queue, error)
-	LimitQueue(ctx context.Context, name string, change api.QueueChange) (api.Queue, error)
-	PauseQueue(ctx context.Context, name, reason string) (api.Queue, error)
-	ResumeQueue(ctx context.Context, name, reason string) (api.Queue, error)
-
 	Schedules(ctx context.Context, namespace string) ([]api.Schedule, error)
 	Schedule(ctx context.Context, namespace, name string) (api.Schedule, error)
 	PauseSchedule(ctx context.Context, namespace, name, reason string) (api.Schedule, error)

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
+	"math"
+	"net/http"
 
 	"github.com/spf13/cobra"
 
@@ -11,9 +14,11 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/internal/control"
+	"github.com/swrun/swrun/internal/remote"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/server"
 )
 
 // This file holds what the verbs for hosted runs share.
@@ -47,8 +52,9 @@ type operation struct {
 	*program
 	flags      *operateFlags
 	deployment deployment
-	at         string // where it is, for people
-	byURL      bool   // it is a server that was named, and may be another machine
+	asks       *remote.Deployment // the same deployment, for remote.Ask
+	at         string             // where it is, for people
+	byURL      bool               // it is a server that was named, and may be another machine
 	printer    *printer
 
 	// Of a store that this process has opened; nil if a server is asked:
@@ -85,7 +91,21 @@ func (o *operation) open(ctx context.Context, do func(context.Context, *operatio
 		o.store, o.client, o.at = s, o.engine.Client(), s.String()
 		o.control = control.New(o.engine, s.Store, o.now)
 		o.deployment = &audited{o.control, o.program}
+		if o.asks, err = o.askHere(); err != nil {
+			return err
+		}
 		return do(ctx, o)
+	})
+}
+
+// askHere returns the deployment of a store that this process has opened.
+func (o *operation) askHere() (*remote.Deployment, error) {
+	c := server.Config{
+		Control: o.control, Version: swrun.Version(), Now: o.now, Log: slog.New(trailHandler{slog.DiscardHandler, o.program, o.store}),
+	}
+	return remote.New(remote.Config{
+		URL: "http://store", Name: o.at, Actor: o.actor(), Host: o.host, Version: swrun.Version(), TraceParent: o.traceParent(), Within: math.MaxInt64 / 4,
+		Handler: func(operation string, failed func(error)) http.Handler { return server.InProcess(c, operation, failed) },
 	})
 }
 

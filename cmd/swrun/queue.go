@@ -11,6 +11,7 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/remote"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/queue"
@@ -26,8 +27,8 @@ func (p *program) queueCommand() *cobra.Command {
 performed goes on, and so do deadlines. A change holds everywhere within %s.`, queue.MaxAge),
 	}
 	cmd.AddCommand(p.queueListCommand(), p.queueLimitCommand(),
-		p.queueChange("pause QUEUE", "Begin nothing of a queue any more", "  swrun queue pause gpu --reason 'the driver is replaced'", pauseQueue),
-		p.queueChange("resume QUEUE", "End the pause of a queue", "  swrun queue resume gpu", resumeQueue))
+		p.queueChange("pause QUEUE", "Begin nothing of a queue any more", "  swrun queue pause gpu --reason 'the driver is replaced'", api.PauseQueue()),
+		p.queueChange("resume QUEUE", "End the pause of a queue", "  swrun queue resume gpu", api.ResumeQueue()))
 	group(cmd)
 	return cmd
 }
@@ -42,7 +43,7 @@ func (p *program) queueListCommand() *cobra.Command {
 workers told of when they announced themselves last. WORKERS take the queue; POLLED is when an outside worker asked last for activities.`,
 		Args: exactly(), RunE: verb(func([]string) error {
 			return p.operate(f, func(ctx context.Context, o *operation) error {
-				all, err := o.deployment.Queues(ctx)
+				all, err := remote.Ask(ctx, o.asks, api.ListQueues(), &api.None{})
 				if err != nil {
 					return err
 				}
@@ -66,7 +67,7 @@ func (p *program) queueLimitCommand() *cobra.Command {
 				return usagef("for example --concurrency 4, or --rate 100/1m", "say which limit")
 			}
 			return p.changeQueue(f, func(ctx context.Context, o *operation) (api.Queue, error) {
-				return o.deployment.LimitQueue(ctx, args[0], change)
+				return remote.Ask(ctx, o.asks, api.LimitQueue(), &api.QueueLimit{QueuePath: api.QueuePath{Name: args[0]}, Body: change})
 			})
 		}),
 	}
@@ -78,24 +79,18 @@ func (p *program) queueLimitCommand() *cobra.Command {
 	return cmd
 }
 
-func pauseQueue(ctx context.Context, o *operation, name, reason string) (api.Queue, error) {
-	return o.deployment.PauseQueue(ctx, name, reason)
-}
-
-func resumeQueue(ctx context.Context, o *operation, name, reason string) (api.Queue, error) {
-	return o.deployment.ResumeQueue(ctx, name, reason)
-}
-
-func (p *program) queueChange(use, short, example string, change func(context.Context, *operation, string, string) (api.Queue, error)) *cobra.Command {
-	f, reason := &operateFlags{makes: true, remote: true}, ""
+func (p *program) queueChange(use, short, example string, row api.Operation[api.QueueCommand, api.Queue]) *cobra.Command {
+	f, body := &operateFlags{makes: true, remote: true}, new(api.CommandRequest)
 	cmd := &cobra.Command{
 		Use: use, Short: short, Example: example,
 		Args: exactly("a queue"), RunE: verb(func(args []string) error {
-			return p.changeQueue(f, func(ctx context.Context, o *operation) (api.Queue, error) { return change(ctx, o, args[0], reason) })
+			return p.changeQueue(f, func(ctx context.Context, o *operation) (api.Queue, error) {
+				return remote.Ask(ctx, o.asks, row, &api.QueueCommand{QueuePath: api.QueuePath{Name: args[0]}, Body: body})
+			})
 		}),
 	}
 	f.add(cmd, "human", "json", "yaml")
-	cmd.Flags().StringVar(&reason, "reason", "", "why; describe shows it")
+	cmd.Flags().StringVar(&body.Reason, "reason", "", "why; describe shows it")
 	return cmd
 }
 
@@ -104,7 +99,7 @@ func (p *program) changeQueue(f *operateFlags, change func(context.Context, *ope
 	return p.operate(f, func(ctx context.Context, o *operation) error {
 		q, err := change(p.attributed(ctx), o)
 		var problem *api.Problem
-		if errors.As(err, new(*queue.Error)) || errors.As(err, &problem) && problem.Name() == "invalid-request" {
+		if errors.As(err, &problem) && problem.Name() == "invalid-request" {
 			return usagef("swrun queue --help", "%s", err)
 		}
 		if err != nil {

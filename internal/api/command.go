@@ -7,6 +7,14 @@ type CommandRequest struct {
 	Reason string `json:"reason,omitempty" doc:"Why, for the run's history."`
 }
 
+// reason returns the reason of a command whose body may be left out.
+func (r *CommandRequest) reason() string {
+	if r == nil {
+		return ""
+	}
+	return r.Reason
+}
+
 // RetryRequest has a run go on that is quarantined, or has failed.
 type RetryRequest struct {
 	Reason  string `json:"reason,omitempty" doc:"Why, for the history of a run that is quarantined."`

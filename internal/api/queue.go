@@ -2,11 +2,83 @@ package api
 
 import (
 	"maps"
+	"net/http"
 	"slices"
 	"time"
 
+	"github.com/swrun/swrun/internal/access"
 	"github.com/swrun/swrun/runtime/queue"
 )
+
+// ListQueues lists the task queues.
+func ListQueues() Operation[None, []Queue] {
+	return Operation[None, []Queue]{
+		ID: "listQueues", Method: http.MethodGet, Path: "/v1/queues", Role: access.RoleViewer, Tag: "queues",
+		Summary: "The task queues: what waits in them, their limits, and who takes them",
+	}
+}
+
+// LimitQueue changes the limits of a queue.
+func LimitQueue() Operation[QueueLimit, Queue] {
+	return Operation[QueueLimit, Queue]{
+		ID: "limitQueue", Method: http.MethodPatch, Path: "/v1/queues/{name}", Role: access.RoleAdmin, Tag: "queues",
+		Summary: "Change the limits of a queue",
+	}
+}
+
+// PauseQueue stops the start of activities and tasks of a queue.
+func PauseQueue() Operation[QueueCommand, Queue] {
+	return Operation[QueueCommand, Queue]{
+		ID: "pauseQueue", Method: http.MethodPost, Path: "/v1/queues/{name}/pause", Role: access.RoleAdmin, Tag: "queues",
+		Summary: "Begin nothing of a queue any more",
+	}
+}
+
+// ResumeQueue ends the pause of a queue.
+func ResumeQueue() Operation[QueueCommand, Queue] {
+	return Operation[QueueCommand, Queue]{
+		ID: "resumeQueue", Method: http.MethodPost, Path: "/v1/queues/{name}/resume", Role: access.RoleAdmin, Tag: "queues",
+		Summary: "End the pause of a queue",
+	}
+}
+
+// QueuePath names a queue.
+type QueuePath struct {
+	Name string `path:"name" maxLength:"128" example:"gpu"`
+}
+
+// QueueLimit is a change of the limits of a queue.
+type QueueLimit struct {
+	QueuePath
+	Body QueueChange
+}
+
+// AuditSubject implements Audited.
+func (in *QueueLimit) AuditSubject() string {
+	subject := in.Name
+	if in.Body.Concurrency != "" {
+		subject += " concurrency=" + in.Body.Concurrency
+	}
+	if in.Body.Rate != "" {
+		subject += " rate=" + in.Body.Rate
+	}
+	return subject
+}
+
+// AuditReason implements Audited.
+func (in *QueueLimit) AuditReason() string { return in.Body.Reason }
+
+// QueueCommand is a command to a queue.
+type QueueCommand struct {
+	QueuePath
+	Body *CommandRequest `required:"false"`
+}
+
+// AuditSubject implements Audited.
+func (in *QueueCommand) AuditSubject() string { return in.Name }
+
+// AuditReason implements Audited.
+func (in *QueueCommand) AuditReason() string { return in.Body.reason() }
 
 // Queue is a task queue: what waits in it, what was decided about it, and who takes it.
 type Queue struct {

@@ -13,7 +13,7 @@ import (
 
 // Queues returns the task queues in which something waits, or that somebody takes, polls, has limited or paused, as queue.States does. A caller of some
 // namespaces is not told how much is performed.
-func (c *Control) Queues(ctx context.Context) ([]api.Queue, error) {
+func (c *Control) Queues(ctx context.Context, _ *api.None) ([]api.Queue, error) {
 	workers, err := c.store.Workers(ctx)
 	var unknown *store.UnheardError
 	if err != nil && !errors.As(err, &unknown) {
@@ -39,29 +39,29 @@ func (c *Control) Queues(ctx context.Context) ([]api.Queue, error) {
 }
 
 // LimitQueue changes the limits of a queue, and returns it as Queues would.
-func (c *Control) LimitQueue(ctx context.Context, name string, change api.QueueChange) (api.Queue, error) {
-	return c.changeQueue(ctx, name, change.Reason, func(r *queue.Rules) error {
-		if change.Concurrency != "" {
-			if err := r.SetConcurrency(change.Concurrency); err != nil {
+func (c *Control) LimitQueue(ctx context.Context, in *api.QueueLimit) (api.Queue, error) {
+	return c.changeQueue(ctx, in.Name, in.Body.Reason, func(r *queue.Rules) error {
+		if in.Body.Concurrency != "" {
+			if err := r.SetConcurrency(in.Body.Concurrency); err != nil {
 				return err
 			}
 		}
-		if change.Rate != "" {
-			return r.SetRate(change.Rate)
+		if in.Body.Rate != "" {
+			return r.SetRate(in.Body.Rate)
 		}
 		return nil
 	})
 }
 
-// PauseQueue has nothing of a queue begin any more.
-func (c *Control) PauseQueue(ctx context.Context, name, reason string) (api.Queue, error) {
-	d := c.decision(ctx, reason)
-	return c.changeQueue(ctx, name, reason, func(r *queue.Rules) error { r.Pause(d); return nil })
+// PauseQueue stops the start of activities and tasks of a queue.
+func (c *Control) PauseQueue(ctx context.Context, in *api.QueueCommand) (api.Queue, error) {
+	d := c.decision(ctx, in.AuditReason())
+	return c.changeQueue(ctx, in.Name, d.Reason, func(r *queue.Rules) error { r.Pause(d); return nil })
 }
 
 // ResumeQueue ends the pause of a queue.
-func (c *Control) ResumeQueue(ctx context.Context, name, reason string) (api.Queue, error) {
-	return c.changeQueue(ctx, name, reason, func(r *queue.Rules) error { r.Resume(); return nil })
+func (c *Control) ResumeQueue(ctx context.Context, in *api.QueueCommand) (api.Queue, error) {
+	return c.changeQueue(ctx, in.Name, in.AuditReason(), func(r *queue.Rules) error { r.Resume(); return nil })
 }
 
 func (c *Control) decision(ctx context.Context, reason string) queue.Decision {
@@ -73,7 +73,7 @@ func (c *Control) changeQueue(ctx context.Context, name, reason string, change f
 	if err != nil {
 		return api.Queue{}, err
 	}
-	all, err := c.Queues(ctx)
+	all, err := c.Queues(ctx, nil)
 	for _, q := range all {
 		if q.Name == name {
 			return q, err

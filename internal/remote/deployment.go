@@ -97,29 +97,5 @@ func (d *Deployment) Workflow(ctx context.Context, namespace, name string) (api.
 	return found[n], nil
 }
 
-// Queues returns the task queues.
-func (d *Deployment) Queues(ctx context.Context) ([]api.Queue, error) {
-	return ask[[]api.Queue](ctx, d, request{method: http.MethodGet, path: "/v1/queues"})
-}
-
-// LimitQueue changes the limits of a queue.
-func (d *Deployment) LimitQueue(ctx context.Context, name string, change api.QueueChange) (api.Queue, error) {
-	return ask[api.Queue](ctx, d, request{method: http.MethodPatch, path: path("/v1/queues", name), body: change})
-}
-
-// PauseQueue has nothing of a queue begin any more.
-func (d *Deployment) PauseQueue(ctx context.Context, name, reason string) (api.Queue, error) {
-	return d.commandQueue(ctx, name, "pause", reason)
-}
-
-// ResumeQueue ends the pause of a queue.
-func (d *Deployment) ResumeQueue(ctx context.Context, name, reason string) (api.Queue, error) {
-	return d.commandQueue(ctx, name, "resume", reason)
-}
-
-func (d *Deployment) commandQueue(ctx context.Context, name, command, reason string) (api.Queue, error) {
-	return ask[api.Queue](ctx, d, request{method: http.MethodPost, path: path("/v1/queues", name) + "/" + command, body: api.CommandRequest{Reason: reason}})
-}
-
 // repairWithin is how long a repair may take: it looks at every run.
 const repairWithin = time.Hour

@@ -36,6 +36,8 @@ type Config struct {
 	Name string
 	// Dial connects to the server, in place of the URL's address.
 	Dial func(context.Context) (net.Conn, error)
+	// Handler answers in this process, in place of a server; nil to connect to one.
+	Handler Handler
 	// Actor is who gives the commands, for a server that takes this user's word for it: one on a Unix socket.
 	Actor string
 	// TraceParent names the span that requests belong to, as the header `traceparent` does; empty for none.
@@ -74,7 +76,7 @@ func New(c Config) (*Deployment, error) {
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		return nil, &URLError{fmt.Sprintf("%q must have neither a user, nor a query, nor a fragment", errors.MaskURL(c.URL))}
 	}
-	transport, err := c.transport()
+	transport, err := c.roundTripper()
 	if err != nil {
 		return nil, err
 	}
@@ -102,6 +104,13 @@ func New(c Config) (*Deployment, error) {
 
 // maxAnswer is how large an answer may be, in bytes: the largest history, and more.
 const maxAnswer = 512 << 20
+
+func (c *Config) roundTripper() (http.RoundTripper, error) {
+	if c.Handler != nil {
+		return here{c.Handler}, nil
+	}
+	return c.transport()
+}
 
 func (c *Config) transport() (*http.Transport, error) {
 	t := http.DefaultTransport.(*http.Transport).Clone()
@@ -190,6 +199,7 @@ func (e *VersionError) Unwrap() error { return e.cause }
 type request struct {
 	method, path string
 	query        url.Values
+	header       map[string]string
 	body         any           // written as JSON; nil for none
 	text         []byte        // in place of body: as it is
 	mediaType    string        // of text
@@ -237,7 +247,7 @@ func read(data []byte, v any) error {
 func (d *Deployment) send(ctx context.Context, r request) (*resty.Response, error) {
 	asking, cancel := context.WithTimeout(ctx, d.within+r.wait)
 	defer cancel()
-	sent := d.http.R().SetContext(asking).SetQueryParamsFromValues(r.query)
+	sent := d.http.R().SetContext(asking).SetQueryParamsFromValues(r.query).SetHeaders(r.header)
 	if r.accept != "" {
 		sent.SetHeader("Accept", r.accept)
 	}
@@ -252,7 +262,10 @@ func (d *Deployment) send(ctx context.Context, r request) (*resty.Response, erro
 		sent.SetHeader("Content-Type", "application/json").SetBody(data)
 	}
 	got, err := sent.Execute(r.method, r.path)
+	var own ownError
 	switch {
+	case errors.As(err, &own):
+		return nil, own.error
 	case err != nil && ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case err != nil && got.StatusCode() >= 300 && got.StatusCode() < 400:
