@@ -23,11 +23,11 @@ func (s *Server) end(x *exchange, r *http.Request) {
 	if x.subject != "" {
 		fields = append(fields, "subject", x.subject)
 	}
-	if x.refusal != "" {
-		fields = append(fields, "refusal", x.refusal)
-	}
 	if x.reason != "" {
 		fields = append(fields, "reason", x.reason)
+	}
+	if x.refusal != "" {
+		fields = append(fields, "refusal", x.refusal)
 	}
 	if x.caller.Name == "" {
 		s.log.Warn("a request without a token was refused", append(fields[2:], "from", remoteAddress(r))...)
