@@ -84,6 +84,6 @@ func (s *Server) listDeadlines(ctx context.Context, in *deadlinesInput) (*deadli
 	for _, u := range found {
 		answer.Body = append(answer.Body, u.JSON())
 	}
-	answer.Link = next("/v1/deadlines", cursor, "limit", in.limit(), "within", in.Within, "namespace", in.Namespace)
+	answer.Link = next("/v1/deadlines", cursor, "limit", pageLimit(in.Page), "within", in.Within, "namespace", in.Namespace)
 	return answer, err
 }

@@ -98,7 +98,7 @@ func (s *Server) listFunctions(ctx context.Context, in *Page) (*functionsAnswer,
 		return nil, err
 	}
 	list, cursor, err := paged(all, in, func(f api.Function) string { return f.Name })
-	return &functionsAnswer{next(functionsPath, cursor, "limit", in.limit()), list}, err
+	return &functionsAnswer{next(functionsPath, cursor, "limit", pageLimit(*in)), list}, err
 }
 
 func (s *Server) getFunction(ctx context.Context, in *FunctionPath) (*functionText, error) {

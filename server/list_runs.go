@@ -30,11 +30,8 @@ func (s *Server) listRoutes() {
 	}, s.findRuns)
 }
 
-// Page are the parameters of lists.
-type Page struct {
-	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"How many at most."`
-	Cursor string `query:"cursor" maxLength:"16384" doc:"Where to go on: from the Link of the page before."`
-}
+// Page is that of package api.
+type Page = api.Page
 
 // PageQuery chooses runs, and a page of them.
 type PageQuery struct {

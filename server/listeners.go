@@ -64,5 +64,5 @@ func (s *Server) listListeners(ctx context.Context, in *listenersInput) (*listen
 		return nil, err
 	}
 	page, err := s.control.Listeners(ctx, control.EventQuery{Namespaces: chosen.Namespaces, Type: in.Type, Cursor: in.Cursor, Limit: in.Limit})
-	return &listenersAnswer{next(listenersPath, page.Next, "type", in.Type, "namespace", in.Namespace, "limit", in.limit()), page.Listeners}, err
+	return &listenersAnswer{next(listenersPath, page.Next, "type", in.Type, "namespace", in.Namespace, "limit", pageLimit(in.Page)), page.Listeners}, err
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/swrun/swrun/runtime/client"
 )
 
-// limit is the parameter of the page that follows.
-func (p *Page) limit() string { return strconv.Itoa(p.Limit) }
+// pageLimit returns the parameter of the page that follows.
+func pageLimit(p Page) string { return strconv.Itoa(p.Limit) }
 
 // paged returns a page of a list that is known as a whole and in the order of its keys, and the cursor of the next one.
 func paged[T any](all []T, p *Page, key func(T) string) (list []T, cursor string, err error) {

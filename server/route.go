@@ -34,17 +34,70 @@ type answerOf[T any] struct {
 	Body T `nullable:"false"`
 }
 
+// pageOf is a page of a list.
+type pageOf[T any] struct {
+	Link string `header:"Link" doc:"The next page, if there is one."`
+	Body []T    `nullable:"false"`
+}
+
 // serve registers an operation, and the function that carries it out.
 func serve[I, O any](s *Server, row api.Operation[I, O], carryOut func(context.Context, *I) (O, error)) {
-	o := huma.Operation{OperationID: row.ID, Method: row.Method, Path: row.Path, Tags: []string{row.Tag}, Summary: row.Summary, Description: row.Description}
-	route(s, row.Role, o, func(ctx context.Context, in *I) (*answerOf[O], error) {
-		if change, ok := any(in).(api.Audited); ok {
-			x := exchangeOf(ctx)
-			x.subject, x.reason = change.AuditSubject(), change.AuditReason()
-		}
+	route(s, row.Role, described(row), func(ctx context.Context, in *I) (*answerOf[O], error) {
+		audited(ctx, in)
 		out, err := carryOut(ctx, in)
 		return &answerOf[O]{out}, err
 	})
+}
+
+// serveDone registers an operation whose answer has no body.
+func serveDone[I any](s *Server, row api.Operation[I, api.None], carryOut func(context.Context, *I) error) {
+	o := described(row)
+	o.DefaultStatus = http.StatusNoContent
+	route(s, row.Role, o, func(ctx context.Context, in *I) (*struct{}, error) {
+		audited(ctx, in)
+		return nil, carryOut(ctx, in)
+	})
+}
+
+// serveList registers an operation that lists something, page by page, in the order of its keys.
+func serveList[I, T any](s *Server, row api.Operation[I, []T], list func(context.Context, *I) ([]T, error), key func(T) string) {
+	route(s, row.Role, described(row), func(ctx context.Context, in *I) (*pageOf[T], error) {
+		all, err := list(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		page := any(in).(api.Listing).PageOf()
+		all, page.Cursor, err = paged(all, page, key)
+		return &pageOf[T]{nextOf(row.Request(in), page.Cursor), all}, err
+	})
+}
+
+// nextOf returns the Link of the page that follows a request; empty without a cursor.
+func nextOf(r api.Request, cursor string) string {
+	if cursor == "" {
+		return ""
+	}
+	return "<" + r.Path + "?" + r.Query.Encode() + `>; rel="next"`
+}
+
+// described returns the description of an operation.
+func described[I, O any](row api.Operation[I, O]) huma.Operation {
+	o := huma.Operation{
+		OperationID: row.ID, Method: row.Method, Path: row.Path, Tags: []string{row.Tag}, Summary: row.Summary, Description: row.Description,
+		DefaultStatus: row.Status, Metadata: map[string]any{},
+	}
+	if row.ToldOnce {
+		o.Metadata[toldOnce] = true
+	}
+	return o
+}
+
+// audited notes the subject and the reason of a change for the audit log.
+func audited(ctx context.Context, in any) {
+	if change, ok := in.(api.Audited); ok {
+		x := exchangeOf(ctx)
+		x.subject, x.reason = change.AuditSubject(), change.AuditReason()
+	}
 }
 
 // route registers an operation, and who may use it. It panics if nothing says that, so that a server with such a route does not start.

@@ -363,5 +363,5 @@ func (s *Server) getHistory(ctx context.Context, in *historyInput) (*historyAnsw
 		return s.control.History(ctx, i, control.HistoryQuery{Run: in.Run, Cursor: in.Cursor, Limit: in.Limit, Wait: wait})
 	})
 	path := location(api.Started{Namespace: in.Namespace, ID: in.ID}) + "/history"
-	return &historyAnswer{next(path, p.Next, "limit", in.limit(), "run", in.onlyRun()), p.History}, err
+	return &historyAnswer{next(path, p.Next, "limit", pageLimit(in.Page), "run", in.onlyRun()), p.History}, err
 }

@@ -137,7 +137,7 @@ func (s *Server) listWorkflows(ctx context.Context, in *Page) (*workflowsAnswer,
 	}
 	all = slices.DeleteFunc(all, func(w api.Workflow) bool { return !callerOf(ctx).Sees(w.Namespace) })
 	list, cursor, err := paged(all, in, func(w api.Workflow) string { return w.Namespace + "/" + w.Name })
-	return &workflowsAnswer{next(workflowsPath, cursor, "limit", in.limit()), list}, err
+	return &workflowsAnswer{next(workflowsPath, cursor, "limit", pageLimit(*in)), list}, err
 }
 
 type NamePath struct {

@@ -12,6 +12,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/duration"
+	"github.com/swrun/swrun/internal/remote"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/settings"
 )
@@ -81,7 +82,7 @@ func (p *program) configChange(use, short, example string, add func(*api.Setting
 				return err // before a store is opened
 			}
 			return p.operate(f, func(ctx context.Context, o *operation) error {
-				set, err := o.deployment.ChangeSettings(ctx, f.namespace, change)
+				set, err := o.changeSettings(ctx, change)
 				if err != nil {
 					return settingError(err)
 				}
@@ -92,6 +93,15 @@ func (p *program) configChange(use, short, example string, add func(*api.Setting
 	f.add(cmd, "human", "json", "yaml")
 	f.within(cmd)
 	return cmd
+}
+
+// changeSettings changes the settings of the namespace of the flags, or of the deployment.
+func (o *operation) changeSettings(ctx context.Context, change api.SettingsChange) (api.Settings, error) {
+	if o.flags.namespace == "" {
+		return remote.Ask(ctx, o.asks, api.ChangeSettings(), &api.SettingsCommand{Body: change})
+	}
+	in := &api.NamespaceSettingsCommand{NamespacePath: api.NamespacePath{Namespace: o.flags.namespace}, Body: change}
+	return remote.Ask(ctx, o.asks, api.ChangeNamespaceSettings(), in)
 }
 
 func settingError(err error) error {
@@ -119,13 +129,13 @@ func (p *program) configListCommand() *cobra.Command {
 
 func (o *operation) listSettings(ctx context.Context) error {
 	if o.flags.namespace == "" {
-		all, err := o.deployment.Settings(ctx)
+		all, err := remote.Ask(ctx, o.asks, api.ListSettings(), &api.None{})
 		if err != nil {
 			return err
 		}
 		return o.printSettings(all)
 	}
-	holds, err := o.deployment.NamespaceSettings(ctx, o.flags.namespace)
+	holds, err := remote.Ask(ctx, o.asks, api.GetSettings(), &api.NamespacePath{Namespace: o.flags.namespace})
 	if err != nil {
 		return err
 	}

@@ -21,14 +21,6 @@ type deployment interface {
 
 	Workers(context.Context) ([]api.Worker, error)
 
-	IssueToken(context.Context, api.TokenRequest) (api.IssuedToken, error)
-	ListTokens(context.Context) (api.TokenList, error)
-	RevokeToken(ctx context.Context, name string) error
-
-	Settings(context.Context) ([]api.Settings, error)
-	NamespaceSettings(ctx context.Context, namespace string) (api.Settings, error)
-	ChangeSettings(ctx context.Context, namespace string, c api.SettingsChange) (api.Settings, error)
-
 	DeployAll(context.Context, ...*swrun.Document) error
 	CheckRuns(context.Context, *swrun.Document) (api.DeployResult, error)
 	Workflows(ctx context.Context, namespace string) ([]api.Workflow, error)
@@ -42,12 +34,6 @@ type deployment interface {
 	Function(ctx context.Context, named string) (api.DeployedFunction, error)
 	RemoveFunction(ctx context.Context, named string) error
 
-	Schedules(ctx context.Context, namespace string) ([]api.Schedule, error)
-	Schedule(ctx context.Context, namespace, name string) (api.Schedule, error)
-	PauseSchedule(ctx context.Context, namespace, name, reason string) (api.Schedule, error)
-	ResumeSchedule(ctx context.Context, namespace, name string) (api.Schedule, error)
-	TriggerSchedule(ctx context.Context, namespace, name string, t api.ScheduleTrigger) (api.Schedule, error)
-
 	Publish(ctx context.Context, all []map[string]any, namespaces []string) (api.Published, error)
 	Trouble(ctx context.Context, chosen control.Choice, all bool) (api.Trouble, error)
 	Acknowledge(ctx context.Context, chosen api.TroubleChoice, namespaces []string) ([]api.TroubleGroup, error)
@@ -55,9 +41,6 @@ type deployment interface {
 
 	Untaken(context.Context, control.EventQuery) ([]api.UntakenEvent, error)
 	Listeners(context.Context, control.EventQuery) (control.ListenersPage, error)
-	Sinks(context.Context) ([]api.Sink, error)
-	RetryDeadLetters(ctx context.Context, sink string, chosen api.DeadLetterChoice) (api.Sink, error)
-	DropDeadLetters(ctx context.Context, sink string, chosen api.DeadLetterChoice) (api.Sink, error)
 	DeadMessages(ctx context.Context, source string, namespaces []string) ([]api.DeadMessage, error)
 	DeadMessage(ctx context.Context, id string, namespaces []string) (api.DeadMessageContent, error)
 	RetryDeadMessages(ctx context.Context, chosen api.DeadMessageChoice, namespaces []string) ([]api.DeadMessageResult, error)

@@ -11,10 +11,10 @@ import (
 
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/remote"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/definition"
-	"github.com/swrun/swrun/runtime/store"
 )
 
 func (p *program) scheduleCommand() *cobra.Command {
@@ -27,16 +27,12 @@ func (p *program) scheduleCommand() *cobra.Command {
 		Long: `A deployed document with a schedule starts by itself while a worker or a server is there: the version that latest means.
 Times that pass while none is there are made up for as metadata.swrun.schedule.missed says: latest (one run, for the last of them), all or skip.`,
 	}
-	reason, trigger := "", api.ScheduleTrigger{}
+	body, trigger := new(api.CommandRequest), api.ScheduleTrigger{}
 	pause := p.scheduleChange("pause WORKFLOW", "Have a workflow start nothing by itself any more", "  swrun schedule pause demo/report --reason 'the source is down'",
-		func(ctx context.Context, o *operation, namespace, name string) (api.Schedule, error) {
-			return o.deployment.PauseSchedule(ctx, namespace, name, reason)
-		})
-	pause.Flags().StringVar(&reason, "reason", "", "why; lists show it")
+		api.PauseSchedule(), body)
+	pause.Flags().StringVar(&body.Reason, "reason", "", "why; lists show it")
 	resume := p.scheduleChange("resume WORKFLOW", "End the pause of a schedule; what would have started meanwhile does not", "  swrun schedule resume demo/report",
-		func(ctx context.Context, o *operation, namespace, name string) (api.Schedule, error) {
-			return o.deployment.ResumeSchedule(ctx, namespace, name)
-		})
+		api.ResumeSchedule(), nil)
 	cmd.AddCommand(p.scheduleListCommand(), p.scheduleDescribeCommand(), pause, resume, p.scheduleTriggerCommand(&trigger))
 	group(cmd)
 	return cmd
@@ -51,11 +47,13 @@ func (p *program) scheduleListCommand() *cobra.Command {
 		Long: "NEXT is when the next run starts; LAST is the time for which the last one was started. MISSED are times that passed without a run.",
 		Args: exactly(), RunE: verb(func([]string) error {
 			return p.operate(f, func(ctx context.Context, o *operation) error {
-				all, err := o.deployment.Schedules(ctx, o.flags.namespace)
+				all, err := remote.AskAll(ctx, o.asks, api.ListSchedules(), &api.ScheduleList{})
 				if err != nil {
 					return err
 				}
-				return printList(o, all, func(s api.Schedule) string { return s.Namespace + "/" + s.Name }, o.scheduleTable)
+				namespace := o.flags.namespace
+				all = slices.DeleteFunc(all, func(s api.Schedule) bool { return namespace != "" && s.Namespace != namespace })
+				return printList(o, all, api.Schedule.Key, o.scheduleTable)
 			})
 		}),
 	}
@@ -77,9 +75,9 @@ func (o *operation) tellSchedule(ctx context.Context, d *swrun.Document) error {
 	if d.Workflow.Schedule == nil {
 		return nil
 	}
-	s, err := o.deployment.Schedule(ctx, d.Workflow.Document.Namespace, d.Workflow.Document.Name)
+	s, err := o.schedule(ctx, api.WorkflowPath{Namespace: d.Workflow.Document.Namespace, Name: d.Workflow.Document.Name})
 	switch {
-	case store.RefusedAs(err) == store.NoSuch, err == nil && s.Version != d.Workflow.Document.Version:
+	case api.IsNotFound(err), err == nil && s.Version != d.Workflow.Document.Version:
 		fmt.Fprintln(o.out, "  it does not start by itself: a later version is deployed")
 		return nil
 	case err != nil:
@@ -103,9 +101,14 @@ func (p *program) scheduleDescribeCommand() *cobra.Command {
 	return p.scheduleVerb(&operateFlags{remote: true, looksOnly: true}, &cobra.Command{
 		Use: "describe WORKFLOW", Short: "Show when a workflow starts by itself, and what could not be started",
 		Example: "  swrun schedule describe demo/report",
-	}, func(ctx context.Context, o *operation, namespace, name string) (api.Schedule, error) {
-		return o.deployment.Schedule(ctx, namespace, name)
+	}, func(ctx context.Context, o *operation, of api.WorkflowPath) (api.Schedule, error) {
+		return o.schedule(ctx, of)
 	})
+}
+
+// schedule returns the schedule of a workflow.
+func (o *operation) schedule(ctx context.Context, of api.WorkflowPath) (api.Schedule, error) {
+	return remote.Ask(ctx, o.asks, api.GetSchedule(), &of)
 }
 
 func (p *program) scheduleTriggerCommand(t *api.ScheduleTrigger) *cobra.Command {
@@ -113,7 +116,7 @@ func (p *program) scheduleTriggerCommand(t *api.ScheduleTrigger) *cobra.Command 
 	cmd := p.scheduleVerb(f, &cobra.Command{
 		Use: "trigger WORKFLOW", Short: "Start a run now, besides those that the schedule starts",
 		Example: "  swrun schedule trigger demo/report -i day=2026-05-04",
-	}, func(ctx context.Context, o *operation, namespace, name string) (api.Schedule, error) {
+	}, func(ctx context.Context, o *operation, of api.WorkflowPath) (api.Schedule, error) {
 		if len(inputs) > 0 {
 			bounds, err := o.limits(nil)
 			if err != nil {
@@ -125,19 +128,19 @@ func (p *program) scheduleTriggerCommand(t *api.ScheduleTrigger) *cobra.Command 
 			}
 			t.Input = input
 		}
-		return o.deployment.TriggerSchedule(p.attributed(ctx), namespace, name, *t)
+		return remote.Ask(ctx, o.asks, api.TriggerSchedule(), &api.ScheduleStart{WorkflowPath: of, Body: t})
 	})
 	cmd.Flags().StringArrayVarP(&inputs, "input", "i", nil, "input: JSON, @FILE, -, name=text, name:=json (repeatable); {} if there is none")
 	cmd.Flags().StringVar(&t.ID, "id", "", "of the run; a new one if it is not given")
 	return cmd
 }
 
-type scheduleAction func(ctx context.Context, o *operation, namespace, name string) (api.Schedule, error)
+type scheduleAction func(ctx context.Context, o *operation, of api.WorkflowPath) (api.Schedule, error)
 
-func (p *program) scheduleChange(use, short, example string, change scheduleAction) *cobra.Command {
+func (p *program) scheduleChange(use, short, example string, row api.Operation[api.ScheduleCommand, api.Schedule], body *api.CommandRequest) *cobra.Command {
 	return p.scheduleVerb(&operateFlags{makes: true, remote: true}, &cobra.Command{Use: use, Short: short, Example: example},
-		func(ctx context.Context, o *operation, namespace, name string) (api.Schedule, error) {
-			return change(p.attributed(ctx), o, namespace, name)
+		func(ctx context.Context, o *operation, of api.WorkflowPath) (api.Schedule, error) {
+			return remote.Ask(ctx, o.asks, row, &api.ScheduleCommand{WorkflowPath: of, Body: body})
 		})
 }
 
@@ -153,7 +156,7 @@ func (p *program) scheduleVerb(f *operateFlags, cmd *cobra.Command, do scheduleA
 			if err != nil || strings.Contains(name, ":") {
 				return usagef("for example swrun "+strings.TrimPrefix(cmd.CommandPath(), "swrun ")+" demo/report", "%q is not a workflow: it must be namespace/name", name)
 			}
-			s, err := do(ctx, o, r.Namespace, r.Name)
+			s, err := do(ctx, o, api.WorkflowPath{Namespace: r.Namespace, Name: r.Name})
 			if err != nil {
 				return err
 			}

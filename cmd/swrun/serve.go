@@ -217,7 +217,7 @@ func (f *serveFlags) tellHearing(ctx context.Context, c *control.Control) {
 
 // adviseTokens says what callers would miss, or what would be seen on their way.
 func (o *operation) adviseTokens(ctx context.Context, c *control.Control, f *serveFlags) {
-	if all, err := c.ListTokens(ctx); err == nil && len(all.Tokens) == 0 {
+	if all, err := c.ListTokens(ctx, nil); err == nil && len(all.Tokens) == 0 {
 		f.log.Warn("there is no token yet, so that nobody may ask anything: swrun token new makes one")
 	}
 	if f.certFile == "" && !server.IsLoopback(f.listen) {

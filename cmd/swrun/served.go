@@ -12,10 +12,10 @@ import (
 
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/control"
 	"github.com/swrun/swrun/internal/doctor"
 	"github.com/swrun/swrun/internal/terminal"
-	"github.com/swrun/swrun/runtime/store"
 )
 
 // served are the documents of the folders of serve. What is wrong with one keeps no other from being served.
@@ -161,11 +161,11 @@ func (s *served) tellDeployed(ctx context.Context, d *swrun.Document) {
 	about := []any{"workflow", d.String(), "file", d.File}
 	if d.Workflow.Schedule != nil {
 		is := "a later version has its schedule"
-		x, err := s.operation.deployment.Schedule(ctx, d.Workflow.Document.Namespace, d.Workflow.Document.Name)
+		x, err := s.operation.schedule(ctx, api.WorkflowPath{Namespace: d.Workflow.Document.Namespace, Name: d.Workflow.Document.Name})
 		switch {
 		case err == nil && x.Version == d.Workflow.Document.Version:
 			is = fmt.Sprintf("%s, next: %s", x.Kind, scheduleNext(x))
-		case err != nil && store.RefusedAs(err) != store.NoSuch:
+		case err != nil && !api.IsNotFound(err):
 			is = "it cannot be read now"
 		}
 		about = append(about, "schedule", is)

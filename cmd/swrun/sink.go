@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/remote"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/store"
@@ -24,13 +25,9 @@ holds up the others no longer, and waits for somebody to send it again or to dro
 	}
 	cmd.AddCommand(p.sinkListCommand(), p.deadLettersCommand(),
 		p.sinkChange("retry SINK [EVENT...]", "Send dead letters again, all of a sink or some; the server that sends to it does so within seconds", "  swrun sink retry audit\n  swrun sink retry audit demo/order-7-12",
-			func(ctx context.Context, o *operation, sink string, chosen api.DeadLetterChoice) (api.Sink, error) {
-				return o.deployment.RetryDeadLetters(ctx, sink, chosen)
-			}),
+			api.RetryDeadLetters()),
 		p.sinkChange("drop SINK [EVENT...]", "Forget dead letters, all of a sink or some", "  swrun sink drop audit demo/order-7-12 --reason 'sent by hand'",
-			func(ctx context.Context, o *operation, sink string, chosen api.DeadLetterChoice) (api.Sink, error) {
-				return o.deployment.DropDeadLetters(ctx, sink, chosen)
-			}))
+			api.DropDeadLetters()))
 	group(cmd)
 	return cmd
 }
@@ -43,7 +40,7 @@ func (p *program) sinkListCommand() *cobra.Command {
 		Long:    "ACTIVE says whether a server sends to it. A sink that is in no file any more is listed for 90 days.",
 		Args:    exactly(), RunE: verb(func([]string) error {
 			return p.operate(f, func(ctx context.Context, o *operation) error {
-				all, err := o.deployment.Sinks(ctx)
+				all, err := remote.Ask(ctx, o.asks, api.ListSinks(), &api.None{})
 				if err != nil {
 					return err
 				}
@@ -72,7 +69,7 @@ func (p *program) deadLettersCommand() *cobra.Command {
 		Long: "EVENT is what swrun sink retry and drop take. AGAIN says whether it is sent again.",
 		Args: exactly("a sink"), RunE: verb(func(args []string) error {
 			return p.operate(f, func(ctx context.Context, o *operation) error {
-				all, err := o.deployment.Sinks(ctx)
+				all, err := remote.Ask(ctx, o.asks, api.ListSinks(), &api.None{})
 				if err != nil {
 					return err
 				}
@@ -97,16 +94,14 @@ func (o *operation) deadLetterTable(all []api.DeadLetter) error {
 	return table.Flush()
 }
 
-type sinkAction func(ctx context.Context, o *operation, sink string, chosen api.DeadLetterChoice) (api.Sink, error)
-
 // sinkChange is a verb about dead letters of a sink, which it prints.
-func (p *program) sinkChange(use, short, example string, change sinkAction) *cobra.Command {
+func (p *program) sinkChange(use, short, example string, row api.Operation[api.SinkCommand, api.Sink]) *cobra.Command {
 	f, reason := &operateFlags{makes: true, remote: true}, ""
 	cmd := &cobra.Command{
 		Use: use, Short: short, Example: example,
 		Args: atLeastOne("a sink"), RunE: verb(func(args []string) error {
 			return p.operate(f, func(ctx context.Context, o *operation) error {
-				changed, err := change(p.attributed(ctx), o, args[0], api.DeadLetterChoice{IDs: args[1:], Reason: reason})
+				changed, err := remote.Ask(ctx, o.asks, row, &api.SinkCommand{Name: args[0], Body: &api.DeadLetterChoice{IDs: args[1:], Reason: reason}})
 				if err != nil {
 					return err
 				}

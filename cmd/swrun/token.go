@@ -11,8 +11,8 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/access"
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/remote"
 	"github.com/swrun/swrun/internal/terminal"
-	"github.com/swrun/swrun/runtime/store"
 )
 
 // tokenCommand is about the tokens of those who may use the HTTP API. Whoever has the store may make them.
@@ -66,11 +66,8 @@ func tokenError(err error) error {
 }
 
 func (o *operation) newToken(ctx context.Context, r api.TokenRequest) error {
-	made, err := o.deployment.IssueToken(ctx, r)
+	made, err := remote.Ask(ctx, o.asks, api.IssueToken(), &api.TokenStart{Body: r})
 	err = tokenError(err)
-	if store.RefusedAs(err) == store.Conflict {
-		return &exitError{code: exitConflict, message: err.Error()}
-	}
 	if err != nil {
 		return err
 	}
@@ -109,7 +106,7 @@ func (p *program) tokenListCommand() *cobra.Command {
 		Use: "ls", Short: "List who has a token, and for what", Args: exactly(),
 		RunE: verb(func([]string) error {
 			return p.operate(f, func(ctx context.Context, o *operation) error {
-				all, err := o.deployment.ListTokens(ctx)
+				all, err := remote.Ask(ctx, o.asks, api.ListTokens(), &api.None{})
 				if err != nil {
 					return err
 				}
@@ -139,7 +136,7 @@ func (p *program) tokenRevokeCommand() *cobra.Command {
 		Long: fmt.Sprintf("Servers that have just seen the token take it for up to %s more.", access.KnownFor),
 		Args: exactly("a name"), RunE: verb(func(args []string) error {
 			return p.operate(f, func(ctx context.Context, o *operation) error {
-				if err := o.deployment.RevokeToken(ctx, args[0]); err != nil {
+				if _, err := remote.Ask(ctx, o.asks, api.RevokeToken(), &api.TokenPath{Name: args[0]}); err != nil {
 					return refusalError(err)
 				}
 				return write(o.out, args[0]+" revoked\n")

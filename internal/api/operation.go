@@ -1,18 +1,29 @@
 package api
 
-import "github.com/swrun/swrun/internal/access"
+import (
+	"encoding"
+	"fmt"
+	"net/url"
+	"reflect"
+	"strings"
+
+	"github.com/swrun/swrun/internal/access"
+)
 
 // Operation is one thing that callers ask of a deployment. In has its parameters, as fields with the tag path, query or header, and its body, as the field
-// Body. Out is the body of its answer. The server, the command and the description of the API read the same row.
+// Body. Out is the body of its answer, None for an answer without one. The server, the command and the description of the API read the same row.
 type Operation[In, Out any] struct {
 	ID           string // unique; the operationId of the description
 	Method, Path string
 	Role         access.Role // the least one that may ask
 	Tag, Summary string
 	Description  string
+	Status       int // of an answer that is no refusal; 0 for 200, and for 204 without a body
+	// ToldOnce is set if a repeated request with the same Idempotency-Key gets no copy of the answer.
+	ToldOnce bool
 }
 
-// None is the input of an operation without parameters.
+// None is an input without parameters, and an answer without a body.
 type None struct{}
 
 // Audited is an input of a change whose subject and reason the audit log contains.
@@ -21,4 +32,60 @@ type Audited interface {
 	AuditSubject() string
 	// AuditReason returns the reason that the caller gave; empty for none.
 	AuditReason() string
+}
+
+// Page is the part of a list that a request asks for.
+type Page struct {
+	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"How many at most."`
+	Cursor string `query:"cursor" maxLength:"16384" doc:"Where to go on: from the Link of the page before."`
+}
+
+// PageOf returns the part of the list; inputs of lists embed a Page.
+func (p *Page) PageOf() *Page { return p }
+
+// Listing is the input of a list that is answered page by page.
+type Listing interface{ PageOf() *Page }
+
+// Request is an operation with its input, as HTTP has it.
+type Request struct {
+	Method, Path string
+	Query        url.Values
+	Header       map[string]string
+	Body         any // nil for none
+}
+
+// Request returns the request for an input. Parameters with their zero value are left out.
+func (o Operation[In, Out]) Request(in *In) Request {
+	r := Request{Method: o.Method, Path: o.Path, Query: url.Values{}, Header: map[string]string{}}
+	r.add(reflect.ValueOf(in).Elem())
+	return r
+}
+
+func (r *Request) add(in reflect.Value) {
+	for n := range in.NumField() {
+		field, value := in.Type().Field(n), in.Field(n)
+		switch path, query, header := field.Tag.Get("path"), field.Tag.Get("query"), field.Tag.Get("header"); {
+		case field.Anonymous:
+			r.add(value)
+		case path != "":
+			r.Path = strings.ReplaceAll(r.Path, "{"+path+"}", url.PathEscape(parameter(value)))
+		case value.IsZero(): // it is left out
+		case field.Name == "Body":
+			r.Body = value.Interface()
+		case query != "":
+			r.Query.Set(query, parameter(value))
+		case header != "":
+			r.Header[header] = parameter(value)
+		}
+	}
+}
+
+// parameter returns the text of a parameter.
+func parameter(v reflect.Value) string {
+	if text, ok := v.Interface().(encoding.TextMarshaler); ok {
+		if data, err := text.MarshalText(); err == nil {
+			return string(data)
+		}
+	}
+	return fmt.Sprint(v.Interface())
 }

@@ -1,6 +1,11 @@
 package api
 
-import "strings"
+import (
+	"net/http"
+	"strings"
+
+	"github.com/swrun/swrun/errors"
+)
 
 // Problem is why a request was refused (RFC 9457). Its type is a URI whose last part names the kind of problem.
 type Problem struct {
@@ -52,6 +57,12 @@ type LimitExceeded struct {
 func (p *Problem) Name() string { return p.Type[strings.LastIndexByte(p.Type, '/')+1:] }
 
 func (p *Problem) Error() string { return p.Detail }
+
+// IsNotFound reports whether an error is the refusal of a request for an object that does not exist.
+func IsNotFound(err error) bool {
+	var p *Problem
+	return errors.As(err, &p) && p.Status == http.StatusNotFound
+}
 
 // GetStatus returns the status of the answer; the name is what the HTTP library asks for.
 func (p *Problem) GetStatus() int { return p.Status }

@@ -1,10 +1,84 @@
 package api
 
 import (
+	"net/http"
 	"strings"
 
+	"github.com/swrun/swrun/internal/access"
 	"github.com/swrun/swrun/runtime/schedule"
 )
+
+const schedulePath = "/v1/schedules/{namespace}/{name}"
+
+// ListSchedules lists the schedules of the deployed workflows.
+func ListSchedules() Operation[ScheduleList, []Schedule] {
+	return Operation[ScheduleList, []Schedule]{
+		ID: "listSchedules", Method: http.MethodGet, Path: "/v1/schedules", Role: access.RoleViewer, Tag: "schedules",
+		Summary: "When runs start by themselves: the schedules of the deployed workflows",
+	}
+}
+
+// GetSchedule returns the schedule of a workflow; store.NoSuch for a workflow without one.
+func GetSchedule() Operation[WorkflowPath, Schedule] {
+	return Operation[WorkflowPath, Schedule]{
+		ID: "getSchedule", Method: http.MethodGet, Path: schedulePath, Role: access.RoleViewer, Tag: "schedules",
+		Summary: "When runs of a workflow start by themselves",
+	}
+}
+
+// PauseSchedule stops the starts of a schedule.
+func PauseSchedule() Operation[ScheduleCommand, Schedule] {
+	return Operation[ScheduleCommand, Schedule]{
+		ID: "pauseSchedule", Method: http.MethodPost, Path: schedulePath + "/pause", Role: access.RoleOperator, Tag: "schedules",
+		Summary: "Have a workflow start nothing by itself any more",
+	}
+}
+
+// ResumeSchedule ends the pause of a schedule.
+func ResumeSchedule() Operation[ScheduleCommand, Schedule] {
+	return Operation[ScheduleCommand, Schedule]{
+		ID: "resumeSchedule", Method: http.MethodPost, Path: schedulePath + "/resume", Role: access.RoleOperator, Tag: "schedules",
+		Summary: "End the pause of a schedule",
+	}
+}
+
+// TriggerSchedule starts a run in addition to those of a schedule.
+func TriggerSchedule() Operation[ScheduleStart, Schedule] {
+	return Operation[ScheduleStart, Schedule]{
+		ID: "triggerSchedule", Method: http.MethodPost, Path: schedulePath + "/trigger", Role: access.RoleAuthor, Tag: "schedules",
+		Summary: "Start a run besides those that a schedule starts",
+	}
+}
+
+// WorkflowPath names a workflow.
+type WorkflowPath struct {
+	Namespace string `path:"namespace"`
+	Name      string `path:"name"`
+}
+
+// AuditSubject returns the name of the workflow.
+func (in *WorkflowPath) AuditSubject() string { return in.Namespace + "/" + in.Name }
+
+// ScheduleList is a page of schedules.
+type ScheduleList struct{ Page }
+
+// ScheduleCommand is a command to a schedule.
+type ScheduleCommand struct {
+	WorkflowPath
+	Body *CommandRequest `required:"false"`
+}
+
+// AuditReason implements Audited.
+func (in *ScheduleCommand) AuditReason() string { return in.Body.reason() }
+
+// ScheduleStart is a start of a run by hand.
+type ScheduleStart struct {
+	WorkflowPath
+	Body *ScheduleTrigger `required:"false"`
+}
+
+// AuditReason implements Audited.
+func (*ScheduleStart) AuditReason() string { return "" }
 
 // Schedule is what a deployed workflow says of when runs of it start.
 type Schedule struct {
@@ -21,6 +95,9 @@ type Schedule struct {
 	Timers    []ScheduleTimer   `json:"timers" nullable:"false" doc:"Of each of every, cron and after."`
 	Failures  []ScheduleFailure `json:"failures" nullable:"false" doc:"The last runs that could not be started, the latest first."`
 }
+
+// Key returns the place of a schedule in lists.
+func (s Schedule) Key() string { return s.Namespace + "/" + s.Name }
 
 // SchedulePause is who has paused a schedule.
 type SchedulePause struct {

@@ -2,11 +2,74 @@ package api
 
 import (
 	"maps"
+	"net/http"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/swrun/swrun/internal/access"
 	"github.com/swrun/swrun/runtime/settings"
 )
+
+// ListSettings lists the settings of the deployment and of the namespaces.
+func ListSettings() Operation[None, []Settings] {
+	return Operation[None, []Settings]{
+		ID: "listSettings", Method: http.MethodGet, Path: "/v1/settings", Role: access.RoleViewer, Tag: "deployment",
+		Summary: "What is set for the deployment and for namespaces",
+	}
+}
+
+// ChangeSettings changes the settings of the deployment.
+func ChangeSettings() Operation[SettingsCommand, Settings] {
+	return Operation[SettingsCommand, Settings]{
+		ID: "changeSettings", Method: http.MethodPost, Path: "/v1/settings", Role: access.RoleAdmin, Tag: "deployment",
+		Summary: "Set timeouts for the deployment, or take them back",
+	}
+}
+
+// GetSettings returns the settings that hold in a namespace.
+func GetSettings() Operation[NamespacePath, Settings] {
+	return Operation[NamespacePath, Settings]{
+		ID: "getSettings", Method: http.MethodGet, Path: "/v1/settings/{namespace}", Role: access.RoleViewer, Tag: "deployment",
+		Summary: "What holds in a namespace",
+	}
+}
+
+// ChangeNamespaceSettings changes the settings of a namespace.
+func ChangeNamespaceSettings() Operation[NamespaceSettingsCommand, Settings] {
+	return Operation[NamespaceSettingsCommand, Settings]{
+		ID: "changeNamespaceSettings", Method: http.MethodPost, Path: "/v1/settings/{namespace}", Role: access.RoleAdmin, Tag: "deployment",
+		Summary: "Set timeouts for a namespace, or take them back",
+	}
+}
+
+// NamespacePath names a namespace.
+type NamespacePath struct {
+	Namespace string `path:"namespace" doc:"Of workflows and runs." example:"demo"`
+}
+
+// SettingsCommand is a change of the settings of the deployment.
+type SettingsCommand struct{ Body SettingsChange }
+
+// AuditSubject implements Audited.
+func (in *SettingsCommand) AuditSubject() string { return in.Body.words() }
+
+// AuditReason implements Audited.
+func (*SettingsCommand) AuditReason() string { return "" }
+
+// NamespaceSettingsCommand is a change of the settings of a namespace.
+type NamespaceSettingsCommand struct {
+	NamespacePath
+	Body SettingsChange
+}
+
+// AuditSubject implements Audited.
+func (in *NamespaceSettingsCommand) AuditSubject() string {
+	return in.Namespace + " " + in.Body.words()
+}
+
+// AuditReason implements Audited.
+func (*NamespaceSettingsCommand) AuditReason() string { return "" }
 
 // Settings is what is set for the deployment, or for a namespace; what is not set is absent.
 type Settings struct {
@@ -22,6 +85,18 @@ type Settings struct {
 type SettingsChange struct {
 	Set   map[string]string `json:"set,omitempty" doc:"Values by the names of settings: executionTimeout, runTimeout, maxExecutionTimeout, maxRunTimeout, events." example:"{\"executionTimeout\": \"2h\"}"`
 	Unset []string          `json:"unset,omitempty" maxItems:"10" doc:"Names of settings."`
+}
+
+// words returns the changes, as the audit log contains them.
+func (c SettingsChange) words() string {
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(c.Set)) {
+		words = append(words, name+"="+c.Set[name])
+	}
+	for _, name := range c.Unset {
+		words = append(words, name+" unset")
+	}
+	return strings.Join(words, " ")
 }
 
 // Apply changes settings. What cannot be set is a *settings.Error.

@@ -1,5 +1,58 @@
 package api
 
+import (
+	"net/http"
+	"strings"
+
+	"github.com/swrun/swrun/internal/access"
+)
+
+// ListSinks lists the sinks of events that the store knows.
+func ListSinks() Operation[None, []Sink] {
+	return Operation[None, []Sink]{
+		ID: "listSinks", Method: http.MethodGet, Path: "/v1/sinks", Role: access.RoleAdmin, Tag: "events",
+		Summary: "The sinks of events, and their dead letters: what they have not taken",
+	}
+}
+
+// RetryDeadLetters orders that dead letters of a sink are sent again, by the server that sends to it.
+func RetryDeadLetters() Operation[SinkCommand, Sink] {
+	return Operation[SinkCommand, Sink]{
+		ID: "retryDeadLetters", Method: http.MethodPost, Path: "/v1/sinks/{name}/retry", Role: access.RoleAdmin, Tag: "events",
+		Summary: "Send dead letters of a sink again",
+	}
+}
+
+// DropDeadLetters deletes dead letters of a sink.
+func DropDeadLetters() Operation[SinkCommand, Sink] {
+	return Operation[SinkCommand, Sink]{
+		ID: "dropDeadLetters", Method: http.MethodPost, Path: "/v1/sinks/{name}/drop", Role: access.RoleAdmin, Tag: "events",
+		Summary: "Forget dead letters of a sink",
+	}
+}
+
+// SinkCommand is a command about dead letters of a sink.
+type SinkCommand struct {
+	Name string            `path:"name" maxLength:"63" example:"audit"`
+	Body *DeadLetterChoice `required:"false"`
+}
+
+// Choice returns the chosen dead letters; all without a body.
+func (in *SinkCommand) Choice() DeadLetterChoice {
+	if in.Body == nil {
+		return DeadLetterChoice{}
+	}
+	return *in.Body
+}
+
+// AuditSubject implements Audited.
+func (in *SinkCommand) AuditSubject() string {
+	return strings.Join(append([]string{in.Name}, in.Choice().IDs...), " ")
+}
+
+// AuditReason implements Audited.
+func (in *SinkCommand) AuditReason() string { return in.Choice().Reason }
+
 // Sink is where a server sends events.
 type Sink struct {
 	Name        string       `json:"name"`

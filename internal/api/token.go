@@ -1,6 +1,62 @@
 package api
 
-import "github.com/swrun/swrun/internal/access"
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/swrun/swrun/internal/access"
+)
+
+// IssueToken makes a token.
+func IssueToken() Operation[TokenStart, IssuedToken] {
+	return Operation[TokenStart, IssuedToken]{
+		ID: "issueToken", Method: http.MethodPost, Path: "/v1/tokens", Role: access.RoleAdmin, Tag: "tokens", Status: http.StatusCreated, ToldOnce: true,
+		Summary: "Make a token for a caller; only this answer tells it",
+	}
+}
+
+// ListTokens lists the tokens, without their texts.
+func ListTokens() Operation[None, TokenList] {
+	return Operation[None, TokenList]{
+		ID: "listTokens", Method: http.MethodGet, Path: "/v1/tokens", Role: access.RoleAdmin, Tag: "tokens",
+		Summary: "All tokens: who may do what, without the tokens themselves",
+	}
+}
+
+// RevokeToken deletes a token: servers refuse it within access.KnownFor.
+func RevokeToken() Operation[TokenPath, None] {
+	return Operation[TokenPath, None]{
+		ID: "revokeToken", Method: http.MethodDelete, Path: "/v1/tokens/{name}", Role: access.RoleAdmin, Tag: "tokens",
+		Summary: "Refuse a token from now on",
+	}
+}
+
+// TokenStart is the input of IssueToken.
+type TokenStart struct{ Body TokenRequest }
+
+// AuditSubject implements Audited.
+func (in *TokenStart) AuditSubject() string {
+	of := strings.Join(in.Body.Namespaces, ",")
+	if in.Body.AllNamespaces {
+		of = "all namespaces"
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s", in.Body.Name, in.Body.Role, of))
+}
+
+// AuditReason implements Audited.
+func (*TokenStart) AuditReason() string { return "" }
+
+// TokenPath names a token.
+type TokenPath struct {
+	Name string `path:"name" doc:"What the token is called."`
+}
+
+// AuditSubject implements Audited.
+func (in *TokenPath) AuditSubject() string { return in.Name }
+
+// AuditReason implements Audited.
+func (*TokenPath) AuditReason() string { return "" }
 
 // Token is what is known of a token for the HTTP API.
 type Token struct {

@@ -5,42 +5,47 @@ import (
 
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/schedule"
 )
 
-// Schedules returns the schedules of the workflows of a namespace, or of all if it is empty.
-func (c *Control) Schedules(ctx context.Context, namespace string) ([]api.Schedule, error) {
+// Schedules returns the schedules of the workflows in the namespaces that are granted to the caller.
+func (c *Control) Schedules(ctx context.Context, _ *api.ScheduleList) ([]api.Schedule, error) {
 	found, err := c.engine.Schedules().All(ctx)
 	if err != nil {
 		return nil, err
 	}
-	all := []api.Schedule{}
+	granted, all := definition.GrantedIn(ctx), []api.Schedule{}
 	for n := range found {
-		if namespace == "" || found[n].Workflow.Namespace == namespace {
+		if granted.Has(found[n].Workflow.Namespace) {
 			all = append(all, api.NewSchedule(&found[n]))
 		}
 	}
 	return all, nil
 }
 
-// Schedule returns the schedule of a workflow; without one it is refused as store.NoSuch.
-func (c *Control) Schedule(ctx context.Context, namespace, name string) (api.Schedule, error) {
-	return scheduleOf(c.engine.Schedules().Of(ctx, namespace, name))
+// Schedule returns the schedule of a workflow; store.NoSuch for a workflow without one.
+func (c *Control) Schedule(ctx context.Context, in *api.WorkflowPath) (api.Schedule, error) {
+	return scheduleOf(c.engine.Schedules().Of(ctx, in.Namespace, in.Name))
 }
 
-// PauseSchedule has a workflow start nothing by itself any more.
-func (c *Control) PauseSchedule(ctx context.Context, namespace, name, reason string) (api.Schedule, error) {
-	return scheduleOf(c.engine.Schedules().Pause(ctx, namespace, name, client.Actor(ctx), reason))
+// PauseSchedule stops the starts of a schedule.
+func (c *Control) PauseSchedule(ctx context.Context, in *api.ScheduleCommand) (api.Schedule, error) {
+	return scheduleOf(c.engine.Schedules().Pause(ctx, in.Namespace, in.Name, client.Actor(ctx), in.AuditReason()))
 }
 
 // ResumeSchedule ends the pause of a schedule.
-func (c *Control) ResumeSchedule(ctx context.Context, namespace, name string) (api.Schedule, error) {
-	return scheduleOf(c.engine.Schedules().Resume(ctx, namespace, name))
+func (c *Control) ResumeSchedule(ctx context.Context, in *api.ScheduleCommand) (api.Schedule, error) {
+	return scheduleOf(c.engine.Schedules().Resume(ctx, in.Namespace, in.Name))
 }
 
-// TriggerSchedule starts a run besides those that a schedule starts.
-func (c *Control) TriggerSchedule(ctx context.Context, namespace, name string, t api.ScheduleTrigger) (api.Schedule, error) {
-	return scheduleOf(c.engine.Schedules().Trigger(ctx, namespace, name, t.ID, t.Input))
+// TriggerSchedule starts a run in addition to those of a schedule.
+func (c *Control) TriggerSchedule(ctx context.Context, in *api.ScheduleStart) (api.Schedule, error) {
+	var t api.ScheduleTrigger
+	if in.Body != nil {
+		t = *in.Body
+	}
+	return scheduleOf(c.engine.Schedules().Trigger(ctx, in.Namespace, in.Name, t.ID, t.Input))
 }
 
 func scheduleOf(s schedule.Schedule, err error) (api.Schedule, error) {

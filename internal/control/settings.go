@@ -5,24 +5,34 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/settings"
+	"github.com/swrun/swrun/runtime/store"
 )
 
-// Settings returns every scope for which something is set: the deployment first, then the namespaces.
-func (c *Control) Settings(ctx context.Context) ([]api.Settings, error) {
+// Settings returns the settings of the deployment, then of each namespace that is granted to the caller and has some.
+func (c *Control) Settings(ctx context.Context, _ *api.None) ([]api.Settings, error) {
 	found, err := settings.List(ctx, c.store)
 	if err != nil {
 		return nil, err
 	}
-	all := []api.Settings{}
+	granted, all := definition.GrantedIn(ctx), []api.Settings{}
 	for _, s := range found {
+		if s.Scope != "" && !granted.Has(string(s.Scope)) {
+			continue
+		}
 		all = append(all, api.NewSettings(s.Scope, s.Settings))
 	}
 	return all, nil
 }
 
 // NamespaceSettings returns what holds in a namespace, of what is set for itself and for the deployment.
-func (c *Control) NamespaceSettings(ctx context.Context, namespace string) (api.Settings, error) {
+func (c *Control) NamespaceSettings(ctx context.Context, in *api.NamespacePath) (api.Settings, error) {
+	namespace := in.Namespace
+	if err := checkNamespace(namespace); err != nil {
+		return api.Settings{}, err
+	}
 	known := settings.NewCache(c.store, time.Now)
 	s, err := known.Of(ctx, namespace)
 	if err != nil {
@@ -37,9 +47,28 @@ func (c *Control) EventsByDefault(ctx context.Context) (string, error) {
 	return settings.NewCache(c.store, time.Now).EventsIn(ctx, "")
 }
 
-// ChangeSettings changes what is set for a namespace, or for the deployment if it is empty. What cannot be set is a *settings.Error, and
-// nothing is changed then.
-func (c *Control) ChangeSettings(ctx context.Context, namespace string, change api.SettingsChange) (api.Settings, error) {
-	s, err := settings.Change(ctx, c.store, settings.Scope(namespace), change.Apply)
-	return api.NewSettings(settings.Scope(namespace), s), err
+// ChangeSettings changes the settings of the deployment. A value that cannot be set is a *settings.Error, and nothing is changed then.
+func (c *Control) ChangeSettings(ctx context.Context, in *api.SettingsCommand) (api.Settings, error) {
+	return c.changeSettings(ctx, "", in.Body)
+}
+
+// ChangeNamespaceSettings changes the settings of a namespace, as ChangeSettings does.
+func (c *Control) ChangeNamespaceSettings(ctx context.Context, in *api.NamespaceSettingsCommand) (api.Settings, error) {
+	if err := checkNamespace(in.Namespace); err != nil {
+		return api.Settings{}, err
+	}
+	return c.changeSettings(ctx, settings.Scope(in.Namespace), in.Body)
+}
+
+func (c *Control) changeSettings(ctx context.Context, scope settings.Scope, change api.SettingsChange) (api.Settings, error) {
+	s, err := settings.Change(ctx, c.store, scope, change.Apply)
+	return api.NewSettings(scope, s), err
+}
+
+// checkNamespace refuses a text that cannot be a namespace.
+func checkNamespace(namespace string) error {
+	if err := store.CheckNamespace(namespace); err != nil {
+		return client.NewOptionError("namespace", err)
+	}
+	return nil
 }

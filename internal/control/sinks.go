@@ -67,7 +67,7 @@ func (c *Control) SinkEvent(ctx context.Context, run, id string) (sinks.Event, e
 }
 
 // Sinks returns the sinks of events that the store knows, with what they have not taken.
-func (c *Control) Sinks(ctx context.Context) ([]api.Sink, error) {
+func (c *Control) Sinks(ctx context.Context, _ *api.None) ([]api.Sink, error) {
 	known, err := sinks.All(ctx, c.store)
 	if err != nil {
 		return nil, err
@@ -80,20 +80,20 @@ func (c *Control) Sinks(ctx context.Context) ([]api.Sink, error) {
 }
 
 // RetryDeadLetters has what a sink has not taken sent again, those with the ids or all, by the server that sends to it.
-func (c *Control) RetryDeadLetters(ctx context.Context, sink string, chosen api.DeadLetterChoice) (api.Sink, error) {
-	return c.sinkAfter(ctx, sink, sinks.Retry(ctx, c.store, sink, chosen.IDs))
+func (c *Control) RetryDeadLetters(ctx context.Context, in *api.SinkCommand) (api.Sink, error) {
+	return c.sinkAfter(ctx, in.Name, sinks.Retry(ctx, c.store, in.Name, in.Choice().IDs))
 }
 
 // DropDeadLetters forgets what a sink has not taken, those with the ids or all.
-func (c *Control) DropDeadLetters(ctx context.Context, sink string, chosen api.DeadLetterChoice) (api.Sink, error) {
-	return c.sinkAfter(ctx, sink, sinks.Drop(ctx, c.store, sink, chosen.IDs))
+func (c *Control) DropDeadLetters(ctx context.Context, in *api.SinkCommand) (api.Sink, error) {
+	return c.sinkAfter(ctx, in.Name, sinks.Drop(ctx, c.store, in.Name, in.Choice().IDs))
 }
 
 func (c *Control) sinkAfter(ctx context.Context, sink string, err error) (api.Sink, error) {
 	if err != nil {
 		return api.Sink{}, err
 	}
-	all, err := c.Sinks(ctx)
+	all, err := c.Sinks(ctx, nil)
 	if err != nil {
 		return api.Sink{}, err
 	}

@@ -18,7 +18,8 @@ func (c *Control) Tokens() *access.Tokens { return c.tokens }
 func (c *Control) Registry() store.Registry { return c.store }
 
 // IssueToken makes a token. A request that cannot be is an *access.InvalidError.
-func (c *Control) IssueToken(ctx context.Context, r api.TokenRequest) (api.IssuedToken, error) {
+func (c *Control) IssueToken(ctx context.Context, in *api.TokenStart) (api.IssuedToken, error) {
+	r := in.Body
 	lasts, err := expiry(r.ExpiresIn)
 	if err != nil {
 		return api.IssuedToken{}, err
@@ -32,7 +33,7 @@ func (c *Control) IssueToken(ctx context.Context, r api.TokenRequest) (api.Issue
 }
 
 // ListTokens returns all tokens, without their texts: nobody has them.
-func (c *Control) ListTokens(ctx context.Context) (api.TokenList, error) {
+func (c *Control) ListTokens(ctx context.Context, _ *api.None) (api.TokenList, error) {
 	all, err := c.tokens.List(ctx)
 	if err != nil {
 		return api.TokenList{}, err
@@ -45,8 +46,8 @@ func (c *Control) ListTokens(ctx context.Context) (api.TokenList, error) {
 }
 
 // RevokeToken deletes a token: servers refuse it within access.KnownFor.
-func (c *Control) RevokeToken(ctx context.Context, name string) error {
-	return c.tokens.Revoke(ctx, name)
+func (c *Control) RevokeToken(ctx context.Context, in *api.TokenPath) error {
+	return c.tokens.Revoke(ctx, in.Name)
 }
 
 // expiry reads how long a token is taken; nothing is for ever.

@@ -37,41 +37,6 @@ func (d *Deployment) Workers(ctx context.Context) ([]api.Worker, error) {
 	return ask[[]api.Worker](ctx, d, request{method: http.MethodGet, path: "/v1/workers"})
 }
 
-// IssueToken makes a token.
-func (d *Deployment) IssueToken(ctx context.Context, r api.TokenRequest) (api.IssuedToken, error) {
-	return ask[api.IssuedToken](ctx, d, request{method: http.MethodPost, path: "/v1/tokens", body: r})
-}
-
-// ListTokens returns all tokens, without their texts.
-func (d *Deployment) ListTokens(ctx context.Context) (api.TokenList, error) {
-	return ask[api.TokenList](ctx, d, request{method: http.MethodGet, path: "/v1/tokens"})
-}
-
-// RevokeToken has servers refuse a token.
-func (d *Deployment) RevokeToken(ctx context.Context, name string) error {
-	_, err := d.send(ctx, request{method: http.MethodDelete, path: path("/v1/tokens", name)})
-	return err
-}
-
-// Settings returns every scope for which something is set.
-func (d *Deployment) Settings(ctx context.Context) ([]api.Settings, error) {
-	return ask[[]api.Settings](ctx, d, request{method: http.MethodGet, path: "/v1/settings"})
-}
-
-// NamespaceSettings returns what holds in a namespace.
-func (d *Deployment) NamespaceSettings(ctx context.Context, namespace string) (api.Settings, error) {
-	return ask[api.Settings](ctx, d, request{method: http.MethodGet, path: path("/v1/settings", namespace)})
-}
-
-// ChangeSettings changes what is set for a namespace, or for the deployment if it is empty.
-func (d *Deployment) ChangeSettings(ctx context.Context, namespace string, c api.SettingsChange) (api.Settings, error) {
-	at := "/v1/settings"
-	if namespace != "" {
-		at = path(at, namespace)
-	}
-	return ask[api.Settings](ctx, d, request{method: http.MethodPost, path: at, body: c})
-}
-
 // Repair compares runs with the indexes of the store and repairs what differs.
 func (d *Deployment) Repair(ctx context.Context, of api.RepairScope) (api.Repair, error) {
 	query := queryOf("dryRun", strconv.FormatBool(of.DryRun), "run", of.Run, "namespace", of.Namespace)

@@ -21,7 +21,7 @@ import (
 // deadLetters are those of the sink, each with whether it is sent again.
 func (d *deployment) deadLetters() string {
 	d.t.Helper()
-	all, err := d.Sinks(d.t.Context())
+	all, err := d.Sinks(d.t.Context(), nil)
 	must(d.t, err)
 	if len(all) != 1 || all[0].Name != "a" || all[0].Kind != "http" {
 		d.t.Fatalf("the sinks are %+v", all)
@@ -58,12 +58,12 @@ func TestDeadLetters(t *testing.T) {
 			t.Errorf("%s is not among %s", want, all)
 		}
 	}
-	if _, err := d.RetryDeadLetters(t.Context(), "a", api.DeadLetterChoice{IDs: []string{"demo/one-3e", "demo/none-1"}}); store.RefusedAs(err) != store.NoSuch || d.deadLetters() != all {
+	if _, err := d.RetryDeadLetters(t.Context(), &api.SinkCommand{Name: "a", Body: &api.DeadLetterChoice{IDs: []string{"demo/one-3e", "demo/none-1"}}}); store.RefusedAs(err) != store.NoSuch || d.deadLetters() != all {
 		t.Errorf("of one that is none: %v", err)
 	}
 	for _, change := range []func() (api.Sink, error){
-		func() (api.Sink, error) { return d.RetryDeadLetters(t.Context(), "b", api.DeadLetterChoice{}) },
-		func() (api.Sink, error) { return d.DropDeadLetters(t.Context(), "", api.DeadLetterChoice{}) },
+		func() (api.Sink, error) { return d.RetryDeadLetters(t.Context(), &api.SinkCommand{Name: "b", Body: &api.DeadLetterChoice{}}) },
+		func() (api.Sink, error) { return d.DropDeadLetters(t.Context(), &api.SinkCommand{Name: "", Body: &api.DeadLetterChoice{}}) },
 	} {
 		if _, err := change(); err == nil {
 			t.Error("of no sink: no error")
@@ -71,7 +71,7 @@ func TestDeadLetters(t *testing.T) {
 	}
 
 	// Refused again, it stays.
-	_, err := d.RetryDeadLetters(t.Context(), "a", api.DeadLetterChoice{IDs: []string{"demo/one-3e"}})
+	_, err := d.RetryDeadLetters(t.Context(), &api.SinkCommand{Name: "a", Body: &api.DeadLetterChoice{IDs: []string{"demo/one-3e"}}})
 	must(t, err)
 	failed := s.States()[0].Failed
 	waitFor(t, "the refusal", func() bool { return s.States()[0].Failed > failed && !strings.Contains(d.deadLetters(), "true") })
@@ -79,24 +79,24 @@ func TestDeadLetters(t *testing.T) {
 	// Taken, it is none any more. A sink to which nobody sends keeps what is asked for.
 	stop()
 	refuses.Store(false)
-	_, err = d.RetryDeadLetters(t.Context(), "a", api.DeadLetterChoice{IDs: []string{"demo/one-3e", "demo/one-6e"}})
+	_, err = d.RetryDeadLetters(t.Context(), &api.SinkCommand{Name: "a", Body: &api.DeadLetterChoice{IDs: []string{"demo/one-3e", "demo/one-6e"}}})
 	must(t, err)
 	s, _ = d.run(eventfile.Sink{Kind: "http", URL: hook.URL, Types: []string{"none."}}, nil)
 	waitFor(t, "the two", func() bool {
 		return got.of("one") == "order.paid order.sent" && strings.Count(d.deadLetters(), "false") == 4
 	})
-	_, err = d.DropDeadLetters(t.Context(), "a", api.DeadLetterChoice{IDs: []string{"other/two-6e"}})
+	_, err = d.DropDeadLetters(t.Context(), &api.SinkCommand{Name: "a", Body: &api.DeadLetterChoice{IDs: []string{"other/two-6e"}}})
 	must(t, err)
 
 	// Of a run that is gone, it stays, and says so, also if another run has its id now.
 	must(t, other.Delete(t.Context()))
 	d.startDocument(fmt.Sprintf(emits, "other"), "two")
-	_, err = d.RetryDeadLetters(t.Context(), "a", api.DeadLetterChoice{})
+	_, err = d.RetryDeadLetters(t.Context(), &api.SinkCommand{Name: "a", Body: &api.DeadLetterChoice{}})
 	must(t, err)
 	waitFor(t, "the rest", func() bool {
 		return d.deadLetters() == "other/two-3e order.paid false, "+strings.TrimPrefix(d.deadLetters(), "other/two-3e order.paid false, ") && strings.Count(d.deadLetters(), "two") == 2 && !strings.Contains(d.deadLetters(), "true") && !strings.Contains(d.deadLetters(), "one")
 	})
-	sink, err := d.DropDeadLetters(t.Context(), "a", api.DeadLetterChoice{})
+	sink, err := d.DropDeadLetters(t.Context(), &api.SinkCommand{Name: "a", Body: &api.DeadLetterChoice{}})
 	if err != nil || len(sink.DeadLetters) > 0 {
 		t.Errorf("%v: %+v", err, sink)
 	}
