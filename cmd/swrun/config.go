@@ -84,7 +84,7 @@ func (p *program) configChange(use, short, example string, add func(*api.Setting
 			return p.operate(f, func(ctx context.Context, o *operation) error {
 				set, err := o.changeSettings(ctx, change)
 				if err != nil {
-					return settingError(err)
+					return err
 				}
 				return o.printSettings([]api.Settings{set})
 			})

@@ -58,7 +58,12 @@ func (p *program) tokenNewCommand() *cobra.Command {
 // tokenError says which argument of token new is wrong; other errors stay as they are.
 func tokenError(err error) error {
 	var invalid *access.InvalidError
-	if !errors.As(err, &invalid) {
+	var refused *api.Problem
+	switch {
+	case errors.As(err, &invalid):
+	case errors.As(err, &refused) && refused.Field != "":
+		invalid = &access.InvalidError{Field: refused.Field, Detail: strings.TrimPrefix(refused.Detail, refused.Field+": ")}
+	default:
 		return err
 	}
 	flag := map[string]string{"name": "NAME", "role": "--role", "namespaces": "--namespace", "expiresIn": "--expires-in", "hideData": "--hide-data"}[invalid.Field]
