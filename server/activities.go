@@ -97,7 +97,7 @@ func (p *polls) end(of pollsOf) {
 }
 
 func (s *Server) pollActivities(ctx context.Context, in *pollRequest) (*pollAnswer, error) {
-	chosen, err := ChoiceQuery{Namespace: in.Body.Namespace}.choice(ctx)
+	chosen, err := choiceOf(ctx, ChoiceQuery{Namespace: in.Body.Namespace})
 	if err != nil {
 		return nil, err
 	}

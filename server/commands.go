@@ -137,7 +137,7 @@ func (s *Server) chosen(ctx context.Context, in *api.BulkRequest) (all control.S
 	case (len(in.Runs) > 0) == (in.Where != ""):
 		return all, &client.OptionError{Field: "runs", Detail: "either these or `where` must be given"}
 	case in.Where != "":
-		chosen, err := ChoiceQuery{Where: in.Where}.choice(ctx)
+		chosen, err := choiceOf(ctx, ChoiceQuery{Where: in.Where})
 		if err != nil {
 			return all, err
 		}

@@ -65,7 +65,7 @@ func (s *Server) listDeadlines(ctx context.Context, in *deadlinesInput) (*deadli
 	if err != nil {
 		return nil, client.NewOptionError("within", err)
 	}
-	chosen, err := ChoiceQuery{Namespace: in.Namespace}.choice(ctx)
+	chosen, err := choiceOf(ctx, ChoiceQuery{Namespace: in.Namespace})
 	if err != nil {
 		return nil, err
 	}

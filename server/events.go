@@ -94,7 +94,7 @@ type followFleetInput struct {
 }
 
 func (s *Server) followFleet(ctx context.Context, in *followFleetInput) (*huma.StreamResponse, error) {
-	chosen, err := in.choice(ctx)
+	chosen, err := choiceOf(ctx, in.ChoiceQuery)
 	if err != nil {
 		return nil, err
 	}

@@ -39,14 +39,11 @@ type PageQuery struct {
 	Page
 }
 
-// ChoiceQuery chooses runs.
-type ChoiceQuery struct {
-	Where     string `query:"where" maxLength:"16384" doc:"Which runs: the filter of swrun ls --where." example:"status=running,waiting workflow=demo/*"`
-	Namespace string `query:"namespace" doc:"Only runs of this namespace."`
-}
+// ChoiceQuery is that of package api.
+type ChoiceQuery = api.ChoiceQuery
 
-// choice returns which runs are chosen, of those that the caller sees.
-func (q ChoiceQuery) choice(ctx context.Context) (control.Choice, error) {
+// choiceOf returns which runs are chosen, of those that the caller sees.
+func choiceOf(ctx context.Context, q ChoiceQuery) (control.Choice, error) {
 	c := callerOf(ctx)
 	chosen := control.Choice{Where: q.Where, Namespaces: c.Namespaces}
 	if err := checkNamespace(q.Namespace); err != nil {
@@ -100,7 +97,7 @@ type runsAnswer struct {
 }
 
 func (s *Server) listRuns(ctx context.Context, in *listInput) (*runsAnswer, error) {
-	chosen, err := in.choice(ctx)
+	chosen, err := choiceOf(ctx, in.ChoiceQuery)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +118,7 @@ type findInput struct {
 type foundAnswer struct{ Body api.FoundRuns }
 
 func (s *Server) findRuns(ctx context.Context, in *findInput) (*foundAnswer, error) {
-	chosen, err := ChoiceQuery{Namespace: in.Namespace}.choice(ctx)
+	chosen, err := choiceOf(ctx, ChoiceQuery{Namespace: in.Namespace})
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +134,7 @@ type countQuery struct {
 type countAnswer struct{ Body api.Count }
 
 func (s *Server) countRuns(ctx context.Context, in *countQuery) (*countAnswer, error) {
-	chosen, err := in.choice(ctx)
+	chosen, err := choiceOf(ctx, in.ChoiceQuery)
 	if err != nil {
 		return nil, err
 	}

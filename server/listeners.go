@@ -50,7 +50,7 @@ type (
 )
 
 func (s *Server) listUnmatched(ctx context.Context, in *unmatchedInput) (*unmatchedAnswer, error) {
-	chosen, err := ChoiceQuery{Namespace: in.Namespace}.choice(ctx)
+	chosen, err := choiceOf(ctx, ChoiceQuery{Namespace: in.Namespace})
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (s *Server) listUnmatched(ctx context.Context, in *unmatchedInput) (*unmatc
 }
 
 func (s *Server) listListeners(ctx context.Context, in *listenersInput) (*listenersAnswer, error) {
-	chosen, err := ChoiceQuery{Namespace: in.Namespace}.choice(ctx)
+	chosen, err := choiceOf(ctx, ChoiceQuery{Namespace: in.Namespace})
 	if err != nil {
 		return nil, err
 	}

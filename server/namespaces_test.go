@@ -22,6 +22,8 @@ func asksNamespace() map[string]string {
 		"publishEvents":    "", // see TestPublishInANamespace
 		// For these see TestNamespaceOnADeadMessage.
 		"getDeadMessage": "", "retryDeadMessages": "", "dropDeadMessages": "",
+		// For these see TestTroubleOfOthers.
+		"acknowledgeTrouble": "", "unacknowledgeTrouble": "",
 		"pollActivities": `"queues": ["default"], "limit": 100, "wait": %q, "worker": "w"`,
 	}
 }
@@ -109,7 +111,7 @@ func TestNamespaceOnEveryOperation(t *testing.T) {
 		t.Errorf("%d operations take a namespace, and %d are in the table", len(found), len(asksNamespace()))
 	}
 	for _, o := range found {
-		if slices.Contains([]string{"repair", "publishEvents", "getDeadMessage", "retryDeadMessages", "dropDeadMessages"}, o.ID) {
+		if slices.Contains([]string{"repair", "publishEvents", "getDeadMessage", "retryDeadMessages", "dropDeadMessages", "acknowledgeTrouble", "unacknowledgeTrouble"}, o.ID) {
 			continue
 		}
 		for _, by := range callers {

@@ -12,6 +12,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/cloudevent"
+	"github.com/swrun/swrun/internal/control"
 )
 
 const eventsPath = "/v1/events"
@@ -47,7 +48,7 @@ func (s *Server) publishRoutes() {
 }
 
 type publishInput struct {
-	AudienceQuery
+	api.AudienceQuery
 	ContentType string `header:"Content-Type"`
 	RawBody     []byte `contentType:"application/json"`
 
@@ -68,7 +69,7 @@ func (s *Server) publish(ctx context.Context, in *publishInput) (*publishedAnswe
 	if problem != nil {
 		return nil, problem
 	}
-	audience, err := in.audience(ctx)
+	audience, err := control.Audience(ctx, in.Namespace)
 	if err != nil {
 		return nil, err
 	}

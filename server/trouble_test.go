@@ -33,6 +33,13 @@ func TestTroubleOfOthers(t *testing.T) {
 		path, body, token string
 		want              int
 	}{
+		{"acknowledge?namespace=other", groups["mine"], root, 404},
+		{"acknowledge?namespace=other", groups["other"], mine, 404},
+		{"acknowledge?namespace=no/name", groups["other"], root, 422},
+		{"unacknowledge?namespace=mine", groups["mine"], root, 404},
+		{"acknowledge?namespace=mine", groups["mine"], root, 200},
+		{"unacknowledge?namespace=other", groups["mine"], root, 404},
+		{"unacknowledge?namespace=mine", groups["mine"], root, 200},
 		{"acknowledge", groups["other"], mine, 404},
 		{"acknowledge", groups["mine"] + `", "` + groups["other"], mine, 404},
 		{"acknowledge", groups["mine"], looks, 403},

@@ -156,18 +156,13 @@ func (a *audited) Migrate(ctx context.Context, all []store.Instance, r api.Migra
 	return migrated, failed
 }
 
-// Acknowledge implements deployment.
-func (a *audited) Acknowledge(ctx context.Context, chosen api.TroubleChoice, namespaces []string) ([]api.TroubleGroup, error) {
-	return noted(ctx, a, change{"acknowledgeTrouble", strings.Join(chosen.Groups, " "), chosen.Reason}, func() ([]api.TroubleGroup, error) {
-		return a.Control.Acknowledge(ctx, chosen, namespaces)
-	})
-}
-
-// Unacknowledge implements deployment.
-func (a *audited) Unacknowledge(ctx context.Context, chosen api.TroubleChoice, namespaces []string) ([]api.TroubleGroup, error) {
-	return noted(ctx, a, change{"unacknowledgeTrouble", strings.Join(chosen.Groups, " "), chosen.Reason}, func() ([]api.TroubleGroup, error) {
-		return a.Control.Unacknowledge(ctx, chosen, namespaces)
-	})
+// Publish implements deployment. What events say is no matter of an audit: their types and ids are noted.
+func (a *audited) Publish(ctx context.Context, all []map[string]any, namespaces []string) (api.Published, error) {
+	var names []string
+	for _, e := range all {
+		names = append(names, fmt.Sprint(e["type"])+" "+fmt.Sprint(e["id"]))
+	}
+	return noted(ctx, a, change{operation: "publishEvents", subject: strings.Join(names, ", ")}, func() (api.Published, error) { return a.Control.Publish(ctx, all, namespaces) })
 }
 
 // Start implements deployment.

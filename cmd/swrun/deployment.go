@@ -19,8 +19,6 @@ type deployment interface {
 
 	Start(context.Context, api.StartRequest) (d api.Description, again bool, err error)
 
-	Workers(context.Context) ([]api.Worker, error)
-
 	DeployAll(context.Context, ...*swrun.Document) error
 	CheckRuns(context.Context, *swrun.Document) (api.DeployResult, error)
 	Workflows(ctx context.Context, namespace string) ([]api.Workflow, error)
@@ -35,16 +33,9 @@ type deployment interface {
 	RemoveFunction(ctx context.Context, named string) error
 
 	Publish(ctx context.Context, all []map[string]any, namespaces []string) (api.Published, error)
-	Trouble(ctx context.Context, chosen control.Choice, all bool) (api.Trouble, error)
-	Acknowledge(ctx context.Context, chosen api.TroubleChoice, namespaces []string) ([]api.TroubleGroup, error)
-	Unacknowledge(ctx context.Context, chosen api.TroubleChoice, namespaces []string) ([]api.TroubleGroup, error)
 
 	Untaken(context.Context, control.EventQuery) ([]api.UntakenEvent, error)
 	Listeners(context.Context, control.EventQuery) (control.ListenersPage, error)
-	DeadMessages(ctx context.Context, source string, namespaces []string) ([]api.DeadMessage, error)
-	DeadMessage(ctx context.Context, id string, namespaces []string) (api.DeadMessageContent, error)
-	RetryDeadMessages(ctx context.Context, chosen api.DeadMessageChoice, namespaces []string) ([]api.DeadMessageResult, error)
-	DropDeadMessages(ctx context.Context, chosen api.DeadMessageChoice, namespaces []string) ([]api.DeadMessageResult, error)
 
 	Repair(ctx context.Context, of api.RepairScope) (api.Repair, error)
 	Import(context.Context, api.ImportRequest) (api.Description, error)

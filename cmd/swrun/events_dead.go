@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/remote"
 	"github.com/swrun/swrun/internal/terminal"
 )
 
@@ -21,14 +22,8 @@ func (p *program) eventsDeadCommand() *cobra.Command {
 source, up to 64 KiB of each, for 90 days. Whatever it was, the broker is told that it is done, so that it holds up no other.`,
 	}
 	cmd.AddCommand(p.eventsDeadListCommand(), p.eventsDeadGetCommand(),
-		p.eventsDeadChange(words{"retry SOURCE|ID...", "Publish messages that could not be published, all of a source or some", "  swrun events dead retry orders\n  swrun events dead retry orders/7d3f0c5a9b1e2468", "published"},
-			func(ctx context.Context, o *operation, chosen api.DeadMessageChoice, namespaces []string) ([]api.DeadMessageResult, error) {
-				return o.deployment.RetryDeadMessages(ctx, chosen, namespaces)
-			}),
-		p.eventsDeadChange(words{"drop SOURCE|ID...", "Forget messages that could not be published, all of a source or some", "  swrun events dead drop orders --reason 'a test of the sender'", "dropped"},
-			func(ctx context.Context, o *operation, chosen api.DeadMessageChoice, namespaces []string) ([]api.DeadMessageResult, error) {
-				return o.deployment.DropDeadMessages(ctx, chosen, namespaces)
-			}))
+		p.eventsDeadChange(words{"retry SOURCE|ID...", "Publish messages that could not be published, all of a source or some", "  swrun events dead retry orders\n  swrun events dead retry orders/7d3f0c5a9b1e2468", "published"}, api.RetryDeadMessages()),
+		p.eventsDeadChange(words{"drop SOURCE|ID...", "Forget messages that could not be published, all of a source or some", "  swrun events dead drop orders --reason 'a test of the sender'", "dropped"}, api.DropDeadMessages()))
 	group(cmd)
 	return cmd
 }
@@ -42,7 +37,7 @@ func (p *program) eventsDeadListCommand() *cobra.Command {
 		Args:    atMostOne, RunE: verb(func(args []string) error {
 			source := append(args, "")[0]
 			return p.operate(f, func(ctx context.Context, o *operation) error {
-				all, err := o.deployment.DeadMessages(ctx, source, f.only())
+				all, err := remote.Ask(ctx, o.asks, api.ListDeadMessages(), &api.DeadMessageList{AudienceQuery: f.audience(), Source: source})
 				if err != nil {
 					return err
 				}
@@ -80,7 +75,7 @@ func (p *program) eventsDeadGetCommand() *cobra.Command {
 		Example: "  swrun events dead get orders/7d3f0c5a9b1e2468\n  swrun events dead get orders/7d3f0c5a9b1e2468 --jq .body > event.json",
 		Args:    exactly("the id of a message"), RunE: verb(func(args []string) error {
 			return p.operate(f, func(ctx context.Context, o *operation) error {
-				m, err := o.deployment.DeadMessage(ctx, args[0], f.only())
+				m, err := remote.Ask(ctx, o.asks, api.GetDeadMessage(), &api.DeadMessageName{AudienceQuery: f.audience(), ID: args[0]})
 				if err != nil {
 					return err
 				}
@@ -96,17 +91,16 @@ func (p *program) eventsDeadGetCommand() *cobra.Command {
 // words are what help says of a verb, and what the verb says of a message with which it is done.
 type words struct{ use, short, example, done string }
 
-type deadMessageAction func(ctx context.Context, o *operation, chosen api.DeadMessageChoice, namespaces []string) ([]api.DeadMessageResult, error)
-
 // eventsDeadChange is a verb that does something with messages that could not be published, and prints what has become of each.
-func (p *program) eventsDeadChange(w words, change deadMessageAction) *cobra.Command {
+func (p *program) eventsDeadChange(w words, row api.Operation[api.DeadMessageCommand, []api.DeadMessageResult]) *cobra.Command {
 	f, reason := &operateFlags{remote: true}, ""
 	cmd := &cobra.Command{
 		Use: w.use, Short: w.short, Example: w.example,
 		Long: "A name without a slash is a source, and stands for all of its messages. What cannot be published is kept, and makes the exit code 4.",
 		Args: atLeastOne("a source or the id of a message"), RunE: verb(func(args []string) error {
 			return p.operate(f, func(ctx context.Context, o *operation) error {
-				all, err := change(p.attributed(ctx), o, api.DeadMessageChoice{IDs: args, Reason: reason}, f.only())
+				in := &api.DeadMessageCommand{AudienceQuery: f.audience(), Body: api.DeadMessageChoice{IDs: args, Reason: reason}}
+				all, err := remote.Ask(ctx, o.asks, row, in)
 				if err != nil {
 					return err
 				}

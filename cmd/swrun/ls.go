@@ -12,6 +12,7 @@ import (
 
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/control"
+	"github.com/swrun/swrun/internal/remote"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/filter"
 )
@@ -227,7 +228,7 @@ func (o *operation) reportUnworked(ctx context.Context, open bool) error {
 	if !open {
 		return nil
 	}
-	if workers, err := o.deployment.Workers(ctx); err != nil || workedOn(workers) { // where they cannot be counted, doctor says why
+	if workers, err := remote.Ask(ctx, o.asks, api.ListWorkers(), &api.None{}); err != nil || workedOn(workers) { // where they cannot be counted, doctor says why
 		return nil
 	}
 	l := o.errStyle()

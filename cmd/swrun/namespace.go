@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -61,6 +62,11 @@ func (f *namespaceFlags) only() []string {
 		return nil
 	}
 	return []string{f.namespace}
+}
+
+// audience returns the namespace as a parameter of a request.
+func (f *namespaceFlags) audience() api.AudienceQuery {
+	return api.AudienceQuery{Namespace: f.namespace}
 }
 
 // qualified returns the name of a workflow with its namespace: that of the flags if it has none of its own.

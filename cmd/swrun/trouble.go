@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/remote"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/terminal"
 )
@@ -25,13 +26,9 @@ with group=GROUP.`,
 	cmd.AddCommand(
 		p.troubleListCommand(),
 		p.troubleChange("ack GROUP...", "Leave groups out of the list until trouble of their kind begins again", "  swrun trouble ack 3f9a1c77e0 --reason 'the bank is down until 6'",
-			func(ctx context.Context, o *operation, chosen api.TroubleChoice) ([]api.TroubleGroup, error) {
-				return o.deployment.Acknowledge(ctx, chosen, o.flags.only())
-			}),
+			api.AcknowledgeTrouble()),
 		p.troubleChange("unack GROUP...", "Take back that groups are acknowledged", "  swrun trouble unack 3f9a1c77e0",
-			func(ctx context.Context, o *operation, chosen api.TroubleChoice) ([]api.TroubleGroup, error) {
-				return o.deployment.Unacknowledge(ctx, chosen, o.flags.only())
-			}),
+			api.UnacknowledgeTrouble()),
 	)
 	group(cmd)
 	return cmd
@@ -50,7 +47,7 @@ until trouble of their kind begins again; --all lists them too.`,
 				return err
 			}
 			return p.operate(f, func(ctx context.Context, o *operation) error {
-				t, err := o.deployment.Trouble(ctx, f.chosen(where), all)
+				t, err := remote.Ask(ctx, o.asks, api.ListTrouble(), &api.TroubleQuery{ChoiceQuery: api.ChoiceQuery{Where: where, Namespace: f.namespace}, All: all})
 				if err != nil {
 					return filterError("--where", err)
 				}
@@ -116,13 +113,13 @@ func (o *operation) acknowledgedText(g api.TroubleGroup) string {
 }
 
 // troubleChange makes a command that changes groups of trouble, all that are given or none.
-func (p *program) troubleChange(use, short, example string, change func(context.Context, *operation, api.TroubleChoice) ([]api.TroubleGroup, error)) *cobra.Command {
+func (p *program) troubleChange(use, short, example string, row api.Operation[api.TroubleCommand, []api.TroubleGroup]) *cobra.Command {
 	f, reason := &operateFlags{makes: true, remote: true}, ""
 	cmd := &cobra.Command{
 		Use: use, Short: short, Example: example,
 		Args: atLeastOne("a group"), RunE: verb(func(args []string) error {
 			return p.operate(f, func(ctx context.Context, o *operation) error {
-				done, err := change(p.attributed(ctx), o, api.TroubleChoice{Groups: args, Reason: reason})
+				done, err := remote.Ask(ctx, o.asks, row, &api.TroubleCommand{Namespace: f.namespace, Body: api.TroubleChoice{Groups: args, Reason: reason}})
 				if err != nil {
 					return err
 				}

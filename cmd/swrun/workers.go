@@ -11,6 +11,7 @@ import (
 
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/remote"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/terminal"
 )
@@ -32,7 +33,7 @@ RUNS are those in its memory, those of them that perform something, and how many
 }
 
 func (o *operation) workers(ctx context.Context) error {
-	all, err := o.deployment.Workers(ctx)
+	all, err := remote.Ask(ctx, o.asks, api.ListWorkers(), &api.None{})
 	if err != nil {
 		return err
 	}

@@ -1,5 +1,81 @@
 package api
 
+import (
+	"net/http"
+	"strings"
+
+	"github.com/swrun/swrun/internal/access"
+	"github.com/swrun/swrun/internal/shorten"
+)
+
+const deadPath = "/v1/events/dead"
+
+// ListDeadMessages lists the messages that sources could not publish.
+func ListDeadMessages() Operation[DeadMessageList, []DeadMessage] {
+	return Operation[DeadMessageList, []DeadMessage]{
+		ID: "listDeadMessages", Method: http.MethodGet, Path: deadPath, Role: access.RoleViewer, Tag: "events",
+		Summary: "The messages of sources that could not be published",
+	}
+}
+
+// GetDeadMessage returns a message that could not be published, with its content.
+func GetDeadMessage() Operation[DeadMessageName, DeadMessageContent] {
+	return Operation[DeadMessageName, DeadMessageContent]{
+		ID: "getDeadMessage", Method: http.MethodGet, Path: deadPath + "/one", Role: access.RoleViewer, Tag: "events",
+		Summary: "A message of a source that could not be published, with what it holds",
+	}
+}
+
+// RetryDeadMessages publishes messages that could not be published.
+func RetryDeadMessages() Operation[DeadMessageCommand, []DeadMessageResult] {
+	return Operation[DeadMessageCommand, []DeadMessageResult]{
+		ID: "retryDeadMessages", Method: http.MethodPost, Path: deadPath + "/retry", Role: access.RoleOperator, Tag: "events",
+		Summary: "Publish messages of sources that could not be published",
+	}
+}
+
+// DropDeadMessages deletes messages that could not be published.
+func DropDeadMessages() Operation[DeadMessageCommand, []DeadMessageResult] {
+	return Operation[DeadMessageCommand, []DeadMessageResult]{
+		ID: "dropDeadMessages", Method: http.MethodPost, Path: deadPath + "/drop", Role: access.RoleOperator, Tag: "events",
+		Summary: "Forget messages of sources that could not be published",
+	}
+}
+
+// AudienceQuery limits what is published, or seen, to a namespace.
+type AudienceQuery struct {
+	Namespace string `query:"namespace" doc:"Only this namespace is meant: of what is published, only its runs and schedules hear. All that the caller sees unless it is given." example:"demo"`
+}
+
+// DeadMessageList chooses messages.
+type DeadMessageList struct {
+	AudienceQuery
+	Source string `query:"source" doc:"Only those of this source." example:"orders"`
+}
+
+// DeadMessageName names a message.
+type DeadMessageName struct {
+	AudienceQuery
+	ID string `query:"id" required:"true" doc:"Of the message." example:"orders/7d3f0c5a9b1e2468"`
+}
+
+// DeadMessageCommand is a command about messages.
+type DeadMessageCommand struct {
+	AudienceQuery
+	Body DeadMessageChoice
+}
+
+// maxSubject is the maximum length of a subject in the audit log, in bytes.
+const maxSubject = 1000
+
+// AuditSubject implements Audited.
+func (in *DeadMessageCommand) AuditSubject() string {
+	return shorten.To(strings.Join(in.Body.IDs, " "), maxSubject)
+}
+
+// AuditReason implements Audited.
+func (in *DeadMessageCommand) AuditReason() string { return in.Body.Reason }
+
 // DeadMessage is a message of a source of events that could not be published.
 type DeadMessage struct {
 	ID          string `json:"id" example:"orders/7d3f0c5a9b1e2468" doc:"The name of its source, and what names the message."`

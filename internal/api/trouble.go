@@ -1,9 +1,66 @@
 package api
 
 import (
+	"net/http"
+	"strings"
+
+	"github.com/swrun/swrun/internal/access"
+	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/filter"
 )
+
+// ListTrouble lists the groups of runs that go wrong.
+func ListTrouble() Operation[TroubleQuery, Trouble] {
+	return Operation[TroubleQuery, Trouble]{
+		ID: "listTrouble", Method: http.MethodGet, Path: "/v1/trouble", Role: access.RoleViewer, Tag: "runs",
+		Summary:     "The runs that go wrong, in groups of the same error, workflow, task and host",
+		Description: "Groups that are acknowledged are left out until trouble of their kind begins again.",
+	}
+}
+
+// AcknowledgeTrouble acknowledges groups of trouble, all of them or none.
+func AcknowledgeTrouble() Operation[TroubleCommand, []TroubleGroup] {
+	return Operation[TroubleCommand, []TroubleGroup]{
+		ID: "acknowledgeTrouble", Method: http.MethodPost, Path: "/v1/trouble/acknowledge", Role: access.RoleOperator, Tag: "runs",
+		Summary:     "Leave groups of trouble out of the list until trouble of their kind begins again",
+		Description: "All groups are acknowledged or none. Their runs go on as they are. Answers with the groups.",
+	}
+}
+
+// UnacknowledgeTrouble takes back acknowledgements of groups of trouble, all of them or none.
+func UnacknowledgeTrouble() Operation[TroubleCommand, []TroubleGroup] {
+	return Operation[TroubleCommand, []TroubleGroup]{
+		ID: "unacknowledgeTrouble", Method: http.MethodPost, Path: "/v1/trouble/unacknowledge", Role: access.RoleOperator, Tag: "runs",
+		Summary: "Take back that groups of trouble are acknowledged",
+	}
+}
+
+// ChoiceQuery chooses runs.
+type ChoiceQuery struct {
+	Where     string `query:"where" maxLength:"16384" doc:"Which runs: the filter of swrun ls --where." example:"status=running,waiting workflow=demo/*"`
+	Namespace string `query:"namespace" doc:"Only runs of this namespace."`
+}
+
+// TroubleQuery chooses groups of trouble.
+type TroubleQuery struct {
+	ChoiceQuery
+	All bool `query:"all" doc:"Also the groups that are acknowledged."`
+}
+
+// TroubleCommand is a command about groups of trouble.
+type TroubleCommand struct {
+	Namespace string `query:"namespace" doc:"Only groups of this namespace."`
+	Body      TroubleChoice
+}
+
+// AuditSubject implements Audited.
+func (in *TroubleCommand) AuditSubject() string {
+	return shorten.To(strings.Join(in.Body.Groups, " "), maxSubject)
+}
+
+// AuditReason implements Audited.
+func (in *TroubleCommand) AuditReason() string { return in.Body.Reason }
 
 // Trouble is the runs that go wrong, in groups.
 type Trouble struct {

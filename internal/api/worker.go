@@ -1,6 +1,19 @@
 package api
 
-import "github.com/swrun/swrun/runtime/presence"
+import (
+	"net/http"
+
+	"github.com/swrun/swrun/internal/access"
+	"github.com/swrun/swrun/runtime/presence"
+)
+
+// ListWorkers lists the workers that are there, the longest there first.
+func ListWorkers() Operation[None, []Worker] {
+	return Operation[None, []Worker]{
+		ID: "listWorkers", Method: http.MethodGet, Path: "/v1/workers", Role: access.RoleViewer, Tag: "deployment",
+		Summary: "The workers that are there",
+	}
+}
 
 // Worker is a worker that is there.
 type Worker struct {

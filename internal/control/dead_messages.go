@@ -16,9 +16,12 @@ func (c *Control) KeepDead(ctx context.Context, m deadletter.Message) error {
 	return deadletter.Keep(ctx, c.store, m)
 }
 
-// DeadMessages returns the messages that sources could not publish and a caller who sees some namespaces, nil for all, may see: those of one source, or all
-// if source is empty.
-func (c *Control) DeadMessages(ctx context.Context, source string, namespaces []string) ([]api.DeadMessage, error) {
+// DeadMessages returns the messages that sources could not publish and that the caller may see: those of one source, or of all if none is named.
+func (c *Control) DeadMessages(ctx context.Context, in *api.DeadMessageList) ([]api.DeadMessage, error) {
+	namespaces, err := Audience(ctx, in.Namespace)
+	if err != nil {
+		return nil, err
+	}
 	boxes, err := deadletter.All(ctx, c.store, namespaces)
 	if err != nil {
 		return nil, err
@@ -26,7 +29,7 @@ func (c *Control) DeadMessages(ctx context.Context, source string, namespaces []
 	all := []api.DeadMessage{}
 	for _, b := range boxes {
 		for _, l := range b.Letters {
-			if source == "" || b.Source == source {
+			if in.Source == "" || b.Source == in.Source {
 				all = append(all, newDeadMessage(b, l))
 			}
 		}
@@ -41,9 +44,13 @@ func newDeadMessage(b deadletter.Box, l deadletter.Letter) api.DeadMessage {
 	}
 }
 
-// DeadMessage returns such a message with what it holds.
-func (c *Control) DeadMessage(ctx context.Context, id string, namespaces []string) (api.DeadMessageContent, error) {
-	b, l, held, err := deadletter.Load(ctx, c.store, id, namespaces)
+// DeadMessage returns such a message with its content.
+func (c *Control) DeadMessage(ctx context.Context, in *api.DeadMessageName) (api.DeadMessageContent, error) {
+	namespaces, err := Audience(ctx, in.Namespace)
+	if err != nil {
+		return api.DeadMessageContent{}, err
+	}
+	b, l, held, err := deadletter.Load(ctx, c.store, in.ID, namespaces)
 	if err != nil {
 		return api.DeadMessageContent{}, err
 	}
@@ -58,8 +65,8 @@ func (c *Control) DeadMessage(ctx context.Context, id string, namespaces []strin
 
 // RetryDeadMessages publishes messages that could not be published, to the namespaces of their source, and says what has become of each. What is published is
 // kept no longer.
-func (c *Control) RetryDeadMessages(ctx context.Context, chosen api.DeadMessageChoice, namespaces []string) ([]api.DeadMessageResult, error) {
-	return c.ofDeadMessages(ctx, chosen, namespaces, func(id string) error {
+func (c *Control) RetryDeadMessages(ctx context.Context, in *api.DeadMessageCommand) ([]api.DeadMessageResult, error) {
+	return c.ofDeadMessages(ctx, in, func(id string, namespaces []string) error {
 		b, l, held, err := deadletter.Load(ctx, c.store, id, namespaces)
 		if err != nil {
 			return err
@@ -76,18 +83,22 @@ func (c *Control) RetryDeadMessages(ctx context.Context, chosen api.DeadMessageC
 }
 
 // DropDeadMessages forgets messages that could not be published.
-func (c *Control) DropDeadMessages(ctx context.Context, chosen api.DeadMessageChoice, namespaces []string) ([]api.DeadMessageResult, error) {
-	return c.ofDeadMessages(ctx, chosen, namespaces, func(id string) error { return deadletter.Drop(ctx, c.store, id) })
+func (c *Control) DropDeadMessages(ctx context.Context, in *api.DeadMessageCommand) ([]api.DeadMessageResult, error) {
+	return c.ofDeadMessages(ctx, in, func(id string, _ []string) error { return deadletter.Drop(ctx, c.store, id) })
 }
 
-func (c *Control) ofDeadMessages(ctx context.Context, chosen api.DeadMessageChoice, namespaces []string, do func(id string) error) ([]api.DeadMessageResult, error) {
-	ids, err := deadletter.Chosen(ctx, c.store, chosen.IDs, namespaces)
+func (c *Control) ofDeadMessages(ctx context.Context, in *api.DeadMessageCommand, do func(id string, namespaces []string) error) ([]api.DeadMessageResult, error) {
+	namespaces, err := Audience(ctx, in.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := deadletter.Chosen(ctx, c.store, in.Body.IDs, namespaces)
 	if err != nil {
 		return nil, err
 	}
 	all := []api.DeadMessageResult{}
 	for _, id := range ids {
-		err := do(id)
+		err := do(id, namespaces)
 		if err != nil && !refusesEvents(err) {
 			return all, err // of the store
 		}

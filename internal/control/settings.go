@@ -5,10 +5,8 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/internal/api"
-	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/settings"
-	"github.com/swrun/swrun/runtime/store"
 )
 
 // Settings returns the settings of the deployment, then of each namespace that is granted to the caller and has some.
@@ -63,12 +61,4 @@ func (c *Control) ChangeNamespaceSettings(ctx context.Context, in *api.Namespace
 func (c *Control) changeSettings(ctx context.Context, scope settings.Scope, change api.SettingsChange) (api.Settings, error) {
 	s, err := settings.Change(ctx, c.store, scope, change.Apply)
 	return api.NewSettings(scope, s), err
-}
-
-// checkNamespace refuses a text that cannot be a namespace.
-func checkNamespace(namespace string) error {
-	if err := store.CheckNamespace(namespace); err != nil {
-		return client.NewOptionError("namespace", err)
-	}
-	return nil
 }

@@ -10,17 +10,21 @@ import (
 )
 
 // Trouble returns the groups of the chosen runs that go wrong. Those that are acknowledged are left out, unless all are asked for.
-func (c *Control) Trouble(ctx context.Context, chosen Choice, all bool) (api.Trouble, error) {
-	where, err := filter.Parse(chosen.Where, c.now())
+func (c *Control) Trouble(ctx context.Context, in *api.TroubleQuery) (api.Trouble, error) {
+	namespaces, err := Audience(ctx, in.Namespace)
 	if err != nil {
 		return api.Trouble{}, err
 	}
-	found, unreadable, err := c.client.Trouble(ctx, where, chosen.Namespaces)
+	where, err := filter.Parse(in.Where, c.now())
+	if err != nil {
+		return api.Trouble{}, err
+	}
+	found, unreadable, err := c.client.Trouble(ctx, where, namespaces)
 	if err != nil {
 		return api.Trouble{}, err
 	}
 	t := api.Trouble{Unreadable: unreadable}
-	if !all {
+	if !in.All {
 		known := len(found)
 		found = slices.DeleteFunc(found, func(g client.TroubleGroup) bool { return g.Runs == 0 })
 		t.Acknowledged = known - len(found)
@@ -29,15 +33,24 @@ func (c *Control) Trouble(ctx context.Context, chosen Choice, all bool) (api.Tro
 	return t, nil
 }
 
-// Acknowledge notes that the actor of ctx knows of groups of trouble, all of them or none. One that is not there in the namespaces, or anywhere if these
-// are nil, is refused as store.NoSuch.
-func (c *Control) Acknowledge(ctx context.Context, chosen api.TroubleChoice, namespaces []string) ([]api.TroubleGroup, error) {
-	done, err := c.client.Acknowledge(ctx, chosen.Groups, namespaces, filter.Acknowledgement{At: c.now().UTC(), Actor: client.Actor(ctx), Reason: chosen.Reason})
+// Acknowledge acknowledges groups of trouble for the actor of ctx, all of them or none. A group that does not exist in the namespaces of the request is
+// store.NoSuch.
+func (c *Control) Acknowledge(ctx context.Context, in *api.TroubleCommand) ([]api.TroubleGroup, error) {
+	namespaces, err := Audience(ctx, in.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	note := filter.Acknowledgement{At: c.now().UTC(), Actor: client.Actor(ctx), Reason: in.Body.Reason}
+	done, err := c.client.Acknowledge(ctx, in.Body.Groups, namespaces, note)
 	return api.NewTroubleGroups(done), err
 }
 
-// Unacknowledge takes back that groups of trouble are acknowledged, all of them or none. One that is not is refused as store.NoSuch.
-func (c *Control) Unacknowledge(ctx context.Context, chosen api.TroubleChoice, namespaces []string) ([]api.TroubleGroup, error) {
-	done, err := c.client.Unacknowledge(ctx, chosen.Groups, namespaces)
+// Unacknowledge takes back acknowledgements of groups of trouble, all of them or none. A group without one is store.NoSuch.
+func (c *Control) Unacknowledge(ctx context.Context, in *api.TroubleCommand) ([]api.TroubleGroup, error) {
+	namespaces, err := Audience(ctx, in.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	done, err := c.client.Unacknowledge(ctx, in.Body.Groups, namespaces)
 	return api.NewTroubleGroups(done), err
 }

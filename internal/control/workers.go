@@ -10,7 +10,7 @@ import (
 
 // Workers returns the workers that are there, the longest there first. A caller of some namespaces is not told of workers for single runs of others, nor
 // how much a worker holds and performs, which counts the runs of all namespaces.
-func (c *Control) Workers(ctx context.Context) ([]api.Worker, error) {
+func (c *Control) Workers(ctx context.Context, _ *api.None) ([]api.Worker, error) {
 	found, err := c.store.Workers(ctx)
 	if err != nil {
 		return nil, err

@@ -32,11 +32,6 @@ func (d *Deployment) Health(ctx context.Context) (api.Health, error) {
 	return h, nil
 }
 
-// Workers returns the workers that are there, the longest there first.
-func (d *Deployment) Workers(ctx context.Context) ([]api.Worker, error) {
-	return ask[[]api.Worker](ctx, d, request{method: http.MethodGet, path: "/v1/workers"})
-}
-
 // Repair compares runs with the indexes of the store and repairs what differs.
 func (d *Deployment) Repair(ctx context.Context, of api.RepairScope) (api.Repair, error) {
 	query := queryOf("dryRun", strconv.FormatBool(of.DryRun), "run", of.Run, "namespace", of.Namespace)

@@ -62,8 +62,12 @@ func TestDeadLetters(t *testing.T) {
 		t.Errorf("of one that is none: %v", err)
 	}
 	for _, change := range []func() (api.Sink, error){
-		func() (api.Sink, error) { return d.RetryDeadLetters(t.Context(), &api.SinkCommand{Name: "b", Body: &api.DeadLetterChoice{}}) },
-		func() (api.Sink, error) { return d.DropDeadLetters(t.Context(), &api.SinkCommand{Name: "", Body: &api.DeadLetterChoice{}}) },
+		func() (api.Sink, error) {
+			return d.RetryDeadLetters(t.Context(), &api.SinkCommand{Name: "b", Body: &api.DeadLetterChoice{}})
+		},
+		func() (api.Sink, error) {
+			return d.DropDeadLetters(t.Context(), &api.SinkCommand{Name: "", Body: &api.DeadLetterChoice{}})
+		},
 	} {
 		if _, err := change(); err == nil {
 			t.Error("of no sink: no error")
