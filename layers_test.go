@@ -24,7 +24,7 @@ func layers() map[string][]string {
 		"spec":                        nil,
 		"spec/internal/schema":        nil,
 		"errors":                      {"internal/jsonvalue", "internal/lazyregexp", "internal/shorten"},
-		"internal/api":                {"dsl", "dsl/source", "errors", "expr", "internal/access", "internal/duration", "internal/jsonvalue", "interpreter", "runtime/activity", "runtime/client", "runtime/definition", "runtime/events", "runtime/filter", "runtime/function", "runtime/matching", "runtime/presence", "runtime/queue", "runtime/schedule", "runtime/settings", "runtime/store", "runtime/execution"},
+		"internal/api":                {"dsl", "dsl/source", "errors", "expr", "internal/access", "internal/duration", "internal/shorten", "internal/jsonvalue", "interpreter", "runtime/activity", "runtime/client", "runtime/definition", "runtime/events", "runtime/filter", "runtime/function", "runtime/matching", "runtime/presence", "runtime/queue", "runtime/schedule", "runtime/settings", "runtime/store", "runtime/execution"},
 		"internal/attribute":          {"internal/lazyregexp", "internal/shorten"},
 		"internal/audit":              {"internal/shorten", "runtime/store"},
 		"internal/bench":              {".", "activity", "internal/control", "server", "errors", "dsl", "interpreter", "tasks", "redisstore", "runtime/client", "runtime/definition", "runtime/events", "runtime/store", "runtime/worker", "internal/terminal"},
@@ -123,7 +123,7 @@ func layers() map[string][]string {
 		"activity":             {"errors", "internal/shorten"},
 		"internal/control":     {".", "dsl", "errors", "expr", "internal/access", "internal/api", "internal/deadletter", "internal/describe", "internal/doctor", "internal/duration", "internal/explain", "internal/graph", "internal/progress", "internal/shorten", "internal/sinks", "internal/terminal", "internal/timeline", "interpreter", "runtime/client", "runtime/definition", "runtime/events", "runtime/execution", "runtime/filter", "runtime/matching", "runtime/presence", "runtime/queue", "runtime/schedule", "runtime/settings", "runtime/store", "internal/faultreport"},
 		"internal/storesocket": {"errors"},
-		"internal/remote":      {".", "errors", "internal/api", "internal/control", "internal/shorten", "runtime/definition", "runtime/function", "runtime/store"},
+		"internal/remote":      {".", "errors", "internal/api", "internal/control", "internal/shorten", "runtime/client", "runtime/definition", "runtime/function", "runtime/store"},
 		"server":               {".", "dsl", "errors", "internal/access", "internal/api", "internal/audit", "internal/cloudevent", "internal/control", "internal/doctor", "internal/jsonvalue", "internal/metrics", "internal/shorten", "interpreter", "limits", "runtime/client", "runtime/definition", "runtime/events", "runtime/filter", "runtime/function", "runtime/matching", "runtime/queue", "runtime/settings", "runtime/store"},
 		"cmd/swrun":            {everything},
 

@@ -1,10 +1,15 @@
 package server
 
 import (
+	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 
 	"github.com/swrun/swrun/internal/audit"
+	"github.com/swrun/swrun/internal/shorten"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // This file records who has asked for a change.
@@ -35,6 +40,40 @@ func (s *Server) end(x *exchange, r *http.Request) {
 	}
 	audit.Log(r.Context(), s.log, fields...)
 }
+
+// concerns notes the changed object of a request for the audit log.
+func concerns(ctx context.Context, subject string) {
+	exchangeOf(ctx).subject = shorten.To(subject, maxSubject)
+}
+
+// maxSubject is the maximum length of a subject in the audit log, in bytes.
+const maxSubject = 1000
+
+// concernsRuns notes the runs of a command, and how many of them refused it. A trial changes nothing, and is not noted.
+func concernsRuns(ctx context.Context, all []store.Instance, failed []error, dry bool) {
+	x := exchangeOf(ctx)
+	x.unaudited = x.unaudited || dry
+	var names []string
+	refused, why := 0, ""
+	for n, i := range all {
+		if names = append(names, i.String()); failed[n] != nil {
+			if refused++; why == "" {
+				why = failed[n].Error()
+			}
+		}
+	}
+	if refused > 0 {
+		x.refusal = fmt.Sprintf("%d of %d refused: %s", refused, len(all), why)
+	}
+	subject := strings.Join(names, " ")
+	if len(all) != 1 {
+		subject = fmt.Sprintf("%d: %s", len(all), subject)
+	}
+	concerns(ctx, subject)
+}
+
+// changesNothing takes a request out of the audit log: the object was there already, or it was a trial.
+func changesNothing(ctx context.Context) { exchangeOf(ctx).unaudited = true }
 
 // unaudited is in the metadata of operations that change nothing, or that report what was asked for elsewhere.
 const unaudited = "unaudited"

@@ -44,10 +44,10 @@ func TestCommandsAreAudited(t *testing.T) {
 		}
 	}
 	for _, line := range []string{
-		"actor=ada operation=putWorkflow method=PUT path=/v1/workflows/demo/nap/1.0.0 status=201", "actor=ada operation=startRun method=POST path=/v1/runs status=201",
+		"actor=ada operation=putWorkflow method=PUT path=/v1/workflows/demo/nap/1.0.0 status=201 subject=demo/nap:1.0.0", `actor=ada operation=startRun method=POST path=/v1/runs status=201 subject="demo/nap ` + strings.TrimPrefix(run, "/v1/runs/") + `"`,
 		"actor=ada operation=suspendRun method=POST path=" + run + `/suspend status=202 reason="the shop is closed"`,
 		"actor=ada operation=retryDeadMessages method=POST path=/v1/events/dead/retry status=404 subject=orders reason=mended refusal=\"there is no dead letter \\\"orders\\\"\"",
-		`actor=ada operation=cancelRuns method=POST path=/v1/runs/cancel status=200 reason="nobody wants it"`,
+		`actor=ada operation=cancelRuns method=POST path=/v1/runs/cancel status=200 subject=` + strings.TrimPrefix(run, "/v1/runs/") + ` reason="nobody wants it"`,
 	} {
 		if !strings.Contains(g.log.String(), "msg=audit "+line+"\n") {
 			t.Errorf("the log does not say %s:\n%s", line, g.log)

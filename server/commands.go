@@ -115,6 +115,7 @@ func (s *Server) bulkOutcomes(ctx context.Context, in *api.BulkRequest, send fun
 	}
 	exchangeOf(ctx).reason = in.Reason
 	outcomes, failed := send(sees)
+	concernsRuns(ctx, sees, failed, in.DryRun)
 	for n, err := range failed {
 		if err != nil {
 			outcomes[n] = refusedOutcome(sees[n], s.problem(ctx, err))

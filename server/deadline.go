@@ -27,7 +27,11 @@ func (s *Server) deadlineRoutes() {
 			return nil, err
 		}
 		exchangeOf(ctx).reason = in.Body.Reason
+		concerns(ctx, i.String()+" "+in.Body.Deadline)
 		moved, err := s.control.SetDeadline(ctx, i, in.Body)
+		if in.Body.DryRun {
+			changesNothing(ctx)
+		}
 		return &deadlineAnswer{moved}, err
 	})
 	route(s, RoleOperator, huma.Operation{

@@ -31,7 +31,11 @@ func (s *Server) forkRoutes() {
 		if err != nil {
 			return nil, err
 		}
+		concerns(ctx, i.String())
 		forked, err := s.control.Fork(ctx, i, in.Body)
+		if in.Body.DryRun {
+			changesNothing(ctx)
+		}
 		return newForkAnswer(forked), err
 	})
 	route(s, RoleOperator, huma.Operation{
@@ -86,6 +90,7 @@ func (s *Server) retryRoutes() {
 		}
 		exchangeOf(ctx).reason = r.Reason
 		outcomes, failed := s.control.Retry(ctx, []store.Instance{i}, r)
+		concernsRuns(ctx, []store.Instance{i}, failed, r.DryRun)
 		if failed[0] != nil {
 			return nil, failed[0]
 		}

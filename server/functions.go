@@ -76,6 +76,7 @@ func (s *Server) functionRoutes() {
 	remove.Description = "Workflows that are deployed hold what they call, and go on with it. The caller's token must be for all namespaces."
 	remove.DefaultStatus, remove.Metadata = http.StatusNoContent, map[string]any{ofAll: true}
 	route(s, RoleOperator, remove, func(ctx context.Context, in *FunctionPath) (*struct{}, error) {
+		concerns(ctx, in.named())
 		return nil, s.control.RemoveFunction(ctx, in.named())
 	})
 }
@@ -122,6 +123,7 @@ func (s *Server) putFunction(ctx context.Context, in *functionInput) (*functionA
 	if err != nil {
 		return nil, err
 	}
+	concerns(ctx, in.named())
 	deployed, again, err := s.control.DeployFunction(ctx, f)
 	if in.IfNoneMatch == anything && (again || errors.As(err, new(*swrun.FunctionDeployedError))) {
 		return nil, preconditionFailed(in.named() + " is deployed already")
@@ -132,6 +134,7 @@ func (s *Server) putFunction(ctx context.Context, in *functionInput) (*functionA
 	answer := &functionAnswer{Status: http.StatusCreated, Body: deployed}
 	answer.Location = functionsPath + "/" + url.PathEscape(in.Name) + "/" + url.PathEscape(in.Version)
 	if again {
+		changesNothing(ctx)
 		answer.Status = http.StatusOK
 	}
 	return answer, nil

@@ -29,5 +29,6 @@ func (s *Server) importRun(ctx context.Context, in *importInput) (*runAnswer, er
 	if err != nil {
 		return nil, err
 	}
+	concerns(ctx, d.Instance().String())
 	return &runAnswer{Status: http.StatusCreated, Location: location(d.Started), Body: d}, nil
 }

@@ -32,6 +32,7 @@ func (s *Server) migrationRoutes() {
 		}
 		exchangeOf(ctx).reason = in.Body.Reason
 		migrated, failed := s.control.Migrate(ctx, []store.Instance{i}, in.Body)
+		concernsRuns(ctx, []store.Instance{i}, failed, in.Body.DryRun)
 		return &migratedAnswer{migrated[0]}, failed[0]
 	})
 	route(s, RoleOperator, huma.Operation{

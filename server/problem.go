@@ -50,9 +50,6 @@ func (s *Server) problem(ctx context.Context, err error) *api.Problem {
 		}
 		return p
 	}
-	if s.config.failed != nil {
-		s.config.failed(err)
-	}
 	var lost *control.LostStartError
 	if errors.As(err, &lost) {
 		return lostStart(lost)

@@ -69,6 +69,7 @@ func (s *Server) publish(ctx context.Context, in *publishInput) (*publishedAnswe
 	if problem != nil {
 		return nil, problem
 	}
+	concerns(ctx, eventNames(all))
 	audience, err := control.Audience(ctx, in.Namespace)
 	if err != nil {
 		return nil, err
@@ -78,6 +79,15 @@ func (s *Server) publish(ctx context.Context, in *publishInput) (*publishedAnswe
 		return nil, err
 	}
 	return &publishedAnswer{done}, nil
+}
+
+// eventNames returns the types and ids of events: the audit log contains no data of events.
+func eventNames(all []map[string]any) string {
+	var names []string
+	for _, e := range all {
+		names = append(names, fmt.Sprint(e["type"])+" "+fmt.Sprint(e["id"]))
+	}
+	return strings.Join(names, ", ")
 }
 
 // events returns the events of a request, in whatever mode they come.

@@ -1,8 +1,10 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"net/http"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -27,6 +29,10 @@ func (s *Server) repairRoutes() {
 	}, func(ctx context.Context, in *repairRequest) (*repairAnswer, error) {
 		if err := checkNamespace(in.Namespace); err != nil {
 			return nil, err
+		}
+		concerns(ctx, cmp.Or(strings.TrimSpace(in.Namespace+" "+in.Run), "all runs"))
+		if in.DryRun {
+			changesNothing(ctx)
 		}
 		found, err := s.control.Repair(ctx, api.RepairScope{Run: in.Run, Namespace: in.Namespace, DryRun: in.DryRun})
 		return &repairAnswer{found}, err

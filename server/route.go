@@ -136,10 +136,18 @@ func route[I, O any](s *Server, role Role, o huma.Operation, handle func(context
 		if errors.As(err, new(huma.StatusError)) { // it says itself how it is answered
 			return nil, err
 		}
-		p := s.problem(ctx, err)
-		exchangeOf(ctx).refusal = p.Detail
-		return nil, withRetryAfter(p)
+		return nil, s.refused(ctx, err)
 	})
+}
+
+// refused returns the problem of an operation that was not carried out. A call gets the error of a store as it is.
+func (s *Server) refused(ctx context.Context, err error) error {
+	p := s.problem(ctx, err)
+	if call := api.CallOf(ctx); call != nil && callersProblem(err) == nil {
+		call.Failure = err
+	}
+	exchangeOf(ctx).refusal = p.Detail
+	return withRetryAfter(p)
 }
 
 // withRetryAfter returns a problem with the header that it asks for.

@@ -136,12 +136,15 @@ func (s *Server) startRun(ctx context.Context, in *startInput) (*runAnswer, erro
 		return nil, newProblem(http.StatusNotFound, "not-deployed", "Not deployed", "the workflow "+in.Body.Workflow+" is not deployed")
 	}
 	in.Body.ID = cmp.Or(in.Body.ID, runIDOf(ctx))
+	concerns(ctx, in.Body.Workflow)
 	d, again, err := s.control.Start(ctx, in.Body)
 	if err != nil {
 		return nil, err
 	}
+	concerns(ctx, in.Body.Workflow+" "+d.Instance().String())
 	answer := &runAnswer{Status: http.StatusCreated, Location: location(d.Started), Body: d}
 	if again {
+		changesNothing(ctx)
 		answer.Status = http.StatusOK
 	}
 	wait, given := preferredWait(in.Prefer)

@@ -51,8 +51,7 @@ type Config struct {
 	Now         func() time.Time // default time.Now
 	NewID       func() string    // random; of runs that requests with an Idempotency-Key start; default rand.Text
 
-	only   string      // the operation that is served; empty for all
-	failed func(error) // see InProcess
+	only string // the operation that is served; empty for all
 }
 
 // Server answers requests. Several goroutines may use it.

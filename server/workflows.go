@@ -85,6 +85,7 @@ func (s *Server) deployRoutes() {
 		Summary:     "Delete a version of a workflow of which no run is in progress",
 		Description: "No run can be started by this name and version any more; those that have ended keep what they were started with.",
 	}, func(ctx context.Context, in *VersionPath) (*struct{}, error) {
+		concerns(ctx, in.reference().String())
 		return nil, s.control.Undeploy(ctx, in.reference())
 	})
 	route(s, RoleViewer, huma.Operation{
@@ -202,6 +203,7 @@ func (s *Server) putWorkflow(ctx context.Context, in *putInput) (*deployedAnswer
 	if err != nil {
 		return nil, err
 	}
+	concerns(ctx, in.reference().String())
 	w, again, err := s.control.Deploy(ctx, in.reference(), d)
 	if in.IfNoneMatch == anything && (again || errors.As(err, new(*swrun.DeployedError))) {
 		return nil, preconditionFailed(in.reference().String() + " is deployed already")
@@ -212,6 +214,7 @@ func (s *Server) putWorkflow(ctx context.Context, in *putInput) (*deployedAnswer
 	answer := &deployedAnswer{Status: http.StatusCreated, Body: w}
 	answer.Location = workflowsPath + "/" + url.PathEscape(w.Namespace) + "/" + url.PathEscape(w.Name) + "/" + url.PathEscape(w.Version)
 	if again {
+		changesNothing(ctx)
 		answer.Status = http.StatusOK
 	}
 	return answer, nil

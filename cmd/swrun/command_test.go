@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"syscall"
 	"testing"
@@ -11,8 +13,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/control"
-	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/internal/remote"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -77,25 +80,10 @@ func TestBenchIsInterrupted(t *testing.T) {
 	}
 }
 
-// TestCommandIsInterrupted: a signal between runs leaves the others as they were, and their number is reported.
+// TestCommandIsInterrupted: a signal between requests leaves the other runs as they were, and their number is reported.
 func TestCommandIsInterrupted(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
-	given := 0
-	v := commandVerb{done: "terminating", Verb: control.Verb{Name: "terminate", Send: func(_ *client.Client, ctx context.Context, all []store.Instance, _ string) []error {
-		failed := make([]error, len(all))
-		for n := range all {
-			if given++; given == sendSize+11 {
-				interrupt()
-			}
-			failed[n] = ctx.Err()
-		}
-		return failed
-	}}}
-	runs := make([]store.Instance, 2*sendSize+1)
-	for n := range runs {
-		runs[n] = store.Instance{Namespace: "demo", ID: fmt.Sprint("n", n)}
-	}
-	c := capture(nil)
+	c, requests := capture(nil), 0
 	s, err := swrun.OpenStore(ctx, "memory:", swrun.StoreConfig{})
 	if err != nil {
 		t.Fatal(err)
@@ -104,12 +92,38 @@ func TestCommandIsInterrupted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &operation{program: &program{streams: c.streams}, deployment: control.New(engine, s, time.Now), store: &openedStore{Store: s}, engine: engine}
-	if err := o.send(ctx, v, runs, ""); err == nil {
+	o := &operation{program: &program{streams: c.streams}, store: &openedStore{Store: s}, engine: engine}
+	o.deployment, err = remote.New(remote.Config{URL: "http://store", Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			http.NotFound(w, r)
+			return
+		}
+		if requests++; requests == 2 {
+			interrupt()
+			<-r.Context().Done()
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		var asked api.BulkRequest
+		_ = json.NewDecoder(r.Body).Decode(&asked) // an empty one fails the test
+		answer := api.Outcomes{}
+		for _, run := range asked.Runs {
+			answer.Outcomes = append(answer.Outcomes, api.Outcome{Run: run, Outcome: api.OutcomeAccepted})
+		}
+		_ = json.NewEncoder(w).Encode(answer) // as above
+	})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs := make([]store.Instance, 2*sendSize+1)
+	for n := range runs {
+		runs[n] = store.Instance{Namespace: "demo", ID: fmt.Sprint("n", n)}
+	}
+	if err := o.send(ctx, commandVerb{done: "terminating", Verb: control.Verb{Name: "terminate"}}, runs, ""); err == nil {
 		t.Error("it is done")
 	}
-	want := fmt.Sprintf("terminate broke off: it was interrupted, with %d runs left; give the command again for them\n", sendSize-9)
-	if said := c.stderr.String(); said != want || strings.Count(c.stdout.String(), "terminating") != sendSize+10 {
+	want := fmt.Sprintf("terminate broke off: it was interrupted, with %d runs left; give the command again for them\n", sendSize+1)
+	if said := c.stderr.String(); said != want || strings.Count(c.stdout.String(), "terminating") != sendSize {
 		t.Errorf("it said %s and named %d runs", said, strings.Count(c.stdout.String(), "terminating"))
 	}
 }

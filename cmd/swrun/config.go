@@ -98,10 +98,10 @@ func (p *program) configChange(use, short, example string, add func(*api.Setting
 // changeSettings changes the settings of the namespace of the flags, or of the deployment.
 func (o *operation) changeSettings(ctx context.Context, change api.SettingsChange) (api.Settings, error) {
 	if o.flags.namespace == "" {
-		return remote.Ask(ctx, o.asks, api.ChangeSettings(), &api.SettingsCommand{Body: change})
+		return remote.Ask(ctx, o.deployment, api.ChangeSettings(), &api.SettingsCommand{Body: change})
 	}
 	in := &api.NamespaceSettingsCommand{NamespacePath: api.NamespacePath{Namespace: o.flags.namespace}, Body: change}
-	return remote.Ask(ctx, o.asks, api.ChangeNamespaceSettings(), in)
+	return remote.Ask(ctx, o.deployment, api.ChangeNamespaceSettings(), in)
 }
 
 func settingError(err error) error {
@@ -129,13 +129,13 @@ func (p *program) configListCommand() *cobra.Command {
 
 func (o *operation) listSettings(ctx context.Context) error {
 	if o.flags.namespace == "" {
-		all, err := remote.Ask(ctx, o.asks, api.ListSettings(), &api.None{})
+		all, err := remote.Ask(ctx, o.deployment, api.ListSettings(), &api.None{})
 		if err != nil {
 			return err
 		}
 		return o.printSettings(all)
 	}
-	holds, err := remote.Ask(ctx, o.asks, api.GetSettings(), &api.NamespacePath{Namespace: o.flags.namespace})
+	holds, err := remote.Ask(ctx, o.deployment, api.GetSettings(), &api.NamespacePath{Namespace: o.flags.namespace})
 	if err != nil {
 		return err
 	}

@@ -9,10 +9,9 @@ import (
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
-	"github.com/swrun/swrun/internal/remote"
+	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/definition"
-	"github.com/swrun/swrun/runtime/store"
 )
 
 // This file finds workflows that deployed documents and functions run, and that are nowhere.
@@ -52,16 +51,7 @@ type unreadChildren struct {
 }
 
 // resourcesFrom returns what reads the external resources of documents that are deployed by this operation.
-func (o *operation) resourcesFrom() swrun.Host {
-	if asked, ok := o.deployment.(*remote.Deployment); ok {
-		return asked.Host()
-	}
-	h := o.host
-	if h.Functions == nil {
-		h.Functions = o.engine.Functions().Load
-	}
-	return h
-}
+func (o *operation) resourcesFrom() swrun.Host { return o.deployment.Host() }
 
 // withResources returns documents with the external resources that they need, so that they are read once.
 func (o *operation) withResources(all []*swrun.Document) ([]*swrun.Document, error) {
@@ -81,8 +71,8 @@ func (o *operation) withResources(all []*swrun.Document) ([]*swrun.Document, err
 // wholeToDeploy is withResources for documents that are deployed next. If they cannot be read, the audit trail has that they were to be deployed.
 func (o *operation) wholeToDeploy(ctx context.Context, all []*swrun.Document) ([]*swrun.Document, error) {
 	whole, err := o.withResources(all)
-	if a, ok := o.deployment.(*audited); ok && err != nil {
-		err = a.notedDeploy(ctx, all, func() error { return err })
+	if o.store != nil && err != nil {
+		o.note(ctx, o.store, change{operation: "putWorkflow", subject: documentNames(all)}, err.Error())
 	}
 	return whole, err
 }
@@ -153,7 +143,7 @@ func (s *served) tellMissingChildren(ctx context.Context, all []*swrun.Document)
 // missing says what of a workflow is not deployed; empty if it is.
 func (o *operation) missing(ctx context.Context, r definition.Reference) (string, error) {
 	deployed, err := o.deployment.Workflow(ctx, r.Namespace, r.Name)
-	if err != nil && store.RefusedAs(err) != store.NoSuch {
+	if err != nil && !api.IsNotFound(err) {
 		return "", err
 	}
 	versions := []string{}

@@ -37,7 +37,7 @@ func (p *program) eventsDeadListCommand() *cobra.Command {
 		Args:    atMostOne, RunE: verb(func(args []string) error {
 			source := append(args, "")[0]
 			return p.operate(f, func(ctx context.Context, o *operation) error {
-				all, err := remote.Ask(ctx, o.asks, api.ListDeadMessages(), &api.DeadMessageList{AudienceQuery: f.audience(), Source: source})
+				all, err := remote.Ask(ctx, o.deployment, api.ListDeadMessages(), &api.DeadMessageList{AudienceQuery: f.audience(), Source: source})
 				if err != nil {
 					return err
 				}
@@ -75,7 +75,7 @@ func (p *program) eventsDeadGetCommand() *cobra.Command {
 		Example: "  swrun events dead get orders/7d3f0c5a9b1e2468\n  swrun events dead get orders/7d3f0c5a9b1e2468 --jq .body > event.json",
 		Args:    exactly("the id of a message"), RunE: verb(func(args []string) error {
 			return p.operate(f, func(ctx context.Context, o *operation) error {
-				m, err := remote.Ask(ctx, o.asks, api.GetDeadMessage(), &api.DeadMessageName{AudienceQuery: f.audience(), ID: args[0]})
+				m, err := remote.Ask(ctx, o.deployment, api.GetDeadMessage(), &api.DeadMessageName{AudienceQuery: f.audience(), ID: args[0]})
 				if err != nil {
 					return err
 				}
@@ -100,7 +100,7 @@ func (p *program) eventsDeadChange(w words, row api.Operation[api.DeadMessageCom
 		Args: atLeastOne("a source or the id of a message"), RunE: verb(func(args []string) error {
 			return p.operate(f, func(ctx context.Context, o *operation) error {
 				in := &api.DeadMessageCommand{AudienceQuery: f.audience(), Body: api.DeadMessageChoice{IDs: args, Reason: reason}}
-				all, err := remote.Ask(ctx, o.asks, row, in)
+				all, err := remote.Ask(ctx, o.deployment, row, in)
 				if err != nil {
 					return err
 				}

@@ -81,13 +81,12 @@ func (o *operation) untaken(ctx context.Context, f *eventsListFlags) ([]api.Unta
 	for _, namespace := range namespaces {
 		o.tell("there may have been more for %s: the newest %d of a namespace are kept", cmp.Or(namespace, "all namespaces"), events.UnmatchedKept)
 	}
-	_, byServer := o.deployment.(*remote.Deployment)
 	switch {
 	case len(all) > f.limit:
 		o.tellMore("these are the newest %d, and there are more", f.limit)
 		return all[:f.limit], nil
-	case byServer && len(all) == remote.MaxPage:
-		o.tell("these are the newest %d, which is as many as a server lists, and there may be more; -n and --type choose some of them", len(all))
+	case len(all) == remote.MaxPage:
+		o.tell("these are the newest %d, which is the maximum of a list, and there may be more; -n and --type choose some of them", len(all))
 	}
 	return all, nil
 }

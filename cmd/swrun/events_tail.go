@@ -81,11 +81,19 @@ var errNothingGoesOn = errors.New("nothing happens while this process has the fi
 // againAfter is how long after a server has gone it is asked again.
 const againAfter = time.Second
 
+// follow gives events to a tail. A store that this process has opened is read: a stream of the API does not tell that nothing happens there.
+func (o *operation) follow(ctx context.Context, t *eventsTail) error {
+	if o.store != nil {
+		return o.control.FollowFleet(ctx, t.chosen, t.last, o.tailer(t))
+	}
+	return o.deployment.FollowFleet(ctx, t.chosen, t.last, o.tailer(t))
+}
+
 // tail shows events until it is interrupted, or enough of them were shown.
 func (o *operation) tail(ctx context.Context, t *eventsTail) error {
 	told := false
 	for {
-		err := o.deployment.FollowFleet(ctx, t.chosen, t.last, o.tailer(t))
+		err := o.follow(ctx, t)
 		switch {
 		case errors.Is(err, errEnough):
 			return nil

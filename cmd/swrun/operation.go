@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"net/http"
 
 	"github.com/spf13/cobra"
 
@@ -51,10 +50,9 @@ func (f *operateFlags) add(cmd *cobra.Command, forms ...string) {
 type operation struct {
 	*program
 	flags      *operateFlags
-	deployment deployment
-	asks       *remote.Deployment // the same deployment, for remote.Ask
-	at         string             // where it is, for people
-	byURL      bool               // it is a server that was named, and may be another machine
+	deployment *remote.Deployment
+	at         string // where it is, for people
+	byURL      bool   // it is a server that was named, and may be another machine
 	printer    *printer
 
 	// Of a store that this process has opened; nil if a server is asked:
@@ -90,8 +88,7 @@ func (o *operation) open(ctx context.Context, do func(context.Context, *operatio
 		}
 		o.store, o.client, o.at = s, o.engine.Client(), s.String()
 		o.control = control.New(o.engine, s.Store, o.now)
-		o.deployment = &audited{o.control, o.program}
-		if o.asks, err = o.askHere(); err != nil {
+		if o.deployment, err = o.askHere(); err != nil {
 			return err
 		}
 		return do(ctx, o)
@@ -105,7 +102,7 @@ func (o *operation) askHere() (*remote.Deployment, error) {
 	}
 	return remote.New(remote.Config{
 		URL: "http://store", Name: o.at, Actor: o.actor(), Host: o.host, Version: swrun.Version(), TraceParent: o.traceParent(), Within: math.MaxInt64 / 4,
-		Handler: func(operation string, failed func(error)) http.Handler { return server.InProcess(c, operation, failed) },
+		Handler: server.InProcess(c),
 	})
 }
 

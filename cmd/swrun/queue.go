@@ -43,7 +43,7 @@ func (p *program) queueListCommand() *cobra.Command {
 workers told of when they announced themselves last. WORKERS take the queue; POLLED is when an outside worker asked last for activities.`,
 		Args: exactly(), RunE: verb(func([]string) error {
 			return p.operate(f, func(ctx context.Context, o *operation) error {
-				all, err := remote.Ask(ctx, o.asks, api.ListQueues(), &api.None{})
+				all, err := remote.Ask(ctx, o.deployment, api.ListQueues(), &api.None{})
 				if err != nil {
 					return err
 				}
@@ -67,7 +67,7 @@ func (p *program) queueLimitCommand() *cobra.Command {
 				return usagef("for example --concurrency 4, or --rate 100/1m", "say which limit")
 			}
 			return p.changeQueue(f, func(ctx context.Context, o *operation) (api.Queue, error) {
-				return remote.Ask(ctx, o.asks, api.LimitQueue(), &api.QueueLimit{QueuePath: api.QueuePath{Name: args[0]}, Body: change})
+				return remote.Ask(ctx, o.deployment, api.LimitQueue(), &api.QueueLimit{QueuePath: api.QueuePath{Name: args[0]}, Body: change})
 			})
 		}),
 	}
@@ -85,7 +85,7 @@ func (p *program) queueChange(use, short, example string, row api.Operation[api.
 		Use: use, Short: short, Example: example,
 		Args: exactly("a queue"), RunE: verb(func(args []string) error {
 			return p.changeQueue(f, func(ctx context.Context, o *operation) (api.Queue, error) {
-				return remote.Ask(ctx, o.asks, row, &api.QueueCommand{QueuePath: api.QueuePath{Name: args[0]}, Body: body})
+				return remote.Ask(ctx, o.deployment, row, &api.QueueCommand{QueuePath: api.QueuePath{Name: args[0]}, Body: body})
 			})
 		}),
 	}

@@ -163,7 +163,7 @@ func (p *program) operate(f *operateFlags, do func(context.Context, *operation) 
 	}
 	if server != nil {
 		return aimed(p.interruptibly(func(ctx context.Context) error {
-			o.deployment, o.asks, o.at, o.byURL = server, server, server.String(), true
+			o.deployment, o.at, o.byURL = server, server.String(), true
 			return do(ctx, o)
 		}), f.target())
 	}
@@ -213,7 +213,7 @@ func (o *operation) local(ctx context.Context, do func(context.Context, *operati
 		file = ""
 	}
 	return o.shared(ctx, file, o.host, func(holder *remote.Deployment) error {
-		o.deployment, o.asks, o.at = holder, holder, at
+		o.deployment, o.at = holder, at
 		err := do(ctx, o)
 		var silent *remote.UnreachableError
 		switch {

@@ -28,11 +28,13 @@ func (p *program) scheduleCommand() *cobra.Command {
 Times that pass while none is there are made up for as metadata.swrun.schedule.missed says: latest (one run, for the last of them), all or skip.`,
 	}
 	body, trigger := new(api.CommandRequest), api.ScheduleTrigger{}
-	pause := p.scheduleChange("pause WORKFLOW", "Have a workflow start nothing by itself any more", "  swrun schedule pause demo/report --reason 'the source is down'",
-		api.PauseSchedule(), body)
+	pause := p.scheduleChange(&cobra.Command{
+		Use: "pause WORKFLOW", Short: "Have a workflow start nothing by itself any more", Example: "  swrun schedule pause demo/report --reason 'the source is down'",
+	}, api.PauseSchedule(), body)
 	pause.Flags().StringVar(&body.Reason, "reason", "", "why; lists show it")
-	resume := p.scheduleChange("resume WORKFLOW", "End the pause of a schedule; what would have started meanwhile does not", "  swrun schedule resume demo/report",
-		api.ResumeSchedule(), nil)
+	resume := p.scheduleChange(&cobra.Command{
+		Use: "resume WORKFLOW", Short: "End the pause of a schedule; what would have started meanwhile does not", Example: "  swrun schedule resume demo/report",
+	}, api.ResumeSchedule(), nil)
 	cmd.AddCommand(p.scheduleListCommand(), p.scheduleDescribeCommand(), pause, resume, p.scheduleTriggerCommand(&trigger))
 	group(cmd)
 	return cmd
@@ -47,7 +49,7 @@ func (p *program) scheduleListCommand() *cobra.Command {
 		Long: "NEXT is when the next run starts; LAST is the time for which the last one was started. MISSED are times that passed without a run.",
 		Args: exactly(), RunE: verb(func([]string) error {
 			return p.operate(f, func(ctx context.Context, o *operation) error {
-				all, err := remote.AskAll(ctx, o.asks, api.ListSchedules(), &api.ScheduleList{})
+				all, err := remote.AskAll(ctx, o.deployment, api.ListSchedules(), &api.ScheduleList{})
 				if err != nil {
 					return err
 				}
@@ -108,7 +110,7 @@ func (p *program) scheduleDescribeCommand() *cobra.Command {
 
 // schedule returns the schedule of a workflow.
 func (o *operation) schedule(ctx context.Context, of api.WorkflowPath) (api.Schedule, error) {
-	return remote.Ask(ctx, o.asks, api.GetSchedule(), &of)
+	return remote.Ask(ctx, o.deployment, api.GetSchedule(), &of)
 }
 
 func (p *program) scheduleTriggerCommand(t *api.ScheduleTrigger) *cobra.Command {
@@ -128,7 +130,7 @@ func (p *program) scheduleTriggerCommand(t *api.ScheduleTrigger) *cobra.Command 
 			}
 			t.Input = input
 		}
-		return remote.Ask(ctx, o.asks, api.TriggerSchedule(), &api.ScheduleStart{WorkflowPath: of, Body: t})
+		return remote.Ask(ctx, o.deployment, api.TriggerSchedule(), &api.ScheduleStart{WorkflowPath: of, Body: t})
 	})
 	cmd.Flags().StringArrayVarP(&inputs, "input", "i", nil, "input: JSON, @FILE, -, name=text, name:=json (repeatable); {} if there is none")
 	cmd.Flags().StringVar(&t.ID, "id", "", "of the run; a new one if it is not given")
@@ -137,11 +139,10 @@ func (p *program) scheduleTriggerCommand(t *api.ScheduleTrigger) *cobra.Command 
 
 type scheduleAction func(ctx context.Context, o *operation, of api.WorkflowPath) (api.Schedule, error)
 
-func (p *program) scheduleChange(use, short, example string, row api.Operation[api.ScheduleCommand, api.Schedule], body *api.CommandRequest) *cobra.Command {
-	return p.scheduleVerb(&operateFlags{makes: true, remote: true}, &cobra.Command{Use: use, Short: short, Example: example},
-		func(ctx context.Context, o *operation, of api.WorkflowPath) (api.Schedule, error) {
-			return remote.Ask(ctx, o.asks, row, &api.ScheduleCommand{WorkflowPath: of, Body: body})
-		})
+func (p *program) scheduleChange(cmd *cobra.Command, row api.Operation[api.ScheduleCommand, api.Schedule], body *api.CommandRequest) *cobra.Command {
+	return p.scheduleVerb(&operateFlags{makes: true, remote: true}, cmd, func(ctx context.Context, o *operation, of api.WorkflowPath) (api.Schedule, error) {
+		return remote.Ask(ctx, o.deployment, row, &api.ScheduleCommand{WorkflowPath: of, Body: body})
+	})
 }
 
 // scheduleVerb completes a verb about the schedule of one workflow, which it prints.

@@ -40,7 +40,7 @@ func (p *program) sinkListCommand() *cobra.Command {
 		Long:    "ACTIVE says whether a server sends to it. A sink that is in no file any more is listed for 90 days.",
 		Args:    exactly(), RunE: verb(func([]string) error {
 			return p.operate(f, func(ctx context.Context, o *operation) error {
-				all, err := remote.Ask(ctx, o.asks, api.ListSinks(), &api.None{})
+				all, err := remote.Ask(ctx, o.deployment, api.ListSinks(), &api.None{})
 				if err != nil {
 					return err
 				}
@@ -69,7 +69,7 @@ func (p *program) deadLettersCommand() *cobra.Command {
 		Long: "EVENT is what swrun sink retry and drop take. AGAIN says whether it is sent again.",
 		Args: exactly("a sink"), RunE: verb(func(args []string) error {
 			return p.operate(f, func(ctx context.Context, o *operation) error {
-				all, err := remote.Ask(ctx, o.asks, api.ListSinks(), &api.None{})
+				all, err := remote.Ask(ctx, o.deployment, api.ListSinks(), &api.None{})
 				if err != nil {
 					return err
 				}
@@ -101,7 +101,7 @@ func (p *program) sinkChange(use, short, example string, row api.Operation[api.S
 		Use: use, Short: short, Example: example,
 		Args: atLeastOne("a sink"), RunE: verb(func(args []string) error {
 			return p.operate(f, func(ctx context.Context, o *operation) error {
-				changed, err := remote.Ask(ctx, o.asks, row, &api.SinkCommand{Name: args[0], Body: &api.DeadLetterChoice{IDs: args[1:], Reason: reason}})
+				changed, err := remote.Ask(ctx, o.deployment, row, &api.SinkCommand{Name: args[0], Body: &api.DeadLetterChoice{IDs: args[1:], Reason: reason}})
 				if err != nil {
 					return err
 				}

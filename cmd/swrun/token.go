@@ -71,7 +71,7 @@ func tokenError(err error) error {
 }
 
 func (o *operation) newToken(ctx context.Context, r api.TokenRequest) error {
-	made, err := remote.Ask(ctx, o.asks, api.IssueToken(), &api.TokenStart{Body: r})
+	made, err := remote.Ask(ctx, o.deployment, api.IssueToken(), &api.TokenStart{Body: r})
 	err = tokenError(err)
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func (p *program) tokenListCommand() *cobra.Command {
 		Use: "ls", Short: "List who has a token, and for what", Args: exactly(),
 		RunE: verb(func([]string) error {
 			return p.operate(f, func(ctx context.Context, o *operation) error {
-				all, err := remote.Ask(ctx, o.asks, api.ListTokens(), &api.None{})
+				all, err := remote.Ask(ctx, o.deployment, api.ListTokens(), &api.None{})
 				if err != nil {
 					return err
 				}
@@ -141,7 +141,7 @@ func (p *program) tokenRevokeCommand() *cobra.Command {
 		Long: fmt.Sprintf("Servers that have just seen the token take it for up to %s more.", access.KnownFor),
 		Args: exactly("a name"), RunE: verb(func(args []string) error {
 			return p.operate(f, func(ctx context.Context, o *operation) error {
-				if _, err := remote.Ask(ctx, o.asks, api.RevokeToken(), &api.TokenPath{Name: args[0]}); err != nil {
+				if _, err := remote.Ask(ctx, o.deployment, api.RevokeToken(), &api.TokenPath{Name: args[0]}); err != nil {
 					return refusalError(err)
 				}
 				return write(o.out, args[0]+" revoked\n")

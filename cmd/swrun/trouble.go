@@ -47,7 +47,7 @@ until trouble of their kind begins again; --all lists them too.`,
 				return err
 			}
 			return p.operate(f, func(ctx context.Context, o *operation) error {
-				t, err := remote.Ask(ctx, o.asks, api.ListTrouble(), &api.TroubleQuery{ChoiceQuery: api.ChoiceQuery{Where: where, Namespace: f.namespace}, All: all})
+				t, err := remote.Ask(ctx, o.deployment, api.ListTrouble(), &api.TroubleQuery{ChoiceQuery: api.ChoiceQuery{Where: where, Namespace: f.namespace}, All: all})
 				if err != nil {
 					return filterError("--where", err)
 				}
@@ -119,7 +119,7 @@ func (p *program) troubleChange(use, short, example string, row api.Operation[ap
 		Use: use, Short: short, Example: example,
 		Args: atLeastOne("a group"), RunE: verb(func(args []string) error {
 			return p.operate(f, func(ctx context.Context, o *operation) error {
-				done, err := remote.Ask(ctx, o.asks, row, &api.TroubleCommand{Namespace: f.namespace, Body: api.TroubleChoice{Groups: args, Reason: reason}})
+				done, err := remote.Ask(ctx, o.deployment, row, &api.TroubleCommand{Namespace: f.namespace, Body: api.TroubleChoice{Groups: args, Reason: reason}})
 				if err != nil {
 					return err
 				}

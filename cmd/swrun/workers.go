@@ -33,7 +33,7 @@ RUNS are those in its memory, those of them that perform something, and how many
 }
 
 func (o *operation) workers(ctx context.Context) error {
-	all, err := remote.Ask(ctx, o.asks, api.ListWorkers(), &api.None{})
+	all, err := remote.Ask(ctx, o.deployment, api.ListWorkers(), &api.None{})
 	if err != nil {
 		return err
 	}

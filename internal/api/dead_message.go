@@ -1,7 +1,6 @@
 package api
 
 import (
-	"net/http"
 	"strings"
 
 	"github.com/swrun/swrun/internal/access"
@@ -13,7 +12,7 @@ const deadPath = "/v1/events/dead"
 // ListDeadMessages lists the messages that sources could not publish.
 func ListDeadMessages() Operation[DeadMessageList, []DeadMessage] {
 	return Operation[DeadMessageList, []DeadMessage]{
-		ID: "listDeadMessages", Method: http.MethodGet, Path: deadPath, Role: access.RoleViewer, Tag: "events",
+		ID: "listDeadMessages", Method: getMethod, Path: deadPath, Role: access.RoleViewer, Tag: "events",
 		Summary: "The messages of sources that could not be published",
 	}
 }
@@ -21,7 +20,7 @@ func ListDeadMessages() Operation[DeadMessageList, []DeadMessage] {
 // GetDeadMessage returns a message that could not be published, with its content.
 func GetDeadMessage() Operation[DeadMessageName, DeadMessageContent] {
 	return Operation[DeadMessageName, DeadMessageContent]{
-		ID: "getDeadMessage", Method: http.MethodGet, Path: deadPath + "/one", Role: access.RoleViewer, Tag: "events",
+		ID: "getDeadMessage", Method: getMethod, Path: deadPath + "/one", Role: access.RoleViewer, Tag: "events",
 		Summary: "A message of a source that could not be published, with what it holds",
 	}
 }
@@ -29,7 +28,7 @@ func GetDeadMessage() Operation[DeadMessageName, DeadMessageContent] {
 // RetryDeadMessages publishes messages that could not be published.
 func RetryDeadMessages() Operation[DeadMessageCommand, []DeadMessageResult] {
 	return Operation[DeadMessageCommand, []DeadMessageResult]{
-		ID: "retryDeadMessages", Method: http.MethodPost, Path: deadPath + "/retry", Role: access.RoleOperator, Tag: "events",
+		ID: "retryDeadMessages", Method: postMethod, Path: deadPath + "/retry", Role: access.RoleOperator, Tag: "events",
 		Summary: "Publish messages of sources that could not be published",
 	}
 }
@@ -37,7 +36,7 @@ func RetryDeadMessages() Operation[DeadMessageCommand, []DeadMessageResult] {
 // DropDeadMessages deletes messages that could not be published.
 func DropDeadMessages() Operation[DeadMessageCommand, []DeadMessageResult] {
 	return Operation[DeadMessageCommand, []DeadMessageResult]{
-		ID: "dropDeadMessages", Method: http.MethodPost, Path: deadPath + "/drop", Role: access.RoleOperator, Tag: "events",
+		ID: "dropDeadMessages", Method: postMethod, Path: deadPath + "/drop", Role: access.RoleOperator, Tag: "events",
 		Summary: "Forget messages of sources that could not be published",
 	}
 }

@@ -23,6 +23,13 @@ type Operation[In, Out any] struct {
 	ToldOnce bool
 }
 
+// The methods and statuses of operations, as HTTP calls them. This package does not import its library.
+const (
+	getMethod, postMethod, patchMethod, deleteMethod = "GET", "POST", "PATCH", "DELETE"
+
+	created, notFound = 201, 404
+)
+
 // None is an input without parameters, and an answer without a body.
 type None struct{}
 

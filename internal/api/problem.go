@@ -1,10 +1,10 @@
 package api
 
 import (
-	"net/http"
 	"strings"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // Problem is why a request was refused (RFC 9457). Its type is a URI whose last part names the kind of problem.
@@ -61,7 +61,7 @@ func (p *Problem) Error() string { return p.Detail }
 // IsNotFound reports whether an error is the refusal of a request for an object that does not exist.
 func IsNotFound(err error) bool {
 	var p *Problem
-	return errors.As(err, &p) && p.Status == http.StatusNotFound
+	return errors.As(err, &p) && p.Status == notFound || store.RefusedAs(err) == store.NoSuch
 }
 
 // GetStatus returns the status of the answer; the name is what the HTTP library asks for.

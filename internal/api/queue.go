@@ -2,7 +2,6 @@ package api
 
 import (
 	"maps"
-	"net/http"
 	"slices"
 	"time"
 
@@ -13,7 +12,7 @@ import (
 // ListQueues lists the task queues.
 func ListQueues() Operation[None, []Queue] {
 	return Operation[None, []Queue]{
-		ID: "listQueues", Method: http.MethodGet, Path: "/v1/queues", Role: access.RoleViewer, Tag: "queues",
+		ID: "listQueues", Method: getMethod, Path: "/v1/queues", Role: access.RoleViewer, Tag: "queues",
 		Summary: "The task queues: what waits in them, their limits, and who takes them",
 	}
 }
@@ -21,7 +20,7 @@ func ListQueues() Operation[None, []Queue] {
 // LimitQueue changes the limits of a queue.
 func LimitQueue() Operation[QueueLimit, Queue] {
 	return Operation[QueueLimit, Queue]{
-		ID: "limitQueue", Method: http.MethodPatch, Path: "/v1/queues/{name}", Role: access.RoleAdmin, Tag: "queues",
+		ID: "limitQueue", Method: patchMethod, Path: "/v1/queues/{name}", Role: access.RoleAdmin, Tag: "queues",
 		Summary: "Change the limits of a queue",
 	}
 }
@@ -29,7 +28,7 @@ func LimitQueue() Operation[QueueLimit, Queue] {
 // PauseQueue stops the start of activities and tasks of a queue.
 func PauseQueue() Operation[QueueCommand, Queue] {
 	return Operation[QueueCommand, Queue]{
-		ID: "pauseQueue", Method: http.MethodPost, Path: "/v1/queues/{name}/pause", Role: access.RoleAdmin, Tag: "queues",
+		ID: "pauseQueue", Method: postMethod, Path: "/v1/queues/{name}/pause", Role: access.RoleAdmin, Tag: "queues",
 		Summary: "Begin nothing of a queue any more",
 	}
 }
@@ -37,7 +36,7 @@ func PauseQueue() Operation[QueueCommand, Queue] {
 // ResumeQueue ends the pause of a queue.
 func ResumeQueue() Operation[QueueCommand, Queue] {
 	return Operation[QueueCommand, Queue]{
-		ID: "resumeQueue", Method: http.MethodPost, Path: "/v1/queues/{name}/resume", Role: access.RoleAdmin, Tag: "queues",
+		ID: "resumeQueue", Method: postMethod, Path: "/v1/queues/{name}/resume", Role: access.RoleAdmin, Tag: "queues",
 		Summary: "End the pause of a queue",
 	}
 }

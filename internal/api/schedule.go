@@ -1,7 +1,6 @@
 package api
 
 import (
-	"net/http"
 	"strings"
 
 	"github.com/swrun/swrun/internal/access"
@@ -13,7 +12,7 @@ const schedulePath = "/v1/schedules/{namespace}/{name}"
 // ListSchedules lists the schedules of the deployed workflows.
 func ListSchedules() Operation[ScheduleList, []Schedule] {
 	return Operation[ScheduleList, []Schedule]{
-		ID: "listSchedules", Method: http.MethodGet, Path: "/v1/schedules", Role: access.RoleViewer, Tag: "schedules",
+		ID: "listSchedules", Method: getMethod, Path: "/v1/schedules", Role: access.RoleViewer, Tag: "schedules",
 		Summary: "When runs start by themselves: the schedules of the deployed workflows",
 	}
 }
@@ -21,7 +20,7 @@ func ListSchedules() Operation[ScheduleList, []Schedule] {
 // GetSchedule returns the schedule of a workflow; store.NoSuch for a workflow without one.
 func GetSchedule() Operation[WorkflowPath, Schedule] {
 	return Operation[WorkflowPath, Schedule]{
-		ID: "getSchedule", Method: http.MethodGet, Path: schedulePath, Role: access.RoleViewer, Tag: "schedules",
+		ID: "getSchedule", Method: getMethod, Path: schedulePath, Role: access.RoleViewer, Tag: "schedules",
 		Summary: "When runs of a workflow start by themselves",
 	}
 }
@@ -29,7 +28,7 @@ func GetSchedule() Operation[WorkflowPath, Schedule] {
 // PauseSchedule stops the starts of a schedule.
 func PauseSchedule() Operation[ScheduleCommand, Schedule] {
 	return Operation[ScheduleCommand, Schedule]{
-		ID: "pauseSchedule", Method: http.MethodPost, Path: schedulePath + "/pause", Role: access.RoleOperator, Tag: "schedules",
+		ID: "pauseSchedule", Method: postMethod, Path: schedulePath + "/pause", Role: access.RoleOperator, Tag: "schedules",
 		Summary: "Have a workflow start nothing by itself any more",
 	}
 }
@@ -37,7 +36,7 @@ func PauseSchedule() Operation[ScheduleCommand, Schedule] {
 // ResumeSchedule ends the pause of a schedule.
 func ResumeSchedule() Operation[ScheduleCommand, Schedule] {
 	return Operation[ScheduleCommand, Schedule]{
-		ID: "resumeSchedule", Method: http.MethodPost, Path: schedulePath + "/resume", Role: access.RoleOperator, Tag: "schedules",
+		ID: "resumeSchedule", Method: postMethod, Path: schedulePath + "/resume", Role: access.RoleOperator, Tag: "schedules",
 		Summary: "End the pause of a schedule",
 	}
 }
@@ -45,7 +44,7 @@ func ResumeSchedule() Operation[ScheduleCommand, Schedule] {
 // TriggerSchedule starts a run in addition to those of a schedule.
 func TriggerSchedule() Operation[ScheduleStart, Schedule] {
 	return Operation[ScheduleStart, Schedule]{
-		ID: "triggerSchedule", Method: http.MethodPost, Path: schedulePath + "/trigger", Role: access.RoleAuthor, Tag: "schedules",
+		ID: "triggerSchedule", Method: postMethod, Path: schedulePath + "/trigger", Role: access.RoleAuthor, Tag: "schedules",
 		Summary: "Start a run besides those that a schedule starts",
 	}
 }

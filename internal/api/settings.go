@@ -2,7 +2,6 @@ package api
 
 import (
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -14,7 +13,7 @@ import (
 // ListSettings lists the settings of the deployment and of the namespaces.
 func ListSettings() Operation[None, []Settings] {
 	return Operation[None, []Settings]{
-		ID: "listSettings", Method: http.MethodGet, Path: "/v1/settings", Role: access.RoleViewer, Tag: "deployment",
+		ID: "listSettings", Method: getMethod, Path: "/v1/settings", Role: access.RoleViewer, Tag: "deployment",
 		Summary: "What is set for the deployment and for namespaces",
 	}
 }
@@ -22,7 +21,7 @@ func ListSettings() Operation[None, []Settings] {
 // ChangeSettings changes the settings of the deployment.
 func ChangeSettings() Operation[SettingsCommand, Settings] {
 	return Operation[SettingsCommand, Settings]{
-		ID: "changeSettings", Method: http.MethodPost, Path: "/v1/settings", Role: access.RoleAdmin, Tag: "deployment",
+		ID: "changeSettings", Method: postMethod, Path: "/v1/settings", Role: access.RoleAdmin, Tag: "deployment",
 		Summary: "Set timeouts for the deployment, or take them back",
 	}
 }
@@ -30,7 +29,7 @@ func ChangeSettings() Operation[SettingsCommand, Settings] {
 // GetSettings returns the settings that hold in a namespace.
 func GetSettings() Operation[NamespacePath, Settings] {
 	return Operation[NamespacePath, Settings]{
-		ID: "getSettings", Method: http.MethodGet, Path: "/v1/settings/{namespace}", Role: access.RoleViewer, Tag: "deployment",
+		ID: "getSettings", Method: getMethod, Path: "/v1/settings/{namespace}", Role: access.RoleViewer, Tag: "deployment",
 		Summary: "What holds in a namespace",
 	}
 }
@@ -38,7 +37,7 @@ func GetSettings() Operation[NamespacePath, Settings] {
 // ChangeNamespaceSettings changes the settings of a namespace.
 func ChangeNamespaceSettings() Operation[NamespaceSettingsCommand, Settings] {
 	return Operation[NamespaceSettingsCommand, Settings]{
-		ID: "changeNamespaceSettings", Method: http.MethodPost, Path: "/v1/settings/{namespace}", Role: access.RoleAdmin, Tag: "deployment",
+		ID: "changeNamespaceSettings", Method: postMethod, Path: "/v1/settings/{namespace}", Role: access.RoleAdmin, Tag: "deployment",
 		Summary: "Set timeouts for a namespace, or take them back",
 	}
 }

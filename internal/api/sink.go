@@ -1,7 +1,6 @@
 package api
 
 import (
-	"net/http"
 	"strings"
 
 	"github.com/swrun/swrun/internal/access"
@@ -10,7 +9,7 @@ import (
 // ListSinks lists the sinks of events that the store knows.
 func ListSinks() Operation[None, []Sink] {
 	return Operation[None, []Sink]{
-		ID: "listSinks", Method: http.MethodGet, Path: "/v1/sinks", Role: access.RoleAdmin, Tag: "events",
+		ID: "listSinks", Method: getMethod, Path: "/v1/sinks", Role: access.RoleAdmin, Tag: "events",
 		Summary: "The sinks of events, and their dead letters: what they have not taken",
 	}
 }
@@ -18,7 +17,7 @@ func ListSinks() Operation[None, []Sink] {
 // RetryDeadLetters orders that dead letters of a sink are sent again, by the server that sends to it.
 func RetryDeadLetters() Operation[SinkCommand, Sink] {
 	return Operation[SinkCommand, Sink]{
-		ID: "retryDeadLetters", Method: http.MethodPost, Path: "/v1/sinks/{name}/retry", Role: access.RoleAdmin, Tag: "events",
+		ID: "retryDeadLetters", Method: postMethod, Path: "/v1/sinks/{name}/retry", Role: access.RoleAdmin, Tag: "events",
 		Summary: "Send dead letters of a sink again",
 	}
 }
@@ -26,7 +25,7 @@ func RetryDeadLetters() Operation[SinkCommand, Sink] {
 // DropDeadLetters deletes dead letters of a sink.
 func DropDeadLetters() Operation[SinkCommand, Sink] {
 	return Operation[SinkCommand, Sink]{
-		ID: "dropDeadLetters", Method: http.MethodPost, Path: "/v1/sinks/{name}/drop", Role: access.RoleAdmin, Tag: "events",
+		ID: "dropDeadLetters", Method: postMethod, Path: "/v1/sinks/{name}/drop", Role: access.RoleAdmin, Tag: "events",
 		Summary: "Forget dead letters of a sink",
 	}
 }

@@ -2,7 +2,6 @@ package api
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
 
 	"github.com/swrun/swrun/internal/access"
@@ -11,7 +10,7 @@ import (
 // IssueToken makes a token.
 func IssueToken() Operation[TokenStart, IssuedToken] {
 	return Operation[TokenStart, IssuedToken]{
-		ID: "issueToken", Method: http.MethodPost, Path: "/v1/tokens", Role: access.RoleAdmin, Tag: "tokens", Status: http.StatusCreated, ToldOnce: true,
+		ID: "issueToken", Method: postMethod, Path: "/v1/tokens", Role: access.RoleAdmin, Tag: "tokens", Status: created, ToldOnce: true,
 		Summary: "Make a token for a caller; only this answer tells it",
 	}
 }
@@ -19,7 +18,7 @@ func IssueToken() Operation[TokenStart, IssuedToken] {
 // ListTokens lists the tokens, without their texts.
 func ListTokens() Operation[None, TokenList] {
 	return Operation[None, TokenList]{
-		ID: "listTokens", Method: http.MethodGet, Path: "/v1/tokens", Role: access.RoleAdmin, Tag: "tokens",
+		ID: "listTokens", Method: getMethod, Path: "/v1/tokens", Role: access.RoleAdmin, Tag: "tokens",
 		Summary: "All tokens: who may do what, without the tokens themselves",
 	}
 }
@@ -27,7 +26,7 @@ func ListTokens() Operation[None, TokenList] {
 // RevokeToken deletes a token: servers refuse it within access.KnownFor.
 func RevokeToken() Operation[TokenPath, None] {
 	return Operation[TokenPath, None]{
-		ID: "revokeToken", Method: http.MethodDelete, Path: "/v1/tokens/{name}", Role: access.RoleAdmin, Tag: "tokens",
+		ID: "revokeToken", Method: deleteMethod, Path: "/v1/tokens/{name}", Role: access.RoleAdmin, Tag: "tokens",
 		Summary: "Refuse a token from now on",
 	}
 }

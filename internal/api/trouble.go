@@ -1,7 +1,6 @@
 package api
 
 import (
-	"net/http"
 	"strings"
 
 	"github.com/swrun/swrun/internal/access"
@@ -13,7 +12,7 @@ import (
 // ListTrouble lists the groups of runs that go wrong.
 func ListTrouble() Operation[TroubleQuery, Trouble] {
 	return Operation[TroubleQuery, Trouble]{
-		ID: "listTrouble", Method: http.MethodGet, Path: "/v1/trouble", Role: access.RoleViewer, Tag: "runs",
+		ID: "listTrouble", Method: getMethod, Path: "/v1/trouble", Role: access.RoleViewer, Tag: "runs",
 		Summary:     "The runs that go wrong, in groups of the same error, workflow, task and host",
 		Description: "Groups that are acknowledged are left out until trouble of their kind begins again.",
 	}
@@ -22,7 +21,7 @@ func ListTrouble() Operation[TroubleQuery, Trouble] {
 // AcknowledgeTrouble acknowledges groups of trouble, all of them or none.
 func AcknowledgeTrouble() Operation[TroubleCommand, []TroubleGroup] {
 	return Operation[TroubleCommand, []TroubleGroup]{
-		ID: "acknowledgeTrouble", Method: http.MethodPost, Path: "/v1/trouble/acknowledge", Role: access.RoleOperator, Tag: "runs",
+		ID: "acknowledgeTrouble", Method: postMethod, Path: "/v1/trouble/acknowledge", Role: access.RoleOperator, Tag: "runs",
 		Summary:     "Leave groups of trouble out of the list until trouble of their kind begins again",
 		Description: "All groups are acknowledged or none. Their runs go on as they are. Answers with the groups.",
 	}
@@ -31,7 +30,7 @@ func AcknowledgeTrouble() Operation[TroubleCommand, []TroubleGroup] {
 // UnacknowledgeTrouble takes back acknowledgements of groups of trouble, all of them or none.
 func UnacknowledgeTrouble() Operation[TroubleCommand, []TroubleGroup] {
 	return Operation[TroubleCommand, []TroubleGroup]{
-		ID: "unacknowledgeTrouble", Method: http.MethodPost, Path: "/v1/trouble/unacknowledge", Role: access.RoleOperator, Tag: "runs",
+		ID: "unacknowledgeTrouble", Method: postMethod, Path: "/v1/trouble/unacknowledge", Role: access.RoleOperator, Tag: "runs",
 		Summary: "Take back that groups of trouble are acknowledged",
 	}
 }

@@ -1,8 +1,6 @@
 package api
 
 import (
-	"net/http"
-
 	"github.com/swrun/swrun/internal/access"
 	"github.com/swrun/swrun/runtime/presence"
 )
@@ -10,7 +8,7 @@ import (
 // ListWorkers lists the workers that are there, the longest there first.
 func ListWorkers() Operation[None, []Worker] {
 	return Operation[None, []Worker]{
-		ID: "listWorkers", Method: http.MethodGet, Path: "/v1/workers", Role: access.RoleViewer, Tag: "deployment",
+		ID: "listWorkers", Method: getMethod, Path: "/v1/workers", Role: access.RoleViewer, Tag: "deployment",
 		Summary: "The workers that are there",
 	}
 }

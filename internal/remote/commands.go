@@ -37,15 +37,19 @@ func bulk(all []store.Instance, reason string) api.BulkRequest {
 
 // outcomes returns the errors of several runs, at their positions.
 func outcomes(all []store.Instance, answer api.Outcomes, err error) []error {
-	failed, problems := make([]error, len(all)), map[string]*api.Problem{}
+	failed, answered := make([]error, len(all)), map[string]api.Outcome{}
 	for _, o := range answer.Outcomes {
-		problems[o.Run] = o.Problem
+		answered[o.Run] = o
 	}
 	for n, i := range all {
-		if err != nil {
+		outcome, ok := answered[i.String()]
+		switch {
+		case err != nil:
 			failed[n] = err
-		} else if p := problems[i.String()]; p != nil {
-			failed[n] = p
+		case !ok:
+			failed[n] = &AnswerError{"the server", "it answers nothing about " + i.String()}
+		case outcome.Problem != nil:
+			failed[n] = outcome.Problem
 		}
 	}
 	return failed

@@ -5,15 +5,14 @@ import (
 	"context"
 	"io"
 	"net/http"
+
+	"github.com/swrun/swrun/internal/api"
 )
 
-// Handler returns the handler of an operation in this process. It calls failed with an error that is no refusal of the request, such as that of a store.
-type Handler func(operation string, failed func(error)) http.Handler
+// here sends requests to a handler of this process. Answers are read as a whole: streams of events are followed otherwise.
+type here struct{ handler http.Handler }
 
-// here sends requests to handlers of this process.
-type here struct{ handler Handler }
-
-// ownError is the error of a handler of this process.
+// ownError is an error of this process, and not of an answer.
 type ownError struct{ error }
 
 // Unwrap returns the error.
@@ -21,15 +20,18 @@ func (e ownError) Unwrap() error { return e.error }
 
 // RoundTrip implements http.RoundTripper.
 func (t here) RoundTrip(r *http.Request) (*http.Response, error) {
-	var failure error
-	w := &answer{header: http.Header{}, status: http.StatusOK}
-	t.handler(operationOf(r.Context()), func(err error) { failure = err }).ServeHTTP(w, r)
-	if failure != nil {
-		return nil, ownError{failure}
+	if r.Body == nil {
+		r.Body = http.NoBody // as a connection does
+	}
+	call := &api.Call{Operation: operationOf(r.Context())}
+	a := &answer{header: http.Header{}, status: http.StatusOK}
+	t.handler.ServeHTTP(a, r.WithContext(api.WithCall(r.Context(), call)))
+	if call.Failure != nil {
+		return nil, ownError{call.Failure}
 	}
 	return &http.Response{
-		StatusCode: w.status, Status: http.StatusText(w.status), Proto: r.Proto, ProtoMajor: r.ProtoMajor, ProtoMinor: r.ProtoMinor,
-		Header: w.header, Body: io.NopCloser(&w.body), ContentLength: int64(w.body.Len()), Request: r,
+		StatusCode: a.status, Status: http.StatusText(a.status), Proto: r.Proto, ProtoMajor: r.ProtoMajor, ProtoMinor: r.ProtoMinor,
+		Header: a.header, Body: io.NopCloser(&a.body), ContentLength: int64(a.body.Len()), Request: r,
 	}, nil
 }
 

@@ -25,6 +25,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/shorten"
+	"github.com/swrun/swrun/runtime/client"
 )
 
 // Config says which server is asked, and as whom.
@@ -37,7 +38,7 @@ type Config struct {
 	// Dial connects to the server, in place of the URL's address.
 	Dial func(context.Context) (net.Conn, error)
 	// Handler answers in this process, in place of a server; nil to connect to one.
-	Handler Handler
+	Handler http.Handler
 	// Actor is who gives the commands, for a server that takes this user's word for it: one on a Unix socket.
 	Actor string
 	// TraceParent names the span that requests belong to, as the header `traceparent` does; empty for none.
@@ -54,6 +55,7 @@ type Config struct {
 type Deployment struct {
 	http    *resty.Client
 	name    string // the URL
+	actor   string // empty if the server knows its callers by themselves
 	called  string
 	version string
 	within  time.Duration
@@ -81,7 +83,7 @@ func New(c Config) (*Deployment, error) {
 		return nil, err
 	}
 	name := strings.TrimSuffix(c.URL, "/")
-	d := &Deployment{name: name, called: cmp.Or(c.Name, "the server "+name), within: c.Within, host: c.Host, version: c.Version}
+	d := &Deployment{actor: c.Actor, name: name, called: cmp.Or(c.Name, "the server "+name), within: c.Within, host: c.Host, version: c.Version}
 	if d.host.Functions == nil {
 		d.host.Functions = d.functionFiles
 	}
@@ -95,9 +97,6 @@ func New(c Config) (*Deployment, error) {
 	}
 	if c.TraceParent != "" {
 		d.http.SetHeader("Traceparent", c.TraceParent)
-	}
-	if c.Actor != "" {
-		d.http.SetHeader(api.ActorHeader, c.Actor)
 	}
 	return d, nil
 }
@@ -248,6 +247,9 @@ func (d *Deployment) send(ctx context.Context, r request) (*resty.Response, erro
 	asking, cancel := context.WithTimeout(ctx, d.within+r.wait)
 	defer cancel()
 	sent := d.http.R().SetContext(asking).SetQueryParamsFromValues(r.query).SetHeaders(r.header)
+	if d.actor != "" {
+		sent.SetHeader(api.ActorHeader, cmp.Or(client.Actor(ctx), d.actor))
+	}
 	if r.accept != "" {
 		sent.SetHeader("Accept", r.accept)
 	}
@@ -272,6 +274,8 @@ func (d *Deployment) send(ctx context.Context, r request) (*resty.Response, erro
 		return nil, &AnswerError{d.called, "it redirects to " + shorten.To(got.Header().Get("Location"), 100) + ": name that server"}
 	case err != nil:
 		return nil, &UnreachableError{d.called, err}
+	case got.StatusCode() >= 400 && ctx.Err() != nil:
+		return nil, context.Cause(ctx)
 	case got.StatusCode() >= 400 && !slices.Contains(r.answers, got.StatusCode()):
 		return nil, d.versioned(got, d.problem(got))
 	}
