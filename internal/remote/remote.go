@@ -220,7 +220,8 @@ func ask[T any](ctx context.Context, d *Deployment, r request) (answer T, err er
 }
 
 // pages asks for a list, page by page.
-func pages[T any](ctx context.Context, d *Deployment, r request) (all []T, err error) {
+func pages[T any](ctx context.Context, d *Deployment, r request) ([]T, error) {
+	all := []T{}
 	for {
 		page, next, err := askPage[[]T](ctx, d, r)
 		if all = append(all, page...); err != nil || next == "" {
