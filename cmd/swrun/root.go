@@ -42,6 +42,7 @@ func run(args []string, s streams) (code int) {
 		}
 	}()
 	root := p.root()
+	registerCompletions(root, args)
 	root.SetArgs(args)
 	err := root.Execute()
 	if err == nil && out.err != nil {

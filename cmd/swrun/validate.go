@@ -186,9 +186,3 @@ func verdict(d *swrun.Document, l terminal.Style) string {
 func documentArgs(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return []string{"yaml", "yml", "json"}, cobra.ShellCompDirectiveFilterFileExt
 }
-
-// completeValues offers a flag's values to the shell.
-func completeValues(cmd *cobra.Command, flag string, values []string) {
-	// The only error is a flag that does not exist, which the tests of completion would show.
-	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
-}
