@@ -117,7 +117,9 @@ func workflowProblem(err error) *api.Problem {
 		p.Help = foreign.Help()
 		return p
 	case errors.As(err, &deployed):
-		return newProblem(http.StatusConflict, "already-deployed", "Another document is deployed", err.Error())
+		p := newProblem(http.StatusConflict, "already-deployed", "Another document is deployed", "another document is deployed as "+deployed.Workflow)
+		p.Help = "give the document a new version"
+		return p
 	case errors.As(err, &undeployed):
 		return newProblem(http.StatusNotFound, "not-deployed", "Not deployed", err.Error())
 	}

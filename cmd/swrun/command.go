@@ -12,6 +12,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/control"
 	"github.com/swrun/swrun/internal/terminal"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -103,7 +104,7 @@ func (o *operation) send(ctx context.Context, v commandVerb, runs []store.Instan
 			if refused[n] == nil {
 				fmt.Fprintf(o.out, "%s %s\n", i.ID, v.done)
 			} else {
-				first = o.alsoFailed(first, o.refusal(refused[n]))
+				first = o.alsoFailed(first, o.refusal(ctx, v, i, refused[n]))
 			}
 		}
 	}
@@ -122,7 +123,7 @@ func (o *operation) check(ctx context.Context, v commandVerb, runs []store.Insta
 			if refused[n] == nil {
 				fmt.Fprintf(o.out, "%s would take %s\n", i.ID, v.Name)
 			} else {
-				first = o.alsoFailed(first, o.refusal(refused[n]))
+				first = o.alsoFailed(first, o.refusal(ctx, v, i, refused[n]))
 			}
 		}
 	}
@@ -162,17 +163,14 @@ func accepted(runs []store.Instance, refused []error) (all []store.Instance) {
 	return all
 }
 
-// refusal returns the error of a run that refuses a command.
-func (o *operation) refusal(err error) error {
-	var refused *control.RefusedError
-	if !errors.As(err, &refused) {
-		return refusalError(err)
+// refusal returns the error of a run that refuses a command. A run that is not deleted may wait for a worker to end it.
+func (o *operation) refusal(ctx context.Context, v commandVerb, i store.Instance, err error) error {
+	err = refusalError(err)
+	var exit *exitError
+	if v.Name == client.VerbDelete && errors.As(err, &exit) && exit.code == exitConflict && o.lacksWorker(ctx, i) {
+		exit.hint = o.noWorker() + "; " + exit.hint
 	}
-	hint := commandHint(refused.Help)
-	if refused.NoWorker {
-		hint = o.noWorker() + "; " + hint
-	}
-	return &exitError{code: exitConflict, message: refused.Error(), hint: hint}
+	return err
 }
 
 // settle ends the runs that were cancelled or terminated: an embedded store has no worker of its own.

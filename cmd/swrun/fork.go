@@ -165,7 +165,7 @@ func (o *operation) printForks(runs []store.Instance, c continuing) error {
 		case err == nil:
 			all = append(all, forks[n])
 		case !c.skips || !isContinued(err):
-			first = o.alsoFailed(first, o.refusal(err))
+			first = o.alsoFailed(first, refusalError(err))
 		}
 	}
 	if err := o.print(all); err != nil {

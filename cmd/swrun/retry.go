@@ -124,7 +124,7 @@ func (o *operation) goOn(ctx context.Context, runs []store.Instance, c continuin
 				fmt.Fprintf(o.out, "%s skipped: %s\n", i.ID, terminal.Printable(failed[n].Error()))
 			default:
 				left--
-				first = o.alsoFailed(first, o.refusal(failed[n]))
+				first = o.alsoFailed(first, refusalError(failed[n]))
 			}
 		}
 		if broken != nil {

@@ -62,12 +62,11 @@ func each(send func(*client.Client, context.Context, store.Instance, string) err
 
 // RefusedError says that a verb is not for a run as it is.
 type RefusedError struct {
-	Verb     Verb
-	Run      store.Instance
-	Detail   string // the run demo/one is completed
-	Help     string // what the verb is for, or what comes first
-	NoWorker bool   // that is there
-	err      error
+	Verb   Verb
+	Run    store.Instance
+	Detail string // the run demo/one is completed
+	Help   string // what the verb is for, or what comes first
+	err    error
 }
 
 func (e *RefusedError) Error() string { return e.Detail }
@@ -143,7 +142,7 @@ func (c *Control) refusal(ctx context.Context, v Verb, i store.Instance, err err
 	for _, verb := range []store.Verb{store.VerbTerminate, store.VerbCancel} {
 		if slices.Contains(d.Commands, verb) { // it is about to end
 			e.Detail = fmt.Sprintf("%s: its %s waits for a worker", e.Detail, verb)
-			e.Help, e.NoWorker = "wait until it has ended, and delete it then", d.NoWorker
+			e.Help = "wait until it has ended, and delete it then"
 			break
 		}
 	}
