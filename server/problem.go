@@ -222,17 +222,6 @@ func continuedProblem(err error) *api.Problem {
 	return p
 }
 
-// refusedEvents says which events of a request were refused, each at its index.
-func refusedEvents(err error) (all []api.FieldError) {
-	var batch *control.RefusedEventsError
-	if errors.As(err, &batch) {
-		for _, one := range batch.Refused {
-			all = append(all, api.FieldError{Location: fmt.Sprintf("body[%d]", one.Number-1), Message: one.Reason()})
-		}
-	}
-	return all
-}
-
 // invalid is the problem of a member of a request.
 func invalid(field string, err error) *api.Problem {
 	p := newProblem(http.StatusUnprocessableEntity, "invalid-request", "Invalid request", err.Error())

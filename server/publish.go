@@ -123,3 +123,14 @@ func (in *publishInput) attributes() (map[string]any, error) {
 	}
 	return all, nil
 }
+
+// refusedEvents says which events of a request were refused, each at its index.
+func refusedEvents(err error) (all []api.FieldError) {
+	var batch *control.RefusedEventsError
+	if errors.As(err, &batch) {
+		for _, one := range batch.Refused {
+			all = append(all, api.FieldError{Location: fmt.Sprintf("body[%d]", one.Number-1), Message: one.Reason()})
+		}
+	}
+	return all
+}
