@@ -18,11 +18,11 @@ func canaryForms() map[string]any {
 		return b.String()[:n]
 	}
 	return map[string]any{
-		"four": "Zq7w", "eight": "Zq7wXk9v", "sixtyfour": long(64), "large": long(4096),
-		"number": 1234567, "digits": "7654321", "fraction": 31.41592, "spaces": "  padded secret 77 ", "unicode": "schlüssel-ключ-鍵-🔑",
+		"four": "Zq~w", "eight": "Zq7wXk9v", "sixtyfour": long(64), "large": long(4096),
+		"number": 73194628507, "digits": "76019482653", "fraction": 3141.5926535897, "spaces": "  padded secret 77 ", "unicode": "schlüssel-ключ-鍵-🔑",
 		"quotes": `it's "quoted" \back\ slash`, "markup": "<s3cret & 'more'>", "address": "p@ss:w/rd?x=1&y#z%20+",
 		"template": "${ .secret } $HOME `id`", "key": "-----BEGIN KEY-----\nMIIEkeyLineOne99\nkeyLineTwo77+/==\n-----END KEY-----\n",
-		"account": map[string]any{"user": "ada-77xq", "tokens": []any{"tok-one-5512", "tok-two-9981"}, "pin": 8675309},
+		"account": map[string]any{"user": "ada-77xq", "tokens": []any{"tok-one-5512", "tok-two-9981"}, "pin": 86753098412},
 		"control": "tab\there\x01bell", "newline": "first-line-42\nsecond-line-43",
 	}
 }

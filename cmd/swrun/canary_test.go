@@ -13,7 +13,7 @@ import (
 // canaries are the secrets of the workflows below; none of them may be seen where they are looked for.
 func canaries() map[string]any {
 	return map[string]any{
-		"api": `kanarie/7f3Q+zw"9`, "db": map[string]any{"username": "canary-user", "password": "vogel-9b1dX8"}, "pin": "48151623",
+		"api": `kanarie/7f3Q+zw"9`, "db": map[string]any{"username": "canary-user", "password": "vogel-9b1dX8"}, "pin": "481516234218",
 		"key":   "-----BEGIN KEY-----\nMIIEcanaryLine42\n-----END KEY-----\n",
 		"long":  "langer-Kanarienvogel-0123456789-abcdefghijklmnopqrstuvwxyz-und-noch-mehr",
 		"token": canaryToken,
