@@ -59,6 +59,7 @@ func keywordElsewhere(name string) string {
 		{[]string{"shell", "script", "container", "workflow"}, fmt.Sprintf("write `run: { %s: ... }`", name)},
 		{[]string{"bash", "sh", "cmd", "command", "commands", "exec", "bash_command"}, "write `run: { shell: { command: ... } }`"},
 		{[]string{"uses", "action", "functionRef", "function", "template", "templateRef", "taskRef", "Resource", "resource"}, "write `call:` with http, grpc, openapi, asyncapi, mcp, a2a or the name of a function, and `with:` for its arguments"},
+		{[]string{"continueAsNew", "continue_as_new", "continueAs"}, "write `call: continue-as-new:1.0.0@default` and `with: { input: ... }`"},
 		{[]string{"activity", "executeActivity", "task", "serviceTask", "callActivity", "scheduleActivity", "step", "step.run", "worker", "job"}, "write `call: activity:1.0.0@default` and `with: { type: ... }`"},
 		{[]string{"execute"}, "write `do:` with a list of tasks, or `fork: { branches: [...] }` for tasks at the same time"},
 		{[]string{"steps", "tasks", "sequence", "sequentially", "block", "actions", "scope"}, "write `do:` with a list of tasks"},

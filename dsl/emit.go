@@ -43,6 +43,11 @@ func parseEmit(p *parser, o *object, base TaskBase) Task {
 			for i := 0; i+1 < len(attributes.node.Content); i += 2 {
 				attributes.reportBlank(attributes.node.Content[i], attributes.node.Content[i+1])
 			}
+			for _, name := range attributes.keys() {
+				if name != "type" && nameOfAttribute(name) == "type" { // which is reported
+					attributes.markPresent("type")
+				}
+			}
 			attributes.require("type")
 			attributes.checkAttributes()
 		}

@@ -36,7 +36,13 @@ func (o *object) mapping(name string) map[string]any {
 
 // pairs returns how to write a map in whose place a list of texts stands, as files of Compose and requests of curl have it, or "".
 func pairs(name string, n *yaml.Node) string {
-	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 || !source.IsText(n.Content[0]) {
+	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 {
+		return ""
+	}
+	if _, key := source.Child(n.Content[0], "name"); key != nil { // with its value beside it, as Kubernetes has it
+		return fmt.Sprintf("write `%s: { %s: ... }`", name, oneLine(key.Value))
+	}
+	if !source.IsText(n.Content[0]) {
 		return ""
 	}
 	separator := map[string]string{"ports": ":", "volumes": ":", "environment": "=", "headers": ":"}[name]

@@ -1,5 +1,7 @@
 package dsl
 
+import "github.com/swrun/swrun/dsl/source"
+
 // KindRunShell is the kind of RunShell.
 const KindRunShell Kind = "run_shell"
 
@@ -23,6 +25,9 @@ func (t *RunShell) parts(w *walker) {
 }
 
 func parseRunShell(p *parser, r *object, base TaskBase, run RunBase) Task {
+	if r.misspelt["shell"] && source.IsText(r.value("shell")) { // reported: the name of a shell beside the command
+		return &RunShell{TaskBase: base, RunBase: run}
+	}
 	o := p.object(r.value("shell"), r.at.Key("shell"), "`shell`", "command", "stdin", "arguments", "environment")
 	o.require("command")
 	return &RunShell{TaskBase: base, RunBase: run, Process: o.process(), Command: o.textValue("command")}

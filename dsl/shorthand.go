@@ -46,7 +46,7 @@ func (s *Source) howToWrite(what string, n *yaml.Node) string {
 	case n.Kind != yaml.ScalarNode || n.Value == "":
 		return ""
 	}
-	value := oneLine(n.Value)
+	value := oneLine(strings.TrimRight(n.Value, "\n"))
 	switch {
 	case source.IsNumber(n):
 		return filledIn(objectsAroundNumber()[what], value)
@@ -240,8 +240,12 @@ func (o *object) reportNotNested(key *yaml.Node, member string, allowed []string
 		})
 		return
 	}
+	help := fmt.Sprintf("write `%s:` and indent its properties below it", member)
+	if value := o.value(member); value != nil && source.IsText(value) {
+		help = fmt.Sprintf("write `%s: { %s: ... }`", member, key.Value)
+	}
 	o.p.add(Diagnostic{
 		Code: "SW106", Message: fmt.Sprintf("`%s` belongs to `%s`", key.Value, member), Pointer: o.at.Key(key.Value), Range: o.p.src.RangeOf(key),
-		Expected: allowed, Label: fmt.Sprintf("move it into `%s`", member), Help: fmt.Sprintf("write `%s:` and indent its properties below it", member),
+		Expected: allowed, Label: fmt.Sprintf("move it into `%s`", member), Help: help,
 	})
 }

@@ -73,7 +73,7 @@ func parseSwitch(p *parser, o *object, base TaskBase) Task {
 
 // switchOnValue reports a switch over a value, as other languages have it.
 func (p *parser) switchOnValue(n *yaml.Node, at Pointer) bool {
-	for _, name := range []string{"cases", "choices", "conditions", "branches", "dataConditions", "decisionCases"} {
+	for _, name := range []string{"cases", "choices", "Choices", "conditions", "branches", "dataConditions", "decisionCases"} {
 		if key, _ := source.Child(n, name); key != nil {
 			p.add(Diagnostic{Code: "SW113", Message: "`switch` must be a list of cases, each with a condition of its own", Pointer: at, Range: p.src.RangeOf(n.Content[0]),
 				Help: "write `switch: [ red: { when: '.color == \"red\"', then: ... }, otherwise: { then: ... } ]`"})
