@@ -25,8 +25,12 @@ func (e *damagedKeyError) Error() string {
 	if e.err == errDeleted {
 		return fmt.Sprintf("somebody has deleted the key %s of a run: %s", e.key, e.err)
 	}
-	return fmt.Sprintf("the key %s is damaged, since somebody has overwritten it: %s", e.key, e.err)
+	why, _, _ := strings.Cut(e.err.Error(), " script: ") // which script of swrun has found it helps nobody
+	return fmt.Sprintf("the key %s is damaged, since somebody has overwritten it: %s", e.key, why)
 }
+
+// PartOfStore implements store.PartError.
+func (e *damagedKeyError) PartOfStore() string { return e.key }
 
 func (e *damagedKeyError) Unwrap() error { return e.err }
 

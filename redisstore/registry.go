@@ -91,11 +91,11 @@ func (s *Store) ListRegistered(ctx context.Context, c store.RegistryList) ([]sto
 	partition, k := s.registryOf(c.Kind, "")
 	var keys *redis.StringSliceCmd
 	now, err := s.timedEach(ctx, partition, func(p redis.Pipeliner) { keys = p.ZRange(ctx, k.registeredBy(c.Kind), 0, -1) })
-	if err == nil {
-		err = refuseWrongType("the index of "+string(c.Kind), k.registeredBy(c.Kind), keys.Err())
-	}
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", c.Kind, err)
+	}
+	if err := refuseWrongType("the index of "+string(c.Kind), k.registeredBy(c.Kind), keys.Err()); err != nil {
+		return nil, err
 	}
 	wanted := slices.Sorted(slices.Values(slices.DeleteFunc(keys.Val(), func(key string) bool { return !c.Has(key) })))
 	var all []store.Registered

@@ -80,7 +80,7 @@ func (s *Server) damage(ctx context.Context, err error) *api.Problem {
 
 // unreadable is the problem of something stored that cannot be read: to ask again does not help.
 func unreadable(what string) *api.Problem {
-	p := newProblem(http.StatusInternalServerError, "unreadable", "What is stored cannot be read", what)
+	p := newProblem(http.StatusInternalServerError, "unreadable", "Unreadable data", what)
 	p.Help = "swrun doctor tells what cannot be read, and what to do about it"
 	return p
 }

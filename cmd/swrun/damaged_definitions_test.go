@@ -46,7 +46,7 @@ func TestDamagedDefinitions(t *testing.T) {
 // tellsDamagedDefinition looks for the damaged definition of demo/nap:0.1.0, or for its damaged name.
 func (h *hosted) tellsDamagedDefinition(onlyName bool) {
 	h.Helper()
-	const told = "the workflow demo/nap:0.1.0: what is stored cannot be read: the definition "
+	const told = "the workflow demo/nap:0.1.0: the definition "
 	asked := []string{"start demo/nap --id two", "doctor", "describe one", "export one"}
 	if onlyName {
 		asked = asked[:2] // the run has the digest

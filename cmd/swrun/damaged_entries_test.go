@@ -155,3 +155,95 @@ func changeEntries(t *testing.T, path string, change func(*bbolt.Bucket) error) 
 		t.Fatal(err)
 	}
 }
+
+// overwritesKeys damages the keys of Redis that fit a pattern: as "type" by another type, and otherwise by a text in the place of theirs, or of the value
+// of an entry.
+func (h *hosted) overwritesKeys(client *redis.Client, pattern, by string) {
+	h.Helper()
+	keys := client.Keys(h.Context(), pattern).Val()
+	for _, key := range keys {
+		is, was := client.Type(h.Context(), key).Val(), strings.SplitN(client.Get(h.Context(), key).Val(), " ", 4)
+		switch client.Del(h.Context(), key); {
+		case by == "type" && is == "list":
+			client.Set(h.Context(), key, "rubbish", 0)
+		case by == "type", is == "list":
+			client.RPush(h.Context(), key, "rubbish")
+		case is == "hash":
+			client.HSet(h.Context(), key, "rubbish", by)
+		case len(was) == 4 && by != "rubbish":
+			client.Set(h.Context(), key, strings.Join(append(was[:3], by), " "), 0)
+		default:
+			client.Set(h.Context(), key, by, 0)
+		}
+	}
+	if len(keys) == 0 {
+		h.Fatalf("no key fits %q: %q", pattern, client.Keys(h.Context(), "*").Val())
+	}
+}
+
+// keepsAll returns a function that puts everything on a Redis back to what it is now.
+func (h *hosted) keepsAll(client *redis.Client) (back func()) {
+	kept := map[string]string{}
+	for _, key := range client.Keys(h.Context(), "*").Val() {
+		kept[key] = client.Dump(h.Context(), key).Val()
+	}
+	return func() {
+		client.FlushAll(h.Context())
+		for key, text := range kept {
+			if err := client.Restore(h.Context(), key, 0, text).Err(); err != nil {
+				h.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestVerbsOnDamagedKeys: a verb that needs a key of Redis that somebody has overwritten ends with 7, names the key or the entry once, and shows what to do.
+func TestVerbsOnDamagedKeys(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	client := redis.NewClient(&redis.Options{Addr: server.Addr, DisableIdentity: true})
+	t.Cleanup(func() { client.Close() })
+	h := &hosted{t, server.URL() + "?partitions=2"}
+	h.exits(exitOK, "deploy", mustWriteFile(t, "nap.yaml", napText))
+	event := mustWriteFile(t, "event.json", `{"specversion": "1.0", "id": "1", "source": "/s", "type": "t", "data": 1}`)
+	h.exits(exitFaulted, "run", mustWriteFile(t, "failing.yaml", failingDocument), "--id", "bad")
+	h.exits(exitOK, "deploy", mustWriteFile(t, "failing.yaml", failingDocument))
+	h.exits(exitOK, "deploy", mustWriteFile(t, "daily.yaml", dailyText))
+	h.exits(exitOK, "start", "demo/nap", "--id", "one")
+	h.exits(exitOK, "queue", "limit", "images", "--concurrency", "3")
+	h.exits(exitOK, "config", "set", "runTimeout=1000h")
+	h.exits(exitOK, "token", "new", "ada", "--role", "viewer", "-n", "demo")
+	back := h.keepsAll(client)
+	for _, c := range []struct{ pattern, by, names, verbs string }{
+		{"*:h:demo/bad", "type", "*:h:demo/bad", "retry bad"},
+		{"*:h:demo/bad", "rubbish", "run demo/bad", "retry bad"},
+		{"*:i:demo/*", "type", "*:i:demo/", "retry bad;retry one --now;describe one"},
+		{"*:i:demo/*", "rubbish", "run demo/", "retry bad;retry one --now;describe one"},
+		{"*:versions", "type", "*:versions", "schedule pause demo/daily;token new bob --role viewer -n demo;queue pause images;config set runTimeout=5h;events publish EVENT"},
+		{"*:versions", "rubbish", "*:versions", "schedule pause demo/daily;token new bob --role viewer -n demo;queue pause images;config set runTimeout=5h;events publish EVENT"},
+		{"*:time", "type", "*:time", "schedule pause demo/daily;schedule describe demo/daily;token new bob --role viewer -n demo;queue pause images;config set runTimeout=5h;config ls"},
+		{"*:r:tokens", "type", "*:r:tokens", "token new bob --role viewer -n demo;token ls;token revoke ada"},
+		{"*:r:settings", "type", "*:r:settings", "config set runTimeout=5h;config ls"},
+		{"*:r:schedules", "type", "*:r:schedules", "schedule pause demo/daily;schedule ls;events publish EVENT"},
+		{"*:r:queues", "type", "*:r:queues", "queue pause images;queue ls"},
+		{"*:e:tokens:*", "rubbish", "the entry ada of tokens", "token ls;token revoke ada"},
+		{"*:e:settings:*", "type", "the entry deployment of settings", "config set runTimeout=5h;config ls;retry bad"},
+		{"*:e:settings:*", "1 []", "the entry deployment of settings", "config set runTimeout=5h;config ls;retry bad"},
+		{"*:e:queues:*", "rubbish", "the entry rules/images of queues", "queue pause images;queue ls"},
+		{"*:e:schedules:demo/daily", "type", "the entry demo/daily of schedules", "schedule pause demo/daily;schedule describe demo/daily;schedule ls"},
+		{"*:definitions", "type", "*:definitions", "retry bad"},
+	} {
+		for _, verb := range strings.Split(c.verbs, ";") {
+			back()
+			h.overwritesKeys(client, c.pattern, c.by)
+			code, out := h.says(strings.Replace(verb, "EVENT", event, 1))
+			name := strings.TrimPrefix(c.names, "*")
+			if code != exitStore || strings.Count(out, name) != 1 || strings.Contains(out, "script: ") || strings.Contains(out, " again ") {
+				t.Errorf("%s is damaged by %s: %s ends with %d:\n%s", c.pattern, c.by, verb, code, out)
+			}
+			if !strings.Contains(out, "swrun doctor tells what cannot be read") && !strings.Contains(out, "back from a copy") {
+				t.Errorf("%s is damaged by %s: %s shows no remedy:\n%s", c.pattern, c.by, verb, out)
+			}
+		}
+	}
+}

@@ -32,12 +32,12 @@ func TestDamagedPartsAreNamed(t *testing.T) {
 			h.exits(exitOK, "suspend", "bad")
 			overwriteEntry(t, path, "i/demo/bad/"+c.part, c.data)
 			for _, verb := range []string{"describe bad", "doctor"} {
-				if code, out := h.says(verb); code != exitStore || !strings.Contains(out, "cannot be read: run demo/bad: ") || len(out) > 4000 {
+				if code, out := h.says(verb); code != exitStore || !strings.Contains(out, "run demo/bad cannot be read: ") || len(out) > 4000 {
 					t.Errorf("%s ends with %d, and says %d bytes: %.2000s", verb, code, len(out), out)
 				}
 			}
 			s := h.listening("serve", "--listen", "127.0.0.1:0")
-			h.answers(s, "/v1/health", http.StatusServiceUnavailable, "run demo/bad: ")
+			h.answers(s, "/v1/health", http.StatusServiceUnavailable, "run demo/bad cannot be read: ")
 			h.says("cancel bad")
 			h.exits(exitOK, "start", "demo/nap", "--id", "good")
 			h.until("waiting for the timer", "describe", "good")

@@ -11,7 +11,7 @@ import (
 // TestDeletedHistory: a run whose history somebody has deleted from a served deployment is told of by its name, with 7 and 500. Nobody who follows it waits
 // forever. The same holds for a file.
 func TestDeletedHistory(t *testing.T) {
-	const says = "run demo/bad: its history has 0 entries instead of 1"
+	const says = "run demo/bad cannot be read: its history has 0 entries instead of 1"
 	refused := func(h *hosted, s *serving) {
 		for _, path := range []string{"/history", "/history?wait=1m", "/export", "/events"} {
 			answer, told := h.asks(s, http.MethodGet, "/v1/runs/demo/bad"+path, "")

@@ -166,6 +166,11 @@ func (f *storeFlags) nothing(ctx context.Context, p *program, path string) (*ope
 // doctorHint says what to do about a store that answers with an error.
 func doctorHint(target string) string { return "swrun doctor" + target + " shows what a store needs" }
 
+// unreadableHint says what to do about something stored that cannot be read.
+func unreadableHint(target string) string {
+	return "swrun doctor" + target + " tells what cannot be read, and what to do about it"
+}
+
 // storeError gives what is wrong with a store its exit code and a hint.
 func storeError(err error) error {
 	var held *boltstore.HeldError
@@ -222,6 +227,8 @@ func refusalError(err error) error {
 		return lostStore(err)
 	case store.NoSuch:
 		return &exitError{code: exitNotFound, message: err.Error()}
+	case store.Corrupt, store.Newer:
+		return &exitError{code: exitStore, message: err.Error(), hint: unreadableHint(""), commands: unreadableHint}
 	case store.Conflict, store.Closed, store.TimedOut:
 		var continued *client.ContinuedError
 		if errors.As(err, &continued) {

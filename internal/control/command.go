@@ -107,9 +107,9 @@ func (c *Control) Check(ctx context.Context, v Verb, all []store.Instance) []err
 func IsOutage(err error) bool {
 	var problem *api.Problem
 	if errors.As(err, &problem) {
-		return problem.Status >= 500
+		return problem.Status >= 500 && problem.Name() != "unreadable"
 	}
-	return err != nil && store.RefusedAs(err) == "" && !errors.As(err, new(*client.OptionError)) && errors.AsError(err) == nil
+	return err != nil && store.RefusedAs(err) == "" && !errors.As(err, new(store.PartError)) && !errors.As(err, new(*client.OptionError)) && errors.AsError(err) == nil
 }
 
 // help says which runs the verb is for.

@@ -104,7 +104,7 @@ func (f *Functions) All(ctx context.Context) (all []Deployed, err error) {
 	for list := (store.RegistryList{Kind: store.RegistryFunctions, N: maxRead}); ; {
 		some, err := f.registry.ListRegistered(ctx, list)
 		if err != nil {
-			return nil, fmt.Errorf("list the functions: %w", err)
+			return nil, err
 		}
 		for _, r := range some {
 			s, err := read(r)

@@ -245,7 +245,7 @@ func Unheard(ctx context.Context, s store.Store) error {
 func announced(ctx context.Context, s store.Store) (all []Worker, late bool, err error) {
 	entries, err := s.ListRegistered(ctx, store.RegistryList{Kind: store.RegistryWorkers})
 	if err != nil {
-		return nil, false, fmt.Errorf("list the workers: %w", err)
+		return nil, false, err
 	}
 	late = len(entries) == 0
 	var names []string

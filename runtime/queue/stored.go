@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -43,7 +42,7 @@ func Readable(ctx context.Context, r store.Registry) (map[string]Rules, error) {
 func read(ctx context.Context, r store.Registry) (all map[string]Rules, damaged map[string]error, err error) {
 	entries, err := r.ListRegistered(ctx, store.RegistryList{Kind: store.RegistryQueues, Prefix: rulesPrefix})
 	if err != nil {
-		return nil, nil, fmt.Errorf("list the rules of queues: %w", err)
+		return nil, nil, err
 	}
 	all, damaged = map[string]Rules{}, map[string]error{}
 	for _, e := range entries {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -78,7 +77,7 @@ func (s *Schedules) change(ctx context.Context, namespace, name string, change f
 	}
 	now, err := s.now(ctx)
 	if err != nil {
-		return Schedule{}, fmt.Errorf("ask the store for the time: %w", err)
+		return Schedule{}, err
 	}
 	changed, err := entryOf(namespace, name).Change(ctx, s.Store, func(x *Schedule) error { return change(x, now) }, (*Schedule).isEmpty)
 	if err != nil {

@@ -2,7 +2,6 @@ package settings
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -53,7 +52,7 @@ type Scoped struct {
 func List(ctx context.Context, r store.Registry) (all []Scoped, err error) {
 	entries, err := r.ListRegistered(ctx, store.RegistryList{Kind: store.RegistrySettings})
 	if err != nil {
-		return nil, fmt.Errorf("list the settings: %w", err)
+		return nil, err
 	}
 	for _, e := range entries {
 		s, err := store.DecodeEntry[Settings](store.RegistrySettings, e)

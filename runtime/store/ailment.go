@@ -23,6 +23,12 @@ type Ailment struct {
 	Fix     string // what they can do
 }
 
+// PartError is an error that one part of the store has caused, because somebody has overwritten it: what needs nothing of that part works as before.
+type PartError interface {
+	error
+	PartOfStore() string // its name
+}
+
 // Reason is a kind of Ailment. There are few, so that metrics can have them as a label.
 type Reason string
 

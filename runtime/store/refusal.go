@@ -51,7 +51,7 @@ func (r *Refusal) Error() string {
 		Fenced: "%s was taken over by another worker", Closed: "%s has ended", TimedOut: "the time of %s is over",
 		Conflict: "%s is stored already, as something else or in another state", Limit: "a limit is reached: %s",
 		TooEarly: "%s: the store's clock has not come that far", RolledBack: "%s has lost writes that the store had confirmed",
-		NoSuch: "there is no %s", Corrupt: "what is stored cannot be read: %s", Newer: "what is stored cannot be read: %s", TooMany: "%s belongs to a family that has led to too many runs today",
+		NoSuch: "there is no %s", Corrupt: "%s cannot be read", Newer: "%s cannot be read", TooMany: "%s belongs to a family that has led to too many runs today",
 		Invalid: "there can be no such thing as %s", Suspended: "%s waits until its run is resumed",
 	}[r.Code]
 	return fmt.Sprintf(cmp.Or(sentence, "%s is refused"), detail)
@@ -80,7 +80,7 @@ func RefuseUnreadable(name string, why error, at time.Time) error {
 	if form.IsNewer(why) {
 		code = Newer
 	}
-	return Refuse(code, at, "%s: %s", name, why)
+	return &Refusal{Code: code, Detail: name, Reason: "cannot be read: " + shorten.To(fmt.Sprint(why), maxDetail), At: at}
 }
 
 // RefusedAs returns the code of the refusal in err, or the empty code.

@@ -79,7 +79,7 @@ func (e RegistryEntry[T]) Load(ctx context.Context, r Registry) (value T, versio
 		return value, 0, nil
 	}
 	if err != nil {
-		return value, 0, fmt.Errorf("read %s: %w", e.Kind.EntryName(e.Key), err)
+		return value, 0, err
 	}
 	value, err = DecodeEntry[T](e.Kind, found)
 	return value, found.Version, err
