@@ -31,7 +31,7 @@ func layers() map[string][]string {
 		"internal/delimited":          nil,
 		"internal/describe":           {"internal/cloudevent", "expr", "interpreter", "runtime/client", "runtime/store", "internal/api", "internal/shorten", "internal/terminal"},
 		"internal/diagnostics":        {"dsl", "dsl/source", "internal/terminal"},
-		"internal/doctor":             {".", "boltstore", "internal/api", "redisstore", "runtime/activity", "runtime/definition", "runtime/inbox", "runtime/presence", "runtime/queue", "runtime/schedule", "runtime/settings", "runtime/store", "internal/terminal", "runtime/client"},
+		"internal/doctor":             {".", "boltstore", "internal/access", "internal/api", "internal/audit", "redisstore", "runtime/activity", "runtime/definition", "runtime/events", "runtime/function", "runtime/inbox", "runtime/matching", "runtime/presence", "runtime/queue", "runtime/schedule", "runtime/settings", "runtime/store", "internal/terminal", "runtime/client"},
 		"internal/duration":           {"internal/lazyregexp", "internal/shorten"},
 		"internal/explain":            {"dsl", "errors", "internal/diagnostics", "internal/doctor"},
 		"internal/faultreport":        {"errors", "dsl", "expr", "internal/api", "internal/duration", "internal/shorten", "internal/terminal", "interpreter", "runtime/definition", "runtime/execution"},

@@ -64,6 +64,9 @@ func (h *hosted) tellsDamagedDefinition(onlyName bool) {
 	s := h.listening("serve", "--listen", "127.0.0.1:0")
 	h.answers(s, "/v1/health", http.StatusServiceUnavailable, told)
 	if onlyName {
+		h.exits(exitOK, "deploy", mustWriteFile(h.T, "nap.yaml", napText))
+		_, out := h.says("doctor")
+		contains(h.T, out, "everything that was looked at can be read")
 		return
 	}
 	h.answers(s, "/v1/runs/demo/one", http.StatusInternalServerError, "the workflow demo/nap:0.1.0")

@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"math"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -197,22 +199,70 @@ func (h *hosted) keepsAll(client *redis.Client) (back func()) {
 	}
 }
 
-// TestVerbsOnDamagedKeys: a verb that needs a key of Redis that somebody has overwritten ends with 7, names the key or the entry once, and shows what to do.
-func TestVerbsOnDamagedKeys(t *testing.T) {
-	t.Parallel()
+// mustFillRedis stores one thing of each kind on a Redis.
+func mustFillRedis(t *testing.T) (*hosted, *redis.Client) {
+	t.Helper()
 	server := redistest.Start(t)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr, DisableIdentity: true})
 	t.Cleanup(func() { client.Close() })
 	h := &hosted{t, server.URL() + "?partitions=2"}
-	h.exits(exitOK, "deploy", mustWriteFile(t, "nap.yaml", napText))
-	event := mustWriteFile(t, "event.json", `{"specversion": "1.0", "id": "1", "source": "/s", "type": "t", "data": 1}`)
 	h.exits(exitFaulted, "run", mustWriteFile(t, "failing.yaml", failingDocument), "--id", "bad")
+	h.exits(exitOK, "deploy", mustWriteFile(t, "nap.yaml", napText))
 	h.exits(exitOK, "deploy", mustWriteFile(t, "failing.yaml", failingDocument))
 	h.exits(exitOK, "deploy", mustWriteFile(t, "daily.yaml", dailyText))
 	h.exits(exitOK, "start", "demo/nap", "--id", "one")
 	h.exits(exitOK, "queue", "limit", "images", "--concurrency", "3")
 	h.exits(exitOK, "config", "set", "runTimeout=1000h")
 	h.exits(exitOK, "token", "new", "ada", "--role", "viewer", "-n", "demo")
+	h.exits(exitOK, "function", "deploy", "greet:1.0.0", mustWriteFile(t, "function.yaml", "set: {a: 1}\n"))
+	client.Set(t.Context(), "swrun:{swrun:0}:e:keys:activities", `1 0 x 1 "key"`, 0)
+	client.Set(t.Context(), "swrun:{swrun:1}:e:keys:activities", `1 0 x 1 "key"`, 0)
+	for p := range 2 {
+		client.ZAdd(t.Context(), fmt.Sprintf("swrun:{swrun:%d}:r:keys", p), redis.Z{Score: math.Inf(1), Member: "activities"})
+	}
+	return h, client
+}
+
+// TestDoctorReadsEntries: doctor decodes each entry of the registry as its readers do, and its remedy mends the entry.
+func TestDoctorReadsEntries(t *testing.T) {
+	t.Parallel()
+	h, client := mustFillRedis(t)
+	_, out := h.says("doctor")
+	contains(t, out, "everything that was looked at can be read")
+	back, daily := h.keepsAll(client), mustWriteFile(t, "daily.yaml", dailyText)
+	for _, c := range []struct{ pattern, by, says, fix, mends string }{
+		{"*:e:tokens:ada", "1 {}", "the entry ada of tokens cannot be read: it lacks", "swrun token revoke", "token revoke ada"},
+		{"*:e:tokens:ada", "type", "the entry ada of tokens cannot be read", "swrun token revoke", "token revoke ada"},
+		{"*:e:schedules:demo/daily", "1 {}", "the entry demo/daily of schedules cannot be read: it does not", "deploy the workflow again", "deploy " + daily},
+		{"*:e:schedules:demo/daily", "type", "the entry demo/daily of schedules cannot be read", "deploy the workflow again", "deploy " + daily},
+		{"*:e:schedules:changes", "rubbish", "the entry changes of schedules cannot be read", "replaces the entry changes", "schedule pause demo/daily"},
+		{"*:e:schedules:changes", "type", "the entry changes of schedules cannot be read", "replaces the entry changes", "deploy " + daily},
+		{"*:e:functions:greet:1.0.0", "1 {}", "the function greet:1.0.0 is damaged", "swrun function rm", "function rm greet:1.0.0"},
+		{"*:e:queues:*", `1 {"concurrency": "x"}`, "the entry rules/images of queues cannot be read", "restore the store from a backup", ""},
+		{"*:e:settings:*", "1 []", "the entry deployment of settings cannot be read", "restore the store from a backup", ""},
+		{"*:e:keys:activities", "1 {}", "the entry activities of keys cannot be read", "restore the store from a backup", ""},
+	} {
+		back()
+		h.overwritesKeys(client, c.pattern, c.by)
+		code, out := h.says("doctor")
+		if code != exitStore || !strings.Contains(out, c.says) || !strings.Contains(out, c.fix) || !strings.Contains(out, "SD019  0 runs and 1 registered thing cannot be read") {
+			t.Errorf("%s is damaged by %s: doctor ends with %d:\n%s", c.pattern, c.by, code, out)
+		}
+		if c.mends == "" {
+			continue
+		}
+		h.exits(exitOK, strings.Fields(c.mends)...)
+		if _, out := h.says("doctor"); !strings.Contains(out, "everything that was looked at can be read") {
+			t.Errorf("%s is damaged by %s: after %s says doctor:\n%s", c.pattern, c.by, c.mends, out)
+		}
+	}
+}
+
+// TestVerbsOnDamagedKeys: a verb that needs a key of Redis that somebody has overwritten ends with 7, names the key or the entry once, and shows what to do.
+func TestVerbsOnDamagedKeys(t *testing.T) {
+	t.Parallel()
+	h, client := mustFillRedis(t)
+	event := mustWriteFile(t, "event.json", `{"specversion": "1.0", "id": "1", "source": "/s", "type": "t", "data": 1}`)
 	back := h.keepsAll(client)
 	for _, c := range []struct{ pattern, by, names, verbs string }{
 		{"*:h:demo/bad", "type", "*:h:demo/bad", "retry bad"},
@@ -226,7 +276,7 @@ func TestVerbsOnDamagedKeys(t *testing.T) {
 		{"*:r:settings", "type", "*:r:settings", "config set runTimeout=5h;config ls"},
 		{"*:r:schedules", "type", "*:r:schedules", "schedule pause demo/daily;schedule ls;events publish EVENT"},
 		{"*:r:queues", "type", "*:r:queues", "queue pause images;queue ls"},
-		{"*:e:tokens:*", "rubbish", "the entry ada of tokens", "token ls;token revoke ada"},
+		{"*:e:tokens:*", "rubbish", "the entry ada of tokens", "token ls"},
 		{"*:e:settings:*", "type", "the entry deployment of settings", "config set runTimeout=5h;config ls;retry bad"},
 		{"*:e:settings:*", "1 []", "the entry deployment of settings", "config set runTimeout=5h;config ls;retry bad"},
 		{"*:e:queues:*", "rubbish", "the entry rules/images of queues", "queue pause images;queue ls"},

@@ -98,7 +98,7 @@ func TestFileFarAhead(t *testing.T) {
 	}
 }
 
-// TestDamagedChangesOfSchedules: the log of a worker tells once that the entry by which it learns of changed schedules is damaged.
+// TestDamagedChangesOfSchedules: a worker replaces the damaged entry by which it learns of changed schedules, and its log tells this once.
 func TestDamagedChangesOfSchedules(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "runs.db")
@@ -113,7 +113,10 @@ do: [{a: {wait: PT3S}}]`))
 	h.exits(exitOK, "start", "demo/tick", "--id", "x")
 	h.until("completed", "describe", "x") // the schedules are looked after each second
 	stop()
-	if n := strings.Count(log.stderr.String(), "the schedules cannot be looked after"); n != 1 {
-		t.Errorf("the log tells of it %d times:\n%s", n, log.stderr.String())
+	told := log.stderr.String()
+	if strings.Count(told, "the entry that tells of changes of schedules was damaged, and is replaced") != 1 || strings.Contains(told, "the schedules cannot be looked after") {
+		t.Errorf("the log tells of it so:\n%s", told)
 	}
+	_, out := h.says("doctor")
+	contains(t, out, "everything that was looked at can be read")
 }

@@ -20,10 +20,8 @@ func TestDamagedWorkers(t *testing.T) {
 			h.answers(s, "/v1/runs/demo/one", http.StatusOK, "waiting")
 			h.answers(s, "/v1/workers", http.StatusOK, "")
 			h.answers(s, "/v1/queues", http.StatusOK, "")
-			if text != "1 0 x 1 [" { // doctor looks at the form of entries alone
-				if code, out := h.says("doctor"); code != exitStore || !strings.Contains(out, "workers") {
-					t.Errorf("doctor ends with %d: %s", code, out)
-				}
+			if code, out := h.says("doctor"); code != exitStore || !strings.Contains(out, "workers") {
+				t.Errorf("doctor ends with %d: %s", code, out)
 			}
 			h.until("default", "workers")
 			h.exits(exitOK, "cancel", "one")

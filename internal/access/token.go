@@ -178,6 +178,21 @@ func (s stored) token(r store.Registered) Token {
 	}
 }
 
+// decode reads an entry of a token.
+func decode(r store.Registered) (stored, error) {
+	s, err := store.DecodeEntry[stored](store.RegistryTokens, r)
+	if err == nil && (len(s.Hash) != sha256.Size || !slices.Contains(Granted(), s.Role)) {
+		err = store.RefuseUnreadable(store.RegistryTokens.EntryName(r.Key), errors.New("it lacks the digest or the role of the token"), time.Time{})
+	}
+	return s, err
+}
+
+// CheckEntry reports why an entry of the tokens cannot be read.
+func CheckEntry(r store.Registered) error {
+	_, err := decode(r)
+	return err
+}
+
 // List returns all tokens, by their names.
 func (t *Tokens) List(ctx context.Context) ([]Token, error) {
 	all, err := t.registry.ListRegistered(ctx, store.RegistryList{Kind: store.RegistryTokens})
@@ -186,7 +201,7 @@ func (t *Tokens) List(ctx context.Context) ([]Token, error) {
 	}
 	tokens := []Token{}
 	for _, r := range all {
-		s, err := store.DecodeEntry[stored](store.RegistryTokens, r)
+		s, err := decode(r)
 		if err != nil {
 			return nil, err
 		}
@@ -204,6 +219,9 @@ func (t *Tokens) Revoke(ctx context.Context, name string) error {
 	r, err := t.registry.Registered(ctx, store.RegistryTokens, name)
 	if store.RefusedAs(err) == store.NoSuch {
 		return refusal
+	}
+	if store.RefusedAs(err) == store.Corrupt {
+		r.Version, err = store.AnyVersion, nil // nobody can use it, and its name is free then
 	}
 	if err != nil {
 		return err
@@ -228,7 +246,7 @@ func (t *Tokens) Authenticate(ctx context.Context, text string) (Caller, error) 
 		if err != nil {
 			return Caller{}, err
 		}
-		if s.stored, err = store.DecodeEntry[stored](store.RegistryTokens, r); err != nil {
+		if s.stored, err = decode(r); err != nil {
 			return Caller{}, err
 		}
 		s.name, s.ends = name, r.Ends

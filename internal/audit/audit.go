@@ -144,6 +144,12 @@ func (t Trail) Drain(ctx context.Context, log *slog.Logger) error {
 	}
 }
 
+// CheckEntry reports why an entry of the trail cannot be read.
+func CheckEntry(r store.Registered) error {
+	_, err := store.DecodeEntry[Record](store.RegistryAudit, r)
+	return err
+}
+
 // move writes one change into a log, and takes it from the trail.
 func (t Trail) move(ctx context.Context, log *slog.Logger, one store.Registered) error {
 	r, err := store.DecodeEntry[Record](store.RegistryAudit, one)
@@ -162,7 +168,11 @@ func (t Trail) move(ctx context.Context, log *slog.Logger, one store.Registered)
 	default:
 		Log(ctx, log, "outcome", "unreadable", "through", "store", "id", one.Key, "error", err)
 	}
-	err = t.registry.Unregister(ctx, store.RegistryAudit, one.Key, one.Version)
+	version := one.Version
+	if one.Damaged != nil {
+		version = store.AnyVersion // its version cannot be read
+	}
+	err = t.registry.Unregister(ctx, store.RegistryAudit, one.Key, version)
 	if refused := new(store.Refusal); errors.As(err, &refused) { // another process has written it too
 		err = nil
 	}

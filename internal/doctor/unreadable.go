@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/swrun/swrun/internal/terminal"
@@ -22,19 +23,19 @@ const maxRead = 1000
 // unreadable reports the runs and the settings, tokens, schedules and so on that this build cannot read, and the runs that lack activities.
 func (l *Looks) unreadable(ctx context.Context, s store.Store, now time.Time, all *store.Statistics) []Finding {
 	read, err := l.read(ctx, s, now)
-	var entries int64
-	var why error
+	var entries damagedEntries
 	if err == nil && definition.GrantedIn(ctx) == nil { // the store's count and the registry are of all namespaces
 		read.unreadable = max(read.unreadable, all.Unreadable)
-		entries, why, err = unreadableEntries(ctx, s)
+		if entries, err = unreadableEntries(ctx, s); err != nil {
+			err = fmt.Errorf("list the registry: %w", err)
+		}
 	}
 	if err != nil {
 		return []Finding{failed("SD019", err)}
 	}
-	entries += read.definitions
 	var found []Finding
-	if read.unreadable > 0 || entries > 0 {
-		found = append(found, cannotBeRead(read.unreadable, entries, cmp.Or(read.first, why, read.undefined)))
+	if read.unreadable > 0 || entries.n+read.definitions > 0 {
+		found = append(found, cannotBeRead(&read, &entries))
 	}
 	if read.lacking > 0 {
 		found = append(found, Finding{"SD019", Warning, fmt.Sprintf("stored activities of %s are damaged or missing, for example %s", terminal.Counted(read.lacking, "run"), read.lacks),
@@ -69,13 +70,36 @@ func undeliverable(ctx context.Context, s store.Store) []Finding {
 		"swrun repair removes damaged messages. A run that waits for such a message, for example for the start of its child, waits until it is cancelled. If a newer swrun has written them, use that version for all workers"}}
 }
 
-// cannotBeRead reports how many runs and registered things cannot be read; first says why one cannot, or is nil.
-func cannotBeRead(runs, entries int64, first error) Finding {
-	what := fmt.Sprintf("%s and %s cannot be read", terminal.Counted(runs, "run"), terminal.Counted(entries, "registered thing"))
-	if first != nil {
+// What to do about runs and definitions that are damaged.
+const (
+	runFix        = "nothing goes on with a damaged run, and its deadlines do not fire: restore it from a backup"
+	definitionFix = "deploy the document of a damaged workflow again"
+)
+
+// cannotBeRead reports how many runs and registered things cannot be read, with an example, and what to do about each of the causes.
+func cannotBeRead(read *damagedData, entries *damagedEntries) Finding {
+	var fixes []string
+	if read.unreadable > 0 && store.RefusedAs(read.first) != store.Newer {
+		fixes = withFix(fixes, runFix)
+	}
+	if read.unreadable > 0 && store.RefusedAs(read.first) != store.Corrupt {
+		fixes = withFix(fixes, newerFix)
+	}
+	if read.definitions > 0 {
+		fix := definitionFix
+		if store.RefusedAs(read.undefined) == store.Newer {
+			fix = newerFix
+		}
+		fixes = withFix(fixes, fix)
+	}
+	for _, fix := range entries.fixes {
+		fixes = withFix(fixes, fix)
+	}
+	what := fmt.Sprintf("%s and %s cannot be read", terminal.Counted(read.unreadable, "run"), terminal.Counted(entries.n+read.definitions, "registered thing"))
+	if first := cmp.Or(read.first, entries.first, read.undefined); first != nil {
 		what += ", for example: " + first.Error()
 	}
-	return Finding{"SD019", Error, what, "nothing goes on with them, and their deadlines do not fire: if a newer swrun has written them, use that version for all workers; otherwise restore them from a backup, and a definition by deploying its document again"}
+	return Finding{"SD019", Error, what, strings.Join(fixes, ". ")}
 }
 
 // maxPages is how many times as many runs are read for a context that does not grant all namespaces: those of others may be the newest.
@@ -188,33 +212,6 @@ func (l *loads) checkInbox(ctx context.Context, s store.Store, one *store.Listed
 		}
 	}
 	return err
-}
-
-// unreadableEntries counts the entries of the registry that cannot be read, of the kinds that can be listed.
-func unreadableEntries(ctx context.Context, s store.Store) (n int64, first, err error) {
-	for _, kind := range store.RegistryKinds() {
-		if !kind.Listed() {
-			continue
-		}
-		all, err := s.ListRegistered(ctx, store.RegistryList{Kind: kind})
-		if store.IsUnreadable(err) { // all of its kind
-			if n++; first == nil {
-				first = err
-			}
-			continue
-		}
-		if err != nil {
-			return n, first, fmt.Errorf("list the registry: %w", err)
-		}
-		for _, one := range all {
-			if err := store.CheckEntry(kind, one); err != nil {
-				if n++; first == nil {
-					first = err
-				}
-			}
-		}
-	}
-	return n, first, nil
 }
 
 // undeployed counts the workflows whose definitions cannot be read, in a part of them. All parts together are about maxLoaded.

@@ -37,6 +37,12 @@ func acknowledgement(g filter.TroubleGroup) store.RegistryEntry[filter.Acknowled
 	return store.RegistryEntry[filter.Acknowledgement]{Kind: store.RegistryAcknowledged, Key: g.Namespace() + "/" + g.Key()}
 }
 
+// CheckAcknowledgement reports why an entry of acknowledged trouble cannot be read.
+func CheckAcknowledgement(r store.Registered) error {
+	_, err := store.DecodeEntry[filter.Acknowledgement](store.RegistryAcknowledged, r)
+	return err
+}
+
 // acknowledgements returns what is acknowledged, by the keys of groups. What cannot be read counts as not acknowledged; doctor tells it.
 func (c *Client) acknowledgements(ctx context.Context) (map[string]*filter.Acknowledgement, error) {
 	entries, err := c.store.ListRegistered(ctx, store.RegistryList{Kind: store.RegistryAcknowledged})

@@ -86,7 +86,22 @@ func Deploy(ctx context.Context, c store.Catalog, d Definition) (Reference, erro
 	if err != nil {
 		return reference, err
 	}
-	return reference, c.Define(ctx, nameKey+reference.String(), []byte(digest))
+	key := nameKey + reference.String()
+	if err = c.Define(ctx, key, []byte(digest)); store.RefusedAs(err) == store.Conflict {
+		if kept, read := c.Definition(ctx, key); read == nil && !isDigest(string(kept)) { // somebody has overwritten it
+			if err := c.Undefine(ctx, key, kept); err != nil {
+				return reference, err
+			}
+			err = c.Define(ctx, key, []byte(digest))
+		}
+	}
+	return reference, err
+}
+
+// isDigest reports whether a text has the form of a digest.
+func isDigest(text string) bool {
+	sum, err := base64.RawURLEncoding.DecodeString(text)
+	return err == nil && len(sum) == sha256.Size/2
 }
 
 // Put stores a definition of a namespace under its digest alone.

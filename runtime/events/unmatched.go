@@ -143,6 +143,12 @@ func (u *unmatched) add(one Unmatched) {
 	}
 }
 
+// CheckUnmatched reports why an entry of the events that nobody took cannot be read.
+func CheckUnmatched(r store.Registered) error {
+	_, err := store.DecodeEntry[unmatched](store.RegistryUnmatched, r)
+	return err
+}
+
 // UnmatchedIn returns the last events that nobody took, the newest first: those that were for one of some namespaces, or for all of them. Without
 // namespaces it returns all. They are of the last day, and some of them where there were many.
 func UnmatchedIn(ctx context.Context, r store.Registry, namespaces []string) (all []Unmatched, err error) {

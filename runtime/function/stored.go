@@ -147,6 +147,12 @@ func read(r store.Registered) (stored, error) {
 	return s, nil
 }
 
+// CheckEntry reports why an entry of the functions cannot be read.
+func CheckEntry(r store.Registered) error {
+	_, err := read(r)
+	return err
+}
+
 func (s *stored) deployed(named string) Deployed {
 	d := Deployed{Digest: s.Digest, Size: s.Files.Size(), At: s.At, By: s.By}
 	d.Name, d.Version, _ = strings.Cut(named, ":")

@@ -27,7 +27,7 @@ func (s *Store) Register(ctx context.Context, c store.Registration) (done store.
 	}
 	err = s.quietly(ctx, 0, func(p *partition) error {
 		is, there, err := p.registered(c.Kind, c.Key)
-		if err != nil {
+		if err != nil && c.Version != store.AnyVersion { // otherwise what is damaged is replaced, too
 			return err
 		}
 		if c.Version != store.AnyVersion && c.Version != is.Version {

@@ -20,6 +20,12 @@ func sealKey() store.RegistryEntry[string] {
 	return store.RegistryEntry[string]{Kind: store.RegistryKeys, Key: "activities"}
 }
 
+// CheckKey reports why the entry of a key cannot be read.
+func CheckKey(r store.Registered) error {
+	_, err := store.DecodeEntry[string](store.RegistryKeys, r)
+	return err
+}
+
 // key returns the key of the deployment, and makes one if there is none. One that is known here is good enough unless it has to be read again.
 func (m *Matcher) key(ctx context.Context, again bool) (string, error) {
 	m.mu.Lock()

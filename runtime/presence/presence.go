@@ -241,6 +241,12 @@ func Unheard(ctx context.Context, s store.Store) error {
 	return nil
 }
 
+// CheckEntry reports why the entry of a worker cannot be read.
+func CheckEntry(r store.Registered) error {
+	_, err := store.DecodeEntry[Worker](store.RegistryWorkers, r)
+	return err
+}
+
 // announced returns the workers that are there by their word, and whether any word is late: an expected one has not come, or nobody has given any.
 func announced(ctx context.Context, s store.Store) (all []Worker, late bool, err error) {
 	entries, err := s.ListRegistered(ctx, store.RegistryList{Kind: store.RegistryWorkers})

@@ -20,6 +20,16 @@ func entry(name string) store.RegistryEntry[Rules] {
 	return store.RegistryEntry[Rules]{Kind: store.RegistryQueues, Key: rulesPrefix + name}
 }
 
+// CheckEntry reports why an entry of the queues, rules or notes of polls, cannot be read.
+func CheckEntry(r store.Registered) error {
+	if strings.HasPrefix(r.Key, rulesPrefix) {
+		_, err := store.DecodeEntry[Rules](store.RegistryQueues, r)
+		return err
+	}
+	_, err := store.DecodeEntry[map[string]Polled](store.RegistryQueues, r)
+	return err
+}
+
 // List returns the rules of all queues that have any, by their names. Rules that cannot be read are an error.
 func List(ctx context.Context, r store.Registry) (map[string]Rules, error) {
 	all, damaged, err := read(ctx, r)

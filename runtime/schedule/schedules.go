@@ -52,20 +52,63 @@ func entryOf(namespace, name string) store.RegistryEntry[Schedule] {
 	return store.RegistryEntry[Schedule]{Kind: store.RegistrySchedules, Key: namespace + "/" + name}
 }
 
+// load returns the schedule of a workflow and its version, which is 0 if there is none.
+func load(ctx context.Context, r store.Registry, namespace, name string) (Schedule, int64, error) {
+	x, version, err := entryOf(namespace, name).Load(ctx, r)
+	if err == nil && version > 0 {
+		err = x.check(namespace + "/" + name)
+	}
+	return x, version, err
+}
+
+// decode reads an entry of a schedule.
+func decode(r store.Registered) (Schedule, error) {
+	x, err := store.DecodeEntry[Schedule](store.RegistrySchedules, r)
+	if err == nil {
+		err = x.check(r.Key)
+	}
+	return x, err
+}
+
+// CheckEntry reports why an entry of the schedules cannot be read.
+func CheckEntry(r store.Registered) error {
+	if r.Key == changes {
+		return store.CheckEntry(store.RegistrySchedules, r)
+	}
+	_, err := decode(r)
+	return err
+}
+
+// check reports that the schedule is not that of the workflow under whose key it stands.
+func (x *Schedule) check(key string) error {
+	if x.Workflow.Namespace+"/"+x.Workflow.Name == key {
+		return nil
+	}
+	return store.RefuseUnreadable(store.RegistrySchedules.EntryName(key), errors.New("it does not contain the schedule of the workflow"), time.Time{})
+}
+
 // now returns what time it is at the store.
 func (s *Schedules) now(ctx context.Context) (time.Time, error) {
 	r, err := s.changes(ctx)
 	if err == nil && r.Version == 0 {
-		r, err = s.Store.Register(ctx, store.Registration{Kind: store.RegistrySchedules, Key: changes, Value: []byte("1 {}"), Version: store.AnyVersion})
+		r, err = s.tell(ctx)
 	}
 	return r.At, err
 }
 
-// changes returns the entry that tells of changes; a version of 0 if there were none yet.
+// changes returns the entry that tells of changes; a version of 0 if there were none yet. A damaged one is replaced: it holds nothing but its version, and a
+// new version has everyone read the schedules again.
 func (s *Schedules) changes(ctx context.Context) (store.Registered, error) {
 	r, err := s.Store.Registered(ctx, store.RegistrySchedules, changes)
-	if store.RefusedAs(err) == store.NoSuch {
+	if err == nil {
+		err = store.CheckEntry(store.RegistrySchedules, r)
+	}
+	switch store.RefusedAs(err) {
+	case store.NoSuch:
 		return store.Registered{}, nil
+	case store.Corrupt:
+		s.Log.Warn("the entry that tells of changes of schedules was damaged, and is replaced", "error", err.Error())
+		return s.tell(ctx)
 	}
 	return r, err
 }
@@ -79,17 +122,20 @@ func (s *Schedules) change(ctx context.Context, namespace, name string, change f
 	if err != nil {
 		return Schedule{}, err
 	}
+	if _, _, err := load(ctx, s.Store, namespace, name); err != nil {
+		return Schedule{}, err
+	}
 	changed, err := entryOf(namespace, name).Change(ctx, s.Store, func(x *Schedule) error { return change(x, now) }, (*Schedule).isEmpty)
 	if err != nil {
 		return changed, err
 	}
-	return changed, s.tell(ctx)
+	_, err = s.tell(ctx)
+	return changed, err
 }
 
 // tell has everyone read the schedules again.
-func (s *Schedules) tell(ctx context.Context) error {
-	_, err := s.Store.Register(ctx, store.Registration{Kind: store.RegistrySchedules, Key: changes, Value: []byte("1 {}"), Version: store.AnyVersion})
-	return err
+func (s *Schedules) tell(ctx context.Context) (store.Registered, error) {
+	return s.Store.Register(ctx, store.Registration{Kind: store.RegistrySchedules, Key: changes, Value: []byte("1 {}"), Version: store.AnyVersion})
 }
 
 // Follow has the schedule of a workflow be that of the version that `latest` means; without one, or without a schedule in it, nothing is
@@ -103,13 +149,14 @@ func (s *Schedules) Follow(ctx context.Context, namespace, name string) error {
 	if changed, err := s.follow(ctx, namespace, name, p); changed || err != nil || p.isEmpty() {
 		return err
 	}
-	return s.tell(ctx)
+	_, err = s.tell(ctx)
+	return err
 }
 
 // follow is Follow, if the schedule differs from what was the plan a moment ago. What is deployed is read once more between the schedule's being
 // read and its being written: so a schedule that is older than what is deployed never replaces a newer one.
 func (s *Schedules) follow(ctx context.Context, namespace, name string, p *plan) (changed bool, err error) {
-	known, _, err := entryOf(namespace, name).Load(ctx, s.Store)
+	known, _, err := load(ctx, s.Store, namespace, name)
 	if err != nil || known.Digest == p.digest || known.isEmpty() && p.isEmpty() {
 		return false, err
 	}
@@ -123,19 +170,32 @@ func (s *Schedules) follow(ctx context.Context, namespace, name string, p *plan)
 	return true, err
 }
 
-// Deployed is Follow for the workflow of a definition that was deployed. Without a schedule before and now, it costs one look.
+// Deployed is Follow for the workflow of a definition that was deployed. Without a schedule before and now, it costs two looks.
 func (s *Schedules) Deployed(ctx context.Context, d definition.Definition) error {
 	w, found := dsl.Parse(d.Name(), []byte(d.Document))
 	if err := found.Err(); err != nil {
 		return err
 	}
+	if err := s.dropDamaged(ctx, w.Document.Namespace, w.Document.Name); err != nil {
+		return err
+	}
 	if w.Schedule == nil {
-		known, _, err := entryOf(w.Document.Namespace, w.Document.Name).Load(ctx, s.Store)
+		known, _, err := load(ctx, s.Store, w.Document.Namespace, w.Document.Name)
 		if err != nil || known.isEmpty() {
 			return err
 		}
 	}
 	return s.Follow(ctx, w.Document.Namespace, w.Document.Name)
+}
+
+// dropDamaged removes the schedule of a workflow if it is damaged: to deploy the workflow makes it anew. It is not paused then.
+func (s *Schedules) dropDamaged(ctx context.Context, namespace, name string) error {
+	_, _, err := load(ctx, s.Store, namespace, name)
+	if store.RefusedAs(err) != store.Corrupt {
+		return err
+	}
+	s.Log.Warn("the schedule of a workflow was damaged, and is made anew", "workflow", namespace+"/"+name, "error", err.Error())
+	return s.Store.Unregister(ctx, store.RegistrySchedules, entryOf(namespace, name).Key, store.AnyVersion)
 }
 
 // latest returns the plan of the version of a workflow that `latest` means; an empty one if there is none.
@@ -233,7 +293,7 @@ func read(ctx context.Context, s store.Store) (all []Schedule, damaged, err erro
 		if r.Key == changes {
 			continue
 		}
-		one, err := store.DecodeEntry[Schedule](store.RegistrySchedules, r)
+		one, err := decode(r)
 		if err != nil {
 			wrong = append(wrong, err)
 			continue
@@ -248,7 +308,7 @@ func (s *Schedules) Of(ctx context.Context, namespace, name string) (Schedule, e
 	if err := definition.GrantedIn(ctx).Check(definition.Reference{Namespace: namespace, Name: name}); err != nil {
 		return Schedule{}, err
 	}
-	found, version, err := entryOf(namespace, name).Load(ctx, s.Store)
+	found, version, err := load(ctx, s.Store, namespace, name)
 	if err == nil && version == 0 {
 		err = noSchedule(namespace, name)
 	}

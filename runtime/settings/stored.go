@@ -37,6 +37,12 @@ func (s Scope) entry() store.RegistryEntry[Settings] {
 	return store.RegistryEntry[Settings]{Kind: store.RegistrySettings, Key: s.key()}
 }
 
+// CheckEntry reports why an entry of the settings cannot be read.
+func CheckEntry(r store.Registered) error {
+	_, err := store.DecodeEntry[Settings](store.RegistrySettings, r)
+	return err
+}
+
 // Change changes what is set for a scope, and returns what is set then. What change refuses is returned; nothing is changed then.
 func Change(ctx context.Context, r store.Registry, scope Scope, change func(*Settings) error) (Settings, error) {
 	return scope.entry().Change(ctx, r, change, func(s *Settings) bool { return *s == Settings{} })

@@ -1,0 +1,102 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/swrun/swrun/internal/access"
+	"github.com/swrun/swrun/internal/audit"
+	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/events"
+	"github.com/swrun/swrun/runtime/function"
+	"github.com/swrun/swrun/runtime/matching"
+	"github.com/swrun/swrun/runtime/presence"
+	"github.com/swrun/swrun/runtime/queue"
+	"github.com/swrun/swrun/runtime/schedule"
+	"github.com/swrun/swrun/runtime/settings"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// reader is how the readers of a kind of entries read one, and what to do about one that they cannot read.
+type reader struct {
+	check func(store.Registered) error
+	fix   string
+}
+
+// readers returns those of the kinds that can be listed. The sinks (SD016) and the dead letters (SD021) have checks of their own.
+func readers() map[store.RegistryKind]reader {
+	return map[store.RegistryKind]reader{
+		store.RegistryTokens:       {access.CheckEntry, "swrun token revoke NAME removes a damaged token, and swrun token new makes another one"},
+		store.RegistrySettings:     {settings.CheckEntry, restoreFix},
+		store.RegistryQueues:       {queue.CheckEntry, restoreFix},
+		store.RegistryWorkers:      {presence.CheckEntry, "the worker replaces its damaged entry within 10 s"},
+		store.RegistrySchedules:    {schedule.CheckEntry, "deploy the workflow again, which makes its schedule anew; a worker or server replaces the entry changes by itself"},
+		store.RegistryFunctions:    {function.CheckEntry, "swrun function rm NAME:VERSION removes a damaged function, and it can be deployed again"},
+		store.RegistryAudit:        {audit.CheckEntry, "a server removes the damaged entry of a change when it logs the changes"},
+		store.RegistryUnmatched:    {events.CheckUnmatched, restoreFix},
+		store.RegistryAcknowledged: {client.CheckAcknowledgement, restoreFix},
+		store.RegistryKeys:         {matching.CheckKey, restoreFix + ", and start the servers again"},
+	}
+}
+
+// damagedEntries are the entries of the registry that cannot be read.
+type damagedEntries struct {
+	n     int64
+	first error
+	fixes []string // by the kinds, each once
+}
+
+// note counts an entry, and notes what to do about it.
+func (d *damagedEntries) note(err error, fix string) {
+	d.n++
+	if d.first == nil {
+		d.first = err
+	}
+	if store.RefusedAs(err) == store.Newer {
+		fix = newerFix
+	}
+	d.fixes = withFix(d.fixes, fix)
+}
+
+// unreadableEntries finds the entries of the registry that cannot be read, of the kinds that can be listed.
+func unreadableEntries(ctx context.Context, s store.Store) (found damagedEntries, err error) {
+	for _, kind := range store.RegistryKinds() {
+		if !kind.Listed() {
+			continue
+		}
+		all, err := s.ListRegistered(ctx, store.RegistryList{Kind: kind})
+		if store.IsUnreadable(err) { // all of its kind
+			found.note(err, restoreFix)
+			continue
+		}
+		if err != nil {
+			return found, err
+		}
+		for _, one := range all {
+			err := store.CheckEntry(kind, one)
+			if r, known := readers()[kind]; known && err == nil {
+				err = r.check(one)
+			}
+			if err != nil {
+				found.note(err, readers()[kind].fix)
+			}
+		}
+	}
+	return found, nil
+}
+
+// restoreFix is what to do about something damaged that nothing makes anew.
+const restoreFix = "restore the store from a backup"
+
+// newerFix is what to do about something that a newer swrun has written.
+const newerFix = "use the version that has written it for all workers and servers"
+
+// withFix adds what to do, unless it is known.
+func withFix(all []string, fix string) []string {
+	fix = cmp.Or(fix, restoreFix)
+	if slices.Contains(all, fix) {
+		return all
+	}
+	return append(all, fix)
+}
