@@ -101,7 +101,7 @@ func TestEveryVerbAsksTheSame(t *testing.T) {
 		"token ls":          {{exitOK, nil}},
 		"token revoke":      {{exitNotFound, []string{"ada"}}},
 		"workers":           {{exitOK, []string{"--jq", "type", "-o", "json"}}},
-		"doctor":            {{exitOK, []string{"-o", "json", "--jq", "[.schema, (.checks | map(select(.code == \"SD006\")) | length)]"}}},
+		"doctor":            {{exitStore, []string{"-o", "json", "--jq", "[.schema, (.checks | map(select(.code == \"SD006\")) | length)]"}}},
 	}
 	h := &hosted{t, "file:" + filepath.Join(folder, "runs.db")}
 	h.exits(exitFaulted, "run", failing, "--id", "a")

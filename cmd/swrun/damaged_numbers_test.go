@@ -3,8 +3,10 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/redis/go-redis/v9"
 	"go.etcd.io/bbolt"
 )
 
@@ -30,6 +32,22 @@ func TestDamagedPermits(t *testing.T) {
 	h.outside("x")
 	h.exits(exitOK, "queue", "limit", "images", "--concurrency", "1")
 	inEachPartition(t, path, "permit/images/rubbish", "rubbish")
+	h.endsOutside(h.listening("serve", "--listen", "127.0.0.1:0"))
+}
+
+// TestImpossiblePermits: a permit of a queue on Redis that ends at no time of a calendar is held by nobody, and a start that is to come does not count for the rate.
+func TestImpossiblePermits(t *testing.T) {
+	t.Parallel()
+	h, client := deployedOnRedis(t)
+	h.exits(exitOK, "deploy", mustWriteFile(t, "outside.yaml", outsideText))
+	h.outside("x")
+	h.exits(exitOK, "queue", "limit", "images", "--concurrency", "1", "--rate", "1/1m")
+	for n := range 64 {
+		prefix := strings.Replace(layoutKey, "}:layout", fmt.Sprintf(":%d}:", n), 1)
+		for _, key := range []string{prefix + "u:images", prefix + "b:images"} {
+			client.ZAdd(t.Context(), key, redis.Z{Score: 1e300, Member: "rubbish"}, redis.Z{Score: 1e17, Member: ""})
+		}
+	}
 	h.endsOutside(h.listening("serve", "--listen", "127.0.0.1:0"))
 }
 

@@ -62,11 +62,39 @@ func (h *hosted) tellsDamagedOutbox() {
 	if code != exitStore {
 		h.Errorf("doctor ends with %d", code)
 	}
-	h.answers(h.listening("serve", "--listen", "127.0.0.1:0"), "/v1/health", http.StatusServiceUnavailable, "messages of runs cannot be read")
+	s := h.listening("serve", "--listen", "127.0.0.1:0")
+	h.answers(s, "/v1/health", http.StatusServiceUnavailable, "messages of runs cannot be read")
+	h.answers(s, "/metrics", http.StatusOK, "\nswrun_outbox_messages_undeliverable 8\n")
 	_, out = h.says("repair --dry-run")
 	contains(h.T, out, "4 differences to repair")
 	_, out = h.says("repair")
 	contains(h.T, out, "of the outbox of partition 0 is damaged, and was not delivered", "4 differences repaired")
 	_, out = h.says("doctor")
 	contains(h.T, out, "4 messages of runs cannot be read or delivered", "of a newer swrun")
+}
+
+// TestOutboxEntriesThatLackMembers: a message of a known form that does not say what it is for is told, and not dropped in silence.
+func TestOutboxEntriesThatLackMembers(t *testing.T) {
+	t.Parallel()
+	entries := []string{
+		`{"#":3}`, `{"#":3,"from":"demo"}`, `{"#":3,"child":{}}`, `{"#":3,"child":{"id":"x","workflow":{"name":"nap"}}}`, `{"#":3,"deliver":{"message":{"type":"cancel"}}}`,
+		`{"#":3,"deliver":{"to":{"Namespace":"demo","ID":"x"}}}`, `{"#":3,"find":{}}`, `{"#":3,"publish":null}`, `{"#":3,"publish":7}`,
+	}
+	path := filepath.Join(t.TempDir(), "runs.db")
+	h := &hosted{t, "file:" + path}
+	h.exits(exitOK, "deploy", mustWriteFile(t, "nap.yaml", napText))
+	h.exits(exitOK, "start", "demo/nap", "--id", "one")
+	for n, entry := range entries {
+		inEachPartition(t, path, fmt.Sprintf("outbox/%017d", n+1), entry)
+	}
+	stop := working(t, capture(map[string]string{"SWRUN_STORE": h.url}))
+	h.until("waiting for the timer", "describe", "one")
+	stop()
+	code, out := h.says("doctor")
+	contains(t, out, fmt.Sprintf("SD019  %d messages of runs cannot be read or delivered", 4*len(entries)))
+	if code != exitStore {
+		t.Errorf("doctor ends with %d", code)
+	}
+	_, out = h.says("repair")
+	contains(t, out, fmt.Sprintf("%d differences repaired", 4*len(entries)))
 }

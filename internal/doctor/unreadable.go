@@ -52,22 +52,30 @@ func undeliverable(ctx context.Context, s store.Store) []Finding {
 	if definition.GrantedIn(ctx) != nil {
 		return nil
 	}
-	count, first := 0, error(nil)
-	for p := range s.Layout().Partitions {
-		found, err := client.Undeliverable(ctx, s, p, maxRead/s.Layout().Partitions+1)
-		if err != nil {
-			return []Finding{failed("SD019", err)}
-		}
-		count += len(found)
-		for _, id := range slices.Sorted(maps.Keys(found)) {
-			first = cmp.Or(first, found[id])
-		}
+	count, first, err := Undeliverable(ctx, s)
+	if err != nil {
+		return []Finding{failed("SD019", err)}
 	}
 	if count == 0 {
 		return nil
 	}
 	return []Finding{{"SD019", Error, fmt.Sprintf("%s of runs cannot be read or delivered, for example: %s", terminal.Counted(int64(count), "message"), first),
 		"swrun repair removes damaged messages. A run that waits for such a message, for example for the start of its child, waits until it is cancelled. If a newer swrun has written them, use that version for all workers"}}
+}
+
+// Undeliverable counts the messages that have left runs and cannot be read, and returns why the first one cannot. It reads about maxRead messages.
+func Undeliverable(ctx context.Context, s store.Store) (count int, first, err error) {
+	for p := range s.Layout().Partitions {
+		found, err := client.Undeliverable(ctx, s, p, maxRead/s.Layout().Partitions+1)
+		if err != nil {
+			return count, first, err
+		}
+		count += len(found)
+		for _, id := range slices.Sorted(maps.Keys(found)) {
+			first = cmp.Or(first, found[id])
+		}
+	}
+	return count, first, nil
 }
 
 // What to do about runs and definitions that are damaged.

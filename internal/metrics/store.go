@@ -36,8 +36,10 @@ type reading struct {
 	workers []presence.Worker
 	queues  []queue.State
 	letters []deadletter.Box
-	err     error
-	unknown bool // which workers are there, and who polls queues
+	// undeliverable is how many messages in outboxes cannot be read.
+	undeliverable int
+	err           error
+	unknown       bool // which workers are there, and who polls queues
 }
 
 const (
@@ -79,6 +81,9 @@ func ask(ctx context.Context, s *swrun.Store) (r reading) {
 	}
 	if r.err == nil {
 		r.letters, r.err = deadletter.All(ctx, s, nil)
+	}
+	if r.err == nil && r.counted.Outbox > 0 {
+		r.undeliverable, _, r.err = doctor.Undeliverable(ctx, s)
 	}
 	return r
 }
@@ -140,6 +145,7 @@ func (c *storeCollector) counted(all chan<- prometheus.Metric, r reading) {
 		{"swrun_tasks_retrying", "Runs of which a task, or an activity, is tried again or waits for that.", prometheus.GaugeValue, float64(st.Retrying)},
 		{"swrun_retry_backlog", "Those of them whose next attempt waits for its time, or for a worker.", prometheus.GaugeValue, float64(st.Backlog)},
 		{"swrun_outbox_messages", "Messages between runs that are on their way.", prometheus.GaugeValue, float64(st.Outbox)},
+		{"swrun_outbox_messages_undeliverable", "Those of them that cannot be read: damaged, or written by a newer swrun. They are not delivered.", prometheus.GaugeValue, float64(r.undeliverable)},
 		{"swrun_store_repairs_total", "Entries of indexes that had to be repaired.", prometheus.CounterValue, float64(st.Repairs)},
 		{"swrun_store_losses_total", "How often the store was found to have lost confirmed writes.", prometheus.CounterValue, float64(st.Losses)},
 		{"swrun_store_clock_jumps_total", "How often the store's clock has jumped.", prometheus.CounterValue, float64(st.Jumps)},

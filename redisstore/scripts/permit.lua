@@ -12,6 +12,8 @@ for n = from, from + back - 1 do
 end
 redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now)
 redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', now - per)
+redis.call('ZREMRANGEBYSCORE', KEYS[2], LAST, '(+inf') -- no permit ends so late: somebody else has written it, and nobody would end it
+redis.call('ZREMRANGEBYSCORE', KEYS[3], '(' .. moment, '+inf') -- nothing has begun later than now
 local held, begun, next, holding = redis.call('ZCARD', KEYS[2]), redis.call('ZCARD', KEYS[3]), 0, {}
 local ends = length > 0 and format('%d', now + length) or '+inf'
 for n = from + back, #ARGV do

@@ -26,12 +26,39 @@ type Outgoing struct {
 // Encode returns the entry as stores keep it.
 func (o Outgoing) Encode() ([]byte, error) { return form.Marshal(form.Outgoing, o) }
 
-// ParseOutgoing reads what Encode has written.
+// ParseOutgoing reads what Encode has written. An entry that does not say what leaves the run, or where it goes, is an error.
 func ParseOutgoing(data []byte) (o Outgoing, err error) {
-	if err := form.Unmarshal("an entry of the outbox", form.Outgoing, data, &o); err != nil {
+	err = form.Unmarshal("an entry of the outbox", form.Outgoing, data, &o)
+	if err == nil {
+		err = o.check()
+	}
+	if err != nil {
 		return o, fmt.Errorf("read what leaves a run: %w", err)
 	}
 	return o, nil
+}
+
+// check reports what the entry lacks. Nobody could deliver it, and it would be dropped in silence.
+func (o *Outgoing) check() error {
+	lacks := func(what string) error { return fmt.Errorf("an entry of the outbox lacks %s", what) }
+	switch {
+	case o.Child != nil && (o.Child.ID == "" || o.Child.Workflow.Namespace == "" || o.Child.Workflow.Name == ""):
+		return lacks("the id or the workflow of the run to start")
+	case o.Child != nil:
+		return nil
+	case o.Deliver != nil && o.Deliver.To == (store.Instance{}):
+		return lacks("the run that its message is for")
+	case o.Deliver != nil:
+		_, err := o.Deliver.Message.Event()
+		return err
+	case o.Find != nil && (o.Find.Run == (store.Instance{}) || o.Find.Workflow.Namespace == "" || o.Find.Workflow.Name == ""):
+		return lacks("the workflow to find or the run that asks")
+	case o.Find != nil:
+		return nil
+	case len(o.Publish) == 0 || o.Publish[0] != '{':
+		return lacks("the message, the start or the event that it is for")
+	}
+	return nil
 }
 
 // OutgoingFrom returns the namespace of the run that an entry leaves; empty if it does not say it, or cannot be read.
