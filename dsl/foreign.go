@@ -55,6 +55,9 @@ func foreignIn(text string) string {
 	case ' ':
 		return fmt.Sprintf("write a plain space in the place of U+%04X", r)
 	default:
+		if unicode.IsLetter(meant) && !strings.ContainsFunc(text, func(r rune) bool { return r <= unicode.MaxASCII && unicode.IsLetter(r) }) {
+			return "" // a word of that script, all of whose letters look like others
+		}
 		return fmt.Sprintf("write a plain `%c` in the place of U+%04X, which looks like it", meant, r)
 	}
 }
