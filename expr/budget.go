@@ -41,6 +41,7 @@ const (
 	itemSize      = 16
 	memberSize    = 48
 	objectSize    = 192 // of an object beside its members: it has room for eight from the start
+	namesSize     = 48  // of a list of the names of an object
 	errorSize     = 96
 	bytesPerWork  = 16  // of text that is read rune by rune
 	bytesPerLook  = 64  // of text that is compared
@@ -153,7 +154,10 @@ func product(a, b int) int {
 }
 
 // extent is the size of a value as the tree that operations see: a part that occurs twice counts twice.
-type extent struct{ nodes, bytes int }
+type extent struct {
+	nodes, bytes int
+	lists        int // bytes of the sorted names of objects, which each comparison lists
+}
 
 // work returns the units of work for one visit of each part.
 func (e extent) work() int { return e.nodes + e.bytes/bytesPerWork }
@@ -174,6 +178,7 @@ func (e *extent) walk(v any, depth int, most extent) bool {
 		}
 	case map[string]any:
 		e.bytes += 2
+		e.lists += namesSize + itemSize*len(v)
 		e.nodes += 2 * len(v) // members take longer than items to reach and to sort
 		for name, member := range v {
 			e.bytes += len(name) + 4
@@ -230,7 +235,7 @@ func encodedScalarSize(v any) int {
 
 // chargeWalk returns the extent of v, and charges one visit of each part.
 func (m *meter) chargeWalk(v any) (e extent, ok bool) {
-	if !e.walk(v, maxDepth, extent{m.work, math.MaxInt}) && e.nodes <= m.work {
+	if !e.walk(v, maxDepth, extent{nodes: m.work, bytes: math.MaxInt}) && e.nodes <= m.work {
 		return e, m.exceed("the expression builds a value that is nested deeper than %d levels", maxDepth)
 	}
 	return e, m.chargeWork(e.work())

@@ -184,9 +184,9 @@ func (m *meter) chargeComparison(l, r any) bool {
 	if !isContainer(l) || !isContainer(r) {
 		return true
 	}
-	_, ok := m.chargeWalk(l)
-	_, also := m.chargeWalk(r)
-	return ok && also
+	left, ok := m.chargeWalk(l)
+	right, also := m.chargeWalk(r)
+	return ok && also && m.chargeBytes(left.lists+right.lists)
 }
 
 // chargePairs charges a comparison of each part of l with each part of r.

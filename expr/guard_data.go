@@ -78,7 +78,8 @@ func (m *meter) chargeMembers(v any) bool {
 // chargeSort charges for a sort by the given keys.
 func (m *meter) chargeSort(keys any) bool {
 	e, ok := m.chargeWalk(keys)
-	return ok && m.chargeWork(product(e.work(), sortDepth(length(keys)))) && m.chargeBytes(product(length(keys), 64))
+	rounds := sortDepth(length(keys))
+	return ok && m.chargeWork(product(e.work(), rounds)) && m.chargeBytes(product(length(keys), 64)+product(e.lists, rounds))
 }
 
 // chargeContains charges for a test of containment, of a text in a text or of each part in each part.

@@ -45,6 +45,13 @@ var shapes = map[string]func(size int) any{
 	"two rows":      func(size int) any { return []any{repeated(size/16, 1), repeated(size/16, 1)} },
 	"rows":          func(size int) any { return repeated(size/16, []any{}) },
 	"one member":    func(size int) any { return map[string]any{strings.Repeat("\x01", size): 1} },
+	"distinct numbers": func(size int) any {
+		all := make([]any, size/16)
+		for i := range all {
+			all[i] = i
+		}
+		return all
+	},
 	"members": func(size int) any {
 		object := make(map[string]any, size/64)
 		for i := range size / 64 {
@@ -66,7 +73,7 @@ func repeated(n int, v any) []any {
 var reserving = []string{
 	`@sh`, `@csv`, `@tsv`, `@html`, `@uri`, `@urid`, `@base64`, `@base64d`, `@base32`, `@base32d`, `@json`, `@text`, `"\(.)"`, `@sh "\(.)"`, `format("sh")`,
 	`format("csv")`, `tojson`, `fromjson`, `tostring`, `ascii_downcase`, `ascii_upcase`, `explode`, `implode`, `split("")`, `split(",")`, `join("")`, `join(",")`,
-	`. * 3`, `. + .`, `. / ","`, `reverse`, `flatten`, `transpose`, `keys`, `indices(",")`, `.[0] = 1`, `del(.[0])`,
+	`. * 3`, `. + .`, `. / ","`, `reverse`, `flatten`, `transpose`, `keys`, `indices(",")`, `group_by(.)`, `unique_by(.)`, `sort`, `.[0] = 1`, `del(.[0])`,
 }
 
 // TestNativesReserveMemory: a native allocates at most twice the memory that its evaluation may use, also if it ends in an error, and a long enough input
@@ -108,7 +115,7 @@ var loops = []string{
 	`("x" * N) | [scan("x")]`, `("x" * N) | [match("x"; "g")]`, `("xy" * N) | [capture("(?<a>x)(?<b>y)"; "g")]`, `("x " * N) | [splits(" ")]`, `[range(N) | tostring as $r | "abc" | test($r)]`,
 	`[range(9) | [range(9)]] | [limit(N; combinations)]`, `[range(N) | [[1, 2], [3]] | transpose, flatten]`, `[[range(N)], [range(N)]] | transpose`, `[range(N) | [[.]]] | flatten`, `[range(N) | todate]`, `[range(N) | "2015" | strptime("%Y")]`,
 	`[range(N) | .a?]`, `[range(N) | try .a catch .]`, `[range(N) | (1 / 0)?]`, `[range(N) | getpath(["a"])?]`, `[range(N) | try getpath(["a"]) catch .]`, `[range(N) | setpath(["a"]; 1)?]`, `[range(N) | "x" | fromjson?]`,
-	`[range(N) | "x" | try strptime("%Y") catch .]`, `[range(N) | try error({a: .}) catch .a]`, `[range(N) | . * 100000000000000000000]`,
+	`[range(N) | "x" | try strptime("%Y") catch .]`, `[range(N) | try error({a: .}) catch .a]`, `[range(N) | . * 100000000000000000000]`, `[range(N) | {a: .}] | sort`, `[range(N) | {a: ., b: .} == {a: ., b: 2}]`, `[range(N) | {a: ., b: .} < {a: ., b: 2}]`,
 }
 
 // TestLoopsReserveMemory: an evaluation that loops allocates at most twice the memory that it may use, whatever its rounds build: also when each round is so

@@ -35,7 +35,7 @@ func (l limits) checkResult(v any) (any, string) {
 func (l limits) measure(v any) (foreign bool, problem string) {
 	var e extent
 	switch {
-	case e.walk(v, l.depth, extent{math.MaxInt, l.size}):
+	case e.walk(v, l.depth, extent{nodes: math.MaxInt, bytes: l.size}):
 		return hasUnconverted(v), ""
 	case e.bytes > l.size:
 		return false, "the result is larger than " + mebibytes(l.size)
