@@ -88,7 +88,7 @@ func Deploy(ctx context.Context, c store.Catalog, d Definition) (Reference, erro
 	}
 	key := nameKey + reference.String()
 	if err = c.Define(ctx, key, []byte(digest)); store.RefusedAs(err) == store.Conflict {
-		if kept, read := c.Definition(ctx, key); read == nil && !isDigest(string(kept)) { // somebody has overwritten it
+		if kept, read := c.Definition(ctx, key); read == nil && leadsNowhere(ctx, c, string(kept)) {
 			if err := c.Undefine(ctx, key, kept); err != nil {
 				return reference, err
 			}
@@ -98,10 +98,10 @@ func Deploy(ctx context.Context, c store.Catalog, d Definition) (Reference, erro
 	return reference, err
 }
 
-// isDigest reports whether a text has the form of a digest.
-func isDigest(text string) bool {
-	sum, err := base64.RawURLEncoding.DecodeString(text)
-	return err == nil && len(sum) == sha256.Size/2
+// leadsNowhere reports whether nothing is stored under the digest that a name holds: somebody has overwritten the name, or removed the definition.
+func leadsNowhere(ctx context.Context, c store.Catalog, digest string) bool {
+	_, err := c.Definition(ctx, digestKey+digest)
+	return store.RefusedAs(err) == store.NoSuch
 }
 
 // Put stores a definition of a namespace under its digest alone.
