@@ -1,4 +1,4 @@
-package swrun_test
+package house
 
 import (
 	"go/build"

@@ -1,4 +1,4 @@
-package swrun_test
+package house
 
 import (
 	"maps"
@@ -86,7 +86,7 @@ func TestFilesOfTheOthers(t *testing.T) {
 func (l list) naming(all map[string]string) (files []string) {
 	own := l.example.Replace("NAMEstore")
 	for _, file := range slices.Sorted(maps.Keys(all)) {
-		if path.Dir(file) == own || file == "lists_test.go" || file == "CONTRIBUTING.md" || path.Dir(file) == "docs/decisions" {
+		if path.Dir(file) == own || file == "house/lists_test.go" || file == "CONTRIBUTING.md" || path.Dir(file) == "docs/decisions" {
 			continue
 		}
 		if (l.among == nil || l.among(file)) && l.names.MatchString(all[file]) {

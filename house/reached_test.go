@@ -1,4 +1,4 @@
-package swrun_test
+package house
 
 import (
 	"bytes"
@@ -26,6 +26,7 @@ func forTests() map[string]string {
 
 		"internal/golden":      "the flag by which tests write the files that they compare with",
 		"runtime":              "tests of the packages below it, together",
+		"house":                "the tests of the house",
 		"spec/internal/schema": "go generate writes the editor's schema with it",
 	}
 }
