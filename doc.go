@@ -1,18 +1,18 @@
 // Package swrun runs workflows of the CNCF Serverless Workflow DSL 1.0 in Go programs: in memory, on real or virtual time, or in a
-// store, where they go on whatever is killed. The command swrun is made of it.
+// store, where a run survives the death of any process. The command swrun is made of this package.
 //
 // # Run a document
 //
-// A workflow is a YAML document. Load reads and checks it, Document.Run runs it to its end. Input and output are Go values: whatever
-// encoding/json would write goes in, and Result.Decode reads what comes out.
+// A workflow is a YAML document. Load reads and checks it. Document.Run runs it to its end. Input and output are Go values: the
+// input is any value that encoding/json can write, and Result.Decode reads the output.
 //
 //	quote, err := swrun.Load("quote.yaml")
 //	if err != nil {
-//		return err // a dsl.Diagnostics: what is wrong, where, and what to do
+//		return err // a dsl.Diagnostics: each mistake, its place and its remedy
 //	}
 //	result, err := quote.Run(ctx, Order{Item: "tea"}, swrun.RunConfig{})
 //	if err != nil {
-//		return err // an *errors.Error if the workflow has faulted
+//		return err // an *errors.Error if the workflow faulted
 //	}
 //	var price Price
 //	err = result.Decode(&price)
@@ -20,12 +20,12 @@
 // # Virtual time
 //
 // RunConfig.VirtualTime jumps over waits, timeouts and retry delays, so that a test of a workflow that sleeps for thirty days takes
-// milliseconds. Nothing else is different: it is the same interpreter, and the same deadlines pass in the same order.
+// milliseconds. Nothing else is different. The interpreter is the same, and the same deadlines pass in the same order.
 //
 // # Runs that are kept
 //
-// A store keeps runs: a Redis that any number of processes share, a file, or memory for tests. An Engine starts runs in a store,
-// looks after them, and works on them.
+// A store keeps runs: a Redis that any number of processes share, a file, or memory for tests. An Engine starts, commands and works
+// on the runs of a store.
 //
 //	store, err := swrun.OpenStore(ctx, "file:runs.db", swrun.StoreConfig{})
 //	engine, err := swrun.NewEngine(store, swrun.EngineConfig{})
@@ -36,21 +36,22 @@
 //	worked := make(chan error, 1)
 //	go func() { worked <- engine.Work(working) }()
 //	result, err := run.Await(ctx)
-//	stop()         // what Work is doing
-//	err = <-worked // why the store cannot be relied on; nil once everything is handed over
+//	stop()         // ends Work
+//	err = <-worked // nil after all runs were handed over, or the failure of the store
 //
-// Start stores the run, and returns; Await looks at the store until the run has ended. Neither of them works on the run: as long as no
-// process calls Work on the store, Await waits until its context ends.
+// Start stores the run and returns. Await polls the store until the run is ended. Neither of them works on the run. If no process
+// calls Work on the store, Await waits until its context ends.
 //
-// A process may be killed at any moment. Who works on the store next goes on with its runs: what was stored has happened, timers and
-// deadlines have kept running, and a task whose result was not stored is performed again. Run has the commands: Cancel, Terminate,
-// Suspend, Resume, Retry; Run.Describe tells what a run waits for, until when, and what happens then. The program in examples/durable
-// does all this; a test kills it.
+// A process may be killed at any moment. The next process that works on the store continues its runs. Stored results count, timers
+// and deadlines keep running, and a task without a stored result is performed again. The commands are methods of Run: Cancel,
+// Terminate, Suspend, Resume, Retry. Run.Describe returns the current waits of a run, their deadlines, and what happens then. The
+// program in examples/durable does all this, and a test kills it.
 //
 // # Performers of your own
 //
-// Host says what workflows may use of the program. Host.Calls performs `call` tasks in Go: those of a protocol (`call: http` in a test,
-// `call: grpc` in earnest), and functions of the default catalog, which is the catalog that the runtime offers:
+// Host specifies which parts of the program workflows may use. Host.Calls performs `call` tasks in Go: calls of a protocol (for
+// example `call: http` in a test, or `call: grpc` in production), and functions of the default catalog, which is the catalog that
+// the runtime offers:
 //
 //	do:
 //	  - pay: {call: charge@default, with: {amount: 30}}
@@ -59,15 +60,15 @@
 //
 //	func charge(ctx context.Context, c swrun.Call) (any, error)
 //
-// Other functions of the default catalog are documents: those in the folder or at the URL of Host.Catalog, those that Host.Functions returns, and those that
-// are deployed in the store of an engine.
+// Other functions of the default catalog are documents. They are in the folder or at the URL of Host.Catalog, are returned by
+// Host.Functions, or are deployed in the store of an engine.
 //
 //	greet, err := swrun.LoadFunction("greet:1.0.0", "greet/function.yaml")
-//	_, _, err = engine.DeployFunction(ctx, greet) // call: greet:1.0.0 in what is deployed afterwards
+//	_, _, err = engine.DeployFunction(ctx, greet) // call: greet:1.0.0 in documents that are deployed afterwards
 //
-// A task's timeout ends ctx, its retries call the performer again, and Call.Key is the same for all of them, so that the other side can
-// tell a repetition. A panic is an error of the task, too. A run waits for a process that has all performers of its document; its
-// deadlines hold meanwhile.
+// A task's timeout ends ctx. Its retries call the performer again. Call.Key is the same for all of them, so that the other side can
+// recognize a repetition. A panic is an error of the task, too. A run waits for a process that has all performers of its document.
+// Its deadlines hold during that wait.
 //
 // Shell commands and scripts need Supervise, first in main:
 //
@@ -77,22 +78,23 @@
 //		...
 //	}
 //
-// Without it, their tasks fail with an error of type configuration that says so.
+// Without Supervise, their tasks fail with an error of type configuration that names it.
 //
 // # Errors
 //
-// What is wrong with a document is a dsl.Diagnostics. What a workflow could have caught, and has not, is an *errors.Error: type, status,
-// title, detail, and the task as its instance, as in RFC 9457. An invalid option is an *OptionError, or a *client.OptionError for a start;
-// a URL that does not name a store is a *StoreURLError; an input that is not JSON is an *InputError, and one that the workflow
-// refuses an *UnfitInputError. What a store does not do in the state
-// that a run is in is a *store.Refusal; a *RunExistsError, a *DeployedError, a *FunctionDeployedError and a *NotDeployedError wrap one. A *FunctionNameError is a name that no function can have. A *boltstore.HeldError says
-// that another process has the file. Anything else is a failure of the program or of its machine.
+// The mistakes in a document are a dsl.Diagnostics. An error that a workflow could catch, and did not catch, is an *errors.Error:
+// type, status, title, detail, and the task as its instance, as in RFC 9457. An invalid option is an *OptionError, or a
+// *client.OptionError for a start. A URL that does not name a store is a *StoreURLError. An input that is not JSON is an
+// *InputError. An input that the workflow refuses is an *UnfitInputError. An operation that the state of a run does not allow is a
+// *store.Refusal. A *RunExistsError, a *DeployedError, a *FunctionDeployedError and a *NotDeployedError wrap a *store.Refusal. A
+// *FunctionNameError is a name that no function can have. A *boltstore.HeldError means that another process holds the file. Any
+// other error is a failure of the program or of its machine.
 //
 // # What is not promised
 //
-// Effects happen at least once, not exactly once: see Call.Key, and `metadata: {swrun: {delivery: at-most-once}}`. A file belongs to one
-// process at a time. What a Redis has confirmed is as durable as the Redis is: StoreConfig.Require refuses one that is not enough. The
-// zero Host trusts documents with the whole network; for those of strangers there is NetworkPublic. Tasks that this version does not run
-// (some protocols of AsyncAPI) are refused before anything has run. Run takes no notice of a
-// schedule, and warns of one; Engine.Deploy keeps it, and Engine.Work starts runs at its times.
+// Effects happen at least once, not exactly once: see Call.Key, and `metadata: {swrun: {delivery: at-most-once}}`. A file belongs
+// to one process at a time. A confirmed write is as durable as the Redis: StoreConfig.Require refuses a Redis that is not durable
+// enough. The zero Host gives documents access to the whole network. NetworkPublic is for documents of strangers. Tasks that this
+// version does not run (some protocols of AsyncAPI) are refused before anything runs. Run ignores a schedule, and warns about it.
+// Engine.Deploy keeps the schedule, and Engine.Work starts runs at its times.
 package swrun
