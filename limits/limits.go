@@ -84,9 +84,9 @@ func find(n Name) Limit {
 	case Input:
 		return Limit{n, 4 << 20, bytes, "the input of a run, and of a child: the start is refused, or the task of the child fails", false, errors.Limitf}
 	case Data:
-		return Limit{n, 16 << 20, bytes, "what an effect returns, and what the branches of a fork yield together: the task fails", false, errors.Limitf}
+		return Limit{n, 16 << 20, bytes, "the result of an effect, and the results of all branches of a fork together: the task fails", false, errors.Limitf}
 	case Event:
-		return Limit{n, 1 << 20, bytes, "an event: the task that emits it fails, and one that comes from elsewhere is refused", false, errors.Limitf}
+		return Limit{n, 1 << 20, bytes, "an event: the task that emits it fails, and an event from elsewhere is refused", false, errors.Limitf}
 	case State:
 		return Limit{n, 32 << 20, bytes, "the state of a run in a store: the run ends", false, errors.Limitf}
 	case HistoryBytes:
@@ -100,15 +100,15 @@ func find(n Name) Limit {
 	case Tasks:
 		return Limit{n, 10_000, "tasks", "tasks that are in progress at a time, in forks inside of forks too: the fork fails", false, errors.Limitf}
 	case Children:
-		return Limit{n, 1000, "runs", "children that a run waits for at a time, and those that end with it although it does not wait for them: the task fails", false, errors.Limitf}
+		return Limit{n, 1000, "runs", "children that a run waits for at a time, and children without a wait that end with it: the task fails", false, errors.Limitf}
 	case Family:
 		return Limit{n, 20_000, "runs", "the runs that one run leads to within a day, its children's children too: the run that asks for more ends", false, errors.Limitf}
 	case EventFamily:
-		return Limit{n, 100_000, "runs", "the runs that start within a day because of the events of one run, and the events that these emit: the run that asks for more ends, and a schedule starts no more", false, errors.Limitf}
+		return Limit{n, 100_000, "runs", "the runs that start within a day because of the events of one run, and their own events: the run that asks for more ends, and a schedule starts no more", false, errors.Limitf}
 	case Waiting:
-		return Limit{n, 10_000, "messages", "what waits for a run in a store to go on: an event does not come to it, and who publishes it is told", false, errors.Limitf}
+		return Limit{n, 10_000, "messages", "waiting messages of a run in a store: an event does not reach the run, and the publisher receives its id", false, errors.Limitf}
 	case Progress:
-		return Limit{n, 64 << 10, bytes, "the progress that a heartbeat of an activity tells: the heartbeat is refused", true, errors.Limitf}
+		return Limit{n, 64 << 10, bytes, "the progress in a heartbeat of an activity: the heartbeat is refused", true, errors.Limitf}
 	case VirtualTasks:
 		return Limit{n, 2_000_000, "tasks", "tasks that a run on virtual time starts, its children's too: the run ends", false, errors.Limitf}
 	}
@@ -135,7 +135,7 @@ func fixed(n Name) Limit {
 	case Reason:
 		return Limit{n, 1024, bytes, "the reason of a command to a run, or of a decision about a task queue: it is refused", true, errors.Limitf}
 	case Actor:
-		return Limit{n, 256, bytes, "the name of who gives a command: the command is refused", true, errors.Limitf}
+		return Limit{n, 256, bytes, "the name of the actor of a command: the command is refused", true, errors.Limitf}
 	case VirtualYears:
 		return Limit{n, 250, "years", "virtual time that a run takes: the run ends", true, errors.Limitf}
 	case Calls:
@@ -143,11 +143,11 @@ func fixed(n Name) Limit {
 	case Starts:
 		return Limit{n, 64, "runs", "a chain of runs that start one another: the task fails", true, errors.Limitf}
 	case Workflows:
-		return Limit{n, 10_000, "runs", "what `swrun run` without `--id` has in progress at a time: the run ends", true, errors.Limitf}
+		return Limit{n, 10_000, "runs", "runs in progress at a time of `swrun run` without `--id`: the run ends", true, errors.Limitf}
 	case Stdout:
-		return Limit{n, 1 << 20, bytes, "what a command or script writes: it is killed, and the task fails", true, errors.Limitf}
+		return Limit{n, 1 << 20, bytes, "the output of a command or script: it is killed, and the task fails", true, errors.Limitf}
 	case Stderr:
-		return Limit{n, 1 << 20, bytes, "what a command or script writes as errors: it is killed, and the task fails", true, errors.Limitf}
+		return Limit{n, 1 << 20, bytes, "the error output of a command or script: it is killed, and the task fails", true, errors.Limitf}
 	case Response:
 		return Limit{n, 10 << 20, bytes, "the body of an HTTP response, decompressed, a message of a broker, and all of a stream: the task fails", true, errors.Limitf}
 	case Redirects:
