@@ -35,6 +35,7 @@ func TestPanicsOfPerformers(t *testing.T) {
 		"nil":            {func(context.Context, swrun.Call) (any, error) { panic(nil) }, "panicked: panic called with nil argument"},
 		"an error":       {func(context.Context, swrun.Call) (any, error) { panic(errors.New("no")) }, "panicked: no"},
 		"a wrong index":  {func(_ context.Context, c swrun.Call) (any, error) { return []int{}[c.Attempt], nil }, "index out of range"},
+		//lint:ignore SA5000 the panic is tested
 		"a nil map":      {func(context.Context, swrun.Call) (any, error) { var m map[string]int; m["a"]++; return m, nil }, "nil map"},
 		"large":          {func(context.Context, swrun.Call) (any, error) { panic(strings.Repeat("x", 1<<20)) }, "panicked: xxx"},
 		"several lines":  {func(context.Context, swrun.Call) (any, error) { panic("first\n\tsecond\r\nthird") }, "panicked: first second third"},

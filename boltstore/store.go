@@ -186,13 +186,11 @@ func (t *transaction) Scan(prefix, from string, f func(string, []byte) bool) {
 
 func (t *transaction) ScanBack(prefix, to string, f func(string, []byte) bool) {
 	c := t.b.Cursor()
-	key, value := c.Seek([]byte(to))
-	if key == nil {
-		key, value = c.Last()
-	} else {
-		key, value = c.Prev()
+	before := c.Prev
+	if key, _ := c.Seek([]byte(to)); key == nil {
+		before = c.Last
 	}
-	for ; bytes.HasPrefix(key, []byte(prefix)) && key != nil; key, value = c.Prev() {
+	for key, value := before(); bytes.HasPrefix(key, []byte(prefix)) && key != nil; key, value = c.Prev() {
 		if !f(string(key), value) {
 			return
 		}

@@ -177,38 +177,38 @@ func (e *HistoryStep) stored(o *object, large *largeData) {
 
 // stored leaves out what can be derived: a path that equals the pointer, and data and a task that equal those of
 // the event before.
-func (ev *HistoryEvent) stored(o *object, before *HistoryEvent, large *largeData) {
-	text(o, "t", &ev.Type)
-	ev.storedTask(o, before)
-	number(o, "n", &ev.Effect)
-	number(o, "a", &ev.Attempt)
-	text(o, "W", &ev.Worker)
-	o.instant("S", &ev.StartedAt)
-	number(o, "D", &ev.Delay)
-	custom(o, "A", &ev.Activity)
-	text(o, "B", &ev.Report)
-	ev.storedData(o, before, large)
-	custom(o, "e", &ev.Error)
-	text(o, "b", &ev.CaughtBy)
-	text(o, "w", &ev.Actor)
-	text(o, "c", &ev.Run)
-	o.instant("u", &ev.Until)
-	text(o, "T", &ev.Timeout)
-	o.texts("K", &ev.Correlated)
-	parts(o, "l", &ev.Deadlines, (*Deadline).stored)
+func (e *HistoryEvent) stored(o *object, before *HistoryEvent, large *largeData) {
+	text(o, "t", &e.Type)
+	e.storedTask(o, before)
+	number(o, "n", &e.Effect)
+	number(o, "a", &e.Attempt)
+	text(o, "W", &e.Worker)
+	o.instant("S", &e.StartedAt)
+	number(o, "D", &e.Delay)
+	custom(o, "A", &e.Activity)
+	text(o, "B", &e.Report)
+	e.storedData(o, before, large)
+	custom(o, "e", &e.Error)
+	text(o, "b", &e.CaughtBy)
+	text(o, "w", &e.Actor)
+	text(o, "c", &e.Run)
+	o.instant("u", &e.Until)
+	text(o, "T", &e.Timeout)
+	o.texts("K", &e.Correlated)
+	parts(o, "l", &e.Deadlines, (*Deadline).stored)
 }
 
-func (ev *HistoryEvent) storedTask(o *object, before *HistoryEvent) {
-	if !o.reading && ev.sameTask(before) {
+func (e *HistoryEvent) storedTask(o *object, before *HistoryEvent) {
+	if !o.reading && e.sameTask(before) {
 		return
 	}
-	text(o, "k", &ev.Kind)
-	text(o, "R", &ev.Route)
-	text(o, "p", &ev.Pointer)
-	textUnless(o, "h", &ev.Path, Path(ev.Pointer))
-	text(o, "o", &ev.Origin)
-	if o.reading && ev.Kind == "" && ev.Type.ofTask() && before != nil {
-		ev.Kind, ev.Route, ev.Pointer, ev.Path, ev.Origin = before.Kind, before.Route, before.Pointer, before.Path, before.Origin
+	text(o, "k", &e.Kind)
+	text(o, "R", &e.Route)
+	text(o, "p", &e.Pointer)
+	textUnless(o, "h", &e.Path, Path(e.Pointer))
+	text(o, "o", &e.Origin)
+	if o.reading && e.Kind == "" && e.Type.ofTask() && before != nil {
+		e.Kind, e.Route, e.Pointer, e.Path, e.Origin = before.Kind, before.Route, before.Pointer, before.Path, before.Origin
 	}
 }
 
@@ -217,34 +217,34 @@ func (t HistoryEventType) ofTask() bool {
 	return t != ResultLate && !strings.HasPrefix(string(t), "workflow.")
 }
 
-func (ev *HistoryEvent) sameTask(other *HistoryEvent) bool {
-	return other != nil && ev.Type.ofTask() && other.Type.ofTask() && ev.Kind == other.Kind && ev.Route == other.Route && ev.Pointer == other.Pointer &&
-		ev.Path == other.Path && ev.Origin == other.Origin
+func (e *HistoryEvent) sameTask(other *HistoryEvent) bool {
+	return other != nil && e.Type.ofTask() && other.Type.ofTask() && e.Kind == other.Kind && e.Route == other.Route && e.Pointer == other.Pointer &&
+		e.Path == other.Path && e.Origin == other.Origin
 }
 
-func (ev *HistoryEvent) storedData(o *object, before *HistoryEvent, large *largeData) {
-	same := before != nil && ev.Data != nil && jsonvalue.Same(ev.Data, before.Data)
+func (e *HistoryEvent) storedData(o *object, before *HistoryEvent, large *largeData) {
+	same := before != nil && e.Data != nil && jsonvalue.Same(e.Data, before.Data)
 	o.flag("=", &same)
 	switch {
 	case same && before != nil:
-		ev.Data = before.Data
+		e.Data = before.Data
 	case o.reading:
-		ev.readData(o, large)
-	case ev.Data != nil:
-		ev.writeData(o, large)
+		e.readData(o, large)
+	case e.Data != nil:
+		e.writeData(o, large)
 	}
 }
 
-func (ev *HistoryEvent) writeData(o *object, large *largeData) {
+func (e *HistoryEvent) writeData(o *object, large *largeData) {
 	without := o.b
 	o.key("d")
-	b, err := expr.AppendAtMost(o.b, ev.Data, large.limit)
+	b, err := expr.AppendAtMost(o.b, e.Data, large.limit)
 	if err == nil {
 		o.b = b
 		return
 	}
 	o.b = without
-	data, err := expr.Append(make([]byte, 0, jsonCapacity(ev.Data)), ev.Data)
+	data, err := expr.Append(make([]byte, 0, jsonCapacity(e.Data)), e.Data)
 	if err != nil {
 		o.fail(err)
 		return
@@ -253,7 +253,7 @@ func (ev *HistoryEvent) writeData(o *object, large *largeData) {
 	text(o, "x", &ref)
 }
 
-func (ev *HistoryEvent) readData(o *object, large *largeData) {
+func (e *HistoryEvent) readData(o *object, large *largeData) {
 	data, ok := o.take("d")
 	if !ok {
 		var ref string
@@ -266,5 +266,5 @@ func (ev *HistoryEvent) readData(o *object, large *largeData) {
 			return
 		}
 	}
-	ev.Data = o.decoded(data)
+	e.Data = o.decoded(data)
 }

@@ -22,7 +22,7 @@ func TestReplicaWithoutItsPrimary(t *testing.T) {
 	t.Cleanup(func() { client.Close() })
 	s := mustOpen(t, replica.URL(), redisstore.Config{})
 	host, port, _ := strings.Cut(primary.Addr, ":")
-	client.SlaveOf(t.Context(), host, port) // its answer is looked at by until
+	client.ReplicaOf(t.Context(), host, port) // its answer is looked at by until
 	until := func(refuses store.Refusing, fix string) {
 		t.Helper()
 		var all []store.Ailment

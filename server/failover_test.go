@@ -53,7 +53,7 @@ func TestStartLostInAFailover(t *testing.T) {
 func follow(t *testing.T, follower *redis.Client, address string) {
 	t.Helper()
 	host, port, _ := strings.Cut(address, ":")
-	if err := follower.SlaveOf(t.Context(), host, port).Err(); err != nil {
+	if err := follower.ReplicaOf(t.Context(), host, port).Err(); err != nil {
 		t.Fatal(err)
 	}
 	for t.Context().Err() == nil {
@@ -62,7 +62,7 @@ func follow(t *testing.T, follower *redis.Client, address string) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	if err := follower.SlaveOf(t.Context(), "NO", "ONE").Err(); err != nil {
+	if err := follower.ReplicaOf(t.Context(), "NO", "ONE").Err(); err != nil {
 		t.Fatal(err)
 	}
 }

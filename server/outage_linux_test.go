@@ -43,8 +43,8 @@ func TestStoreIsAway(t *testing.T) {
 			func(s *redistest.Server, _ *redis.Client) { syscall.Kill(s.Process(), syscall.SIGCONT) }, false,
 		},
 		"readonly": {
-			func(_ *redistest.Server, c *redis.Client) { c.SlaveOf(context.Background(), "127.0.0.1", "1") },
-			func(_ *redistest.Server, c *redis.Client) { c.SlaveOf(context.Background(), "NO", "ONE") }, true,
+			func(_ *redistest.Server, c *redis.Client) { c.ReplicaOf(context.Background(), "127.0.0.1", "1") },
+			func(_ *redistest.Server, c *redis.Client) { c.ReplicaOf(context.Background(), "NO", "ONE") }, true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -87,14 +87,14 @@ func (p *a2aPerformer) ask(ctx context.Context, request *a2aRequest, r interpret
 }
 
 // message returns what is sent to an agent whose version is known now.
-func (request *a2aRequest) message(method a2a.Method, key, tenant string) ([]byte, error) {
-	parameters, _ := request.Parameters.V.(map[string]any) // nothing else is prepared
+func (r *a2aRequest) message(method a2a.Method, key, tenant string) ([]byte, error) {
+	parameters, _ := r.Parameters.V.(map[string]any) // nothing else is prepared
 	complete := method.Complete(parameters, messageID(key))
 	if wrong := method.Check(complete); len(wrong) > 0 {
 		return nil, errors.Validationf("%s", wrong[0])
 	}
 	if wrong := method.Fits(complete); wrong != nil {
-		return nil, errors.Validationf("the parameters do not fit %s: %s", request.Method, wrong)
+		return nil, errors.Validationf("the parameters do not fit %s: %s", r.Method, wrong)
 	}
 	if tenant != "" && complete["tenant"] == nil {
 		if complete = maps.Clone(complete); complete == nil {

@@ -39,7 +39,7 @@ func TestWorkersOfAMuteStore(t *testing.T) {
 		client := redis.NewClient(&redis.Options{Addr: server.Addr, DisableIdentity: true})
 		t.Cleanup(func() { client.Close() })
 		h := &hosted{t, server.URL()}
-		h.knowsNoWorker(func() { client.SlaveOf(context.Background(), "127.0.0.1", "1") }, func() { client.SlaveOf(context.Background(), "NO", "ONE") })
+		h.knowsNoWorker(func() { client.ReplicaOf(context.Background(), "127.0.0.1", "1") }, func() { client.ReplicaOf(context.Background(), "NO", "ONE") })
 	})
 }
 
@@ -131,7 +131,7 @@ func TestReadingAReplica(t *testing.T) {
 	h.exits(exitOK, "deploy", mustWriteFile(t, "nap.yaml", napText))
 	h.exits(exitOK, "start", "demo/nap", "--id", "napping")
 	h.answers(s, "/v1/runs/demo/napping", http.StatusOK, `"waiting"`)
-	if err := client.SlaveOf(t.Context(), "127.0.0.1", "1").Err(); err != nil {
+	if err := client.ReplicaOf(t.Context(), "127.0.0.1", "1").Err(); err != nil {
 		t.Fatal(err)
 	}
 	h.answers(s, "/v1/health", http.StatusServiceUnavailable, "replica")

@@ -29,7 +29,7 @@ type workerFlags struct {
 	concurrency, namespaceConcurrency  int
 	drain, lease, parkAfter, retention string
 	memory                             string
-	network, secrets, js, logLevel     string
+	secrets, js, logLevel              string
 	metrics                            string
 	rereads                            *rereader
 	drafts                             bool // it is dev, whose log is for one person

@@ -346,7 +346,7 @@ func (s *Server) asserted(form url.Values, wrong error) (id, method string, err 
 	}
 	known := s.Clients[claims.Subject]
 	method = "private_key_jwt"
-	var key any = known.Key
+	key := any(known.Key)
 	if token.Headers[0].Algorithm == string(jose.HS256) {
 		method, key = "client_secret_jwt", []byte(known.Secret)
 	}

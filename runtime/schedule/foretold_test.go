@@ -60,7 +60,7 @@ func TestForetoldTimesHappen(t *testing.T) {
 				now = m.onTime(t, &s, p, next)
 				tried["on time"]++
 			} else {
-				now = m.absent(t, &s, p, now, tried)
+				now = m.absent(t, &s, p, tried)
 			}
 		}
 		if t.Failed() {
@@ -97,7 +97,7 @@ func (m *made) onTime(t *testing.T, s *Schedule, p *plan, next time.Time) time.T
 }
 
 // absent lets times pass in which nobody looks, and returns when somebody does.
-func (m *made) absent(t *testing.T, s *Schedule, p *plan, now time.Time, tried map[string]int) time.Time {
+func (m *made) absent(t *testing.T, s *Schedule, p *plan, tried map[string]int) time.Time {
 	t.Helper()
 	named := *s
 	named.Timers = slices.Clone(s.Timers)
@@ -108,7 +108,7 @@ func (m *made) absent(t *testing.T, s *Schedule, p *plan, now time.Time, tried m
 		named.Pending = nil
 		named.decide(p, next)
 	}
-	now = passed[len(passed)-1].Add(time.Duration(m.IntN(int(min(named.Next().Sub(passed[len(passed)-1]), 3*time.Minute)))))
+	now := passed[len(passed)-1].Add(time.Duration(m.IntN(int(min(named.Next().Sub(passed[len(passed)-1]), 3*time.Minute)))))
 	want, skipped := passed[max(0, len(passed)-m.most):], m.skips && now.Sub(passed[len(passed)-1]) >= late
 	if skipped {
 		want = nil
