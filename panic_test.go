@@ -31,10 +31,10 @@ func TestPanicsOfPerformers(t *testing.T) {
 		perform swrun.Performer
 		want    string
 	}{
-		"text":           {func(context.Context, swrun.Call) (any, error) { panic("a bug") }, "panicked: a bug"},
-		"nil":            {func(context.Context, swrun.Call) (any, error) { panic(nil) }, "panicked: panic called with nil argument"},
-		"an error":       {func(context.Context, swrun.Call) (any, error) { panic(errors.New("no")) }, "panicked: no"},
-		"a wrong index":  {func(_ context.Context, c swrun.Call) (any, error) { return []int{}[c.Attempt], nil }, "index out of range"},
+		"text":          {func(context.Context, swrun.Call) (any, error) { panic("a bug") }, "panicked: a bug"},
+		"nil":           {func(context.Context, swrun.Call) (any, error) { panic(nil) }, "panicked: panic called with nil argument"},
+		"an error":      {func(context.Context, swrun.Call) (any, error) { panic(errors.New("no")) }, "panicked: no"},
+		"a wrong index": {func(_ context.Context, c swrun.Call) (any, error) { return []int{}[c.Attempt], nil }, "index out of range"},
 		//lint:ignore SA5000 the panic is tested
 		"a nil map":      {func(context.Context, swrun.Call) (any, error) { var m map[string]int; m["a"]++; return m, nil }, "nil map"},
 		"large":          {func(context.Context, swrun.Call) (any, error) { panic(strings.Repeat("x", 1<<20)) }, "panicked: xxx"},

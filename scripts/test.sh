@@ -27,12 +27,9 @@ fi
 command -v podman >/dev/null 2>&1 || install --no-install-recommends podman runc netavark iptables busybox-static ||
 	echo "Podman cannot be installed: the tests that run containers by it are skipped" >&2
 
-unformatted=$(gofmt -l .)
-[ -z "$unformatted" ] || { echo "gofmt would change: $unformatted" >&2; exit 1; }
 # Memory is cheaper than time here: a garbage collector that rests.
 export GOGC="${GOGC:-400}"
-# The tag only adds tests of the package simulation. A second vet of that package alone would calculate again what vet knows of all that it imports.
-go vet -tags planted ./...
+sh scripts/lint.sh vet
 # Many tests wait for processes: two packages more than there are cores.
 packages=$(($(getconf _NPROCESSORS_ONLN) + 2))
 # The whole of vet has just passed, and no debugger reads the binaries.
@@ -41,14 +38,18 @@ flags="-vet=off -ldflags=-w -timeout 30m"
 # On a busy machine that is long: hence its own limit.
 turn=$(sh scripts/turn.sh 4)
 said=$(mktemp)
+found=$(mktemp)
+nice -n 10 sh scripts/lint.sh staticcheck >"$found" 2>&1 &
+linted=$!
 # shellcheck disable=SC2086 # each is a word
 nice -n 10 go test $flags -timeout 2h -tags planted -run Planted "$@" ./simulation ${turn:+-turn "$turn"} >"$said" 2>&1 &
 planted=$!
-trap 'kill "$planted" 2>/dev/null || true; rm -f "$said"' EXIT
+trap 'kill "$planted" "$linted" 2>/dev/null || true; rm -f "$said" "$found"' EXIT
 trap 'exit 130' INT TERM
 failed=0
 # shellcheck disable=SC2086 # each is a word
 go test $flags -p "$packages" "$@" ./... || failed=1
 wait "$planted" || failed=1
-cat "$said"
+wait "$linted" || { failed=1; echo "FAIL: staticcheck"; }
+cat "$said" "$found"
 exit "$failed"

@@ -80,8 +80,8 @@ func CheckEntry(r store.Registered) error {
 }
 
 // check reports that the schedule is not that of the workflow under whose key it stands.
-func (x *Schedule) check(key string) error {
-	if x.Workflow.Namespace+"/"+x.Workflow.Name == key {
+func (s *Schedule) check(key string) error {
+	if s.Workflow.Namespace+"/"+s.Workflow.Name == key {
 		return nil
 	}
 	return store.RefuseUnreadable(store.RegistrySchedules.EntryName(key), errors.New("it does not contain the schedule of the workflow"), time.Time{})
