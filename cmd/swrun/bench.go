@@ -32,8 +32,8 @@ func (p *program) benchCommand() *cobra.Command {
 		Example: `  swrun bench --store redis://localhost:6379 -o json
   swrun bench timers timeouts --size 0.1 --store redis://localhost:6379`,
 		Long: "Scenarios:\n" + benchHelp() + "\nthroughput is the median of five rounds, with the store's bare scripts measured before and after them. p50, p99 and max are\n" +
-			"how late work was stored that was due; in scenarios where nothing is due, how long a step took. On Redis, bench uses a deployment\n" +
-			"of its own and removes its runs afterwards, also when it is interrupted. For an embedded store it makes a file of its own.",
+			"the delays between the due time of work and its storage; in scenarios without due work, the durations of steps. On Redis, bench uses a\n" +
+			"separate deployment and removes its runs afterwards, also after an interrupt. For an embedded store it makes a separate file.",
 		RunE: verb(func(args []string) error {
 			if _, isServer := p.env(bench.ServerVariable); isServer {
 				return bench.Serve(p.in, p.out)
@@ -56,8 +56,8 @@ func (p *program) benchCommand() *cobra.Command {
 	cmd.ValidArgs = scenarioNames()
 	f.add(cmd, "human", "json")
 	f.makes, f.alone = true, true
-	cmd.Flags().Float64Var(&f.size, "size", 1, "how large: 1 is the full size, 0.1 a tenth of it")
-	cmd.Flags().IntVar(&f.concurrency, "concurrency", 100, "runs in progress at a time, for throughput and crash; activities performed at a time")
+	cmd.Flags().Float64Var(&f.size, "size", 1, "factor of the size of scenarios: 1 is the full size, 0.1 a tenth of it")
+	cmd.Flags().IntVar(&f.concurrency, "concurrency", 100, "maximum number of runs in progress, in throughput and crash; maximum number of activities in progress")
 	return cmd
 }
 

@@ -16,7 +16,7 @@ const catalogVariable = "SWRUN_CATALOG"
 type catalogFlag struct{ catalog string }
 
 func (f *catalogFlag) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.catalog, "catalog", "", "the default catalog, a folder or a URL: call: log:1.0.0 is its functions/log/1.0.0/function.yaml (also "+catalogVariable+")")
+	cmd.Flags().StringVar(&f.catalog, "catalog", "", "folder or URL of the default catalog; call: log:1.0.0 calls functions/log/1.0.0/function.yaml there (also "+catalogVariable+")")
 }
 
 // resourceFlags say from where the external resources of documents and functions are read, and how.
@@ -28,8 +28,8 @@ type resourceFlags struct {
 // add adds the flags to a verb that reads documents, and does not run them.
 func (f *resourceFlags) add(cmd *cobra.Command) {
 	f.catalogFlag.add(cmd)
-	cmd.Flags().StringVar(&f.network, "network", swrun.NetworkAny, "from where external resources are read: any, public, deny, or prefixes besides public addresses, 10.0.0.0/8,...")
-	cmd.Flags().StringVar(&f.proxy, "proxy", "", "proxy through which they are read, a URL or none; default that of the environment (HTTPS_PROXY), but only with --network any")
+	cmd.Flags().StringVar(&f.network, "network", swrun.NetworkAny, "addresses from which external resources may be read: any, public, deny, or prefixes besides public addresses, 10.0.0.0/8,...")
+	cmd.Flags().StringVar(&f.proxy, "proxy", "", "URL of the proxy for external resources, or none (default HTTPS_PROXY, but only with --network any)")
 	completeValues(cmd, "network", []string{swrun.NetworkAny, swrun.NetworkPublic, swrun.NetworkDeny})
 }
 
@@ -49,7 +49,7 @@ func (f *catalogFlag) apply(p *program, h *swrun.Host) error {
 		return nil
 	}
 	if info, err := os.Stat(h.Catalog); err != nil || !info.IsDir() {
-		return usagef("it holds functions/NAME/VERSION/function.yaml for each function", "%s: %s is neither a folder nor a URL", name, h.Catalog)
+		return usagef("a catalog contains functions/NAME/VERSION/function.yaml for each function", "%s: %s is neither a folder nor a URL", name, h.Catalog)
 	}
 	return nil
 }

@@ -24,12 +24,12 @@ type commandVerb struct {
 
 func commandVerbs() (all []commandVerb) {
 	shown := map[string][2]string{
-		"cancel":    {"End runs: what is in progress is cancelled", "cancelling"},
-		"terminate": {"End runs and all that they have started", "terminating"},
-		"suspend":   {"Keep the tasks of runs from starting; deadlines go on", "suspending"},
-		"resume":    {"Let suspended runs go on", "resuming"},
-		"retry":     {"Go on with runs: those that are quarantined, and from where they failed those that have failed", "released"},
-		"delete":    {"Delete runs that have ended, with their history", "deleted"},
+		"cancel":    {"End runs, and cancel their tasks in progress", "cancelling"},
+		"terminate": {"End runs, and all runs that they started", "terminating"},
+		"suspend":   {"Suspend runs: no task starts, but deadlines continue", "suspending"},
+		"resume":    {"Continue suspended runs", "resuming"},
+		"retry":     {"Continue quarantined runs, and failed runs from the task that failed", "released"},
+		"delete":    {"Delete ended runs and their histories", "deleted"},
 	}
 	for _, v := range control.Verbs() {
 		all = append(all, commandVerb{v, shown[v.Name][0], shown[v.Name][1]})
@@ -73,9 +73,9 @@ func (p *program) sendCommand(v commandVerb) *cobra.Command {
 	f.add(cmd)
 	f.within(cmd)
 	chosen.add(cmd)
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "change nothing: say what would become of the runs now")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "print the effect on each run, and change nothing")
 	if v.Takes {
-		cmd.Flags().StringVar(&reason, "reason", "", "why, for the run's history")
+		cmd.Flags().StringVar(&reason, "reason", "", "reason, for the run's history")
 	}
 	return cmd
 }

@@ -19,7 +19,7 @@ import (
 
 func (p *program) configCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "config", Short: "Set timeouts, and who hears events, for a deployment or a namespace",
+		Use: "config", Short: "Set timeouts and the delivery of events for a deployment or a namespace",
 		Example: `  swrun config set executionTimeout=2h maxExecutionTimeout=1d
   swrun config set -n demo maxRunTimeout=1h
   swrun config unset -n demo maxRunTimeout
@@ -37,9 +37,10 @@ func configLong() string {
 		fmt.Fprintf(&b, "%-20s %s\n", s.Name, s.About)
 	}
 	return b.String() + fmt.Sprintf(`
-With -n they are those of a namespace, and of the whole deployment otherwise. A namespace's own timeout goes before that of the deployment;
-of two maximums the smaller holds. They hold for runs that start at least %s later: each process asks for them so often. Runs
-that have been started keep theirs. Where nothing says who hears events, all namespaces do, unless a token is limited to some: then each hears its own.`, settings.MaxAge)
+With -n a setting holds for a namespace, without for the whole deployment. The timeout of a namespace replaces the timeout of the deployment;
+of two maximums the smaller one holds. A change holds for runs that start at least %s later, because each process rereads the settings at
+this interval. Started runs keep their timeouts. By default all namespaces receive all events; if a token is limited to some namespaces, each
+namespace receives only its own.`, settings.MaxAge)
 }
 
 func (p *program) configSetCommand() *cobra.Command {
@@ -60,7 +61,7 @@ func (p *program) configSetCommand() *cobra.Command {
 }
 
 func (p *program) configUnsetCommand() *cobra.Command {
-	return p.configChange("unset NAME...", "Take settings back", "  swrun config unset executionTimeout", func(c *api.SettingsChange, arg string) error {
+	return p.configChange("unset NAME...", "Remove settings", "  swrun config unset executionTimeout", func(c *api.SettingsChange, arg string) error {
 		c.Unset = append(c.Unset, arg)
 		return nil
 	})
@@ -115,7 +116,7 @@ func settingError(err error) error {
 func (p *program) configListCommand() *cobra.Command {
 	f := &operateFlags{remote: true, looksOnly: true}
 	cmd := &cobra.Command{
-		Use: "ls", Short: "List what is set, or what holds in a namespace",
+		Use: "ls", Short: "List the settings of the deployment, or the effective settings of a namespace",
 		Example: `  swrun config ls
   swrun config ls -n demo`,
 		Args: exactly(), RunE: verb(func([]string) error {

@@ -18,7 +18,7 @@ import (
 // This file changes deadlines of runs in progress.
 
 func (p *program) deadlineCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "deadline", Short: "Change when a run in progress ends at the latest"}
+	cmd := &cobra.Command{Use: "deadline", Short: "Change the deadlines of a run in progress"}
 	cmd.AddCommand(p.deadlineSetCommand())
 	group(cmd)
 	return cmd
@@ -33,9 +33,9 @@ func (p *program) deadlineSetCommand() *cobra.Command {
   swrun deadline set order-7 none --task /do/1/pay
   swrun deadline set --where 'workflow=demo/order deadline<+10m' +1h --dry-run
   swrun deadline set order-7 -- -10m`,
-		Long: `+10m is ten minutes later than now stands, and -10m earlier; for a scope without a deadline they count from now. A time is that
-time, and none removes the deadline, also one that the document sets. The new one must be to come, and not after the end of what is around
-the scope. It counts from when it is accepted: the former deadline does not fire any more. The run's history says who changed what, and why.`,
+		Long: `+10m moves the deadline to ten minutes later, and -10m to ten minutes earlier; for a scope without a deadline, both count from now. TIME sets
+the deadline, and none removes it, even if the document sets it. The new deadline must be in the future, and not after the end of the enclosing
+scope. It holds from its acceptance: the former deadline does not fire any more. The run's history records the change, its author and its reason.`,
 		Args: chosen.deadlineArguments, RunE: verb(func(args []string) error {
 			change.Deadline = args[len(args)-1]
 			var wrong *client.OptionError
@@ -54,10 +54,10 @@ the scope. It counts from when it is accepted: the former deadline does not fire
 	f.add(cmd, "human", "json", "yaml")
 	f.within(cmd)
 	chosen.add(cmd)
-	cmd.Flags().BoolVar(&change.DryRun, "dry-run", false, "change nothing: say what the deadline would be")
-	cmd.Flags().StringVar(&change.Task, "task", "", "the pointer of a task in progress, such as /do/1/pay; default the whole execution")
-	cmd.Flags().BoolVar(&change.Run, "run", false, "the deadline of the run (--run-timeout), and not of the execution")
-	cmd.Flags().StringVar(&change.Reason, "reason", "", "why, for the run's history")
+	cmd.Flags().BoolVar(&change.DryRun, "dry-run", false, "print the new deadline, and change nothing")
+	cmd.Flags().StringVar(&change.Task, "task", "", "pointer of a task in progress, such as /do/1/pay (default the whole execution)")
+	cmd.Flags().BoolVar(&change.Run, "run", false, "change the deadline of the run (--run-timeout), and not of the execution")
+	cmd.Flags().StringVar(&change.Reason, "reason", "", "reason, for the run's history")
 	return cmd
 }
 

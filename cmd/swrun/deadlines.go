@@ -19,12 +19,12 @@ func (p *program) deadlinesCommand() *cobra.Command {
 	var within, run string
 	var cmd *cobra.Command
 	cmd = &cobra.Command{
-		Use: "deadlines [RUN]", Short: "List the deadlines that pass soon, of all runs, or those of one run",
+		Use: "deadlines [RUN]", Short: "List the next deadlines of all runs, or the deadlines of one run",
 		Example: `  swrun deadlines --within 5m
   swrun deadlines -o json
   swrun deadlines order-7
   swrun deadlines order-7 --run 2`,
-		Long: "With a run: all of its deadlines in force, whenever they pass. Those of an earlier run of an execution are the ones in force when the next run began.",
+		Long: "With RUN, all its deadlines in force are listed. For an earlier run of an execution, these are the deadlines in force when the next run began.",
 		Args: cobra.MaximumNArgs(1), RunE: verb(func(args []string) error {
 			if len(args) == 1 || cmd.Flags().Changed("run") {
 				return p.deadlinesOf(f, args, run, cmd.Flags().Changed("within"))
@@ -42,7 +42,7 @@ func (p *program) deadlinesCommand() *cobra.Command {
 	f.add(cmd, "human", "json", "yaml")
 	f.within(cmd)
 	addRunNumber(cmd, &run)
-	cmd.Flags().StringVar(&within, "within", "5m", "that pass within this time")
+	cmd.Flags().StringVar(&within, "within", "5m", "time from now within which the deadlines pass")
 	return cmd
 }
 

@@ -20,13 +20,13 @@ type deployFlags struct{ checkRuns, dryRun bool }
 func (p *program) deployCommand() *cobra.Command {
 	f, d, secrets := &operateFlags{remote: true}, deployFlags{}, ""
 	cmd := &cobra.Command{
-		Use: "deploy DOC...", Short: "Make documents known to a store, so that they can be started by name",
+		Use: "deploy DOC...", Short: "Store documents as workflows, which can be started by name",
 		Example: `  swrun deploy order.yaml payment.yaml --store redis://localhost:6379
   swrun deploy order.yaml --check-runs --dry-run`,
 		Long: `A document is deployed under its namespace, name and version, with the external resources that it needs, and never
-changes afterwards: deploying another document under the same three is refused (exit 6). Runs in progress of other versions go on with what
-they have. --check-runs tells how many there are, how many swrun migrate could have go on with the document as they stand now, and why not
-the others; with --dry-run, exit 13 says that there are such others.`,
+changes afterwards: another document under the same namespace, name and version is refused (exit 6). Runs in progress of other versions
+continue with their version. --check-runs reports how many such runs exist, how many of them swrun migrate could move to the document now, and
+why the others cannot move; with --dry-run, exit 13 reports that a run cannot move.`,
 		Args: atLeastOne("a document"), ValidArgsFunction: documentArgs, RunE: verb(func(args []string) error {
 			if d.dryRun && !d.checkRuns {
 				return usagef("swrun validate checks documents alone", "--dry-run is for --check-runs")
@@ -44,7 +44,7 @@ the others; with --dry-run, exit 13 says that there are such others.`,
 	f.add(cmd, "human", "json", "yaml")
 	f.resourceFlags.add(cmd)
 	cmd.Flags().StringVar(&secrets, "secrets", "", "file or folder of the secrets with which catalogs and other resources are read, name: value (also SWRUN_SECRET_<NAME>)")
-	cmd.Flags().BoolVar(&d.checkRuns, "check-runs", false, "tell what becomes of runs in progress")
+	cmd.Flags().BoolVar(&d.checkRuns, "check-runs", false, "report which runs in progress could migrate to the documents")
 	cmd.Flags().BoolVar(&d.dryRun, "dry-run", false, "with --check-runs: deploy nothing")
 	f.makes, f.verb = true, "deploy"
 	return cmd

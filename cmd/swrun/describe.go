@@ -18,7 +18,7 @@ func (p *program) describeCommand() *cobra.Command {
 	f := &operateFlags{remote: true, looksOnly: true}
 	var run string
 	cmd := &cobra.Command{
-		Use: "describe RUN", Short: "Show what a run waits for, until when, and what happens then",
+		Use: "describe RUN", Short: "Show the status, the waits and the deadlines of a run",
 		Example: `  swrun describe order-7
   swrun describe @last -o json --jq .deadlines
   swrun describe order-7 --run 2`,
@@ -39,7 +39,7 @@ func (p *program) describeCommand() *cobra.Command {
 
 // addRunNumber adds the flag that chooses one run of an execution.
 func addRunNumber(cmd *cobra.Command, run *string) {
-	cmd.Flags().StringVar(run, "run", client.LatestRun, "which run of an execution that has continued as new: its number, counted from 1, or "+client.LatestRun)
+	cmd.Flags().StringVar(run, "run", client.LatestRun, "number of the run within an execution that continued as new, counted from 1, or "+client.LatestRun)
 }
 
 // parseRunNumber reads that flag: 0 stands for the latest run.

@@ -24,10 +24,10 @@ func (p *program) devCommand() *cobra.Command {
 		Use: "dev [FOLDER]", Short: "Serve the documents of a folder while they are written",
 		Example: `  swrun dev
   swrun dev workflows/ --listen 127.0.0.1:0`,
-		Long: `It is swrun serve with the store of the project, which deploys each document again when it is saved, as a version of its own:
-1.0.0 as 1.0.0-dev.1, 1.0.0-dev.2 and so on. swrun start takes the last one; runs in progress go on with theirs. What is wrong with a document
-is shown at once, and what becomes of runs, line by line. Tasks may call everything, as those of swrun run do; processes, containers and
-files of this machine are allowed by --allow-processes, --allow-containers and --allow-files.`,
+		Long: `swrun dev is swrun serve with the store of the project. It deploys each document again when the document is saved, as a new
+version: 1.0.0 as 1.0.0-dev.1, 1.0.0-dev.2 and so on. swrun start takes the newest version; runs in progress continue with their version. Faults
+of a document are shown immediately, and the progress of runs line by line. Tasks may call everything, as with swrun run; --allow-processes,
+--allow-containers and --allow-files allow processes, containers and files of this machine.`,
 		Args: atMostOne, RunE: verb(func(args []string) error {
 			folder, err := devFolder(args)
 			if err != nil {

@@ -19,10 +19,11 @@ import (
 func (p *program) doctorCommand() *cobra.Command {
 	f, strict := &operateFlags{remote: true, looksOnly: true}, false
 	cmd := &cobra.Command{
-		Use: "doctor", Short: "Check what a store needs, and whether it is well",
+		Use: "doctor", Short: "Check the state and the configuration of a store",
 		Example: "  swrun doctor --store redis://localhost:6379",
-		Long: `Exit 0: all is well, perhaps with warnings; 7: something would lose runs, or the store cannot be reached. With --strict a warning ends
-with 13; notes never count. A server, and whoever has the file of the store, look by themselves: GET /v1/health answers with the same checks.`,
+		Long: `Exit 0: no faults, perhaps warnings; 7: a fault that can lose runs, or the store cannot be reached. With --strict, a warning leads to
+exit 13; notes never do. A server checks its store automatically, and so does a process that holds the file of a store: GET /v1/health returns
+the same checks.`,
 		Args: exactly(), RunE: verb(func([]string) error { return p.doctor(f, strict) }),
 	}
 	f.add(cmd, "human", "json", "yaml")

@@ -26,8 +26,8 @@ type errorTypeFlags struct {
 }
 
 func (f *errorTypeFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.base, "error-base", "", "base of the standard types of errors that tasks raise; default "+errors.Base+" (also "+errorBaseVariable+")")
-	cmd.Flags().StringArrayVar(&f.aliases, "error-alias", nil, "OLD=NEW: catch and list errors of an old type as those of another (repeatable; also "+errorAliasesVariable+", with commas)")
+	cmd.Flags().StringVar(&f.base, "error-base", "", "base of the URIs of the standard error types that tasks raise (default "+errors.Base+"; also "+errorBaseVariable+")")
+	cmd.Flags().StringArrayVar(&f.aliases, "error-alias", nil, "alias OLD=NEW of an error type: errors of type OLD are caught and listed as type NEW (repeatable; also "+errorAliasesVariable+", with commas)")
 }
 
 // apply completes a host; the flags go before the variables.

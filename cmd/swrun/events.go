@@ -19,7 +19,7 @@ import (
 
 func (p *program) eventsCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "events", Short: "Publish events to the runs that listen for them, and show those of runs",
+		Use: "events", Short: "Publish events to the runs that listen for them, and show the events of runs",
 		Example: `  swrun events publish paid.json
   echo '{"type": "order.paid", "data": {"order": 7}}' | swrun events publish -
   swrun events unmatched
@@ -37,8 +37,9 @@ func (p *program) eventsPublishCommand() *cobra.Command {
 		Example: `  swrun events publish paid.json
   echo '{"type": "order.paid", "data": {"order": 7}}' | swrun events publish -
   swrun events publish paid.json -n shop`,
-		Long: `FILE holds one event, a list, or one after the other, as JSON or YAML. It is published when every run that listens has it, and those that it
-starts are stored; the runs are listed. An event that leaves out its id gets one of its own. One with the source and id of an event of the last day is not delivered again.`,
+		Long: `FILE contains one event, a list of events, or a sequence of documents, as JSON or YAML. An event is published when every run that listens
+has received it, and the runs that it starts are stored; the command lists these runs. An event without an id gets a new id. An event with the
+source and id of an event of the last day is not delivered again.`,
 		Args: exactly("a file, or -"), RunE: verb(func(args []string) error {
 			all, err := p.publishable(args[0])
 			if err != nil {

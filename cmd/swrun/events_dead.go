@@ -14,16 +14,17 @@ import (
 
 func (p *program) eventsDeadCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "dead", Short: "List the messages of sources that could not be published, publish them or drop them",
+		Use: "dead", Short: "List, publish or drop the messages of sources that could not be published",
 		Example: `  swrun events dead ls
   swrun events dead get orders/7d3f0c5a9b1e2468
   swrun events dead retry orders --reason 'the other id is free again'`,
-		Long: `A message of a broker that holds no event, or one that nobody can take, is kept in the store (swrun serve --events FILE): the newest 100 of each
-source, up to 64 KiB of each, for 90 days. Whatever it was, the broker is told that it is done, so that it holds up no other.`,
+		Long: `A server (swrun serve --events FILE) keeps in the store each message of a broker that contains no event, or an event that cannot be delivered.
+For each source it keeps the newest 100 messages, up to 64 KiB of each, for 90 days. The server acknowledges these messages to the broker, so that
+they do not block later ones.`,
 	}
 	cmd.AddCommand(p.eventsDeadListCommand(), p.eventsDeadGetCommand(),
 		p.eventsDeadChange(words{"retry SOURCE|ID...", "Publish messages that could not be published, all of a source or some", "  swrun events dead retry orders\n  swrun events dead retry orders/7d3f0c5a9b1e2468", "published"}, api.RetryDeadMessages()),
-		p.eventsDeadChange(words{"drop SOURCE|ID...", "Forget messages that could not be published, all of a source or some", "  swrun events dead drop orders --reason 'a test of the sender'", "dropped"}, api.DropDeadMessages()))
+		p.eventsDeadChange(words{"drop SOURCE|ID...", "Delete messages that could not be published, all of a source or some", "  swrun events dead drop orders --reason 'a test of the sender'", "dropped"}, api.DropDeadMessages()))
 	group(cmd)
 	return cmd
 }
@@ -33,7 +34,7 @@ func (p *program) eventsDeadListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ls [SOURCE]", Short: "List the messages of sources that could not be published, and why",
 		Example: "  swrun events dead ls\n  swrun events dead ls orders -o json --jq '.[].error'",
-		Long:    "With -n NAMESPACE only those of sources whose events reach that namespace and no other.",
+		Long:    "With -n NAMESPACE, the list contains only the messages of sources whose events reach that namespace and no other.",
 		Args:    atMostOne, RunE: verb(func(args []string) error {
 			source := append(args, "")[0]
 			return p.operate(f, func(ctx context.Context, o *operation) error {
@@ -96,7 +97,7 @@ func (p *program) eventsDeadChange(w words, row api.Operation[api.DeadMessageCom
 	f, reason := &operateFlags{remote: true}, ""
 	cmd := &cobra.Command{
 		Use: w.use, Short: w.short, Example: w.example,
-		Long: "A name without a slash is a source, and stands for all of its messages. What cannot be published is kept, and makes the exit code 4.",
+		Long: "A name without a slash is a source, and selects all its messages. A message that cannot be published is kept, and the exit code is 4.",
 		Args: atLeastOne("a source or the id of a message"), RunE: verb(func(args []string) error {
 			return p.operate(f, func(ctx context.Context, o *operation) error {
 				in := &api.DeadMessageCommand{AudienceQuery: f.audience(), Body: api.DeadMessageChoice{IDs: args, Reason: reason}}
@@ -110,7 +111,7 @@ func (p *program) eventsDeadChange(w words, row api.Operation[api.DeadMessageCom
 	}
 	f.add(cmd, "human", "json", "yaml")
 	f.within(cmd)
-	cmd.Flags().StringVar(&reason, "reason", "", "why; the log of the server keeps it")
+	cmd.Flags().StringVar(&reason, "reason", "", "reason, for the log of the server")
 	return cmd
 }
 

@@ -41,19 +41,19 @@ func (p *program) eventsList(cmd *cobra.Command, list func(context.Context, *ope
 	})
 	f.add(cmd, "human", "json", "yaml")
 	f.within(cmd)
-	cmd.Flags().StringVar(&f.kind, "type", "", "only about events of this type")
-	cmd.Flags().IntVar(&f.limit, "limit", 50, "at most so many")
+	cmd.Flags().StringVar(&f.kind, "type", "", "type of the events (default all types)")
+	cmd.Flags().IntVar(&f.limit, "limit", 50, "maximum number of entries")
 	return cmd
 }
 
 func (p *program) eventsUnmatchedCommand() *cobra.Command {
 	return p.eventsList(&cobra.Command{
-		Use: "unmatched", Short: "List the last events that nobody took",
+		Use: "unmatched", Short: "List the last events that no run received",
 		Example: `  swrun events unmatched
   swrun events unmatched -n shop --type order.paid`,
-		Long: `Lists the events of the last day that no run got, and that started none: the newest first. LISTENING counts the runs and schedules that listen for the
-type now. They expect other values, which swrun events listeners shows, or began later. Where many such events come at a time, some of them are kept: at most 200 of each
-namespace, and 20 of each type.`,
+		Long: `Lists the events of the last day that no run received and that started no run, the newest first. LISTENING counts the runs and schedules that
+listen for the type now. These expect other values, which swrun events listeners shows, or began later. Only some of many such events are kept:
+the newest 200 of each namespace, and the newest 20 of each type.`,
 	}, func(ctx context.Context, o *operation, f *eventsListFlags) error {
 		all, err := o.untaken(ctx, f)
 		if err != nil {
@@ -111,8 +111,8 @@ func (p *program) eventsListenersCommand() *cobra.Command {
 		Use: "listeners", Short: "List the runs and schedules that listen for events",
 		Example: `  swrun events listeners
   swrun events listeners --type order.paid -o json`,
-		Long: `Lists the schedules that events start, and the tasks of runs that listen, the newest run first: with the type of the event and the values that its
-correlations must have. --limit counts schedules and runs.`,
+		Long: `Lists the schedules that events start, and the tasks of runs that listen for events, the newest run first. Each line contains the type of the
+event and the values that its correlations must have. --limit counts schedules and runs.`,
 	}, func(ctx context.Context, o *operation, f *eventsListFlags) error {
 		all, more, err := o.listeners(ctx, f)
 		if err != nil {

@@ -31,12 +31,13 @@ type eventsTail struct {
 func (p *program) eventsTailCommand() *cobra.Command {
 	f, t := &operateFlags{remote: true, looksOnly: true}, &eventsTail{}
 	cmd := &cobra.Command{
-		Use: "tail", Short: "Show the lifecycle events of runs, and the events that they emit, as they happen",
+		Use: "tail", Short: "Show the lifecycle events of runs and the events that runs emit, as they happen",
 		Example: `  swrun events tail
   swrun events tail --type workflow,task.faulted --where workflow=shop/order
   swrun events tail --since 1h --count 100 -o ndjson`,
-		Long: `Shows what happens in the runs that are chosen, from now on or --since, until it is interrupted. Each line is one event, those among them that workflows
-emit; -o ndjson prints the CloudEvents. Those of one run come in order. When a server ends, it is asked again until it answers, or the next one is, for what came meanwhile.`,
+		Long: `Shows the events of the selected runs, from now or from --since, until it is interrupted. Each line is one event, a lifecycle event or an event
+that a workflow emits; -o ndjson prints the CloudEvents. The events of one run are in order. When a server ends, the command connects again, to it
+or to its successor, and shows the events since then.`,
 		Args: exactly(), RunE: verb(func([]string) error {
 			if err := t.parse(p, f); err != nil {
 				return err
@@ -48,9 +49,9 @@ emit; -o ndjson prints the CloudEvents. Those of one run come in order. When a s
 	f.within(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&t.where, "where", "", whereHelp())
-	flags.StringVar(&t.types, "type", "", "only these, with commas between them: workflow or task for all of these, task.faulted for one, emitted for what workflows emit, status-changed for changes of states, which are not shown otherwise")
-	flags.StringVar(&t.since, "since", "", "begin with what has happened since then, for example 10m or PT10M ago")
-	flags.IntVar(&t.count, "count", 0, "end after so many events; 0 for no end")
+	flags.StringVar(&t.types, "type", "", "types of the events, separated by commas: workflow or task for all of their types, task.faulted for one type, emitted for events that workflows emit, status-changed for changes of states (default all but status-changed)")
+	flags.StringVar(&t.since, "since", "", "age of the oldest event to show, for example 10m or PT10M (default only new events)")
+	flags.IntVar(&t.count, "count", 0, "number of events after which the command ends; 0 for no end")
 	return cmd
 }
 

@@ -42,22 +42,22 @@ type exitCode struct {
 // exitCodes returns all of them.
 func exitCodes() []exitCode {
 	return []exitCode{
-		{exitOK, "fine", "Everything was done: a run has completed, a document is valid."},
-		{exitInternal, "internal error", "Something outside of swrun has failed, such as a full disk, or swrun has a bug: please report bugs."},
-		{exitUsage, "wrong use", "The command line is wrong: a verb, a flag or a value does not exist or is empty, or no store can have this URL. Nothing was done."},
-		{exitInvalid, "invalid document", "The document has errors, each of them shown at its line. Nothing has run."},
-		{exitInput, "input refused", "The input does not fit input.schema of the document. No task has run."},
-		{exitNotFound, "not found", "What was named is not there: a file (a name that no file can have is one, too), a run, a workflow that is not deployed, a code that explain does not know."},
-		{exitConflict, "conflict", "Something else is there already: another run with the same id, another document with the same version, or a run in a state that the verb is not for."},
+		{exitOK, "fine", "The command succeeded: the run is completed, the document is valid."},
+		{exitInternal, "internal error", "Something outside of swrun failed, such as a full disk, or swrun has a bug: please report bugs."},
+		{exitUsage, "wrong use", "The command line is wrong: a verb, a flag or a value does not exist or is empty, or the URL is not valid for a store. Nothing was done."},
+		{exitInvalid, "invalid document", "The document has errors, each of them shown at its line. Nothing was run."},
+		{exitInput, "input refused", "The input does not fit input.schema of the document. No task was run."},
+		{exitNotFound, "not found", "The named thing does not exist: a file (or the name is not valid for a file), a run, a deployed workflow, or a code that explain knows."},
+		{exitConflict, "conflict", "Something else exists already: another run with the same id, another document with the same version, or a run in a state that the verb does not accept."},
 		{exitStore, "no store", "The store cannot be opened or used; swrun doctor shows why."},
-		{exitWaited, "stopped waiting", "The run has not ended yet, and goes on; or a run in memory listens for events, and none is left to come."},
-		{exitUnsupported, "valid, but not run by this build", "The document is valid, and uses what this build of swrun cannot run: SW801 says what. Nothing has run."},
-		{exitFaulted, "faulted", "The run has ended with an error that nothing in it caught."},
+		{exitWaited, "stopped waiting", "The run is still in progress and continues; or a run in memory listens for events, and no event is left."},
+		{exitUnsupported, "valid, but not run by this build", "The document is valid, but this build of swrun cannot run a feature that it uses; SW801 names the feature. Nothing was run."},
+		{exitFaulted, "faulted", "The run ended with an error that no task of it caught."},
 		{exitCancelled, "cancelled", "The run was cancelled or terminated."},
-		{exitFindings, "findings (--strict, --check, --check-runs)", "lint --strict has found a warning, fmt --check a file that is not formatted, or deploy --check-runs --dry-run a run that could not migrate."},
-		{exitTimeout, "timed out", "The run has ended with a timeout that nothing in it caught."},
-		{exitInterrupt, "interrupted by Ctrl-C", "A signal ended the command. A run with --id is kept, and goes on when it is run again."},
-		{exitTerminate, "interrupted by SIGTERM", "A signal ended the command. A run with --id is kept, and goes on when it is run again."},
+		{exitFindings, "findings (--strict, --check, --check-runs)", "lint --strict found a warning, fmt --check a file that is not formatted, or deploy --check-runs --dry-run a run that cannot migrate."},
+		{exitTimeout, "timed out", "The run ended with a timeout that no task of it caught."},
+		{exitInterrupt, "interrupted by Ctrl-C", "A signal ended the command. A run with --id is kept, and continues when it is run again."},
+		{exitTerminate, "interrupted by SIGTERM", "A signal ended the command. A run with --id is kept, and continues when it is run again."},
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 func (p *program) exportCommand() *cobra.Command {
 	f := &operateFlags{remote: true, looksOnly: true}
 	cmd := &cobra.Command{
-		Use: "export RUN", Short: "Print all that is stored of a run: definition, history, state, failures",
+		Use: "export RUN", Short: "Print all stored data of a run: definition, history, state, failures",
 		Example: `  swrun export order-7 > order-7.json
   swrun export order-7 --jq '.run.failures'`,
 		Long: runArgument,

@@ -19,10 +19,10 @@ const (
   swrun deploy order.yaml && swrun fork order-7 --version latest
   swrun fork order-7 --from /do/1/pay -i amount:=5 --dry-run
   swrun fork --where 'workflow=demo/order:1.0.0 status=faulted' --version latest`
-	forkLong = `The fork has the data that the run had when the task began, and the time that its scopes had left then. What has completed in other branches of
-a fork stays completed. Calls that are made again are listed; those that had not succeeded have the idempotency keys that they had. A run goes
-on once: a second fork is refused, and with --where skipped, unless --again asks for it. On another version, the tasks in progress must stand at
-the same pointers.`
+	forkLong = `The fork has the data of the run at the beginning of the task, and the time that its scopes had left then. Completed tasks in other branches of
+a fork task stay completed. The command lists the calls that are made again; calls that did not succeed keep their idempotency keys. A run is
+continued once: a second fork is refused, and skipped with --where, unless --again is given. With another version, the tasks in progress must be
+at the same pointers.`
 )
 
 func (p *program) forkCommand() *cobra.Command {
@@ -30,7 +30,7 @@ func (p *program) forkCommand() *cobra.Command {
 	var input, given []string // for the task
 	var secrets, timeout string
 	cmd := &cobra.Command{
-		Use: "fork RUN...", Short: "Go on from a task of a run as another run; the run itself stays as it is",
+		Use: "fork RUN...", Short: "Continue from a task of a run as another run; the run itself does not change",
 		Example: forkExample, Long: forkLong,
 		Args: chosen.arguments, RunE: verb(func(args []string) (err error) {
 			if several := len(args) != 1; several && (r.ID != "" || len(input)+len(given) > 0) {
@@ -62,28 +62,28 @@ func (p *program) forkCommand() *cobra.Command {
 	chosen.add(cmd)
 	addForkTimes(cmd, &r, &timeout)
 	addForkData(cmd, &r, &input, &given)
-	cmd.Flags().StringVar(&secrets, "secrets", "", "file or folder of the secrets that the run reads, name: value (also SWRUN_SECRET_<NAME>): its history is repeated")
+	cmd.Flags().StringVar(&secrets, "secrets", "", "file or folder of the secrets that the run reads, name: value (also SWRUN_SECRET_<NAME>); the replay of its history needs them")
 	return cmd
 }
 
 // addForkData adds the flags about what a fork is, and about its data.
 func addForkData(cmd *cobra.Command, r *api.ForkRequest, input, given *[]string) {
 	flags := cmd.Flags()
-	flags.StringVar(&r.ID, "id", "", "of the fork; default that of the run with a number")
-	flags.StringVar(&r.From, "from", "", "the pointer of the task from which it goes on, such as /do/1/pay; default the one at which it failed")
-	flags.StringVar(&r.Version, "version", "", "of the workflow, or latest; default the definition that the run has")
-	flags.StringArrayVarP(input, "input", "i", nil, "of that task: name=TEXT, name:=JSON, JSON, @FILE, or - for standard input; default the one that it had")
-	flags.StringArrayVar(given, "context", nil, "$context as that task sees it, in the same forms; default what it was")
-	flags.BoolVar(&r.Again, "again", false, "also where another run goes on already, or has done so: calls are made again, with new idempotency keys")
-	flags.BoolVar(&r.DryRun, "dry-run", false, "start nothing: say which run would go on from where, and which calls would be made again")
+	flags.StringVar(&r.ID, "id", "", "id of the fork (default the id of the run with a number)")
+	flags.StringVar(&r.From, "from", "", "pointer of the task from which the fork continues, such as /do/1/pay (default the task that failed)")
+	flags.StringVar(&r.Version, "version", "", "version of the workflow, or latest (default the definition of the run)")
+	flags.StringArrayVarP(input, "input", "i", nil, "input of the task: name=TEXT, name:=JSON, JSON, @FILE, or - for standard input (default its former input)")
+	flags.StringArrayVar(given, "context", nil, "$context of the task, in the same forms (default its former $context)")
+	flags.BoolVar(&r.Again, "again", false, "fork a run again that another run continues or continued; calls are made again, with new idempotency keys")
+	flags.BoolVar(&r.DryRun, "dry-run", false, "print the task from which each fork would continue and the calls that it would make again, and start nothing")
 }
 
 // addForkTimes adds the flags about the time of a fork.
 func addForkTimes(cmd *cobra.Command, r *api.ForkRequest, timeout *string) {
 	flags := cmd.Flags()
-	flags.StringVar(timeout, "execution-timeout", "", "for the fork, in the place of the time that the run had left")
-	flags.StringVar(&r.Deadline, "deadline", "", "the same, for example 2026-12-24T18:00:00Z")
-	flags.BoolVar(&r.NoDeadline, "no-deadline", false, "the fork has all the time")
+	flags.StringVar(timeout, "execution-timeout", "", "timeout of the fork (default the time that the run had left)")
+	flags.StringVar(&r.Deadline, "deadline", "", "time at which the fork ends at the latest, for example 2026-12-24T18:00:00Z")
+	flags.BoolVar(&r.NoDeadline, "no-deadline", false, "give the fork no deadline")
 }
 
 // timeoutSpan reads the value of --execution-timeout; an empty one is none that is given.

@@ -26,8 +26,8 @@ func (p *program) functionCommand() *cobra.Command {
   swrun function deploy catalog
   swrun function ls
   swrun function rm greet:1.0.0`,
-		Long: `Documents that are deployed or started call what is deployed as greet:1.0.0, or greet:1.0.0@default, in every namespace. A
-folder or URL that --catalog names goes before. What a document was deployed with is kept with it, whatever becomes of the function.`,
+		Long: `Documents of every namespace call a deployed function as greet:1.0.0, or greet:1.0.0@default. A function of the folder or URL
+of --catalog takes precedence. A deployed document keeps its copy of each function, even if the function is removed.`,
 	}
 	cmd.AddCommand(p.functionDeployCommand(), p.functionListCommand(), p.functionShowCommand(), p.functionRemoveCommand())
 	group(cmd)
@@ -37,12 +37,12 @@ folder or URL that --catalog names goes before. What a document was deployed wit
 func (p *program) functionDeployCommand() *cobra.Command {
 	f := &operateFlags{makes: true, remote: true, verb: "function deploy"}
 	cmd := &cobra.Command{
-		Use: "deploy NAME:VERSION FILE | deploy FOLDER", Short: "Make a function known to a store, so that documents can call it",
+		Use: "deploy NAME:VERSION FILE | deploy FOLDER", Short: "Store a function, so that documents can call it",
 		Example: `  swrun function deploy greet:1.0.0 greet/function.yaml --store redis://localhost:6379
   swrun function deploy catalog`,
-		Long: `The file is the definition of a task, as the function.yaml of a catalog; what it refers to by relative references is deployed
-with it, and must be below its folder. Of a folder, each functions/NAME/VERSION/function.yaml is deployed, all of them or, if one is faulty, none.
-A function never changes: another one of the same name and version is refused (exit 6).`,
+		Long: `FILE is the definition of a task, like the function.yaml of a catalog. The files of its relative references are deployed with
+it, and must be below its folder. From FOLDER, each functions/NAME/VERSION/function.yaml is deployed; if one of them is faulty, nothing is deployed.
+A function never changes: another function of the same name and version is refused (exit 6).`,
 		Args: functionArgs, ValidArgsFunction: documentArgs, RunE: verb(func(args []string) error {
 			all, err := p.readFunctions(args)
 			if err != nil {
@@ -193,7 +193,7 @@ func (p *program) functionFailure(f *swrun.Function, err error) error {
 func (p *program) functionListCommand() *cobra.Command {
 	f := &operateFlags{remote: true, looksOnly: true}
 	cmd := &cobra.Command{
-		Use: "ls", Short: "List the functions that are deployed", Args: exactly(),
+		Use: "ls", Short: "List the deployed functions", Args: exactly(),
 		Example: `  swrun function ls
   swrun function ls -o json --jq '.[].name'`,
 		RunE: verb(func([]string) error {
@@ -236,8 +236,8 @@ func (o *operation) functionTable(all []api.Function) error {
 func (p *program) functionShowCommand() *cobra.Command {
 	f := &operateFlags{remote: true, looksOnly: true}
 	cmd := p.functionVerb(f, &cobra.Command{
-		Use: "show NAME:VERSION", Short: "Print a function as it was deployed", Example: "  swrun function show greet:1.0.0",
-		Long: "The text goes to standard output; -o json has the files that it refers to, too.",
+		Use: "show NAME:VERSION", Short: "Print a deployed function", Example: "  swrun function show greet:1.0.0",
+		Long: "The text of the function goes to standard output; -o json also contains the files that the function refers to.",
 	}, func(ctx context.Context, o *operation, named string) error {
 		d, err := o.deployment.Function(ctx, named)
 		if err != nil {
@@ -255,7 +255,7 @@ func (p *program) functionShowCommand() *cobra.Command {
 func (p *program) functionRemoveCommand() *cobra.Command {
 	f := &operateFlags{remote: true}
 	cmd := p.functionVerb(f, &cobra.Command{
-		Use: "rm NAME:VERSION", Short: "Remove a function: what is deployed with it goes on", Example: "  swrun function rm greet:1.0.0",
+		Use: "rm NAME:VERSION", Short: "Remove a function; deployed documents that call it keep their copy", Example: "  swrun function rm greet:1.0.0",
 	}, func(ctx context.Context, o *operation, named string) error {
 		if err := o.deployment.RemoveFunction(ctx, named); err != nil {
 			return err

@@ -22,7 +22,7 @@ func (p *program) historyCommand() *cobra.Command {
 	var run, secrets string
 	var cmd *cobra.Command
 	cmd = &cobra.Command{
-		Use: "history RUN", Short: "Show what has happened in a run, record by record",
+		Use: "history RUN", Short: "Show the history of a run, record by record",
 		Example: `  swrun history order-7
   swrun history order-7 -o json > order-7.json
   swrun history order-7 --run 2
@@ -30,8 +30,8 @@ func (p *program) historyCommand() *cobra.Command {
   swrun history order-7 --task 4`,
 		Long: runArgument + `
 
---task shows what one occurrence of a task saw, and what it has changed: its input and output before and after they were transformed, and
-$context before and after. The history is repeated for that, with the secrets that it reads; none of them is shown.`,
+--task shows the data of one occurrence of a task: its input and output before and after their transformation, and $context before and
+after the task. The command replays the history, with the secrets that the run reads; it shows no secret.`,
 		Args: exactly("a run"), RunE: verb(func(args []string) (err error) {
 			if err := checkHistoryRun(run); err != nil {
 				return err
@@ -48,10 +48,10 @@ $context before and after. The history is repeated for that, with the secrets th
 	}
 	f.add(cmd, "human", "json", "ndjson")
 	f.within(cmd)
-	cmd.Flags().StringVar(&run, "run", control.AllRuns, "only this run of an execution that has continued as new: its number, counted from 1, or "+client.LatestRun+"; all for every run")
-	cmd.Flags().IntVar(&task, "task", 0, "only the task that begins with this record, a task.started, with the data that it worked on")
+	cmd.Flags().StringVar(&run, "run", control.AllRuns, "number of the run within an execution that continued as new, counted from 1, or "+client.LatestRun+"; all for every run")
+	cmd.Flags().IntVar(&task, "task", 0, "number of the record task.started of a task, to show only this task, with its data")
 	cmd.Flags().StringVar(&secrets, "secrets", "", "file or folder of the secrets that the run reads, name: value (also SWRUN_SECRET_<NAME>), for --task")
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the run has ended")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "print new records until the run ends")
 	return cmd
 }
 

@@ -16,8 +16,8 @@ type hostFlags struct {
 
 // add adds the flags; network is the policy that holds if none is given.
 func (f *hostFlags) add(cmd *cobra.Command, network string) {
-	cmd.Flags().StringVar(&f.network, "network", network, "what tasks may call: any, public, deny, or prefixes besides public addresses, 10.0.0.0/8,...")
-	cmd.Flags().StringVar(&f.proxy, "proxy", "", "proxy of calls by HTTP, a URL or none; default that of the environment (HTTPS_PROXY), but only with --network any")
+	cmd.Flags().StringVar(&f.network, "network", network, "addresses that tasks may call: any, public, deny, or prefixes besides public addresses, 10.0.0.0/8,...")
+	cmd.Flags().StringVar(&f.proxy, "proxy", "", "URL of the proxy for HTTP calls, or none (default HTTPS_PROXY, but only with --network any)")
 	completeValues(cmd, "network", []string{swrun.NetworkAny, swrun.NetworkPublic, swrun.NetworkDeny})
 	f.errorTypes.add(cmd)
 	f.catalogFlag.add(cmd)

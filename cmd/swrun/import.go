@@ -19,10 +19,10 @@ func (p *program) importCommand() *cobra.Command {
 		Use: "import FILE", Short: "Store a run that was exported from another store",
 		Example: `  swrun export order-7 --store redis://old:6379 > order-7.json
   swrun import order-7.json --store redis://new:6379`,
-		Long: `The run has the id, the history and the definition that it had, which is deployed if it is not there. A run of that id that is there already,
-and another document that has the name and version, are refused (exit 6). Deadlines and delays stay where they were in time: one that has
-passed meanwhile fires at once. A run that has not ended goes on here, whether or not it goes on there: suspend it before its export, and
-terminate it there when it is here. Its children are runs of their own, to be exported and imported for themselves. - reads standard input.`,
+		Long: `The run keeps its id, its history and its definition; a definition that is missing is deployed. The import is refused if a run with the id
+exists, or another document with the same name and version (exit 6). Deadlines and delays keep their times: a deadline that passed since the
+export fires immediately. A run in progress continues in the new store, even if it continues in the old one, too: suspend it before its export,
+and terminate it in the old store after the import. Its children are separate runs: export and import each of them. - reads standard input.`,
 		Args: exactly("a file"), RunE: verb(func(args []string) error {
 			r, err := p.readExport(args[0])
 			if err != nil {

@@ -34,7 +34,7 @@ func (p *program) initCommand() *cobra.Command {
 			return p.initialise(file, template)
 		}),
 	}
-	cmd.Flags().StringVar(&template, "template", "hello", "what to write: "+strings.Join(names, ", "))
+	cmd.Flags().StringVar(&template, "template", "hello", "template of the document: "+strings.Join(names, ", "))
 	completeValues(cmd, "template", names)
 	return cmd
 }

@@ -22,7 +22,7 @@ func (p *program) lintCommand() *cobra.Command {
 		Use: "lint DOC...", Short: "Check documents against all rules, and repair them",
 		Example: `  swrun lint order.yaml
   swrun lint --fix order.yaml`,
-		Long: "Exit 0: nothing that keeps a document from running, 3: errors, 13: with --strict, warnings.",
+		Long: "Exit 0: no errors, 3: errors, which keep a document from running, 13: warnings, with --strict.",
 		Args: atLeastOne("a document"), ValidArgsFunction: documentArgs,
 		RunE: verb(func(args []string) error {
 			var unfixed error
@@ -45,7 +45,7 @@ func (p *program) lintCommand() *cobra.Command {
 	}
 	f.add(cmd)
 	cmd.Flags().BoolVar(&strict, "strict", false, "exit with 13 if there is a warning")
-	cmd.Flags().BoolVar(&fix, "fix", false, "make the edits that are safe, in place")
+	cmd.Flags().BoolVar(&fix, "fix", false, "apply the safe edits to the files")
 	return cmd
 }
 

@@ -31,7 +31,7 @@ type lsFlags struct {
 func (p *program) lsCommand() *cobra.Command {
 	f := &lsFlags{operateFlags: operateFlags{remote: true, looksOnly: true}}
 	cmd := &cobra.Command{
-		Use: "ls", Short: "List runs, the newest first, or count them",
+		Use: "ls", Short: "List runs, newest first, or count them",
 		Example: `  swrun ls --status waiting
   swrun ls --where 'reason=timed_out closed>=today' -o json
   swrun ls --count --by trouble,workflow,task,host --where 'attention=*'`,
@@ -42,14 +42,14 @@ func (p *program) lsCommand() *cobra.Command {
 	f.add(cmd, listForms()...)
 	f.within(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.status, "status", "", "only this status: "+strings.Join(filter.Statuses(), ", "))
-	flags.StringVar(&f.workflow, "workflow", "", "only runs of [namespace/]name[:version]")
-	flags.StringVar(&f.businessKey, "business-key", "", "only runs with this business key")
-	flags.StringArrayVar(&f.labels, "label", nil, "only runs with this label, name=value (repeatable)")
+	flags.StringVar(&f.status, "status", "", "status of the runs: "+strings.Join(filter.Statuses(), ", "))
+	flags.StringVar(&f.workflow, "workflow", "", "workflow of the runs, [namespace/]name[:version]")
+	flags.StringVar(&f.businessKey, "business-key", "", "business key of the runs")
+	flags.StringArrayVar(&f.labels, "label", nil, "label of the runs, name=value (repeatable)")
 	flags.StringVar(&f.where, "where", "", whereHelp())
-	flags.IntVar(&f.limit, "limit", 50, "at most so many")
-	flags.BoolVar(&f.count, "count", false, "count them instead")
-	flags.StringVar(&f.by, "by", "", "with --count: by what they are, for example status, workflow, error or label.NAME; several with commas: trouble,workflow,task,host")
+	flags.IntVar(&f.limit, "limit", 50, "maximum number of runs")
+	flags.BoolVar(&f.count, "count", false, "print the number of runs")
+	flags.StringVar(&f.by, "by", "", "fields by which --count groups the runs, separated by commas: status, workflow, error, label.NAME, trouble, task, host and others")
 	return cmd
 }
 

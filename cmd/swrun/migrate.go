@@ -17,16 +17,16 @@ func (p *program) migrateCommand() *cobra.Command {
 	f, chosen, r := &operateFlags{remote: true}, &selectFlags{}, api.MigrationRequest{}
 	var moved string
 	cmd := &cobra.Command{
-		Use: "migrate RUN... --to VERSION", Short: "Have runs in progress go on with another version of their workflow",
+		Use: "migrate RUN... --to VERSION", Short: "Move runs in progress to another version of their workflow",
 		Example: `  swrun deploy order.yaml && swrun migrate order-7 --to latest --dry-run
   swrun migrate --where 'workflow=demo/order:1.0.0 status=waiting' --to 1.0.1 --reason 'the amount was wrong'
   swrun migrate order-7 --to 2.0.0 --map moved.yaml      # with a line such as  /do/1/pay: /do/2/pay`,
-		Long: `What is in progress keeps its data, its requests and its deadlines, and ends as it would have; what begins afterwards is that of the other
-version, with its timeouts. The tasks in progress must stand there at the same pointers, or where the map says, and be of the same kinds; a
-run for which that does not hold is refused, and the reason names the task. The workflow's own timeout stays: deadline set changes it.`,
+		Long: `Tasks in progress keep their data, requests and deadlines, and end as before. Tasks that begin after the migration are tasks of the other
+version, with its timeouts. Each task in progress must have the same pointer and kind in the other version, or the pointer that the map contains;
+otherwise the run is refused, and the reason names the task. The timeout of the workflow does not change: swrun deadline set changes it.`,
 		Args: chosen.arguments, RunE: verb(func(args []string) (err error) {
 			if r.To == "" {
-				return usagef("for example --to latest", "migrate needs --to, the version with which the runs go on")
+				return usagef("for example --to latest", "migrate needs --to, the version to which the runs move")
 			}
 			if r.Map, err = readPointerMap(moved); err != nil {
 				return err
@@ -46,10 +46,10 @@ run for which that does not hold is refused, and the reason names the task. The 
 	f.within(cmd)
 	chosen.add(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&r.To, "to", "", "the version, or latest")
-	flags.StringVar(&moved, "map", "", "file, YAML or JSON, of the new pointers of tasks by the old ones; what a task contains moves with it")
-	flags.BoolVar(&r.DryRun, "dry-run", false, "change nothing, and say only whether it is possible now")
-	flags.StringVar(&r.Reason, "reason", "", "why, for the histories of the runs")
+	flags.StringVar(&r.To, "to", "", "version of the workflow, or latest")
+	flags.StringVar(&moved, "map", "", "YAML or JSON file that maps old pointers of tasks to new pointers; the tasks inside of a task move with it")
+	flags.BoolVar(&r.DryRun, "dry-run", false, "print whether each run can migrate now, and change nothing")
+	flags.StringVar(&r.Reason, "reason", "", "reason, for the histories of the runs")
 	return cmd
 }
 

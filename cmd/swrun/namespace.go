@@ -26,8 +26,8 @@ type namespaceFlags struct {
 // within adds -n to a verb about what is in namespaces.
 func (f *namespaceFlags) within(cmd *cobra.Command) {
 	f.offered = true
-	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "only what is in this namespace (also "+namespaceVariable+")")
-	cmd.Flags().BoolVarP(&f.all, "all-namespaces", "A", false, "what is in all namespaces, whatever "+namespaceVariable+" says")
+	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "namespace to which the command is limited (also "+namespaceVariable+")")
+	cmd.Flags().BoolVarP(&f.all, "all-namespaces", "A", false, "all namespaces, even if "+namespaceVariable+" is set")
 }
 
 // resolve takes the namespace from the flag or the variable.

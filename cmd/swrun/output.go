@@ -15,12 +15,12 @@ func (p *program) outputCommand() *cobra.Command {
 	f := &operateFlags{remote: true, looksOnly: true}
 	var wait, run, number string
 	cmd := &cobra.Command{
-		Use: "output RUN", Short: "Print the output of a run that has completed",
+		Use: "output RUN", Short: "Print the output of a completed run",
 		Example: `  swrun output order-7
   swrun output order-7 --wait
   swrun output order-7 --wait 30s
   swrun output order-7 --run 2`,
-		Long: "Exit 0: completed, 4: its input was refused, 10: faulted, 11: cancelled, 124: timed out, 8: it has not ended yet, 6: an earlier run of the execution (--run), which the next one has followed.",
+		Long: "Exit 0: completed, 4: its input was refused, 10: faulted, 11: cancelled, 124: timed out, 8: still in progress, 6: an earlier run of the execution (--run), which the next run followed.",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if wait == always && len(args) == 2 {
 				wait, args = spanAmong(args)
@@ -45,7 +45,7 @@ func (p *program) outputCommand() *cobra.Command {
 	}
 	f.add(cmd, "json", "yaml")
 	f.within(cmd)
-	cmd.Flags().StringVar(&wait, "wait", "", "wait for the run to end, for example 30s; by itself as long as it takes")
+	cmd.Flags().StringVar(&wait, "wait", "", "maximum time to wait for the end of the run, for example 30s; without a value, no maximum")
 	addRunNumber(cmd, &number)
 	cmd.Flags().Lookup("wait").NoOptDefVal = always
 	return cmd

@@ -33,8 +33,8 @@ type outputFlags struct {
 func (f *outputFlags) add(cmd *cobra.Command, forms ...string) {
 	f.forms = forms
 	flags := cmd.Flags()
-	flags.StringVarP(&f.output, "output", "o", forms[0], "form of what is printed: "+strings.Join(forms, ", "))
-	flags.StringVar(&f.jq, "jq", "", "jq expression that reshapes JSON and YAML; each of its outputs is printed")
+	flags.StringVarP(&f.output, "output", "o", forms[0], "format of the output: "+strings.Join(forms, ", "))
+	flags.StringVar(&f.jq, "jq", "", "jq expression that transforms JSON and YAML output; each of its outputs is printed")
 	flags.BoolVarP(&f.raw, "raw-output", "r", false, "print text as it is, without quotes")
 	f.chosen = flags.Lookup("output")
 	completeValues(cmd, "output", forms)

@@ -23,11 +23,11 @@ func (p *program) queueCommand() *cobra.Command {
 		Example: `  swrun queue ls
   swrun queue limit gpu --concurrency 4 --rate 100/1m
   swrun queue pause gpu --reason 'the driver is replaced'`,
-		Long: fmt.Sprintf(`A limit holds for all workers, servers and outside workers together, for tasks (metadata.swrun.queue) and activities alike. What is
-performed goes on, and so do deadlines. A change holds everywhere within %s.`, queue.MaxAge),
+		Long: fmt.Sprintf(`A limit holds for all workers, servers and outside workers together, for tasks (metadata.swrun.queue) and activities alike. Tasks and
+activities in progress continue, and deadlines hold. All processes apply a change within %s.`, queue.MaxAge),
 	}
 	cmd.AddCommand(p.queueListCommand(), p.queueLimitCommand(),
-		p.queueChange("pause QUEUE", "Begin nothing of a queue any more", "  swrun queue pause gpu --reason 'the driver is replaced'", api.PauseQueue()),
+		p.queueChange("pause QUEUE", "Pause a queue: no task or activity of it begins", "  swrun queue pause gpu --reason 'the driver is replaced'", api.PauseQueue()),
 		p.queueChange("resume QUEUE", "End the pause of a queue", "  swrun queue resume gpu", api.ResumeQueue()))
 	group(cmd)
 	return cmd
@@ -36,11 +36,12 @@ performed goes on, and so do deadlines. A change holds everywhere within %s.`, q
 func (p *program) queueListCommand() *cobra.Command {
 	f := &operateFlags{remote: true, looksOnly: true}
 	cmd := &cobra.Command{
-		Use: "ls", Short: "List the queues in which something waits, or that somebody takes or has limited",
+		Use: "ls", Short: "List the queues that have waiting work, workers or a limit",
 		Example: `  swrun queue ls
   swrun queue ls -o json --jq '.[] | select(.unpolled) | .name'`,
-		Long: `WAITING are activities and runs; OLDEST is how long the first has waited. PERFORMING is all that counts for a limit, and without one what
-workers told of when they announced themselves last. WORKERS take the queue; POLLED is when an outside worker asked last for activities.`,
+		Long: `WAITING is the number of waiting activities and runs; OLDEST is the wait of the first of them. PERFORMING is the number of tasks and activities
+that count for the limit; without a limit, it is the number in the last announcements of the workers. WORKERS is the number of workers that take
+work of the queue; POLLED is the time of the last request of an outside worker for activities.`,
 		Args: exactly(), RunE: verb(func([]string) error {
 			return p.operate(f, func(ctx context.Context, o *operation) error {
 				all, err := remote.Ask(ctx, o.deployment, api.ListQueues(), &api.None{})
@@ -58,13 +59,13 @@ workers told of when they announced themselves last. WORKERS take the queue; POL
 func (p *program) queueLimitCommand() *cobra.Command {
 	f, change := &operateFlags{makes: true, remote: true}, api.QueueChange{}
 	cmd := &cobra.Command{
-		Use: "limit QUEUE", Short: "Limit how much of a queue is performed",
+		Use: "limit QUEUE", Short: "Limit the number or the rate of the tasks and activities of a queue",
 		Example: `  swrun queue limit gpu --concurrency 4
   swrun queue limit mail --rate 100/1m
   swrun queue limit gpu --concurrency none --rate none`,
 		Args: exactly("a queue"), RunE: verb(func(args []string) error {
 			if change.Concurrency == "" && change.Rate == "" {
-				return usagef("for example --concurrency 4, or --rate 100/1m", "say which limit")
+				return usagef("for example --concurrency 4, or --rate 100/1m", "queue limit needs --concurrency or --rate")
 			}
 			return p.changeQueue(f, func(ctx context.Context, o *operation) (api.Queue, error) {
 				return remote.Ask(ctx, o.deployment, api.LimitQueue(), &api.QueueLimit{QueuePath: api.QueuePath{Name: args[0]}, Body: change})
@@ -73,9 +74,9 @@ func (p *program) queueLimitCommand() *cobra.Command {
 	}
 	f.add(cmd, "human", "json", "yaml")
 	flags := cmd.Flags()
-	flags.StringVar(&change.Concurrency, "concurrency", "", "so many are performed at a time, in all workers together; none for any number")
-	flags.StringVar(&change.Rate, "rate", "", "so many begin within any time of that length, for example 100/1m; none for any number")
-	flags.StringVar(&change.Reason, "reason", "", "why; it is kept with the limit")
+	flags.StringVar(&change.Concurrency, "concurrency", "", "maximum number of tasks and activities in progress, in all workers together; none for any number")
+	flags.StringVar(&change.Rate, "rate", "", "maximum number of tasks and activities that begin within a time, for example 100/1m; none for any number")
+	flags.StringVar(&change.Reason, "reason", "", "reason, kept with the limit")
 	return cmd
 }
 
@@ -90,7 +91,7 @@ func (p *program) queueChange(use, short, example string, row api.Operation[api.
 		}),
 	}
 	f.add(cmd, "human", "json", "yaml")
-	cmd.Flags().StringVar(&body.Reason, "reason", "", "why; describe shows it")
+	cmd.Flags().StringVar(&body.Reason, "reason", "", "reason, which describe shows")
 	return cmd
 }
 

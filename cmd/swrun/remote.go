@@ -35,9 +35,9 @@ type serverFlags struct {
 
 func (f *serverFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.server, "server", "", "URL of the swrun serve that is asked, in place of a store (also "+serverVariable+")")
-	flags.StringVar(&f.token, "token-file", "", "file with the token for that server (also "+tokenVariable+", which is the token itself)")
-	flags.StringVar(&f.ca, "ca-file", "", "PEM file of the authorities that sign the certificate of that server")
+	flags.StringVar(&f.server, "server", "", "URL of the swrun serve to use instead of a store (also "+serverVariable+")")
+	flags.StringVar(&f.token, "token-file", "", "file with the token for the server (also "+tokenVariable+", which contains the token itself)")
+	flags.StringVar(&f.ca, "ca-file", "", "PEM file of the authorities that sign the certificate of the server")
 }
 
 // named returns the server that is named; nil if none is.

@@ -16,20 +16,20 @@ func (p *program) repairCommand() *cobra.Command {
 	var dry bool
 	var run string
 	cmd := &cobra.Command{
-		Use: "repair", Short: "Compare all runs, or some, with the indexes of the store, and repair what differs",
+		Use: "repair", Short: "Compare runs with the indexes of the store, and repair the differences",
 		Example: `  swrun repair --dry-run
   swrun repair --run order-7
   swrun repair -n demo
   swrun repair -o json --jq .repaired`,
-		Long: `Workers do the same all the time, a few runs at a time. Each repair is a sign of a bug or of lost writes. Doing it again changes nothing.`,
+		Long: `Workers do the same continuously, for a few runs at a time. Each repair is a sign of a bug or of lost writes. A second repair changes nothing.`,
 		Args: exactly(), RunE: verb(func([]string) error {
 			return p.operate(f, func(ctx context.Context, o *operation) error { return o.repair(ctx, run, dry) })
 		}),
 	}
 	f.add(cmd, "human", "json", "yaml")
 	f.within(cmd)
-	cmd.Flags().StringVar(&run, "run", "", "only this run: its id, the beginning of it, or namespace/id")
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "only say what would be repaired")
+	cmd.Flags().StringVar(&run, "run", "", "id of the only run to compare, the beginning of an id, or namespace/id")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "print the differences, and repair nothing")
 	return cmd
 }
 

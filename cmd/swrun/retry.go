@@ -27,11 +27,11 @@ func (p *program) retryCommand(v commandVerb) *cobra.Command {
 		Example: `  swrun retry order-7 --dry-run                       # shows which calls it would make again
   swrun retry --where 'workflow=demo/order status=faulted forked=no'
   swrun retry --where 'attention=retrying' --now      # ends the wait for the next attempt`,
-		Long: `A run that has failed goes on from the task at which it did, as another run, once: it is refused a second time, and with --where skipped,
-unless --again asks for it. Calls that did not succeed are made again with the idempotency keys that they had, and with --again with new ones.`,
+		Long: `A failed run is continued once, from the task that failed, as another run. A second retry is refused, and skipped with --where, unless --again
+is given. Calls that did not succeed are made again with their former idempotency keys, or with new keys if --again is given.`,
 		Args: chosen.arguments, RunE: verb(func(args []string) (err error) {
 			if now && (r.Version != "" || r.Again) {
-				return usagef("leave out one of them", "--now is for runs in progress, and --version and --again are for those that have failed")
+				return usagef("leave out one of them", "--now is for runs in progress, --version and --again are for failed runs")
 			}
 			if p.secrets, err = readSecrets(p.env, secrets); err != nil {
 				return err
@@ -49,12 +49,12 @@ unless --again asks for it. Calls that did not succeed are made again with the i
 	f.within(cmd)
 	chosen.add(cmd)
 	flags := cmd.Flags()
-	flags.BoolVar(&r.DryRun, "dry-run", false, "change nothing: say what would become of the runs now, and which calls would be made again")
-	flags.BoolVar(&now, "now", false, "tasks that wait for their next attempt go on at once, without the rest of the delay")
-	flags.StringVar(&r.Version, "version", "", "of the workflow, or latest, for runs that have failed; default the definition that each has")
-	flags.BoolVar(&r.Again, "again", false, "also where another run goes on already, or has done so: calls are made again, with new idempotency keys")
-	flags.StringVar(&secrets, "secrets", "", "file or folder of the secrets that the runs read, name: value (also SWRUN_SECRET_<NAME>): their histories are repeated")
-	flags.StringVar(&r.Reason, "reason", "", "why, for the run's history")
+	flags.BoolVar(&r.DryRun, "dry-run", false, "print the effect on each run and the calls that it would make again, and change nothing")
+	flags.BoolVar(&now, "now", false, "end the delay of tasks that wait for their next attempt, so that the attempt begins immediately")
+	flags.StringVar(&r.Version, "version", "", "version of the workflow, or latest, for failed runs (default the definition of each run)")
+	flags.BoolVar(&r.Again, "again", false, "retry a run again that another run continues or continued; calls are made again, with new idempotency keys")
+	flags.StringVar(&secrets, "secrets", "", "file or folder of the secrets that the runs read, name: value (also SWRUN_SECRET_<NAME>); the replay of their histories needs them")
+	flags.StringVar(&r.Reason, "reason", "", "reason, for the run's history")
 	return cmd
 }
 

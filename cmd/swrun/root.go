@@ -97,7 +97,7 @@ func (p *program) root() *cobra.Command {
 		Short: "Run workflows of the CNCF Serverless Workflow DSL",
 		Example: `  swrun init hello.yaml && swrun run hello.yaml -i name=Ada
   swrun validate hello.yaml`,
-		Long: "Standard output carries what was asked for, standard error everything else.\n" + exitLine() +
+		Long: "The result goes to standard output, everything else to standard error.\n" + exitLine() +
 			"\nswrun explain 7 shows more about an exit code, swrun explain SW401 about a diagnostic.",
 		SilenceErrors: true, SilenceUsage: true,
 	}
@@ -109,8 +109,8 @@ func (p *program) root() *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpTemplate(helpTemplate)
 	root.SetUsageTemplate(usageTemplate)
-	root.PersistentFlags().BoolVar(&p.noColor, "no-color", false, "no colours (also NO_COLOR, TERM=dumb)")
-	root.PersistentFlags().BoolVar(&p.ascii, "ascii", false, "plain ASCII signs")
+	root.PersistentFlags().BoolVar(&p.noColor, "no-color", false, "print no colours (also NO_COLOR, TERM=dumb)")
+	root.PersistentFlags().BoolVar(&p.ascii, "ascii", false, "print only ASCII signs")
 	p.addVerbs(root)
 	root.SetHelpCommand(helpCommand())
 	root.SetCompletionCommandGroupID("tools")

@@ -49,9 +49,9 @@ func (p *program) runCommand() *cobra.Command {
   swrun run order.yaml --id order-7`,
 		Long: `DOC is a file, or - for standard input. Standard output gets the workflow's output and nothing else.
 Exit 0: completed, 3: the document is invalid, 4: input.schema refuses the input, 6: --id is another run,
-10: faulted, 124: timed out, 130: interrupted. With --id the run is kept in a store, that of --store or SWRUN_STORE, by default
-.swrun/store.db of the project; killed and run again, it goes on where it was. --store alone keeps it under a new id;
-SWRUN_STORE alone keeps nothing. Other documents in DOC's folder are found by run.workflow tasks.`,
+10: faulted, 124: timed out, 130: interrupted. With --id the run is kept in the store of --store or SWRUN_STORE, by default
+.swrun/store.db of the project. After a kill, the same command continues the run. --store alone keeps the run under a new id;
+SWRUN_STORE alone keeps nothing. run.workflow tasks find other documents in the folder of DOC.`,
 		Args: exactly("a document"), ValidArgsFunction: documentArgs,
 		RunE: verb(func(args []string) error { return p.reportFailure(f.errors, p.runDocument(args[0], f)) }),
 	}
@@ -59,21 +59,21 @@ SWRUN_STORE alone keeps nothing. Other documents in DOC's folder are found by ru
 	flags.StringArrayVarP(&f.inputs, "input", "i", nil, "input: JSON, @FILE, -, name=text, name:=json (repeatable)")
 	flags.StringVar(&f.secrets, "secrets", "", "file or folder of secrets, name: value (also SWRUN_SECRET_<NAME>)")
 	flags.StringVar(&f.errors, "errors", "human", "form of a failure on standard error: human or json")
-	flags.StringVar(&f.progress, "progress", progress.Auto, "what to show on standard error: "+strings.Join(progress.Modes(), ", "))
-	flags.StringVar(&f.lifecycle, "lifecycle", "", "events that --progress json shows, for example workflow,task.faulted,emitted; all but status-changed if it is not given")
-	flags.StringVar(&f.clock, "clock", "real", "real, or virtual: waits take no time")
-	flags.StringArrayVar(&f.events, "event", nil, "file of CloudEvents for tasks that listen, and for the schedule, or - (repeatable)")
+	flags.StringVar(&f.progress, "progress", progress.Auto, "form of the progress on standard error: "+strings.Join(progress.Modes(), ", "))
+	flags.StringVar(&f.lifecycle, "lifecycle", "", "types of the events that --progress json shows, for example workflow,task.faulted,emitted (default all but status-changed)")
+	flags.StringVar(&f.clock, "clock", "real", "clock of the run: real, or virtual, on which waits take no time")
+	flags.StringArrayVar(&f.events, "event", nil, "file of CloudEvents for tasks that listen and for the schedule, or - for standard input (repeatable)")
 	flags.StringVar(&f.js, "js", "quickjs", "engine of JavaScript: quickjs or node")
-	flags.StringArrayVar(&f.workflows, "workflow", nil, "another document, for run.workflow tasks (repeatable)")
+	flags.StringArrayVar(&f.workflows, "workflow", nil, "file of another document, for run.workflow tasks (repeatable)")
 	f.timeouts.add(cmd)
 	f.outputFlags.add(cmd, outputForms()...)
-	flags.StringVar(&f.id, "id", "", "keep the run in a store under this id; the same command continues it")
-	flags.BoolVar(&f.follow, "follow-schedule", false, "start runs when the schedule says, and when its events come, until interrupted or --until is over")
-	flags.StringVar(&f.until, "until", "", "how long to follow the schedule, for example 8h or P30D; with --clock virtual it takes no time")
+	flags.StringVar(&f.id, "id", "", "id under which a store keeps the run; the same command continues it")
+	flags.BoolVar(&f.follow, "follow-schedule", false, "start runs at the times and on the events of the schedule, until an interrupt or the end of --until")
+	flags.StringVar(&f.until, "until", "", "time for which the schedule is followed, for example 8h or P30D; it passes immediately with --clock virtual")
 	f.host.add(cmd, swrun.NetworkAny)
-	flags.StringArrayVar(&f.limits, "limit", nil, "a limit, NAME=VALUE, for example input=8MiB (repeatable; also "+limitsVariable+")")
+	flags.StringArrayVar(&f.limits, "limit", nil, "limit NAME=VALUE, for example input=8MiB (repeatable; also "+limitsVariable+")")
 	f.store.add(cmd)
-	flags.Lookup("store").Usage = "keep the run here, without --id under a new id: " + storeForms + " or memory: (with --id also SWRUN_STORE)"
+	flags.Lookup("store").Usage = "URL of the store that keeps the run, under a new id without --id: " + storeForms + " or memory: (with --id also SWRUN_STORE)"
 	completeValues(cmd, "errors", []string{"human", "json"})
 	completeValues(cmd, "progress", progress.Modes())
 	completeValues(cmd, "clock", []string{"real", "virtual"})

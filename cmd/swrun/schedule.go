@@ -24,16 +24,16 @@ func (p *program) scheduleCommand() *cobra.Command {
   swrun schedule describe demo/report
   swrun schedule pause demo/report --reason 'the source is down'
   swrun schedule trigger demo/report`,
-		Long: `A deployed document with a schedule starts by itself while a worker or a server is there: the version that latest means.
-Times that pass while none is there are made up for as metadata.swrun.schedule.missed says: latest (one run, for the last of them), all or skip.`,
+		Long: `The latest version of a deployed document with a schedule starts automatically while a worker or a server is running.
+metadata.swrun.schedule.missed specifies the runs for times that pass while neither is running: latest (one run, for the last time), all or skip.`,
 	}
 	body, trigger := new(api.CommandRequest), api.ScheduleTrigger{}
 	pause := p.scheduleChange(&cobra.Command{
-		Use: "pause WORKFLOW", Short: "Have a workflow start nothing by itself any more", Example: "  swrun schedule pause demo/report --reason 'the source is down'",
+		Use: "pause WORKFLOW", Short: "Pause a schedule: the workflow does not start automatically", Example: "  swrun schedule pause demo/report --reason 'the source is down'",
 	}, api.PauseSchedule(), body)
-	pause.Flags().StringVar(&body.Reason, "reason", "", "why; lists show it")
+	pause.Flags().StringVar(&body.Reason, "reason", "", "reason, which lists show")
 	resume := p.scheduleChange(&cobra.Command{
-		Use: "resume WORKFLOW", Short: "End the pause of a schedule; what would have started meanwhile does not", Example: "  swrun schedule resume demo/report",
+		Use: "resume WORKFLOW", Short: "End the pause of a schedule; the times that passed during the pause start no run", Example: "  swrun schedule resume demo/report",
 	}, api.ResumeSchedule(), nil)
 	cmd.AddCommand(p.scheduleListCommand(), p.scheduleDescribeCommand(), pause, resume, p.scheduleTriggerCommand(&trigger))
 	group(cmd)
@@ -46,7 +46,7 @@ func (p *program) scheduleListCommand() *cobra.Command {
 		Use: "ls", Short: "List the schedules of the deployed workflows",
 		Example: `  swrun schedule ls
   swrun schedule ls -o json --jq '.[] | select(.missed > 0) | .name'`,
-		Long: "NEXT is when the next run starts; LAST is the time for which the last one was started. MISSED are times that passed without a run.",
+		Long: "NEXT is the time of the next run; LAST is the time for which the last run was started. MISSED is the number of times that passed without a run.",
 		Args: exactly(), RunE: verb(func([]string) error {
 			return p.operate(f, func(ctx context.Context, o *operation) error {
 				all, err := remote.AskAll(ctx, o.deployment, api.ListSchedules(), &api.ScheduleList{})
@@ -101,7 +101,7 @@ func scheduleNext(s api.Schedule) string {
 
 func (p *program) scheduleDescribeCommand() *cobra.Command {
 	return p.scheduleVerb(&operateFlags{remote: true, looksOnly: true}, &cobra.Command{
-		Use: "describe WORKFLOW", Short: "Show when a workflow starts by itself, and what could not be started",
+		Use: "describe WORKFLOW", Short: "Show the next and last starts of a schedule, and the starts that failed",
 		Example: "  swrun schedule describe demo/report",
 	}, func(ctx context.Context, o *operation, of api.WorkflowPath) (api.Schedule, error) {
 		return o.schedule(ctx, of)
@@ -116,7 +116,7 @@ func (o *operation) schedule(ctx context.Context, of api.WorkflowPath) (api.Sche
 func (p *program) scheduleTriggerCommand(t *api.ScheduleTrigger) *cobra.Command {
 	f, inputs := &operateFlags{makes: true, remote: true}, []string(nil)
 	cmd := p.scheduleVerb(f, &cobra.Command{
-		Use: "trigger WORKFLOW", Short: "Start a run now, besides those that the schedule starts",
+		Use: "trigger WORKFLOW", Short: "Start a run now, besides the runs that the schedule starts",
 		Example: "  swrun schedule trigger demo/report -i day=2026-05-04",
 	}, func(ctx context.Context, o *operation, of api.WorkflowPath) (api.Schedule, error) {
 		if len(inputs) > 0 {
@@ -132,8 +132,8 @@ func (p *program) scheduleTriggerCommand(t *api.ScheduleTrigger) *cobra.Command 
 		}
 		return remote.Ask(ctx, o.deployment, api.TriggerSchedule(), &api.ScheduleStart{WorkflowPath: of, Body: t})
 	})
-	cmd.Flags().StringArrayVarP(&inputs, "input", "i", nil, "input: JSON, @FILE, -, name=text, name:=json (repeatable); {} if there is none")
-	cmd.Flags().StringVar(&t.ID, "id", "", "of the run; a new one if it is not given")
+	cmd.Flags().StringArrayVarP(&inputs, "input", "i", nil, "input of the run: JSON, @FILE, -, name=text, name:=json (repeatable; default {})")
+	cmd.Flags().StringVar(&t.ID, "id", "", "id of the run (default a new id)")
 	return cmd
 }
 

@@ -17,7 +17,7 @@ import (
 const lastRun = "@last"
 
 // runArgument is the help on RUN of verbs that only look at a run; the others need the whole id.
-const runArgument = "RUN is an id, namespace/id, @last, or the beginning of an id if there is only one such run."
+const runArgument = "RUN is an id, namespace/id, @last, or the beginning of an id if only one run has such an id."
 
 // instance returns the run with exactly the id name, or @last. Verbs that change a run, or that scripts wait for, use it:
 // the beginning of an id may be the id of a run that is not there yet, or not any more.

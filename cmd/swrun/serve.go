@@ -51,9 +51,9 @@ func (p *program) serveCommand() *cobra.Command {
 		Example: `  swrun serve workflows/ --store redis://localhost:6379
   swrun serve --listen 127.0.0.1:0
   swrun serve --store redis://localhost:6379 --listen :7474 --auth --tls-cert cert.pem --tls-key key.pem`,
-		Long: `The API is described by /openapi.json. A document that is wrong, or whose version is taken, is told and keeps no other from being served,
-unless --strict says so. SIGTERM and Ctrl-C stop it as they stop swrun worker. SIGHUP has it read its folders and secrets again; if it was started from a
-terminal, SIGHUP says that this has gone, and stops it.`,
+		Long: `/openapi.json describes the API. A document that is faulty, or whose version is deployed with another text, is reported, and the other documents
+are served, unless --strict is given. SIGTERM and Ctrl-C stop the server as they stop swrun worker. On SIGHUP, the server reads its folders and
+secrets again; a server that was started from a terminal stops, because the terminal is closed.`,
 		RunE: verb(func(folders []string) error { return p.serveFolders(f, folders) }),
 	}
 	f.add(cmd)
@@ -61,14 +61,14 @@ terminal, SIGHUP says that this has gone, and stops it.`,
 	f.options(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.listen, "listen", defaultListen, "address of the HTTP API, HOST:PORT; port 0 takes a free one")
-	flags.BoolVar(&f.strict, "strict", false, "do not start, and deploy nothing, if a document of the folders cannot be served")
-	flags.BoolVar(&f.checks, "check", false, "only say what could not be served: wrong documents, and secrets without a value here or that $namespaces does not grant; exit 13 if there is something")
-	flags.BoolVar(&f.auth, "auth", false, "callers need a token (swrun token new); required on addresses that others reach")
-	flags.StringVar(&f.certFile, "tls-cert", "", "PEM file of the certificate, with which the API is served over TLS; it is read again when it is replaced")
+	flags.BoolVar(&f.strict, "strict", false, "deploy nothing and exit if a document of the folders cannot be served")
+	flags.BoolVar(&f.checks, "check", false, "report faulty documents, secrets without a value and secrets that $namespaces does not grant, and exit; exit code 13 if there are any")
+	flags.BoolVar(&f.auth, "auth", false, "require a token from callers (swrun token new); needed on addresses that other machines reach")
+	flags.StringVar(&f.certFile, "tls-cert", "", "PEM file of the certificate with which the API is served over TLS; a replaced file is read again")
 	flags.StringVar(&f.keyFile, "tls-key", "", "PEM file of the certificate's key")
-	flags.StringVar(&f.events, "events", "", "file that says from which brokers events come, and where those of workflows and runs go")
-	flags.IntVar(&f.requests, "max-requests", server.DefaultRequests, "requests that may be in progress at a time")
-	flags.IntVar(&f.rate, "max-request-rate", server.DefaultRate, "requests that one caller may send a second")
+	flags.StringVar(&f.events, "events", "", "file of the sources from which events are read, and of the sinks to which the events of workflows and runs are sent")
+	flags.IntVar(&f.requests, "max-requests", server.DefaultRequests, "maximum number of requests in progress")
+	flags.IntVar(&f.rate, "max-request-rate", server.DefaultRate, "maximum number of requests of one caller in a second")
 	return cmd
 }
 

@@ -15,18 +15,18 @@ import (
 
 func (p *program) sinkCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "sink", Short: "List the sinks of events, and what they have not taken",
+		Use: "sink", Short: "List the sinks of events, and send or drop their dead letters",
 		Example: `  swrun sink ls
   swrun sink dead-letters audit
   swrun sink retry audit
   swrun sink drop audit demo/order-7-12`,
-		Long: `A server sends events to the sinks of its file (swrun serve --events FILE). What a sink refuses, or does not take for long, is a dead letter: it
-holds up the others no longer, and waits for somebody to send it again or to drop it. The last 200 of a sink are kept.`,
+		Long: `A server sends events to the sinks of its file (swrun serve --events FILE). An event that a sink refuses, or does not accept for long, becomes a
+dead letter: it no longer blocks later events, and is kept until it is sent again or dropped. The last 200 dead letters of a sink are kept.`,
 	}
 	cmd.AddCommand(p.sinkListCommand(), p.deadLettersCommand(),
-		p.sinkChange("retry SINK [EVENT...]", "Send dead letters again, all of a sink or some; the server that sends to it does so within seconds", "  swrun sink retry audit\n  swrun sink retry audit demo/order-7-12",
+		p.sinkChange("retry SINK [EVENT...]", "Send dead letters again, all of a sink or some; the server of the sink does so within seconds", "  swrun sink retry audit\n  swrun sink retry audit demo/order-7-12",
 			api.RetryDeadLetters()),
-		p.sinkChange("drop SINK [EVENT...]", "Forget dead letters, all of a sink or some", "  swrun sink drop audit demo/order-7-12 --reason 'sent by hand'",
+		p.sinkChange("drop SINK [EVENT...]", "Delete dead letters, all of a sink or some", "  swrun sink drop audit demo/order-7-12 --reason 'sent by hand'",
 			api.DropDeadLetters()))
 	group(cmd)
 	return cmd
@@ -37,7 +37,7 @@ func (p *program) sinkListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List the sinks of events",
 		Example: "  swrun sink ls\n  swrun sink ls -o json --jq '.[] | select(.deadLetters != []) | .name'",
-		Long:    "ACTIVE says whether a server sends to it. A sink that is in no file any more is listed for 90 days.",
+		Long:    "ACTIVE is yes if a server sends to the sink. A sink that is in no file any more is listed for 90 days.",
 		Args:    exactly(), RunE: verb(func([]string) error {
 			return p.operate(f, func(ctx context.Context, o *operation) error {
 				all, err := remote.Ask(ctx, o.deployment, api.ListSinks(), &api.None{})
@@ -65,8 +65,8 @@ func (o *operation) printSinks(all []api.Sink) error {
 func (p *program) deadLettersCommand() *cobra.Command {
 	f := &operateFlags{remote: true, looksOnly: true}
 	cmd := &cobra.Command{
-		Use: "dead-letters SINK", Short: "List the events that a sink has not taken, and why", Example: "  swrun sink dead-letters audit",
-		Long: "EVENT is what swrun sink retry and drop take. AGAIN says whether it is sent again.",
+		Use: "dead-letters SINK", Short: "List the dead letters of a sink and their errors", Example: "  swrun sink dead-letters audit",
+		Long: "EVENT is the argument of swrun sink retry and drop. AGAIN is yes if the event will be sent again.",
 		Args: exactly("a sink"), RunE: verb(func(args []string) error {
 			return p.operate(f, func(ctx context.Context, o *operation) error {
 				all, err := remote.Ask(ctx, o.deployment, api.ListSinks(), &api.None{})
@@ -113,6 +113,6 @@ func (p *program) sinkChange(use, short, example string, row api.Operation[api.S
 		}),
 	}
 	f.add(cmd, "human", "json", "yaml")
-	cmd.Flags().StringVar(&reason, "reason", "", "why; the log of the server keeps it")
+	cmd.Flags().StringVar(&reason, "reason", "", "reason, for the log of the server")
 	return cmd
 }

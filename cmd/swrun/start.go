@@ -51,14 +51,14 @@ func (p *program) startCommand() *cobra.Command {
 // options adds the flags that say how a run starts.
 func (f *startFlags) options(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringArrayVarP(&f.inputs, "input", "i", nil, "input: JSON, @FILE, -, name=text, name:=json (repeatable)")
-	flags.StringVar(&f.id, "id", "", "the run's id; default a new one")
-	flags.StringVar(&f.onDuplicate, "on-duplicate", client.OnDuplicateReject, "what a run of that id leads to: reject, return-existing, or return-existing-active, for which a run that has ended is a conflict")
-	flags.StringVar(&f.businessKey, "business-key", "", "a key of your own to find the run by")
-	flags.StringArrayVar(&f.labels, "label", nil, "a label, name=value (repeatable)")
+	flags.StringArrayVarP(&f.inputs, "input", "i", nil, "input of the run: JSON, @FILE, -, name=text, name:=json (repeatable)")
+	flags.StringVar(&f.id, "id", "", "id of the run (default a new id)")
+	flags.StringVar(&f.onDuplicate, "on-duplicate", client.OnDuplicateReject, "policy if a run with the id exists: reject, return-existing, or return-existing-active, which returns a run in progress and rejects after an ended run")
+	flags.StringVar(&f.businessKey, "business-key", "", "your own key, by which the run can be found")
+	flags.StringArrayVar(&f.labels, "label", nil, "label of the run, name=value (repeatable)")
 	f.timeouts.add(cmd)
-	flags.StringVar(&f.delay, "delay", "", "how long to wait before it starts")
-	flags.StringVar(&f.timeoutStart, "timeout-starts", "dequeue", "what timeouts count from: dequeue, when a worker takes the run, or accept, now")
+	flags.StringVar(&f.delay, "delay", "", "time to wait before the run starts")
+	flags.StringVar(&f.timeoutStart, "timeout-starts", "dequeue", "begin of the timeouts: dequeue, when a worker takes the run, or accept, now")
 	completeValues(cmd, "on-duplicate", client.DuplicatePolicies())
 	completeValues(cmd, "timeout-starts", []string{"dequeue", "accept"})
 }

@@ -39,12 +39,12 @@ type storeFlags struct {
 
 const (
 	storeForms = "redis://, rediss:// or redis+cluster://HOST:PORT, file:PATH"
-	storeUsage = "where runs live: " + storeForms + "; for run and bench memory: (also SWRUN_STORE)"
+	storeUsage = "URL of the store: " + storeForms + "; for run and bench memory: (also SWRUN_STORE)"
 )
 
 func (f *storeFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.url, "store", "", storeUsage)
-	cmd.Flags().StringVar(&f.require, "require-durability", "memory", "refuse a Redis that may lose more: memory, everysec or fsync")
+	cmd.Flags().StringVar(&f.require, "require-durability", "memory", "durability that a Redis must have: memory, everysec or fsync")
 	completeValues(cmd, "require-durability", durabilities())
 }
 

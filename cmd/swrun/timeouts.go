@@ -17,9 +17,9 @@ type timeoutFlags struct{ execution, run, deadline string }
 
 func (f *timeoutFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.execution, "execution-timeout", "", "of the whole execution, at least 1s; replaces the document's timeout, none takes it away")
-	flags.StringVar(&f.run, "run-timeout", "", "of one run of it, at least 1s; replaces that of the document, none takes it away")
-	flags.StringVar(&f.deadline, "deadline", "", "when the execution ends at the latest, for example 2026-12-24T18:00:00Z")
+	flags.StringVar(&f.execution, "execution-timeout", "", "timeout of the whole execution, at least 1s; replaces the timeout of the document, none removes it")
+	flags.StringVar(&f.run, "run-timeout", "", "timeout of one run of the execution, at least 1s; replaces the run timeout of the document, none removes it")
+	flags.StringVar(&f.deadline, "deadline", "", "time at which the execution ends at the latest, for example 2026-12-24T18:00:00Z")
 }
 
 // read adds to the options of a start what the flags say.

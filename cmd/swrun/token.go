@@ -22,8 +22,8 @@ func (p *program) tokenCommand() *cobra.Command {
 		Example: `  swrun token new ci --role author --namespace shop --expires-in 720h
   swrun token ls
   swrun token revoke ci`,
-		Long: `A token has a role: viewer (looks), author (deploys and starts, too), operator (commands runs, too) or admin (everything), and
-the namespaces that its bearer sees. The store keeps a hash of it. It is sent as Authorization: Bearer TOKEN.`,
+		Long: `A token has a role and the namespaces that its bearer sees. The roles are viewer (reads), author (also deploys and starts), operator (also
+commands runs) and admin (everything). The store keeps a hash of the token. Callers send it as Authorization: Bearer TOKEN.`,
 	}
 	cmd.AddCommand(p.tokenNewCommand(), p.tokenListCommand(), p.tokenRevokeCommand())
 	group(cmd)
@@ -33,9 +33,9 @@ the namespaces that its bearer sees. The store keeps a hash of it. It is sent as
 func (p *program) tokenNewCommand() *cobra.Command {
 	f, request := &operateFlags{makes: true, remote: true}, api.TokenRequest{}
 	cmd := &cobra.Command{
-		Use: "new NAME", Short: "Make a token, and print it: it cannot be had again",
+		Use: "new NAME", Short: "Make a token, and print it; it cannot be shown again",
 		Example: "  swrun token new ci --role author --namespace shop --expires-in 720h",
-		Long:    "Histories and logs call who uses the token by its name: small letters, digits and hyphens.",
+		Long:    "NAME consists of small letters, digits and hyphens. Histories and logs name the bearer of the token by it.",
 		Args:    exactly("a name"), RunE: verb(func(args []string) error {
 			request.Name = args[0]
 			if err := access.CheckRole(access.Role(request.Role)); err != nil {
@@ -46,11 +46,11 @@ func (p *program) tokenNewCommand() *cobra.Command {
 	}
 	f.add(cmd, "human", "json", "yaml")
 	flags := cmd.Flags()
-	flags.StringVar(&request.Role, "role", "", "what its bearer may do: viewer, author, operator or admin")
-	flags.StringArrayVarP(&request.Namespaces, "namespace", "n", nil, "whose workflows and runs its bearer sees (repeatable)")
-	flags.BoolVar(&request.AllNamespaces, "all-namespaces", false, "its bearer sees all namespaces")
-	flags.BoolVar(&request.HideData, "hide-data", false, "a viewer sees what runs do, and no input, output, or other data of them")
-	flags.StringVar(&request.ExpiresIn, "expires-in", "", "how long it is taken, for example 720h; default until it is revoked")
+	flags.StringVar(&request.Role, "role", "", "role of the bearer: viewer, author, operator or admin")
+	flags.StringArrayVarP(&request.Namespaces, "namespace", "n", nil, "namespace whose workflows and runs the bearer sees (repeatable)")
+	flags.BoolVar(&request.AllNamespaces, "all-namespaces", false, "show the bearer all namespaces")
+	flags.BoolVar(&request.HideData, "hide-data", false, "hide the inputs, outputs and other data of runs from a viewer")
+	flags.StringVar(&request.ExpiresIn, "expires-in", "", "time for which the token is valid, for example 720h (default until it is revoked)")
 	completeValues(cmd, "role", []string{"viewer", "author", "operator", "admin"})
 	return cmd
 }
@@ -108,7 +108,7 @@ func until(t api.Token) string {
 func (p *program) tokenListCommand() *cobra.Command {
 	f := &operateFlags{remote: true, looksOnly: true}
 	cmd := &cobra.Command{
-		Use: "ls", Short: "List who has a token, and for what", Args: exactly(),
+		Use: "ls", Short: "List the tokens, their roles and their namespaces", Args: exactly(),
 		RunE: verb(func([]string) error {
 			return p.operate(f, func(ctx context.Context, o *operation) error {
 				all, err := remote.Ask(ctx, o.deployment, api.ListTokens(), &api.None{})
@@ -137,8 +137,8 @@ func (o *operation) tokenTable(all []api.Token) error {
 func (p *program) tokenRevokeCommand() *cobra.Command {
 	f := &operateFlags{remote: true}
 	cmd := &cobra.Command{
-		Use: "revoke NAME", Short: "Have servers refuse a token",
-		Long: fmt.Sprintf("Servers that have just seen the token take it for up to %s more.", access.KnownFor),
+		Use: "revoke NAME", Short: "Revoke a token: servers refuse it",
+		Long: fmt.Sprintf("A server that accepted the token just before accepts it for up to %s more.", access.KnownFor),
 		Args: exactly("a name"), RunE: verb(func(args []string) error {
 			return p.operate(f, func(ctx context.Context, o *operation) error {
 				if _, err := remote.Ask(ctx, o.deployment, api.RevokeToken(), &api.TokenPath{Name: args[0]}); err != nil {

@@ -16,18 +16,18 @@ import (
 
 func (p *program) troubleCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "trouble", Short: "List what goes wrong, in groups, and acknowledge groups",
+		Use: "trouble", Short: "List runs with trouble in groups, and acknowledge groups",
 		Example: `  swrun trouble ls
   swrun trouble ack 3f9a1c77e0 --reason 'the bank is down until 6'
   swrun retry --where 'group=3f9a1c77e0 acknowledged=no' --yes`,
-		Long: `A group is the runs that have the same error in the same task of the same workflow, calling the same host. The filters of other verbs choose its runs
-with group=GROUP.`,
+		Long: `A group consists of the runs that have the same error in the same task of the same workflow, and call the same host. The filter group=GROUP of
+other verbs selects its runs.`,
 	}
 	cmd.AddCommand(
 		p.troubleListCommand(),
-		p.troubleChange("ack GROUP...", "Leave groups out of the list until trouble of their kind begins again", "  swrun trouble ack 3f9a1c77e0 --reason 'the bank is down until 6'",
+		p.troubleChange("ack GROUP...", "Leave groups out of the list until the same trouble begins again", "  swrun trouble ack 3f9a1c77e0 --reason 'the bank is down until 6'",
 			api.AcknowledgeTrouble()),
-		p.troubleChange("unack GROUP...", "Take back that groups are acknowledged", "  swrun trouble unack 3f9a1c77e0",
+		p.troubleChange("unack GROUP...", "Remove the acknowledgements of groups", "  swrun trouble unack 3f9a1c77e0",
 			api.UnacknowledgeTrouble()),
 	)
 	group(cmd)
@@ -37,11 +37,11 @@ with group=GROUP.`,
 func (p *program) troubleListCommand() *cobra.Command {
 	f, where, all := &operateFlags{remote: true, looksOnly: true}, "", false
 	cmd := &cobra.Command{
-		Use: "ls", Short: "List the runs that go wrong, in groups, the largest first",
+		Use: "ls", Short: "List the groups of runs with trouble, the largest first",
 		Example: `  swrun trouble ls
   swrun trouble ls --all -n shop`,
-		Long: `Lists runs that are quarantined, that try again what has failed, and that have failed and were not forked. Groups that are acknowledged are left out
-until trouble of their kind begins again; --all lists them too.`,
+		Long: `Lists runs that are quarantined, runs that retry a failed task, and failed runs without a fork. Acknowledged groups are left out until the same
+trouble begins again; --all includes them.`,
 		Args: exactly(), RunE: verb(func([]string) error {
 			if err := p.checkWhere(where); err != nil {
 				return err
@@ -58,7 +58,7 @@ until trouble of their kind begins again; --all lists them too.`,
 	f.add(cmd, listForms()...)
 	f.within(cmd)
 	cmd.Flags().StringVar(&where, "where", "", whereHelp())
-	cmd.Flags().BoolVar(&all, "all", false, "also those that are acknowledged")
+	cmd.Flags().BoolVar(&all, "all", false, "include acknowledged groups")
 	return cmd
 }
 
@@ -129,6 +129,6 @@ func (p *program) troubleChange(use, short, example string, row api.Operation[ap
 	}
 	f.add(cmd, listForms()...)
 	f.within(cmd)
-	cmd.Flags().StringVar(&reason, "reason", "", "why; lists and the audit log show it")
+	cmd.Flags().StringVar(&reason, "reason", "", "reason, which lists and the audit log show")
 	return cmd
 }

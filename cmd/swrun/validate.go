@@ -23,7 +23,7 @@ func (p *program) validateCommand() *cobra.Command {
 		Use: "validate DOC...", Short: "Check that documents can run",
 		Example: `  swrun validate order.yaml
   swrun validate -o github workflows/*.yaml`,
-		Long: "Finds everything that keeps a document from running, and warnings. Exit 0: valid, 3: not,\n9: valid, but this build cannot run it. Nothing is read from the network, unless --fetch asks for it.",
+		Long: "Finds all errors that keep a document from running, and warnings. Exit 0: valid, 3: not,\n9: valid, but this build cannot run it. Nothing is read from the network, unless --fetch asks for it.",
 		Args: atLeastOne("a document"), ValidArgsFunction: documentArgs,
 		RunE: verb(func(args []string) error {
 			lowest := dsl.SeverityWarning

@@ -30,7 +30,7 @@ func (p *program) versionCommand() *cobra.Command {
 			return write(p.out, versionLine())
 		}),
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "human", "form of what is printed: human, json")
+	cmd.Flags().StringVarP(&output, "output", "o", "human", "format of the output: human, json")
 	completeValues(cmd, "output", []string{"human", "json"})
 	return cmd
 }

@@ -17,10 +17,10 @@ func (p *program) waitCommand() *cobra.Command {
 	f := &operateFlags{remote: true, looksOnly: true}
 	var timeout string
 	cmd := &cobra.Command{
-		Use: "wait RUN...", Short: "Wait until runs have ended",
+		Use: "wait RUN...", Short: "Wait until runs end",
 		Example: `  swrun wait order-7 order-8
   swrun wait order-7 --timeout 5m`,
-		Long: "Exit 0: all have completed; otherwise the code of the first that has not, or 8 when the time is over.",
+		Long: "Exit 0: all runs are completed; otherwise the code of the first run that is not completed, or 8 at the end of --timeout.",
 		Args: atLeastOne("a run"), RunE: verb(func(args []string) error {
 			span, err := parseSpan("--timeout", timeout)
 			if err != nil {
@@ -32,7 +32,7 @@ func (p *program) waitCommand() *cobra.Command {
 	}
 	f.add(cmd)
 	f.within(cmd)
-	cmd.Flags().StringVar(&timeout, "timeout", "", "how long to wait at most; default as long as it takes")
+	cmd.Flags().StringVar(&timeout, "timeout", "", "maximum time to wait (default no maximum)")
 	return cmd
 }
 

@@ -17,7 +17,7 @@ import (
 
 // This file chooses runs by what they are: --where 'status=waiting workflow=demo/*'.
 
-const whereUsage = "runs that fit, for example 'status=running,waiting workflow=demo/* label.team=pay started>-1h'; fields: "
+const whereUsage = "filter that selects runs, for example 'status=running,waiting workflow=demo/* label.team=pay started>-1h'; fields: "
 
 // whereHelp is the help on --where.
 func whereHelp() string { return whereUsage + strings.Join(filter.Names(), ", ") }
@@ -65,7 +65,7 @@ type selectFlags struct {
 
 func (f *selectFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.where, "where", "", whereHelp())
-	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "with --where: do not ask")
+	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "with --where: do not ask for confirmation")
 }
 
 // arguments requires runs by name or by --where, and not both.

@@ -49,8 +49,8 @@ func (p *program) workerCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "worker", Short: "Run the runs of a store until it is stopped",
 		Example: "  swrun worker --store redis://localhost:6379",
-		Long: `Any number of workers may share a store on Redis; each may be killed at any moment, and another one goes on.
-SIGTERM and Ctrl-C hand over: idle runs at once, the others when what they perform has ended or --drain is over.`,
+		Long: `Any number of workers may share a store on Redis. A worker may be killed at any moment; another worker continues its runs.
+SIGTERM and Ctrl-C hand over the runs: idle runs immediately, other runs when their effects end or --drain is over.`,
 		Args: exactly(), RunE: verb(func([]string) error {
 			if err := cmp.Or(f.checkMetrics(), f.logTo(p)); err != nil {
 				return err
@@ -61,35 +61,35 @@ SIGTERM and Ctrl-C hand over: idle runs at once, the others when what they perfo
 	f.add(cmd)
 	f.makes = true
 	f.options(cmd)
-	cmd.Flags().StringVar(&f.metrics, "metrics", "", "address where Prometheus gets its metrics, and /livez and /readyz are, for example 127.0.0.1:9090; port 0 takes a free one")
-	cmd.Flags().BoolVar(&f.publicMetrics, "metrics-public", false, "--metrics may be an address that others reach: whoever does may read them")
+	cmd.Flags().StringVar(&f.metrics, "metrics", "", "address of the metrics for Prometheus, /livez and /readyz, for example 127.0.0.1:9090; port 0 takes a free port")
+	cmd.Flags().BoolVar(&f.publicMetrics, "metrics-public", false, "allow an address of --metrics that other machines reach, so that everyone there can read the metrics")
 	return cmd
 }
 
 func (f *workerFlags) options(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.given = flags
-	flags.IntVar(&f.concurrency, "concurrency", worker.DefaultConcurrency, "runs that perform something at a time")
-	flags.IntVar(&f.namespaceConcurrency, "namespace-concurrency", 0, "how many of these may be runs of one namespace; 0 for any number")
-	flags.StringArrayVar(&f.queues, "queue", nil, "a task queue whose tasks it performs, or '*' for all (repeatable); default the queue default, and all on a file")
-	flags.StringVar(&f.drain, "drain", duration.Format(worker.DefaultDrain), "how long effects in flight may go on when it is stopped")
-	flags.StringVar(&f.lease, "lease", duration.Format(worker.DefaultLease), "how long after the death of a worker its runs are taken over")
-	flags.StringVar(&f.parkAfter, "park-after", duration.Format(worker.DefaultParkAfter), "shorter waits stay in the worker's memory; they are stored all the same")
-	flags.StringVar(&f.retention, "retention", "", "delete runs so long after they have ended; default never")
-	flags.IntVar(&f.recoveryAttempts, "recovery-attempts", store.DefaultMaxDeaths, "how many workers a run may lose at one step before it is quarantined (also SWRUN_RECOVERY_ATTEMPTS)")
-	flags.StringVar(&f.checkInterval, "check-interval", duration.Format(worker.DefaultCheckInterval), "how often the indexes of the store are checked and repaired (also SWRUN_CHECK_INTERVAL)")
-	flags.StringVar(&f.sweepInterval, "sweep-interval", duration.Format(worker.DefaultSweepInterval), "how often every run is compared with the indexes (also SWRUN_SWEEP_INTERVAL)")
-	flags.IntVar(&f.scanLimit, "scan-limit", worker.DefaultScanLimit, "how many entries of an index are compared at a time (also SWRUN_SCAN_LIMIT)")
-	flags.StringVar(&f.memory, "effect-memory", "", "how much memory the answers in flight may take, for example 2GiB; default a quarter of the machine's (also SWRUN_EFFECT_MEMORY)")
+	flags.IntVar(&f.concurrency, "concurrency", worker.DefaultConcurrency, "maximum number of runs that perform effects at the same time")
+	flags.IntVar(&f.namespaceConcurrency, "namespace-concurrency", 0, "maximum number of these runs in one namespace; 0 for any number")
+	flags.StringArrayVar(&f.queues, "queue", nil, "task queue whose tasks the worker performs, or '*' for all (repeatable; default the queue default, or all queues with a file)")
+	flags.StringVar(&f.drain, "drain", duration.Format(worker.DefaultDrain), "time for which effects in flight may continue when the worker is stopped")
+	flags.StringVar(&f.lease, "lease", duration.Format(worker.DefaultLease), "time after the death of a worker at which other workers take over its runs")
+	flags.StringVar(&f.parkAfter, "park-after", duration.Format(worker.DefaultParkAfter), "minimum wait after which a run leaves the worker's memory; shorter waits are stored, too")
+	flags.StringVar(&f.retention, "retention", "", "time after their end at which runs are deleted (default never)")
+	flags.IntVar(&f.recoveryAttempts, "recovery-attempts", store.DefaultMaxDeaths, "number of workers that a run may lose at one step before it is quarantined (also SWRUN_RECOVERY_ATTEMPTS)")
+	flags.StringVar(&f.checkInterval, "check-interval", duration.Format(worker.DefaultCheckInterval), "interval at which the indexes of the store are checked and repaired (also SWRUN_CHECK_INTERVAL)")
+	flags.StringVar(&f.sweepInterval, "sweep-interval", duration.Format(worker.DefaultSweepInterval), "interval at which every run is compared with the indexes (also SWRUN_SWEEP_INTERVAL)")
+	flags.IntVar(&f.scanLimit, "scan-limit", worker.DefaultScanLimit, "number of entries of an index that are compared at a time (also SWRUN_SCAN_LIMIT)")
+	flags.StringVar(&f.memory, "effect-memory", "", "memory that the answers in flight may use, for example 2GiB (default a quarter of the memory of the machine; also SWRUN_EFFECT_MEMORY)")
 	flags.StringVar(&f.secrets, "secrets", "", "file or folder of secrets, name: value (also SWRUN_SECRET_<NAME>)")
 	flags.StringVar(&f.js, "js", "quickjs", "engine of JavaScript: quickjs or node")
-	flags.BoolVar(&f.processes, "allow-processes", false, "tasks may run shell commands and scripts on this machine")
-	flags.BoolVar(&f.containers, "allow-containers", false, "tasks may run containers by Docker or Podman of this machine")
-	flags.StringArrayVar(&f.volumes, "allow-volume", nil, "a folder of this machine, or a volume, that containers may have (repeatable)")
-	flags.BoolVar(&f.files, "allow-files", false, "tasks may read files of this machine as external resources")
+	flags.BoolVar(&f.processes, "allow-processes", false, "allow tasks to run shell commands and scripts on this machine")
+	flags.BoolVar(&f.containers, "allow-containers", false, "allow tasks to run containers with Docker or Podman of this machine")
+	flags.StringArrayVar(&f.volumes, "allow-volume", nil, "folder of this machine, or volume, that containers may mount (repeatable)")
+	flags.BoolVar(&f.files, "allow-files", false, "allow tasks to read files of this machine as external resources")
 	flags.BoolVar(&f.publish, "print-events", false, "print the events that runs emit, one per line")
-	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
-	flags.StringArrayVar(&f.limits, "limit", nil, "a limit, NAME=VALUE, for example input=8MiB (repeatable; also "+limitsVariable+")")
+	flags.StringVar(&f.logLevel, "log-level", "info", "level of the log: debug, info, warn or error")
+	flags.StringArrayVar(&f.limits, "limit", nil, "limit NAME=VALUE, for example input=8MiB (repeatable; also "+limitsVariable+")")
 	f.host.add(cmd, swrun.NetworkPublic)
 	completeValues(cmd, "log-level", []string{"debug", "info", "warn", "error"})
 }

@@ -19,11 +19,11 @@ import (
 func (p *program) workersCommand() *cobra.Command {
 	f := &operateFlags{remote: true, looksOnly: true}
 	cmd := &cobra.Command{
-		Use: "workers", Short: "List the workers that are there, and what they do",
+		Use: "workers", Short: "List the running workers, and the number of their runs",
 		Example: `  swrun workers
   swrun workers -o json --jq 'map(.held) | add'`,
-		Long: `A worker announces itself every ten seconds (SEEN), and is listed as long as its process is there.
-RUNS are those in its memory, those of them that perform something, and how many may do that at a time.`,
+		Long: `A worker announces itself every ten seconds (SEEN), and is listed while its process is running. RUNS shows the number of runs
+in its memory, the number of these that perform effects, and the maximum of the latter.`,
 		Args: exactly(), RunE: verb(func([]string) error {
 			return p.operate(f, func(ctx context.Context, o *operation) error { return o.workers(ctx) })
 		}),

@@ -17,7 +17,7 @@ import (
 
 func (p *program) workflowsCommand() *cobra.Command {
 	cmd := p.workflowsListCommand("workflows [NAMESPACE/NAME]")
-	cmd.Short = "List the workflows that are deployed, and who has deployed them; show and remove versions"
+	cmd.Short = "List the deployed workflows and their deployers; show and remove versions"
 	cmd.Example = `  swrun workflows -n demo
   swrun workflows ls --since 1h
   swrun workflows demo/order
@@ -30,7 +30,7 @@ func (p *program) workflowsCommand() *cobra.Command {
 func (p *program) workflowsListCommand(use string) *cobra.Command {
 	f, since := &operateFlags{remote: true, looksOnly: true}, ""
 	cmd := &cobra.Command{
-		Use: use, Short: "List the workflows that are deployed, or the versions of one, and who has deployed them",
+		Use: use, Short: "List the deployed workflows, or the versions of one, and their deployers",
 		Example: `  swrun workflows ls -n demo
   swrun workflows ls demo/order
   swrun workflows ls --since 1h`,
@@ -53,7 +53,7 @@ func (p *program) workflowsListCommand(use string) *cobra.Command {
 	}
 	f.add(cmd, listForms()...)
 	f.within(cmd)
-	cmd.Flags().StringVar(&since, "since", "", "only what was deployed since then, for example 1h ago")
+	cmd.Flags().StringVar(&since, "since", "", "age of the oldest deployment to list, for example 1h")
 	return cmd
 }
 
@@ -138,10 +138,10 @@ func (o *operation) versionTable(w api.Workflow) error {
 func (p *program) workflowsShowCommand() *cobra.Command {
 	f := &operateFlags{remote: true, looksOnly: true}
 	cmd := p.workflowVerb(f, &cobra.Command{
-		Use: "show NAMESPACE/NAME[:VERSION]", Short: "Print a workflow as it was deployed",
+		Use: "show NAMESPACE/NAME[:VERSION]", Short: "Print a deployed workflow",
 		Example: `  swrun workflows show demo/order
   swrun workflows show demo/order:1.0.0 -o json --jq .deployedBy`,
-		Long: "The document goes to standard output; -o json says who has deployed it, too. Without a version it is the latest.",
+		Long: "The document goes to standard output; -o json also contains the name of the deployer. The default version is the latest.",
 	}, func(ctx context.Context, o *operation, r definition.Reference) error {
 		if o.flags.output == "human" {
 			text, err := o.deployment.WorkflowText(ctx, r)
@@ -164,11 +164,11 @@ func (p *program) workflowsShowCommand() *cobra.Command {
 func (p *program) workflowsRemoveCommand() *cobra.Command {
 	f := &operateFlags{remote: true}
 	cmd := p.workflowVerb(f, &cobra.Command{
-		Use: "rm NAMESPACE/NAME:VERSION", Short: "Remove a version of a workflow of which no run is in progress",
+		Use: "rm NAMESPACE/NAME:VERSION", Short: "Remove a version of a workflow that has no runs in progress",
 		Example: "  swrun workflows rm demo/order:1.0.0",
-		Long: `No run can be started by this name and version any more, and a start without a version takes the latest of the others. Runs that have
-ended keep what they were started with. A version of which runs are in progress is refused (exit 6). A server that serves a folder with the document
-deploys it again when it reads the folder the next time.`,
+		Long: `No run of this name and version can be started any more, and a start without a version uses the latest remaining version. Ended runs keep their
+definitions. A version with runs in progress is refused (exit 6). A server that serves a folder with the document deploys it again when it reads
+the folder the next time.`,
 	}, func(ctx context.Context, o *operation, r definition.Reference) error {
 		if r.Version == definition.Latest {
 			return usagef("swrun workflows "+r.Namespace+"/"+r.Name+" lists them", "name the version to remove, %s/%s:VERSION", r.Namespace, r.Name)
