@@ -112,7 +112,13 @@ func readLoaded(fields map[string]string) (store.Loaded, error) {
 			l.State.Frames[interpreter.FrameKey(key)] = []byte(value)
 		}
 	}
-	l.Lifecycle.Mail = number(fields[fieldMail])
+	if _, there := fields[fieldRecord]; there && err == nil {
+		var mail any // absent is another thing than empty
+		if text, written := fields[fieldMail]; written {
+			mail = text
+		}
+		l.Lifecycle.Mail, err = mailOf(mail, &l.Lifecycle)
+	}
 	return l, err
 }
 
@@ -138,15 +144,19 @@ func (s *Store) Load(ctx context.Context, i store.Instance) (store.Loaded, error
 	return l, err
 }
 
-// absent returns why nothing is known of a run: it does not exist, or somebody has deleted its key and not its history.
+// absent returns why nothing is known of a run: it does not exist, or somebody has deleted its record, or its key and not its history.
 func (s *Store) absent(ctx context.Context, i store.Instance) error {
 	p, k := s.of(i)
 	var there, history *redis.IntCmd
+	var record *redis.BoolCmd
 	err := s.exchange(ctx, p, s.ownPipeline((*redis.Client).TxPipeline), func(p redis.Pipeliner) {
-		there, history = p.Exists(ctx, k.instance(i)), p.Exists(ctx, k.history(i))
+		there, record, history = p.Exists(ctx, k.instance(i)), p.HExists(ctx, k.instance(i), fieldRecord), p.Exists(ctx, k.history(i))
 	})
 	if err != nil {
 		return fmt.Errorf("load run %s: %w", i, err)
+	}
+	if there.Val() == 1 && !record.Val() {
+		return store.RefuseUnreadable("run "+i.String(), errNoRecord, time.Time{})
 	}
 	if there.Val() == 0 && history.Val() == 1 {
 		return store.RefuseUnreadable("run "+i.String(), &damagedKeyError{k.instance(i), errDeleted}, time.Time{})
@@ -177,7 +187,7 @@ func (s *Store) List(ctx context.Context, partition int, cursor string, n int) (
 		return store.Page{}, nil
 	}
 	var leases *redis.StringCmd
-	err = s.pipelined(ctx, partition, func(p redis.Pipeliner) {
+	err = s.tolerant(ctx, partition, func(p redis.Pipeliner) {
 		leases = p.Get(ctx, k.leases)
 		for n, m := range entries.Val() {
 			instances[n] = p.HMGet(ctx, k.instance(indexed(m)), fieldRecord, fieldMail, fieldInfo)
@@ -190,9 +200,7 @@ func (s *Store) List(ctx context.Context, partition int, cursor string, n int) (
 	lasting := parseLeases(leases.Val())
 	for n, m := range entries.Val() {
 		page.Cursor = m.ID
-		values := instances[n].Val()
-		is := newKept(values[0], values[1])
-		i := indexed(m)
+		is, i := keptIn(instances[n]), indexed(m)
 		if i == (store.Instance{}) {
 			is.damaged = fmt.Errorf("the entry %s of the key %s names no run", m.ID, k.index)
 		}
@@ -208,7 +216,7 @@ func (s *Store) List(ctx context.Context, partition int, cursor string, n int) (
 			continue // it has just been removed, or cannot be read
 		}
 		is.lifecycle.Lease = lasting[is.lifecycle.Owner]
-		info, _ := values[2].(string)
+		info, _ := instances[n].Val()[2].(string)
 		page.Items = append(page.Items, store.Listed{Instance: i, Lifecycle: *is.lifecycle, Invocation: []byte(info), Cursor: m.ID})
 	}
 	if len(entries.Val()) < n {

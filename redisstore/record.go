@@ -3,6 +3,7 @@ package redisstore
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"strconv"
 	"sync"
 	"time"
@@ -26,8 +27,31 @@ func newKept(record, mail any) kept {
 		return kept{}
 	}
 	r, err := store.ParseLifecycle(text)
-	r.Mail = integer(mail)
+	if err == nil {
+		r.Mail, err = mailOf(mail, &r)
+	}
 	return kept{lifecycle: &r, text: text, damaged: err}
+}
+
+// keptIn is newKept for the answer to a command that reads these two fields first. A key of another type is damaged.
+func keptIn(fields *redis.SliceCmd) kept {
+	values := fields.Val()
+	if len(values) < 2 {
+		return kept{damaged: onlyDamage(fields)}
+	}
+	return newKept(values[0], values[1])
+}
+
+// maxMail bounds how many messages a run can have got.
+const maxMail = 1 << 53
+
+// mailOf reads the number of messages of a run. A run without messages has none. Another text than a script writes would stop the next message.
+func mailOf(mail any, of *store.Lifecycle) (int64, error) {
+	n := integer(mail)
+	if text, written := mail.(string); n < of.Read || n > maxMail || written && strconv.FormatInt(n, 10) != text {
+		return 0, fmt.Errorf("%.40q is not the number of its messages", fmt.Sprint(mail))
+	}
+	return n, nil
 }
 
 // refusal returns why nothing can be done with a run.
@@ -57,12 +81,9 @@ func (s *Store) look(ctx context.Context, partition int, instances ...store.Inst
 	}
 	all, lasting := make([]kept, len(instances)), parseLeases(leases.Val())
 	for n := range all {
-		values := fields[n].Val()
-		if len(values) == 2 {
-			all[n] = newKept(values[0], values[1])
-		}
+		all[n] = keptIn(fields[n])
 		if all[n].lifecycle == nil && there[n].Val() > 0 {
-			all[n].damaged = cmp.Or(onlyDamage(fields[n]), errNoRecord)
+			all[n].damaged = cmp.Or(all[n].damaged, errNoRecord)
 		}
 		if all[n].lifecycle != nil {
 			all[n].lifecycle.Lease = lasting[all[n].lifecycle.Owner]

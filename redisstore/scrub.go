@@ -212,9 +212,7 @@ func (s *Store) standings(ctx context.Context, partition int, entries []entry) (
 	for n, e := range entries {
 		all[n] = standing{entry: e, quarantined: quarantined.Val()[n], unreadable: unreadable.Val()[n], retry: store.Retry(retries.Val()[n]), at: map[store.Set]map[string]float64{store.SetHeld: {}}}
 		by[e.id], by[members[n]] = &all[n], &all[n]
-		if values := records[n].Val(); len(values) == 2 {
-			all[n].kept = newKept(values[0], values[1])
-		}
+		all[n].kept = keptIn(records[n])
 		if r := all[n].lifecycle; r != nil {
 			r.Lease = lasting[r.Owner]
 		}
@@ -373,11 +371,12 @@ func (s *Store) Drift(ctx context.Context, c store.Drift) (store.Drifted, error)
 
 // standsRight reports whether a member of a set stands where the record of its instance says.
 func standsRight(set store.Set, m any, at float64, record any) bool {
-	is, name := newKept(record, nil), fmt.Sprint(m)
-	if is.lifecycle == nil || is.damaged != nil {
+	text, there := record.(string)
+	is, err := store.ParseLifecycle(text)
+	if !there || err != nil {
 		return false
 	}
-	place := is.lifecycle.Place()
+	place, name := is.Place(), fmt.Sprint(m)
 	return place.Set == set && name == member(instanceOf(name), place) && at == scoreOf(place)
 }
 

@@ -32,15 +32,15 @@ func (o *operation) instance(ctx context.Context, name string) (store.Instance, 
 	return single(name, exact)
 }
 
-// named returns the runs with exactly the ids names. A name that means none or several is reported, and does not keep a
-// verb from the runs that are there: unknown is then what the verb ends with.
+// named returns the runs with exactly the ids names. A name that means none or several, or a damaged run, is reported, and does not keep a
+// verb from the others: unknown is then what the verb ends with.
 func (o *operation) named(ctx context.Context, names []string) (all []store.Instance, unknown, err error) {
 	for _, name := range names {
 		i, err := o.instance(ctx, name)
 		var wrong *exitError
 		switch {
-		case errors.As(err, &wrong) && (wrong.code == exitNotFound || wrong.code == exitUsage):
-			unknown = o.alsoFailed(unknown, err)
+		case errors.As(err, &wrong) && (wrong.code == exitNotFound || wrong.code == exitUsage), control.IsDamage(err):
+			unknown = o.alsoFailed(unknown, refusalError(err))
 		case err != nil:
 			return nil, nil, err
 		default:

@@ -107,9 +107,18 @@ func (c *Control) Check(ctx context.Context, v Verb, all []store.Instance) []err
 func IsOutage(err error) bool {
 	var problem *api.Problem
 	if errors.As(err, &problem) {
-		return problem.Status >= 500 && problem.Name() != "unreadable"
+		return problem.Status >= 500 && !IsDamage(err)
 	}
-	return err != nil && store.RefusedAs(err) == "" && !errors.As(err, new(store.PartError)) && !errors.As(err, new(*client.OptionError)) && errors.AsError(err) == nil
+	return err != nil && store.RefusedAs(err) == "" && !IsDamage(err) && !errors.As(err, new(*client.OptionError)) && errors.AsError(err) == nil
+}
+
+// IsDamage reports whether an error is about something that is stored and cannot be read. Other runs are not concerned.
+func IsDamage(err error) bool {
+	var problem *api.Problem
+	if errors.As(err, &problem) {
+		return problem.Name() == "unreadable"
+	}
+	return store.IsDamage(err)
 }
 
 // help says which runs the verb is for.

@@ -32,7 +32,7 @@ type look struct {
 func (l *Looks) read(ctx context.Context, s store.Store, now time.Time) (all damagedData, err error) {
 	for part := range l.kept {
 		kept := &l.kept[part]
-		if part == l.next || kept.damaged != (damagedData{}) || kept.at.IsZero() || now.Sub(kept.at) >= keptFor {
+		if part == l.next || !kept.damaged.isZero() || kept.at.IsZero() || now.Sub(kept.at) >= keptFor {
 			if kept.damaged, err = readPart(ctx, s, part); err != nil {
 				kept.at = time.Time{}
 				return all, err

@@ -86,12 +86,9 @@ const (
 
 // cannotBeRead reports how many runs and registered things cannot be read, with an example, and what to do about each of the causes.
 func cannotBeRead(read *damagedData, entries *damagedEntries) Finding {
-	var fixes []string
-	if read.unreadable > 0 && store.RefusedAs(read.first) != store.Newer {
-		fixes = withFix(fixes, runFix)
-	}
-	if read.unreadable > 0 && store.RefusedAs(read.first) != store.Corrupt {
-		fixes = withFix(fixes, newerFix)
+	fixes := slices.Clone(read.fixes)
+	if read.unreadable > 0 && read.first == nil { // the store only counts it
+		fixes = []string{runFix, newerFix}
 	}
 	if read.definitions > 0 {
 		fix := definitionFix
@@ -117,15 +114,22 @@ const maxPages = 20
 type damagedData struct {
 	unreadable  int64
 	first       error // why one of the runs cannot be read
+	fixes       []string
 	lacking     int64 // runs that can be read, but lack activities
 	lacks       string
 	definitions int64
 	undefined   error // why one of the definitions cannot be read
 }
 
+// isZero reports whether nothing is damaged.
+func (d *damagedData) isZero() bool { return d.unreadable+d.lacking+d.definitions == 0 }
+
 // add adds what was found in another part of the store.
 func (d *damagedData) add(o *damagedData) {
 	d.unreadable, d.first = d.unreadable+o.unreadable, cmp.Or(d.first, o.first)
+	for _, fix := range o.fixes {
+		d.fixes = withFix(d.fixes, fix)
+	}
 	d.lacking, d.lacks = d.lacking+o.lacking, cmp.Or(d.lacks, o.lacks)
 	d.definitions, d.undefined = d.definitions+o.definitions, cmp.Or(d.undefined, o.undefined)
 }
@@ -136,6 +140,11 @@ func (d *damagedData) note(unreadable error, lacks string) {
 	case unreadable != nil:
 		d.unreadable++
 		d.first = cmp.Or(d.first, unreadable)
+		fix := runFix
+		if store.RefusedAs(unreadable) == store.Newer {
+			fix = newerFix
+		}
+		d.fixes = withFix(d.fixes, fix)
 	case lacks != "":
 		d.lacking++
 		d.lacks = cmp.Or(d.lacks, lacks)
@@ -156,7 +165,7 @@ func (d *damagedData) newest(ctx context.Context, s store.Store, partition, n in
 			if one := &page.Items[n]; granted.Has(one.Instance.Namespace) {
 				looked++
 				lacks, err := load.check(ctx, s, one)
-				if err != nil && !store.IsUnreadable(err) {
+				if err != nil && !store.IsDamage(err) {
 					return err
 				}
 				d.note(err, lacks)
@@ -209,10 +218,13 @@ const maxMessages = 10
 
 // checkInbox returns the refusal of a run of which one of the first messages that it has not read cannot be read.
 func (l *loads) checkInbox(ctx context.Context, s store.Store, one *store.Listed) error {
-	if !one.Lifecycle.Unread() || l.bytes <= 0 {
+	if one.Lifecycle.Status.Final() || !one.Lifecycle.Unread() && l.runs <= 0 || l.bytes <= 0 {
 		return nil
 	}
-	messages, err := s.Inbox(ctx, one.Instance, maxMessages)
+	messages, err := s.Inbox(ctx, one.Instance, maxMessages) // even if no message is expected: an overwritten inbox takes no command
+	if !one.Lifecycle.Unread() {
+		return err
+	}
 	for n, data := range messages {
 		l.bytes -= len(data)
 		if _, _, bad := inbox.Read(one.Instance, one.Lifecycle.Read+int64(n)+1, data); bad != nil {

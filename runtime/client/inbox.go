@@ -19,11 +19,11 @@ const unreadShown = 10
 // unread returns the first messages that wait for a worker, unless the one that holds the run is about to read them. It notes the
 // commands among them.
 func (c *Client) unread(ctx context.Context, d *Description) ([]inbox.Message, error) {
-	if d.Lifecycle.Status.Final() || !d.Lifecycle.Unread() {
+	if d.Lifecycle.Status.Final() {
 		return nil, nil
 	}
-	messages, err := c.store.Inbox(ctx, d.Instance, unreadShown)
-	if err != nil {
+	messages, err := c.store.Inbox(ctx, d.Instance, unreadShown) // even if no message is expected: an overwritten inbox takes no command
+	if err != nil || !d.Lifecycle.Unread() {
 		return nil, err
 	}
 	var all []inbox.Message

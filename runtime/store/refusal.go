@@ -74,6 +74,9 @@ func IsUnreadable(err error) bool {
 	return code == Corrupt || code == Newer
 }
 
+// IsDamage reports whether an error is about something that is stored and cannot be read: a run, or another part of the store.
+func IsDamage(err error) bool { return IsUnreadable(err) || errors.As(err, new(PartError)) }
+
 // RefuseUnreadable returns the refusal of something that cannot be read: as Newer if a newer build has written it, and as Corrupt otherwise.
 func RefuseUnreadable(name string, why error, at time.Time) error {
 	code := Corrupt
