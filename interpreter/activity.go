@@ -8,7 +8,7 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// ActivityRequest is the request of a call_activity task: what an outside worker is to do.
+// ActivityRequest is the request of a call_activity task: the work for an outside worker.
 type ActivityRequest struct {
 	ActivityTerms
 	Input Value `json:"input"`
@@ -22,7 +22,7 @@ type ActivityTerms struct {
 	Retry    ActivityRetry    `json:"retry"`
 }
 
-// ActivityTimeouts are the timeouts of an activity; zero is none (promises 26 to 41).
+// ActivityTimeouts are the timeouts of an activity; zero means no timeout (promises 26 to 41).
 type ActivityTimeouts struct {
 	ScheduleToStart time.Duration `json:"scheduleToStart,omitempty"`
 	StartToClose    time.Duration `json:"startToClose,omitempty"`
@@ -30,10 +30,10 @@ type ActivityTimeouts struct {
 	Heartbeat       time.Duration `json:"heartbeat,omitempty"`
 }
 
-// ActivityRetry says when an activity is attempted again. It is fixed when the activity is scheduled (promises 79).
+// ActivityRetry specifies when an activity is attempted again. It is fixed when the activity is scheduled (promises 79).
 type ActivityRetry struct {
 	MaxAttempts  int             `json:"maxAttempts"`      // 0 for any number
-	Delays       []time.Duration `json:"delays,omitempty"` // between the first attempts; the last one between all others
+	Delays       []time.Duration `json:"delays,omitempty"` // between the first attempts; the last delay is used for all further attempts
 	Initial      time.Duration   `json:"initial,omitempty"`
 	Factor       float64         `json:"factor,omitempty"`
 	Max          time.Duration   `json:"max,omitempty"`
@@ -57,38 +57,37 @@ const (
 	DeadlineHeartbeat       = "heartbeat"
 )
 
-// DeadlineCall is the kind of a timeout that a call has of its own, beside that of its task: `with.timeout` of an MCP call.
+// DeadlineCall is the kind of a timeout that belongs to a call and not to its task, such as `with.timeout` of an MCP call.
 const DeadlineCall = "call"
 
-// TimeoutKinds returns what the deadlines are called that may end a run or a task: those of the run, those of
-// activities, and that of a call.
+// TimeoutKinds returns the kinds of deadlines that may end a run or a task: the deadlines of the run, of activities, and of a call.
 func TimeoutKinds() []string {
 	return append(DeadlineKinds(), DeadlineScheduleToStart, DeadlineStartToClose, DeadlineScheduleToClose, DeadlineHeartbeat, DeadlineCall)
 }
 
-// Attempt is how one attempt of an activity has gone.
+// Attempt describes one attempt of an activity.
 type Attempt struct {
 	Number    int       `json:"n,omitempty"` // counts from 1
-	Worker    string    `json:"w,omitempty"` // that took it; empty if none did
-	StartedAt time.Time `json:"t,omitzero"`  // when it took it
-	Timeout   string    `json:"k,omitempty"` // the kind of the deadline that ended it; empty if none did
+	Worker    string    `json:"w,omitempty"` // the worker that took the attempt; empty if no worker took it
+	StartedAt time.Time `json:"t,omitzero"`  // when the worker took the attempt
+	Timeout   string    `json:"k,omitempty"` // the kind of the deadline that ended it; empty if no deadline ended it
 }
 
-// AttemptFailed says that an attempt of an activity has ended with an error, and when the next one may begin.
+// AttemptFailed reports that an attempt of an activity ended with an error, and when the next attempt may begin.
 type AttemptFailed struct {
 	Effect  EffectID
 	Attempt Attempt
-	Pointer string // of the task, which may have ended
+	Pointer string // of the task; the task may be over
 	Error   *errors.Error
 	Delay   time.Duration // between the end of this attempt and Until
 	Until   time.Time
 }
 
-// ReportedLate says that a worker has reported the end of an attempt of an activity that had been replaced or given up.
+// ReportedLate reports that a worker announced the end of an attempt of an activity that was already replaced or given up.
 type ReportedLate struct {
 	Effect  EffectID
 	Attempt Attempt
-	Pointer string // of the task, if the worker knows it: the task may have ended
+	Pointer string // of the task, if the worker knows it; the task may be over
 	Report  string // ReportCompleted or ReportFailed
 }
 
@@ -118,8 +117,8 @@ func (m *machine) attemptFailed(ev AttemptFailed) {
 	f.changed()
 }
 
-// overtaken notes an attempt whose task has ended before the run heard of the attempt's failure: who had taken it, and when. Nothing is to be told of an
-// attempt that nobody has taken.
+// overtaken notes an attempt whose task ended before the run received the attempt's failure. The note contains the worker and the time at which the
+// worker took the attempt. An attempt that no worker took is not noted.
 func (m *machine) overtaken(ev AttemptFailed) {
 	if ev.Attempt.StartedAt.IsZero() {
 		return
@@ -133,8 +132,8 @@ func (m *machine) overtaken(ev AttemptFailed) {
 	m.record(e)
 }
 
-// cutEvent returns e with the task that it is about. If the task ends while it waits for an activity, e names the attempt: the driver adds who had taken
-// it, and when (see HistoryEvent.Cut).
+// cutEvent returns e with the task that it is about. If the task ends while it waits for an activity, e names the attempt, and the driver adds the
+// worker and the time at which the worker took the attempt (see HistoryEvent.Cut).
 func (f *taskFrame) cutEvent(e HistoryEvent) HistoryEvent {
 	if f.Effect != nil && f.node.kind.Route == RouteActivity {
 		e.Effect, e.Attempt = f.Effect.ID, f.Effect.Attempt
@@ -142,12 +141,12 @@ func (f *taskFrame) cutEvent(e HistoryEvent) HistoryEvent {
 	return f.event(e)
 }
 
-// Cut reports whether the event ends a task that still waited for an activity, and so the attempt Attempt.
+// Cut reports whether the event ends a task that still waited for an activity. The event then ends the attempt Attempt too.
 func (e HistoryEvent) Cut() bool {
 	return (e.Type == TaskFaulted || e.Type == TaskCancelled) && e.Effect != 0
 }
 
-// reportedLate notes where the task stands: of one that has ended, as the report says it.
+// reportedLate notes a late report with the place of its task. If the task is over, the report supplies the place.
 func (m *machine) reportedLate(ev ReportedLate) {
 	late := ev.HistoryEvent()
 	if f := m.s.taskAwaiting(ev.Effect); f != nil {

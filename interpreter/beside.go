@@ -9,12 +9,12 @@ import (
 	"github.com/swrun/swrun/limits"
 )
 
-// Beside is a child run that no task waits for, and that is to end with its parent. The parent lists it until it has ended.
+// Beside is a child run that no task waits for and that ends with its parent. The parent lists it until the child is over.
 type Beside struct {
 	Effect   EffectID
 	Run      string    // namespace/id
 	Close    string    // dsl.ParentCloseCancel or dsl.ParentCloseTerminate
-	Deadline time.Time // of the whole execution of the parent, as the child knows it; zero for none
+	Deadline time.Time // of the whole execution of the parent, as the child knows it; zero for no deadline
 }
 
 func (b *Beside) stored(o *object) {
@@ -24,18 +24,19 @@ func (b *Beside) stored(o *object) {
 	o.instant("d", &b.Deadline)
 }
 
-// EndsWithParent reports whether the child is ended with its parent, although no task may wait for it.
+// EndsWithParent reports whether the child ends with its parent even if no task waits for it.
 func (r ChildRequest) EndsWithParent() bool {
 	return r.ParentClose == dsl.ParentCloseCancel || r.ParentClose == dsl.ParentCloseTerminate
 }
 
-// GoesOnAlone reports whether the child of a task goes on when the task does not wait for it any more.
+// GoesOnAlone reports whether the child of a task continues when the task no longer waits for it.
 func (r ChildRequest) GoesOnAlone() bool { return r.ParentClose == dsl.ParentCloseAbandon }
 
 // Beside returns the child runs that no task waits for, and that end with the run.
 func (s *State) Beside() []Beside { return slices.Clone(s.beside) }
 
-// executionDeadline returns the earliest deadline of the whole execution; zero for none. Another run of it may follow the run.
+// executionDeadline returns the earliest deadline of the whole execution; zero if there is no deadline. Another run of the execution may follow the
+// run.
 func (s *State) executionDeadline() (first time.Time) {
 	for _, d := range s.Deadlines {
 		if d.Kind != DeadlineRun {
@@ -45,13 +46,13 @@ func (s *State) executionDeadline() (first time.Time) {
 	return first
 }
 
-// besideOf returns the child that a task starts without waiting for it, if that one ends with the run.
+// besideOf returns the child that a task starts without waiting for it, if the child ends with the run.
 func (m *machine) besideOf(n Next) (r ChildRequest, ok bool) {
 	r, ok = n.value.(ChildRequest)
 	return r, ok && n.detach && r.EndsWithParent()
 }
 
-// checkBeside returns an error if too many children that nobody waits for would end with the run.
+// checkBeside returns an error if too many children that no task waits for would end with the run.
 func (m *machine) checkBeside(n Next) *errors.Error {
 	if _, ok := m.besideOf(n); !ok {
 		return nil
@@ -59,7 +60,8 @@ func (m *machine) checkBeside(n Next) *errors.Error {
 	return m.p.config.Limits.Check(limits.Children, 1+len(m.s.beside))
 }
 
-// list notes a child that ends with the run, and gives it the deadline of the execution. Any other one that nobody waits for has none.
+// list adds a child that ends with the run to the list, and gives it the deadline of the execution. Other children that no task waits for get no
+// deadline.
 func (m *machine) list(e *Effect, n Next, run string) {
 	if r, ok := m.besideOf(n); ok {
 		e.Request.Deadline = m.s.executionDeadline()
@@ -67,7 +69,7 @@ func (m *machine) list(e *Effect, n Next, run string) {
 	}
 }
 
-// besideEnded takes a child that has ended from the list, and reports whether it was there.
+// besideEnded removes a child that is over from the list, and reports whether it was in the list.
 func (m *machine) besideEnded(id EffectID) bool {
 	at := slices.IndexFunc(m.s.beside, func(b Beside) bool { return b.Effect == id })
 	if at < 0 {
@@ -79,7 +81,7 @@ func (m *machine) besideEnded(id EffectID) bool {
 	return true
 }
 
-// closeBeside has the children ended that end with the run.
+// closeBeside ends the children that end with the run.
 func (m *machine) closeBeside() {
 	for _, b := range m.s.beside {
 		m.unwanted(b.Effect)
@@ -87,7 +89,7 @@ func (m *machine) closeBeside() {
 	m.s.beside = nil
 }
 
-// moveBeside gives the children the deadline that the execution has now.
+// moveBeside gives the children the present deadline of the execution.
 func (m *machine) moveBeside() {
 	m.s.beside = slices.Clone(m.s.beside)
 	for n := range m.s.beside {

@@ -13,12 +13,12 @@ import (
 	"github.com/swrun/swrun/limits"
 )
 
-// Builder compiles the parts of one task on behalf of its kind. Mistakes are collected as diagnostics; a method
-// that fails returns a zero value that must not be run, and the program is not made.
+// Builder compiles the parts of one task on behalf of its kind. It collects mistakes as diagnostics. A method that fails returns a zero value that
+// must not be run, and no program is made.
 type Builder struct {
 	c    *compiler
 	node *node
-	// siblings is the list that the task stands in, for flow directives; nil outside lists.
+	// siblings is the list that contains the task, for flow directives; nil outside lists.
 	siblings dsl.TaskList
 }
 
@@ -30,7 +30,7 @@ func (b *Builder) ErrorFilter(f *dsl.ErrorFilter) *dsl.ErrorFilter {
 	return f.WithAliases(b.c.config.ErrorAliases)
 }
 
-// ErrorTypes returns some types of errors, with all that are read as one of them. A standard type may have its short name.
+// ErrorTypes returns some types of errors, and all types that are read as one of them. A standard type may be given by its short name.
 func (b *Builder) ErrorTypes(named []string) (all []string) {
 	for _, one := range named {
 		if uri := errors.StandardType(one); uri != "" {
@@ -103,7 +103,7 @@ func (b *Builder) NeedsSecret(name string) {
 }
 
 func (b *Builder) needsSecret(name string) {
-	if b.node.secrets = append(b.node.secrets, name); slices.Contains(b.c.workflow.Use.Secrets, name) { // otherwise nobody has it
+	if b.node.secrets = append(b.node.secrets, name); slices.Contains(b.c.workflow.Use.Secrets, name) { // without this, no driver holds it
 		b.Needs(NeedSecret(name))
 	}
 }
@@ -143,13 +143,13 @@ func (b *Builder) Duration(d *dsl.Duration) *Duration {
 	return &Duration{code: b.Value(d.Value()), property: property(d.Pointer)}
 }
 
-// property names what stands at a pointer, for messages: after.
+// property returns the name of the value at a pointer, for messages, such as after.
 func property(at dsl.Pointer) string {
 	tokens := at.Tokens()
 	return tokens[len(tokens)-1]
 }
 
-// List compiles a list of child tasks that stands below the task under name, for example "do" or "catch/do".
+// List compiles a list of child tasks at name below the task, for example "do" or "catch/do".
 func (b *Builder) List(name string, tasks dsl.TaskList) *List {
 	list := &List{name: name, owner: b.node}
 	b.node.lists = append(b.node.lists, list)
@@ -157,7 +157,7 @@ func (b *Builder) List(name string, tasks dsl.TaskList) *List {
 	return list
 }
 
-// Jump resolves a flow directive of the task that stands under `then` of an object; an absent one is nil.
+// Jump resolves the flow directive of the task in `then` of an object; an absent directive is nil.
 func (b *Builder) Jump(at dsl.Pointer, then string) *Jump {
 	if then == "" {
 		return nil
@@ -166,8 +166,8 @@ func (b *Builder) Jump(at dsl.Pointer, then string) *Jump {
 	return &jump
 }
 
-// Load reads a resource whose URI is literal. Its Place is never empty. ok is false if the URI is an expression or template,
-// so that it can only be read at run time, or if reading failed, which is reported.
+// Load reads a resource whose URI is literal. Its Place is never empty. ok is false if reading failed, which is reported, or if the URI is an
+// expression or template, so that the resource can only be read at run time.
 func (b *Builder) Load(r *dsl.ExternalResource) (found Resource, ok bool) {
 	uri := r.Endpoint.URI.Text()
 	if expr.Delimited(uri) || strings.ContainsAny(uri, "{}") {
@@ -191,13 +191,13 @@ func (b *Builder) Load(r *dsl.ExternalResource) (found Resource, ok bool) {
 	return found, true
 }
 
-// Read reads the resource at a place, which something else that was read names. The error may be ErrNotFetched.
+// Read reads the resource at a place that another resource names. The error may be ErrNotFetched.
 func (b *Builder) Read(place string) ([]byte, error) {
 	found, err := b.c.load(place, nil)
 	return found.Data, err
 }
 
-// InOrder returns the names of the members of an object in the document's order; nil if v is none.
+// InOrder returns the names of the members of an object in the document's order; nil if v is no object.
 func (b *Builder) InOrder(v dsl.Value) []string {
 	object, _ := v.Data.(map[string]any)
 	names := slices.Sorted(maps.Keys(object))
@@ -232,8 +232,7 @@ func FailLoad(uri string, err error) *errors.Error {
 	return failed
 }
 
-// TooLargeError says that a resource has more than Max bytes. Nothing more of it was read.
+// TooLargeError reports that a resource has more than Max bytes. Only that part of it was read.
 type TooLargeError struct{ Max int }
 
-// Error says so.
 func (e *TooLargeError) Error() string { return fmt.Sprintf("it is larger than %d bytes", e.Max) }

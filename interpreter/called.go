@@ -6,9 +6,9 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// called returns what the effect was to reach that is performed inside of a scope that times out, as the member errors.MemberRequest says it. Of
-// several effects it is the one that began first: it has taken the longest. If nothing is performed, it is the call that has failed last inside of a try that
-// waits for its next attempt. It is nil if there is none, or if it is not known.
+// called returns the target of the effect that is performed inside of a scope that times out, in the form of errors.MemberRequest. Of several effects
+// it returns the target of the effect that began first, because that effect has taken the longest. If no effect is performed, it returns the target
+// of the last failed call inside of a try that waits for its next attempt. It returns nil if there is no target or if the target is not known.
 func (m *machine) called(inside []frame) (member map[string]any) {
 	var longest *taskFrame
 	for _, f := range inside {
@@ -33,7 +33,8 @@ func (m *machine) called(inside []frame) (member map[string]any) {
 	return longest.node.kind.Reached(Request{Body: body})
 }
 
-// requestAgain computes a request that was not stored, for which the time of the step stays as it is. It is nil without the secrets of the request.
+// requestAgain computes a request that was not stored. The time of the step stays unchanged. It returns nil if the secrets of the request are
+// missing.
 func (m *machine) requestAgain(f *taskFrame) []byte {
 	defer func(now time.Time) { m.now = now }(m.now)
 	body, err := m.recomputeRequest(f)
@@ -43,7 +44,7 @@ func (m *machine) requestAgain(f *taskFrame) []byte {
 	return body
 }
 
-// withCall adds what was to be reached to the timeout error of a scope.
+// withCall adds the target of the call to the timeout error of a scope.
 func (m *machine) withCall(e *errors.Error, inside []frame) *errors.Error {
 	if member := m.called(inside); member != nil {
 		return e.With(errors.MemberRequest, member)

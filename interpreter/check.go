@@ -8,7 +8,7 @@ import (
 	"github.com/swrun/swrun/expr"
 )
 
-// Check applies all rules of dsl.Check, with what package expr knows of expressions.
+// Check applies all rules of dsl.Check, with the knowledge of package expr about expressions.
 func Check(w *dsl.Workflow) dsl.Diagnostics { return dsl.Check(w, analyzer{}) }
 
 // analyzer analyzes expressions for package dsl, which must not import package expr.

@@ -17,8 +17,8 @@ type ChildRequest struct {
 	Name      string `json:"name"`
 	Version   string `json:"version"` // a semantic version or "latest"
 	Input     Value  `json:"input"`
-	// ParentClose says what happens to the child when its parent no longer waits for it, or has ended: one of dsl.ParentClose..., or empty for the
-	// default. Drivers that store nothing cancel it.
+	// ParentClose specifies the fate of the child when its parent no longer waits for it or is over: one of dsl.ParentClose..., or empty for the
+	// default. Drivers without a store cancel the child.
 	ParentClose string `json:"parentClose,omitempty"`
 }
 
@@ -31,7 +31,7 @@ func ReadChildRequest(body json.RawMessage) (ChildRequest, *errors.Error) {
 	return r, nil
 }
 
-// ChildID returns the id of the run that a task of a run starts. It is derived from where it is started, so that starting it again is the
+// ChildID returns the id of the run that a task of a run starts. It is derived from the place of the start. Starting the child again is therefore the
 // same start.
 func ChildID(namespace, id string, path Path) string {
 	sum := sha256.Sum256([]byte(namespace + "/" + id + "\n" + string(path)))
@@ -40,7 +40,7 @@ func ChildID(namespace, id string, path Path) string {
 
 const childSuffix = 12
 
-// ChildPrefix returns what the ids of a run's children begin with, and those of their children.
+// ChildPrefix returns the common beginning of the ids of a run's children and of all their descendants.
 func ChildPrefix(id string) string {
 	return strings.TrimRight(id[:min(len(id), limits.Set{}.Max(limits.ID)-childSuffix-1)], "._~:-") + "."
 }
@@ -48,10 +48,10 @@ func ChildPrefix(id string) string {
 // MemberRun is the member of an error that comes from a child: the child, as namespace/id.
 const MemberRun = "run"
 
-// MemberTimeoutKind is the member of a timeout error that says which deadline passed: one of TimeoutKinds.
+// MemberTimeoutKind is the member of a timeout error that contains the kind of the deadline that passed: one of TimeoutKinds.
 const MemberTimeoutKind = "timeoutKind"
 
-// ClosingReason says to the children of a run why nobody waits for them any more.
+// ClosingReason returns the reason that the children of a run get when the run no longer waits for them.
 func (s *State) ClosingReason() string {
 	name := "the run " + s.Namespace + "/" + s.ID + ", which has started it, "
 	switch s.Status {
@@ -68,5 +68,5 @@ func (s *State) ClosingReason() string {
 	return "the task of " + s.Namespace + "/" + s.ID + " that has started it has ended"
 }
 
-// maxClosingReason bounds how much of an error stands in a reason.
+// maxClosingReason is the maximum length of the part of an error that a reason contains.
 const maxClosingReason = 400

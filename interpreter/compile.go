@@ -13,13 +13,11 @@ import (
 	"github.com/swrun/swrun/redact"
 )
 
-// maxLoading is how long reading all resources of a document may take: whoever loads a document does not wait for
-// servers that do not answer.
+// maxLoading is the maximum duration of reading all resources of a document, so that loading a document does not wait for servers that do not answer.
 const maxLoading = 30 * time.Second
 
-// Compile turns a document without errors into a program. Everything that can be found out before a run is: every
-// expression is compiled, every reference and flow directive resolved, every literal external resource read. The
-// program is nil if the diagnostics hold an error.
+// Compile turns a document without errors into a program. It finds out everything that can be known before a run: it compiles every expression,
+// resolves every reference and flow directive, and reads every literal external resource. The program is nil if the diagnostics contain an error.
 func Compile(w *dsl.Workflow, config Config) (*Program, dsl.Diagnostics) {
 	c, loaded := newCompiler(w, config)
 	defer loaded()
@@ -42,7 +40,7 @@ func Compile(w *dsl.Workflow, config Config) (*Program, dsl.Diagnostics) {
 	return c.program, c.diagnostics
 }
 
-// newCompiler returns what compiles a document. Call loaded when no more is to be read.
+// newCompiler returns a compiler for a document. Call loaded after the last resource is read.
 func newCompiler(w *dsl.Workflow, config Config) (c *compiler, loaded func()) {
 	ctx, loaded := context.WithTimeout(context.Background(), maxLoading)
 	c = &compiler{workflow: w, config: config, functions: map[function]*List{}, remote: newRemoteCalls(), origins: map[dsl.Pointer]bool{}}
@@ -66,18 +64,18 @@ type compiler struct {
 	diagnostics dsl.Diagnostics
 	load        func(place string, p *Policy) (Resource, error) // all loading of a document shares one bound
 	functions   map[function]*List
-	remote      *remoteCalls         // of functions from elsewhere
-	base        string               // place of the remote function that workflow stands for; empty for the document
-	caller      dsl.Pointer          // the task of the document that calls it, perhaps through other functions; empty for the document
+	remote      *remoteCalls         // of remote functions
+	base        string               // place of the remote function that workflow was made for; empty for the document
+	caller      dsl.Pointer          // the task of the document that calls the function, perhaps through other functions; empty for the document
 	origins     map[dsl.Pointer]bool // of the tasks compiled
 	extensions  []*compiledExtension
-	// inExtension is set while the tasks of an extension are compiled: they are never extended themselves.
+	// inExtension is set while the tasks of an extension are compiled. These tasks are never extended themselves.
 	inExtension bool
-	// seesWorkflow and seesTask: whether any expression uses $workflow and $task.
+	// seesWorkflow and seesTask report whether any expression uses $workflow and $task.
 	seesWorkflow, seesTask bool
 }
 
-// definitions keeps what expressions can see of the document.
+// definitions keeps the parts of the document that expressions can see.
 func (c *compiler) definitions() map[dsl.Pointer]any {
 	definitions := map[dsl.Pointer]any{}
 	if c.seesWorkflow {
@@ -153,7 +151,7 @@ func (c *compiler) output(b *Builder, output *dsl.Output) transform {
 	return c.transform(b, output.Schema, output.As)
 }
 
-// transform compiles a schema and what reshapes data, each of which may be absent.
+// transform compiles a schema and a template that reshapes data, each of which may be absent.
 func (c *compiler) transform(b *Builder, schema *dsl.Schema, as dsl.Value) transform {
 	return transform{schema: c.schema(schema), value: b.Value(as)}
 }
@@ -178,13 +176,13 @@ func (c *compiler) jump(at dsl.Pointer, then string, siblings dsl.TaskList) Jump
 	return Jump{Directive: d, Index: index}
 }
 
-// function is what a compiled function depends on: what an extension calls is not extended itself.
+// function is the key of a compiled function. The extension belongs to it because functions that an extension calls are not extended themselves.
 type function struct {
 	origin      dsl.Pointer
 	inExtension bool
 }
 
-// function compiles a function's task once; wherever it is called, its tasks' pointers follow the call's.
+// function compiles a function's task once. The pointers of its tasks follow the pointer of each call.
 func (c *compiler) function(origin dsl.Pointer, task dsl.Task) *List {
 	key := function{origin, c.inExtension}
 	if list := c.functions[key]; list != nil {

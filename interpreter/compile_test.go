@@ -11,8 +11,8 @@ import (
 	"github.com/swrun/swrun/tasks"
 )
 
-// TestCompileRefuses: whoever compiles a document without dsl.Check gets no program that does something else than what is
-// written, and the same diagnostic as of Check.
+// TestCompileRefuses: a caller that compiles a document without dsl.Check gets the diagnostic of Check, and no program that does something else than
+// the document.
 func TestCompileRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ document, want string }{
 		"expressions in another language": {"evaluate: { language: javascript }\ndo: []", "SW801 /evaluate/language"},

@@ -12,13 +12,13 @@ import (
 	"github.com/swrun/swrun/redact"
 )
 
-// An execution has one run, or several that follow one another: by a task that continues as new, or because the history of a
-// run has become long. Each has a number, a history and a run deadline of its own; the rest is the execution's.
+// An execution has one run, or several runs that follow one another because a task continues as new or because the history of a run has become long.
+// Each run has its own number, history and run deadline. Everything else belongs to the execution.
 
-// ContinueAsNew ends the run, and begins the next one of the execution with an input.
+// ContinueAsNew ends the run, and begins the next run of the execution with an input.
 func ContinueAsNew(input any) Next { return Next{kind: nextContinue, value: input} }
 
-// DefinitionRequest is the request of an effect of RouteDefinition: which definition a version of the run's own workflow has.
+// DefinitionRequest is the request of an effect of RouteDefinition. It asks for the definition of a version of the run's own workflow.
 type DefinitionRequest struct {
 	Version string `json:"version"` // a semantic version or "latest"
 }
@@ -32,13 +32,13 @@ func ReadDefinitionRequest(body json.RawMessage) (DefinitionRequest, *errors.Err
 	return r, nil
 }
 
-// Successor is the definition that the next run of an execution has.
+// Successor is the definition of the next run of an execution.
 type Successor struct {
-	From, Of Version  // what this run has, and the next one
-	Program  *Program // of the next one
+	From, Of Version  // of this run, and of the next run
+	Program  *Program // of the next run
 }
 
-// findSuccessor takes in the definition that a task has asked for.
+// findSuccessor handles the definition that a task has requested.
 func (m *machine) findSuccessor(f *taskFrame, ev *Finished) {
 	if f.node.kind.Route != RouteDefinition || ev.Error != nil {
 		return
@@ -47,22 +47,22 @@ func (m *machine) findSuccessor(f *taskFrame, ev *Finished) {
 		ev.Error = errors.Configurationf("the definition of the next run is not known")
 		return
 	}
-	m.result.Withheld = true // whatever comes of it: the history does not hold the program
+	m.result.Withheld = true // in every case: the history does not contain the program
 	ev.Result = map[string]any{"workflow": m.successor.Of.Workflow, "definition": m.successor.Of.Definition}
 }
 
-// RollOver begins the next run of the execution where this one stands, because its history has become long. Nothing is started again.
+// RollOver begins the next run of the execution at the present place of this run, because its history has become long. No task starts again.
 type RollOver struct{}
 
 func (RollOver) event() {}
 
-// RunNumber returns which run of its execution it is, counted from 1.
+// RunNumber returns the number of the run within its execution, counted from 1.
 func (s *State) RunNumber() int { return s.Continued + 1 }
 
 // HistoryEvents returns how many events the history of the run has.
 func (s *State) HistoryEvents() int { return s.lastHistory - s.historyBase }
 
-// continueAsNew ends what is in progress, and starts the workflow again with another input.
+// continueAsNew ends all work in progress, and starts the workflow again with another input.
 func (m *machine) continueAsNew(f *taskFrame, input any) {
 	if err := m.checkSize(limits.Input, input); err != nil {
 		m.fail(f, err)
@@ -91,7 +91,8 @@ func (m *machine) continueAsNew(f *taskFrame, input any) {
 	m.enterWorkflow(input)
 }
 
-// checkHandover reports an input that holds a secret which the definition of the next run does not declare: it would get a reference.
+// checkHandover reports an input that contains a secret which the definition of the next run does not declare. The next run would get a reference
+// instead of the secret.
 func (m *machine) checkHandover(input any) *errors.Error {
 	if m.successor == nil || m.s.redact == nil {
 		return nil
@@ -106,7 +107,7 @@ func (m *machine) checkHandover(input any) *errors.Error {
 	return nil
 }
 
-// handOver goes on with the program of the next run, and returns its input as that program has it.
+// handOver switches to the program of the next run, and returns the input in the form of that program.
 func (m *machine) handOver(input any) any {
 	to := m.successor
 	if to == nil || to.From == to.Of {
@@ -118,7 +119,7 @@ func (m *machine) handOver(input any) any {
 	return m.s.redact.Open(input)
 }
 
-// rollOver begins the next run where this one stands.
+// rollOver begins the next run at the present place of this run.
 func (m *machine) rollOver() {
 	if m.s.Status == StatusRunning {
 		m.beginRun(nil)
@@ -126,8 +127,8 @@ func (m *machine) rollOver() {
 	}
 }
 
-// beginRun gives the next run of the execution its number, its history and its deadline. Its step is stored with the whole state,
-// so that the run can be computed from its own history.
+// beginRun gives the next run of the execution its number, its history and its deadline. Its step is stored with the whole state, so that the run can
+// be computed from its own history.
 func (m *machine) beginRun(input any) {
 	s := m.s
 	s.Deadlines = slices.DeleteFunc(slices.Clone(s.Deadlines), func(d Deadline) bool { return d.Kind == DeadlineRun })
@@ -135,7 +136,7 @@ func (m *machine) beginRun(input any) {
 		s.Deadlines = append(s.Deadlines, Deadline{Kind: DeadlineRun, At: m.now.Add(s.RunTimeout), StartedAt: m.now})
 	}
 	continued := HistoryEvent{Type: WorkflowContinued, Data: input}
-	if input == nil { // no workflow.started follows that would tell them
+	if input == nil { // no workflow.started follows that would contain them
 		continued.Deadlines = s.Deadlines
 	}
 	m.record(continued)
@@ -144,7 +145,7 @@ func (m *machine) beginRun(input any) {
 	m.result.Withheld = true
 }
 
-// runTimeout returns how long a run may take by its deadlines; 0 for any time.
+// runTimeout returns the maximum duration of a run by its deadlines; 0 for no maximum.
 func runTimeout(all []Deadline) time.Duration {
 	for _, d := range all {
 		if d.Kind == DeadlineRun {
@@ -154,8 +155,8 @@ func runTimeout(all []Deadline) time.Duration {
 	return 0
 }
 
-// rootPath is what the paths of a run's tasks begin with: those of the runs of one execution differ, and so do the idempotency
-// keys and the children that come from them.
+// rootPath is the beginning of the paths of a run's tasks. It differs between the runs of one execution, so that their idempotency keys and children
+// differ too.
 func (s *State) rootPath() Path {
 	if s.Continued == 0 {
 		return ""

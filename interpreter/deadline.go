@@ -8,14 +8,14 @@ import (
 	"github.com/swrun/swrun/internal/duration"
 )
 
-// Deadline is when a scope ends, whatever it is doing. It is set when the scope starts, and then only changed by SetDeadline.
+// Deadline is the time at which a scope ends, even if work in it is in progress. It is set when the scope starts. Only SetDeadline changes it later.
 type Deadline struct {
 	Kind      string    `json:"kind"` // one of DeadlineWorkflow...
 	At        time.Time `json:"at"`
 	StartedAt time.Time `json:"startedAt"`
-	// Fixed says that the deadline was given as a point in time and not as a duration.
+	// Fixed reports that the deadline was given as a point in time and not as a duration.
 	Fixed bool `json:"fixed,omitempty"`
-	// Inherited says that it is that of a scope in the run that waits for this one. Only there can it be changed.
+	// Inherited reports that the deadline belongs to a scope in the run that waits for this one. It can only be changed in that run.
 	Inherited bool `json:"inherited,omitempty"`
 }
 
@@ -66,14 +66,14 @@ func (d Deadline) error(pointer dsl.Pointer, running []any) *errors.Error {
 	return e
 }
 
-// expire ends every scope whose time is over, from the outside in. It reports whether the run goes on.
+// expire ends every scope whose time is over, from the outermost scope to the innermost. It reports whether the run continues.
 func (m *machine) expire() bool {
 	if at := firstPassed(m.s.Deadlines, m.present()); at >= 0 {
 		m.expired, m.expiredKind = m.timeout(m.s.Deadlines[at], nil), m.s.Deadlines[at].Kind
 		m.fault(m.expired)
 		return false
 	}
-	// A timeout may start a catch, but nothing whose deadline has already passed, so that the loop ends.
+	// A timeout may start a catch, but nothing whose deadline has already passed. Therefore the loop ends.
 	for f, d := m.overdue(); f != nil; f, d = m.overdue() {
 		m.fail(f, m.expiry(f, d))
 		if m.s.Status.Final() {
@@ -83,7 +83,7 @@ func (m *machine) expire() bool {
 	return true
 }
 
-// present is the time by which deadlines have passed or not.
+// present is the time that decides whether a deadline has passed.
 func (m *machine) present() time.Time {
 	if m.came.IsZero() {
 		return m.now
@@ -91,8 +91,8 @@ func (m *machine) present() time.Time {
 	return m.came
 }
 
-// overdue returns a scope whose deadline has passed: one whose timeout ends the run, because no try can catch it; otherwise
-// the outermost. Parents come before their children, so that the first match is never inside a later one.
+// overdue returns a scope whose deadline has passed. It prefers a scope whose timeout ends the run, because no try can catch that timeout. Otherwise
+// it returns the outermost scope: parents come before their children, so that the first match is never inside a later match.
 func (m *machine) overdue() (outermost frame, passed Deadline) {
 	var looked frame // the first deadline of a scope that has passed decides for the scope
 	for f, d := range m.s.deadlines() {
@@ -110,13 +110,13 @@ func (m *machine) overdue() (outermost frame, passed Deadline) {
 	return outermost, passed
 }
 
-// expiry returns the timeout error of d, a deadline of f that has passed. timeoutKind recognizes this error from now on.
+// expiry returns the timeout error of d, a deadline of f that has passed. After the call, timeoutKind recognizes this error.
 func (m *machine) expiry(f frame, d Deadline) *errors.Error {
 	m.expired, m.expiredKind = m.timeout(d, f), d.Kind
 	return m.expired
 }
 
-// timeout returns the timeout error of a scope, nil for the workflow, with what is in progress inside it.
+// timeout returns the timeout error of a scope (nil for the workflow), with the work in progress inside it.
 func (m *machine) timeout(d Deadline, scope frame) *errors.Error {
 	at := dsl.Pointer("")
 	if scope != nil {
@@ -144,7 +144,7 @@ func (m *machine) timeoutKind(err *errors.Error) string {
 	return ""
 }
 
-// errorAt returns err as the scope at pointer passes it on to its parent.
+// errorAt returns err in the form in which the scope at pointer passes it to its parent.
 func (m *machine) errorAt(err *errors.Error, pointer dsl.Pointer) *errors.Error {
 	visible := m.visibleError(err.At(pointer.Instance()))
 	if m.timeoutKind(err) != "" {
@@ -153,7 +153,7 @@ func (m *machine) errorAt(err *errors.Error, pointer dsl.Pointer) *errors.Error 
 	return visible
 }
 
-// endsRun reports whether a timeout of f by d ends the run: no try around f can catch it, whatever expressions yield.
+// endsRun reports whether a timeout of f by d ends the run: no try around f can catch it, regardless of the values of expressions.
 func (m *machine) endsRun(f frame, d Deadline) bool {
 	err := m.visibleError(d.error(f.common().pointer(), nil))
 	for parent := range m.s.ancestors(f) {
@@ -171,8 +171,8 @@ func (m *machine) endsRun(f frame, d Deadline) bool {
 	return true
 }
 
-// LatestEnd returns when the run times out at the latest: the earliest of its own deadlines and of those task deadlines whose
-// timeout no try can catch. It is zero if there is none. After any other deadline the run goes on.
+// LatestEnd returns the latest time at which the run times out: the earliest of its own deadlines and of the task deadlines whose timeout no try can
+// catch. It is zero if there is no such deadline. After any other deadline the run continues.
 func LatestEnd(p *Program, s *State) time.Time {
 	m := &machine{p: p, s: s}
 	m.resolveNodes()
@@ -189,7 +189,7 @@ func LatestEnd(p *Program, s *State) time.Time {
 type ActiveDeadline struct {
 	Deadline
 	Pointer dsl.Pointer // of the scope as errors show it; empty for the workflow
-	Origin  dsl.Pointer // where it stands in the document
+	Origin  dsl.Pointer // place in the document
 	EndsRun bool        // no try can catch its timeout, so that it ends the run: see LatestEnd
 }
 
@@ -216,8 +216,8 @@ func ActiveDeadlines(p *Program, s *State) []ActiveDeadline {
 	return all
 }
 
-// StateAtStart turns the state of a run that has not started into that of one that has begun and has not done anything yet: its
-// deadlines are active. The error says why the workflow's timeout cannot be evaluated.
+// StateAtStart turns the state of a run that has not started into the state of a run that began and did nothing yet: its deadlines are active. The
+// error explains why the workflow's timeout cannot be evaluated.
 func StateAtStart(p *Program, s *State, ev Start) (*State, *errors.Error) {
 	m := &machine{p: p, s: s, now: ev.StartedAt}
 	m.scope.m, s.redact = m, p.redactions()
@@ -238,7 +238,7 @@ func firstPassed(all []Deadline, now time.Time) int {
 	return found
 }
 
-// earliest returns the time of the earliest deadline; zero if there is none.
+// earliest returns the time of the earliest deadline; zero if the list is empty.
 func earliest(all []Deadline) (first time.Time) {
 	for _, d := range all {
 		first = Earlier(first, d.At)
@@ -246,7 +246,7 @@ func earliest(all []Deadline) (first time.Time) {
 	return first
 }
 
-// Earlier returns the earlier of two times; zero stands for never.
+// Earlier returns the earlier of two times; the zero time means never.
 func Earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -254,7 +254,7 @@ func Earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// inside returns the frames of a scope: f and all below it, or those of the whole run for nil.
+// inside returns the frames of a scope: f and all frames below it, or all frames of the run if f is nil.
 func (m *machine) inside(f frame) (all []frame) {
 	ids := map[FrameID]bool{}
 	for _, g := range m.s.frames {

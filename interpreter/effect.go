@@ -9,21 +9,22 @@ import (
 	"github.com/swrun/swrun/limits"
 )
 
-// Route says who carries out the effects of a task. Whoever has to tell them apart asks for it, and not for the kind of the task.
+// Route specifies which part of swrun carries out the effects of a task. Code that has to tell effects apart looks at the route, and not at the kind
+// of the task.
 type Route string
 
 // The routes.
 const (
-	RoutePerform Route = ""        // a performer of the run's owner performs them
-	RouteChild   Route = "child"   // another run does: the request is a ChildRequest
-	RoutePublish Route = "publish" // they are events, each of which goes out after those that were emitted before it
-	// RouteActivity: an outside worker does, which fetches it; the request is an ActivityRequest.
+	RoutePerform Route = ""        // a performer of the run's owner
+	RouteChild   Route = "child"   // another run; the request is a ChildRequest
+	RoutePublish Route = "publish" // the publisher of events; each event is published after the events that were emitted before it
+	// RouteActivity: an outside worker fetches and performs the effect; the request is an ActivityRequest.
 	RouteActivity Route = "activity"
-	// RouteDefinition: they ask which definition a version of the workflow has; the request is a DefinitionRequest.
+	// RouteDefinition: the effect asks for the definition of a version of the workflow; the request is a DefinitionRequest.
 	RouteDefinition Route = "definition"
 )
 
-// ErrUnwanted is why an effect is cancelled whose task has ended, or does not wait for it any more.
+// ErrUnwanted is the reason for the cancellation of an effect whose task is over or no longer waits for the effect.
 var ErrUnwanted = errors.New("the task has ended")
 
 // Effect is something that has to happen outside.
@@ -31,15 +32,15 @@ type Effect struct {
 	ID         EffectID
 	Kind       dsl.Kind
 	Route      Route
-	Detached   bool // nobody waits for it
+	Detached   bool // no task waits for it
 	AtMostOnce bool // never to be performed twice: its start has to be stored first
-	Waits      bool // it only waits for what others send: see Next.Waiting
-	// Needs is what whoever performs it must have: see Builder.Needs.
+	Waits      bool // it only waits for data of others: see Next.Waiting
+	// Needs are the requirements on the performer: see Builder.Needs.
 	Needs   []string
 	Request Request
 }
 
-// TimeoutError is what a performer returns if a timeout of the effect itself has ended it: one that the request has, and not the task.
+// TimeoutError is the error of a performer if a timeout of the effect itself ended it. Such a timeout is part of the request, and not of the task.
 type TimeoutError struct {
 	Kind string // one of TimeoutKinds
 	Err  *errors.Error
@@ -50,7 +51,7 @@ func (e *TimeoutError) Error() string { return e.Err.Error() }
 // Unwrap returns the error of the task.
 func (e *TimeoutError) Unwrap() error { return e.Err }
 
-// EndOf returns how an effect has ended whose performer has returned a result or an error. An error that no workflow can catch is left out.
+// EndOf returns the end of an effect whose performer returned a result or an error. An error that no workflow can catch is left out.
 func EndOf(id EffectID, result any, err error) Finished {
 	end := Finished{Effect: id, Result: result, Error: errors.AsError(err)}
 	var late *TimeoutError
@@ -84,7 +85,7 @@ func (m *machine) effectFinished(ev Finished) {
 	}
 	m.record(f.event(r))
 	f.Effect = nil
-	if f.node.kind.Route != RouteDefinition { // which is no waiting: a loop of runs would never end
+	if f.node.kind.Route != RouteDefinition { // which does not count as waiting: a loop of runs would never end
 		m.s.Unwaited = 0
 	}
 	f.changed()
@@ -136,8 +137,8 @@ func (m *machine) startEffect(f *taskFrame, n Next) {
 	f.changed()
 }
 
-// recordEffect records that an effect has started. An event stands there as those who listen get it: one that holds a secret was refused
-// (checkConfidential).
+// recordEffect records that an effect has started. An emitted event is recorded in the form that listeners get. An event that contains a secret was
+// refused before (checkConfidential).
 func (m *machine) recordEffect(e HistoryEvent, n Next) {
 	if r, ok := n.value.(ActivityRequest); ok {
 		e.Activity = &r.ActivityTerms
@@ -148,7 +149,7 @@ func (m *machine) recordEffect(e HistoryEvent, n Next) {
 	}
 }
 
-// child returns the run that a task starts, as namespace/id; empty if it starts none.
+// child returns the run that a task starts, as namespace/id; empty if the task starts no run.
 func (m *machine) child(f *taskFrame, n Next) string {
 	if r, ok := n.value.(ChildRequest); ok {
 		return r.Namespace + "/" + ChildID(m.s.Namespace, m.s.ID, f.Path)

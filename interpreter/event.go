@@ -15,24 +15,24 @@ type Event interface{ event() }
 // Start begins the run with its raw input.
 type Start struct {
 	Input any
-	// Actor is who has started it; empty if that is not known, or another run has.
+	// Actor is the person or token that started the run. It is empty if the actor is not known or if another run started it.
 	Actor string
-	// Deadlines are the run's own besides the document's timeout.
+	// Deadlines are the run's own deadlines besides the document's timeout.
 	Deadlines []Deadline
-	// TimeoutReplaced leaves the document's timeout out, because one of Deadlines replaces it.
+	// TimeoutReplaced omits the document's timeout, because one of Deadlines replaces it.
 	TimeoutReplaced bool
-	// StartedAt is when the run began, if that was before the step; zero otherwise. A run that began after one of its
-	// Deadlines never starts.
+	// StartedAt is the beginning of the run, if the run began before the step; zero otherwise. A run that began after one of its Deadlines never starts.
 	StartedAt time.Time
-	// TimeoutFrom is when the document's timeout begins to count; zero for when the run begins.
+	// TimeoutFrom is the time from which the document's timeout counts; zero for the beginning of the run.
 	TimeoutFrom time.Time
-	// Depth is how many runs are above this one: see State.Depth.
+	// Depth is the number of runs above this one: see State.Depth.
 	Depth int
-	// Fork is where the run begins, if it goes on from a task of another one; nil otherwise.
+	// Fork is the place where the run begins, if it continues from a task of another run; nil otherwise.
 	Fork *ForkPoint
-	// By is the run that has started this one, as namespace/id; empty for none.
+	// By is the run that started this one, as namespace/id; empty if no run did.
 	By string
-	// LostOwners is how many drivers have begun with the run and were lost before anything of it was stored: each may have sent the first requests.
+	// LostOwners is the number of drivers that began the run and were lost before any part of it was stored. Each of them may have sent the first
+	// requests.
 	LostOwners int
 }
 
@@ -44,40 +44,41 @@ func (s Start) attempt() int {
 	return s.LostOwners + 1
 }
 
-// Finished says that an effect has ended with a result or an error.
+// Finished reports that an effect ended with a result or an error.
 type Finished struct {
 	Effect EffectID
 	Result any
 	Error  *errors.Error // nil if it ended well
-	// Attempt is the last one of an activity. Of other effects it has the kind of a timeout of their own that has ended them, if one has.
+	// Attempt is the last attempt of an activity. For other effects it contains only the kind of the effect's own timeout, if such a timeout ended the
+	// effect.
 	Attempt Attempt
-	// Pointer is that of the task of an activity, which may have ended; empty for other effects.
+	// Pointer is the pointer of the task of an activity, which may be over; empty for other effects.
 	Pointer string
-	// Successor is the definition that an effect of RouteDefinition has asked for; nil for other effects.
+	// Successor is the definition that an effect of RouteDefinition has requested; nil for other effects.
 	Successor *Successor
 }
 
-// Due says that time has passed, or that a step left work to do. It may come at any time, also too early.
+// Due reports that time has passed, or that a step left work to do. It may come at any time, even too early.
 type Due struct{}
 
 // Cancel ends the run from outside.
 type Cancel struct{ Reason, Actor string }
 
-// Suspend keeps tasks from starting until Resume; what is in progress goes on, and deadlines hold.
+// Suspend prevents tasks from starting until Resume. Work in progress continues, and deadlines stay in force.
 type Suspend struct{ Reason, Actor string }
 
-// Resume ends a suspension: what would have started meanwhile starts now.
+// Resume ends a suspension. The tasks that could not start during the suspension start now.
 type Resume struct{ Reason, Actor string }
 
-// Release lets a quarantined run go on. The store ends the quarantine; the event only says in the history who ended it, and why.
+// Release lets a quarantined run continue. The store ends the quarantine. The event only records in the history who ended it, and why.
 type Release struct{ Reason, Actor string }
 
-// Abort ends the run with an error from outside, which nothing in it can catch: a limit of its host is reached.
+// Abort ends the run with an error from outside that no task can catch: the run has reached a limit of its host.
 type Abort struct {
 	Error *errors.Error
 }
 
-// RetryNow ends the delays between the attempts of tries: those that wait for one go on at once.
+// RetryNow ends the delays between the attempts of tries: tries that wait for the next attempt continue immediately.
 type RetryNow struct{ Reason, Actor string }
 
 func (RetryNow) event() {}
@@ -118,7 +119,7 @@ func (m *machine) start(ev Start) {
 		return
 	}
 	if err := m.checkSize(limits.Input, input); err != nil {
-		input, invalid = nil, err // what is too large to work with is too large for the history
+		input, invalid = nil, err // data that is too large to work with is too large for the history
 	}
 	m.record(HistoryEvent{Type: WorkflowStarted, Actor: ev.Actor, Data: input, Deadlines: s.Deadlines, Run: ev.By, Attempt: ev.attempt()})
 	if invalid != nil {
@@ -144,7 +145,7 @@ func (m *machine) enterWorkflow(input any) {
 	m.pushQueued(&listFrame{commonFrame: commonFrame{node: workflowNode, Path: s.rootPath()}, ListName: "do", Data: transformed})
 }
 
-// armWorkflow sets when the run began, and the deadlines of the whole run.
+// armWorkflow sets the beginning of the run, and the deadlines of the whole run.
 func (m *machine) armWorkflow(ev Start) *errors.Error {
 	s := m.s
 	s.StartedAt, s.Deadlines = m.now, slices.Clone(ev.Deadlines)
@@ -164,7 +165,7 @@ func (m *machine) armWorkflow(ev Start) *errors.Error {
 	if err != nil {
 		return err
 	}
-	m.workflowValue = nil // it says when the run ends
+	m.workflowValue = nil // it contains the end of the run
 	s.Deadlines = append(s.Deadlines, newDeadline(DeadlineWorkflow, d, from))
 	return nil
 }
@@ -204,16 +205,16 @@ func (m *machine) handle(ev Event) {
 	}
 }
 
-// Order is why a run is cancelled or suspended, and who has given the command; both may be empty.
+// Order is the reason for the cancellation or suspension of a run, and the actor of the command; both may be empty.
 type Order struct{ Reason, Actor string }
 
-// orderOf returns what the event of a command says.
+// orderOf returns the order that the event of a command contains.
 func orderOf(e HistoryEvent) Order {
 	reason, _ := e.Data.(string)
 	return Order{Reason: reason, Actor: e.Actor}
 }
 
-// given returns the reason of a command as data; nothing if none was given.
+// given returns the reason of a command as data; nil if no reason was given.
 func given(reason string) any {
 	if reason == "" {
 		return nil
@@ -233,7 +234,8 @@ func (m *machine) setSuspended(suspended bool, e HistoryEvent) {
 	}
 }
 
-// setTasksSuspended records that nothing starts any more in the tasks in which others are in progress, or that it does again. All other tasks go on.
+// setTasksSuspended records for each task with other tasks in progress that nothing starts in it any more, or that starts are possible again. All
+// other tasks continue.
 func (m *machine) setTasksSuspended(suspended bool) {
 	holds := map[FrameID]bool{}
 	for _, f := range m.s.frames {
@@ -251,7 +253,7 @@ func (m *machine) setTasksSuspended(suspended bool) {
 	}
 }
 
-// suspendTask records that nothing starts any more in a task, once.
+// suspendTask records once that nothing starts in a task any more.
 func (m *machine) suspendTask(f *taskFrame) {
 	if !f.Suspended {
 		f.Suspended = true

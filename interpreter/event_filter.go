@@ -8,12 +8,12 @@ import (
 	"github.com/swrun/swrun/expr"
 )
 
-// EventFilter is what an index of those who listen knows of a filter for events: what it does not let pass, the task would not
-// consume. What else the filter demands, the task tests.
+// EventFilter is the knowledge of an index of listeners about a filter for events. The task would not consume an event that the EventFilter does not
+// let pass. The task itself tests the other conditions of the filter.
 type EventFilter struct {
 	Type string // that events must have; empty for any
-	// From are the expressions on the event (semantics 14.7) whose values are known, as a JSON array; Key is the EventKey of these
-	// values. Both are empty if none is.
+	// From are the expressions on the event (semantics 14.7) whose values are known, as a JSON array; Key is the EventKey of these values. Both are
+	// empty if no value is known.
 	From, Key string
 }
 
@@ -23,7 +23,7 @@ func (f *EventFilter) stored(o *object) {
 	text(o, "k", &f.Key)
 }
 
-// EventKey returns a short text that is the same for equal values of correlations. Values that differ may have the same, too.
+// EventKey returns a short text that is the same for equal values of correlations. Different values may have the same text, too.
 func EventKey(values []any) string {
 	h := sha256.New()
 	for _, v := range values {
@@ -33,8 +33,8 @@ func EventKey(values []any) string {
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:12])
 }
 
-// textForm returns a text that is the same for values that correlations take as equal: 1, 1.0 and the text "1" have the same, and
-// so have all objects and arrays.
+// textForm returns a text that is the same for values that correlations treat as equal: 1, 1.0 and the text "1" have the same text, and all objects
+// and arrays share one text.
 func textForm(v any) string {
 	switch v := v.(type) {
 	case string:

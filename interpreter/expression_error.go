@@ -12,8 +12,8 @@ import (
 	"github.com/swrun/swrun/internal/shorten"
 )
 
-// This file adds to an error the expression that it comes from: its text, its place and its input. They are one further
-// member of the error; the detail stays as it is, because catches compare it.
+// This file adds to an error the expression that caused it: its text, its place and its input. They are one further member of the error. The detail
+// stays unchanged, because catches compare it.
 
 const (
 	maxExpressionText  = 500 // bytes of an expression
@@ -21,7 +21,7 @@ const (
 	maxVariablePreview = 80  // bytes of the value of a variable
 	maxPreviewItems    = 10  // items and members of data, at each of maxPreviewDepth levels
 	maxPreviewDepth    = 4
-	maxPreviewLeaf     = 10_000 // bytes of a text: of longer ones, only the size is shown
+	maxPreviewLeaf     = 10_000 // bytes of a text; of longer texts only the size is shown
 )
 
 // evalError returns the workflow error for err, with the expression whose evaluation failed.
@@ -42,7 +42,7 @@ func (s *Scope) evalError(err error) *errors.Error {
 	return s.withCode(asWorkflowError(err), failure.Code, failure.Input)
 }
 
-// asWorkflowError returns the workflow error that err wraps; any other becomes an expression error.
+// asWorkflowError returns the workflow error that err wraps; any other error becomes an expression error.
 func asWorkflowError(err error) *errors.Error {
 	if e := errors.AsError(err); e != nil {
 		return e
@@ -50,13 +50,13 @@ func asWorkflowError(err error) *errors.Error {
 	return errors.Expressionf("%s", err)
 }
 
-// WithExpression returns err, which is about a value that t has yielded for the task's input, with the expression that
-// made the value at path: keys (string) and positions (int).
+// WithExpression returns err with the expression that made the value at path, a list of keys (string) and positions (int). err is about a value that
+// t yielded for the task's input.
 func (s *Scope) WithExpression(err *errors.Error, t *expr.Template, path ...any) *errors.Error {
 	return s.withCode(err, t.CodeAt(path...), s.Input())
 }
 
-// withCode returns err with the expression that it comes from and the expression's input; err itself if c is nil.
+// withCode returns err with the expression that caused it and the expression's input; err itself if c is nil.
 func (s *Scope) withCode(err *errors.Error, c *expr.Code, input any) *errors.Error {
 	if c == nil {
 		return err
@@ -76,8 +76,8 @@ func (s *Scope) withCode(err *errors.Error, c *expr.Code, input any) *errors.Err
 	return err.WithExpression(cited)
 }
 
-// variablePreviews returns previews of the variables that c uses, by name, without those that may hold credentials and
-// those that only describe the run.
+// variablePreviews returns previews of the variables that c uses, by name. It omits variables that may contain credentials, and variables that only
+// describe the run.
 func (s *Scope) variablePreviews(c *expr.Code) map[string]any {
 	previews := map[string]any{}
 	for _, name := range c.Variables() {
@@ -93,7 +93,7 @@ func (s *Scope) variablePreviews(c *expr.Code) map[string]any {
 	return previews
 }
 
-// notePlaces records where the expressions of a template stand in the document.
+// notePlaces records the places of the expressions of a template in the document.
 func (c *compiler) notePlaces(at dsl.Pointer, t *expr.Template) {
 	t.VisitExpressions(func(path []any, code *expr.Code) { c.program.places[code] = pointerTo(at, path) })
 }
@@ -111,8 +111,8 @@ func pointerTo(at dsl.Pointer, path []any) dsl.Pointer {
 	return at
 }
 
-// preview returns the first bytes of v as JSON. Secrets are hidden before the text is cut; only whole items and whole texts
-// are left out before that, so that no part of a secret remains.
+// preview returns the first bytes of v as JSON. Secrets are hidden before the text is cut. Before that, only whole items and whole texts are left
+// out, so that no part of a secret remains.
 func (m *machine) preview(v any, most int) string {
 	text, err := expr.Encode(m.s.redact.Value(pruned(v, maxPreviewDepth)))
 	if err != nil {
@@ -121,7 +121,7 @@ func (m *machine) preview(v any, most int) string {
 	return shorten.To(string(text), most)
 }
 
-// pruned returns data with a few of its items and members only, so that a preview of large data is as cheap as one of small data.
+// pruned returns data with only a few of its items and members, so that a preview of large data costs no more than a preview of small data.
 func pruned(v any, depth int) any {
 	switch v := v.(type) {
 	case string:

@@ -4,7 +4,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 )
 
-// compiledExtension is an extension with its definition, which says what it extends.
+// compiledExtension is an extension with its definition, which specifies the extended tasks.
 type compiledExtension struct {
 	extension
 	definition *dsl.Extension

@@ -2,10 +2,9 @@ package interpreter
 
 import "github.com/swrun/swrun/dsl"
 
-// At which task a run has failed, and from which one it can go on.
+// This file finds the task at which a run failed, and the task from which it can continue.
 
-// FailedTask returns the innermost task at which a run that has not completed ended, by its history; ok is false if it ended outside of
-// its tasks.
+// FailedTask returns the innermost task at which an uncompleted run ended, by its history; ok is false if the run ended outside of its tasks.
 func FailedTask(steps []HistoryStep) (at HistoryEvent, ok bool) {
 	if len(steps) == 0 {
 		return at, false
@@ -23,9 +22,9 @@ func FailedTask(steps []HistoryStep) (at HistoryEvent, ok bool) {
 	return at, ok
 }
 
-// FirstAttempt returns the first occurrence of a task that repeats of it, by a retry, lead back to: where a fork goes on that is to
-// have all attempts again. The task is named by a pointer: of several occurrences the last one is meant. One in a branch of a fork that was
-// itself repeated is of the last repeat: what other branches have completed then counts.
+// FirstAttempt returns the first occurrence of a task, before all its repetitions by retries. A fork that gets all attempts again continues from
+// there. The task is named by a pointer; of several occurrences, the last one counts. If the task is in a branch of a fork that was itself repeated,
+// the occurrence belongs to the last repetition, so that work which other branches completed counts.
 func FirstAttempt(steps []HistoryStep, task dsl.Pointer) (path Path, ok bool) {
 	var last Path
 	forks := map[Path]bool{}
@@ -54,7 +53,7 @@ func FirstAttempt(steps []HistoryStep, task dsl.Pointer) (path Path, ok bool) {
 	return last, true
 }
 
-// innermostAround returns the longest of some paths that a path is in; empty if it is in none.
+// innermostAround returns the longest of some paths that contain a path; empty if no path contains it.
 func innermostAround(p Path, all map[Path]bool) (longest Path) {
 	for around := range all {
 		if p.IsIn(around) && len(around) > len(longest) {

@@ -7,8 +7,7 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// deliver hands the output of the ended task f to its parent. A nil jump means that the task was skipped, so that its flow
-// directive does not apply.
+// deliver passes the output of the ended task f to its parent. A nil jump means that the task was skipped, so that its flow directive does not apply.
 func (m *machine) deliver(parent frame, f *taskFrame, output any, then *Jump) {
 	if then == nil {
 		then = &Jump{}
@@ -17,7 +16,7 @@ func (m *machine) deliver(parent frame, f *taskFrame, output any, then *Jump) {
 	case *listFrame:
 		m.continueList(parent, output, then)
 	case *taskFrame: // f is a branch of a fork
-		if then.Directive == dsl.DirectiveEnd { // as with the winner of a race, its context becomes that of the fork
+		if then.Directive == dsl.DirectiveEnd { // as with the winner of a race, its context becomes the context of the fork
 			m.setContext(parent, f.Context)
 			m.end(parent, output)
 			return
@@ -26,7 +25,7 @@ func (m *machine) deliver(parent frame, f *taskFrame, output any, then *Jump) {
 	}
 }
 
-// continueList continues a list after one of its tasks has ended.
+// continueList continues a list after the end of one of its tasks.
 func (m *machine) continueList(list *listFrame, output any, then *Jump) {
 	list.Data = output
 	list.changed()
@@ -47,7 +46,7 @@ func (m *machine) continueList(list *listFrame, output any, then *Jump) {
 	}
 }
 
-// listDone ends a list, after its last task or by an exit directive, and hands its output to the task that it belongs to.
+// listDone ends a list, after its last task or by an exit directive, and passes its output to the task that owns it.
 func (m *machine) listDone(list *listFrame, output any, exit bool) {
 	m.s.remove(list)
 	if list.Parent == 0 {
@@ -57,7 +56,7 @@ func (m *machine) listDone(list *listFrame, output any, exit bool) {
 	f := m.s.task(list.Parent)
 	switch f.Phase {
 	case PhaseBefore:
-		if exit { // the extension's output stands in for the body's (semantics section 13)
+		if exit { // the extension's output replaces the body's output (semantics section 13)
 			f.Input = f.Raw
 			m.complete(f, output, nil)
 			return
@@ -74,7 +73,7 @@ func (m *machine) childDone(f *taskFrame, c Child) {
 	m.next(f, f.node.body.(Composite).ChildDone(m.bodyScope(f), c))
 }
 
-// endList ends a list in which a task has ended the workflow (semantics 4.5).
+// endList ends a list after one of its tasks ended the workflow (semantics 4.5).
 func (m *machine) endList(list *listFrame, output any) {
 	m.s.remove(list)
 	if list.Parent == 0 {
@@ -90,7 +89,7 @@ func (m *machine) end(f *taskFrame, output any) {
 	m.complete(f, output, &Jump{Directive: dsl.DirectiveEnd, unwinding: true})
 }
 
-// fail ends f with an error, and unwinds to the task that handles it or to the end of the run.
+// fail ends f with an error, and unwinds to the task that handles the error, or to the end of the run.
 func (m *machine) fail(f frame, err *errors.Error) {
 	err = m.errorAt(err, f.common().pointer())
 	for {
@@ -166,7 +165,7 @@ func (m *machine) cancelEffect(f *taskFrame) {
 	m.unwanted(f.Effect.ID)
 }
 
-// unwanted has an effect cancelled. One that this same step has asked for is not started at all.
+// unwanted cancels an effect. An effect that the same step requested is not started at all.
 func (m *machine) unwanted(id EffectID) {
 	before := len(m.result.Effects)
 	m.result.Effects = slices.DeleteFunc(m.result.Effects, func(e Effect) bool { return e.ID == id })

@@ -7,22 +7,23 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// A run that goes on from a task of another one. The state of that run right before the task began is computed again from its history.
+// This file starts a run that continues from a task of another run. The state of the other run right before the task began is computed again from its
+// history.
 
-// ForkPoint is where a run begins that goes on from a task of another one: Start has it.
+// ForkPoint is the beginning of a run that continues from a task of another run: Start contains it.
 type ForkPoint struct {
 	State StoredState // of the other run, right before the task began
-	At    time.Time   // when that was
-	// Timeless drops the deadlines of the whole execution that State has.
+	At    time.Time   // the time of that state
+	// Timeless drops the deadlines of the whole execution that State contains.
 	Timeless bool
 	Run      string // the other run, as namespace/id
-	Task     Path   // from which it goes on
+	Task     Path   // from which the run continues
 }
 
-// Past is all that is known of a run.
+// Past is all that is known about a run.
 type Past struct {
-	Program *Program // with which it started
-	// Migrated are the programs that it has gone on with, one for each migration in Steps.
+	Program *Program // the program with which it started
+	// Migrated are the programs with which the run continued, one for each migration in Steps.
 	Migrated []*Program
 	New      *State // before it started
 	Start    Start
@@ -34,10 +35,10 @@ type Moment struct {
 	Program *Program
 	State   *State
 	At      time.Time
-	Kept    []ForkBranch // around a task, whose other branches are as far as they came later: see Past.ForkAt
+	Kept    []ForkBranch // around a task; the other branches are in a later state: see Past.ForkAt
 }
 
-// Before computes a run right before an occurrence of a task began. The error says why that cannot be computed.
+// Before computes a run right before an occurrence of a task began. The error explains why the run cannot be computed.
 func (r Past) Before(task Path) (*Moment, error) {
 	replay := newReplay(r)
 	for _, e := range r.Steps {
@@ -64,8 +65,8 @@ func (r Past) Before(task Path) (*Moment, error) {
 	return nil, errors.New("its history has no beginning of the task")
 }
 
-// repeats reports whether a step has led to the same events again, or to the first of them if it has stopped before its end. Where
-// something is missing that a run needs, such as a secret, it would take another way.
+// repeats reports whether a step led to the same events again, or to the first of them if the step stopped before its end. A run that misses
+// something that it needs, such as a secret, would take another way.
 func (e HistoryStep) repeats(events []HistoryEvent, stopped bool) bool {
 	if len(events) > len(e.Events) || !stopped && len(events) < len(e.Events) {
 		return false
@@ -88,7 +89,7 @@ func (e HistoryStep) begins(task Path) bool {
 	return false
 }
 
-// withholds reports whether the result that led to the step is not in it.
+// withholds reports whether the step lacks the result that led to it.
 func (e HistoryStep) withholds() bool {
 	if e.State == nil {
 		return false
@@ -101,7 +102,7 @@ func (e HistoryStep) withholds() bool {
 	return false
 }
 
-// stopsBefore reports whether f is about to begin the task before which the step stops. It stays queued then.
+// stopsBefore reports whether f is about to begin the task before which the step stops. f then stays queued.
 func (m *machine) stopsBefore(f frame) bool {
 	if m.until == "" {
 		return false
@@ -133,14 +134,15 @@ func (s *State) EditInput(p *Program, task Path, input any) {
 	}
 }
 
-// EditContext replaces $context as the task sees it that a state of Past.Before is about to begin: that of its branch, if it is in one.
+// EditContext replaces $context for the task that a state of Past.Before is about to begin: the $context of its branch, if the task is in a branch.
 func (s *State) EditContext(p *Program, task Path, context any) {
 	if m, f := s.beginning(p, task); f != nil {
 		*m.context(f) = context
 	}
 }
 
-// beginning returns the frame that is about to begin a task: its list, or its own if it is a branch; nil if there is none.
+// beginning returns the frame that is about to begin a task: the frame of its list, or its own frame if the task is a branch; nil if there is no such
+// frame.
 func (s *State) beginning(p *Program, task Path) (*machine, frame) {
 	m := &machine{p: p, s: s}
 	m.resolveNodes()
@@ -159,7 +161,7 @@ func (s *State) beginning(p *Program, task Path) (*machine, frame) {
 	return m, nil
 }
 
-// startFork starts the run from the state of another one. All of its times move to now, so that scopes have the time that they had.
+// startFork starts the run from the state of another run. All of its times move to the present, so that scopes have the same time left.
 func (m *machine) startFork(ev Start) {
 	s := m.s
 	forked, err := Restore(m.p, NewState(s.Namespace, s.ID), ev.Input, ev.Fork.State)
@@ -187,7 +189,7 @@ func (m *machine) startFork(ev Start) {
 	m.s.queued = nil
 	m.renewRetries()
 	for _, f := range slices.Clone(s.frames) {
-		if s.frame(f.common().ID) == f { // an earlier one may have ended it
+		if s.frame(f.common().ID) == f { // an earlier frame may have ended it
 			m.continueForked(f, moved)
 		}
 	}
@@ -196,7 +198,7 @@ func (m *machine) startFork(ev Start) {
 	}
 }
 
-// continueForked has a frame of a forked run go on: what was in flight in the other run is started in this one too.
+// continueForked continues a frame of a forked run: effects that were in flight in the other run start in this run too.
 func (m *machine) continueForked(f frame, moved time.Duration) {
 	if f.common().Queued {
 		m.s.queued = append(m.s.queued, f)
@@ -212,8 +214,8 @@ func (m *machine) continueForked(f frame, moved time.Duration) {
 	}
 }
 
-// inherited returns the deadlines of a run that one forked from it has: those that were given as points in time stay, the others move;
-// that of a parent is none of the fork's, and a new run has a run deadline of its own.
+// inherited returns the deadlines that a forked run takes over. Deadlines that were given as points in time stay, and the others move. The deadline
+// of a parent is dropped, and so is the run deadline, because a new run gets its own.
 func inherited(all []Deadline, moved time.Duration) (kept []Deadline) {
 	for _, d := range all {
 		switch {
@@ -227,7 +229,7 @@ func inherited(all []Deadline, moved time.Duration) (kept []Deadline) {
 	return kept
 }
 
-// move moves the deadlines of a scope, and has the frame stored as a new one.
+// move moves the deadlines of a scope, and marks the frame to be stored as a new frame.
 func (f *commonFrame) move(by time.Duration) {
 	f.key, f.touched = 0, true
 	for n, d := range f.Deadlines {
@@ -238,7 +240,7 @@ func (f *commonFrame) move(by time.Duration) {
 // Move moves the soft deadline, if there is one.
 func (d *SoftDeadline) Move(by time.Duration) { d.At = later(d.At, by) }
 
-// later returns a time that is so much later; zero stays zero.
+// later returns t plus by; zero stays zero.
 func later(t time.Time, by time.Duration) time.Time {
 	if t.IsZero() {
 		return t

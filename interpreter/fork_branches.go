@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// What a run that is forked from another one keeps of it. A task that ran beside the one from which the fork goes on is not begun again if it
-// has completed.
+// This file decides which parts of a run its fork keeps. A completed task that ran beside the task from which the fork continues does not begin
+// again.
 
 // Brancher is a Composite whose children run at the same time.
 type Brancher interface {
 	Composite
-	// Gathers reports whether it ends when all of its branches have ended.
+	// Gathers reports whether the task ends when all of its branches are over.
 	Gathers() bool
-	// Reopen takes back that a branch has ended, so that as many branches are open.
+	// Reopen reverts the end of a branch: the number of open branches is then open.
 	Reopen(s *Scope, branch, open int)
 }
 
-// ForkAt is Before, but the other branches of the forks around the task are as far as they have come since.
+// ForkAt is like Before, but the other branches of the forks around the task are in their later state.
 func (r Past) ForkAt(task Path) (*Moment, error) {
 	at, err := r.fresh().Before(task)
 	if err != nil {
@@ -41,7 +41,7 @@ func (r Past) ForkAt(task Path) (*Moment, error) {
 	return at, nil
 }
 
-// fresh returns the past with a new state, since whoever computes the run again changes it.
+// fresh returns the past with a new state, because computing the run again changes the state.
 func (r Past) fresh() Past {
 	s := NewState(r.New.Namespace, r.New.ID)
 	s.Metadata, s.Keys = r.New.Metadata, r.New.Keys
@@ -74,7 +74,7 @@ func (at *Moment) branchesAround(task Path) (all []ForkBranch) {
 	for g := range m.s.selfAndAncestors(f) {
 		own, isTask := g.(*taskFrame)
 		fork, inTask := m.s.frame(g.common().Parent).(*taskFrame)
-		if isTask && inTask { // any other task stands in a list
+		if isTask && inTask { // any other task is in a list
 			all = append(all, ForkBranch{fork, own})
 		}
 	}
@@ -82,8 +82,8 @@ func (at *Moment) branchesAround(task Path) (all []ForkBranch) {
 	return all
 }
 
-// endOf computes a run right before the step in which a fork ended, and returns that step too. If the fork has not ended, it returns the
-// last state and no step.
+// endOf computes a run right before the step in which a fork ended, and returns that step too. If the fork is still in progress, it returns the last
+// state and no step.
 func (r Past) endOf(fork *taskFrame) (later *Moment, end *HistoryStep, err error) {
 	past := r.fresh()
 	if n := slices.IndexFunc(r.Steps, func(e HistoryStep) bool { return e.ends(fork.Path) }); n >= 0 {
@@ -125,7 +125,7 @@ func (e HistoryStep) completes(task Path) bool {
 	return slices.ContainsFunc(e.Events, func(r HistoryEvent) bool { return r.Path == task && r.Type == TaskCompleted })
 }
 
-// keepBranches takes the other branches of a fork from a later moment. They have the time that they had left then.
+// keepBranches takes the other branches of a fork from a later moment. They keep the time that they had left at that moment.
 func (at *Moment) keepBranches(later *Moment, b ForkBranch) {
 	s, since := at.State, at.At.Sub(later.At)
 	beside := func(of *State, f frame) bool {
@@ -158,7 +158,7 @@ func (at *Moment) keepBranches(later *Moment, b ForkBranch) {
 	b.reopen(at, later)
 }
 
-// reopen has the fork know what its other branches have come to, and that the branch goes on.
+// reopen gives the fork the results of its other branches, and notes that the branch b continues.
 func (b ForkBranch) reopen(at, later *Moment) {
 	brancher, ok := b.fork.node.body.(Brancher)
 	if !ok {
@@ -192,7 +192,7 @@ func (f *taskFrame) moveTask(by time.Duration) {
 	f.StartedAt, f.WakeAt = later(f.StartedAt, by), later(f.WakeAt, by)
 }
 
-// renewRetries has all tasks that may run their tasks again have all of their attempts again.
+// renewRetries gives all attempts back to all tasks that may run their tasks again.
 func (m *machine) renewRetries() {
 	for f := range m.s.tasks() {
 		r, ok := f.node.body.(Retrier)

@@ -19,20 +19,20 @@ type frame interface {
 // FrameID identifies a frame within a run. A child's is always greater than its parent's.
 type FrameID int
 
-// FrameKey is the key that a frame is stored under. The key of a frame that has ended is used again, so that most steps
-// overwrite stored frames and delete none.
+// FrameKey is the key under which a frame is stored. The key of a frame that is over is used again, so that most steps overwrite stored frames and
+// delete no frame.
 type FrameKey int
 
-// commonFrame is what tasks and lists in progress have in common.
+// commonFrame contains the fields that tasks and lists in progress share.
 type commonFrame struct {
 	ID        FrameID
 	Parent    FrameID     // 0 for the workflow's own list
 	Origin    dsl.Pointer // the task's place in the document; for a list, the place of the task that it belongs to
-	Prefix    dsl.Pointer // what precedes the task's pointer inside a function: where it was called
+	Prefix    dsl.Pointer // the part before the task's pointer inside a function: the pointer of the call
 	Path      Path
 	Vars      Vars       // of a list: bound for its tasks; of a task: bound for its own output.as and export.as
 	Deadlines []Deadline // active, outermost first
-	Queued    bool       // it can go on without an event
+	Queued    bool       // it can continue without an event
 
 	node    *node    // the task; for a list, the task that it belongs to
 	key     FrameKey // 0 until it is stored
@@ -68,7 +68,7 @@ type listFrame struct {
 }
 
 func (f *listFrame) stored(o *object) {
-	text(o, "l", &f.ListName) // first, so that a list is recognized by it
+	text(o, "l", &f.ListName) // first, because it identifies a list when the frame is read
 	f.commonFrame.stored(o)
 	o.data("r", &f.Data)
 	number(o, "n", &f.Repetition.Iteration)
@@ -77,7 +77,7 @@ func (f *listFrame) stored(o *object) {
 	number(o, "L", &f.BackwardJumps)
 }
 
-// wakesAt returns when the body is to be called without an event; zero for never.
+// wakesAt returns the time at which the body is called without an event; zero for never.
 func (f *taskFrame) wakesAt() time.Time {
 	if f.Effect != nil {
 		return f.Effect.Until
@@ -100,13 +100,13 @@ type taskFrame struct {
 	Context   any
 	Progress  any // the kind's own; see Progress
 	WakeAt    time.Time
-	Called    any // what the last attempt called, while a try waits for the next one, as errors.MemberRequest says it
+	Called    any // the target of the last attempt's call while a try waits for the next attempt, in the form of errors.MemberRequest
 	Effect    *InFlight
 	Extension int           // the extension that is running
 	Then      *Jump         // the body's override of the flow directive, while extensions run after it
 	Listens   []EventFilter // the task listens to events that pass one of them; nil if it does not listen
 	Suspended bool          // with the run, while others are in progress in it
-	// Requests are how many requests the occurrences below it had, by their paths without retries, if it may run them again.
+	// Requests are the numbers of requests of the occurrences below the task, by their paths without retries, if the task may run them again.
 	Requests map[string]int
 }
 
@@ -137,7 +137,7 @@ func (f *taskFrame) stored(o *object) {
 	o.counts("n", &f.Requests)
 }
 
-// storedProgress visits the kind's own state, which stays JSON text until the kind asks for it.
+// storedProgress visits the kind's own state, which stays JSON text until the kind requests it.
 func (f *taskFrame) storedProgress(o *object) {
 	text, _ := f.Progress.(json.RawMessage)
 	if !o.reading && f.Progress != nil && text == nil {
@@ -152,7 +152,7 @@ func (f *taskFrame) storedProgress(o *object) {
 	}
 }
 
-// Phase is how far a task has come.
+// Phase is the progress of a task.
 type Phase uint8
 
 // The phases of a task.
@@ -171,21 +171,21 @@ type InFlight struct {
 	ID        EffectID
 	StartedAt time.Time
 	Attempt   int
-	// AtMostOnce says that the effect must not be performed again if it is unknown whether it has been performed.
+	// AtMostOnce reports that the effect must not be performed again if it is unknown whether it was performed.
 	AtMostOnce bool
-	// Waits says that it only waits for what others send: see Next.Waiting.
+	// Waits reports that the effect only waits for data of others: see Next.Waiting.
 	Waits bool
-	// Deferred says that the effect has not begun, because its driver had no free slot. It begins with State.BeginEffect.
+	// Deferred reports that the effect did not begin because its driver had no free slot. It begins with State.BeginEffect.
 	Deferred bool
-	// Lacks is what its driver lacked, which was found out when it was performed; empty for nothing. Then it is Deferred, too.
+	// Lacks is a need that its driver lacked when it performed the effect; empty if no need was lacking. The effect is then Deferred, too.
 	Lacks string
-	// Confidential says that the request contains a secret. Its result may repeat the secret, and is left out of history.
+	// Confidential reports that the request contains a secret. The result may repeat the secret, and is left out of the history.
 	Confidential bool
-	// Request is the body of the request. It is nil if it contains a secret: then it is computed again, with the same time.
+	// Request is the body of the request. It is nil if it contains a secret; then it is computed again, with the same time.
 	Request []byte
-	// Run is the run that it starts, as namespace/id; empty if it starts none.
+	// Run is the run that the effect starts, as namespace/id; empty if it starts no run.
 	Run string
-	// Until is when its task does not need it any more; zero for never.
+	// Until is the time at which its task no longer needs the effect; zero for never.
 	Until time.Time
 }
 
