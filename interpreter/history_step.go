@@ -10,14 +10,13 @@ import (
 	"github.com/swrun/swrun/internal/jsonvalue"
 )
 
-// HistoryStep is one step in a run's history: which event it was made for, when, and the history events that it led to. The
-// state of a run can be computed from its history steps (see Replay).
+// HistoryStep is one step in a run's history: the type of its event, its time, and the history events that it led to. The state of a run can be
+// computed from its history steps (see Replay).
 type HistoryStep struct {
 	Event  string // one of EventStart...
 	At     time.Time
-	Events []HistoryEvent // at least one: a step without events has changed nothing
-	// State is the whole state after the step, if the step cannot be replayed from its events (Result.Withheld); nil
-	// otherwise.
+	Events []HistoryEvent // at least one: a step without events changed nothing
+	// State is the whole state after the step, if the step cannot be replayed from its events (Result.Withheld); nil otherwise.
 	State *StoredState
 }
 
@@ -80,7 +79,7 @@ func NewHistoryStep(ev Event, now time.Time, r Result) HistoryStep {
 	return e
 }
 
-// cause returns the event that the step was made for. start is the event that began the run, which history does not repeat.
+// cause returns the event that led to the step. start is the event that began the run, which the history does not repeat.
 func (e HistoryStep) cause(start Start) Event {
 	switch e.Event {
 	case EventStart:
@@ -122,7 +121,8 @@ func (e HistoryStep) cause(start Start) Event {
 	return Due{}
 }
 
-// command returns what the history event of a command says of it. That may stand before or after the events that it led to.
+// command returns the reason and the actor that the history event of a command contains. The event may be before or after the events that the command
+// led to.
 func (e HistoryStep) command() (given struct{ Reason, Actor string }) {
 	for _, r := range e.Events {
 		if r.Type.OfCommand() {
@@ -140,7 +140,7 @@ func (e HistoryStep) Encode(b []byte, limit int, store func(data []byte) (ref st
 	return new(object).writtenIn(form.History, b, func(o *object) { e.stored(o, &largeData{limit: limit, store: store}) })
 }
 
-// DecodeHistoryStep reads what Encode wrote; fetch returns the data of a reference.
+// DecodeHistoryStep reads the output of Encode; fetch returns the data of a reference.
 func DecodeHistoryStep(data []byte, fetch func(ref string) ([]byte, error)) (HistoryStep, error) {
 	var e HistoryStep
 	err := readStored("a step", form.History, stored{data: data}, func(o *object) { e.stored(o, &largeData{fetch: fetch}) })
@@ -150,9 +150,9 @@ func DecodeHistoryStep(data []byte, fetch func(ref string) ([]byte, error)) (His
 	return e, nil
 }
 
-// largeData says how data is stored that is too large to stand in a history step.
+// largeData stores data that is too large for a history step.
 type largeData struct {
-	limit int // bytes of data that may stand in a step
+	limit int // maximum number of bytes of data in a step
 	store func(data []byte) (ref string)
 	fetch func(ref string) ([]byte, error)
 }
@@ -175,8 +175,7 @@ func (e *HistoryStep) stored(o *object, large *largeData) {
 	part(o, "s", &e.State, (*StoredState).stored)
 }
 
-// stored leaves out what can be derived: a path that equals the pointer, and data and a task that equal those of
-// the event before.
+// stored omits fields that can be derived: a path that equals the pointer, and data and a task that equal the data and task of the event before.
 func (e *HistoryEvent) stored(o *object, before *HistoryEvent, large *largeData) {
 	text(o, "t", &e.Type)
 	e.storedTask(o, before)

@@ -15,8 +15,8 @@ type Misfit struct {
 	Message string
 }
 
-// CheckInput returns the error with which a run of this input would end before its first task, because `input.schema` of the workflow refuses the
-// input, and all places that are wrong. The error is nil if the schema takes it, and there are no places if the schema cannot check the input.
+// CheckInput returns the error with which a run of this input would end before its first task because `input.schema` of the workflow refuses the
+// input, and all wrong places. The error is nil if the schema accepts the input. There are no places if the schema cannot check the input.
 func (p *Program) CheckInput(input any) (*errors.Error, []Misfit) {
 	schema := p.input.schema
 	if schema == nil {
@@ -34,7 +34,7 @@ func (p *Program) CheckInput(input any) (*errors.Error, []Misfit) {
 	return fault.At("/"), slices.Compact(misfits(invalid))
 }
 
-// misfits returns the causes that no deeper one explains. The validator goes through objects in any order; the order here is always the same.
+// misfits returns the causes that no deeper cause explains. The validator visits objects in random order; the order of the result is always the same.
 func misfits(e *jsonschema.ValidationError) []Misfit {
 	var all []Misfit
 	for _, cause := range causes(e) {
@@ -44,7 +44,7 @@ func misfits(e *jsonschema.ValidationError) []Misfit {
 	return all
 }
 
-// text is the place and what is wrong there.
+// text describes the place and the mistake.
 func (m Misfit) text() string {
 	if m.Pointer == "" {
 		return m.Message

@@ -9,18 +9,16 @@ import (
 // Interruption is an effect that was in flight when a driver lost the run.
 type Interruption struct {
 	Effect Effect
-	// Deferred says that the effect has never begun: see State.DeferEffect.
+	// Deferred reports that the effect has never begun: see State.DeferEffect.
 	Deferred bool
-	// Error says why the effect cannot be performed again; its task then fails with this error. Nil otherwise.
+	// Error explains why the effect cannot be performed again. Its task then fails with this error. It is nil otherwise.
 	Error *errors.Error
 }
 
-// Interrupted returns the effects that tasks of s wait for, in the order in which they were started, each as its next
-// attempt. A driver that takes over a run performs them again, except for child runs and activities, which go on by themselves, and for
-// effects that must not be repeated.
+// Interrupted returns the effects that tasks of s wait for, in the order in which they were started, each as its next attempt. A driver that takes
+// over a run performs them again. It does not perform child runs and activities, which continue without it, and effects that must not be repeated.
 //
-// stillRunning reports whether this driver is still performing an effect, or has not passed its result to Step yet: such an
-// effect gets no new attempt.
+// stillRunning reports whether this driver still performs an effect, or has not passed its result to Step yet. Such an effect gets no new attempt.
 func Interrupted(p *Program, s *State, stillRunning func(EffectID) bool) []Interruption {
 	m := &machine{p: p, s: s}
 	m.scope.m = m
@@ -41,14 +39,14 @@ func Interrupted(p *Program, s *State, stillRunning func(EffectID) bool) []Inter
 			body, i.Error = m.recomputeRequest(f)
 		}
 		i.Effect.Request = m.newRequest(f, body, f.Effect.Attempt)
-		i.Effect.Request.ReadsSecret = f.Effect.Request == nil && !activity // then it is not stored
+		i.Effect.Request.ReadsSecret = f.Effect.Request == nil && !activity // it is not stored in that case
 		all = append(all, i)
 	}
 	return all
 }
 
-// Children returns the effects that child runs perform, as they were requested: those that tasks of s wait for, and those of children that end with
-// the run. Of the latter the request has nothing but the deadline.
+// Children returns the effects that child runs perform, in their requested form: the effects that tasks of s wait for, and the effects of children
+// that end with the run. The request of the latter contains only the deadline.
 func Children(p *Program, s *State) []Effect {
 	m := &machine{p: p, s: s}
 	m.scope.m = m
@@ -60,7 +58,7 @@ func Children(p *Program, s *State) []Effect {
 		}
 		body := f.Effect.Request
 		if body == nil {
-			body, _ = m.recomputeRequest(f) // on an error the body stays empty: which child it is remains unknown
+			body, _ = m.recomputeRequest(f) // on an error the body stays empty: the child remains unknown
 		}
 		all = append(all, Effect{ID: f.Effect.ID, Kind: f.node.kind.Kind, Route: RouteChild, Request: m.newRequest(f, body, f.Effect.Attempt)})
 	}

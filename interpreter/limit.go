@@ -6,14 +6,14 @@ import (
 	"github.com/swrun/swrun/limits"
 )
 
-// Limits returns how large things may become (see package limits).
+// Limits returns the maximum sizes (see package limits).
 func (s *Scope) Limits() limits.Set { return s.m.p.config.Limits }
 
-// Limits returns how large things may become in runs of p.
+// Limits returns the maximum sizes in runs of p.
 func (p *Program) Limits() limits.Set { return p.config.Limits }
 
-// CheckEvent returns an error if an event is larger than may come to runs. Whoever takes events from others asks, so that these are told; what has come to a run
-// is not measured again.
+// CheckEvent returns an error if an event is too large for runs. Code that accepts events from others calls it, so that the sender gets the error. An
+// event that reached a run is not measured again.
 func CheckEvent(event map[string]any, bounds limits.Set) error {
 	if err := bounds.Check(limits.Event, expr.EncodedSize(event, 1<<40)); err != nil {
 		return err
@@ -30,8 +30,7 @@ func (m *machine) checkSize(n limits.Name, v any) *errors.Error {
 // CheckSize returns an error if v is larger than a limit.
 func (s *Scope) CheckSize(n limits.Name, v any) *errors.Error { return s.m.checkSize(n, v) }
 
-// checkRequest checks a new request of f against the limits, and that it gives no secret away; confidential says that it
-// contains one.
+// checkRequest checks a new request of f against the limits, and checks that it exposes no secret; confidential reports that it contains a secret.
 func (m *machine) checkRequest(f *taskFrame, n Next, body []byte) (confidential bool, err *errors.Error) {
 	set := m.p.config.Limits
 	switch f.node.kind.Route {

@@ -9,18 +9,18 @@ import (
 	"github.com/swrun/swrun/expr"
 )
 
-// Listener is a Body that waits for events. It listens from the time when it calls Scope.Listen until its task ends, also while its
-// children run.
+// Listener is a Body that waits for events. It listens from its call of Scope.Listen until its task ends, also while its children run.
 type Listener interface {
 	Body
-	// Arrive is called with each event that comes while the task listens: a structured CloudEvent as data. It returns Await
-	// to go on as before, and whether it has consumed the event. One that is not consumed must change nothing.
+	// Arrive is called with each event that arrives while the task listens: a structured CloudEvent as data. It returns Await to continue as before, and
+	// whether it consumed the event. An event that is not consumed must change nothing.
 	Arrive(s *Scope, event any) (n Next, consumed bool)
-	// ListenAgain is called when the task goes on in another version of the workflow, which says from then on what it listens for.
+	// ListenAgain is called when the task continues in another version of the workflow, which from then on specifies the filters of the task.
 	ListenAgain(s *Scope) *errors.Error
-	// Listening returns how many events the task has consumed, and what it waits for.
+	// Listening returns the number of consumed events, and the filters that wait for an event.
 	Listening(s *Scope) (consumed int, awaited []Awaited)
-	// Refuses returns for each filter that waits for an event why it does not let this one pass; nothing for one that does.
+	// Refuses returns for each filter that waits for an event why it does not let this event pass. It returns no Refusal for a filter that lets the
+	// event pass.
 	Refuses(s *Scope, event any) []Refusal
 	// Correlated returns the values of the correlations of the events that were consumed.
 	Correlated(s *Scope) map[string]any
@@ -29,34 +29,34 @@ type Listener interface {
 // Awaited is a filter that waits for an event.
 type Awaited struct {
 	Filter   dsl.Pointer
-	Type     string         // that the event must have; empty for any, or if a pattern or an expression says it
-	Expected map[string]any // the values that its correlations must have, by their keys, as far as they are known
+	Type     string         // that the event must have; empty for any, or if a pattern or an expression specifies it
+	Expected map[string]any // the required values of its correlations, by their keys, if they are known
 }
 
-// AwaitedEvent is an event that a task waits for, as people are told of it: without values that repeat a secret, or are long.
+// AwaitedEvent is an event that a task waits for, in the form for people: without values that repeat a secret or are long.
 type AwaitedEvent struct {
 	Type   string
 	Values map[string]string
 }
 
-// Refusal says why a filter does not let an event pass.
+// Refusal explains why a filter does not let an event pass.
 type Refusal struct {
 	Filter    dsl.Pointer
 	Attribute string // of the event, data or a part of it, or correlate.KEY
 	Why       string // a part of a sentence
 }
 
-// Arrived says that an event has come, which tasks that listen may consume. An event that nobody consumes changes nothing.
+// Arrived reports that an event arrived, which tasks that listen may consume. An event that no task consumes changes nothing.
 type Arrived struct {
 	Event any // a structured CloudEvent as data
-	// At is when it came, if that was before the step; zero otherwise. It counts as having come in time for a deadline that has
-	// passed since (semantics 14.11).
+	// At is the time of the arrival, if the event arrived before the step; zero otherwise. The event counts as in time for a deadline that has passed
+	// since then (semantics 14.11).
 	At time.Time
 }
 
 func (Arrived) event() {}
 
-// Listen has the task listen: to events that pass one of the filters. It replaces the filters that the task had before.
+// Listen starts listening to events that pass one of the filters. They replace the earlier filters of the task.
 func (s *Scope) Listen(filters []EventFilter) {
 	if !slices.Equal(s.frame.Listens, filters) {
 		s.frame.Listens = filters
@@ -64,7 +64,7 @@ func (s *Scope) Listen(filters []EventFilter) {
 	}
 }
 
-// arrived hands an event to all tasks that listen, in the order in which they were started.
+// arrived passes an event to all tasks that listen, in the order in which they were started.
 func (m *machine) arrived(ev Arrived) {
 	if m.s.Status.Final() {
 		return
@@ -77,7 +77,7 @@ func (m *machine) arrived(ev Arrived) {
 		}
 	}
 	for _, f := range listening {
-		if m.s.task(f.ID) == f { // an earlier one may have ended it
+		if m.s.task(f.ID) == f { // an earlier task may have ended it
 			m.arrive(f, event, ev.At)
 		}
 	}
@@ -100,7 +100,7 @@ func (m *machine) arrive(f *taskFrame, event any, at time.Time) {
 	m.next(f, n)
 }
 
-// EventFilters returns the filters of all tasks that listen, without those that are there already; none if the run has ended.
+// EventFilters returns the filters of all tasks that listen, without duplicates; nil if the run is over.
 func (s *State) EventFilters() (all []EventFilter) {
 	if s.Status.Final() {
 		return nil
@@ -119,16 +119,16 @@ func (s *State) EventFilters() (all []EventFilter) {
 type Listening struct {
 	Path      Path
 	Pointer   dsl.Pointer // as errors show it
-	Origin    dsl.Pointer // where it stands in the document
+	Origin    dsl.Pointer // place in the document
 	StartedAt time.Time
 	Consumed  int            // events so far
 	Missing   []dsl.Pointer  // the filters that wait for an event
-	Awaited   []AwaitedEvent // what each of them waits for
-	Refusals  []Refusal      // of the event that was asked about
+	Awaited   []AwaitedEvent // the events that these filters wait for
+	Refusals  []Refusal      // of the given event
 }
 
-// ListeningTasks returns the tasks that listen, in the order in which they were started, and why they would not consume an event; nil
-// asks about none.
+// ListeningTasks returns the tasks that listen, in the order in which they were started, and why they would not consume an event. If event is nil,
+// there are no refusals.
 func ListeningTasks(p *Program, s *State, event any) (all []Listening) {
 	m := &machine{p: p, s: s}
 	m.scope.m = m
@@ -165,10 +165,10 @@ func (m *machine) listening(f *taskFrame) Listening {
 	return one
 }
 
-// maxCorrelated is how many bytes a value of a correlation may have that the history tells.
+// maxCorrelated is the maximum size in bytes of a value of a correlation in the history.
 const maxCorrelated = 1 << 10
 
-// correlated returns the values of the correlations of what a task has consumed, as text; without those that repeat a secret, or are long.
+// correlated returns the values of the correlations of the consumed events, as text, without values that repeat a secret or are long.
 func (m *machine) correlated(f *taskFrame) (all map[string]string) {
 	listener, ok := f.node.body.(Listener)
 	if !ok {
@@ -177,7 +177,7 @@ func (m *machine) correlated(f *taskFrame) (all map[string]string) {
 	return m.told(listener.Correlated(m.bodyScope(f)))
 }
 
-// told returns values of correlations as text; without those that repeat a secret, or are long.
+// told returns values of correlations as text, without values that repeat a secret or are long.
 func (m *machine) told(values map[string]any) (all map[string]string) {
 	for key, value := range values {
 		text, isText := value.(string)
@@ -196,7 +196,7 @@ func (m *machine) told(values map[string]any) (all map[string]string) {
 	return all
 }
 
-// value is the task as the timeout error of a scope around it has it.
+// value returns the task as the timeout error of a scope around it contains it.
 func (l Listening) value() any {
 	missing := make([]any, len(l.Missing))
 	for i, filter := range l.Missing {
@@ -205,8 +205,8 @@ func (l Listening) value() any {
 	return map[string]any{"task": string(l.Pointer), "consumed": l.Consumed, "missing": missing}
 }
 
-// arrivedEarlier handles an event that came before the step, as if the deadlines that have passed since then still lay ahead. Those
-// that had passed when it came end their scopes first.
+// arrivedEarlier handles an event that arrived before the step, as if the deadlines that have passed since then were still ahead. The deadlines that
+// had passed at its arrival end their scopes first.
 func (m *machine) arrivedEarlier(ev Arrived) {
 	if m.s.Status.Final() || m.s.Status == StatusPending {
 		return

@@ -1,12 +1,12 @@
 package interpreter
 
-// Metadata is what the start of a run said of it besides its input. Expressions see it as $runtime.metadata.
+// Metadata is the part of a start besides its input. Expressions see it as $runtime.metadata.
 type Metadata struct {
 	BusinessKey string
 	Labels      map[string]string
 }
 
-// metadata is $runtime.metadata.
+// metadata returns the value of $runtime.metadata.
 func (s *State) metadata() map[string]any {
 	labels := make(map[string]any, len(s.Metadata.Labels))
 	for name, value := range s.Metadata.Labels {

@@ -7,18 +7,19 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// A run that goes on with another definition. What is in progress keeps its data, its deadlines, its path and its requests. What
-// begins afterwards is that of the new definition.
+// This file continues a run with another definition. Tasks in progress keep their data, their deadlines, their paths and their requests. Tasks that
+// begin afterwards follow the new definition.
 
-// Migrate has the run go on with another program. Its driver does so after the step if the step's history has WorkflowMigrated.
+// Migrate continues the run with another program. If the step's history contains WorkflowMigrated, the driver of the run uses that program after the
+// step.
 type Migrate struct {
-	To       *Program // nil if it is not known, as in a replay, or could not be loaded
-	From, Of Version  // what the run had, and what it goes on with
+	To       *Program // nil if the program is not known, as in a replay, or could not be loaded
+	From, Of Version  // of the run before and after the migration
 	Map      PointerMap
-	Refused  string // why it cannot be
+	Refused  string // why the run cannot migrate
 	Input    any    // with which the run was started
 	Reason   string
-	Actor    string // who asked for it
+	Actor    string // requested the migration
 }
 
 // Version names a definition.
@@ -29,7 +30,7 @@ type Version struct {
 
 func (Migrate) event() {}
 
-// data is the migration as history keeps it.
+// data returns the migration in the form of the history.
 func (ev Migrate) data(refused string) map[string]any {
 	v := map[string]any{
 		"from": map[string]any{"workflow": ev.From.Workflow, "definition": ev.From.Definition},
@@ -50,7 +51,7 @@ func (ev Migrate) data(refused string) map[string]any {
 	return v
 }
 
-// migrateOf reads what data has written.
+// migrateOf reads the output of data.
 func migrateOf(e HistoryEvent) Migrate {
 	v, _ := e.Data.(map[string]any)
 	version := func(name string) Version {
@@ -65,7 +66,7 @@ func migrateOf(e HistoryEvent) Migrate {
 	return ev
 }
 
-// migrate goes on with another program, or says in the history why it does not.
+// migrate continues with another program, or records in the history why that is not possible.
 func (m *machine) migrate(ev Migrate) {
 	refused := ev.Refused
 	switch {
@@ -93,7 +94,7 @@ func (m *machine) migrate(ev Migrate) {
 	m.result.Withheld, m.result.Again, m.migrated = true, true, true
 }
 
-// moved returns the state of the run in the program that it goes on with.
+// moved returns the state of the run in its new program.
 func (m *machine) moved(ev Migrate) (*State, error) {
 	if ev.To == nil {
 		return nil, errors.New("its definition is not known")
@@ -103,7 +104,7 @@ func (m *machine) moved(ev Migrate) (*State, error) {
 	if v.moves, err = movesTo(ev.To, m, ev.Map); err != nil {
 		return nil, err
 	}
-	stored, err := m.s.Snapshot() // secrets are references in it
+	stored, err := m.s.Snapshot() // the stored form contains references to secrets
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +129,7 @@ func (m *machine) moved(ev Migrate) (*State, error) {
 	return fresh, nil
 }
 
-// listenAgain has the tasks that listen do so as the program says, which may not be the one with which they have begun.
+// listenAgain renews the filters of the tasks that listen, because the new program may specify other filters.
 func (m *machine) listenAgain() *errors.Error {
 	for f := range m.s.tasks() {
 		if f.Listens == nil {
@@ -141,7 +142,7 @@ func (m *machine) listenAgain() *errors.Error {
 	return nil
 }
 
-// apply gives a frame its place in the other program; old is the same frame as it was.
+// apply gives a frame its place in the other program; old is the same frame before the migration.
 func (v *mover) apply(old, f frame) {
 	c, was := f.common(), old.common()
 	to := v.moves[c.ID]

@@ -11,13 +11,13 @@ import (
 	"github.com/swrun/swrun/redact"
 )
 
-// Where what is in progress belongs in another version of the workflow.
+// This file finds the place of tasks in progress in another version of the workflow.
 
-// PointerMap says where tasks stand in another version of their workflow, and with them all that they contain. Those that it does not
-// name stand where they stood.
+// PointerMap maps pointers of tasks to their pointers in another version of the workflow. Everything that such a task contains moves with it. Tasks
+// that are not in the map keep their pointers.
 type PointerMap map[dsl.Pointer]dsl.Pointer
 
-// of returns where the task that stands at a pointer stands in the other version.
+// of returns the pointer in the other version of the task at a pointer.
 func (m PointerMap) of(p dsl.Pointer) dsl.Pointer {
 	for around := p; around != ""; around = around[:strings.LastIndexByte(string(around), '/')] {
 		if to, ok := m[around]; ok {
@@ -27,7 +27,7 @@ func (m PointerMap) of(p dsl.Pointer) dsl.Pointer {
 	return p
 }
 
-// check reports a pointer that is that of no task.
+// check reports a pointer at which there is no task.
 func (m PointerMap) check(from, to *Program) error {
 	stands := func(p *Program, at dsl.Pointer) error {
 		if dsl.TaskAt(p.Workflow, at) == nil {
@@ -46,29 +46,29 @@ func (m PointerMap) check(from, to *Program) error {
 	return nil
 }
 
-// Mover is a Body that has a condition for going on with what the body of the same task in another version of the workflow has done.
+// Mover is a Body with a condition for continuing the work of the body of the same task in another version of the workflow.
 type Mover interface {
 	Body
-	// MovesFrom returns why it cannot go on; empty if it can. The scope is that of the task in progress.
+	// MovesFrom returns why the body cannot continue; empty if it can. The scope belongs to the task in progress.
 	MovesFrom(s *Scope, old Body) string
 }
 
-// CheckMoves returns why a state that belongs to one program cannot go on in another one: a task in progress, or the next one of a list, is
-// not there, or is of another kind.
+// CheckMoves returns why a state of one program cannot continue in another one: a task in progress, or the next task of a list, is missing or of
+// another kind.
 func CheckMoves(from, to *Program, s *State, pointers PointerMap) error {
 	_, err := movesTo(to, &machine{p: from, s: s}, pointers)
 	return err
 }
 
-// move is where a frame belongs in another program: its task and, if it is one, its list.
+// move is the place of a frame in another program: its task and, if the frame is a list, its list.
 type move struct {
 	node   *node
 	list   *List
 	prefix dsl.Pointer
-	at     int // position of a list's task in progress; of a task that is a branch, its own
+	at     int // position of a list's task in progress; for a task that is a branch, its own position
 }
 
-// mover finds out where the frames of a run belong in another program.
+// mover finds the places of a run's frames in another program.
 type mover struct {
 	m        *machine
 	to       *Program
@@ -76,7 +76,7 @@ type mover struct {
 	moves    map[FrameID]move
 }
 
-// movesTo returns where the frames of a run belong in another program, or why one of them has no place there.
+// movesTo returns the places of a run's frames in another program, or why a frame has no place there.
 func movesTo(to *Program, m *machine, pointers PointerMap) (map[FrameID]move, error) {
 	if err := pointers.check(m.p, to); err != nil {
 		return nil, err
@@ -94,8 +94,7 @@ func movesTo(to *Program, m *machine, pointers PointerMap) (map[FrameID]move, er
 	return v.moves, v.checkSecrets()
 }
 
-// checkSecrets reports a secret in the run's data that the other version does not declare: what is kept of it could not be made the secret
-// again.
+// checkSecrets reports a secret in the run's data that the other version does not declare. Its reference could not be resolved to the secret again.
 func (v *mover) checkSecrets() error {
 	if len(v.m.p.Workflow.Use.Secrets) == 0 {
 		return nil
@@ -115,7 +114,7 @@ func (v *mover) checkSecrets() error {
 	return nil
 }
 
-// place returns where a frame belongs whose parent has a place.
+// place returns the place of a frame whose parent has a place.
 func (v *mover) place(f frame) (move, error) {
 	parent, below := v.moves[f.common().Parent]
 	switch f := f.(type) {
@@ -144,7 +143,7 @@ func (v *mover) list(f *listFrame, parent move) move {
 	return at
 }
 
-// position finds the task of a list that is in progress, or is the next one.
+// position finds the task of a list that is in progress, or the next one.
 func (v *mover) position(f *listFrame, at move) (move, error) {
 	if at.list == nil {
 		return at, v.missing(f.Origin)
@@ -194,13 +193,13 @@ func (v *mover) task(f *taskFrame, parent move) (move, error) {
 	return at, v.jump(f, parent)
 }
 
-// jump reports a task that is gone to which one in progress is about to jump.
+// jump reports that the target of a pending jump of a task is missing.
 func (v *mover) jump(f *taskFrame, parent move) error {
 	_, err := v.target(f, parent)
 	return err
 }
 
-// target returns the position of the task to which one in progress is about to jump.
+// target returns the position of the task to which a task in progress is about to jump.
 func (v *mover) target(f *taskFrame, parent move) (int, error) {
 	list, ok := v.m.s.frame(f.Parent).(*listFrame)
 	if !ok || parent.list == nil {
@@ -216,7 +215,7 @@ func (v *mover) target(f *taskFrame, parent move) (int, error) {
 
 func (v *mover) name() string { return v.to.Workflow.Document.String() }
 
-// missing is the error of a task that the other program does not have.
+// missing returns the error for a task that the other program lacks.
 func (v *mover) missing(origin dsl.Pointer) error {
 	if to := v.pointers.of(origin); to != origin {
 		return fmt.Errorf("%s has no task %s, where the map puts %s", v.name(), to, origin)

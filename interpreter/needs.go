@@ -9,8 +9,8 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// This file says what whoever performs an effect must have, beside what every owner of a run has. Each such thing is a text: what it is, and
-// its name if there are several.
+// This file defines the needs of effects: the requirements on a performer beside the requirements on every owner of a run. Each need is a text that
+// consists of its type, and its name if there are several needs of that type.
 
 // NeedProcesses is the permission to run shell commands and scripts.
 const NeedProcesses = "processes"
@@ -25,7 +25,7 @@ const needVolume = "volume:"
 
 const needQueue, needCall, needScript, needSecret, needNetwork = "queue:", "call:", "script:", "secret:", "network:"
 
-// needReserved comes before all others in the order of texts: stores pass over what is reserved in one go.
+// needReserved is before all others in the order of texts, so that stores skip reserved effects together.
 const needReserved = "by:"
 
 // NeedReserved is to work on a run for which the effect is reserved, as namespace/id.
@@ -40,7 +40,7 @@ func NeedQueue(queue string) string { return needQueue + queue }
 // NeedCall is a performer of a call of that name.
 func NeedCall(name string) string { return needCall + name }
 
-// NeedScript is what runs scripts of a language.
+// NeedScript is the interpreter for scripts of a language.
 func NeedScript(language string) string { return needScript + language }
 
 // NeedSecret is the value of a secret.
@@ -55,7 +55,7 @@ func NeedVolume(source string) string { return needVolume + source }
 // NeededVolume returns the folder or volume that containers must be allowed to have; ok is false for another need.
 func NeededVolume(need string) (source string, ok bool) { return strings.CutPrefix(need, needVolume) }
 
-// VolumeWithin reports whether who may have a folder, or a volume, may have another one too. / is everything.
+// VolumeWithin reports whether the permission for one folder or volume covers another one. / covers everything.
 func VolumeWithin(granted, source string) bool {
 	return granted == "/" || source == granted || strings.HasPrefix(granted, "/") && strings.HasPrefix(source, strings.TrimSuffix(granted, "/")+"/")
 }
@@ -71,8 +71,8 @@ func NeededNetwork(need string) (address string, ok bool) {
 	return strings.CutPrefix(need, needNetwork)
 }
 
-// NeedError is what a performer returns that lacks something which others may have: nothing has happened, and the effect may be left to them.
-// Where it is not, the error is that of the task.
+// NeedError is the error of a performer that lacks a resource which other performers may have. Nothing has happened, and the effect may be left to
+// other drivers. If it is not left to them, the error is the error of the task.
 type NeedError struct {
 	Need string
 	Err  *errors.Error
@@ -89,7 +89,7 @@ func NeededQueue(need string) (queue string, ok bool) { return strings.CutPrefix
 // NeededCall returns the call that must be performed; ok is false for another need.
 func NeededCall(need string) (call string, ok bool) { return strings.CutPrefix(need, needCall) }
 
-// Needs notes that whoever performs the effects of the task needs something.
+// Needs notes a requirement on the performers of the task's effects.
 func (b *Builder) Needs(need string) {
 	if !slices.Contains(b.node.needs, need) {
 		b.node.needs = append(b.node.needs, need)
@@ -110,10 +110,10 @@ func (p *Program) needsQueue(queue string) {
 	}
 }
 
-// Needs returns what is needed to perform all effects of the program.
+// Needs returns the requirements for performing all effects of the program.
 func (p *Program) Needs() []string { return slices.Clone(p.needs) }
 
-// needs returns what is needed to perform the effect of a task.
+// needs returns the requirements for performing the effect of a task.
 func (m *machine) needs(f *taskFrame) []string {
 	if f.node.kind.Route != RoutePerform {
 		return nil
@@ -124,14 +124,14 @@ func (m *machine) needs(f *taskFrame) []string {
 	return f.node.needs
 }
 
-// Detaches notes that the task asks for an effect that nobody waits for (Detach).
+// Detaches notes that the task requests an effect that no task waits for (Detach).
 func (b *Builder) Detaches() { b.node.detaches = true }
 
-// LeaveDetached has a task that asks for an effect which nobody waits for wait for another driver, if leave returns what that must have. Once
-// such a task has ended, nothing of the state leads to its effect any more, so that it could not be left to anybody.
+// LeaveDetached defers a task that requests a detached effect (Detach) to another driver, if leave returns missing needs. After the end of such a
+// task the state no longer refers to its effect, so that the effect could not be left to another driver.
 func (s *State) LeaveDetached(leave func(needs []string) []string) { s.leaveDetached = leave }
 
-// holdsBack leaves a task to a driver that has what it needs before it does anything.
+// holdsBack leaves a task to a driver that meets its needs before the task does anything.
 func (m *machine) holdsBack(f *taskFrame) bool {
 	var lacks []string
 	if f.node.detaches && m.s.leaveDetached != nil {
@@ -143,15 +143,15 @@ func (m *machine) holdsBack(f *taskFrame) bool {
 	if lacks == nil {
 		return false
 	}
-	// With another driver the step would have gone on: it does not repeat itself.
+	// With another driver the step would have continued. It cannot be repeated from its history.
 	m.result.Lacks, m.result.Withheld = append(m.result.Lacks, lacks), true
 	f.Queued, m.held = true, append(m.held, f)
 	f.changed()
 	return true
 }
 
-// queue returns the task queue of a task: its own, that of the nearest task around it that names one, or that of the document. The queue of a
-// task that calls a function goes before those of the function.
+// queue returns the task queue of a task: its own queue, the queue of the nearest task around it that names one, or the queue of the document. The
+// queue of a task that calls a function takes precedence over the queues in the function.
 func (m *machine) queue(f *taskFrame) (queue string) {
 	if !m.p.namesQueue {
 		return dsl.DefaultQueue
@@ -179,7 +179,7 @@ func (e *Effect) Queue() string {
 	return dsl.DefaultQueue
 }
 
-// taskAround returns the task that a task belongs to; nil for one of the workflow itself.
+// taskAround returns the task that contains a task; nil for a task of the workflow itself.
 func (m *machine) taskAround(f *taskFrame) *taskFrame {
 	for around := m.s.frame(f.Parent); around != nil; around = m.s.frame(around.common().Parent) {
 		if t, ok := around.(*taskFrame); ok {

@@ -7,8 +7,7 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// Next is what a Body asks the interpreter to do next. Make it with Done, Direct, Fail, Run, Fork, Sleep, Await, Perform or
-// Detach.
+// Next is the request of a Body for the next action of the interpreter. Make it with Done, Direct, Fail, Run, Fork, Sleep, Await, Perform or Detach.
 type Next struct {
 	kind       nextKind
 	value      any
@@ -23,7 +22,7 @@ type Next struct {
 	detach     bool
 	waits      bool
 	output     any // of a detached effect
-	sharedBody any // the part of a request that others read
+	sharedBody any // the part of a request for other readers
 	called     any // see taskFrame.Called
 }
 
@@ -57,16 +56,16 @@ func Run(list *List, input any, repetition Repetition, vars Vars) Next {
 	return Next{kind: nextRun, list: list, value: input, repetition: repetition, vars: vars}
 }
 
-// WithDeadline gives what Run started a deadline of its own, d from now; if it passes, ChildFailed gets a timeout error
-// that names kind.
+// WithDeadline gives the list that Run started its own deadline, d from now. If the deadline passes, ChildFailed gets a timeout error that names
+// kind.
 func (n Next) WithDeadline(kind string, d dsl.Duration, now time.Time) Next {
 	deadline := newDeadline(kind, d, now)
 	n.deadline = &deadline
 	return n
 }
 
-// Repetition says which of several passes over the same list one is: an iteration of a loop, or a retry. It is zero for a list
-// that runs once, and for a first attempt.
+// Repetition identifies one of several passes over the same list: an iteration of a loop, or a retry. It is zero for a list that runs once, and for a
+// first attempt.
 type Repetition struct {
 	Iteration int // of a loop, counted from 1
 	Attempt   int // number of the retry, counted from 1. A retry keeps the idempotency keys of the first attempt
@@ -87,13 +86,13 @@ func Sleep(until time.Time) Next { return Next{kind: nextSleep, until: until} }
 // Perform has the kind's performer do the request, which must encode as JSON, and then calls Finish.
 func Perform(request any) Next { return Next{kind: nextPerform, value: request} }
 
-// Until says that nobody needs the effect after a time: it is cancelled then, and Wake is called. Zero stands for never.
+// Until specifies the time from which no task needs the effect: the effect is cancelled then, and Wake is called. The zero time means never.
 func (n Next) Until(at time.Time) Next {
 	n.until = at
 	return n
 }
 
-// Waiting says that the effect only waits for what others send, however long that takes. It takes no slot from those that work.
+// Waiting reports that the effect only waits for data of others, for any time. It takes no slot from effects that work.
 func (n Next) Waiting() Next {
 	n.waits = true
 	return n
@@ -104,8 +103,8 @@ func Detach(request, output any) Next {
 	return Next{kind: nextPerform, value: request, detach: true, output: output}
 }
 
-// Sharing names the part of a request that is stored where others read it. It must not contain a secret, except in a text
-// that the task's definition contains too.
+// Sharing names the part of a request that is stored for other readers. It must not contain a secret, except in a text that the task's definition
+// contains too.
 func (n Next) Sharing(v any) Next {
 	n.sharedBody = v
 	return n

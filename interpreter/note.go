@@ -6,8 +6,8 @@ import (
 	"github.com/swrun/swrun/dsl"
 )
 
-// Notes are history steps that a store adds by itself: while a run has no owner that could step it, and after the run has ended. A note changes
-// nothing of the state but the number of the last history event.
+// Notes are history steps that a store adds without an owner: while a run has no owner that could step it, and after the end of the run. A note
+// changes nothing in the state except the number of the last history event.
 
 // Note returns the note of some events. last is the Seq of the last event before them.
 func Note(last int, at time.Time, events ...HistoryEvent) HistoryStep {
@@ -20,15 +20,15 @@ func Note(last int, at time.Time, events ...HistoryEvent) HistoryStep {
 // IsNote reports whether the step is a note.
 func (e HistoryStep) IsNote() bool { return e.Event == EventNote && len(e.Events) > 0 }
 
-// NumberFrom has the next history event follow the one with the number last, if that is later than the state knows: notes may have been added since
-// the state was stored.
+// NumberFrom makes the next history event follow the event with the number last, if that number is higher than the number in the state. Notes may
+// have been added since the state was stored.
 func (s *State) NumberFrom(last int) {
 	if last > s.lastHistory {
 		s.lastHistory, s.headChanged = last, true
 	}
 }
 
-// HistoryEvent returns what the history of the run says of the report. It has no path: the number of the effect says which occurrence of the task it was.
+// HistoryEvent returns the history event of the report. It has no path: the number of the effect identifies the occurrence of the task.
 func (r ReportedLate) HistoryEvent() HistoryEvent {
 	return HistoryEvent{
 		Type: ResultLate, Pointer: dsl.Pointer(r.Pointer), Effect: r.Effect, Attempt: r.Attempt.Number, Worker: r.Attempt.Worker, StartedAt: r.Attempt.StartedAt, Report: r.Report,

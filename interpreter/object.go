@@ -16,25 +16,25 @@ import (
 	"github.com/swrun/swrun/redact"
 )
 
-// object is a JSON object that is being written or read. Each stored type has one function that visits its fields with their
-// keys and serves both directions, so that a field is spelled once. Zero fields are left out, so that what is stored stays
-// small. Fields are read in the order in which they were written.
+// object is a JSON object that is being written or read. Each stored type has one function that visits its fields with their keys. The function
+// serves both directions, so that each key is written once. Zero fields are left out, so that stored objects stay small. Fields are read in the order
+// in which they were written.
 type object struct {
-	b       []byte // what is written so far, or what is left to read
+	b       []byte // the part that is written already, or that is still to be read
 	reading bool
 	err     error // the first one
 	// secrets replaces secrets in the workflow's data by references on writing, and back on reading.
 	secrets *redact.Set
 }
 
-// written returns an object with the given fields, appended to b. It begins a new text: o can be used again.
+// written returns an object with the given fields, appended to b. It begins a new text, so that o can be used again.
 func (o *object) written(b []byte, fields func(*object)) ([]byte, error) {
 	o.b, o.err = b, nil
 	o.nested(fields)
 	return o.b, o.err
 }
 
-// writtenIn returns an object with the given fields and the form of what is stored, appended to b.
+// writtenIn returns an object with the given fields and the stored form, appended to b.
 func (o *object) writtenIn(f form.Form, b []byte, fields func(*object)) ([]byte, error) {
 	return o.written(b, func(o *object) {
 		number(o, form.Member(), &f)
@@ -42,7 +42,7 @@ func (o *object) writtenIn(f form.Form, b []byte, fields func(*object)) ([]byte,
 	})
 }
 
-// readStored visits the fields of an object that writtenIn has written in a form up to known; what names it in errors.
+// readStored visits the fields of an object that writtenIn wrote in a form up to known. what is the name of the object in errors.
 func readStored(what string, known form.Form, from stored, fields func(*object)) error {
 	return readObject(from.data, from.secrets, func(o *object) {
 		var is form.Form

@@ -176,7 +176,7 @@ const smallData = 4 << 10
 func (o *object) write(key string, v any) {
 	o.key(key)
 	b, err := expr.AppendAtMost(o.b, v, smallData)
-	if err == expr.ErrTooLong { // the buffer grows once, and not again and again
+	if err == expr.ErrTooLong { // the buffer grows only once
 		b, err = expr.Append(slices.Grow(o.b, jsonCapacity(v)+smallData), v)
 	}
 	if err != nil {
@@ -186,7 +186,7 @@ func (o *object) write(key string, v any) {
 	o.b = b
 }
 
-// jsonCapacity estimates how many bytes v takes as JSON, with a little room for what has to be escaped.
+// jsonCapacity estimates the number of bytes of v as JSON, with a little room for escapes.
 func jsonCapacity(v any) int {
 	size := expr.EncodedSize(v, math.MaxInt)
 	return size + size/32

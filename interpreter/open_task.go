@@ -7,23 +7,23 @@ import (
 	"github.com/swrun/swrun/dsl"
 )
 
-// OpenTask is an innermost task in progress: one of the places where a run stands.
+// OpenTask is an innermost task in progress: one of the present places of a run.
 type OpenTask struct {
 	Kind      dsl.Kind
 	Route     Route       // of its effects
 	Pointer   dsl.Pointer // as errors show it
-	Origin    dsl.Pointer // where it stands in the document
+	Origin    dsl.Pointer // place in the document
 	Path      Path
 	StartedAt time.Time
 	Effect    EffectID   // that it waits for; 0 for none
 	Attempt   int        // of the effect
 	Run       string     // that the effect has started, as namespace/id; empty for none
-	Deferred  bool       // the effect has not begun: see State.DeferEffect
-	Needs     []string   // of whoever performs the effect: see Builder.Needs and State.LeaveEffect
-	Lacks     string     // the one of them that a driver lacked when it was to perform the effect; empty if none has tried
+	Deferred  bool       // the effect did not begin: see State.DeferEffect
+	Needs     []string   // requirements on the performer of the effect: see Builder.Needs and State.LeaveEffect
+	Lacks     string     // the need that a driver lacked when it was to perform the effect; empty if no driver tried
 	Until     time.Time  // when its wait ends; zero if it does not wait for time
 	Retry     bool       // the wait is for the next attempt of a try
-	Ready     bool       // it can go on at once
+	Ready     bool       // it can continue immediately
 	Listening *Listening // for events; nil if it does not listen
 }
 

@@ -16,7 +16,7 @@ type Path string
 // The marks are escaped in task names as RFC 6901 escapes / and ~.
 var pathEscaper = strings.NewReplacer("[", "~2", "!", "~3", "+", "~4")
 
-// suffix returns what a repetition adds to the path of the task whose list is repeated.
+// suffix returns the addition of a repetition to the path of the task whose list is repeated.
 func (r Repetition) suffix() string {
 	switch {
 	case r == Repetition{}:
@@ -47,13 +47,13 @@ func (p Path) WithoutRetries() string {
 	return b.String()
 }
 
-// random returns a number in [0, 1) that depends on nothing but the run, the occurrence and salt.
+// random returns a number in [0, 1) that depends only on the run, the occurrence and salt.
 func (s *State) random(p Path, salt string) float64 {
 	sum := s.digest("chance", string(p), salt)
 	return float64(binary.BigEndian.Uint64(sum[:8])>>11) / (1 << 53)
 }
 
-// uuid returns a UUID that depends on nothing but the run and the occurrence.
+// uuid returns a UUID that depends only on the run and the occurrence.
 func (s *State) uuid(p Path) string {
 	sum := s.digest("uuid", string(p))
 	return uuid.NewHash(sha256.New(), uuid.Nil, sum[:], 8).String()

@@ -8,7 +8,7 @@ import (
 	"github.com/swrun/swrun/expr"
 )
 
-// Policy is the authentication with which a resource is read while its document is loaded. There is no run yet that could evaluate anything.
+// Policy is the authentication for reading a resource while its document is loaded. At that time there is no run that could evaluate anything.
 type Policy struct {
 	Scheme     string
 	Secret     string // the name of the secret that holds the properties; empty if they are in Properties
@@ -25,7 +25,7 @@ func PolicyOf(ctx context.Context) *Policy {
 	return p
 }
 
-// policy returns what a resource of the document is read with; ok is false if that cannot be known yet, which is reported.
+// policy returns the authentication for reading a resource of the document; ok is false if it cannot be known yet, which is reported.
 func (b *Builder) policy(a *dsl.Authentication) (p *Policy, ok bool) {
 	if a == nil {
 		return nil, true

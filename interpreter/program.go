@@ -21,50 +21,50 @@ type Program struct {
 	input   transform
 	output  transform
 	timeout *Duration
-	// definitions are the parts of the document that expressions can see: the whole by the empty pointer, and each
-	// task, if any expression uses $workflow or $task.
+	// definitions are the parts of the document that expressions can see: the whole document at the empty pointer, and each task, if any expression uses
+	// $workflow or $task.
 	definitions map[dsl.Pointer]any
-	places      map[*expr.Code]dsl.Pointer  // where each expression stands
+	places      map[*expr.Code]dsl.Pointer  // the place of each expression
 	redacted    *redact.Cache               // the values of the secrets that it declares
 	needs       []string                    // of its tasks
 	texts       map[dsl.Pointer]*dsl.Source // of remote functions, by their pointers
-	namesQueue  bool                        // the document or one of its tasks does
+	namesQueue  bool                        // the document or one of its tasks names a queue
 	runs        []WorkflowRun               // by its tasks
 }
 
-// ErrorAliases returns what types of errors are read as where they are caught.
+// ErrorAliases returns, for types of errors, the types as which catches read them.
 func (p *Program) ErrorAliases() errors.Aliases { return p.config.ErrorAliases }
 
-// Config is what a program needs from its host. The zero value knows no kind of task and no secret.
+// Config contains the parts of the host that a program needs. The zero value knows no kind of task and no secret.
 type Config struct {
 	Kinds   []Kind
 	Secrets Secrets // nil: no secret is available
-	// FormerSecrets returns the values that a secret had before while this process ran: they are hidden too. Nil: none had another one.
+	// FormerSecrets returns the earlier values of a secret in the life of this process. They are hidden too. If it is nil, no secret had another value.
 	FormerSecrets func(name string) []any
-	// RefusesSecret reports that the workflow may not use a secret, although there is one of that name: a task that names it fails. Secrets must not
-	// return such a one. Nil refuses none.
+	// RefusesSecret reports that the workflow may not use a secret although a secret of that name exists. A task that names it fails, and Secrets must
+	// not return it. If it is nil, no secret is refused.
 	RefusesSecret func(name string) bool
-	// LeaveSecrets has tasks wait for a driver that has the secrets which they name (Result.Lacks), where they would fail otherwise.
+	// LeaveSecrets makes tasks wait for a driver that holds the secrets which they name (Result.Lacks). Otherwise such tasks fail.
 	LeaveSecrets bool
 	Load         Loader // nil: no external resource can be read
 	Limits       limits.Set
 
 	// ErrorBase is the base of the standard error types that tasks raise: errors.Base unless set.
 	ErrorBase string
-	// ErrorAliases are what types of errors are read as where errors are caught.
+	// ErrorAliases are, for types of errors, the types as which catches read them.
 	ErrorAliases errors.Aliases
 	// Runtime is the descriptor that expressions see as $runtime: name, version, metadata.
 	Runtime map[string]any
 }
 
-// Secrets returns the value of a secret that the workflow declares, and whether there is one.
+// Secrets returns the value of a secret that the workflow declares, and whether the secret exists.
 type Secrets func(name string) (value any, ok bool)
 
-// ErrNotFetched is what a Loader returns for a resource that it is not allowed to fetch. Compile then checks everything but
-// what the resource contains, and says so; the program must not be run.
+// ErrNotFetched is the error of a Loader for a resource that it is not allowed to fetch. Compile then checks everything except the content of the
+// resource, and reports that. The program must not be run.
 var ErrNotFetched = errors.New("it is not fetched here")
 
-// Loader reads an external resource, and gives up when ctx ends; uri is absolute, or relative to the workflow's own file.
+// Loader reads an external resource, and returns when ctx ends; uri is absolute, or relative to the workflow's own file.
 type Loader func(ctx context.Context, uri string) (Resource, error)
 
 // Resource is an external resource as it was read.
@@ -77,13 +77,13 @@ type Resource struct {
 
 // List is a compiled list of tasks: one of a task's own lists, or the workflow's.
 type List struct {
-	// name is which list of its owner it is, as a pointer below the owner: do, try, catch/do, fork/branches. It is never
-	// empty: only stored frames of lists have it.
+	// name identifies the list among the lists of its owner, as a pointer below the owner: do, try, catch/do, fork/branches. It is never empty: a name
+	// distinguishes stored frames of lists from other frames.
 	name  string
 	tasks []*node
 	owner *node // nil for the workflow's own list and for functions
-	// absolute says that the list stands elsewhere in the document than its owner, as an extension's does, so that the pointers
-	// of its tasks do not begin with the owner's.
+	// absolute reports that the list is at another place in the document than its owner, as the list of an extension is. The pointers of its tasks then
+	// do not begin with the owner's pointer.
 	absolute bool
 }
 
@@ -99,7 +99,7 @@ func (l *List) Names() (all []string) {
 	return all
 }
 
-// find returns the task of l that stands at origin, or nil.
+// find returns the task of l at origin, or nil.
 func (l *List) find(origin dsl.Pointer) *node {
 	for _, n := range l.tasks {
 		if n.origin == origin {
@@ -109,7 +109,7 @@ func (l *List) find(origin dsl.Pointer) *node {
 	return nil
 }
 
-// task returns the task of l that stands at origin, and panics if there is none.
+// task returns the task of l at origin, and panics if there is no such task.
 func (l *List) task(origin dsl.Pointer) *node {
 	if l != nil {
 		if n := l.find(origin); n != nil {
@@ -123,7 +123,7 @@ func otherDefinition(origin dsl.Pointer) string {
 	return fmt.Sprintf("the program has no task %s there: the state belongs to another definition", origin)
 }
 
-// inlined reports whether l is a function, which runs as if it stood where it is called.
+// inlined reports whether l is a function, which runs as if it were at the place of its call.
 func (l *List) inlined() bool { return l.name == callList }
 
 // callList is the name of the list that holds the task of a called function.
@@ -134,9 +134,9 @@ type node struct {
 	task       dsl.Task
 	kind       *Kind
 	body       Body
-	origin     dsl.Pointer // where it stands in the document
+	origin     dsl.Pointer // place in the document
 	pointer    dsl.Pointer // as errors show it; relative to the call for tasks inside a function
-	segment    string      // what it adds to the path of the task that it belongs to
+	segment    string      // its part of a path, after the path of the task that contains it
 	condition  *expr.Code
 	input      transform
 	output     transform
@@ -146,7 +146,7 @@ type node struct {
 	lists      []*List
 	extensions []*extension
 	secrets    []string      // that its expressions name
-	detaches   bool          // it asks for an effect that nobody waits for
+	detaches   bool          // it requests an effect that no task waits for
 	soft       *dsl.Duration // metadata.swrun.softDeadline
 	atMostOnce bool          // metadata.swrun.delivery is at-most-once
 	needs      []string      // to perform its effects, beside its queue
@@ -182,9 +182,9 @@ type extension struct {
 // Jump is a resolved flow directive.
 type Jump struct {
 	Directive dsl.Directive
-	Index     int // of the task to go on with, for dsl.DirectiveTask
+	Index     int // of the next task, for dsl.DirectiveTask
 
-	// unwinding says that a child has ended the workflow: of this task only output.as and export.as follow (semantics 4.5).
+	// unwinding reports that a child ended the workflow: only output.as and export.as of this task follow (semantics 4.5).
 	unwinding bool
 }
 
@@ -197,10 +197,10 @@ func (j *Jump) stored(o *object) {
 type Duration struct {
 	literal  dsl.Duration
 	code     *expr.Template // nil for a literal
-	property string         // that the code stands in
+	property string         // that contains the code
 }
 
-// Eval returns the duration, or an error if its expression yields none.
+// Eval returns the duration, or an error if its expression yields no duration.
 func (d *Duration) Eval(s *Scope, input any) (dsl.Duration, *errors.Error) {
 	if d.code == nil {
 		return d.literal, nil
@@ -220,7 +220,7 @@ func (d *Duration) Eval(s *Scope, input any) (dsl.Duration, *errors.Error) {
 	return dsl.Duration{}, s.withCode(errors.Expressionf("`%s`: %s", d.property, err), d.code.CodeAt(), input)
 }
 
-// Performer returns the performer of a kind, or nil if it has none.
+// Performer returns the performer of a kind, or nil if the kind needs no performer.
 func (p *Program) Performer(k dsl.Kind) Performer { return p.kind(k).Perform }
 
 func (p *Program) kind(k dsl.Kind) Kind {

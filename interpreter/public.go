@@ -8,8 +8,8 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// This file decides which texts are public even if a secret contains the same words: those of the document itself. Whoever
-// reads the document knows them, and catches compare them.
+// This file decides which texts are public even if a secret contains the same words: the texts of the document itself. Every reader of the document
+// knows them, and catches compare them.
 
 // PublicInErrors returns a function that reports whether a text of an error is public: a standard type or title, a text of an
 // error that the document defines, or the pointer of a task.

@@ -9,9 +9,9 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// remoteCalls are the calls of functions from elsewhere that a document is compiled with. Functions are named by their pointers.
+// remoteCalls are the calls of remote functions in a document. Functions are named by their pointers.
 type remoteCalls struct {
-	places  map[dsl.Pointer]string // where the functions stand
+	places  map[dsl.Pointer]string // the places of the functions
 	tasks   map[string]dsl.Task    // of the functions
 	called  map[dsl.Task]string    // the function that a call names
 	callers map[string]dsl.Pointer // the first task of the document from which a function is called
@@ -21,8 +21,8 @@ func newRemoteCalls() *remoteCalls {
 	return &remoteCalls{places: map[dsl.Pointer]string{}, tasks: map[string]dsl.Task{}, called: map[dsl.Task]string{}, callers: map[string]dsl.Pointer{}}
 }
 
-// at returns the pointer of the function at a place, which a call names by a URI. States of runs have the pointer in them: it is that of the URI, unless a
-// function at another place, to which the same relative URI leads from there, has that already.
+// at returns the pointer of the function at a place that a call names by a URI. States of runs contain the pointer. It is the pointer of the URI,
+// unless that pointer belongs to a function at another place that the same relative URI named before.
 func (r *remoteCalls) at(uri, place string) dsl.Pointer {
 	at := dsl.RemoteFunction(uri)
 	for n := 1; ; n++ {
@@ -36,8 +36,8 @@ func (r *remoteCalls) at(uri, place string) dsl.Pointer {
 	}
 }
 
-// note notes a call of the function at a pointer. Caller is the task of the document from which the function is called that makes the call; it is empty if the
-// document itself makes it.
+// note notes a call of the function at a pointer. Caller is the task of the document that leads to the function that makes the call; it is empty if
+// the document itself makes the call.
 func (r *remoteCalls) note(call dsl.Task, at, caller dsl.Pointer) {
 	r.called[call] = string(at)
 	if caller == "" {
@@ -48,8 +48,8 @@ func (r *remoteCalls) note(call dsl.Task, at, caller dsl.Pointer) {
 	}
 }
 
-// checkRecursion reports functions from elsewhere that call themselves without end, at the call of the document that leads to them. Functions of the document
-// are the matter of package dsl: no function from elsewhere can call them.
+// checkRecursion reports remote functions that call themselves without end, at the call of the document that leads to them. Package dsl checks
+// functions of the document: no remote function can call them.
 func (c *compiler) checkRecursion() {
 	if len(c.workflow.Use.Extensions) > 0 { // an extension may end the workflow before any call
 		return
@@ -68,7 +68,7 @@ func (c *compiler) checkRecursion() {
 	}
 }
 
-// shownFunction returns how a message names the function at a URI: by its place in the default catalog, or by the URI.
+// shownFunction returns the name of the function at a URI for messages: its place in the default catalog, or the URI.
 func shownFunction(uri string) string {
 	if file, ok := strings.CutPrefix(uri, "catalog:/functions/"); ok {
 		if parts := strings.Split(file, "/"); len(parts) == 3 {

@@ -11,11 +11,11 @@ import (
 	"github.com/swrun/swrun/dsl"
 )
 
-// maxRemoteFunctions is how many functions from other places a document may be compiled with: what one calls, another may call again.
+// maxRemoteFunctions is the maximum number of remote functions in a document, including functions that other functions call.
 const maxRemoteFunctions = 100
 
-// RemoteFunction compiles a function that stands at another place, with a literal URI, as the only child of the task. The same one is compiled
-// once, so that it may call itself. It returns nil if it cannot be read, or is not valid, which is reported; what is not fetched is no error.
+// RemoteFunction compiles a remote function with a literal URI as the only child of the task. Each function is compiled once, so that it may call
+// itself. It returns nil if the function cannot be read or is not valid, which is reported. A function that is not fetched is no error.
 func (b *Builder) RemoteFunction(r *dsl.ExternalResource) *List {
 	uri := r.Endpoint.URI.Text()
 	at := b.c.remote.at(uri, b.Located(uri))
@@ -57,15 +57,15 @@ func (b *Builder) readFunction(r *dsl.ExternalResource, at dsl.Pointer) *List {
 	return list
 }
 
-// of returns what compiles a function that stands at a place. W stands for its text.
+// of returns the compiler of a function at a place. w is the text of the function.
 func (c *compiler) of(w *dsl.Workflow, place string) *compiler {
 	inside := *c
 	inside.workflow, inside.base = w, place
 	return &inside
 }
 
-// CheckFunction compiles the text of a function that is to stand at a URI, by itself, and returns what is found in it, and which workflows it runs. File is what
-// the text is called in the diagnostics; pointers are those in the text.
+// CheckFunction compiles the text of the function for a URI alone. It returns the diagnostics, and the workflows that the function runs. file is the
+// name of the text in the diagnostics; their pointers are pointers in the text.
 func CheckFunction(file, uri string, text []byte, config Config) (dsl.Diagnostics, []WorkflowRun) {
 	at := dsl.RemoteFunction(uri)
 	w, task, found := dsl.ParseFunction(file, text, "function", at)
@@ -94,7 +94,7 @@ func CheckFunction(file, uri string, text []byte, config Config) (dsl.Diagnostic
 	return found, runs
 }
 
-// reportRemote reports what was found in the remote function at a place, at the call of it.
+// reportRemote reports the diagnostics of the remote function at a place, at the call of the function.
 func (b *Builder) reportRemote(r *dsl.ExternalResource, place string, found dsl.Diagnostics) {
 	const most = 3
 	errors := found.Errors()
@@ -110,14 +110,14 @@ func (b *Builder) reportRemote(r *dsl.ExternalResource, place string, found dsl.
 		b.Report("SW802", r.Endpoint.Pointer, message)
 	}
 	for _, d := range found {
-		if d.Severity == dsl.SeverityInfo { // what is not fetched, and so not checked
+		if d.Severity == dsl.SeverityInfo { // a resource that was not fetched, and so not checked
 			d.Pointer = r.Endpoint.Pointer
 			b.Add(d)
 		}
 	}
 }
 
-// Located returns the place that a literal URI means, as Read takes it. In a function from elsewhere, relative ones start from where it stands.
+// Located returns the place of a literal URI, in the form for Read. In a remote function, relative URIs start from the place of the function.
 func (b *Builder) Located(uri string) string {
 	if uri = RelativeFile(uri); b.c.base == "" {
 		return uri
@@ -125,9 +125,9 @@ func (b *Builder) Located(uri string) string {
 	return beside(b.c.base, uri)
 }
 
-// RelativeFile returns the relative reference that a file URL without an absolute path stands for: file://greet.proto is greet.proto, beside the document, as the
-// specification writes it. In a URL, what follows the two slashes is a host, of which no file can be read. Every other reference is returned as it is, also one
-// that would lead out of the document's folder.
+// RelativeFile returns the relative reference for a file URL without an absolute path: file://greet.proto is greet.proto beside the document, as in
+// the specification. In a URL, the text after the two slashes is a host, from which no file can be read. Every other reference is returned unchanged,
+// also a reference that leads out of the document's folder.
 func RelativeFile(reference string) string {
 	u, err := url.Parse(reference)
 	if err != nil || u.Scheme != "file" || u.User != nil {
@@ -147,7 +147,7 @@ func RelativeFile(reference string) string {
 	return (&url.URL{Path: place}).String()
 }
 
-// beside returns what a reference in a remote function means: relative ones start from where it stands.
+// beside resolves a reference in a remote function: relative references start from the place of the function.
 func beside(base, reference string) string {
 	from, err := url.Parse(base)
 	if err != nil {
@@ -161,11 +161,11 @@ func beside(base, reference string) string {
 		!relative.IsAbs() && relative.Host == "" && !path.IsAbs(relative.Path) { // both start from the folder of the document
 		to.Path, to.RawPath = path.Join(path.Dir(from.Path), relative.Path), ""
 	}
-	to.OmitHost = from.OmitHost // catalog:/functions, as it came
+	to.OmitHost = from.OmitHost // catalog:/functions, in the same spelling
 	return to.String()
 }
 
-// Source returns the text in which something stands: the document, or a function that it was compiled with.
+// Source returns the text that contains a pointer: the document, or a function that it was compiled with.
 func (p *Program) Source(at dsl.Pointer) *dsl.Source {
 	if function, _, remote := at.RemoteFunction(); remote && p.texts[function] != nil {
 		return p.texts[function]
@@ -173,7 +173,8 @@ func (p *Program) Source(at dsl.Pointer) *dsl.Source {
 	return p.Workflow.Source
 }
 
-// refuseSecrets reports that the task of a remote function reads a secret. Whoever calls a function of somebody else passes it what it may know.
+// refuseSecrets reports that the task of a remote function reads a secret. A caller passes a remote function all the values that the function may
+// know.
 func (b *Builder) refuseSecrets(names []string) {
 	if b.c.base == "" {
 		return

@@ -24,15 +24,15 @@ type replay struct {
 	p        *Program
 	s        *State
 	input    any
-	migrated []*Program // that it goes on with later
+	migrated []*Program // with which it continues later
 }
 
 func newReplay(r Past) *replay {
-	r.New.Input = r.Program.redactions().EscapeReferences(r.Start.Input) // a run that has never started has it too
+	r.New.Input = r.Program.redactions().EscapeReferences(r.Start.Input) // a run that never started contains it too
 	return &replay{r.Program, r.New, r.Start.Input, r.Migrated}
 }
 
-// notes goes on behind a step that is a note, and reports whether it is one.
+// notes skips a step that is a note, and reports whether it is a note.
 func (r *replay) notes(e HistoryStep) bool {
 	if !e.IsNote() {
 		return false
@@ -41,7 +41,7 @@ func (r *replay) notes(e HistoryStep) bool {
 	return true
 }
 
-// restore goes on with what a step has stored, if it cannot be computed again: the state, and the program of a run that has migrated.
+// restore continues with the stored part of a step that cannot be computed again: the state, and the program of a run that migrated.
 func (r *replay) restore(e HistoryStep) (err error) {
 	if e.State == nil {
 		return nil
@@ -55,7 +55,7 @@ func (r *replay) restore(e HistoryStep) (err error) {
 	return err
 }
 
-// Migration returns the event of a step with which the run has gone on with another definition; ok is false if it has not.
+// Migration returns the event of a step with which the run continued with another definition; ok is false if the step is no migration.
 func (e HistoryStep) Migration() (m Migrate, ok bool) {
 	at := slices.IndexFunc(e.Events, func(r HistoryEvent) bool { return r.Type == WorkflowMigrated })
 	if at < 0 {

@@ -5,16 +5,16 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// Output is a compiled output: how data is reshaped, and the schema of what comes of it.
+// Output is a compiled output: a template that reshapes data, and the schema of the result.
 type Output struct{ transform }
 
-// Export is a compiled export: what becomes of $context, and its schema.
+// Export is a compiled export: a template for the new $context, and its schema.
 type Export struct{ transform }
 
-// Output compiles an output that is not the task's own; an absent one leaves data as it is.
+// Output compiles an output that is not the task's own output; without one, data stays unchanged.
 func (b *Builder) Output(o *dsl.Output) Output { return Output{b.c.output(b, o)} }
 
-// Export compiles an export that is not the task's own; an absent one changes nothing.
+// Export compiles an export that is not the task's own export; without one, nothing changes.
 func (b *Builder) Export(e *dsl.Export) Export {
 	if e == nil {
 		return Export{}
@@ -30,7 +30,7 @@ func (s *Scope) Reshape(o Output, data any, vars Vars) (any, *errors.Error) {
 	return reshaped, err
 }
 
-// Export applies an export to what an output has made.
+// Export applies an export to the result of an output.
 func (s *Scope) Export(e Export, output any, vars Vars) *errors.Error {
 	s.bound, s.output = vars, output
 	err := s.m.export(s.frame, s, e.transform, output)

@@ -16,15 +16,15 @@ type WorkflowName struct {
 // WorkflowRun is a workflow that a task runs.
 type WorkflowRun struct {
 	WorkflowName
-	// At is the task, which may stand in a function from elsewhere.
+	// At is the task, which may be in a remote function.
 	At dsl.Pointer
-	// Task is in the document. It runs the workflow, or it calls a function from elsewhere, a task of which does.
+	// Task is in the document. It runs the workflow, or it calls a remote function with a task that runs the workflow.
 	Task dsl.Pointer
-	// Function is the place of that function; empty if the task stands in the document.
+	// Function is the place of that function; empty if the task is in the document.
 	Function string
 }
 
-// Runs notes that the task runs a workflow as a run of its own, or has the run continue as one.
+// Runs notes that the task runs a workflow as a separate run, or continues the run as that workflow.
 func (b *Builder) Runs(w WorkflowName) {
 	p, task := b.c.program, b.node.task.Base().Pointer
 	if slices.ContainsFunc(p.runs, func(r WorkflowRun) bool { return r.WorkflowName == w && r.At == task }) { // of a function that is compiled twice
