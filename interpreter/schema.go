@@ -22,19 +22,19 @@ import (
 type Schema struct {
 	document any
 	draft    *jsonschema.Draft
-	// plain is shared by all validations that need no count; work is counted by a validator of its own.
+	// plain is shared by all validations that need no count. A validation that counts its work compiles its own validator.
 	plain  *validator
 	values int  // of the document
-	refers bool // the schema has references, so that a value may be visited any number of times
+	refers bool // the schema contains references, so that a value may be visited any number of times
 }
 
-// validator is a compiled schema with the count of its work.
+// validator is a compiled schema that counts its work.
 type validator struct {
 	compiled *jsonschema.Schema
 	work     *schemaWork
 }
 
-// valid returns a validation error if v does not fit a schema; what names v in it. It counts the work.
+// valid returns a validation error if v does not fit a schema; what is the name of v in the error. It counts the work.
 func (s *Scope) valid(schema *Schema, what string, v any) *errors.Error {
 	if schema == nil {
 		return nil
@@ -44,7 +44,7 @@ func (s *Scope) valid(schema *Schema, what string, v any) *errors.Error {
 	return err
 }
 
-// validate returns a validation error if v does not fit, and how much work that was, which is bounded.
+// validate returns a validation error if v does not fit, and the units of work, which are limited.
 func (s *Schema) validate(what string, v any) (units int, fault *errors.Error) {
 	units, err := s.check(v)
 	return units, validationError(what, err)
@@ -65,7 +65,7 @@ func (s *Schema) check(v any) (units int, err error) {
 	return units, err
 }
 
-// validationError is the workflow error of a validation that has ended with err.
+// validationError returns the workflow error of a validation that ended with err.
 func validationError(what string, err error) *errors.Error {
 	var invalid *jsonschema.ValidationError
 	var limit *schemaLimitError
@@ -82,8 +82,8 @@ func validationError(what string, err error) *errors.Error {
 	return fault
 }
 
-// validator returns one for data. Without references, each part of a schema meets each value once at most: then there
-// is no need to count, if the product is small.
+// validator returns a validator for data. Without references, each part of a schema meets each value at most once. If the product is small, the work
+// need not be counted.
 func (s *Schema) validator(data measured) (*validator, error) {
 	if !s.refers && times(data.values, s.values) <= maxCheckedWork {
 		return s.plain, nil
@@ -91,7 +91,7 @@ func (s *Schema) validator(data measured) (*validator, error) {
 	return newValidator(s.document, s.draft, true)
 }
 
-// validate contains what the validator does with hostile data.
+// validate contains the effects of hostile data on the validator.
 func (v *validator) validate(data any, found measured) (err error) {
 	if err := v.work.excess(found); err != nil {
 		return err
@@ -106,7 +106,7 @@ func (v *validator) validate(data any, found measured) (err error) {
 		switch r := recover().(type) {
 		case nil:
 		case workLimitError:
-			// How much more depends on the order in which the validator goes through objects.
+			// The rest of the work depends on the order in which the validator visits objects.
 			err = &schemaLimitError{"schema work", maxCheckedWork + 1, maxCheckedWork, fmt.Sprintf("this takes more than %d steps", maxCheckedWork)}
 		default:
 			err = fmt.Errorf("the validator fails: %.200v", r)
@@ -120,8 +120,8 @@ const (
 	maxLeafBytes = 300
 )
 
-// leaves describes the causes that no deeper one explains: the first ones, and how many more there are. The validator goes
-// through objects in any order; the message must always be the same.
+// leaves describes the causes that no deeper cause explains: the first causes, and the number of the others. The validator visits objects in random
+// order, but the message must always be the same.
 func leaves(e *jsonschema.ValidationError) string {
 	var messages []string
 	for _, m := range misfits(e) {
@@ -133,7 +133,7 @@ func leaves(e *jsonschema.ValidationError) string {
 	return strings.Join(messages, "; ")
 }
 
-// causes returns the causes that no deeper one explains.
+// causes returns the causes that no deeper cause explains.
 func causes(e *jsonschema.ValidationError) (deepest []*jsonschema.ValidationError) {
 	todo := []*jsonschema.ValidationError{e}
 	for len(todo) > 0 {
@@ -163,7 +163,7 @@ func leafMessage(e *jsonschema.ValidationError) string {
 
 func shortened(text string) string { return shorten.To(text, maxLeafBytes) }
 
-// schema compiles a schema definition; its dialect is draft-07 unless it says otherwise (semantics 3.9).
+// schema compiles a schema definition; its dialect is draft-07 unless it specifies another one (semantics 3.9).
 func (c *compiler) schema(s *dsl.Schema) *Schema {
 	if s == nil {
 		return nil
@@ -203,7 +203,7 @@ func (c *compiler) schema(s *dsl.Schema) *Schema {
 	return compiled
 }
 
-// unusable reports a schema that cannot be compiled, at what is wrong in it if that stands in the document.
+// unusable reports a schema that cannot be compiled, at the wrong place in it if that place is in the document.
 func (c *compiler) unusable(s *dsl.Schema, err error) {
 	const what = "this is not a valid JSON Schema: "
 	var invalid *invalidSchemaError
@@ -218,7 +218,7 @@ func (c *compiler) unusable(s *dsl.Schema, err error) {
 	}
 }
 
-// schemaHelp returns what to write for a value that no JSON Schema has at its place, if other languages have it there, or "".
+// schemaHelp returns the correct text for a value that JSON Schema does not allow at its place but that other languages use there, or "".
 func schemaHelp(at dsl.Pointer, value any) string {
 	tokens := at.Tokens()
 	last, around := tokens[len(tokens)-1], tokens[len(tokens)-2]
@@ -242,7 +242,7 @@ func schemaHelp(at dsl.Pointer, value any) string {
 
 // invalidSchemaError is a schema that does not fit the schema of schemas.
 type invalidSchemaError struct {
-	places map[string][]string // by the place in the schema, what is wrong there
+	places map[string][]string // the mistakes by their place in the schema
 }
 
 func newInvalidSchemaError(cause *jsonschema.ValidationError, document any) *invalidSchemaError {
@@ -267,8 +267,8 @@ func newInvalidSchemaError(cause *jsonschema.ValidationError, document any) *inv
 	return e
 }
 
-// above reports whether the schema has a mistake below a place. A part that may have one of several forms is wrong in each of
-// them; the form that its author meant is the one with a mistake inside.
+// above reports whether the schema contains a mistake below a place. If a part may have one of several forms, it is wrong in each of them. The form
+// that its author meant is the form with a mistake inside.
 func (e *invalidSchemaError) above(place string) bool {
 	for other := range e.places {
 		if strings.HasPrefix(other, place+"/") {
@@ -278,7 +278,7 @@ func (e *invalidSchemaError) above(place string) bool {
 	return false
 }
 
-// Error lists what is wrong.
+// Error lists the mistakes.
 func (e *invalidSchemaError) Error() string {
 	var messages []string
 	for _, place := range slices.Sorted(maps.Keys(e.places)) {
@@ -322,7 +322,7 @@ const (
 	maxSchemaValues = 20_000
 )
 
-// newValidator compiles a schema, which may be hostile too: it may have come from elsewhere.
+// newValidator compiles a schema, which may be hostile too, because it may come from others.
 func newValidator(document any, draft *jsonschema.Draft, counted bool) (v *validator, err error) {
 	found := measure(document)
 	switch {
@@ -373,7 +373,7 @@ func compileSchema(document any, draft *jsonschema.Draft, work *schemaWork) (*js
 	return compiled, err
 }
 
-// inputName is what errors call the value that an input schema is for.
+// inputName is the name in errors of a value for an input schema.
 const inputName = "the input"
 
 // in applies an input transform: schema on the raw value, then from (semantics 3.1).

@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// distinguishable reports whether the items of each array in v can be compared with so much work. The validator
-// compares two items if their parts, written one after the other, are the same bytes: [1, [2]] and [[1], 2].
+// distinguishable reports whether the items of each array in v can be compared within the given work. The validator compares two items if their
+// parts, written one after the other, are the same bytes: [1, [2]] and [[1], 2].
 func distinguishable(v any, work int) bool {
 	todo := []any{v}
 	for len(todo) > 0 {
@@ -31,9 +31,9 @@ func distinguishable(v any, work int) bool {
 	return true
 }
 
-// comparisonWork returns how much work it is to compare the arrays and objects among items.
+// comparisonWork returns the work of comparing the arrays and objects among items.
 func comparisonWork(items []any) (work int) {
-	const few = 20 // are compared each with each at once
+	const few = 20 // the validator compares this number of items in pairs, without marks
 	alike := map[uint64]int{}
 	for i, item := range items {
 		if width(item) == 0 {
@@ -52,7 +52,7 @@ func comparisonWork(items []any) (work int) {
 	return work
 }
 
-// mark writes v as the validator does to find items that are alike, and returns how many values it has.
+// mark writes v as the validator does to find similar items, and returns the number of its values.
 func mark(to hash.Hash64, v any) (values int) {
 	values = 1
 	switch v := v.(type) {

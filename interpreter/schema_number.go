@@ -8,13 +8,13 @@ import (
 	"github.com/swrun/swrun/internal/jsonvalue"
 )
 
-// The validator turns each number into a fraction of whole numbers: 1e9999999 would be one of ten million digits, and is
-// refused with a nil pointer. Numbers beyond maxPower, which is far more than any schema asks about, are replaced by
-// ones that compare the same: of the same sign, larger or smaller than all others, whole if they were.
+// The validator turns each number into a fraction of whole numbers. 1e9999999 would be a number of ten million digits, and the validator would fail
+// with a nil pointer. Numbers beyond maxPower, which is far more than any schema needs, are replaced by numbers that compare the same: with the same
+// sign, larger or smaller than all others, and whole if the original was whole.
 const (
 	maxPower         = 1000 // of ten
 	maxNumberDigits  = 1000
-	maxNumberLetters = 300 // of a number that certainly is none of these
+	maxNumberLetters = 300 // of a number that certainly is not extreme
 )
 
 // isExtreme reports whether n has to be replaced.
@@ -49,7 +49,7 @@ func withinRange(n json.Number) json.Number {
 	// The number is 0.digits times ten to the magnitude.
 	magnitude := len(all) - len(fraction) + exponentOf(power)
 	if len(digits) > maxNumberDigits {
-		// The last digit keeps a fraction from becoming whole. A whole number of so many digits is beyond maxPower or ends here.
+		// The last digit keeps a fraction from becoming whole. A whole number with more digits is beyond maxPower or ends here.
 		whole := magnitude >= len(digits)
 		if digits = digits[:maxNumberDigits]; !whole {
 			digits += "1"

@@ -11,8 +11,8 @@ import (
 	"github.com/swrun/swrun/internal/shorten"
 )
 
-// unfitPattern says why the pattern of a schema cannot be used; "" if it can. Patterns are matched in a time that grows with the text alone, whoever has written
-// them: that excludes what looks around and what refers back.
+// unfitPattern returns why the pattern of a schema cannot be used; "" if it can. Any author may write a pattern, so that the time of matching must
+// grow only with the text. This excludes lookarounds and back references.
 func unfitPattern(text string) string {
 	_, err := regexp.Compile(text)
 	var wrong *syntax.Error
@@ -35,7 +35,7 @@ func unfitPattern(text string) string {
 	return fmt.Sprintf("the pattern is no regular expression: %s: %s", wrong.Code, shorten.Quoted(wrong.Expr))
 }
 
-// valueAt returns the value at a JSON pointer of a document; nil if there is none.
+// valueAt returns the value at a JSON pointer of a document; nil if the value is absent.
 func valueAt(v any, pointer string) any {
 	for _, key := range strings.Split(pointer, "/")[1:] {
 		key = strings.NewReplacer("~1", "/", "~0", "~").Replace(key)

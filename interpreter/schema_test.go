@@ -35,7 +35,7 @@ func doubling(keyword string, n int) string {
 	return fmt.Sprintf(`{"$ref": "#/definitions/d0", "definitions": {%s "d%d": {"type": "string"}}}`, b.String(), n)
 }
 
-// signs are n different items that the validator takes for alike: [1,1], [1,-1], [-1,1]...
+// signs returns n different items that the validator considers similar: [1,1], [1,-1], [-1,1]...
 func signs(bits int) string {
 	var items []string
 	for i := range 1 << bits {
@@ -97,7 +97,7 @@ func TestHostileSchemas(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for range 2 { // a validator that has broken off serves the next
+			for range 2 { // a validator that was stopped serves the next validation
 				_, fault := s.validate("the input", data)
 				expectFault(t, fault, c.want)
 			}

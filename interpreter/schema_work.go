@@ -8,9 +8,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v5"
 )
 
-// The validator has no bound of its own: data and schemas of a few kilobytes keep it busy for hours. Step is pure and
-// knows no clock, so that the work is counted: what can be known before is measured first (measure), and the validator
-// reports each schema that it has applied (schemaWork).
+// The validator has no limit of its own: data and schemas of a few kilobytes keep it busy for hours. Step is pure and knows no clock, so that work is
+// counted instead of time. Work that can be known before the validation is measured first (measure), and the validator reports each applied schema
+// (schemaWork).
 const (
 	maxCheckedDepth  = 256       // levels of data
 	maxCheckedValues = 1_000_000 // values in data
@@ -24,18 +24,18 @@ const (
 // workLimitError is the panic that ends the validator when it has done too much work.
 type workLimitError struct{}
 
-// schemaWork counts what one validation takes. It is an extension of the validator: Compile is called for each schema
-// inside a schema, and what it returns is called whenever that schema has been applied.
+// schemaWork counts the work of one validation. It is an extension of the validator: Compile is called for each schema inside a schema, and the
+// returned value is called whenever that schema was applied.
 type schemaWork struct {
-	counted bool // nothing is written otherwise: validations share it
+	counted bool // nothing is written otherwise, because validations share it
 	left    int
 
 	highest cost // the highest cost of a single schema, for each kind of work
 }
 
-// cost is what it costs to apply one schema to each value, and for the bytes of texts.
+// cost is the cost of one application of a schema to a value, and per byte of texts.
 type cost struct {
-	visit    int // what it holds itself: properties, alternatives, values of an enum
+	visit    int // the values in the schema itself: properties, alternatives, values of an enum
 	text     int // per byte of a text: patterns and formats, in instructions
 	names    int // per byte of the names of an object
 	distinct bool
@@ -73,7 +73,7 @@ func (w *schemaWork) Compile(_ jsonschema.CompilerContext, m map[string]any) (js
 	return subschema{w, p}, nil
 }
 
-// textCost is what a keyword costs per byte of the text that it looks at.
+// textCost returns the cost of a keyword per byte of the text that it examines.
 func textCost(keyword string, v any) (int, error) {
 	text, _ := v.(string)
 	switch {
@@ -88,7 +88,7 @@ func textCost(keyword string, v any) (int, error) {
 func patternSize(pattern string) (int, error) {
 	tree, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
-		return 0, nil // the validator says so
+		return 0, nil // the validator reports it
 	}
 	program, err := syntax.Compile(tree.Simplify())
 	if err != nil {
@@ -116,8 +116,7 @@ type subschema struct {
 	cost cost
 }
 
-// Validate charges for one application of the schema, which has just ended. Its errors say where it happened,
-// and the validator keeps all of them.
+// Validate charges for one completed application of the schema. Its errors contain the place, and the validator keeps all of them.
 func (a subschema) Validate(ctx jsonschema.ValidationContext, v any) error {
 	if !a.work.counted {
 		return nil
@@ -160,14 +159,14 @@ func nameBytes(m map[string]any) (n int) {
 	return n
 }
 
-// excess returns why data is too much for any single schema, or nil.
+// excess returns why data is too large for any single schema, or nil.
 func (w *schemaWork) excess(data measured) error {
 	texts, names := times(data.text, w.highest.text)/patternPerWork, times(data.names, w.highest.names)/patternPerWork
 	switch {
 	case data.depth > maxCheckedDepth:
 		return &schemaLimitError{"schema depth", data.depth, maxCheckedDepth, fmt.Sprintf("it is nested deeper than %d levels", maxCheckedDepth)}
 	case data.values > maxCheckedValues:
-		// Nobody has counted to the end, and how far depends on the order of members.
+		// The values were not counted to the end, and the place where the count stopped depends on the order of members.
 		text := fmt.Sprintf("it has too many values: at most %d are checked", maxCheckedValues)
 		return &schemaLimitError{"schema values", maxCheckedValues + 1, maxCheckedValues, text}
 	case data.ways/textPerWork > maxCheckedWork:
@@ -182,23 +181,23 @@ func (w *schemaWork) excess(data measured) error {
 	return nil
 }
 
-// schemaLimitError is data that is too much to be checked.
+// schemaLimitError reports data that is too large to be checked.
 type schemaLimitError struct {
 	name       string
 	value, max int
 	text       string
 }
 
-// Error says what is too much.
+// Error describes the excess.
 func (e *schemaLimitError) Error() string { return e.text }
 
-// measured is what is known of data before it is validated.
+// measured is the knowledge about data before its validation.
 type measured struct {
 	values  int
 	depth   int
 	text    int  // bytes of the longest text
 	names   int  // bytes of the names of one object, at most
-	ways    int  // bytes of the ways to all values
+	ways    int  // bytes of the pointers to all values
 	extreme bool // there are numbers that the validator cannot calculate with
 }
 

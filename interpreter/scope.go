@@ -9,8 +9,8 @@ import (
 	"github.com/swrun/swrun/expr"
 )
 
-// Scope is what a body sees of the task that it runs for. It is valid during one call and must not be kept.
-// It is the environment (expr.Env) of the task's expressions.
+// Scope is the view of a body on the task that it runs for. It is valid during one call and must not be kept. It is the environment (expr.Env) of the
+// task's expressions.
 type Scope struct {
 	m     *machine
 	frame *taskFrame // nil for the workflow itself
@@ -44,7 +44,7 @@ func (s *Scope) Instance() string { return s.m.s.ID }
 // Workflow returns the document.
 func (s *Scope) Workflow() *dsl.Workflow { return s.m.p.Workflow }
 
-// Eval evaluates a template for input. The template must not be nil: what an absent property means is for the task to decide.
+// Eval evaluates a template for input. The template must not be nil: the task decides the meaning of an absent property.
 func (s *Scope) Eval(t *expr.Template, input any) (any, *errors.Error) {
 	if s.work > expr.MaxCombinedWork {
 		return nil, expr.CombinedWorkError()
@@ -93,14 +93,14 @@ func (s *Scope) RecordCaught(err *errors.Error) {
 	s.m.record(s.frame.event(HistoryEvent{Type: ErrorCaught, Error: err, CaughtBy: s.frame.pointer(), Timeout: s.m.timeoutKind(err)}))
 }
 
-// Retry waits until a time and then calls Wake; attempt is the number of the attempt that history shows. failure is how the attempt before has failed: a timeout
-// that passes meanwhile names the call that it names.
+// Retry waits until a time and then calls Wake. attempt is the number of the attempt in the history. failure is the error of the previous attempt: if
+// a timeout passes during the wait, its error names the call that failure names.
 func (s *Scope) Retry(attempt int, until time.Time, failure *errors.Error) Next {
 	s.m.record(s.frame.event(HistoryEvent{Type: RetryScheduled, Attempt: attempt, Until: until}))
 	return Next{kind: nextSleep, until: until, recorded: true, called: s.m.s.redact.Value(failure.Extensions[errors.MemberRequest])}
 }
 
-// CallDepth returns how many function calls the task is nested in.
+// CallDepth returns the number of function calls around the task.
 func (s *Scope) CallDepth() int {
 	calls := 0
 	for f := range s.m.s.ancestors(s.frame) {
@@ -111,7 +111,7 @@ func (s *Scope) CallDepth() int {
 	return calls
 }
 
-// Depth returns how many runs are above this one: see State.Depth.
+// Depth returns the number of runs above this one: see State.Depth.
 func (s *Scope) Depth() int { return s.m.s.Depth }
 
 // BindAfter makes $name visible to the task's own output.as and export.as.
@@ -129,7 +129,7 @@ func (s *Scope) Context() any { return *s.m.context(s.frame) }
 // SetContext replaces $context as the task sees it.
 func (s *Scope) SetContext(v any) { s.m.setContext(s.frame, v) }
 
-// BranchContext returns the context of a branch that has just ended.
+// BranchContext returns the context of a branch that just ended.
 func (s *Scope) BranchContext(c Child) any { return c.context }
 
 // Secret returns a secret that the workflow declares; any other is an authorization error.
@@ -138,7 +138,7 @@ func (s *Scope) Secret(name string) (any, *errors.Error) {
 	return s.m.secret(name)
 }
 
-// AddDeadline gives the task a further deadline, d from now, for example a retry policy's; kind names it in the error.
+// AddDeadline gives the task a further deadline, d from now, for example the deadline of a retry policy; kind names it in the error.
 func (s *Scope) AddDeadline(kind string, d dsl.Duration) {
 	s.frame.Deadlines = append(s.frame.Deadlines, newDeadline(kind, d, s.m.now))
 	s.frame.changed()
@@ -150,8 +150,8 @@ func (s *Scope) Random(salt string) float64 { return s.m.s.random(s.frame.Path, 
 // UUID returns a UUID that is always the same for this occurrence.
 func (s *Scope) UUID() string { return s.m.s.uuid(s.frame.Path) }
 
-// Progress returns the body's own progress in this task, which starts as a zero T. What it points to is saved with
-// the task: T must survive JSON, with Value where data of the workflow is kept. Call Changed after writing to it.
+// Progress returns the body's own progress in this task, which starts as a zero T. Its target is saved with the task: T must survive JSON, and must
+// use Value for data of the workflow. Call Changed after writing to it.
 func Progress[T any](s *Scope) *T {
 	switch p := s.frame.Progress.(type) {
 	case *T:
@@ -169,7 +169,7 @@ func Progress[T any](s *Scope) *T {
 	return t
 }
 
-// Changed says that the body wrote to its progress.
+// Changed marks the body's progress as written.
 func (s *Scope) Changed() { s.frame.changed() }
 
 // Value is data of the workflow inside a Progress: it keeps numbers exact.
@@ -178,7 +178,7 @@ type Value struct{ V any }
 // MarshalJSON writes the value.
 func (v Value) MarshalJSON() ([]byte, error) { return expr.Encode(v.V) }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON reads the output of MarshalJSON.
 func (v *Value) UnmarshalJSON(data []byte) error {
 	decoded, err := expr.Decode(data)
 	v.V = decoded

@@ -9,9 +9,9 @@ import (
 	"github.com/swrun/swrun/redact"
 )
 
-// This file keeps secrets inside a run. In memory, the run's data contains them as they are. Its stored state contains
-// references to them instead (redact.Set.Seal). In history events, errors and the output, which people and other runs read,
-// they are hidden. A request that is stored for others to read must not contain one.
+// This file keeps secrets inside a run. In memory, the run's data contains the secrets themselves. Its stored state contains references to them
+// instead (redact.Set.Seal). They are hidden in history events, errors and the output, which people and other runs read. A request that is stored for
+// other readers must not contain a secret.
 
 // redactions returns the secrets of the program; nil if its workflow declares none.
 func (p *Program) redactions() *redact.Set {
@@ -43,8 +43,8 @@ func (m *machine) refusesSecret(name string) bool {
 	return m.p.config.RefusesSecret != nil && m.p.config.RefusesSecret(name)
 }
 
-// secrets returns the value of $secrets: the secrets that are declared and available. That those which an expression names
-// are among them was checked before the task started (requireSecrets).
+// secrets returns the value of $secrets: the secrets that are declared and available. Before the task started, requireSecrets checked that they
+// include the secrets that an expression names.
 func (m *machine) secrets() map[string]any {
 	values := map[string]any{}
 	for _, name := range m.p.Workflow.Use.Secrets {
@@ -65,7 +65,7 @@ func (m *machine) requireSecrets(n *node) *errors.Error {
 	return nil
 }
 
-// missingSecrets returns the secrets that a task names, as needs, if one of them is not there and another driver may have it.
+// missingSecrets returns the secrets that a task names, as needs, if one of them is missing and another driver may hold it.
 func (m *machine) missingSecrets(n *node) (needs []string) {
 	if !m.p.config.LeaveSecrets {
 		return nil
@@ -86,13 +86,13 @@ func (m *machine) missingSecrets(n *node) (needs []string) {
 	return needs
 }
 
-// visibleError returns an error as people may see it: with secrets hidden, and the standard type spelled as configured.
+// visibleError returns an error in the form for people: with hidden secrets, and with the configured spelling of the standard type.
 func (m *machine) visibleError(err *errors.Error) *errors.Error {
 	return errors.Rebase(m.s.redact.Error(err), m.p.config.ErrorBase)
 }
 
-// checkConfidential reports whether a request contains a secret. One that is only sent may; one that is stored for others to
-// read must not, which is an error.
+// checkConfidential reports whether a request contains a secret. A request that is only sent may contain one. A request that is stored for other
+// readers must not, and leads to an error.
 func (m *machine) checkConfidential(f *taskFrame, n Next, body []byte) (confidential bool, err *errors.Error) {
 	if m.s.redact == nil {
 		return false, nil

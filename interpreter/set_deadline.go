@@ -8,23 +8,23 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// SetDeadline changes when a scope in progress ends. It was accepted before the deadline Was had passed, so that it counts even if
-// it is stepped later, beside others: that is why its step does nothing that is due.
+// SetDeadline changes the end of a scope in progress. It was accepted before the deadline Was passed. Therefore it counts even if it is stepped
+// later, beside other events, and its step handles nothing that is due.
 type SetDeadline struct {
-	Kind      string    // DeadlineTask, DeadlineRun, or DeadlineExecution, which the document's timeout is too
-	Inherited bool      // it is that of a scope in the run that waits for this one, which tells so
+	Kind      string    // DeadlineTask, DeadlineRun, or DeadlineExecution (also for the document's timeout)
+	Inherited bool      // the deadline belongs to a scope in the run that waits for this one, which sent the event
 	Path      Path      // of the task in progress; empty for the whole run
-	Was       time.Time // the deadline that is replaced; zero for none. If there is another one by now, nothing changes
-	At        time.Time // the new one; zero for none
+	Was       time.Time // the deadline that is replaced; zero for none. If the scope has another deadline by now, nothing changes
+	At        time.Time // the new deadline; zero for none
 	Reason    string
-	Actor     string // who asked for it
+	Actor     string // requested the change
 
-	expires bool // the step also did what is due, as steps of older histories did
+	expires bool // the step also handled due work, as steps of older histories did
 }
 
 func (SetDeadline) event() {}
 
-// data is the change as history keeps it.
+// data returns the change in the form of the history.
 func (ev SetDeadline) data(refused string) map[string]any {
 	v := map[string]any{"kind": ev.Kind}
 	for name, text := range map[string]string{
@@ -47,7 +47,7 @@ func instantText(t time.Time) string {
 	return t.UTC().Format(time.RFC3339Nano)
 }
 
-// setDeadlineOf reads what data has written.
+// setDeadlineOf reads the output of data.
 func setDeadlineOf(e HistoryEvent) SetDeadline {
 	v, _ := e.Data.(map[string]any)
 	text := func(name string) string {
@@ -62,7 +62,7 @@ func setDeadlineOf(e HistoryEvent) SetDeadline {
 	return SetDeadline{Kind: text("kind"), Inherited: inherited, Path: Path(text("path")), Was: instant("was"), At: instant("at"), Reason: text("reason"), Actor: e.Actor}
 }
 
-// setDeadline replaces the deadline of a scope, or says in the history why it does not.
+// setDeadline replaces the deadline of a scope, or records in the history why it does not.
 func (m *machine) setDeadline(ev SetDeadline) {
 	e := HistoryEvent{Type: WorkflowDeadlineSet, Actor: ev.Actor, Timeout: ev.Kind, Until: ev.At}
 	f, refused := m.replaceDeadline(ev)
@@ -87,7 +87,7 @@ func (m *machine) setDeadline(ev SetDeadline) {
 	m.result.DeadlinesMoved = true
 }
 
-// replaceDeadline replaces the deadline of a scope, and returns the task if it is one; or why it does not.
+// replaceDeadline replaces the deadline of a scope. It returns the task if the scope is a task, or why it replaced nothing.
 func (m *machine) replaceDeadline(ev SetDeadline) (f *taskFrame, refused string) {
 	f, deadlines, refused := m.scopeOf(ev)
 	if refused == "" && !ev.replaced(*deadlines).Equal(ev.Was) {
@@ -99,14 +99,14 @@ func (m *machine) replaceDeadline(ev SetDeadline) (f *taskFrame, refused string)
 	return f, refused
 }
 
-// Foresee replaces a deadline in a state that is only looked at, as the step does that carries the change out.
+// Foresee replaces a deadline in a state for reading only, as the step that carries the change out does.
 func (ev SetDeadline) Foresee(p *Program, s *State) {
 	m := &machine{p: p, s: s}
 	m.resolveNodes()
 	m.replaceDeadline(ev)
 }
 
-// scopeOf returns the deadlines of the scope that ev is about, and the task if it is one; or why there are none.
+// scopeOf returns the deadlines of the scope of ev, and the task if the scope is a task. Otherwise it returns why there is no such scope.
 func (m *machine) scopeOf(ev SetDeadline) (f *taskFrame, deadlines *[]Deadline, refused string) {
 	switch {
 	case m.s.Status.Final():
@@ -131,12 +131,12 @@ func (m *machine) scopeStart(f *taskFrame) time.Time {
 	return m.s.StartedAt
 }
 
-// replaces reports whether the change is about d.
+// replaces reports whether the change applies to d.
 func (ev SetDeadline) replaces(d Deadline) bool {
 	return d.Inherited == ev.Inherited && (d.Kind == ev.Kind || ev.Kind == DeadlineExecution && d.Kind == DeadlineWorkflow)
 }
 
-// replaced returns the earliest of the deadlines that the change is about; zero if there is none.
+// replaced returns the earliest of the deadlines to which the change applies; zero if there is no such deadline.
 func (ev SetDeadline) replaced(all []Deadline) (first time.Time) {
 	for _, d := range all {
 		if ev.replaces(d) {
@@ -146,7 +146,7 @@ func (ev SetDeadline) replaced(all []Deadline) (first time.Time) {
 	return first
 }
 
-// in returns the deadlines of a scope with the new one in the place of all that the change is about.
+// in returns the deadlines of a scope, with the new deadline in the place of all deadlines to which the change applies.
 func (ev SetDeadline) in(all []Deadline, startedAt time.Time) []Deadline {
 	set := Deadline{Kind: ev.Kind, StartedAt: startedAt}
 	if at := slices.IndexFunc(all, ev.replaces); at >= 0 {
@@ -160,9 +160,9 @@ func (ev SetDeadline) in(all []Deadline, startedAt time.Time) []Deadline {
 	return append([]Deadline{set}, rest...)
 }
 
-// FindDeadline returns the change of a deadline without the new one: of the task in progress at a pointer or, if that is empty, of the
-// whole run; kind is as in SetDeadline. Around is the earliest deadline that bounds it, zero for none. The error says why there
-// is no such scope.
+// FindDeadline returns the change of a deadline, without the new deadline, for the task in progress at a pointer or, if the pointer is empty, for the
+// whole run; kind is as in SetDeadline. around is the earliest deadline that limits the new one, zero for none. The error explains why there is no
+// such scope.
 func FindDeadline(p *Program, s *State, kind string, task dsl.Pointer) (ev SetDeadline, around time.Time, err error) {
 	m := &machine{p: p, s: s}
 	m.resolveNodes()

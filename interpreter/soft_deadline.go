@@ -6,7 +6,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 )
 
-// SoftDeadline is when a scope in progress counts as late. It goes on all the same: there is an event in the history, and a mark.
+// SoftDeadline is the time from which a scope in progress counts as late. The scope continues. The history gets an event, and the scope gets a mark.
 type SoftDeadline struct {
 	At   time.Time // zero for none
 	Late bool      // it has passed
@@ -17,14 +17,14 @@ func (d *SoftDeadline) stored(o *object) {
 	o.flag("sl", &d.Late)
 }
 
-// arm sets the soft deadline of a scope that begins; after is nil if it has none.
+// arm sets the soft deadline of a scope that begins; after is nil if the scope has no soft deadline.
 func (d *SoftDeadline) arm(after *dsl.Duration, from time.Time) {
 	if after != nil {
 		d.At = after.AddTo(from)
 	}
 }
 
-// next returns when the scope becomes late; zero if it does not.
+// next returns the time at which the scope becomes late; zero for never.
 func (d *SoftDeadline) next() time.Time {
 	if d.Late {
 		return time.Time{}
@@ -32,7 +32,7 @@ func (d *SoftDeadline) next() time.Time {
 	return d.At
 }
 
-// passes notes that the soft deadline has passed, and reports whether that is new.
+// passes notes that the soft deadline has passed, and reports whether this was not noted before.
 func (d *SoftDeadline) passes(now time.Time) bool {
 	if d.Late || d.At.IsZero() || now.Before(d.At) {
 		return false
@@ -62,10 +62,10 @@ func (m *machine) noteLate() {
 type ActiveSoftDeadline struct {
 	SoftDeadline
 	Pointer dsl.Pointer // of the scope as errors show it; empty for the workflow
-	Origin  dsl.Pointer // where it stands in the document
+	Origin  dsl.Pointer // place in the document
 }
 
-// SoftDeadlines returns those of a run in progress, the outer scopes first.
+// SoftDeadlines returns the soft deadlines of a run in progress, of outer scopes first.
 func SoftDeadlines(p *Program, s *State) (all []ActiveSoftDeadline) {
 	if s.Status.Final() {
 		return nil

@@ -23,7 +23,7 @@ const (
 	StatusCompleted Status = "completed"
 )
 
-// Final reports whether the run has ended.
+// Final reports whether the run is over.
 func (s Status) Final() bool {
 	return s == StatusCancelled || s == StatusFaulted || s == StatusCompleted
 }
@@ -31,12 +31,12 @@ func (s Status) Final() bool {
 // State is a run as data. It belongs to one driver at a time; Step changes it in place. The workflow's data in it is shared
 // and never written to.
 type State struct {
-	Metadata  Metadata // is never stored: whoever restores the state knows how the run was started
+	Metadata  Metadata // never stored: the code that restores the state knows the options of the start
 	Keys      Keys     // the same
 	ID        string
 	Namespace string
-	Status    Status // pending, running or final; Phase tells more
-	Suspended bool   // no task starts until it is resumed; deadlines go on
+	Status    Status // pending, running or final; Phase is more exact
+	Suspended bool   // no task starts until the run is resumed; deadlines stay in force
 	Order     Order  // of a run that is cancelled or suspended
 	StartedAt time.Time
 	Input     any // raw input
@@ -47,12 +47,12 @@ type State struct {
 	Soft        SoftDeadline
 	Output      any // once completed
 	Fault       *errors.Error
-	// TimedOut says that the run has faulted because one of its own deadlines has passed: the workflow's, or that of a task
-	// whose timeout nothing caught. A timeout error that was raised, or that came from outside, does not count.
+	// TimedOut reports that the run faulted because one of its own deadlines has passed: a deadline of the workflow, or of a task whose timeout no try
+	// caught. A timeout error that a task raised, or that came from outside, does not count.
 	TimedOut bool
-	// Depth is how many runs are above this one: the parent that started it, the parent's parent, and so on.
+	// Depth is the number of runs above this one: the parent that started it, the parent's parent, and so on.
 	Depth int
-	// Continued is how many runs of the execution came before this one, and Unwaited how many of them without having waited for anything.
+	// Continued is the number of earlier runs of the execution. Unwaited is the number of the last of them, in a row, that waited for nothing.
 	Continued, Unwaited int
 	RunTimeout          time.Duration // of each run; 0 for none
 
@@ -64,11 +64,11 @@ type State struct {
 	historyBase  int // Seq of the last event of the run before this one
 	historyBytes int // bytes of history
 
-	queued         []frame    // that can go on without an event
+	queued         []frame    // frames that can continue without an event
 	headChanged    bool       // whether anything but frames and context has changed since the last TakeChanges
 	contextChanged bool       // since then
-	ended          []FrameKey // of stored frames that have ended since then
-	free           []FrameKey // that nothing is stored under
+	ended          []FrameKey // keys of stored frames that have ended since then
+	free           []FrameKey // keys that are not in use
 	lastKey        FrameKey
 	sizes          [2]int // bytes of the head and the context as they were stored last
 	redact         *redact.Set
@@ -149,7 +149,7 @@ func (s *State) queue(f frame) {
 	s.queued = append(s.queued, f)
 }
 
-// Phase returns the DSL's status phase: Status, or waiting or suspended, which say more about a run in progress.
+// Phase returns the DSL's status phase: Status, or waiting or suspended, which are more exact for a run in progress.
 func (s *State) Phase() Status {
 	switch {
 	case s.Status.Final():
@@ -162,7 +162,7 @@ func (s *State) Phase() Status {
 	return s.Status
 }
 
-// isWaiting reports whether the run cannot continue before time has passed or something arrives.
+// isWaiting reports whether the run cannot continue before time passes or something arrives.
 func (s *State) isWaiting() bool {
 	for _, f := range s.frames {
 		if f.common().Queued {
@@ -177,7 +177,7 @@ func (s *State) isWaiting() bool {
 	return true
 }
 
-// Retrying reports whether a task is tried again, or waits for that.
+// Retrying reports whether a task is tried again, or waits for its next attempt.
 func (s *State) Retrying() bool {
 	return slices.ContainsFunc(s.frames, func(f frame) bool {
 		switch f := f.(type) {
@@ -194,16 +194,16 @@ func (f *taskFrame) retriesActivity() bool {
 	return f.node.kind.Route == RouteActivity && f.Effect != nil && f.Effect.Attempt > 1
 }
 
-// TimeoutKind returns the kind of the deadline that has ended the run; empty if none of its own has.
+// TimeoutKind returns the kind of the deadline that ended the run; empty if no own deadline ended it.
 func (s *State) TimeoutKind() string {
-	if s.Fault == nil || !s.TimedOut { // otherwise the member is not the engine's
+	if s.Fault == nil || !s.TimedOut { // without TimedOut, the member does not come from the engine
 		return ""
 	}
 	kind, _ := s.Fault.Extensions[MemberTimeoutKind].(string)
 	return kind
 }
 
-// NextWake returns when Step has to be called again at the latest; zero if the run only waits for events.
+// NextWake returns the latest time for the next call of Step; zero if the run only waits for events.
 func (s *State) NextWake() time.Time {
 	if s.Status.Final() {
 		return time.Time{}
@@ -218,7 +218,7 @@ func (s *State) NextWake() time.Time {
 	return next
 }
 
-// HistoryBytes returns how many bytes of history the run has.
+// HistoryBytes returns the size of the run's history in bytes.
 func (s *State) HistoryBytes() int { return s.historyBytes }
 
 // AddHistoryBytes counts bytes of history that are stored with the next changes.
@@ -227,7 +227,7 @@ func (s *State) AddHistoryBytes(bytes int) {
 	s.headChanged = true
 }
 
-// Size returns how many bytes the state took when its changes were last taken.
+// Size returns the size of the state in bytes when its changes were last taken.
 func (s *State) Size() int {
 	size := s.sizes[0] + s.sizes[1]
 	for _, f := range s.frames {
@@ -239,13 +239,14 @@ func (s *State) Size() int {
 // Awaits reports whether a task still waits for an effect.
 func (s *State) Awaits(id EffectID) bool { return s.taskAwaiting(id) != nil }
 
-// OnlyWaits reports whether an effect, for which a task still waits, itself only waits for what others send, and may be given up and begun again.
+// OnlyWaits reports whether an effect for which a task still waits only waits for data of others itself. Such an effect may be stopped and begun
+// again.
 func (s *State) OnlyWaits(id EffectID) bool {
 	f := s.taskAwaiting(id)
 	return f != nil && f.Effect.Waits && !f.Effect.AtMostOnce
 }
 
-// Attempt returns the number of the attempt at an effect that the run knows of; 0 if nothing waits for the effect.
+// Attempt returns the number of the present attempt at an effect; 0 if nothing waits for the effect.
 func (s *State) Attempt(id EffectID) int {
 	if f := s.taskAwaiting(id); f != nil {
 		return f.Effect.Attempt
@@ -263,18 +264,18 @@ func (s *State) taskAwaiting(id EffectID) *taskFrame {
 	return nil
 }
 
-// DeferEffect marks an effect that a step has asked for as not begun. An at-most-once effect can then be stored while it waits:
-// whoever restores the state knows that it has not been performed.
+// DeferEffect marks an effect that a step requested as not begun. An at-most-once effect can then be stored while it waits. After the state is
+// restored, the mark shows that the effect was not performed.
 func (s *State) DeferEffect(id EffectID) {
 	if f := s.taskAwaiting(id); f != nil {
 		s.setDeferred(f, true, f.Effect.Lacks)
 	}
 }
 
-// LeaveEffect does so for an effect that was begun and did nothing, because its driver lacked something.
+// LeaveEffect does the same for an effect that began and did nothing, because its driver lacked a need.
 func (s *State) LeaveEffect(id EffectID, need string) { s.setDeferred(s.taskAwaiting(id), true, need) }
 
-// BeginEffect removes the mark of DeferEffect: once this is stored, the effect counts as begun.
+// BeginEffect removes the mark of DeferEffect. Once this change is stored, the effect counts as begun.
 func (s *State) BeginEffect(id EffectID) { s.setDeferred(s.taskAwaiting(id), false, "") }
 
 func (s *State) setDeferred(f *taskFrame, deferred bool, lacks string) {
@@ -284,7 +285,7 @@ func (s *State) setDeferred(f *taskFrame, deferred bool, lacks string) {
 	}
 }
 
-// stored visits what is stored of a run besides its frames and context.
+// stored visits the stored fields of a run, without its frames and context.
 func (s *State) stored(o *object) {
 	textUnless(o, "s", &s.Status, StatusRunning)
 	o.flag("z", &s.Suspended)
@@ -306,7 +307,7 @@ func (s *State) stored(o *object) {
 	number(o, "u", &s.Unwaited)
 	number(o, "l", &s.RunTimeout)
 	parts(o, "B", &s.beside, (*Beside).stored)
-	if s.Continued > 0 { // only the input of the first run is known from elsewhere
+	if s.Continued > 0 { // only the input of the first run is stored elsewhere
 		o.data("i", &s.Input)
 	}
 	number(o, "f", &s.lastFrame)

@@ -8,47 +8,46 @@ import (
 	"github.com/swrun/swrun/expr"
 )
 
-// Result is what a step asks its driver to do.
+// Result contains the requests of a step to its driver.
 type Result struct {
 	Effects []Effect       // to perform, in order
 	Cancels []EffectID     // effects in flight whose result is no longer needed
-	History []HistoryEvent // what happened, in order
-	// Again says that the step stopped at its limit of work: call Step with Due at once.
+	History []HistoryEvent // the events of the step, in order
+	// Again reports that the step stopped at its limit of work. Call Step with Due immediately.
 	Again bool
-	// Withheld says that the history leaves out the result of an effect, because it may repeat a secret. The step cannot be
-	// replayed from its history then, so that the whole state has to be stored with it.
+	// Withheld reports that the history omits the result of an effect because it may repeat a secret. The step then cannot be replayed from its history,
+	// so that the whole state has to be stored with it.
 	Withheld bool
-	// DeadlinesMoved says that a deadline was changed by SetDeadline: what was told of deadlines before is outdated.
+	// DeadlinesMoved reports that SetDeadline changed a deadline: deadlines that were reported before are outdated.
 	DeadlinesMoved bool
-	// Lacks is what each task that has started needs of another driver to go on, all of it: see Config.LeaveSecrets and State.LeaveDetached.
-	// They stay as they are.
+	// Lacks contains, for each started task that needs another driver to continue, all of its missing needs: see Config.LeaveSecrets and
+	// State.LeaveDetached. Such tasks stay unchanged.
 	Lacks [][]string
 	// TasksStarted is the number of tasks that the step started.
 	TasksStarted int
 }
 
-// Migrated reports whether the step has gone on with another program.
+// Migrated reports whether the step continued with another program.
 func (r *Result) Migrated() bool {
 	return slices.ContainsFunc(r.History, func(e HistoryEvent) bool { return e.Type == WorkflowMigrated })
 }
 
-// stepLimit is how many tasks one step may start, so that a deadline or a cancel is noticed in a loop that never
-// waits, and the history of a step stays small.
+// stepLimit is the maximum number of tasks that one step starts, so that a loop without waits notices a deadline or a cancel, and the history of a
+// step stays small.
 const stepLimit = 1000
 
-// stepBytes is how many bytes of history events and requests a step may produce. It starts no more tasks after that, so that
-// its driver does not have to hold or store much more at once.
+// stepBytes limits the bytes of history events and requests of a step. After more bytes the step starts no more tasks, so that its driver does not
+// have to keep or store much more in one piece.
 const stepBytes = 4 << 20
 
-// workLimit is how much work of expressions and schemas a step may do, for the same reason, in units of about a microsecond.
-// Work is counted and not measured, so that a step ends at the same task on every machine.
+// workLimit limits the work of expressions and schemas in a step, for the same reason, in units of about a microsecond. Work is counted and not
+// measured, so that a step ends at the same task on every machine.
 const workLimit = 250_000
 
-// Step advances the run as far as it can go without the outside. It is deterministic: the same program, state, event
-// and time always give the same result. It changes s in place; a driver that cannot keep the outcome drops s.
+// Step advances the run as far as possible without the outside. It is deterministic: the same program, state, event and time always give the same
+// result. It changes s in place; a driver that cannot keep the outcome drops s.
 //
-// An event that comes too late, for an effect that no task waits for or a run that has ended, changes nothing but the
-// history.
+// An event that comes too late, because no task waits for its effect or because the run is over, changes only the history.
 func Step(p *Program, s *State, ev Event, now time.Time) Result {
 	m := &machine{p: p, s: s, now: now}
 	m.step(ev)
@@ -65,16 +64,16 @@ func (m *machine) step(ev Event) {
 	} else {
 		m.happened(ev)
 	}
-	if !m.migrated { // the next step is that of the other program
+	if !m.migrated { // the other program does the next step
 		m.run()
 	}
 }
 
-// happened handles any event but the first.
+// happened handles any event except the first.
 func (m *machine) happened(ev Event) {
 	if set, ok := ev.(SetDeadline); ok {
 		m.setDeadline(set)
-		if !set.expires { // the next step sees what has passed: another change of it may come before
+		if !set.expires { // the next step handles due work, because another change of the deadline may come first
 			return
 		}
 	}
@@ -95,7 +94,7 @@ type machine struct {
 	p      *Program
 	s      *State
 	now    time.Time
-	came   time.Time // when the event came that is in hand, if deadlines are seen from there; zero otherwise
+	came   time.Time // arrival time of the present event, if it decides which deadlines have passed; zero otherwise
 	scope  Scope
 	result Result
 
@@ -103,17 +102,17 @@ type machine struct {
 
 	workflowValue map[string]any // $workflow, once it is used
 	runtimeValue  map[string]any // $runtime, the same
-	held          []frame        // that need another driver
-	cause         *errors.Error  // why tasks are cancelled just now; nil if it is not an error
+	held          []frame        // frames that need another driver
+	cause         *errors.Error  // the error that causes the present cancellations; nil if there is no error
 	work          int            // units of work so far
 	lostOwners    int            // see Start.LostOwners; 0 for other events
 	until         Path           // the task before which the step stops; empty for none
-	reached       bool           // that it has
+	reached       bool           // whether it stopped there
 	observed      *observation   // of a task; nil unless the step is computed again for it
-	expired       *errors.Error  // the timeout error of the deadline that has passed, as it is being passed on
+	expired       *errors.Error  // the timeout error of the passed deadline, while it is passed on
 	expiredKind   string         // of that deadline
-	migrated      bool           // the run goes on with another program
-	successor     *Successor     // of the run that is about to end; nil if the next one has the same definition
+	migrated      bool           // the run continues with another program
+	successor     *Successor     // of the run that is about to end; nil if the next run keeps the definition
 }
 
 // limitReached reports whether the step may start no more tasks.
@@ -133,7 +132,7 @@ func (m *machine) resolveNodes() {
 	}
 }
 
-// nodeOf finds the task of a frame among those of its parent, which was resolved before it.
+// nodeOf finds the task of a frame among the tasks of its parent, which was resolved before.
 func (m *machine) nodeOf(f frame) *node {
 	c := f.common()
 	parent := m.s.frame(c.Parent)
@@ -154,10 +153,10 @@ func (m *machine) nodeOf(f frame) *node {
 	panic(otherDefinition(c.Origin))
 }
 
-// workflowNode stands for the workflow where a frame needs a task: the owner of the workflow's own list.
+// workflowNode represents the workflow where a frame needs a task: the owner of the workflow's own list.
 var workflowNode = &node{}
 
-// wake continues every task whose wait is over: retries before plain waits, each in the order in which they end.
+// wake continues every task whose wait is over: retries before plain waits, each in the order of their ends.
 func (m *machine) wake() {
 	if m.s.Status.Final() || m.s.Suspended {
 		return
@@ -175,8 +174,8 @@ func (m *machine) wake() {
 		return a.wakesAt().Compare(b.wakesAt())
 	})
 	for _, f := range due {
-		if m.s.task(f.ID) == f { // an earlier one may have ended it
-			m.cancelEffect(f) // which was needed until now
+		if m.s.task(f.ID) == f { // an earlier task may have ended it
+			m.cancelEffect(f) // the task needed it until now
 			f.WakeAt, f.Effect, f.Called = time.Time{}, nil, nil
 			f.changed()
 			if m.s.Unwaited > 0 {
@@ -213,7 +212,7 @@ func (m *machine) run() {
 		m.s.queued = nil
 	}
 	for _, f := range m.held {
-		if f.common().Queued { // nothing has ended it meanwhile
+		if f.common().Queued { // a frame before it may have ended it
 			m.s.queued = append(m.s.queued, f)
 		}
 	}

@@ -117,8 +117,8 @@ func TestLateResultIsOnlyNoted(t *testing.T) {
 	}
 }
 
-// TestAttemptsOfEndedTasksAreNoted: what a worker has reported in time, and the run hears of after the end of the task, is noted with the task, the worker and
-// when it took the attempt (promises 213, 225). Of an attempt that nobody has taken there is nothing to be told.
+// TestAttemptsOfEndedTasksAreNoted: if the run receives a timely report of a worker after the end of the task, the history names the task, the worker
+// and the time at which the worker took the attempt (promises 213, 225). An attempt that no worker took is not noted.
 func TestAttemptsOfEndedTasksAreNoted(t *testing.T) {
 	p := mustProgram(t, "do: [{a: {run: {shell: {command: x}}}}]")
 	s, result := start(p)
@@ -144,7 +144,7 @@ func TestAttemptsOfEndedTasksAreNoted(t *testing.T) {
 	}
 }
 
-// TestStepIsBounded: a loop that never waits returns to the driver again and again.
+// TestStepIsBounded: a loop that never waits returns to the driver repeatedly.
 func TestStepIsBounded(t *testing.T) {
 	p := mustProgram(t, "timeout: {after: PT1S}\ndo: [{a: {set: {x: 1}, then: a}}]")
 	s, result := start(p)

@@ -9,10 +9,10 @@ import (
 	"github.com/swrun/swrun/internal/form"
 )
 
-// StoredState is a State as drivers keep it: in parts, so that a step writes only what it has changed. Input, namespace
-// and id of the run are not among them; they never change.
+// StoredState is a State in the form that drivers store: in parts, so that a step writes only its changes. It does not contain the input, namespace
+// and id of the run, which never change.
 type StoredState struct {
-	Head    []byte // JSON: status, deadlines, counters, and how the run ended
+	Head    []byte // JSON: status, deadlines, counters, and the end of the run
 	Context []byte // JSON: $context; nil as long as it is empty
 	Frames  map[FrameKey][]byte
 }
@@ -24,7 +24,7 @@ func (s *StoredState) stored(o *object) {
 	byNumber(o, "f", &s.Frames)
 }
 
-// Apply applies changes to what is stored.
+// Apply applies changes to the stored state.
 func (s *StoredState) Apply(c Changes) {
 	if c.Head != nil {
 		s.Head = c.Head
@@ -43,7 +43,7 @@ func (s *StoredState) Apply(c Changes) {
 	}
 }
 
-// Changes is what has to be stored after one or more steps. What is nil has not changed.
+// Changes contains the parts to be stored after one or more steps. A nil part has not changed.
 type Changes struct {
 	Head    []byte
 	Context []byte
@@ -51,13 +51,13 @@ type Changes struct {
 	Ended   []FrameKey    // stored earlier, and to be deleted
 }
 
-// StoredFrame is one frame as drivers keep it.
+// StoredFrame is one frame in the form that drivers store.
 type StoredFrame struct {
 	Key  FrameKey
 	Data []byte
 }
 
-// Snapshot returns the whole state as it would be stored. It does not count as storing it.
+// Snapshot returns the whole state in its stored form. The call does not count as storing it.
 func (s *State) Snapshot() (stored StoredState, err error) {
 	o := &object{secrets: s.redact}
 	if stored.Head, err = s.encodeHead(o); err != nil {
@@ -75,8 +75,7 @@ func (s *State) Snapshot() (stored StoredState, err error) {
 	return stored, nil
 }
 
-// TakeChanges returns what has changed since the last call, or since Restore. A driver stores all of it or drops the
-// state.
+// TakeChanges returns the changes since the last call, or since Restore. A driver stores all of them or drops the state.
 func (s *State) TakeChanges() (c Changes, err error) {
 	o := &object{secrets: s.redact}
 	if s.headChanged {
@@ -112,7 +111,7 @@ func (s *State) TakeChanges() (c Changes, err error) {
 	return c, nil
 }
 
-// takeKey returns a key for a frame that is stored for the first time, preferably that of a frame that has just ended.
+// takeKey returns a key for a frame that is stored for the first time, preferably the key of a frame that just ended.
 func (s *State) takeKey() (key FrameKey) {
 	for _, unused := range []*[]FrameKey{&s.ended, &s.free} {
 		if n := len(*unused); n > 0 {
@@ -124,13 +123,12 @@ func (s *State) takeKey() (key FrameKey) {
 	return s.lastKey
 }
 
-// encodeHead returns what is stored of a run besides its frames and context.
+// encodeHead returns the stored form of a run without its frames and context.
 func (s *State) encodeHead(o *object) ([]byte, error) {
 	return o.writtenIn(form.State, make([]byte, 0, 96), s.stored)
 }
 
-// Restore turns a new state of a run of p into the one that was stored, and returns it. Without p it is for reading only:
-// secrets stay references.
+// Restore turns a new state of a run of p into the stored state, and returns it. Without p the state is for reading only: secrets stay references.
 func Restore(p *Program, s *State, input any, from StoredState) (*State, error) {
 	s.headChanged = false
 	s.redact = p.redactions()
@@ -163,12 +161,12 @@ func Restore(p *Program, s *State, input any, from StoredState) (*State, error) 
 	return s, s.checkFrames()
 }
 
-// readHead reads what encodeHead has written.
+// readHead reads the output of encodeHead.
 func (s *State) readHead(data []byte) error {
 	return readStored("the head", form.State, stored{data, s.redact}, s.stored)
 }
 
-// checkFrames reports frames that are no tree: two of one id, one whose parent is not there before it, or one that has not been counted.
+// checkFrames reports frames that form no tree: two frames with the same id, a frame before its parent, or a frame that was not counted.
 func (s *State) checkFrames() error {
 	for n, f := range s.frames {
 		c := f.common()
@@ -179,7 +177,7 @@ func (s *State) checkFrames() error {
 	return nil
 }
 
-// MarshalJSON writes the whole state for comparing and showing it, without the details of its storage.
+// MarshalJSON writes the whole state for comparisons and for people, without the details of its storage.
 func (s *State) MarshalJSON() ([]byte, error) {
 	plain := *s
 	plain.historyBytes = 0

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestStoredKeysAreUnique: no two members of what is stored have the same key, which would make one of them the other when it is read.
+// TestStoredKeysAreUnique: no two members of a stored object share a key. Otherwise one of them would be read as the other.
 func TestStoredKeysAreUnique(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil {

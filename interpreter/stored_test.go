@@ -11,8 +11,8 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// TestNothingIsForgotten: every field of a frame, of a state and of a history step is stored and read back. It fails for a new
-// field that is not stored, unless the field is listed here.
+// TestNothingIsForgotten: every field of a frame, of a state and of a history step is stored and read back. It fails for a new field that is neither
+// stored nor listed here.
 func TestNothingIsForgotten(t *testing.T) {
 	notStored := []string{
 		"node", "key", "size", "touched", // found again, or about how the frame is stored

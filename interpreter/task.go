@@ -44,7 +44,7 @@ func (m *machine) begin(f *taskFrame, scope *Scope) {
 	m.proceed(f)
 }
 
-// proceed goes on with a task that has started, if the secrets are there that it names.
+// proceed continues a task that has started, if the secrets that it names are available.
 func (m *machine) proceed(f *taskFrame) {
 	if m.holdsBack(f) {
 		return
@@ -80,7 +80,7 @@ func (f *taskFrame) firstDeadline() (t time.Time) {
 	return t
 }
 
-// before runs what the extensions from the i-th on do before the task, and then the task's body.
+// before runs the before tasks of the extensions from the i-th on, and then the task's body.
 func (m *machine) before(f *taskFrame, i int) {
 	for ; i < len(f.node.extensions); i++ {
 		e := f.node.extensions[i]
@@ -113,7 +113,7 @@ func (m *machine) body(f *taskFrame) {
 	m.next(f, f.node.body.Enter(m.bodyScope(f)))
 }
 
-// next does what the body asks for.
+// next carries out the request of the body.
 func (m *machine) next(f *taskFrame, n Next) {
 	switch n.kind {
 	case nextDone:
@@ -263,7 +263,7 @@ func (m *machine) complete(f *taskFrame, raw any, then *Jump) {
 	}
 	m.observed.exports(m, f)
 	f.Output, f.Then = output, then
-	f.Vars = nil // what was bound for output.as and export.as may be a credential, and is not stored
+	f.Vars = nil // values that were bound for output.as and export.as may be credentials, and are not stored
 	if len(f.node.extensions) == 0 || (then != nil && then.Directive == dsl.DirectiveEnd && then.unwinding) {
 		m.finish(f)
 		return
@@ -284,7 +284,7 @@ func (m *machine) export(f *taskFrame, scope *Scope, t transform, output any) *e
 	return scope.valid(t.schema, "the context", *m.context(f))
 }
 
-// after runs what the extensions from the i-th down do after the task, and then ends it.
+// after runs the after tasks of the extensions from the i-th down, and then ends the task.
 func (m *machine) after(f *taskFrame, i int) {
 	for ; i >= 0; i-- {
 		e := f.node.extensions[i]
@@ -303,7 +303,7 @@ func (m *machine) after(f *taskFrame, i int) {
 	m.finish(f)
 }
 
-// finish ends f with its transformed output and hands it to its parent.
+// finish ends f with its transformed output, and passes the output to its parent.
 func (m *machine) finish(f *taskFrame) {
 	m.record(f.event(HistoryEvent{Type: TaskCompleted, Data: f.Output, Correlated: m.correlated(f)}))
 	then := f.Then

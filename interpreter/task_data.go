@@ -6,9 +6,9 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// What a task saw is not stored: it is computed again from the history of its run.
+// The data of a task is not stored. It is computed again from the history of its run.
 
-// TaskData is what an occurrence of a task worked on, as far as it has come. Secrets are hidden in it. What is not known is nil.
+// TaskData is the data of an occurrence of a task, as far as the task has come. Secrets are hidden in it. Unknown data is nil.
 type TaskData struct {
 	Input         *any // after input.from
 	RawOutput     *any // before output.as
@@ -16,7 +16,7 @@ type TaskData struct {
 	ContextAfter  *any // the same, when it had completed
 }
 
-// TaskData computes what the occurrence of a task worked on that began with the record seq. The error says why a part of it is not known.
+// TaskData computes the data of the occurrence of a task that began with the record seq. The error explains why a part of the data is not known.
 func (r Past) TaskData(ctx context.Context, seq int) (TaskData, error) {
 	o := &observation{seq: seq}
 	replay := newReplay(r)
@@ -54,16 +54,16 @@ var (
 	errWithheld    = errors.New("a call has ended in between whose result may hold a secret, which no history keeps")
 )
 
-// observation notes what a task works on while its run is computed again.
+// observation notes the data of a task while its run is computed again.
 type observation struct {
 	seq    int // of the record with which the task begins
 	frame  FrameID
 	path   Path
 	data   TaskData
-	missed bool // something that came together with the end of a call which cannot be computed again
+	missed bool // data that came together with the end of a call which cannot be computed again
 }
 
-// begins notes that f begins, if it is the task.
+// begins notes the beginning of f, if f is the task.
 func (o *observation) begins(m *machine, f *taskFrame) {
 	if o == nil || m.s.lastHistory+1 != o.seq {
 		return
@@ -79,21 +79,21 @@ func (o *observation) transforms(m *machine, f *taskFrame) {
 	}
 }
 
-// produces notes the output of f's body as it is.
+// produces notes the raw output of f's body.
 func (o *observation) produces(m *machine, f *taskFrame, raw any) {
 	if o != nil && f.ID == o.frame {
 		o.data.RawOutput = m.shown(raw)
 	}
 }
 
-// exports notes $context as f leaves it.
+// exports notes $context after f.
 func (o *observation) exports(m *machine, f *taskFrame) {
 	if o != nil && f.ID == o.frame {
 		o.data.ContextAfter = m.shown(*m.context(f))
 	}
 }
 
-// shown returns a value as histories may show it.
+// shown returns a value in the form of histories.
 func (m *machine) shown(v any) *any {
 	v = m.s.redact.Value(v)
 	return &v
@@ -128,7 +128,7 @@ func (o *observation) look(r *replay, e HistoryStep) {
 	}
 }
 
-// endsIn reports whether the task has ended in a step.
+// endsIn reports whether the task ended in a step.
 func (o *observation) endsIn(e HistoryStep) bool {
 	for _, ev := range e.Events {
 		if ev.Seq == o.seq {
@@ -142,7 +142,7 @@ func (o *observation) endsIn(e HistoryStep) bool {
 	return false
 }
 
-// reason returns why a part of the data is not known; nil if all is.
+// reason returns why a part of the data is not known; nil if all parts are known.
 func (o *observation) reason(withheld bool) error {
 	if o.missed || withheld {
 		return errWithheld

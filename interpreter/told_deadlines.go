@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// ToldDeadlines follows the records of a history, and knows which deadlines they have told. Those of retry policies and of activities stand in
-// no record before they pass. Its zero value is ready for the first record.
+// ToldDeadlines follows the records of a history, and collects the deadlines in them. The deadlines of retry policies and of activities are in no
+// record before they pass. Its zero value is ready for the first record.
 type ToldDeadlines struct {
 	run   []Deadline
 	tasks []toldTask
@@ -23,7 +23,7 @@ type toldTask struct {
 func (t *ToldDeadlines) Add(e HistoryEvent) (added []ActiveDeadline) {
 	switch e.Type {
 	case WorkflowStarted, WorkflowContinued:
-		if e.Type == WorkflowStarted || e.Data != nil { // otherwise the next run goes on where this one stands
+		if e.Type == WorkflowStarted || e.Data != nil { // otherwise the next run continues at the same place
 			t.tasks = nil
 		}
 		t.run = e.Deadlines
@@ -77,7 +77,7 @@ func (t *ToldDeadlines) moves(e HistoryEvent) (added []ActiveDeadline) {
 // Run returns the deadlines of the whole run.
 func (t *ToldDeadlines) Run() []Deadline { return t.run }
 
-// InForce returns the deadlines that have been told and whose scopes are in progress, the first to pass first.
+// InForce returns the reported deadlines whose scopes are in progress, in the order in which they pass.
 func (t *ToldDeadlines) InForce() []ActiveDeadline {
 	all := ofRun(t.run)
 	for _, d := range t.tasks {
@@ -92,8 +92,8 @@ func sortDeadlines(all []ActiveDeadline) {
 	slices.SortStableFunc(all, func(a, b ActiveDeadline) int { return a.At.Compare(b.At) })
 }
 
-// deadlines yields every deadline in force with its scope, nil for the whole run, the outer scopes first. Lists of deadlines, their earliest one,
-// and what passes are all found by it.
+// deadlines yields every deadline in force with its scope (nil for the whole run), the outer scopes first. It is the source for lists of deadlines,
+// for the earliest deadline, and for passed deadlines.
 func (s *State) deadlines() iter.Seq2[frame, Deadline] {
 	return func(yield func(frame, Deadline) bool) {
 		for _, d := range s.Deadlines {
@@ -111,7 +111,7 @@ func (s *State) deadlines() iter.Seq2[frame, Deadline] {
 	}
 }
 
-// NextDeadline returns the earliest active deadline; zero if there is none.
+// NextDeadline returns the earliest active deadline; zero if there is no deadline.
 func (s *State) NextDeadline() (first time.Time) {
 	for _, d := range s.deadlines() {
 		first = Earlier(first, d.At)

@@ -6,14 +6,13 @@ import (
 	"time"
 )
 
-// rawScope is the scope of what is evaluated on the raw input: if, input.from and a timeout's expression. Its
-// variables are looked up from owner on.
+// rawScope is the scope of evaluations on the raw input: if, input.from and a timeout's expression. It looks up variables from owner outwards.
 func (m *machine) rawScope(owner frame, f *taskFrame) *Scope {
 	m.scope = Scope{m: m, frame: f, owner: owner, input: f.Raw}
 	return &m.scope
 }
 
-// bodyScope is the scope of the body of f and of what follows it.
+// bodyScope is the scope of the body of f and of the evaluations after the body.
 func (m *machine) bodyScope(f *taskFrame) *Scope {
 	m.scope = Scope{m: m, frame: f, owner: f, input: f.Input}
 	return &m.scope
@@ -25,7 +24,7 @@ func (m *machine) workflowScope(input any) *Scope {
 	return &m.scope
 }
 
-// Variable returns $name, or nil for what is not known yet (semantics 2.8).
+// Variable returns $name, or nil if the variable is not known yet (semantics 2.8).
 func (s *Scope) Variable(name string) any {
 	if v, ok := s.bound[name]; ok {
 		return v
@@ -82,8 +81,8 @@ func (m *machine) branchOf(f frame) *taskFrame {
 	return nil
 }
 
-// task is $task: the spec's descriptor, and the members of the task's definition where they are free
-// (semantics 2.12). Inside an extension it is the task that is extended.
+// task returns $task: the spec's descriptor, with further members of the task's definition whose names are free (semantics 2.12). Inside an extension
+// it is the extended task.
 func (s *Scope) task() any {
 	f := s.m.extendedTask(s.frame)
 	if f == nil {
@@ -116,7 +115,7 @@ func (m *machine) extendedTask(f *taskFrame) *taskFrame {
 	return f
 }
 
-// workflow is $workflow.
+// workflow returns $workflow.
 func (m *machine) workflow() any {
 	if m.workflowValue == nil {
 		m.workflowValue = map[string]any{
@@ -130,8 +129,8 @@ func (m *machine) workflow() any {
 	return m.workflowValue
 }
 
-// timeoutsValue is $workflow.timeouts: of the execution and of the run, the one that ends first, how many seconds it has and when it ends. What has no
-// timeout is null (semantics 2.12).
+// timeoutsValue returns $workflow.timeouts: for the execution and for the run, the timeout that ends first, with its duration in seconds and its end.
+// A missing timeout is null (semantics 2.12).
 func timeoutsValue(all []Deadline) map[string]any {
 	value := map[string]any{"execution": nil, "run": nil}
 	for name, deadlines := range map[string][]Deadline{
@@ -146,7 +145,7 @@ func timeoutsValue(all []Deadline) map[string]any {
 	return value
 }
 
-// runtime is $runtime: what the host says of itself, and how the run was started.
+// runtime returns $runtime: the descriptor of the host, and the options of the run's start.
 func (m *machine) runtime() any {
 	if m.p.config.Runtime == nil {
 		return nil

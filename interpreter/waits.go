@@ -5,11 +5,11 @@ import "strings"
 // Wait is something that a task in progress waits for.
 type Wait string
 
-// What tasks wait for. A run can wait for several of them at once: in the branches of a fork.
+// The things that tasks wait for. A run can wait for several of them at the same time in the branches of a fork.
 const (
 	WaitActivity Wait = "activity" // for an outside worker, which performs it
 	WaitEvent    Wait = "event"    // that passes a filter
-	WaitChild    Wait = "child"    // for the end of a run that it has started
+	WaitChild    Wait = "child"    // for the end of a run that the task started
 	WaitTimer    Wait = "timer"    // for a moment: the end of a wait, or the next attempt
 )
 
@@ -27,7 +27,7 @@ func (w Waits) All() (all []Wait) {
 	return all
 }
 
-// Waits returns what the innermost tasks in progress wait for. What a worker performs, or could perform now, is not among it.
+// Waits returns the things that the innermost tasks in progress wait for. Work that a worker performs, or could perform now, is not included.
 func (s *State) Waits() Waits {
 	if s.Status.Final() {
 		return ""
@@ -53,7 +53,7 @@ func (s *State) Waits() Waits {
 	return Waits(strings.Join(all, ","))
 }
 
-// waitsFor returns what a task without a task inside of it waits for; empty if it waits for nobody else.
+// waitsFor returns the thing that a task without tasks inside waits for; empty if the task waits for nothing outside.
 func (f *taskFrame) waitsFor() Wait {
 	switch {
 	case f.Listens != nil:

@@ -7,8 +7,8 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// TestStepsEndAfterMuchWork: even a few tasks may do much work, and deadlines must be checked between them. The work is
-// counted, so that it is the same on every machine.
+// TestStepsEndAfterMuchWork: even a few tasks may do much work, and deadlines must be checked between them. The work is counted, so that the test
+// gives the same result on every machine.
 func TestStepsEndAfterMuchWork(t *testing.T) {
 	for _, c := range []struct{ name, task string }{
 		{"an expression of many steps", `if: "[range(60000)] | length > 0"`},
