@@ -13,9 +13,9 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// Activities are what outside workers perform for runs. A store keeps the record of an activity with its run. What it has to
-// know of it is where it is looked for: in a queue while somebody may take it, and among what is due. What becomes of an activity is
-// decided in package activity.
+// Activities are units of work that outside workers perform for runs. A store keeps the record of an activity with its run. The store
+// itself reads only where the activity is found: in a queue while a worker may take it, and in the index of due activities. Package
+// activity decides the transitions of an activity.
 
 // ActivityID names an activity: the effect of a run that it is.
 type ActivityID struct {
@@ -26,7 +26,7 @@ type ActivityID struct {
 // String returns namespace/id and the number of the effect, a space between.
 func (i ActivityID) String() string { return i.Run.String() + " " + strconv.Itoa(int(i.Effect)) }
 
-// ParseActivityID reads what String returns.
+// ParseActivityID parses the output of String.
 func ParseActivityID(s string) (ActivityID, error) {
 	run, effect, _ := strings.Cut(s, " ")
 	namespace, id, ok := strings.Cut(run, "/")
@@ -44,7 +44,8 @@ type Activity struct {
 	Available time.Time
 	Due       time.Time // when it has to be looked at: the earliest of its deadlines; zero for never
 	Data      []byte    // a JSON object, opaque to the store
-	// Decoded is what Data says, if whoever has made the record in this process knows it. It is not stored, and not to be changed.
+	// Decoded is the decoded form of Data, set if the package that wrote the record runs in this process. It is not stored and must not be
+	// changed.
 	Decoded any
 }
 
@@ -53,7 +54,7 @@ func (a *Activity) String() string {
 	return fmt.Sprintf("%d %d %d %s %s", form.Activity, Millis(a.Available), Millis(a.Due), a.Queue, a.Data)
 }
 
-// ParseActivity reads what String returns.
+// ParseActivity parses the output of String.
 func ParseActivity(s string) (Activity, error) {
 	number, rest, _ := strings.Cut(s, " ")
 	is, err := form.Parse(number)
@@ -75,20 +76,20 @@ func ParseActivity(s string) (Activity, error) {
 	return Activity{Queue: parts[2], Available: Moment(available), Due: Moment(due), Data: []byte(parts[3])}, nil
 }
 
-// ActivityChange is what a transition makes of an activity of a run.
+// ActivityChange is the change that a transition makes to an activity of a run.
 type ActivityChange struct {
 	Effect interpreter.EffectID
 	// Queue is the queue of the activity.
 	Queue string
-	// From is what the activity must be; nil for one that is new, and for one that is dismissed whatever has become of it.
+	// From is the expected current record of the activity. It is nil for a new activity, and for a dismissed activity in any state.
 	From  *Activity
-	To    *Activity // nil: it has ended, or is dismissed
-	Input []byte    // of one that is new
-	// Once is by what it is remembered for ReportRemembered that the activity was changed so; empty if nothing is to be remembered.
+	To    *Activity // nil if the activity ended or is dismissed
+	Input []byte    // input of a new activity
+	// Once is the key under which the store remembers this change for ReportRemembered. If it is empty, nothing is remembered.
 	Once string
 }
 
-// Queues returns the queues in which the change makes activities available, at once or later.
+// Queues returns the queues in which the change makes activities available, immediately or later.
 func (c *Change) Queues() (all []string) {
 	for _, a := range c.Activities {
 		if a.To != nil && !a.To.Available.IsZero() && (a.From == nil || a.From.Available.IsZero()) && !slices.Contains(all, a.Queue) {
@@ -98,8 +99,8 @@ func (c *Change) Queues() (all []string) {
 	return all
 }
 
-// Transition returns what the operation makes of an activity of a run: the change of the run that comes with it. A run or an activity
-// that is not there is nil.
+// Transition returns the change that the operation makes to an activity, together with the change of its run. A missing run or activity is
+// passed as nil.
 func (c *ChangeActivities) Transition(id ActivityID, r *Lifecycle, a *Activity, now time.Time) (*Change, Code) {
 	if r == nil {
 		return nil, NoSuch
@@ -133,33 +134,33 @@ type StoredActivity struct {
 	Activity
 }
 
-// ActivityOperation is what somebody does with activities.
+// ActivityOperation is an operation on activities.
 type ActivityOperation interface {
-	// Transition returns what the operation makes of an activity of a run at a time of the store's clock, or why it does not happen; a is nil if
-	// there is no such activity.
+	// Transition returns the outcome of the operation for an activity of a run at a time of the store's clock, or the reason why it is
+	// refused. a is nil if the activity does not exist.
 	Transition(id ActivityID, run *Lifecycle, a *Activity, now time.Time) (*ActivityOutcome, Code)
-	// Once returns by what the store remembers for ReportRemembered that the operation was done, so that repeating it is no refusal; empty if
-	// nothing is to be remembered.
+	// Once returns the key under which the store remembers for ReportRemembered that the operation was done. Repeating the operation is
+	// then no refusal. If the key is empty, nothing is remembered.
 	Once(id ActivityID) string
 }
 
-// ActivityOutcome is what becomes of an activity.
+// ActivityOutcome is the result of an operation on an activity.
 type ActivityOutcome struct {
-	To *Activity // nil: it has ended; what it was: nothing is changed
-	// Before is the time that must not have come when the outcome is stored: it is refused as TimedOut otherwise; zero for any time.
+	To *Activity // nil if it ended; the old record if nothing changes
+	// Before is the time before which the outcome must be stored. Later it is refused as TimedOut. Zero means any time.
 	Before time.Time
-	// Message comes into the inbox of the run; nil for none. If the run has ended, the outcome is refused as Closed.
+	// Message is added to the inbox of the run; nil for no message. If the run is closed, the outcome is refused as Closed.
 	Message Message
-	// WithRecord says that the record of the run decides as well: it must still be what it was.
+	// WithRecord requires that the record of the run is unchanged when the outcome is stored.
 	WithRecord bool
-	// Parks says that the activity waits until its run is resumed: the outcome is stored, and the operation is refused as Suspended.
+	// Parks reports that the activity waits until its run is resumed. The outcome is stored, and the operation is refused as Suspended.
 	Parks bool
 }
 
 // ActivityChanged is the answer about one activity.
 type ActivityChanged struct {
 	Was      *Activity // before the operation; nil if it was not there
-	Activity *Activity // as it is now; nil if it has ended, or was not there
+	Activity *Activity // current record; nil if it ended or did not exist
 	Input    []byte    // only if it was asked for
 	Refused  error     // a refusal, if the operation did not happen
 }
@@ -169,7 +170,7 @@ type ChangeActivities struct {
 	Partition  int
 	Activities []ActivityID
 	Operation  ActivityOperation
-	Input      bool // the answer has the inputs of those that were changed
+	Input      bool // return the inputs of the changed activities
 }
 
 // Queue is where activities wait for workers. Each namespace of a partition has its own part of it.
@@ -178,7 +179,7 @@ type Queue struct {
 	Namespace string
 }
 
-// QueueLength says how many activities of a namespace wait in a queue of a partition.
+// QueueLength is the number of activities of a namespace that wait in a queue of a partition.
 type QueueLength struct {
 	Queue
 	Waiting int64
@@ -189,14 +190,14 @@ type QueueLength struct {
 type Available struct {
 	Partition int
 	Queues    []string // by name
-	// Namespaces are those of the runs; nil for all.
+	// Namespaces are the namespaces of the runs; nil for all.
 	Namespaces []string
-	N          int // at most so many, fairly from all namespaces
-	// Turn is any number: those who ask again and again with others find now one namespace first, now another, however few they ask for.
+	N          int // maximum number, shared fairly among the namespaces
+	// Turn is any number. Callers that poll repeatedly with different turns begin with different namespaces, even if N is small.
 	Turn int
 }
 
-// Asks reports whether somebody asks for what is in a queue.
+// Asks reports whether the request includes the activities of a queue.
 func (a *Available) Asks(q Queue) bool {
 	return slices.Contains(a.Queues, q.Name) && (a.Namespaces == nil || slices.Contains(a.Namespaces, q.Namespace))
 }
@@ -204,14 +205,14 @@ func (a *Available) Asks(q Queue) bool {
 // Offered is the answer to Available.
 type Offered struct {
 	Activities []ActivityID
-	Next       time.Time // when the first becomes available of those that are not yet; zero for never
+	Next       time.Time // earliest time at which a delayed activity becomes available; zero for never
 	At         time.Time
 }
 
-// Activities is what a store does with activities.
+// Activities are the methods of a store for activities.
 type Activities interface {
-	// ChangeActivities makes an operation happen on each activity, if nobody else has changed it meanwhile, and returns the outcomes in
-	// the same order. Each activity is a transition of its own.
+	// ChangeActivities applies an operation to each activity that no other caller changes concurrently, and returns the outcomes in the
+	// same order. Each activity is a transition of its own.
 	ChangeActivities(context.Context, ChangeActivities) ([]ActivityChanged, error)
 	// Available returns activities that may be taken.
 	Available(context.Context, Available) (Offered, error)

@@ -15,15 +15,16 @@ type Examiner interface {
 type Ailment struct {
 	Reason  Reason
 	Refuses Refusing
-	// Minor says that no run is lost and nothing is refused because of it, or nothing but what needs the damaged part.
+	// Minor reports that the ailment loses no run and refuses at most operations that need the damaged part.
 	Minor bool
-	// Partial says of a Damaged store that only something of it is damaged: what needs nothing of that works as before.
+	// Partial reports that only a part of a Damaged store is damaged. Operations that do not need this part work as before.
 	Partial bool
 	What    string // is wrong, for people
-	Fix     string // what they can do
+	Fix     string // remedy for the user
 }
 
-// PartError is an error that one part of the store has caused, because somebody has overwritten it: what needs nothing of that part works as before.
+// PartError is an error caused by one part of the store that was overwritten by another program. Operations that do not need this part work
+// as before.
 type PartError interface {
 	error
 	PartOfStore() string // its name
@@ -41,11 +42,11 @@ const (
 	Unwritable   Reason = "unwritable"    // writes fail for another reason
 	MemoryFull   Reason = "memory-full"   // a Redis with no memory left, or nearly
 	Evicting     Reason = "evicting"      // a Redis that deletes keys when its memory is full
-	Forbidden    Reason = "forbidden"     // the user of the store may not do what is needed
+	Forbidden    Reason = "forbidden"     // the user of the store lacks a permission
 	NotDurable   Reason = "not-durable"   // a Redis that promises less than was required
-	Damaged      Reason = "damaged"       // what is stored cannot be read
+	Damaged      Reason = "damaged"       // stored data cannot be read
 	Gone         Reason = "gone"          // the file was removed or replaced, or the store was closed
-	ClockDiffers Reason = "clock-differs" // from that of this machine
+	ClockDiffers Reason = "clock-differs" // from the clock of this machine
 )
 
 // Reasons returns all of them.
@@ -53,19 +54,19 @@ func Reasons() []Reason {
 	return []Reason{Unreachable, Silent, ReadOnly, DiskFull, Unwritable, MemoryFull, Evicting, Forbidden, NotDurable, Damaged, Gone, ClockDiffers}
 }
 
-// Refusing is what a store does not do because of an Ailment. Each value includes those before it.
+// Refusing is the set of operations that a store refuses because of an Ailment. Each value includes the values before it.
 type Refusing int
 
-// What a store may refuse.
+// Values of Refusing.
 const (
 	RefusesNothing Refusing = iota
-	RefusesStarts           // new runs; others go on
-	RefusesGrowth           // whatever needs more room; runs in progress go on and can be deleted
+	RefusesStarts           // new runs; runs in progress continue
+	RefusesGrowth           // operations that need more space; runs in progress continue and can be deleted
 	RefusesWrites
 	RefusesAll
 )
 
-// Refuses returns what a store with some ailments refuses.
+// Refuses returns the operations that a store with these ailments refuses.
 func Refuses(all []Ailment) Refusing {
 	most := RefusesNothing
 	for _, a := range all {
@@ -85,18 +86,18 @@ func Mute(all []Ailment) (worst Ailment, mute bool) {
 	return worst, mute
 }
 
-// Diagnoser is a store that knows what the errors of its own operations mean, before anybody examines it.
+// Diagnoser is a store that can diagnose the errors of its own operations without an examination.
 type Diagnoser interface {
-	// Diagnose returns what ails the store if an error of one of its operations says so; known is false if it does not.
+	// Diagnose returns the ailment that an error of one of its operations indicates. known is false if the error indicates no ailment.
 	Diagnose(err error) (a Ailment, known bool)
 }
 
-// UnheardError says that nobody can tell which workers are there: the store refuses writes, so that none can announce itself.
+// UnheardError reports that the presence of workers cannot be determined: the store refuses writes, so workers cannot announce themselves.
 type UnheardError struct{ Ailment }
 
 func (e *UnheardError) Error() string { return "it is not known which workers are there: " + e.What }
 
-// ExamineWithin returns what examine finds, or the silent ailment if ctx ends first.
+// ExamineWithin returns the findings of examine, or the silent ailment if ctx ends first.
 func ExamineWithin(ctx context.Context, silent Ailment, examine func() []Ailment) []Ailment {
 	found := make(chan []Ailment, 1)
 	go func() { found <- examine() }()

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// Attempt notes whether something may have been changed for a caller, so that they can be told when the answer of the store is missing.
+// Attempt records whether a call may have changed something, so that the caller can be informed when the answer of the store is missing.
 type Attempt struct{ changed atomic.Bool }
 
 // MayHaveChanged reports whether a change was made, or asked for without an answer.
@@ -13,7 +13,7 @@ func (a *Attempt) MayHaveChanged() bool { return a.changed.Load() }
 
 type attemptKey struct{}
 
-// WithAttempt returns a context by which stores note in a what may have been changed.
+// WithAttempt returns a context with which stores record possible changes in a.
 func WithAttempt(ctx context.Context, a *Attempt) context.Context {
 	return context.WithValue(ctx, attemptKey{}, a)
 }

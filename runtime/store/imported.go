@@ -7,7 +7,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// Imported is all that another store holds of a run: it goes on here as it stood there.
+// Imported is the complete content of a run in another store. The run continues here in the same state.
 type Imported struct {
 	Lifecycle Lifecycle
 	State     interpreter.StoredState
@@ -16,7 +16,7 @@ type Imported struct {
 	Messages  []Message // that no owner has consumed
 }
 
-// change creates the run. Its times stay what they were. Nobody owns it: what an owner had in hand waits for another one.
+// change creates the run with its original times. The run has no owner; work in progress of its last owner waits for a new one.
 func (r *Imported) change(invocation []byte, now time.Time) *Change {
 	to := r.Lifecycle
 	goesOn := to.Held() || !to.Ready.IsZero() || to.Needs != "" || len(r.Messages) > 0 && to.Reason != Quarantined

@@ -19,7 +19,7 @@ type Instance struct {
 // String returns namespace/id.
 func (i Instance) String() string { return i.Namespace + "/" + i.ID }
 
-// InstanceOf reads what String has written.
+// InstanceOf parses the output of String.
 func InstanceOf(name string) Instance {
 	namespace, id, _ := strings.Cut(name, "/")
 	return Instance{Namespace: namespace, ID: id}
@@ -35,13 +35,13 @@ func ParseInstance(s string) (Instance, error) {
 	return i, i.Check()
 }
 
-// instanceID is what a run may be called. It stands in keys of the store, in URLs and in file names.
+// instanceID matches a valid run ID. The ID is part of keys of the store, of URLs and of file names.
 var instanceID = lazyregexp.New(`^[A-Za-z0-9]([A-Za-z0-9._~:-]*[A-Za-z0-9])?$`)
 
-// namespaceName is what the namespace of a document may be called (dsl.IsName).
+// namespaceName matches a valid namespace of a document (dsl.IsName).
 var namespaceName = lazyregexp.New(`^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$`)
 
-// CheckNamespace reports what is wrong with the name of a namespace.
+// CheckNamespace returns an error if a namespace has no valid name.
 func CheckNamespace(name string) error {
 	if err := (limits.Set{}).Check(limits.Namespace, len(name)); err != nil {
 		return err
@@ -63,7 +63,7 @@ func (i Instance) CheckSize() error {
 	return nil
 }
 
-// Check reports what is wrong with the name.
+// Check returns an error if the name is not valid.
 func (i Instance) Check() error {
 	if err := i.CheckSize(); err != nil {
 		return err

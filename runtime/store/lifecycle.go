@@ -7,15 +7,15 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// Lifecycle is what a store has to know of a run: who may write to it, and when it has to be looked at. Times are
-// whole milliseconds in UTC by the store's clock, so that == compares them; the zero time is never. What operations make of
-// it is in the files transition*.go.
+// Lifecycle is the part of a run that a store interprets: its owner, and the times at which it needs attention. Times are whole
+// milliseconds in UTC by the store's clock, so that == compares them; the zero time means never. The transitions are in the files
+// transition*.go.
 type Lifecycle struct {
 	Status   interpreter.Status // the phase at the last commit
 	Reason   string             // why it is closed: completed, faulted, timed_out, cancelled, terminated; or Quarantined
 	Epoch    int64
 	Nonce    string
-	Owner    string    // the worker that holds the token; empty for nobody
+	Owner    string    // worker that holds the token; empty without an owner
 	Version  int64     // grows with each commit
 	Wake     time.Time // when the run wants to be looked at
 	Deadline time.Time // the earliest deadline in force
@@ -23,51 +23,53 @@ type Lifecycle struct {
 	Begun    bool      // while it may be claimed: it comes before all that is new
 	Read     int64     // messages that were ever consumed
 	Deaths   int64     // owners lost since the last progress
-	// AwaitsSlot says that the owner does nothing for the run but wait for a slot: the loss of such an owner is not counted.
+	// AwaitsSlot reports that the owner only waits for a slot on behalf of the run. The loss of such an owner is not counted.
 	AwaitsSlot bool
 	Created    time.Time
-	Started    time.Time // when its first owner took it; before that, when it may be taken; zero if it has ended before
+	Started    time.Time // when the first owner took the run; before that, when it may be taken; zero if it ended before
 	Closed     time.Time
 	Records    int64 // of history
 	Entries    int64 // of history
-	// What lists say of a run whose state they do not load: how often the task was tried that was tried most often, whether one is tried again
-	// now, and how the run has failed.
+	// The next fields appear in lists, which do not load the state: the attempts of the most-tried task, whether a task is being retried,
+	// and the failure of the run.
 	Attempts int64 // 0 and 1 both mean that none was tried again
 	Retrying bool
 	Failure  Failure
-	// Needs is what a worker needs to go on with the run; empty for nothing special, or as long as that is not known (Lifecycle.Needed).
+	// Needs are the requirements for a worker to continue the run. They are empty if there is no special need, or as long as the needs are
+	// unknown (Lifecycle.Needed).
 	Needs       Needs
 	NeededSince time.Time
-	// Awaits is for how many activities the run waited when its owner stored it last: while it is parked, so many are stored beside it.
+	// Awaits is the number of activities that the run waited for when its owner last stored it. While the run is parked, as many activities
+	// are stored beside it.
 	Awaits  int64
 	Listens Listens // the events that the run listens for; empty for none
-	// Continuation is the id of the run, in the same namespace, that was forked last from this one to go on in its place; empty for none. It is set
-	// before that run starts.
+	// Continuation is the ID of the run in the same namespace that was last forked from this run to continue in its place; empty for none.
+	// It is set before that run starts.
 	Continuation string
 	// Parked is how many activities were taken out of their queues since the run was suspended: each take that finds it suspended adds one. A commit
 	// that resumes the run puts all of them back.
 	Parked int64
-	// Waits is what the tasks of the run waited for when its owner stored it last. Records of form 1 do not have it.
+	// Waits lists the causes for which tasks of the run waited when its owner last stored it. Records of form 1 do not contain it.
 	Waits interpreter.Waits
-	// Trouble is what went wrong in a run that has faulted, or tries a task again.
+	// Trouble is the error of a run that is faulted or retries a task.
 	Trouble Trouble
 
-	// What follows is kept beside the record, and read with it: who writes it does not write the record.
+	// The following fields are stored beside the record and read with it. Writing them does not write the record.
 
 	Mail  int64     // messages that were ever delivered
-	Lease time.Time // until when the owner's lease lasts; zero if it has none any more
+	Lease time.Time // when the owner's lease ends; zero if the owner holds no lease
 }
 
-// Failure is how a run has failed, as far as lists say it; zero for one that has not.
+// Failure is the failure of a run as shown in lists; zero for a run that did not fail.
 type Failure struct {
 	Type        string // of the error; at most maxFailureType bytes of it
-	TimeoutKind string // of the deadline of its own that has ended it; empty if none has
+	TimeoutKind string // kind of the run's own deadline that ended it; otherwise empty
 }
 
-// maxFailureType bounds the type of an error in a record: a workflow may raise what it likes.
+// maxFailureType limits the length of an error type in a record, since workflows choose the types of errors that they raise.
 const maxFailureType = 256
 
-// NewFailure returns the failure of a run that has ended with an error.
+// NewFailure returns the failure of a run that ended with an error.
 func NewFailure(kind, timeoutKind string) Failure {
 	return Failure{Type: shorten.To(kind, maxFailureType), TimeoutKind: timeoutKind}
 }
@@ -85,18 +87,18 @@ func ClosedReasons() []string {
 	}
 }
 
-// Quarantined is the Reason of a run whose work does not go on because it has killed its owners. Its time does: it
-// can be claimed, and an owner that finds this Reason only ends it if its time is over, or says when to look
-// again (Execution.confine).
+// Quarantined is the Reason of a run that is not executed because it repeatedly killed its owners. Its deadlines still apply: it can be
+// claimed, but an owner that reads this Reason only ends the run if its time is over, or sets the time of the next check
+// (Execution.confine).
 const Quarantined = "quarantined"
 
-// Held reports whether somebody holds the token.
+// Held reports whether a worker holds the token.
 func (r *Lifecycle) Held() bool { return r.Owner != "" }
 
 // Unread reports whether there are messages that no owner has consumed.
 func (r *Lifecycle) Unread() bool { return r.Mail > r.Read }
 
-// Expires reports whether a run that nobody has started is over at a time.
+// Expires reports whether a run that was never started is over at a time.
 func (r *Lifecycle) Expires(at time.Time) bool {
 	return r.Status == interpreter.StatusPending && reached(r.Deadline, at)
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// This file says for which namespaces an entry of the index of those who listen is found (docs/decisions/0071).
+// This file determines for which namespaces an entry of the listener index is found (docs/decisions/0071).
 //
-// A filter with expressions has two entries. One is for events that may reach all namespaces: two spaces stand before its expressions. The other is for
-// events of the namespace of the run: one space stands there, and the first expression begins with a comment that names the namespace. Builds that
-// know nothing of this read both as the same expressions: white space before JSON and a comment in jq change nothing. What these builds
-// write has no mark, and is found by every event.
+// A filter with expressions has two entries. The first is for events that may reach all namespaces: two spaces precede its expressions. The
+// second is for events of the namespace of the run: one space precedes its expressions, and the first expression begins with a comment that
+// contains the namespace. Builds without this feature read both entries as the same expressions, because white space before JSON and a
+// comment in jq have no effect. Entries written by these builds have no mark, and every event finds them.
 
 const (
 	markedAll       = "  "
@@ -22,8 +22,8 @@ const (
 	commentEnd      = "\n"
 )
 
-// markedFrom returns the expressions of a filter as they stand in the index for a run of a namespace. They are short enough (maxIndexed) that an expression with
-// the comment is not longer than one may be.
+// markedFrom returns the expressions of a filter as the index stores them for a run of a namespace. Expressions are limited to maxIndexed,
+// so that the comment does not make them longer than allowed.
 func markedFrom(namespace, from string) []string {
 	var texts []string
 	if from == "" || namespace == "" || json.Unmarshal([]byte(from), &texts) != nil || len(texts) == 0 {
@@ -32,7 +32,7 @@ func markedFrom(namespace, from string) []string {
 	return []string{markedAll + from, namespaceMark(namespace) + strings.TrimPrefix(from, `["`)}
 }
 
-// namespaceMark returns what the expressions begin with that events of a namespace find.
+// namespaceMark returns the prefix of expressions that are found by events of a namespace.
 func namespaceMark(namespace string) string {
 	escaped, _ := json.Marshal(commentBegin + namespace + commentEnd) // a text can be written
 	return markedNamespace + "[" + strings.TrimSuffix(string(escaped), `"`)

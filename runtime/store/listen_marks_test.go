@@ -8,7 +8,8 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// TestMarkedExpressions: a build that knows no marks compiles marked expressions as the bare ones. One that does finds the namespace and the bare text.
+// TestMarkedExpressions: a build that knows no marks compiles marked expressions as the bare ones. A build that knows marks finds the
+// namespace and the bare text.
 func TestMarkedExpressions(t *testing.T) {
 	for _, source := range []string{".a", "# text\n.a", ".a # \\", "# \\\n(\r.a", `"\n" + .a`, `.["<#>"] // .a`, "\"é\u2028\" + .a", "{a: 1} | .a", "$", "#"} {
 		texts, err := json.Marshal([]string{source, ".b"})

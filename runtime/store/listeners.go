@@ -35,8 +35,8 @@ func NewListens(namespace string, filters []interpreter.EventFilter) Listens {
 // maxIndexed is how many bytes the type or the expressions of a filter may have as the index writes them. The keys of a file are limited.
 const maxIndexed = 10 << 10
 
-// indexed returns the filter by which the index finds a run that listens with a filter. It is the same one, without what is too long: then more events come to
-// the run, which looks at each of them itself.
+// indexed returns the filter under which the index stores a run that listens with f. Parts that are too long are omitted. The run then
+// receives more events and filters them itself.
 func indexed(f interpreter.EventFilter) interpreter.EventFilter {
 	if len(url.PathEscape(f.Type)) > maxIndexed {
 		f.Type = ""
@@ -47,7 +47,7 @@ func indexed(f interpreter.EventFilter) interpreter.EventFilter {
 	return f
 }
 
-// entries returns what stands for each filter in an index.
+// entries returns the index entry of each filter.
 func (l Listens) entries() (all []string) {
 	if l != "" && json.Unmarshal([]byte(l), &all) != nil {
 		return nil // NewListens has written it
@@ -66,13 +66,12 @@ func (l Listens) Types() (all []string) {
 	return all
 }
 
-// entryOf returns what stands for a filter in an index: those of the same type stand together there, and among them those of the
-// same expressions.
+// entryOf returns the index entry of a filter. Filters of the same type are adjacent, and among them filters with the same expressions.
 func entryOf(f interpreter.EventFilter) string {
 	return url.PathEscape(f.Type) + " " + url.PathEscape(f.From) + " " + f.Key + " "
 }
 
-// ListenEntries are the entries of a run in the index of those who listen.
+// ListenEntries returns the entries of a run in the listener index.
 func (r *Lifecycle) ListenEntries(i Instance) (all []string) {
 	for _, entry := range r.Listens.entries() {
 		all = append(all, entry+i.String())
@@ -101,19 +100,20 @@ type Listening struct {
 	Types      []ListenType   // whose expressions are wanted
 	Filters    []ListenFilter // exactly these are asked for; they are of Types, if there are any
 	After      Instance       // with one partition and filter: those after this one; zero begins at the beginning
-	N          int            // at most so many of each filter in each partition
+	N          int            // maximum number for each filter in each partition
 }
 
 // ListenFilter is a filter that is asked for.
 type ListenFilter struct {
 	interpreter.EventFilter
-	Namespace string // only its runs; empty for those of all
+	Namespace string // restricts the answer to runs of the namespace; empty for all
 }
 
 // Listeners is the answer to Listening.
 type Listeners struct {
-	Runs []ListeningRuns // those of which there are any
-	// From are the expressions of all filters of Types, each once and without keys: the caller asks again for those that it did not know.
+	Runs []ListeningRuns // the filters with at least one run
+	// From are the distinct expressions of all filters of Types, without keys. The caller asks again for the expressions that it did not
+	// know.
 	From  []interpreter.EventFilter
 	known map[interpreter.EventFilter]bool // of From
 }
@@ -121,7 +121,7 @@ type Listeners struct {
 // ListeningRuns are the runs of a partition that have a filter.
 type ListeningRuns struct {
 	Partition int // itself
-	Filter    int // the number of the filter among those that were asked for
+	Filter    int // index of the filter in the request
 	Runs      []Instance
 }
 
@@ -136,7 +136,7 @@ func (l *Listeners) AddFrom(f interpreter.EventFilter) {
 	l.known[f], l.From = true, append(l.From, f)
 }
 
-// Between returns what the entries of a filter are above, and what they are below.
+// Between returns the exclusive lower and upper bound of the entries of a filter.
 func (c *Listening) Between(f ListenFilter) (from, to string) {
 	entry := entryOf(f.EventFilter)
 	from, to = entry, strings.TrimSuffix(entry, " ")+"!"
@@ -149,12 +149,11 @@ func (c *Listening) Between(f ListenFilter) (from, to string) {
 	return from, to
 }
 
-// ParseListenEntry reads an entry of the index, and returns what the entries of other expressions or types that come after it are
-// above.
+// ParseListenEntry parses an index entry. next is a lower bound of the entries with other expressions or types that follow.
 func ParseListenEntry(entry string) (f interpreter.EventFilter, i Instance, next string, err error) {
 	parts := strings.SplitN(entry, " ", 4)
 	if len(parts) != 4 {
-		return f, i, "", fmt.Errorf("%.200q is not an entry of those who listen", entry)
+		return f, i, "", fmt.Errorf("%.200q is not an entry of the listener index", entry)
 	}
 	if f.Type, err = url.PathUnescape(parts[0]); err == nil {
 		f.From, err = url.PathUnescape(parts[1])
@@ -163,10 +162,10 @@ func ParseListenEntry(entry string) (f interpreter.EventFilter, i Instance, next
 	return f, InstanceOf(parts[3]), parts[0] + " " + parts[1] + "!", err
 }
 
-// LeftListening says, for people, that an entry of the index is that of no record: i is the run that it names.
+// LeftListening describes, for people, an index entry without a matching record. i is the run that the entry names.
 func LeftListening(i Instance, entry string) string {
 	if i.Check() != nil {
-		return fmt.Sprintf("%.200q stood among those who listen, and is that of no run", entry)
+		return fmt.Sprintf("%.200q was in the listener index, but belongs to no run", entry)
 	}
-	return i.String() + ": stood among those who listen, for what it does not listen for"
+	return i.String() + ": was in the listener index for events that it does not listen for"
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// Need is what a worker must have to perform something: all of its parts, for example a task queue that it takes, and the permission to run
-// processes. Stores compare needs, and do not look into them.
+// Need is a combination of requirements for a worker to perform an effect, for example a task queue that it serves together with the
+// permission to run processes. The worker must meet all of them. Stores compare needs and do not interpret them.
 type Need string
 
 // needPart separates the parts of a need, and needOther the needs of a run.
@@ -28,14 +28,14 @@ func NewNeed(parts ...string) Need {
 	return Need(strings.Join(slices.Compact(all), needPart))
 }
 
-// Parts returns what the need was made of.
+// Parts returns the parts that the need was made of.
 func (n Need) Parts() (all []string) {
 	if n == "" {
 		return nil
 	}
 	for part := range strings.SplitSeq(string(n), needPart) {
 		text, err := url.QueryUnescape(part)
-		if err != nil { // nobody has written it so
+		if err != nil { // not written by NewNeed
 			text = part
 		}
 		all = append(all, text)
@@ -43,10 +43,10 @@ func (n Need) Parts() (all []string) {
 	return all
 }
 
-// Needs are what different works of a run need, each of which somebody may do who has what it needs.
+// Needs are the needs of the effects of a run. Each effect may be performed by a worker that has its need.
 type Needs string
 
-// NewNeeds returns the needs of a run; empty needs are none.
+// NewNeeds returns the needs of a run; empty needs are omitted.
 func NewNeeds(all []Need) Needs {
 	var texts []string
 	for _, n := range all {
@@ -69,8 +69,8 @@ func (n Needs) All() (all []Need) {
 	return all
 }
 
-// Needed returns the needs for which the run waits, so that only a worker that has one of them may claim it before its time comes. Nobody
-// holds such a run, and it is not ready.
+// Needed returns the needs that the run waits for. Before its time comes, only a worker with one of them may claim it. Such a run has no
+// owner and is not ready.
 func (r *Lifecycle) Needed() []Need {
 	if r.Needs == "" || r.Held() || !r.Ready.IsZero() || r.Status.Final() || r.Reason == Quarantined {
 		return nil
@@ -83,8 +83,8 @@ func (r *Lifecycle) waitsFor(some []Need) bool {
 	return len(some) > 0 && slices.ContainsFunc(r.Needed(), func(n Need) bool { return slices.Contains(some, n) })
 }
 
-// NeedEntries are the entries of a run in the index of what is needed: in the order of the entries, each need is together, and the longest
-// waiting run first.
+// NeedEntries returns the entries of a run in the index of needs. The order of the entries groups them by need, with the longest waiting
+// run first.
 func (r *Lifecycle) NeedEntries(i Instance) (all []string) {
 	for _, n := range r.Needed() {
 		all = append(all, fmt.Sprintf("%s %013d %s", n, Millis(r.NeededSince), i))
@@ -96,17 +96,17 @@ func (r *Lifecycle) NeedEntries(i Instance) (all []string) {
 func ParseNeedEntry(entry string) (Need, Needy) {
 	need, rest, _ := strings.Cut(entry, " ")
 	since, name, _ := strings.Cut(rest, " ")
-	ms, _ := strconv.ParseInt(since, 10, 64) // as NeedEntries has written it; an entry that nobody has written so is no record's
+	ms, _ := strconv.ParseInt(since, 10, 64) // as written by NeedEntries; an entry of another form matches no record
 	return Need(need), Needy{InstanceOf(name), Moment(ms)}
 }
 
-// Reserved returns the need of effects that are reserved for those who work on a run. Nothing else is needed for them.
+// Reserved returns the need of effects that are reserved for workers that work on a run. These effects need nothing else.
 func Reserved(run Instance) Need { return NewNeed(interpreter.NeedReserved(run.String())) }
 
 // AnyReserved stands for the needs of all effects that are reserved.
 const AnyReserved Need = "by:"
 
-// IsReserved reports whether the need is that of effects which are reserved for those who work on a run.
+// IsReserved reports whether the need is the need of reserved effects.
 func (n Need) IsReserved() bool { return strings.HasPrefix(string(n), string(AnyReserved)) }
 
 // FirstNeedEntry is not above any entry of a need, and AfterNeedEntries above all of them.
@@ -117,7 +117,7 @@ func FirstNeedEntry(n Need) string {
 	return string(n) + " "
 }
 
-// AfterNeedEntries is above all entries of a need, and not above those of the next.
+// AfterNeedEntries returns a bound above all entries of a need and below the entries of the next need.
 func AfterNeedEntries(n Need) string {
 	if n == AnyReserved {
 		return "by;"
@@ -125,8 +125,8 @@ func AfterNeedEntries(n Need) string {
 	return string(n) + "!"
 }
 
-// NextNeedEntry is above all entries of a need, and not above those of the next that is listed: of those that are reserved, of which there are as many
-// as runs, one is listed for all.
+// NextNeedEntry returns a bound above all entries of a need and below the entries of the next need to be listed. There are as many reserved
+// needs as runs, so that one of them is listed for all.
 func NextNeedEntry(n Need) string {
 	if n.IsReserved() {
 		n = AnyReserved
@@ -146,7 +146,7 @@ func (c *Change) NeedEntries(i Instance) (removed, added []string) {
 	return removed, added
 }
 
-// setNeeds notes what a run needs that a commit gives back.
+// setNeeds records the needs of a run that a commit gives back.
 func (r *Lifecycle) setNeeds(n Needs, at time.Time) {
 	if r.Needs = n; n == "" {
 		r.NeededSince = time.Time{}
@@ -159,7 +159,7 @@ func (r *Lifecycle) setNeeds(n Needs, at time.Time) {
 type Needing struct {
 	Partition int
 	Need      Need
-	N         int // at most so many
+	N         int // maximum number
 	Turn      int // any number; another namespace comes first for each
 }
 

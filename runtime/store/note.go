@@ -6,7 +6,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// note adds a note to the history of a run that nobody holds.
+// note adds a note to the history of a run without an owner.
 func (c *Change) note(now time.Time, events ...interpreter.HistoryEvent) {
 	entry, err := interpreter.Note(int(c.To.Records), now, events...).Encode(nil, 0, nil)
 	if err != nil {
@@ -17,7 +17,8 @@ func (c *Change) note(now time.Time, events ...interpreter.HistoryEvent) {
 	c.To.Entries++
 }
 
-// lost returns the events of the loss of a run's owner, which is the last of so many in a row. A run is quarantined when most of them are lost.
+// lost returns the events of the loss of a run's owner: the inRow-th loss in a row. The run is quarantined when most owners are lost in a
+// row.
 func lost(r *Lifecycle, inRow, most int64) []interpreter.HistoryEvent {
 	events := []interpreter.HistoryEvent{{Type: interpreter.WorkflowWorkerLost, Worker: r.Owner, Attempt: int(inRow)}}
 	if inRow >= most && r.Reason != Quarantined {

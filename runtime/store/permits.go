@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Permits keep the limits of task queues for all processes together: whoever performs something of a queue that has a limit holds a permit of
-// it meanwhile. Nothing of them makes work for the workers that poll.
+// Permits enforce the limits of task queues across all processes. A process that performs an effect of a limited queue holds a permit for
+// it during that time. Changes of permits do not count as work for polling workers.
 type Permits interface {
 	// Permit gives permits of a queue back, and then hands out others as far as the limit of the queue allows. Holders that have one keep it.
 	Permit(context.Context, Permit) (Permitted, error)
@@ -22,13 +22,14 @@ type Permit struct {
 	Queue    string
 	Limit    QueueLimit
 	Released []string // holders that need theirs no more
-	Returned []string // the same, and nothing has begun with it: it does not count for the rate
+	Returned []string // the same, for work that has not started; the permit does not count for the rate
 	Wanted   []string // holders that want one, or want to keep theirs
-	// For is how long those of Wanted hold it, unless they want to keep it again; 0 until it is given back.
+	// For is how long the permits of Wanted are held unless they are extended; 0 until they are given back.
 	For time.Duration
 }
 
-// QueueLimit is how much of a queue may be performed: so many at a time, and so many that begin within any span of some length. 0 is any number.
+// QueueLimit limits a queue: the number of effects performed at the same time, and the number of effects that start within a time span. 0
+// means unlimited.
 type QueueLimit struct {
 	Concurrency int
 	Rate        int
@@ -37,9 +38,9 @@ type QueueLimit struct {
 
 // Permitted is the answer to Permit.
 type Permitted struct {
-	Holding []string  // those of Wanted that hold a permit now
+	Holding []string  // the part of Wanted that holds a permit now
 	Held    int       // permits of the queue
-	Next    time.Time // when the rate allows one more, if it is that which allows none now; zero otherwise
+	Next    time.Time // when the rate next allows a permit, if the rate is the obstacle now; otherwise zero
 	At      time.Time
 }
 
@@ -49,7 +50,7 @@ const maxPermits = 1000
 // MaxRateSpan is the longest span of a rate.
 const MaxRateSpan = 24 * time.Hour
 
-// Span is how long what has begun is remembered.
+// Span returns how long starts are remembered.
 func (l QueueLimit) Span() time.Duration {
 	if l.Rate == 0 { // it may have had a rate, and get it again
 		return MaxRateSpan
@@ -64,7 +65,7 @@ func (c *Permit) Check() error {
 	case c.Queue == "" || strings.ContainsAny(c.Queue, " /{}"):
 		return &Refusal{Code: Invalid, Detail: fmt.Sprintf("permits of the queue %q", c.Queue)}
 	case len(names) > 3*maxPermits:
-		return &Refusal{Code: Limit, Detail: fmt.Sprintf("%d permits at once", len(names))}
+		return &Refusal{Code: Limit, Detail: fmt.Sprintf("%d permits at the same time", len(names))}
 	case slices.Contains(names, ""):
 		return &Refusal{Code: Invalid, Detail: "a permit without a holder"}
 	case c.Limit.Concurrency < 0 || c.Limit.Rate < 0 || c.For < 0 || c.Limit.Rate > 0 && (c.Limit.Per < time.Millisecond || c.Limit.Per > MaxRateSpan):

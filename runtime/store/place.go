@@ -6,7 +6,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// Set is one of the sets of a partition. A run stands in exactly one of them, which follows from its record alone.
+// Set is one of the sets of a partition. A run is in exactly one of them, determined by its record alone.
 type Set string
 
 // The sets, each ordered by a time.
@@ -15,20 +15,20 @@ const (
 	SetBegun   Set = "begun"   // may be claimed, before all that is new: since when
 	SetWaiting Set = "waiting" // for a time or for a message: when it wants to be looked at
 	SetHeld    Set = "held"    // by a worker: when its owner counts as hanging
-	SetClosed  Set = "closed"  // has ended: when
+	SetClosed  Set = "closed"  // ended; ordered by the end
 )
 
 // Sets returns all sets.
 func Sets() []Set { return []Set{SetNew, SetBegun, SetWaiting, SetHeld, SetClosed} }
 
-// Place is where a run stands.
+// Place is the position of a run in the sets of its partition.
 type Place struct {
 	Set   Set
-	At    time.Time // its order in the set; zero, which comes after all others, for what no time moves
-	Owner string    // who holds it, in SetHeld
+	At    time.Time // its order in the set; zero, which sorts last, for runs without a time
+	Owner string    // the owner, in SetHeld
 }
 
-// Place returns where the run stands.
+// Place returns the position of the run.
 func (r *Lifecycle) Place() Place {
 	switch {
 	case r.Status.Final():
@@ -43,8 +43,7 @@ func (r *Lifecycle) Place() Place {
 	return Place{Set: SetWaiting, At: r.Wake}
 }
 
-// Due returns when somebody has to look at a run that is not ready, zero for never: an owner looks itself, unless it is
-// dead or hangs.
+// Due returns when a run that is not ready needs attention; zero for never. An owner checks its runs itself, unless it is dead or hangs.
 func (r *Lifecycle) Due() time.Time {
 	if r.Held() {
 		return interpreter.Earlier(r.hangs(), r.Lease)

@@ -21,7 +21,8 @@ const recordFields, troubleFields, awaitsFields, listenFields, forkFields, parkF
 // allFields is how many fields a record has at most.
 const allFields = recordFields + troubleFields + awaitsFields + listenFields + forkFields + parkFields + waitsFields + placeFields
 
-// String returns the record as stores keep it: the number of its form and its fields in order, a space between, - for what is empty.
+// String returns the record as stores keep it: the number of its form and its fields in order, separated by spaces. An empty field is
+// written as -.
 func (r *Lifecycle) String() string {
 	b := record(make([]byte, 0, 160))
 	b.number(int64(form.Record))
@@ -50,7 +51,7 @@ func (r *Lifecycle) String() string {
 // record is the fields of a Lifecycle as text, each with a space after it.
 type record []byte
 
-// rest writes what most runs do not have.
+// rest writes the fields that are empty in most runs.
 func (b *record) rest(r *Lifecycle) {
 	waits := r.Waits != "" || r.Trouble != (Trouble{})
 	parks := r.Parked != 0 || waits
@@ -115,7 +116,7 @@ func (b *record) flag(is bool) {
 	}
 }
 
-// ParseLifecycle reads what String returns.
+// ParseLifecycle parses the output of String.
 func ParseLifecycle(s string) (Lifecycle, error) {
 	number, fields, _ := strings.Cut(s, " ")
 	is, err := form.Parse(number)
@@ -143,7 +144,7 @@ func ParseLifecycle(s string) (Lifecycle, error) {
 	return r, f.bad
 }
 
-// rest reads what few runs have.
+// rest reads the fields that are empty in most runs.
 func (f *recordReader) rest(r *Lifecycle) {
 	if len(f.fields) > recordFields+troubleFields {
 		r.Awaits = f.number(24)

@@ -16,32 +16,32 @@ type Code string
 // The codes (docs/engine.md, Refusals).
 const (
 	Fenced     Code = "FENCED"      // the token does not count any more
-	Closed     Code = "CLOSED"      // the run has ended
+	Closed     Code = "CLOSED"      // the run ended
 	TimedOut   Code = "TIMED_OUT"   // a deadline has passed, so that what happened comes too late
 	Conflict   Code = "CONFLICT"    // something else is there under that name, or the state forbids it
 	Limit      Code = "LIMIT"       // something would become too large
-	TooEarly   Code = "TOO_EARLY"   // the store's clock has not come that far, or has jumped
+	TooEarly   Code = "TOO_EARLY"   // the store's clock is earlier than required, or jumped
 	RolledBack Code = "ROLLED_BACK" // the store has lost writes
 	NoSuch     Code = "NO_SUCH"     // there is no such thing
-	Corrupt    Code = "CORRUPT"     // what is there cannot be read
-	Newer      Code = "NEWER"       // what is there has a form that only newer builds read
+	Corrupt    Code = "CORRUPT"     // the stored data cannot be read
+	Newer      Code = "NEWER"       // the stored data has a form that only newer builds read
 	TooMany    Code = "TOO_MANY"    // a run has led to as many others in a day as it may
-	Suspended  Code = "SUSPENDED"   // the run of an activity is suspended: nobody gets the activity until the run is resumed
-	Invalid    Code = "INVALID"     // what was given is nothing that the store can keep or look for
+	Suspended  Code = "SUSPENDED"   // the run of an activity is suspended: the activity is available again when the run is resumed
+	Invalid    Code = "INVALID"     // the store can neither keep nor look up the given value
 )
 
 // Refusal is a transition that a store has not made.
 type Refusal struct {
 	Code   Code
-	Detail string    // what it is about, as a sentence names it: run demo/one
-	Reason string    // goes on with the sentence, if more is known than the code says: is pending: cancel it first
+	Detail string    // the subject of the refusal as it appears in a sentence: run demo/one
+	Reason string    // rest of the sentence, with details that the code does not contain: is pending: cancel it first
 	At     time.Time // by the store's clock, if it is known
 }
 
-// maxDetail is how many bytes of a detail stand in the sentence of a refusal: whoever asks may use a name that no run could have.
+// maxDetail is the maximum number of bytes of a detail in the sentence of a refusal, since a caller may pass a name that no run can have.
 const maxDetail = 400
 
-// Error returns a sentence about what was asked for.
+// Error returns a sentence about the refused request.
 func (r *Refusal) Error() string {
 	detail := shorten.To(r.Detail, maxDetail)
 	if r.Reason != "" {
@@ -68,7 +68,7 @@ func Refuse(code Code, at time.Time, format string, args ...any) error {
 	return &Refusal{Code: code, Detail: fmt.Sprintf(format, args...), At: at}
 }
 
-// IsUnreadable reports whether an error says that something stored cannot be read: it is damaged, or a newer build has written it.
+// IsUnreadable reports whether an error means that stored data cannot be read: it is damaged, or was written by a newer build.
 func IsUnreadable(err error) bool {
 	code := RefusedAs(err)
 	return code == Corrupt || code == Newer

@@ -13,52 +13,52 @@ import (
 // Registry keeps the small things of a deployment that change and belong to no run: tokens, settings, queues, the workers that are there.
 // They do not expire early or late by any clock but the store's. Nothing of it makes work for the workers that poll.
 type Registry interface {
-	// Register stores an entry if the version that it replaces is the expected one; otherwise it is refused as a Conflict. One that is too
-	// large, or one too many of its kind, is refused as a Limit, and what can be no key or value as Invalid.
+	// Register stores an entry if the version that it replaces is the expected one. Otherwise it is refused as a Conflict. An entry that is
+	// too large or exceeds the number of its kind is refused as a Limit, and an invalid key or value as Invalid.
 	Register(context.Context, Registration) (Registered, error)
-	// Unregister deletes an entry of a version, or whatever its version is with AnyVersion. Another version is refused as a Conflict; an
-	// entry that is not there is none to delete.
+	// Unregister deletes an entry if it has the version; AnyVersion matches every version. Another version is refused as a Conflict.
+	// Deleting a missing entry succeeds.
 	Unregister(ctx context.Context, kind RegistryKind, key string, version int64) error
-	// Registered returns an entry. One that is not there, or not any more, is refused as NoSuch.
+	// Registered returns an entry. A missing or expired entry is refused as NoSuch.
 	Registered(ctx context.Context, kind RegistryKind, key string) (Registered, error)
 	// ListRegistered returns entries of a kind in the order of their keys.
 	ListRegistered(context.Context, RegistryList) ([]Registered, error)
 }
 
-// RegistryKind is what an entry of the registry is about. There are no others.
+// RegistryKind is the kind of an entry of the registry. This list is complete.
 type RegistryKind string
 
 // The kinds.
 const (
-	RegistryTokens   RegistryKind = "tokens"   // of those who may use the HTTP API
+	RegistryTokens   RegistryKind = "tokens"   // tokens for the HTTP API
 	RegistrySettings RegistryKind = "settings" // of the deployment and of its namespaces
-	RegistryQueues   RegistryKind = "queues"   // what was decided about task queues
-	RegistryWorkers  RegistryKind = "workers"  // those that are there
+	RegistryQueues   RegistryKind = "queues"   // decisions about task queues
+	RegistryWorkers  RegistryKind = "workers"  // workers that are present
 	RegistryReplies  RegistryKind = "replies"  // to requests that may be repeated; too many to be listed
 	RegistryEvents   RegistryKind = "events"   // that were published; too many to be listed
 	RegistryForks    RegistryKind = "forks"    // which runs were forked from a run; too many to be listed
-	// RegistrySchedules are of the workflows that start by themselves.
+	// RegistrySchedules are the schedules of workflows.
 	RegistrySchedules RegistryKind = "schedules"
-	// RegistrySinks says how far events were sent to each sink, and by whom.
+	// RegistrySinks records for each sink up to which event and by which server events were sent.
 	RegistrySinks    RegistryKind = "sinks"
 	RegistryGathered RegistryKind = "gathered" // events that wait for others to start a run with; too many to be listed
-	// RegistryFunctions are those of the default catalog, each with its files.
+	// RegistryFunctions are the functions of the default catalog, each with its files.
 	RegistryFunctions RegistryKind = "functions"
-	// RegistryDeployments says who has deployed a definition; too many to be listed.
+	// RegistryDeployments records who deployed a definition. There are too many to be listed.
 	RegistryDeployments RegistryKind = "deployments"
-	// RegistryAudit is of changes that stand in no log yet.
+	// RegistryAudit are changes that were not yet written to a log.
 	RegistryAudit RegistryKind = "audit"
 	// RegistryLetters lists the messages of each source of events that could not be published.
 	RegistryLetters RegistryKind = "letters"
-	// RegistryContents is what such a message holds; too many to be listed.
+	// RegistryContents are the contents of such messages. There are too many to be listed.
 	RegistryContents RegistryKind = "contents"
-	// RegistryUnmatched is of events that nobody took.
+	// RegistryUnmatched are events that matched no run.
 	RegistryUnmatched RegistryKind = "unmatched"
-	// RegistryAcknowledged is of groups of trouble that somebody has acknowledged.
+	// RegistryAcknowledged are groups of trouble that a user acknowledged.
 	RegistryAcknowledged RegistryKind = "acknowledged"
 	// RegistryLate is of the reports about activities that came too late and are noted; too many to be listed.
 	RegistryLate RegistryKind = "late"
-	// RegistryKeys are those with which servers mark what they give away, so that they know it again.
+	// RegistryKeys are the keys with which servers sign data that they hand out and later receive back.
 	RegistryKeys RegistryKind = "keys"
 )
 
@@ -88,15 +88,15 @@ type Registration struct {
 	Kind    RegistryKind
 	Key     string
 	Value   []byte
-	Version int64         // of the entry that it replaces; 0 if there must be none
-	For     time.Duration // how long it is there; 0 for ever
+	Version int64         // version of the replaced entry; 0 if there must be no entry
+	For     time.Duration // lifetime; 0 for unlimited
 }
 
 // Registered is an entry as it is stored.
 type Registered struct {
 	Key     string
 	Value   []byte
-	Version int64     // another one after each change, and never one that the key has had before
+	Version int64     // changes with each change of the entry; a key never gets the same version twice
 	Ends    time.Time // by the store's clock; zero for never
 	At      time.Time // when it was read or stored, the same
 	Damaged error     // of an entry of a list: why it cannot be read; nothing but its key is known then
@@ -118,7 +118,7 @@ func (l *RegistryList) Has(key string) bool {
 	return strings.HasPrefix(key, l.Prefix) && (l.After == "" || key > l.After)
 }
 
-// Select returns those of some entries that are asked for, in order.
+// Select returns the entries that the request matches, in order.
 func (l *RegistryList) Select(all []Registered, now time.Time) []Registered {
 	all = slices.DeleteFunc(all, func(r Registered) bool { return r.Gone(now) || !l.Has(r.Key) })
 	slices.SortFunc(all, func(a, b Registered) int { return strings.Compare(a.Key, b.Key) })
@@ -185,15 +185,15 @@ func (r *Registration) Check() error {
 	return nil
 }
 
-// name is what refusals call the entry.
+// name returns the name of the entry in refusals.
 func (r *Registration) name() string { return r.Kind.EntryName(r.Key) }
 
-// EntryName is what refusals call an entry.
+// EntryName returns the name of an entry in refusals.
 func (k RegistryKind) EntryName(key string) string {
 	return fmt.Sprintf("the entry %s of %s", key, k)
 }
 
-// Ends returns until when the entry is there if it is stored at a time; zero for ever.
+// Ends returns when the entry expires if it is stored at a time; zero for never.
 func (r *Registration) Ends(now time.Time) time.Time {
 	if r.For == 0 {
 		return time.Time{}
@@ -201,7 +201,8 @@ func (r *Registration) Ends(now time.Time) time.Time {
 	return Moment(Millis(now.Add(r.For)))
 }
 
-// Partition returns in which of n partitions entries of the kind are kept: all of them, so that they can be listed at once, or those with a key.
+// Partition returns which of n partitions stores an entry. Kinds that can be listed in one call are stored in a single partition, other
+// kinds by key.
 func (k RegistryKind) Partition(key string, n int) int {
 	if k.Listed() {
 		key = ""

@@ -15,11 +15,11 @@ import (
 type RegistryEntry[T any] struct {
 	Kind RegistryKind
 	Key  string
-	// For returns how long a value is there that Change has stored, 0 for ever; nil is for ever too.
+	// For returns the lifetime of a stored value; 0 for unlimited. A nil For means unlimited as well.
 	For func(*T) time.Duration
 }
 
-// Form returns the form in which this build writes the values of a kind. Whoever changes what they hold gives that kind the next number.
+// Form returns the form in which this build writes the values of a kind. A change of the contents of a kind requires the next number.
 func (k RegistryKind) Form() form.Form {
 	switch k {
 	case RegistrySettings:
@@ -60,7 +60,7 @@ func entryData(kind RegistryKind, r Registered) ([]byte, error) {
 	return data, nil
 }
 
-// DecodeEntry reads the value of an entry of a kind. One that cannot be read is refused as CheckEntry refuses it.
+// DecodeEntry reads the value of an entry of a kind. A value that cannot be read is refused as in CheckEntry.
 func DecodeEntry[T any](kind RegistryKind, r Registered) (value T, err error) {
 	data, err := entryData(kind, r)
 	if err != nil {
@@ -72,7 +72,7 @@ func DecodeEntry[T any](kind RegistryKind, r Registered) (value T, err error) {
 	return value, nil
 }
 
-// Load returns the value, and its version; 0 if there is none.
+// Load returns the value, and its version; 0 if there is no entry.
 func (e RegistryEntry[T]) Load(ctx context.Context, r Registry) (value T, version int64, err error) {
 	found, err := r.Registered(ctx, e.Kind, e.Key)
 	if RefusedAs(err) == NoSuch {
@@ -88,8 +88,8 @@ func (e RegistryEntry[T]) Load(ctx context.Context, r Registry) (value T, versio
 // maxEntryChanges is how often a change is tried while others change the same entry.
 const maxEntryChanges = 100
 
-// Change changes the value, and returns what it is then. What change refuses is returned; nothing is changed then. A value of which
-// isEmpty is true is not kept.
+// Change applies change to the value and returns the new value. If change returns an error, nothing is changed and the error is returned. A
+// value for which isEmpty returns true is deleted.
 func (e RegistryEntry[T]) Change(ctx context.Context, r Registry, change func(*T) error, isEmpty func(*T) bool) (value T, err error) {
 	for range maxEntryChanges {
 		var version int64

@@ -1,5 +1,5 @@
-// Package store is what the durable engine asks of a store: the contract, Store, and the record of a run that every store keeps,
-// Lifecycle. Package storetest holds implementations to it.
+// Package store defines Store, the interface between the durable engine and a store, and Lifecycle, the record of a run that every store
+// keeps. Package storetest tests implementations.
 package store
 
 import (
@@ -13,29 +13,27 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// Store keeps runs. Each method is one transition: atomic, durable when it returns, and safe to repeat. A
-// transition that does not happen is a *Refusal; any other error leaves open whether it has happened, and the same
-// call with the same operation finds out.
+// Store keeps runs. Each method is one transition: atomic, durable when it returns, and safe to repeat. A refused transition returns a
+// *Refusal. After any other error the outcome is unknown; repeating the call with the same operation determines it.
 //
-// The store's clock decides every deadline and lease (docs/engine.md, Time). Nothing that a caller says of the time
-// can make something expire.
+// The store's clock decides every deadline and lease (docs/engine.md, Time). Times passed by a caller cannot make anything expire.
 type Store interface {
-	// Start creates a run that no one has started before. Starting it again with the same Invocation returns what the
-	// first start returned, with Again set; with another one it is refused as a Conflict.
+	// Start creates a run. Starting it again with the same Invocation returns the result of the first start, with Again set. Starting it
+	// with another Invocation is refused as a Conflict.
 	Start(context.Context, Start) (Started, error)
-	// Claim takes runs that are ready, and returns their whole state. The nonce is the operation: claiming again
-	// with the same one returns what is still held by it. Runs that cannot be claimed are left out.
+	// Claim takes ready runs and returns their complete state. The nonce identifies the operation: claiming again with the same nonce
+	// returns the runs that are still held by it. Runs that cannot be claimed are omitted.
 	Claim(context.Context, Claim) ([]Claimed, error)
-	// Commit stores what steps have changed. Next is the operation: the second commit of the same token to the same Next
-	// is answered like the first. A commit that was refused may still be on its way a second time, so that another one
-	// of the same version must have another Next; what is overtaken so is refused as a Conflict.
+	// Commit stores the changes of steps. Next identifies the operation: a second commit of the same token to the same Next returns the
+	// result of the first. A refused commit may still be repeated by a delayed message, so that a different commit of the same version must
+	// use a different Next. A commit that was overtaken is refused as a Conflict.
 	Commit(context.Context, Commit) (Committed, error)
-	// Renew prolongs the leases of a worker, in all the partitions in which it holds runs. A partition that is not in
-	// the answer has no lease of the worker any more: others have what it held there, or may take it. A lease that has
-	// ended goes on if nobody has taken anything from the worker.
+	// Renew prolongs the leases of a worker in all partitions in which it holds runs. In a partition that is missing from the answer the
+	// worker lost its lease: other workers took its runs, or may take them. An expired lease is prolonged if nothing was taken from the
+	// worker.
 	Renew(context.Context, Renew) ([]Renewed, error)
-	// Promote makes runs ready whose time has come: a wake-up, the end of their owner's lease, an owner that lets a
-	// deadline pass or gives them up. Runs whose time has not come are passed over.
+	// Promote makes due runs ready: a wake-up is due, the owner's lease expired, or the owner missed a deadline or gives the run up. Runs
+	// that are not due are skipped.
 	Promote(context.Context, Promote) (Promoted, error)
 	// Deliver puts a message into a run's inbox. ID is the operation; it is remembered for a day.
 	Deliver(context.Context, Delivery) error
@@ -43,7 +41,7 @@ type Store interface {
 	Command(context.Context, Command) error
 	// Relay deletes outbox entries that have been delivered.
 	Relay(ctx context.Context, partition int, entries []string) error
-	// Scrub compares some runs with the indexes of their partition and repairs what differs.
+	// Scrub compares some runs with the indexes of their partition and repairs the differences.
 	Scrub(context.Context, Scrub) (Scrubbed, error)
 	// Remove deletes runs that ended at least Age ago; others are left alone.
 	Remove(context.Context, Remove) (removed int, err error)
@@ -63,29 +61,29 @@ type Catalog interface {
 	Define(ctx context.Context, key string, data []byte) error
 	// Undefine deletes the definition under a key if it is this one; another one is refused as a Conflict, and none as NoSuch.
 	Undefine(ctx context.Context, key string, data []byte) error
-	// Definition returns what is defined under a key; an unknown one is refused as NoSuch.
+	// Definition returns the definition under a key; an unknown key is refused as NoSuch.
 	Definition(ctx context.Context, key string) ([]byte, error)
 	// Definitions returns the keys of all definitions, sorted.
 	Definitions(ctx context.Context) ([]string, error)
 }
 
-// Presence tells which workers are there, from the moment on at which that changes.
+// Presence determines which workers are present. Changes are visible immediately.
 type Presence interface {
-	// Attend says that a worker is there, until leave is called or its process has ended.
+	// Attend announces a worker until leave is called or its process ends.
 	Attend(ctx context.Context, worker string) (leave func())
-	// Attending returns those of some workers that are there.
+	// Attending returns the present workers among the given workers.
 	Attending(ctx context.Context, workers []string) ([]string, error)
 }
 
-// Reader is what a store can be asked. What it returns may be outdated at once.
+// Reader are the methods that read from a store. Results may be outdated when they are returned.
 type Reader interface {
-	// Poll returns what there is to do in a partition, at most n of each kind; what may be removed only if asked for.
+	// Poll returns the work of a partition, at most n items of each kind. Expired runs are included only on request.
 	Poll(ctx context.Context, partition, n int, expired bool) (Work, error)
-	// Written returns how often each partition was written to. While the number is that of the last Poll, there is
-	// nothing new to do. It costs little, however many partitions there are.
+	// Written returns the number of writes to each partition. While the number is the same as at the last Poll, there is no new work. The
+	// cost is low for any number of partitions.
 	Written(ctx context.Context) ([]Written, error)
-	// Drift counts what Scrub would have to repair in a partition: entries of its indexes that are lost, stand twice, or
-	// stand elsewhere than their runs say. It costs little, however many runs there are.
+	// Drift counts the repairs that Scrub would make in a partition: index entries that are missing, duplicate, or at the wrong place
+	// according to the record of the run. The cost is low for any number of runs.
 	Drift(context.Context, Drift) (Drifted, error)
 	// HeldBy returns the runs of a partition that a worker holds.
 	HeldBy(ctx context.Context, partition int, worker string) ([]Held, error)
@@ -100,11 +98,11 @@ type Reader interface {
 	Load(context.Context, Instance) (Loaded, error)
 	// Inbox returns the first n messages of a run that no owner has consumed; none for a run that is not there.
 	Inbox(ctx context.Context, i Instance, n int) ([]Message, error)
-	// List returns runs of a partition, newest first, behind a cursor that an earlier call returned, for the page or for one of its
-	// runs; an empty cursor starts, and is returned at the end. What cannot be a cursor may be refused as NoSuch.
+	// List returns runs of a partition, newest first, after the cursor of a page or of one of its runs from an earlier call. An empty
+	// cursor begins the list, and is returned at its end. An invalid cursor may be refused as NoSuch.
 	List(ctx context.Context, partition int, cursor string, n int) (Page, error)
-	// Upcoming returns the runs that wait for a time before one, those with an activity that is due before it, and all that may be claimed or
-	// that somebody holds. A run may stand there several times.
+	// Upcoming returns the runs that wait for a time before until, the runs with an activity that is due before it, and all runs that may
+	// be claimed or are held by a worker. A run may be listed several times.
 	Upcoming(ctx context.Context, partition int, until time.Time) ([]Instance, error)
 	// History returns entries of a run from the given position on, which counts from 0.
 	History(ctx context.Context, i Instance, from, n int) ([]StoredEntry, error)
@@ -112,17 +110,17 @@ type Reader interface {
 	Payload(ctx context.Context, i Instance, ref string) ([]byte, error)
 	// Statistics counts a partition's runs.
 	Statistics(ctx context.Context, partition int) (Statistics, error)
-	// Layout returns what was fixed when the deployment was made.
+	// Layout returns the values that were fixed when the deployment was created.
 	Layout() Layout
-	// Hints returns a channel of what has become ready or got a message. It only makes things prompt: hints may be
-	// missing or wrong. It ends with ctx.
+	// Hints returns a channel with hints about runs that became ready or received a message. Hints only reduce latency: they may be missing
+	// or wrong. The channel is closed when ctx ends.
 	Hints(ctx context.Context) <-chan Hint
 }
 
-// Hint says that there may be something to do in a partition.
+// Hint reports that there may be work in a partition.
 type Hint struct {
 	Partition int
-	Mail      Instance // that has a message while somebody holds it; zero for none
+	Mail      Instance // a run that received a message while it is held; zero for none
 	Queue     string   // in which an activity has become available; empty for none
 }
 
@@ -133,7 +131,7 @@ type Layout struct {
 	Schema     int
 }
 
-// Schema is the version of what stores hold. A store of another version is refused.
+// Schema is the version of the stored data. A store of another version is refused.
 const Schema = 2
 
 // DefaultPartitions is how many partitions a deployment has by default.
@@ -149,18 +147,19 @@ type Token struct {
 // Start is a new instance.
 type Start struct {
 	Instance   Instance
-	Invocation []byte        // everything that makes this start what it is; opaque to the store
+	Invocation []byte        // identifies this start; opaque to the store
 	Delay      time.Duration // before the run is ready
 	Deadline   time.Time     // when the run ends in any case; zero for never
 	Timeout    time.Duration // after which it ends in any case, from now on; 0 for never
-	Urgent     bool          // its time runs already, so that it is as urgent as what has begun
-	// Imported is the run as another store holds it; nil for one that begins.
+	Urgent     bool          // its time is already running, so that it is as urgent as runs that began
+	// Imported is the run as another store holds it; nil for a new run.
 	Imported *Imported
 	// Family is the run that has led to this one, and FamilyMax how many of its family may start in a partition
 	// within a day; 0 for a run that leads its own. One more is refused as TooMany.
 	Family    Instance
 	FamilyMax int
-	// Asked is what the start itself counts for, if an event of another run has led to it and no commit has counted it. One too many is refused as TooMany.
+	// Asked is the count of this start, if an event of another run caused it and no commit counted it. A start above the limit is refused
+	// as TooMany.
 	Asked Asked
 }
 
@@ -176,12 +175,12 @@ type Started struct {
 type Claim struct {
 	Partition int
 	Instances []Instance
-	Worker    string        // who claims: letters and digits
+	Worker    string        // the claiming worker: letters and digits
 	Nonce     string        // random; part of the tokens
-	Lease     time.Duration // how long that of the worker lasts in the partition, from now on
+	Lease     time.Duration // length of the worker's lease in the partition, from now on
 	// Has are needs that the worker has: it takes runs too that are not ready, and wait for one of them.
 	Has []Need
-	// Unreadable is told which runs cannot be claimed since they cannot be read, maybe more than once; nil for nobody.
+	// Unreadable is called with the runs that cannot be claimed because they cannot be read, possibly more than once per run; may be nil.
 	Unreadable func(Unreadable)
 }
 
@@ -199,15 +198,15 @@ type Loaded struct {
 	Lifecycle  Lifecycle
 	Invocation []byte
 	State      interpreter.StoredState
-	Activities []StoredActivity // that have not ended, by their effects
-	// Newer is why an activity cannot be read that a newer build has written; nil if there is none.
+	Activities []StoredActivity // activities that did not end, by their effects
+	// Newer is the error of an activity that was written by a newer build and cannot be read; nil if there is no such activity.
 	Newer error
 }
 
 // Message is something in a run's inbox; opaque to the store.
 type Message []byte
 
-// Commit is what steps have changed, and what is next.
+// Commit contains the changes of steps and the next state of the run.
 type Commit struct {
 	Instance Instance
 	Token    Token
@@ -220,14 +219,14 @@ type Commit struct {
 	// comes too late.
 	Guard   time.Time
 	Changes interpreter.Changes
-	// Invocation replaces that of the run; nil leaves it as it is.
+	// Invocation replaces the invocation of the run; nil leaves it unchanged.
 	Invocation []byte
 	Entries    [][]byte // of history
 	Records    int      // number of records in Entries
 	Payloads   map[string][]byte
 	Outbox     [][]byte
-	Asked      Asked // of what is in Outbox
-	// Activities are those that the steps have scheduled, and those that nobody waits for any more.
+	Asked      Asked // counts of the entries of Outbox
+	// Activities are the activities that the steps scheduled or no longer wait for.
 	Activities []ActivityChange
 	Read       int // messages of the inbox that the steps have consumed
 
@@ -238,23 +237,23 @@ type Commit struct {
 	Awaits   int64              // how many activities the run waits for
 	Parked   int64              // how many of them the owner knows to be parked: Lifecycle.Parked as it has read it
 	Retrying bool               // a task is tried again, or waits for that
-	// TimesOut says that the steps have ended a scope because its deadline has passed. It is refused as a Conflict while there are
-	// messages that the steps have not consumed: one of them may have moved that deadline in time.
+	// TimesOut reports that the steps ended a scope because its deadline passed. The commit is refused as a Conflict while there are
+	// messages that the steps have not consumed, since one of them may have extended that deadline in time.
 	TimesOut bool
-	// Last says the same of a commit that ends the run: what has come before the end belongs into the history.
+	// Last applies the same check to a commit that ends the run: messages that arrived before the end belong into the history.
 	Last     bool
 	Wake     time.Time // when the run wants to be looked at; zero for never
 	Deadline time.Time // the earliest deadline in force; zero for none
 	Release  bool      // gives the token back; a closed instance is released always
-	// AwaitsSlot says that the owner does nothing from now on but wait for a slot: if it is lost, the run is not to blame.
+	// AwaitsSlot reports that the owner only waits for a slot from now on. If the owner is lost, the run is not to blame.
 	AwaitsSlot bool
-	Ready      bool // with Release: there is more to do at once
-	// Needs, with Release and without Ready, is what a worker needs to go on before the time of the run comes.
+	Ready      bool // with Release: there is immediately more to do
+	// Needs, with Release and without Ready, are the requirements for a worker to continue the run before its time comes.
 	Needs Needs
 	// Listens are the events that the run listens for now.
 	Listens Listens
-	Waits   interpreter.Waits // what its tasks wait for
-	Trouble Trouble           // what went wrong in it; zero if nothing did, or it has been got over
+	Waits   interpreter.Waits // causes for which its tasks wait
+	Trouble Trouble           // the current error; zero if there was no error or it was overcome
 }
 
 // Committed is the answer to Commit.
@@ -284,19 +283,19 @@ type Held struct {
 	Notice   bool // there are messages that the worker may not know of
 }
 
-// Promote names instances of one partition whose time may have come.
+// Promote contains runs of one partition that may be due.
 type Promote struct {
 	Partition int
 	Instances []Instance
-	// Gone are workers whose leases are forgotten if nothing is held by them, and the lease has ended or is that of Worker.
+	// Gone are workers whose leases are deleted if they hold nothing, and the lease expired or belongs to Worker.
 	Gone []string
-	// Worker gives the runs up, those of them that it holds; empty for those whose time has come. Died says that it was
-	// the run that kept the worker from going on, and counts as the loss of an owner.
+	// Worker is set if this worker gives up the runs that it holds; it is empty for due runs. Died reports that the run itself prevented
+	// the worker from continuing. This counts as the loss of an owner.
 	Worker string
 	Died   bool
 	// MaxDeaths is how many owners may be lost at one step before the run is quarantined; 0 for DefaultMaxDeaths.
 	MaxDeaths int64
-	// Unreadable is told which runs stay as they are since they cannot be read, maybe more than once; nil for nobody.
+	// Unreadable is called with the runs that are unchanged because they cannot be read, possibly more than once per run; may be nil.
 	Unreadable func(Unreadable)
 }
 
@@ -309,9 +308,8 @@ type Promoted struct {
 // HangTolerance is how long an owner may let a wake-up or deadline pass before the run is taken from it.
 const HangTolerance = 2 * time.Second
 
-// DefaultMaxDeaths is how many owners may be lost at one step before the run is quarantined, unless a Promote says otherwise. After
-// twice as many nothing looks after the run any more, not even at its deadline: all the owners that only had to end it in time were lost
-// too.
+// DefaultMaxDeaths is the default number of owners that may be lost at one step before the run is quarantined. After twice as many losses
+// the run is no longer checked, not even at its deadline, since the owners that only had to end it in time were lost too.
 const DefaultMaxDeaths = 5
 
 // Delivery is a message on its way to a run.
@@ -319,8 +317,8 @@ type Delivery struct {
 	To      Instance
 	ID      string
 	Message Message
-	// MessageAt makes the message, if it says when it was delivered by the store's clock, which may be later by up to StampTolerance;
-	// nil for Message.
+	// MessageAt makes the message if the message contains its time of delivery by the store's clock. The actual delivery may be later by up
+	// to StampTolerance. If MessageAt is nil, Message is used.
 	MessageAt func(time.Time) Message
 	// Late is added to the history of a run that ended within the last day, in place of the message; nil refuses the delivery as Closed.
 	Late *interpreter.ReportedLate
@@ -328,18 +326,18 @@ type Delivery struct {
 	Most int
 }
 
-// StampTolerance is how much later than it says a message may be delivered.
+// StampTolerance is the maximum delay between the time in a message and its delivery.
 const StampTolerance = time.Second
 
-// Command is what an operator wants of a run.
+// Command is a request of an operator to a run.
 type Command struct {
 	To      Instance
 	ID      string
 	Verb    Verb
-	Message Message // what the owner gets
+	Message Message // message to the owner
 	// Before is when the command comes too late by the store's clock: it is refused as TimedOut then; zero for never.
 	Before time.Time
-	// Continuation is the run that VerbContinue notes, and After the one that is noted until then: of two that are asked for at a time, one is
+	// Continuation is the run that VerbContinue records, and After the continuation recorded before. Of two concurrent requests, one is
 	// refused.
 	Continuation, After string
 }
@@ -357,15 +355,15 @@ const (
 	VerbDeadline  Verb = "deadline"  // refused for closed and quarantined runs
 	VerbRetryNow  Verb = "retry-now" // the same
 	VerbMigrate   Verb = "migrate"   // refused for closed runs
-	// VerbContinue notes which run goes on in the place of this one, and brings no message. It is for runs in every state, and refused unless the
-	// continuation is still After.
+	// VerbContinue records the run that continues in the place of this run, and sends no message. It is allowed in every state, and refused
+	// unless the current continuation is After.
 	VerbContinue Verb = "continue"
 )
 
 // Drift asks to compare the entries of a partition's indexes with its runs, N of them at a time.
 type Drift struct {
 	Partition int
-	Compared  int // before; what is lost is counted at 0
+	Compared  int // number before; lost ones are counted from 0
 	N         int
 }
 
@@ -380,10 +378,10 @@ type Scrub struct {
 	Partition int
 	Cursor    string
 	N         int
-	// Adopt takes the partition as it is: nobody's token counts any more. With Loss it does so only if the partition has
-	// lost writes and nobody has adopted it since; Scrubbed.Adopted says whether.
+	// Adopt takes over the partition as it is and invalidates all tokens. With Loss, it does so only if the partition lost writes and was
+	// not adopted since; Scrubbed.Adopted reports the result.
 	Adopt, Loss bool
-	// Check only tells what would be repaired, and changes nothing.
+	// Check only reports the repairs and changes nothing.
 	Check bool
 	// Only chooses the runs that are compared; nil for all. If it is set, entries that belong to no run are not looked for.
 	Only func(Instance) bool
@@ -396,7 +394,7 @@ func (s *Scrub) Chooses(i Instance) bool { return s.Only == nil || s.Only(i) }
 type Scrubbed struct {
 	Cursor   string // for the next call; empty at the end
 	Compared int
-	Repaired []string // what was wrong, for people
+	Repaired []string // descriptions of the repairs, for people
 	Adopted  bool
 	// Unreadable are the runs that cannot be read. They are counted until they can be read, or are gone.
 	Unreadable []Unreadable
@@ -409,38 +407,38 @@ type Remove struct {
 	Age       time.Duration // since they closed
 }
 
-// Written says how often a partition was written to.
+// Written is the number of writes to a partition.
 type Written struct {
 	Writes int64 // another number after each write; never negative, unless the partition has to be polled in any case
 	At     time.Time
-	Lease  time.Time // when the first lease ends, or has ended; zero if there is none
+	Lease  time.Time // when the first lease ends or ended; zero without leases
 }
 
-// Work is what there is to do in a partition.
+// Work is the work of a partition.
 type Work struct {
 	At     time.Time
 	Writes int64      // to the partition before; see Written
 	Begun  []Instance // that may be claimed, before all that is new; the longest ready first
 	New    []Instance // that may be claimed
-	Due    []Instance // whose time has come, or whose owner hangs; the longest overdue first
+	Due    []Instance // runs that are due or whose owner hangs; the longest overdue first
 	Ended  []Ended    // leases
 	Next   time.Time  // when the first instance or activity that is not due yet will be; zero for never
-	Lease  time.Time  // when the first lease ends of those that have not ended; zero for never
+	Lease  time.Time  // when the first of the unexpired leases ends; zero for never
 	Outbox []Outgoing
-	Needs  []Need // for which runs wait, maybe not all, and one that is reserved for all of them; see Needing
-	// Activities are those that are due, the longest overdue first.
+	Needs  []Need // needs that runs wait for, possibly incomplete, and one reserved need for all of them; see Needing
+	// Activities are the due activities, the longest overdue first.
 	Activities []ActivityID
 	Expired    []Instance // closed, the oldest first; see Closed
 	Closed     time.Time  // when the first of Expired closed
 }
 
-// Ended is a lease that has ended.
+// Ended is an expired lease.
 type Ended struct {
 	Worker    string
 	Instances []Instance // that the worker holds and that are not due anyway, as many as were asked for
 }
 
-// AddEnded adds the lease of a worker that has ended, and what the worker holds.
+// AddEnded adds the expired lease of a worker and the runs that it holds.
 func (w *Work) AddEnded(worker string, held []Instance) {
 	held = slices.DeleteFunc(held, func(i Instance) bool { return slices.Contains(w.Due, i) })
 	w.Ended = append(w.Ended, Ended{Worker: worker, Instances: held})
@@ -456,7 +454,7 @@ type Outgoing struct {
 type Page struct {
 	Items      []Listed
 	Cursor     string       // for the next call; empty at the end
-	Unreadable []Unreadable // runs that would stand there
+	Unreadable []Unreadable // runs of this page that cannot be read
 }
 
 // Listed is a run in a list.
@@ -464,7 +462,7 @@ type Listed struct {
 	Instance   Instance
 	Lifecycle  Lifecycle
 	Invocation []byte
-	Cursor     string // for a list that goes on behind this run
+	Cursor     string // for a list that continues after this run
 }
 
 // StoredEntry is an entry of history as it is stored.
@@ -477,18 +475,18 @@ type StoredEntry struct {
 // Statistics counts a partition's runs.
 type Statistics struct {
 	Ready, Waiting, Closed, Outbox int64
-	Held                           int64     // by workers; they are among those that wait
-	Quarantined                    int64     // runs that stay as they are until somebody releases them; they are among those that wait
-	Retrying, Backlog              int64     // runs of which a task is tried again, and those of them that wait for that in nobody's hands
-	Oldest                         time.Time // since when the run is ready that nobody has taken for the longest time; zero if none is
+	Held                           int64     // held by workers; included in the waiting runs
+	Quarantined                    int64     // runs that remain unchanged until an operator releases them; included in the waiting runs
+	Retrying, Backlog              int64     // runs that retry a task, and the part of them that waits for the retry without an owner
+	Oldest                         time.Time // when the longest waiting ready run became ready; zero without ready runs
 	Unreadable                     int64     // runs that a worker, or Scrub, could not read
-	// Repairs counts what Scrub had to repair: each is a sign of a bug or of lost writes.
+	// Repairs is the number of repairs by Scrub. Each indicates a bug or lost writes.
 	Repairs int64
 	Losses  int64 // how often the partition was found to have lost writes
 	Jumps   int64 // how often the store's clock has jumped, and time in the partition has not followed
 }
 
-// Total returns what all partitions have counted together.
+// Total returns the sum of the counts of all partitions.
 func Total(ctx context.Context, r Reader) (all Statistics, err error) {
 	for p := range r.Layout().Partitions {
 		st, err := r.Statistics(ctx, p)
@@ -535,7 +533,7 @@ func (l Layout) otherSchema(needed int) error {
 		"and begin with another file or deployment (redis://...?deployment=NAME)", l.Schema, needed)
 }
 
-// Check reports how a store's layout differs from the one that is asked for.
+// Check reports how a store's layout differs from the requested one.
 func (l Layout) Check(kept Layout) error {
 	switch {
 	case kept.Schema != l.Schema:

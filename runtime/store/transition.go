@@ -9,17 +9,17 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// The transitions of a run: what each operation makes of its record, and what is written with it. They are pure, and every
-// store uses them: it reads the record, asks for the Change, and writes it if the record is still what it was.
+// The transitions of a run: the change that each operation makes to its record, and the data written with it. They are pure functions used
+// by every store: the store reads the record, asks for the Change, and writes it if the record is unchanged.
 
-// Operation is what moves a run from one place to another.
+// Operation moves a run from one place to another.
 type Operation interface {
-	// Transition returns what the operation makes of a run at a time of the store's clock, or why it does not happen; r is
-	// nil if there is no such run.
+	// Transition returns the change that the operation makes to a run at a time of the store's clock, or the code of its refusal. r is nil
+	// if the run does not exist.
 	Transition(r *Lifecycle, now time.Time) (*Change, Code)
 }
 
-// Change is what a transition makes of a run. A store writes all of it or nothing.
+// Change is the result of a transition. A store writes all of it or nothing.
 type Change struct {
 	From *Lifecycle // nil for a run that is new
 	To   Lifecycle  // with a Lease, if the owner's lease in the partition is to last so long
@@ -27,20 +27,20 @@ type Change struct {
 
 	NotBefore time.Time // the store's clock must have reached this: it is refused as TooEarly otherwise; zero for any time
 	Before    time.Time // and must not have reached this: it is refused as TimedOut otherwise; zero for any time
-	// WithMail says that the number of messages decides as well: there must be as many as From says.
+	// WithMail requires that the number of messages is the number in From.
 	WithMail bool
-	// WithRecord says that the record decides as well, also if nothing of it changes: it must be From.
+	// WithRecord requires that the record is From, even if the record does not change.
 	WithRecord bool
 	// Refused is why the operation did not happen although something is written; empty if it did.
 	Refused Code
-	// Ended says that the lease of the owner in From has ended, and that it must still be so.
+	// Ended requires that the lease of the owner in From is still expired.
 	Ended bool
 
-	Invocation []byte // of a run that is new, or that goes on with another one; nil to leave it as it is
+	Invocation []byte // of a run that is new or continues another one; nil to leave it unchanged
 	State      interpreter.Changes
 	Entries    [][]byte // of history
 	Payloads   map[string][]byte
-	// History and Messages are those of a run that is imported.
+	// History and Messages belong to an imported run.
 	History    []StoredEntry
 	Messages   []Message
 	Outbox     [][]byte
@@ -52,14 +52,14 @@ type Change struct {
 	Notice     Notice
 }
 
-// Notice is what a change means for the notice that a run has messages which its owner does not know of.
+// Notice is the effect of a change on the notice that a run has messages unknown to its owner.
 type Notice int
 
 // The notices.
 const (
 	NoticeKept    Notice = iota
 	NoticeGiven          // to the worker that holds the run
-	NoticeRemoved        // the owner knows, or there is none any more
+	NoticeRemoved        // the owner knows the messages, or there are no more messages
 )
 
 // Check returns why a change cannot be made at a time of the store's clock; empty if it can.
@@ -78,7 +78,7 @@ func (c *Change) ChangesQuarantine() bool {
 	return (c.From != nil && c.From.Reason == Quarantined) != (c.To.Reason == Quarantined)
 }
 
-// ChangesRetry reports whether the run comes among those that are retried, leaves them, or is taken or given back as one of them.
+// ChangesRetry reports whether the run joins or leaves the retried runs, or is claimed or released as one of them.
 func (c *Change) ChangesRetry() bool {
 	before := NotRetried
 	if c.From != nil {
@@ -107,7 +107,7 @@ func (r *Lifecycle) Retry() Retry {
 	return RetryWaits
 }
 
-// Hints reports whether the change makes work for somebody at once.
+// Hints reports whether the change creates work that can start immediately.
 func (c *Change) Hints() bool {
 	return c.From == nil || c.Message != nil || len(c.Outbox) > 0 || !c.To.Ready.IsZero() && c.To.Ready != c.From.Ready ||
 		c.From.Held() && len(c.To.Needed()) > 0
@@ -136,10 +136,10 @@ func (c *Start) Transition(r *Lifecycle, now time.Time) (*Change, Code) {
 // later returns the time that is whole milliseconds after another.
 func later(t time.Time, d time.Duration) time.Time { return t.Add(d.Truncate(time.Millisecond)) }
 
-// workerName is what a worker may be called: it stands in keys and patterns of stores.
+// workerName matches a valid name of a worker. The name is part of keys and patterns of stores.
 var workerName = lazyregexp.New(`^[A-Za-z0-9]+$`)
 
-// Check reports what is wrong with a claim.
+// Check returns an error if a claim is not valid.
 func (c *Claim) Check() error {
 	if !workerName().MatchString(c.Worker) {
 		return fmt.Errorf("%q is not the name of a worker: it must be letters and digits", c.Worker)
@@ -174,8 +174,7 @@ func (c *Claim) Transition(r *Lifecycle, now time.Time) (*Change, Code) {
 	return change, ""
 }
 
-// Transition makes the run ready if its time has come: it wants to be looked at, its owner's lease has ended, or its owner
-// hangs or gives it up.
+// Transition makes the run ready if it is due: its wake-up time passed, its owner's lease expired, or its owner hangs or gives it up.
 func (c *Promote) Transition(r *Lifecycle, now time.Time) (*Change, Code) {
 	if r == nil {
 		return nil, NoSuch
@@ -203,7 +202,7 @@ func (c *Promote) Transition(r *Lifecycle, now time.Time) (*Change, Code) {
 	return change, ""
 }
 
-// due returns since when a run should be ready, zero if its time has not come, and whether its owner was lost.
+// due returns since when a run should be ready, or zero if it is not due. died reports whether its owner was lost.
 func (c *Promote) due(r *Lifecycle, now time.Time) (at time.Time, died bool) {
 	switch {
 	case r.Status.Final(), !r.Ready.IsZero():
@@ -212,7 +211,7 @@ func (c *Promote) due(r *Lifecycle, now time.Time) (at time.Time, died bool) {
 		return now, c.Died
 	case c.Worker != "":
 		return time.Time{}, false
-	case r.Held() && r.Lease.IsZero(): // its owner has no lease any more, and nobody knows since when
+	case r.Held() && r.Lease.IsZero(): // its owner holds no lease, and the time of the loss is unknown
 		return now, !r.AwaitsSlot
 	}
 	if at = r.Due(); !reached(at, now) {
@@ -255,7 +254,7 @@ func (c *Change) receive(m Message) {
 	}
 }
 
-// Transition carries out what the store does of a command, and leaves the rest to the run's owner.
+// Transition carries out the store's part of a command and leaves the rest to the run's owner.
 func (c *Command) Transition(r *Lifecycle, now time.Time) (*Change, Code) {
 	switch {
 	case r == nil:
@@ -276,7 +275,7 @@ func (c *Command) Transition(r *Lifecycle, now time.Time) (*Change, Code) {
 	return change, ""
 }
 
-// noteContinuation notes which run goes on in the place of this one.
+// noteContinuation records the run that continues in the place of this run.
 func (c *Command) noteContinuation(r *Lifecycle) (*Change, Code) {
 	change := &Change{From: r, To: *r, ID: c.ID}
 	switch r.Continuation {
@@ -289,19 +288,18 @@ func (c *Command) noteContinuation(r *Lifecycle) (*Change, Code) {
 	return nil, Conflict
 }
 
-// wake makes a run ready, before all that is new, unless somebody holds it, who gets a notice, or it is quarantined:
-// messages do not end that.
+// wake makes a run ready with priority over new runs. If the run has an owner, the owner gets a notice instead. A quarantined run stays in
+// quarantine: messages do not end it.
 func (r *Lifecycle) wake(now time.Time) {
 	if !r.Held() && (r.Ready.IsZero() || !r.Begun) && r.Reason != Quarantined {
 		r.Ready, r.Begun = now, true
 	}
 }
 
-// adoption takes a run from whoever holds it.
+// adoption takes a run from its owner.
 type adoption struct{}
 
-// Adoption returns the operation that takes runs from whoever holds them, since what their partition says of owners cannot
-// be relied on.
+// Adoption returns the operation that takes runs from their owners because the ownership data of their partition is not reliable.
 func Adoption() Operation { return adoption{} }
 
 func (adoption) Transition(r *Lifecycle, now time.Time) (*Change, Code) {
@@ -340,18 +338,18 @@ func (lostActivity) Transition(r *Lifecycle, now time.Time) (*Change, Code) {
 	return change, ""
 }
 
-// LacksActivities reports whether the run waits for more activities than are stored beside it: nobody would ever wake it for those that are lost. One
-// that somebody holds, or may claim, is looked at by its owner.
+// LacksActivities reports whether the run waits for more activities than are stored beside it. Lost activities would never wake it. A run
+// that is held or may be claimed is excluded, since its owner checks it.
 func (r *Lifecycle) LacksActivities(stored int) bool {
 	return r.Awaits > int64(stored) && !r.Held() && r.Ready.IsZero() && !r.Unread() && !r.Status.Final() && r.Reason != Quarantined
 }
 
-// LostActivities says, for people, that a run lacks activities.
+// LostActivities describes, for people, that a run lacks activities.
 func LostActivities(i Instance, r *Lifecycle, stored int) string {
 	return fmt.Sprintf("%s: %d of the %d activities that it waits for were lost", i, r.Awaits-int64(stored), r.Awaits)
 }
 
-// LostActivityRecheck is when a lost activity is looked at again whose run somebody holds.
+// LostActivityRecheck is the delay before a lost activity of a held run is checked again.
 const LostActivityRecheck = 10 * time.Second
 
 // Removes reports whether Remove deletes a run.
@@ -362,6 +360,6 @@ func (c *Remove) Removes(r *Lifecycle, now time.Time) bool {
 // Remembered is how long stores remember that operations were done.
 const Remembered = 24 * time.Hour
 
-// ReportRemembered is how long they remember that an activity was ended so. There may be thousands a second, and who reports repeats a
-// report soon or never.
+// ReportRemembered is how long stores remember that a report ended an activity. There may be thousands of reports a second, and a worker
+// repeats a report soon or never.
 const ReportRemembered = 10 * time.Minute

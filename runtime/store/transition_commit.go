@@ -6,7 +6,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// Transition stores what the run's owner has done.
+// Transition stores the results of the run's owner.
 func (c *Commit) Transition(r *Lifecycle, _ time.Time) (*Change, Code) {
 	if r == nil {
 		return nil, NoSuch
@@ -51,13 +51,13 @@ func (c *Commit) After(r Lifecycle) Lifecycle {
 	if c.Status.Final() && r.neverStarts(c.At) {
 		r.Started = time.Time{}
 	}
-	if len(c.Entries) > 0 && r.Version > 0 { // the first commit, that it has begun, does not count as progress
+	if len(c.Entries) > 0 && r.Version > 0 { // the first commit, which begins the run, does not count as progress
 		r.Deaths = 0
 	}
 	if r.Listens = c.Listens; c.Status.Final() {
 		r.Listens = ""
 	}
-	released := c.Reason == Quarantined && r.Reason != Quarantined // by a command, meanwhile
+	released := c.Reason == Quarantined && r.Reason != Quarantined // by a concurrent command
 	r.Version = c.Next
 	r.Records += int64(c.Records)
 	r.Entries += int64(len(c.Entries))

@@ -15,8 +15,8 @@ import (
 // now is the time of every transition here.
 const now = 1_000_000
 
-// parse reads a record as stores keep it: status reason epoch nonce owner version wake deadline ready begun read deaths
-// created started closed records entries. Behind it stand the number of messages, and when the owner's lease ends.
+// parse reads a record as stores keep it: status reason epoch nonce owner version wake deadline ready begun read deaths created started
+// closed records entries. It is followed by the number of messages and the end of the owner's lease.
 func parse(t *testing.T, text string) *store.Lifecycle {
 	t.Helper()
 	if text == "" {
@@ -66,7 +66,7 @@ func commit(change func(*store.Commit)) store.Operation {
 	return &c
 }
 
-// TestTransitions is what each operation makes of a run: the record afterwards, and where the run then stands; or the refusal.
+// TestTransitions applies each operation to a run and compares the record and its place afterwards, or the refusal.
 func TestTransitions(t *testing.T) {
 	claim := &store.Claim{Worker: "v", Nonce: "m", Lease: 3 * time.Second}
 	promote := &store.Promote{}
@@ -160,7 +160,7 @@ const (
 	quarantinedRecord = "running quarantined 5 n - 3 0 0 0 0 0 5 0 900000 900000 0 4 2"
 )
 
-// outcome tells what an operation makes of a run, and checks it by the clock.
+// outcome describes the result of an operation on a run, including the check of the change against the clock.
 func outcome(op store.Operation, r *store.Lifecycle) string {
 	change, code := op.Transition(r, store.Moment(now))
 	if code == "" && change.Done {

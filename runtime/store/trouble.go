@@ -6,8 +6,8 @@ import (
 	"github.com/swrun/swrun/internal/shorten"
 )
 
-// Trouble is what went wrong in a run: the error that it has faulted with, or with which a task has failed that is tried again. The zero Trouble
-// is none.
+// Trouble is an error of a run: the error that ended it, or the error of a failed task that is being retried. The zero Trouble means no
+// error.
 type Trouble struct {
 	Type  string    // of the error; at most maxFailureType bytes of it
 	Task  string    // the pointer of the innermost task that has failed; empty for the workflow
@@ -23,7 +23,7 @@ func NewTrouble(kind, task, host string, since time.Time) Trouble {
 	return Trouble{Type: shorten.To(kind, maxFailureType), Task: shorten.To(task, maxPlace), Host: shorten.To(host, maxPlace), Since: millisecondOf(since)}
 }
 
-// after returns the trouble of a run that had another one before. One that goes on keeps its beginning.
+// after returns the trouble of a run that had other trouble before. Trouble that continues keeps its start time.
 func (t Trouble) after(before Trouble) Trouble {
 	if same := (Trouble{before.Type, before.Task, before.Host, t.Since}); t == same {
 		return before

@@ -17,7 +17,7 @@ type Unreadable struct {
 	Err      error
 }
 
-// Tell tells who wants to know which runs cannot be read.
+// Tell passes the unreadable run to the callback, if there is one.
 func (u Unreadable) Tell(whom func(Unreadable)) {
 	if whom != nil {
 		whom(u)
@@ -42,7 +42,7 @@ func (l *Loaded) CheckForms(inbox []Message) error {
 	return err
 }
 
-// CheckHead reports whether a run that has begun lacks the head of its state: without it the run would begin anew.
+// CheckHead reports whether a run that began lacks the head of its state. Without it the run would start over.
 func (l *Loaded) CheckHead() error {
 	if l.State.Head == nil && len(l.State.Frames) > 0 {
 		return errors.New("the head of its state is missing")
@@ -90,7 +90,8 @@ func (l *Loaded) Size() int {
 	return n
 }
 
-// CheckHistory returns an error if entries of a run's history are missing. From a position on, n of them were asked for, and so many were read.
+// CheckHistory returns an error if entries of a run's history are missing: n entries were requested from a position on, and read entries
+// were returned.
 func (r *Lifecycle) CheckHistory(i Instance, from, n, read int) error {
 	if read >= min(n, int(r.Entries)-from) {
 		return nil

@@ -7,9 +7,9 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// What a run waits for: for somebody to work on it, or for what its tasks wait for.
+// The causes for which a run waits: for a worker, or because its tasks wait.
 const (
-	WaitsForWorker   = "worker" // that takes the run, or has what a task of it needs
+	WaitsForWorker   = "worker" // a worker to take the run, or a worker that meets the needs of a task
 	WaitsForQueue    = "queue"  // that is paused, or for its turn in it
 	WaitsForActivity = string(interpreter.WaitActivity)
 	WaitsForEvent    = string(interpreter.WaitEvent)
@@ -17,25 +17,26 @@ const (
 	WaitsForTimer    = string(interpreter.WaitTimer)
 )
 
-// WaitingFor returns all that a run can wait for. Of several, those come first that somebody has to do something about.
+// WaitingFor returns all causes for which a run can wait. Causes that need action by an operator come first.
 func WaitingFor() []string {
 	return []string{WaitsForQueue, WaitsForWorker, WaitsForActivity, WaitsForEvent, WaitsForChild, WaitsForTimer}
 }
 
-// Surroundings is what has to be known besides its record to say what a run waits for.
+// Surroundings is the information besides the record that determines the causes for which a run waits.
 type Surroundings struct {
 	At time.Time // by the store's clock
-	// Gone says that no worker is there which could hold the run.
+	// Gone reports that no worker is present that could hold the run.
 	Gone bool
-	// Unknown says that it is not known whether a worker is there: that a lease has ended means nothing then.
+	// Unknown reports that the presence of workers is unknown. An expired lease then has no meaning.
 	Unknown bool
-	// HeldUp reports whether nobody begins what needs something since its queue is paused or limited; nil if no queue is.
+	// HeldUp reports whether a need cannot be served because its queue is paused or limited; nil if no queue is paused or limited.
 	HeldUp func(Need) bool
-	// ActivitiesHeldUp says that activities of the run wait in a queue of which nothing is begun.
+	// ActivitiesHeldUp reports that activities of the run wait in a queue that starts no work.
 	ActivitiesHeldUp bool
 }
 
-// Waiting returns what the run waits for, in the order of WaitingFor. It is empty if the run goes on by itself, has ended, or waits for a command.
+// Waiting returns the causes for which the run waits, in the order of WaitingFor. The result is empty if the run continues on its own,
+// ended, or waits for a command.
 func (r *Lifecycle) Waiting(in Surroundings) []string {
 	switch {
 	case r.Status.Final() || r.Status == interpreter.StatusSuspended || r.Reason == Quarantined:
@@ -66,7 +67,8 @@ func (r *Lifecycle) needFor(n Need, in Surroundings) string {
 	return WaitsForWorker
 }
 
-// tasksWait returns what the tasks of the run wait for. A record of form 1 does not say it: then it is concluded from what that has.
+// tasksWait returns the causes for which the tasks of the run wait. A record of form 1 does not contain them, so that they are derived from
+// its other fields.
 func (r *Lifecycle) tasksWait() []interpreter.Wait {
 	switch {
 	case r.Waits != "" || r.Status != interpreter.StatusWaiting:
