@@ -23,9 +23,9 @@ type TroubleGroup struct {
 	filter.TroubleGroup
 	Runs    int       // whose trouble is not acknowledged
 	Covered int       // whose trouble is acknowledged
-	First   time.Time // when the trouble of the first of all of them has begun; zero if that is not known
+	First   time.Time // when the earliest trouble of the group began; zero if unknown
 	Last    time.Time // the same of the last
-	// Acknowledged is who has acknowledged the group last; nil if nobody has.
+	// Acknowledged is the latest acknowledgement of the group; nil without one.
 	Acknowledged *filter.Acknowledgement
 }
 
@@ -43,7 +43,7 @@ func CheckAcknowledgement(r store.Registered) error {
 	return err
 }
 
-// acknowledgements returns what is acknowledged, by the keys of groups. What cannot be read counts as not acknowledged; doctor tells it.
+// acknowledgements returns the acknowledgements by the keys of groups. An unreadable acknowledgement counts as missing; doctor reports it.
 func (c *Client) acknowledgements(ctx context.Context) (map[string]*filter.Acknowledgement, error) {
 	entries, err := c.store.ListRegistered(ctx, store.RegistryList{Kind: store.RegistryAcknowledged})
 	if err != nil && !store.IsUnreadable(err) {
@@ -77,9 +77,8 @@ func (c *completion) acknowledge(ctx context.Context, r *filter.Run) (err error)
 	return nil
 }
 
-// Trouble returns the groups of the runs in trouble that a filter chooses, the largest first, and after them the groups that are acknowledged and
-// whose trouble has not begun again. Namespaces limits which groups are acknowledged, nil does not. Unreadable counts runs that cannot be read, and
-// might be meant.
+// Trouble returns the groups of the runs in trouble that match a filter, the largest first, followed by the acknowledged groups without new
+// trouble. Namespaces limits which groups are acknowledged; nil does not. Unreadable counts runs that cannot be read and might match.
 func (c *Client) Trouble(ctx context.Context, where filter.Filter, namespaces []string) (all []TroubleGroup, unreadable int, err error) {
 	known, err := c.acknowledgements(ctx)
 	if err != nil {
@@ -130,8 +129,9 @@ func noGroup(key string) error {
 	return &store.Refusal{Code: store.NoSuch, Detail: fmt.Sprintf("group of trouble %q", shorten.To(key, 40))}
 }
 
-// Acknowledge notes that somebody knows of groups of trouble, each by its key, and returns them. Trouble that begins later is not acknowledged. Where one
-// of them is not in trouble, in the namespaces or in all if these are nil, nothing is acknowledged, and it is refused as store.NoSuch.
+// Acknowledge records an acknowledgement of groups of trouble, each given by its key, and returns the groups. Trouble that begins later is
+// not acknowledged. If one of the groups is not in trouble in the namespaces (nil for all), nothing is acknowledged, and the call is
+// refused as store.NoSuch.
 func (c *Client) Acknowledge(ctx context.Context, keys, namespaces []string, by filter.Acknowledgement) (done []TroubleGroup, err error) {
 	if err := text("reason", limits.Reason, by.Reason, c.limits); err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ import (
 
 // This file describes the activities that a run waits for.
 
-// readActivities reads the activities of a run. One that cannot be read is left out: the store's checks report it.
+// readActivities reads the activities of a run. Unreadable activities are omitted: the store's checks report them.
 func readActivities(all []store.StoredActivity) map[interpreter.EffectID]*activity.Activity {
 	found := map[interpreter.EffectID]*activity.Activity{}
 	for _, stored := range all {
@@ -54,10 +54,10 @@ func (d *Description) activityDeadlines() (all []DescribedDeadline) {
 	return all
 }
 
-// maxFailure is how many bytes of the error of an earlier attempt stand in a sentence.
+// maxFailure is the maximum number of bytes of an earlier attempt's error in a sentence.
 const maxFailure = 200
 
-// waitsForActivity says what becomes of an activity at the moment.
+// waitsForActivity describes the current state of an activity.
 func (d *Description) waitsForActivity(o interpreter.OpenTask, a *activity.Activity, at string) string {
 	what := fmt.Sprintf("the activity %s of %s", a.Type, at)
 	text, attempt := "", fmt.Sprintf("attempt %d", a.Attempt)
@@ -99,7 +99,7 @@ func (d *Description) delayedActivities() (all []store.ActivityID) {
 	return all
 }
 
-// retryActivitiesNow has activities of a run attempted at once. One that does not wait any more stays as it is.
+// retryActivitiesNow starts the next attempts of activities of a run immediately. An activity that is no longer waiting is unchanged.
 func (c *Client) retryActivitiesNow(ctx context.Context, i store.Instance, all []store.ActivityID) error {
 	if len(all) == 0 {
 		return nil

@@ -6,11 +6,11 @@ import (
 	"github.com/swrun/swrun/runtime/execution"
 )
 
-// actorKey is the key under which a context knows who gives commands.
+// actorKey is the context key of the actor who gives commands.
 type actorKey struct{}
 
-// WithActor returns a context whose commands are those of an actor: the name of a token, or a user of this machine. Histories and logs
-// say so.
+// WithActor returns a context whose commands are given by an actor: the name of a token, or a user of this machine. Histories and logs
+// contain the actor.
 func WithActor(ctx context.Context, actor string) context.Context {
 	return context.WithValue(ctx, actorKey{}, actor)
 }
@@ -23,8 +23,8 @@ func Actor(ctx context.Context) string {
 
 type traceKey struct{}
 
-// WithTraceParent returns a context whose starts belong to the span that a header `traceparent` names. One that names none is ignored, as
-// the W3C asks.
+// WithTraceParent returns a context whose starts belong to the span in a header `traceparent`. An invalid header is ignored, as the W3C
+// specification requires.
 func WithTraceParent(ctx context.Context, header string) context.Context {
 	if !execution.IsTraceParent(header) {
 		return ctx
@@ -32,7 +32,7 @@ func WithTraceParent(ctx context.Context, header string) context.Context {
 	return context.WithValue(ctx, traceKey{}, header)
 }
 
-// TraceParent returns what WithTraceParent was given; empty if that was nothing.
+// TraceParent returns the valid header that was passed to WithTraceParent; empty otherwise.
 func TraceParent(ctx context.Context) string {
 	header, _ := ctx.Value(traceKey{}).(string)
 	return header

@@ -33,7 +33,7 @@ type Archive struct {
 // Instance returns which run it is.
 func (a *Archive) Instance() store.Instance { return store.Instance{Namespace: a.Namespace, ID: a.ID} }
 
-// archiveAttempts is how often a run is read that changes meanwhile, before it is refused.
+// archiveAttempts is how often a run that changes during the export is read again before the export is refused.
 const archiveAttempts = 10
 
 // Archive returns a run with all that is stored of it at one moment. A run that changes all the time is refused as a Conflict.
@@ -58,7 +58,7 @@ func (c *Client) Archive(ctx context.Context, i store.Instance) (*Archive, error
 	return nil, refused(i, "changes all the time: suspend it first")
 }
 
-// archive reads what belongs to a run that was loaded.
+// archive reads the data of a loaded run.
 func (c *Client) archive(ctx context.Context, i store.Instance, l store.Loaded) (*Archive, error) {
 	r := &l.Lifecycle
 	a := &Archive{
@@ -96,7 +96,7 @@ func (c *Client) archive(ctx context.Context, i store.Instance, l store.Loaded) 
 	return a, nil
 }
 
-// archiveHistory adds the first n entries of a history, with what of them is kept apart.
+// archiveHistory adds the first n entries of a history, with their separately stored data.
 func (c *Client) archiveHistory(ctx context.Context, i store.Instance, a *Archive, n int) error {
 	for len(a.History) < n {
 		page, err := c.store.History(ctx, i, len(a.History), min(historyPage, n-len(a.History)))
@@ -142,7 +142,7 @@ func (a *Archive) steps() (entries []store.StoredEntry, steps []interpreter.Hist
 	return entries, steps, nil
 }
 
-// digests returns those of all definitions that the run needs, the one that it has first.
+// digests returns the digests of all definitions that the run needs, beginning with its own.
 func (a *Archive) digests(info *execution.Invocation) ([]string, error) {
 	_, steps, err := a.steps()
 	if err != nil {
@@ -166,7 +166,7 @@ func (a *Archive) digests(info *execution.Invocation) ([]string, error) {
 // Encode returns the archive as JSON.
 func (a *Archive) Encode() ([]byte, error) { return json.Marshal(a) }
 
-// ParseArchive reads what Encode has written.
+// ParseArchive parses the output of Encode.
 func ParseArchive(data []byte) (*Archive, error) {
 	a := new(Archive)
 	if err := json.Unmarshal(data, a); err != nil {

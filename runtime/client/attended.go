@@ -22,9 +22,9 @@ import (
 // attended reports whether the worker that holds the run is there, as far as the store knows.
 func (d *Description) attended() bool { return d.Lifecycle.Held() && !d.Gone }
 
-// attend finds out whether a worker is there: whether the one that holds the run has not renewed its lease in time or cannot be there,
-// and whether any other would take the run. As long as that is not known, there is one. It also reads the rules of the queues in which the run
-// may wait.
+// attend determines whether a worker is present for the run: whether the owner missed the renewal of its lease or is absent, and whether
+// another worker would take the run. As long as this is unknown, a worker is assumed to be present. attend also reads the rules of the
+// queues in which the run may wait.
 func (c *Client) attend(ctx context.Context, d *Description) (err error) {
 	if d.Lifecycle.Needs != "" || d.Invocation.Reserved != nil || len(d.Activities) > 0 {
 		if d.queues, err = queue.Readable(ctx, c.store); err != nil {
@@ -37,7 +37,7 @@ func (c *Client) attend(ctx context.Context, d *Description) (err error) {
 	isWorker := true
 	if c.workers != nil {
 		all, err := c.workers(ctx)
-		if err == nil && len(all) > 0 && leaseEnded(&d.Lifecycle, d.At) { // not long ago, or somebody would have taken it
+		if err == nil && len(all) > 0 && leaseEnded(&d.Lifecycle, d.At) { // a lease that expired long ago would have been taken over
 			err = presence.Unheard(ctx, c.store)
 		}
 		serving := presence.Serving(all, familyOf(d.Listed())...)
@@ -56,14 +56,14 @@ func (c *Client) attend(ctx context.Context, d *Description) (err error) {
 // leaseEnded reports whether a worker holds a run, and has not renewed its lease in time.
 func leaseEnded(r *store.Lifecycle, at time.Time) bool { return r.Held() && !r.Lease.After(at) }
 
-// noteUnknown notes that err is why it is not known whether a worker is there for the run, if it has not ended.
+// noteUnknown records err as the reason why the presence of a worker is unknown, unless the run ended.
 func (d *Description) noteUnknown(err error) {
 	if !d.Lifecycle.Status.Final() {
 		errors.As(err, &d.Unknown)
 	}
 }
 
-// lacksWorker says that no worker is there, and that the run does not go on for that reason; or why that is not known.
+// lacksWorker returns a sentence if the run does not continue because no worker is present, or if this is unknown.
 func (d *Description) lacksWorker() string {
 	if d.Unknown != nil {
 		return " It is not known whether a worker is there: " + d.Unknown.What + "."
@@ -74,10 +74,10 @@ func (d *Description) lacksWorker() string {
 	return " No worker is there to go on with it."
 }
 
-// unclaimed is how long a run is ready before a description says since when.
+// unclaimed is the time after which a description of a ready run includes since when it is ready.
 const unclaimed = 5 * time.Second
 
-// waitsForWorker says that the run is ready, and since when if that is long.
+// waitsForWorker describes that the run is ready, and since when if it is ready for long.
 func (d *Description) waitsForWorker() string {
 	text := "it is ready and waits for a worker to take it"
 	since := d.Lifecycle.Ready
@@ -90,12 +90,12 @@ func (d *Description) waitsForWorker() string {
 	return text + "."
 }
 
-// isLeft reports whether a task waits for a worker that has what it needs, or for its turn in its queue.
+// isLeft reports whether a task waits for a worker that meets its needs, or for its turn in its queue.
 func (d *Description) isLeft(o interpreter.OpenTask) bool {
 	return (o.Effect != 0 && o.Deferred || o.Ready) && len(d.Lifecycle.Needed()) > 0
 }
 
-// needsOf returns what a task waits for: what its kind and its queue need, and what was found out when it was performed.
+// needsOf returns the needs of a task: the needs of its kind and queue, and the needs that were found when it was performed.
 func (d *Description) needsOf(o interpreter.OpenTask) (needs []string) {
 	if r := d.Invocation.Reserved; r != nil && slices.Contains(d.Lifecycle.Needed(), store.Reserved(*r)) {
 		return store.Reserved(*r).Parts()
@@ -119,7 +119,7 @@ func (d *Description) needsOf(o interpreter.OpenTask) (needs []string) {
 	return needs
 }
 
-// waitsForNeeds says what a task waits for that only a worker with what it needs performs, and whether such a worker is there.
+// waitsForNeeds describes the needs that a task waits for, and whether a worker with these needs is present.
 func (d *Description) waitsForNeeds(at string, o interpreter.OpenTask) string {
 	needs := d.needsOf(o)
 	name := queueOf(needs)
@@ -127,7 +127,7 @@ func (d *Description) waitsForNeeds(at string, o interpreter.OpenTask) string {
 	if n := interpreter.NeedQueue(dsl.DefaultQueue); name == dsl.DefaultQueue && len(needs) > 1 && d.takesDefault() {
 		told = slices.DeleteFunc(slices.Clone(needs), func(need string) bool { return need == n })
 	}
-	if o.Lacks != "" && slices.Contains(told, o.Lacks) { // whoever tried had the others, of those that no worker announces
+	if o.Lacks != "" && slices.Contains(told, o.Lacks) { // the worker that tried met all other needs, except those announced by no worker
 		told = slices.DeleteFunc(slices.Clone(told), func(need string) bool { return need != o.Lacks && !presence.Tells([]string{need}) })
 	}
 	since := ""
@@ -151,7 +151,7 @@ func (d *Description) waitsForNeeds(at string, o interpreter.OpenTask) string {
 	return text
 }
 
-// queueOf returns the task queue of what has some needs.
+// queueOf returns the task queue in a list of needs.
 func queueOf(needs []string) string {
 	for _, need := range needs {
 		if queue, ok := interpreter.NeededQueue(need); ok {
@@ -167,7 +167,7 @@ func (d *Description) takesDefault() bool {
 	return d.workers == nil || slices.ContainsFunc(d.workers, func(w presence.Worker) bool { return w.Has(n) })
 }
 
-// waitsInQueue says that what is in a queue waits since that is paused, or for its turn; empty if it is neither.
+// waitsInQueue describes that work in a queue waits because the queue is paused, or for its turn; empty if neither applies.
 func (d *Description) waitsInQueue(what, name string) string {
 	rules := d.queues[name]
 	switch {
@@ -179,7 +179,7 @@ func (d *Description) waitsInQueue(what, name string) string {
 	return ""
 }
 
-// PolledText says when an outside worker has polled a queue last.
+// PolledText describes when an outside worker last polled a queue.
 func PolledText(p queue.Polled, now time.Time) string {
 	last := p.Last()
 	if last.IsZero() {
@@ -188,7 +188,7 @@ func PolledText(p queue.Polled, now time.Time) string {
 	return "polled last " + duration.FormatRough(max(0, now.Sub(last))) + " ago"
 }
 
-// NeedText says what a worker with some needs does: takes the queue gpu, and may run processes.
+// NeedText describes a worker with some needs: takes the queue gpu, and may run processes.
 func NeedText(needs []string) string {
 	var all []string
 	for _, need := range needs {
@@ -219,7 +219,7 @@ func NeedText(needs []string) string {
 	return strings.Join(all, " and ")
 }
 
-// reservedText names the run that a worker must work on, and what does.
+// reservedText describes a worker that works on the given run.
 func reservedText(run string) string {
 	if run == "" {
 		return "them (swrun run DOCUMENT --id ID)"
@@ -227,7 +227,7 @@ func reservedText(run string) string {
 	return fmt.Sprintf("%s (swrun run DOCUMENT --id %s)", run, store.InstanceOf(run).ID)
 }
 
-// because says by whom and why the run was cancelled or suspended, after what it explains.
+// because names the actor and the reason of a cancellation or suspension, as the end of a sentence.
 func (d *Description) because() string {
 	return (&queue.Decision{Actor: d.Actor, Reason: d.Reason}).By()
 }

@@ -14,13 +14,13 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file holds starts to what is set for the deployment and the namespace.
+// This file applies the limits of the deployment and the namespace to starts.
 
-// NoTimeout is the ExecutionTimeout or RunTimeout of a start that takes the document's away, and what is set in its place; a maximum
-// that is set holds all the same.
+// NoTimeout is the ExecutionTimeout or RunTimeout of a start that disables the document's timeout and its configured default. A configured
+// maximum still applies.
 const NoTimeout = execution.NoTimeout
 
-// bounded adds what is set for the namespace to a start, and refuses one that asks for more than is allowed.
+// bounded adds the settings of the namespace to a start, and refuses a start that exceeds the limits.
 func (c *Client) bounded(ctx context.Context, i store.Instance, info *execution.Invocation, delay time.Duration) (err error) {
 	if info.Settings, err = c.settings.Of(ctx, i.Namespace); err != nil {
 		return err
@@ -42,8 +42,8 @@ func (c *Client) bounded(ctx context.Context, i store.Instance, info *execution.
 	return nil
 }
 
-// boundedFork holds a fork to the maximum timeouts of its namespace: what its options ask for is refused if it is more, and what it has of the
-// run before is cut.
+// boundedFork applies the maximum timeouts of the namespace to a fork. Larger timeouts in its options are refused; larger timeouts
+// inherited from the earlier run are reduced.
 func (c *Client) boundedFork(ctx context.Context, namespace string, info *execution.Invocation) error {
 	set, err := c.settings.Of(ctx, namespace)
 	if err != nil || set.MaxExecutionTimeout == 0 && set.MaxRunTimeout == 0 {
@@ -62,7 +62,7 @@ func (c *Client) boundedFork(ctx context.Context, namespace string, info *execut
 		info.ExecutionTimeout = NoTimeout
 	}
 	asked := *info
-	asked.RunTimeout = 0 // it is that of the run before
+	asked.RunTimeout = 0 // the timeout is inherited from the earlier run
 	if excess := asked.ExceededTimeout(p.Workflow, work.At, 0); excess != nil && !excess.Documents {
 		return excessError(excess, namespace)
 	}
@@ -71,7 +71,7 @@ func (c *Client) boundedFork(ctx context.Context, namespace string, info *execut
 
 // boundedDeadline refuses a deadline of a run that leaves its scope more time than the maximum of its namespace.
 func (c *Client) boundedDeadline(ctx context.Context, d *Description, set interpreter.SetDeadline) error {
-	if set.Path != "" { // it is bounded by what is around it
+	if set.Path != "" { // it is bounded by the enclosing scope
 		return nil
 	}
 	limits, err := c.settings.Of(ctx, d.Instance.Namespace)
@@ -114,8 +114,8 @@ func excessError(e *execution.ExceededTimeout, namespace string) error {
 	return &OptionError{Field: e.Option, Detail: detail}
 }
 
-// again reports whether a start is that of a run that is there, but for what was set meanwhile, which holds for new
-// runs, for the trace that it belongs to, for who asks, and for who performs it.
+// again reports whether a start matches an existing run, apart from settings for new runs that changed since, the trace, the actor, and the
+// performer.
 func (c *Client) again(ctx context.Context, i store.Instance, info execution.Invocation) (bool, error) {
 	l, err := c.store.Load(ctx, i)
 	if store.RefusedAs(err) == store.NoSuch {

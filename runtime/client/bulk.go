@@ -13,7 +13,7 @@ import (
 // removeBatch is how many runs one transition removes.
 const removeBatch = 100
 
-// callsAtOnce is how many calls are on their way at a time: a store answers several calls that come at once with less work.
+// callsAtOnce is the maximum number of concurrent calls. A store needs less work for several calls that arrive together.
 const callsAtOnce = 128
 
 // ForEach calls f for each of all, several at a time, and returns the errors at the same positions.
@@ -32,12 +32,12 @@ func ForEach[T any](all []T, f func(T) error) []error {
 	return failed
 }
 
-// refused is a Conflict of a run, with what is in the way.
+// refused returns a Conflict of a run with its cause.
 func refused(i store.Instance, format string, args ...any) error {
 	return &store.Refusal{Code: store.Conflict, Detail: "run " + i.String(), Reason: fmt.Sprintf(format, args...)}
 }
 
-// Delete removes a run that has ended; any other is refused as a Conflict.
+// Delete removes a run that ended; any other run is refused as a Conflict.
 func (c *Client) Delete(ctx context.Context, i store.Instance) error {
 	l, err := c.store.Load(ctx, i)
 	if err != nil {
@@ -50,8 +50,8 @@ func (c *Client) Delete(ctx context.Context, i store.Instance) error {
 	return err
 }
 
-// DeleteAll removes runs that have ended, many in one transition, and returns the errors at the same positions. A run
-// that is not there is not an error: somebody else has removed it.
+// DeleteAll removes runs that ended, many in one transition, and returns the errors at the same positions. A missing run is not an error:
+// another caller removed it.
 func (c *Client) DeleteAll(ctx context.Context, all []store.Instance) []error {
 	failed := make([]error, len(all))
 	byPartition := map[int][]int{} // positions in all
@@ -80,7 +80,7 @@ func (c *Client) deleteBatch(ctx context.Context, all []store.Instance, position
 	if err == nil && removed == len(positions) {
 		return
 	}
-	for _, n := range positions { // the store does not say which it has left alone
+	for _, n := range positions { // the store does not report which runs it kept
 		if failed[n] = err; err == nil {
 			if failed[n] = c.Delete(ctx, all[n]); store.RefusedAs(failed[n]) == store.NoSuch {
 				failed[n] = nil

@@ -12,20 +12,20 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// maxCalled bounds what is said of a call, in bytes.
+// maxCalled is the maximum length of the description of a call, in bytes.
 const maxCalled = 200
 
-// nameCalls completes what is said of effects by what the document says of their calls.
+// nameCalls completes the descriptions of effects by the calls in the document.
 func nameCalls(p *interpreter.Program, all []Repeated) {
 	for n, r := range all {
-		if r.Called == "" && r.In == (store.Instance{}) { // the program is that of the run, not that of a child
+		if r.Called == "" && r.In == (store.Instance{}) { // the program belongs to the run, not to a child
 			all[n].Called = calledIn(p, r.origin)
 		}
 	}
 }
 
-// calledIn returns what a task calls as its document says it: the method and the address, or the image of a container. Expressions stay as they are
-// written; users, queries and fragments of addresses are left out. It is empty if the document does not say it.
+// calledIn returns the call of a task as written in its document: the method and the address, or the image of a container. Expressions
+// remain as written. Users, queries and fragments of addresses are omitted. It is empty if the document does not contain the call.
 func calledIn(p *interpreter.Program, origin dsl.Pointer) string {
 	task, _ := p.Source(origin).Data(origin).(map[string]any)
 	with, run := member(task, "with"), member(task, "run")
@@ -47,7 +47,7 @@ func calledIn(p *interpreter.Program, origin dsl.Pointer) string {
 	return shorten.To(r.String(), maxCalled)
 }
 
-// methodOf returns the method of a call: that of HTTP as it is sent, in capital letters.
+// methodOf returns the method of a call. The method of HTTP is in capital letters, as it is sent.
 func methodOf(task, with map[string]any) string {
 	method := stringOf(with["method"])
 	if task["call"] != "http" || strings.HasPrefix(strings.TrimSpace(method), "${") {
@@ -64,7 +64,7 @@ func endpoint(v any) string {
 	return stringOf(v)
 }
 
-// shownAddress returns an address without what may be secret in it.
+// shownAddress returns an address without the parts that may be secret.
 func shownAddress(uri string) string {
 	if strings.HasPrefix(strings.TrimSpace(uri), "${") { // an expression, whose value is not known
 		return errors.MaskURL(uri)

@@ -13,12 +13,13 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// RunsCheck is what becomes of the runs in progress if a definition is deployed: they go on with what they have, and some can migrate to it.
+// RunsCheck reports the effect of deploying a definition on the runs in progress. They continue with their definition, and some can migrate
+// to the new one.
 type RunsCheck struct {
 	To       execution.Pinned
 	Deployed bool // exactly this is deployed already
-	Runs     int  // that have not ended, and have another definition of the workflow
-	Ready    int  // that can migrate as they stand now
+	Runs     int  // runs that did not end, with another definition of the workflow
+	Ready    int  // runs that can migrate from their present position
 	Refused  []Obstacle
 	Versions []Group // of the runs, the most runs first
 }
@@ -64,7 +65,7 @@ func (c *Client) CheckRuns(ctx context.Context, d definition.Definition, pointer
 	return r, c.checkAll(ctx, runs, &r, func(d *Description) error { return d.moves(r.To, to, pointers) })
 }
 
-// inProgress returns the runs that have not ended of other definitions of a workflow, and counts them by their versions.
+// inProgress returns the runs in progress with other definitions of a workflow, and counts them by version.
 func (c *Client) inProgress(ctx context.Context, r *RunsCheck) (runs []store.Instance, err error) {
 	of, err := filter.Equal("workflow", r.To.Workflow.Namespace+"/"+r.To.Workflow.Name)
 	if err != nil {
@@ -85,7 +86,7 @@ func (c *Client) inProgress(ctx context.Context, r *RunsCheck) (runs []store.Ins
 	return runs, err
 }
 
-// checkAll counts what a check says of each run. One that ends meanwhile does not count any more.
+// checkAll counts the results of checking each run. Runs that end during the check are not counted.
 func (c *Client) checkAll(ctx context.Context, runs []store.Instance, r *RunsCheck, check func(*Description) error) error {
 	ended := errors.New("it has ended")
 	refused := ForEach(runs, func(i store.Instance) error {
@@ -134,7 +135,7 @@ func (c *Client) stored(ctx context.Context, i store.Instance) (l store.Loaded, 
 	return l, info, err
 }
 
-// standing returns where a run stands, and nothing else of its description.
+// standing returns the position of a run, without the rest of its description.
 func (c *Client) standing(ctx context.Context, i store.Instance) (*Description, error) {
 	l, info, err := c.stored(ctx, i)
 	if err != nil {

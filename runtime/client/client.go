@@ -25,7 +25,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Config is what a client needs. Store is required.
+// Config configures a client. Store is required.
 type Config struct {
 	Store   store.Store
 	Compile definition.Compile // needed for Describe, for starts whose timeouts count from when they are accepted, and to refuse inputs at a start
@@ -35,9 +35,9 @@ type Config struct {
 	Workers func(ctx context.Context) ([]presence.Worker, error)
 	// Deployed is called when a definition was deployed; nil for nothing to do then.
 	Deployed func(ctx context.Context, d definition.Definition) error
-	// Limits are those of a start.
+	// Limits are the limits of a start.
 	Limits limits.Set
-	// ErrorAliases are what types of errors are read as where runs are listed.
+	// ErrorAliases map types of errors to the types under which runs are listed.
 	ErrorAliases errors.Aliases
 }
 
@@ -68,8 +68,8 @@ func New(c Config) *Client {
 	return &Client{deployed: c.Deployed, store: grantedStore{c.Store}, nonce: c.Nonce, workers: c.Workers, limits: c.Limits, aliases: c.ErrorAliases, compile: c.Compile, programs: definition.NewPrograms(c.Store, c.Compile), settings: settings.NewCache(c.Store, c.Now)}
 }
 
-// Deploy stores a definition under its namespace, name and version, for ever; another one under the same three is
-// refused as a Conflict. It is noted that the actor of ctx has deployed it. One that uses a namespace which ctx does not grant is a
+// Deploy stores a definition permanently under its namespace, name and version. Another definition under the same three is refused as a
+// Conflict. The actor of ctx is recorded as the deployer. A definition that uses a namespace which ctx does not grant is a
 // *definition.ForeignError (CheckGranted).
 func (c *Client) Deploy(ctx context.Context, d definition.Definition) (definition.Reference, error) {
 	if err := c.CheckGranted(ctx, d); err != nil {
@@ -82,10 +82,10 @@ func (c *Client) Deploy(ctx context.Context, d definition.Definition) (definitio
 	return r, err
 }
 
-// StartOptions are what a start may say besides workflow and input (promises.md 1 to 15).
+// StartOptions are the options of a start besides workflow and input (promises.md 1 to 15).
 type StartOptions struct {
 	ID                 string // of the run; a new one if empty
-	OnDuplicate        string // what a run of that id leads to: reject (also if empty) or return-existing
+	OnDuplicate        string // effect of an existing run with the same ID: reject (default) or return-existing
 	BusinessKey        string
 	Labels             map[string]string
 	ExecutionTimeout   time.Duration // of the whole execution, at least a second; replaces the document's
@@ -93,8 +93,8 @@ type StartOptions struct {
 	Deadline           time.Time     // of the whole execution
 	Delay              time.Duration // before it starts
 	TimeoutsFromAccept bool          // the timeouts count from now, and not from when a worker takes the run
-	// Reserved leaves what the run performs, and what the runs perform that it waits for, to those who work on it and on nothing else. Any worker keeps
-	// its deadlines all the same.
+	// Reserved reserves the effects of the run, and of the runs that it waits for, for workers that work on this run only. Other workers
+	// still enforce its deadlines.
 	Reserved bool
 	// Cause is the first of the runs that have led to this one, if events of theirs have; nil otherwise.
 	Cause *store.Instance
@@ -104,7 +104,7 @@ type StartOptions struct {
 const (
 	OnDuplicateReject         = "reject"
 	OnDuplicateReturnExisting = "return-existing"
-	// OnDuplicateReturnActive returns the run that is there only while it has not ended: one that has ended is a conflict.
+	// OnDuplicateReturnActive returns the existing run only while it is in progress. A run that ended is a conflict.
 	OnDuplicateReturnActive = "return-existing-active"
 )
 
@@ -187,7 +187,7 @@ func (c *Client) Start(ctx context.Context, r definition.Reference, input any, o
 	return begun.Instance, err
 }
 
-// Begin is Start that also says whether the run was there already.
+// Begin is Start that also reports whether the run existed already.
 func (c *Client) Begin(ctx context.Context, r definition.Reference, input any, o StartOptions) (Begun, error) {
 	reference, digest, err := definition.Resolve(ctx, c.store, r)
 	if err != nil {
@@ -250,7 +250,7 @@ func (c *Client) begin(ctx context.Context, r definition.Reference, digest strin
 	return Begun{i, started.Again}, err
 }
 
-// same refuses a run of another workflow and, if only an active one counts, a run that has ended.
+// same refuses a run of another workflow and, if only an active run counts, a run that ended.
 func (c *Client) same(ctx context.Context, i store.Instance, r definition.Reference, active bool) error {
 	l, err := c.store.Load(ctx, i)
 	if err != nil {
@@ -310,7 +310,7 @@ func (c *Client) start(ctx context.Context, i store.Instance, info execution.Inv
 	return started, err
 }
 
-// shortest returns the shortest of the timeouts that count from when a run is accepted; 0 if there is none.
+// shortest returns the shortest of the timeouts that count from the acceptance of a run; 0 without such timeouts.
 func (c *Client) shortest(ctx context.Context, i store.Instance, info execution.Invocation) (shortest time.Duration, err error) {
 	p, err := c.program(ctx, &info)
 	if err != nil {
@@ -321,7 +321,7 @@ func (c *Client) shortest(ctx context.Context, i store.Instance, info execution.
 		return 0, err
 	}
 	start := info.Start(p, store.Lifecycle{Created: work.At, Started: work.At})
-	begun, _ := interpreter.StateAtStart(p, info.NewState(i), start) // a timeout whose expression fails is none yet: the run will say why
+	begun, _ := interpreter.StateAtStart(p, info.NewState(i), start) // a timeout with a failing expression is ignored here: the run will report the error
 	for _, d := range begun.Deadlines {
 		if length := d.At.Sub(d.StartedAt); !d.Fixed && (shortest == 0 || length < shortest) {
 			shortest = max(length, time.Millisecond)
@@ -330,7 +330,7 @@ func (c *Client) shortest(ctx context.Context, i store.Instance, info execution.
 	return shortest, nil
 }
 
-// Cancel asks a run to end: what is in progress is cancelled, and its children are as they say.
+// Cancel requests the end of a run. Tasks in progress are cancelled, and children are handled as configured.
 func (c *Client) Cancel(ctx context.Context, i store.Instance, reason string) error {
 	return c.command(ctx, i, store.VerbCancel, inbox.Message{Type: interpreter.EventCancel, Reason: reason})
 }
@@ -340,17 +340,17 @@ func (c *Client) Terminate(ctx context.Context, i store.Instance, reason string)
 	return c.command(ctx, i, store.VerbTerminate, inbox.Message{Type: interpreter.EventCancel, Reason: reason, Terminated: true})
 }
 
-// Suspend keeps a run's tasks from starting; deadlines go on.
+// Suspend prevents a run's tasks from starting. Deadlines continue to run.
 func (c *Client) Suspend(ctx context.Context, i store.Instance, reason string) error {
 	return c.command(ctx, i, store.VerbSuspend, inbox.Message{Type: interpreter.EventSuspend, Reason: reason})
 }
 
-// Resume lets a suspended run go on.
+// Resume lets a suspended run continue.
 func (c *Client) Resume(ctx context.Context, i store.Instance, reason string) error {
 	return c.command(ctx, i, store.VerbResume, inbox.Message{Type: interpreter.EventResume, Reason: reason})
 }
 
-// RetryNow has the tasks that wait for their next attempt go on at once. One that waits for none is refused as a Conflict.
+// RetryNow starts the next attempt of waiting tasks immediately. A run without such a task is refused as a Conflict.
 func (c *Client) RetryNow(ctx context.Context, i store.Instance, reason string) error {
 	d, err := c.Describe(ctx, i)
 	if err != nil {

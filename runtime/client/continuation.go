@@ -11,19 +11,19 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file has a run that was forked go on once. Its record says which fork goes on in its place before that starts, so that whoever forks it
-// at the same time starts that one, or none.
+// This file ensures that a forked run is continued only once. The record of the run names the fork that continues it before the fork
+// starts. A concurrent caller starts the same fork, or no fork.
 
-// ContinuedError says that another run goes on in the place of one that is to be forked, or has done so.
+// ContinuedError reports that another run continues, or continued, the run that is to be forked.
 type ContinuedError struct {
 	Instance store.Instance // the run
-	Fork     store.Instance // that goes on
+	Fork     store.Instance // the continuing run
 	Status   string         // of the fork; empty if it was deleted
 	failed   bool
-	task     interpreter.Path // from which the fork goes on
+	task     interpreter.Path // task at which the fork continues
 }
 
-// answers returns the fork if it is the one that is asked for: a request with the same id, whose answer may have been lost.
+// answers returns the fork if it is the requested one: a repeated request with the same ID, whose first answer may have been lost.
 func (e *ContinuedError) answers(o ForkOptions) (Forked, bool) {
 	return Forked{Instance: e.Fork, Task: e.task}, e.Status != "" && e.Fork.ID == o.ID && !o.Dry
 }
@@ -35,7 +35,7 @@ func (e *ContinuedError) Error() string {
 	return fmt.Sprintf("run %s goes on as %s already, which is %s", e.Instance, e.Fork, e.Status)
 }
 
-// Help says what to do about it.
+// Help returns the remedy.
 func (e *ContinuedError) Help() string {
 	again := "to repeat its calls under new idempotency keys, ask for it again (--again, \"again\": true)"
 	if e.failed {
@@ -49,14 +49,14 @@ func (e *ContinuedError) Unwrap() error {
 	return &store.Refusal{Code: store.Conflict, Detail: "run " + e.Instance.String(), Reason: "goes on as another one already"}
 }
 
-// claim is a fork that is about to go on in the place of a run.
+// claim is a fork that is about to continue a run.
 type claim struct {
 	of, fork store.Instance
-	after    string // the fork that went on until then; empty for none
+	after    string // the fork that continued the run before; empty for none
 }
 
-// claimable returns which fork may go on in the place of a run. A run of which one goes on already is refused with a *ContinuedError, unless the
-// options ask for another one.
+// claimable returns the fork that may continue a run. A run that is already continued is refused with a *ContinuedError, unless the options
+// request another fork.
 func (c *Client) claimable(ctx context.Context, d *Description, o ForkOptions) (claim, error) {
 	cl := claim{of: d.Instance, fork: store.Instance{Namespace: d.Instance.Namespace, ID: o.ID}, after: d.Lifecycle.Continuation}
 	if o.ID != "" {
@@ -76,7 +76,7 @@ func (c *Client) claimable(ctx context.Context, d *Description, o ForkOptions) (
 			return cl, begun
 		case pending && o.ID != "" && o.ID != cl.after:
 			return cl, &ContinuedError{Instance: d.Instance, Fork: store.Instance{Namespace: d.Instance.Namespace, ID: cl.after}, Status: string(interpreter.StatusPending)}
-		case pending: // whoever asked for it may have been lost before it started
+		case pending: // the requesting process may have been lost before the start
 			cl.fork.ID = cl.after
 		}
 	}
@@ -85,7 +85,7 @@ func (c *Client) claimable(ctx context.Context, d *Description, o ForkOptions) (
 	}
 	_, err := c.store.Load(ctx, cl.fork)
 	switch {
-	case err == nil && !o.Again: // somebody else may have started it a moment ago
+	case err == nil && !o.Again: // another caller may have started it a moment ago
 		return cl, c.overtaken(ctx, cl, refused(cl.fork, "is there already"))
 	case err == nil:
 		return cl, refused(cl.fork, "is there already")
@@ -95,11 +95,11 @@ func (c *Client) claimable(ctx context.Context, d *Description, o ForkOptions) (
 	return cl, err
 }
 
-// continued returns the *ContinuedError of a run that goes on as a fork, or has done so; nil if there is none. Pending says that one is noted, and
-// has not started yet.
+// continued returns the *ContinuedError of a run that is or was continued by a fork; nil otherwise. Pending reports that a fork is recorded
+// but has not started.
 func (c *Client) continued(ctx context.Context, d *Description) (begun *ContinuedError, pending bool, err error) {
 	noted := store.Instance{Namespace: d.Instance.Namespace, ID: d.Lifecycle.Continuation}
-	if noted.ID == "" && len(d.Forks) > 0 { // it was forked when records did not say so yet
+	if noted.ID == "" && len(d.Forks) > 0 { // it was forked by a version whose records did not contain the continuation
 		noted = d.Forks[len(d.Forks)-1]
 	}
 	if noted.ID == "" {
@@ -119,7 +119,7 @@ func (c *Client) continued(ctx context.Context, d *Description) (begun *Continue
 	if err != nil {
 		return nil, false, err
 	}
-	if info.Fork == nil || info.Fork.Instance != d.Instance { // somebody else has started a run of that id
+	if info.Fork == nil || info.Fork.Instance != d.Instance { // another caller started a run with that ID
 		return nil, false, nil
 	}
 	status := l.Lifecycle.Status
@@ -128,7 +128,7 @@ func (c *Client) continued(ctx context.Context, d *Description) (begun *Continue
 	return begun, false, nil
 }
 
-// statusText returns what people are told of the status of a run.
+// statusText returns the status of a run for people.
 func statusText(r *store.Lifecycle) string {
 	if r.Reason == store.Quarantined {
 		return store.Quarantined
@@ -136,7 +136,7 @@ func statusText(r *store.Lifecycle) string {
 	return string(r.Status)
 }
 
-// forkID returns an id for a fork of a run that nobody has named: that of the run with the number of the fork.
+// forkID returns an ID for a fork without a given name: the ID of the run with the number of the fork.
 func (c *Client) forkID(ctx context.Context, i store.Instance) string {
 	forks, err := c.Forks(ctx, i)
 	id := fmt.Sprintf("%s~%d", i.ID, len(forks)+1)
@@ -146,7 +146,7 @@ func (c *Client) forkID(ctx context.Context, i store.Instance) string {
 	return id
 }
 
-// startFork notes that a fork goes on in the place of a run, and starts it.
+// startFork records that a fork continues a run, and starts it.
 func (c *Client) startFork(ctx context.Context, cl claim, info *execution.Invocation) error {
 	start, err := info.StartRequest(cl.fork, c.limits, c.store.Layout().Partitions)
 	if err != nil {
@@ -165,7 +165,7 @@ func (c *Client) startFork(ctx context.Context, cl claim, info *execution.Invoca
 	return c.noteFork(ctx, cl.of, cl.fork)
 }
 
-// overtaken returns why a fork has not started. If somebody else forks the run at the same time, that is a *ContinuedError.
+// overtaken returns the reason why a fork did not start. If another caller forks the run concurrently, the error is a *ContinuedError.
 func (c *Client) overtaken(ctx context.Context, cl claim, err error) error {
 	if store.RefusedAs(err) != store.Conflict {
 		return err
@@ -186,12 +186,12 @@ func (c *Client) overtaken(ctx context.Context, cl claim, err error) error {
 	return refused(cl.fork, "is there already")
 }
 
-// noteBegun notes a fork that has started already, unless that was done: whoever started it may have been lost in between, or may have been a version of
-// swrun that did not write it into the record.
+// noteBegun records a started fork, unless it is recorded. The process that started it may have been lost before the record, or may have
+// been a version of swrun that did not record it.
 func (c *Client) noteBegun(ctx context.Context, d *Description, begun *ContinuedError) error {
 	if d.Lifecycle.Continuation == "" {
 		note := store.Command{To: d.Instance, ID: c.nonce(), Verb: store.VerbContinue, Continuation: begun.Fork.ID}
-		if err := c.store.Command(ctx, note); err != nil && store.RefusedAs(err) != store.Conflict { // somebody else has noted it meanwhile
+		if err := c.store.Command(ctx, note); err != nil && store.RefusedAs(err) != store.Conflict { // a concurrent caller recorded it
 			return err
 		}
 	}

@@ -14,19 +14,18 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// DeadlineChange says how the deadline of a scope in progress is to change: by one of By, At and None.
+// DeadlineChange specifies the change of the deadline of a scope in progress: exactly one of By, At and None.
 type DeadlineChange struct {
 	Task   dsl.Pointer   // in progress; empty for the whole execution
-	Run    bool          // that of the run, and not of the execution
-	By     time.Duration // so much later than it is, or than now if there is none; negative for earlier
+	Run    bool          // the deadline of the run instead of the execution
+	By     time.Duration // added to the deadline, or to the current time without a deadline; negative for earlier
 	At     time.Time     // at this time
-	None   bool          // the scope has none any more
+	None   bool          // removes the deadline of the scope
 	Reason string
-	Dry    bool // nothing is changed: only what the deadline would be is returned
+	Dry    bool // changes nothing and only returns the resulting deadline
 }
 
-// ParseDeadline reads what a deadline is to be: +10m for ten minutes later than it is, -10m for earlier, a time such as
-// 2026-12-24T18:00:00Z, or none.
+// ParseDeadline parses a deadline: +10m for ten minutes later, -10m for ten minutes earlier, a time such as 2026-12-24T18:00:00Z, or none.
 func ParseDeadline(text string) (DeadlineChange, error) {
 	wrong := &OptionError{Field: "deadline", Detail: fmt.Sprintf("must be +10m for ten minutes more, a time such as 2026-12-24T18:00:00Z, or none; got %q", shorten.To(text, 100))}
 	if text == "none" {
@@ -73,7 +72,7 @@ func (c DeadlineChange) kind() string {
 	return interpreter.DeadlineExecution
 }
 
-// check reports a change that says nothing, or several things at once.
+// check returns an error for an empty change, or for several changes in one.
 func (c DeadlineChange) check() error {
 	ways := 0
 	for _, given := range []bool{c.By != 0, !c.At.IsZero(), c.None} {
@@ -90,9 +89,9 @@ func (c DeadlineChange) check() error {
 	return nil
 }
 
-// SetDeadline changes when a scope in progress ends. It is refused as a Conflict if there is no such scope, or if the new time is over or
-// comes after the end of what is around the scope; as TimedOut if the time of the scope is over. Once it is accepted, the former
-// deadline does not fire any more, whenever a worker carries the change out.
+// SetDeadline changes the deadline of a scope in progress. It is refused as a Conflict if the scope does not exist, or if the new time is
+// in the past or after the end of the enclosing scope, and as TimedOut if the deadline of the scope passed. After the change is accepted,
+// the former deadline does not fire, even if a worker carries the change out later.
 func (c *Client) SetDeadline(ctx context.Context, i store.Instance, change DeadlineChange) (MovedDeadline, error) {
 	if err := change.check(); err != nil {
 		return MovedDeadline{}, err
@@ -155,7 +154,7 @@ func (d *Description) takesDeadlines() error {
 	return nil
 }
 
-// allows reports why a deadline cannot be changed like this; around is when what surrounds its scope ends.
+// allows returns the reason why a deadline cannot be changed as requested. around is the end of the enclosing scope.
 func (d *Description) allows(set interpreter.SetDeadline, around time.Time) error {
 	switch {
 	case !set.Was.IsZero() && !set.Was.After(d.At):
@@ -179,7 +178,7 @@ func (d *Description) allows(set interpreter.SetDeadline, around time.Time) erro
 // maxYear is the last year that RFC 3339 can write.
 const maxYear = 9999
 
-// elsewhere names the tasks that are in progress, for those who have named another one.
+// elsewhere lists the tasks in progress, for a caller that named another task.
 func (d *Description) elsewhere() string {
 	if len(d.OpenTasks) == 0 {
 		return ""
@@ -191,7 +190,7 @@ func (d *Description) elsewhere() string {
 	return "; it is at " + strings.Join(all, ", ")
 }
 
-// foresee has the deadlines be those that hold: a change that was accepted counts, although no worker has carried it out.
+// foresee replaces the deadlines by the effective ones: accepted changes count even if no worker carried them out.
 func (d *Description) foresee(unread []inbox.Message) {
 	for _, m := range unread {
 		if m.Type == interpreter.EventDeadline && m.Deadline != nil {

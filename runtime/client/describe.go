@@ -29,7 +29,7 @@ type Description struct {
 	Program    *interpreter.Program
 	State      *interpreter.State
 
-	RunDeadlines []interpreter.Deadline // of the whole run, also those that are not active yet
+	RunDeadlines []interpreter.Deadline // of the whole run, including inactive deadlines
 	OpenTasks    []interpreter.OpenTask
 	Activities   map[interpreter.EffectID]*activity.Activity // that open tasks wait for, by their effects
 	Unmatched    map[int][]Unmatched                         // events that open tasks could have had, by the places of the tasks
@@ -38,14 +38,14 @@ type Description struct {
 	Soft         []interpreter.ActiveSoftDeadline // of the scopes in progress, passed or to come
 	Gone         bool                             // the worker that held it is gone, and no other one has taken it over
 	Commands     []store.Verb                     // that were given to it and that no worker has carried out yet: each once, the last one last
-	NoWorker     bool                             // it has not ended, and no worker is there to take it
+	NoWorker     bool                             // the run did not end, and no worker is present to take it
 	Unknown      *store.UnheardError              // why it is not known whether a worker is there; nil if it is known
 	Reason       string                           // that was given when it was cancelled or suspended
-	Actor        string                           // who has cancelled or suspended it
-	Why          string                           // what it waits for, until when, and whether anything else can move it
-	Waiting      []string                         // what it waits for, in the order of store.WaitingFor
-	Acknowledged *filter.Acknowledgement          // who has acknowledged its trouble; nil if nobody has
-	Then         string                           // what happens when the first deadline passes; empty if there is none
+	Actor        string                           // actor of the cancellation or suspension
+	Why          string                           // cause and end of the wait, and other events that can continue the run
+	Waiting      []string                         // causes of the wait, in the order of store.WaitingFor
+	Acknowledged *filter.Acknowledgement          // acknowledgement of its trouble; nil without one
+	Then         string                           // effect of the first deadline; empty without deadlines
 	Runs         RunNumbers                       // that the execution has so far
 	Earlier      *EarlierRun                      // of a run that the next one has followed; nil for the latest run of an execution
 
@@ -56,16 +56,16 @@ type Description struct {
 	polled  map[string]queue.Polled
 }
 
-// DescribedDeadline is an active deadline, and what its passing leads to.
+// DescribedDeadline is an active deadline with its effect.
 type DescribedDeadline struct {
 	interpreter.ActiveDeadline
 	File          string        // of the document
-	Line          int           // of the scope in the document, for the workflow that of its timeout; 0 if a start option set it
+	Line          int           // line of the scope in the document, for the workflow the line of its timeout; 0 if a start option set it
 	Left          time.Duration // until it passes; negative if it is overdue
 	CaughtBy      dsl.Pointer   // the try that would catch the timeout; empty if the run would fault
 	Conditional   bool          // CaughtBy has a condition that decides
 	AwaitsRelease bool          // the run is quarantined: it is decided when the run is released
-	OnceBegun     bool          // it counts from the start, which has not come: At is right if the run starts as soon as it may
+	OnceBegun     bool          // it counts from the future start: At is right if the run starts on time
 	Retries       bool          // it ends an attempt at an activity, and another attempt follows: no error is raised
 }
 
@@ -74,7 +74,7 @@ func (d *Description) Listed() *filter.Run {
 	return &filter.Run{Instance: d.Instance, Lifecycle: d.Lifecycle, Invocation: d.Invocation, Waiting: d.Waiting, Acknowledged: d.Acknowledged}
 }
 
-// Describe returns what a run is doing.
+// Describe returns the current state of a run.
 func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, error) {
 	l, err := c.loadHeld(ctx, i)
 	if err != nil {
@@ -110,13 +110,13 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 	return d, nil
 }
 
-// describeWaits says what the run waits for, and what happens when a deadline passes.
+// describeWaits describes the cause of the wait and the effect of the first deadline.
 func (d *Description) describeWaits(unread []inbox.Message) {
 	d.describeDeadlines()
 	d.Why, d.Then = d.why()+d.lacksWorker()+d.mail(unread), d.then()
 }
 
-// open notes what the state of the run says.
+// open reads the state of the run.
 func (d *Description) open(l store.Loaded) (err error) {
 	if err := l.CheckHead(); err != nil {
 		return execution.Unreadable(d.Instance, err)
@@ -137,7 +137,7 @@ func (d *Description) open(l store.Loaded) (err error) {
 	return err
 }
 
-// lookAround finds the forks of a run, the events that it could have had, and who has acknowledged its trouble.
+// lookAround finds the forks of a run, the events that it could have consumed, and the acknowledgement of its trouble.
 func (c *Client) lookAround(ctx context.Context, d *Description, stored interpreter.StoredState) (err error) {
 	if d.Forks, err = c.Forks(ctx, d.Instance); err == nil {
 		d.Unmatched, err = c.unmatched(ctx, d, stored)
@@ -161,7 +161,7 @@ func (d *Description) describeDeadlines() {
 	d.Soft = interpreter.SoftDeadlines(d.Program, d.State)
 }
 
-// onceBegun returns the deadlines that a run will have once it has begun.
+// onceBegun returns the future deadlines of a run that has not begun.
 func (d *Description) onceBegun() (all []DescribedDeadline) {
 	if !d.CountsOnceBegun() {
 		return nil
@@ -178,18 +178,18 @@ func (d *Description) onceBegun() (all []DescribedDeadline) {
 	return all
 }
 
-// CountsOnceBegun reports whether the timeouts of the run count from its start, which has not come.
+// CountsOnceBegun reports whether the timeouts of the run count from its start, which is in the future.
 func (d *Description) CountsOnceBegun() bool {
 	return d.Lifecycle.Status == interpreter.StatusPending && !d.Invocation.TimeoutsFromAccept
 }
 
-// startsLate returns by how much the start of a run that has not begun is late.
+// startsLate returns the delay of a run that has not begun after its scheduled start.
 func (d *Description) startsLate() time.Duration { return max(0, d.At.Sub(d.Lifecycle.Started)) }
 
 // begun returns the state of a run that has no stored state yet, and all deadlines of the whole run. Timeouts of a
 // run that no worker has taken are active only if they count from when it was accepted.
 func (d *Description) begun() (*interpreter.State, []interpreter.Deadline) {
-	// A timeout whose expression fails is left out: the run will say why.
+	// A timeout with a failing expression is omitted: the run will report the error.
 	s, _ := interpreter.StateAtStart(d.Program, d.Invocation.NewState(d.Instance), d.Invocation.Start(d.Program, d.Lifecycle))
 	all := s.Deadlines
 	if d.CountsOnceBegun() {
@@ -199,7 +199,7 @@ func (d *Description) begun() (*interpreter.State, []interpreter.Deadline) {
 	return s, all
 }
 
-// Source returns where something stands in the document, as file:line.
+// Source returns the position of a value in the document, as file:line.
 func (d *Description) Source(at dsl.Pointer) string {
 	source := d.Program.Source(at)
 	return fmt.Sprintf("%s:%d", source.File, source.Key(at).Start.Line)
@@ -241,7 +241,7 @@ func catches(p *interpreter.Program, try *dsl.TryTask, in interpreter.ActiveDead
 	return (inside || own) && try.Catch.Errors.WithAliases(p.ErrorAliases()).Mismatch(in.Error()) == ""
 }
 
-// why says in one sentence or two what the run waits for.
+// why describes the cause of the wait in one or two sentences.
 func (d *Description) why() string {
 	r := &d.Lifecycle
 	switch {
@@ -320,7 +320,7 @@ func (d *Description) waitsFor(o interpreter.OpenTask) string {
 	return "at " + at
 }
 
-// performing says for how long a task has been performed. Only the first attempt began with the task.
+// performing describes for how long a task has been performed. Only the first attempt began with the task.
 func (d *Description) performing(at string, o interpreter.OpenTask) string {
 	since := duration.FormatRough(d.At.Sub(o.StartedAt))
 	if o.Attempt <= 1 {
@@ -329,7 +329,7 @@ func (d *Description) performing(at string, o interpreter.OpenTask) string {
 	return fmt.Sprintf("performing %s %s (attempt %d; the task began %s ago)", o.Kind.Words(), at, o.Attempt, since)
 }
 
-// FiresFirst returns which of Deadlines fires next: of those that have passed, the outermost. It is -1 if none does.
+// FiresFirst returns the index in Deadlines of the next deadline to fire: of passed deadlines, the outermost. It is -1 without deadlines.
 func (d *Description) FiresFirst() int {
 	first := -1
 	if d.Lifecycle.Status.Final() || d.Earlier != nil {
@@ -348,7 +348,7 @@ func (d *Description) FiresFirst() int {
 	return first
 }
 
-// then says what happens when the first deadline passes.
+// then describes the effect of the first deadline.
 func (d *Description) then() string {
 	at := d.FiresFirst()
 	if at < 0 {
@@ -389,7 +389,7 @@ func (d *Description) then() string {
 
 func (d *Description) in(at time.Time) string { return Due(at.Sub(d.At)) }
 
-// Due says when something happens that has so much time left: in 5s, or overdue by 5s.
+// Due describes the remaining time until an event: in 5s, or overdue by 5s.
 func Due(left time.Duration) string {
 	if left < 0 {
 		return "overdue by " + duration.FormatRough(-left)

@@ -14,7 +14,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// An execution has one run, or several that follow one another. A store has the state of the latest one; what the others were stands in the
+// An execution consists of one or more runs in sequence. A store holds the state of the latest run; earlier runs are recorded in the
 // history alone.
 
 // LatestRun is how the latest run of an execution is asked for. The others are asked for by their numbers, counted from 1.
@@ -32,7 +32,7 @@ func ParseRunNumber(text string) (int, error) {
 	return n, nil
 }
 
-// RunNumbers are the numbers of the runs of an execution: a fork begins with that of the run which it was forked from.
+// RunNumbers are the numbers of the runs of an execution. A fork begins with the number of the run that it was forked from.
 type RunNumbers struct{ First, Latest int }
 
 // Refuse returns the refusal that an execution has no run of a number; nil if it has one.
@@ -62,7 +62,7 @@ type EarlierRun struct {
 	of      interpreter.Version // that it had at its end
 }
 
-// EarlierRunError says that an earlier run of an execution has no end of its own: it went on as the next run.
+// EarlierRunError reports that an earlier run of an execution has no end of its own, because it continued as the next run.
 type EarlierRunError struct {
 	Run    store.Instance
 	Number int
@@ -73,7 +73,7 @@ func (e *EarlierRunError) Error() string {
 	return fmt.Sprintf("the run %d of %s has no output: it has continued as the run %d", e.Number, e.Run, e.Number+1)
 }
 
-// Help says what to ask for instead.
+// Help returns the remedy.
 func (e *EarlierRunError) Help() string {
 	return fmt.Sprintf("ask for the run %d, the latest one of this execution", e.Runs.Latest)
 }
@@ -111,8 +111,8 @@ func firstRun(i store.Instance, info *execution.Invocation) (int, error) {
 	return s.RunNumber(), nil
 }
 
-// DescribeRun describes one run of an execution; 0 stands for the latest. Of an earlier one it tells what the history does: when it was, its
-// workflow, its input, and the deadlines in force at its end.
+// DescribeRun describes one run of an execution; 0 means the latest. The description of an earlier run is limited to the content of the
+// history: its time, its workflow, its input, and the deadlines at its end.
 func (c *Client) DescribeRun(ctx context.Context, i store.Instance, number int) (*Description, error) {
 	d, err := c.Describe(ctx, i)
 	if err != nil || number == 0 || number == d.Runs.Latest {
@@ -146,7 +146,7 @@ func (c *Client) describeEarlier(ctx context.Context, now *Description, number i
 	return c.describeRead(ctx, r)
 }
 
-// errFound ends the reading of a history where what was looked for has been found.
+// errFound stops the reading of a history when the target was found.
 var errFound = errors.New("it was found")
 
 // earlierReader reads a history up to the end of one run of the execution.
@@ -155,7 +155,7 @@ type earlierReader struct {
 	at      int // the run that the records are of
 	input   any
 	started time.Time
-	next    interpreter.Version // that the records so far have told
+	next    interpreter.Version // according to the records read so far
 	told    interpreter.ToldDeadlines
 }
 
@@ -171,7 +171,7 @@ func (r *earlierReader) step(e interpreter.HistoryStep, entry int) bool {
 		case ev.Type == interpreter.WorkflowContinued:
 			r.at++
 			r.started, r.run.First, r.run.entries[0] = ev.At, ev.Seq+1, entry
-		case ev.Type == interpreter.WorkflowStarted && r.at > 1: // that of the first run was given when it was started
+		case ev.Type == interpreter.WorkflowStarted && r.at > 1: // the input of the first run was recorded at its start
 			r.input = ev.Data
 		case ev.Type == interpreter.WorkflowMigrated:
 			m, _ := interpreter.HistoryStep{Events: e.Events[n : n+1]}.Migration()
@@ -216,7 +216,7 @@ func (c *Client) describeRead(ctx context.Context, r *earlierReader) (*Descripti
 	return d, nil
 }
 
-// cause says why the next run has followed.
+// cause describes the reason for the next run.
 func (r *EarlierRun) cause() string {
 	if r.Task {
 		return "since a task has continued the workflow as new"
@@ -224,7 +224,7 @@ func (r *EarlierRun) cause() string {
 	return "since its history had become long"
 }
 
-// refuses says that nothing is done with an earlier run any more.
+// refuses returns the permissions of an earlier run, which refuse every verb.
 func (r *EarlierRun) refuses() []Permission {
 	var all []Permission
 	for _, verb := range PermissionVerbs() {
@@ -233,7 +233,7 @@ func (r *EarlierRun) refuses() []Permission {
 	return all
 }
 
-// FirstRecord returns the first record of the history of what is described: of the whole execution, or of an earlier run of it.
+// FirstRecord returns the first record in the history of the described execution or earlier run.
 func (d *Description) FirstRecord() int {
 	if d.Earlier != nil {
 		return d.Earlier.First

@@ -12,35 +12,35 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// ForkOptions say how a run goes on that is forked from another one.
+// ForkOptions specify how a fork continues a run.
 type ForkOptions struct {
 	ID      string      // of the fork; a new one if empty
-	From    dsl.Pointer // the task from which it goes on; empty for the one at which the run failed
+	From    dsl.Pointer // the task at which the fork continues; empty for the failed task
 	Version string      // of the workflow; empty for the definition that the run has
-	Input   *any        // of the task from which it goes on; nil for the one that it had
-	Context *any        // $context at that task; nil for the one that it had
+	Input   *any        // input of this task; nil for its original input
+	Context *any        // $context at this task; nil for the original one
 
 	ExecutionTimeout time.Duration // in the place of the time that the run had left
 	Deadline         time.Time     // the same
 	NoDeadline       bool          // the execution has all the time
 
-	Again bool // although another run goes on in the place of the run already; its calls then have keys of their own
-	Dry   bool // nothing is started: only what would be is returned
+	Again bool // allows a fork of a run that is already continued; its calls then get keys of their own
+	Dry   bool // starts nothing and only returns the plan
 }
 
 // Forked is a run that was forked from another one.
 type Forked struct {
 	Instance store.Instance
-	Task     interpreter.Path // from which it goes on; empty for the start
+	Task     interpreter.Path // at which the fork continues; empty for the start
 	Repeats  []Repeated
 }
 
-// Fork starts a run that goes on from a task of another one: with the data that it had there, maybe another input of the task, and maybe
-// another version of the workflow. The other run stays as it is. Time that its scopes had left there they have now. Branches beside the task
-// that have completed since stay completed.
+// Fork starts a run that continues at a task of another run with the data at this point. The input of the task and the version of the
+// workflow may be replaced. The other run is unchanged. The scopes of the fork have the time that remained at this point. Branches beside
+// the task that completed later remain completed.
 //
-// A run goes on once: a second fork is refused with a *ContinuedError unless the options ask for it (Again). Asking again for a fork by its id
-// returns that fork.
+// A run can be continued once: a second fork is refused with a *ContinuedError unless the options allow it (Again). Requesting a fork again
+// by its ID returns that fork.
 func (c *Client) Fork(ctx context.Context, i store.Instance, o ForkOptions) (Forked, error) {
 	if err := o.check(); err != nil {
 		return Forked{}, err
@@ -67,7 +67,7 @@ func (c *Client) Fork(ctx context.Context, i store.Instance, o ForkOptions) (For
 	return forked, c.startFork(ctx, claim, info)
 }
 
-// planFork returns what a fork is started with, and what it repeats.
+// planFork returns the invocation of a fork, and the effects that it repeats.
 func (c *Client) planFork(ctx context.Context, d *Description, fork store.Instance, o ForkOptions) (Forked, *execution.Invocation, error) {
 	steps, err := c.steps(ctx, d.Instance)
 	if err != nil {
@@ -122,7 +122,7 @@ func (o ForkOptions) check() error {
 	return StartOptions{ExecutionTimeout: o.ExecutionTimeout}.Check()
 }
 
-// forkTask returns the occurrence of a task from which a fork goes on; empty for the start of the workflow.
+// forkTask returns the occurrence of a task at which a fork continues; empty for the start of the workflow.
 func (d *Description) forkTask(from dsl.Pointer, steps []interpreter.HistoryStep) (interpreter.Path, error) {
 	if from == "" {
 		switch {
@@ -147,7 +147,7 @@ func (d *Description) forkTask(from dsl.Pointer, steps []interpreter.HistoryStep
 	return path, nil
 }
 
-// forkInvocation returns what a fork is started with, but for the state.
+// forkInvocation returns the invocation of a fork without the state.
 func (c *Client) forkInvocation(ctx context.Context, d *Description, o ForkOptions) (*execution.Invocation, error) {
 	was := d.Invocation
 	info := &execution.Invocation{
@@ -178,7 +178,7 @@ func startAgain(info *execution.Invocation, d *Description, o ForkOptions) error
 	return nil
 }
 
-// forkState computes the state from which a fork goes on, and returns which effects come again.
+// forkState computes the state at which a fork continues, and returns the repeated effects.
 func (c *Client) forkState(ctx context.Context, d *Description, info *execution.Invocation, o ForkOptions, steps []interpreter.HistoryStep) ([]Repeated, error) {
 	task := info.Fork.Task
 	past, err := c.Past(ctx, d, steps)

@@ -9,8 +9,9 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// CheckGranted returns a *definition.ForeignError if a definition stands in a namespace that ctx does not grant, or a task of it runs a workflow of one,
-// also in a function: what that does and answers would be the caller's.
+// CheckGranted returns a *definition.ForeignError if a definition belongs to a namespace that ctx does not grant, or if one of its tasks,
+// also in a function, runs a workflow of such a namespace. Otherwise the caller would control the actions and see the output of that
+// workflow.
 func (c *Client) CheckGranted(ctx context.Context, d definition.Definition) error {
 	return definition.GrantedIn(ctx).CheckDefinition(d, c.programs.Compile)
 }
@@ -19,7 +20,7 @@ func (c *Client) CheckGranted(ctx context.Context, d definition.Definition) erro
 // as NoSuch, and left out of lists. Every method of the client asks it, so that none of them has to ask for itself.
 type grantedStore struct{ store.Store }
 
-// check refuses a run that is not granted, as one that is not there.
+// check refuses a run that is not granted like a missing run.
 func check(ctx context.Context, i store.Instance) error {
 	if definition.GrantedIn(ctx).Has(i.Namespace) {
 		return nil
@@ -27,7 +28,8 @@ func check(ctx context.Context, i store.Instance) error {
 	return &store.Refusal{Code: store.NoSuch, Detail: "run " + i.String()}
 }
 
-// Start refuses a run in a namespace that is not granted with a *definition.ForeignError: it says which one, since nothing was there to hide.
+// Start refuses a run in a namespace that is not granted with a *definition.ForeignError. The error names the namespace, since it reveals
+// nothing that existed.
 func (s grantedStore) Start(ctx context.Context, c store.Start) (store.Started, error) {
 	if err := definition.GrantedIn(ctx).Check(definition.Reference{Namespace: c.Instance.Namespace}); err != nil {
 		return store.Started{}, err

@@ -94,8 +94,8 @@ func (c *Client) Past(ctx context.Context, d *Description, steps []interpreter.H
 	return r, nil
 }
 
-// Follow is History that goes on until the run has ended, is quarantined (a QuarantinedError), or ctx ends. It looks
-// at intervals, short ones as long as something happens.
+// Follow is History that continues until the run ends, is quarantined (a QuarantinedError), or ctx ends. It polls in intervals, which are
+// short as long as there are new entries.
 func (c *Client) Follow(ctx context.Context, i store.Instance, from int, f func(HistoryEntry) error) error {
 	pause := followAtOnce
 	for {

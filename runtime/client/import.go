@@ -26,9 +26,9 @@ type imported struct {
 	states *interpreter.Program // of the definition that it has
 }
 
-// Import stores a run that another store holds, with its id, history and definitions. Its deadlines and delays stay where they were in time:
-// one that has passed meanwhile fires at once. A run that has not ended goes on here, whether or not it goes on there. One that is there
-// already is refused as a Conflict, and so is one whose workflow is deployed with another document.
+// Import stores a run of another store, with its ID, history and definitions. Its deadlines and delays keep their absolute times: a
+// deadline that passed fires immediately. A run in progress continues here, even if it also continues in the other store. An existing run
+// is refused as a Conflict, and so is a run whose workflow is deployed with another document.
 func (c *Client) Import(ctx context.Context, a *Archive) (store.Instance, error) {
 	i := a.Instance()
 	r, err := c.readArchive(a)
@@ -54,13 +54,13 @@ func (c *Client) Import(ctx context.Context, a *Archive) (store.Instance, error)
 	}
 	start.Invocation, start.Imported, start.FamilyMax = a.Invocation, &r.run, 0
 	started, err := c.store.Start(ctx, start)
-	if started.Again || store.RefusedAs(err) == store.Conflict { // somebody else was faster
+	if started.Again || store.RefusedAs(err) == store.Conflict { // a concurrent caller was faster
 		return i, refused(i, "is there already")
 	}
 	return i, err
 }
 
-// importDefinitions stores the definitions of a run, and deploys the one that it has.
+// importDefinitions stores the definitions of a run, and deploys its own definition.
 func (c *Client) importDefinitions(ctx context.Context, a *Archive, info *execution.Invocation) error {
 	_, deployed, err := definition.Resolve(ctx, c.store, info.Workflow)
 	if err != nil && store.RefusedAs(err) != store.NoSuch {
@@ -85,10 +85,10 @@ func (c *Client) importDefinitions(ctx context.Context, a *Archive, info *execut
 	return err
 }
 
-// readArchive reads an archive, and reports what of it does not fit together.
+// readArchive reads an archive and reports inconsistent parts.
 func (c *Client) readArchive(a *Archive) (r *imported, err error) {
 	defer func() {
-		if v := recover(); v != nil { // what a state refers to is found only where it is used, and the state comes from anybody
+		if v := recover(); v != nil { // references of a state are resolved only on use, and the state is untrusted
 			r, err = nil, notImportable("does not fit together: %v", v)
 		}
 	}()
@@ -110,7 +110,7 @@ func (c *Client) readArchive(a *Archive) (r *imported, err error) {
 	return r, nil
 }
 
-// readDefinitions checks that all definitions are there, and are what they are called.
+// readDefinitions checks that all definitions are present and match their names.
 func (c *Client) readDefinitions(a *Archive, r *imported) error {
 	digests, err := a.digests(r.info)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 // unreadShown bounds how many messages a description reads: the result of a child may be large.
 const unreadShown = 10
 
-// unread returns the first messages that wait for a worker, unless the one that holds the run is about to read them. It notes the
-// commands among them.
+// unread returns the first messages that wait for a worker, unless the owner of the run is about to read them. It records the commands
+// among them.
 func (c *Client) unread(ctx context.Context, d *Description) ([]inbox.Message, error) {
 	if d.Lifecycle.Status.Final() {
 		return nil, nil
@@ -67,7 +67,7 @@ func commandOf(m inbox.Message) (store.Verb, bool) {
 	return "", false
 }
 
-// kindOf says what a message is, for people.
+// kindOf describes the kind of a message, for people.
 func kindOf(m inbox.Message) string {
 	verb, isCommand := commandOf(m)
 	switch {
@@ -81,7 +81,7 @@ func kindOf(m inbox.Message) string {
 	return "result"
 }
 
-// mail says which messages wait for a worker: a suspend and 2 cancels.
+// mail describes the messages that wait for a worker: a suspend and 2 cancels.
 func (d *Description) mail(unread []inbox.Message) string {
 	if len(unread) == 0 {
 		return ""

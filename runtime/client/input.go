@@ -13,7 +13,7 @@ import (
 // UnfitInputError is a start that is refused because `input.schema` of the workflow refuses the input. Nothing was started.
 type UnfitInputError struct {
 	Workflow definition.Reference
-	Fault    *errors.Error        // with which the run would have ended before its first task
+	Fault    *errors.Error        // with which the run would have failed before its first task
 	Misfits  []interpreter.Misfit // the places that are wrong; empty if the schema cannot check the input
 }
 
@@ -24,15 +24,15 @@ func (e *UnfitInputError) Error() string {
 // Unwrap returns the error of the workflow.
 func (e *UnfitInputError) Unwrap() error { return e.Fault }
 
-// program returns what the workflow of a run was compiled to. An error of a definition that cannot be read names the workflow.
+// program returns the compiled workflow of a run. An error of an unreadable definition names the workflow.
 func (c *Client) program(ctx context.Context, info *execution.Invocation) (*interpreter.Program, error) {
 	p, err := c.programs.Program(ctx, info.Definition)
 	return p, definition.NameUnreadable(info.Workflow, err)
 }
 
-// fits refuses an input that the workflow's schema refuses, with an *UnfitInputError, and a start of a workflow whose definition is damaged. A definition that
-// cannot be compiled here checks nothing: the worker of the run says what is wrong with it. Neither does one that a newer swrun has stored, since a worker of
-// that version can perform the run.
+// fits refuses an input that the workflow's schema rejects, with an *UnfitInputError, and the start of a workflow whose definition is
+// damaged. A definition that cannot be compiled here is not checked: the worker of the run reports the error. A definition stored by a
+// newer swrun is not checked either, since a worker of that version can perform the run.
 func (c *Client) fits(ctx context.Context, info *execution.Invocation) error {
 	if c.compile == nil {
 		return nil
@@ -50,7 +50,7 @@ func (c *Client) fits(ctx context.Context, info *execution.Invocation) error {
 	return nil
 }
 
-// fitsUnlessThere is fits for the start of a run. If there is a run of that id already, the start is answered with what that one is, whatever its input.
+// fitsUnlessThere is fits for the start of a run. If a run with that ID exists, the start returns it, with any input.
 func (c *Client) fitsUnlessThere(ctx context.Context, i store.Instance, info *execution.Invocation) error {
 	unfit := c.fits(ctx, info)
 	if !errors.As(unfit, new(*UnfitInputError)) {

@@ -25,7 +25,7 @@ type Query struct {
 // Page is a part of a list.
 type Page struct {
 	Runs   []filter.Run
-	Cursor string // for the next page; empty if there is none
+	Cursor string // for the next page; empty after the last page
 	// Unreadable counts runs among them that cannot be read, and might be meant.
 	Unreadable int
 }
@@ -33,8 +33,8 @@ type Page struct {
 // ReadAs returns a filter that knows the types of errors as this client reads them (Config.ErrorAliases).
 func (c *Client) ReadAs(where filter.Filter) filter.Filter { return where.WithAliases(c.aliases) }
 
-// List returns a page of the runs that a filter chooses, the newest first. Runs that start meanwhile do not move the pages that
-// follow. A cursor that no page has returned is a *CursorError.
+// List returns a page of the runs that match a filter, the newest first. Runs that start later do not move the following pages. A cursor
+// that was not returned by a page is a *CursorError.
 func (c *Client) List(ctx context.Context, q Query) (page Page, err error) {
 	q.Where = c.ReadAs(q.Where)
 	m, err := c.merge(ctx, q.Where, q.Cursor)
@@ -72,7 +72,8 @@ func (c *Client) Choose(ctx context.Context, where filter.Filter, yield func(*fi
 	return c.each(ctx, where, completion{}, yield)
 }
 
-// each is Each; it also counts the runs that cannot be read, and might be meant. Completes says what of the runs is wanted besides what the filter asks for.
+// each is Each; it also counts the unreadable runs that might match. Completes specifies data of the runs that is needed besides the fields
+// of the filter.
 func (c *Client) each(ctx context.Context, where filter.Filter, completes completion, yield func(*filter.Run) bool) (unreadable int, err error) {
 	where = c.ReadAs(where)
 	m, err := c.merge(ctx, where, "")
@@ -93,14 +94,14 @@ func (c *Client) each(ctx context.Context, where filter.Filter, completes comple
 
 // Group is how many runs have something in common.
 type Group struct {
-	Values []string // of each field; empty for the runs that have none
+	Values []string // of each field; empty for runs without a value
 	Runs   int
-	// First and Last are when what is wrong with them has begun, of the first and of the last; zero if nothing is.
+	// First and Last are when the earliest and the latest trouble of the runs began; zero without trouble.
 	First, Last time.Time
 }
 
-// Count counts the runs that a filter chooses, by what a field of them is; the largest group comes first. Without a field they are one group.
-// Unreadable counts runs that cannot be read, and might be meant.
+// Count counts the runs that match a filter, grouped by the values of a field; the largest group is first. Without a field there is one
+// group. Unreadable counts runs that cannot be read and might match.
 func (c *Client) Count(ctx context.Context, where filter.Filter, field *filter.Grouping) (all []Group, unreadable int, err error) {
 	counts := map[string]*Group{}
 	by := func(*filter.Run) []string { return []string{""} }
@@ -146,17 +147,17 @@ func (c *Client) read(r *filter.Run) *filter.Run {
 	return &read
 }
 
-// merge is the runs of all partitions, the newest first. Of runs of one moment, those of the lower partition come first.
+// merge merges the runs of all partitions, the newest first. Runs of the same moment are ordered by partition.
 type merge struct {
 	feeds []*feed // that are not at their end
 	at    progress
-	prior progress // before the last run was taken; of after, what it was for the partition of that run
+	prior progress // progress before the last returned run; of after, its value for the partition of that run
 
 	where      filter.Filter
 	unreadable int // runs that cannot be read, and that the filter may choose
 }
 
-// progress is how far a list has come.
+// progress is the position of a list in each partition.
 type progress struct {
 	last  position
 	after map[int]string // by partition, the cursor of the last run that was taken from it
@@ -185,7 +186,7 @@ func (c *Client) merge(ctx context.Context, where filter.Filter, cursor string) 
 	return m, nil
 }
 
-// fill fills a feed, and counts what cannot be read there.
+// fill fills a feed, and counts its unreadable runs.
 func (m *merge) fill(ctx context.Context, f *feed) error {
 	return f.fill(ctx, func(u store.Unreadable) {
 		if m.where.MayMatch(u.Instance) {
@@ -194,7 +195,7 @@ func (m *merge) fill(ctx context.Context, f *feed) error {
 	})
 }
 
-// next returns the next run, nil at the end. What cannot be read is left out and counted.
+// next returns the next run, nil at the end. Unreadable runs are omitted and counted.
 func (m *merge) next(ctx context.Context) (*filter.Run, error) {
 	for {
 		m.feeds = slices.DeleteFunc(m.feeds, func(f *feed) bool { return len(f.items) == 0 })
@@ -233,7 +234,7 @@ type feed struct {
 	page      int // how many runs are asked for next
 }
 
-// The pages of a feed grow: most who ask want the newest runs only, and who goes on wants all.
+// The pages of a feed grow: most callers read only the newest runs, and a caller that continues reads all.
 const firstPage, maxPage = 50, 1000
 
 func (f *feed) fill(ctx context.Context, unreadable func(store.Unreadable)) error {
@@ -272,7 +273,7 @@ func (c *Client) Upcoming(ctx context.Context, until time.Time, yield func(store
 			if store.RefusedAs(err) == store.NoSuch || err == nil && !passes(l, until) {
 				continue
 			}
-			if err == nil || store.IsUnreadable(err) { // whoever looks at it is told why
+			if err == nil || store.IsUnreadable(err) { // the description of the run reports the error
 				err = yield(i)
 			}
 			if err != nil {
@@ -297,8 +298,8 @@ func distinct(all []store.Instance) []store.Instance {
 	return slices.Compact(all)
 }
 
-// Find returns the runs whose id is name: of some namespaces, or of all if none is named. Only if there are none, it returns those whose
-// id begins with name, at most maxFound, the newest first. A name of the form namespace/id means that run alone.
+// Find returns the runs with the ID name in some namespaces, or in all if no namespace is given. If there are no such runs, it returns the
+// runs whose ID begins with name, at most maxFound, the newest first. A name of the form namespace/id matches only that run.
 func (c *Client) Find(ctx context.Context, name string, namespaces ...string) (exact, begun []store.Instance, err error) {
 	among := namespaces
 	before, id, full := strings.Cut(name, "/")

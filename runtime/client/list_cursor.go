@@ -15,7 +15,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file writes and reads how far a list has come.
+// This file encodes and decodes the position of a list.
 
 // CursorError is a cursor that no page of the list has returned.
 type CursorError struct{ Cursor string }
@@ -24,7 +24,7 @@ func (e *CursorError) Error() string {
 	return fmt.Sprintf("%s is not the cursor of a list: take the one that the page before has returned", shorten.Quoted(e.Cursor))
 }
 
-// position is where a run stands among those of all partitions; zero for none.
+// position is the position of a run among the runs of all partitions; zero for none.
 type position struct {
 	created   time.Time
 	partition int
@@ -42,7 +42,7 @@ type storedProgress struct {
 	After     map[int]string `json:"a"`
 }
 
-// before returns the cursor for what comes from the last run on that was taken.
+// before returns the cursor that begins at the last returned run.
 func (m *merge) before() (string, error) {
 	after := maps.Clone(m.at.after)
 	maps.Copy(after, m.prior.after)
@@ -65,7 +65,7 @@ func (m *merge) before() (string, error) {
 // The bounds of a cursor: it comes from outside.
 const maxCursor, maxUnpackedCursor = 64 << 10, 1 << 20
 
-// readCursor reads what before has written; an empty cursor is that of the beginning.
+// readCursor parses the output of before; an empty cursor is the beginning.
 func readCursor(cursor string, partitions int) (progress, error) {
 	beginning := progress{after: map[int]string{}}
 	if cursor == "" {

@@ -13,7 +13,7 @@ import (
 	"github.com/swrun/swrun/runtime/events"
 )
 
-// This file says which events a task that listens could have had, and why it has not consumed them.
+// This file determines which events a listening task could have consumed, and why it did not consume them.
 
 // Unmatched is an event that was published lately, of a type that a task listens for, and that the task has not consumed.
 type Unmatched struct {
@@ -21,12 +21,12 @@ type Unmatched struct {
 	Type     string
 	ID       events.EventID
 	Early    bool                  // it came before the task listened, and would have been consumed
-	Large    bool                  // it was not kept, because of its size: nobody knows why it did not match
+	Large    bool                  // it was not kept because of its size: the reason for the mismatch is unknown
 	Refusals []interpreter.Refusal // of filters that wait for an event, as they are now: the first few
 	More     int                   // other filters that do not let it pass
 }
 
-// What is looked at of the past of those who listen.
+// Limits for the past events that are examined for a listening task.
 const (
 	listenersJudged = 20              // tasks
 	unmatchedShown  = 5               // events of one task
@@ -50,7 +50,7 @@ func (c *Client) unmatched(ctx context.Context, d *Description, stored interpret
 	if err != nil {
 		return nil, err
 	}
-	// What the program knows of secrets hides them in what is said.
+	// The secrets known to the program are hidden in the description.
 	state, err := d.Invocation.Restore(d.Program, d.Instance, stored)
 	if err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func (c *Client) consumed(ctx context.Context, d *Description) (map[events.Event
 	return all, err
 }
 
-// listensFor says which events a task waits for.
+// listensFor describes the events that a task waits for.
 func (d *Description) listensFor(at string, l *interpreter.Listening) string {
 	var filters []string
 	for n, filter := range l.Missing {
@@ -123,7 +123,7 @@ func (d *Description) listensFor(at string, l *interpreter.Listening) string {
 	return text
 }
 
-// awaitedText says which type and which values of correlations an event must have.
+// awaitedText describes the type and the correlation values that an event must have.
 func awaitedText(e interpreter.AwaitedEvent) (text string) {
 	if e.Type != "" {
 		text = " of type " + e.Type
@@ -134,7 +134,7 @@ func awaitedText(e interpreter.AwaitedEvent) (text string) {
 	return text
 }
 
-// lineOf returns where a value stands in the document, as file:line.
+// lineOf returns the position of a value in the document, as file:line.
 func (d *Description) lineOf(at dsl.Pointer) string {
 	source := d.Program.Source(at)
 	return fmt.Sprintf("%s:%d", source.File, source.Value(at).Start.Line)

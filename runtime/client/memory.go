@@ -7,11 +7,12 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Memory bounds what one caller makes of stored data. Its methods get the memory, in bytes, that everything takes which the caller holds by then.
+// Memory limits the memory for the stored data that one caller processes. The argument of its methods is the total number of bytes that the
+// caller then holds.
 type Memory interface {
-	// Holds reserves so much memory, and reports whether there was enough of it. It does not wait.
+	// Holds reserves memory without waiting, and reports whether enough was available.
 	Holds(bytes int64) bool
-	// Await reserves so much memory as soon as there is enough of it. It returns why there will be none.
+	// Await reserves memory as soon as enough is available. It returns an error if enough memory cannot become available.
 	Await(bytes int64) error
 }
 
@@ -68,7 +69,8 @@ func (c *Client) loadHeld(ctx context.Context, i store.Instance) (store.Loaded, 
 	return c.held(ctx, i, l)
 }
 
-// held returns a run that was loaded, when there is memory for its values. It loads the run again if it had to wait: meanwhile nobody holds it.
+// held returns a loaded run when there is memory for its values. If it had to wait, it loads the run again, since the run is not held
+// during the wait.
 func (c *Client) held(ctx context.Context, i store.Instance, l store.Loaded) (store.Loaded, error) {
 	m := memoryOf(ctx)
 	for m != nil {

@@ -10,20 +10,20 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Migration says how a run goes on with another version of its workflow.
+// Migration specifies how a run continues with another version of its workflow.
 type Migration struct {
 	To     string                 // the version, or latest
-	Map    interpreter.PointerMap // where tasks stand in it that stood elsewhere
+	Map    interpreter.PointerMap // new positions of tasks that moved
 	Reason string
 	Dry    bool // nothing is changed: whether it is possible is all that is asked
 }
 
-// Migrated is a run that is to go on with another definition.
+// Migrated is a run that is to continue with another definition.
 type Migrated struct{ From, To execution.Pinned }
 
-// Migrate has a run in progress go on with another version of its workflow. What is in progress keeps its data and its deadlines. It is
-// refused as a Conflict if a task in progress has no place in that version; as NoSuch if there is no such version. The worker that carries it
-// out looks again, since the run goes on meanwhile: the run's history says what has become of it.
+// Migrate lets a run in progress continue with another version of its workflow. Tasks in progress keep their data and their deadlines.
+// Migrate is refused as a Conflict if a task in progress has no place in that version, and as NoSuch if the version does not exist. The run
+// continues until a worker carries out the migration. The worker checks it again, and the run's history records the result.
 func (c *Client) Migrate(ctx context.Context, i store.Instance, m Migration) (Migrated, error) {
 	if m.To == "" {
 		return Migrated{}, &OptionError{Field: "to", Detail: "must be a version, or latest"}
@@ -56,7 +56,7 @@ func (c *Client) Migrate(ctx context.Context, i store.Instance, m Migration) (Mi
 	})
 }
 
-// moves reports why a run cannot go on with another definition as it is now.
+// moves returns the reason why a run cannot continue with another definition at present.
 func (d *Description) moves(to execution.Pinned, p *interpreter.Program, pointers interpreter.PointerMap) error {
 	switch {
 	case d.Lifecycle.Status.Final():

@@ -14,7 +14,7 @@ import (
 
 // This file checks the texts of starts and commands, which are stored and shown as they are.
 
-// labelName is what labels are called.
+// labelName matches a valid name of a label.
 var labelName = lazyregexp.New(`^[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?$`)
 
 // checkTexts reports the first of the options' texts that cannot be.

@@ -8,8 +8,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Outcome returns how a run has ended; done is false while it has not. One that is quarantined does not end:
-// a QuarantinedError.
+// Outcome returns the outcome of a run; done is false while it is in progress. A quarantined run does not end: a QuarantinedError.
 func (c *Client) Outcome(ctx context.Context, i store.Instance) (o execution.Outcome, done bool, err error) {
 	l, err := c.store.Load(ctx, i)
 	if err == nil {
@@ -32,8 +31,8 @@ func (c *Client) Outcome(ctx context.Context, i store.Instance) (o execution.Out
 	return execution.NewOutcome(s, l.Lifecycle.Closed), true, nil
 }
 
-// Wait returns how a run ends. It looks at intervals, at first short ones: hints are about what is ready, and on
-// a busy store there are too many of them. For one that is quarantined it waits only if a deadline ends it.
+// Wait waits for the end of a run and returns its outcome. It polls, at first in short intervals: hints report ready runs, and are too many
+// on a busy store. It waits for a quarantined run only if a deadline ends it.
 func (c *Client) Wait(ctx context.Context, i store.Instance) (execution.Outcome, error) {
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
 		o, done, err := c.Outcome(ctx, i)

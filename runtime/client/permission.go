@@ -8,8 +8,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Permission says whether a verb is for a run as it is now. Whoever gives a command that is not allowed is refused; one that is allowed
-// and has a reason against it changes nothing.
+// Permission reports whether a verb is possible for a run in its present state. A command that is not allowed is refused. A command that is
+// allowed but has a reason against it changes nothing.
 type Permission struct {
 	Verb    string
 	Allowed bool
@@ -36,7 +36,7 @@ func (d *Description) Refuses(verb string) error {
 	return &store.Refusal{Code: store.Conflict, Detail: "run " + d.Instance.String()}
 }
 
-// PermissionVerbs returns the verbs of permissions, in the order in which people are told of them.
+// PermissionVerbs returns the verbs of permissions, in the order of their display.
 func PermissionVerbs() []string {
 	return []string{
 		string(store.VerbRetry), string(store.VerbRetryNow), string(store.VerbResume), string(store.VerbCancel), string(store.VerbTerminate),
@@ -44,7 +44,7 @@ func PermissionVerbs() []string {
 	}
 }
 
-// Permissions returns what can be done with the run, and what cannot.
+// Permissions returns the possible and the impossible verbs for the run.
 func (d *Description) Permissions() []Permission {
 	if d.Earlier != nil {
 		return d.Earlier.refuses()
@@ -85,7 +85,8 @@ func (d *Description) Permissions() []Permission {
 	}
 }
 
-// retryingNow returns whether a task of the run can go on before the time of its next attempt; ended is why a run that has ended has none.
+// retryingNow reports whether a task of the run can continue before the time of its next attempt. ended is the reason why a run that ended
+// has no such task.
 func (d *Description) retryingNow(ended string) Permission {
 	if ended == "" && d.awaitsAttempt() {
 		return Permission{Verb: string(store.VerbRetryNow), Allowed: true}
@@ -118,7 +119,7 @@ func (d *Description) deleting() Permission {
 	return Permission{VerbDelete, false, "it is " + d.Status + ": cancel or terminate it first"}
 }
 
-// ending says that the run is about to end because somebody has asked for it; empty if it is not.
+// ending describes that the run is about to end on request; empty otherwise.
 func (d *Description) ending() string {
 	for _, verb := range []store.Verb{store.VerbTerminate, store.VerbCancel} {
 		if slices.Contains(d.Commands, verb) {
@@ -128,7 +129,7 @@ func (d *Description) ending() string {
 	return ""
 }
 
-// stopped says that no task of the run starts, because it is quarantined.
+// stopped describes that no task of the run starts, because it is quarantined.
 func (d *Description) stopped() string {
 	if d.Status == store.Quarantined {
 		return "it is quarantined: no task of it starts"

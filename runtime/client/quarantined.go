@@ -8,11 +8,11 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// QuarantinedError is about a run that does not go on by itself: Client.Retry lets it run again.
+// QuarantinedError reports a run that does not continue on its own: Client.Retry continues it.
 type QuarantinedError struct {
 	Instance store.Instance
-	Ends     time.Time // when a deadline ends it all the same; zero for never
-	settled  bool      // Ends is known: somebody has looked since it was quarantined
+	Ends     time.Time // when a deadline ends it anyway; zero for never
+	settled  bool      // Ends is known: a worker checked the run after the quarantine
 }
 
 func (e *QuarantinedError) Error() string {
@@ -23,13 +23,13 @@ func (e *QuarantinedError) Error() string {
 	return text
 }
 
-// mayEnd reports whether err is about a run that is quarantined, and that a deadline may end all the same.
+// mayEnd reports whether err reports a quarantined run that a deadline may still end.
 func mayEnd(err error) bool {
 	var stuck *QuarantinedError
 	return errors.As(err, &stuck) && !(stuck.settled && stuck.Ends.IsZero())
 }
 
-// notQuarantined returns a QuarantinedError for a run that nobody runs.
+// notQuarantined returns a QuarantinedError for a quarantined run.
 func notQuarantined(i store.Instance, r *store.Lifecycle) error {
 	if r.Reason != store.Quarantined {
 		return nil

@@ -6,25 +6,25 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Repair is what a comparison of all runs with the indexes of the store has found.
+// Repair is the result of a comparison of all runs with the indexes of the store.
 type Repair struct {
 	Compared int      // runs
 	Wrong    int      // entries of indexes, and activities that are lost
-	Repaired []string // what was wrong, for people
+	Repaired []string // descriptions of the repairs, for people
 }
 
 // repairPage is how many runs are compared at a time.
 const repairPage = 500
 
-// RepairScope says what is compared, and whether it is repaired. The zero scope is all runs, which are repaired.
+// RepairScope specifies the compared runs, and whether they are repaired. The zero scope is all runs, with repair.
 type RepairScope struct {
 	Run       store.Instance // only this one, unless it is zero
 	Namespace string         // only the runs of this namespace, unless it is empty
-	Check     bool           // only find what would be repaired, and change nothing
+	Check     bool           // only report the repairs, and change nothing
 }
 
-// Repair compares runs with the indexes of the store, and repairs what differs, as workers do all the time, a few runs at a time. Doing it again
-// changes nothing. A run that is not there is refused as NoSuch.
+// Repair compares runs with the indexes of the store and repairs differences. Workers do the same continuously, a few runs at a time.
+// Repeating it changes nothing. A missing run is refused as NoSuch.
 func (c *Client) Repair(ctx context.Context, of RepairScope) (Repair, error) {
 	request := store.Scrub{Check: of.Check, N: repairPage}
 	if of.Namespace != "" {

@@ -22,8 +22,8 @@ type Repeated struct {
 	Attempts int
 	// Called is the method and the address of its request, or its image, without secrets; empty if that is not known.
 	Called string
-	origin dsl.Pointer // where its task stands in the document
-	// SameKey says that it has the idempotency key that it had.
+	origin dsl.Pointer // position of its task in the document
+	// SameKey reports that it keeps its idempotency key.
 	SameKey bool
 	// In is the child whose effect it is; zero if it is one of the run itself.
 	In store.Instance
@@ -38,11 +38,11 @@ const (
 	OutcomeUnknown   = "unknown"
 )
 
-// effects are those of a run by their occurrences, retries left aside, in the order in which they began.
+// effects are the effects of a run by their occurrences, without retries, in the order in which they began.
 type effects struct {
 	all  []Repeated
 	at   map[string]int                  // positions in all
-	path map[interpreter.EffectID]string // of those that have begun
+	path map[interpreter.EffectID]string // of the effects that began
 }
 
 func newEffects() *effects {
@@ -66,7 +66,7 @@ func (e *effects) begun(r Repeated, id interpreter.EffectID) {
 	}
 }
 
-// ended notes how an attempt has ended. One that has succeeded counts for all that follow.
+// ended records the end of an attempt. A success counts for all following attempts.
 func (e *effects) ended(r interpreter.HistoryEvent) {
 	path, known := e.path[r.Effect]
 	if !known {
@@ -86,7 +86,7 @@ func (e *effects) ended(r interpreter.HistoryEvent) {
 	}
 }
 
-// add adds what a history says.
+// add adds a record of the history.
 func (e *effects) add(r interpreter.HistoryEvent) {
 	switch r.Type {
 	case interpreter.EffectStarted:
@@ -100,8 +100,8 @@ func (e *effects) add(r interpreter.HistoryEvent) {
 	}
 }
 
-// repeated returns the effects that a fork has again: those that are in flight at the moment from which it goes on, and those that have begun
-// since its task began, but for those of branches that are kept.
+// repeated returns the effects that a fork repeats: effects in flight at the moment at which it continues, and effects that began since its
+// task began, except effects of branches that are kept.
 func repeated(at *interpreter.Moment, steps []interpreter.HistoryStep, task interpreter.Path) []Repeated {
 	kept := func(p interpreter.Path) bool {
 		return slices.ContainsFunc(at.Kept, func(b interpreter.ForkBranch) bool { return b.HasBeside(p) })
@@ -146,8 +146,8 @@ func sameAttempt(a, b interpreter.Path) bool {
 // maxKeys is how many occurrences a fork knows the keys of.
 const maxKeys = 1000
 
-// keptKeys returns the keys of the calls of a fork: those that the run had, but for calls that are repeated although they have succeeded. It notes in
-// repeats which ones have the same key.
+// keptKeys returns the keys of the calls of a fork: the keys of the run, except the keys of calls that are repeated although they
+// succeeded. It marks in repeats the calls that keep their key.
 func keptKeys(d *Description, fork store.Instance, steps []interpreter.HistoryStep, repeats []Repeated) interpreter.Keys {
 	was := d.State.Keys
 	keys := interpreter.Keys{Run: was.Run, Runs: map[string]string{}, Attempts: map[string]int{}}

@@ -10,7 +10,7 @@ import (
 
 // This file finds out which calls the children of a fork make again. A child that a fork starts again begins at its start.
 
-// withChildren returns effects that are repeated, each followed by those of the children that it started. A child that was deleted has none.
+// withChildren returns repeated effects, each followed by the effects of the children that it started. A deleted child is skipped.
 func (c *Client) withChildren(ctx context.Context, w *dsl.Workflow, repeats []Repeated) ([]Repeated, error) {
 	var all []Repeated
 	for _, r := range repeats {
@@ -27,7 +27,8 @@ func (c *Client) withChildren(ctx context.Context, w *dsl.Workflow, repeats []Re
 	return all, nil
 }
 
-// leavesChild reports whether the child of a task goes on when nobody waits for it any more. One that is started beside it has keys of its own.
+// leavesChild reports whether the child of a task continues when the task no longer waits for it. A child that is started beside it gets
+// keys of its own.
 func leavesChild(w *dsl.Workflow, at dsl.Pointer) (leaves bool) {
 	if w == nil {
 		return false

@@ -8,16 +8,16 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// RetryOptions say how a run goes on that is quarantined, or has failed.
+// RetryOptions specify how a quarantined or failed run continues.
 type RetryOptions struct {
 	Reason  string // why, for the history of a run that is quarantined
-	Version string // of the workflow, for one that has failed: see ForkOptions
+	Version string // of the workflow, for a failed run: see ForkOptions
 	Again   bool   // see ForkOptions
-	Dry     bool   // nothing is changed: only what would become of it is returned
+	Dry     bool   // changes nothing and only returns the plan
 }
 
-// Retry lets a quarantined run go on, and forks one that has failed from the task at which it did: see Fork. It returns the fork; nil for a run that
-// goes on itself.
+// Retry continues a quarantined run, and forks a failed run at the failed task: see Fork. It returns the fork; nil for a run that continues
+// itself.
 func (c *Client) Retry(ctx context.Context, i store.Instance, o RetryOptions) (*Forked, error) {
 	l, err := c.store.Load(ctx, i)
 	if err != nil {
@@ -38,7 +38,7 @@ func (c *Client) Retry(ctx context.Context, i store.Instance, o RetryOptions) (*
 		switch store.RefusedAs(err) {
 		case store.Conflict:
 			return nil, refused(i, "is not quarantined")
-		case store.Closed: // meanwhile
+		case store.Closed: // concurrently
 		default:
 			return nil, err
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Review is what the history of a run tells of its failures and of the runs that it has started, the oldest first.
+// Review contains the failures and the started runs in the history of a run, the oldest first.
 type Review struct {
 	Children []Child
 	Failures []Failure
@@ -33,9 +33,9 @@ type Child struct {
 	Status    string // empty if it is not there, and if there are many later ones
 }
 
-// Failure is an error in a run, with what became of it.
+// Failure is an error in a run, with its outcome.
 type Failure struct {
-	Seq         int // of the event that tells of it
+	Seq         int // of the event that reports it
 	At          time.Time
 	Pointer     dsl.Pointer // of the task; empty for the workflow
 	Path        interpreter.Path
@@ -47,18 +47,18 @@ type Failure struct {
 	CaughtBy    dsl.Pointer // the try that has caught it
 }
 
-// How a failure has come about.
+// Causes of a failure.
 const (
 	PropagationTask    = "task"    // the task has failed
 	PropagationChild   = "child"   // the run that the task had started has failed
 	PropagationTimeout = "timeout" // a deadline of the run has passed
 )
 
-// What has become of a failure.
+// Outcomes of a failure.
 const (
 	OutcomeRetried  = "retried"  // a try has caught it and tries again, or an activity is attempted again
 	OutcomeCaught   = "caught"   // a try has caught it
-	OutcomeUncaught = "uncaught" // it has ended the run
+	OutcomeUncaught = "uncaught" // it ended the run
 	OutcomeReplaced = "replaced" // by another one, on its way to a try
 )
 
@@ -107,7 +107,7 @@ func (c *Client) Review(ctx context.Context, d *Description) (*Review, error) {
 	return r, c.findSource(ctx, r)
 }
 
-// findSource follows the failure that has ended the run down to where it comes from.
+// findSource follows the failure that ended the run to its origin.
 func (c *Client) findSource(ctx context.Context, r *Review) error {
 	last := len(r.Failures) - 1
 	if last < 0 || r.Failures[last].Outcome != OutcomeUncaught || r.Failures[last].Child == "" {
@@ -127,7 +127,7 @@ func (c *Client) findSource(ctx context.Context, r *Review) error {
 	return err
 }
 
-// observe adds what an event tells.
+// observe adds an event.
 func (r *Review) observe(e interpreter.HistoryEvent) {
 	switch e.Type {
 	case interpreter.EffectStarted:
@@ -161,7 +161,7 @@ func (r *Review) observe(e interpreter.HistoryEvent) {
 	}
 }
 
-// fail adds the failure that an event tells of.
+// fail adds the failure that an event reports.
 func (r *Review) fail(e interpreter.HistoryEvent) *Failure {
 	f := Failure{Seq: e.Seq, At: e.At, Pointer: e.Pointer, Path: e.Path, Error: e.Error, TimeoutKind: e.Timeout}
 	f.Propagation, f.Child = Propagation(e)
@@ -172,13 +172,13 @@ func (r *Review) fail(e interpreter.HistoryEvent) *Failure {
 	return &r.Failures[len(r.Failures)-1]
 }
 
-// TimeoutKindOf returns the kind of the timeout that an error says it is; empty if it says none.
+// TimeoutKindOf returns the kind of the timeout in an error; empty without one.
 func TimeoutKindOf(err *errors.Error) string {
 	kind, _ := err.Extensions[interpreter.MemberTimeoutKind].(string)
 	return kind
 }
 
-// Propagation returns how the failure of an event has come about, and the run that it comes from, as namespace/id, if that is a child.
+// Propagation returns the cause of the failure of an event and, if the failure comes from a child run, that run as namespace/id.
 func Propagation(e interpreter.HistoryEvent) (propagation, child string) {
 	switch {
 	case e.Timeout != "":
@@ -191,7 +191,7 @@ func Propagation(e interpreter.HistoryEvent) (propagation, child string) {
 	return PropagationTask, ""
 }
 
-// open returns the last failure with an error of which it is not known yet, or just known, what became of it.
+// open returns the last failure with an error whose outcome is unknown, or was determined by the preceding event.
 func (r *Review) open(err *errors.Error) *Failure {
 	n := len(r.Failures) - 1
 	if n < 0 || !sameError(r.Failures[n].Error, err) {

@@ -7,8 +7,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// TakeUp completes the start of a run that may be there already: an input that is nil, and the timeouts if none is given, are then those that
-// the run was started with. It returns the input, and whether the run is there.
+// TakeUp completes the start of a run that may exist already: a nil input, and the timeouts if all are missing, are taken from the existing
+// run. It returns the input, and whether the run exists.
 func (c *Client) TakeUp(ctx context.Context, i store.Instance, input any, o *StartOptions) (any, bool, error) {
 	l, err := c.store.Load(ctx, i)
 	if store.RefusedAs(err) == store.NoSuch {

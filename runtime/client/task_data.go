@@ -8,14 +8,14 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// TaskData is what an occurrence of a task worked on. Incomplete says why a part of it is not known; nil if all is.
+// TaskData is the data of an occurrence of a task. Incomplete is the reason why a part of it is unknown; nil if all is known.
 type TaskData struct {
 	interpreter.TaskData
 	Incomplete error
 }
 
-// TaskData computes what the occurrence of a task worked on that began with the record seq of a run's history. It repeats the history
-// for that, which needs the secrets that the run reads.
+// TaskData computes the data of the occurrence of a task that began with the record seq of a run's history. It replays the history, which
+// needs the secrets that the run reads.
 func (c *Client) TaskData(ctx context.Context, i store.Instance, seq int) (TaskData, error) {
 	l, err := c.loadHeld(ctx, i)
 	if err != nil {

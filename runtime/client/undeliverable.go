@@ -36,7 +36,8 @@ func Undeliverable(ctx context.Context, s store.Reader, partition, most int) (fo
 	return found, nil
 }
 
-// dropUndeliverable removes the damaged entries from the outbox of a partition, and returns what it has removed, for people. The entries of a newer build stay.
+// dropUndeliverable removes the damaged entries from the outbox of a partition, and returns descriptions of the removed entries, for
+// people. The entries of a newer build remain.
 func (c *Client) dropUndeliverable(ctx context.Context, partition int, check bool) (dropped []string, err error) {
 	found, err := Undeliverable(ctx, c.store, partition, math.MaxInt)
 	if err != nil {

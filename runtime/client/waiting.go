@@ -14,9 +14,9 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file finds out what runs wait for.
+// This file determines the causes for which runs wait.
 
-// surroundings is what has to be known of a store besides the records of its runs to say what these wait for.
+// surroundings is the information about a store, besides the records of its runs, that determines the causes for which they wait.
 type surroundings struct {
 	at      time.Time // by the store's clock
 	queues  map[string]queue.Rules
@@ -26,7 +26,7 @@ type surroundings struct {
 	asked   bool // whether it does
 }
 
-// surroundings reads what runs wait for besides what is in their records.
+// surroundings reads the information besides the records.
 func (c *Client) surroundings(ctx context.Context) (s surroundings, err error) {
 	work, err := c.store.Poll(ctx, 0, 1, false)
 	if err != nil {
@@ -44,7 +44,8 @@ func (c *Client) surroundings(ctx context.Context) (s surroundings, err error) {
 	return s, nil
 }
 
-// hear asks once whether the store takes word from workers, if the lease of a run has ended and workers are there who should have taken it.
+// hear checks once whether the store accepts messages from workers, if the lease of a run expired although workers are present that should
+// have taken the run.
 func (s *surroundings) hear(ctx context.Context, from store.Store, r *store.Lifecycle) {
 	if s.asked || len(s.workers) == 0 || !leaseEnded(r, s.at) {
 		return
@@ -65,7 +66,7 @@ func (s *surroundings) isHeldUp() bool {
 	return false
 }
 
-// waiting returns what a run waits for. The activities are those that are stored beside it.
+// waiting returns the causes for which a run waits. The activities are stored beside it.
 func (s *surroundings) waiting(r *filter.Run, activities []*activity.Activity) []string {
 	serving := presence.Serving(s.workers, familyOf(r)...)
 	return r.Lifecycle.Waiting(store.Surroundings{
@@ -85,22 +86,22 @@ func (s *surroundings) holdsUp(a *activity.Activity) bool {
 	return !a.Taken() && !a.Available.After(s.at) && (rules.Paused != nil || rules.Limited())
 }
 
-// familyOf returns the runs of which those who work on one work on a run.
+// familyOf returns the related runs whose workers also work on this run.
 func familyOf(r *filter.Run) []store.Instance {
 	runs := []store.Instance{r.Instance}
-	if r.Invocation.Family != nil { // who works on a run works on all that it starts
+	if r.Invocation.Family != nil { // a worker of a run works on all runs that it starts
 		runs = append(runs, *r.Invocation.Family)
 	}
 	return runs
 }
 
-// completion adds to runs of a list what their records do not say: when their activities are due, and what they wait for.
+// completion adds data to listed runs that is missing in their records: when their activities are due, and the causes for which they wait.
 type completion struct {
 	client *Client
 	where  filter.Filter
-	also   bool // what runs wait for is wanted of all that the filter chooses
+	also   bool // the causes are needed for all runs that match the filter
 	around *surroundings
-	// alsoAcknowledged says that who has acknowledged trouble is wanted, and acknowledged is what was read of that.
+	// alsoAcknowledged requests the acknowledgements of trouble, and acknowledged contains them when they were read.
 	alsoAcknowledged bool
 	acknowledged     map[string]*filter.Acknowledgement
 }
@@ -127,7 +128,7 @@ func (c *completion) complete(ctx context.Context, r *filter.Run) error {
 	var activities []*activity.Activity
 	if r.Lifecycle.Awaits > 0 && (deadlines || c.also || c.around.isHeldUp()) {
 		l, err := c.client.store.Load(ctx, r.Instance)
-		if store.RefusedAs(err) == store.NoSuch || store.IsUnreadable(err) { // it was removed meanwhile, or the checks of the store report it
+		if store.RefusedAs(err) == store.NoSuch || store.IsUnreadable(err) { // it was removed concurrently, or the checks of the store report it
 			return nil
 		}
 		if err != nil {
@@ -145,7 +146,7 @@ func (c *completion) complete(ctx context.Context, r *filter.Run) error {
 	return nil
 }
 
-// lackedActivity says why a task waits for an activity whose record cannot be read.
+// lackedActivity describes why a task waits for an activity whose record cannot be read.
 func (d *Description) lackedActivity(at string) string {
 	if d.newer != nil {
 		return fmt.Sprintf("the stored activity of %s cannot be read here: %s", at, d.newer)
