@@ -64,10 +64,10 @@ func leave(t *testing.T, path, entry string) {
 func TestListenersAreRepaired(t *testing.T) {
 	for entry, want := range map[string]string{
 		"paid   test/x":    "test/x: was missing among those who listen",
-		"a   test/x":       "test/x: stood among those who listen, for what it does not listen for",
-		"sold   test/x":    "test/x: stood among those who listen, for what it does not listen for",
-		"paid   test/gone": "test/gone: stood among those who listen, for what it does not listen for",
-		"paid":             `"paid" stood among those who listen, and is that of no run`,
+		"a   test/x":       "test/x: was in the listener index for events that it does not listen for",
+		"sold   test/x":    "test/x: was in the listener index for events that it does not listen for",
+		"paid   test/gone": "test/gone: was in the listener index for events that it does not listen for",
+		"paid":             `"paid" was in the listener index, but belongs to no run`,
 	} {
 		for _, n := range []int{1, 2, 10} {
 			path := filepath.Join(t.TempDir(), "store.db")

@@ -45,14 +45,14 @@ func TestDriftOfListeners(t *testing.T) {
 	}
 	for entry, want := range map[string]string{
 		"t   test/h":     "test/h: was missing among those who listen",
-		"u   test/h":     "test/h: stood among those who listen, for what it does not listen for",
-		"t %22 k test/h": "test/h: stood among those who listen, for what it does not listen for",
-		"t   test/a":     "test/a: stood among those who listen, for what it does not listen for",
-		"t   test/b":     "test/b: stood among those who listen, for what it does not listen for",
-		"t   test/z":     "test/z: stood among those who listen, for what it does not listen for",
-		"t   nothing":    `"t   nothing" stood among those who listen, and is that of no run`,
-		"nonsense":       `"nonsense" stood among those who listen, and is that of no run`,
-		"t% %  test/h":   `"t% %  test/h" stood among those who listen, and is that of no run`,
+		"u   test/h":     "test/h: was in the listener index for events that it does not listen for",
+		"t %22 k test/h": "test/h: was in the listener index for events that it does not listen for",
+		"t   test/a":     "test/a: was in the listener index for events that it does not listen for",
+		"t   test/b":     "test/b: was in the listener index for events that it does not listen for",
+		"t   test/z":     "test/z: was in the listener index for events that it does not listen for",
+		"t   nothing":    `"t   nothing" was in the listener index, but belongs to no run`,
+		"nonsense":       `"nonsense" was in the listener index, but belongs to no run`,
+		"t% %  test/h":   `"t% %  test/h" was in the listener index, but belongs to no run`,
 	} {
 		for _, n := range []int{1, 2, 100} {
 			if slices.Contains(right, entry) {

@@ -37,9 +37,9 @@ func (b *busy) Commit(ctx context.Context, c store.Commit) (store.Committed, err
 	return b.Store.Commit(ctx, c)
 }
 
-// TestVeryBusyWorkersChangeNothing: a worker changes its activity just before each commit that dismisses the activity. Each commit is refused, until one is
-// stored without a look at the activity. The run ends as it would have ended otherwise: what comes after the activity happens once, no activity is left,
-// the permit of its queue is free, and a result that was accepted meanwhile is in the history.
+// TestVeryBusyWorkersChangeNothing: a worker changes its activity just before each commit that dismisses the activity. Each commit is
+// refused, until one is stored without checking the activity. The run ends as without the interference: the next task is performed once, no
+// activity is left, the permit of its queue is free, and a result accepted in between is in the history.
 func TestVeryBusyWorkersChangeNothing(t *testing.T) {
 	const work = "{work: {call: 'activity:1.0.0@default', with: {type: first}, timeout: {after: PT10S}}}"
 	cuts := map[string]string{
@@ -94,7 +94,7 @@ func testBusy(t *testing.T, cut, how string, after int) {
 		a.Errorf("the activity was dismissed by %d commits", kept.times)
 	}
 	won := fmt.Sprint(o.Output) == "map[cut:false]"
-	a.expect(won, reported && strings.Contains(cut, "fork") && after <= 10) // a result that has come before a timeout is stored is late as well
+	a.expect(won, reported && strings.Contains(cut, "fork") && after <= 10) // a result that arrives before a timeout is stored also counts as late
 	a.expect(strings.Count(a.events(i), "result.late") == 1, reported && !won)
 	if took := o.EndedAt.Sub(o.StartedAt); !reported && took > 12*time.Second {
 		a.Errorf("the permit was given back so late that the run has taken %s", took)

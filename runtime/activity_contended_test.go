@@ -12,7 +12,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// contended is a store in which somebody else takes the first activities that are offered of each partition.
+// contended is a store in which another poller takes the first activities offered in each partition.
 type contended struct {
 	store.Store
 	robbed map[int]bool
@@ -29,7 +29,7 @@ func (c *contended) Available(ctx context.Context, a store.Available) (store.Off
 	return offered, err
 }
 
-// TestPollsThatComeTooLate: a poll that finds only what somebody else takes before it looks again at once, with and without a limit of the queue.
+// TestPollsThatComeTooLate: a poll whose findings are all taken by others looks again immediately, with and without a limit of the queue.
 func TestPollsThatComeTooLate(t *testing.T) {
 	for name, rules := range map[string]queue.Rules{"without a limit": {}, "with a limit": {Concurrency: 1000}} {
 		t.Run(name, func(t *testing.T) {

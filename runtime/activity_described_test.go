@@ -15,7 +15,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// TestActivityIsDescribed: who has it and since when, what was told last, when it ends and what then (promises 40, 46).
+// TestActivityIsDescribed: the description has the worker and the start of the attempt, the last heartbeat, the end and its effect
+// (promises 40, 46).
 func TestActivityIsDescribed(t *testing.T) {
 	withActivities(t, func(a *activities) {
 		i := a.activity("queue: images, timeouts: {scheduleToStart: PT1M, startToClose: PT5M, heartbeat: PT30S}, retry: {maxAttempts: 2, backoff: [PT10S]}")
@@ -50,7 +51,7 @@ func TestActivityIsDescribed(t *testing.T) {
 	})
 }
 
-// events returns what history says of the attempts of activities.
+// events returns the records of the history about attempts of activities.
 func (a *activities) events(i store.Instance) string {
 	a.Helper()
 	var all []string

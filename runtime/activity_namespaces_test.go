@@ -17,7 +17,8 @@ import (
 	"github.com/swrun/swrun/runtime/worker"
 )
 
-// watched runs a test with a matcher that a worker tells what was written, as in a server: its polls look by themselves only once a minute.
+// watched runs a test with a matcher that a worker informs about writes, as in a server: without this information its polls look only once
+// a minute.
 func watched(t *testing.T, test func(*activities)) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &activities{host: newHost(t)}
@@ -31,7 +32,7 @@ func watched(t *testing.T, test func(*activities)) {
 			w.Run(ctx)
 		}()
 		defer func() { stop(); <-done }()
-		time.Sleep(5 * time.Second) // the worker looks what was written from now on
+		time.Sleep(5 * time.Second) // from now on the worker watches for writes
 		test(a)
 	})
 }
@@ -53,7 +54,7 @@ func (a *activities) take(namespaces []string, limit int, wait time.Duration) []
 	return tasks
 }
 
-// TestPollsOfNamespacesHideNothing: whatever other polls have looked for in a queue, a poll finds what waits for it there at once.
+// TestPollsOfNamespacesHideNothing: a poll finds a waiting activity immediately, even after other polls of the queue for other namespaces.
 func TestPollsOfNamespacesHideNothing(t *testing.T) {
 	hiders := map[string][]string{"other": {"beta"}, "others": {"beta", "gamma"}, "nobody": {"nowhere"}, "none": {}}
 	missers := map[string][]string{"own": {"alpha"}, "all": nil, "own and other": {"beta", "alpha"}, "the same twice": {"alpha", "alpha"}}
@@ -161,8 +162,8 @@ func TestPollsOfManyQueues(t *testing.T) {
 	})
 }
 
-// TestPollsAreToldOfTheNamespace: of an activity that waits, describe tells when somebody has polled who could take it, and not who polls for other
-// namespaces.
+// TestPollsAreToldOfTheNamespace: the description of a waiting activity contains the last poll that could take it, and ignores polls for
+// other namespaces.
 func TestPollsAreToldOfTheNamespace(t *testing.T) {
 	withActivities(t, func(a *activities) {
 		a.expect(len(a.take([]string{"beta", "gamma"}, 1, time.Second)), 0)

@@ -34,7 +34,7 @@ func (a *activities) polled(d time.Duration, queues ...string) (all []matching.T
 	}
 }
 
-// TestActivityQueueLimits: of a queue with a limit so many activities are with workers at a time, however their attempts end.
+// TestActivityQueueLimits: a queue with a limit hands out at most that number of activities at a time, for every kind of end of an attempt.
 func TestActivityQueueLimits(t *testing.T) {
 	withActivities(t, func(a *activities) {
 		a.rule("gpu", func(r *queue.Rules) { r.Concurrency = 2 })
@@ -54,7 +54,7 @@ func TestActivityQueueLimits(t *testing.T) {
 			a.Errorf("it is described so: %q", d.Why)
 		}
 		slices.SortFunc(first, func(a, b matching.Task) int { return strings.Compare(a.Activity.Queue, b.Activity.Queue) })
-		for _, one := range first[:2] { // a report makes room at once
+		for _, one := range first[:2] { // a report frees a place immediately
 			a.must(a.matcher.Complete(a.Context(), one.Token, "done"))
 		}
 		a.wait(free)
@@ -71,7 +71,7 @@ func TestActivityQueueLimits(t *testing.T) {
 	})
 }
 
-// TestActivityOfAQueueIsDismissed: an activity that nobody waits for any more makes room, as one does whose end nobody could note.
+// TestActivityOfAQueueIsDismissed: a dismissed activity frees its place, and so does an activity whose end could not be recorded.
 func TestActivityOfAQueueIsDismissed(t *testing.T) {
 	withActivities(t, func(a *activities) {
 		a.rule("gpu", func(r *queue.Rules) { r.Concurrency = 1 })
@@ -82,7 +82,7 @@ func TestActivityOfAQueueIsDismissed(t *testing.T) {
 		a.expect(len(a.polled(time.Second, "gpu")), 1)
 		a.must(a.client.Cancel(a.Context(), j, ""))
 		a.wait(j)
-		// What a server that was killed could not give back is found out by those who want it.
+		// Permits that a killed server could not return are recovered by the next process that wants a permit.
 		_, err := a.store.Permit(a.Context(), store.Permit{Queue: "gpu", Wanted: []string{queue.ActivityHolder(store.ActivityID{Run: j, Effect: 9}, "n")}})
 		a.must(err)
 		a.activity("queue: gpu")
@@ -91,7 +91,7 @@ func TestActivityOfAQueueIsDismissed(t *testing.T) {
 	})
 }
 
-// TestActivityQueueRate: of a queue with a rate so many activities are handed out in a time.
+// TestActivityQueueRate: a queue with a rate hands out at most that number of activities per interval.
 func TestActivityQueueRate(t *testing.T) {
 	withActivities(t, func(a *activities) {
 		a.rule("mail", func(r *queue.Rules) { r.Rate, r.Per = 3, time.Minute })
@@ -110,7 +110,8 @@ func TestActivityQueueRate(t *testing.T) {
 	})
 }
 
-// TestPausedActivityQueue: a queue that is paused hands out nothing; what is with workers goes on; with its end there is work at once.
+// TestPausedActivityQueue: a paused queue hands out nothing, and activities that workers hold continue. When the pause ends, work is
+// available immediately.
 func TestPausedActivityQueue(t *testing.T) {
 	withActivities(t, func(a *activities) {
 		one := a.activity("queue: gpu")
@@ -123,7 +124,7 @@ func TestPausedActivityQueue(t *testing.T) {
 		if d := a.describedBy(three); !strings.Contains(d.Why, "waits: the queue gpu is paused since 2000-01-01 00:00:01Z by ann, for 10m") {
 			a.Errorf("it is described so: %q", d.Why)
 		}
-		caught, _ := a.caught(two) // its time goes on
+		caught, _ := a.caught(two) // its deadline still runs
 		a.expect(caught["kind"], "schedule_to_start")
 		a.must(a.matcher.Complete(a.Context(), task.Token, "done"))
 		if o := a.wait(one); o.Status != interpreter.StatusCompleted {
@@ -147,7 +148,7 @@ func TestIdlePollsOfQueues(t *testing.T) {
 		for _, name := range []string{"full", "full", "paused", "free"} {
 			a.activity("queue: " + name)
 		}
-		synctest.Wait() // they are scheduled, of which no hint tells this matcher
+		synctest.Wait() // they are scheduled, and no hint informs this matcher
 		a.expect(len(a.polled(time.Second, "free", "full", "paused")), 2)
 		permits, lists := calls.permits.Load(), calls.lists.Load()
 		a.expect(len(a.polled(time.Minute, "free", "full", "paused")), 0)
@@ -157,7 +158,7 @@ func TestIdlePollsOfQueues(t *testing.T) {
 	})
 }
 
-// looked counts how often somebody looks for activities, and gives no hints.
+// looked counts lookups of activities, and gives no hints.
 type looked struct {
 	counting
 	looks atomic.Int64
@@ -168,8 +169,8 @@ func (c *looked) Available(ctx context.Context, a store.Available) (store.Offere
 	return c.Store.Available(ctx, a)
 }
 
-// TestIdlePollsLookAtWhatWasWritten: while a worker of the process sees what is written, polls that find nothing look again once a minute, and all
-// the same find within two seconds what no hint has announced.
+// TestIdlePollsLookAtWhatWasWritten: while a worker of the process watches for writes, polls that find nothing look again only once a
+// minute. They still find an activity without a hint within two seconds.
 func TestIdlePollsLookAtWhatWasWritten(t *testing.T) {
 	withActivities(t, func(a *activities) {
 		calls := &looked{counting: counting{Store: a.store, lost: map[int]int{}}}
@@ -198,8 +199,8 @@ func TestIdlePollsLookAtWhatWasWritten(t *testing.T) {
 	})
 }
 
-// TestUnpolledQueues: who has polled a queue, and when, is noted at most every ten seconds, and outlives whoever has; what waits in a queue that
-// nobody polls says so, and since when.
+// TestUnpolledQueues: the poller of a queue and the time are recorded at most every ten seconds, and outlive the poller. The description of
+// an activity in a queue without pollers contains this fact and its start.
 func TestUnpolledQueues(t *testing.T) {
 	withActivities(t, func(a *activities) {
 		calls := &asked{Store: a.store}

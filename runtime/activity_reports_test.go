@@ -9,7 +9,8 @@ import (
 	"github.com/swrun/swrun/runtime/matching"
 )
 
-// TestLateReports are refused, and noted (promises 33, 213); repeating one that counts is none. The attempt that they are of is a failure.
+// TestLateReports are refused and recorded (promises 33, 213). Repeating an accepted report is not a late report. The reported attempt is a
+// failure.
 func TestLateReports(t *testing.T) {
 	withActivities(t, func(a *activities) {
 		i := a.activity("timeouts: {startToClose: PT1S}, retry: {maxAttempts: 2, backoff: [PT1S]}")
@@ -36,8 +37,8 @@ func TestLateReports(t *testing.T) {
 	})
 }
 
-// TestRepeatedReports: repeating a report that counts is answered as the first one was. A report of the same attempt that says something else is refused, and
-// noted: once, also if it is repeated (promises 213).
+// TestRepeatedReports: repeating an accepted report returns the first answer. A different report of the same attempt is refused and
+// recorded once, even if it is repeated (promises 213).
 func TestRepeatedReports(t *testing.T) {
 	withActivities(t, func(a *activities) {
 		broken, other := errors.Runtimef("it broke"), errors.Runtimef("it broke again")

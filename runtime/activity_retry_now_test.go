@@ -8,7 +8,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// TestRetryNowOfAnActivity is promise 199 for activities: the delay before the next attempt ends at once, and only then.
+// TestRetryNowOfAnActivity is promise 199 for activities: the delay before the next attempt ends immediately, and not before the command.
 func TestRetryNowOfAnActivity(t *testing.T) {
 	withActivities(t, func(a *activities) {
 		i := a.activity("retry: {maxAttempts: 3, backoff: [PT1H]}")

@@ -13,7 +13,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// taken is what a poll has answered, and when.
+// taken is the answer of a poll and its time.
 type taken struct {
 	tasks []matching.Task
 	at    time.Time
@@ -36,7 +36,7 @@ func (a *activities) polls(limit int) chan taken {
 
 func (a *activities) suspend(i store.Instance) {
 	a.Helper()
-	time.Sleep(time.Second) // it has begun
+	time.Sleep(time.Second) // the poll is waiting
 	a.must(a.client.Suspend(a.Context(), i, ""))
 	time.Sleep(10 * time.Second) // a worker has read it
 }
@@ -46,8 +46,8 @@ func (a *activities) resume(i store.Instance) {
 	a.must(a.client.Resume(a.Context(), i, ""))
 }
 
-// TestSuspendedRunsGiveNoActivities: an activity that waits in its queue is not handed out while its run is suspended, and at once to a poll that
-// waits when the run is resumed (promises 236).
+// TestSuspendedRunsGiveNoActivities: a queued activity is not handed out while its run is suspended. When the run is resumed, a waiting
+// poll gets it immediately (promises 236).
 func TestSuspendedRunsGiveNoActivities(t *testing.T) {
 	for _, waits := range []string{"before the suspension", "before the resume", "after the resume"} {
 		t.Run(waits, func(t *testing.T) {
@@ -87,7 +87,8 @@ func TestSuspendedRunsGiveNoActivities(t *testing.T) {
 	}
 }
 
-// TestDeadlinesOfParkedActivities go on while their run is suspended, and count from when they became available, also after the resume.
+// TestDeadlinesOfParkedActivities: deadlines of activities still run while their run is suspended. They count from the time at which the
+// activity became available, also after the resume.
 func TestDeadlinesOfParkedActivities(t *testing.T) {
 	for kind, with := range map[string]string{
 		interpreter.DeadlineScheduleToStart: "timeouts: {scheduleToStart: PT10M}", interpreter.DeadlineScheduleToClose: "timeouts: {scheduleToClose: PT10M}",
@@ -120,7 +121,7 @@ func TestDeadlinesOfParkedActivities(t *testing.T) {
 	}
 }
 
-// pollOther returns what a poll of the queue other answers that waits for so long.
+// pollOther returns the answer of a poll of the queue other that waits at most for the given time.
 func (a *activities) pollOther(wait time.Duration) []matching.Task {
 	until := make(chan struct{})
 	time.AfterFunc(wait, func() { close(until) })
@@ -129,8 +130,8 @@ func (a *activities) pollOther(wait time.Duration) []matching.Task {
 	return tasks
 }
 
-// TestTakenActivitiesOfSuspendedRuns go on: heartbeats are no cancel requests, results are kept, and what is given back or attempted again is not handed
-// out before the resume.
+// TestTakenActivitiesOfSuspendedRuns continue: heartbeats request no cancellation, results are kept, and activities that are given back or
+// retried are not handed out before the resume.
 func TestTakenActivitiesOfSuspendedRuns(t *testing.T) {
 	reports := map[string]func(*activities, matching.Task) error{
 		"completed": func(a *activities, task matching.Task) error {
@@ -171,8 +172,8 @@ func TestTakenActivitiesOfSuspendedRuns(t *testing.T) {
 	}
 }
 
-// TestSuspendedRunsHideNoOthers: however many activities of suspended runs come first in a queue, a poll for one finds what comes after them, also in a
-// queue with a limit.
+// TestSuspendedRunsHideNoOthers: a poll for one activity finds the activities behind any number of activities of suspended runs in the
+// queue, also in a queue with a limit.
 func TestSuspendedRunsHideNoOthers(t *testing.T) {
 	withActivities(t, func(a *activities) {
 		var suspended []store.Instance

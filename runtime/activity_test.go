@@ -24,7 +24,7 @@ type activities struct {
 	matcher *matching.Matcher
 	calls   *counted
 	figures *worker.Figures
-	token   string // of the attempt that was taken last, for tests that go on with it
+	token   string // of the attempt that was taken last, for tests that continue with it
 }
 
 // withActivities runs a test in a bubble of virtual time, twice: the ends of activities reach runs by way of the store, or directly.
@@ -147,7 +147,7 @@ func TestActivityTimeouts(t *testing.T) {
 	}
 }
 
-// TestActivityTimeoutsUncaught: a run that one of them has ended counts as timed out (promises 21, 203).
+// TestActivityTimeoutsUncaught: a run that ends by an uncaught timeout of an activity counts as timed out (promises 21, 203).
 func TestActivityTimeoutsUncaught(t *testing.T) {
 	withActivities(t, func(a *activities) {
 		i := a.start("do: [{work: {call: 'activity:1.0.0@default', with: {type: x, timeouts: {scheduleToStart: PT1S}}}}]", client.StartOptions{})
@@ -163,8 +163,8 @@ func TestActivityTimeoutsUncaught(t *testing.T) {
 	})
 }
 
-// TestScheduleToStartOfRetries: each attempt has its own window, from when it is available on; without one there is none (promises 28, 29,
-// 30, 34, 36, 206, 207).
+// TestScheduleToStartOfRetries: each attempt has its own schedule-to-start window, which begins when the attempt is available; without the
+// timeout there is no window (promises 28, 29, 30, 34, 36, 206, 207).
 func TestScheduleToStartOfRetries(t *testing.T) {
 	withActivities(t, func(a *activities) {
 		i := a.activity("timeouts: {scheduleToStart: PT10S}, retry: {backoff: [PT5S, PT20S]}")
@@ -178,7 +178,7 @@ func TestScheduleToStartOfRetries(t *testing.T) {
 	withActivities(t, func(a *activities) {
 		i := a.activity("timeouts: {startToClose: PT1S}, retry: {maxAttempts: 2, backoff: {initial: PT2S}}")
 		a.poll()
-		time.Sleep(time.Hour) // nobody takes the second attempt, and nothing ends it
+		time.Sleep(time.Hour) // no worker takes the second attempt, and it has no deadline
 		a.expect(a.events(i), "effect.retried 1 start_to_close by w1")
 		task := a.poll()
 		a.expect(task.Activity.Attempt, 2)
@@ -189,7 +189,7 @@ func TestScheduleToStartOfRetries(t *testing.T) {
 	})
 }
 
-// TestHeartbeats: each one prolongs the attempt (promises 39), and what it says goes to the next attempt (40).
+// TestHeartbeats: each heartbeat prolongs the attempt (promises 39), and its details are passed to the next attempt (40).
 func TestHeartbeats(t *testing.T) {
 	withActivities(t, func(a *activities) {
 		i := a.activity("timeouts: {heartbeat: PT10S}, retry: {maxAttempts: 2, backoff: [PT1S]}")
@@ -248,7 +248,7 @@ func TestFailures(t *testing.T) {
 		a.caught(i)
 		a.expect(a.events(i), "effect.finished 1 by w1")
 	})
-	withActivities(t, func(a *activities) { // a type that is read as the one that the policy names
+	withActivities(t, func(a *activities) { // a type that an alias maps to the type in the policy
 		a.aliases = errors.Aliases{"https://example.com/refused": errors.Validation, "https://example.com/bad": "https://example.com/worse"}
 		i := a.activity("retry: {maxAttempts: 3, nonRetryable: [validation]}")
 		fail(a, "https://example.com/refused", false)
@@ -270,7 +270,7 @@ func TestFailures(t *testing.T) {
 			a.Errorf("it took %s, want %s", took, want)
 		}
 	})
-	withActivities(t, func(a *activities) { // one attempt unless the policy says otherwise (promises 74)
+	withActivities(t, func(a *activities) { // one attempt unless the policy allows more (promises 74)
 		i := a.activity("")
 		fail(a, errors.Runtime, false)
 		a.caught(i)
@@ -278,7 +278,7 @@ func TestFailures(t *testing.T) {
 	})
 }
 
-// TestNobodyWaitsForAnActivity: what ends around an activity ends it too, and its worker is told (promises 18, 19).
+// TestNobodyWaitsForAnActivity: the end of an enclosing scope ends the activity too, and its worker is informed (promises 18, 19).
 func TestNobodyWaitsForAnActivity(t *testing.T) {
 	for _, taken := range []bool{false, true} {
 		withActivities(t, func(a *activities) {

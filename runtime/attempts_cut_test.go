@@ -12,8 +12,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// cutAttempts returns what history says of the attempts that were cut from outside: the record, the attempt, who had taken it, and after how many seconds
-// of the run.
+// cutAttempts returns the records of the history about attempts that were cut from outside: the record, the attempt, its worker, and the
+// seconds since the start of the run.
 func (a *activities) cutAttempts(i store.Instance) string {
 	a.Helper()
 	var all []string
@@ -38,8 +38,8 @@ func (a *activities) cutAttempts(i store.Instance) string {
 	return strings.Join(all, ", ")
 }
 
-// TestCutAttemptsHaveTheirWorker: an attempt that is cut from outside stands in the history with who had taken it, and when, however it was cut; its worker
-// has said meanwhile that it is alive (promises 225).
+// TestCutAttemptsHaveTheirWorker: the history of an attempt that is cut from outside contains its worker and the start, for every kind of
+// cut. The worker has sent heartbeats before (promises 225).
 func TestCutAttemptsHaveTheirWorker(t *testing.T) {
 	const call = "call: 'activity:1.0.0@default', with: {type: resize, retry: {maxAttempts: 0, backoff: [PT1S]}}"
 	const slow = "{work: {" + call + "}}"
@@ -98,7 +98,7 @@ func (a *activities) retake() {
 	a.token = a.poll().Token
 }
 
-// TestBusyWorkersKeepNoRunFromEnding: a worker that says all the time that it is alive changes the record of its activity between any two commits.
+// TestBusyWorkersKeepNoRunFromEnding: a worker with constant heartbeats changes the record of its activity between any two commits.
 func TestBusyWorkersKeepNoRunFromEnding(t *testing.T) {
 	withActivities(t, func(a *activities) {
 		i := a.start("do: [{work: {call: 'activity:1.0.0@default', with: {type: resize}, timeout: {after: PT10S}}}]", client.StartOptions{})

@@ -41,7 +41,7 @@ func TestWhoIsGoneIsSaidToBeGone(t *testing.T) {
 	})
 }
 
-// TestEffectsOfWhoIsGoneAreNotInProgress: nobody performs them.
+// TestEffectsOfWhoIsGoneAreNotInProgress: effects of an absent worker are not described as in progress.
 func TestEffectsOfWhoIsGoneAreNotInProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -78,7 +78,7 @@ func TestWhatIsOverdueIsSaidToBe(t *testing.T) {
 	})
 }
 
-// TestReasonsAreDescribed of who has cancelled or suspended a run, also after more has happened.
+// TestReasonsAreDescribed: the description has the actor and the reason of a cancellation or suspension, also after later events.
 func TestReasonsAreDescribed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)

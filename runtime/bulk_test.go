@@ -27,7 +27,7 @@ func (r *removals) Remove(ctx context.Context, c store.Remove) (int, error) {
 	return r.Store.Remove(ctx, c)
 }
 
-// TestDeleteAll: many runs are removed at once; one that has not ended is refused, and the others are removed all the same.
+// TestDeleteAll: many runs are removed in one call. A run in progress is refused, and the others are removed anyway.
 func TestDeleteAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -61,7 +61,7 @@ func TestDeleteAll(t *testing.T) {
 
 func isNil(err error) bool { return err == nil }
 
-// TestTerminateMany: runs that are cancelled at once all end, and their retention then removes them all.
+// TestTerminateMany: runs that are cancelled in one call all end, and their retention then removes them all.
 func TestTerminateMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)

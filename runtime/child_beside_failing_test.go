@@ -14,8 +14,8 @@ import (
 	"github.com/swrun/swrun/runtime/worker"
 )
 
-// TestChildrenBesideThatCannotStart: a parent goes on and ends although a child that nobody waits for could not start, whatever becomes of such a
-// child with its parent.
+// TestChildrenBesideThatCannotStart: a parent continues and ends although a child beside it could not start, for every close policy of the
+// child.
 func TestChildrenBesideThatCannotStart(t *testing.T) {
 	for name, child := range map[string]string{
 		"it is not deployed":         "",
@@ -39,7 +39,7 @@ func TestChildrenBesideThatCannotStart(t *testing.T) {
 						}
 						i := h.start("do: ["+task+", {w: {wait: PT5M}}]", client.StartOptions{})
 						time.Sleep(time.Minute)
-						stop() // and another worker reads what is stored
+						stop() // another worker restores the stored state
 						defer h.work(worker.Config{})()
 						o := h.wait(i)
 						if o.Status != interpreter.StatusCompleted && (child != "" || tried) {
@@ -55,7 +55,7 @@ func TestChildrenBesideThatCannotStart(t *testing.T) {
 	}
 }
 
-// TestChildrenBesideARollOver: a child goes on when its parent's history has become long, and ends with the parent.
+// TestChildrenBesideARollOver: a child continues when its parent's history rolls over, and ends with the parent.
 func TestChildrenBesideARollOver(t *testing.T) {
 	for policy, want := range map[string]string{"cancel": "cancelled", "terminate": "terminated", "abandon": "completed"} {
 		t.Run(policy, func(t *testing.T) {
@@ -70,7 +70,7 @@ func TestChildrenBesideARollOver(t *testing.T) {
 				h.deploy("child", "do: [{a: {wait: PT1H}}]")
 				i := h.start("do: ["+beside(policy)+", {l: {for: {in: '[range(60)]'}, do: [{a: "+task+"}, {b: {set: {n: 1}}}]}}]", client.StartOptions{})
 				time.Sleep(40 * time.Second)
-				stop() // and another worker reads what is stored
+				stop() // another worker restores the stored state
 				defer h.work(config)()
 				child := h.child(i)
 				if n := h.described(i, false).RunNumber(); n < 2 || h.record(child).Status.Final() {
@@ -85,8 +85,8 @@ func TestChildrenBesideARollOver(t *testing.T) {
 	}
 }
 
-// TestParkedInALimitedQueue: an activity of a suspended run holds no place in a queue with limits, keeps nobody from his turn, and is handed out
-// when its run is resumed.
+// TestParkedInALimitedQueue: an activity of a suspended run occupies no place in a queue with limits, delays no other activity, and is
+// handed out when its run is resumed.
 func TestParkedInALimitedQueue(t *testing.T) {
 	for name, limit := range map[string]func(*queue.Rules) error{
 		"concurrency": func(r *queue.Rules) error { return r.SetConcurrency("1") },

@@ -23,8 +23,8 @@ func beside(policy string) string {
 	return "{r: {run: {await: false, workflow: {namespace: test, name: child, version: latest}}" + metadata + "}}"
 }
 
-// TestParentCloseOfOthers is promises 224 and 230: a child that nobody waits for ends with its parent, however that one ends, if its policy says so, and
-// has no more time than its parent has. Without a policy it goes on, and has its own time.
+// TestParentCloseOfOthers is promises 224 and 230: if its policy requires it, a child beside its parent ends with the parent, for every
+// kind of end, and has no more time than its parent. Without a policy it continues, and has its own time.
 func TestParentCloseOfOthers(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, after string
@@ -79,7 +79,8 @@ func TestParentCloseOfOthers(t *testing.T) {
 	}
 }
 
-// TestChildrenBesideAreForgotten when they have ended: a run may start more of them, one after the other, than it may have at a time.
+// TestChildrenBesideAreForgotten: children that ended are forgotten, so that a run may start more of them in sequence than it may have at a
+// time.
 func TestChildrenBesideAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -115,7 +116,7 @@ func TestTooManyChildrenBeside(t *testing.T) {
 	})
 }
 
-// TestChildrenBesideSeveralRuns: a child goes on with the next run of its parent's execution, and ends with the last one.
+// TestChildrenBesideSeveralRuns: a child continues with the next run of its parent's execution, and ends with the last run.
 func TestChildrenBesideSeveralRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -123,7 +124,7 @@ func TestChildrenBesideSeveralRuns(t *testing.T) {
 		h.deploy("child", "do: [{a: {wait: PT1H}}]")
 		i := h.start(`do: [{s: {if: '${ $input.n == null }', do: [`+beside("cancel")+`, {c: {call: 'continue-as-new:1.0.0@default', with: {input: {n: 1}}}}]}}, {w: {wait: PT10M}}]`, client.StartOptions{})
 		time.Sleep(time.Minute)
-		stop() // and another worker reads what is stored
+		stop() // another worker restores the stored state
 		defer h.work(worker.Config{})()
 		time.Sleep(time.Minute)
 		child := h.child(i)
@@ -137,7 +138,7 @@ func TestChildrenBesideSeveralRuns(t *testing.T) {
 	})
 }
 
-// TestDeadlinesOfChildrenBeside move with those of their parent.
+// TestDeadlinesOfChildrenBeside: they move with the deadlines of their parent.
 func TestDeadlinesOfChildrenBeside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -154,7 +155,7 @@ func TestDeadlinesOfChildrenBeside(t *testing.T) {
 	})
 }
 
-// TestForksHaveNoChildrenBeside: a run that is forked starts children of its own, and leaves those of the other one alone.
+// TestForksHaveNoChildrenBeside: a fork starts its own children, and does not affect the children of the original run.
 func TestForksHaveNoChildrenBeside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)

@@ -20,13 +20,13 @@ func runs(name, more string) string {
 	return "{run: {workflow: {namespace: test, name: " + name + ", version: latest}}" + more + "}"
 }
 
-// TestChildrenKeepKeys: the calls of a child that is started again, by a try or by a fork of its parent, have the keys that they had, and a fork
-// tells them before. A child that may still go on, or that has succeeded, is not started again in this way.
+// TestChildrenKeepKeys: the calls of a child that is started again, by a try or by a fork of its parent, keep their keys, and the plan of a
+// fork lists them. A child that may still continue, or that succeeded, gets new keys.
 func TestChildrenKeepKeys(t *testing.T) {
 	const abandoned = ", metadata: {swrun: {parentClose: abandon}}"
 	for name, c := range map[string]struct {
 		parent, child       string
-		first, forks, tells string // the requests of the run and of its fork, and the calls of children that the fork tells
+		first, forks, tells string // the requests of the run and of its fork, and the calls of children in the plan of the fork
 		from                string
 	}{
 		"a child": {

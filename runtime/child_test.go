@@ -37,8 +37,8 @@ func TestParentsNameTheRunThatTheyWaitFor(t *testing.T) {
 	})
 }
 
-// TestParentClose is promise 23: what becomes of a child when nobody waits for it any more, since another branch was faster, since a time is
-// over, or since the parent is cancelled. One that is not abandoned has no more time than what waits for it.
+// TestParentClose is promise 23: the effect on a child when its parent no longer waits for it, because another branch was faster, a
+// deadline passed, or the parent is cancelled. A child that is not abandoned has no more time than the waiting scope.
 func TestParentClose(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, after string
@@ -86,7 +86,8 @@ func (h *host) child(i store.Instance) (child store.Instance) {
 	return child
 }
 
-// TestTimedOutChildAnswersItsParent: promises 24 and 220. What its parent gets names the child, the kind of its timeout and its deadline.
+// TestTimedOutChildAnswersItsParent: promises 24 and 220. The error that the parent receives names the child, the kind of its timeout and
+// its deadline.
 func TestTimedOutChildAnswersItsParent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -103,7 +104,7 @@ func TestTimedOutChildAnswersItsParent(t *testing.T) {
 	})
 }
 
-// TestFailingPublisherHoldsUpNobody: events that cannot be sent wait in their order, and children start all the same.
+// TestFailingPublisherHoldsUpNobody: events that cannot be sent wait in their order, and children start anyway.
 func TestFailingPublisherHoldsUpNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)

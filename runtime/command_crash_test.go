@@ -60,7 +60,7 @@ func (m *mortal) Claim(ctx context.Context, c store.Claim) ([]store.Claimed, err
 	return m.Store.Claim(ctx, c)
 }
 
-// commandedRun is what a run that got commands came to.
+// commandedRun is the result of a run that received commands.
 type commandedRun struct {
 	Output  any
 	Took    time.Duration
@@ -68,7 +68,8 @@ type commandedRun struct {
 	Version string
 }
 
-// TestCommandsSurviveCrashes: changes of deadlines, migrations, retries at once and forks come out the same whichever commit the worker is lost at.
+// TestCommandsSurviveCrashes: changes of deadlines, migrations, immediate retries and forks have the same result for a loss of the worker
+// at any commit.
 func TestCommandsSurviveCrashes(t *testing.T) {
 	calm, commits := commanded(t, "calm", 0, false)
 	if calm.Version != "2.0.0" || calm.Output == nil || commits < 7 {

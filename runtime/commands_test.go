@@ -15,8 +15,7 @@ import (
 	"github.com/swrun/swrun/runtime/worker"
 )
 
-// TestBranchesEndWhileSuspended: the order in which branches go on does not depend on whether the state was stored
-// meanwhile.
+// TestBranchesEndWhileSuspended: the order in which branches continue does not depend on whether the state was stored in between.
 func TestBranchesEndWhileSuspended(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -69,7 +68,7 @@ func TestBranchesEndWhileSuspended(t *testing.T) {
 	})
 }
 
-// TestSuspend is semantics 16.2: no task starts, what runs goes on, deadlines hold.
+// TestSuspend is semantics 16.2: no task starts, running tasks continue, deadlines apply.
 func TestSuspend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)

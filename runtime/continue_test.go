@@ -59,8 +59,8 @@ func TestRunDeadlineOfTheNextRun(t *testing.T) {
 	})
 }
 
-// TestLongHistoryRollsOver is promises 15 and 189: a run that goes on for long continues as a new one where it stands; what is in flight
-// goes on, and nothing is started again.
+// TestLongHistoryRollsOver is promises 15 and 189: a long run continues as a new run at the same position. Effects in flight continue, and
+// nothing is started again.
 func TestLongHistoryRollsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -95,8 +95,8 @@ func TestLongHistoryRollsOver(t *testing.T) {
 	})
 }
 
-// TestRunsOfALongHistory: of an execution that was rolled over, each run is described by itself, with the deadlines in force at its end: those
-// of tasks in progress are among them (promises 222).
+// TestRunsOfALongHistory: each run of an execution that was rolled over is described separately, with the deadlines at its end, including
+// the deadlines of tasks in progress (promises 222).
 func TestRunsOfALongHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -134,7 +134,7 @@ func TestRunsOfALongHistory(t *testing.T) {
 	})
 }
 
-// TestContinueAsAnotherVersion: the next run has the definition of another version, and all that is known of the run says so.
+// TestContinueAsAnotherVersion: the next run has the definition of another version, and all views of the run show it.
 func TestContinueAsAnotherVersion(t *testing.T) {
 	for _, version := range []string{"2.0.0", "latest"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -148,7 +148,7 @@ func TestContinueAsAnotherVersion(t *testing.T) {
 				t.Errorf("run %d is one of %v, and began as one of %v", d.State.RunNumber(), d.Invocation.Workflow, d.Invocation.First())
 			}
 			h.verifyReplay(i)
-			stop() // what comes next is restored from what is stored
+			stop() // the rest is restored from the stored state
 			defer h.work(worker.Config{})()
 			if o := h.wait(i); o.Status != interpreter.StatusCompleted || took(o) != 22*time.Second || o.Output.(map[string]any)["v"] != "2.0.0" {
 				t.Errorf("got %+v after %s", o, took(o))
@@ -165,7 +165,7 @@ func TestContinueAsAnotherVersion(t *testing.T) {
 	}
 }
 
-// TestContinueAsAVersionThatCannotBe: the task fails, and the run goes on with what it has.
+// TestContinueAsAVersionThatCannotBe: the task fails, and the run continues with its definition.
 func TestContinueAsAVersionThatCannotBe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -179,7 +179,7 @@ func TestContinueAsAVersionThatCannotBe(t *testing.T) {
 	})
 }
 
-// TestContinueAsAnotherVersionInTime: a run whose deadline passes while nobody has found the definition ends at its deadline.
+// TestContinueAsAnotherVersionInTime: a run whose deadline passes before a worker finds the definition ends at its deadline.
 func TestContinueAsAnotherVersionInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)

@@ -44,7 +44,7 @@ func TestAcceptedCountsEveryTimeout(t *testing.T) {
 	}
 }
 
-// TestNeverStarted is promise 182: what ends before it starts has no start, wherever it is shown.
+// TestNeverStarted is promise 182: a run that ends before it starts has no start time in any view.
 func TestNeverStarted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -110,8 +110,8 @@ func TestStartHasDeadlines(t *testing.T) {
 	}
 }
 
-// TestOutermostFirst: of several nested deadlines that have passed while nobody was there, the outermost fires, although
-// an inner one passed before.
+// TestOutermostFirst: if several nested deadlines passed while no worker was present, the outermost fires, although an inner one passed
+// before.
 func TestOutermostFirst(t *testing.T) {
 	for name, c := range map[string]struct{ document, status, where string }{
 		"the workflow's": {"timeout: {after: PT30M}\ndo: [{t: {try: [{w: {wait: P1D, timeout: {after: PT10M}}}], catch: {}}}]", "faulted", "/"},
@@ -124,7 +124,7 @@ func TestOutermostFirst(t *testing.T) {
 				i := h.start(c.document, client.StartOptions{})
 				time.Sleep(time.Minute)
 				stop()
-				time.Sleep(time.Hour) // nobody is there
+				time.Sleep(time.Hour) // no worker is present
 				defer h.work(worker.Config{})()
 				o := h.wait(i)
 				where := ""
@@ -161,7 +161,7 @@ func TestDescribedLimits(t *testing.T) {
 	for name, c := range map[string]struct {
 		options        client.StartOptions
 		worker         bool
-		limits, begun  int // begun are deadlines that count only once it has begun
+		limits, begun  int // begun are deadlines that count from the begin of the run
 		execution, run time.Duration
 	}{
 		"queued":            {client.StartOptions{}, false, 2, 2, 5 * time.Second, 9 * time.Second},

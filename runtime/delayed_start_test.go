@@ -162,7 +162,8 @@ func TestDelay(t *testing.T) {
 	})
 }
 
-// TestCommandsBeforeTheStart: what is cancelled or suspended before a worker takes it starts no task. History says what came first.
+// TestCommandsBeforeTheStart: a run that is cancelled or suspended before a worker takes it starts no task. The history has the events in
+// their order.
 func TestCommandsBeforeTheStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)

@@ -46,7 +46,8 @@ func TestDrainDuringACommit(t *testing.T) {
 	})
 }
 
-// TestAtMostOnceIsHandedOver: what a worker that leaves has not begun it hands over as such, and it is performed by the next.
+// TestAtMostOnceIsHandedOver: a leaving worker hands over an at-most-once effect that it did not begin as not begun, and the next worker
+// performs it.
 func TestAtMostOnceIsHandedOver(t *testing.T) {
 	t.Run("during the commit", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -104,7 +105,8 @@ func TestAtMostOnceIsHandedOver(t *testing.T) {
 	}
 }
 
-// TestDrainHandsOver: a worker that stops gives back what it holds, and another goes on at once, with the next attempt.
+// TestDrainHandsOver: a stopping worker gives back the runs that it holds, and another worker continues them immediately, with the next
+// attempt.
 func TestDrainHandsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -135,7 +137,7 @@ func TestDrainHandsOver(t *testing.T) {
 	})
 }
 
-// TestDrainIsQuiet: while a worker waits for what is in flight, it stores what has happened once, and leaves the rest.
+// TestDrainIsQuiet: while a worker waits for effects in flight, it stores the past events once, and leaves the rest.
 func TestDrainIsQuiet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -163,7 +165,8 @@ func TestDrainIsQuiet(t *testing.T) {
 	})
 }
 
-// TestDrainLosesNothing: what must not be repeated is performed even by a worker that stops, since nobody after it could.
+// TestDrainLosesNothing: an effect that must not be repeated is performed even by a stopping worker, since no later worker could perform
+// it.
 func TestDrainLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -184,7 +187,7 @@ func TestDrainLosesNothing(t *testing.T) {
 	})
 }
 
-// TestNobodyWaits: an effect that nobody waits for is performed, also as the last thing that a run does.
+// TestNobodyWaits: a detached effect is performed, also as the last action of a run.
 func TestNobodyWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)

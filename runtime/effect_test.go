@@ -58,7 +58,7 @@ func TestEndlessEffectsAreGivenUp(t *testing.T) {
 		h := newHost(t)
 		h.perform = perform
 		p := h.program(`do: [{f: {fork: {branches: [{a: {run: {shell: {command: x}}}}, {b: {run: {shell: {command: x}, await: false}}}]}, timeout: {after: PT1S}}}]`)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // ends the one that nobody waits for
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // ends the detached effect
 		defer cancel()
 		var log logged
 		began := time.Now()
@@ -72,8 +72,8 @@ func TestEndlessEffectsAreGivenUp(t *testing.T) {
 	})
 }
 
-// TestEndlessEffectsFreeTheirSlots: five runs whose effects never end do not stop a worker of five slots, their timeouts
-// stand, and it stops when it is asked to.
+// TestEndlessEffectsFreeTheirSlots: five runs whose effects never end do not block a worker with five slots. Their timeouts fire, and the
+// worker stops on request.
 func TestEndlessEffectsFreeTheirSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -145,7 +145,7 @@ func TestAtMostOnce(t *testing.T) {
 		first := h.work(worker.Config{Drain: time.Millisecond})
 		i := h.start("do: [{t: {try: [{a: {run: {shell: {command: x}}, metadata: {swrun: {delivery: at-most-once}}}}], catch: {as: e, do: [{b: {set: '${ $e.outcome }'}}]}}}]", client.StartOptions{})
 		time.Sleep(time.Second)
-		first() // the effect is given up, and nobody knows what came of it
+		first() // the effect is given up, and its result is unknown
 		defer h.work(worker.Config{})()
 		if o := h.wait(i); o.Output != "unknown" || performed.Load() != 1 {
 			t.Errorf("got %+v after %d calls", o, performed.Load())
@@ -153,8 +153,8 @@ func TestAtMostOnce(t *testing.T) {
 	})
 }
 
-// TestResultIsSteppedAgain: a commit is refused because of the time, and what happened is stepped again, from what is stored: the
-// result of an effect that must not be repeated is not forgotten.
+// TestResultIsSteppedAgain: a commit is refused because of the time, and the events are stepped again from the stored state. The result of
+// an effect that must not be repeated is not lost.
 func TestResultIsSteppedAgain(t *testing.T) {
 	h := newHost(t)
 	i := h.start("do: [{a: {run: {shell: {command: x}}, metadata: {swrun: {delivery: at-most-once}}}}]", client.StartOptions{})

@@ -68,8 +68,8 @@ func TestNamespacesTakeTurnsAtQueues(t *testing.T) {
 	})
 }
 
-// TestNamespaceConcurrency: runs of one namespace have a bounded part of a worker's slots, however many and however long they are: new ones, and those
-// that have waited meanwhile. The others need not wait for them.
+// TestNamespaceConcurrency: runs of one namespace get a limited part of a worker's slots, for any number and duration of runs, both new and
+// waiting. Runs of other namespaces need not wait for them.
 func TestNamespaceConcurrency(t *testing.T) {
 	for name, document := range map[string]string{"new": "do: [{long: " + task + "}]", "begun": "do: [{w: {wait: PT1H}}, {long: " + task + "}]"} {
 		t.Run(name, func(t *testing.T) {

@@ -69,7 +69,7 @@ func (a *activities) awaitLate(i store.Instance, late map[string]int) {
 	}
 }
 
-// note counts what has become late.
+// note counts the late scopes.
 func note(late map[string]int, d *client.Description, scopes []dsl.Pointer) {
 	for _, scope := range scopes {
 		late[map[bool]string{true: "run", false: "task"}[scope == ""]]++
@@ -92,7 +92,7 @@ func nextSoft(d *client.Description) (next time.Time) {
 	return next
 }
 
-// becameLate returns the scopes that have become late since a time, which the history has told.
+// becameLate returns the scopes that became late since a time, according to the history.
 func (a *activities) becameLate(i store.Instance, since time.Time) (scopes []dsl.Pointer) {
 	a.Helper()
 	_, err := a.client.History(a.Context(), i, 0, func(e client.HistoryEntry) error {
@@ -117,8 +117,9 @@ func (a *activities) becameLate(i store.Instance, since time.Time) (scopes []dsl
 	return scopes
 }
 
-// TestSoftDeadlineOfAPendingRun: the soft deadline of a run that has not begun counts from its start, as its timeouts do, so that the run is not late before it
-// begins; if its timeouts count from when it was accepted, so does the soft deadline. What is described at the start is what happens.
+// TestSoftDeadlineOfAPendingRun: the soft deadline of a run that has not begun counts from its start, like its timeouts, so that the run is
+// not late before it begins. If its timeouts count from the acceptance, so does the soft deadline. The description at the start matches the
+// later events.
 func TestSoftDeadlineOfAPendingRun(t *testing.T) {
 	for name, c := range map[string]struct {
 		options client.StartOptions

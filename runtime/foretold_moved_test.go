@@ -17,8 +17,8 @@ import (
 	"github.com/swrun/swrun/runtime/worker"
 )
 
-// TestMovedDeadlinesAreNamed: what describe names to fire first does so after deadlines were moved, added and removed: of the execution, of the run and of tasks,
-// also while the run is suspended. Whatever is refused changes nothing.
+// TestMovedDeadlinesAreNamed: the deadline that describe names as the first fires first, after deadlines of the execution, of the run and
+// of tasks were moved, added and removed, also while the run is suspended. A refused change has no effect.
 func TestMovedDeadlinesAreNamed(t *testing.T) {
 	const seeds = 300 // with which each change is made
 	fired, moved, tried := map[string]int{}, map[string]int{}, pacetest.Fewer(seeds, 5)
@@ -112,13 +112,13 @@ func changeOf(set client.MovedDeadline) string {
 	return "moved"
 }
 
-// expectMoved compares the deadlines of a run with those before a change. One that was refused, with a zero set, has left all as they were.
+// expectMoved compares the deadlines of a run before and after a change. A refused change, with a zero set, leaves all deadlines unchanged.
 func (a *activities) expectMoved(before *client.Description, c client.DeadlineChange, set client.MovedDeadline) {
 	a.Helper()
 	after, err := a.client.Describe(a.Context(), before.Instance)
 	a.must(err)
 	if wake := before.Lifecycle.Wake; !wake.IsZero() && !wake.After(after.At) || !set.At.IsZero() && !set.At.After(after.At) {
-		return // something has happened meanwhile
+		return // other events occurred in between
 	}
 	var want, got []string
 	var was time.Time
@@ -148,7 +148,7 @@ func (a *activities) expectMoved(before *client.Description, c client.DeadlineCh
 	}
 }
 
-// replaces reports whether a change is about a deadline: the execution has that of the document, too.
+// replaces reports whether a change applies to a deadline. A change of the execution also applies to the deadline of the document.
 func replaces(c client.DeadlineChange, in client.DescribedDeadline) bool {
 	switch in.Kind {
 	case interpreter.DeadlineTask:
@@ -161,7 +161,7 @@ func replaces(c client.DeadlineChange, in client.DescribedDeadline) bool {
 	return false
 }
 
-// deadlineText names a deadline; those of the execution and of the document are of one kind.
+// deadlineText names a deadline. The deadlines of the execution and of the document have the same kind.
 func deadlineText(kind string, scope dsl.Pointer, at time.Time) string {
 	if kind == interpreter.DeadlineWorkflow {
 		kind = interpreter.DeadlineExecution
@@ -197,7 +197,7 @@ func TestMovedDeadlineIsNamedBeforeItIsCarriedOut(t *testing.T) {
 
 // TestMovedDeadlineHoldsBesideMessages: the deadlines that were accepted without a worker hold also if other messages came before and between them.
 func TestMovedDeadlineHoldsBesideMessages(t *testing.T) {
-	for _, at := range []int{0, 1, 2} { // where the others stand among two changes
+	for _, at := range []int{0, 1, 2} { // the positions of the other deadlines between two changes
 		synctest.Test(t, func(t *testing.T) {
 			h := newHost(t)
 			stop := h.work(worker.Config{})

@@ -51,7 +51,7 @@ func (s *scopes) timeout() string {
 	return ""
 }
 
-// task returns a task that does not end by itself.
+// task returns a task that does not end on its own.
 func (s *scopes) task(depth int) string {
 	inner := func() string { return "[{t: " + s.task(depth-1) + "}]" }
 	kind := s.IntN(10)
@@ -110,9 +110,9 @@ func (s *scopes) document() (text string) {
 	return text + "do: [" + tasks + "]"
 }
 
-// TestDeadlinesOfAllScopesAreNamed: what describe names to fire first does so in scopes of all kinds too: in loops, branches and tries with their retries, at
-// tasks that listen, wait, perform, or run a child, beside children that nobody waits for, with timeouts
-// that are computed or have names, and while the run is suspended.
+// TestDeadlinesOfAllScopesAreNamed: the deadline that describe names as the first fires first in scopes of all kinds: in loops, branches
+// and tries with their retries, at tasks that listen, wait, perform, or run a child, beside detached children, with computed or named
+// timeouts, and while the run is suspended.
 func TestDeadlinesOfAllScopesAreNamed(t *testing.T) {
 	const seeds = 300 // with which each kind fires
 	fired, tried := map[string]int{}, pacetest.Fewer(seeds, 5)
@@ -152,7 +152,7 @@ func (a *activities) nameAll(s *scopes, document string, fired map[string]int, m
 	}
 	i := a.start(document, o)
 	for range 20 {
-		time.Sleep(2 * time.Second) // what is performed is stored
+		time.Sleep(2 * time.Second) // effects in progress are stored
 		suspended := s.IntN(3) == 0 && !a.record(i).Status.Final()
 		if suspended {
 			a.must(a.client.Suspend(a.Context(), i, ""))

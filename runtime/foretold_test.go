@@ -70,8 +70,8 @@ func timed(r *rand.Rand) (document string, o client.StartOptions) {
 	return document, o
 }
 
-// TestTheDeadlineNamedFirstFiresFirst: whatever timeouts a run has, what describe names to fire first does so, at that time, if nothing happens
-// until then. Lists of deadlines have it, too.
+// TestTheDeadlineNamedFirstFiresFirst: for all kinds of timeouts, the deadline that describe names as the first fires at its time, if
+// nothing happens before. Lists of deadlines contain it, too.
 func TestTheDeadlineNamedFirstFiresFirst(t *testing.T) {
 	fired := map[string]int{}
 	for seed := range uint64(pacetest.Fewer(150, 3)) {
@@ -114,7 +114,7 @@ func TestTheDeadlineNamedFirstFiresFirst(t *testing.T) {
 	}
 }
 
-// foretold lets the deadline pass that describe names first, and returns its kind; empty if there is none.
+// foretold lets the deadline pass that describe names first, and returns its kind; empty without deadlines.
 func (a *activities) foretold(i store.Instance) string {
 	a.Helper()
 	d, err := a.client.Describe(a.Context(), i)
@@ -143,7 +143,7 @@ func (a *activities) foretold(i store.Instance) string {
 	return first.Kind
 }
 
-// expectTold compares the deadlines of a run with those that its history tells, and with those that a drawing of it over time shows.
+// expectTold compares the deadlines of a run with its history, and with its timeline drawing.
 func (a *activities) expectTold(d *client.Description) {
 	a.Helper()
 	var told interpreter.ToldDeadlines
@@ -180,7 +180,8 @@ func (a *activities) expectTold(d *client.Description) {
 	}
 }
 
-// toldKinds returns the kinds of the deadlines that a history tells before they pass: the others are of retry policies and of activities.
+// toldKinds returns the kinds of the deadlines that a history contains before they pass. The other deadlines belong to retry policies and
+// activities.
 func toldKinds() []string {
 	return []string{interpreter.DeadlineWorkflow, interpreter.DeadlineExecution, interpreter.DeadlineRun, interpreter.DeadlineTask}
 }

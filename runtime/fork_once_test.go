@@ -19,11 +19,11 @@ import (
 	"github.com/swrun/swrun/runtime/worker"
 )
 
-// requests are those that a performer got, in their order.
+// requests are the requests to a performer, in their order.
 type requests struct {
 	mu  sync.Mutex
 	all []interpreter.Request
-	// fails says which ones fail; nil for none.
+	// fails selects the requests that fail; nil for none.
 	fails func(interpreter.Request) bool
 }
 
@@ -115,8 +115,8 @@ func TestARunGoesOnOnce(t *testing.T) {
 	})
 }
 
-// TestForksKeepKeys: a call that has not succeeded has the key that it had, and its attempts are counted through; one that has succeeded has
-// another key.
+// TestForksKeepKeys: a call that did not succeed keeps its key, and the count of its attempts continues. A call that succeeded gets another
+// key.
 func TestForksKeepKeys(t *testing.T) {
 	tries := "{try: [{a: " + task + "}, {b: " + task + "}], catch: {retry: {delay: PT1S, limit: {attempt: {count: 2}}}}}"
 	for name, c := range map[string]struct {
@@ -156,7 +156,7 @@ func TestForksKeepKeys(t *testing.T) {
 	}
 }
 
-// TestForksKeepBranches: what has completed in other branches stays completed, whenever it has.
+// TestForksKeepBranches: completed tasks of other branches remain completed, at whatever time they completed.
 func TestForksKeepBranches(t *testing.T) {
 	late := "{do: [{w: {wait: PT5S}}, {c: " + task + "}]}"
 	both := "{do: [{x: " + task + "}, {y: " + task + "}, {s: {set: {n: 1}}}]}"
@@ -215,7 +215,7 @@ func TestForksKeepBranches(t *testing.T) {
 	}
 }
 
-// TestForksKeepWaits: a branch that waits has the time that was left, and not that which has passed since.
+// TestForksKeepWaits: a waiting branch keeps the remaining time of the fork's position; time that passed since does not count.
 func TestForksKeepWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, sent := newHost(t), &requests{fails: named("c")}

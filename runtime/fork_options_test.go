@@ -14,7 +14,7 @@ import (
 	"github.com/swrun/swrun/runtime/worker"
 )
 
-// TestForkWithAnotherContext: a fork goes on with another $context, also in a branch, which has its own.
+// TestForkWithAnotherContext: a fork continues with another $context, also in a branch, which has its own $context.
 func TestForkWithAnotherContext(t *testing.T) {
 	const broken = "{raise: {error: {type: https://a.b/c, status: 400}}, if: '$context.n == null'}"
 	for name, document := range map[string]string{
@@ -79,7 +79,7 @@ func TestMaximumOfForks(t *testing.T) {
 	})
 }
 
-// TestForkAfterItsDeadline: a run that had to end by a time has none left when that has passed; a fork of it is given another time, or none.
+// TestForkAfterItsDeadline: a run with a passed deadline has no time left. A fork of it gets another deadline, or none.
 func TestForkAfterItsDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)

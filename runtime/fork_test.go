@@ -32,8 +32,8 @@ func (h *host) mustFork(i store.Instance, o client.ForkOptions) client.Forked {
 	return forked
 }
 
-// TestForkFromTheFailedTask is promises 162, 163 and 187: what has failed goes on from there as another run, with the data and the time
-// that it had; the failed run stays as it is.
+// TestForkFromTheFailedTask is promises 162, 163 and 187: a failed run continues from the failed task as another run, with its data and its
+// remaining time. The failed run is unchanged.
 func TestForkFromTheFailedTask(t *testing.T) {
 	for name, c := range map[string]struct {
 		document, from string

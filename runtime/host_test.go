@@ -26,7 +26,7 @@ type host struct {
 	store   store.Store
 	client  *client.Client
 	perform interpreter.Performer // of run_shell
-	limits  limits.Set            // of what is compiled
+	limits  limits.Set            // of compiled definitions
 	aliases errors.Aliases
 	secrets func(string) (any, bool)
 }
@@ -91,7 +91,7 @@ func (h *host) program(document string) *interpreter.Program {
 	return p
 }
 
-// titled adds to a document what it is called. It may begin with further properties of document, in braces.
+// titled adds its title to a document. It may begin with further properties of document, in braces.
 func titled(name, document string) string {
 	title := "dsl: 1.0.3, namespace: test, name: " + name + ", version: 0.1.0"
 	if more, ok := strings.CutPrefix(document, "{"); ok {
@@ -117,7 +117,7 @@ func (h *host) wait(i store.Instance) execution.Outcome {
 	return o
 }
 
-// effect is a kind that does what the test wants. If its command is "receive", it only waits for what others send.
+// effect is a kind of effect that the test controls. With the command "receive", it only waits for messages from others.
 type effect struct{ detached, waits bool }
 
 func newEffect(b *interpreter.Builder, t dsl.Task) interpreter.Body {

@@ -15,13 +15,13 @@ import (
 	"github.com/swrun/swrun/runtime/worker"
 )
 
-// counting is a store that counts the commands which a store on Redis needs for what it is asked (redisstore
-// TestCommandsOfAnIdleWorker), and gives no hints. Its indexes may be said to have lost entries.
+// counting is a store that counts the commands that a store on Redis needs for its calls (redisstore TestCommandsOfAnIdleWorker), and gives
+// no hints. Tests may pretend that its indexes lost entries.
 type counting struct {
 	store.Store
 	mu       sync.Mutex
 	commands int
-	entries  int         // that each partition is said to have
+	entries  int         // pretended number in each partition
 	lost     map[int]int // by partition; scrubbing repairs them
 }
 
@@ -105,7 +105,7 @@ func TestIdleWorker(t *testing.T) {
 	}
 }
 
-// TestWithoutHints: hints only make things prompt. What was written to a partition that rests is seen within a poll.
+// TestWithoutHints: hints only reduce latency. A write to a resting partition is seen within a poll.
 func TestWithoutHints(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, _ := idling(t)
@@ -122,7 +122,7 @@ func TestWithoutHints(t *testing.T) {
 	})
 }
 
-// TestRestingPartitionIsInTime: what is due in a partition that rests is not late.
+// TestRestingPartitionIsInTime: due work in a resting partition is not late.
 func TestRestingPartitionIsInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, _ := idling(t)

@@ -35,8 +35,9 @@ func exported(t *testing.T, document string) (data []byte) {
 	return data
 }
 
-// FuzzImport changes archives: each change names a part of the archive, a value in its JSON, and what becomes of that. What comes of it is refused with a typed error,
-// and leaves nothing; or it is a run that workers go on with, end or quarantine. Nothing panics, and no worker is kept from its other runs.
+// FuzzImport changes archives: each change consists of a part of the archive, a value in its JSON, and the new value. The result is refused
+// with a typed error and leaves nothing, or it is a run that workers continue, end or quarantine. Nothing panics, and the worker's other
+// runs continue.
 func FuzzImport(f *testing.F) {
 	for n := range byte(60) {
 		f.Add([]byte{n % 4, n, n * 7, n * 13})
@@ -78,7 +79,7 @@ func FuzzImport(f *testing.F) {
 	})
 }
 
-// goesOn imports what may be an archive, and has a worker work on it, beside another run.
+// goesOn imports a possibly valid archive, and lets a worker work on it, beside another run.
 func goesOn(t *testing.T, data []byte) {
 	h := newHost(t)
 	h.perform = effortless
@@ -168,7 +169,7 @@ func changeJSON(text []byte, at, how byte) []byte {
 	return append(bytes.Clone(text[:begin]), changed...)
 }
 
-// changeValue changes the value that so many others come before.
+// changeValue changes the value at the given position of the traversal.
 func changeValue(v any, left *int, how byte) any {
 	if *left == 0 {
 		*left = -1

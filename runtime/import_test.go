@@ -37,7 +37,8 @@ func (h *host) archived(i store.Instance) *client.Archive {
 	return a
 }
 
-// TestImport: a run goes to another store as it is, wherever it stands, and goes on there; what has passed meanwhile fires at once.
+// TestImport: a run is transferred to another store unchanged, at any position, and continues there. Deadlines that passed in between fire
+// immediately.
 func TestImport(t *testing.T) {
 	for name, c := range pacetest.ThinnedMap(map[string]struct {
 		document string
@@ -101,8 +102,8 @@ func mustReadAgain(t *testing.T, a *client.Archive) *client.Archive {
 	return again
 }
 
-// TestHostileImports: an archive that was changed anywhere is refused with a typed error, and leaves nothing, or is a run that a worker ends or
-// goes on with; nothing panics.
+// TestHostileImports: an archive that was changed anywhere is refused with a typed error and leaves nothing, or is a run that a worker ends
+// or continues. Nothing panics.
 func TestHostileImports(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -129,7 +130,7 @@ func TestHostileImports(t *testing.T) {
 	})
 }
 
-// TestImportOfAFork: one that no worker has taken begins where it was forked, and is refused with a state of something else.
+// TestImportOfAFork: a fork that no worker took begins at its fork position, and is refused with the state of another run.
 func TestImportOfAFork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -159,7 +160,7 @@ func TestImportOfAFork(t *testing.T) {
 	})
 }
 
-// hostileChanges returns archives that are none any more.
+// hostileChanges returns broken archives.
 func hostileChanges(data []byte) map[string][]byte {
 	edited := func(edit func(*client.Archive)) []byte {
 		var a client.Archive
@@ -222,7 +223,7 @@ func hostileChanges(data []byte) map[string][]byte {
 		if bytes.Contains(frame, []byte(`"u":`)) {
 			all[fmt.Sprintf("the frame %d has no parent", key)] = of(bytes.Replace(frame, []byte(`"u":`), []byte(`"u":9`), 1))
 		}
-		if !bytes.Contains(frame, []byte(`"l":`)) { // it is that of a task
+		if !bytes.Contains(frame, []byte(`"l":`)) { // the frame of a task
 			all[fmt.Sprintf("the frame %d is of another task", key)] = of(bytes.ReplaceAll(frame, []byte(`/do/0/l`), []byte(`/do/7/z`)))
 		}
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// lateNotes returns where the late reports about a run stand in its document, as its history tells, with what they reported.
+// lateNotes returns the notes of late reports in the history of a run: the position of their task in the document, and the report.
 func (a *activities) lateNotes(i store.Instance) string {
 	a.Helper()
 	var all []string
@@ -38,8 +38,8 @@ func (a *activities) lateNotes(i store.Instance) string {
 	return strings.Join(all, ", ")
 }
 
-// TestLateReportsNameTheirTask: the note of a late report has the pointer of the task, whether the task waits, has ended, or the whole run has. A token
-// of an earlier version has no pointer and is good nevertheless (promises 213).
+// TestLateReportsNameTheirTask: the note of a late report has the pointer of the task while the task waits, after its end, and after the
+// end of the run. A token of an earlier version has no pointer and is valid nevertheless (promises 213).
 func TestLateReportsNameTheirTask(t *testing.T) {
 	const twice = "do: [{first: {call: 'activity:1.0.0@default', with: {type: a}}}, {'a second': {call: 'activity:1.0.0@default', with: {type: b}}}]"
 	withActivities(t, func(a *activities) {
@@ -56,8 +56,8 @@ func TestLateReportsNameTheirTask(t *testing.T) {
 	})
 }
 
-// TestTokensReadByEarlierVersions: earlier versions read a token in groups of four characters up to the first that is no base64, and the newer ones of them
-// the pointer behind the dot. They read what the token says.
+// TestTokensReadByEarlierVersions: earlier versions read a token in groups of four characters up to the first group that is not base64;
+// newer ones among them also read the pointer behind the dot. They can read the tokens of this version.
 func TestTokensReadByEarlierVersions(t *testing.T) {
 	withActivities(t, func(a *activities) {
 		for n := range 12 { // texts of all lengths
@@ -77,8 +77,8 @@ func TestTokensReadByEarlierVersions(t *testing.T) {
 	})
 }
 
-// TestTokensOfEarlierVersions: a token without a seal, the pointer or the attempt is good for all reports that count. A late report with it is refused with
-// the reason, and the answer says that the history does not note it, and why (promises 213).
+// TestTokensOfEarlierVersions: a token without a seal, the pointer or the attempt is valid for all accepted reports. A late report with it
+// is refused with the reason, and the answer states that the history does not record it, and why (promises 213).
 func TestTokensOfEarlierVersions(t *testing.T) {
 	withActivities(t, func(a *activities) {
 		for name, older := range map[string]func(text, pointer string) string{
@@ -115,8 +115,8 @@ func (a *activities) mustSupersede(err error) {
 	}
 }
 
-// TestLateReportsAreBounded: each report that says something else is noted once, up to a hundred about one activity; those of other activities are noted
-// still (promises 213).
+// TestLateReportsAreBounded: each distinct late report is recorded once, up to a hundred per activity. The limit of one activity does not
+// affect others (promises 213).
 func TestLateReportsAreBounded(t *testing.T) {
 	withActivities(t, func(a *activities) {
 		i := a.start("do: [{one: {call: 'activity:1.0.0@default', with: {type: a}}}, {two: {call: 'activity:1.0.0@default', with: {type: b}}}]", client.StartOptions{})
@@ -166,8 +166,8 @@ func madeUp(run store.Instance, effect int, nonce string) string {
 	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%s %d %s 1 eve", run, effect, nonce))
 }
 
-// TestMadeUpReportsAreNotNoted: a report about an attempt that no worker was given takes nothing from the reports that are noted. It is refused like a
-// report about an activity that nobody waits for any more, counted, and logged once a minute (promises 213).
+// TestMadeUpReportsAreNotNoted: a report about an attempt that was never handed out does not reduce the number of recorded reports. It is
+// refused like a report about a dismissed activity, counted, and logged once a minute (promises 213).
 func TestMadeUpReportsAreNotNoted(t *testing.T) {
 	withOutsideWorkers(t, false, func(a *activities) {
 		var log bytes.Buffer
@@ -198,7 +198,7 @@ func TestMadeUpReportsAreNotNoted(t *testing.T) {
 	})
 }
 
-// changed returns tokens that somebody has made of one that a worker was given.
+// changed returns forged variants of a token that a worker was given.
 func (a *activities) changed(token string) (all []string) {
 	a.Helper()
 	first, pointer, _ := strings.Cut(token, ".")
@@ -288,7 +288,7 @@ func TestSealedReportsAreBounded(t *testing.T) {
 	})
 }
 
-// ended returns a run that has ended.
+// ended returns a run that ended.
 func (a *activities) ended(id string) store.Instance {
 	a.Helper()
 	i := a.start("do: [{one: {set: {a: 1}}}]", client.StartOptions{ID: id})
@@ -296,8 +296,8 @@ func (a *activities) ended(id string) store.Instance {
 	return i
 }
 
-// TestReportsThatEarlierVersionsAccepted: an earlier version remembered of a report that it was accepted, and not what it said. A worker that repeats it
-// after the upgrade is answered as before the upgrade.
+// TestReportsThatEarlierVersionsAccepted: an earlier version remembered that it accepted a report, but not its content. A worker that
+// repeats the report after the upgrade gets the answer that it got before.
 func TestReportsThatEarlierVersionsAccepted(t *testing.T) {
 	withActivities(t, func(a *activities) {
 		for name, c := range map[string]struct {

@@ -51,8 +51,8 @@ func (c *cut) Commit(ctx context.Context, commit store.Commit) (store.Committed,
 	return c.Store.Commit(ctx, commit)
 }
 
-// TestOutageCountsNoDeaths: a store that is out of reach for longer than leases last has killed nobody. What is in flight
-// goes on, and is performed once.
+// TestOutageCountsNoDeaths: a store outage that is longer than the leases does not count as the death of a worker. Effects in flight
+// continue, and are performed once.
 func TestOutageCountsNoDeaths(t *testing.T) {
 	for name, outage := range map[string]time.Duration{"longer than a lease": 5 * time.Second, "much longer": time.Minute} {
 		t.Run(name, func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestOutageCountsNoDeaths(t *testing.T) {
 				time.Sleep(4 * time.Second)
 				line.off.Store(true)
 				time.Sleep(outage)
-				line.unleased.Store(true) // whoever polls first finds that all leases have ended
+				line.unleased.Store(true) // the first poller finds all leases expired
 				line.off.Store(false)
 				time.Sleep(time.Second)
 				line.unleased.Store(false)
@@ -117,12 +117,12 @@ func (f *forgetful) Claim(ctx context.Context, c store.Claim) ([]store.Claimed, 
 	return claimed, err
 }
 
-// TestClaimWithoutAnswer: what was claimed without an answer is held by nobody, although the worker's lease goes on. It is
-// found soon, and does not count as a death.
+// TestClaimWithoutAnswer: runs of a claim without an answer are held by no process, although the worker's lease continues. They are found
+// soon, and do not count as deaths.
 func TestClaimWithoutAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
-		h.perform = hanging // so that the lease goes on
+		h.perform = hanging // so that the lease continues
 		lossy := &forgetful{Store: h.store}
 		h.store = lossy
 		defer h.work(worker.Config{})()
@@ -141,8 +141,7 @@ func TestClaimWithoutAnswer(t *testing.T) {
 	})
 }
 
-// TestDeadWorker: the runs of a worker that dies go on when its lease has ended, and no sooner; and those of others stay with
-// them.
+// TestDeadWorker: the runs of a dead worker continue when its lease expires, and not earlier. The runs of other workers stay with them.
 func TestDeadWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)

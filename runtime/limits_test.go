@@ -39,8 +39,8 @@ func beyond() map[limits.Name]struct {
 	}
 }
 
-// TestLimitsOfRuns is promise 49: what becomes too large is an error that names the limit, its value and the maximum. A
-// task's can be caught; a history or a state that is too large ends the run.
+// TestLimitsOfRuns is promise 49: an oversized value is an error that names the limit, the value and the maximum. The error of a task can
+// be caught; an oversized history or state ends the run.
 func TestLimitsOfRuns(t *testing.T) {
 	for name, c := range beyond() {
 		t.Run(string(name), func(t *testing.T) {
@@ -76,7 +76,7 @@ func above(e *errors.Error, maximum int) bool {
 	return ok && named == maximum && value > maximum
 }
 
-// TestLimitsOfStarts: every door of a start and of a command refuses what is too large, with the same members.
+// TestLimitsOfStarts: every kind of start and command refuses oversized values, with the same members.
 func TestLimitsOfStarts(t *testing.T) {
 	long := strings.Repeat("x", 5000)
 	many := map[string]string{}

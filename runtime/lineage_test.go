@@ -13,7 +13,7 @@ import (
 	"github.com/swrun/swrun/runtime/worker"
 )
 
-// review returns what the history of a run tells, as lines.
+// review returns the review of a run's history, as lines.
 func (h *host) review(i store.Instance) string {
 	h.Helper()
 	d, err := h.client.Describe(h.Context(), i)
@@ -36,8 +36,8 @@ func (h *host) review(i store.Instance) string {
 	return b.String()
 }
 
-// TestFailuresAreListed is promises 44, 204 and 219: each failure has how it came about and what became of it, also if it was caught, and
-// the run that it comes from if that is a child.
+// TestFailuresAreListed is promises 44, 204 and 219: each failure has its cause and its outcome, also if it was caught, and names the child
+// run from which it comes.
 func TestFailuresAreListed(t *testing.T) {
 	slow := "{wait: PT1M, timeout: {after: PT1S}}"
 	child := "{run: {workflow: {namespace: test, name: child, version: latest}}}"
@@ -68,7 +68,8 @@ func TestFailuresAreListed(t *testing.T) {
 	}
 }
 
-// TestReasonsReachEveryone: why a run is cancelled is told to its children, to theirs, to who waits for it, and to who looks at it.
+// TestReasonsReachEveryone: the reason of a cancellation reaches the run's children, their children, the callers that wait for it, and its
+// description.
 func TestReasonsReachEveryone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)

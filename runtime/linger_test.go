@@ -13,7 +13,7 @@ import (
 	"github.com/swrun/swrun/runtime/matching"
 )
 
-// sequence is a document of so many activities, one after the other.
+// sequence returns a document with n activities in sequence.
 func sequence(n int) string {
 	var tasks strings.Builder
 	tasks.WriteString("do:\n")
@@ -112,7 +112,7 @@ func TestReportAfterHeartbeat(t *testing.T) {
 	})
 }
 
-// TestReportOfAnActivityThatHasChanged: what this process knows of an activity may be outdated. Then the store decides.
+// TestReportOfAnActivityThatHasChanged: the knowledge of this process about an activity may be outdated. Then the store decides.
 func TestReportOfAnActivityThatHasChanged(t *testing.T) {
 	withOutsideWorkers(t, true, func(a *activities) {
 		i := a.start(sequence(1), client.StartOptions{})

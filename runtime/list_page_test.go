@@ -33,7 +33,7 @@ func (h *host) pages(where filter.Filter, limit int, between func()) (all []stri
 	}
 }
 
-// TestPages: each run stands on exactly one page, the newest first, also when others start and go while somebody turns the pages.
+// TestPages: each run is on exactly one page, the newest first, also when other runs start and disappear between the pages.
 func TestPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -69,7 +69,7 @@ func TestPages(t *testing.T) {
 	})
 }
 
-// TestHostileCursors: what no page has returned is refused, whatever it is, or begins a list somewhere.
+// TestHostileCursors: a cursor that no page returned is refused, or begins a list somewhere.
 func TestHostileCursors(t *testing.T) {
 	h := newHost(t)
 	for _, cursor := range []string{"x", "!", "AAAA", strings.Repeat("A", 100_000), "q1YqUbJSMtBRKgDRiUpWhjpKBUqWtQA", "\x00"} {
@@ -80,7 +80,7 @@ func TestHostileCursors(t *testing.T) {
 	}
 }
 
-// TestListedFailures: lists know how a run has failed, and whether it tries again what has failed (promise 200), without its state.
+// TestListedFailures: lists contain the failure of a run, and whether it retries the failed task (promise 200), without loading its state.
 func TestListedFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/swrun/swrun/runtime/worker"
 )
 
-// unlisted is a store that cannot be listed, as if that took for ever.
+// unlisted is a store that cannot be listed, as if a list never ended.
 type unlisted struct{ store.Store }
 
 func (unlisted) List(context.Context, int, string, int) (store.Page, error) {

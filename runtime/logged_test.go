@@ -153,7 +153,7 @@ func TestQuarantineIsLogged(t *testing.T) {
 	})
 }
 
-// TestStartsThatNobodyWaitsForAreLogged if they are refused: no run says so.
+// TestStartsThatNobodyWaitsForAreLogged: refused detached starts are logged, since no run reports them.
 func TestStartsThatNobodyWaitsForAreLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, log := newHost(t), &logText{}

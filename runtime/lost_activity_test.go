@@ -24,8 +24,8 @@ func (f withoutActivities) Claim(ctx context.Context, c store.Claim) ([]store.Cl
 	return claimed, err
 }
 
-// TestLostActivityIsScheduledAgain (I4): who takes over a run whose activity is lost schedules it again, with the same key and input.
-// One whose end has come in the meantime is not lost.
+// TestLostActivityIsScheduledAgain (I4): a worker that takes over a run with a lost activity schedules the activity again, with the same
+// key and input. An activity whose result arrived in the meantime is not lost.
 func TestLostActivityIsScheduledAgain(t *testing.T) {
 	for _, ended := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

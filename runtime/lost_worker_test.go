@@ -62,8 +62,8 @@ func TestTimeoutsOfALostWorker(t *testing.T) {
 	}
 }
 
-// TestDeadlineOfAWorkerInTrouble is promise 158: a deadline that passes while the store does not answer is enforced once it does, and what
-// went wrong is logged.
+// TestDeadlineOfAWorkerInTrouble is promise 158: a deadline that passes during an outage of the store is enforced after it, and the error
+// is logged.
 func TestDeadlineOfAWorkerInTrouble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -89,8 +89,8 @@ func TestDeadlineOfAWorkerInTrouble(t *testing.T) {
 	})
 }
 
-// TestOutermostOfAnActivity: when several of its deadlines have passed while nobody was there, that of all attempts ends the activity, or else
-// that of the attempt; no other attempt begins after its time.
+// TestOutermostOfAnActivity: if several deadlines of an activity passed while no worker was present, the deadline of all attempts ends it,
+// otherwise the deadline of the attempt. No other attempt begins after its time.
 func TestOutermostOfAnActivity(t *testing.T) {
 	for name, c := range map[string]struct{ with, kind, events string }{
 		"of all attempts, with attempts left": {
@@ -109,7 +109,7 @@ func TestOutermostOfAnActivity(t *testing.T) {
 				a.poll()
 				time.Sleep(time.Second)
 				stop()
-				time.Sleep(time.Hour) // nobody is there
+				time.Sleep(time.Hour) // no worker is present
 				defer a.work(worker.Config{})()
 				caught, _ := a.caught(i)
 				a.expect(caught["kind"], c.kind)
@@ -119,8 +119,8 @@ func TestOutermostOfAnActivity(t *testing.T) {
 	}
 }
 
-// TestScopesAroundAnActivity: when the time of a task or of the run has passed as well as that of an activity in it, while nobody was there,
-// the outermost of them fires.
+// TestScopesAroundAnActivity: if the deadline of a task or of the run passed as well as the deadline of an activity in it, while no worker
+// was present, the outermost fires.
 func TestScopesAroundAnActivity(t *testing.T) {
 	const activity = "call: 'activity:1.0.0@default', with: {type: x, timeouts: {scheduleToStart: PT5M}"
 	for name, c := range map[string]struct{ document, kind string }{
@@ -135,7 +135,7 @@ func TestScopesAroundAnActivity(t *testing.T) {
 				i := h.start(c.document, client.StartOptions{})
 				time.Sleep(time.Minute)
 				stop()
-				time.Sleep(time.Hour) // nobody is there
+				time.Sleep(time.Hour) // no worker is present
 				defer h.work(worker.Config{})()
 				if o := h.wait(i); !o.TimedOut || o.Fault.Extensions["timeoutKind"] != c.kind {
 					t.Errorf("got %s: %v", o.Status, o.Fault)

@@ -67,7 +67,7 @@ func (l *level) raise(by int64) (lower func()) {
 	return func() { l.now.Add(-by) }
 }
 
-// TestDeadlineOfWhatWaitsForMemory: a timeout ends it in time, and the memory goes to whoever is next.
+// TestDeadlineOfWhatWaitsForMemory: a timeout ends the wait in time, and the memory is given to the next waiter.
 func TestDeadlineOfWhatWaitsForMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -95,7 +95,7 @@ func TestDeadlineOfWhatWaitsForMemory(t *testing.T) {
 	})
 }
 
-// TestMemoryAfterErrors: what fails, panics or asks twice keeps nothing.
+// TestMemoryAfterErrors: an effect that fails, panics or asks twice keeps no memory.
 func TestMemoryAfterErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)

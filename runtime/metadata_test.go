@@ -11,8 +11,8 @@ import (
 	"github.com/swrun/swrun/runtime/worker"
 )
 
-// TestMetadata is promises 70 and 71: what a start says besides the input is no part of it, and expressions see it all the same,
-// also of an owner that has taken the run over.
+// TestMetadata is promises 70 and 71: metadata of a start is not part of the input, but expressions can read it, also after another owner
+// took the run over.
 func TestMetadata(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)

@@ -34,8 +34,8 @@ func (h *host) publish(all ...string) {
 	}
 }
 
-// TestMigrateListening: a task that listens goes on with the filters of the other version, for the events that come from then on. What it has
-// consumed counts, by the position of its filter.
+// TestMigrateListening: a listening task continues with the filters of the other version for future events. Consumed events count by the
+// position of their filter.
 func TestMigrateListening(t *testing.T) {
 	const numbers = ", output: {as: '${ [.[] | .n] | join(\" \") }'}}}]"
 	one := func(to string) string { return "do: [{l: {listen: {to: {" + to + "}}" + numbers }
@@ -74,7 +74,7 @@ func TestMigrateListening(t *testing.T) {
 				}
 				time.Sleep(100 * time.Millisecond)
 				h.verifyReplay(i)
-				stop() // what comes next is restored from what is stored
+				stop() // the rest is restored from the stored state
 				defer h.work(worker.Config{})()
 				h.publish(c.after...)
 				if diff := cmp.Diff(any(c.want), h.wait(i).Output); diff != "" {
@@ -86,7 +86,7 @@ func TestMigrateListening(t *testing.T) {
 	}
 }
 
-// TestRefusedMigrationsOfListening: what was consumed for other filters than those of the other version keeps a run from going on with it.
+// TestRefusedMigrationsOfListening: a run that consumed events for filters that the other version changed cannot migrate.
 func TestRefusedMigrationsOfListening(t *testing.T) {
 	for name, c := range map[string]struct{ from, to, why string }{
 		"fewer filters":      {"{all: [{with: {type: a}}, {with: {type: b}}]}", "{all: [{with: {type: a}}]}", "other filters than the one there"},
@@ -116,8 +116,8 @@ func TestRefusedMigrationsOfListening(t *testing.T) {
 	}
 }
 
-// TestForkListening: a fork listens in its other branches as the version says with which it goes on. What they have consumed counts, and what is
-// expected stays.
+// TestForkListening: a fork listens in its other branches as its version specifies. Their consumed events count, and expected results are
+// kept.
 func TestForkListening(t *testing.T) {
 	document := func(filter, then string) string {
 		return "do: [{f: {fork: {branches: [{a: {listen: {to: {all: [{with: {type: a}}, {with: {type: " + filter + "}, correlate: {k: {from: .data.k, expect: '${ $context.k }'}}}]}}, output: {as: '${ [.[] | .n] }'}}}, " +

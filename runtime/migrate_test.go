@@ -37,13 +37,13 @@ func (h *host) begin(document string, o client.StartOptions) store.Instance {
 	return i
 }
 
-// migrate has a run go on with another version.
+// migrate lets a run continue with another version.
 func (h *host) migrate(i store.Instance, m client.Migration) error {
 	_, err := h.asker().Migrate(client.WithActor(h.Context(), "ann"), i, m)
 	return err
 }
 
-// verifyReplay compares the stored state of a run with what its history makes.
+// verifyReplay compares the stored state of a run with the replay of its history.
 func (h *host) verifyReplay(i store.Instance) {
 	h.Helper()
 	d, err := h.asker().Describe(h.Context(), i)
@@ -72,7 +72,7 @@ func (h *host) verifyReplay(i store.Instance) {
 	}
 }
 
-// TestMigrate: a run goes on with another version of its workflow, wherever it stands, and its history makes its state again.
+// TestMigrate: a run continues with another version of its workflow from any position, and its history reproduces its state.
 func TestMigrate(t *testing.T) {
 	for name, c := range map[string]struct {
 		from, to string
@@ -114,7 +114,7 @@ func TestMigrate(t *testing.T) {
 					}
 					time.Sleep(100 * time.Millisecond)
 					h.verifyReplay(i)
-					stop() // what comes next is restored from what is stored
+					stop() // the rest is restored from the stored state
 					defer h.work(worker.Config{})()
 					o := h.wait(i)
 					if diff := cmp.Diff(c.want, o.Output); diff != "" || took(o) != c.took {
@@ -131,8 +131,8 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
-// TestMigrationOfASuspendedRun: what could go on when it was suspended goes on in the other version, even if the worker that migrates it also
-// resumes it.
+// TestMigrationOfASuspendedRun: a task that could continue when the run was suspended continues in the other version, even if the worker
+// that migrates the run also resumes it.
 func TestMigrationOfASuspendedRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -153,7 +153,7 @@ func TestMigrationOfASuspendedRun(t *testing.T) {
 	})
 }
 
-// TestRefusedMigrations: what has no place in the other version is refused, with the reason, and changes nothing.
+// TestRefusedMigrations: a run without a place in the other version is refused, with the reason, and unchanged.
 func TestRefusedMigrations(t *testing.T) {
 	for name, c := range map[string]struct {
 		to, version string
@@ -190,7 +190,7 @@ func TestRefusedMigrations(t *testing.T) {
 	}
 }
 
-// TestMigrationsThatComeTooLate: a run that goes on while the migration is on its way does so with what it had, and says why.
+// TestMigrationsThatComeTooLate: a run that leaves its position before the migration arrives keeps its definition, and reports the reason.
 func TestMigrationsThatComeTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -219,7 +219,7 @@ func TestMigrationsThatComeTooLate(t *testing.T) {
 		if err := h.migrate(cancelled, client.Migration{To: "2.0.0"}); err != nil {
 			t.Error(err)
 		}
-		time.Sleep(10 * time.Second) // what it waits for ends, and the deadline passes, before a worker sees the migration
+		time.Sleep(10 * time.Second) // the wait ends, and the deadline passes, before a worker sees the migration
 		defer h.work(worker.Config{})()
 		if o := h.wait(i); o.Status != interpreter.StatusCompleted || took(o) != 11*time.Second {
 			t.Errorf("%s after %s: %v", o.Status, took(o), o.Fault)
@@ -236,8 +236,8 @@ func TestMigrationsThatComeTooLate(t *testing.T) {
 	})
 }
 
-// TestMigrationInFlight: a request in flight stays what it was, and what it yields is used by the new version, also when another worker
-// performs it again.
+// TestMigrationInFlight: a request in flight is unchanged, and its result is used by the new version, also when another worker performs it
+// again.
 func TestMigrationInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -271,7 +271,7 @@ func TestMigrationInFlight(t *testing.T) {
 	})
 }
 
-// TestMigrationOfAQuarantinedRun: a migration releases a run that is quarantined, which goes on with the other version.
+// TestMigrationOfAQuarantinedRun: a migration releases a quarantined run, which continues with the other version.
 func TestMigrationOfAQuarantinedRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -294,7 +294,7 @@ func TestMigrationOfAQuarantinedRun(t *testing.T) {
 	})
 }
 
-// TestForkOfAMigratedRun: what has migrated and failed is forked with what it has now, and its second run is of that too.
+// TestForkOfAMigratedRun: a run that migrated and failed is forked with its present definition, and so is its second run.
 func TestForkOfAMigratedRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)

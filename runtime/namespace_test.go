@@ -9,7 +9,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// TestPromise84 and 85, 88: what a namespace may be called, in documents and elsewhere. Letters keep their case, and there is always one.
+// TestPromise84 and 85, 88: valid names of namespaces, in documents and elsewhere. Letters keep their case, and there is always a
+// namespace.
 func TestPromise84(t *testing.T) {
 	for name, valid := range map[string]bool{
 		"a": true, "A-b-9": true, "5a": true, "Shop": true, strings.Repeat("a", 63): true,

@@ -16,7 +16,7 @@ import (
 	"github.com/swrun/swrun/runtime/worker"
 )
 
-// counted counts what workers ask a store for.
+// counted counts the calls of workers to a store.
 type counted struct {
 	store.Store
 	claims, polls, changes atomic.Int64
@@ -44,7 +44,7 @@ func (h *host) takes(queues string, processes bool) (stop func()) {
 	})
 }
 
-// describedBy describes a run with what is known of the workers.
+// describedBy describes a run with the known workers.
 func (h *host) describedBy(i store.Instance) *client.Description {
 	h.Helper()
 	c := client.Config{Store: h.store, Compile: h.compile, Workers: func(ctx context.Context) ([]presence.Worker, error) { return presence.Workers(ctx, h.store) }}
@@ -53,8 +53,9 @@ func (h *host) describedBy(i store.Instance) *client.Description {
 	return d
 }
 
-// TestPromise64 and 63, 65, 73: a task is performed by a worker that takes its queue: its own, that of the task around it, or that of the
-// document; the queue of a call goes before that of the function. Any worker keeps its deadlines, and goes on with it afterwards.
+// TestPromise64 and 63, 65, 73: a task is performed by a worker that serves its queue: its own queue, the queue of the enclosing task, or
+// the queue of the document. The queue of a call takes precedence over the queue of the function. Any worker enforces its deadlines, and
+// continues the run afterwards.
 func TestPromise64(t *testing.T) {
 	inQueue := func(queue string) string { return "metadata: {swrun: {queue: " + queue + "}}" }
 	const shell = "run: {shell: {command: x}}"
@@ -97,8 +98,8 @@ func TestPromise64(t *testing.T) {
 	}
 }
 
-// TestDetachedIsLeft: a process that nobody waits for is left to a worker that may run it, too, and to those for whom it is reserved; the
-// deadlines of its task hold meanwhile, and nobody claims its run again and again.
+// TestDetachedIsLeft: a detached process is left to a worker that may run processes, too, and to workers for which it is reserved. The
+// deadlines of its task apply in the meantime, and workers do not repeatedly claim its run.
 func TestDetachedIsLeft(t *testing.T) {
 	const detached = "{run: {shell: {command: x}, await: false}}"
 	for _, c := range []struct {
@@ -144,7 +145,7 @@ func TestDetachedIsLeft(t *testing.T) {
 	}
 }
 
-// TestDefaultQueue: what names the default queue is performed by those who take it.
+// TestDefaultQueue: tasks that name the default queue are performed by its workers.
 func TestDefaultQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -157,8 +158,8 @@ func TestDefaultQueue(t *testing.T) {
 	})
 }
 
-// TestPromise139 and 140, 141: a task that needs a permission is left to a worker that has it. Nothing of it runs before, its deadlines hold,
-// and workers that do not have it do not ask for it again and again.
+// TestPromise139 and 140, 141: a task that needs a permission is left to a worker that holds it. Before that no part of it runs, its
+// deadlines apply, and workers without the permission do not repeatedly request it.
 func TestPromise139(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -197,7 +198,7 @@ func TestPromise139(t *testing.T) {
 	})
 }
 
-// TestNeedsOfBranches: branches of a run that need different things are performed by those who have them, one after the other.
+// TestNeedsOfBranches: branches of a run with different needs are performed by matching workers, in sequence.
 func TestNeedsOfBranches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &host{T: t, store: memstore.New(memstore.Config{Partitions: 1})}

@@ -8,8 +8,8 @@ import (
 	"github.com/swrun/swrun/runtime/client"
 )
 
-// TestWhatMustNotBeRetriedIsNot is promise 198: a try around an activity does not try it again after an error that its worker has marked, unless
-// the condition of the policy names the mark. What the catch does otherwise, it does.
+// TestWhatMustNotBeRetriedIsNot is promise 198: a try around an activity does not retry it after an error that its worker marked, unless
+// the condition of the policy names the mark. The rest of the catch applies.
 func TestWhatMustNotBeRetriedIsNot(t *testing.T) {
 	for name, c := range map[string]struct {
 		policy  string

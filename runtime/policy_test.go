@@ -13,8 +13,8 @@ import (
 	"github.com/swrun/swrun/runtime/worker"
 )
 
-// TestPromise79 and 95: a run refers to the document that it has started from, and keeps its retry policies and timeouts, whatever is deployed
-// meanwhile, and whoever goes on with it.
+// TestPromise79 and 95: a run refers to the document that it started with, and keeps its retry policies and timeouts after later
+// deployments and changes of the worker.
 func TestPromise79(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)

@@ -14,7 +14,8 @@ import (
 	"github.com/swrun/swrun/runtime/worker"
 )
 
-// TestWorkersAnnounceThemselves: what they do, since when, and when they were seen last; who has left, or stands still, is not there.
+// TestWorkersAnnounceThemselves: the announcement contains their work, their start, and when they were last seen. A worker that left or
+// hangs is not present.
 func TestWorkersAnnounceThemselves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)

@@ -155,7 +155,7 @@ func TestQuarantineIsDescribed(t *testing.T) {
 		if _, _, err := h.client.Outcome(t.Context(), i); !errors.As(err, &stuck) || time.Until(stuck.Ends).Round(time.Minute) != 30*time.Minute {
 			t.Errorf("the error is %v", err)
 		}
-		defer func() { // whoever waits gets its end
+		defer func() { // the waiting caller gets its end
 			if o, err := h.client.Wait(t.Context(), i); err != nil || !o.TimedOut {
 				t.Errorf("got %+v: %v", o, err)
 			}
@@ -180,7 +180,7 @@ func TestQuarantineIsDescribed(t *testing.T) {
 	})
 }
 
-// TestQuarantinedIsNotWaitedFor: nobody waits for what does not come.
+// TestQuarantinedIsNotWaitedFor: callers do not wait for a quarantined run without a deadline.
 func TestQuarantinedIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -196,8 +196,8 @@ func TestQuarantinedIsNotWaitedFor(t *testing.T) {
 	})
 }
 
-// TestLostWorkersAreInTheHistory: the history of a run says which workers were lost with it, and that it was quarantined (promise 227). Events that
-// follow have the next numbers, and the history makes the stored state.
+// TestLostWorkersAreInTheHistory: the history of a run contains the workers that were lost with it, and its quarantine (promise 227). Later
+// events have consecutive numbers, and the history reproduces the stored state.
 func TestLostWorkersAreInTheHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -222,7 +222,7 @@ func TestLostWorkersAreInTheHistory(t *testing.T) {
 		if _, err := h.client.History(t.Context(), i, 0, look); err != nil || lost != store.DefaultMaxDeaths || quarantined != 1 {
 			t.Errorf("%d workers were lost, and the run was quarantined %d times: %v", lost, quarantined, err)
 		}
-		h.perform = effortless // until it has ended, the state knows the number of the attempt in flight, which is in no history
+		h.perform = effortless // until the run ends, the state contains the number of the attempt in flight, which is not in the history
 		_, err := h.client.Retry(t.Context(), i, client.RetryOptions{})
 		h.must(err)
 		if o := h.wait(i); o.Status != interpreter.StatusCompleted {

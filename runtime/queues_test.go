@@ -17,7 +17,7 @@ import (
 	"github.com/swrun/swrun/runtime/worker"
 )
 
-// gauge counts what is performed at a time.
+// gauge counts concurrent effects.
 type gauge struct{ now, most, all atomic.Int64 }
 
 // performs performs an effect for a while.
@@ -52,8 +52,8 @@ func inQueue(name string) string {
 	return "{run: {shell: {command: x}}, metadata: {swrun: {queue: " + name + "}}}"
 }
 
-// TestQueueLimits: of a queue with a limit so many tasks are performed at a time, or begin in a time, in all workers together; all of them
-// are performed, also those of a run that has several.
+// TestQueueLimits: all workers together perform, or begin within an interval, at most the limit of a queue. All tasks are performed in the
+// end, also several tasks of one run.
 func TestQueueLimits(t *testing.T) {
 	for _, c := range []struct {
 		name, queue string
@@ -113,7 +113,7 @@ func TestQueueLimits(t *testing.T) {
 	}
 }
 
-// TestPausedQueue: nothing of a queue begins while it is paused, what has begun goes on, deadlines hold, and runs say what they wait for.
+// TestPausedQueue: no task of a paused queue begins, running tasks continue, deadlines apply, and runs report the cause of their wait.
 func TestPausedQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -154,7 +154,7 @@ func TestPausedQueue(t *testing.T) {
 	})
 }
 
-// TestPermitsOfLostWorkers: a worker that is lost, or stops, holds up nobody for long.
+// TestPermitsOfLostWorkers: a worker that is lost, or stops, blocks other workers only briefly.
 func TestPermitsOfLostWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -173,7 +173,7 @@ func TestPermitsOfLostWorkers(t *testing.T) {
 		if g.all.Load() != 1 {
 			t.Errorf("%d were performed when the permit of the worker that was lost has ended", g.all.Load())
 		}
-		stop() // it gives up what it performs
+		stop() // it gives up its effects
 		defer h.takes("gpu", true)()
 		if o := h.wait(i); o.Status != interpreter.StatusCompleted {
 			t.Errorf("it ends as %+v", o)
@@ -185,7 +185,7 @@ func TestPermitsOfLostWorkers(t *testing.T) {
 	})
 }
 
-// TestUnlimitedQueues: without limits nobody asks for permits, and rules are read every two seconds at most.
+// TestUnlimitedQueues: without limits no worker requests permits, and rules are read every two seconds at most.
 func TestUnlimitedQueues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -208,7 +208,7 @@ func TestUnlimitedQueues(t *testing.T) {
 	})
 }
 
-// asked counts what concerns queues.
+// asked counts calls that concern queues.
 type asked struct {
 	store.Store
 	permits, lists, writes atomic.Int64

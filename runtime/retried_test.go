@@ -14,7 +14,7 @@ import (
 	"github.com/swrun/swrun/runtime/worker"
 )
 
-// retries returns what history says of a type of events: where, which attempt is meant, the delay, and the status of the error.
+// retries returns the events of a type in the history: the position, the attempt, the delay, and the status of the error.
 func (h *host) retries(i store.Instance, of interpreter.HistoryEventType) (all []string) {
 	h.Helper()
 	_, err := h.client.History(h.Context(), i, 0, func(e client.HistoryEntry) error {
@@ -33,8 +33,8 @@ func (h *host) retries(i store.Instance, of interpreter.HistoryEventType) (all [
 	return all
 }
 
-// TestPromise206 and 208: a failure that is retried is an event of its own, which names the attempt, the delay, and so the time of the next
-// one: of a try the attempt that comes, of an activity the one that has failed.
+// TestPromise206 and 208: a retried failure is an event of its own, which contains the attempt and the delay, and therefore the time of the
+// next attempt. For a try it contains the next attempt, for an activity the failed attempt.
 func TestPromise206(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)

@@ -23,7 +23,7 @@ func (h *host) mustMove(i store.Instance, c client.DeadlineChange) client.MovedD
 	return moved
 }
 
-// TestSetDeadline: a deadline of a live run moves, in both directions and away, and its history says by whom.
+// TestSetDeadline: a deadline of a run in progress moves, in both directions, and can be removed. The history contains the actor.
 func TestSetDeadline(t *testing.T) {
 	for name, c := range pacetest.ThinnedMap(map[string]struct {
 		document string
@@ -64,8 +64,8 @@ func TestSetDeadline(t *testing.T) {
 	}
 }
 
-// TestDeadlineMovesBeforeItPasses: what was accepted before the deadline counts, even if the next worker comes after it, and what
-// has ended before counts as well. After the deadline nothing moves it.
+// TestDeadlineMovesBeforeItPasses: a change that was accepted before the deadline counts, even if the next worker comes after it. An end
+// before the deadline counts as well. After the deadline nothing moves it.
 func TestDeadlineMovesBeforeItPasses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -81,7 +81,7 @@ func TestDeadlineMovesBeforeItPasses(t *testing.T) {
 			t.Errorf("a deadline that has passed: %v", err)
 		}
 		h.mustMove(i, client.DeadlineChange{By: time.Hour})
-		time.Sleep(20 * time.Second) // the former deadline passes while nobody is there
+		time.Sleep(20 * time.Second) // the former deadline passes without a worker
 		defer h.work(worker.Config{})()
 		if o := h.wait(i); o.Status != interpreter.StatusCompleted || took(o) != 48*time.Second {
 			t.Errorf("got %s after %s: %v", o.Status, took(o), o.Fault)
@@ -92,7 +92,7 @@ func TestDeadlineMovesBeforeItPasses(t *testing.T) {
 	})
 }
 
-// TestRefusedDeadlines: what cannot be is refused, with the reason, and changes nothing.
+// TestRefusedDeadlines: an impossible change is refused, with the reason, and has no effect.
 func TestRefusedDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -158,7 +158,7 @@ func TestChildrenGetTheirParentsDeadline(t *testing.T) {
 	})
 }
 
-// TestDeadlineSyntax: what a deadline may be given as.
+// TestDeadlineSyntax: the accepted formats of a deadline.
 func TestDeadlineSyntax(t *testing.T) {
 	for text, want := range map[string]client.DeadlineChange{
 		"+10m": {By: 10 * time.Minute}, "-90s": {By: -90 * time.Second}, "+PT1H": {By: time.Hour}, "none": {None: true},

@@ -15,7 +15,7 @@ import (
 	"github.com/swrun/swrun/runtime/worker"
 )
 
-// set changes what is set for a namespace, or for the deployment.
+// set changes settings of a namespace, or of the deployment.
 func (h *host) set(scope settings.Scope, all ...string) {
 	h.Helper()
 	_, err := settings.Change(h.Context(), h.store, scope, func(s *settings.Settings) error {
@@ -42,8 +42,8 @@ func (h *host) ends(i store.Instance) string {
 	return strings.Join(all, ", ")
 }
 
-// TestPromise178 and what is set for a deployment and its namespaces: an option of the start replaces the document's timeout, or takes it away;
-// what is set holds where both say nothing; a maximum holds in any case.
+// TestPromise178 and the settings of a deployment and its namespaces: an option of the start replaces or disables the document's timeout.
+// Settings apply if neither specifies a timeout. A maximum always applies.
 func TestPromise178(t *testing.T) {
 	const plain, timed, run = "do: [{a: {wait: P1D}}]", "timeout: {after: PT2H}\ndo: [{a: {wait: P1D}}]", "{metadata: {swrun: {runTimeout: PT2H}}}\ndo: [{a: {wait: P1D}}]"
 	const computed = "timeout: {after: '${ \"PT20H\" }'}\ndo: [{a: {wait: P1D}}]"
@@ -86,7 +86,7 @@ func TestPromise178(t *testing.T) {
 	}
 }
 
-// TestMaximumIsRefused: a start that asks for more than is allowed is refused, also if the document asks for it, and says what is allowed.
+// TestMaximumIsRefused: a start that exceeds a maximum is refused with the allowed value, also if the document requests the excess.
 func TestMaximumIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -118,8 +118,8 @@ func TestMaximumIsRefused(t *testing.T) {
 	})
 }
 
-// TestSettingsHoldForNewRuns: a change holds soon, for new runs; a start that is repeated finds its run, whatever was set meanwhile, and
-// children are bounded too.
+// TestSettingsHoldForNewRuns: a change soon applies to new runs. A repeated start finds its run after a change of settings, and children
+// are limited too.
 func TestSettingsHoldForNewRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)

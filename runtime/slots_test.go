@@ -17,8 +17,8 @@ import (
 // onceAfterWait is a document whose second task must not be performed twice.
 const onceAfterWait = "do: [{w: {wait: PT5S}}, {a: {run: {shell: {command: x}}, metadata: {swrun: {delivery: at-most-once}}}}]"
 
-// TestAtMostOnceIsNotBegunWithoutASlot: an effect that must not be performed twice is not stored as begun by one who cannot
-// perform it: because it never does, or because all its slots are taken when it is stopped.
+// TestAtMostOnceIsNotBegunWithoutASlot: an at-most-once effect is not stored as begun by a worker that cannot perform it, because it
+// performs no effects or because all its slots are taken when it is stopped.
 func TestAtMostOnceIsNotBegunWithoutASlot(t *testing.T) {
 	for name, second := range map[string]worker.Config{
 		"performs nothing": {Concurrency: -1, Drain: 2 * time.Second},
@@ -104,7 +104,7 @@ func TestDeadlinesGoOnWithoutASlot(t *testing.T) {
 
 const once = "metadata: {swrun: {delivery: at-most-once}}"
 
-// TestSlotsOfOtherWorkers: a run that waits for a slot at a worker that has none goes to one that has.
+// TestSlotsOfOtherWorkers: a run that waits for a slot at a worker without free slots moves to a worker with one.
 func TestSlotsOfOtherWorkers(t *testing.T) {
 	for name, full := range map[string]worker.Config{"full": {Concurrency: 1}, "idle": {Concurrency: -1}} {
 		for kind, metadata := range map[string]string{"once": ", " + once, "plain": ""} {
@@ -141,7 +141,7 @@ func TestSlotsOfOtherWorkers(t *testing.T) {
 	}
 }
 
-// TestDetachedAtMostOnceIsPerformed also where there is no slot: nobody else knows of it.
+// TestDetachedAtMostOnceIsPerformed also without a free slot, since no other worker knows of it.
 func TestDetachedAtMostOnceIsPerformed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -165,7 +165,7 @@ func TestDetachedAtMostOnceIsPerformed(t *testing.T) {
 	})
 }
 
-// TestIdleOwnerPerformsNothing: not even what nobody waits for, when the run ends or is cancelled.
+// TestIdleOwnerPerformsNothing: it does not even perform detached effects when the run ends or is cancelled.
 func TestIdleOwnerPerformsNothing(t *testing.T) {
 	for name, tail := range map[string]string{"last": "", "cancelled": ", {z: {wait: PT1H}}"} {
 		t.Run(name, func(t *testing.T) {
@@ -192,8 +192,8 @@ func TestIdleOwnerPerformsNothing(t *testing.T) {
 	}
 }
 
-// TestNotBegunIsNoAttempt: an effect that a stopping worker has not begun is performed by the next one for the first time,
-// and so is one that was handed over as another branch went on.
+// TestNotBegunIsNoAttempt: an effect that a stopping worker did not begin is performed by the next worker as the first attempt. The same
+// applies to an effect that was handed over because another branch continued.
 func TestNotBegunIsNoAttempt(t *testing.T) {
 	branch := func(wait, name string) string {
 		return "{" + name + name + ": {do: [{w: {wait: " + wait + "}}, {" + name + ": " + task + "}]}}"
@@ -235,8 +235,8 @@ func TestNotBegunIsNoAttempt(t *testing.T) {
 	}
 }
 
-// TestSaturated: deadlines of runs that have begun hold although every slot is taken by others, and so do those of runs
-// whose time runs before they begin.
+// TestSaturated: deadlines of runs in progress apply although every slot is taken by other runs, and so do deadlines of runs whose time
+// counts before they begin.
 func TestSaturated(t *testing.T) {
 	for name, c := range map[string]struct {
 		document string

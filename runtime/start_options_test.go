@@ -14,7 +14,7 @@ import (
 	"github.com/swrun/swrun/runtime/worker"
 )
 
-// TestStartTimeouts are promises 1 to 5, 16, 21, 22 and 203: each timeout ends the run, and says which it was.
+// TestStartTimeouts are promises 1 to 5, 16, 21, 22 and 203: each timeout ends the run, and the run names the timeout.
 func TestStartTimeouts(t *testing.T) {
 	for name, c := range map[string]struct {
 		document string
@@ -103,7 +103,7 @@ func TestLongIDs(t *testing.T) {
 	})
 }
 
-// TestDeadlineFarAway: a deadline at the end of all calendars is one that does not pass.
+// TestDeadlineFarAway: a deadline at the end of all calendars never passes.
 func TestDeadlineFarAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)

@@ -66,7 +66,7 @@ func runChain(t *testing.T, ping, pong string) execution.Outcome {
 	return o
 }
 
-// TestChainsThatDoNotWaitEnd: the last workflow of a chain faults although nobody waits for it.
+// TestChainsThatDoNotWaitEnd: the last workflow of a chain of detached starts faults.
 func TestChainsThatDoNotWaitEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		document := "do: [{a: {run: {workflow: {namespace: test, name: ping, version: latest}, await: false}}}]"
@@ -150,8 +150,8 @@ func TestTimeoutEndsAChain(t *testing.T) {
 	})
 }
 
-// TestClosedReasons is promises 60 and 203: a run whose own time is over, that of the workflow or of a task which
-// nothing caught, is closed as timed out. One with somebody else's error is not, whatever the error says.
+// TestClosedReasons is promises 60 and 203: a run whose own time is over, or the time of a task without a catch, is closed as timed out. A
+// run with an error of another origin is not, for every type of the error.
 func TestClosedReasons(t *testing.T) {
 	forged := `{raise: {error: '${ {type: "https://serverlessworkflow.io/spec/1.0.0/errors/timeout", status: 408, instance: "/", timeoutKind: "workflow", startedAt: "2026-01-01T00:00:00Z", deadline: "2026-01-01T00:00:01Z"} }'}}`
 	slow := "{wait: PT1M, timeout: {after: PT1S}}"

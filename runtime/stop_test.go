@@ -15,7 +15,7 @@ import (
 	"github.com/swrun/swrun/runtime/worker"
 )
 
-// TestOneExecutor: a worker that takes a run again, after its lease was ended, gives up what it held before.
+// TestOneExecutor: a worker that takes a run again, after its lease expired, gives up the effects that it held before.
 func TestOneExecutor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -72,7 +72,7 @@ func (g *gone) Renew(ctx context.Context, c store.Renew) ([]store.Renewed, error
 }
 
 func (g *gone) Commit(ctx context.Context, c store.Commit) (store.Committed, error) {
-	for g.is.Load() { // as a store repeats what is not answered
+	for g.is.Load() { // stores repeat unanswered calls like this
 		select {
 		case <-ctx.Done():
 			return store.Committed{}, ctx.Err()
@@ -99,7 +99,7 @@ func TestStopWithoutStore(t *testing.T) {
 	})
 }
 
-// slow is a store whose first claim is answered late: the worker stops meanwhile.
+// slow is a store whose first claim is answered late, while the worker stops.
 type slow struct {
 	store.Store
 	once atomic.Bool
@@ -120,7 +120,7 @@ func (s *slow) Claim(ctx context.Context, c store.Claim) ([]store.Claimed, error
 	return claimed, err
 }
 
-// TestClaimAtStop: what is claimed while a worker stops is handed over.
+// TestClaimAtStop: runs that are claimed while a worker stops are handed over.
 func TestClaimAtStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -138,7 +138,7 @@ func TestClaimAtStop(t *testing.T) {
 	})
 }
 
-// TestDetachedAtStop: an effect that nobody waits for has as much time as all others when a worker stops.
+// TestDetachedAtStop: a detached effect has as much time as all others when a worker stops.
 func TestDetachedAtStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -161,7 +161,7 @@ func TestDetachedAtStop(t *testing.T) {
 	})
 }
 
-// late is a store that answers commits that end a run so late that leases are renewed meanwhile.
+// late is a store that answers final commits of runs after the leases were renewed.
 type late struct{ store.Store }
 
 func (s *late) Commit(ctx context.Context, c store.Commit) (store.Committed, error) {
@@ -176,7 +176,7 @@ func (s *late) Commit(ctx context.Context, c store.Commit) (store.Committed, err
 	return done, err
 }
 
-// TestRenewalDuringTheEnd: that a run is not held any more, because it has ended, is not that it was lost.
+// TestRenewalDuringTheEnd: a run that is no longer held because it ended does not count as lost.
 func TestRenewalDuringTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -220,7 +220,7 @@ func (noCommits) Commit(context.Context, store.Commit) (store.Committed, error) 
 	return store.Committed{}, errors.New("NOPERM")
 }
 
-// TestStopWhileNothingIsStored: a worker whose commits fail comes to its end all the same.
+// TestStopWhileNothingIsStored: a worker whose commits fail stops anyway.
 func TestStopWhileNothingIsStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -237,7 +237,7 @@ func TestStopWhileNothingIsStored(t *testing.T) {
 	})
 }
 
-// TestCommitThatIsNeverTaken: a run whose commits fail while its lease is renewed is not held for ever.
+// TestCommitThatIsNeverTaken: a run whose commits fail while its lease is renewed is not held forever.
 func TestCommitThatIsNeverTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)

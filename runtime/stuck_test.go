@@ -12,7 +12,7 @@ import (
 	"github.com/swrun/swrun/runtime/worker"
 )
 
-// stuck is a store whose polls find something that nobody can claim or promote.
+// stuck is a store whose polls return runs that cannot be claimed or promoted.
 type stuck struct {
 	store.Store
 	found func(*store.Work)
@@ -26,7 +26,7 @@ func (s *stuck) Poll(ctx context.Context, partition, n int, expired bool) (store
 	return work, err
 }
 
-// TestWhatCannotBeTakenIsLeft: what cannot be claimed or promoted keeps no worker busy, and no other run waiting.
+// TestWhatCannotBeTakenIsLeft: runs that cannot be claimed or promoted keep no worker busy, and delay no other run.
 func TestWhatCannotBeTakenIsLeft(t *testing.T) {
 	ghost := []store.Instance{{Namespace: "test", ID: "ghost"}}
 	for name, found := range map[string]func(*store.Work){

@@ -14,8 +14,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// TestTimeoutCancelsEverything: promises 18 to 20. When the time of a run, of the execution or of a task is over, what is in flight, what is
-// with an outside worker, what waits and what would be tried again is over too, each with an event of its own.
+// TestTimeoutCancelsEverything: promises 18 to 20. When the deadline of a run, of the execution or of a task passes, effects in flight,
+// activities of outside workers, waits and pending retries end too, each with an event of its own.
 func TestTimeoutCancelsEverything(t *testing.T) {
 	const branches = `{fork: {branches: [
     {effect: {run: {shell: {command: x}}}},
@@ -62,7 +62,7 @@ func TestTimeoutCancelsEverything(t *testing.T) {
 	}
 }
 
-// cancelledTasks returns the names of the branches of which history says that they were cancelled by a timeout.
+// cancelledTasks returns the names of the branches that were cancelled by a timeout according to the history.
 func (a *activities) cancelledTasks(i store.Instance) string {
 	a.Helper()
 	var all []string

@@ -26,7 +26,7 @@ import (
 // turnsPartitions is how many partitions the stores have of which the outboxes are emptied.
 const turnsPartitions = 4
 
-// emptied is a store that notes which runs are started, in which order, and does something when so many are.
+// emptied is a store that records the order of started runs, and calls a function after a number of starts.
 type emptied struct {
 	store.Store
 	mu      sync.Mutex
@@ -80,7 +80,7 @@ func TestNamespacesTakeTurnsInTheOutbox(t *testing.T) {
 	}
 }
 
-// TestEntriesOfOlderBuildsComeFirst: what does not say the namespace of the run that it leaves is delivered before everything else, in its order.
+// TestEntriesOfOlderBuildsComeFirst: entries without the namespace of their run are delivered before all others, in their order.
 func TestEntriesOfOlderBuildsComeFirst(t *testing.T) {
 	h, e := newEmptied(t, memstore.New(memstore.Config{Partitions: turnsPartitions}), 252)
 	h.asks("small", "new", 1)
@@ -147,7 +147,7 @@ func (h *host) asks(namespace, name string, n int) {
 	h.asksFrom(namespace, namespace, name, n)
 }
 
-// asksFrom is asks with entries that say another namespace, or none.
+// asksFrom is asks with entries of another namespace, or without a namespace.
 func (h *host) asksFrom(from, namespace, name string, n int) {
 	h.Helper()
 	i := store.Instance{Namespace: namespace, ID: name}

@@ -42,8 +42,8 @@ func (p *post) perform(ctx context.Context, r interpreter.Request) (any, error) 
 	}
 }
 
-// TestWaitingTakesNoSlot: a worker with few slots has many runs that wait for what others send, and gets on with everything else: what is new, what
-// has to be performed, deadlines. What they wait for reaches all of them. A worker that takes them over has no more slots.
+// TestWaitingTakesNoSlot: a worker with few slots holds many runs that wait for messages from others, and makes progress with everything
+// else: new runs, effects, deadlines. The messages reach all waiting runs. A worker that takes them over has no more slots.
 func TestWaitingTakesNoSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, p := newHost(t), &post{comes: make(chan struct{})}
@@ -53,7 +53,7 @@ func TestWaitingTakesNoSlot(t *testing.T) {
 		var all []store.Instance
 		for n := range many {
 			document := "do: [{m: " + receives + "}, {a: " + task + "}]"
-			if n%2 == 1 { // it has begun before it waits
+			if n%2 == 1 { // it begins before it waits
 				document = "do: [{w: {wait: PT2S}}, {m: " + receives + "}]"
 			}
 			all = append(all, h.start(document, client.StartOptions{}))
@@ -90,7 +90,8 @@ func TestWaitingTakesNoSlot(t *testing.T) {
 	})
 }
 
-// TestWaitingElsewhere: who waits is told whether its task has ended, or goes on at another worker: only in the latter case what was waited for is kept.
+// TestWaitingElsewhere: a waiting effect learns whether its task ended, or continues at another worker. Only in the latter case the awaited
+// message is kept.
 func TestWaitingElsewhere(t *testing.T) {
 	for name, unwanted := range map[string]bool{"the worker stops": false, "the worker is out of time": false, "the run is cancelled": true} {
 		t.Run(name, func(t *testing.T) {
@@ -106,7 +107,7 @@ func TestWaitingElsewhere(t *testing.T) {
 				stop := h.work(worker.Config{Drain: 2 * time.Second})
 				once := ""
 				if name == "the worker is out of time" {
-					once = ", metadata: {swrun: {delivery: at-most-once}}" // that ends where it has begun, if it does in time
+					once = ", metadata: {swrun: {delivery: at-most-once}}" // that ends where it began, if it does in time
 				}
 				i := h.start("do: [{m: {run: {shell: {command: receive}}"+once+"}}]", client.StartOptions{})
 				time.Sleep(5 * time.Second)

@@ -15,7 +15,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// TestWhatRunsWaitFor: lists, filters, counts and descriptions say the same of what a run waits for, in every state.
+// TestWhatRunsWaitFor: lists, filters, counts and descriptions agree on the cause of a wait, in every state.
 func TestWhatRunsWaitFor(t *testing.T) {
 	const (
 		listens = "{listen: {to: {one: {with: {type: never}}}}}"
@@ -70,8 +70,8 @@ func TestWhatRunsWaitFor(t *testing.T) {
 		h.agree(want)
 		stop()
 		stop = func() {}
-		want[h.start("do: [{t: "+listens+"}]", client.StartOptions{})] = "worker" // nobody takes it
-		time.Sleep(time.Hour)                                                     // leases have ended
+		want[h.start("do: [{t: "+listens+"}]", client.StartOptions{})] = "worker" // no worker takes it
+		time.Sleep(time.Hour)                                                     // leases expired
 		want[retried], want[delayed] = "worker", "worker"
 		for i, waits := range want {
 			if waits == "" && i != suspended && !h.record(i).Status.Final() {
@@ -82,7 +82,7 @@ func TestWhatRunsWaitFor(t *testing.T) {
 	})
 }
 
-// agree checks what runs wait for, wherever that is said.
+// agree checks the causes of waits in all views.
 func (h *host) agree(want map[store.Instance]string) {
 	h.Helper()
 	page, err := h.client.List(h.Context(), client.Query{Limit: 100})

@@ -89,7 +89,7 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-// TestRetention removes what has ended long enough ago.
+// TestRetention removes runs that ended long enough ago.
 func TestRetention(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -149,7 +149,7 @@ func TestHistoryIsBounded(t *testing.T) {
 	})
 }
 
-// TestParksAfterACancel: a run whose effect was cancelled and that waits for long is not held meanwhile.
+// TestParksAfterACancel: a run whose effect was cancelled and that waits for long is not held during the wait.
 func TestParksAfterACancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
