@@ -9,8 +9,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Activities: how a run has them scheduled, and dismisses them when nobody waits for them any more. What becomes of them meanwhile
-// is not for the owner of the run to decide: their ends come as messages, or directly if the owner still holds the run.
+// Activities: how a run schedules them, and dismisses them when it no longer waits for them. The owner of the run does not decide their
+// transitions: their ends arrive as messages, or directly if the owner still holds the run.
 
 // scheduled is an activity that a step asks for.
 type scheduled struct {
@@ -18,17 +18,18 @@ type scheduled struct {
 	request interpreter.ActivityRequest
 }
 
-// known is what the owner of a run knows of one of its activities.
+// known is the owner's knowledge of one of its activities.
 type known struct {
 	queue string
-	// record is the one that was stored last, as far as is known here: a worker may have taken the activity since. It is nil if none is stored yet.
+	// record is the last known stored record. A worker may have taken the activity since. It is nil if no record is stored yet.
 	record *store.Activity
-	// changed says that the batch holds a change of the stored record, and that record is what comes of it.
+	// changed reports that the batch contains a change of the stored record, and that record is the result of the change.
 	changed bool
 }
 
-// maxSurprises is how often a commit may be refused because a worker has changed an activity that it dismisses. The next one dismisses it whatever has become
-// of it: a worker that says all the time that it is alive must not keep a run from ending. The history tells then who had taken the activity a moment before.
+// maxSurprises is how often a commit may be refused because a worker changed an activity that the commit dismisses. The next commit
+// dismisses it in any state, so that a worker with constant heartbeats cannot prevent a run from ending. The history then contains the
+// worker that held the activity a moment before.
 const maxSurprises = 10
 
 // schedule has an activity stored with the next commit.
@@ -43,7 +44,7 @@ func (x *Execution) schedule(e interpreter.Effect) {
 	x.linger(r.Queue)
 }
 
-// dismiss has an activity that nobody waits for any more removed with the next commit.
+// dismiss removes an activity with the next commit, because the run no longer waits for it.
 func (x *Execution) dismiss(id interpreter.EffectID) {
 	is, ok := x.activities[id]
 	if !ok {
@@ -54,15 +55,15 @@ func (x *Execution) dismiss(id interpreter.EffectID) {
 	x.batch.scheduled = slices.DeleteFunc(x.batch.scheduled, func(s scheduled) bool { return s.effect.ID == id })
 	if len(x.batch.scheduled) == before {
 		change := store.ActivityChange{Effect: id, Queue: is.queue}
-		if !is.changed && x.surprises < maxSurprises { // the history tells who had taken it: that must be true
+		if !is.changed && x.surprises < maxSurprises { // the history names the worker of the attempt: that must be correct
 			change.From = is.record
 		}
 		x.batch.activities = append(x.batch.activities, change)
 	}
 }
 
-// tellAttempts adds to the events of a step who had taken the attempts that it has cut, and when. The commit is refused if somebody else has taken one
-// since; then the step is made again.
+// tellAttempts adds to the events of a step the workers and start times of the attempts that it cut. The commit is refused if a worker took
+// an attempt since; then the step is repeated.
 func (x *Execution) tellAttempts(history []interpreter.HistoryEvent) {
 	for n := range history {
 		e := &history[n]
@@ -76,7 +77,7 @@ func (x *Execution) tellAttempts(history []interpreter.HistoryEvent) {
 	}
 }
 
-// knowStored notes what a commit has made of activities.
+// knowStored records the changes of activities by a commit.
 func (x *Execution) knowStored(c *store.Commit) {
 	for _, change := range c.Activities {
 		if is, ok := x.activities[change.Effect]; ok && change.To != nil {
@@ -125,8 +126,8 @@ func (x *Execution) awaits() (n int64) {
 	return n
 }
 
-// hasActivity reports whether an activity is stored with the run, or its end is in the inbox. One that is neither is lost, and nobody would
-// ever end it: it is scheduled again, as if it had not been taken.
+// hasActivity reports whether an activity is stored with the run, or its end is in the inbox. Otherwise the activity is lost and would
+// never end. It is scheduled again, as if it was never taken.
 func (x *Execution) hasActivity(id interpreter.EffectID) bool {
 	_, stored := x.activities[id]
 	return stored || slices.ContainsFunc(x.queue, func(ev interpreter.Event) bool {
@@ -136,7 +137,7 @@ func (x *Execution) hasActivity(id interpreter.EffectID) bool {
 	})
 }
 
-// activityChanges adds to a commit what becomes of activities with it. They are scheduled at the time of the commit.
+// activityChanges adds the changes of activities to a commit. They are scheduled at the time of the commit.
 func (x *Execution) activityChanges(c *store.Commit) error {
 	c.Activities = x.batch.activities
 	for _, s := range x.batch.scheduled {
@@ -181,15 +182,15 @@ type Report struct {
 	Answer func(stored bool)
 }
 
-// reported is an event of which a report tells. It is stored, and answered, with the step that it leads to.
+// reported is the event of a report. It is stored, and answered, with the step that it causes.
 type reported struct {
 	interpreter.Event
 	report *Report
 	change store.ActivityChange
-	before time.Time // that must not have come when it is stored
+	before time.Time // time before which it must be stored
 }
 
-// Reported handles the ends of attempts that have come directly.
+// Reported handles the ends of attempts that were reported directly.
 func (x *Execution) Reported(all ...*Report) {
 	for _, r := range all {
 		if ev, ok := x.read(r); ok {
@@ -201,8 +202,8 @@ func (x *Execution) Reported(all ...*Report) {
 	x.advance()
 }
 
-// read returns the event of which a report tells. A report is refused that the owner cannot decide about, or that would overtake what the
-// store has of an earlier attempt and the run has not read yet.
+// read returns the event of a report. A report is refused if the owner cannot decide about it, or if it would overtake a stored message
+// about an earlier attempt that the run has not read.
 func (x *Execution) read(r *Report) (ev reported, ok bool) {
 	is, awaited := x.activities[r.Effect]
 	if !awaited || x.program == nil || x.actions.Load != "" || x.actions.Commit != nil || x.actions.Reload || x.actions.Done || x.quarantined() {
@@ -242,7 +243,7 @@ func (x *Execution) stepReported(r reported) interpreter.Event {
 	return r.Event
 }
 
-// refuseReports answers reports that are not stored, and drops those that have not been stepped.
+// refuseReports answers reports that are not stored, and drops the reports that were not stepped.
 func (x *Execution) refuseReports() {
 	for _, r := range x.batch.reports {
 		r.Answer(false)

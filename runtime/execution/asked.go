@@ -7,7 +7,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// What documents can multiply: runs that start runs, and events that start what emits them. Each commit counts what it asks for.
+// Requests that documents can multiply: runs that start runs, and events that start their emitter. Each commit counts its requests.
 
 // family returns the first of the runs that have started one another until this one.
 func (x *Execution) family() store.Instance {
@@ -17,7 +17,7 @@ func (x *Execution) family() store.Instance {
 	return x.instance
 }
 
-// cause returns the run that the events of this one come from: the first of those that have led to one another, by starts and by events.
+// cause returns the run at the origin of this run: the first in the chain of runs that caused one another by starts and events.
 func (x *Execution) cause() *store.Instance {
 	if x.invocation.Cause != nil {
 		return x.invocation.Cause
@@ -26,8 +26,8 @@ func (x *Execution) cause() *store.Instance {
 	return &first
 }
 
-// asked returns what the batch asks for that counts. A run that an event of another run has led to counts its starts and its events for that run, and any
-// other one counts its starts for its family.
+// asked returns the counted requests of the batch. A run that was caused by an event of another run counts its starts and its events for
+// that run. Any other run counts its starts for its family.
 func (x *Execution) asked() store.Asked {
 	a := store.Asked{Of: x.family(), Kind: store.AskedRuns, Max: x.Limits.Max(limits.Family)}
 	if x.invocation.Cause != nil {
@@ -44,8 +44,9 @@ func (x *Execution) asked() store.Asked {
 	return a
 }
 
-// AskedByEvent returns what the start of a run counts for that a schedule starts because of an event: cause is the first of the runs that have led to the event.
-// An event that no run has led to has none, and its starts do not count. Each schedule that takes the event asks for a start of its own, which no commit knows of.
+// AskedByEvent returns the count of a start by a schedule because of an event. cause is the first run in the chain that caused the event.
+// An event without such a run has no cause, and its starts do not count. Each schedule that takes the event starts its own run, which no
+// commit counts.
 func AskedByEvent(cause *store.Instance, set limits.Set) store.Asked {
 	if cause == nil {
 		return store.Asked{}
@@ -53,8 +54,8 @@ func AskedByEvent(cause *store.Instance, set limits.Set) store.Asked {
 	return store.Asked{Of: *cause, Kind: store.AskedByEvents, N: 1, Max: set.Max(limits.EventFamily)}
 }
 
-// AskedTooMuch returns the error of a commit or a start that asks for more than may be asked for. Before is how much was asked for, and who is the run or the
-// event that asks.
+// AskedTooMuch returns the error of a commit or a start that exceeds the limit of requests. before is the number of earlier requests, and
+// who is the requesting run or event.
 func AskedTooMuch(a store.Asked, before int64, who string) *errors.Error {
 	limit, what := limits.Family, "runs"
 	if a.Kind == store.AskedByEvents {
@@ -65,7 +66,7 @@ func AskedTooMuch(a store.Asked, before int64, who string) *errors.Error {
 	return limits.Annotate(err, string(limit), int(before)+a.N, a.Max)
 }
 
-// endExcess ends the run if its last commit has asked for too much. What that commit would have stored never happened.
+// endExcess ends the run if its last commit exceeded the limit of requests. The content of that commit is discarded.
 func (x *Execution) endExcess() {
 	if x.excess == nil || x.quarantined() {
 		return

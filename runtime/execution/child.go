@@ -18,7 +18,7 @@ type child struct {
 	close    string
 }
 
-// adoptBeside notes the children that nobody waits for, and that end with the run.
+// adoptBeside records the detached children that end with the run.
 func (x *Execution) adoptBeside() error {
 	for _, b := range x.state.Beside() {
 		i, err := store.ParseInstance(b.Run)
@@ -30,8 +30,8 @@ func (x *Execution) adoptBeside() error {
 	return nil
 }
 
-// toldOfEnd is the message to the parent that the run has ended: its result if the parent waits for it, and nothing more otherwise. ok is false if
-// there is no parent that wants to know.
+// toldOfEnd returns the message about the end of the run to its parent: its result if the parent waits for it, and only the end otherwise.
+// ok is false if no parent needs the message.
 func (x *Execution) toldOfEnd() (o Outgoing, ok bool) {
 	switch beside := x.invocation.Beside; {
 	case x.invocation.Parent != nil:
@@ -43,7 +43,7 @@ func (x *Execution) toldOfEnd() (o Outgoing, ok bool) {
 	return o, false
 }
 
-// answer is the message to the parent about how the run has ended.
+// answer is the message to the parent with the outcome of the run.
 func (x *Execution) answer() Outgoing {
 	m := inbox.Message{Type: interpreter.EventFinished, Effect: x.invocation.Parent.Effect}
 	result, err := x.Outcome().Result()
@@ -66,7 +66,7 @@ func (x *Execution) startChild(e interpreter.Effect) {
 		ID: x.childID(e), Workflow: definition.Reference{Namespace: r.Namespace, Name: r.Name, Version: r.Version}, Input: r.Input,
 		Depth: x.invocation.Depth + 1, Family: x.family(), Cause: x.invocation.Cause, TraceParent: x.invocation.SpanParent(x.instance, e.Request.Path),
 	}
-	if !e.Detached && !r.GoesOnAlone() { // otherwise the child before goes on beside this one
+	if !e.Detached && !r.GoesOnAlone() { // otherwise the earlier child continues beside this one
 		if keys := x.state.ChildKeys(e.Request.Path); keys != start.ID {
 			start.Keys = keys
 		}
@@ -100,7 +100,7 @@ func (x *Execution) childID(e interpreter.Effect) string {
 	return interpreter.ChildID(x.instance.Namespace, x.instance.ID, e.Request.Path)
 }
 
-// closing returns the message to a child that nobody waits for any more.
+// closing returns the message to a child that its parent no longer waits for.
 func (c child) closing(terminated bool, reason string) []Outgoing {
 	if c.close == dsl.ParentCloseAbandon {
 		return nil
@@ -113,8 +113,7 @@ func (c child) closing(terminated bool, reason string) []Outgoing {
 	return []Outgoing{{Deliver: &OutgoingMessage{To: c.instance, Verb: verb, Message: m}}}
 }
 
-// MayStemFrom reports whether, by its id, i may have been started by root, or by what root has started. Only
-// its Invocation tells whether it was.
+// MayStemFrom reports whether, by its ID, i may have been started by root or one of its descendants. Only its Invocation proves it.
 func MayStemFrom(i, root store.Instance) bool {
 	return strings.HasPrefix(i.ID, interpreter.ChildPrefix(root.ID))
 }

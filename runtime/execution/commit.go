@@ -11,25 +11,25 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Commits: what they contain, and what their answers lead to.
+// Commits: their contents, and the handling of their answers.
 
-// batch is what has happened since the last commit.
+// batch contains everything since the last commit.
 type batch struct {
 	at      time.Time // of the last step
 	begun   time.Time // of the first
 	results []interpreter.Event
 	history []interpreter.HistoryStep
 	encoded [][]byte             // history as it is stored
-	apart   map[string][]byte    // what of it is kept apart
+	apart   map[string][]byte    // parts of it that are stored separately
 	events  int                  // in history
 	bytes   int                  // of history and of requests
 	effects []interpreter.Effect // to start when the batch is stored
 	outbox  []Outgoing
-	// scheduled are the activities to schedule, activities is what becomes of others: their ends, and that nobody waits for them any more.
+	// scheduled are the activities to schedule, activities are the changes of others: their ends and dismissals.
 	scheduled  []scheduled
 	activities []store.ActivityChange
 	reports    []*Report // that were stepped
-	// invocation is that of the run from now on, if it has migrated; nil otherwise.
+	// invocation is the new invocation of a run that migrated; nil otherwise.
 	invocation []byte
 	guard      time.Time // the earliest deadline that was in force and not passed
 	firm       bool      // it has to be stored before effects start
@@ -38,21 +38,21 @@ type batch struct {
 	timeout    bool      // a scope was ended because its deadline has passed
 
 	attempts int64         // the highest number of an attempt that a retry was scheduled for
-	trouble  store.Trouble // the last error that has ended the run, or led to another attempt; zero for none
+	trouble  store.Trouble // the last error that ended the run or caused another attempt; zero for none
 }
 
 const (
 	// maxRefused is how often a commit may be refused while the owner leaves, before the run is left to its lease.
 	maxRefused = 5
-	// maxConflicts is how often the last commit of a run may be refused since messages have come meanwhile: who sends one after the other must not keep
-	// the run from ending.
+	// maxConflicts is how often the last commit of a run may be refused because of new messages: a constant stream of messages must not
+	// prevent the run from ending.
 	maxConflicts = 5
 	// maxUnanswered is after how many unanswered attempts, about a minute, the execution fails although its lease is renewed.
 	// If the commit itself is the cause, the run ends in quarantine.
 	maxUnanswered = 30
 	// maxUnansweredLeaving replaces maxUnanswered while the owner leaves.
 	maxUnansweredLeaving = 2
-	// maxBatch and maxBatchBytes are how many events, and how many bytes, may wait for a commit while pure work goes on.
+	// maxBatch and maxBatchBytes limit the events and the bytes that may wait for a commit while pure work continues.
 	maxBatch      = 2000
 	maxBatchBytes = 1 << 20
 	// apartFrom is the size of data, in bytes, from which history keeps it apart.
@@ -127,7 +127,7 @@ func (x *Execution) reason() string {
 	return string(x.state.Status)
 }
 
-// failure returns how the run has failed, as lists say it.
+// failure returns the failure of the run for lists.
 func (x *Execution) failure() store.Failure {
 	if x.state.Fault == nil {
 		return store.Failure{}
@@ -155,7 +155,7 @@ func (x *Execution) Committed(c store.Committed, err error) {
 		if refusal == store.TooMany {
 			x.excess = AskedTooMuch(sent.Asked, c.Asked, "this run")
 		}
-		x.actions.Reload = true // what has happened is stepped again, from what is stored now
+		x.actions.Reload = true // the events are stepped again from the state that is stored now
 		x.refused++
 		if refusal == store.Conflict {
 			x.conflicts++
@@ -177,7 +177,7 @@ func (x *Execution) notAnswered(err error) {
 	}
 }
 
-// committed goes on from what is stored now.
+// committed continues from the state that is stored now.
 func (x *Execution) committed(sent *store.Commit, mail bool) {
 	over := sent.Releases()
 	x.begin(over)
@@ -200,7 +200,7 @@ func (x *Execution) committed(sent *store.Commit, mail bool) {
 	x.advance()
 }
 
-// Reloaded handles the run as it is stored, and steps again what has happened since.
+// Reloaded handles the run as it is stored, and repeats the steps of later events.
 func (x *Execution) Reloaded(c *store.Claimed) error {
 	x.ended = x.batch.results
 	x.actions.Reload = false
@@ -220,8 +220,8 @@ func (x *Execution) Reloaded(c *store.Claimed) error {
 	return nil
 }
 
-// repin takes what the run runs from what is stored: a commit that was refused may have been stored all the same when it came a second time, and have
-// the run go on with another definition.
+// repin takes the definition of the run from the store: a refused commit may have been stored by a delayed repetition, and may have changed
+// the definition.
 func (x *Execution) repin(c *store.Claimed) error {
 	stored, err := ParseInvocation(c.Invocation)
 	if err != nil {
@@ -239,8 +239,7 @@ func (x *Execution) repin(c *store.Claimed) error {
 	return nil
 }
 
-// changes returns what is to be stored of the state. A state that has become too large ends the run, and is not
-// stored itself.
+// changes returns the changes of the state to be stored. A state that is too large ends the run, and is not stored itself.
 func (x *Execution) changes() (interpreter.Changes, error) {
 	changes, err := x.state.TakeChanges()
 	if err != nil || x.state.Status.Final() {
@@ -257,7 +256,7 @@ func (x *Execution) changes() (interpreter.Changes, error) {
 	return end, err
 }
 
-// encodeStep writes a step of history as it is stored, and counts what it takes.
+// encodeStep encodes a step of the history, and counts its size.
 func (x *Execution) encodeStep(e interpreter.HistoryStep) error {
 	b := &x.batch
 	data, err := e.Encode(make([]byte, 0, 512), apartFrom, func(data []byte) string {

@@ -6,7 +6,7 @@ import (
 	"github.com/swrun/swrun/runtime/inbox"
 )
 
-// Deadlines that are changed while a run is in progress: the children that it waits for are told.
+// Deadlines that change while a run is in progress. Children that the run waits for are informed.
 
 // childrenBefore returns the requests of the children before a step that may move their deadlines.
 func (x *Execution) childrenBefore(ev interpreter.Event) []interpreter.Effect {
@@ -16,7 +16,7 @@ func (x *Execution) childrenBefore(ev interpreter.Event) []interpreter.Effect {
 	return interpreter.Children(x.program, x.state)
 }
 
-// moveDeadlines tells the children whose deadline has moved when their parent's scopes end now.
+// moveDeadlines informs the children whose deadline moved with their parent's scopes.
 func (x *Execution) moveDeadlines(before []interpreter.Effect) {
 	was := map[interpreter.EffectID]interpreter.Effect{}
 	for _, e := range before {

@@ -8,9 +8,9 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// After a step: what the driver has to do next.
+// After a step: the next actions of the driver.
 
-// decide finds out what is next.
+// decide determines the next actions.
 func (x *Execution) decide(now time.Time) {
 	x.callAt = time.Time{}
 	unstarted := len(x.batch.effects) + len(x.slots.deferred)
@@ -50,7 +50,7 @@ func (x *Execution) hasDetached() bool {
 	return slices.ContainsFunc(x.batch.effects, func(e interpreter.Effect) bool { return e.Detached })
 }
 
-// releaseLater gives the run back as it is stored, but not at once: it would be taken again.
+// releaseLater gives the run back as it is stored, but not immediately: it would be taken again.
 func (x *Execution) releaseLater(now time.Time) {
 	if x.releaseAt.IsZero() {
 		x.releaseAt = now.Add(store.HangTolerance / 2) // its owner must not seem to hang
@@ -63,7 +63,7 @@ func (x *Execution) releaseLater(now time.Time) {
 	}
 }
 
-// wait asks to be called when the next wait ends, and when what is in flight has to be stored as such.
+// wait requests a call when the next wait ends, and when effects in flight must be stored as begun.
 func (x *Execution) wait(wake, now time.Time) {
 	x.callAt = wake
 	if x.lingers(now) {
@@ -88,7 +88,7 @@ func (x *Execution) soon(wake, now time.Time) bool {
 	return !wake.IsZero() && wake.Sub(now) < x.ParkAfter && !x.draining
 }
 
-// wake returns when the run goes on by itself, or a deadline of it passes.
+// wake returns the next time at which the run continues on its own, or a deadline passes.
 func (x *Execution) wake() time.Time {
 	if x.state.Status != interpreter.StatusPending {
 		return x.state.NextWake()
@@ -96,15 +96,15 @@ func (x *Execution) wake() time.Time {
 	return interpreter.Earlier(x.stored.Started, x.stored.Deadline)
 }
 
-// begin starts the effects of the batch that may be started; over says that the execution ends.
+// begin starts the effects of the batch that may be started. over reports that the execution ends.
 func (x *Execution) begin(over bool) {
 	for _, e := range x.batch.effects {
 		switch {
-		case e.Detached: // nobody after this would know of it
+		case e.Detached: // no later owner would know of it
 			x.actions.Perform = append(x.actions.Perform, e)
-		case !over && (x.leaving || x.draining && !e.AtMostOnce): // the next owner starts it; what comes next stores that
+		case !over && (x.leaving || x.draining && !e.AtMostOnce): // the next owner starts it; the next commit stores that
 			x.state.DeferEffect(e.ID)
-		case over || !x.state.Awaits(e.ID): // the next owner starts it, or nobody
+		case over || !x.state.Awaits(e.ID): // the next owner starts it, or no owner
 		case x.slots.taken || e.Waits && x.mayWait():
 			x.inFlight[e.ID] = true
 			x.actions.Perform = append(x.actions.Perform, e)

@@ -1,6 +1,6 @@
-// Package execution decides how one run goes on in the hands of an owner: what is stepped, stored, performed and cancelled,
-// and when. Workers drive it with goroutines and real time, simulations with virtual time. It does nothing itself: it performs
-// no effect, reads no store and no clock, and starts no goroutine.
+// Package execution decides how one run continues at its owner: the steps, commits, effects and cancellations, and their times. Workers
+// drive it with goroutines and real time, simulations with virtual time. It has no side effects: it performs no effect, reads no store and
+// no clock, and starts no goroutine.
 package execution
 
 import (
@@ -13,11 +13,11 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Execution is a run in the hands of an owner. Its driver reports what has happened by calling one of its methods, and
-// then does what Actions says. It is not safe for use by several goroutines.
+// Execution is a run at its owner. Its driver reports events by calling its methods, and then carries out its Actions. It is not safe for
+// concurrent use.
 //
-// The rule that makes it safe: nothing starts before all that it depends on is stored. The one exception is what
-// directly follows the start, which the store has fixed in time: it comes out the same when it is repeated.
+// The rule that makes it safe: nothing starts before everything that it depends on is stored. The only exception are the direct
+// consequences of the start, whose time is fixed in the store. They are the same when the start is repeated.
 type Execution struct {
 	Config
 	instance   store.Instance
@@ -28,12 +28,12 @@ type Execution struct {
 	stored     store.Lifecycle // as it was stored last
 	loading    loading
 	migration  migration
-	pinned     pinned // what it runs as it was stored last
+	pinned     pinned // the invocation and program as they were last stored
 
 	refused    int64                  // commits to this version that were refused
-	conflicts  int                    // those of them that were refused as a Conflict
-	surprises  int                    // those of them for which an activity was not any more what the commit had expected when it dismissed it
-	dismissed  []store.ActivityChange // with what they must be, by the commit that was refused last
+	conflicts  int                    // number of them refused as a Conflict
+	surprises  int                    // number of them refused because an activity was not in the state that the dismissing commit expected
+	dismissed  []store.ActivityChange // with their expected records, by the last refused commit
 	unanswered int                    // times that the commit on its way was not answered
 	// excess is why the run ends, if a commit to this version has asked for more than may be asked for; nil otherwise.
 	excess *errors.Error
@@ -43,16 +43,16 @@ type Execution struct {
 	ended         []interpreter.Event // while the run is reloaded: ends of effects that are not stored
 	inFlight      map[interpreter.EffectID]bool
 	children      map[interpreter.EffectID]child
-	activities    map[interpreter.EffectID]known // those that the run waits for
-	parked        []store.StoredActivity         // those that were parked when the run was read
+	activities    map[interpreter.EffectID]known // activities that the run waits for
+	parked        []store.StoredActivity         // activities that were parked when the run was read
 	batch         batch
 	again         bool // the last step has left work to do
 	messagesFirst bool // messages came before the start of the run was stored: they are stepped before its start
 	terminated    bool // the cancel that ended it was a terminate
 
 	slots    slots
-	lacking  []left     // what the owner does not perform
-	held     [][]string // what tasks need that the last step has held back
+	lacking  []left     // effects that the owner does not perform
+	held     [][]string // needs of tasks that the last step held back
 	draining bool       // nothing more is started that another owner could start
 	leaving  bool       // nothing more is started
 
@@ -64,7 +64,7 @@ type Execution struct {
 	actions Actions
 }
 
-// Config is what all executions of an owner share.
+// Config is the shared configuration of all executions of an owner.
 type Config struct {
 	// Clock estimates the time by the store's clock, in whole milliseconds. It never goes back and is never ahead.
 	Clock           func() time.Time
@@ -72,36 +72,36 @@ type Config struct {
 	ParkAfter       time.Duration // how short a wait has to be for the run to stay in memory
 	CheckpointAfter time.Duration // how long an effect may be in flight before it is stored
 	Limits          limits.Set
-	// Late is told how long after its time each timer or deadline is looked at; nil if nobody wants to know.
+	// Late is called with the delay after which each timer or deadline is handled; may be nil.
 	Late func(time.Duration)
-	// Idle says that the owner performs nothing. What somebody has to perform once it is stored is not stored.
+	// Idle reports that the owner performs no effects. Effects that its commit would oblige it to perform are not stored.
 	Idle bool
-	// Has reports whether the owner has what an effect needs; nil for whatever it needs.
+	// Has reports whether the owner meets the need of an effect; nil if it meets every need.
 	Has func(store.Need) bool
-	// Lingers says for which activities a run stays in memory, for a few times ParkAfter; nil for none.
+	// Lingers decides for which activities a run stays in memory, for a few times ParkAfter; nil for none.
 	Lingers LingerPolicy
-	// Waits takes a place for a run that waits for what others send, unless it has one, and reports whether there was one; nil for none. Such a run
-	// needs no slot.
+	// Waits takes a place for a run that waits for messages from others, unless it has one, and reports success; nil without such places.
+	// Such a run needs no slot.
 	Waits func() bool
-	// Begins reports whether an effect of a task queue may begin now; nil for any. One that may has what it needs for that until nobody waits
-	// for it any more.
+	// Begins reports whether an effect of a task queue may begin now; nil if every effect may. An effect that may begin keeps its permit
+	// until the run no longer waits for it.
 	Begins func(id interpreter.EffectID, queue string) bool
 }
 
-// Actions is what the driver of an execution has to do, in this order. What it has done of Cancel, Perform, Yield and Fetch
-// it clears; the rest is cleared by the answer.
+// Actions are the next actions of the driver, in this order. The driver clears Cancel, Perform, Yield and Fetch after carrying them out;
+// the answer clears the rest.
 type Actions struct {
-	Cancel  []interpreter.EffectID    // effects in flight that nobody waits for any more
-	Perform []interpreter.Effect      // their ends go to Finished, but for those that are detached
+	Cancel  []interpreter.EffectID    // effects in flight that the run no longer waits for
+	Perform []interpreter.Effect      // their ends are reported to Finished, except for detached effects
 	AskSlot bool                      // a slot to perform effects; the answer goes to SlotFree or NoSlot
-	Resting bool                      // the run performs nothing for a while, or only waits for what others send: if others have its slot meanwhile, SlotLeft is called
+	Resting bool                      // the run performs nothing for a while, or only waits for messages: if another run takes its slot in the meantime, SlotLeft is called
 	Yield   bool                      // the run is for another owner: not to be claimed again for a moment
 	Done    bool                      // the execution is over, and so is its use of a slot; nothing else counts
-	Failed  error                     // why, if it could not go on: the run is left to its lease
+	Failed  error                     // the error if it could not continue: the run keeps its lease until it expires
 	Load    string                    // the digest of the definition to load; the answer goes to Loaded or NotLoaded
 	Reload  bool                      // the run as it is stored now, for Reloaded
 	Commit  *store.Commit             // to be stored; the answer goes to Committed. While it is there it is to be sent again
-	History []interpreter.HistoryStep // what Commit adds to history, for those who watch
+	History []interpreter.HistoryStep // history added by Commit, for observers
 	Fetch   bool                      // the messages of the inbox, for Fetched
 	CallAt  time.Time                 // when to call TimePassed, by the store's clock; zero for never
 }
@@ -123,7 +123,7 @@ func New(c Config, claimed *store.Claimed) (*Execution, error) {
 	return x, nil
 }
 
-// Actions returns what the driver has to do.
+// Actions returns the next actions of the driver.
 func (x *Execution) Actions() *Actions {
 	x.actions.AskSlot = x.needsSlot()
 	x.actions.CallAt = x.nextCall()
@@ -135,22 +135,22 @@ func (x *Execution) nextCall() time.Time {
 	return interpreter.Earlier(x.callAt, x.slots.handOverAt)
 }
 
-// Instance returns what is executed.
+// Instance returns the name of the run.
 func (x *Execution) Instance() store.Instance { return x.instance }
 
 // Token returns the right to write to it.
 func (x *Execution) Token() store.Token { return x.token }
 
-// Invocation returns what has started the run.
+// Invocation returns the invocation of the run.
 func (x *Execution) Invocation() *Invocation { return x.invocation }
 
-// Program returns what the run runs; nil until it is loaded.
+// Program returns the program of the run; nil until it is loaded.
 func (x *Execution) Program() *interpreter.Program { return x.program }
 
-// Events returns how many events the run's history has, with those that are not stored yet.
+// Events returns the number of events in the run's history, including events that are not stored yet.
 func (x *Execution) Events() int64 { return x.stored.Records + int64(x.batch.events) }
 
-// Outcome returns how the run has ended, if it has.
+// Outcome returns the outcome of the run, if it ended.
 func (x *Execution) Outcome() Outcome { return NewOutcome(x.state, x.batch.at) }
 
 // Awaits reports whether the run waits for an effect.
@@ -197,8 +197,8 @@ func (x *Execution) Lacks(e interpreter.Effect, need string) {
 // TimePassed reports that time has passed.
 func (x *Execution) TimePassed() { x.advance() }
 
-// LeaseLost reports that the owner cannot rely on its lease any more, and why. Only effects that nobody waits for still start:
-// once they are stored, nobody else knows of them.
+// LeaseLost reports that the owner can no longer rely on its lease, and why. Only detached effects still start: once they are stored, no
+// other owner knows of them.
 func (x *Execution) LeaseLost(why error) {
 	if x.actions.Done {
 		return
@@ -207,7 +207,7 @@ func (x *Execution) LeaseLost(why error) {
 	x.fail(why)
 }
 
-// fail ends the execution without giving the run back: nobody knows what it would do next.
+// fail ends the execution without giving the run back, since its further behavior is unknown.
 func (x *Execution) fail(err error) {
 	x.refuseReports()
 	x.actions.Done, x.actions.Failed = true, err

@@ -15,7 +15,7 @@ import (
 	"github.com/swrun/swrun/tasks"
 )
 
-// driven is an execution in the hands of a test, which answers what is asked for.
+// driven is an execution driven by a test, which answers its actions.
 type driven struct {
 	*execution.Execution
 	*testing.T
@@ -142,7 +142,7 @@ func TestWithoutASlot(t *testing.T) {
 		d := load(t, "do: [{a: "+called+"}]")
 		d.NoSlot(waiting)
 		d.pass(50 * time.Millisecond)
-		d.store() // what is in flight is stored
+		d.store() // effects in flight are stored
 		began := d.now.Add(-50 * time.Millisecond)
 		d.NoSlot(0) // changes nothing
 		if at := d.Actions().CallAt; !at.Equal(began.Add(after)) {
@@ -178,11 +178,11 @@ func TestAtMostOnceIsStoredBeforeItBegins(t *testing.T) {
 	d.performs("a")
 }
 
-// TestDrain: what has not begun is left to another owner, unless it is stored as begun.
+// TestDrain: effects that did not begin are left to another owner, unless they are stored as begun.
 func TestDrain(t *testing.T) {
 	d := load(t, "do: [{a: "+called+"}]")
 	d.SlotFree()
-	d.Drain() // before the driver has begun anything
+	d.Drain() // before the driver begins anything
 	if c := d.store(); !c.Release || !c.Ready {
 		t.Errorf("it is not handed over: %+v", c)
 	}
@@ -197,7 +197,7 @@ func TestDrain(t *testing.T) {
 	d.store()
 }
 
-// TestLeave: what is in flight is cancelled, and the run is handed over as it is.
+// TestLeave: effects in flight are cancelled, and the run is handed over in its present state.
 func TestLeave(t *testing.T) {
 	d := load(t, "do: [{a: "+called+"}]")
 	d.SlotFree()
@@ -211,7 +211,7 @@ func TestLeave(t *testing.T) {
 	}
 }
 
-// TestLeaseLost: nothing begins any more but what nobody waits for, since that is stored as begun.
+// TestLeaseLost: only detached effects still begin, since they are stored as begun.
 func TestLeaseLost(t *testing.T) {
 	d := load(t, "do: [{f: {fork: {branches: [{a: "+called+"}, {b: "+aside+"}]}}}]")
 	d.SlotFree()

@@ -15,11 +15,11 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Invocation is what is fixed when a run starts. Stores keep it as JSON.
+// Invocation contains the data that is fixed when a run starts. Stores keep it as JSON.
 type Invocation struct {
 	Workflow   definition.Reference `json:"w"`
 	Definition string               `json:"d"` // digest of the definition that the run is pinned to
-	// Began is what it began with, if it has migrated since; nil otherwise.
+	// Began is the original definition, if the run migrated since; nil otherwise.
 	Began       *Pinned           `json:"g,omitempty"`
 	Input       interpreter.Value `json:"i"`
 	BusinessKey string            `json:"k,omitempty"`
@@ -28,32 +28,32 @@ type Invocation struct {
 	ExecutionTimeout time.Duration `json:"x,omitempty"` // replaces the document's timeout; NoTimeout takes it away
 	RunTimeout       time.Duration `json:"r,omitempty"` // replaces the document's metadata.swrun.runTimeout; NoTimeout takes it away
 	Deadline         time.Time     `json:"e,omitzero"`  // replaces the document's timeout
-	// Settings are those that held in the namespace at the start.
+	// Settings are the settings of the namespace at the start.
 	Settings settings.Settings `json:"s,omitzero"`
 	// TimeoutsFromAccept counts the timeouts from when the start was accepted, and not from when a worker takes the run.
 	TimeoutsFromAccept bool    `json:"a,omitempty"`
 	Parent             *Parent `json:"p,omitempty"`
 	// Origin is the run that has started it and does not wait for it.
 	Origin *store.Instance `json:"o,omitempty"`
-	// Beside is the task of the Origin that has started it, if it is to end with the Origin: it is told of the end of the run. Its deadline is that of the
-	// Origin's execution.
+	// Beside is the task of the Origin that started the run, if the run ends with the Origin. The task is informed of the end of the run.
+	// The deadline of Beside is the deadline of the Origin's execution.
 	Beside *Parent `json:"u,omitempty"`
-	// Actor is who has started it; empty if that is not known, or another run has. Like TraceParent it is no part of what makes a start the
-	// same as another one.
+	// Actor is the user that started the run; empty if unknown, or if a run started it. Like TraceParent it is ignored when starts are
+	// compared.
 	Actor string `json:"b,omitempty"`
 	// TraceParent names the span that has led to the start, as the header `traceparent` does; empty if none is known.
 	TraceParent string      `json:"t,omitempty"`
 	Depth       int         `json:"n,omitempty"` // how many workflows have started one another before it
-	Fork        *ForkedFrom `json:"q,omitempty"` // nil unless it goes on from a task of another run
-	// Reserved is the run whose workers alone perform the effects of this one (presence.Worker.Runs): itself, or one that waits for it. It is nil if any
-	// worker may. Like Actor it is no part of what makes a start the same as another one.
+	Fork        *ForkedFrom `json:"q,omitempty"` // nil unless it continues at a task of another run
+	// Reserved is the run whose workers alone perform the effects of this run (presence.Worker.Runs): this run, or a run that waits for it.
+	// It is nil if every worker may. Like Actor it is ignored when starts are compared.
 	Reserved *store.Instance `json:"h,omitempty"`
 	// Keys is the run, in the same namespace, whose idempotency keys a child has that was started again; empty for its own. A fork has them in Fork.
 	Keys string `json:"y,omitempty"`
-	// Family is the first of those that have started one another; nil if nobody's instance has started it.
+	// Family is the first in the chain of runs that started one another; nil for a run that was not started by a run.
 	Family *store.Instance `json:"f,omitempty"`
-	// Cause is the first of the runs that have led to this one, if one of them was started by an event of another; nil otherwise. Like Actor it is no part of
-	// what makes a start the same as another one.
+	// Cause is the first in the chain of runs that caused this run, if an event of a run started one of them; nil otherwise. Like Actor it
+	// is ignored when starts are compared.
 	Cause *store.Instance `json:"v,omitempty"`
 }
 
@@ -71,17 +71,17 @@ func (i *Invocation) First() Pinned {
 	return Pinned{i.Workflow, i.Definition}
 }
 
-// migrated returns the invocation of the run when it goes on with another definition.
+// migrated returns the invocation of the run when it continues with another definition.
 func (i *Invocation) migrated(to Pinned) *Invocation {
 	moved, first := *i, i.First()
 	moved.Workflow, moved.Definition, moved.Began = to.Workflow, to.Definition, &first
 	return &moved
 }
 
-// NoTimeout is the timeout of a start that takes away what the document or the settings of the deployment say, but for a maximum.
+// NoTimeout is the timeout of a start that disables the timeout of the document and the settings of the deployment, except for a maximum.
 const NoTimeout time.Duration = math.MinInt64
 
-// Starter returns the run that has started it; ok is false if it was somebody else.
+// Starter returns the run that started this run; ok is false if no run did.
 func (i *Invocation) Starter() (starter store.Instance, ok bool) {
 	switch {
 	case i.Parent != nil:
@@ -92,7 +92,7 @@ func (i *Invocation) Starter() (starter store.Instance, ok bool) {
 	return store.Instance{}, false
 }
 
-// Plain reports whether the run was started with nothing but an input, and by nobody else's instance.
+// Plain reports whether the run was started with only an input, and not by another run.
 func (i *Invocation) Plain() bool {
 	_, started := i.Starter()
 	return !started && i.Began == nil && i.BusinessKey == "" && len(i.Labels) == 0 && i.ExecutionTimeout == 0 && i.RunTimeout == 0 && i.Deadline.IsZero() && !i.TimeoutsFromAccept
@@ -112,7 +112,7 @@ func (i *Invocation) NewState(instance store.Instance) *interpreter.State {
 // ForkedFrom is the run from which another one was forked.
 type ForkedFrom struct {
 	Instance store.Instance          `json:"i"`
-	Task     interpreter.Path        `json:"t,omitempty"` // from which it goes on; empty for the start
+	Task     interpreter.Path        `json:"t,omitempty"` // at which it continues; empty for the start
 	State    interpreter.StoredState `json:"s,omitzero"`  // of that run before the task
 	At       time.Time               `json:"a,omitzero"`  // when that was
 	Timeless bool                    `json:"n,omitempty"` // the deadlines of that run are not the fork's
@@ -127,7 +127,7 @@ type Parent struct {
 	Deadline time.Time            `json:"d,omitzero"` // of the parent's scopes: the child ends with them
 }
 
-// ParseInvocation reads what a store returns as Invocation.
+// ParseInvocation parses the Invocation that a store returns.
 func ParseInvocation(data []byte) (*Invocation, error) {
 	i := new(Invocation)
 	if err := form.Unmarshal("the invocation", form.Invocation, data, i); err != nil {
@@ -145,7 +145,7 @@ func digest(data []byte) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:16])
 }
 
-// StartRequest returns what a store of so many partitions is asked to start.
+// StartRequest returns the start request for a store with the number of partitions.
 func (i *Invocation) StartRequest(instance store.Instance, set limits.Set, partitions int) (store.Start, error) {
 	data, err := i.Encode()
 	if err != nil {
@@ -159,8 +159,8 @@ func (i *Invocation) StartRequest(instance store.Instance, set limits.Set, parti
 	return start, nil
 }
 
-// share returns how many of a family may start in one of some partitions, if n may start in all of them. Families are
-// spread by chance: the share has room for what chance does, so that a smaller family is not refused.
+// share returns how many runs of a family may start in one of some partitions, if n may start in all of them. Families are distributed
+// randomly: the share has room for random deviations, so that a smaller family is not refused.
 func share(n, partitions int) int {
 	if partitions <= 1 {
 		return n
@@ -169,7 +169,7 @@ func share(n, partitions int) int {
 	return min(n, int(math.Ceil(even+6*math.Sqrt(even)))+1)
 }
 
-// Start returns the event with which the run begins. Timeouts of one that has ended before its time never counted.
+// Start returns the first event of the run. Timeouts of a run that ended before its start time never counted.
 func (i *Invocation) Start(p *interpreter.Program, r store.Lifecycle) interpreter.Start {
 	accepted := r.Created
 	ev := interpreter.Start{

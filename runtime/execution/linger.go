@@ -2,13 +2,13 @@ package execution
 
 import "time"
 
-// A run lingers: it stays in memory for a moment after it has had an activity scheduled. If that ends meanwhile, its end is stored with
-// what the run does next, and nobody has to claim the run.
+// A run lingers: it stays in memory for a moment after it scheduled an activity. If the activity ends in this time, its end is stored with
+// the next step of the run, and no worker has to claim the run.
 
-// LingerPolicy says for which activities runs linger, and is told whether that was worth it.
+// LingerPolicy decides for which activities runs linger, and learns the result.
 type LingerPolicy interface {
 	Lingers(queue string) bool // an activity of the queue is scheduled
-	Ended(queue string)        // one has ended in time
+	Ended(queue string)        // an activity ended in time
 	InVain(queue string)       // a run has lingered for one in vain
 }
 

@@ -13,7 +13,7 @@ import (
 
 // The beginning of an execution: the program is loaded, and the state is restored.
 
-// loading is what an execution has before its program is loaded.
+// loading is the content of an execution before its program is loaded.
 type loading struct {
 	claimed *store.Claimed
 	until   time.Time // when the run is given back if its program is not there by then
@@ -74,7 +74,7 @@ func (x *Execution) giveBackUnloaded() {
 	x.actions.Load, x.actions.Commit = "", &c
 }
 
-// restore makes the execution's state of what is stored.
+// restore builds the execution's state from the stored state.
 func (x *Execution) restore(c *store.Claimed) (err error) {
 	x.stored, x.batch, x.queue, x.slots.deferred, x.lacking, x.held = c.Lifecycle, batch{}, nil, nil, nil, nil
 	x.overtakes = false
@@ -112,7 +112,7 @@ func (x *Execution) restore(c *store.Claimed) (err error) {
 	return nil
 }
 
-// startAfterMessages queues the start after the messages that came before it, and before those that need a run that has begun.
+// startAfterMessages queues the start after the messages that arrived before it, and before messages that need a run that began.
 func (x *Execution) startAfterMessages() {
 	at := slices.IndexFunc(x.queue, countsFromItsTime)
 	if at < 0 {
@@ -121,7 +121,7 @@ func (x *Execution) startAfterMessages() {
 	x.queue = slices.Insert(x.queue, at, interpreter.Event(x.invocation.Start(x.program, x.stored)))
 }
 
-// starts reports whether the time of a delayed start has come, or will never come.
+// starts reports whether the time of a delayed start passed or is irrelevant.
 func (x *Execution) starts() bool {
 	now := x.Clock()
 	return !now.Before(x.stored.Started) || !x.stored.Deadline.IsZero() && !now.Before(x.stored.Deadline)
@@ -143,8 +143,9 @@ func (x *Execution) receive(messages []store.Message) error {
 	return nil
 }
 
-// inTimeFirst puts the ends of effects after all messages: one of them was accepted in time for a deadline, which the ends may be too late for. The step of
-// any other message ends what is over by then, so that changes of deadlines go before it, unless the run has not begun: it begins at its place among them.
+// inTimeFirst orders the ends of effects after all messages. One of the messages may have been accepted before a deadline that the ends may
+// have missed. The step of any other message ends the scopes whose deadlines passed. Changes of deadlines are therefore ordered first,
+// unless the run has not begun: it begins at its place among them.
 func (x *Execution) inTimeFirst() {
 	rank := func(ev interpreter.Event) int {
 		switch {
@@ -174,7 +175,7 @@ func isEnd(ev interpreter.Event) bool {
 	return false
 }
 
-// countsFromItsTime reports whether an event is a message that was accepted in time, even if the time of what it is about has passed since.
+// countsFromItsTime reports whether an event is a message that was accepted in time, even if the deadline that it concerns passed since.
 func countsFromItsTime(ev interpreter.Event) bool {
 	message, _ := ev.(received)
 	switch message.Event.(type) {
@@ -195,13 +196,13 @@ func (x *Execution) resume() {
 		switch {
 		case e.Route == interpreter.RouteChild:
 			x.adopt(e)
-		case e.Route == interpreter.RouteDefinition: // the answer comes by itself
-		case e.Route == interpreter.RouteActivity && goesOn(e.ID): // by itself
+		case e.Route == interpreter.RouteDefinition: // the answer arrives automatically
+		case e.Route == interpreter.RouteActivity && goesOn(e.ID): // automatically
 		case i.Error != nil && !x.lacks(store.NewNeed(x.whole(e.Needs)...)):
 			x.queue = append(x.queue, interpreter.Finished{Effect: e.ID, Error: i.Error})
 		case e.Route == interpreter.RouteActivity: // its record is lost
 			x.schedule(e)
-		case goesOn(e.ID): // or has ended
+		case goesOn(e.ID): // or ended
 		case (i.Deferred || !e.AtMostOnce) && x.leaves(e):
 		case i.Error != nil:
 			x.queue = append(x.queue, interpreter.Finished{Effect: e.ID, Error: i.Error})

@@ -10,10 +10,10 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Runs that go on with another definition: where they stand, or in the next run of the execution. Its program is loaded before the step, for which the execution waits a moment; if it does not
-// come, the migration is refused, and the run goes on with what it has.
+// Runs that continue with another definition: at their position, or in the next run of the execution. The execution waits a moment for the
+// program before the step. If the program does not arrive, the migration is refused, and the run continues with its definition.
 
-// migration is what is known of the definition that the run is about to go on with.
+// migration is the definition with which the run is about to continue, as far as it is loaded.
 type migration struct {
 	digest  string    // empty for none
 	until   time.Time // when the migration is refused if its program is not there by then
@@ -21,13 +21,13 @@ type migration struct {
 	failure error // why it cannot be loaded
 }
 
-// pinned is what the run runs as it is stored.
+// pinned is the stored invocation of the run with its program.
 type pinned struct {
 	invocation *Invocation
 	program    *interpreter.Program
 }
 
-// nextDefinition returns the digest of the definition with which an event has the run go on; empty for that which it has.
+// nextDefinition returns the digest of the definition to which an event moves the run; empty for its present definition.
 func nextDefinition(ev interpreter.Event) string {
 	message, _ := ev.(received)
 	switch ev := message.Event.(type) {
@@ -79,7 +79,7 @@ func (x *Execution) migrationLoaded(p *interpreter.Program, err error) {
 	x.advance()
 }
 
-// prepared adds to a migration what only its driver knows.
+// prepared adds data from the driver to a migration.
 func (x *Execution) prepared(ev interpreter.Event) interpreter.Event {
 	digest := nextDefinition(received{ev})
 	if digest == "" {
@@ -108,7 +108,7 @@ func (x *Execution) prepared(ev interpreter.Event) interpreter.Event {
 	return ev
 }
 
-// migrate goes on with what a step has migrated to, if it has.
+// migrate continues with the new definition, if a step migrated the run.
 func (x *Execution) migrate(ev interpreter.Event, result interpreter.Result) {
 	if !result.Migrated() {
 		return

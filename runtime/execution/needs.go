@@ -8,26 +8,26 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Needs: what the owner cannot perform is left to another one, that has what it needs. The run is given back as soon as there is nothing else
-// to do for it, and says what it needs: until its time comes, only those who have that take it.
+// Needs: effects that the owner cannot perform are left to an owner that meets their needs. The run is given back with its needs when there
+// is nothing else to do for it. Until its time comes, only workers that meet the needs take it.
 
 // left is an effect that the owner does not perform: stored as not begun, for another owner.
 type left struct {
 	effect interpreter.Effect
 	need   store.Need
-	waits  bool // the owner has what it needs, and only may not begin it now
+	waits  bool // the owner meets the need, but may not begin the effect now
 }
 
-// whole returns what somebody must have who performs what needs something.
+// whole returns the complete list of needs of an effect, including implicit ones.
 func (x *Execution) whole(needs []string) []string {
-	if r := x.invocation.Reserved; r != nil { // who works on that run alone leaves nothing to others
+	if r := x.invocation.Reserved; r != nil { // a worker that works on this run alone leaves nothing to others
 		return []string{interpreter.NeedReserved(r.String())}
 	}
 	return needs
 }
 
-// leaves reports whether the owner is to leave an effect to another one, or to a later time, and does so. What nobody waits for was left before
-// its task began (leaveDetached): it is forgotten once its step is stored.
+// leaves decides whether the owner leaves an effect to another owner or to a later time, and does so. A detached effect was left before its
+// task began (leaveDetached), because it is forgotten when its step is stored.
 func (x *Execution) leaves(e interpreter.Effect) bool {
 	if e.Detached {
 		return false
@@ -50,7 +50,7 @@ func (x *Execution) leaves(e interpreter.Effect) bool {
 // lacks reports whether the owner lacks something.
 func (x *Execution) lacks(n store.Need) bool { return n != "" && x.Has != nil && !x.Has(n) }
 
-// leaveDetached returns what another owner must have that performs what nobody waits for, if this one lacks it.
+// leaveDetached returns the needs of a detached effect that this owner does not meet.
 func (x *Execution) leaveDetached(needs []string) []string {
 	if needs = x.whole(needs); x.lacks(store.NewNeed(needs...)) {
 		return needs
@@ -58,7 +58,7 @@ func (x *Execution) leaveDetached(needs []string) []string {
 	return nil
 }
 
-// needs returns what the run needs that is given back.
+// needs returns the needs of the run that is given back.
 func (x *Execution) needs() store.Needs {
 	var all []store.Need
 	for _, l := range x.lacking {
@@ -91,7 +91,7 @@ func (x *Execution) beginLeft() {
 	}
 }
 
-// waitsHere reports whether the owner keeps the run until something may begin, since it is the only one that performs it.
+// waitsHere reports whether the owner keeps the run until an effect may begin, since no other owner may perform it.
 func (x *Execution) waitsHere() bool {
 	return x.invocation.Reserved != nil && x.waitsToBegin() && !x.draining
 }

@@ -18,7 +18,7 @@ type Outgoing struct {
 	Publish json.RawMessage  `json:"publish,omitempty"` // an event
 	// From is the namespace of the run that it leaves. It is empty in form 1, and before form 3 if there is no event.
 	From string `json:"from,omitempty"`
-	// Cause is the run that has led to the event, of those that have led to one another; nil before form 3.
+	// Cause is the first run in the chain that caused the event; nil before form 3.
 	Cause *store.Instance `json:"cause,omitempty"`
 	Find  *DefinitionFind `json:"find,omitempty"`
 }
@@ -26,7 +26,7 @@ type Outgoing struct {
 // Encode returns the entry as stores keep it.
 func (o Outgoing) Encode() ([]byte, error) { return form.Marshal(form.Outgoing, o) }
 
-// ParseOutgoing reads what Encode has written. An entry that does not say what leaves the run, or where it goes, is an error.
+// ParseOutgoing parses the output of Encode. An entry without content or without a destination is an error.
 func ParseOutgoing(data []byte) (o Outgoing, err error) {
 	err = form.Unmarshal("an entry of the outbox", form.Outgoing, data, &o)
 	if err == nil {
@@ -38,7 +38,7 @@ func ParseOutgoing(data []byte) (o Outgoing, err error) {
 	return o, nil
 }
 
-// check reports what the entry lacks. Nobody could deliver it, and it would be dropped in silence.
+// check returns an error for an incomplete entry. It could not be delivered, and would be dropped silently.
 func (o *Outgoing) check() error {
 	lacks := func(what string) error { return fmt.Errorf("an entry of the outbox lacks %s", what) }
 	switch {
@@ -61,10 +61,10 @@ func (o *Outgoing) check() error {
 	return nil
 }
 
-// OutgoingFrom returns the namespace of the run that an entry leaves; empty if it does not say it, or cannot be read.
+// OutgoingFrom returns the namespace of the sending run of an entry; empty if the entry does not contain it, or cannot be read.
 func OutgoingFrom(data []byte) string {
 	var o struct{ From string }
-	_ = form.Unmarshal("an entry of the outbox", form.Outgoing, data, &o) // whoever delivers it finds out what is wrong with it
+	_ = form.Unmarshal("an entry of the outbox", form.Outgoing, data, &o) // the delivery of the entry reports the error
 	return o.From
 }
 

@@ -13,14 +13,14 @@ type Outcome struct {
 	Status    interpreter.Status // completed, faulted or cancelled
 	Output    any                // if completed
 	Fault     *errors.Error      // if faulted
-	Reason    string             // why it was cancelled, if that was said
-	Actor     string             // who has cancelled it, if that was said
+	Reason    string             // reason of the cancellation, if given
+	Actor     string             // actor of the cancellation, if known
 	TimedOut  bool               // faulted because a deadline of its own has passed
 	StartedAt time.Time          // on the run's clock; zero if no worker has taken it
 	EndedAt   time.Time          // on the run's clock
 }
 
-// NewOutcome returns the outcome of a run that has ended.
+// NewOutcome returns the outcome of a run that ended.
 func NewOutcome(s *interpreter.State, endedAt time.Time) Outcome {
 	return Outcome{
 		ID: s.ID, Status: s.Status, Output: s.Output, Fault: s.Fault, Reason: s.Order.Reason,
@@ -36,7 +36,7 @@ func (o Outcome) Took() time.Duration {
 	return o.EndedAt.Sub(o.StartedAt)
 }
 
-// Result returns what a task that waits for the run gets.
+// Result returns the result for a task that waits for the run.
 func (o Outcome) Result() (any, *errors.Error) {
 	switch o.Status {
 	case interpreter.StatusCompleted:

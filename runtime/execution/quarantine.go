@@ -13,9 +13,9 @@ import (
 
 func (x *Execution) quarantined() bool { return x.stored.Reason == store.Quarantined }
 
-// confine ends the run if a deadline has passed that ends it whatever its expressions say: one of the workflow's own,
-// or one of a task around which no try could take the timeout. Any other deadline leads to work, and is decided when the
-// instance is released. Until then it is given back, to be looked at when it ends.
+// confine ends the run if a deadline passed that ends it independently of its expressions: a deadline of the workflow itself, or of a task
+// without an enclosing try that could catch the timeout. Any other deadline leads to work, and is handled when the run is released. Until
+// then the run is given back with the time of its next deadline.
 func (x *Execution) confine() {
 	now := x.Clock()
 	end, first, event := x.terms()

@@ -7,9 +7,9 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// Slots: how effects wait for one, and how an execution ends because its owner has none, or stops.
+// Slots: how effects wait for a slot, and how an execution ends because its owner has no slot, or stops.
 
-// slots is what an execution knows of the slot that it needs to perform effects. Once it has one, it keeps it until it is over.
+// slots is the state of the slot that an execution needs to perform effects. An execution keeps its slot until it is over.
 type slots struct {
 	taken      bool
 	waiting    []interpreter.Effect // stored as begun, or repeatable; performed as soon as there is a slot
@@ -45,10 +45,10 @@ func (x *Execution) SlotFree() {
 // SlotLeft reports that the owner has given the slot back while the run was resting.
 func (x *Execution) SlotLeft() { x.slots.taken = false }
 
-// mayWait reports whether the run may wait for what others send without a slot, beside those that have one.
+// mayWait reports whether the run may wait for messages without a slot, beside the runs with a slot.
 func (x *Execution) mayWait() bool { return x.Waits != nil && x.Waits() }
 
-// onlyWaits reports whether the run does nothing but to wait for what others send, and needs no slot for it.
+// onlyWaits reports whether the run only waits for messages, and needs no slot for it.
 func (x *Execution) onlyWaits() bool {
 	for id := range x.inFlight {
 		if !x.state.OnlyWaits(id) {
@@ -84,7 +84,7 @@ func (x *Execution) isBlameless() bool {
 	return x.stored.Deaths > 0 && !x.stored.AwaitsSlot && x.awaitsSlot()
 }
 
-// NoSlot reports that no slot is free, and how many executions of the owner wait for one. Timers go on meanwhile.
+// NoSlot reports that no slot is free, and how many executions of the owner wait for one. Timers continue to run.
 func (x *Execution) NoSlot(waiting int) {
 	if x.needsSlot() && x.slots.handOverAt.IsZero() {
 		x.slots.handOverAt = x.Clock().Add(max(minSlotWait, time.Duration(waiting)*perWaiting))
@@ -128,9 +128,9 @@ func (x *Execution) beginDeferred() {
 	x.batch.firm, x.slots.deferred = true, nil
 }
 
-// Drain reports that the owner stops: the execution ends as soon as nothing is in flight. What has not begun is left to
-// another owner, unless it is stored as begun and must not be repeated: then no other would begin it. What only waits for others
-// goes on there too.
+// Drain reports that the owner stops: the execution ends when nothing is in flight. Effects that did not begin are left to another owner,
+// unless they are stored as begun and must not be repeated: then no other owner would begin them. Effects that only wait for messages
+// continue at the next owner.
 func (x *Execution) Drain() {
 	x.draining = true
 	x.withdraw(func(e interpreter.Effect) bool { return !e.AtMostOnce })
@@ -144,14 +144,14 @@ func (x *Execution) Leave() {
 	x.advance()
 }
 
-// handOver cancels what is in flight: another owner performs it again.
+// handOver cancels effects in flight: another owner performs them again.
 func (x *Execution) handOver() {
 	x.draining, x.leaving = true, true
 	x.withdraw(func(interpreter.Effect) bool { return true })
 	x.cancelAll(always)
 }
 
-// withdraw leaves some of the effects that have not begun to another owner, and has that stored.
+// withdraw leaves some effects that did not begin to another owner, and stores this.
 func (x *Execution) withdraw(leave func(interpreter.Effect) bool) {
 	withdrawn := func(e interpreter.Effect) bool {
 		if e.Detached || !leave(e) {
@@ -165,7 +165,7 @@ func (x *Execution) withdraw(leave func(interpreter.Effect) bool) {
 	x.actions.Perform = slices.DeleteFunc(x.actions.Perform, withdrawn)
 }
 
-// cancel ends an effect in flight, whether or not it has begun.
+// cancel ends an effect in flight, whether or not it began.
 func (x *Execution) cancel(id interpreter.EffectID) {
 	is := func(e interpreter.Effect) bool { return e.ID == id }
 	unbegun := slices.ContainsFunc(x.slots.waiting, is) || slices.ContainsFunc(x.actions.Perform, is)
@@ -191,5 +191,5 @@ func (x *Execution) cancelAll(isOver func(interpreter.EffectID) bool) {
 	}
 }
 
-// always says that an effect is over, whichever it is.
+// always reports true for every effect.
 func always(interpreter.EffectID) bool { return true }

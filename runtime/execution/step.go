@@ -9,9 +9,9 @@ import (
 	"github.com/swrun/swrun/limits"
 )
 
-// Steps: the events that are stepped, and what the steps ask for.
+// Steps: the stepped events, and the requests of the steps.
 
-// advance steps what is there and decides what to do about it. While a commit is on its way, everything waits.
+// advance steps the queued events and determines the next actions. It does nothing while a commit is in progress.
 func (x *Execution) advance() {
 	switch {
 	case x.actions.Commit != nil || x.actions.Reload || x.actions.Done:
@@ -59,8 +59,8 @@ func (x *Execution) leavesGap() bool {
 	return x.overtakes
 }
 
-// limit has a run continue as a new one before its history becomes too long. One that does not stand still until then ends: most likely
-// it is a loop that nothing ends.
+// limit lets a run continue as a new run before its history becomes too long. A run that does not reach a resting position until then ends:
+// most likely it is in an endless loop.
 func (x *Execution) limit() {
 	if x.state.Status.Final() {
 		return
@@ -78,12 +78,12 @@ func (x *Execution) limit() {
 	}
 }
 
-// rollOverAt is the part of a limit at which a run that stands somewhere, and is not just computing, continues as a new one: what it does
-// until it stands again needs the rest.
+// rollOverAt is the part of a limit at which a run in a resting position continues as a new run. The rest is reserved for its work until
+// the next resting position.
 const rollOverAt = 0.8
 
-// isLong reports whether the history of the run is close to a limit. That of the next run begins with the whole state, which must leave
-// room for more.
+// isLong reports whether the history of the run is close to a limit. The history of the next run begins with the complete state, which must
+// leave room for more.
 func (x *Execution) isLong() bool {
 	closeTo := func(n limits.Name, is int) bool { return float64(is) >= rollOverAt*float64(x.Limits.Max(n)) }
 	return x.state.Status == interpreter.StatusRunning && x.state.Size() < x.Limits.Max(limits.HistoryBytes)/2 &&
@@ -141,7 +141,7 @@ func (x *Execution) begins(ev interpreter.Start, at time.Time) interpreter.Start
 	return ev
 }
 
-// handle takes over what a step asks for.
+// handle carries out the requests of a step.
 func (x *Execution) handle(result interpreter.Result) {
 	for _, id := range result.Cancels {
 		x.abandon(id)
@@ -163,7 +163,7 @@ func (x *Execution) startTime(now time.Time) time.Time {
 	return now
 }
 
-// note keeps what a step has done for the commit.
+// note adds the result of a step to the commit.
 func (x *Execution) note(ev interpreter.Event, at time.Time, result interpreter.Result) {
 	if len(result.History) == 0 {
 		return
@@ -227,7 +227,7 @@ func (x *Execution) perform(e interpreter.Effect) {
 	x.batch.effects = append(x.batch.effects, e)
 }
 
-// abandon reports that nobody waits for an effect any more. What is performed here is cancelled when that is stored.
+// abandon reports that the run no longer waits for an effect. An effect in flight here is cancelled when that is stored.
 func (x *Execution) abandon(id interpreter.EffectID) {
 	if c, ok := x.children[id]; ok {
 		delete(x.children, id)

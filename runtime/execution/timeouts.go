@@ -6,10 +6,10 @@ import (
 	"github.com/swrun/swrun/dsl"
 )
 
-// This file decides which timeouts a run has, of those that its start, its document and the settings of its namespace say: an option of
-// the start replaces what the document says, what is set holds where both say nothing, and a maximum in any case.
+// This file determines the timeouts of a run from its start, its document and the settings of its namespace. An option of the start
+// replaces the document's timeout. Settings apply if neither specifies a timeout. A maximum always applies.
 
-// executionEnd returns when the execution ends, beside what the document's own timeout says; zero for never.
+// executionEnd returns when the execution ends, apart from the document's own timeout; zero for never.
 func (i *Invocation) executionEnd(w *dsl.Workflow, from time.Time) time.Time {
 	documents := w.TimeoutAfter(w.Timeout)
 	replaced := i.ExecutionTimeout != 0 || !i.Deadline.IsZero()

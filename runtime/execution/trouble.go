@@ -6,7 +6,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// noteTrouble keeps what has gone wrong in a step: an error that has ended the run, or after which a task is tried again.
+// noteTrouble keeps the error of a step that ended the run or caused a retry of a task.
 func (x *Execution) noteTrouble(history []interpreter.HistoryEvent) {
 	var innermost interpreter.HistoryEvent // the first task that has failed with the present error
 	for _, e := range history {
@@ -30,7 +30,7 @@ func sameError(a, b *errors.Error) bool {
 	return a.Type == b.Type && a.Instance == b.Instance && a.Detail == b.Detail
 }
 
-// trouble returns what is wrong with the run now.
+// trouble returns the current trouble of the run.
 func (x *Execution) trouble(retrying bool) store.Trouble {
 	switch {
 	case x.state.Status == interpreter.StatusFaulted, retrying:
