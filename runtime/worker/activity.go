@@ -29,14 +29,14 @@ func (p *partition) expireActivities(ctx context.Context, due []store.ActivityID
 	return ended, err
 }
 
-// Expect says that something of a partition is due at a time by the store's clock. The worker would notice within a second.
+// Expect reports that work of a partition is due at a time by the store's clock. Without it the worker would notice within a second.
 func (w *Worker) Expect(partition int, at time.Time) { w.partitions[partition].due(at) }
 
 // maxReports is how many reports of outside workers may wait for a run. The store takes others.
 const maxReports = 64
 
-// Report hands the end of an attempt at an activity, as it is stored, to the run that waits for it, if this worker holds it. It reports whether the
-// run has stored the end with what it does next; otherwise the store itself is to be asked, also if nobody knows.
+// Report passes the end of an attempt at an activity, as it is stored, to the run that waits for it, if this worker holds the run. It
+// reports whether the run stored the end with its next step. Otherwise, also if the result is unknown, the caller must use the store.
 func (w *Worker) Report(ctx context.Context, id store.ActivityID, is *store.Activity, op activity.Operation) (stored bool) {
 	x := w.executorOf(id.Run)
 	if x == nil {
@@ -60,7 +60,7 @@ func (w *Worker) Report(ctx context.Context, id store.ActivityID, is *store.Acti
 	return stored
 }
 
-// reported hands what outside workers have reported to the execution.
+// reported passes reports of outside workers to the execution.
 func (x *executor) reported(r *execution.Report) {
 	all := []*execution.Report{r}
 	for len(x.reports) > 0 {

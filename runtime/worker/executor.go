@@ -15,8 +15,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// executor drives the execution of a run that the worker has claimed: it reports what has happened, and does what the
-// execution asks for.
+// executor drives the execution of a claimed run: it reports events to the execution, and carries out its actions.
 type executor struct {
 	partition *partition
 	instance  store.Instance
@@ -31,10 +30,10 @@ type executor struct {
 
 	attempts   map[interpreter.EffectID]*attempt // whose ends the execution waits for
 	ended      chan ending
-	idle       chan *attempt // goroutines that perform effects, and have none
+	idle       chan *attempt // goroutines for effects that are idle
 	performing sync.WaitGroup
 	unstored   []*attempt                       // whose results are not stored
-	permits    map[interpreter.EffectID]*permit // of effects that have not begun
+	permits    map[interpreter.EffectID]*permit // of effects that did not begin
 
 	reserved *permit  // that it was claimed with; nil once it is used
 	waited   bool     // it was claimed since it waited for something that the worker has
@@ -42,14 +41,14 @@ type executor struct {
 	slotted  bool     // it may perform effects
 	share    *share   // of its namespace in the slots; nil without a bound
 	shared   bool     // it has a slot of that
-	waiting  bool     // it counts among those that wait for a slot
+	waiting  bool     // it is counted as waiting for a slot
 	failures int      // of the same call, in a row
 	refusals int      // of its commits, in a row
 }
 
 type attempt = effect.Attempt
 
-// newExecutor returns the executor of a run that was claimed, and what executes it, with the values of ctx.
+// newExecutor returns the executor of a claimed run, and its context with the values of ctx.
 func (p *partition) newExecutor(ctx context.Context, c *store.Claimed, room *limiter) (x *executor, execute func()) {
 	x = &executor{
 		partition: p, instance: c.Instance, token: c.Token, stopping: p.w.draining, mail: make(chan struct{}, 1),
@@ -66,7 +65,7 @@ func (x *executor) execute(ctx context.Context, c *store.Claimed) {
 	growStack()
 	defer x.close(ctx)
 	defer func() {
-		if v := recover(); v != nil { // the run is given up, and quarantined if this goes on
+		if v := recover(); v != nil { // the run is given up, and quarantined if this is repeated
 			x.unregister(true)
 			x.Log().Error("a run could not be worked on", "panic", v, "stack", string(debug.Stack()))
 		}
@@ -85,11 +84,10 @@ func (x *executor) execute(ctx context.Context, c *store.Claimed) {
 	}
 }
 
-// stackSize is about what a run takes of its goroutine's stack.
+// stackSize is the approximate stack size of a run's goroutine.
 const stackSize = 8 << 10
 
-// growStack makes the stack of a goroutine large enough at once. Later, when many calls are on it, that takes longer, and
-// happens twice.
+// growStack grows the stack of a goroutine in one step. Growing it later, with many calls on it, takes longer and happens twice.
 //
 //go:noinline
 func growStack() {
@@ -97,10 +95,10 @@ func growStack() {
 	runtime.KeepAlive(&room)
 }
 
-// errLeft is why effects are cancelled that go on elsewhere.
+// errLeft is the cause of the cancellation of effects that continue elsewhere.
 var errLeft = errors.New("the run has left this worker")
 
-// close ends what is in flight, and gives back what the executor has taken.
+// close ends effects in flight, and returns the resources of the executor.
 func (x *executor) close(ctx context.Context) {
 	x.stopWaiting()
 	x.revoke(errLeft)
@@ -152,7 +150,7 @@ func (x *executor) run(ctx context.Context, c *store.Claimed) (err error) {
 	}
 }
 
-// act does what the execution asks for, until it asks for nothing now.
+// act carries out the actions of the execution until there are no more actions at present.
 func (x *executor) act(ctx context.Context) (done bool, err error) {
 	for err == nil {
 		x.report(ctx)
@@ -200,7 +198,7 @@ func take[T any](all *[]T) []T {
 // await waits for the next thing that happens, and reports it.
 func (x *executor) await(ctx context.Context) error {
 	select {
-	case <-ctx.Done(): // report says so
+	case <-ctx.Done(): // the report decides
 	case end := <-x.ended:
 		return x.finished(end)
 	case <-x.mail:
@@ -260,7 +258,7 @@ func (x *executor) timer() <-chan time.Time {
 	return x.alarm.C
 }
 
-// mailArrived says that there is mail; any goroutine may call it.
+// mailArrived reports that there is mail; any goroutine may call it.
 func (x *executor) mailArrived() {
 	select {
 	case x.mail <- struct{}{}:

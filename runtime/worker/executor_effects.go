@@ -12,12 +12,12 @@ import (
 
 // The slots and the effects of an executor.
 
-// ending is how an attempt has ended, or why its performer has failed as such.
+// ending is the result of an attempt, or the failure of its performer.
 type ending struct {
 	interpreter.Finished
 	attempt *attempt
 	failed  error
-	lacks   *interpreter.NeedError // what it is left to others for; nil if it has ended
+	lacks   *interpreter.NeedError // the missing need for which it is left to others; nil if it ended
 }
 
 // ask takes a slot if the execution asks for one and one is free now. It reports whether it took one.
@@ -52,7 +52,7 @@ func (x *executor) freeSlot() chan<- struct{} {
 	return x.partition.w.slots.slots
 }
 
-// tookSlot says that the slot that was waited for is taken.
+// tookSlot reports that the awaited slot is taken.
 func (x *executor) tookSlot() {
 	if !x.shared {
 		x.shared = true
@@ -67,7 +67,7 @@ func (x *executor) gotSlot() {
 	x.execution.SlotFree()
 }
 
-// waitsAside returns what moves the run to the places of those that wait for what others send; nil for a worker that performs nothing.
+// waitsAside returns the function that moves the run to the places for waiting runs; nil for a worker that performs no effects.
 func (x *executor) waitsAside() func() bool {
 	w := x.partition.w
 	if w.c.Concurrency < 0 {
@@ -88,7 +88,7 @@ func (x *executor) waitsAside() func() bool {
 	}
 }
 
-// leaveSlot gives back the slot of a run that performs nothing for a while. It takes a place among those that have begun instead.
+// leaveSlot returns the slot of a run that performs nothing for a while. The run takes a place among the begun runs instead.
 func (x *executor) leaveSlot() {
 	w := x.partition.w
 	if x.room == w.slots {
@@ -119,7 +119,7 @@ func (x *executor) perform(ctx context.Context, e interpreter.Effect) {
 	a := effect.New(x, w.memory, e, x.execution.Program().Performer(e.Kind))
 	w.attempts.begin(a, x.instance, w.c.Now(), x.permits[e.ID])
 	delete(x.permits, e.ID)
-	if e.Detached { // it goes on without the run
+	if e.Detached { // it continues without the run
 		w.detached.Add(1)
 		go func() {
 			if a.Perform(ctx) {
@@ -162,7 +162,7 @@ func (x *executor) Ended(a *attempt, result any, err error) {
 	}
 	end := ending{attempt: a, Finished: interpreter.EndOf(e.ID, result, err)}
 	if errors.As(err, &end.lacks) && (!x.partition.w.c.Selective || e.AtMostOnce) {
-		end.lacks = nil // it is to be stored that it has ended
+		end.lacks = nil // its end must be stored
 	}
 	if err != nil && end.Error == nil { // the workflow cannot catch it
 		end.failed = fmt.Errorf("perform %s of %s: %w", e.Kind, e.Request.Path, err)

@@ -60,7 +60,7 @@ func (x *executor) commit(ctx context.Context, c *store.Commit) {
 	}
 }
 
-// stored reports what a commit has done.
+// stored reports the result of a commit.
 func (x *executor) stored(c *store.Commit, done store.Committed) {
 	x.freeMemory()
 	x.refusals = 0
@@ -89,7 +89,8 @@ func (x *executor) stored(c *store.Commit, done store.Committed) {
 	}
 }
 
-// activitiesEnded gives back the permits of attempts that have ended with a commit; what fails is found out by whoever wants one.
+// activitiesEnded returns the permits of attempts that ended with a commit. If this fails, the next process that wants a permit recovers
+// them.
 func (x *executor) activitiesEnded(ctx context.Context, c *store.Commit) {
 	if len(c.Activities) == 0 {
 		return
@@ -111,7 +112,7 @@ func (x *executor) refused(ctx context.Context, r *store.Refusal) {
 	x.partition.clock.update(r.At)
 }
 
-// freeMemory gives back what was reserved for results that are stored, or will be by another owner.
+// freeMemory returns the memory reserved for results that are stored, or will be stored by another owner.
 func (x *executor) freeMemory() {
 	for _, a := range x.unstored {
 		a.FreeMemory()

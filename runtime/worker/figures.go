@@ -8,12 +8,12 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Figures are what workers of a process count. Counting is one atomic addition, so that it costs a run nothing. Several workers may share
-// them.
+// Figures are the counters of the workers of a process. Counting is one atomic addition, so that its cost is negligible. Several workers
+// may share them.
 type Figures struct {
 	Claimed   atomic.Int64 // runs that were taken
-	TakenOver atomic.Int64 // those of them whose worker was lost
-	Lost      atomic.Int64 // runs that were taken from a worker, since its lease had ended
+	TakenOver atomic.Int64 // claims after the loss of the former worker
+	Lost      atomic.Int64 // runs that were taken from a worker because its lease expired
 
 	Repair   RepairSettings // of the workers
 	Checked  atomic.Int64   // partitions whose indexes were checked
@@ -29,7 +29,7 @@ type Figures struct {
 
 	TasksStarted, TasksCompleted, TasksFaulted, TasksCancelled, TasksSkipped atomic.Int64
 	TimedOut                                                                 atomic.Int64 // tasks and runs whose deadline has passed
-	AttemptsFailed                                                           atomic.Int64 // of effects, that have ended with an error
+	AttemptsFailed                                                           atomic.Int64 // attempts of effects that ended with an error
 	Retries                                                                  atomic.Int64 // attempts that a policy has granted
 }
 
@@ -42,7 +42,7 @@ func NewFigures() *Figures {
 	return f
 }
 
-// count counts what a commit has stored.
+// count counts the contents of a commit.
 func (f *Figures) count(c *store.Commit, history []interpreter.HistoryStep) {
 	for _, step := range history {
 		for n := range step.Events {

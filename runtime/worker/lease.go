@@ -14,10 +14,10 @@ import (
 type leases struct {
 	sync.Mutex
 	*lease.Leases[*executor]
-	trusted []chan struct{} // closed when the lease of a partition may be trusted again; nil if nobody waits
+	trusted []chan struct{} // closed when the lease of a partition may be trusted again; nil without waiters
 }
 
-// changed wakes those that wait until a lease can be trusted. The mutex is held.
+// changed wakes the waiters for trusted leases. The mutex is held.
 func (l *leases) changed(partition int) {
 	if waiting := l.trusted[partition]; waiting != nil {
 		close(waiting)
@@ -86,7 +86,7 @@ func (w *Worker) unreachable() {
 	w.leases.Unreachable(w.c.Now())
 }
 
-// compare compares what is held with what the store says wherever that may differ, until ctx ends.
+// compare compares the held runs with the store wherever they may differ, until ctx ends.
 func (w *Worker) compare(ctx context.Context) {
 	for sleep(ctx, w.leases.Interval()) {
 		w.leases.Lock()
@@ -100,7 +100,7 @@ func (w *Worker) compare(ctx context.Context) {
 	}
 }
 
-// compare asks the store what the worker holds, and does what follows from the answer.
+// compare asks the store which runs the worker holds, and applies the answer.
 func (p *partition) compare(ctx context.Context) {
 	w := p.w
 	call, cancel := context.WithTimeout(ctx, w.leases.CallTimeout())
@@ -129,7 +129,7 @@ func (p *partition) compare(ctx context.Context) {
 	}
 }
 
-// executorOf returns what executes a run here; nil if nothing does.
+// executorOf returns the executor of a run; nil if it is not executed here.
 func (w *Worker) executorOf(i store.Instance) *executor {
 	w.leases.Lock()
 	defer w.leases.Unlock()
@@ -137,19 +137,19 @@ func (w *Worker) executorOf(i store.Instance) *executor {
 	return x
 }
 
-// promotion returns what to make ready of what a poll has found.
+// promotion returns the Promote request for the findings of a poll.
 func (p *partition) promotion(work store.Work) store.Promote {
 	p.w.leases.Lock()
 	request, lookAgain := p.w.leases.Polled(p.n, work, p.w.c.Now())
 	p.w.leases.Unlock()
 	if lookAgain > 0 {
-		p.expect(work.At.Add(lookAgain + time.Millisecond)) // which the store does not tell fractions of
+		p.expect(work.At.Add(lookAgain + time.Millisecond)) // the store's answer contains no fractions of milliseconds
 	}
 	request.Instances = p.w.chosen(request.Instances)
 	return request
 }
 
-// unregister reports that nothing executes the run here any more; failed says that it could not go on.
+// unregister reports that the run is no longer executed here. failed reports that it could not continue.
 func (x *executor) unregister(failed bool) {
 	w := x.partition.w
 	w.leases.Lock()
@@ -193,7 +193,7 @@ func (x *executor) trust(ctx context.Context) bool {
 	}
 }
 
-// claimed registers what was claimed, and takes from former executors what they have lost.
+// claimed registers claimed runs, and ends former executors that lost their runs.
 func (p *partition) claimed(claim lease.Claim[*executor]) {
 	w := p.w
 	w.leases.Lock()

@@ -20,13 +20,13 @@ func newLimiter(n int) *limiter {
 const (
 	// acquireWithin is how long a partition waits for a slot before it looks again.
 	acquireWithin = 250 * time.Millisecond
-	// gatherWithin is how long it then waits for more of them: what is claimed in one call costs less.
+	// gatherWithin is how long it then waits for more of them: claiming several runs in one call costs less.
 	gatherWithin = 3 * time.Millisecond
 	// gatherAtMost is how many free slots are worth waiting for.
 	gatherAtMost = 12
 )
 
-// acquire returns how many slots, at most n, are free now. If there are none it waits a moment.
+// acquire returns how many slots, at most n, are free now. Without free slots it waits a moment.
 func (l *limiter) acquire(ctx context.Context, n int) int {
 	select {
 	case l.turn <- struct{}{}: // one partition at a time, so that slots are not handed out one by one

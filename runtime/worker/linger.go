@@ -2,7 +2,7 @@ package worker
 
 import "sync"
 
-// lingerPolicy says for which activities the runs of a worker linger. Where they lingered in vain, they do it ever more rarely.
+// lingerPolicy decides for which activities the runs of a worker linger. After lingering in vain they linger less often.
 type lingerPolicy struct {
 	begun *limiter
 
@@ -10,10 +10,10 @@ type lingerPolicy struct {
 	queues map[string]waits
 }
 
-// waits is what is known of the activities of a queue.
+// waits is the experience with the activities of a queue.
 type waits struct {
 	vain int // in a row
-	skip int // so many activities are not waited for
+	skip int // number of activities without lingering
 }
 
 const (
@@ -23,7 +23,7 @@ const (
 	maxLingerQueues = 1000
 )
 
-// Lingers implements execution.LingerPolicy. Runs that linger take at most half of the room for those that have begun.
+// Lingers implements execution.LingerPolicy. Lingering runs take at most half of the room for begun runs.
 func (p *lingerPolicy) Lingers(queue string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

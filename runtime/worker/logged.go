@@ -17,8 +17,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// The log of a worker has one line for each start, end, fault, timeout and quarantine, and says what the worker waits for when it
-// stops. Errors in history have their secrets hidden already.
+// The log of a worker has one line for each start, end, fault, timeout and quarantine, and lists the effects that a stopping worker waits
+// for. Secrets in errors are already hidden in the history.
 
 // logClaimed logs that workers were lost before this one took the run.
 func (x *executor) logClaimed(r *store.Lifecycle) {
@@ -36,7 +36,7 @@ func (x *executor) Log() *slog.Logger {
 	return x.partition.w.c.Log.With("run", x.instance.String())
 }
 
-// logStored logs what a commit has stored.
+// logStored logs the contents of a commit.
 func (x *executor) logStored(c *store.Commit) {
 	if !x.partition.w.c.Log.Enabled(context.Background(), slog.LevelInfo) {
 		return
@@ -59,7 +59,7 @@ func (x *executor) logStored(c *store.Commit) {
 	log.Info("a run has ended: "+strings.ReplaceAll(c.Reason, "_", " "), fields...)
 }
 
-// logStep logs what people want to know of a step while the run goes on.
+// logStep logs the noteworthy events of a step while the run continues.
 func logStep(log *slog.Logger, e interpreter.HistoryStep, info *execution.Invocation) {
 	for _, r := range e.Events {
 		switch {
@@ -91,15 +91,15 @@ func logStep(log *slog.Logger, e interpreter.HistoryStep, info *execution.Invoca
 	log.Info(what, fields...)
 }
 
-// maxLogged is how many bytes of an error stand in the log.
+// maxLogged is the maximum number of bytes of an error in the log.
 const maxLogged = 2000
 
-// inLog is what the log says of an error.
+// inLog returns an error in the form for the log.
 func inLog(e *errors.Error) string {
 	return shorten.To(e.Error(), maxLogged)
 }
 
-// called is what the log says of the call that has failed with an error; nothing if it was none.
+// called returns the log attributes of the call that failed with an error; empty for other errors.
 func called(e *errors.Error) []any {
 	if text := e.Reached().String(); text != "" {
 		return []any{"called", shorten.To(text, maxLogged)}
@@ -130,7 +130,7 @@ func (l *attempts) begin(a *attempt, run store.Instance, at time.Time, p *permit
 	l.all[a] = inProgress{a.Effect(), run, at, p}
 }
 
-// permit returns the permit of an attempt; nil if it has none.
+// permit returns the permit of an attempt; nil without one.
 func (l *attempts) permit(a *attempt) *permit {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -157,7 +157,7 @@ func (l *attempts) end(a *attempt) {
 	delete(l.all, a)
 }
 
-// cancel cancels what is in flight.
+// cancel cancels the attempts in flight.
 func (l *attempts) cancel(why error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -166,7 +166,7 @@ func (l *attempts) cancel(why error) {
 	}
 }
 
-// oldest returns what is in flight, the oldest first.
+// oldest returns the attempts in flight, the oldest first.
 func (l *attempts) oldest() []inProgress {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -178,7 +178,7 @@ func (l *attempts) oldest() []inProgress {
 // namedAttempts is how many effects a worker names that it waits for.
 const namedAttempts = 10
 
-// logStopping logs what a worker that stops waits for, and how long.
+// logStopping logs which effects a stopping worker waits for, and how long.
 func (w *Worker) logStopping() {
 	all := w.attempts.oldest()
 	if len(all) == 0 {

@@ -13,7 +13,7 @@ import (
 type claimable struct {
 	runs    []store.Instance
 	has     []store.Need               // that some of them wait for
-	permits map[store.Instance]*permit // for those that wait in a queue with a limit
+	permits map[store.Instance]*permit // for runs that wait in a queue with a limit
 	shares  map[store.Instance]*share  // of which each has a slot; none without a bound
 }
 
@@ -78,7 +78,7 @@ func (c *claimable) keep(i store.Instance, one *permit) {
 	c.permits[i] = one
 }
 
-// dropped gives back what was reserved for runs that were not claimed.
+// dropped returns the reservations for runs that were not claimed.
 func (w *Worker) dropped(c *claimable) {
 	for _, one := range c.permits {
 		w.permits.end(one, false)
@@ -99,7 +99,7 @@ func queueOf(n store.Need) (queue string, ok bool) {
 	return "", false
 }
 
-// having returns those of some needs that the worker has.
+// having returns the given needs that the worker meets.
 func (w *Worker) having(all []store.Need) []store.Need {
 	if len(all) == 0 || w.c.Concurrency < 0 {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// outbox is what is known of a partition's outbox while it is being emptied: what is first of each namespace. What stands behind the entries of a namespace
-// that asks for very much is found by looking on to the end.
+// outbox is the known part of a partition's outbox while it is emptied: the first entries of each namespace. The entries behind the many
+// entries of one namespace are found by reading to the end.
 type outbox struct {
 	store     store.Store
 	partition int
@@ -16,25 +16,26 @@ type outbox struct {
 	order     []string             // the namespaces, the one whose turn is next first
 	last      string               // the entry until which it was looked
 	page      int                  // how many entries are read at a time
-	whole     bool                 // all was found at once: there is nothing to look for
+	whole     bool                 // everything was read: no further entries to look for
 }
 
-// outgoing is what is first of one namespace.
+// outgoing are the first entries of one namespace.
 type outgoing struct {
 	entries []store.Outgoing
 	bytes   int
-	// rest is the entry behind which there is more of the namespace that was not kept; empty if there is none.
+	// rest is the entry after which the namespace has more entries that were not kept; empty without more.
 	rest string
 }
 
 const (
-	// maxTurns is after how many turns the outbox is read from its beginning again: what could not be delivered is tried again then.
+	// maxTurns is the number of turns after which the outbox is read from its beginning again, to retry entries that could not be
+	// delivered.
 	maxTurns = 50
 	// lookOnMost is how many entries a turn reads at most to find other namespaces.
 	lookOnMost = 50_000
 	// keptBytes is from how many bytes on no more of a namespace is kept.
 	keptBytes = 4 << 20
-	// manyEntries is how many entries are read at a time if so many are likely to have no more than pageBytes.
+	// manyEntries is how many entries are read at a time if this number is likely to have at most pageBytes.
 	manyEntries, pageBytes = 1000, 2 << 20
 )
 
@@ -48,7 +49,7 @@ func newOutbox(s store.Store, partition int, first []store.Outgoing) *outbox {
 // full reports whether enough of a namespace is kept.
 func (o *outgoing) full() bool { return len(o.entries) >= batchSize || o.bytes >= keptBytes }
 
-// add keeps entries that come behind those that are known.
+// add keeps entries that follow the known ones.
 func (q *outbox) add(entries []store.Outgoing) {
 	before := q.last
 	for _, e := range entries {
@@ -65,7 +66,7 @@ func (q *outbox) keep(namespace string, e store.Outgoing, before string) {
 		q.parts[namespace], q.order = o, append(q.order, namespace)
 	}
 	switch {
-	case o.rest != "": // this entry comes behind those that were not kept
+	case o.rest != "": // this entry follows the entries that were not kept
 	case o.full():
 		o.rest = before
 	default:
@@ -73,7 +74,7 @@ func (q *outbox) keep(namespace string, e store.Outgoing, before string) {
 	}
 }
 
-// lookOn reads what has come into the outbox, and more of the namespaces of which nothing is kept any more.
+// lookOn reads new entries of the outbox, and more entries of namespaces without kept entries.
 func (q *outbox) lookOn(ctx context.Context) error {
 	if q.whole {
 		return nil

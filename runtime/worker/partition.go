@@ -31,9 +31,9 @@ type partition struct {
 }
 
 const (
-	batchSize = 100 // of what a partition is asked for at a time
+	batchSize = 100 // maximum number of items per request to a partition
 	claimSize = 32
-	// chosenSize is the same for a worker that runs only some runs, which others may stand before.
+	// chosenSize is the same for a worker that runs only some runs, since other runs may precede them.
 	chosenSize = 10_000
 )
 
@@ -49,7 +49,7 @@ func (p *partition) run(ctx context.Context) {
 			failures++
 			p.failed(ctx, err)
 			p.pause(ctx, backoff(failures))
-		case found && done == 0: // others were faster, or something is wrong with what was found
+		case found && done == 0: // other workers were faster, or the findings are faulty
 			failures++
 			p.pause(ctx, p.idle(p.w.c.Now().Add(backoff(failures))))
 		case found:
@@ -81,7 +81,7 @@ func backoff(failures int) time.Duration {
 	return d/2 + rand.N(d)
 }
 
-// pause waits, at most d, until something may have become ready, and reports false if that is so or ctx has ended.
+// pause waits, at most d, until runs may have become ready. It reports false if that is the case or ctx ended.
 func (p *partition) pause(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return true
@@ -98,11 +98,11 @@ func (p *partition) pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// restPolls is how many times longer the pause between two polls is in a partition without work. Worker.watch asks for all of
-// them together what was written.
+// restPolls is the factor by which polls are less frequent in a partition without work. Worker.watch asks for the writes to all partitions
+// in one call.
 const restPolls = 60
 
-// await waits until there may be something to do. A lease that was about to end may have been renewed meanwhile.
+// await waits until there may be work. A lease that was about to end may have been renewed in between.
 func (p *partition) await(ctx context.Context) {
 	poll := p.w.c.Poll
 	p.mu.Lock()
@@ -131,16 +131,16 @@ func (p *partition) idle(last time.Time) time.Duration {
 	return d
 }
 
-// watched records what was written to the partition, and makes it look again if there may be something to do.
+// watched records the writes to the partition, and makes it poll again if there may be work.
 func (p *partition) watched(now store.Written) {
 	p.clock.update(now.At)
 	p.mu.Lock()
 	news := now.Writes != p.writes
 	if p.ends = now.Lease; !p.ends.IsZero() && !p.ends.After(now.At) {
-		p.ends, news = time.Time{}, true // the poll tells whose it is
+		p.ends, news = time.Time{}, true // the poll returns its owner
 	}
 	for _, at := range []time.Time{p.next, p.expiry, p.ends} {
-		news = news || !at.IsZero() && p.clock.until(at) <= 0 // the store's clock is ahead of what was expected
+		news = news || !at.IsZero() && p.clock.until(at) <= 0 // the store's clock is ahead of the estimate
 	}
 	p.mu.Unlock()
 	if news {
@@ -173,8 +173,7 @@ func (p *partition) expect(at time.Time) (earlier bool) {
 	return earlier
 }
 
-// work polls once and does what the poll has found. It reports whether that was anything to do at once, and how many runs it has
-// moved.
+// work polls once and carries out the work that the poll found. It reports whether there was immediate work, and how many runs it moved.
 func (p *partition) work(ctx context.Context, aside *sync.WaitGroup) (found bool, done int, err error) {
 	from := p.w.c.Store
 	n := batchSize
@@ -215,8 +214,7 @@ func (p *partition) work(ctx context.Context, aside *sync.WaitGroup) (found bool
 	return len(begun)+len(work.Activities) > 0, ready + taken + ended, errors.Join(err, p.expire(ctx, work))
 }
 
-// promote makes ready what is due and what others held whose leases have ended. It returns what that was, and how many of it
-// have become ready.
+// promote makes due runs ready, and runs of other workers whose leases expired. It returns these runs, and how many of them became ready.
 func (p *partition) promote(ctx context.Context, work store.Work) (due []store.Instance, ready int, err error) {
 	request := p.promotion(work)
 	if len(request.Instances)+len(request.Gone) == 0 {
@@ -228,7 +226,7 @@ func (p *partition) promote(ctx context.Context, work store.Work) (due []store.I
 	return request.Instances, promoted.Ready, err
 }
 
-// leaveFor is how long a run is left to other workers. They get a hint at once that it is ready.
+// leaveFor is how long a run is left to other workers. They immediately get a hint that it is ready.
 const leaveFor = 200 * time.Millisecond
 
 // leave leaves a run to other workers for a moment.
@@ -272,7 +270,7 @@ func (p *partition) begin(ctx context.Context, c claimable, aside *sync.WaitGrou
 		if err != nil {
 			p.failed(ctx, err)
 		}
-		if taken > 0 { // there may be more; what cannot be claimed waits for the next poll
+		if taken > 0 { // there may be more; runs that cannot be claimed wait for the next poll
 			p.nudge()
 		}
 	})
@@ -286,7 +284,7 @@ func (w *Worker) chosen(all []store.Instance) []store.Instance {
 	return slices.DeleteFunc(all, func(i store.Instance) bool { return !w.c.Only(i) })
 }
 
-// polled records what a poll has found.
+// polled records the findings of a poll.
 func (p *partition) polled(work store.Work) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -300,7 +298,7 @@ func (p *partition) polled(work store.Work) {
 	}
 }
 
-// expire removes runs that have ended long enough ago.
+// expire removes runs that ended long enough ago.
 func (p *partition) expire(ctx context.Context, work store.Work) error {
 	keep := p.w.c.Retention
 	if keep == 0 || len(work.Expired) == 0 || work.At.Sub(work.Closed) < keep {
@@ -308,7 +306,7 @@ func (p *partition) expire(ctx context.Context, work store.Work) error {
 	}
 	removed, err := p.w.c.Store.Remove(ctx, store.Remove{Partition: p.n, Instances: work.Expired, Age: keep})
 	p.mu.Lock()
-	p.expiry = time.Time{} // the next poll finds it; what cannot be removed is not tried again and again
+	p.expiry = time.Time{} // the next poll finds it; runs that cannot be removed are not retried repeatedly
 	p.mu.Unlock()
 	if removed > 0 {
 		p.nudge()
@@ -334,10 +332,10 @@ func (p *partition) claim(ctx context.Context, l *limiter, c claimable) (taken i
 	return taken, nil
 }
 
-// take claims runs and executes those that it gets. It returns how many these are.
+// take claims runs and executes the claimed ones. It returns their number.
 func (p *partition) take(ctx context.Context, l *limiter, some []store.Instance, of *claimable) (taken int, err error) {
 	claim := lease.Claim[*executor]{Asked: p.claiming(some), Sent: p.w.c.Now(), Got: map[store.Instance]*executor{}}
-	// The answer is awaited also while the worker stops, so that what is claimed can be handed over.
+	// The answer is awaited also while the worker stops, so that claimed runs can be handed over.
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.w.leases.CallTimeout())
 	defer cancel()
 	claimed, err := p.w.c.Store.Claim(call, store.Claim{

@@ -11,8 +11,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// permits are those that the worker holds of queues with limits: one for each effect of such a queue that it performs, and for a moment those
-// for runs that it is about to claim. A queue without a limit needs none.
+// permits are the worker's permits for queues with limits: one for each effect of such a queue in progress, and briefly for runs that it is
+// about to claim. A queue without a limit needs no permits.
 type permits struct {
 	gate   *queue.Gate
 	worker string
@@ -25,7 +25,7 @@ type permits struct {
 	of   map[string]*queuePermits
 }
 
-// queuePermits are those of one queue.
+// queuePermits are the permits of one queue.
 type queuePermits struct {
 	used    map[string]bool // holders
 	free    []freePermit
@@ -39,7 +39,7 @@ type freePermit struct {
 	begun  bool // something was performed with it
 }
 
-// permit is one that is used.
+// permit is a permit in use.
 type permit struct{ queue, holder string }
 
 const (
@@ -48,7 +48,7 @@ const (
 	keepEvery   = permitLease / 3
 	// permitIdle is how long the worker has a permit that it does not use.
 	permitIdle = 30 * time.Millisecond
-	// reserveIdle is the same for one that is kept for runs which are about to be claimed.
+	// reserveIdle is the same for a permit that is kept for runs that are about to be claimed.
 	reserveIdle = 2 * time.Second
 	// waitingEvery is how often those are looked after that wait for a permit which another process may have given back.
 	waitingEvery = 250 * time.Millisecond
@@ -108,7 +108,7 @@ func (p *permits) begin(ctx context.Context, name string, waited bool) (*permit,
 	return one, one != nil
 }
 
-// use returns a permit that the worker has and does not use; nil if there is none.
+// use returns an unused permit of the worker; nil if there is no unused permit.
 func (p *permits) use(name string, rules *queue.Rules) *permit {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -123,9 +123,9 @@ func (p *permits) use(name string, rules *queue.Rules) *permit {
 	return &permit{name, holder}
 }
 
-// take has more permits of a queue for what is about to begin, and returns how many it got.
+// take obtains more permits of a queue for effects that are about to begin, and returns how many it got.
 func (p *permits) take(ctx context.Context, name string, n int) int {
-	if err := p.giveBack(ctx, name, 0); err != nil { // what is over counts for nobody
+	if err := p.giveBack(ctx, name, 0); err != nil { // expired permits do not count for any worker
 		p.failed(err)
 	}
 	if _, open := p.gate.Open(ctx, name); !open {
@@ -164,8 +164,8 @@ func (p *permits) useAll(name string, rules *queue.Rules, n int) (all []*permit)
 	return all
 }
 
-// reserve returns permits for at most n runs of a partition that wait for a queue; limited is false if they need none. If there are none, the
-// partition is nudged once there may be.
+// reserve returns permits for at most n runs of a partition that wait for a queue. limited is false if they need no permits. If there are
+// no permits, the partition is nudged when permits may be available.
 func (p *permits) reserve(ctx context.Context, name string, n int, of *partition) (all []*permit, limited bool) {
 	rules, err := p.gate.Rules(ctx, name)
 	open := err == nil && rules.Paused == nil
@@ -188,7 +188,7 @@ func (p *permits) reserve(ctx context.Context, name string, n int, of *partition
 	return all, true
 }
 
-// end takes a permit back from an effect that has ended, or that has not begun.
+// end takes a permit back from an effect that ended or did not begin.
 func (p *permits) end(of *permit, begun bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -198,7 +198,7 @@ func (p *permits) end(of *permit, begun bool) {
 	p.signal()
 }
 
-// run keeps the permits, gives back those that are not used, and nudges partitions that wait for one, until ctx ends.
+// run prolongs the permits, returns unused ones, and nudges partitions that wait for permits, until ctx ends.
 func (p *permits) run(ctx context.Context) {
 	kept := p.now()
 	for {
@@ -210,7 +210,7 @@ func (p *permits) run(ctx context.Context) {
 			return
 		case <-p.freed:
 			timer.Stop()
-			sleep(ctx, permitIdle) // what has just ended may make room for the next of the same process
+			sleep(ctx, permitIdle) // an effect that just ended may free a permit for the next effect of the same process
 		case <-timer.C:
 		}
 		for _, name := range p.names() {
@@ -273,7 +273,7 @@ func (p *permits) giveBack(ctx context.Context, name string, idle time.Duration)
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeWithin)
 	defer cancel()
 	err := p.gate.GiveBack(call, name, ended, unbegun)
-	if err != nil { // they are tried again; after all, they end by themselves
+	if err != nil { // they are retried, and expire anyway
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		for _, holder := range ended {
@@ -349,11 +349,12 @@ func (p *permits) close(ctx context.Context) {
 			p.queue(name).free[n].since = time.Time{}
 		}
 		p.mu.Unlock()
-		_ = p.giveBack(ctx, name, 0) // what is not given back ends by itself
+		_ = p.giveBack(ctx, name, 0) // permits that are not returned expire
 	}
 }
 
-// ended gives back the permits of attempts of activities that have ended with a change; what fails is found out by whoever wants one.
+// ended returns the permits of attempts of activities that ended with a change. If this fails, the next process that wants a permit
+// recovers them.
 func (w *Worker) ended(ctx context.Context, ids []store.ActivityID, changed []store.ActivityChanged) {
 	if err := w.permits.gate.Ended(ctx, ids, changed); err != nil && ctx.Err() == nil {
 		w.permits.failed(err)

@@ -16,9 +16,9 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// relay delivers what is in the partition's outbox, beginning with the entries that a poll has found, and deletes it. Namespaces take turns, and the entries of
-// each keep their order. An entry that fails stays and is tried again; later entries to other destinations do not wait for it, however many fail. It reports
-// whether anything was delivered.
+// relay delivers the entries of the partition's outbox, beginning with the entries that a poll found, and deletes them. Namespaces take
+// turns, and the entries of each keep their order. An entry that fails stays and is retried. Later entries to other destinations do not
+// wait for it, for any number of failures. relay reports whether anything was delivered.
 func (p *partition) relay(ctx context.Context, entries []store.Outgoing) (delivered bool) {
 	q := newOutbox(p.w.c.Store, p.n, entries)
 	stuck := map[string]bool{}
@@ -104,15 +104,15 @@ type Emitted struct {
 	Cause      *store.Instance // the first of the runs that have led to it; nil if that is not known
 }
 
-// Relay delivers what leaves a run: messages, starts of children, events.
+// Relay delivers the outgoing entries of runs: messages, starts of children, events.
 type Relay struct {
 	Store store.Store
-	// Publish sends an emitted event to those who listen. Nil drops events: nobody listens.
+	// Publish sends an emitted event to the listeners. Nil drops events: there are no listeners.
 	Publish func(context.Context, Emitted) error
 	Limits  limits.Set
-	// Settings are those of the namespaces of children and events; nil for none.
+	// Settings are the settings of the namespaces of children and events; nil for none.
 	Settings *settings.Cache
-	Log      *slog.Logger // of starts that fail and that nobody waits for; default discards
+	Log      *slog.Logger // of failing detached starts; default discards
 }
 
 // Deliver delivers one entry of an outbox. Doing it again changes nothing.
@@ -138,8 +138,8 @@ func (r *Relay) Deliver(ctx context.Context, e store.Outgoing) error {
 	return nil
 }
 
-// hearers returns the namespaces that hear what was emitted in one; nil for all. What an older build has put into the outbox says no namespace, and
-// goes to all, as it did there.
+// hearers returns the namespaces that receive an event emitted in one; nil for all. Outbox entries of an older build contain no namespace
+// and are sent to all, as in that build.
 func (r *Relay) hearers(ctx context.Context, emitted string) ([]string, error) {
 	if r.Settings == nil || emitted == "" {
 		return nil, nil
@@ -158,7 +158,7 @@ func (r *Relay) send(ctx context.Context, id string, d *execution.OutgoingMessag
 		err = r.Store.Command(ctx, store.Command{To: d.To, ID: id, Verb: d.Verb, Message: m})
 	}
 	switch store.RefusedAs(err) {
-	case store.Closed, store.NoSuch: // it has ended meanwhile
+	case store.Closed, store.NoSuch: // it ended in the meantime
 		return nil
 	}
 	return err
@@ -200,7 +200,7 @@ func (r *Relay) startChild(ctx context.Context, id string, c *execution.ChildSta
 	return err
 }
 
-// findDefinition tells a run which definition a workflow has.
+// findDefinition sends a run the definition of a workflow.
 func (r *Relay) findDefinition(ctx context.Context, id string, f *execution.DefinitionFind) error {
 	m := inbox.Message{Type: interpreter.EventFinished, Effect: f.Effect}
 	reference, digest, err := definition.Resolve(ctx, r.Store, f.Workflow)
@@ -230,7 +230,7 @@ func (r *Relay) started(ctx context.Context, child store.Instance, c *execution.
 	if err != nil {
 		return false, err
 	}
-	if c.Parent == nil || info.Parent == nil { // its id says which task has started it
+	if c.Parent == nil || info.Parent == nil { // the ID contains the task that started it
 		return c.Origin != nil && info.Origin != nil && *c.Origin == *info.Origin, nil
 	}
 	return info.Parent.Instance == c.Parent.Instance && info.Parent.Effect == c.Parent.Effect, nil
@@ -238,7 +238,7 @@ func (r *Relay) started(ctx context.Context, child store.Instance, c *execution.
 
 // failStart answers a parent that its child cannot be started.
 func (r *Relay) failStart(ctx context.Context, id string, c *execution.ChildStart, why *errors.Error) error {
-	if c.Parent == nil { // and nobody waits for it
+	if c.Parent == nil { // and no task waits for it
 		if r.Log != nil {
 			r.Log.Error("a run cannot be started", "workflow", c.Workflow.String(), "by", c.Origin.String(), "error", why.Error())
 		}

@@ -8,33 +8,33 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Scrubbing finds what is wrong in the indexes of a store. Nothing relies on it: a wrong index is the sign of a bug or of
-// a hand that has changed the store.
+// Scrubbing finds errors in the indexes of a store. Correctness does not depend on it: a wrong index indicates a bug or a manual change of
+// the store.
 
 const (
-	// checkPause is the shortest time between two of these pages: what many runs cost does not grow beyond that.
+	// checkPause is the shortest time between two of these pages. It limits the cost for stores with many runs.
 	checkPause = 300 * time.Millisecond
 	// sweepPause is the shortest time between two pages of runs that are compared one by one.
 	sweepPause = 20 * time.Second
 )
 
-// RepairSettings say how much of a store is looked at for that, and how often (promises 119).
+// RepairSettings specify how much of a store is checked, and how often (promises 119).
 type RepairSettings struct {
 	CheckInterval time.Duration // of the indexes of all partitions
 	SweepInterval time.Duration // of all runs
 	ScanLimit     int           // entries or runs at a time
 }
 
-// RepairSettings returns those of a worker.
+// RepairSettings returns the settings of a worker.
 func (c Config) RepairSettings() RepairSettings {
 	c = c.withDefaults()
 	return RepairSettings{c.CheckInterval, c.SweepInterval, c.ScanLimit}
 }
 
-// check looks for what is wrong in one partition after the other, and scrubs it. Where it begins is chance: workers that
-// do not live long have checked every partition between them.
+// check looks for errors in one partition after the other, and scrubs it. It begins at a random partition, so that short-lived workers
+// together check every partition.
 func (w *Worker) check(ctx context.Context) {
-	accepted := make([]int, len(w.partitions)) // what scrubbing could not repair
+	accepted := make([]int, len(w.partitions)) // errors that scrubbing could not repair
 	pause := w.c.CheckInterval / time.Duration(len(w.partitions))
 	for n := rand.IntN(len(w.partitions)); sleep(ctx, pause); n++ {
 		p, began := w.partitions[n%len(w.partitions)], w.c.Now()
@@ -46,7 +46,7 @@ func (w *Worker) check(ctx context.Context) {
 	}
 }
 
-// drift returns how much is wrong in the indexes, or what was expected if the store cannot be asked.
+// drift returns the number of errors in the indexes, or the expected number if the store does not answer.
 func (p *partition) drift(ctx context.Context, expected int) (wrong int) {
 	for request := (store.Drift{Partition: p.n, N: p.w.c.ScanLimit}); ; {
 		found, err := p.w.c.Store.Drift(ctx, request)
@@ -73,7 +73,7 @@ func (w *Worker) sweep(ctx context.Context) {
 	}
 }
 
-// adopt accepts that the partition has lost writes, unless somebody else has: what was claimed since is not to be taken
+// adopt accepts that the partition lost writes, unless another worker accepted it before: runs that were claimed since must not be taken
 // away.
 func (p *partition) adopt(ctx context.Context) {
 	p.scrub(ctx, store.Scrub{Adopt: true, Loss: true}, 0)
@@ -103,7 +103,7 @@ func (p *partition) scrub(ctx context.Context, request store.Scrub, between time
 	}
 }
 
-// sleep waits, and reports false if ctx has ended.
+// sleep waits, and reports false if ctx ended.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

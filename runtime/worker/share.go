@@ -15,7 +15,7 @@ type shares struct {
 	of map[string]*share
 }
 
-// share is that of one namespace. Those who have it, wait for it, or may come to need it, keep it known.
+// share is the share of one namespace. It is kept while runs hold it, wait for it, or may need it.
 type share struct {
 	namespace string
 	slots     chan struct{}
@@ -72,8 +72,8 @@ func (s *share) release() {
 	}
 }
 
-// reserve takes a slot of their namespaces for runs that are about to be claimed. It leaves out those for which there is none, and reports
-// whether there were any.
+// reserve takes a slot of their namespaces for runs that are about to be claimed. It omits runs without a slot, and reports whether there
+// were such runs.
 func (s *shares) reserve(c *claimable) (leftOut bool) {
 	if s.each == 0 {
 		return false

@@ -6,13 +6,13 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// unreadable remembers what was found that cannot be read, for example runs, so that each is logged once.
+// unreadable remembers keys of unreadable data, for example runs, so that each is logged once.
 type unreadable[K comparable] struct {
 	mu   sync.Mutex
 	told map[K]bool
 }
 
-// maxUnreadable bounds how many keys are remembered; what is found after that is logged again.
+// maxUnreadable limits the number of remembered keys; later findings are logged again.
 const maxUnreadable = 10_000
 
 // first reports whether a key is found for the first time.
@@ -29,7 +29,7 @@ func (u *unreadable[K]) first(i K) bool {
 	return true
 }
 
-// cannotRead logs a run that cannot be read: nothing goes on with it, and none of its deadlines fires here.
+// cannotRead logs a run that cannot be read. It does not continue, and its deadlines do not fire here.
 func (w *Worker) cannotRead(u store.Unreadable) {
 	if w.unreadable.first(u.Instance) {
 		w.c.Log.Error("a run cannot be read, and this worker does not go on with it", "run", u.Instance.String(), "error", u.Err)

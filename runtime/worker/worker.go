@@ -1,6 +1,6 @@
-// Package worker runs the runs of a store: it polls partitions, claims what is ready, drives an execution.Execution for
-// each claimed instance, performs its effects, and relays what leaves it. The commands that host workflows use it. It never
-// decides what a run does next: the execution does.
+// Package worker runs the runs of a store: it polls partitions, claims ready runs, drives an execution.Execution for each claimed run,
+// performs its effects, and relays its outgoing entries. The commands that host workflows use it. The execution, not the worker, decides
+// how a run continues.
 package worker
 
 import (
@@ -33,14 +33,14 @@ const (
 	DefaultLease       = 3 * time.Second
 	DefaultDrain       = 30 * time.Second
 	DefaultParkAfter   = time.Second
-	// An index is checked so often that what has become wrong is right again within a minute, which costs little.
+	// An index is checked often enough that an error is repaired within a minute, at low cost.
 	DefaultCheckInterval = 40 * time.Second
 	DefaultSweepInterval = 10 * time.Minute
-	// So many entries are compared with their runs at a time: that takes the store a millisecond or two.
+	// Number of entries that are compared with their runs at a time, which takes the store a millisecond or two.
 	DefaultScanLimit = 1000
 )
 
-// Config is what a worker needs. Store and Compile are required; the rest has defaults.
+// Config configures a worker. Store and Compile are required; the rest has defaults.
 type Config struct {
 	Store   store.Store
 	Compile definition.Compile
@@ -54,18 +54,18 @@ type Config struct {
 	ParkAfter            time.Duration // shorter waits stay in memory; default DefaultParkAfter
 	CheckpointAfter      time.Duration // default 50 ms: effects that take longer are stored as being in flight
 	Drain                time.Duration // for effects in flight when the worker stops; default DefaultDrain
-	Retention            time.Duration // of runs that have ended; default 0 keeps them
+	Retention            time.Duration // of runs that ended; default 0 keeps them
 	// RecoveryAttempts is how many owners may be lost at one step of a run before it is quarantined; default store.DefaultMaxDeaths.
 	RecoveryAttempts int
 	CheckInterval    time.Duration // how often the indexes of each partition are checked; default DefaultCheckInterval
 	SweepInterval    time.Duration // how often every run is compared with the indexes; default DefaultSweepInterval
 	ScanLimit        int           // how many entries or runs are compared at a time; default DefaultScanLimit
-	Limits           limits.Set    // of a history and a state; those of tasks are Compile's
+	Limits           limits.Set    // limits of a history and a state; the limits of tasks are part of Compile
 	Memory           int64         // bytes that everything effects read, and its values, may take; default 1 GiB
 
-	// About is what the worker says of itself; its name, concurrency and load are added.
+	// About is the worker's announcement of itself; its name, concurrency and load are added.
 	About presence.Worker
-	// Selective leaves effects to other workers that need what About does not grant; otherwise all are performed.
+	// Selective leaves effects with needs that About does not grant to other workers; otherwise all are performed.
 	Selective bool
 	// Gate is asked before something of a task queue begins; default one of its own.
 	Gate *queue.Gate
@@ -75,11 +75,11 @@ type Config struct {
 	Changed func(queue string, partition int)
 	// Watched is called about once a second with the partitions that were written to since the last time. It must not block.
 	Watched func(written []int)
-	// Publish sends an emitted event to those who listen. Nil drops events: nobody listens.
+	// Publish sends an emitted event to the listeners. Nil drops events: there are no listeners.
 	Publish func(context.Context, Emitted) error
 	// Observe is called with the history events of each commit of a run, in order, once they are stored.
 	Observe func(store.Instance, []interpreter.HistoryEvent)
-	// Trace is told the same, and how the run was started. With it, calls carry the span of their task; nil traces nothing.
+	// Trace receives the same events, with the invocation of the run. With it, calls carry the span of their task; nil disables tracing.
 	Trace   func(store.Instance, *execution.Invocation, []interpreter.HistoryEvent)
 	Figures *Figures         // that the worker counts; default its own
 	Log     *slog.Logger     // default discards
@@ -95,28 +95,28 @@ type Worker struct {
 	partitions []*partition
 	memory     *effect.Memory
 	slots      *limiter // for runs that are new or perform something
-	begun      *limiter // for runs that have begun: their deadlines do not wait for a slot
-	waiting    *limiter // for runs that wait for what others send
+	begun      *limiter // for begun runs: their deadlines do not wait for a slot
+	waiting    *limiter // for runs that wait for messages from others
 	shares     shares   // of namespaces in the slots
 	executors  sync.WaitGroup
-	detached   sync.WaitGroup // effects that nobody waits for
+	detached   sync.WaitGroup // effects without a waiting run
 	attempts   attempts
 	lingers    lingerPolicy
 	permits    *permits
 	draining   chan struct{} // closed when nothing new is started
-	leaving    chan struct{} // closed when what is in flight is given up
+	leaving    chan struct{} // closed when effects in flight are given up
 
 	leases        leases
 	held          atomic.Int64 // runs in memory
 	unreadable    unreadable[store.Instance]
 	undeliverable unreadable[string] // entries of outboxes
 	about         presence.Worker
-	// takesDefault says that it performs tasks of the default queue too.
+	// takesDefault reports that it performs tasks of the default queue too.
 	takesDefault bool
 }
 
-// maxBegun bounds the memory for runs that have begun and wait for a slot, maxWaiting that of those that wait for what others send: these have
-// places of their own, so that however long they wait, those whose time has come find one.
+// maxBegun limits the memory for begun runs that wait for a slot, and maxWaiting the memory for runs that wait for messages. The latter
+// have places of their own, so that long waits do not take the places of due runs.
 const (
 	maxBegun   = 10_000
 	maxWaiting = 10_000
@@ -193,8 +193,8 @@ func New(c Config) *Worker {
 // Name returns the name under which the worker holds runs.
 func (w *Worker) Name() string { return w.c.Name }
 
-// Run works until ctx ends, and then hands over what it holds: idle runs at once, the others when their effects
-// have ended or Drain is over. What goes wrong meanwhile is logged and tried again.
+// Run works until ctx ends, and then hands over its runs: idle runs immediately, the others when their effects ended or the Drain time is
+// over. Errors in the meantime are logged, and the work is retried.
 func (w *Worker) Run(ctx context.Context) {
 	background, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
@@ -216,14 +216,14 @@ func (w *Worker) Run(ctx context.Context) {
 	w.drain()
 	end()
 	renewals.Wait()
-	w.attempts.cancel(errShutdown) // those that are detached
+	w.attempts.cancel(errShutdown) // detached effects
 	w.detached.Wait()
 	w.permits.close(context.WithoutCancel(ctx))
 	w.forgetLeases(context.WithoutCancel(ctx))
 }
 
-// forgetLeases has the store forget the leases of a worker that has handed over everything, so that nobody waits for their end.
-// If that does not succeed, other workers have them forgotten.
+// forgetLeases deletes the leases of a worker that handed over everything, so that other workers do not wait for their expiry. If that
+// fails, other workers delete them.
 func (w *Worker) forgetLeases(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, w.c.Lease/3)
 	defer cancel()
@@ -238,7 +238,7 @@ func (w *Worker) forgetLeases(ctx context.Context) {
 	}
 }
 
-// drain waits until everything is handed over and what is in flight has ended, or the time for that is over.
+// drain waits until everything is handed over and the effects in flight ended, or the drain time is over.
 func (w *Worker) drain() {
 	w.leases.Lock()
 	w.leases.Drain()
@@ -280,7 +280,7 @@ func (w *Worker) listen(hints <-chan store.Hint) {
 	}
 }
 
-// watch asks the store, with one call for all partitions, what was written. It notices changes of which no hint came.
+// watch asks the store for the writes to all partitions in one call. It notices changes without a hint.
 func (w *Worker) watch(ctx context.Context) {
 	last := make(map[int]int64, len(w.partitions))
 	for sleep(ctx, w.c.Poll-rand.N(w.c.Poll/4)) {
