@@ -94,7 +94,7 @@ type Actions struct {
 	Cancel  []interpreter.EffectID    // effects in flight that the run no longer waits for
 	Perform []interpreter.Effect      // their ends are reported to Finished, except for detached effects
 	AskSlot bool                      // a slot to perform effects; the answer goes to SlotFree or NoSlot
-	Resting bool                      // the run performs nothing for a while, or only waits for messages: if another run takes its slot in the meantime, SlotLeft is called
+	Resting bool                      // the run performs nothing for a while, or only waits for messages: SlotLeft reports that another run took its slot
 	Yield   bool                      // the run is for another owner: not to be claimed again for a moment
 	Done    bool                      // the execution is over, and so is its use of a slot; nothing else counts
 	Failed  error                     // the error if it could not continue: the run keeps its lease until it expires
