@@ -26,7 +26,7 @@ import (
 
 // a2aPerformer calls methods of agents, each with one request.
 type a2aPerformer struct {
-	http func() *httpPerformer // made when it is needed
+	http func() *httpPerformer // created when it is needed
 	load resources
 }
 
@@ -43,13 +43,13 @@ func (p *a2aPerformer) perform(ctx context.Context, r interpreter.Request) (any,
 		}
 	}
 	result, err := p.ask(ctx, request, r)
-	if err != nil && ctx.Err() != nil { // then that is the cause, whatever err says
+	if err != nil && ctx.Err() != nil { // the end of ctx is then the cause, regardless of err
 		return nil, context.Cause(ctx)
 	}
 	return result, err
 }
 
-// ask finds the agent, sends it the message, and returns what it answers.
+// ask finds the agent, sends it the message, and returns the answer.
 func (p *a2aPerformer) ask(ctx context.Context, request *a2aRequest, r interpreter.Request) (any, error) {
 	found, err := p.find(ctx, request, r.Memory)
 	if err != nil {
@@ -86,9 +86,9 @@ func (p *a2aPerformer) ask(ctx context.Context, request *a2aRequest, r interpret
 	return result, err
 }
 
-// message returns what is sent to an agent whose version is known now.
+// message returns the message for an agent whose version is known.
 func (r *a2aRequest) message(method a2a.Method, key, tenant string) ([]byte, error) {
-	parameters, _ := r.Parameters.V.(map[string]any) // nothing else is prepared
+	parameters, _ := r.Parameters.V.(map[string]any) // no other type is prepared
 	complete := method.Complete(parameters, messageID(key))
 	if wrong := method.Check(complete); len(wrong) > 0 {
 		return nil, errors.Validationf("%s", wrong[0])
@@ -108,13 +108,14 @@ func (r *a2aRequest) message(method a2a.Method, key, tenant string) ([]byte, err
 // eventStream is the media type of streams.
 const eventStream = "text/event-stream"
 
-// messageID returns the id that a message has by default: a UUID that is the same for all attempts, as the key is.
+// messageID returns the default id of a message: a UUID that is the same for all attempts, as the key is.
 func messageID(key string) string {
 	const version = 8
 	return uuid.NewHash(sha256.New(), uuid.Nil, []byte(key), version).String()
 }
 
-// find returns where the agent is, and which version it speaks. Its card is read if there is one that is not known yet, and also that of a host.
+// find returns the place of the agent, and its version of the protocol. It reads the agent's card, or the card of a host, if the card exists and is
+// not known yet.
 func (p *a2aPerformer) find(ctx context.Context, request *a2aRequest, memory interpreter.Memory) (agent *a2a.Card, err error) {
 	look := p.read
 	switch {
@@ -133,7 +134,7 @@ func (p *a2aPerformer) find(ctx context.Context, request *a2aRequest, memory int
 	return agent, err
 }
 
-// read returns where an agent is by its card.
+// read returns the place of an agent by its card.
 func (p *a2aPerformer) read(ctx context.Context, request *a2aRequest) (*a2a.Card, error) {
 	card, err := p.card(ctx, request)
 	if err != nil {
@@ -145,7 +146,7 @@ func (p *a2aPerformer) read(ctx context.Context, request *a2aRequest) (*a2a.Card
 	return card, nil
 }
 
-// card reads the card that the task names. One of a host is where hosts have their cards.
+// card reads the card that the task names. For a host, it reads the card at the usual path.
 func (p *a2aPerformer) card(ctx context.Context, request *a2aRequest) (*a2a.Card, error) {
 	if !isOrigin(request.Card) || !isHTTP(request.Card) {
 		return p.cardAt(ctx, request.Card, request.ForCard)
@@ -160,7 +161,7 @@ func (p *a2aPerformer) card(ctx context.Context, request *a2aRequest) (*a2a.Card
 	return nil, err
 }
 
-// discover returns where the agent of a host is: at the path that its card names, if it has a card, and that names one of this host.
+// discover returns the place of the agent of a host: the path that the host's card names, if the host has a card and the path is on this host.
 func (p *a2aPerformer) discover(ctx context.Context, request *a2aRequest) (*a2a.Card, error) {
 	card, err := p.cardOf(ctx, request.Server, nil)
 	if lacks(err) {
@@ -202,13 +203,13 @@ func (p *a2aPerformer) cardAt(ctx context.Context, at string, policy *credential
 	return card, nil
 }
 
-// lacks reports whether a server has answered that it does not have, or does not give, what was asked for.
+// lacks reports whether a server answered that it does not have the resource, or does not give it.
 func lacks(err error) bool {
 	fault := errors.AsError(err)
 	return fault != nil && fault.Type == errors.Communication && fault.Status/100 == 4
 }
 
-// sameOrigin reports whether two URLs are of one scheme, host and port.
+// sameOrigin reports whether two URLs share the scheme, host and port.
 func sameOrigin(a, b string) bool {
 	first, err := url.Parse(a)
 	if err != nil {
@@ -244,7 +245,7 @@ func (request *httpRequest) answer(ctx context.Context, method a2a.Method, respo
 	return result, nil
 }
 
-// results reads what an agent answers: more than one result only if the method streams, and the agent does.
+// results reads the answer of an agent. It returns more than one result only if both the method and the agent stream.
 func (request *httpRequest) results(ctx context.Context, method a2a.Method, response *http.Response, memory interpreter.Memory) (all [][]byte, err error) {
 	if !method.Streams || content.Media(response.Header.Get("Content-Type")) != eventStream {
 		body, err := request.read(ctx, response, memory)
@@ -272,7 +273,7 @@ func (request *httpRequest) results(ctx context.Context, method a2a.Method, resp
 	return all, nil
 }
 
-// agentFailure returns what a task gets of an error of an answer; one that the agent answers with is of type runtime (semantics 11.11).
+// agentFailure returns the error of a task for the error of an answer. An error that the agent answered is of type runtime (semantics 11.11).
 func (request *httpRequest) agentFailure(err error) error {
 	var answered *jsonrpc.Error
 	var strange *a2a.AnswerError
@@ -287,11 +288,11 @@ func (request *httpRequest) agentFailure(err error) error {
 	return request.broken(err)
 }
 
-// reservingBody is a body for which memory is reserved once it is more than a little, as for one that is read at once.
+// reservingBody is a body that reserves memory once it exceeds a small size, as bodies do that are read in one piece.
 type reservingBody struct {
 	io.Reader
 	read    int
-	reserve func() error // nil once it is reserved
+	reserve func() error // nil after the reservation
 }
 
 func (b *reservingBody) Read(p []byte) (int, error) {

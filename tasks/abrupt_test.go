@@ -47,8 +47,8 @@ func wantTimeout(t *testing.T, outcome execution.Outcome, instance string) {
 	}
 }
 
-// wantCut runs a document whose only request is never answered, or after some text no further, until the task's deadline
-// has cut it. Each attempt gives the request twice the time to arrive, since a machine may be busy.
+// wantCut runs a document whose only request is never answered, or whose answer stops after some text, until the task's deadline ends it. Each
+// attempt gives the request twice the time to arrive, because a machine may be busy.
 func wantCut(t *testing.T, text, instance string, run func(url, after string) execution.Outcome) {
 	t.Helper()
 	cut := make(chan struct{}, 1)
@@ -73,8 +73,8 @@ func wantCut(t *testing.T, text, instance string, run func(url, after string) ex
 	t.Fatal("no request was cut")
 }
 
-// wantEnd runs a document whose only task, ask, calls a server that talks as it likes. The task ends by itself with an error, if it is to end
-// early, and otherwise by its timeout; no connection is left.
+// wantEnd runs a document whose only task, ask, calls a server that talks as the test specifies. If early is set, the task ends with an error before
+// its timeout; otherwise it ends by its timeout. No connection remains.
 func wantEnd(t *testing.T, talk func(*counterpart, net.Conn), early bool, run func(config tasks.Config, url, after string) execution.Outcome) {
 	t.Helper()
 	server := mustListen(t, talk)
@@ -88,7 +88,7 @@ func wantEnd(t *testing.T, talk func(*counterpart, net.Conn), early bool, run fu
 	}
 	transport.CloseIdleConnections()
 	server.Close()
-	server.talks.Wait() // which ends when no connection is left
+	server.talks.Wait() // it returns when no connection is left
 }
 
 // TestTimeoutCutsRequest: the server sees its request end.
@@ -102,7 +102,7 @@ func TestTimeoutCutsRequest(t *testing.T) {
 	})
 }
 
-// TestTimeoutCutsResponse: also in the middle of a body.
+// TestTimeoutCutsResponse: a timeout ends a response also in the middle of a body.
 func TestTimeoutCutsResponse(t *testing.T) {
 	wantCut(t, "first", "/do/0/outer", func(url, after string) execution.Outcome {
 		return runDocument(t, tasks.Config{}, fmt.Sprintf(`  - outer:
@@ -115,7 +115,7 @@ func TestTimeoutCutsResponse(t *testing.T) {
 	})
 }
 
-// TestTimeoutKillsProcessGroup: the shell, and a grandchild that ignores SIGTERM, are gone from the process table.
+// TestTimeoutKillsProcessGroup: the shell, and a grandchild that ignores SIGTERM, disappear from the process table.
 func TestTimeoutKillsProcessGroup(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "mark")
 	config := tasks.Config{Processes: processtest.Pool(t), KillAfter: 50 * time.Millisecond}
@@ -141,7 +141,7 @@ func TestTimeoutKillsProcessGroup(t *testing.T) {
 	}
 }
 
-// processesWith returns the command lines of the processes that hold text.
+// processesWith returns the command lines of the processes that contain text.
 func processesWith(t *testing.T, text string) []string {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -170,8 +170,7 @@ func TestTimeoutEndsScript(t *testing.T) {
 	wantTimeout(t, outcome, "/do/0/loop")
 }
 
-// TestLosersOfARaceAreCut: what competes and loses is cancelled at once. The winner is answered when the loser's request
-// has arrived.
+// TestLosersOfARaceAreCut: the losing branches of a race are cancelled immediately. The winner gets its answer when the loser's request arrives.
 func TestLosersOfARaceAreCut(t *testing.T) {
 	arrived, cut := make(chan struct{}), make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -13,7 +13,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// account notes what an effect reserves.
+// account notes the reservations of an effect.
 type account struct{ read, kept, values int64 }
 
 func (a *account) Reserve(_ context.Context, bytes int64) error {
@@ -26,8 +26,8 @@ func (a *account) ReserveValues(_ context.Context, bytes int64) error {
 	return nil
 }
 
-// TestMemoryOfAnAnswer: an answer reserves what it takes: the size that it has, or may have as long as nobody knows, and, only
-// if it becomes values, what those take.
+// TestMemoryOfAnAnswer: an answer reserves its size, or its maximum size as long as the size is not known. It reserves memory for values only if it
+// becomes values.
 func TestMemoryOfAnAnswer(t *testing.T) {
 	const size = 120_000
 	var contentType, body string

@@ -11,29 +11,29 @@ import (
 	"github.com/swrun/swrun/internal/brokers"
 )
 
-// subscriptions are the connections of subscriptions, each of which is kept for a while between two effects of its task.
+// subscriptions are the connections of subscriptions. Each connection is kept for a while between two effects of its task.
 type subscriptions struct {
 	mu   sync.Mutex
 	open map[string]*subscription // by their names
 }
 
-// subscription is one, with a connection or without. One effect has it at a time.
+// subscription is one subscription, with or without a connection. One effect uses it at a time.
 type subscription struct {
 	name  string
-	users int           // effects that have it, or wait for it
-	turn  chan struct{} // has room for the one that has it
-	idle  *time.Timer   // nil unless nobody has it
+	users int           // effects that use it or wait for it
+	turn  chan struct{} // has room for the effect that uses it
+	idle  *time.Timer   // nil while the subscription is in use
 
-	connection brokers.Subscription // nil if there is none
-	skims      bool                 // the connection is there for a message that is too large, or will be
+	connection brokers.Subscription // nil without a connection
+	skims      bool                 // the connection is made for a message that is too large, or will be
 	disconnect context.CancelFunc
 	madeAt     time.Time
 	number     string              // of the connection
-	received   int                 // messages, over it
+	received   int                 // number of messages received over it
 	held       []*brokers.Delivery // received, and not known to be consumed; in their order
 }
 
-// take returns a subscription once nobody else has it. Who takes it gives it back.
+// take returns a subscription once no other effect uses it. The caller must give it back.
 func (all *subscriptions) take(ctx context.Context, name string) (*subscription, error) {
 	all.mu.Lock()
 	s := all.open[name]
@@ -64,7 +64,7 @@ func (all *subscriptions) giveBack(s *subscription) {
 	all.leave(s)
 }
 
-// leave counts a user less. What nobody needs is closed after a while, if there is a connection.
+// leave counts one user less. The connection of an unused subscription is closed after a while.
 func (all *subscriptions) leave(s *subscription) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -78,7 +78,7 @@ func (all *subscriptions) leave(s *subscription) {
 	s.idle = time.AfterFunc(maxIdle, func() { all.forget(s) })
 }
 
-// forget closes the connection of a subscription that nobody has used for long. Its broker keeps it for who comes back.
+// forget closes the connection of a subscription that was unused for a long time. The broker keeps the subscription for a later connection.
 func (all *subscriptions) forget(s *subscription) {
 	all.mu.Lock()
 	unused := s.users == 0 && all.open[s.name] == s
@@ -91,7 +91,7 @@ func (all *subscriptions) forget(s *subscription) {
 	}
 }
 
-// connect makes a connection unless there is one. It ends with ctx only while it is being made.
+// connect makes a connection unless the subscription has one. ctx ends it only while it is being made.
 func (s *subscription) connect(ctx context.Context, client *brokers.Client) error {
 	if s.connection != nil {
 		return nil
@@ -100,7 +100,7 @@ func (s *subscription) connect(ctx context.Context, client *brokers.Client) erro
 	living, disconnect := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, disconnect)
 	connection, err := client.Subscribe(living, s.name)
-	if !stop() && err == nil { // it has ended meanwhile
+	if !stop() && err == nil { // ctx ended while the connection was made
 		connection.Close(false)
 		err = ctx.Err()
 	}
@@ -112,7 +112,7 @@ func (s *subscription) connect(ctx context.Context, client *brokers.Client) erro
 	return nil
 }
 
-// close ends the connection, if there is one; over says that the subscription is over, too.
+// close ends the connection, if it exists; over reports that the subscription is over, too.
 func (s *subscription) close(over bool) {
 	s.skims = false
 	if s.connection == nil {
@@ -123,12 +123,12 @@ func (s *subscription) close(over bool) {
 	s.connection, s.held = nil, nil
 }
 
-// consumed tells the broker what was consumed. Of known messages it was told before.
+// consumed acknowledges the consumed messages to the broker. Known messages were acknowledged before.
 func (s *subscription) consumed(ctx context.Context, asked *receiving) error {
 	var all []*brokers.Delivery
 	for _, handle := range asked.Done {
 		at, d := s.holds(handle), &brokers.Delivery{Handle: handle}
-		if at >= 0 { // otherwise it came over another connection
+		if at >= 0 { // otherwise it arrived over another connection
 			d = s.held[at]
 			s.held = slices.Delete(s.held, at, at+1)
 		}
@@ -142,8 +142,8 @@ func (s *subscription) consumed(ctx context.Context, asked *receiving) error {
 	return s.connection.Acknowledge(ctx, all)
 }
 
-// next returns the message that comes after those that were received in this turn, and keeps it until it is known to be consumed. What is not new
-// for the task is told to the broker at once.
+// next returns the message after the messages that were received in this turn, and keeps it until it is known to be consumed. A message that the task
+// knows is acknowledged to the broker immediately.
 func (s *subscription) next(ctx context.Context, at int, asked *receiving) (*brokers.Delivery, error) {
 	for at >= len(s.held) {
 		if _, err := s.receiveOne(ctx, asked); err != nil {
@@ -153,7 +153,7 @@ func (s *subscription) next(ctx context.Context, at int, asked *receiving) (*bro
 	return s.held[at], nil
 }
 
-// receiveOne receives a message and returns its handle. It is held unless it is not new.
+// receiveOne receives a message and returns its handle. It holds the message if the message is new.
 func (s *subscription) receiveOne(ctx context.Context, asked *receiving) (handle string, err error) {
 	d, err := s.connection.Receive(ctx)
 	if err != nil {
@@ -166,22 +166,22 @@ func (s *subscription) receiveOne(ctx context.Context, asked *receiving) (handle
 		d.Unfit = d.Handle == asked.Unfit
 		err = s.connection.Acknowledge(ctx, []*brokers.Delivery{d})
 	case before >= 0:
-		s.held[before] = d // it came again, and is acknowledged as such
+		s.held[before] = d // it arrived again, and this delivery is the one to acknowledge
 	default:
 		s.held = append(s.held, d)
 	}
 	return d.Handle, err
 }
 
-// label gives a message a handle of this connection if it has none: a broker that keeps nothing sends it once, others send it again as if it were
-// another one. So it is with a message that comes for the first time and is called as another one was.
+// label gives a message without a handle a handle of this connection. A broker that keeps no messages sends each message once, and other brokers send
+// it again as if it were another message. A message that arrives for the first time with the handle of another message gets a new handle, too.
 func (s *subscription) label(d *brokers.Delivery, asked *receiving) {
 	if d.Handle == "" || d.First && (asked.has(d.Handle) || s.holds(d.Handle) >= 0) {
 		d.Handle = s.number + "-" + strconv.Itoa(s.received)
 	}
 }
 
-// holds returns where a message is among those that are held; -1 if it is not.
+// holds returns the position of a message among the held messages; -1 if it is not held.
 func (s *subscription) holds(handle string) int {
 	return slices.IndexFunc(s.held, func(d *brokers.Delivery) bool { return d.Handle == handle })
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/swrun/swrun/internal/brokers"
 )
 
-// TestPayloads: the payload of a message is decoded as an answer of HTTP is.
+// TestPayloads: the payload of a message is decoded in the same way as an answer of HTTP.
 func TestPayloads(t *testing.T) {
 	for _, c := range []struct {
 		contentType, payload string
-		want                 any // what begins with ! is a part of the error
+		want                 any // a text that begins with ! is a part of the error
 	}{
 		{"", `{"a":1}`, map[string]any{"a": 1}},
 		{"", "\ufeff[1]", []any{1}},

@@ -18,7 +18,7 @@ import (
 // asyncAPIPerformer talks to the servers of AsyncAPI documents.
 type asyncAPIPerformer struct {
 	config Config
-	http   func() *httpPerformer // made when it is needed
+	http   func() *httpPerformer // created when it is needed
 	load   resources
 	kept   *subscriptions
 }
@@ -69,7 +69,7 @@ func (p *asyncAPIPerformer) describe(ctx context.Context, call *asyncAPIRequest,
 	})
 }
 
-// publish publishes the message, and returns when the other side has it.
+// publish publishes the message, and returns when the other side holds it.
 func (p *asyncAPIPerformer) publish(ctx context.Context, call *asyncAPIRequest, r interpreter.Request) error {
 	var payload []byte
 	if !call.Message.Empty {
@@ -93,7 +93,7 @@ func (p *asyncAPIPerformer) publish(ctx context.Context, call *asyncAPIRequest, 
 	return p.deliver(ctx, call, m)
 }
 
-// deliver has a broker take a message. If a token is refused, it tries once more with another one.
+// deliver passes a message to a broker. If a token is refused, it tries once more with another one.
 func (p *asyncAPIPerformer) deliver(ctx context.Context, call *asyncAPIRequest, m brokers.Message) error {
 	client, c, err := p.client(ctx, call)
 	if err != nil {
@@ -117,7 +117,7 @@ func (p *asyncAPIPerformer) deliver(ctx context.Context, call *asyncAPIRequest, 
 	return err
 }
 
-// post publishes by HTTP: as a request, whose answer says no more than that it was taken.
+// post publishes by HTTP, as a request. The answer only confirms that the server accepted the message.
 func (p *asyncAPIPerformer) post(ctx context.Context, call *asyncAPIRequest, m brokers.Message, r interpreter.Request) error {
 	request := &httpRequest{
 		Method: cmp.Or(call.Target.Bindings.Method, http.MethodPost), URI: call.Target.URL("http"),
@@ -135,7 +135,7 @@ func (p *asyncAPIPerformer) post(ctx context.Context, call *asyncAPIRequest, m b
 	return err
 }
 
-// client returns the client of a call, and the credential that it has.
+// client returns the client and the credential of a call.
 func (p *asyncAPIPerformer) client(ctx context.Context, call *asyncAPIRequest) (*brokers.Client, *credential, error) {
 	client := &brokers.Client{Target: *call.Target, Dial: p.config.Dial, MaxRead: maxResponse()}
 	if client.Dial == nil {
@@ -149,7 +149,7 @@ func (p *asyncAPIPerformer) client(ctx context.Context, call *asyncAPIRequest) (
 	return client, c, nil
 }
 
-// account returns as whom a broker is told that somebody connects.
+// account returns the account with which a client connects to a broker.
 func (c *credential) account() brokers.Account {
 	if c == nil {
 		return brokers.Account{}
@@ -157,9 +157,9 @@ func (c *credential) account() brokers.Account {
 	return brokers.Account{Username: c.Username, Password: c.Password, Token: c.Token}
 }
 
-// asyncAPIFailure returns the error of what a broker was asked for.
+// asyncAPIFailure returns the error of a failed request to a broker; what names the request.
 func asyncAPIFailure(ctx context.Context, what string, err error) error {
-	if ctx.Err() != nil { // then that is the cause, whatever err says
+	if ctx.Err() != nil { // the end of ctx is then the cause, regardless of err
 		return context.Cause(ctx)
 	}
 	if workflow := errors.AsError(err); workflow != nil {

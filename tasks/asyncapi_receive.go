@@ -22,27 +22,27 @@ import (
 )
 
 const (
-	// gathering is how long a message that comes after others is waited for: only if it is there already.
+	// gathering is the wait for each further message after the first: such a message is taken only if it is already there.
 	gathering = 2 * time.Millisecond
-	// enoughBytes is how large the messages of one effect are together before no other one is added.
+	// enoughBytes is the total size of the messages of one effect from which no further message is added.
 	enoughBytes = 1 << 20
-	// steady is how long a connection must have lasted to be made again when it ends.
+	// steady is the minimum lifetime of a connection that is replaced when it ends.
 	steady = time.Minute
-	// skimming is how long a message that is too large is waited for when it is about to come again.
+	// skimming is the wait for a message that is too large and about to arrive again.
 	skimming = 10 * time.Second
-	// comingAgain is how long a message that nobody can consume is waited for, to tell the broker so.
+	// comingAgain is the wait for a message that no task can consume, in order to settle it at the broker.
 	comingAgain = 3 * time.Second
-	// ending bounds how long the end of a subscription takes.
+	// ending is the maximum duration of the end of a subscription.
 	ending = 10 * time.Second
 )
 
-// subscriptionName returns what brokers know the subscription of an occurrence by: the same for all attempts, and fit for every broker.
+// subscriptionName returns the name of the subscription of an occurrence at brokers. It is the same for all attempts, and valid for every broker.
 func subscriptionName(key string) string {
 	sum := sha256.Sum256([]byte("subscription " + key))
 	return "swrun" + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:18])
 }
 
-// receive does one effect of a subscription. If a token is refused, it tries once more with another one.
+// receive performs one effect of a subscription. If a token is refused, it tries once more with another one.
 func (p *asyncAPIPerformer) receive(ctx context.Context, call *asyncAPIRequest, r interpreter.Request) (any, error) {
 	client, c, err := p.client(ctx, call)
 	if err != nil {
@@ -58,7 +58,7 @@ func (p *asyncAPIPerformer) receive(ctx context.Context, call *asyncAPIRequest, 
 	return c.hide(result, err)
 }
 
-// receiveFrom does one effect of a subscription with a client.
+// receiveFrom performs one effect of a subscription with a client.
 func (p *asyncAPIPerformer) receiveFrom(ctx context.Context, client *brokers.Client, call *asyncAPIRequest, r interpreter.Request) (any, error) {
 	s, err := p.kept.take(ctx, subscriptionName(r.Key))
 	if err != nil {
@@ -85,28 +85,28 @@ func (p *asyncAPIPerformer) receiveFrom(ctx context.Context, client *brokers.Cli
 	return t.read(ctx, deliveries)
 }
 
-// turn is one effect that has the subscription.
+// turn is one effect that uses the subscription.
 type turn struct {
 	*subscription
 	client   *brokers.Client
 	asked    *receiving
-	memory   interpreter.Memory // nil without a bound
-	reserved bool               // for all that is read
+	memory   interpreter.Memory // nil without a limit
+	reserved bool               // memory for all received data is reserved
 }
 
-// end tells the broker what was consumed, and has it forget the subscription. That is no reason to fail: the task has its messages, and what the
-// broker does not hear now, it forgets by itself after a while.
+// end acknowledges the consumed messages and ends the subscription at the broker. A failure of this does not fail the task, because the task already
+// holds its messages. The broker forgets the subscription after a while without the call.
 func (t *turn) end(ctx context.Context) {
 	within, cancel := context.WithTimeout(ctx, ending)
 	defer cancel()
 	if err := t.connect(within, t.client); err != nil {
 		return
 	}
-	_ = t.consumed(within, t.asked) // the same holds for this
+	_ = t.consumed(within, t.asked) // nor does a failure of this
 	t.close(true)
 }
 
-// targetAsData returns where the messages are, for the requests to come.
+// targetAsData returns the place of the messages, for the next requests.
 func targetAsData(t *asyncapi.Target) (any, error) {
 	data, err := json.Marshal(t)
 	if err != nil {
@@ -115,7 +115,8 @@ func targetAsData(t *asyncapi.Target) (any, error) {
 	return expr.Decode(data)
 }
 
-// receive receives messages: over another connection if one ends that has lasted, or if what comes is too large for it.
+// receive receives messages. It uses another connection if a connection ends that lasted long enough, or if a message is too large for the
+// connection.
 func (t *turn) receive(ctx context.Context) ([]*brokers.Delivery, error) {
 	t.skimmed()
 	for {
@@ -131,9 +132,9 @@ func (t *turn) receive(ctx context.Context) ([]*brokers.Delivery, error) {
 			if err := t.skim(ctx); err != nil {
 				return nil, err
 			}
-		case t.connection == nil, errors.Is(err, brokers.ErrTooLarge): // which is lost, or too large to be rejected
+		case t.connection == nil, errors.Is(err, brokers.ErrTooLarge): // the message is lost, or too large to be rejected
 			return nil, err
-		case t.skims && errors.Is(err, context.DeadlineExceeded): // what was too large has gone to somebody else
+		case t.skims && errors.Is(err, context.DeadlineExceeded): // the message that was too large went to another consumer
 			t.close(false)
 		case !kept && time.Since(t.madeAt) < steady:
 			return nil, err
@@ -143,7 +144,7 @@ func (t *turn) receive(ctx context.Context) ([]*brokers.Delivery, error) {
 	}
 }
 
-// skimmed goes back to a connection that reads no more than it should, once nothing is held that is too large.
+// skimmed returns to a connection with the normal size limit, once no held message is too large.
 func (t *turn) skimmed() {
 	if t.skims && !slices.ContainsFunc(t.held, tooLarge) {
 		t.close(false)
@@ -157,7 +158,7 @@ func (t *turn) needsSkimming(err error) bool {
 	return errors.Is(err, brokers.ErrTooLarge) && !t.skims && (t.connection == nil || t.connection.Keeps())
 }
 
-// skim has the next connection read what was too large for this one, within the memory that all effects share.
+// skim lets the next connection read a message that was too large for this one, within the memory that all effects share.
 func (t *turn) skim(ctx context.Context) error {
 	t.close(false)
 	if t.memory != nil && !t.reserved {
@@ -170,7 +171,7 @@ func (t *turn) skim(ctx context.Context) error {
 	return nil
 }
 
-// receiveSome waits for a message, and takes those along that are there already.
+// receiveSome waits for a message, and takes further messages that are already there.
 func (t *turn) receiveSome(ctx context.Context) ([]*brokers.Delivery, error) {
 	if err := t.connect(ctx, t.client); err != nil || t.asked.Begins {
 		return nil, err
@@ -199,7 +200,7 @@ func (t *turn) receiveSome(ctx context.Context) ([]*brokers.Delivery, error) {
 		brief, cancel := context.WithTimeout(ctx, gathering)
 		another, err := t.next(brief, len(all), t.asked)
 		cancel()
-		if err != nil { // there is none, or the next effect will see what is wrong
+		if err != nil { // there is no message, or the next effect will see the fault
 			break
 		}
 		all, bytes = append(all, another), bytes+len(another.Payload)
@@ -207,7 +208,7 @@ func (t *turn) receiveSome(ctx context.Context) ([]*brokers.Delivery, error) {
 	return all, nil
 }
 
-// settleUnfit waits until the message comes again that nobody can consume, and came over another connection.
+// settleUnfit waits until the message that no task can consume, and that came over another connection, arrives again.
 func (t *turn) settleUnfit(ctx context.Context) error {
 	if !t.connection.Keeps() {
 		return nil
@@ -233,7 +234,7 @@ func (t *turn) read(ctx context.Context, deliveries []*brokers.Delivery) (any, e
 	all := make([]any, 0, len(deliveries))
 	for _, d := range deliveries {
 		one := map[string]any{"handle": d.Handle}
-		if tooLarge(d) { // it would come again and again, unless the task says that it has had it
+		if tooLarge(d) { // it would arrive repeatedly, unless the task reports that it received it
 			one["broken"] = fmt.Sprintf("a message of %s has more than the %d bytes that are allowed (limit response)", t.client.Target.String(), d.Most)
 			one["large"] = true
 		} else if message, err := readMessage(t.client.Target, d.Message); err != nil { // the same
@@ -246,7 +247,7 @@ func (t *turn) read(ctx context.Context, deliveries []*brokers.Delivery) (any, e
 	return all, nil
 }
 
-// reserveFor reserves memory for what messages are decoded to.
+// reserveFor reserves memory for the decoded values of messages.
 func (t *turn) reserveFor(ctx context.Context, deliveries []*brokers.Delivery) error {
 	bytes, values := 0, 0
 	for _, d := range deliveries {
@@ -265,7 +266,7 @@ func (t *turn) reserveFor(ctx context.Context, deliveries []*brokers.Delivery) e
 	return t.memory.ReserveValues(ctx, int64(values))
 }
 
-// readMessage returns what the task gets of a message (semantics 11.10b).
+// readMessage returns the form of a message for the task (semantics 11.10b).
 func readMessage(target asyncapi.Target, m brokers.Message) (map[string]any, error) {
 	payload, err := readPayload(cmp.Or(m.ContentType, target.ContentType), m.Payload)
 	if err != nil {
@@ -282,7 +283,7 @@ func readMessage(target asyncapi.Target, m brokers.Message) (map[string]any, err
 	return message, nil
 }
 
-// textOrBase64 returns a header as a payload without a content type would be: bytes that are no text are base64.
+// textOrBase64 returns a header in the form of a payload without a content type: bytes that are no text become base64.
 func textOrBase64(value string) string {
 	if utf8.ValidString(value) {
 		return value
@@ -290,7 +291,8 @@ func textOrBase64(value string) string {
 	return base64.StdEncoding.EncodeToString([]byte(value))
 }
 
-// readPayload decodes a payload as responses are decoded. Without a content type it is JSON, if it can be, as what is published is.
+// readPayload decodes a payload in the same way as responses. A payload without a content type is JSON if it is valid JSON, as published payloads
+// are.
 func readPayload(contentType string, payload []byte) (any, error) {
 	if contentType == "" {
 		if v, err := content.Decode("application/json", payload); err == nil {

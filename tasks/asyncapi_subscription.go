@@ -14,8 +14,8 @@ import (
 	"github.com/swrun/swrun/limits"
 )
 
-// subscribeBody consumes messages until its policy says that there are enough (semantics 11.10a to 11.10f). Its first effect makes the
-// subscription, each other one receives messages and says which of those before were consumed, and the last one ends the subscription.
+// subscribeBody consumes messages until its policy has enough of them (semantics 11.10a to 11.10f). Its first effect makes the subscription. Each
+// further effect receives messages and names the earlier messages that were consumed. The last effect ends the subscription.
 type subscribeBody struct {
 	operation            *asyncAPIOperation
 	filter, while, until *expr.Code
@@ -31,14 +31,14 @@ func compileSubscription(b *interpreter.Builder, o *asyncAPIOperation, s *dsl.Su
 	}
 }
 
-// receiving is what a request asks for of a subscription. Handles are what the broker knows messages by.
+// receiving is the part of a request about a subscription. Handles are the names of messages at the broker.
 type receiving struct {
-	Begins bool     `json:"begins,omitempty"` // only to make the subscription
-	Ends   bool     `json:"ends,omitempty"`   // only to end it
-	Most   int      `json:"most,omitempty"`   // messages; 0 only to tell the broker what was consumed
-	Done   []string `json:"done,omitempty"`   // consumed since the request before: the broker is told
-	Unfit  string   `json:"unfit,omitempty"`  // of these, the one that nobody can consume
-	Known  []string `json:"known,omitempty"`  // consumed before that: in case that they come again all the same
+	Begins bool     `json:"begins,omitempty"` // only make the subscription
+	Ends   bool     `json:"ends,omitempty"`   // only end the subscription
+	Most   int      `json:"most,omitempty"`   // maximum number of messages; 0 to only acknowledge the consumed messages
+	Done   []string `json:"done,omitempty"`   // consumed since the last request: the broker gets an acknowledgment
+	Unfit  string   `json:"unfit,omitempty"`  // of these, the message that no task can consume
+	Known  []string `json:"known,omitempty"`  // consumed before that, in case they arrive again
 }
 
 // has reports whether a message was consumed before.
@@ -51,28 +51,28 @@ type inbound struct {
 	Handle  string            `json:"handle"`
 	Message interpreter.Value `json:"message,omitzero"`
 	Broken  string            `json:"broken,omitempty"` // why it cannot be read; empty if it can
-	Large   bool              `json:"large,omitempty"`  // it cannot since it is too large
+	Large   bool              `json:"large,omitempty"`  // it cannot be read because it is too large
 }
 
-// subscribeProgress is what a subscription has consumed so far, and how far it is with it.
+// subscribeProgress contains the consumed messages and the progress of a subscription.
 type subscribeProgress struct {
-	Target *asyncapi.Target `json:"target,omitempty"` // nil as long as only the document says it
-	Within time.Duration    `json:"within,omitempty"` // from the start of the task; 0 for no bound
+	Target *asyncapi.Target `json:"target,omitempty"` // nil as long as only the document defines it
+	Within time.Duration    `json:"within,omitempty"` // from the start of the task; 0 for no limit
 	Begun  bool             `json:"begun,omitempty"`  // the subscription is made
 	Over   bool             `json:"over,omitempty"`   // no message is consumed any more
-	Broken string           `json:"broken,omitempty"` // why the message in hand cannot be read, of which the broker is told before the task fails
-	Large  bool             `json:"large,omitempty"`  // it cannot since it is too large
+	Broken string           `json:"broken,omitempty"` // why the present message cannot be read; the broker gets an acknowledgment before the task fails
+	Large  bool             `json:"large,omitempty"`  // it cannot be read because it is too large
 
 	Consumed []interpreter.Value `json:"consumed,omitempty"`
-	Received []inbound           `json:"received,omitempty"` // wait to be looked at
+	Received []inbound           `json:"received,omitempty"` // waiting to be handled
 	Done     []string            `json:"done,omitempty"`     // handles, as in receiving
 	Known    []string            `json:"known,omitempty"`
-	// Of foreach: what the iteration in progress handles, and how many have begun.
+	// For foreach: the item of the iteration in progress, and the number of iterations that began.
 	Handling   *interpreter.Value `json:"handling,omitempty"`
 	Iterations int                `json:"iterations,omitempty"`
 }
 
-// Enter implements interpreter.Body. Of a task in progress it computes the request again.
+// Enter implements interpreter.Body. For a task in progress it computes the request again.
 func (b *subscribeBody) Enter(s *interpreter.Scope) interpreter.Next {
 	p := interpreter.Progress[subscribeProgress](s)
 	if p.Begun || p.Over {
@@ -97,13 +97,13 @@ func (b *subscribeBody) Enter(s *interpreter.Scope) interpreter.Next {
 	return interpreter.Perform(request).Until(b.end(s, p))
 }
 
-// bound fills in how long messages are received, and reports whether there is such a bound.
+// bound fills in the duration of receiving, and reports whether it is limited.
 func (b *subscribeBody) bound(s *interpreter.Scope, p *subscribeProgress) (bounded bool, err *errors.Error) {
 	p.Within, err = evalLength(s, b.within, 0)
 	return b.within != nil, err
 }
 
-// end returns when the subscription ends in any case; zero for never.
+// end returns the latest end of the subscription; zero for never.
 func (b *subscribeBody) end(s *interpreter.Scope, p *subscribeProgress) (end time.Time) {
 	if p.Within > 0 {
 		end = s.StartedAt().Add(p.Within)
@@ -147,10 +147,11 @@ func (p *subscribeProgress) broken() *errors.Error {
 	return err
 }
 
-// maxRemembered is how many handles are remembered, at most, of which the broker was told.
+// maxRemembered is the maximum number of remembered handles of acknowledged messages.
 const maxRemembered = 100
 
-// remembered returns the handles of which the broker was told: those of the last effect, and of those before the ones that name a message for good.
+// remembered returns the handles of acknowledged messages: all of the last effect, and of earlier effects only the handles that name a message
+// permanently.
 func remembered(known, done []string) []string {
 	lasting := slices.DeleteFunc(slices.Clone(known), func(handle string) bool { return !brokers.Lasts(handle) })
 	all := append(lasting, done...)
@@ -162,13 +163,13 @@ func (b *subscribeBody) Wake(s *interpreter.Scope) interpreter.Next {
 	p := interpreter.Progress[subscribeProgress](s)
 	p.Over = true
 	s.Changed()
-	if p.Target == nil { // where a subscription would be is not known, so that none is to be ended
+	if p.Target == nil { // the place of the subscription is not known, so that no subscription has to be ended
 		return b.done(s, p)
 	}
 	return b.ask(s, p)
 }
 
-// goOn handles what was received, one message at a time, and asks for more unless there are enough.
+// goOn handles the received messages one at a time, and requests more unless there are enough.
 func (b *subscribeBody) goOn(s *interpreter.Scope, p *subscribeProgress) interpreter.Next {
 	for !p.Over && len(p.Received) > 0 {
 		m := p.Received[0]
@@ -177,7 +178,7 @@ func (b *subscribeBody) goOn(s *interpreter.Scope, p *subscribeProgress) interpr
 			return b.ask(s, p)
 		}
 		if passes, err := s.EvalCondition(b.filter, m.Message.V, true); err != nil || !passes {
-			continue // as with events, an error means that it does not match (semantics 2.7)
+			continue // as with events, an error means that the message does not match (semantics 2.7)
 		}
 		if b.each.runs() {
 			p.Handling, p.Iterations = &m.Message, p.Iterations+1
@@ -193,7 +194,7 @@ func (b *subscribeBody) goOn(s *interpreter.Scope, p *subscribeProgress) interpr
 	return b.ask(s, p)
 }
 
-// consume adds what was made of a message, and finds out whether there are enough.
+// consume adds the result of a message, and checks whether there are enough messages.
 func (b *subscribeBody) consume(s *interpreter.Scope, p *subscribeProgress, message, output any) *errors.Error {
 	output, err := b.each.shape(s, message, len(p.Consumed), output)
 	if err != nil {
@@ -213,7 +214,7 @@ func (b *subscribeBody) consume(s *interpreter.Scope, p *subscribeProgress, mess
 	return err
 }
 
-// satisfied reports what is asked before each message: whether there are enough without it.
+// satisfied reports whether there are enough messages. It is called before each message.
 func (b *subscribeBody) satisfied(s *interpreter.Scope, p *subscribeProgress) (bool, *errors.Error) {
 	if b.amount != nil && len(p.Consumed) >= *b.amount {
 		return true, nil
@@ -221,14 +222,14 @@ func (b *subscribeBody) satisfied(s *interpreter.Scope, p *subscribeProgress) (b
 	return s.EvalCondition(b.until, values(p.Consumed), false)
 }
 
-// maxReceived is how many messages come with one effect, if nothing takes long with each of them.
+// maxReceived is the maximum number of messages of one effect, if handling them takes no long time.
 const maxReceived = 100
 
 // ask returns the next effect: to receive, or to end the subscription.
 func (b *subscribeBody) ask(s *interpreter.Scope, p *subscribeProgress) interpreter.Next {
 	r := &asyncAPIRequest{Target: p.Target, Receive: &receiving{Most: maxReceived, Done: p.Done, Known: p.Known}}
 	switch {
-	case b.each.runs(): // an iteration takes as long as it takes, and the others would wait, unseen by the broker
+	case b.each.runs(): // an iteration may take any time, and the other messages would wait, unseen by the broker
 		r.Receive.Most = 1
 	case b.amount != nil && b.filter == nil:
 		r.Receive.Most = min(maxReceived, *b.amount-len(p.Consumed))
@@ -287,7 +288,7 @@ func (b *subscribeBody) MovesFrom(s *interpreter.Scope, old interpreter.Body) st
 	return ""
 }
 
-// reread decodes a result, which is data, into a value of ours.
+// reread decodes a result, which is data, into a Go value.
 func reread(result, to any) *errors.Error {
 	data, err := expr.Encode(result)
 	if err == nil {

@@ -24,13 +24,13 @@ import (
 	"github.com/swrun/swrun/tasks"
 )
 
-// running is a broker for a test, and the channel that it uses there.
+// running is a broker for a test, and the channel of the test.
 type running struct {
 	*brokertest.Broker
 	asyncapi.Target
 }
 
-// mustBroker starts a broker. "plain" is said of one that does not know a message again over another connection: of NATS, if no stream keeps it.
+// mustBroker starts a broker. The kind contains "plain" if the broker does not recognize a message over another connection: NATS without a stream.
 func mustBroker(t *testing.T, kind string) running {
 	t.Helper()
 	protocol, _, _ := strings.Cut(kind, " ")
@@ -45,7 +45,7 @@ func mustBroker(t *testing.T, kind string) running {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.Stop = sync.OnceFunc(b.Stop) // a test may do it too
+	b.Stop = sync.OnceFunc(b.Stop) // a test may stop it too
 	t.Cleanup(b.Stop)
 	if channel == "" {
 		channel = "orders"
@@ -73,7 +73,7 @@ func (r running) mustPublish(t *testing.T, payloads ...string) {
 	}
 }
 
-// received are the messages that an effect has received.
+// received are the messages that an effect received.
 type received []struct {
 	Handle  string
 	Broken  string
@@ -110,10 +110,10 @@ func newWorkerOf(t *testing.T, r running, c tasks.Config) worker {
 	return worker{}
 }
 
-// sessionOfKey is the name of the subscription: it must stay the same, since workers of another version go on with it.
+// sessionOfKey is the name of the subscription. It must never change, because workers of another version continue the subscription.
 const sessionOfKey = "swrunb5hmua4e4zk3ofei3v"
 
-// asks performs an effect of the same occurrence, whatever worker does.
+// asks performs an effect of the same occurrence, regardless of the worker.
 func (w worker) asks(ctx context.Context, receive string) (received, error) {
 	target, err := json.Marshal(w.Target)
 	if err != nil {
@@ -147,8 +147,9 @@ func (w worker) mustAsk(t *testing.T, receive string) received {
 
 func done(handle string) string { return fmt.Sprintf(`{"most": 1, "done": [%q]}`, handle) }
 
-// TestLostResultsOfSubscriptions: a message whose effect has ended, and whose result was not stored, is there again: for the same worker, and, if
-// the broker keeps messages, for another one while the first hangs. What was stored does not come again, also if the broker had not heard that.
+// TestLostResultsOfSubscriptions: a message whose effect ended without a stored result is there again for the same worker. If the broker keeps
+// messages, it is also there for another worker while the first one hangs. A stored message does not arrive again, even if the broker got no
+// acknowledgment.
 func TestLostResultsOfSubscriptions(t *testing.T) {
 	for _, kind := range []string{"kafka", "nats", "mqtt", "mqtt5", "nats plain", "redis plain"} {
 		t.Run(kind, func(t *testing.T) {
@@ -173,7 +174,7 @@ func loseResults(t *testing.T, r running, keeps bool) {
 		if again = next.mustAsk(t, `{"most": 1}`); again.payloads() != "1 " || got[0].Handle != again[0].Handle {
 			t.Fatalf("got %v, and another worker %v", got, again)
 		}
-		next = newWorker(t, r) // it was stored, and nobody was told
+		next = newWorker(t, r) // it was stored, and the broker got no acknowledgment
 	}
 	r.mustPublish(t, "2")
 	if got = next.mustAsk(t, done(got[0].Handle)); got.payloads() != "2 " {
@@ -196,7 +197,7 @@ func loseResults(t *testing.T, r running, keeps bool) {
 	next.mustAsk(t, `{"ends": true}`)
 }
 
-// TestBatches: what is there comes with few effects, and stays there if it is not consumed.
+// TestBatches: waiting messages arrive in few effects, and stay there if they are not consumed.
 func TestBatches(t *testing.T) {
 	r := mustBroker(t, "kafka")
 	w := newWorker(t, r)
@@ -216,8 +217,8 @@ func TestBatches(t *testing.T) {
 	w.mustAsk(t, `{"ends": true}`)
 }
 
-// TestCancelledSubscriptions: who cancels a wait is obeyed at once. The broker forgets the subscription if its task has ended, and keeps it if the
-// run goes on at another worker.
+// TestCancelledSubscriptions: a cancelled wait ends immediately. The broker forgets the subscription if its task is over, and keeps it if the run
+// continues at another worker.
 func TestCancelledSubscriptions(t *testing.T) {
 	for _, kind := range []string{"kafka", "nats", "mqtt", "mqtt5"} {
 		for why, want := range map[error]string{interpreter.ErrUnwanted: "2 ", errors.New("the run has left this worker"): "1 "} {
@@ -248,7 +249,8 @@ func TestCancelledSubscriptions(t *testing.T) {
 	}
 }
 
-// TestBrokerGoesAway: the wait for a message ends when the broker does, with an error that the workflow can catch. A subscription ends all the same.
+// TestBrokerGoesAway: if the broker ends, the wait for a message ends with an error that the workflow can catch. Ending the subscription succeeds
+// anyway.
 func TestBrokerGoesAway(t *testing.T) {
 	for _, kind := range []string{"kafka", "nats", "mqtt", "mqtt5", "nats plain"} {
 		t.Run(kind, func(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"github.com/swrun/swrun/tasks"
 )
 
-// TestTooLargeMessages: a message that is too large is received as one that nobody can consume. It is gone once the broker was told so, and the next one
-// comes. A broker that keeps nothing has lost it, which is an error once.
+// TestTooLargeMessages: a message that is too large is received as a message that no task can consume. It is gone after it was settled at the broker,
+// and the next message arrives. A broker that keeps no messages has lost it, which is an error once.
 func TestTooLargeMessages(t *testing.T) {
 	for kind, test := range map[string]func(*testing.T, running){"mqtt5": rejectTooLarge, "redis": loseTooLarge} {
 		t.Run(kind, func(t *testing.T) {
@@ -61,7 +61,7 @@ func loseTooLarge(t *testing.T, r running) {
 	}
 }
 
-// TestSubscriptionsOfRabbitMQ is all that needs one, which takes seconds to start.
+// TestSubscriptionsOfRabbitMQ contains all tests that need RabbitMQ, which takes seconds to start.
 func TestSubscriptionsOfRabbitMQ(t *testing.T) {
 	queues := []string{"lost", "large", "large linked", "known", "known linked"}
 	b, err := brokertest.RabbitMQ(t.TempDir(), queues...)
@@ -84,8 +84,8 @@ func TestSubscriptionsOfRabbitMQ(t *testing.T) {
 	}
 }
 
-// knowAgain: a message that has an id, was consumed, and comes again since the broker was not told so, is not seen again. Another one is that has the
-// same id, and the same in it.
+// knowAgain: a consumed message with an id that arrives again because the broker got no acknowledgment is not seen again. Another message with the
+// same id is seen, even if its content is the same.
 func knowAgain(t *testing.T, r running) {
 	c := &brokers.Client{Target: r.Target, Dial: new(net.Dialer).DialContext, MaxRead: 1 << 20}
 	mustPublish := func(id string) {
@@ -103,7 +103,7 @@ func knowAgain(t *testing.T, r running) {
 	first.mustAsk(t, `{"begins": true}`)
 	mustPublish("a")
 	a := first.mustAsk(t, `{"most": 1}`)
-	for _, conn := range connections { // as if its process was killed
+	for _, conn := range connections { // as if its process had been killed
 		conn.Close()
 	}
 	second := newWorker(t, r)
@@ -117,7 +117,7 @@ func knowAgain(t *testing.T, r running) {
 	second.mustAsk(t, fmt.Sprintf(`{"ends": true, "done": [%q]}`, again[0].Handle))
 }
 
-// TestUnfitMessagesOfOthers: whoever goes on with a subscription settles what another worker could not consume.
+// TestUnfitMessagesOfOthers: a worker that continues a subscription settles messages that another worker could not consume.
 func TestUnfitMessagesOfOthers(t *testing.T) {
 	for _, kind := range []string{"kafka", "nats", "mqtt5"} {
 		t.Run(kind, func(t *testing.T) {

@@ -18,9 +18,9 @@ import (
 // authentication is a compiled policy (semantics section 17). A nil one sends no credential.
 type authentication struct {
 	scheme     string
-	secret     string         // name of the secret that holds the properties
-	properties *expr.Template // nil if a secret holds them
-	authority  *uri           // of oauth2 and oidc; nil if a secret holds it
+	secret     string         // name of the secret that contains the properties
+	properties *expr.Template // nil if a secret contains them
+	authority  *uri           // of oauth2 and oidc; nil if a secret contains it
 }
 
 func compileAuthentication(b *interpreter.Builder, a *dsl.Authentication) *authentication {
@@ -45,14 +45,15 @@ func compileAuthentication(b *interpreter.Builder, a *dsl.Authentication) *authe
 	return compiled
 }
 
-// Credentials are what calls have got to prove themselves with: the tokens of oauth2 and oidc, and the connections of certificates. They are in memory
+// Credentials are the proofs of identity that calls obtained: the tokens of oauth2 and oidc, and the connections of certificates. They are in memory
 // only. All calls of a process should share one.
 type Credentials struct {
 	tokens    oauth.Tokens
 	certified certified
 }
 
-// credential is what a frozen request holds of a policy: the name of a secret, or the properties. What is got with them, it holds only in memory.
+// credential is the part of a policy in a frozen request: the name of a secret, or the properties. Tokens and certificates that it leads to are only
+// in memory.
 type credential struct {
 	Scheme   string        `json:"scheme"`
 	Secret   string        `json:"secret,omitempty"`
@@ -61,7 +62,7 @@ type credential struct {
 	Token    string        `json:"token,omitempty"`
 	OAuth    *oauth.Policy `json:"oauth,omitempty"` // of oauth2 and oidc
 
-	config      Config             // of whoever resolves it
+	config      Config             // of the caller that resolves it
 	tokens      []*oauth.Token     // of oauth2 and oidc; the last one counts
 	certificate *clientCertificate // of certificate
 }
@@ -72,7 +73,7 @@ func (a *authentication) prepare(s *interpreter.Scope, input any) (*credential, 
 	}
 	c := &credential{Scheme: a.scheme, Secret: a.secret}
 	if a.secret != "" {
-		_, err := s.Secret(a.secret) // that it is missing is found before anything is sent
+		_, err := s.Secret(a.secret) // a missing secret is found before anything is sent
 		return c, err
 	}
 	properties, err := evalObject(s, a.properties, input, "an authentication policy")
@@ -91,7 +92,7 @@ func (a *authentication) prepare(s *interpreter.Scope, input any) (*credential, 
 	return c, nil
 }
 
-// fill takes the scheme's properties; what is missing in a secret is an authentication error.
+// fill takes the scheme's properties. A property that is missing in a secret is an authentication error.
 func (c *credential) fill(properties map[string]any) *errors.Error {
 	needed := map[string]*string{"username": &c.Username, "password": &c.Password}
 	switch {
@@ -112,7 +113,7 @@ func (c *credential) fill(properties map[string]any) *errors.Error {
 		case name != "token":
 		case strings.TrimSpace(text) == "":
 			return errors.Authenticationf("the token of %s authentication must not be empty", c.Scheme)
-		case strings.ContainsFunc(text, dsl.IsControl): // as files end in one
+		case strings.ContainsFunc(text, dsl.IsControl): // files end in a line break
 			return errors.Authenticationf("the token of %s authentication holds characters that cannot be sent, such as a line break", c.Scheme)
 		}
 		*field = text
@@ -120,8 +121,8 @@ func (c *credential) fill(properties map[string]any) *errors.Error {
 	return nil
 }
 
-// resolve reads the secret, if there is one, and gets the token, if the scheme takes one. The policy itself stays as it is: a copy of it is returned, with
-// what is sent. That of no policy is nil.
+// resolve reads the secret, if the policy names one, and gets the token, if the scheme needs one. It does not change the policy. It returns a copy
+// with the data to be sent; nil for no policy.
 func (c *credential) resolve(ctx context.Context, config Config) (*credential, error) {
 	if c == nil {
 		return nil, nil
@@ -147,7 +148,7 @@ func (c *credential) resolve(ctx context.Context, config Config) (*credential, e
 }
 
 func (c *credential) fromSecret(v any) *errors.Error {
-	if _, ok := v.(string); ok && c.Scheme == "bearer" { // a secret that is nothing but the token
+	if _, ok := v.(string); ok && c.Scheme == "bearer" { // a secret that consists only of the token
 		v = map[string]any{"token": v}
 	}
 	properties, ok := v.(map[string]any)
@@ -157,14 +158,14 @@ func (c *credential) fromSecret(v any) *errors.Error {
 	return c.fill(properties)
 }
 
-// apply puts the credential on a request, unless it is made of the answer, or no part of the message.
+// apply puts the credential on a request, unless it is computed from the answer or is no part of the message.
 func (c *credential) apply(header http.Header) {
 	if h := c.header(); h != "" {
 		header.Set("Authorization", h)
 	}
 }
 
-// header returns what is sent as Authorization; "" if that is not known before there is an answer, or nothing is.
+// header returns the value of Authorization; "" if it is not known before the answer, or if no such header is sent.
 func (c *credential) header() string {
 	switch c.Scheme {
 	case "digest", dsl.SchemeCertificate:
@@ -175,8 +176,8 @@ func (c *credential) header() string {
 	return "Bearer " + c.Token
 }
 
-// descriptor is $authorization, known for the rest of the task (semantics 17.4). A digest is made per request, and a token is got for it, so that only
-// their schemes are known. A certificate authorizes without one.
+// descriptor returns $authorization, which is known for the rest of the task (semantics 17.4). A digest and a token are made per request, so that
+// only their schemes are known. A certificate authorizes without one.
 func (a *authentication) descriptor(s *interpreter.Scope) any {
 	if a == nil || a.scheme == dsl.SchemeCertificate {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// withoutTLS says why a certificate cannot be used.
+// withoutTLS explains why a certificate cannot be used.
 const withoutTLS = "it cannot be called with a certificate, since it is called without TLS"
 
 // needsTLS returns an error if the credential is a certificate, and a place is called without TLS.
@@ -22,14 +22,14 @@ func (c *credential) needsTLS(place string, secure bool) error {
 	return errors.Configurationf("%s: %s", place, withoutTLS)
 }
 
-// clientCertificate is what a call proves itself with when it opens a connection (semantics 17.5).
+// clientCertificate is the proof of identity of a call when it opens a connection (semantics 17.5).
 type clientCertificate struct {
 	pair  tls.Certificate
-	roots *x509.CertPool // who may have signed the certificates of servers; nil for those that the machine trusts
+	roots *x509.CertPool // authorities that may sign the certificates of servers; nil for the trusted authorities of the machine
 	key   [sha256.Size]byte
 }
 
-// fillCertificate takes the properties of a certificate: its own and its key, as PEM, and perhaps the authority that servers are trusted by.
+// fillCertificate takes the properties of a certificate: its own text and its key, as PEM, and optionally the authority of trusted servers.
 func (c *credential) fillCertificate(properties map[string]any) *errors.Error {
 	texts := map[string]string{}
 	for _, name := range []string{"certificate", "key", "authority"} {
@@ -40,7 +40,7 @@ func (c *credential) fillCertificate(properties map[string]any) *errors.Error {
 		texts[name] = text
 	}
 	pair, err := tls.X509KeyPair([]byte(texts["certificate"]), []byte(texts["key"]))
-	if err != nil { // its text may quote what is wrong
+	if err != nil { // its text may quote the wrong data
 		return errors.Authenticationf("the certificate and the key of certificate authentication do not make a pair: both must be PEM, and the key not encrypted")
 	}
 	certificate := &clientCertificate{pair: pair, key: sha256.Sum256([]byte(texts["certificate"] + nul + texts["key"] + nul + texts["authority"]))}
@@ -54,7 +54,7 @@ func (c *credential) fillCertificate(properties map[string]any) *errors.Error {
 	return nil
 }
 
-// settings returns how connections are secured with the certificate; a nil one secures them without.
+// settings returns the TLS settings of connections with the certificate; a nil certificate gives settings without one.
 func (c *clientCertificate) settings() *tls.Config {
 	if c == nil {
 		return &tls.Config{MinVersion: tls.VersionTLS12}
@@ -62,10 +62,10 @@ func (c *clientCertificate) settings() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{c.pair}, RootCAs: c.roots}
 }
 
-// refusedCertificate says what a server has against the certificate of a call, or that it wants one; "" if that is not why there is no connection.
+// refusedCertificate returns the objection of a server to the certificate of a call, or to a missing certificate; "" if err has another reason.
 func refusedCertificate(err error) string {
 	var remote *net.OpError
-	if !errors.As(err, &remote) || remote.Op != "remote error" { // as crypto/tls names what the other side says
+	if !errors.As(err, &remote) || remote.Op != "remote error" { // the name that crypto/tls gives to alerts of the other side
 		return ""
 	}
 	said := remote.Err.Error()
@@ -80,25 +80,26 @@ func refusedCertificate(err error) string {
 	return ""
 }
 
-// alertCertificateRequired is what servers say by TLS 1.3 to who has no certificate, or none of the authorities that they have named.
+// alertCertificateRequired is the TLS 1.3 alert for a client that has no certificate, or no certificate of the authorities that the server named.
 const alertCertificateRequired = 116
 
-// alertsOfCertificates are those by which servers refuse one: it is bad (or there is none, by TLS 1.2), of an unsupported kind, revoked, expired, unknown,
-// of an authority that the server does not know, not let in, or signed by somebody else who has the name of an authority.
+// alertsOfCertificates are the alerts by which servers refuse a certificate: it is bad (or missing, in TLS 1.2), of an unsupported kind, revoked,
+// expired, unknown, of an authority that the server does not know, not admitted, or signed by another party with the name of an authority.
 func alertsOfCertificates() []tls.AlertError {
 	return []tls.AlertError{42, 43, 44, 45, 46, 48, 49, 51}
 }
 
-// maxCertified is how many certificates have connections of their own at a time.
+// maxCertified is the maximum number of certificates with their own connections at a time.
 const maxCertified = 100
 
-// certified are the transports of certificates. A connection knows who has opened it, so that no call may use that of another.
+// certified are the transports of certificates. The server of a connection knows the certificate that opened it. Therefore no call may use a
+// connection of another certificate.
 type certified struct {
 	mu  sync.Mutex
 	all map[[sha256.Size]byte]*http.Transport
 }
 
-// Close lets go of connections that nobody uses.
+// Close closes unused connections.
 func (c *Credentials) Close() {
 	c.certified.mu.Lock()
 	defer c.certified.mu.Unlock()
@@ -107,7 +108,7 @@ func (c *Credentials) Close() {
 	}
 }
 
-// transport returns the transport of a certificate, which reaches what base reaches.
+// transport returns the transport of a certificate, which reaches the same addresses as base.
 func (k *certified) transport(base *http.Transport, c *clientCertificate) *http.Transport {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -121,7 +122,7 @@ func (k *certified) transport(base *http.Transport, c *clientCertificate) *http.
 		if len(k.all) < maxCertified {
 			break
 		}
-		other.CloseIdleConnections() // calls in progress keep theirs
+		other.CloseIdleConnections() // calls in progress keep their connections
 		delete(k.all, key)
 	}
 	t := base.Clone()
@@ -131,7 +132,7 @@ func (k *certified) transport(base *http.Transport, c *clientCertificate) *http.
 	return t
 }
 
-// transport returns what calls over HTTP are sent through.
+// transport returns the transport of calls over HTTP.
 func (c Config) transport() http.RoundTripper {
 	if c.Transport == nil {
 		return http.DefaultTransport
@@ -139,7 +140,7 @@ func (c Config) transport() http.RoundTripper {
 	return c.Transport
 }
 
-// ofConnection returns the certificate that connections are opened with; nil for none.
+// ofConnection returns the certificate for opening connections; nil for none.
 func (c *credential) ofConnection() *clientCertificate {
 	if c == nil {
 		return nil
@@ -147,7 +148,7 @@ func (c *credential) ofConnection() *clientCertificate {
 	return c.certificate
 }
 
-// through returns what a request is sent through: a transport, or, with a certificate, one that proves itself with it.
+// through returns the sender of a request: a transport, or with a certificate, a transport that presents it.
 func (c *credential) through(transport http.RoundTripper) (http.RoundTripper, error) {
 	if c.ofConnection() == nil {
 		return transport, nil

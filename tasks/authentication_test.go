@@ -44,18 +44,18 @@ func mustAuthority(t *testing.T) *authorityServer {
 	return a
 }
 
-// policy is that of a client of the authority.
+// policy returns the policy of a client of the authority.
 func (a *authorityServer) policy() string {
 	return fmt.Sprintf("{oauth2: {authority: '%s', grant: client_credentials, client: {id: app, secret: s3cret-of-app}}}", a.URL)
 }
 
-// accepts reports whether a request has a token that is not the first one.
+// accepts reports whether a request contains a token that is not the first one.
 func (a *authorityServer) accepts(authorization string) bool {
 	claims, err := a.Verify(authorization)
 	return err == nil && claims.Number > 1
 }
 
-// TestRefusedTokens: every kind of call gets another token once if a server refuses the first, and sends all of what it has sent again.
+// TestRefusedTokens: every kind of call gets another token once if a server refuses the first one, and repeats the whole request.
 func TestRefusedTokens(t *testing.T) {
 	for name, call := range map[string]func(*testing.T, *authorityServer) (config tasks.Config, task string){
 		"call http": func(t *testing.T, a *authorityServer) (tasks.Config, string) {
@@ -124,7 +124,7 @@ func (a *authorityServer) service(t *testing.T) string {
 	return s.URL
 }
 
-// TestTokensOfBrokers: an account has a token; another one if it is refused.
+// TestTokensOfBrokers: an account contains a token, and another token if the first one is refused.
 func TestTokensOfBrokers(t *testing.T) {
 	broker, err := brokertest.NATS(t.TempDir(), "token-2")
 	if err != nil {
@@ -145,7 +145,7 @@ func TestTokensOfBrokers(t *testing.T) {
 	}
 }
 
-// TestOneTokenForManyCalls: calls that begin together ask for one token, and those after them use it.
+// TestOneTokenForManyCalls: simultaneous calls request one token, and later calls use it.
 func TestOneTokenForManyCalls(t *testing.T) {
 	a := mustAuthority(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -167,7 +167,7 @@ func TestOneTokenForManyCalls(t *testing.T) {
 	}
 }
 
-// TestAuthorityThatMayNotBeCalled: the network policy holds for it, and the error says which need another worker has to meet.
+// TestAuthorityThatMayNotBeCalled: the network policy applies to the authority, and the error names the need that another worker has to meet.
 func TestAuthorityThatMayNotBeCalled(t *testing.T) {
 	a := mustAuthority(t)
 	refuse := func(_, address string, _ syscall.RawConn) error {
@@ -184,7 +184,7 @@ func TestAuthorityThatMayNotBeCalled(t *testing.T) {
 	}
 }
 
-// TestTimeoutCutsTheRequestOfAToken: the authority sees that nobody waits any more.
+// TestTimeoutCutsTheRequestOfAToken: the authority sees that the client no longer waits.
 func TestTimeoutCutsTheRequestOfAToken(t *testing.T) {
 	for _, scheme := range []string{"oauth2", "oidc"} {
 		wantEnd(t, (*counterpart).listen, false, func(config tasks.Config, url, after string) execution.Outcome {
@@ -193,7 +193,7 @@ func TestTimeoutCutsTheRequestOfAToken(t *testing.T) {
 	}
 }
 
-// TestRequestsHoldNoTokens: what is stored of a call before it is performed has the policy, and nothing that was got with it.
+// TestRequestsHoldNoTokens: the stored form of a call before its performance contains the policy, and nothing that was obtained with it.
 func TestRequestsHoldNoTokens(t *testing.T) {
 	a := mustAuthority(t)
 	w, found := dsl.Parse("test.yaml", []byte(header+fmt.Sprintf("  - ask: {call: http, with: {method: get, endpoint: {uri: '%s/open', authentication: %s}}}\n", a.service(t), a.policy())))
@@ -237,7 +237,7 @@ func mustCertificates(t *testing.T, name string) *certtest.Authority {
 	return a
 }
 
-// mustSettings returns those of a server that wants certificates of the authority.
+// mustSettings returns the settings of a server that requires certificates of the authority.
 func mustSettings(t *testing.T, a *certtest.Authority) *tls.Config {
 	t.Helper()
 	settings, err := a.Server()
@@ -247,7 +247,7 @@ func mustSettings(t *testing.T, a *certtest.Authority) *tls.Config {
 	return settings
 }
 
-// mustClients returns the secrets of two clients, of one without a certificate that the server trusts, and of some that are none.
+// mustClients returns the secrets of two clients, of a client without a certificate that the server trusts, and of some invalid clients.
 func mustClients(t *testing.T, c *certtest.Authority) interpreter.Secrets {
 	t.Helper()
 	all := map[string]any{"text": "a", "none": map[string]any{}, "broken": map[string]any{"certificate": "-----BEGIN CERTIFICATE-----\nabc", "key": "s3cret-key"}}
@@ -260,12 +260,12 @@ func mustClients(t *testing.T, c *certtest.Authority) interpreter.Secrets {
 		all[name] = secret
 	}
 	ada := all["ada"].(map[string]any)
-	all["alone"] = map[string]any{"certificate": ada["certificate"], "key": ada["key"]} // whom no server of an own authority convinces
+	all["alone"] = map[string]any{"certificate": ada["certificate"], "key": ada["key"]} // a client that trusts no server of a private authority
 	all["mixed"] = map[string]any{"certificate": ada["certificate"], "key": all["bob"].(map[string]any)["key"]}
 	return func(name string) (any, bool) { v, ok := all[name]; return v, ok }
 }
 
-// TestCertificates: a call opens its connections with the certificate that its policy names, and never uses those of another one.
+// TestCertificates: a call opens its connections with the certificate that its policy names, and never uses the connections of another certificate.
 func TestCertificates(t *testing.T) {
 	c := mustCertificates(t, "ours")
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -296,7 +296,7 @@ func TestCertificates(t *testing.T) {
 	}
 }
 
-// TestCertificatesOfTheOtherKinds: MCP, A2A and gRPC, and documents that are read.
+// TestCertificatesOfTheOtherKinds: MCP, A2A, gRPC, and documents that are read use certificates too.
 func TestCertificatesOfTheOtherKinds(t *testing.T) {
 	c := mustCertificates(t, "ours")
 	server := mcp.NewServer(&mcp.Implementation{Name: "x", Version: "1"}, nil)
@@ -335,13 +335,13 @@ func TestCertificatesOfTheOtherKinds(t *testing.T) {
 
 }
 
-// isUnauthenticated reports whether a task has failed because nobody believes who it is.
+// isUnauthenticated reports whether a task failed because a service did not accept its identity.
 func isUnauthenticated(fault *errors.Error) bool {
 	return fault != nil && fault.Type == errors.Authentication && fault.Status == http.StatusUnauthorized
 }
 
-// TestCertificatesOfBrokers: a broker gets the certificate that a policy names. One who is not let in, and a broker that is not trusted, are errors of
-// the task.
+// TestCertificatesOfBrokers: a broker gets the certificate that a policy names. A client that is not admitted, and a broker that is not trusted, are
+// errors of the task.
 func TestCertificatesOfBrokers(t *testing.T) {
 	for name, protocol := range map[string]string{"kafka": "kafka-secure", "nats": "nats", "mqtt": "mqtts", "mqtt5": "secure-mqtt", "redis": "rediss", "ws": "wss"} {
 		t.Run(name, func(t *testing.T) {

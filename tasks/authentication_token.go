@@ -15,16 +15,16 @@ import (
 // takesToken reports whether a scheme asks an authority for a token.
 func takesToken(scheme string) bool { return scheme == "oauth2" || scheme == "oidc" }
 
-// compileAuthority returns the authority of a policy: a URI as those of endpoints are.
+// compileAuthority returns the authority of a policy: a URI like the URIs of endpoints.
 func compileAuthority(b *interpreter.Builder, a *dsl.Authentication) *uri {
-	properties, _ := a.Properties.Data.(map[string]any) // as the parser has checked them
+	properties, _ := a.Properties.Data.(map[string]any) // the parser checked the type
 	text, _ := properties["authority"].(string)
 	return compileURI(b, &dsl.Endpoint{Pointer: a.Pointer, URI: dsl.Value{Pointer: a.Properties.Pointer.Key("authority"), Data: text, Form: dsl.FormText}})
 }
 
 // fillOAuth takes the properties of a policy.
 func (c *credential) fillOAuth(properties map[string]any) *errors.Error {
-	client, _ := properties["client"].(map[string]any) // what is not an object is reported below
+	client, _ := properties["client"].(map[string]any) // a value that is no object is reported below
 	grant, _ := properties["grant"].(string)
 	method, _ := client["authentication"].(string)
 	for _, needed := range dsl.OAuth2Needs(grant, method) {
@@ -40,7 +40,7 @@ func (c *credential) fillOAuth(properties map[string]any) *errors.Error {
 	return nil
 }
 
-// isGiven reports whether there is a property, client.id for example. Only the name or the password of a user may be empty.
+// isGiven reports whether a property, for example client.id, exists. Only the name or the password of a user may be empty.
 func isGiven(properties map[string]any, name string) bool {
 	first, inner, nested := strings.Cut(name, ".")
 	v := properties[first]
@@ -55,9 +55,9 @@ func isGiven(properties map[string]any, name string) bool {
 	return v != nil && (!isText || !nested || strings.TrimSpace(text) != "")
 }
 
-// getToken gets the token that is sent.
+// getToken gets the token to be sent.
 func (c *credential) getToken(ctx context.Context) error {
-	c.OAuth.OpenID = c.Scheme == "oidc" // which is not stored
+	c.OAuth.OpenID = c.Scheme == "oidc" // OpenID is not stored
 	token, err := c.config.Credentials.tokens.Get(withCall(ctx), c.OAuth, c.config.transport())
 	if err != nil {
 		return c.withoutToken(ctx, err)
@@ -66,7 +66,7 @@ func (c *credential) getToken(ctx context.Context) error {
 	return nil
 }
 
-// renew gets another token after a service has refused the one that it was sent, and reports whether there is one. A call does so once.
+// renew gets another token after a service refused the first one, and reports whether it got one. A call does so once.
 func (c *credential) renew(ctx context.Context) (bool, error) {
 	if c == nil || len(c.tokens) != 1 {
 		return false, nil
@@ -82,7 +82,7 @@ func (c *credential) renew(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// renewRefused is renew, if a service has refused a call as one of nobody.
+// renewRefused is like renew, if a service refused a call as unauthenticated.
 func (c *credential) renewRefused(ctx context.Context, err error) (bool, error) {
 	fault := errors.AsError(err)
 	if fault == nil || fault.Type != errors.Communication || fault.Status != http.StatusUnauthorized {
@@ -95,7 +95,8 @@ func (c *credential) take(token *oauth.Token) {
 	c.tokens, c.Token = append(slices.Clip(c.tokens), token), token.Access
 }
 
-// withoutToken returns the error of a call for which there is no token (semantics 11.6). If the authority may not be called here, another worker may.
+// withoutToken returns the error of a call for which there is no token (semantics 11.6). If the authority may not be called here, another worker may
+// call it.
 func (c *credential) withoutToken(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -118,7 +119,7 @@ func (c *credential) withoutToken(ctx context.Context, err error) error {
 	return fault
 }
 
-// hide returns what a service has answered without the tokens that it was sent: no run may store them.
+// hide removes the sent tokens from the answer of a service: no run may store them.
 func (c *credential) hide(result any, err error) (any, error) {
 	if c == nil {
 		return result, err
@@ -136,7 +137,7 @@ func (c *credential) hide(result any, err error) (any, error) {
 	return result, err
 }
 
-// again sends a request once more with another token, if the service has refused the one that it was sent; otherwise it returns the answer.
+// again sends a request once more with another token, if the service refused the first token. Otherwise it returns the answer.
 func (c *credential) again(transport http.RoundTripper, sent *http.Request, answer *http.Response) (*http.Response, error) {
 	if answer.StatusCode != http.StatusUnauthorized || sent.Body != nil && sent.Body != http.NoBody && sent.GetBody == nil {
 		return answer, nil

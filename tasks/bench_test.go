@@ -119,7 +119,7 @@ func BenchmarkFor(b *testing.B) {
 	}
 }
 
-// BenchmarkAnswer is a call with a large answer, up to what is stored of it; the server's memory is counted too.
+// BenchmarkAnswer is a call with a large answer, up to its stored form; the server's memory is counted too.
 func BenchmarkAnswer(b *testing.B) {
 	for name, c := range map[string]struct{ contentType, item string }{
 		"text":    {"text/plain", "a line of some text\n"},

@@ -33,11 +33,11 @@ func compileCallA2A(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 	return body
 }
 
-// compileCard reads the card of an agent now, if it can be, so that a run does not depend on it.
+// compileCard reads the card of an agent at compile time, if possible, so that a run does not depend on the card.
 func (c *callA2ABody) compileCard(b *interpreter.Builder, call *dsl.CallA2A) {
 	at := call.AgentCard.Endpoint
 	c.source, c.forCard = compilePlace(b, at), compileAuthentication(b, at.Authentication)
-	if at.Authentication != nil || isOrigin(at.URI.Text()) { // only who performs the task has what it takes to read it, or looks for it on the host
+	if at.Authentication != nil || isOrigin(at.URI.Text()) { // only its performer holds the credential for the card, or looks for the card on the host
 		return
 	}
 	found, ok := b.Load(call.AgentCard)
@@ -54,7 +54,7 @@ func (c *callA2ABody) compileCard(b *interpreter.Builder, call *dsl.CallA2A) {
 	}
 }
 
-// reportSecurity reports a credential that a card does not ask for.
+// reportSecurity reports a credential that a card does not request.
 func (c *callA2ABody) reportSecurity(b *interpreter.Builder, call *dsl.CallA2A) {
 	scheme := ""
 	if c.server != nil && c.authentication != nil && sameOrigin(c.server.template, c.card.URL) {
@@ -81,7 +81,7 @@ func parseCard(data []byte) (*a2a.Card, error) {
 	return card, err
 }
 
-// reportParameters reports the parameters that do not fit the method, as far as they are literal.
+// reportParameters reports literal parameters that do not fit the method.
 func (c *callA2ABody) reportParameters(b *interpreter.Builder, call *dsl.CallA2A) {
 	if text, ok := call.Parameters.Data.(string); ok {
 		if !expr.Delimited(text) {
@@ -93,7 +93,7 @@ func (c *callA2ABody) reportParameters(b *interpreter.Builder, call *dsl.CallA2A
 	if c.parameters == nil {
 		at = call.Pointer.Key("with")
 	}
-	given, _ := call.Parameters.Data.(map[string]any) // nil if there are none
+	given, _ := call.Parameters.Data.(map[string]any) // nil without parameters
 	fits := func(a2a.Method, map[string]any) error { return nil }
 	if c.parameters != nil {
 		if _, literal := c.parameters.Literal(); literal {
@@ -113,7 +113,8 @@ func (c *callA2ABody) reportParameters(b *interpreter.Builder, call *dsl.CallA2A
 	}
 }
 
-// check returns what is wrong with parameters, by name and by type. Until it is known which version the agent speaks, they have to fit one of both.
+// check returns the mistakes in parameters, by name and by type. As long as the version of the agent is not known, the parameters have to fit one of
+// the two versions.
 func (c *callA2ABody) check(given map[string]any, fits func(a2a.Method, map[string]any) error) (wrong []*a2a.ParameterError, unfit error) {
 	versions := []a2a.Version{a2a.V03, a2a.V1}
 	if c.card != nil {
@@ -132,7 +133,7 @@ func (c *callA2ABody) check(given map[string]any, fits func(a2a.Method, map[stri
 		}
 	}
 	if len(wrong) > 0 {
-		unfit = nil // follows from the names
+		unfit = nil // a consequence of the names
 	}
 	return wrong, unfit
 }
@@ -141,18 +142,18 @@ func (c *callA2ABody) check(given map[string]any, fits func(a2a.Method, map[stri
 type callA2ABody struct {
 	name           string // of the method
 	parameters     *expr.Template
-	server         *uri // nil if there is none
+	server         *uri // nil without a server
 	authentication *authentication
-	source         *uri // of the card; nil if there is none
+	source         *uri // of the card; nil without a card
 	forCard        *authentication
-	card           *a2a.Card // nil if only the run knows it
+	card           *a2a.Card // nil if only the run can read it
 }
 
-// a2aRequest is the frozen call. The agent is where its card says, once that has been read, otherwise at the server.
+// a2aRequest is the frozen call. If its card was read, the agent is at the place that the card names, and otherwise at the server.
 type a2aRequest struct {
 	Method         string            `json:"method"`
 	Parameters     interpreter.Value `json:"parameters"`
-	Agent          string            `json:"agent,omitempty"` // where it is, if that is known from its card
+	Agent          string            `json:"agent,omitempty"` // place of the agent, if it is known from its card
 	Version        a2a.Version       `json:"version,omitempty"`
 	Tenant         string            `json:"tenant,omitempty"`
 	Card           string            `json:"card,omitempty"`
@@ -197,7 +198,7 @@ func (c *callA2ABody) prepare(s *interpreter.Scope) (*a2aRequest, *errors.Error)
 	return r, err
 }
 
-// agree returns an error if a card asks for another credential than there is for the place of its agent.
+// agree returns an error if a card requests another credential than the credential for the place of its agent.
 func (r *a2aRequest) agree(card *a2a.Card, agent string) *errors.Error {
 	scheme := ""
 	if policy := r.credentialFor(agent); policy != nil {
@@ -209,7 +210,7 @@ func (r *a2aRequest) agree(card *a2a.Card, agent string) *errors.Error {
 	return nil
 }
 
-// credentialFor returns the credential that was given for the origin of a URL, nil for none.
+// credentialFor returns the credential for the origin of a URL, nil for none.
 func (r *a2aRequest) credentialFor(at string) *credential {
 	switch {
 	case r.Authentication != nil && sameOrigin(at, r.Server):
@@ -220,13 +221,13 @@ func (r *a2aRequest) credentialFor(at string) *credential {
 	return nil
 }
 
-// isOrigin reports whether a URL names a host, and nothing of it.
+// isOrigin reports whether a URL names only a host, and no path on it.
 func isOrigin(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && (u.Path == "" || u.Path == "/") && u.RawQuery == "" && u.Fragment == "" && u.User == nil
 }
 
-// prepareParameters returns the parameters as the author has them, once it is sure that they fit the method.
+// prepareParameters returns the parameters as the author wrote them, after it checked that they fit the method.
 func (c *callA2ABody) prepareParameters(s *interpreter.Scope, input any) (map[string]any, *errors.Error) {
 	parameters, err := evalObject(s, c.parameters, input, "the parameters")
 	if err != nil {
@@ -247,12 +248,12 @@ func (c *callA2ABody) Finish(s *interpreter.Scope, result any) interpreter.Next 
 		return interpreter.Done(result)
 	}
 	request, err := c.prepare(s)
-	if err != nil { // it has been prepared before
+	if err != nil { // it was prepared before
 		return interpreter.Fail(err)
 	}
-	agent := cmp.Or(request.Agent, request.Server) // or that of a host, which is at the same origin
+	agent := cmp.Or(request.Agent, request.Server) // or the card of a host, which is at the same origin
 	if request.saysWhere() {
-		found, _ := result.(map[string]any) // as it was performed
+		found, _ := result.(map[string]any) // the form that the performer returns
 		agent, _ = found["agent"].(string)
 		result = found["result"]
 	}
@@ -270,7 +271,8 @@ func (c *callA2ABody) Finish(s *interpreter.Scope, result any) interpreter.Next 
 	return interpreter.Done(result)
 }
 
-// saysWhere reports whether the result comes with where the agent is: only who has read the card knows that, and so who has got which credential.
+// saysWhere reports whether the result contains the place of the agent. Only the reader of the card knows that place, and so the receiver of each
+// credential.
 func (r *a2aRequest) saysWhere() bool {
 	return r.Card != "" && (r.Authentication != nil || r.ForCard != nil)
 }

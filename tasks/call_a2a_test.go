@@ -32,7 +32,7 @@ func mustServeAgent(t *testing.T) (agent *a2atest.Agent, url string) {
 	return agent, server.URL
 }
 
-// TestTimeoutCutsAgent: an agent that goes on for ever sees that nobody waits for its answer, or for the next event of its stream.
+// TestTimeoutCutsAgent: an agent that never ends sees that the client no longer waits for its answer, or for the next event of its stream.
 func TestTimeoutCutsAgent(t *testing.T) {
 	for _, method := range []string{"message/send", "message/stream"} {
 		t.Run(method, func(t *testing.T) {
@@ -51,7 +51,7 @@ func TestTimeoutCutsAgent(t *testing.T) {
 	}
 }
 
-// TestTimeoutCutsCard: also the request for a card.
+// TestTimeoutCutsCard: a timeout also ends the request for a card.
 func TestTimeoutCutsCard(t *testing.T) {
 	for name, with := range map[string]string{"of an agent": `agentCard: { endpoint: '${ "%s/card" }' }`, "of a host": "server: '%s'"} {
 		t.Run(name, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestTimeoutCutsCard(t *testing.T) {
 	}
 }
 
-// TestStreamThatIsTakenUpAgain: the results of a task in progress come to whoever subscribes, until somebody cancels it.
+// TestStreamThatIsTakenUpAgain: the results of a task in progress reach each subscriber, until the task is cancelled.
 func TestStreamThatIsTakenUpAgain(t *testing.T) {
 	agent, url := mustServeAgent(t)
 	subscribed := make(chan struct{})
@@ -91,7 +91,7 @@ func TestStreamThatIsTakenUpAgain(t *testing.T) {
 	}
 }
 
-// told notes that something of an answer has been sent.
+// told notes that a part of an answer was sent.
 type told struct {
 	http.ResponseWriter
 	begun func()
@@ -106,12 +106,12 @@ func (t *told) Write(text []byte) (int, error) {
 // Flush implements http.Flusher.
 func (t *told) Flush() { t.ResponseWriter.(http.Flusher).Flush() }
 
-// TestMessageIsTheSameForAllAttempts: an agent knows by its id that a message comes again, and another message has another one.
+// TestMessageIsTheSameForAllAttempts: by its id, an agent recognizes a repeated message. Another message has another id.
 func TestMessageIsTheSameForAllAttempts(t *testing.T) {
 	var mu sync.Mutex
 	var got []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body) // a broken body shows in what is compared
+		body, _ := io.ReadAll(r.Body) // a broken body shows in the comparison
 		mu.Lock()
 		defer mu.Unlock()
 		_, id, _ := strings.Cut(string(body), `"messageId":"`)
@@ -134,7 +134,7 @@ func TestMessageIsTheSameForAllAttempts(t *testing.T) {
 	}
 }
 
-// TestHostileAgents: whatever an agent does, the call ends, and leaves no connection (reliability B39).
+// TestHostileAgents: regardless of the agent, the call ends, and leaves no connection (reliability B39).
 func TestHostileAgents(t *testing.T) {
 	const events = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
 	for name, c := range pacetest.ThinnedMap(map[string]struct {
@@ -158,7 +158,7 @@ func TestHostileAgents(t *testing.T) {
 		"changes to a protocol that says nothing":      {answers("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n"), true},
 		"answers with nothing":                         {answers("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), true},
 		"answers with a number that is no JSON at all": {answers("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n0x0"), true},
-	}, 4) { // the client is the same in all of them
+	}, 4) { // all of them use the same client
 		t.Run(name, func(t *testing.T) {
 			wantEnd(t, c.talk, c.early, func(config tasks.Config, url, after string) execution.Outcome {
 				return runDocument(t, config, fmt.Sprintf(askAgent, "message/stream", url, "hello", after))
@@ -167,7 +167,7 @@ func TestHostileAgents(t *testing.T) {
 	}
 }
 
-// TestNetworkOfAgents: what may not be reached is not, wherever its address comes from.
+// TestNetworkOfAgents: forbidden addresses are not reached, regardless of their source.
 func TestNetworkOfAgents(t *testing.T) {
 	agent := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the agent was reached") }))
 	defer agent.Close()

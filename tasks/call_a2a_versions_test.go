@@ -65,7 +65,7 @@ func TestAgentsOfTheCurrentVersion(t *testing.T) {
 	}
 }
 
-// TestWhereCardsAre: the card of a host is looked for where hosts have it, of any age, and says which version is spoken.
+// TestWhereCardsAre: the card of a host is found at the paths of all versions of the protocol, and names the version.
 func TestWhereCardsAre(t *testing.T) {
 	newer, older := mustServeCurrentAgent(t), mustServe03(t)
 	for name, c := range map[string]struct {
@@ -116,7 +116,7 @@ func TestVersionsThatCannotBeSpoken(t *testing.T) {
 		"another binding":                {&current.AgentCard{SupportedInterfaces: []*current.AgentInterface{{URL: "http://a.test", ProtocolBinding: "GRPC", ProtocolVersion: "1.0"}}}, "GRPC 1.0"},
 		"a later version in an old card": {map[string]any{"url": "http://a.test", "protocolVersion": "3.1"}, "3.1"},
 	} {
-		host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(c.card) })) // a client that has gone needs no card
+		host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(c.card) })) // the client may be gone
 		outcome := askAgents(t, fmt.Sprintf("  - ask: { call: a2a, with: { method: tasks/get, agentCard: { endpoint: '%s' }, parameters: { id: t } } }\n", host.URL))
 		host.Close()
 		if f := outcome.Fault; f == nil || !strings.Contains(f.Detail, c.want) || !strings.Contains(f.Detail, "1.0 and 0.3") {

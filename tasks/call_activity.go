@@ -16,7 +16,7 @@ func callActivity() interpreter.Kind {
 	}}
 }
 
-// activityBody asks its driver for what an outside worker does (semantics 11.12).
+// activityBody requests work of an outside worker from its driver (semantics 11.12).
 type activityBody struct {
 	kind, queue, input *expr.Template // nil if they are absent
 	timeouts           [4]*interpreter.Duration
@@ -68,7 +68,7 @@ func (a *activityBody) request(s *interpreter.Scope) (r interpreter.ActivityRequ
 			return r, err
 		}
 		if a.timeouts[n] != nil {
-			*to = max(*to, time.Millisecond) // an expression may yield nothing at all; no timeout is something else
+			*to = max(*to, time.Millisecond) // an expression may yield zero, which is not the same as no timeout
 		}
 	}
 	r.Retry, err = a.evalRetry(s)
@@ -82,7 +82,7 @@ func (a *activityBody) evalQueue(s *interpreter.Scope) (string, *errors.Error) {
 	return evalChecked(s, a.queue, "`queue`", dsl.CheckQueue)
 }
 
-// evalChecked evaluates text that has rules of its own.
+// evalChecked evaluates text with its own rules.
 func evalChecked(s *interpreter.Scope, t *expr.Template, what string, check func(string) error) (string, *errors.Error) {
 	text, err := evalText(s, t, what)
 	if err != nil {
@@ -113,7 +113,7 @@ func (a *activityBody) evalRetry(s *interpreter.Scope) (r interpreter.ActivityRe
 	return r, err
 }
 
-// evalLength evaluates how long something takes from now on; an absent duration is the default.
+// evalLength evaluates a duration from the present; an absent duration is the default.
 func evalLength(s *interpreter.Scope, d *interpreter.Duration, otherwise time.Duration) (time.Duration, *errors.Error) {
 	if d == nil {
 		return otherwise, nil

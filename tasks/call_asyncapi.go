@@ -37,7 +37,7 @@ func compileCallAsyncAPI(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 		b.Report("SW801", call.Pointer.Key("with").Key("protocol"), cannotSpeak(o.call, call.Protocol))
 		return body
 	}
-	if document.Authentication == nil { // otherwise only who performs the task has what it takes to read it
+	if document.Authentication == nil { // otherwise only the performer of the task holds the credential for reading it
 		if found, ok := b.Load(call.Document); ok {
 			o.describe(b, call, found)
 			return body
@@ -47,7 +47,7 @@ func compileCallAsyncAPI(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 	return body
 }
 
-// speaks returns what reports whether a call can use a protocol.
+// speaks returns a function that reports whether a call can use a protocol.
 func speaks(call asyncapi.Call) func(protocol string) bool {
 	return func(protocol string) bool {
 		if call.Publishes {
@@ -57,10 +57,10 @@ func speaks(call asyncapi.Call) func(protocol string) bool {
 	}
 }
 
-// protocolHTTP is performed as other requests over HTTP are.
+// protocolHTTP is performed in the same way as other requests over HTTP.
 const protocolHTTP = "http"
 
-// cannotSpeak says that a protocol cannot be used, and which can.
+// cannotSpeak reports that a protocol cannot be used, and lists the usable protocols.
 func cannotSpeak(call asyncapi.Call, protocol string) string {
 	does := "receive"
 	if call.Publishes {
@@ -71,17 +71,17 @@ func cannotSpeak(call asyncapi.Call, protocol string) string {
 	return fmt.Sprintf("there is no client here that could %s messages by `%s`: use one of %s", does, protocol, strings.Join(spoken, ", "))
 }
 
-// asyncAPIOperation is what publishing and subscribing have in common (semantics 11.10).
+// asyncAPIOperation contains the common part of publishing and subscribing (semantics 11.10).
 type asyncAPIOperation struct {
 	call           asyncapi.Call
-	route          *asyncapi.Route // nil if only the run knows the document
+	route          *asyncapi.Route // nil if only the run can read the document
 	source         *uri            // of the document, if the route is nil
 	forDocument    *authentication
 	variables      *expr.Template
 	authentication *authentication
 }
 
-// describe fills in the route, and reports what can be said of the call before a run.
+// describe fills in the route, and reports mistakes of the call that are known before a run.
 func (o *asyncAPIOperation) describe(b *interpreter.Builder, call *dsl.CallAsyncAPI, found interpreter.Resource) {
 	d, err := asyncapi.Parse(found.Data)
 	if err != nil {
@@ -119,7 +119,7 @@ func (o *asyncAPIOperation) describe(b *interpreter.Builder, call *dsl.CallAsync
 	}
 }
 
-// asyncAPIRequest is a frozen effect. If the document is still to be read, the target is made of it then.
+// asyncAPIRequest is a frozen effect. If the document is still to be read, the target is made from it later.
 type asyncAPIRequest struct {
 	Target         *asyncapi.Target  `json:"target,omitempty"`
 	Document       string            `json:"document,omitempty"`
@@ -131,19 +131,19 @@ type asyncAPIRequest struct {
 	Receive        *receiving        `json:"receive,omitempty"` // nil to publish
 }
 
-// outboundMessage is what is published.
+// outboundMessage is a message to be published.
 type outboundMessage struct {
 	Payload interpreter.Value `json:"payload"`
 	Empty   bool              `json:"empty,omitempty"` // there is no payload
 	Headers interpreter.Value `json:"headers"`
 }
 
-// content returns what addresses and ids are taken from.
+// content returns the source of addresses and ids.
 func (m *outboundMessage) content() *asyncapi.Content {
 	if m == nil {
 		return nil
 	}
-	headers, _ := m.Headers.V.(map[string]any) // nothing else is prepared
+	headers, _ := m.Headers.V.(map[string]any) // no other type is prepared
 	return &asyncapi.Content{Headers: headers, Payload: m.Payload.V}
 }
 
@@ -189,7 +189,7 @@ func (r *asyncAPIRequest) aim(route *asyncapi.Route) *errors.Error {
 	return r.Message.check(target)
 }
 
-// unfit says why a scheme cannot be used with a server of a protocol; "" if it can.
+// unfit returns why a scheme cannot be used with a server of a protocol; "" if it can.
 func unfit(scheme, protocol string, plain bool) string {
 	switch {
 	case scheme == "digest" && protocol != protocolHTTP:
@@ -200,7 +200,7 @@ func unfit(scheme, protocol string, plain bool) string {
 	return ""
 }
 
-// check reports what keeps a message from being published to a target.
+// check returns the reason why a message cannot be published to a target.
 func (m *outboundMessage) check(target *asyncapi.Target) *errors.Error {
 	if m == nil {
 		return nil
@@ -223,7 +223,7 @@ func (m *outboundMessage) check(target *asyncapi.Target) *errors.Error {
 	return nil
 }
 
-// publishBody publishes a message. Nothing comes back: its output is its input.
+// publishBody publishes a message. There is no result: its output is its input.
 type publishBody struct {
 	operation        *asyncAPIOperation
 	payload, headers *expr.Template

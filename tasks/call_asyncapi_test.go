@@ -24,7 +24,7 @@ const (
 	subscribes = "  - a: {call: asyncapi, with: {document: {endpoint: x.yaml}, channel: orders, subscription: {consume: {amount: 1}}}, timeout: {after: %s}}\n"
 )
 
-// bothWays returns each call with each protocol that it can use, and what the case is called.
+// bothWays calls use for each call with each protocol that it can use, and with the name of the case.
 func bothWays(use func(name, protocol, call string)) {
 	for _, protocol := range brokerProtocols() {
 		use(protocol, protocol, publishes)
@@ -36,7 +36,7 @@ func brokerProtocols() []string {
 	return []string{"amqp", "amqp1", "kafka", "mqtt", "mqtt5", "nats", "redis", "ws"}
 }
 
-// TestTimeoutCutsBrokers: a broker that accepts and says nothing sees that nobody waits any more (reliability B39).
+// TestTimeoutCutsBrokers: a broker that accepts connections and sends nothing sees that the client no longer waits (reliability B39).
 func TestTimeoutCutsBrokers(t *testing.T) {
 	bothWays(func(name, protocol, call string) {
 		t.Run(name, func(t *testing.T) {
@@ -70,7 +70,8 @@ func note(c chan struct{}) {
 	}
 }
 
-// TestHostileBrokers: whatever a broker says, the call ends, with an error that the workflow can catch, and leaves no connection (reliability B39, B41).
+// TestHostileBrokers: regardless of the data of a broker, the call ends with an error that the workflow can catch, and leaves no connection
+// (reliability B39, B41).
 func TestHostileBrokers(t *testing.T) {
 	bothWays(func(way, protocol, call string) {
 		for name, talk := range map[string]func(*counterpart, net.Conn){
@@ -90,7 +91,7 @@ func TestHostileBrokers(t *testing.T) {
 	})
 }
 
-// says returns what a counterpart does that says something, and listens.
+// says returns a counterpart that sends text, and listens.
 func says(text []byte) func(*counterpart, net.Conn) {
 	return func(c *counterpart, conn net.Conn) {
 		if _, err := conn.Write(text); err == nil {
@@ -99,7 +100,7 @@ func says(text []byte) func(*counterpart, net.Conn) {
 	}
 }
 
-// wantWire says that a call has failed because of the other side, or in its time.
+// wantWire checks that a call failed because of the other side, or within its time.
 func wantWire(t *testing.T, outcome execution.Outcome) {
 	t.Helper()
 	if f := outcome.Fault; f == nil || f.Type != errors.Limit && !errors.Same(f.Type, errors.Communication) && !errors.Same(f.Type, errors.Timeout) {

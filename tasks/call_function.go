@@ -30,8 +30,8 @@ func compileCallFunction(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 	return body
 }
 
-// callFunctionBody runs the function's task as if it stood where it is called. The function sees what is passed to
-// it and not the caller's data (semantics 12.2).
+// callFunctionBody runs the function's task as if it were at the place of the call. The function sees its arguments and not the caller's data
+// (semantics 12.2).
 type callFunctionBody struct {
 	with *expr.Template // nil passes an empty object
 	body *interpreter.List

@@ -27,7 +27,7 @@ func compileCallGRPC(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 	if body.authentication != nil && body.authentication.scheme == "digest" {
 		b.Report("SW801", call.Authentication.Pointer, "gRPC has no challenges, so that there is no digest authentication: use another scheme")
 	}
-	if document.Authentication == nil { // otherwise only who performs the task has what it takes to read it
+	if document.Authentication == nil { // otherwise only the performer of the task holds the credential for reading it
 		if found, ok := b.Load(call.Proto); ok {
 			body.method = findGRPCMethod(b, call, found)
 			return body
@@ -37,12 +37,12 @@ func compileCallGRPC(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 	return body
 }
 
-// targetOf returns where a service is.
+// targetOf returns the place of a service.
 func targetOf(call *dsl.CallGRPC) grpcTarget {
 	return grpcTarget{Address: net.JoinHostPort(call.Host, strconv.Itoa(call.At())), Plaintext: call.Plaintext()}
 }
 
-// findGRPCMethod returns the method that a task calls, and reports what can be said of the call before a run.
+// findGRPCMethod returns the method that a task calls, and reports mistakes of the call that are known before a run.
 func findGRPCMethod(b *interpreter.Builder, call *dsl.CallGRPC, found interpreter.Resource) *protofile.Method {
 	d, err := protofile.Parse(context.Background(), found.Place, found.Data, b.Read)
 	if err != nil {
@@ -72,7 +72,7 @@ func reportGRPCMethod(b *interpreter.Builder, call *dsl.CallGRPC, err error) {
 	b.Add(dsl.Diagnostic{Code: "SW806", Pointer: at, Message: err.Error(), Help: listed(fmt.Sprintf("its %ss", unknown.What), unknown.All)})
 }
 
-// reportGRPCFields reports the fields that requests are given and do not have.
+// reportGRPCFields reports given fields that the requests do not have.
 func reportGRPCFields(b *interpreter.Builder, call *dsl.CallGRPC, m *protofile.Method) {
 	requests, streamed, err := splitRequests(m, call.Arguments.Data)
 	if err != nil {
@@ -93,10 +93,10 @@ func reportGRPCFields(b *interpreter.Builder, call *dsl.CallGRPC, m *protofile.M
 	}
 }
 
-// streamMember is the member of `arguments` that holds several requests. No field can be called so.
+// streamMember is the member of `arguments` that contains several requests. No field can have this name.
 const streamMember = "$stream"
 
-// splitRequests returns the requests that arguments stand for: one, or those of the stream. Before a run, the stream may be an expression.
+// splitRequests returns the requests in arguments: one request, or the requests of the stream. Before a run, the stream may be an expression.
 func splitRequests(m *protofile.Method, arguments any) (requests []any, streamed bool, err error) {
 	object, _ := arguments.(map[string]any)
 	stream, streamed := object[streamMember]
@@ -121,7 +121,7 @@ func splitRequests(m *protofile.Method, arguments any) (requests []any, streamed
 
 // callGRPCBody prepares a call of a method (semantics 11.9).
 type callGRPCBody struct {
-	method         *protofile.Method // nil if only the run knows the document
+	method         *protofile.Method // nil if only the run can read the document
 	source         *uri              // of the document, if the method is nil
 	forDocument    *authentication
 	service, name  string
@@ -141,10 +141,10 @@ type grpcRequest struct {
 	Service        string               `json:"service,omitempty"`
 	Method         string               `json:"method,omitempty"`
 
-	made *grpcCall // is made of the rest, unless that comes from storage
+	made *grpcCall // made from the other fields, unless they come from storage
 }
 
-// grpcCall is what is sent.
+// grpcCall is the data to be sent.
 type grpcCall struct {
 	method   *protofile.Method
 	requests [][]byte

@@ -43,7 +43,7 @@ func TestTimeoutCutsMethod(t *testing.T) {
 	t.Fatal("no call was cut")
 }
 
-// TestLargeAnswers: no more is read of one answer, and of all answers of a stream, than a call may have.
+// TestLargeAnswers: the size limit of a call applies to one answer, and to all answers of a stream together.
 func TestLargeAnswers(t *testing.T) {
 	const proto = "syntax = 'proto3'; package a; message M { string text = 1; } service S { rpc One(M) returns (M); rpc Many(M) returns (stream M); }"
 	large := func(bytes int) map[string]any { return map[string]any{"text": strings.Repeat("x", bytes)} }
@@ -66,11 +66,11 @@ func TestLargeAnswers(t *testing.T) {
 	}
 }
 
-// TestHostileServices: whatever a server does, the call ends, and leaves no connection (reliability B39).
+// TestHostileServices: regardless of the server, the call ends, and leaves no connection (reliability B39).
 func TestHostileServices(t *testing.T) {
 	begins := func(text string, then func(*counterpart, net.Conn)) func(*counterpart, net.Conn) {
 		return func(c *counterpart, conn net.Conn) {
-			_, _ = io.WriteString(conn, text) // the client may have gone
+			_, _ = io.WriteString(conn, text) // the client may have disconnected
 			then(c, conn)
 		}
 	}
@@ -104,7 +104,7 @@ func TestHostileServices(t *testing.T) {
 		"has a frame of an unknown kind":       {begins(settings+"\x00\x00\x04\x7f\x00\x00\x00\x00\x01xxxx", (*counterpart).listen), "81", false},
 		"lets the window overflow":             {begins(settings+strings.Repeat("\x00\x00\x04\x08\x00\x00\x00\x00\x00\x7f\xff\xff\xff", 3), (*counterpart).listen), "81", false},
 		"asks without end whether it is there": {begins(settings, endless(ping)), "81", false},
-	}, 4) { // the client is the same in all of them
+	}, 4) { // all of them use the same client
 		t.Run(name, func(t *testing.T) {
 			wantEnd(t, c.talk, c.early, func(config tasks.Config, url, after string) execution.Outcome {
 				config.Load = describes(grpctest.Proto)

@@ -46,7 +46,7 @@ type callHTTPBody struct {
 	authentication *authentication // nil sends no credential
 }
 
-// httpRequest is the frozen request. It holds only the name of a secret, unless an expression read the secret.
+// httpRequest is the frozen request. It contains only the name of a secret, unless an expression read the secret.
 type httpRequest struct {
 	Method         string            `json:"method"`
 	URI            string            `json:"uri"`
@@ -129,7 +129,7 @@ func checkHeader(name, text string, twice bool) *errors.Error {
 	return nil
 }
 
-// isHost reports whether text may be the Host of a request; an empty one is that of the endpoint.
+// isHost reports whether text may be the Host of a request; an empty text means the host of the endpoint.
 func isHost(text string) bool {
 	if text == "" {
 		return true
@@ -184,7 +184,7 @@ func (c *callHTTPBody) prepareQuery(s *interpreter.Scope, input any, r *httpRequ
 	return nil
 }
 
-// prepareBody encodes the body as its content type says (semantics 11.2).
+// prepareBody encodes the body by its content type (semantics 11.2).
 func (c *callHTTPBody) prepareBody(s *interpreter.Scope, input any, r *httpRequest) *errors.Error {
 	if c.body == nil {
 		return nil
@@ -218,7 +218,7 @@ func (c *callHTTPBody) prepareBody(s *interpreter.Scope, input any, r *httpReque
 	return nil
 }
 
-// setForm sets a form as body. What divides one in parts is ours, whatever its content type says.
+// setForm sets a form as body. swrun chooses the separator of its parts, even if the content type names one.
 func (request *httpRequest) setForm(media string, fields map[string]any) *errors.Error {
 	if media != "multipart/form-data" {
 		request.Body = []byte(form(fields).Encode())

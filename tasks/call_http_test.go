@@ -42,7 +42,7 @@ func TestIdempotencyKey(t *testing.T) {
 	}
 }
 
-// TestLargeResponse: more than 10 MiB are not read.
+// TestLargeResponse: at most 10 MiB are read.
 func TestLargeResponse(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		chunk := []byte(strings.Repeat("x", 1<<20))

@@ -35,7 +35,7 @@ func compileCallMCP(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 	return body
 }
 
-// reportParameters reports parameters that fit the method with no value of their expressions.
+// reportParameters reports parameters that cannot fit the method with any value of their expressions.
 func (c *callMCPBody) reportParameters(b *interpreter.Builder) {
 	if c.parameters == nil {
 		return
@@ -49,7 +49,7 @@ func (c *callMCPBody) reportParameters(b *interpreter.Builder) {
 	}
 }
 
-// withoutTexts returns data with null, which fits everywhere, for each text: it may be an expression.
+// withoutTexts returns data with null, which fits everywhere, in place of each text, because a text may be an expression.
 func withoutTexts(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -75,7 +75,7 @@ type callMCPBody struct {
 	call           *dsl.CallMCP
 	parameters     *expr.Template
 	timeout        *interpreter.Duration
-	endpoint       *uri // nil for a server that is started
+	endpoint       *uri // nil for a server that swrun starts
 	headers        *expr.Template
 	authentication *authentication
 	environment    *expr.Template
@@ -85,7 +85,7 @@ type callMCPBody struct {
 type mcpRequest struct {
 	Method     string            `json:"method"`
 	Parameters interpreter.Value `json:"parameters"`
-	Version    string            `json:"version"` // of the protocol, which is asked for first
+	Version    string            `json:"version"` // of the protocol, which is requested first
 	Client     mcpClient         `json:"client"`
 	Timeout    *time.Duration    `json:"timeout,omitempty"` // nil for none
 
@@ -97,7 +97,7 @@ type mcpRequest struct {
 	Environment map[string]string `json:"environment,omitempty"`
 }
 
-// mcpClient is who calls.
+// mcpClient identifies the caller.
 type mcpClient struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
@@ -158,7 +158,7 @@ func (c *callMCPBody) prepareHeaders(s *interpreter.Scope) (map[string]string, *
 	return headers, nil
 }
 
-// prepareProcess fills in what a server that is started gets, as other processes get it.
+// prepareProcess fills in the command, arguments and environment of a server that swrun starts, in the same way as for other processes.
 func (c *callMCPBody) prepareProcess(s *interpreter.Scope, r *mcpRequest) *errors.Error {
 	started, err := processBody{environment: c.environment}.prepare(s)
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 
 const listTools = "  - ask: { call: mcp, with: { method: tools/list, transport: { http: { endpoint: '%s' } } }, timeout: { after: %s } }\n"
 
-// TestTimeoutCutsTool: a tool that goes on for ever sees that nobody waits, and the session is ended.
+// TestTimeoutCutsTool: a tool that never ends sees that the client no longer waits, and the session ends.
 func TestTimeoutCutsTool(t *testing.T) {
 	began, cut, ended := make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{}, 1)
 	server := mcp.NewServer(&mcp.Implementation{Name: "slow", Version: "1"}, nil)
@@ -50,7 +50,7 @@ func TestTimeoutCutsTool(t *testing.T) {
 	<-ended
 }
 
-// TestHostileSessions: whatever a server does, the call ends, and leaves no connection (reliability B39, B41).
+// TestHostileSessions: regardless of the server, the call ends, and leaves no connection (reliability B39, B41).
 func TestHostileSessions(t *testing.T) {
 	asks := `{"jsonrpc":"2.0","id":ID,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"x","version":"1"}}}`
 	for name, c := range pacetest.ThinnedMap(map[string]struct {
@@ -74,7 +74,7 @@ func TestHostileSessions(t *testing.T) {
 		"answers with no JSON":                      {answers("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 5\r\n\r\nhello"), true},
 		"speaks another version":                    {answersEach("HTTP/1.1 200 OK\r\nContent-Type: application/json", strings.Replace(asks, "2025-06-18", "1999-01-01", 1)), true},
 		"wants a credential of a place of its own":  {answersEach("HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Bearer resource_metadata=\"http://169.254.169.254/\"", ""), true},
-	}, 4) { // the client is the same in all of them
+	}, 4) { // all of them use the same client
 		t.Run(name, func(t *testing.T) {
 			wantEnd(t, c.talk, c.early, func(config tasks.Config, url, after string) execution.Outcome {
 				return runDocument(t, config, fmt.Sprintf(listTools, url, after))
@@ -101,7 +101,7 @@ func answersEach(head, body string) func(*counterpart, net.Conn) {
 	}
 }
 
-// TestTimeoutKillsServer: a server that was started, and what it has started, are gone from the process table.
+// TestTimeoutKillsServer: a server that swrun started, and the processes that the server started, disappear from the process table.
 func TestTimeoutKillsServer(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "mark")
 	config := tasks.Config{Processes: processtest.Pool(t), KillAfter: 50 * time.Millisecond}
@@ -128,7 +128,7 @@ func TestTimeoutKillsServer(t *testing.T) {
 	}
 }
 
-// TestServersThatFlood: what a server that was started says without end ends it.
+// TestServersThatFlood: endless output of a server that swrun started ends the server.
 func TestServersThatFlood(t *testing.T) {
 	config := tasks.Config{Processes: processtest.Pool(t)}
 	for _, command := range []string{"yes", "yes >&2", "cat /dev/zero", `printf '{"jsonrpc":"2.0","id":ID,"result":null}\n'; sleep 1000`, "exec <&-; exec >&-; sleep 1000",

@@ -22,7 +22,7 @@ func callOpenAPI(c Config) interpreter.Kind {
 	return told(interpreter.Kind{Kind: dsl.KindCallOpenAPI, Compile: known.compile, Perform: newOpenAPIPerformer(c).perform})
 }
 
-// openAPIDocuments are those that the tasks of one workflow name, so that each is parsed once. They are needed only while the tasks are
+// openAPIDocuments are the documents that the tasks of one workflow name, so that each is parsed once. They are needed only while the tasks are
 // compiled.
 type openAPIDocuments map[string]weak.Pointer[openapi.Document]
 
@@ -43,7 +43,7 @@ func (all openAPIDocuments) compile(b *interpreter.Builder, t dsl.Task) interpre
 		operationID: call.OperationID, parameters: b.Value(call.Parameters), format: call.Format, redirect: call.Redirect,
 		authentication: compileAuthentication(b, call.Authentication), forDocument: compileAuthentication(b, document.Authentication),
 	}
-	if document.Authentication == nil { // otherwise only who performs the task has what it takes to read it
+	if document.Authentication == nil { // otherwise only the performer of the task holds the credential for reading it
 		if found, ok := b.Load(call.Document); ok {
 			body.operation = all.operation(b, call, found)
 			body.reportPlaintext(b, call)
@@ -54,7 +54,7 @@ func (all openAPIDocuments) compile(b *interpreter.Builder, t dsl.Task) interpre
 	return body
 }
 
-// operation returns the operation that a task calls, and reports what can be said of the call before a run.
+// operation returns the operation that a task calls, and reports mistakes of the call that are known before a run.
 func (all openAPIDocuments) operation(b *interpreter.Builder, call *dsl.CallOpenAPI, found interpreter.Resource) *openapi.Operation {
 	d, err := all.parse(found)
 	if err != nil {
@@ -71,7 +71,7 @@ func (all openAPIDocuments) operation(b *interpreter.Builder, call *dsl.CallOpen
 		b.Add(dsl.Diagnostic{Code: code, Pointer: call.Pointer.Key("with").Key("operationId"), Message: err.Error(), Help: help})
 		return nil
 	}
-	parameters, _ := call.Parameters.Data.(map[string]any) // nil if there are none
+	parameters, _ := call.Parameters.Data.(map[string]any) // nil without parameters
 	given := maps.Clone(parameters)
 	maps.DeleteFunc(given, func(_ string, v any) bool { return v == nil })
 	for _, wrong := range o.Check(slices.Sorted(maps.Keys(given))) {
@@ -91,9 +91,9 @@ func (c *callOpenAPIBody) reportPlaintext(b *interpreter.Builder, call *dsl.Call
 	}
 }
 
-// callOpenAPIBody prepares a call of an operation (semantics 11.8). The rest is as for any request over HTTP.
+// callOpenAPIBody prepares a call of an operation (semantics 11.8). Everything else is the same as for any request over HTTP.
 type callOpenAPIBody struct {
-	operation      *openapi.Operation // nil if only the run knows the document
+	operation      *openapi.Operation // nil if only the run can read the document
 	source         *uri               // of the document, if the operation is nil
 	forDocument    *authentication
 	operationID    string
@@ -103,7 +103,7 @@ type callOpenAPIBody struct {
 	authentication *authentication
 }
 
-// openAPIRequest is the frozen call. If the document is still to be read, the request is made of it then.
+// openAPIRequest is the frozen call. If the document is still to be read, the request is made from it later.
 type openAPIRequest struct {
 	Request     *httpRequest      `json:"request"`
 	Document    string            `json:"document,omitempty"`
@@ -146,7 +146,7 @@ func (c *callOpenAPIBody) prepare(s *interpreter.Scope) (*openAPIRequest, *error
 	return r, err
 }
 
-// describe fills in what an operation says of a call with parameters.
+// describe fills in the parts of a call with parameters that the operation defines.
 func (request *httpRequest) describe(o *openapi.Operation, parameters map[string]any) *errors.Error {
 	made, err := o.Prepare(parameters)
 	if err != nil {
@@ -171,7 +171,7 @@ func (c *callOpenAPIBody) Finish(s *interpreter.Scope, result any) interpreter.N
 
 // openAPIPerformer sends the requests of operations.
 type openAPIPerformer struct {
-	http func() *httpPerformer // made when it is needed
+	http func() *httpPerformer // created when it is needed
 	load resources
 }
 
@@ -197,12 +197,12 @@ func (p *openAPIPerformer) perform(ctx context.Context, r interpreter.Request) (
 	return p.http().perform(ctx, r)
 }
 
-// describe makes the request of the document. It holds none of it when the request is sent.
+// describe makes the request from the document. It holds no part of the document when the request is sent.
 func (p *openAPIPerformer) describe(ctx context.Context, request *openAPIRequest, call *httpRequest, memory interpreter.Memory) error {
 	return withinMemory(ctx, memory, func() error { return p.read(ctx, request, call) })
 }
 
-// read makes the request of the document, as it is now.
+// read makes the request from the present document.
 func (p *openAPIPerformer) read(ctx context.Context, request *openAPIRequest, call *httpRequest) error {
 	found, err := p.load.read(ctx, request.Document, request.ForDocument)
 	if err != nil {
@@ -216,17 +216,17 @@ func (p *openAPIPerformer) read(ctx context.Context, request *openAPIRequest, ca
 	if err != nil {
 		return errors.Configurationf("%s: %s", withoutQuery(request.Document), err)
 	}
-	parameters, _ := request.Parameters.V.(map[string]any) // nothing else is prepared
+	parameters, _ := request.Parameters.V.(map[string]any) // no other type is prepared
 	if fault := call.describe(o, parameters); fault != nil {
 		return fault
 	}
 	return nil
 }
 
-// maxListed is how many names a diagnostic lists.
+// maxListed is the maximum number of names that a diagnostic lists.
 const maxListed = 12
 
-// listed lists names, if they are not too many.
+// listed lists names, if there are at most maxListed.
 func listed(what string, names []string) string {
 	if len(names) == 0 || len(names) > maxListed {
 		return ""

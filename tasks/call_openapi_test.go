@@ -33,15 +33,14 @@ func TestTimeoutCutsOperation(t *testing.T) {
 	}
 }
 
-// TestTimeoutCutsDocument: also the request for a document that only the run knows.
+// TestTimeoutCutsDocument: a timeout also ends the request for a document that only the run knows.
 func TestTimeoutCutsDocument(t *testing.T) {
 	wantCut(t, "openapi: ", "/do/0/ask", func(url, after string) execution.Outcome {
 		return runDocument(t, tasks.Config{Load: tasks.Loader("t.yaml", tasks.Sources{Transport: http.DefaultTransport})}, strings.Replace(fmt.Sprintf(callX, after), "openapi.yaml", fmt.Sprintf(`'${ "%s/openapi.yaml" }'`, url), 1))
 	})
 }
 
-// TestOtherServers: all servers of an operation that is unavailable get the same key and the same credential, and whatever else one answers
-// ends the call.
+// TestOtherServers: all servers of an unavailable operation get the same key and the same credential. Any other answer ends the call.
 func TestOtherServers(t *testing.T) {
 	var mu sync.Mutex
 	var got []string
@@ -67,7 +66,7 @@ func TestOtherServers(t *testing.T) {
 	}
 }
 
-// TestHostileOperations: whatever the servers of an operation do, the call ends, and leaves no connection (reliability B39).
+// TestHostileOperations: regardless of the servers of an operation, the call ends, and leaves no connection (reliability B39).
 func TestHostileOperations(t *testing.T) {
 	busy := func(c *counterpart, conn net.Conn) {
 		for r := bufio.NewReader(conn); c.request(r); {
@@ -124,12 +123,12 @@ func TestHostileResources(t *testing.T) {
 			}
 			transport.CloseIdleConnections()
 			server.Close()
-			server.talks.Wait() // which ends when no connection is left
+			server.talks.Wait() // it returns when no connection is left
 		})
 	}
 }
 
-// TestCredentialsOfResources: they go to the origin that the document names, and no further.
+// TestCredentialsOfResources: they are sent only to the origin that the document names.
 func TestCredentialsOfResources(t *testing.T) {
 	var mu sync.Mutex
 	got := map[string]string{}
@@ -147,7 +146,7 @@ func TestCredentialsOfResources(t *testing.T) {
 	defer server.Close()
 	document := strings.Replace(fmt.Sprintf(callX, "PT60S"), "openapi.yaml", fmt.Sprintf(`{uri: '%s/a', authentication: {bearer: {token: t}}}`, server.URL), 1)
 	outcome := runDocument(t, tasks.Config{Load: tasks.Loader("t.yaml", tasks.Sources{Transport: http.DefaultTransport})}, document)
-	if outcome.Fault == nil || !errors.Same(outcome.Fault.Type, errors.Configuration) { // what came is empty
+	if outcome.Fault == nil || !errors.Same(outcome.Fault.Type, errors.Configuration) { // the received value is empty
 		t.Errorf("the run is %s: %v", outcome.Status, outcome.Fault)
 	}
 	a, b, c := server.Listener.Addr().String()+"/a", server.Listener.Addr().String()+"/b", other.Listener.Addr().String()+"/c"

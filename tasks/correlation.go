@@ -12,20 +12,19 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// correlation ties a value of an event to what is expected, or to the same value of the events that were consumed before
-// (semantics 14.7).
+// correlation compares a value of an event with an expected value, or with the same value of the events that were consumed before (semantics 14.7).
 type correlation struct {
 	key     string
 	from    *expr.Template
 	expect  *expr.Template // nil if nothing is expected, or a literal
-	written string         // expect, as the document has it
-	literal string         // that is expected; empty if none is
-	source  string         // of from, if it depends on nothing but the event; empty otherwise
-	secret  bool           // what is expected comes from a secret
+	written string         // expect, as written in the document
+	literal string         // the expected literal; empty if no literal is expected
+	source  string         // of from, if it depends only on the event; empty otherwise
+	secret  bool           // the expected value comes from a secret
 }
 
-// correlations are what is known of the values of correlations, by the key and, of what is expected, by the expression that has yielded it: that is
-// evaluated once, also if the task goes on in another version of the workflow.
+// correlations are the known values of correlations by key, and the known expected values by their expressions. An expression for an expected value
+// is evaluated once, even if the task continues in another version of the workflow.
 type correlations struct {
 	Expected map[string]interpreter.Value `json:"expected,omitempty"`
 	Bound    map[string]interpreter.Value `json:"bound,omitempty"`
@@ -49,7 +48,7 @@ func compileCorrelations(b *interpreter.Builder, f *dsl.EventFilter) (all []corr
 			c.literal = written.Expect.Text
 		}
 		if c.expect != nil && slices.ContainsFunc(c.expect.Variables(), isSecretVariable) {
-			c.secret, c.source = true, "" // nothing of a secret is kept in an index
+			c.secret, c.source = true, "" // an index contains nothing of a secret
 		}
 		all = append(all, c)
 	}
@@ -58,7 +57,7 @@ func compileCorrelations(b *interpreter.Builder, f *dsl.EventFilter) (all []corr
 
 func isSecretVariable(name string) bool { return name == "secrets" || name == "secret" }
 
-// expect evaluates what the correlations of a filter expect, once, when the task begins to listen.
+// expect evaluates the expected values of a filter's correlations once, when the task begins to listen.
 func (f *eventFilter) expect(s *interpreter.Scope, known *correlations) *errors.Error {
 	for _, c := range f.correlate {
 		if _, known := known.Expected[c.written]; c.expect == nil || known {
@@ -76,7 +75,7 @@ func (f *eventFilter) expect(s *interpreter.Scope, known *correlations) *errors.
 	return nil
 }
 
-// refuses returns what says why an event has not the value that it needs; nil if it has.
+// refuses returns a function that explains why an event lacks the required value; nil if the event contains the value.
 func (c *correlation) refuses(s *interpreter.Scope, event map[string]any, known *correlations) func() string {
 	value, err := s.Eval(c.from, any(event))
 	switch {
@@ -96,7 +95,7 @@ func (c *correlation) refuses(s *interpreter.Scope, event map[string]any, known 
 	return nil
 }
 
-// instead says what was expected, unless that decides itself or may be a secret.
+// instead describes the expected value, unless the expected value is a boolean that decides or may be a secret.
 func (c *correlation) instead(expected any) string {
 	if _, decides := expected.(bool); decides || c.secret {
 		return ", which is not what was expected"
@@ -104,10 +103,10 @@ func (c *correlation) instead(expected any) string {
 	return " instead of " + shown(expected)
 }
 
-// expects reports whether it is said what the value has to be.
+// expects reports whether the correlation specifies the value.
 func (c *correlation) expects() bool { return c.expect != nil || c.literal != "" }
 
-// meets reports whether a value is what is expected. A boolean that is expected of another value says itself whether it is.
+// meets reports whether a value equals the expected value. If the expected value is a boolean and the value is not, the boolean is the answer.
 func meets(value, expected any) bool {
 	if holds, ok := expected.(bool); ok {
 		if _, same := value.(bool); !same {
@@ -117,7 +116,7 @@ func meets(value, expected any) bool {
 	return expr.Equal(value, expected)
 }
 
-// sameText reports whether a value is a literal text, or a number or boolean that is written so.
+// sameText reports whether a value is a literal text, or a number or boolean that is written in the same way.
 func sameText(value any, literal string) bool {
 	switch v := value.(type) {
 	case string:
@@ -144,7 +143,7 @@ func (f *eventFilter) bind(s *interpreter.Scope, event map[string]any, known *co
 	}
 }
 
-// met returns the value that the events have that were consumed, if it is one and the same, and no secret.
+// met returns the common value of the consumed events, if they share one value and it is no secret.
 func (c *correlation) met(known correlations) (v any, is bool) {
 	if c.secret {
 		return nil, false
@@ -157,7 +156,7 @@ func (c *correlation) met(known correlations) (v any, is bool) {
 		return bound.V, is
 	}
 	expected, is := known.Expected[c.written]
-	if _, decides := expected.V.(bool); decides { // it is not known of which value
+	if _, decides := expected.V.(bool); decides { // the value to which it belongs is not known
 		return nil, false
 	}
 	return expected.V, is

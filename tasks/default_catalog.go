@@ -15,7 +15,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// defaultCatalog reads what the default catalog holds: a folder or a URL, and the functions that are deployed besides.
+// defaultCatalog reads the content of the default catalog: a folder or a URL, and the deployed functions.
 type defaultCatalog struct {
 	Sources
 	servers *servers
@@ -28,8 +28,8 @@ func newDefaultCatalog(s Sources, servers *servers) *defaultCatalog {
 	return &defaultCatalog{Sources: s, servers: servers, deployed: map[string]map[string][]byte{}}
 }
 
-// load reads a file of the catalog. A function is taken as a whole from where its function.yaml is: first from the folder or URL, then from what is
-// deployed.
+// load reads a file of the catalog. All files of a function come from the source of its function.yaml: first the folder or URL, then the deployed
+// functions.
 func (c *defaultCatalog) load(ctx context.Context, file string) ([]byte, error) {
 	file = strings.TrimPrefix(path.Clean("/"+file), "/")
 	named, name, isFunctions := functionOf(file)
@@ -72,11 +72,11 @@ func fileOf(named, name string, files map[string][]byte) ([]byte, error) {
 	return data, nil
 }
 
-// errNoCatalog is the error where neither a folder nor a URL is the default catalog.
+// errNoCatalog is the error if neither a folder nor a URL is configured as the default catalog.
 var errNoCatalog = &missingError{"there is no default catalog here: --catalog names one, a Go program sets Host.Catalog; " +
 	"functions that were deployed are known to what asks a store or a server, such as swrun deploy"}
 
-// missingError says that the default catalog does not have something.
+// missingError reports that the default catalog lacks a file.
 type missingError struct{ text string }
 
 func (e *missingError) Error() string { return e.text }
@@ -91,12 +91,12 @@ func (c *defaultCatalog) configured(ctx context.Context, file string) ([]byte, e
 	}
 	if base, err := url.Parse(c.Catalog); err == nil && (base.Scheme == "http" || base.Scheme == "https") {
 		found, err := c.servers.load(ctx, rawURL(base).JoinPath(file))
-		return found.Data, err // a redirect moves no name of the catalog: what a function refers to is in the catalog, too
+		return found.Data, err // a redirect moves no name of the catalog: the references of a function lead into the catalog, too
 	}
 	return loadWithin(c.Catalog, file)
 }
 
-// isMissing reports whether a catalog does not have what was to be read. One that does not answer may have it.
+// isMissing reports whether a catalog lacks the file. A catalog that does not answer may contain the file.
 func isMissing(err error) bool {
 	var answered *answerError
 	if errors.As(err, &answered) {
@@ -105,7 +105,7 @@ func isMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// notDeployed is the error of a function that neither the folder or URL nor what is deployed has.
+// notDeployed is the error of a function that neither the folder or URL nor the deployed functions contain.
 func (c *defaultCatalog) notDeployed(named string) error {
 	besides := ""
 	if c.Catalog != "" {
@@ -114,7 +114,7 @@ func (c *defaultCatalog) notDeployed(named string) error {
 	return &missingError{fmt.Sprintf("no function %s is deployed%s: swrun function deploy %s FILE deploys it", named, besides, named)}
 }
 
-// loadWithin reads a file of a folder, and none outside.
+// loadWithin reads a file in a folder, and no file outside.
 func loadWithin(folder, file string) ([]byte, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
@@ -141,8 +141,8 @@ func ReadWithin(root *os.Root, file string) ([]byte, error) {
 	return readResource(opened)
 }
 
-// FunctionLoader returns what reads the resources of a function of the default catalog, name:version, by itself: the files below its folder, by read.
-// What is elsewhere is not fetched, as whoever calls the function does that.
+// FunctionLoader returns a loader for the resources of one function of the default catalog, name:version. It reads the files below the function's
+// folder with read. It does not fetch other resources, because the caller of the function does that.
 func FunctionLoader(named string, read func(name string) ([]byte, error)) interpreter.Loader {
 	return func(_ context.Context, reference string) (interpreter.Resource, error) {
 		u, err := url.Parse(interpreter.RelativeFile(reference))

@@ -13,32 +13,32 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// Control is asked before each connection, with the address that is really dialled. What it returns keeps the connection from being made.
+// Control is called before each connection, with the address of the connection. An error prevents the connection.
 type Control func(network, address string, c syscall.RawConn) error
 
-// Dial opens a connection, as net.Dialer.DialContext does. Whatever a task reaches, it reaches through one.
+// Dial opens a connection, as net.Dialer.DialContext does. All connections of tasks go through a Dial.
 type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
 // maxDial bounds how long a server takes to accept a connection.
 const maxDial = 30 * time.Second
 
-// NewDial returns a Dial that asks control; nil allows all.
+// NewDial returns a Dial that calls control; nil allows all.
 func NewDial(control Control) Dial {
 	return (&net.Dialer{Timeout: maxDial, KeepAlive: maxDial, Control: control}).DialContext
 }
 
-// NotAllowedError is what Control returns for an address that may not be called here. A call of it fails with a configuration error:
-// trying again here does not help.
+// NotAllowedError is the error of Control for an address that may not be called here. A call of the address fails with a configuration error, because
+// another attempt here does not help.
 type NotAllowedError struct {
 	Detail  string
-	Address string // that was to be dialled: an IP address and a port, or a name and a port if names are not looked up
+	Address string // the dialled address: an IP address and a port, or a name and a port if names are not looked up
 	Nowhere bool   // it may be called by no other worker either
 }
 
 func (e *NotAllowedError) Error() string { return e.Detail }
 
-// unreached returns the error of a call that got no answer; what says what was called. If the address may not be called here, need is
-// what a worker must have that may: as long as nothing has been sent, the call can be left to that one (interpreter.NeedError).
+// unreached returns the error of a call without an answer; what names the target of the call. If the address may not be called here, need is the
+// requirement on a worker that may call it. As long as nothing was sent, the call can be left to such a worker (interpreter.NeedError).
 func unreached(what string, err error) (fault *errors.Error, need string) {
 	var notAllowed *NotAllowedError
 	if errors.As(err, &notAllowed) {
@@ -54,14 +54,14 @@ func unreached(what string, err error) (fault *errors.Error, need string) {
 	return errors.Communicationf("%s: %s", what, connectionFailure(err)), ""
 }
 
-// connectionFailure says why there is no answer; what libraries leave in the terms of Go, in words.
+// connectionFailure explains in words why there is no answer. It replaces the Go terms that libraries leave.
 func connectionFailure(err error) string {
 	for _, closed := range []error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe} {
 		if errors.Is(err, closed) {
 			return "the other side has closed the connection"
 		}
 	}
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) { // of a connection: that of the call has a cause of its own
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) { // of a connection; the deadline of the call has its own cause
 		return "the other side has not answered in time"
 	}
 	text := cut(cause(err))
@@ -71,7 +71,7 @@ func connectionFailure(err error) string {
 	return text
 }
 
-// leftTo returns the error of a call that is left to a worker which has what it needs; if it needs nothing, its own.
+// leftTo returns the error of a call that is left to a worker that meets need; without a need, it returns the call's own error.
 func leftTo(need string, fault *errors.Error) error {
 	if need == "" {
 		return fault

@@ -17,8 +17,8 @@ import (
 	"github.com/swrun/swrun/internal/lazyregexp"
 )
 
-// digested sends a request once more, with the digest that its answer asks for. A server may then say that only its nonce is too old: it gets another digest,
-// once.
+// digested sends a request once more, with the digest that its answer requires. If the server then reports that only its nonce is too old, it sends
+// the request with another digest, once.
 func (c challenged) digested(e *exchange, request *http.Request, response *http.Response) (*http.Response, error) {
 	for range 2 {
 		challenge, err := findDigest(response.Header)
@@ -43,8 +43,8 @@ func (c challenged) digested(e *exchange, request *http.Request, response *http.
 	return response, nil
 }
 
-// findDigest returns the first challenge of a header that can be answered with a digest: the server names first what it likes best. It returns nil if the
-// server asks for nothing, and an error if it only asks for what cannot be answered.
+// findDigest returns the first challenge of a header that can be answered with a digest: a server lists its preferred challenge first. It returns nil
+// if there is no challenge, and an error if no challenge can be answered.
 func findDigest(header http.Header) (*digest.Challenge, error) {
 	var why []string
 	for _, text := range challenges(header) {
@@ -65,7 +65,7 @@ func findDigest(header http.Header) (*digest.Challenge, error) {
 	return nil, errors.Authenticationf("digest authentication cannot answer the server: %s", cut(strings.Join(why, "; ")))
 }
 
-// parseDigest returns a challenge, nil if it is of another scheme. The error says why it cannot be answered.
+// parseDigest returns a challenge, nil if it is of another scheme. The error explains why it cannot be answered.
 func parseDigest(text string) (*digest.Challenge, error) {
 	if !digest.IsDigest(text) {
 		return nil, nil
@@ -95,7 +95,7 @@ func asksForNewNonce(header http.Header) bool {
 	return err == nil && challenge != nil && challenge.Stale
 }
 
-// ofSession returns an algorithm without the -sess that may be at its end, and whether it is there.
+// ofSession returns an algorithm without the suffix -sess, and whether it had the suffix.
 func ofSession(algorithm string) (plain string, session bool) {
 	const suffix = "-sess"
 	at := len(algorithm) - len(suffix)
@@ -105,7 +105,7 @@ func ofSession(algorithm string) (plain string, session bool) {
 	return algorithm[:at], true
 }
 
-// digestOf returns the digest that a challenge asks for.
+// digestOf returns the digest for a challenge.
 func digestOf(challenge *digest.Challenge, o digest.Options) (*digest.Credentials, error) {
 	plain, session := ofSession(challenge.Algorithm)
 	if !session {
@@ -145,13 +145,14 @@ func hashed(algorithm string, parts ...string) string {
 }
 
 var (
-	// beginsChallenge is a part of a list of challenges that begins one: a scheme, alone or before something that is not the equals sign of a parameter.
+	// beginsChallenge matches a part of a list of challenges that begins one: a scheme, alone or before text that does not begin with the equals sign of
+	// a parameter.
 	beginsChallenge = lazyregexp.New("^([!#$%&'*+.^_`|~0-9A-Za-z-]+)([ \t]+([^= \t].*))?$")
 	parameter       = lazyregexp.New("^([!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]*=[ \t]*(.*)$")
 )
 
-// challenges returns the challenges of a response, each as if it stood alone: several may stand in one field, with commas between them as between their
-// parameters (RFC 9110, section 11.6.1).
+// challenges returns the challenges of a response, each as a separate text. Several challenges may be in one field, with commas between them, and
+// with commas between their parameters too (RFC 9110, section 11.6.1).
 func challenges(header http.Header) (all []string) {
 	for _, value := range header.Values("WWW-Authenticate") {
 		first := true

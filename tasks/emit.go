@@ -41,7 +41,7 @@ func (e *emitBody) Enter(s *interpreter.Scope) interpreter.Next {
 	return interpreter.Detach(event, event).Sharing(given)
 }
 
-// complete gives an event the attributes that its author left out.
+// complete adds the attributes that the author of an event left out.
 func (e *emitBody) complete(s *interpreter.Scope, given map[string]any) (map[string]any, *errors.Error) {
 	document := s.Workflow().Document
 	event := map[string]any{

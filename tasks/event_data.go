@@ -8,7 +8,7 @@ import (
 	"github.com/swrun/swrun/internal/content"
 )
 
-// readEvent returns what a task gets of an event (semantics 14.5).
+// readEvent returns the part of an event that a task reads (semantics 14.5).
 func readEvent(event map[string]any, read string) any {
 	switch read {
 	case "envelope":
@@ -20,7 +20,7 @@ func readEvent(event map[string]any, read string) any {
 	return data
 }
 
-// rawData returns the data of an event as it was written: text, or base64 for what is none.
+// rawData returns the data of an event in its written form: text, or base64 for data that is no text.
 func rawData(event map[string]any) any {
 	data, present := event["data"]
 	if !present {
@@ -40,7 +40,7 @@ func rawData(event map[string]any) any {
 	return string(text)
 }
 
-// textOf returns the text that base64 stands for, if it is text.
+// textOf returns the text that is encoded as base64, if the data is text.
 func textOf(encoded string) (string, bool) {
 	decoded, err := base64.StdEncoding.DecodeString(encoded)
 	return string(decoded), err == nil && utf8.Valid(decoded) && encoded != ""
@@ -55,7 +55,7 @@ func mediaOf(event map[string]any) string {
 	return content.Media(contentType)
 }
 
-// eventData returns the data of an event, and whether it has any: JSON decoded, other text as it is, and the rest as base64.
+// eventData returns the data of an event, and whether the event contains data: JSON is decoded, other text stays text, and the rest is base64.
 func eventData(event map[string]any) (data any, present bool) {
 	if data, present = event["data"]; present {
 		return data, true

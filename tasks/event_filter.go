@@ -15,8 +15,8 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// eventFilter lets events pass by their attributes, their data and their correlations. An empty one lets all pass but the engine's
-// own (semantics 14.2).
+// eventFilter lets events pass by their attributes, their data and their correlations. An empty filter lets all events pass except the engine's own
+// events (semantics 14.2).
 type eventFilter struct {
 	pointer    dsl.Pointer
 	attributes []attributeFilter // sorted by name
@@ -38,8 +38,7 @@ func compileEventFilter(b *interpreter.Builder, f *dsl.EventFilter) *eventFilter
 	return compiled
 }
 
-// refusal says why a filter does not let an event pass: because of which attribute, and what is wrong with it. To say so
-// may take longer than to find out.
+// refusal explains why a filter does not let an event pass: the attribute, and the mistake in it. The explanation may take longer than the test.
 type refusal func() (attribute, why string)
 
 // refuses returns why the filter does not let an event pass; nil if it does.
@@ -68,7 +67,7 @@ func (f *eventFilter) refuses(s *interpreter.Scope, event map[string]any, known 
 
 const absent = "the event has none"
 
-// explain says which part of a value does not match, and why.
+// explain returns the part of a value that does not match, and the reason.
 func (p pattern) explain(s *interpreter.Scope, at string, v any) (part, why string) {
 	object, isObject := v.(map[string]any)
 	if isObject && p.members != nil {
@@ -99,20 +98,20 @@ func (p pattern) explain(s *interpreter.Scope, at string, v any) (part, why stri
 	return at, "it is " + shown(v) + " instead of " + shown(p.literal)
 }
 
-// shown is a value as a refusal shows it.
+// shown returns a value in the form of refusals.
 func shown(v any) string {
 	text, _ := expr.Encode(v)
 	return shorten.To(string(text), maxShown)
 }
 
-// maxShown is how many bytes of a value a refusal shows.
+// maxShown is the maximum number of bytes of a value in a refusal.
 const maxShown = 200
 
 func (f *eventFilter) names(attribute string) bool {
 	return slices.ContainsFunc(f.attributes, func(a attributeFilter) bool { return a.name == attribute })
 }
 
-// literalType returns the type that all events have which pass; empty if there may be several.
+// literalType returns the common type of all events that pass; empty if they may have several types.
 func (f *eventFilter) literalType() string {
 	for _, a := range f.attributes {
 		if a.name == "type" {
@@ -135,11 +134,11 @@ func attributeOf(event map[string]any, name string) (value any, present bool) {
 	return value, present && value != nil
 }
 
-// pattern is what an attribute or a part of the data has to be: literal data, of which texts may be regular expressions, or an
-// expression (semantics 14.6).
+// pattern is a condition on an attribute or a part of the data: literal data, in which texts may be regular expressions, or an expression (semantics
+// 14.6).
 type pattern struct {
 	code     *expr.Template // of an expression; nil for a literal
-	regexp   *regexp.Regexp // of a text that is one
+	regexp   *regexp.Regexp // of a text that is a regular expression
 	literal  any
 	members  map[string]pattern // of an object: each of them has to match
 	elements []pattern          // of an array: each of them has to match, and there are no others
@@ -152,7 +151,7 @@ func compilePattern(b *interpreter.Builder, at dsl.Pointer, v any) pattern {
 		if expr.Delimited(v) {
 			p.code = b.Value(dsl.Value{Pointer: at, Data: v, Form: dsl.FormData})
 		} else if attribute.IsPattern(v) {
-			p.regexp, _ = regexp.Compile("^(?:" + v + ")$") // what is none is literal
+			p.regexp, _ = regexp.Compile("^(?:" + v + ")$") // a text that is no regular expression is a literal
 		}
 	case map[string]any:
 		p.members = make(map[string]pattern, len(v))
@@ -193,7 +192,7 @@ func (p pattern) matches(s *interpreter.Scope, v any) (bool, *errors.Error) {
 	return ok && p.regexp != nil && p.regexp.MatchString(text), nil
 }
 
-// matchesExpression: a boolean is the answer, anything else has to equal the value.
+// matchesExpression evaluates the expression. A boolean is the answer, and any other result has to equal the value.
 func (p pattern) matchesExpression(s *interpreter.Scope, v any) (bool, *errors.Error) {
 	yielded, err := s.Eval(p.code, v)
 	if err != nil {

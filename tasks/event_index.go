@@ -6,9 +6,9 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// What indexes of stores have to know of the events that a task can consume.
+// This file describes for the indexes of stores the events that a task can consume.
 
-// indexed returns it for the filters of a strategy that wait for an event.
+// indexed returns the index entries of the filters of a strategy that wait for an event.
 func (e *eventStrategy) indexed(p strategyProgress, known correlations) (all []interpreter.EventFilter) {
 	for _, f := range e.open(p) {
 		all = append(all, f.indexed(known))

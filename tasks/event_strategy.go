@@ -9,15 +9,15 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// eventStrategy says which events to consume, and when these are enough (semantics 14.2).
+// eventStrategy specifies the events to be consumed, and when they are enough (semantics 14.2).
 type eventStrategy struct {
 	mode       string // all, any or one
 	filters    []*eventFilter
-	until      *expr.Code     // nil if there is none
-	untilEvent *eventStrategy // the same
+	until      *expr.Code     // nil without an expression
+	untilEvent *eventStrategy // nil without a strategy
 }
 
-// strategyProgress is which filters of a strategy have had their event: their positions, in the order of the events.
+// strategyProgress contains the filters of a strategy that consumed an event: their positions, in the order of the events.
 type strategyProgress struct {
 	Filled []int `json:"filled,omitempty"`
 }
@@ -44,7 +44,7 @@ func (e *eventStrategy) all() []*eventStrategy {
 	return []*eventStrategy{e, e.untilEvent}
 }
 
-// expect evaluates what correlations expect.
+// expect evaluates the expected values of correlations.
 func (e *eventStrategy) expect(s *interpreter.Scope, known *correlations) *errors.Error {
 	for _, f := range e.filters {
 		if err := f.expect(s, known); err != nil {
@@ -54,7 +54,7 @@ func (e *eventStrategy) expect(s *interpreter.Scope, known *correlations) *error
 	return nil
 }
 
-// satisfied reports whether the strategy needs no more events. Whether an expression in `until` does is for the caller to find out.
+// satisfied reports whether the strategy needs no more events. The caller evaluates an expression in `until`.
 func (e *eventStrategy) satisfied(p strategyProgress) bool {
 	switch {
 	case e.mode == "all":
@@ -65,7 +65,7 @@ func (e *eventStrategy) satisfied(p strategyProgress) bool {
 	return len(p.Filled) > 0
 }
 
-// movesFrom returns why the strategy cannot go on with what another one has consumed; empty if it can. Both may be nil.
+// movesFrom returns why the strategy cannot continue with the events that another one consumed; empty if it can. Both may be nil.
 func (e *eventStrategy) movesFrom(was *eventStrategy, p strategyProgress) string {
 	switch {
 	case e == nil:
@@ -78,7 +78,7 @@ func (e *eventStrategy) movesFrom(was *eventStrategy, p strategyProgress) string
 	return ""
 }
 
-// had returns the filters that have had their event; another version of the workflow may have fewer of them.
+// had returns the filters that consumed an event; another version of the workflow may contain fewer filters.
 func (e *eventStrategy) had(p strategyProgress) (all []*eventFilter) {
 	for _, i := range p.Filled {
 		if i < len(e.filters) {
@@ -88,8 +88,7 @@ func (e *eventStrategy) had(p strategyProgress) (all []*eventFilter) {
 	return all
 }
 
-// consume reports whether the event passes a filter that waits for one. If so, it is consumed: it binds the correlations of the
-// filter.
+// consume reports whether the event passes a filter that waits for an event. If so, the event is consumed and binds the correlations of the filter.
 func (e *eventStrategy) consume(s *interpreter.Scope, event map[string]any, p *strategyProgress, known *correlations) bool {
 	for i, f := range e.filters {
 		if e.mode == "all" && slices.Contains(p.Filled, i) || f.refuses(s, event, known) != nil {

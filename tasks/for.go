@@ -22,8 +22,7 @@ func forEach() interpreter.Kind {
 	}}
 }
 
-// forBody runs its list once per item. The first pass gets the task's input, every other the output of the one before
-// it (semantics 5.1).
+// forBody runs its list once per item. The first pass gets the task's input, and every other pass the output of the previous pass (semantics 5.1).
 type forBody struct {
 	each, at string
 	in       *expr.Template
@@ -31,7 +30,7 @@ type forBody struct {
 	list     *interpreter.List
 }
 
-// forProgress is written once, before the first pass: the list that runs knows which pass it is.
+// forProgress is written once, before the first pass. The list that runs contains the number of the pass.
 type forProgress struct {
 	Items []interpreter.Value `json:"items"`
 }
@@ -57,7 +56,7 @@ func (f *forBody) Enter(s *interpreter.Scope) interpreter.Next {
 	return f.pass(s, 0, s.Input())
 }
 
-// pass starts the i-th pass with the data of the one before it, or ends the loop.
+// pass starts the i-th pass with the data of the previous pass, or ends the loop.
 func (f *forBody) pass(s *interpreter.Scope, i int, data any) interpreter.Next {
 	items := interpreter.Progress[forProgress](s).Items
 	if i == len(items) {

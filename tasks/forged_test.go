@@ -10,7 +10,7 @@ import (
 	"github.com/swrun/swrun/tasks"
 )
 
-// TestForgedRequests: data that would end a line of a request and begin another one is refused before anybody is reached (reliability B38).
+// TestForgedRequests: data that would end a line of a request and begin another one is refused before a connection is made (reliability B38).
 func TestForgedRequests(t *testing.T) {
 	for name, c := range map[string]struct{ with, want string }{
 		"a line in a header":              {`method: get, endpoint: URL, headers: {X-A: '${ "a\r\nX-Forged: 1" }'}`, errors.Expression},
@@ -37,7 +37,7 @@ func TestForgedRequests(t *testing.T) {
 	}
 }
 
-// TestTextThatLooksLikeAnExpression: what comes from outside is data, whatever it looks like (reliability B31).
+// TestTextThatLooksLikeAnExpression: data from outside is never evaluated, even if it looks like an expression (reliability B31).
 func TestTextThatLooksLikeAnExpression(t *testing.T) {
 	const text = `${ $secrets.token }`
 	var received *http.Request

@@ -48,7 +48,7 @@ func (f *forkBody) Enter(s *interpreter.Scope) interpreter.Next {
 	return interpreter.Fork(f.branches, s.Input())
 }
 
-// MovesFrom implements interpreter.Mover: what branches have yielded is kept by their positions.
+// MovesFrom implements interpreter.Mover: the results of branches are kept by their positions.
 func (f *forkBody) MovesFrom(_ *interpreter.Scope, old interpreter.Body) string {
 	switch was := old.(*forkBody); {
 	case f.compete != was.compete:
@@ -102,8 +102,7 @@ func (f *forkBody) Reopen(s *interpreter.Scope, branch, open int) {
 	s.Changed()
 }
 
-// merge applies to context what branch changed relative to snapshot: top-level keys, or the whole if either is
-// not an object (semantics 6.5).
+// merge applies the changes of branch since snapshot to context: top-level keys, or the whole value if either is no object (semantics 6.5).
 func merge(context, snapshot, branch any) any {
 	if reflect.DeepEqual(snapshot, branch) {
 		return context

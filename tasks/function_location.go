@@ -16,14 +16,14 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// catalogScheme is the scheme of what the default catalog holds, wherever that is: catalog:/functions/log/1.0.0/function.yaml.
+// catalogScheme is the scheme of the content of the default catalog, regardless of its place: catalog:/functions/log/1.0.0/function.yaml.
 const catalogScheme = "catalog"
 
-// catalogedName is how a function of a catalog may be called. It is a folder there.
+// catalogedName matches valid names of functions of a catalog. The name is a folder in the catalog.
 var catalogedName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*$`)
 
-// locateFunction returns where the function that a call at a pointer names stands, if that is not under `use`: at a URI, or in a catalog (semantics 12.1,
-// 12.3). It returns nil if it cannot stand anywhere, which is reported.
+// locateFunction returns the place of the function that a call at a pointer names, if the function is not under `use`: a URI, or a place in a catalog
+// (semantics 12.1, 12.3). It returns nil if the name is not valid, which is reported.
 func locateFunction(b *interpreter.Builder, at dsl.Pointer, called string) *dsl.ExternalResource {
 	if u, err := url.Parse(called); err == nil && isPlace(u) {
 		if relative, err := url.Parse(interpreter.RelativeFile(called)); err == nil {
@@ -62,7 +62,7 @@ func locateFunction(b *interpreter.Builder, at dsl.Pointer, called string) *dsl.
 	return resourceAt(at, uri, endpoint.Authentication)
 }
 
-// inCatalogAt returns the URI of a function of a catalog, name:version, unless the place of the catalog is no literal URI.
+// inCatalogAt returns the URI of a function of a catalog, name:version. literal is false if the place of the catalog is no literal URI.
 func inCatalogAt(endpoint *dsl.Endpoint, named string) (uri string, literal bool) {
 	text := endpoint.URI.Text()
 	base, err := url.Parse(text)
@@ -72,17 +72,18 @@ func inCatalogAt(endpoint *dsl.Endpoint, named string) (uri string, literal bool
 	return rawURL(base).JoinPath(inCatalogs(named)).String(), true
 }
 
-// IsFunctionOfCatalog reports whether a function of a catalog may be called so: name:version.
+// IsFunctionOfCatalog reports whether text is a valid name of a function of a catalog: name:version.
 func IsFunctionOfCatalog(named string) bool {
 	name, version, _ := strings.Cut(named, ":")
 	_, err := semver.StrictNewVersion(version)
 	return err == nil && catalogedName().MatchString(name)
 }
 
-// functionName is the file that holds a function, in the folder of its version.
+// functionName is the file of a function, in the folder of its version.
 const functionName = "function.yaml"
 
-// functionOf is the inverse of inCatalogs, also for what is beside: the function to which a file of a catalog belongs, and the file's name in its folder.
+// functionOf is the inverse of inCatalogs, also for the files beside the function: it returns the function to which a file of a catalog belongs, and
+// the file's name in its folder.
 func functionOf(file string) (named, name string, ok bool) {
 	parts := strings.SplitN(file, "/", 4)
 	if len(parts) < 4 || parts[0] != "functions" {
@@ -92,7 +93,7 @@ func functionOf(file string) (named, name string, ok bool) {
 	return named, parts[3], IsFunctionOfCatalog(named)
 }
 
-// inCatalogs returns the file that has a function in every catalog, of its name:version.
+// inCatalogs returns the file of a function in every catalog, by its name:version.
 func inCatalogs(named string) string {
 	name, version, _ := strings.Cut(named, ":")
 	return path.Join("functions", name, version, functionName)
@@ -104,12 +105,12 @@ func InDefaultCatalog(called string) string {
 	return catalogScheme + ":/" + inCatalogs(named)
 }
 
-// OfDefaultCatalog returns the URI of the function that a document calls as name:version@default: in the catalog that it calls default itself, or in the
-// default catalog.
+// OfDefaultCatalog returns the URI of the function that a document calls as name:version@default: in the document's own catalog with the name
+// default, or in the default catalog.
 func OfDefaultCatalog(w *dsl.Workflow, called string) string {
 	if own := w.Use.Catalogs["default"]; own != nil {
 		named, _, _ := strings.Cut(called, "@")
-		uri, _ := inCatalogAt(own, named) // one that is not literal is reported where the function is compiled
+		uri, _ := inCatalogAt(own, named) // a URI that is not literal is reported where the function is compiled
 		return uri
 	}
 	return InDefaultCatalog(called)
@@ -119,7 +120,7 @@ func resourceAt(at dsl.Pointer, uri string, policy *dsl.Authentication) *dsl.Ext
 	return &dsl.ExternalResource{Pointer: at, Endpoint: &dsl.Endpoint{Pointer: at, URI: dsl.Value{Pointer: at, Data: uri, Form: dsl.FormText}, Authentication: policy}}
 }
 
-// isPlace reports whether a URL is a place that resources are read from.
+// isPlace reports whether a URL is a place from which resources are read.
 func isPlace(u *url.URL) bool {
 	switch u.Scheme {
 	case "http", "https":
@@ -130,7 +131,7 @@ func isPlace(u *url.URL) bool {
 	return false
 }
 
-// functionFile returns the URL of a function's definition: that of a folder means the function.yaml in it.
+// functionFile returns the URL of a function's definition. The URL of a folder means its function.yaml.
 func functionFile(u *url.URL) string {
 	switch strings.ToLower(path.Ext(u.Path)) {
 	case ".yaml", ".yml", ".json":
@@ -139,7 +140,7 @@ func functionFile(u *url.URL) string {
 	return u.JoinPath(functionName).String()
 }
 
-// rawURL returns where a server has the content of what a page of GitHub or GitLab shows. Other URLs are returned as they are.
+// rawURL returns the URL of the content that a page of GitHub or GitLab shows. Other URLs are returned unchanged.
 func rawURL(u *url.URL) *url.URL {
 	if u.Scheme != "https" && u.Scheme != "http" {
 		return u
@@ -163,7 +164,7 @@ func rawURL(u *url.URL) *url.URL {
 		raw.Host, raw.Path = "raw.githubusercontent.com", "/"+path.Join(slices.Concat(repository, []string{ref}, rest)...)
 		return &raw
 	}
-	for _, shown := range []string{"/-/tree/", "/-/blob/"} { // GitLab, under whatever name a company has it
+	for _, shown := range []string{"/-/tree/", "/-/blob/"} { // GitLab, under any host name of a company
 		if before, after, found := strings.Cut(u.Path, shown); found {
 			raw.Path = before + "/-/raw/" + after
 		}

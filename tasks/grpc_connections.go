@@ -13,13 +13,13 @@ import (
 	"google.golang.org/grpc/stats"
 )
 
-// grpcTarget is where a service is.
+// grpcTarget is the place of a service.
 type grpcTarget struct {
 	Address   string `json:"address"` // host and port
 	Plaintext bool   `json:"plaintext,omitempty"`
 }
 
-// grpcConnections are the connections of all calls: those to one place share one, and it is kept a while for the next.
+// grpcConnections are the connections of all calls. Calls of one place share a connection, which is kept a while for the next call.
 type grpcConnections struct {
 	dial Dial
 
@@ -27,7 +27,7 @@ type grpcConnections struct {
 	open map[grpcPlace]*grpcConnection
 }
 
-// grpcPlace is what connections can be shared for: a service, and who calls it.
+// grpcPlace is the key for sharing connections: a service, and the identity of the caller.
 type grpcPlace struct {
 	grpcTarget
 	caller [sha256.Size]byte // the key of the certificate; zero without one
@@ -38,14 +38,14 @@ type grpcConnection struct {
 	*grpc.ClientConn
 	place   grpcPlace
 	users   int
-	dropped bool // no call gets it any more
+	dropped bool // no further call gets it
 	idle    *time.Timer
 
 	mu     sync.Mutex
-	failed error // why the last attempt to connect has failed
+	failed error // why the last attempt to connect failed
 }
 
-// take returns the connection to a service of who has a certificate, or none. Who takes it gives it back.
+// take returns the connection to a service for a certificate, or without one. The caller must give it back.
 func (all *grpcConnections) take(target grpcTarget, certificate *clientCertificate) (*grpcConnection, error) {
 	place := grpcPlace{grpcTarget: target}
 	if certificate != nil {
@@ -71,7 +71,7 @@ func (all *grpcConnections) take(target grpcTarget, certificate *clientCertifica
 	return c, nil
 }
 
-// giveBack gives a connection back. One that did not answer is not used again: it is closed when its last call is over.
+// giveBack gives a connection back. A connection that did not answer is not used again. It is closed when its last call is over.
 func (all *grpcConnections) giveBack(c *grpcConnection, answered bool) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -90,7 +90,7 @@ func (all *grpcConnections) giveBack(c *grpcConnection, answered bool) {
 	}
 }
 
-// forget closes a connection that nobody has used for long.
+// forget closes a connection that was unused for a long time.
 func (all *grpcConnections) forget(c *grpcConnection) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -100,8 +100,8 @@ func (all *grpcConnections) forget(c *grpcConnection) {
 	}
 }
 
-// options are those of a connection that does nothing by itself: no names but those of the dialer, no proxies, no repetitions, no settings that
-// somebody else has published.
+// options returns options for a connection without automatic behaviour: only names of the dialer, no proxies, no repetitions, and no settings that
+// others published.
 func (c *grpcConnection) options(certificate *clientCertificate, dial Dial) []grpc.DialOption {
 	secured := insecure.NewCredentials()
 	if !c.place.Plaintext {
@@ -118,7 +118,7 @@ func (c *grpcConnection) options(certificate *clientCertificate, dial Dial) []gr
 	}
 }
 
-// note keeps why a connection could not be made; nil if it could.
+// note stores why a connection could not be made; nil if it was made.
 func (c *grpcConnection) note(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -168,10 +168,11 @@ func (n noted) Clone() credentials.TransportCredentials {
 	return noted{n.TransportCredentials.Clone(), n.note}
 }
 
-// answers tells a call that its server has answered it to the end. Else a status can be one that the library makes of a broken connection.
+// answers notes for a call that its server answered to the end. Without this note, a status may have been made by the library because of a broken
+// connection.
 type answers struct{}
 
-// answeredKey is the key under which the context of a call knows what to tell.
+// answeredKey is the key of the note in the context of a call.
 type answeredKey struct{}
 
 // TagRPC implements stats.Handler.

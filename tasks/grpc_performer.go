@@ -48,13 +48,13 @@ func (p *grpcPerformer) perform(ctx context.Context, r interpreter.Request) (any
 		return nil, err
 	}
 	result, err := p.call(ctx, request, call, r)
-	if err != nil && ctx.Err() != nil { // then that is the cause, whatever err says
+	if err != nil && ctx.Err() != nil { // the end of ctx is then the cause, regardless of err
 		return nil, context.Cause(ctx)
 	}
 	return result, err
 }
 
-// make returns what is sent.
+// make returns the data to be sent.
 func (p *grpcPerformer) make(ctx context.Context, request *grpcRequest, memory interpreter.Memory) (*grpcCall, error) {
 	if request.made != nil {
 		return request.made, nil
@@ -70,7 +70,7 @@ func (p *grpcPerformer) make(ctx context.Context, request *grpcRequest, memory i
 	return call, nil
 }
 
-// method returns the method of a frozen call. If its document is still to be read, that is read within the memory that all effects share.
+// method returns the method of a frozen call. If its document is still to be read, it is read within the memory that all effects share.
 func (p *grpcPerformer) method(ctx context.Context, request *grpcRequest, memory interpreter.Memory) (*protofile.Method, error) {
 	if request.Signature != nil {
 		return request.Signature.Method()
@@ -106,7 +106,7 @@ func (p *grpcPerformer) method(ctx context.Context, request *grpcRequest, memory
 	return m, nil
 }
 
-// unusableDocument returns the error of a document that is none, or of an import that is not there.
+// unusableDocument returns the error of a text that is no document, or of an import that is missing.
 func unusableDocument(uri string, err error) error {
 	var need *interpreter.NeedError
 	var missing *protofile.ImportError
@@ -121,7 +121,7 @@ func unusableDocument(uri string, err error) error {
 	return interpreter.FailLoad(withoutQuery(uri), err)
 }
 
-// call sends the requests and returns the answer, or all of them. If a token is refused, it sends them once more with another one.
+// call sends the requests and returns the answer, or all answers of a stream. If a token is refused, it sends them once more with another one.
 func (p *grpcPerformer) call(ctx context.Context, request *grpcRequest, call *grpcCall, r interpreter.Request) (any, error) {
 	c, err := request.Authentication.resolve(ctx, p.config)
 	if err != nil {
@@ -156,7 +156,7 @@ func (p *grpcPerformer) send(ctx context.Context, request *grpcRequest, call *gr
 	return decodeAnswers(ctx, body, r.Memory)
 }
 
-// outgoing returns what goes along with the requests.
+// outgoing returns the metadata of the requests.
 func outgoing(c *credential, r interpreter.Request) metadata.MD {
 	md := metadata.Pairs("idempotency-key", r.Key, "x-swrun-attempt", strconv.Itoa(r.Attempt))
 	if r.TraceParent != "" {
@@ -168,7 +168,7 @@ func outgoing(c *credential, r interpreter.Request) metadata.MD {
 	return md
 }
 
-// deadlined returns ctx with a deadline that is only told to the server: who performs the task ends it.
+// deadlined returns ctx with a deadline that is only sent to the server. The performer of the task ends ctx.
 func deadlined(ctx context.Context, at time.Time) context.Context {
 	if at.IsZero() || !time.Now().Before(at) {
 		return ctx
@@ -181,7 +181,7 @@ type toldDeadline struct {
 	at time.Time
 }
 
-// parent is a context with another deadline than that of what is made of it.
+// parent is a context whose derived contexts report another deadline.
 type parent interface{ context.Context }
 
 // Deadline implements context.Context.
@@ -203,15 +203,15 @@ func (call *grpcCall) exchange(ctx context.Context, c *grpcConnection, memory in
 		return call.receive(ctx, stream, memory)
 	}
 	sent := make(chan struct{})
-	go func() { // the server may answer, and wait, before it has read everything
+	go func() { // the server may answer, and wait, before it has read all requests
 		defer close(sent)
-		_ = call.send(stream) // what is received says why
+		_ = call.send(stream) // the received answer contains the reason
 	}()
 	defer func() { stop(); <-sent }()
 	return call.receive(ctx, stream, memory)
 }
 
-// send sends all requests. The server may not want them: then its answer says why.
+// send sends all requests. If the server does not accept them, its answer contains the reason.
 func (call *grpcCall) send(stream grpc.ClientStream) error {
 	for _, one := range call.requests {
 		if err := stream.SendMsg(&one); err != nil && err != io.EOF {
@@ -223,7 +223,7 @@ func (call *grpcCall) send(stream grpc.ClientStream) error {
 	return stream.CloseSend()
 }
 
-// receive returns the answer, or an array of all that come.
+// receive returns the answer, or an array of all answers.
 func (call *grpcCall) receive(ctx context.Context, stream grpc.ClientStream, memory interpreter.Memory) ([]byte, error) {
 	var all bytes.Buffer
 	reserved := false
@@ -273,7 +273,7 @@ func decodeAnswers(ctx context.Context, body []byte, memory interpreter.Memory) 
 	return result, nil
 }
 
-// frames passes messages on as they are: what they mean is in the document of the call.
+// frames passes messages on unchanged. The document of the call defines their meaning.
 type frames struct{}
 
 // Marshal implements encoding.CodecV2.

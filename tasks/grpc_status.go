@@ -13,9 +13,9 @@ import (
 	"github.com/swrun/swrun/limits"
 )
 
-// statusOfGRPC returns the name of a code as the protocol has it, and the status of HTTP that says the same.
+// statusOfGRPC returns the name of a code in the protocol, and the status of HTTP with the same meaning.
 func statusOfGRPC(code codes.Code) (name string, equivalent int) {
-	const closed = 499 // the client has gone, as nginx has it
+	const closed = 499 // the client disconnected, as nginx defines it
 	switch code {
 	case codes.Canceled:
 		return "CANCELLED", closed
@@ -51,15 +51,15 @@ func statusOfGRPC(code codes.Code) (name string, equivalent int) {
 	return "UNKNOWN", http.StatusInternalServerError
 }
 
-// grpcEnd is how a call has ended that has no answer.
+// grpcEnd describes the end of a call without an answer.
 type grpcEnd struct {
 	err      error
 	answered bool      // by the server, to the end
-	unmade   error     // why there is no connection, if there is none
-	deadline time.Time // that the server was told
+	unmade   error     // why there is no connection; nil if there is one
+	deadline time.Time // that was sent to the server
 }
 
-// maxLate is how much later than its server, which knows the same deadline, the performer is told that a call is over.
+// maxLate is the maximum time between the end of a call at the server and at the performer, which both know the same deadline.
 const maxLate = time.Second
 
 // failure returns the error of a call.
@@ -88,7 +88,7 @@ func (request *grpcRequest) failure(ctx context.Context, call *grpcCall, end grp
 	return fault
 }
 
-// await waits until the deadline that has passed for the server has passed here, too: then it is what ends the task.
+// await waits until the deadline that has passed at the server has passed here, too. The deadline is then the cause of the task's end.
 func (end grpcEnd) await(ctx context.Context) {
 	left := time.Until(end.deadline)
 	if end.deadline.IsZero() || left > maxLate {

@@ -19,7 +19,7 @@ import (
 	"github.com/swrun/swrun/tasks"
 )
 
-// counterpart is a server that speaks as its script says, and notes what it is sent.
+// counterpart is a server that follows a script, and notes the received data.
 type counterpart struct {
 	net.Listener
 	mu       sync.Mutex
@@ -51,7 +51,7 @@ func mustListen(t *testing.T, talk func(*counterpart, net.Conn)) *counterpart {
 	return c
 }
 
-// Write notes what a client has sent.
+// Write notes the data that a client sent.
 func (c *counterpart) Write(data []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -64,7 +64,7 @@ func (c *counterpart) sent() string {
 	return c.received.String()
 }
 
-// listen reads what the client sends, until the client ends the connection: that is what the tests wait for.
+// listen reads the data of the client until the client ends the connection. The tests wait for this end.
 func (c *counterpart) listen(conn net.Conn) { _, _ = io.Copy(c, conn) }
 
 // request reads a request without a body.
@@ -83,7 +83,7 @@ func answers(text string) func(*counterpart, net.Conn) {
 	}
 }
 
-// floods writes first, and then next again and again.
+// floods writes first, and then writes next repeatedly.
 func floods(first, next string) func(*counterpart, net.Conn) {
 	return func(c *counterpart, conn net.Conn) {
 		if !c.request(bufio.NewReader(conn)) {
@@ -97,7 +97,7 @@ func floods(first, next string) func(*counterpart, net.Conn) {
 	}
 }
 
-// drips writes text, and then a byte now and then.
+// drips writes text, and then a single byte now and then.
 func drips(text string) func(*counterpart, net.Conn) {
 	return func(c *counterpart, conn net.Conn) {
 		if !c.request(bufio.NewReader(conn)) {
@@ -119,7 +119,7 @@ const (
 	plainGet        = "method: get"
 )
 
-// zipped is an answer whose body is so many bytes once it is decompressed.
+// zipped is an answer whose body has the given size after decompression.
 func zipped(size int) string {
 	var body bytes.Buffer
 	w := gzip.NewWriter(&body)
@@ -128,13 +128,12 @@ func zipped(size int) string {
 	return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s", body.Len(), body.String())
 }
 
-// TestHostileCounterparts: whatever a server does, the call ends at its task's deadline or before, and leaves neither a
-// goroutine nor a connection.
+// TestHostileCounterparts: regardless of the server, the call ends at its task's deadline or before, and leaves neither a goroutine nor a connection.
 func TestHostileCounterparts(t *testing.T) {
 	for _, c := range []struct {
 		name, scheme, with string
 		talk               func(*counterpart, net.Conn)
-		early              bool // the call need not wait for its deadline to be done with it
+		early              bool // the call ends before its deadline
 	}{
 		{"accepts and never answers", "http", plainGet, (*counterpart).listen, false},
 		{"never speaks TLS", "https", plainGet, (*counterpart).listen, false},
@@ -191,13 +190,13 @@ func TestHostileCounterparts(t *testing.T) {
 			}
 			transport.CloseIdleConnections()
 			server.Close()
-			server.talks.Wait() // which ends when no connection is left
+			server.talks.Wait() // it returns when no connection is left
 			wantGoroutines(t, before)
 		})
 	}
 }
 
-// wantGoroutines waits until no more goroutines are left than there were.
+// wantGoroutines waits until the number of goroutines is at most before.
 func wantGoroutines(t *testing.T, before int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -211,7 +210,7 @@ func wantGoroutines(t *testing.T, before int) {
 	}
 }
 
-// TestBytesOfARequest: what goes over the wire is what the document says, and the connection can be used again.
+// TestBytesOfARequest: the bytes of the request are exactly those in the document, and the connection can be used again.
 func TestBytesOfARequest(t *testing.T) {
 	for _, c := range []struct{ with, want, without string }{
 		{"method: post", "Content-Length: 0\r\n", "Transfer-Encoding"},
@@ -262,7 +261,7 @@ func TestBytesOfARequest(t *testing.T) {
 	}
 }
 
-// TestHeadHasNoBody: its Content-Length is that of what GET returns, and limits nothing.
+// TestHeadHasNoBody: the Content-Length of an answer to HEAD is the length of the answer to GET, and limits nothing.
 func TestHeadHasNoBody(t *testing.T) {
 	server := mustListen(t, answers("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99999999999\r\n\r\n"))
 	call := fmt.Sprintf("{call: http, with: {method: head, endpoint: 'http://%s/', output: response}, timeout: {after: PT60S}}", server.Addr())
@@ -274,7 +273,7 @@ func TestHeadHasNoBody(t *testing.T) {
 	}
 }
 
-// TestHeadersThatCannotBeSent: they are the author's mistake, and nothing is sent that differs from what was written.
+// TestHeadersThatCannotBeSent: such headers are the author's mistake, and no request is sent that differs from the document.
 func TestHeadersThatCannotBeSent(t *testing.T) {
 	server := mustListen(t, (*counterpart).listen)
 	for _, headers := range []string{
@@ -291,7 +290,7 @@ func TestHeadersThatCannotBeSent(t *testing.T) {
 	}
 }
 
-// TestClosedConnection: what is wrong is said in words, for a call and for a resource that a document needs.
+// TestClosedConnection: the fault is explained in words, for a call and for a resource that a document needs.
 func TestClosedConnection(t *testing.T) {
 	server := mustListen(t, func(c *counterpart, conn net.Conn) { c.request(bufio.NewReader(conn)) })
 	uri := "http://" + server.Addr().String() + "/x"

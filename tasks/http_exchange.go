@@ -19,22 +19,22 @@ import (
 	"github.com/swrun/swrun/limits"
 )
 
-// exchange is one call: its request, and what follows from it, the answer to a digest challenge and redirects.
+// exchange is one call: its request, and the requests that follow from it because of a digest challenge or redirects.
 type exchange struct {
 	method     string
 	uri        string
-	url        *url.URL // is what uri says
+	url        *url.URL // the parsed uri
 	host       string
-	header     http.Header // as it is to be sent
+	header     http.Header // in the form to be sent
 	body       []byte
 	redirect   bool        // redirects are followed
-	credential *credential // of the policy; nil if there is none
-	private    bool        // the request has a credential or may hold a secret, in its header or its body
+	credential *credential // of the policy; nil without one
+	private    bool        // the request contains a credential, or may contain a secret in its header or its body
 	redirected string      // the request that follows a redirect, without its query; "" before one
-	away       bool        // a redirect has led to another origin: it must not get what was meant for the first
+	away       bool        // a redirect led to another origin, which must not get the credentials of the first one
 }
 
-// newExchange returns the exchange of a request as it is sent, but for the credential of a policy.
+// newExchange returns the exchange of a request in the form to be sent, without the credential of a policy.
 func newExchange(request *httpRequest, r interpreter.Request) (*exchange, error) {
 	u, err := url.Parse(request.URI)
 	if err != nil { // its text may quote a password
@@ -64,7 +64,7 @@ func newExchange(request *httpRequest, r interpreter.Request) (*exchange, error)
 	return e, nil
 }
 
-// authenticate adds the credential of a policy. The policy itself stays as it is: it may only name its secret.
+// authenticate adds the credential of a policy. It does not change the policy, which may only name its secret.
 func (e *exchange) authenticate(ctx context.Context, policy *credential, config Config) error {
 	c, err := policy.resolve(ctx, config)
 	if err != nil || c == nil {
@@ -83,7 +83,7 @@ type exchangeKey struct{}
 
 func exchangeOf(sent *http.Request) *exchange { return sent.Context().Value(exchangeKey{}).(*exchange) }
 
-// send returns the response that is not followed any further.
+// send returns the final response.
 func (e *exchange) send(ctx context.Context, client *resty.Client) (*http.Response, error) {
 	ctx = context.WithValue(ctx, exchangeKey{}, e)
 	response, err := client.R().SetContext(ctx).SetDoNotParseResponse(true).Execute(e.method, e.uri)
@@ -93,10 +93,10 @@ func (e *exchange) send(ctx context.Context, client *resty.Client) (*http.Respon
 	return response.RawResponse, nil
 }
 
-// write makes sent exactly the message of the exchange, without the headers and bodies that the client adds by itself.
+// write makes sent exactly the message of the exchange, without the headers and bodies that the client adds automatically.
 func (e *exchange) write(sent *http.Request) {
 	sent.URL, sent.Host, sent.Header = e.url, e.host, e.header
-	sent.Body, sent.GetBody, sent.ContentLength = nil, nil, int64(len(e.body)) // nothing at all, so that the message says so
+	sent.Body, sent.GetBody, sent.ContentLength = nil, nil, int64(len(e.body)) // no body at all, so that the message states this
 	if len(e.body) > 0 {
 		sent.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(e.body)), nil }
 		sent.Body, _ = sent.GetBody()
@@ -116,7 +116,7 @@ func originOf(u *url.URL) string {
 	return u.Scheme + "://" + strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")) + ":" + port
 }
 
-// follow decides on a redirect before it is sent: what may go along, and whether it is followed at all (spec/call_http.md).
+// follow decides on a redirect before it is sent: which headers may go along, and whether it is followed at all (spec/call_http.md).
 func (e *exchange) follow(next *http.Request, via []*http.Request) error {
 	if !e.redirect {
 		return http.ErrUseLastResponse
@@ -147,15 +147,15 @@ func (e *exchange) follow(next *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// strip keeps only what describes the content in the header of a request to another origin. Any other field may be a
-// credential: services give theirs names of their own.
+// strip keeps only headers that describe the content in a request to another origin. Any other field may be a credential, because services use their
+// own names for credentials.
 func (e *exchange) strip(next *http.Request) {
 	for name := range next.Header {
 		if name != "User-Agent" && (e.private || !describesContent(name)) {
 			next.Header.Del(name)
 		}
 	}
-	if e.private { // a secret may be in any header, this one too
+	if e.private { // a secret may be in any header, including this one
 		next.Header.Set("User-Agent", userAgent)
 	}
 	next.Host = "" // the author's Host was for the first origin
@@ -174,8 +174,8 @@ func isCredential(name string) bool {
 	return name == "Authorization" || name == "Proxy-Authorization" || name == "Cookie"
 }
 
-// located refuses a redirect whose target cannot be read. The client would too, but its error quotes what may hold a
-// password.
+// located refuses a redirect whose target cannot be parsed. The client would refuse it too, but the error of the client quotes text that may contain
+// a password.
 type located struct{ http.RoundTripper }
 
 func (l located) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -190,10 +190,10 @@ func (l located) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// maxChallenge is how much of the body of a refusal is read so that its connection can be used again.
+// maxChallenge is the part of a refusal's body that is read so that its connection can be used again.
 const maxChallenge = 64 << 10
 
-// challenged sends requests, and once more with a digest or another token if the origin that the task asks wants one.
+// challenged sends requests. It sends a request once more with a digest or another token if the origin that the task calls requires it.
 type challenged struct{ http.RoundTripper }
 
 func (c challenged) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -205,7 +205,7 @@ func (c challenged) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(e.credential.tokens) > 1 { // the client repeats what it was given first
+	if len(e.credential.tokens) > 1 { // the client repeats the token that it got first
 		request = request.Clone(request.Context())
 		e.credential.apply(request.Header)
 	}
@@ -219,7 +219,7 @@ func (c challenged) RoundTrip(request *http.Request) (*http.Response, error) {
 	return e.credential.again(transport, request, response)
 }
 
-// answer returns a request once more, with the answer to a challenge.
+// answer sends a request once more, with the answer to a challenge.
 func (e *exchange) answer(request *http.Request, response *http.Response, challenge *digest.Challenge) (*http.Request, error) {
 	again, err := repeated(request, response)
 	if err != nil {
@@ -236,9 +236,9 @@ func (e *exchange) answer(request *http.Request, response *http.Response, challe
 	return again, nil
 }
 
-// repeated returns a request once more. Its answer is let go of.
+// repeated returns a copy of a request for sending it once more. It drops the answer.
 func repeated(request *http.Request, answer *http.Response) (*http.Request, error) {
-	_, _ = io.CopyN(io.Discard, answer.Body, maxChallenge) // closing drops what is left, with the connection
+	_, _ = io.CopyN(io.Discard, answer.Body, maxChallenge) // closing drops the rest, with the connection
 	answer.Body.Close()
 	again := request.Clone(request.Context())
 	if request.GetBody == nil {

@@ -14,12 +14,12 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// userAgent is how swrun introduces itself.
+// userAgent is the User-Agent of swrun.
 const userAgent = "swrun"
 
 // httpPerformer sends requests.
 type httpPerformer struct {
-	client *resty.Client // one for all: what differs between calls is in their exchanges
+	client *resty.Client // one client for all calls; the differences between calls are in their exchanges
 	config Config
 }
 
@@ -43,7 +43,7 @@ func newClient(transport http.RoundTripper) *resty.Client {
 	return client
 }
 
-// silent drops what the client would print.
+// silent drops the output of the client.
 type silent struct{}
 
 func (silent) Errorf(string, ...any) {}
@@ -59,14 +59,14 @@ func (p *httpPerformer) perform(ctx context.Context, r interpreter.Request) (any
 		}
 	}
 	result, err := p.exchangeAnywhere(ctx, request, r)
-	if err != nil && ctx.Err() != nil { // then that is the cause, whatever err says
+	if err != nil && ctx.Err() != nil { // the end of ctx is then the cause, regardless of err
 		return nil, context.Cause(ctx)
 	}
 	return result, err
 }
 
-// exchangeAnywhere sends the request, and the same one to its other servers as long as the one before is unavailable: with the same
-// idempotency key, as another attempt would have.
+// exchangeAnywhere sends the request. As long as a server is unavailable, it sends the same request to the next server, with the same idempotency
+// key, like another attempt.
 func (p *httpPerformer) exchangeAnywhere(ctx context.Context, request *httpRequest, r interpreter.Request) (any, error) {
 	result, err := p.exchange(ctx, request, r)
 	for _, uri := range request.Elsewhere {
@@ -84,7 +84,7 @@ func (p *httpPerformer) exchangeAnywhere(ctx context.Context, request *httpReque
 	return result, err
 }
 
-// isUnavailable reports whether a server has answered that it cannot do anything now, so that it has done nothing.
+// isUnavailable reports whether a server answered that it cannot do anything now, so that it did nothing.
 func isUnavailable(err error) bool {
 	fault := errors.AsError(err)
 	if fault == nil || fault.Type != errors.Communication || fault.Status != http.StatusServiceUnavailable {
@@ -99,7 +99,7 @@ func (p *httpPerformer) exchange(ctx context.Context, request *httpRequest, r in
 	return p.ask(ctx, request, r, func(response *http.Response) (any, error) { return request.receive(ctx, response, r) })
 }
 
-// ask sends the request, and returns what receive makes of the response. Neither that nor an error holds a token that was sent.
+// ask sends the request, and returns the result of receive for the response. Neither the result nor an error contains a sent token.
 func (p *httpPerformer) ask(ctx context.Context, request *httpRequest, r interpreter.Request, receive func(*http.Response) (any, error)) (any, error) {
 	e, err := newExchange(request, r)
 	if err != nil {
@@ -142,14 +142,14 @@ func cause(err error) string {
 	}
 }
 
-// withoutQuery keeps what may be a credential out of messages.
+// withoutQuery removes the query, which may contain a credential, from a URI in messages.
 func withoutQuery(uri string) string {
 	uri, _, _ = strings.Cut(withoutUser(uri), "?")
 	uri, _, _ = strings.Cut(uri, "#")
 	return uri
 }
 
-// withoutUser returns a URI without what stands for a user in it, if anything does.
+// withoutUser returns a URI without its user part, if it has one.
 func withoutUser(uri string) string {
 	u, err := url.Parse(uri)
 	if err != nil || u.User == nil {

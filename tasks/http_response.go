@@ -20,13 +20,13 @@ import (
 
 // Limits of a response.
 const (
-	maxRefusal = 64 << 10 // bytes that are read of one that is not successful
+	maxRefusal = 64 << 10 // maximum bytes that are read of an unsuccessful response
 	maxDetail  = 4 << 10  // bytes of it that an error quotes
 	unreserved = 32 << 10 // bytes of a body for which no memory is reserved
-	perByte    = 4        // bytes of memory that one of a body takes until it is stored, besides the values that JSON becomes
+	perByte    = 4        // bytes of memory per byte of a body until it is stored, besides the values of decoded JSON
 )
 
-// receive reads the response until ctx ends, and returns what the task gets.
+// receive reads the response until ctx ends, and returns the result of the task.
 func (request *httpRequest) receive(ctx context.Context, response *http.Response, r interpreter.Request) (any, error) {
 	defer closing(ctx, response.Body)()
 	if err := request.refusal(response); err != nil {
@@ -44,7 +44,7 @@ func (request *httpRequest) receive(ctx context.Context, response *http.Response
 	return request.result(response, body)
 }
 
-// closing closes a body when ctx ends, since not every body stops reading then, and otherwise when what it returns is called.
+// closing closes a body when ctx ends, because not every body stops reading then. Otherwise the returned function closes it.
 func closing(ctx context.Context, body io.Closer) func() {
 	closed := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -62,18 +62,18 @@ func closing(ctx context.Context, body io.Closer) func() {
 
 // refusal returns the error of a response that is not successful.
 func (request *httpRequest) refusal(response *http.Response) error {
-	if response.StatusCode == http.StatusSwitchingProtocols { // what follows is not a body, and does not end
+	if response.StatusCode == http.StatusSwitchingProtocols { // the following data is no body, and does not end
 		response.Body.Close()
 		return request.failure(response, []byte("the server switches to another protocol, which calls do not support"))
 	}
 	if request.succeeds(response.StatusCode) {
 		return nil
 	}
-	body, _ := io.ReadAll(io.LimitReader(response.Body, maxRefusal)) // what there is of it
+	body, _ := io.ReadAll(io.LimitReader(response.Body, maxRefusal)) // the part that can be read
 	return request.failure(response, body)
 }
 
-// reserveValues reserves memory for the values that a body of JSON becomes, if it is more than a little.
+// reserveValues reserves memory for the values of a body of JSON, if the body exceeds a small size.
 func reserveValues(ctx context.Context, memory interpreter.Memory, body []byte) error {
 	if memory == nil || len(body) <= unreserved {
 		return nil
@@ -86,15 +86,15 @@ func (request *httpRequest) decodes(response *http.Response) bool {
 	return request.Format != "raw" && content.IsJSON(content.Media(response.Header.Get("Content-Type")))
 }
 
-// succeeds reports whether a status is what the task has asked for (semantics 11.5).
+// succeeds reports whether a status counts as a success for the task (semantics 11.5).
 func (request *httpRequest) succeeds(status int) bool {
 	return status >= 200 && (status <= 299 || request.Redirect && status <= 399)
 }
 
-// read returns the body of a success. What is more than a little waits until there is memory for what it may become: all of
-// it at once, so that calls never wait for each other with half a body each.
+// read returns the body of a success. A body above a small size waits until there is memory for its maximum size. The whole size is reserved in one
+// piece, so that calls never wait for each other with half a body each.
 func (request *httpRequest) read(ctx context.Context, response *http.Response, memory interpreter.Memory) ([]byte, error) {
-	if response.Request.Method == http.MethodHead { // its length is that of what GET returns
+	if response.Request.Method == http.MethodHead { // the length is the length of the answer to GET
 		return nil, nil
 	}
 	if response.ContentLength > int64(maxResponse()) {
@@ -114,7 +114,7 @@ func (request *httpRequest) read(ctx context.Context, response *http.Response, m
 		}
 	}
 	if response.ContentLength > 0 {
-		whole := bytes.NewBuffer(make([]byte, 0, int(response.ContentLength)+bytes.MinRead)) // so much more that its end is found without growing
+		whole := bytes.NewBuffer(make([]byte, 0, int(response.ContentLength)+bytes.MinRead)) // large enough to find the end without growing
 		_, _ = whole.Write(body.Bytes())                                                     // a buffer takes everything
 		body = whole
 	}
@@ -125,7 +125,7 @@ func (request *httpRequest) read(ctx context.Context, response *http.Response, m
 	return body.Bytes(), err
 }
 
-// fill reads on until body has more than limit bytes or ends. More than a response may have is an error.
+// fill reads until body exceeds limit bytes or ends. A response above the maximum size is an error.
 func (request *httpRequest) fill(body *bytes.Buffer, response *http.Response, limit int) error {
 	_, err := body.ReadFrom(io.LimitReader(response.Body, int64(limit+1-body.Len())))
 	switch {
@@ -142,7 +142,7 @@ func (request *httpRequest) broken(err error) error {
 	return errors.Communicationf("the response of %s breaks off: %s", withoutQuery(request.URI), cut(err.Error())).With("request", request.summary())
 }
 
-// maxResponse is how large the body of a success may be, after decompression.
+// maxResponse is the maximum size of the body of a success, after decompression.
 func maxResponse() int { return limits.Set{}.Max(limits.Response) }
 
 func (request *httpRequest) tooLarge() error {
@@ -154,7 +154,7 @@ func cut(text string) string {
 	return shorten.To(text, maxDetail)
 }
 
-// result is what the task gets of a response (semantics 11.3 to 11.6).
+// result returns the result of the task for a response (semantics 11.3 to 11.6).
 func (request *httpRequest) result(response *http.Response, body []byte) (any, error) {
 	if request.Format == "raw" {
 		return base64.StdEncoding.EncodeToString(body), nil
@@ -180,8 +180,8 @@ func (request *httpRequest) result(response *http.Response, body []byte) (any, e
 	}, nil
 }
 
-// headersAsData returns the header of a response. A field that is given several times is one text, as its items are a list in it; only cookies cannot be
-// told apart then (RFC 9110, section 5.3).
+// headersAsData returns the header of a response. A field that occurs several times becomes one text, in the same form as the items of a list in the
+// field. Only cookies become ambiguous in this way (RFC 9110, section 5.3).
 func headersAsData(header http.Header) map[string]any {
 	headers := map[string]any{}
 	for name, values := range header {
@@ -197,7 +197,8 @@ func headersAsData(header http.Header) map[string]any {
 	return headers
 }
 
-// undecoded is the error of a body that is not what its content type says. One that is compressed in a way that nobody has offered is none of it.
+// undecoded is the error of a body that does not have the form of its content type. A body that is compressed with a method that the request did not
+// offer is such a body too.
 func (request *httpRequest) undecoded(response *http.Response, err error) error {
 	if encoding := response.Header.Get("Content-Encoding"); encoding != "" {
 		err = errors.Communicationf("the response is encoded as %.100q, which is not decoded: only gzip is, and only if the task sets no Accept-Encoding", encoding)
@@ -205,7 +206,7 @@ func (request *httpRequest) undecoded(response *http.Response, err error) error 
 	return errors.AsError(err).With("request", request.summary())
 }
 
-// summary is what an error says of the request: nothing that may be a credential.
+// summary returns the part of the request for errors, without anything that may be a credential.
 func (request *httpRequest) summary() map[string]any {
 	return map[string]any{"method": request.Method, "uri": withoutQuery(request.URI)}
 }
@@ -229,7 +230,7 @@ func (request *httpRequest) failure(response *http.Response, body []byte) error 
 	return e.With("request", request.summary()).With("response", map[string]any{"statusCode": status, "contentType": contentType})
 }
 
-// errorText returns the text of a body, of which the end may be missing, if its charset is known; otherwise the body.
+// errorText returns the text of a body whose end may be missing, if its charset is known; otherwise the body.
 func errorText(contentType string, body []byte) []byte {
 	for missing := range min(len(body), utf8.UTFMax) { // of the last character
 		if text, err := content.Text(contentType, body[:len(body)-missing]); err == nil {
@@ -252,7 +253,7 @@ func trimPartialRune(body []byte) []byte {
 	return body
 }
 
-// decodeContent reads a body as its content type says (semantics 11.3).
+// decodeContent reads a body by its content type (semantics 11.3).
 func decodeContent(contentType string, body []byte) (any, error) {
 	v, err := content.Decode(contentType, body)
 	if err != nil {

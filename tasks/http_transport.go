@@ -10,27 +10,27 @@ import (
 	"time"
 )
 
-// TransportConfig says how the calls of a process reach the network. The zero value reaches everything.
+// TransportConfig specifies how the calls of a process reach the network. The zero value reaches everything.
 type TransportConfig struct {
 	// Control allows or refuses each connection; nil allows all.
 	Control Control
-	// Proxy finds the proxy of a request, which dials in the place of Control; nil is none with a Control, and that of the environment without.
+	// Proxy finds the proxy of a request, which dials in the place of Control. If it is nil, there is no proxy with a Control, and the proxy of the
+	// environment without a Control.
 	Proxy func(*http.Request) (*url.URL, error)
 	// Through is the address of a proxy that is dialled although Control may refuse it; empty for none.
 	Through string
-	// Connections is how many calls there may be at a time: so many connections are kept open for the next ones. At
-	// least 100 are.
+	// Connections is the maximum number of simultaneous calls. As many connections are kept open for the next calls, and at least 100.
 	Connections int
 }
 
-// Limits of a connection. How long an answer takes is up to the task's timeout.
+// Limits of a connection. The duration of an answer is limited only by the task's timeout.
 const (
 	maxHandshake = 10 * time.Second // until it speaks TLS
 	maxIdle      = 90 * time.Second // how long a connection is kept for the next call
 	maxHeader    = 1 << 20          // bytes of an answer's header
 )
 
-// NewTransport returns what calls are sent through. All calls of a process should share one: it keeps their connections.
+// NewTransport returns a transport for calls. All calls of a process should share one, because it keeps their connections.
 func NewTransport(c TransportConfig) *http.Transport {
 	dial := connector{through(c.Through, NewDial(c.Control)), (*clientCertificate)(nil).settings}
 	t := &http.Transport{
@@ -44,9 +44,9 @@ func NewTransport(c TransportConfig) *http.Transport {
 	return t
 }
 
-// sendOnce sends a request through a transport. net/http sends a second copy of a request that has the header Idempotency-Key or X-Idempotency-Key, whatever its
-// method is, if the server ends a connection that was used before without an answer. The service may have carried out the first one, and the next attempt is
-// for the author to grant. So the names of these headers get another spelling, which means the same on a connection.
+// sendOnce sends a request through a transport. If a server ends a used connection without an answer, net/http sends a second copy of a request with
+// the header Idempotency-Key or X-Idempotency-Key, regardless of its method. The service may have carried out the first request, and only the author
+// may grant the next attempt. Therefore the names of these headers get another spelling, which has the same meaning on a connection.
 func sendOnce(transport http.RoundTripper, r *http.Request) (*http.Response, error) {
 	if _, connects := transport.(*http.Transport); !connects || r.Header["Idempotency-Key"] == nil && r.Header["X-Idempotency-Key"] == nil {
 		return transport.RoundTrip(r)
@@ -62,7 +62,7 @@ func sendOnce(transport http.RoundTripper, r *http.Request) (*http.Response, err
 	return transport.RoundTrip(&once)
 }
 
-// through returns a Dial that asks nobody about the address of a proxy.
+// through returns a Dial that does not apply Control to the address of a proxy.
 func through(proxy string, dial Dial) Dial {
 	if proxy == "" {
 		return dial
@@ -76,8 +76,8 @@ func through(proxy string, dial Dial) Dial {
 	}
 }
 
-// connector opens connections that end with the call they are for. The transport itself goes on with a connection
-// that nobody waits for any more, since another call might use it: with a server that stalls, for a long time.
+// connector opens connections that end with their call. The transport itself would continue to open a connection that no call waits for, because
+// another call might use it. With a server that stalls, this takes a long time.
 type connector struct {
 	dial     Dial
 	settings func() *tls.Config // of TLS, besides the name of the server
@@ -106,7 +106,7 @@ func (d connector) secure(ctx context.Context, network, address string) (net.Con
 	settings.ServerName, settings.NextProtos = host, []string{"h2", "http/1.1"}
 	secured := tls.Client(plain, settings)
 	if err := secured.HandshakeContext(ctx); err != nil {
-		plain.Close() // the handshake's error says more
+		plain.Close() // the error of the handshake is more exact
 		return nil, err
 	}
 	return secured, nil
@@ -115,10 +115,10 @@ func (d connector) secure(ctx context.Context, network, address string) (net.Con
 // callEnd is the key under which a request's context knows the context of its call.
 type callEnd struct{}
 
-// withCall lets the connections that are opened for ctx end with it. The transport passes on values, but not the end.
+// withCall lets the connections that are opened for ctx end with it. The transport passes on values of contexts, but not their end.
 func withCall(ctx context.Context) context.Context { return context.WithValue(ctx, callEnd{}, ctx) }
 
-// untilCallEnds returns ctx as it ends, at the latest, with the call that it belongs to.
+// untilCallEnds returns a context that ends with ctx and, at the latest, with the call that it belongs to.
 func untilCallEnds(ctx context.Context) (context.Context, func()) {
 	call, ok := ctx.Value(callEnd{}).(context.Context)
 	if !ok {

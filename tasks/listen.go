@@ -14,25 +14,24 @@ func listen() interpreter.Kind {
 	}}
 }
 
-// listenBody consumes events until its strategy is satisfied. Its output is what it has made of them, in order (semantics
-// section 14).
+// listenBody consumes events until its strategy is satisfied. Its output is the results for the events, in order (semantics section 14).
 type listenBody struct {
 	to   *eventStrategy
 	read string
 	each *iterator // nil if events are consumed as they are
 }
 
-// listenProgress is what a listen has consumed so far, and how far it is with it.
+// listenProgress contains the consumed events and the progress of a listen task.
 type listenProgress struct {
 	Consumed  []interpreter.Value `json:"consumed,omitempty"` // read, and handled by foreach
 	Correlate correlations        `json:"correlate,omitzero"`
 	To        strategyProgress    `json:"to,omitzero"`
 	Until     strategyProgress    `json:"until,omitzero"` // the strategy inside `until`
-	// Of foreach: what was read and waits for its iteration, what the iteration in progress handles, and how many have begun.
+	// For foreach: the events that wait for their iteration, the item of the iteration in progress, and the number of iterations that began.
 	Unhandled  []interpreter.Value `json:"unhandled,omitempty"`
 	Handling   *interpreter.Value  `json:"handling,omitempty"`
 	Iterations int                 `json:"iterations,omitempty"`
-	// Satisfied says that no event is consumed any more.
+	// Satisfied reports that no further event is consumed.
 	Satisfied bool `json:"satisfied,omitempty"`
 }
 
@@ -69,7 +68,7 @@ func (l *listenBody) Arrive(s *interpreter.Scope, event any) (n interpreter.Next
 	return l.goOn(s, p), true
 }
 
-// goOn handles what was consumed, one event at a time, and ends the task once the strategy is satisfied.
+// goOn handles the consumed events one at a time, and ends the task once the strategy is satisfied.
 func (l *listenBody) goOn(s *interpreter.Scope, p *listenProgress) interpreter.Next {
 	defer s.Changed()
 	for p.Handling == nil && len(p.Unhandled) > 0 {
@@ -91,7 +90,7 @@ func (l *listenBody) goOn(s *interpreter.Scope, p *listenProgress) interpreter.N
 	return interpreter.Await()
 }
 
-// handled adds what was made of an item to what was consumed. over says that this has ended the task.
+// handled adds the result of an item to the consumed items. over reports that this ended the task.
 func (l *listenBody) handled(s *interpreter.Scope, p *listenProgress, item, output any) (n interpreter.Next, over bool) {
 	output, err := l.each.shape(s, item, len(p.Consumed), output)
 	if err != nil {
@@ -126,7 +125,7 @@ func (l *listenBody) ChildFailed(_ *interpreter.Scope, err *errors.Error) interp
 	return interpreter.Fail(err)
 }
 
-// filters returns what an index has to know of the events that the task can still consume.
+// filters returns the index entries of the events that the task can still consume.
 func (l *listenBody) filters(p *listenProgress) (all []interpreter.EventFilter) {
 	if p.Satisfied {
 		return nil
@@ -138,8 +137,8 @@ func (l *listenBody) filters(p *listenProgress) (all []interpreter.EventFilter) 
 	return all
 }
 
-// MovesFrom implements interpreter.Mover: what was consumed is kept by the positions of the filters that it has passed, and the iteration in
-// progress has its variables.
+// MovesFrom implements interpreter.Mover: consumed events are kept by the positions of their filters, and the iteration in progress has its
+// variables.
 func (l *listenBody) MovesFrom(s *interpreter.Scope, old interpreter.Body) string {
 	was, p := old.(*listenBody), interpreter.Progress[listenProgress](s)
 	if p.Handling != nil {
@@ -156,8 +155,8 @@ func (l *listenBody) MovesFrom(s *interpreter.Scope, old interpreter.Body) strin
 	return l.to.untilEvent.movesFrom(was.to.untilEvent, p.Until)
 }
 
-// ListenAgain implements interpreter.Listener: what correlations expect is evaluated where that is written otherwise, and the filters hold for the
-// events to come.
+// ListenAgain implements interpreter.Listener: an expected value of a correlation is evaluated again if its expression changed, and the filters apply
+// to the next events.
 func (l *listenBody) ListenAgain(s *interpreter.Scope) *errors.Error {
 	p := interpreter.Progress[listenProgress](s)
 	for _, strategy := range l.to.all() {
@@ -225,7 +224,7 @@ type iterator struct {
 	export   interpreter.Export
 }
 
-// compileIterator compiles an iterator, whose tasks stand at list below the task.
+// compileIterator compiles an iterator, whose tasks are at list below the task.
 func compileIterator(b *interpreter.Builder, list string, i *dsl.Iterator) *iterator {
 	if i == nil {
 		return nil
@@ -237,10 +236,10 @@ func (i *iterator) vars(item any, at int) interpreter.Vars {
 	return interpreter.Vars{i.item: item, i.at: at}
 }
 
-// runs reports whether tasks run for each item. An absent iterator (nil) has none.
+// runs reports whether tasks run for each item. An absent iterator (nil) runs no tasks.
 func (i *iterator) runs() bool { return i != nil && i.do.Len() > 0 }
 
-// shape makes of an item and the output of its tasks what the task gets; an absent iterator leaves the output as it is.
+// shape makes the result of the task from an item and the output of its tasks; an absent iterator leaves the output unchanged.
 func (i *iterator) shape(s *interpreter.Scope, item any, at int, output any) (any, *errors.Error) {
 	if i == nil {
 		return output, nil
@@ -253,7 +252,7 @@ func (i *iterator) shape(s *interpreter.Scope, item any, at int, output any) (an
 	return shaped, s.Export(i.export, shaped, vars)
 }
 
-// movesFrom returns why the iteration in progress cannot go on by another version of the iterator.
+// movesFrom returns why the iteration in progress cannot continue with another version of the iterator.
 func (i *iterator) movesFrom(was *iterator) string {
 	if i == nil || was == nil || i.item != was.item || i.at != was.at {
 		return "its foreach has other variables, or is none"

@@ -15,29 +15,29 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// Bounds of an external resource: its size, and how long its server may take.
+// Limits of an external resource: its size, and the time of its server.
 const (
 	maxResource = 4 << 20
 	maxLoading  = 10 * time.Second
 )
 
-// errNoFiles is the error about a file where files are not granted.
+// errNoFiles is the error for a file if files are not granted.
 var errNoFiles = errors.New("files may not be read here")
 
-// Sources are where external resources may be read from. The zero value has none.
+// Sources are the places from which external resources may be read. The zero value allows no place.
 type Sources struct {
 	Transport http.RoundTripper // sends requests; without one, nothing is fetched: interpreter.ErrNotFetched
-	Files     bool              // of this machine may be read, which a server does not grant
-	// Catalog is the default catalog, a folder or a URL. What it holds is read also where other files are not granted.
+	Files     bool              // files of this machine may be read, which a server does not grant
+	// Catalog is the default catalog, a folder or a URL. Its content is read even if other files are not granted.
 	Catalog string
-	// Functions returns the files of a function of the default catalog, name:version, that Catalog does not have: by their names below its
-	// folder. The error of one that is not there wraps fs.ErrNotExist.
+	// Functions returns the files of a function of the default catalog, name:version, that Catalog does not contain, by their names below the function's
+	// folder. If the function is missing, the error wraps fs.ErrNotExist.
 	Functions func(ctx context.Context, named string) (map[string][]byte, error)
 }
 
-// Loader reads external resources by http and https, files, and what the default catalog holds. Several goroutines may use it; what it has read of a
-// function stays as it was then.
-// Relative references are resolved against the document's own file, or its URL if it came from one (semantics 1.9).
+// Loader reads external resources by http and https, files, and the content of the default catalog. Several goroutines may use it. The files of a
+// function stay the same after the first reading. Relative references are resolved against the document's own file, or its URL if it came from one
+// (semantics 1.9).
 func Loader(document string, s Sources) interpreter.Loader {
 	servers := &servers{&http.Client{Transport: authorizing{s.Transport}, CheckRedirect: followResource}, Config{Transport: s.Transport, Credentials: &Credentials{}}}
 	catalog := newDefaultCatalog(s, servers)
@@ -66,7 +66,7 @@ func Loader(document string, s Sources) interpreter.Loader {
 	}
 }
 
-// leadsOut reports whether a file URL is one that RelativeFile has left as it is, although it has no absolute path.
+// leadsOut reports whether RelativeFile left a file URL unchanged although it has no absolute path.
 func leadsOut(u *url.URL) bool {
 	return u.Scheme == "file" && (u.Opaque != "" || u.Host != "" && !strings.EqualFold(u.Host, "localhost"))
 }
@@ -132,8 +132,8 @@ func fetch(ctx context.Context, client *http.Client, u *url.URL) (found interpre
 	return found, err
 }
 
-// redirected returns the URL that a request was redirected to, without query and fragment; "" if it was not. A query may be a signature that ends soon, and
-// relative references need none. Of the user in the URL that was asked for, no other origin learns.
+// redirected returns the URL to which a request was redirected, without query and fragment; "" if it was not redirected. A query may be a signature
+// that expires soon, and relative references need no query. The user in the requested URL is not passed to another origin.
 func redirected(asked, from *url.URL) string {
 	plain := func(u *url.URL) string {
 		there := *u
@@ -154,7 +154,7 @@ func loadFile(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() { // a pipe or device could block for ever
+	if !info.Mode().IsRegular() { // a pipe or device could block forever
 		return nil, fmt.Errorf("%s is not a regular file", path)
 	}
 	file, err := os.Open(path)

@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/tasks"
 )
 
-// TestTheErrorOfALargeResourceTellsItsLimit: it has the members of every limit.
+// TestTheErrorOfALargeResourceTellsItsLimit: the error contains the members of every limit.
 func TestTheErrorOfALargeResourceTellsItsLimit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "large.js")
 	if err := os.WriteFile(path, make([]byte, 5<<20), 0o600); err != nil {

@@ -23,7 +23,7 @@ import (
 	"github.com/swrun/swrun/tasks"
 )
 
-// TestDefaultCatalog: a folder, out of which nothing leads, or a URL, also where other files may not be read.
+// TestDefaultCatalog: the catalog is a folder from which no reference leads out, or a URL, even if other files may not be read.
 func TestDefaultCatalog(t *testing.T) {
 	folder, elsewhere := t.TempDir(), filepath.Join(t.TempDir(), "secret")
 	at := filepath.Join(folder, "functions", "f", "1.0.0")
@@ -132,7 +132,7 @@ func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, r.Context().Err()
 }
 
-// TestLoadingHasABound: a server that never answers ends neither a load of its own, nor that of many resources.
+// TestLoadingHasABound: loading ends in time if a server never answers, for one resource and for many resources.
 func TestLoadingHasABound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -157,7 +157,7 @@ func TestLoadingHasABound(t *testing.T) {
 	})
 }
 
-// TestLoaderWithoutTransport fetches nothing, and says so; files are read.
+// TestLoaderWithoutTransport: it fetches nothing, and reports that; files are read.
 func TestLoaderWithoutTransport(t *testing.T) {
 	load := tasks.Loader("workflow.yaml", tasks.Sources{Files: true})
 	if _, err := load(t.Context(), "https://example.com/schema.json"); !errors.Is(err, interpreter.ErrNotFetched) {
@@ -178,8 +178,8 @@ func TestTimeoutCutsLoading(t *testing.T) {
 	})
 }
 
-// TestDeployedFunctions: what the folder or URL of the default catalog does not have is taken from what is deployed, each function as a whole and as it was
-// when it was first read. A catalog that does not answer may have it.
+// TestDeployedFunctions: functions that the folder or URL of the default catalog lacks come from the deployed functions, each as a whole and in the
+// state of the first reading. A catalog that does not answer may contain the function.
 func TestDeployedFunctions(t *testing.T) {
 	folder := t.TempDir()
 	at := filepath.Join(folder, "functions", "both", "1.0.0")
@@ -237,7 +237,7 @@ func TestDeployedFunctions(t *testing.T) {
 	}
 }
 
-// loading is a reference, and what is read or why not.
+// loading is a reference, and the expected content or error.
 type loading struct{ reference, want, wantErr string }
 
 func checkLoad(t *testing.T, load interpreter.Loader, c loading) {

@@ -17,22 +17,22 @@ import (
 	"github.com/swrun/swrun/internal/shorten"
 )
 
-// exactTransport keeps the result of one method as the server has sent it. The library decodes results into types of its own, which have no room
-// for members that they do not know and for large numbers, and which fail at a content of an unknown type.
+// exactTransport keeps the result of one method exactly as the server sent it. The library decodes results into its own types, which drop unknown
+// members and digits of large numbers, and which fail at content of an unknown type.
 type exactTransport struct {
 	mcp.Transport
 	method   string
-	patience time.Duration // how long a server may be silent when it is asked which versions it speaks; zero for as long as the call lasts
+	patience time.Duration // maximum silence of a server after the request for its versions; zero for no limit within the call
 
 	mu      sync.Mutex
 	asked   jsonrpc.ID // the request for the method
 	probe   jsonrpc.ID // the request for the versions, until it is answered
 	opening jsonrpc.ID // the request that begins a session
-	version string     // what the server has agreed on there
+	version string     // the version that the server accepted there
 	result  json.RawMessage
 }
 
-// discover is the method by which a server of 2026-07-28 and later says which versions it speaks. Older servers do not know it.
+// discover is the method by which a server of 2026-07-28 and later lists its versions of the protocol. Older servers do not know it.
 const discover = "server/discover"
 
 // Connect implements mcp.Transport.
@@ -48,21 +48,21 @@ func (t *exactTransport) Connect(ctx context.Context) (mcp.Connection, error) {
 	return c, nil
 }
 
-// probing returns the request for the versions that the server has not answered; one that is not valid if there is none.
+// probing returns the request for the versions that the server has not answered; an invalid id if there is no such request.
 func (t *exactTransport) probing() jsonrpc.ID {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.probe
 }
 
-// agreed returns the version that a session of an older server has; empty if there is none.
+// agreed returns the version of a session with an older server; empty without a session.
 func (t *exactTransport) agreed() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.version
 }
 
-// answer returns the result that the server has sent.
+// answer returns the result that the server sent.
 func (t *exactTransport) answer() (json.RawMessage, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -75,8 +75,8 @@ func (t *exactTransport) answer() (json.RawMessage, error) {
 	return t.result, checkComplete(t.result)
 }
 
-// checkComplete returns an error if a result is of another type than a complete one. A call of a workflow cannot give the input that some servers ask
-// for, and the specification has a type that is not known refused.
+// checkComplete returns an error if the type of a result is not "complete". A call of a workflow cannot give the input that some servers request, and
+// the specification requires clients to refuse unknown types.
 func checkComplete(result json.RawMessage) error {
 	var r struct {
 		Type     *string `json:"resultType"`
@@ -84,7 +84,7 @@ func checkComplete(result json.RawMessage) error {
 			Method string `json:"method"`
 		} `json:"inputRequests"`
 	}
-	if json.Unmarshal(result, &r) != nil || r.Type == nil || *r.Type == "complete" { // of another form, it is the author's to read
+	if json.Unmarshal(result, &r) != nil || r.Type == nil || *r.Type == "complete" { // the author reads a result of another form
 		return nil
 	}
 	if *r.Type != "input_required" {
@@ -101,10 +101,10 @@ func checkComplete(result json.RawMessage) error {
 	return errors.Communicationf("the server asks for input before it answers: %s; a workflow cannot give it: pass all that the server needs in the parameters", asked)
 }
 
-// maxNamed bounds a name that a server gives, in bytes.
+// maxNamed is the maximum length in bytes of a name that a server gives.
 const maxNamed = 64
 
-// sends notes which requests the library sends.
+// sends notes the requests that the library sends.
 func (t *exactTransport) sends(request *jsonrpc.Request) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -118,8 +118,8 @@ func (t *exactTransport) sends(request *jsonrpc.Request) {
 	}
 }
 
-// gets returns what the library is to see of a response: an empty object in place of the result that is kept. Anything that is not an object is
-// an error for it too.
+// gets returns the form of a response for the library, with an empty object in place of the kept result. A result that is no object is an error for
+// the library too.
 func (t *exactTransport) gets(response *jsonrpc.Response) *jsonrpc.Response {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -130,7 +130,7 @@ func (t *exactTransport) gets(response *jsonrpc.Response) *jsonrpc.Response {
 		var began struct {
 			Version string `json:"protocolVersion"`
 		}
-		if json.Unmarshal(response.Result, &began) == nil { // otherwise the library says what is wrong
+		if json.Unmarshal(response.Result, &began) == nil { // otherwise the library reports the mistake
 			t.version = began.Version
 		}
 	case response.ID == t.asked && response.Error == nil:

@@ -27,7 +27,7 @@ case $line in
 esac
 done`
 
-// TestServersThatIgnoreTheNewestVersion: one that is silent is asked for an older version.
+// TestServersThatIgnoreTheNewestVersion: a silent server is asked for an older version.
 func TestServersThatIgnoreTheNewestVersion(t *testing.T) {
 	config := tasks.Config{Processes: processtest.Pool(t), Silence: 100 * time.Millisecond}
 	id := `id() { printf '%s' "$1" | sed 's/.*"id":\([0-9]*\).*/\1/'; }` + "\n"
@@ -40,7 +40,7 @@ func TestServersThatIgnoreTheNewestVersion(t *testing.T) {
 	}
 }
 
-// TestStrangeResults: a result that is none is an error, and ends no process.
+// TestStrangeResults: an invalid result is an error, and ends no process.
 func TestStrangeResults(t *testing.T) {
 	for _, result := range []string{`null`, `[]`, `"text"`, `7`, `{`, ``, "{\"a\": \"caf\xe9\"}"} {
 		outcome := resultOf(t, result)
@@ -50,7 +50,7 @@ func TestStrangeResults(t *testing.T) {
 	}
 }
 
-// resultOf runs a document that asks a server of the newest version, which answers with a result.
+// resultOf runs a document that calls a server of the newest version, which answers with a result.
 func resultOf(t *testing.T, result string) execution.Outcome {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -72,7 +72,7 @@ func resultOf(t *testing.T, result string) execution.Outcome {
 	return runDocument(t, tasks.Config{}, fmt.Sprintf(listTools, server.URL, "PT60S"))
 }
 
-// TestTypesOfResults: only a complete result is an output. Whatever else a server wants is named.
+// TestTypesOfResults: only a complete result is an output. The error names any other type.
 func TestTypesOfResults(t *testing.T) {
 	for result, detail := range map[string]string{
 		`{"resultType": "complete", "tools": []}`: "",
@@ -92,7 +92,7 @@ func TestTypesOfResults(t *testing.T) {
 	}
 }
 
-// TestTimeoutCutsToolWithoutSession: a server of the newest version sees that nobody waits, too.
+// TestTimeoutCutsToolWithoutSession: a server of the newest version sees that the client no longer waits, too.
 func TestTimeoutCutsToolWithoutSession(t *testing.T) {
 	began, cut := make(chan struct{}, 1), make(chan struct{}, 1)
 	server := mcp.NewServer(&mcp.Implementation{Name: "slow", Version: "1"}, nil)

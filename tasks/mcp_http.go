@@ -33,7 +33,7 @@ func (p *mcpPerformer) askServer(ctx context.Context, request *mcpRequest, r int
 	return e.credential.hide(result, err)
 }
 
-// ask calls a server in a session of its own.
+// ask calls a server in a separate session.
 func (p *mcpPerformer) ask(ctx context.Context, request *mcpRequest, asked *mcpRoundTripper) (json.RawMessage, error) {
 	defer asked.end()
 	exact := &exactTransport{method: request.Method, Transport: &mcp.StreamableClientTransport{
@@ -51,20 +51,20 @@ func (p *mcpPerformer) ask(ctx context.Context, request *mcpRequest, asked *mcpR
 	return nil, asked.failure(request, err)
 }
 
-// mcpRoundTripper sends the requests of one session, with the headers of the call, as long as the call lasts.
+// mcpRoundTripper sends the requests of one session, with the headers of the call, during the call.
 type mcpRoundTripper struct {
 	transport http.RoundTripper
-	exchange  *exchange              // has the header and the credential of the call
-	call      func() context.Context // that of the call
-	farewell  func() context.Context // that of what comes after it
+	exchange  *exchange              // contains the header and the credential of the call
+	call      func() context.Context // the context of the call
+	farewell  func() context.Context // the context of the requests after it
 	agreed    func() string          // the version of the session; empty for none
 
 	mu       sync.Mutex
-	told     chan struct{} // closed when the server knows that nobody waits any more
+	told     chan struct{} // closed when the server got the cancellation
 	answered bool
-	refused  int // the last status that was no success
+	refused  int // the last unsuccessful status
 	err      error
-	ended    []func() // let go of what is still being read
+	ended    []func() // close bodies that are still being read
 }
 
 func newMCPRoundTripper(ctx context.Context, transport http.RoundTripper, e *exchange) *mcpRoundTripper {
@@ -79,8 +79,8 @@ func newMCPRoundTripper(ctx context.Context, transport http.RoundTripper, e *exc
 	return t
 }
 
-// versionHeader says in each request which version the session has. The library writes it for versions without sessions only, since it does not know
-// exactConnection.
+// versionHeader contains the version of the session in each request. The library writes it only for versions without sessions, because it does not
+// know exactConnection.
 const versionHeader = "Mcp-Protocol-Version"
 
 // RoundTrip implements http.RoundTripper.
@@ -114,14 +114,14 @@ func (t *mcpRoundTripper) RoundTrip(sent *http.Request) (*http.Response, error) 
 	case response.StatusCode/100 != 2:
 		t.refused = response.StatusCode
 	case sent.Method == http.MethodPost:
-		t.refused, t.err = 0, nil // an older server has refused to say which versions it speaks, and was asked in another way
+		t.refused, t.err = 0, nil // an older server refused the request for its versions, and was asked in another way
 	}
 	response.Body = &boundedBody{body: response.Body, left: maxResponse(), exceeded: t.exceeded}
 	return response, nil
 }
 
-// send sends a request, once more with another token if the server refuses the one that it has. Several may be on their way, so that each has the
-// credential as it was when it was sent.
+// send sends a request. If the server refuses its token, it sends it once more with another one. Several requests may be in flight, so that each uses
+// the credential at the time of its sending.
 func (t *mcpRoundTripper) send(sent *http.Request) (*http.Response, error) {
 	if t.exchange.credential == nil {
 		return sendOnce(t.transport, sent)
@@ -141,7 +141,7 @@ func (t *mcpRoundTripper) send(sent *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// tell notes that what the library sends when a call is cancelled has been sent.
+// tell notes that the library's message about a cancelled call was sent.
 func (t *mcpRoundTripper) tell(sent *http.Request) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -154,7 +154,7 @@ func (t *mcpRoundTripper) tell(sent *http.Request) {
 	}
 }
 
-// part waits until the server was told that the call is over, for a second at most. The library tells it on its own.
+// part waits until the server was informed of the end of the call, for a second at most. The library sends that message automatically.
 func (t *mcpRoundTripper) part() {
 	select {
 	case <-t.told:
@@ -177,7 +177,7 @@ func (t *mcpRoundTripper) exceeded() {
 	t.err = limits.Exceeded(limits.Response)
 }
 
-// end lets go of everything.
+// end closes everything.
 func (t *mcpRoundTripper) end() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -186,8 +186,8 @@ func (t *mcpRoundTripper) end() {
 	}
 }
 
-// broke reports whether the connection is what has failed. The library makes errors of the protocol of that, too, with a code of its own; servers of
-// the newest version send theirs with a status that is no success.
+// broke reports whether the connection failed. The library makes errors of the protocol from such failures, too, with its own code. Servers of the
+// newest version send their errors with an unsuccessful status.
 func (t *mcpRoundTripper) broke(err error) bool {
 	var answered *jsonrpc.Error
 	byLibrary := !errors.As(err, &answered) || answered.Code == rejectedByTransport
@@ -222,7 +222,7 @@ func (t *mcpRoundTripper) failure(request *mcpRequest, err error) error {
 	return &interpreter.NeedError{Need: need, Err: fault}
 }
 
-// boundedBody is a body of which no more is read than an answer may have.
+// boundedBody is a body that is read up to the maximum size of an answer.
 type boundedBody struct {
 	body     io.ReadCloser
 	left     int

@@ -18,8 +18,8 @@ import (
 	"github.com/swrun/swrun/process"
 )
 
-// startServer calls a server that is started for it, over its standard input and output. One that ends because it does not know the newest version of
-// the protocol is started once more, and asked for an older one.
+// startServer starts a server for the call and calls it over its standard input and output. If the server ends because it does not know the newest
+// version of the protocol, it starts the server once more and asks for an older version.
 func (p *mcpPerformer) startServer(ctx context.Context, request *mcpRequest) (json.RawMessage, error) {
 	if p.config.Processes == nil {
 		return nil, errNoProcesses()
@@ -36,12 +36,11 @@ func (p *mcpPerformer) startServer(ctx context.Context, request *mcpRequest) (js
 // lastWithSessions is the last version of the protocol that begins with `initialize`.
 const lastWithSessions = "2025-11-25"
 
-// maxSilence is how long a server that was started may say nothing when it is asked which versions it speaks, unless the configuration says
-// otherwise: it may have to be loaded first.
+// maxSilence is the default maximum silence of a server after its start, when it is asked for its versions. The server may have to be loaded first.
 const maxSilence = 30 * time.Second
 
-// startOnce runs the server below a supervisor, as all processes do: it ends with the call, and with this process. It reports whether the server has
-// ended because of the version, as far as that can be known: it said nothing to the first question.
+// startOnce runs the server below a supervisor, as all processes do, so that it ends with the call and with this process. It reports whether the
+// server probably ended because of the version: it sent nothing in answer to the first request.
 func (p *mcpPerformer) startOnce(ctx context.Context, request *mcpRequest) (result json.RawMessage, outdated bool, err error) {
 	name := request.Command[0]
 	path, err := exec.LookPath(name)
@@ -59,7 +58,7 @@ func (p *mcpPerformer) startOnce(ctx context.Context, request *mcpRequest) (resu
 		// The shell connects the server with the pipes, and becomes the server.
 		argv := append([]string{"sh", "-c", `exec "$@" <"$0/in" >"$0/out"`, pipes.folder, path}, request.Command[1:]...)
 		end, err := p.config.run(running, name, process.Job{Path: "/bin/sh", Arguments: argv, Environment: environment(request.Environment)})
-		pipes.close() // whoever waits for an answer waits no more
+		pipes.close() // ends the waiting for an answer
 		over <- endedServer{end, err}
 	}()
 	exact := &exactTransport{method: request.Method, patience: cmp.Or(p.config.Silence, maxSilence),
@@ -75,19 +74,19 @@ func (p *mcpPerformer) startOnce(ctx context.Context, request *mcpRequest) (resu
 			return nil, false, why
 		}
 	}
-	if died.err == nil { // by itself, before it was told to
+	if died.err == nil { // without an order to end
 		return nil, exact.probing().IsValid(), died.failure(name, request.Method)
 	}
 	return nil, false, errors.Communicationf("%s of %s: %s", request.Method, name, cut(cause(err)))
 }
 
-// endedServer is how a server that was started has ended.
+// endedServer describes the end of a server that swrun started.
 type endedServer struct {
 	ended
 	err error
 }
 
-// failure is the error of a call that the server has not answered; it quotes what that has written to standard error.
+// failure returns the error of a call that the server did not answer. It quotes the standard error of the server.
 func (e endedServer) failure(name, method string) *errors.Error {
 	text := fmt.Sprintf("%s has ended with exit code %d, and has not answered %s", name, e.code, method)
 	if said := strings.TrimSpace(e.stderr); said != "" {
@@ -98,11 +97,11 @@ func (e endedServer) failure(name, method string) *errors.Error {
 
 // namedPipes connect this process with a server.
 type namedPipes struct {
-	folder  string // of their own
+	folder  string // with no other content
 	in, out *os.File
 }
 
-// openPipes makes them. They are opened for both directions, so that nobody has to wait for the other side.
+// openPipes makes the pipes. They are opened for both directions, so that neither side waits for the other.
 func openPipes() (p namedPipes, err error) {
 	if p.folder, err = os.MkdirTemp("", "swrun-mcp-"); err != nil {
 		return p, err

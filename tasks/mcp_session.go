@@ -20,13 +20,13 @@ import (
 	"github.com/swrun/swrun/limits"
 )
 
-// mcpPerformer calls methods of servers by the Model Context Protocol, each in a session of its own.
+// mcpPerformer calls methods of servers by the Model Context Protocol, each in a separate session.
 type mcpPerformer struct{ config Config }
 
-// maxFarewell is how long a server may take to end a session.
+// maxFarewell is the maximum time in which a server ends a session.
 const maxFarewell = time.Second
 
-// errMCPTimeout is why a call ends whose own timeout is over.
+// errMCPTimeout is the cause of the end of a call whose own timeout is over.
 var errMCPTimeout = errors.New("the timeout of the call is over")
 
 func (p *mcpPerformer) perform(ctx context.Context, r interpreter.Request) (any, error) {
@@ -61,8 +61,8 @@ func (p *mcpPerformer) perform(ctx context.Context, r interpreter.Request) (any,
 	return result, err
 }
 
-// converse opens a session over a transport, calls the method, and ends the session: once parting has returned, if the call is over before. The
-// newest version of the protocol is asked for first, and then older ones, unless the task names one (semantics 11.11).
+// converse opens a session over a transport, calls the method, and ends the session. If the call is over before that, it ends the session after
+// parting returned. It asks for the newest version of the protocol first, and then for older ones, unless the task names a version (semantics 11.11).
 func (request *mcpRequest) converse(ctx context.Context, transport *exactTransport, parting func()) (json.RawMessage, error) {
 	client := mcp.NewClient(&mcp.Implementation{Name: request.Client.Name, Version: request.Client.Version}, &mcp.ClientOptions{
 		Capabilities: &mcp.ClientCapabilities{}, Logger: slog.New(slog.DiscardHandler), MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
@@ -75,14 +75,14 @@ func (request *mcpRequest) converse(ctx context.Context, transport *exactTranspo
 	if ctx.Err() != nil {
 		parting()
 	}
-	_ = session.Close() // the result is there, and a server may forget sessions by itself
+	_ = session.Close() // the result is there, and a server may forget sessions automatically
 	if err != nil {
 		return nil, err
 	}
 	return transport.answer()
 }
 
-// mcpData asks for a result, and returns it as data: it is what the server has sent.
+// mcpData requests a result, and returns it as data, exactly as the server sent it.
 func mcpData(ctx context.Context, memory interpreter.Memory, ask func() (json.RawMessage, error)) (any, error) {
 	result, err := ask()
 	if err != nil {
@@ -125,8 +125,8 @@ func (request *mcpRequest) call(ctx context.Context, s *mcp.ClientSession) error
 	return errors.Configurationf("there is no method %s", request.Method)
 }
 
-// callTool calls a tool. One that wants parameters in headers refuses a call without them: which ones, only the list of tools says, which the library
-// remembers.
+// callTool calls a tool. A server may require parameters in headers, and refuses a call without them. Only the list of tools names these parameters,
+// and the library remembers it.
 func (request *mcpRequest) callTool(ctx context.Context, s *mcp.ClientSession) error {
 	err := mcpMethod(ctx, request, s.CallTool)
 	var refused *jsonrpc.Error
@@ -137,7 +137,7 @@ func (request *mcpRequest) callTool(ctx context.Context, s *mcp.ClientSession) e
 	for range maxToolPages {
 		page, failed := s.ListTools(ctx, &mcp.ListToolsParams{Cursor: cursor})
 		if failed != nil {
-			return err // which says what is wrong with the call
+			return err // it contains the mistake of the call
 		}
 		if cursor = page.NextCursor; cursor == "" {
 			break
@@ -146,7 +146,7 @@ func (request *mcpRequest) callTool(ctx context.Context, s *mcp.ClientSession) e
 	return mcpMethod(ctx, request, s.CallTool)
 }
 
-// maxToolPages is how many pages of the list of tools are read.
+// maxToolPages is the maximum number of pages that are read of the list of tools.
 const maxToolPages = 20
 
 // mcpMethod calls a method with the parameters of a request.
@@ -161,7 +161,7 @@ func mcpMethod[P, R any](ctx context.Context, request *mcpRequest, method func(c
 	return err
 }
 
-// mcpParameters returns what the parameters of a method are read into.
+// mcpParameters returns the Go value for the parameters of a method.
 func mcpParameters(method string) any {
 	switch method {
 	case "tools/call":
@@ -180,15 +180,15 @@ func mcpParameters(method string) any {
 	return new(mcp.ListToolsParams)
 }
 
-// fitMCP reads parameters as a method has them. What does not fit is said without the words of the library.
+// fitMCP reads parameters into the type of a method. Its errors do not use the words of the library.
 func fitMCP(given, parameters any) error {
 	data, err := expr.Encode(given)
 	if err != nil {
 		return err
 	}
 	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields() // what the method does not have would be lost
-	decoder.UseNumber()             // and so would digits
+	decoder.DisallowUnknownFields() // unknown members would be lost
+	decoder.UseNumber()             // digits would be lost
 	if err = decoder.Decode(parameters); err == nil {
 		return nil
 	}
@@ -202,8 +202,8 @@ func fitMCP(given, parameters any) error {
 	return err
 }
 
-// mcpFailure returns what a task gets of an error of a session; an error that the server has answered with is one of type runtime (semantics
-// 11.11). It returns nil if the error is about the connection.
+// mcpFailure returns the error of a task for an error of a session. An error that the server answered is of type runtime (semantics 11.11). It
+// returns nil if the error is about the connection.
 func mcpFailure(err error) *errors.Error {
 	if workflow := errors.AsError(err); workflow != nil {
 		return workflow
@@ -220,7 +220,7 @@ func mcpFailure(err error) *errors.Error {
 	return failed
 }
 
-// rpcFailure returns what a task gets of an error that a server of JSON-RPC answers with.
+// rpcFailure returns the error of a task for an error that a server of JSON-RPC answered.
 func rpcFailure(answered *jsonrpc.Error) *errors.Error {
 	failed := errors.Runtimef("%s", cut(answered.Message))
 	failed.Title = rpcTitle(answered.Code)

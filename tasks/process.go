@@ -20,19 +20,18 @@ import (
 	"github.com/swrun/swrun/process"
 )
 
-// What an error quotes of a long stderr, in bytes: its beginning, where JavaScript says what is wrong, and its end, where most
-// others do.
+// Sizes in bytes of the parts of a long stderr that an error quotes: the beginning, where JavaScript reports errors, and the end, where most other
+// programs do.
 const (
 	stderrHead = 1 << 9
 	stderrTail = 3 << 9
 )
 
-// processBody is what shell commands and scripts share: how they are started and what becomes of their end
-// (semantics 10.1 to 10.5).
+// processBody is the common part of shell commands and scripts: their start and their result (semantics 10.1 to 10.5).
 type processBody struct {
 	base                          dsl.RunBase
 	stdin, arguments, environment *expr.Template
-	order                         []string // of the arguments, if the document has them as a map
+	order                         []string // of the arguments, if they are a map in the document
 }
 
 func compileProcess(b *interpreter.Builder, base dsl.RunBase, p dsl.Process) processBody {
@@ -62,7 +61,7 @@ type processRequest struct {
 	Return      string            `json:"return"`
 }
 
-// globals are arguments that are given as a map. They are values of the workflow: their numbers keep all digits.
+// globals are arguments in the form of a map. They are values of the workflow: their numbers keep all digits.
 type globals map[string]any
 
 func (g *globals) UnmarshalJSON(data []byte) error {
@@ -109,7 +108,7 @@ func (p processBody) prepare(s *interpreter.Scope) (processRequest, *errors.Erro
 	return r, p.passable(s, r)
 }
 
-// passable refuses arguments that no process can get.
+// passable refuses arguments that cannot be passed to a process.
 func (p processBody) passable(s *interpreter.Scope, r processRequest) *errors.Error {
 	for i, argument := range r.Arguments {
 		if strings.Contains(argument, nul) {
@@ -124,11 +123,10 @@ func (p processBody) passable(s *interpreter.Scope, r processRequest) *errors.Er
 	return nil
 }
 
-// nul is where the system ends a text.
+// nul ends a text of the operating system.
 const nul = "\x00"
 
-// names returns the names of a map of arguments in the document's order; one that an expression has made has none, and
-// is sorted.
+// names returns the names of a map of arguments in the document's order. A map from an expression has no order there, and its names are sorted.
 func (p processBody) names(arguments map[string]any) []string {
 	if p.order != nil {
 		return p.order
@@ -151,7 +149,7 @@ func (r *processRequest) setArguments(v any) *errors.Error {
 	return nil
 }
 
-// next performs the request, or starts it and goes on.
+// next performs the request, or starts it and continues.
 func (p processBody) next(s *interpreter.Scope, request any) interpreter.Next {
 	if p.base.Detached {
 		return interpreter.Detach(request, s.Input())
@@ -166,14 +164,14 @@ func (p processBody) finish(s *interpreter.Scope, result any) interpreter.Next {
 	return interpreter.Done(result)
 }
 
-// ended is how a process ended.
+// ended describes the end of a process.
 type ended struct {
 	code           int
 	stdout, stderr string
 }
 
-// result is what the task returns of a process; a failure is an error unless the task asks for it (semantics 10.3). What it returns is text: other
-// bytes could not be kept, and are an error (10.2).
+// result returns the result of the task for a process. A failure is an error unless the task returns it (semantics 10.3). Results are text. Other
+// bytes cannot be kept, and are an error (10.2).
 func (e ended) result(returns string) (any, error) {
 	switch returns {
 	case "code":
@@ -201,13 +199,13 @@ func (e ended) result(returns string) (any, error) {
 
 func trim(s string) string { return strings.TrimRight(s, "\r\n") }
 
-// text returns bytes as text without the line breaks at their end, or an error that says where they are no text.
+// text returns bytes as text without the line breaks at their end, or an error with the place at which they are no text.
 func text(what, bytes string) (any, error) {
 	if utf8.ValidString(bytes) {
 		return trim(bytes), nil
 	}
 	at := len(bytes) - len(strings.TrimLeftFunc(bytes, func(r rune) bool { return r != utf8.RuneError }))
-	for at < len(bytes) && strings.HasPrefix(bytes[at:], string(utf8.RuneError)) { // which is a character like others
+	for at < len(bytes) && strings.HasPrefix(bytes[at:], string(utf8.RuneError)) { // a valid character
 		rest := bytes[at+utf8.RuneLen(utf8.RuneError):]
 		at = len(bytes) - len(strings.TrimLeftFunc(rest, func(r rune) bool { return r != utf8.RuneError }))
 	}
@@ -229,13 +227,12 @@ func ends(s string) string {
 	return strings.ToValidUTF8(head, "") + "…" + strings.ToValidUTF8(tail, "")
 }
 
-// errNoProcesses is what a task gets where processes are not granted.
+// errNoProcesses is the error of a task if processes are not granted.
 func errNoProcesses() *errors.Error {
 	return errors.Configurationf("running processes is not granted here; a worker grants it with --allow-processes, a Go program with Supervise and Host.Processes")
 }
 
-// execute runs argv to its end. When ctx ends first, the process and everything it has started get SIGTERM, and
-// SIGKILL after KillAfter.
+// execute runs argv to its end. When ctx ends first, the process and all processes that it started get SIGTERM, and SIGKILL after KillAfter.
 func (c Config) execute(ctx context.Context, argv []string, files map[string]string, r processRequest) (ended, error) {
 	if c.Processes == nil {
 		return ended{}, errNoProcesses()
@@ -251,7 +248,7 @@ func (c Config) execute(ctx context.Context, argv []string, files map[string]str
 	return c.run(ctx, argv[0], j)
 }
 
-// run has a job run below a supervisor, and says what became of it.
+// run runs a job below a supervisor, and returns its end.
 func (c Config) run(ctx context.Context, name string, j process.Job) (ended, error) {
 	j.MaxOutput, j.KillAfter = limits.Set{}.Max(limits.Stdout), c.killAfter()
 	end, err := c.Processes.Run(ctx, j)
@@ -281,8 +278,8 @@ func (c Config) killAfter() time.Duration {
 	return 2 * time.Second
 }
 
-// environment is what a process sees: where programs and the user are, the language, and what the task sets. Nothing
-// else of the host's environment, where secrets may be.
+// environment returns the environment of a process: the paths of programs and of the user, the language, and the variables of the task. It contains
+// nothing else of the host's environment, which may contain secrets.
 func environment(task map[string]string) []string {
 	var all []string
 	for _, name := range []string{"PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ", "USER"} {

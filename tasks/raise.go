@@ -24,8 +24,7 @@ func compileRaise(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 	return &raiseBody{whole: b.Value(definition.Value())}
 }
 
-// raiseBody raises an error; only what is given is set, but for the instance, which is the task's pointer
-// (semantics 7.13).
+// raiseBody raises an error. It sets only the given members, and the instance, whose default is the task's pointer (semantics 7.13).
 type raiseBody struct {
 	whole *expr.Template // yields the error as an object
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// told returns a kind whose errors, also those of timeouts, say what was called, if its performer does not say it.
+// told returns a kind whose errors, including timeouts, name the target of the call, unless its performer adds the target itself.
 func told(kind interpreter.Kind) interpreter.Kind {
 	perform := kind.Perform
 	kind.Perform = func(ctx context.Context, r interpreter.Request) (any, error) {
@@ -21,7 +21,7 @@ func told(kind interpreter.Kind) interpreter.Kind {
 	return kind
 }
 
-// withRequest adds to the error of a call what was called.
+// withRequest adds the target of the call to its error.
 func withRequest(err error, r interpreter.Request) error {
 	switch e := err.(type) {
 	case *interpreter.NeedError:
@@ -46,7 +46,7 @@ func requested(e *errors.Error, r interpreter.Request) *errors.Error {
 	return e
 }
 
-// addressed is what requests of all kinds have in common: where they go.
+// addressed is the common part of requests of all kinds: their target.
 type addressed struct {
 	Method, URI, Image, Endpoint, Agent, Card, Server, Document string
 
@@ -62,11 +62,11 @@ type addressed struct {
 	Message   json.RawMessage
 }
 
-// requestMember returns what the error of a request says of it; nil if that is not known.
+// requestMember returns the member of an error that describes the target of a request; nil if the target is not known.
 func requestMember(r interpreter.Request) map[string]any {
 	body := []byte(r.Body)
 	if r.Prepared != nil {
-		body, _ = json.Marshal(r.Prepared) // what cannot be written has no address
+		body, _ = json.Marshal(r.Prepared) // a request that cannot be encoded has no address
 	}
 	var a addressed
 	if json.Unmarshal(body, &a) != nil {
@@ -84,7 +84,7 @@ func requestMember(r interpreter.Request) map[string]any {
 	return member
 }
 
-// members returns what is said of the request; what is empty is not known.
+// members returns the description of the request; empty members are not known.
 func (a *addressed) members() map[string]string {
 	switch {
 	case a.Image != "":
@@ -98,14 +98,14 @@ func (a *addressed) members() map[string]string {
 		return map[string]string{"method": method, "uri": a.scheme("grpcs", "grpc") + a.Target.Address}
 	}
 	program := ""
-	if command, ok := a.Command.([]any); ok && len(command) > 0 { // its arguments may be anything
+	if command, ok := a.Command.([]any); ok && len(command) > 0 { // its arguments may contain secrets
 		program, _ = command[0].(string)
 	}
 	uri := withoutQuery(cmp.Or(a.URI, a.Endpoint, a.Agent, a.Server, a.Card, a.Document))
 	return map[string]string{"method": a.Method, "uri": uri, "command": program}
 }
 
-// direction says what is done with a channel.
+// direction returns the direction of the use of a channel.
 func (a *addressed) direction() string {
 	if len(a.Message) > 0 {
 		return "publish"

@@ -11,7 +11,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// TestErrorsSayWhatWasCalled: the error of a call says where it went, without user, query and arguments, also if the request comes from storage.
+// TestErrorsSayWhatWasCalled: the error of a call contains its target, without user, query and arguments, even if the request comes from storage.
 func TestErrorsSayWhatWasCalled(t *testing.T) {
 	for _, c := range []struct {
 		request any

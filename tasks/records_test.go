@@ -8,8 +8,8 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// TestStepsEndWithTheirRecords: a step holds 4 MiB of records and requests and those of one task more, whether the records are of
-// data or errors; tasks with little of it go on together.
+// TestStepsEndWithTheirRecords: a step contains 4 MiB of records and requests and the records of one further task, regardless of whether the records
+// contain data or errors. Tasks with small records continue in the same step.
 func TestStepsEndWithTheirRecords(t *testing.T) {
 	const large, most = 256 << 10, 4 << 20
 	set := "set: {text: '${ .text }'}"
@@ -52,7 +52,7 @@ func TestStepsEndWithTheirRecords(t *testing.T) {
 	}
 }
 
-// recordedBytes is how much text the data and the errors of records hold, and the requests of effects.
+// recordedBytes returns the total size of the text in the data and errors of records, and in the requests of effects.
 func recordedBytes(result interpreter.Result) (bytes int) {
 	for _, e := range result.Effects {
 		bytes += len(e.Request.Body)

@@ -25,7 +25,7 @@ type origins struct {
 	bodies        []string
 }
 
-// mustOrigins starts the servers; they do not share a port, and speak TLS if the test asks for it.
+// mustOrigins starts the servers. They do not share a port, and speak TLS if the parameters require it.
 func mustOrigins(t *testing.T, secureFirst, secureSecond bool) *origins {
 	t.Helper()
 	o := &origins{}
@@ -81,7 +81,7 @@ func mustOrigins(t *testing.T, secureFirst, secureSecond bool) *origins {
 	return o
 }
 
-// summary is what the servers have received by name of the header.
+// received returns the values of a header that the servers received.
 func (o *origins) received(name string) (all []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -106,7 +106,7 @@ func (o *origins) ask(t *testing.T, path, with string) *errors.Error {
 	return outcome.Fault
 }
 
-// TestRedirectToAnotherOrigin: another port of the same host is another origin, and gets nothing that was for the first.
+// TestRedirectToAnotherOrigin: another port of the same host is another origin, and gets no credential of the first one.
 func TestRedirectToAnotherOrigin(t *testing.T) {
 	for _, c := range []struct{ name, path, with string }{
 		{"the author's headers", "/away", "}, method: get, " + privateHeaders},
@@ -137,7 +137,7 @@ func TestRedirectToAnotherOrigin(t *testing.T) {
 	}
 }
 
-// TestRedirectWithinAnOrigin: everything goes along, the digest too.
+// TestRedirectWithinAnOrigin: all headers go along, including the digest.
 func TestRedirectWithinAnOrigin(t *testing.T) {
 	o := mustOrigins(t, false, false)
 	if fault := o.ask(t, "/here?keep", "}, method: post, body: whole, "+privateHeaders); fault != nil {
@@ -153,7 +153,7 @@ func TestRedirectWithinAnOrigin(t *testing.T) {
 	}
 }
 
-// TestDescriptionsOfContentCrossOrigins: what is not a credential and describes the content goes along.
+// TestDescriptionsOfContentCrossOrigins: headers that describe the content and are no credentials go along.
 func TestDescriptionsOfContentCrossOrigins(t *testing.T) {
 	o := mustOrigins(t, false, false)
 	if fault := o.ask(t, "/away?keep", "}, method: post, body: whole, headers: {Accept: text/plain, X-Mine: a}"); fault != nil {
@@ -164,7 +164,7 @@ func TestDescriptionsOfContentCrossOrigins(t *testing.T) {
 	}
 }
 
-// TestRedirectsThatAreRefused: nobody is reached by them.
+// TestRedirectsThatAreRefused: no server is reached by them.
 func TestRedirectsThatAreRefused(t *testing.T) {
 	for _, c := range []struct {
 		name, path, with, want string
@@ -204,7 +204,7 @@ func TestDigestAnswersNobodyElse(t *testing.T) {
 	}
 }
 
-// TestRedirectsToNoURL: the error does not quote what may hold a password.
+// TestRedirectsToNoURL: the error does not quote text that may contain a password.
 func TestRedirectsToNoURL(t *testing.T) {
 	for _, location := range []string{"http://eve:pa55@[::1", "ftp://eve:pa55@h/%zz", "https://eve:pa55 @h/", "//eve:pa55@h:x/"} {
 		server := mustListen(t, answers("HTTP/1.1 302 Found\r\nLocation: "+location+"\r\nContent-Length: 0\r\n\r\n"))
@@ -217,7 +217,7 @@ func TestRedirectsToNoURL(t *testing.T) {
 	}
 }
 
-// TestCredentialsOfImports: what a .proto document imports is read with its credential, unless servers have led to another origin.
+// TestCredentialsOfImports: the imports of a .proto document are read with its credential, unless redirects led to another origin.
 func TestCredentialsOfImports(t *testing.T) {
 	var mu sync.Mutex
 	got := map[string]string{}

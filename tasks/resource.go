@@ -17,8 +17,8 @@ type resources struct {
 	config Config
 }
 
-// read returns a resource, with a credential if its policy is not nil. Its Place is never empty. Its errors are those of the task that needs it: a server that does not
-// answer with it is a communication error, everything else a configuration error (semantics 1.9).
+// read returns a resource, with a credential if its policy is not nil. Its Place is never empty. Its errors are errors of the task that needs the
+// resource: a server that does not answer with the resource is a communication error, and everything else is a configuration error (semantics 1.9).
 func (r resources) read(ctx context.Context, uri string, policy *credential) (found interpreter.Resource, err error) {
 	if r.load == nil {
 		return found, interpreter.FailLoad(uri, errors.New("external resources are not available here"))
@@ -41,7 +41,7 @@ func unread(ctx context.Context, uri string, failed error) error {
 	fault := errors.AsError(failed)
 	if errors.As(failed, &need) {
 		return need
-	} else if fault != nil { // of who was to authenticate the reader
+	} else if fault != nil { // of the authority for the reader's token
 		return fault
 	}
 	if ctx.Err() != nil {
@@ -64,10 +64,10 @@ func unread(ctx context.Context, uri string, failed error) error {
 	return interpreter.FailLoad(withoutQuery(uri), failed)
 }
 
-// maxDescribing is about how many bytes of memory a document takes at most until a request is made of it.
+// maxDescribing is the approximate maximum number of bytes of memory for a document until a request is made of it.
 const maxDescribing = 64 << 20
 
-// withinMemory makes a request of a document, within the memory that all effects share. Nothing of the document is held afterwards.
+// withinMemory makes a request of a document, within the memory that all effects share. No part of the document stays in memory afterwards.
 func withinMemory(ctx context.Context, memory interpreter.Memory, describe func() error) error {
 	if memory == nil {
 		return describe()
@@ -79,7 +79,7 @@ func withinMemory(ctx context.Context, memory interpreter.Memory, describe func(
 	return describe()
 }
 
-// credential returns what a Loader sends; nil for nothing.
+// credential returns the credential that a Loader sends; nil for none.
 func (r resources) credential(ctx context.Context, policy *credential) (*credential, error) {
 	if policy != nil && policy.Scheme == "digest" {
 		return nil, errors.Configurationf("a document cannot be read with digest authentication: use another scheme")
@@ -87,8 +87,8 @@ func (r resources) credential(ctx context.Context, policy *credential) (*credent
 	return policy.resolve(ctx, r.config)
 }
 
-// withPolicy returns a context in which a Loader sends the credential of the policy that the document names for the resource, if it names one. config is
-// how a token is got, if one is needed.
+// withPolicy returns a context in which a Loader sends the credential of the policy that the document names for the resource, if it names one. config
+// is the configuration for getting a token, if one is needed.
 func withPolicy(ctx context.Context, config Config) (context.Context, error) {
 	p := interpreter.PolicyOf(ctx)
 	if p == nil {
@@ -111,13 +111,13 @@ func withPolicy(ctx context.Context, config Config) (context.Context, error) {
 // resourceKey is the key under which the context of a Loader knows the credential to read with.
 type resourceKey struct{}
 
-// authorizing sends requests with the credential of their context, once more with another token if that is refused. What is sent on to another origin
-// goes without.
+// authorizing sends requests with the credential of their context, and once more with another token if the first one is refused. A request that is
+// redirected to another origin goes without the credential.
 type authorizing struct{ http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
 func (a authorizing) RoundTrip(sent *http.Request) (*http.Response, error) {
-	c, _ := sent.Context().Value(resourceKey{}).(*credential) // of documents that are read without one, nil
+	c, _ := sent.Context().Value(resourceKey{}).(*credential) // nil for documents that are read without a credential
 	if c == nil || wasSentAway(sent) {
 		return a.RoundTripper.RoundTrip(sent)
 	}
@@ -137,7 +137,7 @@ func (a authorizing) RoundTrip(sent *http.Request) (*http.Response, error) {
 	return c.again(transport, request, response)
 }
 
-// wasSentAway reports whether redirects have led a request to another origin, also if they have led it back.
+// wasSentAway reports whether redirects led a request to another origin, even if they led it back.
 func wasSentAway(request *http.Request) bool {
 	for r := request; r.Response != nil; r = r.Response.Request {
 		if originOf(r.URL) != originOf(r.Response.Request.URL) {
@@ -147,10 +147,10 @@ func wasSentAway(request *http.Request) bool {
 	return false
 }
 
-// maxResourceRedirects is how often a server may send a reader on.
+// maxResourceRedirects is the maximum number of redirects of a reader.
 const maxResourceRedirects = 3
 
-// followResource decides on a redirect as a call does: never from https to http, and without the credential to another origin.
+// followResource decides on a redirect in the same way as a call: never from https to http, and without the credential to another origin.
 func followResource(next *http.Request, via []*http.Request) error {
 	from := via[len(via)-1].URL
 	switch {

@@ -24,10 +24,10 @@ import (
 	"github.com/swrun/swrun/limits"
 )
 
-// Containers is where containers run, and what they may have of that machine.
+// Containers is the engine for containers, and the parts of its machine that they may use.
 type Containers struct {
 	Engine *container.Engine
-	// Volumes are the folders, and the names of volumes, that containers may have; / is all of them.
+	// Volumes are the folders, and the names of volumes, that containers may use; / is all of them.
 	Volumes []string
 }
 
@@ -80,7 +80,7 @@ type containerRequest struct {
 	After   time.Duration     `json:"after,omitempty"`
 	Ports   []container.Port  `json:"ports,omitempty"`
 	Mounts  []container.Mount `json:"mounts,omitempty"`
-	// Workflow and Namespace are those of the document, after which a container is called.
+	// Workflow and Namespace of the document are parts of the container's name.
 	Workflow  string `json:"workflow"`
 	Namespace string `json:"namespace"`
 }
@@ -110,7 +110,7 @@ func (r *runContainerBody) Enter(s *interpreter.Scope) interpreter.Next {
 	return r.next(s, request)
 }
 
-// fill evaluates what says which container it is.
+// fill evaluates the description of the container.
 func (r *runContainerBody) fill(s *interpreter.Scope, request *containerRequest) (err *errors.Error) {
 	if request.Image, err = evalText(s, r.image, "the image"); err != nil {
 		return err
@@ -145,7 +145,7 @@ var (
 	portName      = lazyregexp.New(`^[0-9]{1,5}(/(tcp|udp|sctp))?$`)
 )
 
-// parsePort reads a port of the container, and the one of the machine at which it is published, with an address before it or none.
+// parsePort reads a port of the container, and the port of the machine at which it is published, with or without an address before it.
 func parsePort(name string, value any) (p container.Port, problem string) {
 	p = container.Port{Container: name, Host: stringify(value)}
 	if i := strings.LastIndexByte(p.Host, ':'); i >= 0 {
@@ -164,7 +164,7 @@ func parsePort(name string, value any) (p container.Port, problem string) {
 	return p, ""
 }
 
-// parseMount reads a folder of the machine or the name of a volume, and where the container finds it.
+// parseMount reads a folder of the machine or the name of a volume, and its path in the container.
 func parseMount(source string, value any) (m container.Mount, problem string) {
 	m = container.Mount{Source: source, Target: stringify(value), Volume: !strings.HasPrefix(source, "/")}
 	m.Target, m.ReadOnly = strings.CutSuffix(m.Target, ":ro")
@@ -180,7 +180,7 @@ func parseMount(source string, value any) (m container.Mount, problem string) {
 	return m, ""
 }
 
-// errNoContainers is what a task gets where containers are not granted.
+// errNoContainers is the error of a task if containers are not granted.
 func errNoContainers() *errors.Error {
 	return errors.Configurationf("running containers is not granted here; a worker grants it with --allow-containers, a Go program with Host.Containers")
 }
@@ -235,18 +235,18 @@ func (c Config) containerJob(request containerRequest, r interpreter.Request) co
 	return j
 }
 
-// defaultName is {workflow}-{uuid}.{namespace}-{task} (semantics 10.6). The UUID is that of the effect, so that the engine itself keeps two
-// attempts of one from running at a time.
+// defaultName returns {workflow}-{uuid}.{namespace}-{task} (semantics 10.6). The UUID belongs to the effect, so that the engine itself prevents two
+// attempts from running at the same time.
 func defaultName(request containerRequest, r interpreter.Request) string {
 	sum := sha256.Sum256([]byte(r.Key))
-	id, _ := uuid.FromBytes(sum[:16]) // of that length it is always one
+	id, _ := uuid.FromBytes(sum[:16]) // 16 bytes are always a UUID
 	task := string(r.Pointer)
 	name := fmt.Sprintf("%s-%s.%s-%s", request.Workflow, id, request.Namespace, task[strings.LastIndexByte(task, '/')+1:])
 	return strings.TrimLeft(notInName().ReplaceAllString(name, "_"), "_.-")
 }
 
-// allows reports whether containers may have what a mount names. A folder must be below one that is granted, wherever links lead, as far as
-// this machine is that of the engine.
+// allows reports whether containers may use the source of a mount. A folder must be below a granted folder after all links are followed, as far as
+// the engine runs on this machine.
 func (c *Containers) allows(m container.Mount) bool {
 	if slices.Contains(c.Volumes, "/") {
 		return true
@@ -261,7 +261,7 @@ func (c *Containers) allows(m container.Mount) bool {
 	return within(c.Volumes, m.Source) && within(c.Volumes, real)
 }
 
-// within reports whether a path is one of some folders, or in one.
+// within reports whether a path is one of some folders, or in one of them.
 func within(folders []string, p string) bool {
 	return slices.ContainsFunc(folders, func(folder string) bool {
 		real, err := filepath.EvalSymlinks(folder)

@@ -28,7 +28,7 @@ type scripts struct{ Config }
 
 // language is a language of scripts.
 type language struct {
-	names []string // what documents call it; the first one is its own
+	names []string // its names in documents; the first one is its own
 	run   func(scripts, context.Context, scriptRequest) (ended, error)
 }
 
@@ -39,7 +39,7 @@ func languages() []language {
 	}
 }
 
-// languageOf returns the language that documents call by a name.
+// languageOf returns the language with a name in documents.
 func languageOf(name string) (language, bool) {
 	all := languages()
 	i := slices.IndexFunc(all, func(l language) bool { return slices.Contains(l.names, name) })
@@ -72,7 +72,7 @@ func compileRunScript(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 		return body
 	}
 	from := task.Source.Endpoint
-	if from.Authentication == nil { // otherwise only who performs the task has what it takes to read it
+	if from.Authentication == nil { // otherwise only the performer of the task holds the credential for reading it
 		if found, ok := b.Load(task.Source); ok {
 			var err error
 			if body.loaded, err = scriptText(found.Data); err != nil {
@@ -85,7 +85,7 @@ func compileRunScript(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 	return body
 }
 
-// scriptText returns the text of a script that was read, without a byte order mark. The error says what is wrong with it, as the end of a sentence.
+// scriptText returns the text of a script that was read, without a byte order mark. The error describes the mistake as the end of a sentence.
 func scriptText(data []byte) (string, error) {
 	text, err := content.Text("", data)
 	switch {
@@ -101,7 +101,7 @@ func scriptText(data []byte) (string, error) {
 type runScriptBody struct {
 	processBody
 	language  string
-	code      *expr.Template // nil if there is a source
+	code      *expr.Template // nil with a source
 	loaded    string         // the source's code, if it could be read before the run: never evaluated
 	source    *uri           // nil if the code is known
 	forSource *authentication
@@ -145,8 +145,7 @@ func (r *runScriptBody) Enter(s *interpreter.Scope) interpreter.Next {
 	return r.next(s, request)
 }
 
-// flags writes a map of arguments as argv: --key value, a bare --key for true, nothing for false and null
-// (semantics 10.5).
+// flags writes a map of arguments as argv: --key value, a bare --key for true, nothing for false and null (semantics 10.5).
 func flags(names []string, arguments map[string]any) []string {
 	var argv []string
 	for _, name := range names {

@@ -72,8 +72,8 @@ var (
 	positional = lazyregexp.New(`\$(?:[0-9@*#]|\{[0-9@*#])`)
 )
 
-// shellArgv returns what to execute (semantics 10.4): a single word is a program; anything else is a shell script, to
-// which the arguments are passed, and appended if it is one line that does not use them.
+// shellArgv returns the command to execute (semantics 10.4). A single word is a program. Anything else is a shell script that gets the arguments. If
+// the script is one line that does not use them, they are appended to it.
 func shellArgv(command string, arguments []string) []string {
 	if word().MatchString(command) {
 		return append([]string{command}, arguments...)

@@ -16,7 +16,7 @@ func runWorkflow() interpreter.Kind {
 	}}
 }
 
-// runWorkflowBody asks its driver for another workflow, which is a run of its own (semantics 10.7).
+// runWorkflowBody requests a run of another workflow from its driver (semantics 10.7).
 type runWorkflowBody struct {
 	task  *dsl.RunWorkflow
 	input *expr.Template // nil passes the task's own input on

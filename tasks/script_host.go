@@ -10,7 +10,7 @@ import (
 	"github.com/swrun/swrun/process"
 )
 
-// pythonMain runs a file with the globals that another file holds, as if it were the main program.
+// pythonMain runs a file with the globals in another file, as if it were the main program.
 const pythonMain = `import json, sys
 path, data = sys.argv[1:3]
 del sys.argv[1:3]
@@ -26,16 +26,16 @@ const nodeMain = `import { readFileSync } from 'node:fs';
 Object.assign(globalThis, JSON.parse(readFileSync(new URL('globals.json', import.meta.url), 'utf8')));
 `
 
-// ScriptHost finds what runs scripts on this machine. The zero value runs JavaScript in the embedded engine.
+// ScriptHost finds the programs that run scripts on this machine. The zero value runs JavaScript in the embedded engine.
 type ScriptHost struct {
 	Node bool // JavaScript is run by the Node on PATH
 
 	mutex  sync.Mutex
-	python string // its path, once it has been found
-	failed error  // why there is none, once that is known
+	python string // its path, after it was found
+	failed error  // why there is no Python, after the search
 }
 
-// Languages returns the languages that run here. The first time it starts programs to find out, until ctx ends.
+// Languages returns the languages that run here. The first call starts programs to find out, until ctx ends.
 func (h *ScriptHost) Languages(ctx context.Context) (all []string) {
 	if _, err := h.findNode(); !h.Node || err == nil {
 		all = append(all, "js")
@@ -54,8 +54,8 @@ func (h *ScriptHost) findNode() (string, error) {
 	return path, nil
 }
 
-// findPython returns the first Python of the host that runs, 3.13 if it is there: version managers leave commands of
-// that name on PATH that only say that there is no such version.
+// findPython returns the first Python of the host that runs, preferably 3.13. Version managers leave commands of that name on PATH that only report
+// that the version is missing.
 func (h *ScriptHost) findPython(ctx context.Context) (string, error) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()

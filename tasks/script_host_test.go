@@ -22,7 +22,7 @@ const pythonScript = `  - work:
             print(n * 2, sys.argv[1:])
 `
 
-// TestPythonThatDoesNotRun: a command of that name on PATH that is none is passed over.
+// TestPythonThatDoesNotRun: a command on PATH with the name of Python that does not run is skipped.
 func TestPythonThatDoesNotRun(t *testing.T) {
 	folder := t.TempDir()
 	if err := os.WriteFile(filepath.Join(folder, "python3.13"), []byte("#!/bin/sh\nexit 127\n"), 0o755); err != nil {
@@ -43,7 +43,7 @@ func TestNoPython(t *testing.T) {
 	}
 }
 
-// TestProcessesAreNotGranted: a server runs none unless it is configured to.
+// TestProcessesAreNotGranted: a server runs no processes unless it is configured to do so.
 func TestProcessesAreNotGranted(t *testing.T) {
 	for _, task := range []string{pythonScript, "  - work: { run: { shell: { command: ls } } }\n", "  - work: { run: { script: { language: js, code: '1' } } }\n"} {
 		outcome := runDocument(t, tasks.Config{}, task)

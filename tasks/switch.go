@@ -21,8 +21,8 @@ func choose() interpreter.Kind {
 	}}
 }
 
-// switchBody takes the first case that holds; the case without a condition is the last resort wherever it stands,
-// and without one the task's own flow directive applies (semantics 4.2, 4.3).
+// switchBody takes the first case that holds. The case without a condition is the last resort, regardless of its position. Without such a case, the
+// task's own flow directive applies (semantics 4.2, 4.3).
 type switchBody struct {
 	cases     []switchCase
 	otherwise *interpreter.Jump

@@ -15,7 +15,7 @@ use: {secrets: [token]}
 do: [{a: {call: http, with: {method: get, endpoint: 'http://x.example/', headers: {Authorization: '${ "Bearer " + $secrets.token }'}}}}]
 `
 
-// TestTakeoverWithoutTheSecret: who takes over a call and does not have its secret does not send it without.
+// TestTakeoverWithoutTheSecret: a worker that takes over a call and does not hold its secret does not send the call without the secret.
 func TestTakeoverWithoutTheSecret(t *testing.T) {
 	compile := func(secrets interpreter.Secrets) *interpreter.Program {
 		w, found := dsl.Parse("t.yaml", []byte(secretCall))

@@ -8,7 +8,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// evalText evaluates a template for the task's input; what names the property, which must be text that says something.
+// evalText evaluates a template for the task's input. what names the property, which must be text that is not empty.
 func evalText(s *interpreter.Scope, t *expr.Template, what string) (string, *errors.Error) {
 	v, err := s.Eval(t, s.Input())
 	if err != nil {
@@ -21,7 +21,7 @@ func evalText(s *interpreter.Scope, t *expr.Template, what string) (string, *err
 	return text, nil
 }
 
-// asText returns what an expression has yielded for a property that must be text, and must not be empty (semantics 1.3a).
+// asText returns the result of an expression for a property that must be text, and must not be empty (semantics 1.3a).
 func asText(v any, what string) (string, *errors.Error) {
 	text, ok := v.(string)
 	switch {

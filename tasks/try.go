@@ -55,7 +55,7 @@ func compileRetry(b *interpreter.Builder, c *dsl.Catch) *retry {
 	}
 }
 
-// tryBody runs its list, retries it as the policy says, and then turns to catch.do (semantics section 7).
+// tryBody runs its list, retries it by the policy, and then runs catch.do (semantics section 7).
 type tryBody struct {
 	try, do          *interpreter.List // do is nil if absent
 	as               string
@@ -67,7 +67,7 @@ type tryBody struct {
 
 type tryProgress struct {
 	Retries  int  `json:"retries,omitempty"`
-	Renewed  int  `json:"renewed,omitempty"`  // of them, those that do not count any more: see Renew
+	Renewed  int  `json:"renewed,omitempty"`  // the retries that no longer count: see Renew
 	Catching bool `json:"catching,omitempty"` // catch.do is running: its errors are not caught here
 }
 
@@ -94,7 +94,7 @@ func (t *tryBody) attempt(s *interpreter.Scope, n int) interpreter.Next {
 	if err != nil {
 		return interpreter.Fail(err)
 	}
-	if d.IsZero() { // zero switches it off (semantics 9.4)
+	if d.IsZero() { // zero disables it (semantics 9.4)
 		return next
 	}
 	return next.WithDeadline(interpreter.DeadlineAttempt, d, s.Now())
@@ -126,7 +126,7 @@ func (t *tryBody) ChildFailed(s *interpreter.Scope, err *errors.Error) interpret
 		return next
 	}
 	if t.do == nil && t.then == nil && t.retry != nil {
-		return interpreter.Fail(err) // exhausted, and nothing to fall back on
+		return interpreter.Fail(err) // exhausted, without catch.do
 	}
 	s.RecordCaught(err)
 	s.BindAfter(t.as, caught)
@@ -159,7 +159,7 @@ func (t *tryBody) matches(s *interpreter.Scope, err *errors.Error, caught any) (
 	return both(s, t.when, t.exceptWhen, caught)
 }
 
-// both reports whether when holds and exceptWhen does not; absent ones do not object.
+// both reports whether when holds and exceptWhen does not; an absent condition excludes nothing.
 func both(s *interpreter.Scope, when, exceptWhen *expr.Code, v any) (bool, *errors.Error) {
 	holds, err := s.EvalCondition(when, v, true)
 	if err != nil || !holds {
@@ -169,7 +169,7 @@ func both(s *interpreter.Scope, when, exceptWhen *expr.Code, v any) (bool, *erro
 	return !excepted, err
 }
 
-// again waits for the next attempt if the policy grants one. An error that must not be tried again is tried again only by a policy whose `when`
+// again waits for the next attempt if the policy grants one. An error that is marked as not retryable is tried again only by a policy whose `when`
 // names that mark.
 func (t *tryBody) again(s *interpreter.Scope, progress *tryProgress, failure *errors.Error) (next interpreter.Next, retries bool) {
 	r, caught := t.retry, failure.Value()
@@ -222,7 +222,7 @@ type retry struct {
 	jitterFrom, jitterTo           *interpreter.Duration
 }
 
-// limit returns how long all attempts may take in total; zero means no limit.
+// limit returns the maximum duration of all attempts together; zero means no limit.
 func (r *retry) limit(s *interpreter.Scope) (dsl.Duration, *errors.Error) {
 	if r.limitDuration == nil {
 		return dsl.Duration{}, nil

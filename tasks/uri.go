@@ -26,16 +26,16 @@ type uri struct {
 	fixed      bool // the template is a URL, without variables
 }
 
-// uriVariable is a variable of a template, where it stands.
+// uriVariable is a variable of a template, with the rules of its place.
 type uriVariable struct {
 	name     string
-	optional bool // it may be missing: {?a} and {&a} then leave their parameter out, {#a} the fragment
-	inQuery  bool // it may be empty without making the URI another one
-	prefix   int  // how many characters of it are taken, as in {name:3}; 0 for all
-	several  bool // it may be an array or an object: {name*}, or after an operator that says how it is written, such as {?name}
+	optional bool // it may be missing: {?a} and {&a} then omit their parameter, {#a} the fragment
+	inQuery  bool // it may be empty without changing the target of the URI
+	prefix   int  // number of characters of it that are used, as in {name:3}; 0 for all
+	several  bool // it may be an array or an object: {name*}, or after an operator that defines its form, such as {?name}
 }
 
-// operators are the characters that say how the variables after them are written.
+// operators are the characters that define the form of the variables after them.
 const operators = "+#./;?&"
 
 var prefixLength = lazyregexp.New(`^[1-9][0-9]{0,3}$`)
@@ -53,8 +53,9 @@ func compileURI(b *interpreter.Builder, e *dsl.Endpoint) *uri {
 	return u
 }
 
-// compilePlace is compileURI for an external resource that is read when its task runs. In a function from elsewhere, a relative reference counts from
-// where that stands. A file of the default catalog is not there then, but is read with the function, by who needs no policy for it.
+// compilePlace is like compileURI, for an external resource that is read when its task runs. In a remote function, a relative reference starts from
+// the place of the function. A file of the default catalog is not available at that time. It is read with the function, by a reader that needs no
+// policy for it.
 func compilePlace(b *interpreter.Builder, e *dsl.Endpoint) *uri {
 	text := e.URI.Text()
 	if expr.Delimited(text) || strings.ContainsAny(text, "{}") {
@@ -96,7 +97,7 @@ func parseTemplate(text string) (*uri, error) {
 	return u, err
 }
 
-// expand returns the URL that is asked for.
+// expand returns the URL to be called.
 func (u *uri) expand(s *interpreter.Scope, input any) (string, *errors.Error) {
 	if u.fixed {
 		return u.template, nil
@@ -115,7 +116,7 @@ func (u *uri) expand(s *interpreter.Scope, input any) (string, *errors.Error) {
 	return text, nil
 }
 
-// locate returns the place of a resource, which may also be a file: whoever reads it says what may be read (Loader).
+// locate returns the place of a resource, which may also be a file. The Loader decides whether it may be read.
 func (u *uri) locate(s *interpreter.Scope, input any) (string, *errors.Error) {
 	text, err := u.evaluate(s, input)
 	if err == nil && strings.TrimSpace(text) == "" {
@@ -156,7 +157,7 @@ func (u *uri) fill(input any) (string, *errors.Error) {
 	return expanded, nil
 }
 
-// inBytes returns the template for values: the library counts the part of a text that {name:3} takes in bytes, and RFC 6570 in characters.
+// inBytes returns the template for values. The library counts the part of a text that {name:3} takes in bytes, and RFC 6570 counts it in characters.
 func (u *uri) inBytes(values stduritemplate.Substitutions) string {
 	if !slices.ContainsFunc(u.variables, func(v uriVariable) bool { return v.prefix > 0 }) {
 		return u.template
@@ -176,7 +177,7 @@ func (u *uri) inBytes(values stduritemplate.Substitutions) string {
 	})
 }
 
-// sizeOf returns how many bytes the first characters of a text have.
+// sizeOf returns the size in bytes of the first characters of a text.
 func sizeOf(text string, characters int) int {
 	for at := range text {
 		if characters == 0 {
@@ -187,7 +188,8 @@ func sizeOf(text string, characters int) int {
 	return len(text)
 }
 
-// substitution returns what stands for a value, and what is wrong with it, if anything is. It is nil for an array or object of nothing that may be left out.
+// substitution returns the text for a value, and the mistake in the value, if there is one. It is nil for an array or object without items that may
+// be left out.
 func (variable uriVariable) substitution(v any) (value any, problem string) {
 	switch v := v.(type) {
 	case nil:
@@ -202,7 +204,7 @@ func (variable uriVariable) substitution(v any) (value any, problem string) {
 	}
 }
 
-// unfit says why a text cannot stand in the path of a URI: it would be another one.
+// unfit returns why a text cannot be in the path of a URI: it would make the URI another one.
 func (variable uriVariable) unfit(text string) string {
 	if !variable.inQuery && (strings.TrimSpace(text) == "" || text == "." || text == "..") {
 		return "is " + shorten.Quoted(text)
@@ -210,7 +212,7 @@ func (variable uriVariable) unfit(text string) string {
 	return ""
 }
 
-// list returns the items of an array as text; those that are null are left out (RFC 6570, section 2.3).
+// list returns the items of an array as text; null items are left out (RFC 6570, section 2.3).
 func (variable uriVariable) list(all []any) (value any, problem string) {
 	if !variable.several {
 		return nil, "is an array; a scalar is needed, or {" + variable.name + "*} in the template"
@@ -232,7 +234,7 @@ func (variable uriVariable) list(all []any) (value any, problem string) {
 	return variable.unlessEmpty(texts, len(texts))
 }
 
-// members returns those of an object as text, without those that are null.
+// members returns the members of an object as text, without null members.
 func (variable uriVariable) members(all map[string]any) (value any, problem string) {
 	if !variable.several {
 		return nil, "is an object; a scalar is needed, or {" + variable.name + "*} in the template"
@@ -260,8 +262,8 @@ func (variable uriVariable) unlessEmpty(value any, n int) (any, string) {
 	return nil, "is empty"
 }
 
-// substitutions returns the variables as text. Without a value, or with one that changes the path, the URI would be
-// that of something else: /orders/ instead of /orders/7.
+// substitutions returns the variables as text. Without a value, or with a value that changes the path, the URI would name another resource: /orders/
+// instead of /orders/7.
 func (u *uri) substitutions(input any) (stduritemplate.Substitutions, *errors.Error) {
 	properties, _ := input.(map[string]any) // other input has no properties
 	values := stduritemplate.Substitutions{}
