@@ -39,7 +39,7 @@ func callTasks() properties {
 			required = needs("call")
 		}
 		all[p.definition] = task(required, properties{
-			"call": constant(p.name).about("What is called: " + p.name + "."),
+			"call": constant(p.name).about("The called protocol: " + p.name + "."),
 			"with": p.with.about("The arguments of the call."),
 		})
 	}
@@ -54,13 +54,13 @@ func callTasks() properties {
 func callContinueAsNew() shape {
 	return object(nil, properties{
 		"input":   anything().about("The input of the next run; the task's input unless set."),
-		"version": pattern(`^latest$|` + semver).about("The version of the workflow that the next run has, or latest; that of this run unless set."),
+		"version": pattern(`^latest$|` + semver).about("The version of the workflow of the next run, or latest (default the version of this run)."),
 	})
 }
 
 // outputFormat is what the output of an HTTP request is.
 func outputFormat() shape {
-	return enum("raw", "content", "response").about("What the output is: the content (the default), its bytes in base64, or the whole response.")
+	return enum("raw", "content", "response").about("The output: the content (the default), its bytes in base64, or the whole response.")
 }
 
 func followRedirects() shape { return boolean().about("Whether redirects are followed.") }
@@ -78,8 +78,8 @@ func callOpenAPI() shape {
 
 func callA2A() shape {
 	return object(needs("method"), properties{
-		"agentCard": use("resource").about("The card of the agent, which says where it is and what credential it wants."),
-		"server":    use("endpoint").about("Where the agent is, if there is no `agentCard`. A URL without a path is that of a host, whose card may say more."),
+		"agentCard": use("resource").about("The card of the agent, with its address and the required credential."),
+		"server":    use("endpoint").about("The address of the agent, if there is no `agentCard`. A URL without a path is a host, whose card may name the path."),
 		"method": enum("message/send", "message/stream", "tasks/get", "tasks/list", "tasks/cancel", "tasks/resubscribe",
 			"tasks/pushNotificationConfig/set", "tasks/pushNotificationConfig/get", "tasks/pushNotificationConfig/list",
 			"tasks/pushNotificationConfig/delete", "agent/getAuthenticatedExtendedCard").about("The method to call."),
@@ -156,9 +156,9 @@ func callAsyncAPI() shape {
 func callActivity() shape {
 	length := use("duration")
 	return object(needs("type"), properties{
-		"type":  text().about("What the worker is to do."),
-		"queue": anyOf(use("expression"), pattern(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,126}[A-Za-z0-9])?$`)).about("The queue from which workers fetch it; that of the task unless set."),
-		"input": anything().about("What the worker gets; the task's input unless set."),
+		"type":  text().about("The type of the work, by which workers register."),
+		"queue": anyOf(use("expression"), pattern(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,126}[A-Za-z0-9])?$`)).about("The queue from which workers fetch it (default the queue of the task)."),
+		"input": anything().about("The input of the worker (default the task's input)."),
 		"timeouts": object(nil, properties{
 			"scheduleToStart": length.about("How long each attempt may wait for a worker."),
 			"startToClose":    length.about("How long each attempt may take."),
@@ -180,7 +180,7 @@ func activityRetry() shape {
 			"initial": length.about("The delay before the second attempt."),
 			"factor":  factor.about("By how much each delay is longer than the one before."),
 			"max":     length.about("The longest delay."),
-		})).about("What lies between attempts: each delay, or how they grow."),
+		})).about("The delays between attempts: a list, or a growing delay."),
 		"nonRetryable": shape{"type": "array", "items": text()}.about("Types of errors after which there is no other attempt."),
 	})
 	retry["anyOf"] = []shape{{"required": needs("maxAttempts")}, {"required": needs("backoff"), "properties": properties{"backoff": delays}}}

@@ -100,9 +100,9 @@ func eventDefinitions() properties {
 	attributes := properties{
 		"id":              text().about("The event's id."),
 		"source":          anyOf(use("uri"), use("expression")).about("A URI of where it happened."),
-		"type":            text().about("What happened, for example com.example.order.placed.v1."),
+		"type":            text().about("The type of the event, for example com.example.order.placed.v1."),
 		"time":            text().about("When it happened, for example 2026-01-31T12:00:00Z."),
-		"subject":         text().about("What it happened to."),
+		"subject":         text().about("The subject of the event."),
 		"datacontenttype": text().about("The media type of the data: application/json unless set."),
 		"dataschema":      anyOf(use("uri"), use("expression")).about("A URI of the data's schema."),
 		"data":            anything().about("The event's data."),
@@ -122,7 +122,7 @@ func eventDefinitions() properties {
 			"with": filtered.about("The attributes that an event must have."),
 			"correlate": mapOf(object(needs("from"), properties{
 				"from":   text().about("An expression on the event."),
-				"expect": text().about("What its value must be; the first value if absent."),
+				"expect": text().about("The required value (default the first value)."),
 			}).open()).about("How events are matched to each other and to the run."),
 		}),
 		"strategy":      strategy(anyOf(text(), use("untilStrategy"))),
@@ -130,10 +130,10 @@ func eventDefinitions() properties {
 		"iterator": object(nil, properties{
 			"item":   text().about("The variable that holds the item."),
 			"at":     text().about("The variable that holds its position."),
-			"do":     use("taskList").about("What to do with each item."),
+			"do":     use("taskList").about("The tasks for each item."),
 			"output": use("output"),
 			"export": use("export"),
-		}).about("What to do with each item."),
+		}).about("The tasks for each item."),
 	}
 }
 

@@ -20,7 +20,7 @@ func runnables() []runnable {
 func run() shape {
 	all := properties{
 		"await":  boolean().about("Whether to wait until it ends: true unless set."),
-		"return": enum("stdout", "stderr", "code", "all", "none").about("What the output is: stdout unless set."),
+		"return": enum("stdout", "stderr", "code", "all", "none").about("The output (default stdout)."),
 	}
 	var keys []string
 	for _, r := range runnables() {

@@ -90,10 +90,10 @@ func workflow() shape {
 			"summary":   text().about("A summary in Markdown."),
 			"tags":      anyObject().about("Key and value pairs that describe the workflow."),
 			"metadata":  anyObject().about("Anything else about the workflow; engines keep their options here."),
-		}).about("What the document is."),
+		}).about("The identity of the document."),
 		"input":    use("input").about("How the workflow's input is validated and reshaped."),
 		"use":      components(),
-		"do":       use("taskList").about("What the workflow does."),
+		"do":       use("taskList").about("The tasks of the workflow."),
 		"timeout":  use("timeoutOrName").about("How long the workflow may take in total. Nothing inside it can catch the timeout."),
 		"output":   use("output").about("How the workflow's output is reshaped and validated."),
 		"schedule": schedule(),
@@ -114,7 +114,7 @@ func components() shape {
 		"retries":         mapOf(use("retryPolicy")).about("Retry policies, by name."),
 		"secrets":         listOf(text()).about("The secrets that the workflow may read."),
 		"timeouts":        mapOf(use("timeout")).about("Timeouts, by name."),
-	}).about("What the workflow uses in several places.")
+	}).about("Definitions that the workflow uses in several places.")
 }
 
 func schedule() shape {
@@ -123,7 +123,7 @@ func schedule() shape {
 		"cron":  text().about("A cron expression, for example '0 0 * * *'."),
 		"after": use("duration").about("The delay between the end of a run and the next."),
 		"on":    use("strategy").about("The events that start a run."),
-		"read":  enum("data", "envelope", "raw").about("What a run gets from the events in `on`: their data, the whole events, or their raw form."),
+		"read":  enum("data", "envelope", "raw").about("The input from the events in `on`: their data, the whole events, or their raw form."),
 	})
 	s[dependent] = map[string]any{"read": needs("on")}
 	return s.about("When runs start by themselves.")
@@ -156,8 +156,8 @@ func dataDefinitions() properties {
 			"type":     use("errorType").about("The URI of the error's type."),
 			"status":   integer().about("The status code."),
 			"title":    text().about("A short summary."),
-			"detail":   text().about("What happened this time."),
-			"instance": text().about("A JSON Pointer to what the error comes from."),
+			"detail":   text().about("The description of this occurrence."),
+			"instance": text().about("A JSON Pointer to the origin of the error."),
 
 			"nonRetryable": boolean().about("Whether no `try` is to retry after it; an extension of the language."),
 		}),

@@ -68,7 +68,7 @@ func taskChain() shape {
 	}
 	// An editor takes a value that is not there yet for one that fulfils every condition: it is asked first whether it is an object.
 	task := shape{"if": shape{"type": "object", "minProperties": 1}, "then": chain, "else": shape{"type": "object", "minProperties": 1, "defaultSnippets": taskSnippets()}}
-	calls := properties{"call": likely(callNames()...).about("What is called: a protocol, or a function of `use.functions` or of a catalog.")}
+	calls := properties{"call": likely(callNames()...).about("The called protocol, or a function of `use.functions` or of a catalog.")}
 	return shape{"allOf": []shape{task, {"type": "object", "properties": calls}}}
 }
 
@@ -86,10 +86,10 @@ func task(required []string, members properties) shape {
 		"output":  use("output").about("How the task's output is reshaped and validated."),
 		"export":  use("export").about("How the workflow's context is updated."),
 		"timeout": use("timeoutOrName").about("How long the task may take in total. A try around it can catch the timeout."),
-		"then":    directive().about("What runs next: `continue`, `exit`, `end`, or the name of a task in the same list."),
+		"then":    directive().about("The next task: `continue`, `exit`, `end`, or the name of a task in the same list."),
 		"metadata": metadata(properties{
-			"delivery":     anything().about("How what the task sends is delivered."),
-			"parentClose":  anything().about("What becomes of a workflow that the task runs when this one ends: cancel, terminate or abandon."),
+			"delivery":     anything().about("The delivery of the effects of the task."),
+			"parentClose":  anything().about("The fate of a child workflow at the end of this workflow: cancel, terminate or abandon."),
 			"queue":        anything().about("The queue whose workers perform the task."),
 			"softDeadline": anything().about("The time after which the task counts as late, and goes on."),
 			"backoffList":  anything().about("The delays before the retries of a try."),
@@ -100,15 +100,15 @@ func task(required []string, members properties) shape {
 // taskDefinitions are the kinds of tasks.
 func taskDefinitions() properties {
 	return controlTasks().with(callTasks()).with(properties{
-		"run": task(needs("run"), properties{"run": run().about("What to run.")}),
+		"run": task(needs("run"), properties{"run": run().about("The process or workflow to run.")}),
 		"emit": task(needs("emit"), properties{"emit": object(needs("event"), properties{
 			"event": object(needs("with"), properties{"with": use("eventToEmit").about("The event's attributes and data.")}).open().about("The event."),
 		}).about("The event to publish.")}),
 		"listen": task(needs("listen"), properties{
 			"listen": object(needs("to"), properties{
 				"to":   use("strategy").about("The events to wait for."),
-				"read": enum("data", "envelope", "raw").about("What is read from them: their data, the whole event, or its raw form."),
-			}).about("What to wait for."),
+				"read": enum("data", "envelope", "raw").about("The part to read: their data, the whole event, or its raw form."),
+			}).about("The events to wait for."),
 			"foreach": use("iterator"),
 		}),
 	})
@@ -119,7 +119,7 @@ func controlTasks() properties {
 	nonEmpty["minProperties"] = 1
 	cases := listOf(single(object(needs("then"), properties{
 		"when": text().about("An expression. A case without one is the default."),
-		"then": directive().about("What runs next."),
+		"then": directive().about("The next task."),
 	})).called("case")).offers(caseSnippets())
 	cases["minItems"] = 1
 	return properties{
@@ -129,7 +129,7 @@ func controlTasks() properties {
 				"each": text().about("The variable that holds the item: `item` unless set."),
 				"at":   text().about("The variable that holds its position: `index` unless set."),
 				"in":   anyOf(text(), shape{"type": "array"}).about("An expression that yields an array, or the array itself."),
-			}).about("What to iterate over."),
+			}).about("The collection of the loop."),
 			"while": text().about("An expression that must be true before each iteration."),
 			"do":    use("taskList").about("Tasks to run for each item."),
 		}),
@@ -155,7 +155,7 @@ func catch() shape {
 		"type":     anyOf(enum(errorTypes()...), text()).about("The URI of the error's type."),
 		"status":   integer().about("The status code."),
 		"title":    text().about("The summary."),
-		"detail":   text().about("What happened this time."),
+		"detail":   text().about("The description of this occurrence."),
 		"details":  text().about("The name of `detail` before 2026."),
 		"instance": text().about("The pointer of the task that failed, for example /do/0/pay."),
 	}}
@@ -166,6 +166,6 @@ func catch() shape {
 		"exceptWhen": text().about("An expression that must not be true for the error to be caught."),
 		"retry":      anyOf(use("retryPolicy"), text()).offers(retrySnippets()).about("When to try again: a policy, or the name of one in `use.retries`."),
 		"do":         use("taskList").about("Tasks to run once an error is caught and not retried."),
-		"then":       directive().about("What runs next after an error was caught."),
+		"then":       directive().about("The next task after an error was caught."),
 	})
 }
