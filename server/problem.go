@@ -81,7 +81,7 @@ func (s *Server) damage(ctx context.Context, err error) *api.Problem {
 // unreadable is the problem of something stored that cannot be read: to ask again does not help.
 func unreadable(what string) *api.Problem {
 	p := newProblem(http.StatusInternalServerError, "unreadable", "Unreadable data", what)
-	p.Help = "swrun doctor tells what cannot be read, and what to do about it"
+	p.Help = "swrun doctor lists the entries that cannot be read, and their remedies"
 	return p
 }
 

@@ -29,7 +29,7 @@ func (o *operation) awaited(ctx context.Context, run control.RunOf, wait time.Du
 	case o.isLocal():
 		return outcome, o.unattended(i)
 	case outcome.Status == store.Quarantined:
-		fmt.Fprintf(o.err, "%s is quarantined: swrun retry %s%s lets it run again; otherwise it ends at %s, which is waited for\n",
+		fmt.Fprintf(o.err, "%s is quarantined: swrun retry %s%s lets it run again; the wait continues until it ends at %s\n",
 			i, terminal.ShellWord(i.ID), o.flags.target(), outcome.EndsAt)
 	}
 	waiting, cancel := context.WithTimeout(ctx, wait)
@@ -75,8 +75,8 @@ func (o *operation) ended(ctx context.Context, run control.RunOf, wait time.Dura
 func (o *operation) unattended(i store.Instance) error {
 	store := o.flags.storeFlag()
 	return &exitError{
-		code: exitStore, message: fmt.Sprintf("%s has not ended yet, and nothing can work on it while this command has %s open", i, o.at),
-		hint: "swrun run DOCUMENT --id " + i.ID + store + " goes on with it, swrun worker" + store + " with all runs of this store",
+		code: exitStore, message: fmt.Sprintf("%s is still in progress, and no worker can continue it while this command has %s open", i, o.at),
+		hint: "swrun run DOCUMENT --id " + i.ID + store + " continues this run, swrun worker" + store + " all runs of this store",
 	}
 }
 
@@ -84,7 +84,7 @@ func (o *operation) unattended(i store.Instance) error {
 func (o *operation) unfinished(ctx context.Context, i store.Instance) error {
 	ctx, done := context.WithTimeout(ctx, answerWithin) // a store that does not answer keeps nobody waiting
 	defer done()
-	e := &exitError{code: exitWaited, message: fmt.Sprintf("%s has not ended yet", i), hint: "swrun describe " + terminal.ShellWord(i.ID) + o.flags.target() + " shows what it waits for"}
+	e := &exitError{code: exitWaited, message: fmt.Sprintf("%s is still in progress", i), hint: "swrun describe " + terminal.ShellWord(i.ID) + o.flags.target() + " shows the reason of its wait"}
 	if o.lacksWorker(ctx, i) {
 		e.message += "; " + o.noWorker()
 	}
@@ -112,7 +112,7 @@ func (o *operation) watchWorkers(ctx context.Context, i store.Instance) {
 		}
 	}
 	if ctx.Err() == nil {
-		fmt.Fprintln(o.err, o.errStyle().Text(fmt.Sprintf("%s does not go on: %s; it is waited for", i, o.noWorker())))
+		fmt.Fprintln(o.err, o.errStyle().Text(fmt.Sprintf("%s does not continue: %s; the wait continues", i, o.noWorker())))
 	}
 }
 
@@ -122,7 +122,7 @@ func (o *operation) endedOtherwise(i store.Instance, outcome api.RunOutcome) err
 	if fault := api.ParseError(outcome.Error); fault != nil {
 		message += ": " + fault.Error()
 	}
-	return &exitError{code: outcomeExit(outcome, nil), message: message, hint: "swrun history " + terminal.ShellWord(i.ID) + o.flags.target() + " shows how it came to that"}
+	return &exitError{code: outcomeExit(outcome, nil), message: message, hint: "swrun history " + terminal.ShellWord(i.ID) + o.flags.target() + " shows the cause"}
 }
 
 // because says why a run was cancelled, if that was said.

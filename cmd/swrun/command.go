@@ -149,7 +149,7 @@ func (o *operation) reportLeft(ctx context.Context, v commandVerb, done []store.
 	if ctx.Err() != nil {
 		why = "it was interrupted"
 	}
-	fmt.Fprintf(o.err, "%s broke off: %s, with %s left; give the command again for them\n", v.Name, why, terminal.Counted(left, "run"))
+	fmt.Fprintf(o.err, "%s stopped: %s, with %s left; repeat the command for them\n", v.Name, why, terminal.Counted(left, "run"))
 	return refusalError(err)
 }
 

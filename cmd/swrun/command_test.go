@@ -40,7 +40,7 @@ func TestCommandIsBrokenOff(t *testing.T) {
 	c.now = time.Now
 	code := run([]string{"suspend", "--yes", "--where", "workflow=demo/nap"}, c.streams)
 	said := strings.TrimSpace(c.stderr.String())
-	if code != exitStore || strings.Count(said, "\n") > 3 || !strings.Contains(said, "suspend broke off: the store refuses it, with 20 runs left") {
+	if code != exitStore || strings.Count(said, "\n") > 3 || !strings.Contains(said, "suspend stopped: the store refuses it, with 20 runs left") {
 		t.Errorf("it ended with %d and said\n%s", code, said)
 	}
 }
@@ -122,7 +122,7 @@ func TestCommandIsInterrupted(t *testing.T) {
 	if err := o.send(ctx, commandVerb{done: "terminating", Verb: control.Verb{Name: "terminate"}}, runs, ""); err == nil {
 		t.Error("it is done")
 	}
-	want := fmt.Sprintf("terminate broke off: it was interrupted, with %d runs left; give the command again for them\n", sendSize+1)
+	want := fmt.Sprintf("terminate stopped: it was interrupted, with %d runs left; repeat the command for them\n", sendSize+1)
 	if said := c.stderr.String(); said != want || strings.Count(c.stdout.String(), "terminating") != sendSize {
 		t.Errorf("it said %s and named %d runs", said, strings.Count(c.stdout.String(), "terminating"))
 	}

@@ -291,7 +291,7 @@ func TestVerbsOnDamagedKeys(t *testing.T) {
 			if code != exitStore || strings.Count(out, name) != 1 || strings.Contains(out, "script: ") || strings.Contains(out, " again ") {
 				t.Errorf("%s is damaged by %s: %s ends with %d:\n%s", c.pattern, c.by, verb, code, out)
 			}
-			if !strings.Contains(out, "swrun doctor tells what cannot be read") && !strings.Contains(out, "back from a copy") {
+			if !strings.Contains(out, "swrun doctor lists the entries that cannot be read") && !strings.Contains(out, "back from a copy") {
 				t.Errorf("%s is damaged by %s: %s shows no remedy:\n%s", c.pattern, c.by, verb, out)
 			}
 		}

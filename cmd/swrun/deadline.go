@@ -100,7 +100,7 @@ func (o *operation) setDeadlines(ctx context.Context, chosen *selectFlags, chang
 		for n, err := range failed {
 			switch {
 			case control.IsOutage(err):
-				fmt.Fprintf(o.err, "deadline set broke off, with %s left; give the command again for them\n", terminal.Counted(len(runs)-len(all), "run"))
+				fmt.Fprintf(o.err, "deadline set stopped, with %s left; repeat the command for them\n", terminal.Counted(len(runs)-len(all), "run"))
 				return refusalError(err)
 			case err != nil:
 				first = o.alsoFailed(first, refusalError(err))
@@ -122,7 +122,7 @@ func (o *operation) setDeadlines(ctx context.Context, chosen *selectFlags, chang
 
 // printDeadline prints what the deadline of a run is now, or would be.
 func (o *operation) printDeadline(moved api.MovedDeadline, change api.DeadlineChange) error {
-	scope, was := moved.ID, "there was none"
+	scope, was := moved.ID, "it had no deadline"
 	if change.Task != "" {
 		scope += " " + change.Task
 	}

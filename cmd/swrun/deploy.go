@@ -145,7 +145,7 @@ func (o *operation) deploy(ctx context.Context, all []*swrun.Document) error {
 	if err := o.warn(false, all...); err != nil {
 		return err
 	}
-	return o.warnOfChildren(ctx, ofDocuments(all), "deploy what is missing before those tasks begin, or they fail: swrun deploy DOC... takes several documents, in any order")
+	return o.warnOfChildren(ctx, ofDocuments(all), "deploy the missing workflows before those tasks begin, or they fail: swrun deploy DOC... takes several documents, in any order")
 }
 
 // deployFailure returns why documents are not deployed.

@@ -96,9 +96,9 @@ func (o *operation) driver(d *api.Description) string {
 	}
 	switch {
 	case d.ReservedFor == d.Namespace+"/"+d.ID:
-		return fmt.Sprintf("no worker is connected to %s: swrun run %s --id %s%s goes on with it, swrun worker%s only keeps its deadlines", o.at, terminal.ShellWord(file), d.ID, o.flags.storeFlag(), o.flags.storeFlag())
+		return fmt.Sprintf("no worker is connected to %s: swrun run %s --id %s%s continues this run, swrun worker%s only keeps its deadlines", o.at, terminal.ShellWord(file), d.ID, o.flags.storeFlag(), o.flags.storeFlag())
 	case d.Plain:
-		return o.noWorker() + fmt.Sprintf(", swrun run %s --id %s%s this one", terminal.ShellWord(file), d.ID, o.flags.storeFlag())
+		return o.noWorker() + fmt.Sprintf(", swrun run %s --id %s%s drives only this run", terminal.ShellWord(file), d.ID, o.flags.storeFlag())
 	}
 	return o.noWorker()
 }

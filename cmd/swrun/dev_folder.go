@@ -64,7 +64,7 @@ func (d *drafts) watch(ctx context.Context) error {
 				settled.Reset(settleFor)
 			}
 		case err := <-w.Errors:
-			d.flags.log.Warn("what changes in the folder is not seen any more", "folder", d.folder, "error", err)
+			d.flags.log.Warn("changes in the folder are not noticed any more", "folder", d.folder, "error", err)
 		}
 	}
 }
@@ -110,7 +110,7 @@ func (d *drafts) look(ctx context.Context, files []string) error {
 		switch {
 		case d.seen[file] == now[file]:
 		case owner != "" && document.Err() == nil:
-			d.complain(&exitError{code: exitConflict, message: fmt.Sprintf("%s is not deployed: %s is that of %s, too", file, document, owner), hint: "give one of them another name or version"})
+			d.complain(&exitError{code: exitConflict, message: fmt.Sprintf("%s is not deployed: %s is also the name of %s", file, document, owner), hint: "give one of them another name or version"})
 		default:
 			deployed, err := d.deployDraft(ctx, document, text)
 			if err != nil {
@@ -124,7 +124,7 @@ func (d *drafts) look(ctx context.Context, files []string) error {
 	}
 	d.tellGone(files)
 	d.seen = now
-	return d.warnOfChildren(ctx, ofDocuments(changed), "save or deploy what is missing before those tasks begin, or they fail; a document 1.0.0 of this folder is deployed as 1.0.0-dev.1: version: latest takes its last version")
+	return d.warnOfChildren(ctx, ofDocuments(changed), "save or deploy the missing workflows before those tasks begin, or they fail; a document 1.0.0 of this folder is deployed as 1.0.0-dev.1: version: latest takes its last version")
 }
 
 // tellGone prints which files are there no more, and that there is none at first.
@@ -139,7 +139,7 @@ func (d *drafts) tellGone(files []string) {
 	}
 	for _, file := range slices.Sorted(maps.Keys(d.seen)) {
 		if !slices.Contains(files, file) {
-			fmt.Fprintf(d.out, "%s is gone; what was deployed of it stays\n", file)
+			fmt.Fprintf(d.out, "%s is removed; its deployed versions stay\n", file)
 		}
 	}
 }

@@ -88,7 +88,7 @@ func (o *operation) examine(ctx context.Context, strict bool) error {
 		found = append(found, sinks.Examine(ctx, s.Store)...)
 		found = append(found, deadletter.Examine(ctx, s.Store)...)
 		found = append(found, doctor.Finding{
-			Code: doctor.CodeSecrets, Level: doctor.OK, What: "the secrets of workers and servers are known to themselves alone: GET /v1/health of a server tells which deployed workflows lack some there",
+			Code: doctor.CodeSecrets, Level: doctor.OK, What: "only workers and servers know their secrets: GET /v1/health of a server lists the deployed workflows that lack secrets there",
 		})
 	}
 	return o.diagnose(doctor.Report(found), strict)

@@ -102,9 +102,9 @@ func (o *operation) printPublished(done api.Published) error {
 		}
 		return nil
 	case "human":
-		fmt.Fprintf(o.out, "published %s; %d that nobody listens for, %d published before\n", terminal.Counted(done.Accepted, "event"), done.Unmatched, done.Repeated)
+		fmt.Fprintf(o.out, "published %s; %d without a listener, %d published before\n", terminal.Counted(done.Accepted, "event"), done.Unmatched, done.Repeated)
 		if done.Waiting > 0 {
-			fmt.Fprintf(o.out, "  %d kept by schedules until others come\n", done.Waiting)
+			fmt.Fprintf(o.out, "  %d kept by schedules until further events arrive\n", done.Waiting)
 		}
 		for _, run := range done.Matched {
 			fmt.Fprintf(o.out, "  %s/%s listens\n", run.Namespace, run.ID)
@@ -116,7 +116,7 @@ func (o *operation) printPublished(done api.Published) error {
 			fmt.Fprintf(o.out, "  %s heard it, and its schedule started nothing: %s\n", r.Workflow, terminal.Printable(cmp.Or(r.Reason, "the reason is data of the event, which your token does not show")))
 		}
 		for _, run := range done.Full {
-			fmt.Fprintf(o.out, "  %s/%s listens, and did not get it: too much waits for it already\n", run.Namespace, run.ID)
+			fmt.Fprintf(o.out, "  %s/%s listens, and did not receive the event: too many messages wait for the run\n", run.Namespace, run.ID)
 		}
 		return nil
 	}

@@ -137,7 +137,7 @@ func (o *operation) printDeadMessages(all []api.DeadMessageResult, done string) 
 	if refused > 0 {
 		return &exitError{
 			code: exitInput, message: fmt.Sprintf("%s of %d cannot be published", terminal.Counted(refused, "message"), len(all)),
-			hint: "swrun events dead get ID shows one; correct it and publish it with swrun events publish, or forget it with swrun events dead drop",
+			hint: "swrun events dead get ID shows a message; correct it and publish it with swrun events publish, or delete it with swrun events dead drop",
 		}
 	}
 	return nil

@@ -74,10 +74,10 @@ func (t *eventsTail) parse(p *program, f *operateFlags) (err error) {
 }
 
 // errEnough ends a stream whose events have been shown.
-var errEnough = errors.New("as many events as were asked for were shown")
+var errEnough = errors.New("--count events were shown")
 
 // errNothingGoesOn ends the stream of a store that this process alone has.
-var errNothingGoesOn = errors.New("nothing happens while this process has the file")
+var errNothingGoesOn = errors.New("no events happen while this process has the file")
 
 // againAfter is how long after a server has gone it is asked again.
 const againAfter = time.Second
@@ -100,8 +100,8 @@ func (o *operation) tail(ctx context.Context, t *eventsTail) error {
 			return nil
 		case errors.Is(err, errNothingGoesOn):
 			return &exitError{
-				code: exitStore, message: "nothing happens in " + o.at + " while nobody works on it",
-				hint: "swrun serve" + o.flags.storeFlag() + " runs what is deployed there",
+				code: exitStore, message: "no events happen in " + o.at + " while no worker runs",
+				hint: "swrun serve" + o.flags.storeFlag() + " runs the deployed workflows",
 			}
 		case errors.Is(err, control.ErrBehind):
 			continue
@@ -109,7 +109,7 @@ func (o *operation) tail(ctx context.Context, t *eventsTail) error {
 			return filterError("--where", err)
 		case !told:
 			told = true
-			fmt.Fprintln(o.err, o.errStyle().Text(fmt.Sprintf("%s: it is asked again until it answers", err)))
+			fmt.Fprintln(o.err, o.errStyle().Text(fmt.Sprintf("%s: the request is repeated until the server answers", err)))
 		}
 		select {
 		case <-ctx.Done():

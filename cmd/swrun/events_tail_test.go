@@ -61,7 +61,7 @@ func TestTailGoesOn(t *testing.T) {
 	if code := tail.stop(); code != exitInterrupt {
 		t.Errorf("it ended with %d", code)
 	}
-	if text := tail.err.String(); !strings.Contains(text, "it is asked again until it answers") {
+	if text := tail.err.String(); !strings.Contains(text, "the request is repeated until the server answers") {
 		t.Errorf("it says: %s", text)
 	}
 	for _, id := range []string{"first", "meanwhile", "last"} {
@@ -105,7 +105,7 @@ func TestTailOfAFile(t *testing.T) {
 	if out := c.stdout.String(); !strings.Contains(out, "task.faulted           demo/a /do/") {
 		t.Errorf("it shows:\n%s", out)
 	}
-	if text := c.stderr.String(); !strings.Contains(text, "nothing happens in "+h.url) || !strings.Contains(text, "swrun serve") {
+	if text := c.stderr.String(); !strings.Contains(text, "no events happen in "+h.url) || !strings.Contains(text, "swrun serve") {
 		t.Errorf("it says: %s", text)
 	}
 }

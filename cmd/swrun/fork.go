@@ -119,7 +119,7 @@ func (o *operation) fork(ctx context.Context, name string, r api.ForkRequest) er
 	}
 	text, says := forked.ID+"\n", forkText(forked)
 	if r.DryRun { // it is what was asked for
-		text, says = fmt.Sprintf("%s would go on as %s\n", i.ID, forked.ID)+says, ""
+		text, says = fmt.Sprintf("%s would continue as %s\n", i.ID, forked.ID)+says, ""
 	}
 	if err := write(o.out, text); err != nil {
 		return err
@@ -180,7 +180,7 @@ func forkText(f api.Forked) string {
 	if f.Task != "" {
 		from = f.Task
 	}
-	return fmt.Sprintf("it goes on from %s of %s\n", terminal.Printable(from), f.ForkedFrom) + repeatsText(f)
+	return fmt.Sprintf("the fork continues from %s of %s\n", terminal.Printable(from), f.ForkedFrom) + repeatsText(f)
 }
 
 // repeatsText says which effects a fork has again.
@@ -195,7 +195,7 @@ func repeatsText(f api.Forked) string {
 			where += " (" + terminal.Printable(r.Called) + ")"
 		}
 		fmt.Fprintf(&b, "  again: %s %s, which %s, with %s\n", r.Kind, where, map[string]string{
-			"succeeded": "has succeeded before", "failed": "has failed before", "unknown": "may have been performed before",
+			"succeeded": "succeeded before", "failed": "failed before", "unknown": "may have been performed before",
 		}[r.Outcome], map[bool]string{true: "the same idempotency key", false: "another idempotency key"}[r.SameKey])
 	}
 	return b.String()

@@ -34,7 +34,7 @@ func TestForkShowsItsRequests(t *testing.T) {
 			t.Fatalf("%v ended with %d: %s", step.args, code, c.stderr.String())
 		}
 		if step.want == exitOK {
-			contains(t, c.stdout.String(), "(GET "+service.URL+"/first), which has succeeded before", "(POST "+service.URL+"/second), which has failed before")
+			contains(t, c.stdout.String(), "(GET "+service.URL+"/first), which succeeded before", "(POST "+service.URL+"/second), which failed before")
 		}
 	}
 }

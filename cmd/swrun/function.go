@@ -159,7 +159,7 @@ func (o *operation) warnOfFunctions(ctx context.Context, all []*swrun.Function) 
 	if err := write(o.err, text.String()); err != nil {
 		return err
 	}
-	return o.warnOfChildren(ctx, runs, "deploy what is missing before those tasks begin, or they fail: swrun deploy DOC...")
+	return o.warnOfChildren(ctx, runs, "deploy the missing workflows before those tasks begin, or they fail: swrun deploy DOC...")
 }
 
 // functionFailure returns how an error about a function ends the command; what was found in the function is printed.

@@ -31,7 +31,7 @@ func TestWaitingForARunWhoseHolderEnds(t *testing.T) {
 		_ = holder.Wait() // it was told to end
 		for verb, cmd := range waiting {
 			ends(t, cmd, exitStore)
-			if text := cmd.Stderr.(*told).String(); !strings.Contains(text, "has not ended yet, and nothing can work on it while this command has file:") || !strings.Contains(text, "\n  swrun ") {
+			if text := cmd.Stderr.(*told).String(); !strings.Contains(text, "is still in progress, and no worker can continue it while this command has file:") || !strings.Contains(text, "\n  swrun ") {
 				t.Errorf("%s says %s", verb, text)
 			}
 		}

@@ -7,7 +7,7 @@ import (
 
 // TestHintsAskTheSame: the commands of a hint name the store or the server that the command was given, so that they can be pasted.
 func TestHintsAskTheSame(t *testing.T) {
-	contains(t, (&hosted{t, ""}).stderr(exitStore, "ls", "--store", "redis://127.0.0.1:1"), "swrun doctor --store redis://127.0.0.1:1 shows what a store needs")
+	contains(t, (&hosted{t, ""}).stderr(exitStore, "ls", "--store", "redis://127.0.0.1:1"), "swrun doctor --store redis://127.0.0.1:1 checks the store")
 	h := &hosted{t, "file:" + filepath.Join(t.TempDir(), "s.db")}
 	h.exits(exitOK, "deploy", mustWriteFile(t, "nap.yaml", napText))
 	h.exits(exitOK, "start", "demo/nap", "--id", "a")

@@ -56,7 +56,7 @@ func (p *program) readExport(name string) (r api.ImportRequest, err error) {
 			text, err = expr.Encode(v)
 		}
 		if err != nil {
-			return r, usagef("import reads what swrun export has printed", "the export in %s cannot be read: %s", name, err)
+			return r, usagef("import reads the output of swrun export", "the export in %s cannot be read: %s", name, err)
 		}
 	}
 	if _, err = expr.Decode(text); err == nil { // which refuses anything after the value
@@ -68,7 +68,7 @@ func (p *program) readExport(name string) (r api.ImportRequest, err error) {
 		err = r.Check()
 	}
 	if err != nil {
-		return r, usagef("import reads what swrun export has printed", "the export in %s cannot be read: %s", name, err)
+		return r, usagef("import reads the output of swrun export", "the export in %s cannot be read: %s", name, err)
 	}
 	return r, nil
 }

@@ -95,7 +95,7 @@ func initTemplate(name string) string {
 do:
   - quote:
       try:
-        - askSupplier: # takes two seconds, or as long as the input says: -i takes=PT0.5S
+        - askSupplier: # takes two seconds, or the time of the input: -i takes=PT0.5S
             wait: '${ .takes // "PT2S" }'
             timeout: {after: {seconds: 1}}
       catch:

@@ -67,8 +67,8 @@ func readInputForm(s streams, form string, b bound) (any, error) {
 		return assigned(m[1], m[2], form[len(m[0]):])
 	}
 	if m := otherAssignment().FindStringSubmatch(form); m != nil {
-		return nil, usagef(`any name can stand in JSON, for example -i '{"first name": "Ada"}'`,
-			"-i %s: a name before = begins with a letter of A to Z, _ or $, and goes on with these, digits, . and -", shownForm(form))
+		return nil, usagef(`JSON may contain any name, for example -i '{"first name": "Ada"}'`,
+			"-i %s: a name before = begins with a letter of A to Z, _ or $; further signs are these, digits, . and -", shownForm(form))
 	}
 	v, err := jsonvalue.DecodeStrict([]byte(form))
 	if err != nil {
@@ -81,7 +81,7 @@ func assigned(name, operator, text string) (any, error) {
 	form := name + operator + text
 	if operator == "=" {
 		if err := jsonvalue.CheckUTF8([]byte(form)); err != nil {
-			return nil, usagef("save what it comes from as UTF-8", "-i %s cannot be used: %s", shownForm(form), err)
+			return nil, usagef("save the file that contains it as UTF-8", "-i %s cannot be used: %s", shownForm(form), err)
 		}
 		return map[string]any{name: text}, nil
 	}

@@ -46,7 +46,7 @@ func decodeYAML(text []byte) (any, error) {
 		return nil, err
 	}
 	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("it holds more than one YAML document")
+		return nil, fmt.Errorf("it contains more than one YAML document")
 	}
 	if err := checkYAML(document); err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func decodeYAML(text []byte) (any, error) {
 func checkYAML(n *yaml.Node) error {
 	switch {
 	case n.Style&yaml.TaggedStyle != 0 && n.Tag != "!!str":
-		return fmt.Errorf("line %d: the tag %s is not allowed: data holds JSON values only", n.Line, n.Tag)
+		return fmt.Errorf("line %d: the tag %s is not allowed: data may contain only JSON values", n.Line, n.Tag)
 	case n.Kind == yaml.ScalarNode && source.TypeOf(n) == source.NotANumber:
 		return fmt.Errorf("line %d: %s is not a number in JSON", n.Line, n.Value)
 	}
@@ -77,7 +77,7 @@ func checkYAML(n *yaml.Node) error {
 				return fmt.Errorf("line %d: a key must be text, as in JSON", part.Line)
 			}
 			if known[key.Value] {
-				return fmt.Errorf("line %d: the key %q stands twice in one object", part.Line, key.Value)
+				return fmt.Errorf("line %d: the key %q occurs twice in one object", part.Line, key.Value)
 			}
 			known[key.Value] = true
 			continue

@@ -61,7 +61,7 @@ func TestReadInput(t *testing.T) {
 		{"half a character in yaml", `a: "\ud800"`, []string{"-"}, "standard input is not a valid input: yaml: found invalid Unicode"},
 		{"a name twice", "", []string{"@" + twiceFile}, twiceFile + ` is not a valid input: line 1, column 8: the name "a" stands twice in one object`},
 		{"a name twice in standard input", `{"a":1,"a":2}`, []string{"-"}, "standard input is not a valid input: line 1, column 8: the name"},
-		{"a key twice in yaml", "1: a\n\"1\": b\n", []string{"-"}, `standard input is not a valid input: line 2: the key "1" stands twice in one object`},
+		{"a key twice in yaml", "1: a\n\"1\": b\n", []string{"-"}, `standard input is not a valid input: line 2: the key "1" occurs twice in one object`},
 		{"a key that is no text", "? [a]\n: b\n", []string{"-"}, "standard input is not a valid input: line 1: a key must be text"},
 		{"a tag", "a: !!binary aGk=\n", []string{"-"}, "standard input is not a valid input: line 1: the tag !!binary is not allowed"},
 		{"no number in json", "a: [.inf]\n", []string{"-"}, "standard input is not a valid input: line 1: .inf is not a number in JSON"},

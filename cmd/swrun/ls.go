@@ -86,7 +86,7 @@ func (f *lsFlags) parse(p *program) (control.Choice, error) {
 	}
 	switch {
 	case f.by != "" && !f.count:
-		return where, usagef("add --count", "--by says by what runs are counted")
+		return where, usagef("add --count", "--by names the fields by which --count groups the runs")
 	case f.count && f.output == "name":
 		return where, usagef("leave out -o name", "--count prints no names")
 	}
@@ -182,7 +182,7 @@ func (o *operation) tellMore(format string, values ...any) {
 // tellUnreadable says how many runs are not among those that are listed or counted since they cannot be read.
 func (o *operation) tellUnreadable(n int) {
 	if n > 0 {
-		o.tell("%s cannot be read, and %s missing here: swrun doctor says why", terminal.Counted(n, "run"), isOrAre(n))
+		o.tell("%s cannot be read, and %s missing here: swrun doctor shows the reason", terminal.Counted(n, "run"), isOrAre(n))
 	}
 }
 

@@ -76,7 +76,7 @@ func readPointerMap(file string) (map[string]string, error) {
 
 // pointerMap returns the pointers in what a file holds.
 func pointerMap(v any) (map[string]string, error) {
-	wrong := usagef(pointerMapExample, "--map must be an object of pointers: those of tasks as they were, and as they are")
+	wrong := usagef(pointerMapExample, "--map must be an object that maps the old pointers of tasks to the new ones")
 	object, ok := v.(map[string]any)
 	if !ok || len(object) == 0 {
 		return nil, wrong
@@ -99,7 +99,7 @@ func (o *operation) migrate(ctx context.Context, runs []store.Instance, r api.Mi
 	for some := range slices.Chunk(runs, sendSize) {
 		migrated, failed := o.deployment.Migrate(ctx, some, r)
 		if err := storeFailure(failed); err != nil {
-			fmt.Fprintf(o.err, "migrate broke off, with %s left; give the command again for them\n", terminal.Counted(len(runs)-len(all), "run"))
+			fmt.Fprintf(o.err, "migrate stopped, with %s left; repeat the command for them\n", terminal.Counted(len(runs)-len(all), "run"))
 			return refusalError(err)
 		}
 		for n, err := range failed {

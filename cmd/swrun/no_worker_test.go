@@ -73,7 +73,7 @@ func TestMissingWorkerIsReported(t *testing.T) {
 	h.until("waiting for the timer of /do/0/a (half.yaml:3)", "describe", "d-1")
 	contains(t, h.exits(exitOK, "describe", "d-1"), "Nothing else can move it but a command.", "!To go on:", "!No worker")
 	contains(t, h.stderr(exitOK, "ls"), "!worker")
-	contains(t, h.stderr(exitWaited, "wait", "d-1", "--timeout", "10ms"), "has not ended yet", "!worker")
+	contains(t, h.stderr(exitWaited, "wait", "d-1", "--timeout", "10ms"), "is still in progress", "!worker")
 
 	stop()
 	h.until("To go on:", "describe", "d-1")
@@ -84,10 +84,10 @@ func TestMissingWorkerIsReported(t *testing.T) {
 	contains(t, h.stderr(exitOK, "ls"), gone)
 	contains(t, h.stderr(exitOK, "deadlines", "--within", "2h"), gone)
 	contains(t, h.stderr(exitOK, "ls", "-o", "json"), "!worker")
-	contains(t, h.stderr(exitWaited, "wait", "d-1", "--timeout", "2s"), "demo/d-1 does not go on: "+gone, "has not ended yet; "+gone)
-	contains(t, h.stderr(exitWaited, "output", "d-1"), "has not ended yet; "+gone)
-	contains(t, h.stderr(exitWaited, "output", "d-1", "--wait", "2s"), "demo/d-1 does not go on: "+gone, "has not ended yet; "+gone)
-	contains(t, h.followed("d-1"), "demo/d-1 does not go on: "+gone)
+	contains(t, h.stderr(exitWaited, "wait", "d-1", "--timeout", "2s"), "demo/d-1 does not continue: "+gone, "is still in progress; "+gone)
+	contains(t, h.stderr(exitWaited, "output", "d-1"), "is still in progress; "+gone)
+	contains(t, h.stderr(exitWaited, "output", "d-1", "--wait", "2s"), "demo/d-1 does not continue: "+gone, "is still in progress; "+gone)
+	contains(t, h.followed("d-1"), "demo/d-1 does not continue: "+gone)
 	contains(t, h.exits(exitOK, "describe", "d-1", "--store", h.url), "swrun worker --store "+h.url+" drives all of its runs")
 }
 
@@ -124,7 +124,7 @@ func TestTimeoutOfWaitHoldsWithoutTheStore(t *testing.T) {
 	if code := run([]string{"wait", "d-3", "demo/d-3", "--timeout", "1s"}, c.streams); code != exitWaited {
 		t.Errorf("it ended with %d", code)
 	}
-	contains(t, said.text, "demo/d-3 does not go on")
+	contains(t, said.text, "demo/d-3 does not continue")
 }
 
 // TestCommandsThatWaitAreNamed: without a worker, what was asked for is named, and what makes no sense any more is not offered.

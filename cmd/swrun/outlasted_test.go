@@ -53,7 +53,7 @@ func TestRunsThatOutlastARun(t *testing.T) {
 			if out := running.Stdout.(*told).String(); out != `{"n":1}`+"\n" {
 				t.Errorf("the output is %q", out)
 			}
-			_, left, _ := strings.Cut(said.String(), "one has ended, and these runs that end with it have not yet: demo/")
+			_, left, _ := strings.Cut(said.String(), "one ended, and these runs that end with it are still in progress: demo/")
 			if left, _, _ = strings.Cut(left, ","); left == "" || !strings.Contains(h.exits(exitOK, "ls", "--where", "status=running", "-o", "name"), left) {
 				t.Errorf("it says %s", said)
 			}

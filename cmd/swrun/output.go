@@ -86,7 +86,7 @@ func (o *operation) result(ctx context.Context, name string, number int, wait ti
 	if outcome.NextRun > 0 {
 		return &exitError{
 			code: exitConflict, message: fmt.Sprintf("the run %d of %s has no output: it has continued as the run %d", number, i, outcome.NextRun),
-			hint: fmt.Sprintf("swrun output %s%s prints that of the latest run, swrun describe %s --run %d%s shows this one", terminal.ShellWord(i.ID), o.flags.target(), terminal.ShellWord(i.ID), number, o.flags.target()),
+			hint: fmt.Sprintf("swrun output %s%s prints the output of the latest run, swrun describe %s --run %d%s shows this run", terminal.ShellWord(i.ID), o.flags.target(), terminal.ShellWord(i.ID), number, o.flags.target()),
 		}
 	}
 	if outcomeExit(outcome, nil) != exitOK {

@@ -188,7 +188,7 @@ func compileQuery(flag, source string, now func() time.Time) (*query, error) {
 		return nil, syntaxUsage(flag, source, err)
 	}
 	for _, name := range code.Variables() {
-		return nil, usagef("there are no variables here, and . is the value that it is evaluated for", "%s uses the variable $%s", flag, name)
+		return nil, usagef("variables are not available here; . is the value for which the expression is evaluated", "%s uses the variable $%s", flag, name)
 	}
 	return &query{code: code, now: now}, nil
 }

@@ -56,7 +56,7 @@ func TestPromptsOfBulkVerbs(t *testing.T) {
 			if code != c.code {
 				t.Errorf("%s, answered %q, ends with %d, want %d:\n%s", verb, c.answer, code, c.code, shown)
 			}
-			for _, text := range []string{id + " goes on as " + id + "~1", "POST " + service.URL + "/pay", verb + " 1 run? [y/N]"} {
+			for _, text := range []string{id + " continues as " + id + "~1", "POST " + service.URL + "/pay", verb + " 1 run? [y/N]"} {
 				if !strings.Contains(shown, text) {
 					t.Errorf("%s, answered %q, does not show %q:\n%s", verb, c.answer, text, shown)
 				}
@@ -69,7 +69,7 @@ func TestPromptsOfBulkVerbs(t *testing.T) {
 			t.Errorf("%s without a yes has begun %q, paid %d times", verb, out, paid.Load()-before)
 		}
 		code, shown := h.typed("Yes\n", verb, "--where", "id="+id)
-		if code != exitOK || strings.Count(shown, "goes on as") < 2 {
+		if code != exitOK || strings.Count(shown, "continues as") < 2 {
 			t.Errorf("%s, answered with yes, ends with %d:\n%s", verb, code, shown)
 		}
 		h.exits(exitOK, "wait", id+"~1")

@@ -203,7 +203,7 @@ func (o *operation) queuePolled(q api.Queue) string {
 		text += " by " + terminal.Printable(last.Worker)
 	}
 	if q.Unpolled {
-		text += ", by nobody since"
+		text += ", by no worker since"
 	}
 	return text
 }

@@ -51,7 +51,7 @@ func (o *operation) reloads(ctx context.Context, reload func(context.Context)) f
 // reload reads the folders and the secrets of serve again.
 func (f *serveFlags) reload(ctx context.Context) {
 	if f.served == nil {
-		f.log.Info("SIGHUP: the secrets are read again; what changes in the folder is deployed anyway")
+		f.log.Info("SIGHUP: the secrets are read again; changes in the folder are deployed without it")
 		f.rereads.reread()
 		return
 	}

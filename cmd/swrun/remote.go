@@ -100,7 +100,7 @@ func (f *serverFlags) readToken(p *program) (string, error) {
 	}
 	token := strings.TrimSpace(string(text))
 	if token == "" || strings.ContainsAny(token, " \t\r\n") {
-		return "", usagef("it holds what swrun token new has printed", "--token-file: %s holds no token", f.token)
+		return "", usagef("it must contain the output of swrun token new", "--token-file: %s contains no token", f.token)
 	}
 	return token, nil
 }
@@ -223,8 +223,8 @@ func (o *operation) local(ctx context.Context, do func(context.Context, *operati
 			return notAnswering(silent.Error())
 		case isGone(err):
 			return &exitError{
-				code: exitStore, message: "the process that had " + file + " has ended before it answered: whether it has done what was asked is not known",
-				hint: "look with swrun ls" + o.flags.target() + ", and give the command again",
+				code: exitStore, message: "the process that had " + file + " ended before it answered: the result of the command is unknown",
+				hint: "check with swrun ls" + o.flags.target() + ", and repeat the command",
 			}
 		}
 		return err
@@ -260,7 +260,7 @@ func serverError(err error) error {
 		}
 		return e
 	case errors.As(err, &unreachable) && unreachable.Untrusted():
-		return &exitError{code: exitStore, message: err.Error(), hint: "--ca-file FILE names the authority that has signed the certificate of that server, as PEM"}
+		return &exitError{code: exitStore, message: err.Error(), hint: "--ca-file FILE names the PEM file of the authority that signed the certificate of the server"}
 	case errors.As(err, new(*remote.UnreachableError)), errors.As(err, new(*remote.AnswerError)):
 		return &exitError{code: exitStore, message: err.Error(), hint: "is its URL right, and does swrun serve run there?"}
 	}
@@ -292,7 +292,7 @@ const existsHint = "choose another --id, or --on-duplicate return-existing for a
 
 // quarantinedHint says what to do about a run that is quarantined.
 func quarantinedHint(target string) string {
-	return "swrun history RUN" + target + " shows what it did last, its worker's log why it was lost; swrun retry RUN" + target + " lets it run again"
+	return "swrun history RUN" + target + " shows its last records, and the log of its worker the cause of the loss; swrun retry RUN" + target + " lets it run again"
 }
 
 // problemExit returns the exit code of a problem: that of the same refusal by a store of this process.

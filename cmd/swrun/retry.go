@@ -128,7 +128,7 @@ func (o *operation) goOn(ctx context.Context, runs []store.Instance, c continuin
 			}
 		}
 		if broken != nil {
-			fmt.Fprintf(o.err, "%s broke off, with %s left; give the command again for them\n", c.verb, terminal.Counted(left, "run"))
+			fmt.Fprintf(o.err, "%s stopped, with %s left; repeat the command for them\n", c.verb, terminal.Counted(left, "run"))
 			return refusalError(broken)
 		}
 	}
@@ -142,9 +142,9 @@ func (o *operation) printGoing(i store.Instance, fork *api.Forked, dry bool) err
 	case fork == nil && dry:
 		text = i.ID + " would take retry\n"
 	case fork != nil && dry:
-		text, again = fmt.Sprintf("%s would go on as %s\n", i.ID, fork.ID), repeatsText(*fork)
+		text, again = fmt.Sprintf("%s would continue as %s\n", i.ID, fork.ID), repeatsText(*fork)
 	case fork != nil:
-		text, again = fmt.Sprintf("%s goes on as %s\n", i.ID, fork.ID), repeatsText(*fork)
+		text, again = fmt.Sprintf("%s continues as %s\n", i.ID, fork.ID), repeatsText(*fork)
 	}
 	if dry { // it is what was asked for
 		text, again = text+again, ""
@@ -165,12 +165,12 @@ func (o *operation) previewForks(all []store.Instance, forks []*api.Forked, fail
 		return refusalError(err)
 	}
 	for n, i := range all[:min(len(all), shownForks)] {
-		text := i.ID + " goes on\n"
+		text := i.ID + " continues\n"
 		switch {
 		case failed[n] != nil:
 			text = i.ID + ": " + terminal.Printable(failed[n].Error()) + "\n"
 		case forks[n] != nil:
-			text = fmt.Sprintf("%s goes on as %s\n", i.ID, forks[n].ID) + repeatsText(*forks[n])
+			text = fmt.Sprintf("%s continues as %s\n", i.ID, forks[n].ID) + repeatsText(*forks[n])
 		}
 		fmt.Fprint(o.err, o.errStyle().Text(text))
 	}

@@ -44,7 +44,7 @@ func run(args []string, s streams) (code int) {
 	root.SetArgs(args)
 	err := root.Execute()
 	if err == nil && out.err != nil {
-		err = &exitError{code: exitInternal, message: out.err.Error(), hint: "what was asked for is done, but the answer could not be printed"}
+		err = &exitError{code: exitInternal, message: out.err.Error(), hint: "the command succeeded, but its result could not be printed"}
 	}
 	if err == nil {
 		return exitOK
@@ -343,7 +343,7 @@ func oneOf(flag, value string, allowed ...string) error {
 	if near := suggest.Nearest(value, allowed); near != "" {
 		return usagef(hint, "%s %q, did you mean %q?", flag, value, near)
 	}
-	return usagef(hint, "%s does not know %q", flag, value)
+	return usagef(hint, "%s: unknown value %q", flag, value)
 }
 
 func write(w io.Writer, text string) error {

@@ -85,10 +85,10 @@ func (f *runFlags) check(document string) error {
 	stdin := []string{document}
 	stdin = append(stdin, f.inputs...)
 	if f.durable() && f.clock == "virtual" {
-		return usagef("leave out --clock virtual, or --id and --store", "what is kept in a store runs on the store's clock")
+		return usagef("leave out --clock virtual, or --id and --store", "a run in a store uses the clock of the store")
 	}
 	if f.durable() && len(f.events) > 0 {
-		return usagef("leave out --event, or --id and --store", "events come to a run in a store by its deployment")
+		return usagef("leave out --event, or --id and --store", "a run in a store receives events from its deployment")
 	}
 	return cmp.Or(
 		oneOf("--errors", f.errors, "human", "json"),
@@ -104,7 +104,7 @@ func (f *runFlags) check(document string) error {
 
 func (f *runFlags) checkLifecycle() error {
 	if f.lifecycle != "" && f.progress != progress.JSON {
-		return usagef("add --progress json", "--lifecycle says which events that shows")
+		return usagef("add --progress json", "--lifecycle selects events of --progress json")
 	}
 	var err error
 	if f.types, err = progress.ParseTypes(f.lifecycle); err != nil {
@@ -303,7 +303,7 @@ func (j *job) run() error {
 	if invalid := invalidated(j.document, err); invalid != nil {
 		return invalid
 	}
-	return &exitError{code: exitInternal, message: j.mask.Text("the run broke off: " + err.Error())}
+	return &exitError{code: exitInternal, message: j.mask.Text("the run stopped: " + err.Error())}
 }
 
 // end shows how the run has ended, and prints its output. Anything but an output is a *runError.

@@ -194,7 +194,7 @@ func (r *durableRun) reportResumed(ctx context.Context) error {
 	if err != nil || l.Lifecycle.Entries == 0 {
 		return err
 	}
-	text := fmt.Sprintf("↻ %s goes on where it was; its timers and deadlines kept running", r.Instance.ID)
+	text := fmt.Sprintf("↻ %s continues where it stopped; its timers and deadlines kept running", r.Instance.ID)
 	if l.Lifecycle.Status.Final() {
 		r.endedBefore = l.Lifecycle.Closed
 		text = fmt.Sprintf("nothing has run now: %s ended before, at %s", r.Instance.ID, api.Time(l.Lifecycle.Closed.Truncate(time.Second)))
@@ -280,7 +280,7 @@ func (r *durableRun) awaitChildren(ctx context.Context) (signal os.Signal) {
 		for n, run := range left {
 			names[n] = run.String()
 		}
-		text := fmt.Sprintf("%s has ended, and these runs that end with it have not yet: %s; the next process that works on the store ends them", r.Instance.ID, shorten.To(strings.Join(names, ", "), maxLeft))
+		text := fmt.Sprintf("%s ended, and these runs that end with it are still in progress: %s; the next process that works on the store ends them", r.Instance.ID, shorten.To(strings.Join(names, ", "), maxLeft))
 		fmt.Fprintln(r.program.err, r.program.errStyle().Text(terminal.Printable(text)))
 	}
 	return signal
@@ -354,6 +354,6 @@ func (p *program) reportKept(i store.Instance, f *runFlags, d *swrun.Document, s
 	again := fmt.Sprintf("swrun run %s --id %s", terminal.DocumentWord(d.File), terminal.ShellWord(i.ID))
 	again += f.store.storeFlag()
 	l := p.errStyle()
-	fmt.Fprintln(p.err, l.Text(fmt.Sprintf("the run %s is kept, and its deadlines go on; to go on: %s", i.ID, terminal.Printable(again))))
+	fmt.Fprintln(p.err, l.Text(fmt.Sprintf("the run %s is kept, and its deadlines continue; to continue: %s", i.ID, terminal.Printable(again))))
 	return quietExit(signalExit(s))
 }

@@ -33,7 +33,7 @@ type runEvents struct {
 func (j *job) readEvents(bounds limits.Set) (*runEvents, error) {
 	p, virtual := j.program, j.virtual()
 	if len(j.flags.events) > 0 && !listens(j.document.Workflow) && !j.startedByEvents() {
-		return nil, usagef("leave --event out", "no task of %s listens: there is nobody to deliver the events to", title(j.document))
+		return nil, usagef("leave --event out", "no task of %s listens for events", title(j.document))
 	}
 	e := &runEvents{bounds: bounds}
 	for _, file := range j.flags.events {
@@ -132,30 +132,30 @@ func listens(w *dsl.Workflow) (found bool) {
 // noEventLeft is the failure of a run that listens when no event is left to come, or of a schedule that waits for one: it says which does.
 func (j *job) noEventLeft(who string, e *swrun.ListeningError) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "no event is left to come, and %s:", who)
+	fmt.Fprintf(&b, "no event is left, and %s:", who)
 	for _, task := range e.Tasks {
-		fmt.Fprintf(&b, "\n  %s%s has consumed %d, and waits for one that passes", task.Pointer, j.placeOf(j.document.Workflow.Source.Key(task.Origin)), task.Consumed)
+		fmt.Fprintf(&b, "\n  %s%s consumed %d, and waits for an event that passes", task.Pointer, j.placeOf(j.document.Workflow.Source.Key(task.Origin)), task.Consumed)
 		for n, filter := range task.Missing {
 			fmt.Fprintf(&b, "%s %s%s", map[bool]string{true: " or"}[n > 0], filter, j.place(filter))
 		}
 	}
 	for n, u := range e.Unmatched {
 		if n == maxUnmatched {
-			fmt.Fprintf(&b, "\n  and %d more events that nothing consumed", len(e.Unmatched)-n)
+			fmt.Fprintf(&b, "\n  and %d more events that no task consumed", len(e.Unmatched)-n)
 			break
 		}
-		fmt.Fprintf(&b, "\n  nothing consumed %s (id %s)", u.Event["type"], u.Event["id"])
+		fmt.Fprintf(&b, "\n  no task consumed %s (id %s)", u.Event["type"], u.Event["id"])
 		switch {
 		case u.Repeated:
-			b.WriteString(": an event with this source and id had come before")
+			b.WriteString(": an event with this source and id arrived before")
 		case len(u.Refusals) == 0:
-			b.WriteString(": nothing listened when it came")
+			b.WriteString(": no task listened when it arrived")
 		}
 		for _, r := range u.Refusals {
 			fmt.Fprintf(&b, "\n    %s%s: %s: %s", r.Filter, j.place(r.Filter), r.Attribute, r.Why)
 		}
 	}
-	return &exitError{code: exitWaited, message: j.mask.Text(b.String()), hint: "give it events: --event FILE, or --event - for standard input; a timeout ends a listen without them"}
+	return &exitError{code: exitWaited, message: j.mask.Text(b.String()), hint: "add events with --event FILE, or --event - for standard input; a timeout ends a listen task without events"}
 }
 
 // maxUnmatched is how many events that nothing consumed are shown.

@@ -27,7 +27,7 @@ func (f *runFlags) checkSchedule() error {
 	case f.durable():
 		return usagef("swrun deploy, and swrun worker", "in a store, the schedules of deployed documents are followed")
 	case len(f.inputs) > 0:
-		return usagef("leave out -i", "what a schedule starts has the input {}, or the events that start it")
+		return usagef("leave out -i", "the input of a run of a schedule is {}, or the events that start the run")
 	}
 	return nil
 }
@@ -87,7 +87,7 @@ func (j *job) followed() (*followed, error) {
 	case slices.Equal(s.Kinds(), []string{"on"}) && len(j.flags.events) == 0:
 		return nil, usagef("give it events: --event FILE, or --event - for standard input", "only events start %s, and none will come", title(j.document))
 	case j.flags.follow && j.virtual() && j.flags.until == "" && !slices.Equal(s.Kinds(), []string{"on"}):
-		return nil, usagef("for example --until P30D", "on the virtual clock a schedule has no end: say --until when")
+		return nil, usagef("for example --until P30D", "on the virtual clock a schedule has no end: --until is required")
 	}
 	now := j.program.now()
 	forecast, err := j.document.Forecast(j.host, now)
@@ -116,15 +116,15 @@ func (f *followed) announce() {
 	when, next := "at "+api.Time(f.forecast.Next()), f.forecast.Next()
 	switch {
 	case next.IsZero():
-		when = "when its events come"
+		when = "when its events arrive"
 	case f.job.startedByEvents():
-		when += ", or when its events come"
+		when += ", or when its events arrive"
 	case !f.end.IsZero() && next.After(f.end):
 		when = fmt.Sprintf("at %s, which is after the %s of --until", api.Time(next), f.job.flags.until)
 	case f.job.virtual():
 		return
 	}
-	fmt.Fprintf(f.job.program.err, "%s is run as its schedule says; the first run starts %s\n", f.job.document, when)
+	fmt.Fprintf(f.job.program.err, "%s runs by its schedule; the first run starts %s\n", f.job.document, when)
 }
 
 // simulate runs on the virtual clock, one run after the other. What a run does changes nothing for those that are in progress at the same time.

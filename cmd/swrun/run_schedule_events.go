@@ -83,7 +83,7 @@ func (f *followed) take(now time.Time) (all []*scheduledRun, err error) {
 	triggered, err := f.forecast.Arrived(next.Event, now)
 	for _, t := range triggered {
 		if t.Fault != nil {
-			return all, &exitError{code: exitFaulted, message: f.job.mask.Text("the events that came start no run: " + t.Fault.Error())}
+			return all, &exitError{code: exitFaulted, message: f.job.mask.Text("the events start no run: " + t.Fault.Error())}
 		}
 		all = append(all, f.begin(t))
 	}

@@ -37,14 +37,14 @@ func (j *job) runThere(ctx context.Context, holder *remote.Deployment, file stri
 	}
 	j.keep(i)
 	j.show()
-	j.say(i.ID + " is performed by the process that has " + file)
+	j.say(i.ID + " is performed by the process that holds " + file)
 	defer j.listen()()
 	outcome, signal, err := j.followThere(ctx, holder, i)
 	switch {
 	case err != nil:
 		return err
 	case !outcome.Ended && signal != nil:
-		j.say("the run " + i.ID + " goes on; swrun output " + j.kept + " --wait waits for it")
+		j.say("the run " + i.ID + " continues; swrun output " + j.kept + " --wait waits for it")
 		return quietExit(signalExit(signal))
 	}
 	result := outcome.Outcome()
@@ -75,8 +75,8 @@ func (j *job) sharable(file string) error {
 	} {
 		if option.given {
 			return &exitError{
-				code: exitStore, message: fmt.Sprintf("%s is for the process that performs the run, and that is the one that has %s", option.flag, file),
-				hint: "give it to that one, wait until it has ended, or keep the run elsewhere with --store",
+				code: exitStore, message: fmt.Sprintf("%s must be given to the process that holds %s, because that process performs the run", option.flag, file),
+				hint: "give it to that process, wait until that process ends, or keep the run elsewhere with --store",
 			}
 		}
 	}
@@ -184,7 +184,7 @@ func (j *job) watchThere(ctx context.Context, holder *remote.Deployment, i store
 		}
 		d, err := holder.Describe(ctx, i)
 		if err == nil && (d.NoWorker || len(d.Needs) > 0) {
-			j.say(i.String() + " does not go on: " + d.Why)
+			j.say(i.String() + " does not continue: " + d.Why)
 			return
 		}
 	}

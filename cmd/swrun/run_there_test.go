@@ -69,7 +69,7 @@ func TestRunBesideTheHolder(t *testing.T) {
 		}
 		said := ""
 		for _, line := range strings.SplitAfter(streams.stderr.String(), "\n") {
-			if !strings.Contains(line, "is performed by the process that has ") {
+			if !strings.Contains(line, "is performed by the process that holds ") {
 				said += line
 			}
 		}
@@ -110,7 +110,7 @@ func TestTwoRunsAtOnce(t *testing.T) {
 		first, said := h.process("run", file, "--id", "first", "--progress", "lines")
 		said.until(t, "rests")
 		second, also := h.process("run", file, "--id", "second", "--progress", "lines")
-		also.until(t, "second is performed by the process that has ")
+		also.until(t, "second is performed by the process that holds ")
 		also.until(t, "rests")
 		shown := strings.Count(also.String(), "begins")
 		if killed {

@@ -80,12 +80,12 @@ func (o *operation) tellSchedule(ctx context.Context, d *swrun.Document) error {
 	s, err := o.schedule(ctx, api.WorkflowPath{Namespace: d.Workflow.Document.Namespace, Name: d.Workflow.Document.Name})
 	switch {
 	case api.IsNotFound(err), err == nil && s.Version != d.Workflow.Document.Version:
-		fmt.Fprintln(o.out, "  it does not start by itself: a later version is deployed")
+		fmt.Fprintln(o.out, "  it does not start automatically: a later version is deployed")
 		return nil
 	case err != nil:
 		return err
 	}
-	fmt.Fprintf(o.out, "  it starts by itself (%s), next: %s\n", s.Kind, scheduleNext(s))
+	fmt.Fprintf(o.out, "  it starts automatically (%s), next: %s\n", s.Kind, scheduleNext(s))
 	return nil
 }
 

@@ -22,7 +22,7 @@ func TestSecretsThatAWorkerLacks(t *testing.T) {
 	h.exits(exitOK, "start", "demo/sec", "--id", "x")
 	const waits = "waits for a worker that has the secret api and has the secret other; none has taken it, for "
 	h.until(waits, "describe", "x")
-	contains(t, h.exits(exitOK, "doctor"), "!no run waits for a worker", "SD022  the secrets of workers and servers are known to themselves alone")
+	contains(t, h.exits(exitOK, "doctor"), "!no run waits for a worker", "SD022  only workers and servers know their secrets")
 	h.until("waiting for workers, none of which has taken them: 1 run; 1 run, for up to ", "doctor")
 	contains(t, h.exits(exitOK, "doctor"), "for one that has the secret api and has the secret other")
 	contains(t, h.exits(exitOK, "queue", "ls", "-o", "json", "--jq", ".[] | select(.name == \"default\") | .runs"), "1")

@@ -278,7 +278,7 @@ func secretNamespaces(file string, object map[string]any) (map[string][]string, 
 	if !there {
 		return nil, nil
 	}
-	const how = "write $namespaces: {SECRET: [NAMESPACE, ...]}; \"*\" stands for all namespaces, and [] for none"
+	const how = "write $namespaces: {SECRET: [NAMESPACE, ...]}; \"*\" means all namespaces, and [] no namespace"
 	of, ok := said.(map[string]any)
 	if !ok {
 		return nil, usagef(how, "$namespaces in %s is not an object", file)
@@ -287,13 +287,13 @@ func secretNamespaces(file string, object map[string]any) (map[string][]string, 
 	for secret, v := range of {
 		list, ok := v.([]any)
 		if !ok {
-			return nil, usagef(how, "$namespaces in %s: what is said of %s is not a list of namespaces", file, secret)
+			return nil, usagef(how, "$namespaces in %s: the value of %s is not a list of namespaces", file, secret)
 		}
 		all[secret] = []string{}
 		for _, one := range list {
 			namespace, ok := one.(string)
 			if !ok || namespace != swrun.EveryNamespace && !dsl.IsName(namespace) {
-				return nil, usagef(how, "$namespaces in %s: what is said of %s names something that is no namespace", file, secret)
+				return nil, usagef(how, "$namespaces in %s: the list of %s contains a value that is not a namespace", file, secret)
 			}
 			all[secret] = append(all[secret], namespace)
 		}

@@ -133,7 +133,7 @@ func (f *serveFlags) check() error {
 		return usagef("for example "+defaultListen, "--listen: %q is not HOST:PORT, with a port up to 65535", f.listen)
 	}
 	if !f.auth && !server.IsLoopback(f.listen) {
-		return usagef("add --auth, and make tokens with swrun token new; or listen on "+defaultListen, "--listen %s: others would reach it, and nothing says who may ask", f.listen)
+		return usagef("add --auth, and make tokens with swrun token new; or listen on "+defaultListen, "--listen %s: other machines reach this address, and callers need no token", f.listen)
 	}
 	if (f.certFile == "") != (f.keyFile == "") {
 		return usagef("", "--tls-cert and --tls-key belong together")
@@ -218,7 +218,7 @@ func (f *serveFlags) tellHearing(ctx context.Context, c *control.Control) {
 // adviseTokens says what callers would miss, or what would be seen on their way.
 func (o *operation) adviseTokens(ctx context.Context, c *control.Control, f *serveFlags) {
 	if all, err := c.ListTokens(ctx, nil); err == nil && len(all.Tokens) == 0 {
-		f.log.Warn("there is no token yet, so that nobody may ask anything: swrun token new makes one")
+		f.log.Warn("no token exists yet, so that every request is refused: swrun token new makes a token")
 	}
 	if f.certFile == "" && !server.IsLoopback(f.listen) {
 		f.log.Warn("tokens and data cross the network in plain text: give --tls-cert and --tls-key, unless a proxy in front speaks TLS")

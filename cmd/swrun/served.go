@@ -200,7 +200,7 @@ func (s *served) findings() []doctor.Finding {
 	}
 	return []doctor.Finding{{
 		Code: doctor.CodeDocuments, Level: doctor.Warning, What: "documents are not served: " + strings.Join(all, "; "),
-		Fix: "correct them, and send SIGHUP to swrun serve; swrun validate shows what is wrong",
+		Fix: "correct them, and send SIGHUP to swrun serve; swrun validate shows the errors",
 	}}
 }
 

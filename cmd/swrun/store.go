@@ -136,7 +136,7 @@ func (f *storeFlags) openUnlessHeld(ctx context.Context, p *program) (*openedSto
 	}
 	at, because := f.location(p)
 	if at == "memory:" && !f.alone {
-		return nil, usagef("name one that is kept, file:runs.db or redis://localhost:6379; a store in memory is for swrun run and bench", "%q, %s, is gone when the command ends", at, because)
+		return nil, usagef("name a persistent store, file:runs.db or redis://localhost:6379; a store in memory is for swrun run and bench", "%q, %s, is gone when the command ends", at, because)
 	}
 	s, err := swrun.OpenStore(ctx, at, swrun.StoreConfig{Require: redisstore.Durability(f.require), Existing: f.looks, ReadOnly: f.reads, Log: f.log, Now: p.now})
 	var wrong *swrun.StoreURLError
@@ -164,11 +164,11 @@ func (f *storeFlags) nothing(ctx context.Context, p *program, path string) (*ope
 }
 
 // doctorHint says what to do about a store that answers with an error.
-func doctorHint(target string) string { return "swrun doctor" + target + " shows what a store needs" }
+func doctorHint(target string) string { return "swrun doctor" + target + " checks the store" }
 
 // unreadableHint says what to do about something stored that cannot be read.
 func unreadableHint(target string) string {
-	return "swrun doctor" + target + " tells what cannot be read, and what to do about it"
+	return "swrun doctor" + target + " lists the entries that cannot be read, and their remedies"
 }
 
 // storeError gives what is wrong with a store its exit code and a hint.
@@ -183,15 +183,15 @@ func storeError(err error) error {
 	case errors.As(err, &damaged):
 		return &exitError{code: exitStore, message: err.Error(), hint: "put a copy of the file back, or move it away: nothing was changed in it"}
 	case errors.As(err, new(*boltstore.GoneError)):
-		return &exitError{code: exitStore, message: err.Error(), hint: "put the file back to where it was, and give the command again"}
+		return &exitError{code: exitStore, message: err.Error(), hint: "put the file back to where it was, and repeat the command"}
 	case errors.As(err, &held):
 		return &exitError{code: exitStore, message: err.Error(), hint: heldHint}
 	case remedy != "":
 		return &exitError{code: exitStore, message: err.Error(), hint: remedy}
 	case errors.Is(err, fs.ErrPermission):
-		return &exitError{code: exitStore, message: err.Error(), hint: "you must be allowed to read and write the file and its folder; --store names another one"}
+		return &exitError{code: exitStore, message: err.Error(), hint: "you must be allowed to read and write the file and its folder; --store names another file"}
 	case errors.Is(err, syscall.ENOTDIR):
-		return &exitError{code: exitStore, message: err.Error(), hint: "remove what stands in place of the folder, or name another file with --store"}
+		return &exitError{code: exitStore, message: err.Error(), hint: "remove the file at the path of the folder, or name another file with --store"}
 	}
 	return &exitError{code: exitStore, message: err.Error(), hint: doctorHint(""), commands: doctorHint}
 }

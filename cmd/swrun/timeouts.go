@@ -59,7 +59,7 @@ func parseTimeout(flag, text string) (time.Duration, error) {
 // notPast refuses a deadline that is not to come.
 func (f *timeoutFlags) notPast(o client.StartOptions, now time.Time) error {
 	if late, is := o.Late(now); is {
-		return usagef("give one that is to come, for example "+api.Time(now.Add(time.Hour).Truncate(time.Second)), "--deadline %s is past, by %s", f.deadline, terminal.Elapsed(late))
+		return usagef("give a time in the future, for example "+api.Time(now.Add(time.Hour).Truncate(time.Second)), "--deadline %s is past, by %s", f.deadline, terminal.Elapsed(late))
 	}
 	return nil
 }

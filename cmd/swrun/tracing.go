@@ -24,7 +24,7 @@ type tracedEngine struct {
 func (o *operation) trace(ctx context.Context, f *workerFlags, engine func() *swrun.Engine) (*tracing.Tracer, error) {
 	exporter, err := tracing.Exporter(ctx, o.env)
 	if err != nil {
-		return nil, usagef("the variables OTEL_EXPORTER_OTLP_* say where traces go", "traces cannot be exported: %s", err)
+		return nil, usagef("the variables OTEL_EXPORTER_OTLP_* specify the receiver of traces", "traces cannot be exported: %s", err)
 	}
 	if exporter == nil {
 		return nil, nil

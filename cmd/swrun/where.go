@@ -108,7 +108,7 @@ func (o *operation) confirm(ctx context.Context, f *selectFlags, verb string, al
 	}
 	question := fmt.Sprintf("%s %s?", verb, terminal.Counted(len(all), "run"))
 	if !o.inTTY || !o.errTTY {
-		return usagef("add --yes to confirm", "%s Nobody is there to say yes", question)
+		return usagef("add --yes to confirm", "%s cannot be confirmed without a terminal", question)
 	}
 	if f.preview != nil {
 		if err := f.preview(all); err != nil {

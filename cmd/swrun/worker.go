@@ -102,7 +102,7 @@ func (f *workerFlags) logTo(p *program) (err error) {
 	}
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil {
-		return usagef("allowed: debug, info, warn, error", "--log-level does not know %q", f.logLevel)
+		return usagef("allowed: debug, info, warn, error", "--log-level: unknown value %q", f.logLevel)
 	}
 	text := slog.NewTextHandler(maskedWriter{p.err, p.secrets.Hide}, &slog.HandlerOptions{Level: level, ReplaceAttr: utc})
 	f.log = slog.New(audit.Keep(text))
@@ -158,7 +158,7 @@ func (o *operation) worker(ctx context.Context, f *workerFlags) (*tracedEngine, 
 func optionUsage(verb string, variables map[string]string, err error) error {
 	var option *swrun.OptionError
 	if errors.As(err, &option) {
-		return usagef("swrun "+verb+" --help lists what is allowed", "%s %s", sourceOf(kebab(option.Option), variables), option.Detail)
+		return usagef("swrun "+verb+" --help lists the allowed values", "%s %s", sourceOf(kebab(option.Option), variables), option.Detail)
 	}
 	return err
 }
@@ -218,7 +218,7 @@ func (f *workerFlags) fromEnvironment(p *program) error {
 			continue
 		}
 		if err := f.given.Set(flag, value); err != nil {
-			return usagef("it is what --"+flag+" would be", "%s: %s is not allowed", variable, shorten.Quoted(value))
+			return usagef("it must be a value of --"+flag, "%s: %s is not allowed", variable, shorten.Quoted(value))
 		}
 		f.variables[flag] = variable
 	}

@@ -19,8 +19,8 @@ func (f *workerFlags) checkMetrics() error {
 	case f.metrics == "" && f.publicMetrics:
 		return usagef("for example --metrics :9090 --metrics-public", "--metrics-public needs --metrics")
 	case f.metrics != "" && !f.publicMetrics && !server.IsLoopback(f.metrics):
-		return usagef("add --metrics-public if whoever reaches this address may read the metrics; swrun serve --auth asks for tokens",
-			"--metrics %s: others would reach it, and nothing says who may ask", f.metrics)
+		return usagef("add --metrics-public if everyone who reaches this address may read the metrics; swrun serve --auth requires tokens",
+			"--metrics %s: other machines reach this address, and callers need no token", f.metrics)
 	}
 	return nil
 }
