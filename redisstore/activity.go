@@ -16,7 +16,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// queueMember is what stands for a queue among those that are not empty.
+// queueMember returns the member of a queue in the set of non-empty queues.
 func queueMember(q store.Queue) string { return q.Name + " " + q.Namespace }
 
 func activityField(effect interpreter.EffectID) string {
@@ -40,7 +40,7 @@ func addActivity(all []store.StoredActivity, field, value string) ([]store.Store
 	return slices.Insert(all, at, store.StoredActivity{Effect: interpreter.EffectID(effect), Activity: a}), nil
 }
 
-// activities writes what becomes of activities of the run.
+// activities writes the changes of the run's activities.
 func (b *batch) activities(to *subject, of *store.Change) {
 	for n := range of.Activities {
 		b.activity(to, &of.Activities[n])
@@ -94,7 +94,7 @@ type activityRead struct {
 	input    string
 }
 
-// lookAtActivities reads activities of a partition, and what time it is there.
+// lookAtActivities reads activities of a partition, and its time.
 func (s *Store) lookAtActivities(ctx context.Context, c *store.ChangeActivities, ids []store.ActivityID) ([]activityRead, time.Time, error) {
 	k := &s.keys.partitions[c.Partition]
 	fields, inputs := make([]*redis.SliceCmd, len(ids)), make([]*redis.StringCmd, len(ids))
@@ -157,7 +157,7 @@ func (s *Store) ChangeActivities(ctx context.Context, c store.ChangeActivities) 
 	return nil, fmt.Errorf("activities of partition %d: others write to them all the time", c.Partition)
 }
 
-// changeActivities makes an operation happen on some of the activities, and returns those that others have changed meanwhile.
+// changeActivities applies an operation to some of the activities, and returns the activities that others changed concurrently.
 func (s *Store) changeActivities(ctx context.Context, c *store.ChangeActivities, some []int, all []store.ActivityChanged) (again []int, err error) {
 	ids := make([]store.ActivityID, len(some))
 	for at, n := range some {
@@ -199,7 +199,7 @@ func (s *Store) changeActivities(ctx context.Context, c *store.ChangeActivities,
 	return again, nil
 }
 
-// changeActivity writes what becomes of one activity, if anything does.
+// changeActivity writes the change of one activity, if there is a change.
 func (s *Store) changeActivity(ctx context.Context, b *batch, c *store.ChangeActivities, is *activityRead, now time.Time) (store.ActivityChanged, error) {
 	id := is.id
 	changed := store.ActivityChanged{Was: is.activity, Activity: is.activity}
@@ -236,14 +236,14 @@ func (s *Store) changeActivity(ctx context.Context, b *batch, c *store.ChangeAct
 	return changed, nil
 }
 
-// queues returns the queues of a partition in which activities wait: those of some names, or of all for nil.
+// queues returns the queues of a partition with waiting activities: the queues with the given names, or all for nil.
 func (s *Store) queues(ctx context.Context, partition int, names []string) (all []store.Queue, err error) {
 	between := []*redis.ZRangeBy{{Min: "-", Max: "+"}}
 	if names != nil {
 		between = nil
 	}
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
-		// Names hold no space: those of all namespaces stand between it and what follows it.
+		// Names contain no space. The members of a name for all namespaces precede any longer name.
 		between = append(between, &redis.ZRangeBy{Min: "[" + name + " ", Max: "(" + name + "!"})
 	}
 	members := make([]*redis.StringSliceCmd, len(between))
@@ -284,7 +284,7 @@ func (s *Store) Available(ctx context.Context, c store.Available) (offered store
 	}
 	s.damaged.note(c.Partition, damaged)
 	if len(offered.Activities) > 0 {
-		return offered, nil // the other queues go on; who asks again when they are empty is told
+		return offered, nil // the other queues are read; a caller that asks again when they are empty gets the error
 	}
 	return offered, damaged
 }
@@ -305,7 +305,7 @@ func (s *Store) addAvailable(ctx context.Context, c *store.Available, some []sto
 		if err != nil {
 			return nil, err
 		}
-		return s.addAvailable(ctx, c, some, offered) // activities may stand behind them
+		return s.addAvailable(ctx, c, some, offered) // more activities may follow them
 	}
 	parts := make([][]store.ActivityID, len(some))
 	for n := range some {
@@ -316,7 +316,7 @@ func (s *Store) addAvailable(ctx context.Context, c *store.Available, some []sto
 	return damaged, nil
 }
 
-// available returns those of the first activities of a queue that may be taken.
+// available returns the activities among the first ones of a queue that may be taken.
 func available(waiting []redis.Z, offered *store.Offered) (all []store.ActivityID) {
 	for _, z := range waiting {
 		if at := store.Moment(int64(z.Score)); at.After(offered.At) {
@@ -355,7 +355,7 @@ func (s *Store) QueueLengths(ctx context.Context, partition int) ([]store.QueueL
 	return lengths, nil
 }
 
-// addDueActivities adds to the work those of the first activities that are due.
+// addDueActivities adds the due activities among the first ones to the work.
 func addDueActivities(w *store.Work, first []redis.Z) {
 	for _, z := range first {
 		if at := store.Moment(int64(z.Score)); at.After(w.At) {

@@ -10,7 +10,7 @@ import (
 
 // This file writes changes as scripts/apply.lua reads them.
 
-// subject is what all requests about a run in the hands of an owner share, made once.
+// subject is the shared part of all requests about a run with an owner. It is made once.
 type subject struct {
 	partition     int
 	keys          *partitionKeys
@@ -23,8 +23,8 @@ func (s *Store) subject(i store.Instance) *subject {
 	return s.subjectIn(i.Partition(s.layout.Partitions), i)
 }
 
-// subjectIn is subject for a run that a key of a partition names. Somebody may have written it there: its own partition may be another one, of which the
-// call must not take the time.
+// subjectIn is subject for a run that a key of a partition names. The key may have been written by another program: the partition of the
+// run may be a different one, whose time the call must not use.
 func (s *Store) subjectIn(partition int, i store.Instance) *subject {
 	k := &s.keys.partitions[partition]
 	return &subject{
@@ -47,20 +47,20 @@ type batch struct {
 	checks   []any // which come after its commands
 
 	last      shape // of the change before it, which ends the request unless another one follows
-	lastShape int   // where that stands
+	lastShape int   // its index in the arguments
 }
 
-// What a change's arguments begin with.
+// Indexes of the first arguments of a change.
 const (
 	argRecord = iota
 	argShape
 	argNotBefore
 )
 
-// shape says which arguments a change has: see scripts/apply.lua.
+// shape encodes the arguments of a change: see scripts/apply.lua.
 type shape int64
 
-// What is counted, and what there is or not.
+// Units of the counts, and the flags.
 const (
 	oneSet      shape = 1 // field or value
 	oneUnset          = oneSet << 10
@@ -97,7 +97,7 @@ func (b *batch) begin(to *subject, record any) {
 	b.args = append(b.args, record, 0, 0)
 }
 
-// within says when a change may happen, and how many messages are expected if that matters. It comes after begin.
+// within adds the conditions of a change: its times, and the expected number of messages if that matters. It is called after begin.
 func (b *batch) within(c *store.Change) {
 	b.args[b.arg+argNotBefore] = store.Millis(c.NotBefore)
 	if c.WithMail {
@@ -145,7 +145,7 @@ func (b *batch) set(field, value any) {
 	b.shape += 2 * oneSet
 }
 
-// unset deletes a field of the run's hash. It comes after those that are set.
+// unset deletes a field of the run's hash. It is called after the fields are set.
 func (b *batch) unset(field any) {
 	b.args = append(b.args, field)
 	b.shape += oneUnset
@@ -192,7 +192,7 @@ func (b *batch) command(name string, key int, args []any) {
 // rewrite is the record of a run as it is stored, and as it is to be.
 type rewrite struct{ from, to string }
 
-// write writes what the script does for a change of a run.
+// write writes the arguments of the script for a change of a run.
 func (s *Store) write(b *batch, to *subject, c *store.Change, record rewrite) {
 	b.begin(to, record.from)
 	b.within(c)
@@ -219,8 +219,7 @@ func (s *Store) write(b *batch, to *subject, c *store.Change, record rewrite) {
 // maxFrames is how many frames are set, and how many are deleted, without a command of their own.
 const maxFrames = maxArguments/2 - 8
 
-// writeState writes what changes of the run's state, and its new history. What is too much for one command is written
-// by several.
+// writeState writes the changes of the run's state, and its new history. Data that exceeds one command is divided among several.
 func (s *Store) writeState(b *batch, to *subject, c *store.Change) {
 	if c.From == nil || c.Invocation != nil {
 		b.set(fieldInfo, c.Invocation)
@@ -257,7 +256,7 @@ func (s *Store) writeState(b *batch, to *subject, c *store.Change) {
 	}
 }
 
-// move puts the run where its record says, and prolongs its owner's lease.
+// move puts the run in the place of its record, and prolongs its owner's lease.
 func (b *batch) move(to *subject, of *store.Change) {
 	k, at := to.keys, of.To.Place()
 	if of.From == nil {
@@ -289,7 +288,7 @@ func (b *batch) move(to *subject, of *store.Change) {
 	}
 }
 
-// count counts what a change makes of a run.
+// count updates the counters for a change of a run.
 func (b *batch) count(to *subject, of *store.Change) {
 	if of.ChangesQuarantine() {
 		b.countQuarantined(to, &of.To)
@@ -299,7 +298,7 @@ func (b *batch) count(to *subject, of *store.Change) {
 	}
 }
 
-// countRetry counts a run among those of which a task is tried again if that is so, and takes it out of them otherwise.
+// countRetry adds a run to the runs that retry a task, or removes it, according to r.
 func (b *batch) countRetry(to *subject, r store.Retry) {
 	if r == store.NotRetried {
 		b.do("ZREM", to.keys.retrying, to.instance.String())
@@ -308,7 +307,7 @@ func (b *batch) countRetry(to *subject, r store.Retry) {
 	b.do("ZADD", to.keys.retrying, int(r), to.instance.String())
 }
 
-// countQuarantined counts a run among those that are quarantined if it is, and takes it out of them otherwise.
+// countQuarantined adds a run to the quarantined runs, or removes it, according to its record.
 func (b *batch) countQuarantined(to *subject, r *store.Lifecycle) {
 	command := "SREM"
 	if r.Reason == store.Quarantined {
@@ -317,7 +316,7 @@ func (b *batch) countQuarantined(to *subject, r *store.Lifecycle) {
 	b.do(command, to.keys.quarantined, to.instance.String())
 }
 
-// apart writes what is kept apart from the run.
+// apart writes the separately stored data of the run.
 func (b *batch) apart(to *subject, of *store.Change) {
 	if len(of.History) > 0 {
 		var all []any
@@ -334,7 +333,7 @@ func (b *batch) apart(to *subject, of *store.Change) {
 	}
 }
 
-// messages writes what comes into the inbox and what leaves it.
+// messages writes the new messages of the inbox and deletes the consumed ones.
 func (b *batch) messages(to *subject, of *store.Change) {
 	k, i := to.keys, to.instance
 	switch {
@@ -370,9 +369,8 @@ func (b *batch) messages(to *subject, of *store.Change) {
 	}
 }
 
-// apply sends changes of runs of one partition, which the script looks at one after the other, and returns the answer
-// to each. Each answer is for the caller to judge. That the partition has lost writes is a refusal of all; any other error leaves
-// open what has happened.
+// apply sends changes of runs of one partition, which the script processes in order, and returns the answer to each. The caller interprets
+// each answer. If the partition lost writes, all are refused. After any other error the outcome is unknown.
 func (s *Store) apply(ctx context.Context, script *script, partition int, name string, b *batch) ([]reply, error) {
 	b.end()
 	answers, err := s.repeat(ctx, &call{script: script, partition: partition, subject: name, keys: b.keys, args: b.args, answers: b.changes})

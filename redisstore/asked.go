@@ -9,8 +9,9 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// countCommit counts what a commit asks for. It comes before the commit, and once for each version of the run. So what is counted for a commit that does not
-// happen counts for the next one of as many; one of another number is counted besides.
+// countCommit counts the requests of a commit. It is called before the commit, and counts once for each version of the run. A count for a
+// commit that was not stored is therefore used by the next commit with the same number of requests; a commit with another number is counted
+// in addition.
 func (s *Store) countCommit(ctx context.Context, c *store.Commit) (before int64, err error) {
 	return s.count(ctx, &c.Asked, c.Instance, fmt.Sprintf("asked %s %d %s %d", c.Instance, c.Version, c.Asked.Kind, c.Asked.N))
 }
@@ -20,8 +21,8 @@ func (s *Store) countStart(ctx context.Context, c *store.Start) (before int64, e
 	return s.count(ctx, &c.Asked, c.Instance, fmt.Sprintf("started %s %s", c.Instance, c.Asked.Kind))
 }
 
-// count counts once, under an id, what a run asks for. It does so where the run is that has led to it: that may be another server than the one of the run
-// that asks. It returns how many were asked for before if these are too many.
+// count counts the requests of a run once per ID. It does so in the partition of the originating run, which may be on another server than
+// the requesting run. It returns the number of earlier requests if the limit is exceeded.
 func (s *Store) count(ctx context.Context, a *store.Asked, by store.Instance, id string) (before int64, err error) {
 	if a.N == 0 {
 		return 0, nil
@@ -43,7 +44,7 @@ func (s *Store) count(ctx context.Context, a *store.Asked, by store.Instance, id
 		b.onInstance("PEXPIRE", 2*day)
 		r, err := s.send(ctx, &s.scripts.applyFull, to, b)
 		switch {
-		case store.RefusedAs(err) != "": // it is about the other partition, which those who work there find out
+		case store.RefusedAs(err) != "": // the refusal concerns the other partition, and its workers handle it
 			return 0, fmt.Errorf("count what %s asks for: %s", by, err)
 		case err != nil || r.code == "SEEN":
 			return 0, err

@@ -17,7 +17,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// BenchmarkCommit is the commit of a durable step, by 100 owners at once. script-µs is what the server spends on one.
+// BenchmarkCommit measures the commit of a durable step, by 100 concurrent owners. script-µs is the server time of one commit.
 func BenchmarkCommit(b *testing.B) {
 	server := redistest.Start(b, "--appendonly", "yes")
 	s, err := redisstore.Open(b.Context(), server.URL(), redisstore.Config{Partitions: 16})
@@ -93,8 +93,8 @@ func spent(b *testing.B, client *redis.Client) float64 {
 	return us
 }
 
-// BenchmarkAvailable looks for activities in one queue of a partition in which many queues of many namespaces are not empty. server-µs is
-// what the server spends on one look.
+// BenchmarkAvailable looks for activities in one queue of a partition with many non-empty queues of many namespaces. server-µs is the
+// server time of one look.
 func BenchmarkAvailable(b *testing.B) {
 	for _, size := range []struct{ queues, namespaces int }{{1, 1}, {1, 50}, {200, 1}, {200, 50}, {1, 2000}} {
 		b.Run(fmt.Sprintf("queues=%d/namespaces=%d", size.queues, size.namespaces), func(b *testing.B) {
@@ -121,7 +121,7 @@ func BenchmarkAvailable(b *testing.B) {
 	}
 }
 
-// mustQueues has three activities wait in each of so many queues of each of so many namespaces.
+// mustQueues adds three waiting activities to each of the given number of queues in each of the given number of namespaces.
 func mustQueues(b *testing.B, client *redis.Client, queues, namespaces int) {
 	b.Helper()
 	p := client.Pipeline()

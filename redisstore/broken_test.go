@@ -31,7 +31,7 @@ func (j *jumping) start(ids ...string) (all []store.Instance) {
 	return all
 }
 
-// TestClosedStore: what is asked of a closed store is refused at once.
+// TestClosedStore: calls of a closed store are refused immediately.
 func TestClosedStore(t *testing.T) {
 	server := redistest.Start(t)
 	s, err := redisstore.Open(t.Context(), server.URL(), redisstore.Config{Partitions: 1})
@@ -68,8 +68,8 @@ func TestLossOfAnIdlePartition(t *testing.T) {
 	}
 }
 
-// TestTimeThatNoClockShows: a time after the year 9999 is damaged, as one that is no number is. Reading and writing agree on that. A worker goes on with the time of
-// the server.
+// TestTimeThatNoClockShows: a time after the year 9999 is damaged, like a time that is not a number, both for reading and for writing. A
+// worker continues with the time of the server.
 func TestTimeThatNoClockShows(t *testing.T) {
 	for _, damaged := range []redistest.Time{{Written: 9_000_000_000_000_000, Writes: 5000}, {Written: 253_402_214_400_000, Writes: 5000, Offset: 1e18}} {
 		j := newJumping(t, redisstore.Config{})
@@ -91,7 +91,7 @@ func TestTimeThatNoClockShows(t *testing.T) {
 	}
 }
 
-// TestRemovedMeanwhile: a run that was removed after it was listed is no sign of a damage, and stands nowhere.
+// TestRemovedMeanwhile: a run that was removed after it was listed does not indicate damage, and is in no set.
 func TestRemovedMeanwhile(t *testing.T) {
 	j := newJumping(t, redisstore.Config{})
 	i := j.start("a")[0]
@@ -151,7 +151,7 @@ func TestMessagesToACorruptInstance(t *testing.T) {
 	}
 }
 
-// TestNobodyWaits: what is still queued when its caller goes is not done later. A run would be claimed for nobody.
+// TestNobodyWaits: a queued request whose caller gave up is not sent later. Otherwise a run would be claimed without a worker.
 func TestNobodyWaits(t *testing.T) {
 	j := newJumping(t, redisstore.Config{})
 	i := j.start("a")[0]
@@ -210,7 +210,7 @@ func newLine(t *testing.T, to string) *line {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { l.Close() }) // nobody calls any more
+	t.Cleanup(func() { l.Close() }) // no more calls are made
 	n := &line{addr: l.Addr().String()}
 	go func() {
 		for {
@@ -230,7 +230,7 @@ func newLine(t *testing.T, to string) *line {
 	return n
 }
 
-// answers are what goes back.
+// answers are the replies of the server.
 type answers struct {
 	io.Writer
 	*line
@@ -243,8 +243,8 @@ func (a answers) Write(data []byte) (int, error) {
 	return a.Writer.Write(data)
 }
 
-// TestDamageIsFoundFirst: a commit that cannot be stored wholly leaves nothing behind, however often it is tried, and is
-// never said to be stored.
+// TestDamageIsFoundFirst: a commit that cannot be stored completely has no effect, for any number of attempts, and is never reported as
+// stored.
 func TestDamageIsFoundFirst(t *testing.T) {
 	for _, c := range []struct {
 		name   string

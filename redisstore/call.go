@@ -15,7 +15,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// reply is what a script has answered.
+// reply is the answer of a script.
 type reply struct {
 	code   string
 	at     time.Time
@@ -31,7 +31,7 @@ func (r reply) list(n int) []any {
 	return all
 }
 
-// call is what a script is asked to do.
+// call is a request to a script.
 type call struct {
 	script     *script
 	partition  int
@@ -99,14 +99,14 @@ func (s *Store) try(ctx context.Context, n *node, r *request) ([]reply, error) {
 	return all, nil
 }
 
-// isRefused reports whether an error says for certain that nothing was changed: there was no connection, or the server refused the whole request.
+// isRefused reports whether an error guarantees that nothing was changed: there was no connection, or the server refused the whole request.
 func isRefused(err error) bool {
 	var dialing *net.OpError
 	return errors.As(err, &dialing) && dialing.Op == "dial" || codeOf(err) != "" && !isOfScript(err)
 }
 
-// complete adds what scripts/clock.lua asks for to requests that are about to be sent. Neighbours of the same partition get the
-// same.
+// complete adds the arguments of scripts/clock.lua to requests that are about to be sent. Adjacent requests of the same partition get the
+// same arguments.
 func (s *Store) complete(requests []*request) {
 	now := s.uptime()
 	for i, r := range requests {
@@ -141,7 +141,7 @@ func (s *Store) enqueue(ctx context.Context, n *node, r *request) error {
 	return context.Cause(ctx)
 }
 
-// lastAnswer is how long the answer to a change is awaited when its caller has given up. It tells whether the change was made.
+// lastAnswer is how long the answer to a change is awaited after its caller gave up. The answer reports whether the change was made.
 const lastAnswer = time.Second
 
 // hears waits for the answer to a request that was sent, and reports whether it came in time.
@@ -171,7 +171,7 @@ func (n *node) queue(ctx context.Context, r *request) error {
 	}
 }
 
-// failed takes in that a server, if one is known, was not to be worked with. One that has left the cluster is forgotten.
+// failed records that a server, if one is known, was not usable. A server that left the cluster is forgotten.
 func (s *Store) failed(n *node, err error) {
 	if n == nil {
 		return // the cluster is asked where the partition is

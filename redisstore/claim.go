@@ -12,7 +12,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// candidate is a run that somebody wants to claim, as it was read.
+// candidate is a run to be claimed, as it was read.
 type candidate struct {
 	*subject
 	loaded store.Loaded
@@ -21,7 +21,7 @@ type candidate struct {
 	record rewrite
 }
 
-// Claim implements store.Store. It reads the runs, and then takes those that have not changed since.
+// Claim implements store.Store. It reads the runs, and then takes the unchanged ones.
 func (s *Store) Claim(ctx context.Context, c store.Claim) ([]store.Claimed, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func (s *Store) Claim(ctx context.Context, c store.Claim) ([]store.Claimed, erro
 	if codeOf(err) != outOfMemory {
 		return claimed, err
 	}
-	// Deadlines and cancels hold all the same: what has begun does not wait for room.
+	// Deadlines and cancels still apply: begun runs do not wait for memory.
 	var begun []*candidate
 	for _, one := range candidates {
 		if one.change.Done || one.change.From.Begun {
@@ -47,10 +47,10 @@ func (s *Store) Claim(ctx context.Context, c store.Claim) ([]store.Claimed, erro
 	return s.take(ctx, &s.scripts.applyFull, &c, begun, now)
 }
 
-// outOfMemory is what servers say whose memory is full.
+// outOfMemory is the error code of a server whose memory is full.
 const outOfMemory = "OOM"
 
-// candidates reads the runs that can be claimed, and what time it is. What cannot be read is put away.
+// candidates reads the runs that can be claimed, and the time. Unreadable runs are put away.
 func (s *Store) candidates(ctx context.Context, c *store.Claim) (all []*candidate, now time.Time, err error) {
 	k := &s.keys.partitions[c.Partition]
 	fields := make([]*redis.MapStringStringCmd, len(c.Instances))
@@ -88,8 +88,8 @@ func (s *Store) candidates(ctx context.Context, c *store.Claim) (all []*candidat
 	return all, now, err
 }
 
-// readInboxes reads the messages of those candidates that have any. If others come meanwhile, the candidate is not claimed. It returns the candidates whose
-// messages can be read.
+// readInboxes reads the messages of the candidates. A candidate that receives more messages concurrently is not claimed. It returns the
+// candidates whose messages can be read.
 func (s *Store) readInboxes(ctx context.Context, c *store.Claim, candidates []*candidate) ([]*candidate, error) {
 	unread := slices.DeleteFunc(slices.Clone(candidates), func(one *candidate) bool { return !one.loaded.Lifecycle.Unread() })
 	if len(unread) == 0 {
@@ -118,7 +118,7 @@ func (s *Store) readInboxes(ctx context.Context, c *store.Claim, candidates []*c
 	return candidates, nil
 }
 
-// take makes the claims happen, and returns those that did.
+// take carries out the claims, and returns the successful ones.
 func (s *Store) take(ctx context.Context, script *script, c *store.Claim, candidates []*candidate, now time.Time) (claimed []store.Claimed, err error) {
 	b := s.newBatch(c.Partition, len(candidates))
 	for _, one := range candidates {
@@ -155,8 +155,8 @@ func (c *candidate) isTaken(r reply) bool {
 	return r.code == "CHANGED" && len(r.values) == 2 && r.values[0] == c.record.to && integer(r.values[1]) == c.change.To.Mail
 }
 
-// putAway moves a run whose record cannot be read to where nothing is ever due. Scrub reports it.
-// One that has been removed meanwhile stands nowhere.
+// putAway moves a run whose record cannot be read to a place where nothing is ever due. Scrub reports it. A run that was removed
+// concurrently has no place.
 func (s *Store) putAway(ctx context.Context, partition int, i store.Instance) error {
 	to, k := s.subjectIn(partition, i), &s.keys.partitions[partition]
 	var there *redis.IntCmd

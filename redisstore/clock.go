@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// clock knows what time it was in a partition, and so what time it should be now. The server's clock may jump: scripts
-// compare (see scripts/clock.lua), so that no jump makes deadlines pass (docs/decisions/0009).
+// clock remembers the time of a partition, and computes the expected current time from it. The server's clock may jump: scripts compare the
+// two times (see scripts/clock.lua), so that deadlines do not pass because of a jump (docs/decisions/0009).
 type clock struct {
 	mu        sync.Mutex
 	at        int64         // by the partition, in milliseconds; 0 for not known
@@ -20,17 +20,17 @@ const (
 	slow = 5 * time.Second
 	// fresh is how long an observed time can be extrapolated.
 	fresh = time.Minute
-	// jump is what time may be off, in milliseconds, before it counts as a jump; the scripts have the same.
+	// jump is the difference, in milliseconds, from which a deviation counts as a jump; the scripts use the same value.
 	jump = 30_000
-	back = 1000 // the same, against what was written
+	back = 1000 // the same, compared with the written time
 	// lastMoment is the last day of the year 9999: JSON has no later times. The scripts have the same.
 	lastMoment = 253_402_214_400_000
-	// confirmEvery is how often it is written that time goes on as expected, for others who do not know: they have been
-	// stopped without knowing it. It is less than jump.
+	// confirmEvery is how often the continuity of time is written for other processes that do not know it, because they were stopped
+	// without noticing. It is less than jump.
 	confirmEvery = 10 * time.Second
 )
 
-// observe notes the time in an answer to what was sent.
+// observe records the time in the answer to a request sent at a time.
 func (c *clock) observe(at int64, sent, now time.Duration) {
 	if now-sent > slow {
 		return
@@ -40,7 +40,7 @@ func (c *clock) observe(at int64, sent, now time.Duration) {
 	c.at, c.seen = at, now
 }
 
-// expected returns what time it should be in the partition, in milliseconds; 0 if that is not known.
+// expected returns the expected time of the partition, in milliseconds; 0 if unknown.
 func (c *clock) expected(now time.Duration) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -51,14 +51,14 @@ func (c *clock) expected(now time.Duration) int64 {
 	return c.at + passed.Milliseconds()
 }
 
-// reading is what a partition's time is made of, in milliseconds.
+// reading contains the parts of a partition's time, in milliseconds.
 type reading struct {
-	server, offset int64 // the server's clock, and what makes the partition's time of it
+	server, offset int64 // the server's clock, and the offset that yields the partition's time
 	written, seq   int64 // when the partition was written to last, and how often
 	jumps          int64 // how often the server's clock has jumped
 }
 
-// newReading reads what a partition's key says of its time, if it says anything.
+// newReading parses the time in a partition's key, if there is one.
 func newReading(server int64, key any) reading {
 	text, _ := key.(string)
 	written, rest, _ := strings.Cut(text, " ")
@@ -69,7 +69,7 @@ func newReading(server int64, key any) reading {
 		return reading{server: server} // no clock has shown that: it is damaged, and counts as lost
 	}
 	if r.offset > 0 && server >= r.written {
-		r.offset = 0 // the server's clock has come back
+		r.offset = 0 // the server's clock caught up
 	}
 	return r
 }
@@ -82,8 +82,8 @@ func (r reading) now() int64 { return max(r.time(), r.written) }
 // wentBack reports whether the server's clock shows an earlier time than was written: any script sets that right.
 func (r reading) wentBack() bool { return r.time() < r.written-back }
 
-// jumped returns by how much the server's clock is ahead, as it was read by what was sent; 0 if it is right, or if others
-// have written since at a later time than is expected.
+// jumped returns by how much the server's clock is ahead, as read by the request. It is 0 if the clock is right, or if others have written
+// since at a later time than expected.
 func (c *clock) jumped(r reading, sent, now time.Duration) int64 {
 	expected := c.expected(sent)
 	switch {
@@ -95,7 +95,7 @@ func (c *clock) jumped(r reading, sent, now time.Duration) int64 {
 	return r.time() - expected
 }
 
-// confirms reports whether it is time to write that time goes on as expected, since nobody has written lately.
+// confirms reports whether the continuity of time is to be written, since no process wrote recently.
 func (c *clock) confirms(r reading, now time.Duration) bool {
 	known, recent := c.expected(now) != 0, r.time()-r.written < confirmEvery.Milliseconds()
 	c.mu.Lock()

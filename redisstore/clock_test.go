@@ -37,7 +37,7 @@ func (j *jumping) another(c redisstore.Config) *jumping {
 	return &jumping{j.T, mustOpen(j.T, j.server.URL(), c), j.server, j.client}
 }
 
-// time is what the partition tells by reading and by writing.
+// time returns the partition's time by reading and by writing.
 func (j *jumping) time() time.Time {
 	j.Helper()
 	work, err := j.Poll(j.Context(), 0, 10, false)
@@ -54,7 +54,7 @@ func (j *jumping) time() time.Time {
 	return p.At
 }
 
-// TestClockJumps (F27, F28): the server's clock jumps, ahead or back, and comes back. Time in the partition goes on.
+// TestClockJumps (F27, F28): the server's clock jumps, ahead or back, and returns. The time of the partition continues.
 func TestClockJumps(t *testing.T) {
 	j := newJumping(t, redisstore.Config{})
 	began, at := time.Now(), j.time()
@@ -70,7 +70,7 @@ func TestClockJumps(t *testing.T) {
 	}
 }
 
-// TestClockOfOneWhoSlept: while a machine sleeps, its uptime goes on, and so does the server.
+// TestClockOfOneWhoSlept: while a machine sleeps, its uptime continues, and so does the server.
 func TestClockOfOneWhoSlept(t *testing.T) {
 	var up uptime
 	j := newJumping(t, redisstore.Config{Uptime: up.read})
@@ -90,8 +90,8 @@ var booted = time.Now()
 func (u *uptime) read() time.Duration { return time.Since(booted) + time.Duration(u.added.Load()) }
 func (u *uptime) add(d time.Duration) { u.added.Add(int64(d)) }
 
-// TestClockOfOthers: one who was stopped from outside does not hold time back, since another has confirmed for it. Neither
-// has written anything else.
+// TestClockOfOthers: a process that was stopped from outside does not hold time back, since another process confirmed the time. Neither
+// wrote anything else.
 func TestClockOfOthers(t *testing.T) {
 	var stopped, alive uptime
 	j := newJumping(t, redisstore.Config{Uptime: stopped.read})
@@ -114,8 +114,8 @@ func TestClockOfOthers(t *testing.T) {
 	}
 }
 
-// TestClockOfANewcomer: one who has come after the clock had jumped knows no other time. As soon as another has set it
-// right, it makes no deadline pass.
+// TestClockOfANewcomer: a process that starts after the clock jumped knows no other time. When another process has corrected the time, the
+// new process makes no deadline pass.
 func TestClockOfANewcomer(t *testing.T) {
 	j := newJumping(t, redisstore.Config{})
 	at, sleeper := j.time(), store.Instance{Namespace: "test", ID: "a"}
@@ -154,8 +154,8 @@ func TestClockBehindTheLastWrite(t *testing.T) {
 	}
 }
 
-// TestClockComesBack: what made up for a clock that had gone back is forgotten when it has come back. When it then goes back
-// by a little, one who knows no time does not take that for then.
+// TestClockComesBack: the correction of a clock that went back is dropped when the clock caught up. If it then goes back by a little, a
+// process without knowledge of the time does not take that for the earlier jump.
 func TestClockComesBack(t *testing.T) {
 	j := newJumping(t, redisstore.Config{})
 	j.start("a")
@@ -171,8 +171,8 @@ func TestClockComesBack(t *testing.T) {
 	}
 }
 
-// TestClockOfAStoppedProcess: a process that is stopped before it sends, or before it takes in the answer, does not take
-// the time of the answer for that of the moment in which it goes on.
+// TestClockOfAStoppedProcess: a process that is stopped before it sends, or before it reads the answer, does not take the time of the
+// answer for the time at which it continues.
 func TestClockOfAStoppedProcess(t *testing.T) {
 	for _, reads := range []int64{1, 2, 3} { // of the clock, until it is stopped
 		for name, ask := range map[string]func(*jumping) error{
@@ -185,7 +185,7 @@ func TestClockOfAStoppedProcess(t *testing.T) {
 			j = newJumping(t, redisstore.Config{Uptime: func() time.Duration {
 				if left.Add(-1) == 0 {
 					up.add(55 * time.Second)
-					j.server.Jump(55 * time.Second) // the server goes on meanwhile
+					j.server.Jump(55 * time.Second) // the server continues in the meantime
 				}
 				return up.read()
 			}})
@@ -204,8 +204,8 @@ func TestClockOfAStoppedProcess(t *testing.T) {
 	}
 }
 
-// TestClockOfWhatWaited: what has waited in this process while the machine slept is no word on what time it is, not for
-// itself and not for what is stored with it.
+// TestClockOfWhatWaited: a request that waited in this process while the machine slept is not used as a source of the time, neither for
+// itself nor for the data stored with it.
 func TestClockOfWhatWaited(t *testing.T) {
 	var up uptime
 	j := newJumping(t, redisstore.Config{Uptime: up.read})

@@ -15,17 +15,17 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// damagedKeyError says that a key does not hold what a store writes there. To ask again does not help before the key is put back.
+// damagedKeyError reports a key whose content was not written by a store. Repeating the request does not help before the key is restored.
 type damagedKeyError struct {
 	key string
-	err error // what the server says
+	err error // error of the server
 }
 
 func (e *damagedKeyError) Error() string {
 	if e.err == errDeleted {
 		return fmt.Sprintf("somebody has deleted the key %s of a run: %s", e.key, e.err)
 	}
-	why, _, _ := strings.Cut(e.err.Error(), " script: ") // which script of swrun has found it helps nobody
+	why, _, _ := strings.Cut(e.err.Error(), " script: ") // the name of the script does not help the user
 	return fmt.Sprintf("the key %s is damaged, since somebody has overwritten it: %s", e.key, why)
 }
 
@@ -34,7 +34,7 @@ func (e *damagedKeyError) PartOfStore() string { return e.key }
 
 func (e *damagedKeyError) Unwrap() error { return e.err }
 
-// damagedFix is what to do about a key that somebody has overwritten.
+// damagedFix is the remedy for an overwritten key.
 const damagedFix = "put the key, or the whole store, back from a copy (redis-cli monitor shows who writes to it)"
 
 var errDeleted = errors.New("its history is still there")
@@ -66,7 +66,7 @@ func damageOf(key string, err error) error {
 	return &damagedKeyError{key, err}
 }
 
-// damageBy names the key in the error of a script that a value of the store has stopped: a script does not say which one it was.
+// damageBy adds the name of the key to the error of a script that failed because of a stored value, since the error does not contain it.
 func (s *Store) damageBy(ctx context.Context, n *node, c *call, err error) error {
 	if !isWrongType(err) && (!isOfScript(err) || refusalOf(err) != "ERR") {
 		return err
@@ -93,10 +93,10 @@ func (s *Store) damageBy(ctx context.Context, n *node, c *call, err error) error
 	return err
 }
 
-// codeDamaged is the answer of a script that has found a key that is not what it should be.
+// codeDamaged is the answer of a script that found a key with unexpected content.
 const codeDamaged = "DAMAGED"
 
-// damagedBy returns an error if the script has made no change because a key is not what it should be.
+// damagedBy returns an error if the script made no change because a key has unexpected content.
 func damagedBy(r reply) error {
 	if r.code != codeDamaged {
 		return nil
@@ -133,10 +133,10 @@ func (p *partitionKeys) fits(key, is, text string) bool {
 	return is == "zset"
 }
 
-// timeForm is the form of what scripts/clock.lua writes.
+// timeForm matches the values written by scripts/clock.lua.
 var timeForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\d+ \d+ -?\d+ \d+$`) })
 
-// damagedAilment returns what it means that something of the store is damaged, and whether an error says so.
+// damagedAilment returns the ailment of a damaged part of the store, and whether the error indicates one.
 func damagedAilment(err error) (store.Ailment, bool) {
 	var layout *damagedLayoutError
 	switch {

@@ -18,13 +18,13 @@ type damagedKeys struct {
 	all map[string]foundDamage
 }
 
-// foundDamage is where a damaged key stands, and how an operation has told of it.
+// foundDamage is a damaged key with the error of the operation that found it.
 type foundDamage struct {
 	partition int
 	err       error
 }
 
-// maxDamagedKeys bounds how many keys are remembered: one is enough to say that the store is damaged.
+// maxDamagedKeys limits the number of remembered keys: one is enough to report that the store is damaged.
 const maxDamagedKeys = 10
 
 // note remembers the key of a partition that an error names, if it names one.

@@ -13,7 +13,7 @@ import (
 type entrySet struct {
 	key   func(*partitionKeys) string
 	of    func(*store.Lifecycle, store.Instance) []string
-	among string // what stands there, for people
+	among string // name of its set, for people
 }
 
 func entrySets() []entrySet {
@@ -47,7 +47,7 @@ func wantedEntries(found []standing) (wanted []wantedEntry) {
 	return wanted
 }
 
-// missingEntries notes which entries of runs are missing. One that is added meanwhile comes with another record.
+// missingEntries finds the missing entries of runs. An entry that is added concurrently comes with another record.
 func (s *Store) missingEntries(ctx context.Context, partition int, found []standing) error {
 	wanted := wantedEntries(found)
 	if len(wanted) == 0 {

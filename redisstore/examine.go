@@ -13,7 +13,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Examine implements store.Examiner. Each server of the store says what it knows of itself, and runs every command that the scripts use.
+// Examine implements store.Examiner. It asks each server of the store for its facts, and runs every command that the scripts use.
 func (s *Store) Examine(ctx context.Context) []store.Ailment {
 	silent := store.Ailment{What: "the server does not answer in time", Fix: "see whether it is stopped, overloaded, or cut off by the network"}
 	return store.ExamineWithin(ctx, silent, func() (all []store.Ailment) {
@@ -47,7 +47,7 @@ func (s *Store) examineServer(ctx context.Context, n *node, partition int) []sto
 	}
 	all := facts.ailments(s.require)
 	if store.Refuses(all) >= store.RefusesWrites {
-		// A replica whose primary is gone may refuse what only reads, too (replica-serve-stale-data no).
+		// A replica whose primary is gone may refuse reads, too (replica-serve-stale-data no).
 		if err := n.client.Get(ctx, s.keys.partitions[partition].time).Err(); err != nil && !errors.Is(err, redis.Nil) {
 			all = append(all, s.ailment(server, err))
 		}
@@ -65,7 +65,7 @@ const replicaFix = "name its primary in --store, or make it a primary (redis-cli
 // memoryFix is what to do about a server whose memory is full, or nearly.
 const memoryFix = "raise maxmemory, or let workers delete old runs: swrun worker --retention 24h"
 
-// ailments returns what is wrong with a server that says these facts of itself.
+// ailments returns the ailments of a server with these facts.
 func (f Facts) ailments(require Durability) (all []store.Ailment) {
 	if f.Replica {
 		all = append(all, store.Ailment{Reason: store.ReadOnly, Refuses: store.RefusesWrites, What: "the server is a replica, which takes no writes", Fix: replicaFix})
@@ -98,7 +98,7 @@ func (f Facts) ailments(require Durability) (all []store.Ailment) {
 	return all
 }
 
-// deniedError says which command the user of the store may not use.
+// deniedError contains the command that the user of the store may not use.
 type deniedError struct{ command string }
 
 func (e *deniedError) Error() string {
@@ -118,7 +118,7 @@ func (s *Store) proof(partition int) *call {
 	}
 }
 
-// prove sends the proof once, without waiting for a trouble to pass. What a partition refuses is no trouble of its server.
+// prove sends the proof once, without waiting for trouble to pass. A refusal by a partition is not an error of its server.
 func (s *Store) prove(ctx context.Context, n *node, partition int) error {
 	all, err := s.try(ctx, n, &request{unwanted: ctx.Done(), call: s.proof(partition)})
 	if err == nil && all[0].code == denied {
@@ -127,7 +127,7 @@ func (s *Store) prove(ctx context.Context, n *node, partition int) error {
 	return err
 }
 
-// ailment says what the error of a server means for who relies on it.
+// ailment returns the ailment that an error of a server means for users of the store.
 func (s *Store) ailment(server string, err error) store.Ailment {
 	a := store.Ailment{Reason: store.Unreachable, Refuses: store.RefusesAll, What: err.Error(), Fix: "see whether the server runs and whether this machine reaches it"}
 	if server != "" {
@@ -158,10 +158,10 @@ func (s *Store) ailment(server string, err error) store.Ailment {
 	return a
 }
 
-// deniedFix is what to do about a user who may not do what is needed.
+// deniedFix is the remedy for a user without the needed permissions.
 const deniedFix = "give the user of the store the commands that docs/operating.md lists (ACL SETUSER)"
 
-// Remedy returns what to do about an answer of a server that refuses what it is asked for; "" if the answer does not tell.
+// Remedy returns the remedy for a refusal by a server; "" if unknown.
 func Remedy(err error) string {
 	damaged, isDamaged := damagedAilment(err)
 	switch {
@@ -185,7 +185,7 @@ func (s *Store) Diagnose(err error) (a store.Ailment, known bool) {
 	return a, false
 }
 
-// refusalOf is codeOf, and NOPERM for what a script may not do: Redis calls that an ERR, and its versions have other words for it.
+// refusalOf is codeOf, and NOPERM if a script lacks a permission. Redis reports that as ERR, with different words in different versions.
 func refusalOf(err error) string {
 	code := codeOf(err)
 	if code == "ERR" && isOfScript(err) && (strings.Contains(err.Error(), "The user executing the script can't") || strings.Contains(err.Error(), "ACL failure in script")) {
@@ -194,7 +194,7 @@ func refusalOf(err error) string {
 	return code
 }
 
-// refusesWrites reports whether a server has refused what changes something, and still answers what only reads.
+// refusesWrites reports whether a server refused a change, but still answers reads.
 func refusesWrites(err error) bool {
 	known, ok := refusals()[codeOf(err)]
 	return ok && known.Refuses < store.RefusesAll
@@ -206,7 +206,7 @@ func isTimeout(err error) bool {
 	return errors.As(err, &timed) && timed.Timeout()
 }
 
-// refusals returns what it means that a server refuses everything that changes something, by what its errors begin with.
+// refusals returns the ailments of a server that refuses all changes, by the prefixes of its errors.
 func refusals() map[string]store.Ailment {
 	forbidden := store.Ailment{Reason: store.Forbidden, Refuses: store.RefusesAll, Fix: "correct the user and the password of --store, and what the user may do: docs/operating.md lists it (ACL SETUSER)"}
 	busy := store.Ailment{Reason: store.Silent, Refuses: store.RefusesAll, Fix: "wait until the server has loaded its data, or see which script keeps it busy"}

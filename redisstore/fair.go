@@ -10,11 +10,11 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Runs that may be claimed stand in one sorted set by time, and so do those that wait for a need. If so many of a namespace stand there that they are all that a poll reads, others
-// are looked for behind them: among the last that have come, and part by part among the rest. That costs nothing while there are few.
+// Ready runs are in one sorted set by time, and so are runs that wait for a need. If the runs of one namespace fill a whole poll, runs of
+// others are searched behind them: among the newest, and piecewise among the rest. This costs nothing while there are few runs.
 
 const (
-	// lookEvery is at which of so many polls it is looked for others, and tailSize and partSize how many runs are read then.
+	// lookEvery is the number of polls between two searches, and tailSize and partSize are the numbers of runs read in a search.
 	lookEvery = 4
 	tailSize  = 50
 	partSize  = 250
@@ -76,7 +76,7 @@ func (s *Store) fairly(ctx context.Context, w *store.Work, partition, n int) err
 	return nil
 }
 
-// lookBehind adds runs that stand behind the first n of sets.
+// lookBehind adds runs behind the first n of sets.
 func (s *Store) lookBehind(ctx context.Context, partition, n int, full map[store.Set]*[]store.Instance) error {
 	from := map[store.Set]int64{}
 	for set := range full {
@@ -125,7 +125,7 @@ func inTurn(n int, all []store.Instance) []store.Instance {
 	return store.Fairly(n, parts)
 }
 
-// byNamespace divides what stands in an order by the namespace, the first that occurs first.
+// byNamespace divides ordered items by namespace. The first namespace that occurs is first.
 func byNamespace[T any](all []T, namespace func(T) string) (parts [][]T) {
 	at := map[string]int{}
 	for _, one := range all {

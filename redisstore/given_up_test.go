@@ -13,7 +13,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// TestAnswerAfterTheCallerGaveUp: a change that was sent when its caller gives up is answered by what became of it, if the server answers soon.
+// TestAnswerAfterTheCallerGaveUp: if its caller gives up, a change that was sent still returns its outcome, if the server answers soon.
 func TestAnswerAfterTheCallerGaveUp(t *testing.T) {
 	server := redistest.Start(t)
 	s := mustOpen(t, server.URL(), redisstore.Config{Partitions: 1})

@@ -10,15 +10,15 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// hint is what a script publishes about a partition.
+// hint is the message that a script publishes about a partition.
 func hint(partition int) string { return strconv.Itoa(partition) }
 
-// mailHint is what a script publishes when a run gets a message.
+// mailHint is the message that a script publishes when a run gets a message.
 func mailHint(partition int, i store.Instance) string {
 	return strconv.Itoa(partition) + " " + i.String()
 }
 
-// queueHint is what a script publishes when an activity becomes available in a queue.
+// queueHint is the message that a script publishes when an activity becomes available in a queue.
 func queueHint(partition int, queue string) string { return strconv.Itoa(partition) + " " + queue }
 
 // Hints implements store.Reader.

@@ -12,13 +12,13 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Facts is what a server reports about itself.
+// Facts are a server's facts about itself.
 type Facts struct {
 	Version    string
 	Policy     string // maxmemory-policy
 	Memory     int64  // used, bytes
 	MaxMemory  int64  // bytes; 0 for no limit
-	Commands   int64  // run so far, those of scripts among them
+	Commands   int64  // run so far, including commands of scripts
 	Durability Durability
 	Saving     bool // it is writing all that it holds anew
 	Replica    bool // it only follows another server
@@ -77,7 +77,7 @@ func inspect(ctx context.Context, client redis.Cmdable) (Facts, error) {
 	f.Replica = values["role"] == "slave"
 	f.Saving = values["aof_rewrite_in_progress"] == "1" || values["rdb_bgsave_in_progress"] == "1"
 	f.Unsaved = values["aof_enabled"] == "1" && values["aof_last_write_status"] == "err"
-	f.Replicas, _ = strconv.Atoi(values["connected_slaves"])       // 0 if the server does not say
+	f.Replicas, _ = strconv.Atoi(values["connected_slaves"])       // 0 if the server does not report it
 	f.Memory, _ = strconv.ParseInt(values["used_memory"], 10, 64)  // the same
 	f.MaxMemory, _ = strconv.ParseInt(values["maxmemory"], 10, 64) // the same
 	f.Commands, _ = strconv.ParseInt(values["total_commands_processed"], 10, 64)
@@ -85,15 +85,15 @@ func inspect(ctx context.Context, client redis.Cmdable) (Facts, error) {
 		return f, nil
 	}
 	f.Durability = DurabilityEverysec
-	// CONFIG is often forbidden on hosted servers: then the weaker level stands.
+	// CONFIG is often forbidden on hosted servers: then the weaker level is assumed.
 	if config, err := client.ConfigGet(ctx, "appendfsync").Result(); err == nil && config["appendfsync"] == "always" {
 		f.Durability = DurabilityFsync
 	}
 	return f, nil
 }
 
-// check refuses a server that cannot keep what it is given. One whose memory is full is taken: runs in progress go on there. Who only reads gives it
-// nothing to keep.
+// check refuses a server that cannot keep data. A server with full memory is accepted: runs in progress continue there. A read-only store
+// stores no data.
 func (f Facts) check(c Config) error {
 	major, _ := strconv.Atoi(strings.SplitN(f.Version, ".", 2)[0]) // 0 if it cannot be read
 	if major < 7 {

@@ -82,7 +82,7 @@ const (
 	fieldActivity = "a"
 )
 
-// member returns what stands for a run at a place.
+// member returns the member of a run at a place.
 func member(i store.Instance, at store.Place) string {
 	if at.Set == store.SetHeld {
 		return i.String() + " " + at.Owner
@@ -104,14 +104,14 @@ func instanceOf(member string) store.Instance {
 	return i
 }
 
-// holdingOf reads a member of the set of what is held: the run, and who holds it.
+// holdingOf parses a member of the set of held runs: the run, and its owner.
 func holdingOf(member string) (store.Instance, string) {
 	name, owner, _ := strings.Cut(member, " ")
 	namespace, id, _ := strings.Cut(name, "/")
 	return store.Instance{Namespace: namespace, ID: id}, owner
 }
 
-// indexed returns the run of an entry of the index; the zero one if somebody has written an entry that names none.
+// indexed returns the run of an entry of the index; the zero value for a foreign entry that names no run.
 func indexed(m redis.XMessage) store.Instance {
 	name, _ := m.Values["i"].(string)
 	return instanceOf(name)

@@ -35,7 +35,7 @@ func (s *Store) writeFix(partitions any) string {
 	return fmt.Sprintf(`put the key back: redis-cli SET '%s' '{"Deployment":"%s","Partitions":%v,"Schema":%d}'`, s.keys.layout(), s.layout.Deployment, partitions, store.Schema)
 }
 
-// readLayout reads what the server has answered about the key of a layout. A key that is not there is redis.Nil.
+// readLayout parses the server's answer for the key of a layout. A missing key is redis.Nil.
 func readLayout(key string, text []byte, err error) (kept store.Layout, _ error) {
 	if isWrongType(err) {
 		return kept, &damagedLayoutError{key, err, restoreFix(key)}
@@ -59,8 +59,8 @@ func (s *Store) storedLayout(ctx context.Context) (store.Layout, error) {
 	return readLayout(key, text, err)
 }
 
-// fix writes the layout of a new deployment, or checks that of one that is there. A deployment that holds data and no layout is damaged: the runs of
-// another number of partitions would not be found.
+// fix writes the layout of a new deployment, or checks the existing layout. A deployment with data and without a layout is damaged: with
+// another number of partitions its runs would not be found.
 func (s *Store) fix(ctx context.Context) error {
 	kept, err := s.storedLayout(ctx) // first, since a server that is full takes no writes
 	if errors.Is(err, redis.Nil) {
@@ -172,7 +172,7 @@ func (s *Store) standingRuns(ctx context.Context, of keys, used []int) (map[int]
 	return standing, nil
 }
 
-// standIn reports whether runs stand where a number of partitions puts them.
+// standIn reports whether runs are where a number of partitions puts them.
 func standIn(standing map[int][]store.Instance, partitions int) bool {
 	for partition, all := range standing {
 		for _, i := range all {
@@ -184,7 +184,8 @@ func standIn(standing map[int][]store.Instance, partitions int) bool {
 	return true
 }
 
-// layoutAilment returns what is wrong with the layout of a deployment that this process works on: it knows the layout, others do not find the deployment.
+// layoutAilment returns the ailment of the layout of a deployment that this process works on. This process knows the layout; other
+// processes cannot find the deployment.
 func (s *Store) layoutAilment(ctx context.Context) (a store.Ailment, damaged bool) {
 	key := s.keys.layout()
 	kept, err := s.storedLayout(ctx)
@@ -200,7 +201,7 @@ func (s *Store) layoutAilment(ctx context.Context) (a store.Ailment, damaged boo
 		}
 		err = &damagedLayoutError{key: key, err: err}
 	case !errors.As(err, &layout):
-		return a, false // Examine tells why it is not answered
+		return a, false // Examine reports why there is no answer
 	}
 	return store.Ailment{Reason: store.Damaged, Minor: true, Partial: true, What: err.Error() + "; no other process can open the store", Fix: s.writeFix(s.layout.Partitions)}, true
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// TestLayout holds the package comment to what a store really keeps: every key and field there is described, with its
-// type, and everything that is described is there.
+// TestLayout compares the package comment with the stored data: every key and field of the store is described, with its type, and
+// everything described is present.
 func TestLayout(t *testing.T) {
 	server := redistest.Start(t)
 	s := mustOpen(t, server.URL(), redisstore.Config{Deployment: "D", Partitions: 1})
@@ -152,8 +152,8 @@ func describedKeys(t *testing.T) map[string]string {
 	return keys
 }
 
-// TestLostWritesAreNoticed (F21, F22): a server that forgets what it had confirmed is found out by the next call, and
-// goes on once that was accepted.
+// TestLostWritesAreNoticed (F21, F22): a server that lost confirmed writes is detected by the next call, and works again after the loss was
+// accepted.
 func TestLostWritesAreNoticed(t *testing.T) {
 	server := redistest.Start(t)
 	s := mustOpen(t, server.URL(), redisstore.Config{Deployment: "D", Partitions: 1})
@@ -193,7 +193,7 @@ func TestLostWritesAreNoticed(t *testing.T) {
 	}
 }
 
-// drift counts what is wrong in the only partition, some entries at a time.
+// drift counts the errors in the only partition, some entries at a time.
 func drift(t *testing.T, s *redisstore.Store, page int) (wrong int) {
 	t.Helper()
 	for request := (store.Drift{N: page}); ; {
@@ -240,7 +240,7 @@ func TestDriftIsRepaired(t *testing.T) {
 		if err := harm(); err != nil {
 			t.Fatal(err)
 		}
-		want := []int{0, 0, 1, 1, 1, 2, 1, 2, 2, 1}[n] // one that stands twice is at a wrong place, and one too many; only scrubbing looks at who is quarantined
+		want := []int{0, 0, 1, 1, 1, 2, 1, 2, 2, 1}[n] // a duplicate is at a wrong place, and superfluous; only scrubbing checks the quarantined runs
 		for _, page := range []int{1, 2, 100} {
 			if wrong := drift(t, s, page); wrong != want {
 				t.Errorf("%d are wrong after harm %d, want %d", wrong, n+1, want)
@@ -261,7 +261,7 @@ func TestDriftIsRepaired(t *testing.T) {
 	}
 }
 
-// TestDriftInACluster: what is wrong is found too where the server does not let many records be read at once.
+// TestDriftInACluster: errors are found too if the server does not allow reading many records in one call.
 func TestDriftInACluster(t *testing.T) {
 	url := redistest.Cluster(t, 3)
 	s := mustOpen(t, url, redisstore.Config{Deployment: "D", Partitions: 1})
@@ -284,7 +284,7 @@ func TestDriftInACluster(t *testing.T) {
 	}
 }
 
-// TestCorruptRecordsStayApart: a record that cannot be read is put aside, and the others go on.
+// TestCorruptRecordsStayApart: an unreadable record is put aside, and other runs continue.
 func TestCorruptRecordsStayApart(t *testing.T) {
 	server := redistest.Start(t)
 	s := mustOpen(t, server.URL(), redisstore.Config{Deployment: "D", Partitions: 1})
@@ -313,7 +313,7 @@ func TestCorruptRecordsStayApart(t *testing.T) {
 	}
 }
 
-// TestHeldWithoutALease: a run whose owner has no lease is taken from it, since nobody would see the lease end.
+// TestHeldWithoutALease: a run is taken from an owner without a lease, since the end of the lease would never be seen.
 func TestHeldWithoutALease(t *testing.T) {
 	server := redistest.Start(t)
 	s := mustOpen(t, server.URL(), redisstore.Config{Deployment: "D", Partitions: 1})

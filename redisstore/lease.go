@@ -23,7 +23,7 @@ func parseLeases(text string) map[string]time.Time {
 	return all
 }
 
-// firstLease returns when the first lease ends; zero if there is none.
+// firstLease returns when the first lease ends; zero without leases.
 func firstLease(text string) (first time.Time) {
 	for _, at := range parseLeases(text) {
 		first = interpreter.Earlier(first, at)
@@ -116,7 +116,7 @@ func (s *Store) HeldBy(ctx context.Context, partition int, worker string) (all [
 	return all, nil
 }
 
-// ended returns what some workers hold whose leases have ended, at most n of each.
+// ended returns the runs held by workers whose leases expired, at most n of each.
 func (s *Store) ended(ctx context.Context, partition, n int, workers []string) ([]store.Ended, error) {
 	if len(workers) == 0 {
 		return nil, nil
@@ -131,7 +131,7 @@ func (s *Store) ended(ctx context.Context, partition, n int, workers []string) (
 	return holdings(workers, held.Val(), n), nil
 }
 
-// forgetLeases forgets leases as store.Promote says.
+// forgetLeases deletes leases as described at store.Promote.
 func (s *Store) forgetLeases(ctx context.Context, c *store.Promote) error {
 	if len(c.Gone) == 0 {
 		return nil
@@ -157,7 +157,7 @@ func (s *Store) forgetLeases(ctx context.Context, c *store.Promote) error {
 	return err
 }
 
-// holdings returns what some workers hold, at most n of each.
+// holdings returns the runs held by some workers, at most n of each.
 func holdings(workers, held []string, n int) []store.Ended {
 	all := make([]store.Ended, len(workers))
 	for at, worker := range workers {

@@ -10,13 +10,13 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Entries of those who listen that no record has. No transition of a store leaves one: a hand has changed it. Events would come to runs that
-// do not listen for them.
+// Entries of the listener index without a matching record. No transition of a store creates one; they result from manual changes. Events
+// would be delivered to runs that do not listen for them.
 
-// listenCursor is what the cursors of Scrub begin with that stand at an entry of those who listen, which are looked at after all runs.
+// listenCursor is the prefix of the cursors of Scrub in the listener index, which is checked after all runs.
 const listenCursor = "listeners "
 
-// leftover is an entry of those who listen, and the run that it names.
+// leftover is an entry of the listener index, and the run that it names.
 type leftover struct {
 	entry string
 	run   store.Instance
@@ -25,7 +25,7 @@ type leftover struct {
 	is    *redis.SliceCmd
 }
 
-// leftovers looks at a page of the entries of those who listen, after a cursor, and removes those that no record has.
+// leftovers checks a page of the listener index after a cursor, and removes entries without a matching record.
 func (s *Store) leftovers(ctx context.Context, c *store.Scrub, cursor string, done *store.Scrubbed) error {
 	key, from := s.keys.partitions[c.Partition].listeners, "-"
 	if cursor != "" {
@@ -68,7 +68,7 @@ func (s *Store) withoutRecord(ctx context.Context, partition int, entries []stri
 	return slices.DeleteFunc(all, func(l leftover) bool {
 		is := l.kept()
 		listens := l.here && is.lifecycle != nil && (is.damaged != nil || slices.Contains(is.lifecycle.ListenEntries(l.run), l.entry))
-		return listens || l.score.Err() != nil // or it has been removed meanwhile
+		return listens || l.score.Err() != nil // or it was removed concurrently
 	}), nil
 }
 
@@ -79,7 +79,7 @@ func (l *leftover) kept() kept {
 	return kept{}
 }
 
-// removeLeftovers removes entries, those of runs that have not begun to listen so meanwhile.
+// removeLeftovers removes entries, except those whose run began to listen concurrently.
 func (s *Store) removeLeftovers(ctx context.Context, c *store.Scrub, left []leftover, done *store.Scrubbed) error {
 	b, key := s.newBatch(c.Partition, len(left)), s.keys.partitions[c.Partition].listeners
 	var removed []*leftover

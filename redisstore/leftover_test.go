@@ -30,8 +30,8 @@ func scrubAll(t *testing.T, s *redisstore.Store, n int, check bool) (repaired []
 	}
 }
 
-// TestDriftOfListeners (F31): an entry of who listens that was lost is there again after scrubbing, one that no record has is gone, and a check only
-// tells of it; in pages of any size.
+// TestDriftOfListeners (F31): scrubbing restores a lost entry of the listener index and removes an entry without a matching record. A check
+// only reports them. All this works with pages of any size.
 func TestDriftOfListeners(t *testing.T) {
 	server := redistest.Start(t)
 	s := mustOpen(t, server.URL(), redisstore.Config{Deployment: "D", Partitions: 1})
@@ -75,7 +75,7 @@ func TestDriftOfListeners(t *testing.T) {
 	}
 }
 
-// TestManyLeftListening: many entries that no record has are all removed, and none of those that are right.
+// TestManyLeftListening: many entries without a matching record are all removed, and no valid entries.
 func TestManyLeftListening(t *testing.T) {
 	server := redistest.Start(t)
 	s := mustOpen(t, server.URL(), redisstore.Config{Deployment: "D", Partitions: 1})

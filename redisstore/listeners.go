@@ -76,7 +76,7 @@ func (s *Store) listenersAt(ctx context.Context, n *node, partitions []int, c *s
 	return err
 }
 
-// listenerQuery is what one server is asked about those who listen.
+// listenerQuery is the query of one server for listeners.
 type listenerQuery struct {
 	asked [][]int  // partitions of one command each
 	keys  []string // of all of them
@@ -110,7 +110,7 @@ func listening(c *store.Listening) []any {
 	return args
 }
 
-// listed adds what scripts/listeners.lua has answered about some partitions.
+// listed adds the answer of scripts/listeners.lua about some partitions.
 func listed(answer any, partitions []int, found *store.Listeners) error {
 	both, _ := answer.([]any)
 	if len(both) != 2 {
@@ -138,7 +138,7 @@ func listed(answer any, partitions []int, found *store.Listeners) error {
 	return nil
 }
 
-// listens notes what the run listens for.
+// listens writes the listener entries of the run.
 func (b *batch) listens(to *subject, of *store.Change) {
 	removed, added := of.ListenEntries(to.instance)
 	if len(removed) > 0 {

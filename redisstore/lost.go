@@ -12,7 +12,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Activities that are lost, or stand where nobody finds them. No transition of a store leaves one: a hand has changed it.
+// Activities that are lost, or are in no place where they are found. No transition of a store causes this; it results from manual changes.
 
 // lostActivity has the run of an activity that is listed, and is not there or cannot be read, schedule it again. It reports whether the
 // activity was listed.
@@ -53,7 +53,7 @@ func (s *Store) lostActivity(ctx context.Context, to *subject, is *activityRead)
 	})
 }
 
-// scheduleAgain makes the run of a lost activity ready. It reports whether that has to be tried again, because somebody holds the run.
+// scheduleAgain makes the run of a lost activity ready. It reports whether this must be retried because the run is held.
 func (s *Store) scheduleAgain(ctx context.Context, to *subject, is *activityRead, now time.Time) (again bool, err error) {
 	if is.damaged != nil || is.newer != nil { // Scrub reports it
 		return false, nil
@@ -104,16 +104,16 @@ func (s *Store) lostActivities(ctx context.Context, c *store.Scrub, done *store.
 // mostLost is how many of the activities that are due next scrubbing looks at; others are looked at when they are due.
 const mostLost = 1000
 
-// listing is where an activity of a run stands.
+// listing is the place of an activity of a run.
 type listing struct {
 	field, text string
 	activity    store.StoredActivity
 	queue       store.Queue
 	queued, due *redis.FloatCmd
-	known       *redis.FloatCmd // its queue is among those that are not empty
+	known       *redis.FloatCmd // its queue is in the set of non-empty queues
 }
 
-// wrong reports whether the activity stands where nobody finds it, or where it should not be.
+// wrong reports whether the activity is in no place where it is found, or in a wrong place.
 func (l *listing) wrong() bool {
 	stands := func(c *redis.FloatCmd, at time.Time) bool {
 		return at.IsZero() == (c.Err() != nil) && (at.IsZero() || int64(c.Val()) == store.Millis(at))
@@ -121,7 +121,7 @@ func (l *listing) wrong() bool {
 	return !stands(l.queued, l.activity.Available) || !stands(l.due, l.activity.Due) || !l.activity.Available.IsZero() && l.known.Err() != nil
 }
 
-// misplacedActivities notes which activities of some runs stand at wrong places.
+// misplacedActivities finds the misplaced activities of some runs.
 func (s *Store) misplacedActivities(ctx context.Context, partition int, found []standing) error {
 	k := &s.keys.partitions[partition]
 	var of []*standing
@@ -147,7 +147,7 @@ func (s *Store) misplacedActivities(ctx context.Context, partition int, found []
 	return err
 }
 
-// misplaced notes which activities of a run stand at wrong places.
+// misplaced finds the misplaced activities of a run.
 func (s *Store) misplaced(ctx context.Context, partition int, is *standing, fields []string) error {
 	var names []string
 	for _, field := range fields {
@@ -210,7 +210,7 @@ func (s *Store) lackingActivities(ctx context.Context, c *store.Scrub, found []s
 			if err != nil {
 				return err
 			}
-			if again { // it has changed meanwhile
+			if again { // it changed concurrently
 				continue
 			}
 		}
@@ -224,7 +224,7 @@ func (l *listing) id(is *standing) store.ActivityID {
 	return store.ActivityID{Run: is.instance, Effect: l.activity.Effect}
 }
 
-// replace lists an activity where its record says, if that is still the record.
+// replace puts an activity in the place of its record, if the record is unchanged.
 func (b *batch) replace(to *subject, is *standing, l *listing) {
 	k, member := to.keys, l.id(is).String()
 	b.check("ACTIVITY", k.instance(is.instance), l.field+" "+l.text)

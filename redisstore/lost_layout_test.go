@@ -14,7 +14,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// TestLostLayoutInACluster: the number of partitions is found in all servers of a cluster. Those who only read are refused, too.
+// TestLostLayoutInACluster: the number of partitions is determined from all servers of a cluster. Read-only stores are refused, too.
 func TestLostLayoutInACluster(t *testing.T) {
 	url := redistest.Cluster(t, 3)
 	s := mustOpen(t, url, redisstore.Config{Deployment: "D", Partitions: 7})

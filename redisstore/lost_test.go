@@ -31,7 +31,7 @@ func waitingActivity(t *testing.T, s *redisstore.Store) {
 	}
 }
 
-// TestActivitiesAreListedAgain (I5): an activity that stands at a wrong place, or nowhere, is put where its record says.
+// TestActivitiesAreListedAgain (I5): an activity at a wrong place, or at no place, is put where its record belongs.
 func TestActivitiesAreListedAgain(t *testing.T) {
 	server := redistest.Start(t)
 	s := mustOpen(t, server.URL(), redisstore.Config{Deployment: "D", Partitions: 1})
@@ -67,8 +67,8 @@ func TestActivitiesAreListedAgain(t *testing.T) {
 	}
 }
 
-// TestLostActivities (I4): a run whose activity is lost becomes ready, so that its owner schedules it again. Whoever comes across it first
-// has it so: scrubbing, or who takes or ends activities. While somebody holds the run, it is looked at again.
+// TestLostActivities (I4): a run with a lost activity becomes ready, so that its owner schedules the activity again. This is done by the
+// first operation that notices it: scrubbing, or taking or ending activities. While the run is held, it is checked again later.
 func TestLostActivities(t *testing.T) {
 	const key, field = "swrun:{D:0}:i:test/x", "a4"
 	for name, lose := range map[string]func(c *redis.Client) error{

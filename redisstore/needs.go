@@ -11,14 +11,14 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// neededNow is what was needed in a partition when it had been written to so often: until it is written to again, nobody has to ask.
+// neededNow are the needs in a partition at a number of writes: until the next write, they need not be read again.
 type neededNow struct {
 	mu  sync.Mutex
 	of  int64
 	all []store.Need
 }
 
-// at returns what was needed after so many writes, if that is known.
+// at returns the needs at a number of writes, if known.
 func (k *neededNow) at(seq int64) (all []store.Need, ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -56,7 +56,7 @@ func (s *Store) needs(ctx context.Context, partition int, seq int64, n int, firs
 	return all, nil
 }
 
-// needEntries returns at most n entries of the index of what is needed, from one to another.
+// needEntries returns at most n entries of the index of needs, within bounds.
 func (s *Store) needEntries(ctx context.Context, partition int, from, to string, n int) ([]string, error) {
 	var entries *redis.StringSliceCmd
 	err := s.exchange(ctx, partition, s.sharedPipeline, func(p redis.Pipeliner) {
@@ -68,10 +68,10 @@ func (s *Store) needEntries(ctx context.Context, partition int, from, to string,
 	return entries.Val(), nil
 }
 
-// needPage is how many of those that wait for a need are read at least: however few are asked for, they come from all namespaces.
+// needPage is the minimum number of entries read for a need, so that all namespaces are represented even if few are requested.
 const needPage = 100
 
-// waitingFor returns entries of those that wait for a need, fairly from all namespaces.
+// waitingFor returns entries of runs that wait for a need, fairly from all namespaces.
 func (s *Store) waitingFor(ctx context.Context, c store.Needing) ([]string, error) {
 	n := max(c.N, needPage)
 	all, err := s.needEntries(ctx, c.Partition, store.FirstNeedEntry(c.Need), "("+store.AfterNeedEntries(c.Need), n)
@@ -88,7 +88,7 @@ func (s *Store) waitingFor(ctx context.Context, c store.Needing) ([]string, erro
 	return store.Fairly(c.N, store.InTurn(c.Turn, parts)), nil
 }
 
-// lookBehindNeeds adds entries that stand behind the first ones.
+// lookBehindNeeds adds entries behind the first ones.
 func (s *Store) lookBehindNeeds(ctx context.Context, c store.Needing, all []string) ([]string, error) {
 	in := "need " + string(c.Need)
 	now, from := s.behind[c.Partition].looks(in)
@@ -110,8 +110,7 @@ func (s *Store) lookBehindNeeds(ctx context.Context, c store.Needing, all []stri
 	return slices.Compact(all), nil
 }
 
-// Needing implements store.Reader. An entry that is not what the record of its run says is deleted: the next scrubbing finds what is missing
-// then.
+// Needing implements store.Reader. An entry that does not match the record of its run is deleted. The next scrubbing adds missing entries.
 func (s *Store) Needing(ctx context.Context, c store.Needing) (all []store.Needy, err error) {
 	entries, err := s.waitingFor(ctx, c)
 	if err != nil || len(entries) == 0 {

@@ -16,10 +16,10 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// request is what one caller wants of a script, or of plain commands.
+// request is one caller's request of a script, or of plain commands.
 type request struct {
-	unwanted <-chan struct{} // closed when nobody waits for it any more: what is queued is not sent then
-	commands []redis.Cmder   // instead of a script; what follows is about scripts, but for err and done
+	unwanted <-chan struct{} // closed when the caller no longer waits: a queued request is then not sent
+	commands []redis.Cmder   // instead of a script; the following fields concern scripts, except err and done
 	*call
 	echo  string
 	stage atomic.Int32 // see the stages
@@ -29,12 +29,12 @@ type request struct {
 	whole          bool          // the server does not know the script
 	alone          bool          // it is not to share a run
 	replies        []any
-	first          [1]reply // room for what they say: most requests get one
+	first          [1]reply // room for the replies: most requests get one
 	err            error
 	done           chan struct{}
 }
 
-// The stages of a request. One that is abandoned while it waits is never sent.
+// The stages of a request. A request that is abandoned while it waits is never sent.
 const (
 	stageWaits int32 = iota
 	stageSent
@@ -44,7 +44,7 @@ const (
 // node is one Redis server. Requests that come while others are on their way share the next pipeline.
 type node struct {
 	client   *redis.Client
-	complete func([]*request) // completes the arguments of what is about to be sent
+	complete func([]*request) // completes the arguments of requests that are about to be sent
 	uptime   func() time.Duration
 	spread   atomic.Bool // one run of a script may change several partitions
 	requests chan *request
@@ -59,10 +59,9 @@ type node struct {
 }
 
 const (
-	senders  = 2   // pipelines of a node that may be on their way at once: with more of them, each has less
+	senders  = 2   // maximum number of concurrent pipelines of a node: with more, each contains fewer requests
 	maxBatch = 128 // requests of a pipeline
-	// maxRunArguments and maxRunBytes limit the arguments of one run of a script: nothing else
-	// runs meanwhile.
+	// maxRunArguments and maxRunBytes limit the arguments of one run of a script, which blocks the server.
 	maxRunArguments, maxRunBytes = 2000, 256 << 10
 )
 
@@ -76,12 +75,12 @@ func (s *Store) newNode(client *redis.Client) *node {
 	return n
 }
 
-// send sends requests, as many at once as have come, until the channel is closed.
+// send sends requests until the channel is closed, all pending ones in one pipeline.
 func (n *node) send() {
 	batch, args := make([]*request, 0, maxBatch), make([]any, 0, 2*maxRunArguments)
 	for first := range n.requests {
 		batch = append(batch[:0], first)
-		runtime.Gosched() // whoever is about to ask, too, goes with it
+		runtime.Gosched() // includes callers that are about to ask
 	gather:
 		for len(batch) < maxBatch {
 			select {
@@ -104,7 +103,7 @@ func (n *node) send() {
 	}
 }
 
-// answer sends requests, some of them again in another way, until each has its reply or error. Args is room for what is sent.
+// answer sends requests, some of them repeatedly in another way, until each has its reply or error. args is a buffer for the arguments.
 func (n *node) answer(requests []*request, args []any) {
 	for len(requests) > 0 {
 		scripts, plain := divided(stillWanted(requests))
@@ -120,7 +119,7 @@ func (n *node) answer(requests []*request, args []any) {
 	}
 }
 
-// divided returns the requests of scripts, and those of plain commands.
+// divided returns the requests of scripts and the requests of plain commands.
 func divided(requests []*request) (scripts, plain []*request) {
 	for _, r := range requests {
 		if r.call == nil {
@@ -130,14 +129,14 @@ func divided(requests []*request) (scripts, plain []*request) {
 	return slices.DeleteFunc(requests, func(r *request) bool { return r.call == nil }), plain
 }
 
-// stillWanted returns the requests that somebody waits for. What nobody waits for must not happen late: an
-// instance would be claimed for nobody.
+// stillWanted returns the requests whose callers still wait. Abandoned requests must not be sent late: a run would be claimed without a
+// worker.
 func stillWanted(requests []*request) []*request {
 	wanted := make([]*request, 0, len(requests))
 	for _, r := range requests {
 		select {
 		case <-r.unwanted:
-			r.err = context.Canceled // which nobody reads
+			r.err = context.Canceled // which has no reader
 		default:
 			if r.stage.CompareAndSwap(stageWaits, stageSent) || r.stage.Load() == stageSent {
 				wanted = append(wanted, r)
@@ -202,8 +201,8 @@ func sizeOf(args []any) (bytes int) {
 // argsOfClock is how many arguments scripts/clock.lua asks for.
 const argsOfClock = 3
 
-// newRun returns the run that answers requests: with the keys and arguments of all of them, one after the other,
-// appended to args, which has none.
+// newRun returns the run of a script that answers requests. The keys and arguments of all of them are appended, in order, to the empty
+// buffer args.
 func newRun(requests []*request, args []any) *run {
 	first := requests[0]
 	command, named := "evalsha", first.script.sha
@@ -252,7 +251,7 @@ func (n *node) pipeline(runs []*run, plain []*request) {
 	}
 }
 
-// distribute gives the requests of a run what was answered. It reports false if they are to be sent again, in another way.
+// distribute passes the answers of a run to its requests. It reports false if they must be sent again, in another way.
 func (n *node) distribute(r *run) bool {
 	reply, err := r.cmd.Result()
 	all, _ := reply.([]any)
@@ -294,7 +293,7 @@ func (r *run) answers() (n int) {
 	return n
 }
 
-// codeOf returns what the error of a server begins with; nothing for other errors.
+// codeOf returns the code at the beginning of a server's error; empty for other errors.
 func codeOf(err error) string {
 	var answered redis.Error
 	if !errors.As(err, &answered) {
@@ -304,7 +303,7 @@ func codeOf(err error) string {
 	return code
 }
 
-// isOfScript reports whether an error has ended a script that had begun: the error then says where.
+// isOfScript reports whether an error ended a script that had started: the error then contains the position.
 func isOfScript(err error) bool {
 	return codeOf(err) != "" && strings.Contains(err.Error(), "@user_script")
 }
@@ -312,8 +311,8 @@ func isOfScript(err error) bool {
 // askEvery is how old knowledge of a server's memory may be.
 const askEvery = 5 * time.Second
 
-// isFull reports whether the server's memory is to be left to what is under way. What is known counts if the server cannot be
-// asked now.
+// isFull reports whether the server's memory is reserved for runs in progress. If the server does not answer now, the last known state
+// counts.
 func (n *node) isFull(ctx context.Context, now time.Duration) bool {
 	n.mu.Lock()
 	full, known := n.full, n.asked != 0 && now-n.asked <= askEvery
@@ -331,7 +330,7 @@ func (n *node) isFull(ctx context.Context, now time.Duration) bool {
 	return n.full
 }
 
-// shut ends the senders as soon as what was sent is answered.
+// shut ends the senders when the requests in flight are answered.
 func (n *node) shut() {
 	n.closed = true
 	close(n.requests)

@@ -51,8 +51,8 @@ func TestNodeThatLeaves(t *testing.T) {
 	}
 }
 
-// TestWhatOneRunTakes: a run of a script answers what fits: of one partition where partitions are apart, and no more
-// than lets others in soon.
+// TestWhatOneRunTakes: a run of a script answers the requests that fit: those of one partition if partitions are separate, and few enough
+// that the server is soon available to others.
 func TestWhatOneRunTakes(t *testing.T) {
 	scripts := newScripts()
 	of := func(s *script, partition, bytes, more int) *request {
@@ -94,7 +94,7 @@ func TestWhatOneRunTakes(t *testing.T) {
 	}
 }
 
-// TestRepliesOfOthers: what is no reply to a request is not taken for one.
+// TestRepliesOfOthers: an answer that is not the reply to a request is not accepted as one.
 func TestRepliesOfOthers(t *testing.T) {
 	s := &Store{seen: make([]atomic.Int64, 1), clocks: make([]clock, 1), uptime: uptime}
 	for _, c := range []struct {

@@ -16,23 +16,23 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Config is what a store needs besides its URL. The zero value is useful.
+// Config configures a store in addition to its URL. The zero value is useful.
 type Config struct {
 	Deployment string // default DefaultDeployment: several may share a Redis
-	Partitions int    // of a new deployment; default store.DefaultPartitions; 0 takes what is there
+	Partitions int    // of a new deployment; default store.DefaultPartitions; 0 accepts the existing number
 	// Require refuses a server that may lose more than this; default DurabilityMemory.
 	Require Durability
-	// ReadOnly opens a server for those who only read: it need not take writes, so that a replica is opened, and nothing is written to find out.
+	// ReadOnly opens a server for reading: it need not accept writes. A replica can be opened, and nothing is written as a test.
 	ReadOnly bool
-	// Uptime is a clock that nobody can set and that goes on while the machine sleeps; default the system's.
+	// Uptime is a clock that cannot be set and that continues while the machine sleeps; default the system's.
 	Uptime func() time.Duration
 	Log    *slog.Logger // for outages of the server; default discards
 }
 
-// DefaultDeployment is what a deployment is called by default.
+// DefaultDeployment is the default name of a deployment.
 const DefaultDeployment = "swrun"
 
-// Durability is what survives a crash of the server.
+// Durability is the data that survives a crash of the server.
 type Durability string
 
 // The durabilities, the weakest first.
@@ -52,15 +52,15 @@ func (d Durability) rank() int {
 	return 0
 }
 
-// Open connects to redis://, rediss:// or redis+cluster:// and makes or checks the deployment. The URL's parameters
-// deployment and partitions stand for those of Config.
+// Open connects to redis://, rediss:// or redis+cluster:// and creates or checks the deployment. The URL's parameters deployment and
+// partitions replace the fields of Config.
 func Open(ctx context.Context, rawURL string, c Config) (*Store, error) {
 	client, c, err := connect(rawURL, c)
 	if err != nil {
 		return nil, err
 	}
 	known := learnPlaces(client)
-	unblock := context.AfterFunc(ctx, func() { client.Close() }) // a call that waits for the server returns at once
+	unblock := context.AfterFunc(ctx, func() { client.Close() }) // a call that waits for the server returns immediately
 	defer unblock()
 	s, err := open(ctx, client, known, c)
 	if err != nil {
@@ -107,7 +107,7 @@ func open(ctx context.Context, client redis.UniversalClient, known *places, c Co
 	return s, s.ready(ctx, c)
 }
 
-// ready returns why the store is not ready to be written to. Who only reads does not need that.
+// ready returns an error if the store is not ready for writes. A read-only store does not need that.
 func (s *Store) ready(ctx context.Context, c Config) error {
 	if c.ReadOnly {
 		return nil
@@ -137,7 +137,7 @@ func newStore(client redis.UniversalClient, known *places, c Config) *Store {
 func (s *Store) probe(ctx context.Context) error {
 	r, err := s.call(ctx, *s.proof(0))
 	switch {
-	case err != nil && strings.Contains(err.Error(), "can't run this command"): // what comes before the commands of the probe
+	case err != nil && strings.Contains(err.Error(), "can't run this command"): // error before the commands of the probe
 		return fmt.Errorf("the server's user may not do what is needed: allow it TIME, GET and SET, see ACL SETUSER (%w)", err)
 	case r.code == denied:
 		return deniedBy(r)

@@ -72,7 +72,7 @@ func (s *Store) Start(ctx context.Context, c store.Start) (store.Started, error)
 
 const day = 24 * 60 * 60 * 1000 // in ms
 
-// startedAgain compares a start with that of the run that is there.
+// startedAgain compares a start with the start of the existing run.
 func (s *Store) startedAgain(ctx context.Context, to *subject, c *store.Start) (store.Started, error) {
 	var info *redis.StringCmd
 	now, err := s.timed(ctx, to.partition, func(p redis.Pipeliner) { info = p.HGet(ctx, to.keys.instance(c.Instance), fieldInfo) })
@@ -86,8 +86,8 @@ func (s *Store) startedAgain(ctx context.Context, to *subject, c *store.Start) (
 	return started, nil
 }
 
-// FullError says that a run is not started because the memory of the server is left to the runs that are there: the store refuses starts until it has
-// room again.
+// FullError reports that a run is not started because the server's memory is reserved for existing runs: the store refuses starts until it
+// has room again.
 type FullError struct{ Instance store.Instance }
 
 func (e *FullError) Error() string {
@@ -107,7 +107,7 @@ func (s *Store) room(ctx context.Context, partition int, i store.Instance) error
 	return err
 }
 
-// time returns what time it is in a partition.
+// time returns the time of a partition.
 func (s *Store) time(ctx context.Context, partition int) (time.Time, error) {
 	if at := s.clocks[partition].expected(s.uptime()); at != 0 {
 		return store.Moment(at), nil
@@ -145,7 +145,7 @@ func (s *Store) commit(ctx context.Context, c *store.Commit, own *ownRecord, kno
 		change, code := c.Transition(from, now)
 		switch {
 		case code != "" && known:
-			known = false // what is known may be outdated
+			known = false // the known state may be outdated
 			continue
 		case code != "":
 			return store.Committed{At: now}, &store.Refusal{Code: code, Detail: own.name, At: now}
@@ -255,7 +255,7 @@ func (s *Store) message(ctx context.Context, script *script, i store.Instance, i
 			return err
 		case answer.code == "SEEN":
 			return nil
-		case answer.code == string(store.TimedOut): // it may have come before, in time
+		case answer.code == string(store.TimedOut): // an earlier copy may have arrived in time
 			return s.unlessSeen(ctx, to, id, refusal(answer, to.name))
 		case answer.code != "CHANGED":
 			return refusal(answer, to.name)

@@ -7,14 +7,13 @@ import (
 	"time"
 )
 
-// outage logs, once, that the server does not answer or refuses, and that it does again. Calls are repeated
-// meanwhile.
+// outage logs, once each, that the server does not answer or refuses, and that it works again. Calls are repeated during the outage.
 type outage struct {
 	log     *slog.Logger
 	failing atomic.Bool // the last call did
 
 	mu    sync.Mutex
-	reads bool // it answers what changes nothing, and refuses the rest
+	reads bool // it answers reads, and refuses changes
 	since time.Duration
 	told  bool
 	count int           // of outages that were logged, with less than calm between them
@@ -75,10 +74,10 @@ func (o *outage) awaits(now func() time.Duration) (answered func() bool) {
 	}).Stop
 }
 
-// answered notes that the server has answered what changes nothing. That does not end an outage in which it refuses writes.
+// answered records that the server answered a read. That does not end an outage in which it refuses writes.
 func (o *outage) answered(now func() time.Duration) { o.ended(now, false) }
 
-// wrote notes that the server has answered what may change something.
+// wrote records that the server answered a request that may change data.
 func (o *outage) wrote(now func() time.Duration) { o.ended(now, true) }
 
 func (o *outage) ended(now func() time.Duration, wrote bool) {

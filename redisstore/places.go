@@ -9,8 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// places are the addresses at which a store is, as far as this process has learned of them: what it has connected to, and what a cluster says
-// is there too.
+// places are the addresses of the store, as far as this process knows them: its connections, and the addresses reported by a cluster.
 type places struct {
 	mu    sync.RWMutex
 	known map[netip.AddrPort]bool
@@ -30,7 +29,7 @@ func learnPlaces(client redis.UniversalClient) *places {
 	return s
 }
 
-// learn adds an address. A name stands for what it led to when it was connected to.
+// learn adds an address. A name is replaced by the address to which it was resolved for the connection.
 func (s *places) learn(address string) {
 	if at, err := netip.ParseAddrPort(address); err == nil {
 		s.mu.Lock()
@@ -95,7 +94,7 @@ func (s *Store) Serves(at netip.AddrPort) bool {
 	return false
 }
 
-// ownAddresses returns those of this machine's interfaces.
+// ownAddresses returns the addresses of this machine's interfaces.
 func ownAddresses() []net.Addr {
 	all, _ := net.InterfaceAddrs() // without them, loopback addresses are known
 	return all

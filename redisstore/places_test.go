@@ -28,7 +28,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// wantPlaces says that a store is at all servers of a cluster.
+// wantPlaces checks that a store reports all servers of a cluster as its places.
 func wantPlaces(t *testing.T, s *redisstore.Store, client *redis.ClusterClient) {
 	t.Helper()
 	//lint:ignore SA1019 Redis 6.2 has no CLUSTER SHARDS

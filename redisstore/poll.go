@@ -23,10 +23,10 @@ func (s *Store) Poll(ctx context.Context, partition, n int, expired bool) (store
 	off := s.clocks[partition].jumped(at, sent, s.uptime())
 	wrong := off != 0 || at.wentBack()
 	if wrong || s.clocks[partition].confirms(at, sent) {
-		// What is sent is a difference, and not a time: it may be long on its way.
+		// A difference is sent instead of a time, since the request may be delayed.
 		err := s.correct(ctx, partition, off, at.offset)
 		if refusesWrites(err) {
-			return w, nil // by the server's own clock; what is written later is judged by the scripts
+			return w, nil // by the server's own clock; the scripts check later writes
 		}
 		if err != nil {
 			return store.Work{}, err
@@ -42,10 +42,10 @@ func (s *Store) Poll(ctx context.Context, partition, n int, expired bool) (store
 	return w, nil
 }
 
-// fewDue is how many runs a poll expects to be due of those that wait or are held. If there are more, it reads these sets again.
+// fewDue is the expected number of due runs among the waiting and held runs. If there are more, the poll reads these sets again.
 const fewDue = 4
 
-// polled is what a poll reads.
+// polled contains the data that a poll reads.
 type polled struct {
 	now    *redis.TimeCmd
 	texts  *redis.SliceCmd // of the time and the leases
@@ -58,7 +58,7 @@ type polled struct {
 
 // read reads up to n of each kind.
 func (r *polled) read(ctx context.Context, p redis.Pipeliner, k *partitionKeys, n int, expired bool) {
-	r.now, r.texts = p.Time(ctx), p.MGet(ctx, k.time, k.leases) // first: what is written meanwhile counts as not seen
+	r.now, r.texts = p.Time(ctx), p.MGet(ctx, k.time, k.leases) // first: concurrent writes count as not seen
 	r.sets = map[store.Set]*redis.ZSliceCmd{}
 	for _, set := range store.Sets() {
 		switch {
@@ -72,7 +72,7 @@ func (r *polled) read(ctx context.Context, p redis.Pipeliner, k *partitionKeys, 
 	r.outbox = p.XRangeN(ctx, k.outbox, "-", "+", int64(n))
 }
 
-// poll also returns what the time is made of.
+// poll also returns the parts of the time.
 func (s *Store) poll(ctx context.Context, partition, n int, expired bool) (w store.Work, at reading, err error) {
 	var r polled
 	seen := s.seen[partition].Load() // before it is asked
@@ -111,7 +111,7 @@ func (s *Store) poll(ctx context.Context, partition, n int, expired bool) (w sto
 	return w, at, s.addAllLeases(ctx, &w, &r, partition, n)
 }
 
-// addAllLeases adds to the work what follows from the leases that were read.
+// addAllLeases adds the work that follows from the leases that were read.
 func (s *Store) addAllLeases(ctx context.Context, w *store.Work, r *polled, partition, n int) error {
 	leases, ok := r.texts.Val()[1].(string)
 	if !ok && len(r.sets[store.SetHeld].Val()) > 0 {
@@ -165,7 +165,7 @@ func mayGoOn(first []redis.Z, now time.Time) bool {
 	return len(first) > fewDue && int64(first[fewDue].Score) <= now.UnixMilli() && !math.IsInf(first[fewDue].Score, 1)
 }
 
-// addLeases adds to the work the leases of workers, and up to n runs of those whose leases have ended.
+// addLeases adds to the work the leases of workers, and up to n runs of workers whose leases expired.
 func (s *Store) addLeases(ctx context.Context, w *store.Work, partition, n int, leases map[string]time.Time) error {
 	var ended []string
 	for worker, ends := range leases {
@@ -182,7 +182,7 @@ func (s *Store) addLeases(ctx context.Context, w *store.Work, partition, n int, 
 	return err
 }
 
-// addDue adds to the work what is due of the first members of a set, up to n in all.
+// addDue adds to the work the due runs among the first members of a set, up to n in total.
 func addDue(w *store.Work, all []redis.Z, n int) {
 	for _, z := range all {
 		if math.IsInf(z.Score, 1) {

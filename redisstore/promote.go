@@ -90,7 +90,7 @@ func (s *Store) remove(ctx context.Context, c *store.Remove, instances []store.I
 	b := s.newBatch(c.Partition, len(instances))
 	for n, i := range instances {
 		r, damaged := all[n].lifecycle, all[n].damaged
-		if r == nil || damaged != nil { // where it is, it would hide those that come after it
+		if r == nil || damaged != nil { // in its place it would hide the runs that follow it
 			if err := s.unreadable(ctx, found{c.Partition, i, damaged, damaged != nil}, nil); err != nil {
 				return 0, err
 			}

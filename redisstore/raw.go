@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// rawScript is what a job queue does at the least: six commands.
+// rawScript is the minimum of a job queue: six commands.
 const rawScript = `
 redis.call('HSET', KEYS[1], 'a', ARGV[1])
 redis.call('HINCRBY', KEYS[1], 'n', 1)
@@ -18,8 +18,8 @@ redis.call('LTRIM', KEYS[2], -20, -1)
 redis.call('ZADD', KEYS[3], redis.call('TIME')[1], KEYS[1])
 return 1`
 
-// RawRate measures how many bare scripts of six commands with data a server of the store takes a second, pipelined as
-// transitions are: what there is to be compared with.
+// RawRate measures how many bare scripts of six commands with data a server of the store executes in a second, pipelined like transitions.
+// It is a reference for comparisons.
 func (s *Store) RawRate(ctx context.Context, data []byte, lasting time.Duration) (float64, error) {
 	client, err := s.server(ctx, 0)
 	if err != nil {
@@ -78,7 +78,7 @@ func (r *rawSide) run(ctx context.Context, until time.Time) (done int, err error
 	return done, nil
 }
 
-// forget deletes what raw has left.
+// forget deletes the data of raw.
 func forget(ctx context.Context, client *redis.Client, prefix string) error {
 	pipe := client.Pipeline()
 	for side := range senders {

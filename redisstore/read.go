@@ -49,7 +49,7 @@ func (s *Store) ownPipeline(pipe func(*redis.Client) redis.Pipeliner) sending {
 	return s.judgedPipeline(pipe, firstError)
 }
 
-// judgedPipeline is ownPipeline; judge says whether the answers are an error.
+// judgedPipeline is ownPipeline; judge decides whether the answers are an error.
 func (s *Store) judgedPipeline(pipe func(*redis.Client) redis.Pipeliner, judge func([]redis.Cmder, error) error) sending {
 	return func(ctx context.Context, n *node, f func(redis.Pipeliner)) error {
 		p := pipe(n.client)
@@ -61,7 +61,7 @@ func (s *Store) judgedPipeline(pipe func(*redis.Client) redis.Pipeliner, judge f
 	}
 }
 
-// sharedPipeline sends commands in the next pipeline of the node, with what others want, who wait for these answers too.
+// sharedPipeline sends commands in the next pipeline of the node, together with requests of other callers, who wait for these answers too.
 func (s *Store) sharedPipeline(ctx context.Context, n *node, f func(redis.Pipeliner)) error {
 	p := n.client.Pipeline()
 	f(p)
@@ -144,7 +144,8 @@ func (s *Store) Load(ctx context.Context, i store.Instance) (store.Loaded, error
 	return l, err
 }
 
-// absent returns why nothing is known of a run: it does not exist, or somebody has deleted its record, or its key and not its history.
+// absent returns the reason why a run is unknown: it does not exist, or its record, or its key without its history, was deleted by another
+// program.
 func (s *Store) absent(ctx context.Context, i store.Instance) error {
 	p, k := s.of(i)
 	var there, history *redis.IntCmd
@@ -164,7 +165,7 @@ func (s *Store) absent(ctx context.Context, i store.Instance) error {
 	return &store.Refusal{Code: store.NoSuch, Detail: "run " + i.String()}
 }
 
-// indexEntry is what the entries of the index are called.
+// indexEntry matches the IDs of entries of the index.
 var indexEntry = lazyregexp.New(`^\d{1,19}-\d{1,19}$`)
 
 // List implements store.Reader.
@@ -268,8 +269,8 @@ func (s *Store) Inbox(ctx context.Context, i store.Instance, n int) (all []store
 	return all, nil
 }
 
-// History implements store.Reader. Its record says how many entries a run has: they are read together once more if some are missing, as the run may have been
-// removed between the two.
+// History implements store.Reader. The record contains the number of entries. If some are missing, record and entries are read once more in
+// one request, since the run may have been removed between the two reads.
 func (s *Store) History(ctx context.Context, i store.Instance, from, n int) (all []store.StoredEntry, err error) {
 	for _, pipe := range []func(*redis.Client) redis.Pipeliner{(*redis.Client).Pipeline, (*redis.Client).TxPipeline} {
 		if all, err = s.history(ctx, i, from, n, pipe); !store.IsUnreadable(err) {
@@ -320,7 +321,7 @@ func (s *Store) Payload(ctx context.Context, i store.Instance, ref string) ([]by
 	return data.Bytes()
 }
 
-// touch asks for a little of each key that Statistics does not count: one that somebody has overwritten is an error, which is told there.
+// touch reads a little of each key that Statistics does not count: an overwritten key is an error, which Statistics then returns.
 func (p *partitionKeys) touch(ctx context.Context, of redis.Pipeliner) {
 	for _, key := range []string{p.listeners, p.needs, p.activities, p.queued, p.seen} {
 		of.ZCard(ctx, key)

@@ -45,7 +45,8 @@ func keptIn(fields *redis.SliceCmd) kept {
 // maxMail bounds how many messages a run can have got.
 const maxMail = 1 << 53
 
-// mailOf reads the number of messages of a run. A run without messages has none. Another text than a script writes would stop the next message.
+// mailOf parses the number of messages of a run. A run without messages has no such field. A text of another form than a script writes
+// would block the next message.
 func mailOf(mail any, of *store.Lifecycle) (int64, error) {
 	n := integer(mail)
 	if text, written := mail.(string); n < of.Read || n > maxMail || written && strconv.FormatInt(n, 10) != text {
@@ -62,8 +63,7 @@ func (k *kept) refusal(name string) error {
 	return nil
 }
 
-// look reads the records of runs of a partition. It returns them in the same order, with the leases of their owners, and
-// what time it is there.
+// look reads the records of runs of a partition. It returns them in the same order, with the leases of their owners, and the time.
 func (s *Store) look(ctx context.Context, partition int, instances ...store.Instance) ([]kept, time.Time, error) {
 	k := &s.keys.partitions[partition]
 	fields := make([]*redis.SliceCmd, len(instances))
@@ -92,12 +92,12 @@ func (s *Store) look(ctx context.Context, partition int, instances ...store.Inst
 	return all, now, nil
 }
 
-// timed reads something of a partition, and what time it is there.
+// timed reads data of a partition, and its time.
 func (s *Store) timed(ctx context.Context, partition int, f func(redis.Pipeliner)) (time.Time, error) {
 	return s.timedIn(ctx, partition, s.sharedPipeline, f)
 }
 
-// timedEach is timed. What is not of the type that is asked for is an error of the command alone.
+// timedEach is timed, except that a key of a wrong type is an error of its command alone.
 func (s *Store) timedEach(ctx context.Context, partition int, f func(redis.Pipeliner)) (time.Time, error) {
 	return s.timedEachIn(ctx, partition, s.sharedPipeline, f)
 }
@@ -112,7 +112,7 @@ func (s *Store) timedEachIn(ctx context.Context, partition int, send sending, f 
 	return now, err
 }
 
-// readTime is timed. That another key than that of the time is of another type than is asked for is an error of its own.
+// readTime is timed. A key of a wrong type, other than the key of the time, is an error of its own.
 func (s *Store) readTime(ctx context.Context, partition int, send sending, f func(redis.Pipeliner)) (now time.Time, wrongType, err error) {
 	sent := s.uptime()
 	var server *redis.TimeCmd
@@ -131,7 +131,7 @@ func (s *Store) readTime(ctx context.Context, partition int, send sending, f fun
 	return store.Moment(s.clocks[partition].now(at, sent, s.uptime())), wrongType, nil
 }
 
-// now returns what time it is, as it was read by what was sent: what is expected, if the server's clock has jumped.
+// now returns the time as read by the request, or the expected time if the server's clock jumped.
 func (c *clock) now(r reading, sent, answered time.Duration) int64 {
 	if !r.wentBack() && c.jumped(r, sent, answered) == 0 {
 		c.observe(r.now(), sent, answered)
@@ -143,8 +143,8 @@ func (c *clock) now(r reading, sent, answered time.Duration) int64 {
 	return r.now()
 }
 
-// records is what the store knows of the records of runs that this process holds. It may be outdated: every
-// write compares. It saves reading what hardly anybody else writes.
+// records contains the store's knowledge of the records of runs that this process holds. It may be outdated: every write compares. It
+// avoids reading records that other processes rarely change.
 type records struct {
 	mu  sync.Mutex
 	all map[store.Instance]*ownRecord
@@ -159,7 +159,7 @@ type ownRecord struct {
 	text      string
 }
 
-// maxRecords bounds the records of runs whose owners have gone without a word.
+// maxRecords limits the records of runs whose owners disappeared without notice.
 const maxRecords = 100_000
 
 // take returns the record of a run if it is held with a token; nil if that is not known. The caller has it alone, until it
@@ -208,7 +208,7 @@ func integer(v any) int64 {
 	return 0
 }
 
-// number reads what a script has written.
+// number parses a number written by a script.
 func number(text string) int64 {
 	n, _ := strconv.ParseInt(text, 10, 64) // anything else counts as 0
 	return n

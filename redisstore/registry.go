@@ -43,7 +43,7 @@ func (s *Store) Unregister(ctx context.Context, kind store.RegistryKind, key str
 	return err
 }
 
-// register calls the script with an entry's length and value, or with none to delete it.
+// register calls the script with an entry's lifetime and value, or without them to delete it.
 func (s *Store) register(ctx context.Context, kind store.RegistryKind, key string, version int64, entry ...any) (reply, error) {
 	partition, k := s.registryOf(kind, key)
 	name := ""
@@ -113,7 +113,7 @@ func (s *Store) ListRegistered(ctx context.Context, c store.RegistryList) ([]sto
 	return c.Select(all, now), nil
 }
 
-// registered returns entries of a kind that can be listed, without those that are gone.
+// registered returns entries of a kind that can be listed, without expired ones.
 func (s *Store) registered(ctx context.Context, kind store.RegistryKind, keys []string) (all []store.Registered, err error) {
 	partition, k := s.registryOf(kind, "")
 	stored := make([]*redis.StringCmd, len(keys))
@@ -127,7 +127,7 @@ func (s *Store) registered(ctx context.Context, kind store.RegistryKind, keys []
 	}
 	for n, key := range keys {
 		if errors.Is(stored[n].Err(), redis.Nil) {
-			continue // it has ended, or was just deleted
+			continue // it expired, or was just deleted
 		}
 		one, err := parseRegistered(kind, key, stored[n])
 		if err != nil {

@@ -14,8 +14,9 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// TestReplicaWithoutItsPrimary: a replica that is still connected to its primary refuses writes only. When the primary is gone, and the replica shows
-// no old data (replica-serve-stale-data no), it refuses everything: nobody waits for what is read there. Each error has its remedy.
+// TestReplicaWithoutItsPrimary: a replica that is connected to its primary refuses only writes. When the primary is gone, and the replica
+// does not serve stale data (replica-serve-stale-data no), it refuses everything, and reads return immediately. Each error contains its
+// remedy.
 func TestReplicaWithoutItsPrimary(t *testing.T) {
 	primary, replica := redistest.Start(t), redistest.Start(t, "--replica-serve-stale-data", "no")
 	client := redis.NewClient(&redis.Options{Addr: replica.Addr, DisableIdentity: true})

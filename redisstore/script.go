@@ -13,17 +13,17 @@ var sources embed.FS
 // script is one of those in scripts/.
 type script struct {
 	name, source, sha string
-	several           bool // it answers the requests of several callers at once, whose keys and arguments stand one after the other
-	changes           bool // it changes something for its caller, and not only what the store notes for itself
+	several           bool // it answers the requests of several callers in one run; their keys and arguments follow one another
+	changes           bool // it makes changes for its caller, not only notes of the store itself
 }
 
-// scripts are all of them. Apply has two forms: that for what only goes on with what is there, or makes room, also runs when
+// scripts are all scripts. apply has two variants: the variant for changes that only continue existing runs, or free memory, also runs when
 // memory is full.
 type scripts struct {
 	apply, applyFull, renew, forget, adopt, page, probe, correct, confirm, register, permit, listeners script
 }
 
-// full is what a script begins with that also runs when memory is full; the others need room.
+// full is the first line of a script that also runs when memory is full; the others need room.
 const full, room = "#!lua flags=allow-oom\n", "#!lua\n"
 
 func newScripts() scripts {
@@ -48,12 +48,12 @@ func newQuery(name string) script {
 	return script{name: name, source: source, sha: hex.EncodeToString(sum[:])}
 }
 
-// changes says whether a script changes something for its caller.
+// changes reports whether a script makes changes for its caller.
 func changes(name string) bool {
 	return name == "apply" || name == "forget" || name == "register"
 }
 
-// stops says whether a script stops at once if the partition has lost writes. The others decide themselves.
+// stops reports whether a script stops immediately if the partition lost writes. The others decide this themselves.
 func stops(name string) string {
 	switch name {
 	case "adopt", "apply", "renew", "confirm", "register", "permit":

@@ -45,8 +45,8 @@ func (s *Store) Scrub(ctx context.Context, c store.Scrub) (done store.Scrubbed, 
 	})
 }
 
-// adopt takes a partition as it is, and reports whether that is so now. After the last run there is nothing more to adopt: what was claimed since is
-// not to be taken away.
+// adopt takes over a partition as it is, and reports whether it is adopted. After the last run there is nothing more to adopt: runs that
+// were claimed since must not be taken away.
 func (s *Store) adopt(ctx context.Context, c *store.Scrub) (adopted bool, err error) {
 	if isAfterRuns(c.Cursor) {
 		return !c.Loss, nil
@@ -59,7 +59,7 @@ func (s *Store) adopt(ctx context.Context, c *store.Scrub) (adopted bool, err er
 	return err == nil && integer(r.values[0]) == 1, err
 }
 
-// scrubPage compares a page of runs, or of what comes after all runs. It returns what time it is.
+// scrubPage compares a page of runs, or of the sets after all runs. It returns the time.
 func (s *Store) scrubPage(ctx context.Context, c *store.Scrub, done *store.Scrubbed) (now time.Time, err error) {
 	if isAfterRuns(c.Cursor) {
 		if now, err = s.time(ctx, c.Partition); err == nil {
@@ -82,12 +82,12 @@ func (s *Store) scrubPage(ctx context.Context, c *store.Scrub, done *store.Scrub
 	return now, err
 }
 
-// isAfterRuns reports whether a cursor stands in what comes after all runs: those who listen, and then the sets whose members name runs.
+// isAfterRuns reports whether a cursor is behind all runs: in the listener index, or in the sets whose members name runs.
 func isAfterRuns(cursor string) bool {
 	return strings.HasPrefix(cursor, listenCursor) || strings.HasPrefix(cursor, strayCursor)
 }
 
-// scrubRest looks at a page of what comes after all runs.
+// scrubRest checks a page of the sets after all runs.
 func (s *Store) scrubRest(ctx context.Context, c *store.Scrub, cursor string, done *store.Scrubbed) error {
 	if after, listeners := strings.CutPrefix(cursor, listenCursor); listeners {
 		if err := s.leftovers(ctx, c, after, done); err != nil || done.Cursor != "" {
@@ -98,8 +98,8 @@ func (s *Store) scrubRest(ctx context.Context, c *store.Scrub, cursor string, do
 	return s.strays(ctx, c, strings.TrimPrefix(cursor, strayCursor), done)
 }
 
-// repairAll repairs what is wrong with some runs, and returns what time it is. Those that change meanwhile are looked at again if the
-// partition is adopted: none of them may keep its owner.
+// repairAll repairs the errors of some runs, and returns the time. If the partition is adopted, runs that change concurrently are checked
+// again, since none of them may keep its owner.
 func (s *Store) repairAll(ctx context.Context, c *store.Scrub, entries []entry, done *store.Scrubbed) (time.Time, error) {
 	partition := c.Partition
 	for range maxAttempts {
@@ -140,7 +140,7 @@ func (s *Store) repairAll(ctx context.Context, c *store.Scrub, entries []entry, 
 	return time.Time{}, fmt.Errorf("adopt partition %d: its runs change again and again", partition)
 }
 
-// compared reads where runs stand, and what else is wrong with them. Those that lack activities are made ready at once.
+// compared reads the places and other errors of runs. Runs that lack activities are made ready immediately.
 func (s *Store) compared(ctx context.Context, c *store.Scrub, entries []entry, done *store.Scrubbed) ([]standing, time.Time, error) {
 	found, now, err := s.standings(ctx, c.Partition, entries)
 	if err != nil {
@@ -153,7 +153,7 @@ func (s *Store) compared(ctx context.Context, c *store.Scrub, entries []entry, d
 	return slices.DeleteFunc(found, func(is standing) bool { return is.woken }), now, err
 }
 
-// standing is a run, and where it stands.
+// standing is a run with its places.
 type standing struct {
 	entry
 	kept
@@ -163,13 +163,13 @@ type standing struct {
 	unreadable  bool                             // the same
 	retry       store.Retry                      // the same
 	missing     [][]string                       // its entries that are missing in each of entrySets
-	misplaced   []*listing                       // its activities that stand at wrong places
+	misplaced   []*listing                       // its misplaced activities
 	lacks       string                           // that it lacks activities, for people; empty if it does not
 	woken       bool                             // so that its owner schedules them again
 	at          map[store.Set]map[string]float64 // its members of each set, and their scores
 }
 
-// standings reads where runs stand, and their records, at one moment; and what time it is.
+// standings reads the places of runs, and their records, atomically; and the time.
 func (s *Store) standings(ctx context.Context, partition int, entries []entry) ([]standing, time.Time, error) {
 	if len(entries) == 0 {
 		now, err := s.time(ctx, partition)
@@ -198,7 +198,7 @@ func (s *Store) standings(ctx context.Context, partition int, entries []entry) (
 		held, leases = p.ZRangeWithScores(ctx, k.sets[store.SetHeld], 0, -1), p.Get(ctx, k.leases)
 		listed = p.XRange(ctx, k.index, entries[0].id, entries[len(entries)-1].id)
 	})
-	if err == nil { // timedEachIn forgives what is wrong with a record, and an index is needed
+	if err == nil { // timedEachIn tolerates errors of a record, but an index is needed
 		asked := []redis.Cmder{quarantined, unreadable, retries, held, listed, leases}
 		for _, one := range scores {
 			asked = append(asked, one)
@@ -247,11 +247,11 @@ func (is *standing) wrong(what string) {
 	is.problems = append(is.problems, is.instance.String()+": "+what)
 }
 
-// repair puts a run where its record says, if it stands elsewhere, and takes it from its owner if the
-// partition is adopted, or if the owner has no lease, which nobody would see end.
+// repair puts a run in the place of its record, if it is elsewhere. It takes the run from its owner if the partition is adopted, or if the
+// owner has no lease, whose end would never be seen.
 func (s *Store) repair(b *batch, is *standing, now time.Time, adopted bool) {
 	if is.lifecycle == nil || is.damaged != nil {
-		return // scrubUnreadable says so
+		return // scrubUnreadable reports it
 	}
 	if is.lifecycle.Held() && is.lifecycle.Lease.IsZero() {
 		adopted = true
@@ -363,13 +363,13 @@ func (s *Store) Drift(ctx context.Context, c store.Drift) (store.Drifted, error)
 	if found.Compared = c.Compared + len(records); found.Compared >= all {
 		found.Compared = 0
 	}
-	if c.Compared == 0 { // what is lost, and what stands twice
+	if c.Compared == 0 { // lost entries, and duplicates
 		found.Wrong += max(instances-all, all-instances)
 	}
 	return found, nil
 }
 
-// standsRight reports whether a member of a set stands where the record of its instance says.
+// standsRight reports whether the place of a set's member is the place of its record.
 func standsRight(set store.Set, m any, at float64, record any) bool {
 	text, there := record.(string)
 	is, err := store.ParseLifecycle(text)

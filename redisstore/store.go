@@ -44,10 +44,10 @@ type Store struct {
 
 var _ store.Store = (*Store)(nil)
 
-// closeWithin is how long what is on its way may take when the store is closed.
+// closeWithin is how long requests in flight may take when the store is closed.
 const closeWithin = time.Second
 
-// Close lets go of all connections. What is on its way is answered before, unless the server is silent.
+// Close closes all connections. Requests in flight are answered before, unless the server is silent.
 func (s *Store) Close() error {
 	hurry := time.AfterFunc(closeWithin, func() { s.client.Close() }) // then nothing is waited for any more
 	defer hurry.Stop()

@@ -52,8 +52,7 @@ func contract(t *testing.T, url string, client redis.UniversalClient) {
 	})
 }
 
-// advance moves a partition's time, and has it look as if somebody had written meanwhile: otherwise it would be a jump of
-// the server's clock.
+// advance moves a partition's time as if another process had written in between. Otherwise it would be a jump of the server's clock.
 func advance(t *testing.T, client redis.UniversalClient, key string, d time.Duration) {
 	t.Helper()
 	redistest.EditTime(t, client, key, func(m *redistest.Time) {
@@ -91,8 +90,8 @@ func TestLayoutIsFixed(t *testing.T) {
 	}
 }
 
-// TestRoomForWhatIsUnderWay (F17b): a server whose memory is nearly full takes no new runs, and those under way go on.
-// When it is full, new ones are not even taken, but those that have begun, or are to end, and nothing is lost.
+// TestRoomForWhatIsUnderWay (F17b): a server whose memory is nearly full refuses new runs, and runs in progress continue. When it is full,
+// pending runs are not even claimed, except runs that have begun, or are to end, and nothing is lost.
 func TestRoomForWhatIsUnderWay(t *testing.T) {
 	server := redistest.Start(t)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr, DisableIdentity: true})
@@ -124,7 +123,7 @@ func TestRoomForWhatIsUnderWay(t *testing.T) {
 	if _, err := s.Start(ended, store.Start{Instance: store.Instance{Namespace: "test", ID: "c"}, Invocation: []byte("{}")}); err == nil {
 		t.Error("a start succeeds whose caller has gone")
 	}
-	if err := start(s, "c"); !errors.As(err, new(*redisstore.FullError)) { // whoever asked before
+	if err := start(s, "c"); !errors.As(err, new(*redisstore.FullError)) { // a start that was requested before
 		t.Errorf("got %v", err)
 	}
 	if err := start(s, "a"); err != nil {
@@ -166,7 +165,7 @@ func TestRoomForWhatIsUnderWay(t *testing.T) {
 	}
 }
 
-// TestUnsafeServersAreRefused: a server that would lose what it is given is not used.
+// TestUnsafeServersAreRefused: a server that would lose data is not used.
 func TestUnsafeServersAreRefused(t *testing.T) {
 	evicting := redistest.Start(t, "--maxmemory-policy", "allkeys-lru")
 	_, err := redisstore.Open(t.Context(), evicting.URL(), redisstore.Config{})

@@ -13,14 +13,15 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// isStray reports whether a member of a set of runs is not what a store writes there, so that somebody else has. It names no run.
+// isStray reports whether a member of a set of runs does not have the form that a store writes, and therefore was written by another
+// program. It names no run.
 func isStray(set store.Set, m string) bool {
 	i, owner := holdingOf(m)
 	return m != member(i, store.Place{Set: set, Owner: owner})
 }
 
-// removeStrays removes members of the sets of runs that name no run, from a server and from what was read. They say nothing that could be put right, and in
-// the place that they have they would hide runs from a poll. They count as repairs.
+// removeStrays removes members of the sets of runs that name no run, from a server and from the data that was read. They contain nothing
+// that could be repaired, and in their places they would hide runs from a poll. They count as repairs.
 func (s *Store) removeStrays(ctx context.Context, partition int, r *polled) error {
 	strays := map[store.Set][]any{}
 	for set, read := range r.sets {
@@ -78,7 +79,7 @@ func (s *Store) removeStrayActivities(ctx context.Context, partition int, queues
 	return err == nil, err
 }
 
-// strayCursor is what the cursors of Scrub begin with that stand in a memberSet. These are looked at after those who listen.
+// strayCursor is the prefix of the cursors of Scrub in a memberSet. These sets are checked after the listener index.
 const strayCursor = "strays "
 
 // memberSet is a set or a sorted set of a partition whose members name runs.
@@ -87,7 +88,7 @@ type memberSet struct {
 	sorted bool
 	// fits reports whether a store may have written a member, and returns the run that it names.
 	fits func(member string) (store.Instance, bool)
-	// lasts says that a member may name a run that is gone.
+	// lasts reports that a member may name a run that was removed.
 	lasts bool
 }
 
@@ -101,7 +102,7 @@ func namesActivity(m string) (store.Instance, bool) {
 	return id.Run, err == nil
 }
 
-// memberSets returns those of a partition, by their keys.
+// memberSets returns the sets of a partition, by their keys.
 func (s *Store) memberSets(ctx context.Context, partition int) ([]memberSet, error) {
 	k := &s.keys.partitions[partition]
 	all := []memberSet{
@@ -123,8 +124,8 @@ func (s *Store) memberSets(ctx context.Context, partition int) ([]memberSet, err
 	return all, err
 }
 
-// strays looks at members of the sets of a partition after a cursor, and removes those that name no run of the partition. It stops when it has looked at as
-// many as are asked for.
+// strays checks members of the sets of a partition after a cursor, and removes members that name no run of the partition. It stops after
+// the requested number of members.
 func (s *Store) strays(ctx context.Context, c *store.Scrub, cursor string, done *store.Scrubbed) error {
 	sets, err := s.memberSets(ctx, c.Partition)
 	if err != nil {
@@ -158,7 +159,7 @@ func (s *Store) strays(ctx context.Context, c *store.Scrub, cursor string, done 
 	return nil
 }
 
-// scanMembers reads about n members of a set, and where it goes on; 0 if these are the last ones.
+// scanMembers reads about n members of a set, and returns the position of the next ones; 0 after the last ones.
 func (s *Store) scanMembers(ctx context.Context, partition int, set memberSet, at uint64, n int) (members []string, next uint64, err error) {
 	var scanned *redis.ScanCmd
 	err = s.pipelined(ctx, partition, func(p redis.Pipeliner) {
@@ -175,7 +176,7 @@ func (s *Store) scanMembers(ctx context.Context, partition int, set memberSet, a
 	for n := 0; n < len(read); n++ {
 		members = append(members, read[n])
 		if set.sorted {
-			n++ // what follows is its score
+			n++ // the next element is its score
 		}
 	}
 	return members, next, nil
@@ -190,7 +191,7 @@ type stray struct {
 	exists *redis.IntCmd // the run
 }
 
-// removeStray removes those of the members that name no run. A run of their name may have begun meanwhile: then they stay.
+// removeStray removes the members that name no run. If a run of that name began concurrently, its member remains.
 func (s *Store) removeStray(ctx context.Context, c *store.Scrub, set memberSet, members []string, done *store.Scrubbed) error {
 	all, err := s.straysOf(ctx, c.Partition, set, members)
 	if err != nil || len(all) == 0 {
@@ -231,7 +232,7 @@ func (s *Store) removeStray(ctx context.Context, c *store.Scrub, set memberSet, 
 	return s.pipelined(ctx, c.Partition, func(p redis.Pipeliner) { p.Do(ctx, slices.Concat([]any{remove, set.key}, others)...) })
 }
 
-// straysOf returns those of the members that name no run. Each is compared at one moment: a run that is removed takes its members with it.
+// straysOf returns the members that name no run. Each is compared atomically: a run that is removed takes its members with it.
 func (s *Store) straysOf(ctx context.Context, partition int, set memberSet, members []string) ([]stray, error) {
 	if len(members) == 0 {
 		return nil, nil
@@ -257,6 +258,6 @@ func (s *Store) straysOf(ctx context.Context, partition int, set memberSet, memb
 			return true
 		}
 		among, isSet := l.stands.(*redis.BoolSliceCmd)
-		return l.stands.Err() != nil || isSet && !among.Val()[0] // it has been removed meanwhile
+		return l.stands.Err() != nil || isSet && !among.Val()[0] // it was removed concurrently
 	}), nil
 }

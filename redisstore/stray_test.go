@@ -12,8 +12,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// TestStrayMembers: members that somebody has written into the sets of runs, and that name no run or a run of another partition, are removed. They hide no
-// run, and the other partition can still be used.
+// TestStrayMembers: foreign members in the sets of runs, which name no run or a run of another partition, are removed. They hide no run,
+// and the other partition can still be used.
 func TestStrayMembers(t *testing.T) {
 	server := redistest.Start(t)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr, DisableIdentity: true})

@@ -47,8 +47,7 @@ func TestCommitsTogetherOnCluster(t *testing.T) {
 	commitTogether(t, url, cluster, servers)
 }
 
-// commitTogether commits to many runs at once while the servers stand still, so that all but the first wait for each
-// other.
+// commitTogether commits to many runs concurrently while the servers are stopped, so that all but the first wait for each other.
 func commitTogether(t *testing.T, url string, client redis.UniversalClient, servers []*redis.Client) {
 	s := mustOpen(t, url, redisstore.Config{Deployment: "D", Partitions: partitions})
 	var all []*together
@@ -86,8 +85,8 @@ func writes(t *testing.T, client redis.UniversalClient) (n int64) {
 	return n
 }
 
-// TestCommitsTogetherWhereServersAreSeparate: a server that is part of a cluster, and is not called so, stores together
-// what belongs together once it has said so.
+// TestCommitsTogetherWhereServersAreSeparate: with a server that is part of a cluster, but not named so in the URL, commits are stored
+// together by partition after the server has reported this.
 func TestCommitsTogetherWhereServersAreSeparate(t *testing.T) {
 	server := redistest.Start(t, "--cluster-enabled", "yes")
 	client := redis.NewClient(&redis.Options{Addr: server.Addr})
@@ -101,7 +100,7 @@ func TestCommitsTogetherWhereServersAreSeparate(t *testing.T) {
 	commitTogether(t, server.URL(), client, []*redis.Client{client})
 }
 
-// runTogether commits to all runs at once, and returns how many runs of scripts that took.
+// runTogether commits to all runs concurrently, and returns the number of script runs.
 func runTogether(t *testing.T, s *redisstore.Store, servers []*redis.Client, all []*together) (runs int) {
 	t.Helper()
 	for _, c := range servers {
@@ -141,9 +140,9 @@ type together struct {
 
 type togetherKind struct {
 	name   string
-	change func(*store.Commit) // what is special about the commit; nil for nothing
+	change func(*store.Commit) // the special part of the commit; nil for none
 	before func(key string)    // what happens to the run before; nil for nothing
-	want   store.Code          // what the commit is refused as; empty if it is not
+	want   store.Code          // expected refusal of the commit; empty for success
 	fails  bool                // it fails as such
 	status interpreter.Status  // of the run afterwards
 }
@@ -209,7 +208,7 @@ func newTogether(t *testing.T, s *redisstore.Store, n int, kind togetherKind) *t
 	return c
 }
 
-// check compares what has become of the commit.
+// check checks the result of the commit.
 func (c *together) check(t *testing.T, s *redisstore.Store) {
 	t.Helper()
 	if c.kind.fails {

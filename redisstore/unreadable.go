@@ -15,7 +15,7 @@ import (
 
 var errNoRecord = errors.New("it has no record")
 
-// isWrongType reports whether a server says that a key has another type than a command wants: somebody has overwritten it.
+// isWrongType reports whether a server found a key of another type than the command expects: another program has overwritten it.
 func isWrongType(err error) bool { return codeOf(err) == "WRONGTYPE" }
 
 // tolerant is pipelined; that a key has another type than its command wants is an error of that command alone.
@@ -30,7 +30,7 @@ func (s *Store) tolerant(ctx context.Context, partition int, f func(redis.Pipeli
 	return s.exchange(ctx, partition, s.judgedPipeline((*redis.Client).Pipeline, judge), f)
 }
 
-// refuseWrongType refuses a key that somebody has overwritten as something unreadable of that name. Other errors are nil.
+// refuseWrongType refuses an overwritten key as unreadable under the given name. Other errors are nil.
 func refuseWrongType(name, key string, err error) error {
 	if !isWrongType(err) {
 		return nil
@@ -46,8 +46,8 @@ type found struct {
 	here      bool // something of it is there
 }
 
-// unreadable takes a run that cannot be read, or is not there, out of the way. One that cannot be read is counted, and told; what a newer build has
-// written stays where it is.
+// unreadable puts away a run that cannot be read or is missing. An unreadable run is counted and reported. A run written by a newer build
+// stays in its place.
 func (s *Store) unreadable(ctx context.Context, f found, whom func(store.Unreadable)) error {
 	refused := store.RefuseUnreadable("run "+f.instance.String(), f.why, time.Time{})
 	if store.RefusedAs(refused) != store.Newer {

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// uptime is a clock that nobody can set, and that goes on while the machine sleeps.
+// uptime is a clock that cannot be set, and that continues while the machine sleeps.
 func uptime() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &t); err != nil {

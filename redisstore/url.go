@@ -18,8 +18,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file reads the URL of a store. It is refused as a whole if a part of it would be ignored, and nothing that is said
-// of it shows its password.
+// This file parses the URL of a store. The URL is refused if a part of it would be ignored. No message contains its password.
 
 // urlForm is how URLs of stores are written.
 const urlForm = "redis://[USER:PASSWORD@]HOST:PORT[/DB]"
@@ -32,10 +31,10 @@ type URLError struct{ Reason error }
 
 func (e *URLError) Error() string { return e.Reason.Error() }
 
-// Unwrap returns what is wrong with the URL.
+// Unwrap returns the error in the URL.
 func (e *URLError) Unwrap() error { return e.Reason }
 
-// parseURL reads a URL, and takes what is meant for Config out of it.
+// parseURL parses a URL, and moves the parameters for Config into it.
 func parseURL(rawURL string, c *Config) (*url.URL, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
@@ -78,7 +77,7 @@ func checkPort(port string) error {
 	return nil
 }
 
-// splitSeeds takes the servers of a cluster apart that stand with commas between them: all but the first become parameters addr.
+// splitSeeds separates the servers of a cluster, which are separated by commas: all but the first become parameters addr.
 func splitSeeds(u *url.URL) error {
 	seeds := strings.Split(u.Host, ",")
 	if len(seeds) == 1 {
@@ -136,8 +135,8 @@ func (c *Config) take(query url.Values) error {
 	return nil
 }
 
-// unreadable returns the error of a URL that cannot be read. Why is left out if there may be a password in it: the reason quotes what it
-// stumbles over.
+// unreadable returns the error of a URL that cannot be parsed. The reason is omitted if the URL may contain a password, since the reason
+// quotes a part of the URL.
 func unreadable(rawURL string, err error) error {
 	shown := errors.MaskURL(rawURL)
 	if strings.Contains(rawURL, "@") {
@@ -214,12 +213,11 @@ func speaksPlain(ctx context.Context, address string) bool {
 		return false
 	}
 	first := make([]byte, 1)
-	n, _ := connection.Read(first) // what does not answer is not plain
+	n, _ := connection.Read(first) // a server that does not answer is not plain
 	return n == 1 && (first[0] == '+' || first[0] == '-')
 }
 
-// speaksTLS reports whether a server answers the beginning of an encrypted connection. Who it is does not matter: nothing
-// is told to it.
+// speaksTLS reports whether a server answers the beginning of an encrypted connection. Its identity does not matter: no data is sent to it.
 func speaksTLS(ctx context.Context, address string) bool {
 	connection, err := dial(ctx, address)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// TestURLs: what cannot be meant is refused before any server is asked, and no password is shown.
+// TestURLs: an invalid URL is refused before any server is contacted, and no password is shown.
 func TestURLs(t *testing.T) {
 	for url, want := range map[string]string{
 		"":                               "must begin with",
@@ -84,7 +84,7 @@ func certificate(t *testing.T) (certificate, key string) {
 	return write("certificate", "CERTIFICATE", made), write("key", "EC PRIVATE KEY", secret)
 }
 
-// TestEncryptedOrNot: a server that is spoken to in the wrong way is told to be that, and not waited for.
+// TestEncryptedOrNot: a connection with the wrong encryption setting fails immediately with the right one in the error.
 func TestEncryptedOrNot(t *testing.T) {
 	plain := redistest.Start(t)
 	_, err := redisstore.Open(t.Context(), strings.Replace(plain.URL(), "redis:", "rediss:", 1), redisstore.Config{})
@@ -106,8 +106,8 @@ func TestEncryptedOrNot(t *testing.T) {
 	}
 }
 
-// TestSilenceIsTold: a server that does not answer is told of while it is waited for, and that it answers again; soon after
-// that only if it lasts longer.
+// TestSilenceIsTold: the log reports an unresponsive server during the wait, and its recovery. A new silence soon after that is reported
+// only if it lasts longer.
 func TestSilenceIsTold(t *testing.T) {
 	server := redistest.Start(t)
 	told := make(notes, 100)
@@ -136,7 +136,7 @@ func TestSilenceIsTold(t *testing.T) {
 	}
 }
 
-// notes are what was logged.
+// notes are the logged messages.
 type notes chan string
 
 func (n notes) Write(text []byte) (int, error) { n <- string(text); return len(text), nil }

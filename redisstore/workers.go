@@ -8,7 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Attend implements store.Presence. The server knows by the connection that the process is there, and so notices at once that it is
+// Attend implements store.Presence. The server knows from the connection that the process is present, and so notices immediately when it is
 // gone.
 func (s *Store) Attend(ctx context.Context, worker string) (leave func()) {
 	subscription := s.client.Subscribe(ctx, s.keys.worker(worker))

@@ -10,7 +10,7 @@ import (
 	"github.com/swrun/swrun/redisstore/redistest"
 )
 
-// TestAttendingWorkers on one server and on several: whoever attends is there, until it leaves or its connection ends.
+// TestAttendingWorkers on one server and on several: an attending worker is present until it leaves or its connection ends.
 func TestAttendingWorkers(t *testing.T) {
 	for name, at := range map[string]func(testing.TB) string{
 		"a server":  func(t testing.TB) string { return redistest.Start(t).URL() },

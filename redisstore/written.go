@@ -80,10 +80,10 @@ func (s *Store) writtenAt(ctx context.Context, n *node, partitions []int, all []
 	if err := s.confirm(ctx, n, confirmed); !refusesWrites(err) {
 		return err
 	}
-	return nil // a replica can be read all the same
+	return nil // a replica can still be read
 }
 
-// times returns a server's time, what the keys of some of its partitions say of theirs, and of leases.
+// times returns a server's time, and the keys of the times and leases of some of its partitions.
 func (s *Store) times(ctx context.Context, n *node, partitions []int) (server int64, times []any, leases []string, err error) {
 	pipe := n.client.Pipeline()
 	now := pipe.Time(ctx)
@@ -115,7 +115,7 @@ func (s *Store) times(ctx context.Context, n *node, partitions []int) (server in
 	return now.Val().UnixMilli(), times, leases, nil
 }
 
-// confirm notes that time goes on as expected in some partitions of a server.
+// confirm records the continuity of time in some partitions of a server.
 func (s *Store) confirm(ctx context.Context, n *node, partitions []int) error {
 	if len(partitions) == 0 {
 		return nil
@@ -137,8 +137,8 @@ func (s *Store) confirm(ctx context.Context, n *node, partitions []int) error {
 	return err
 }
 
-// correct sets a partition's time right after the server's clock has jumped by off milliseconds, while the offset is the one
-// that was seen, and notes what time it is.
+// correct corrects a partition's time after the server's clock jumped by off milliseconds, if the offset is the one that was seen, and
+// records the time.
 func (s *Store) correct(ctx context.Context, partition int, off, offset int64) error {
 	_, err := s.call(ctx, call{
 		script: &s.scripts.correct, partition: partition, subject: "the clock", keys: []any{s.keys.partitions[partition].time}, args: []any{off, offset},

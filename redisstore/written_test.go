@@ -13,7 +13,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// commands returns how many commands a server has run, those of scripts among them.
+// commands returns the number of commands that a server ran, including commands of scripts.
 func commands(t *testing.T, client *redis.Client) (n int) {
 	t.Helper()
 	info, err := client.Info(t.Context(), "commandstats").Result()
@@ -30,7 +30,7 @@ func commands(t *testing.T, client *redis.Client) (n int) {
 	return n
 }
 
-// TestCommandsOfAnIdleWorker: what an idle worker asks for costs few commands (runtime TestIdleWorker has how often).
+// TestCommandsOfAnIdleWorker: the calls of an idle worker cost few commands (runtime TestIdleWorker checks how often they are made).
 func TestCommandsOfAnIdleWorker(t *testing.T) {
 	var up uptime
 	server := redistest.Start(t)
@@ -49,7 +49,7 @@ func TestCommandsOfAnIdleWorker(t *testing.T) {
 	}{
 		{"Written", 2, func() error { _, err := s.Written(t.Context()); return err }},
 		{"Written again", 2, func() error { _, err := s.Written(t.Context()); return err }},
-		{"Poll", 10, func() error { _, err := s.Poll(t.Context(), 0, 100, true); return err }}, // what is needed is not known yet
+		{"Poll", 10, func() error { _, err := s.Poll(t.Context(), 0, 100, true); return err }}, // the needs are not known yet
 		{"Poll again", 9, func() error { _, err := s.Poll(t.Context(), 0, 100, true); return err }},
 		{"Drift", 12, func() error { _, err := s.Drift(t.Context(), store.Drift{N: 1000}); return err }}, // the script is sent
 		{"Drift again", 11, func() error { _, err := s.Drift(t.Context(), store.Drift{N: 1000}); return err }},
@@ -65,7 +65,7 @@ func TestCommandsOfAnIdleWorker(t *testing.T) {
 	}
 }
 
-// TestWritten: each write to a partition is told, and what time it is there; on one server, and on a cluster.
+// TestWritten: each write to a partition is reported, with the time there; on one server, and on a cluster.
 func TestWritten(t *testing.T) {
 	for name, url := range map[string]string{"server": redistest.Start(t).URL(), "cluster": redistest.Cluster(t, 3)} {
 		t.Run(name, func(t *testing.T) {
@@ -96,7 +96,7 @@ func TestWritten(t *testing.T) {
 	}
 }
 
-// TestWrittenConfirms: asking what was written confirms the time of all partitions, as polling does.
+// TestWrittenConfirms: a call of Written confirms the time of all partitions, as polling does.
 func TestWrittenConfirms(t *testing.T) {
 	var stopped, alive uptime
 	j := newJumping(t, redisstore.Config{Uptime: stopped.read})
@@ -124,7 +124,7 @@ func TestWrittenConfirms(t *testing.T) {
 	}
 }
 
-// TestWrittenAfterALoss: a partition that has lost writes has to be polled, and then tells.
+// TestWrittenAfterALoss: a partition that lost writes must be polled, and then the poll reports it.
 func TestWrittenAfterALoss(t *testing.T) {
 	server := redistest.Start(t)
 	s := mustOpen(t, server.URL(), redisstore.Config{Deployment: "D", Partitions: 1})

@@ -12,8 +12,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// TestOverwrittenKeys: each key of a partition that somebody has overwritten by another type is an error with its remedy where it is needed. Nothing
-// panics, and the partition is well again when the key is back.
+// TestOverwrittenKeys: each key of a partition that was overwritten with another type is an error with its remedy when it is needed.
+// Nothing panics, and the partition works again when the key is restored.
 func TestOverwrittenKeys(t *testing.T) {
 	server := redistest.Start(t)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr, DisableIdentity: true})

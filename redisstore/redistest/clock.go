@@ -38,7 +38,7 @@ func (s *Server) Jump(d time.Duration) {
 	if err != nil {
 		s.t.Fatalf("the server was not started with a clock: %v", err)
 	}
-	defer file.Close() // what counts is the write
+	defer file.Close() // the result of the write counts
 	if _, err := file.Write(binary.NativeEndian.AppendUint64(nil, uint64(s.ahead.Microseconds()))); err != nil {
 		s.t.Fatal(err)
 	}

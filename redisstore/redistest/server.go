@@ -48,12 +48,12 @@ func start(t testing.TB, clock string, env []string, args ...string) *Server {
 	return s
 }
 
-// FreePort returns a port that no other test takes until this one has ended.
+// FreePort returns a port that no other test takes until this test ends.
 func FreePort(t testing.TB) string { return strconv.Itoa(freePort(t)) }
 
-// freePort returns a port that is the test's until it ends, and so is the one 10,000 above it, which a cluster's server uses too. Neither is one
-// of those that the system gives to outgoing connections (from 32768). A port 5,000 above it, which the test listens at, says to all other
-// tests, also of other processes, that it is taken: between two runs of a server nobody listens at its own.
+// freePort returns a port that is reserved for the test until it ends, together with the port 10,000 above it, which a cluster's server
+// uses too. Neither is in the system's range for outgoing connections (from 32768). The test listens at a port 5,000 above it, to show
+// tests of all processes that the port is taken: between two runs of a server nothing listens at the port itself.
 func freePort(t testing.TB) int {
 	t.Helper()
 	for range 1000 {
@@ -87,7 +87,7 @@ func isFree(port int) bool {
 // URL returns redis://host:port.
 func (s *Server) URL() string { return "redis://" + s.Addr }
 
-// Folder returns where the server writes what it keeps.
+// Folder returns the folder of the server's files.
 func (s *Server) Folder() string { return s.dir }
 
 // Run starts the server again after Kill, on the same data, and returns when it answers.
@@ -110,7 +110,7 @@ func (s *Server) Run() {
 	}
 }
 
-// Kill ends the server at once, as kill -9 does.
+// Kill ends the server immediately, as kill -9 does.
 func (s *Server) Kill() {
 	if s.command.Process != nil {
 		s.command.Process.Kill() // it may be gone

@@ -9,12 +9,12 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Time is what the time of a partition is made of (the layout of package redisstore), in milliseconds.
+// Time contains the parts of the time of a partition (the layout of package redisstore), in milliseconds.
 type Time struct {
 	Written, Writes, Offset, Jumps int64
 }
 
-// EditTime changes the time of a partition, which nobody else may write to meanwhile.
+// EditTime changes the time of a partition. No other process may write to it concurrently.
 func EditTime(t testing.TB, client redis.UniversalClient, key string, edit func(*Time)) {
 	t.Helper()
 	ctx := context.Background()

@@ -1,6 +1,6 @@
--- adopt accepts that a partition has lost writes: nobody's lease counts any more.
+-- adopt accepts that a partition lost writes: all leases become invalid.
 -- KEYS: time, meta, leases
--- ARGV: ..., 1 to do so if writes were lost and nobody has since, an id of the call
+-- ARGV: ..., 1 to adopt only if writes were lost and not adopted since, an id of the call
 -- Reply: OK, 1 if it was adopted
 local lost, id = seq < SEEN, ARGV[ARGS + 1]
 if ARGV[ARGS] == '1' then

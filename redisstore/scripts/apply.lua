@@ -1,17 +1,17 @@
--- apply stores changes of instances, each if its instance is still what the change was made of (store.Change). What a change
--- is, is decided before: this only compares, and writes.
--- KEYS: of each request: time; then of each of its changes: instance, history, and what its checks and commands name
--- ARGV: of each request: what every script gets; then of each of its changes:
---   the record that is expected, nothing for an instance that is not there, * for any; its shape; the time that must have come;
---   the number of messages that is expected, the time that must not have come: both only if the shape says so;
+-- apply stores changes of instances, each only if its instance is in the state that the change was made from (store.Change). The caller
+-- decides the content of a change; this script only compares and writes.
+-- KEYS: of each request: time; then of each of its changes: instance, history, and the keys of its checks and commands
+-- ARGV: of each request: the arguments of every script; then of each of its changes:
+--   the expected record, empty for a missing instance, * for any; its shape; the earliest time of the change;
+--   the expected number of messages, the time before which it must happen: both only if the shape has their bits;
 --   fields and values to set, fields to delete, entries of history without their time;
---   if there are commands: numbers of all keys of the change and of the arguments that follow, number of checks; commands: name, number of the
---   key, number of arguments, arguments; checks: name, number of the key, an argument. Otherwise the only keys are instance and history.
--- A shape is one number of ten bits each for how many fields and values are set and fields deleted, twenty bits for how many entries there
---   are, and one bit each for: there are commands; messages are expected; there is a time that must not have come; another change follows.
--- Reply: that of each change: OK, and the number of messages if there are any; CHANGED, and the record and the number of messages as they are;
---   ROLLED_BACK, TOO_EARLY, TIMED_OUT; what a check answers; DAMAGED, and a key that is not what it should be;
---   DELETED follows if the key is that of an instance of which only the history is there
+--   if there are commands: number of all keys of the change, number of the following arguments, number of checks; commands: name, number
+--   of the key, number of arguments, arguments; checks: name, number of the key, an argument. Otherwise the only keys are instance and history.
+-- A shape is one number: ten bits for the number of fields and values to set, ten bits for the number of fields to delete, twenty bits for
+--   the number of entries, and one bit each for: has commands; expects messages; has a time before which it must happen; another change follows.
+-- Reply: the reply to each change: OK, and the number of messages if there are any; CHANGED, and the current record and number of messages;
+--   ROLLED_BACK, TOO_EARLY, TIMED_OUT; the answer of a check; DAMAGED, and a key with unexpected content;
+--   followed by DELETED if this is the key of an instance of which only the history exists
 local KEYS, ARGV, call, pcall, tonumber, type, unpack = KEYS, ARGV, redis.call, redis.pcall, tonumber, type, unpack
 local k, a = 1, 1 -- where keys and arguments of the next begin
 local lost, written = false, false -- of the partition: writes; if something has to be noted
@@ -22,25 +22,25 @@ local function leave()
   written = false
 end
 
--- ends returns when the lease of a worker ends, by the text that keeps those of a partition.
+-- ends returns when the lease of a worker ends, according to the text with the leases of a partition.
 local function ends(text, worker)
   return tonumber(string.match(text, ' ' .. worker .. ' (%d+)'))
 end
 
-local fitting = {} -- keys that are what they should be, or are not there
+local fitting = {} -- keys with expected content, or missing keys
 
 local checks = {
   -- that an operation has not been done before
   SEEN = function(key, id) return not call('ZSCORE', key, id) end,
   -- that something has been counted less often
   TOO_MANY = function(key, most) return tonumber(call('GET', key) or 0) < tonumber(most) end,
-  -- that an activity is what is expected, in whichever form it was written
+  -- an activity has the expected record, in any form
   ACTIVITY = function(key, expected)
     local field, record = string.match(expected, '^(%S+) %d+ (.*)$')
     fitting[key] = true
     return string.match(call('HGET', key, field) or '', '^%d+ (.*)$') == record
   end,
-  -- that the lease of a worker has ended
+  -- the lease of a worker expired
   CHANGED = function(key, worker) return (ends(call('GET', key) or '', worker) or 0) <= now end,
 }
 
@@ -65,11 +65,11 @@ local own = {
       call('SET', key, (string.gsub(text, ' ' .. worker .. ' %d+', ' ' .. worker .. ' ' .. at, 1)))
     end
   end,
-  -- that an operation was done, which is forgotten so many milliseconds earlier than others
+  -- record that an operation was done; it is forgotten earlier than others by the given number of milliseconds
   REMEMBER = function(key, _, from) call('ZADD', key, moment - ARGV[from + 1], ARGV[from]) end,
-  -- so many more
+  -- add a number
   COUNT = function(key, _, from) call('SET', key, format('%d', (call('GET', key) or 0) + ARGV[from])) end,
-  -- that an activity does not wait in a queue any more, whose name stands under the next key as long as any does
+  -- remove an activity from its queue, whose name is in the set under the next key while the queue is not empty
   DEQUEUE = function(key, _, from, at)
     call('ZREM', key, ARGV[from])
     if call('EXISTS', key) == 0 then call('ZREM', KEYS[at + 1], ARGV[from + 1]) end
@@ -84,7 +84,7 @@ local types = {
   DEQUEUE = 'zset', XADD = 'stream', XDEL = 'stream', INDEX = 'stream', LEASE = 'string', INCR = 'string', COUNT = 'string',
 }
 
--- misfit returns the key of a command that is not what it should be.
+-- misfit returns the key of a command with unexpected content.
 local function misfit(from, to)
   while from <= to do
     local want, key = types[ARGV[from]], KEYS[k + ARGV[from + 1]]
@@ -117,8 +117,8 @@ local function failed(from, count)
   end
 end
 
--- obstacle makes the checks of a change whose commands and checks begin at from and end before to. Before the fields and
--- entries are written, it finds out whether the commands can be run. It returns what is in the way: an answer and a key.
+-- obstacle makes the checks of a change whose commands and checks begin at from and end before to. Before the fields and entries are
+-- written, it verifies that the commands can be run. It returns the obstacle: an answer and a key.
 local function obstacle(from, checks)
   local compared = tonumber(ARGV[from - 1])
   local no = failed(checks, compared)
@@ -127,8 +127,8 @@ local function obstacle(from, checks)
   if key then return 'DAMAGED', key end
 end
 
--- change makes the change whose arguments begin at a: fields at set and unset, entries at entry, and what follows at rest. Mail and
--- before are nil if they do not matter; commands and checks say where they begin, nil if there are none.
+-- change makes the change whose arguments begin at a: fields at set and unset, entries at entry, and the rest at rest. mail and before are
+-- nil if they do not matter; commands and checks are their positions, nil without any.
 local function change(mail, before, set, unset, entry, rest, commands, checks)
   if lost then return head('ROLLED_BACK') end
   local instance, expected = KEYS[k + 1], ARGV[a]
@@ -156,7 +156,7 @@ local function change(mail, before, set, unset, entry, rest, commands, checks)
   return many and {head('OK'), many} or head('OK')
 end
 
--- next makes the change whose arguments begin at a, goes on to the one after it, and reports whether that is of the same request.
+-- next makes the change whose arguments begin at a, moves to the change after it, and reports whether that belongs to the same request.
 local function next()
   local shape = tonumber(ARGV[a + 1])
   local sets = shape % 1024

@@ -1,7 +1,7 @@
--- What all scripts share; it stands before each of them.
--- Every script gets the key of the partition's time as KEYS[1], and as the first arguments the highest seq that the caller has
--- seen of the partition, an echo by which its reply is recognised, and what time the caller expects it to be or 0.
--- Every reply is "code now seq echo", or an array that begins so. apply gets and replies all this several times.
+-- The common part of all scripts, which precedes each of them. Every script gets the key of the partition's time as KEYS[1], and as the
+-- first arguments the highest seq that the caller has seen of the partition, an echo by which its reply is recognised, and the time
+-- expected by the caller or 0. Every reply is "code now seq echo", or an array that begins with it. apply gets and replies all this several
+-- times.
 
 local ARGS = 4 -- where a script's own arguments begin
 local JUMP, BACK, SLOW = 30000, 1000, 5000
@@ -15,11 +15,12 @@ do
 end
 
 local timeKey, SEEN, ECHO
--- when the partition was written to last, how often, what makes now of the server's clock, and how often that has jumped
+-- time of the last write to the partition, number of writes, offset of the partition's time from the server's clock, number of jumps of
+-- that clock
 local clock, seq, offset, jumps
 local now, moment -- moment is now as text
 
--- time writes what the partition's time is made of.
+-- time writes the parts of the partition's time.
 local function time(at)
   return format('%d %d %d %d', at, seq, offset, jumps)
 end
@@ -28,18 +29,18 @@ local function note(at)
   redis.call('SET', timeKey, time(at))
 end
 
--- enter finds out what time it is in a partition, from what its key says.
+-- enter determines the time of a partition from its key.
 local function enter(key, expected, kept)
   timeKey = key
   clock, seq, offset, jumps = string.match(kept or redis.call('GET', key) or '', '^(%d+) (%d+) (-?%d+) (%d+)$')
   clock, seq, offset, jumps = tonumber(clock or 0), tonumber(seq or 0), tonumber(offset or 0), tonumber(jumps or 0)
   if clock > LAST or server + offset > LAST then clock, seq, offset, jumps = 0, 0, 0, 0 end -- no clock has shown that
-  if offset > 0 and server >= clock then -- the server's clock has come back
+  if offset > 0 and server >= clock then -- the server's clock caught up
     offset = 0
     note(clock)
   end
   now = server + offset
-  if now < clock - BACK then -- the server's clock went back: time goes on from where it was
+  if now < clock - BACK then -- the server's clock went back: time continues from its old value
     now, offset, jumps = clock, clock - server, jumps + 1
     note(clock)
   elseif expected > 0 and now > expected + JUMP and clock <= expected + SLOW then

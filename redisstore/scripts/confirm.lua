@@ -1,6 +1,6 @@
--- confirm notes what time it is in several partitions. One that was never written to has none.
+-- confirm records the time in several partitions. A partition without writes has no time.
 -- KEYS: time of each
--- ARGV: ..., what time it is expected to be in each
+-- ARGV: ..., the expected time of each
 -- Reply: OK
 local done, times, notes = reply('OK'), redis.call('MGET', unpack(KEYS)), {}
 for n, key in ipairs(KEYS) do

@@ -1,7 +1,7 @@
--- correct sets a partition's time right after the server's clock has jumped ahead, and notes what time it is.
+-- correct corrects a partition's time after the server's clock jumped ahead, and records the time.
 -- KEYS: time
 -- ARGV: ..., by how much it is ahead in ms, the offset that the caller has seen
--- Reply: OK, 1 if it was set right; another caller may have done it before
+-- Reply: OK, 1 if it was corrected; another caller may have done it before
 local off, seen = tonumber(ARGV[ARGS]), tonumber(ARGV[ARGS + 1])
 local right = off ~= 0 and offset == seen
 if right then

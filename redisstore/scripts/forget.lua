@@ -1,10 +1,10 @@
--- forget forgets the leases of workers that hold nothing. A lease must have ended, unless it is that of the worker who asks. That
--- makes no work for anybody: it does not count as a write.
+-- forget deletes the leases of workers that hold nothing. A lease must be expired, unless it belongs to the asking worker. The change
+-- creates no work: it does not count as a write.
 -- KEYS: time, leases
--- ARGV: ..., the seq of the partition when it was found that the workers held nothing, who asks, then the workers
+-- ARGV: ..., the seq of the partition when the workers were found to hold nothing, the asking worker, then the workers
 -- Reply: OK
 local asks = ARGV[ARGS + 1]
-if seq ~= tonumber(ARGV[ARGS]) then return reply('OK') end -- somebody may have claimed something since
+if seq ~= tonumber(ARGV[ARGS]) then return reply('OK') end -- a worker may have claimed a run since
 local text = redis.call('GET', KEYS[2]) or ''
 for n = ARGS + 2, #ARGV do
   local at = string.match(text, ' ' .. ARGV[n] .. ' (%d+)')

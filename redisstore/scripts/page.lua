@@ -1,7 +1,7 @@
--- page reads entries of a partition's sets, one set after the other, and the records of their instances, at one moment.
+-- page reads entries of a partition's sets, one set after the other, and the records of their instances, atomically.
 -- KEYS: time, index, sets
--- ARGV: ..., how many entries come before, how many to read at most, of one set; what instances' keys begin with
--- Reply: OK, the number of the set, entries and scores, records, the number of all entries, and that of all instances
+-- ARGV: ..., number of entries to skip, maximum number of entries to read, of one set; prefix of instances' keys
+-- Reply: OK, the number of the set, entries and scores, records, the number of all entries, and the number of all instances
 local before, most, prefix = tonumber(ARGV[ARGS]), tonumber(ARGV[ARGS + 1]), ARGV[ARGS + 2]
 local all, set, first = 0, 0, 0
 for n = 3, #KEYS do

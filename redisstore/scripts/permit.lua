@@ -1,9 +1,9 @@
--- permit gives permits of a task queue back and hands out others (store.Permits). That makes no work for anybody: it does not count as a
--- write.
--- KEYS: time, holders of permits by when these end, what has begun by when
--- ARGV: ..., how many may be held or 0, how many may begin or 0, within how many ms, for how long a permit is held in ms or 0, how many
--- holders give theirs back, how many of them have not begun, then these, the latter first, and who wants one
--- Reply: OK, those who have one of those who want one, how many are held, when the rate allows one more or 0
+-- permit takes permits of a task queue back and hands out others (store.Permits). The change creates no work: it does not count as a write.
+-- KEYS: time, holders of permits by their ends, begun effects by their beginning
+-- ARGV: ..., how many may be held or 0, how many may begin or 0, within how many ms, for how long a permit is held in ms or 0, number of
+-- holders that give their permits back, number of them that have not begun, then these holders, the latter first, and the holders that want
+-- a permit
+-- Reply: OK, the wanting holders that hold a permit, how many are held, when the rate allows one more or 0
 local most, rate, per, length = tonumber(ARGV[ARGS]), tonumber(ARGV[ARGS + 1]), tonumber(ARGV[ARGS + 2]), tonumber(ARGV[ARGS + 3])
 local back, unbegun, from = tonumber(ARGV[ARGS + 4]), tonumber(ARGV[ARGS + 5]), ARGS + 6
 for n = from, from + back - 1 do
@@ -12,8 +12,8 @@ for n = from, from + back - 1 do
 end
 redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now)
 redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', now - per)
-redis.call('ZREMRANGEBYSCORE', KEYS[2], LAST, '(+inf') -- no permit ends so late: somebody else has written it, and nobody would end it
-redis.call('ZREMRANGEBYSCORE', KEYS[3], '(' .. moment, '+inf') -- nothing has begun later than now
+redis.call('ZREMRANGEBYSCORE', KEYS[2], LAST, '(+inf') -- no permit ends this late: it was written by another program, and would never end
+redis.call('ZREMRANGEBYSCORE', KEYS[3], '(' .. moment, '+inf') -- no effect begins in the future
 local held, begun, next, holding = redis.call('ZCARD', KEYS[2]), redis.call('ZCARD', KEYS[3]), 0, {}
 local ends = length > 0 and format('%d', now + length) or '+inf'
 for n = from + back, #ARGV do

@@ -1,12 +1,11 @@
--- register stores an entry of the registry, or deletes one (store.Registry). That makes no work for anybody: it does not count as a
--- write.
+-- register stores an entry of the registry, or deletes one (store.Registry). The change creates no work: it does not count as a write.
 -- KEYS: time, the entry, the entries of its kind by their ends, the last version of an entry
--- ARGV: ..., the expected version or -1, an id of this call, the key of the entry or empty if its kind is not listed, how many there may
--- be, for how long in ms or 0, the value; an entry is deleted if the last two are missing
+-- ARGV: ..., the expected version or -1, an id of this call, the key of the entry or empty if its kind is not listed, maximum number of
+-- entries, lifetime in ms or 0, the value; an entry is deleted if the last two are missing
 -- Reply: OK, the version, when it ends or 0; CONFLICT; LIMIT
 local expected, id, name, most, length, value = unpack(ARGV, ARGS)
 local text
-if expected == '-1' then -- whatever is there is replaced, also what somebody else has written
+if expected == '-1' then -- any entry is replaced, even one written by another program
   text = redis.pcall('GET', KEYS[2])
   if type(text) == 'table' then text = false end
 else

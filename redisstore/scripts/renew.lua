@@ -1,7 +1,7 @@
 -- renew prolongs the leases of a worker in several partitions (store.Store.Renew).
 -- KEYS: time and leases of each
--- ARGV: ..., the worker, for how long in ms, what time it is expected to be in each
--- Reply: OK, then what time it is in each, or 0 if the worker has no lease there
+-- ARGV: ..., the worker, for how long in ms, the expected time of each
+-- Reply: OK, then the time of each, or 0 if the worker has no lease there
 local worker, length = ARGV[ARGS], tonumber(ARGV[ARGS + 1])
 local done, texts, prolonged, times = head('OK'), redis.call('MGET', unpack(KEYS)), {}, {}
 for n = 1, #KEYS, 2 do
