@@ -18,23 +18,23 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Runs that events start. What counts as an event that fits, and how events belong together, is decided by a task that listens as the schedule
-// says: a state of its own for each group of events.
+// Runs that events start. A listening task, as specified in the schedule, decides which events match and how they belong together: it has a
+// state of its own for each group of events.
 
-// trigger is what listens for the events of a schedule.
+// trigger is the listener for the events of a schedule.
 type trigger struct {
 	program *interpreter.Program
-	text    string   // that says for what it listens: the same text is the same
+	text    string   // specification of the listener: equal texts mean equal listeners
 	all     bool     // a run takes one event for each filter; otherwise any event starts one
 	types   []string // that events must have; none if any may be meant
 	bytes   int      // of the document that was compiled
-	divided bool     // the filters have correlations of the same names: what has other values belongs to other runs
+	divided bool     // the filters have correlations of the same names: events with other values belong to other runs
 }
 
-// onPointer is where a document says which events start runs, and listenPointer where it stands for what listens for them.
+// onPointer is the place in a document that specifies which events start runs, and listenPointer the corresponding place in the listener.
 const onPointer, listenPointer dsl.Pointer = "/schedule/on", "/do/0/on/listen/to"
 
-// ofSchedule returns the pointer of the document for one of what listens for its events.
+// ofSchedule returns the pointer in the document for a pointer in the listener.
 func ofSchedule(p dsl.Pointer) dsl.Pointer {
 	if rest, within := strings.CutPrefix(string(p), string(listenPointer)); within {
 		return onPointer + dsl.Pointer(rest)
@@ -42,7 +42,7 @@ func ofSchedule(p dsl.Pointer) dsl.Pointer {
 	return p
 }
 
-// newTrigger compiles what listens for the events of a schedule.
+// newTrigger compiles the listener for the events of a schedule.
 func newTrigger(w *dsl.Workflow, compile definition.Compile) (*trigger, error) {
 	to, _ := w.Source.Data("/schedule/on").(map[string]any)
 	listen := map[string]any{"to": without(to, "until")}
@@ -111,7 +111,7 @@ func (t *trigger) mayTake(event map[string]any) bool {
 	return len(t.types) == 0 || slices.Contains(t.types, kind)
 }
 
-// take hands an event to what listens, and reports whether it was consumed.
+// take passes an event to the listener, and reports whether it was consumed.
 func (t *trigger) take(s *interpreter.State, event map[string]any, now time.Time) bool {
 	r := interpreter.Step(t.program, s, interpreter.Arrived{Event: event}, now)
 	return slices.ContainsFunc(r.History, func(e interpreter.HistoryEvent) bool { return e.Type == interpreter.EventConsumed })
@@ -124,7 +124,7 @@ type Event struct {
 	Cause      *store.Instance // the first of the runs that have led to it; nil if none has
 }
 
-// Heard is what schedules made of an event.
+// Heard is the effect of an event on schedules.
 type Heard struct {
 	Runs    []store.Instance // that were started
 	Waits   bool             // it waits for others, with which it starts a run
@@ -161,7 +161,7 @@ func (s *Schedules) Publish(ctx context.Context, e Event, allowed func(namespace
 	return heard, nil
 }
 
-// Listening returns what a schedule waits for before any event has come; nothing if events do not start runs of it.
+// Listening returns the events that a schedule waits for before the first event; empty if events do not start its runs.
 func (s *Schedules) Listening(ctx context.Context, x *Schedule) (all []interpreter.Listening, err error) {
 	if !x.Events {
 		return nil, nil
@@ -203,7 +203,7 @@ func (s *Schedules) onEvents(ctx context.Context) ([]Schedule, time.Time, error)
 	return all, changed.At, nil
 }
 
-// arrived starts what an event starts of one schedule. A schedule that is paused, and takes the event, refuses it.
+// arrived starts the runs of one schedule for an event. A paused schedule that takes the event refuses it.
 func (s *Schedules) arrived(ctx context.Context, x *Schedule, e Event, now time.Time) (heard Heard, err error) {
 	p, err := s.plan(ctx, x.Workflow, x.Digest)
 	unavailable := errors.As(err, new(*definition.UnavailableError))
@@ -212,7 +212,7 @@ func (s *Schedules) arrived(ctx context.Context, x *Schedule, e Event, now time.
 		return heard, nil
 	case err != nil && !unavailable:
 		s.Log.Warn("an event could not start a run", "workflow", x.Workflow.String(), "error", err.Error())
-		return heard, nil // others get it all the same
+		return heard, nil // other schedules get it anyway
 	case err != nil:
 		return heard, err
 	}
@@ -245,7 +245,7 @@ func (p *plan) triggered(state *interpreter.State, keys []string, now time.Time)
 	return Triggered{Firing: f, Input: state.Output}
 }
 
-// begin starts the run of a group of events. What keeps it from being started is recorded; the schedule goes on.
+// begin starts the run of a group of events. An error that prevents the start is recorded, and the schedule continues.
 func (s *Schedules) begin(ctx context.Context, g gathering, state *interpreter.State, keys []string) (Heard, error) {
 	p, now := g.plan, g.now
 	f := p.triggered(state, keys, now)
@@ -270,7 +270,7 @@ func (s *Schedules) begin(ctx context.Context, g gathering, state *interpreter.S
 // noteEvery is how often a process notes at most which run events have started last: it is one entry for all of them.
 const noteEvery = time.Second
 
-// note notes which run was started last. It is for those who look: the run is there all the same.
+// note records which run was started last. It is only informative: the run exists in any case.
 func (s *Schedules) note(ctx context.Context, p *plan, last Started) {
 	name := p.workflow.Namespace + "/" + p.workflow.Name
 	s.mu.Lock()
@@ -309,7 +309,7 @@ func (s *Schedules) failed(ctx context.Context, p *plan, f Failure) error {
 	return err
 }
 
-// eventsID returns the id of the run that some events start: whoever starts it, there is one.
+// eventsID returns the ID of the run that some events start. It is the same for every process, so that only one run starts.
 func eventsID(workflow string, keys []string) string {
 	sum := sha256.Sum256([]byte(strings.Join(keys, " ")))
 	return fmt.Sprintf("%s-%s-%s", workflow, KindOn, hex.EncodeToString(sum[:12]))

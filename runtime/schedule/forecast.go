@@ -10,15 +10,15 @@ import (
 	"github.com/swrun/swrun/runtime/definition"
 )
 
-// Forecast says when runs of a workflow start by themselves, as if it were deployed, for those who start them without a store.
+// Forecast computes when the schedule of a workflow starts runs, as if it were deployed. It is for users without a store.
 type Forecast struct {
 	plan     *plan
 	s        Schedule
 	seen     map[string]bool     // the events that came
-	gathered map[string]*pending // those that wait for others, by their part
+	gathered map[string]*pending // events that wait for others, by their part
 }
 
-// NewForecast returns the forecast of a workflow from a time on. Compile makes ready what listens for the events of its schedule.
+// NewForecast returns the forecast of a workflow from a time on. compile compiles the listener for the events of its schedule.
 func NewForecast(w *dsl.Workflow, compile definition.Compile, now time.Time) (*Forecast, error) {
 	d := w.Document
 	p, err := newPlan(w, definition.Reference{Namespace: d.Namespace, Name: d.Name, Version: d.Version}, "", compile)
@@ -33,7 +33,7 @@ func NewForecast(w *dsl.Workflow, compile definition.Compile, now time.Time) (*F
 // Next returns when the next run starts; zero if that is not known, since it follows from the end of another or from an event.
 func (f *Forecast) Next() time.Time { return f.s.Next() }
 
-// Due returns the runs whose time has come, the earliest first.
+// Due returns the due runs, the earliest first.
 func (f *Forecast) Due(now time.Time) []Firing {
 	f.s.decide(f.plan, now)
 	due := f.s.Pending
@@ -42,7 +42,7 @@ func (f *Forecast) Due(now time.Time) []Firing {
 	return due
 }
 
-// Ended says when a run has ended.
+// Ended reports the end of a run.
 func (f *Forecast) Ended(id string, at time.Time) {
 	f.s.endOf(f.plan, map[string]time.Time{id: at})
 }
@@ -81,8 +81,9 @@ func (f *Forecast) Arrived(event map[string]any, now time.Time) (all []Triggered
 	return all, err
 }
 
-// Listening returns what the schedule waits for, as a task that listens: once for each group of events that waits for others, and, if there
-// is none or it is about an event, for a new one. Of an event it says why that would not be consumed.
+// Listening describes the events that the schedule waits for, as a listening task. There is one entry for each group of events that waits
+// for others, and, if there is no such group or an event is given, one for a new group. For an event the entries contain why it would not
+// be consumed.
 func (f *Forecast) Listening(event map[string]any, now time.Time) (all []interpreter.Listening) {
 	t := f.plan.trigger
 	if t == nil {
@@ -99,7 +100,7 @@ func (f *Forecast) Listening(event map[string]any, now time.Time) (all []interpr
 	return all
 }
 
-// described returns what a state waits for, with pointers of the document.
+// described returns the events that a state waits for, with pointers of the document.
 func (t *trigger) described(s *interpreter.State, event map[string]any) []interpreter.Listening {
 	var about any
 	if event != nil {

@@ -44,8 +44,9 @@ func newMade(seed uint64) *made {
 	return m
 }
 
-// TestForetoldTimesHappen: the next time that a schedule names is when its next run starts, and not before, of every, cron and after, also where clocks are changed.
-// After a while in which nobody was there, as many times are started or missed as are named one after the other, and the policy decides which.
+// TestForetoldTimesHappen: the next run starts at the next time of the schedule, and not before, for every, cron and after, also at changes
+// of clocks. After a period without a process, the number of started or missed runs equals the number of consecutive next times, and the
+// policy decides which.
 func TestForetoldTimesHappen(t *testing.T) {
 	tried := map[string]int{}
 	for seed := range uint64(400) {
@@ -101,7 +102,7 @@ func (m *made) absent(t *testing.T, s *Schedule, p *plan, tried map[string]int) 
 	named := *s
 	named.Timers = slices.Clone(s.Timers)
 	var passed []time.Time
-	for range m.IntN(8) + 1 { // what is named if somebody looks at each time
+	for range m.IntN(8) + 1 { // the next times, if a process looks at each time
 		next := named.Next()
 		passed = append(passed, next)
 		named.Pending = nil

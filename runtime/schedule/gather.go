@@ -19,13 +19,14 @@ type group struct {
 	At     time.Time           `json:"a"` // when the last of them came
 }
 
-// maxWaiting is how many bytes of events may wait when another one begins to: it leaves room in the entry for those that complete groups.
+// maxWaiting is the maximum number of bytes of waiting events when another group begins. The rest of the entry is reserved for events that
+// complete groups.
 const maxWaiting = store.MaxRegistryValue / 2
 
-// waitsFor is how long events wait after the last of their group has come: what never comes must not fill the store.
+// waitsFor is how long events wait after the last event of their group, so that incomplete groups cannot fill the store.
 const waitsFor = 90 * 24 * time.Hour
 
-// errTooMany says that too many events wait for others.
+// errTooMany reports that too many events wait for others.
 var errTooMany = errors.New("too many events wait for others: it is lost to the schedule")
 
 // pending are the events of a schedule that wait for others.
@@ -45,7 +46,7 @@ type taken struct {
 
 func (p *pending) isEmpty() bool { return len(p.Groups)+len(p.Start)+len(p.Taken) == 0 }
 
-// lasts returns how long it is kept: what is to be started, for ever.
+// lasts returns how long it is kept: a run to be started is kept forever.
 func (p *pending) lasts() time.Duration {
 	switch {
 	case len(p.Start) > 0:
@@ -99,7 +100,7 @@ func (p *pending) join(n int, s *interpreter.State, e Event, now time.Time) {
 // maxTaken is how many events that have started a run are remembered, at least for as long as they can be published again.
 const maxTaken = 1000
 
-// gathering is what a schedule says of the events that start runs together.
+// gathering specifies the events that start runs together.
 type gathering struct {
 	since time.Time // no event counts that came before
 	plan  *plan
@@ -115,7 +116,7 @@ func (p *pending) begin(since, now time.Time) {
 	p.Groups = slices.DeleteFunc(p.Groups, func(g group) bool { return now.Sub(g.At) >= waitsFor })
 }
 
-// gather has an event that was taken, which led to a state, join others, and starts the runs of those that are complete then.
+// gather adds an event that was taken, with the resulting state, to its group, and starts the runs of groups that are now complete.
 func (s *Schedules) gather(ctx context.Context, gathered gathering, e Event, state *interpreter.State) (heard Heard, err error) {
 	p, now := gathered.plan, gathered.now
 	entry := store.RegistryEntry[pending]{Kind: store.RegistryGathered, Key: p.workflow.Namespace + "/" + p.workflow.Name + "#" + p.trigger.part(state), For: (*pending).lasts}
@@ -156,7 +157,7 @@ func (t *trigger) part(s *interpreter.State) string {
 	return open[0].Key
 }
 
-// replay returns the state of what has listened for the events of a group.
+// replay returns the state of the listener after the events of a group.
 func (g *group) replay(t *trigger, now time.Time) *interpreter.State {
 	s := t.listening(now)
 	for _, e := range g.Events {
@@ -171,7 +172,7 @@ func (p *pending) started(all []group, now time.Time) {
 	for _, g := range all {
 		i := slices.IndexFunc(p.Start, func(s group) bool { return slices.Equal(s.Keys, g.Keys) })
 		if i < 0 {
-			continue // somebody else has
+			continue // another process did
 		}
 		p.Start = slices.Delete(p.Start, i, i+1)
 		for _, key := range g.Keys {

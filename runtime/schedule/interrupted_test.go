@@ -21,12 +21,12 @@ import (
 	"github.com/swrun/swrun/tasks"
 )
 
-// deployment has schedules on a store in memory, and what they have started.
+// deployment has schedules on a store in memory, and their started runs.
 type deployment struct {
 	*testing.T
 	store   store.Store
 	clock   *storetest.Clock
-	mu      sync.Mutex        // for what follows, and for what processes can still write
+	mu      sync.Mutex        // guards the following fields, and the writes that processes have left
 	started map[string]string // the inputs of the runs by their ids
 	again   int               // starts of runs that were there
 	starts  int
@@ -69,7 +69,7 @@ func compile(d definition.Definition) (*interpreter.Program, error) {
 	return p, found.Err()
 }
 
-// mortal is a store that is lost after so many writes.
+// mortal is a store that fails permanently after a number of writes.
 type mortal struct {
 	store.Store
 	mu   *sync.Mutex
@@ -92,7 +92,8 @@ func (m *mortal) Register(ctx context.Context, r store.Registration) (store.Regi
 
 const immortal = 1_000_000
 
-// TestInterruptedFirings: a process may be lost at each of its writes and starts; whoever comes then starts what is missing, and nothing else.
+// TestInterruptedFirings: a process may be lost at each of its writes and starts. The next process starts the missing runs, and nothing
+// else.
 func TestInterruptedFirings(t *testing.T) {
 	for writes := 0; ; writes++ {
 		d := newDeployment(t)
@@ -126,8 +127,8 @@ func TestInterruptedFirings(t *testing.T) {
 	}
 }
 
-// TestInterruptedDeployments: whoever deploys may be lost at each write. Deployed again, the schedule is known to those who publish events, and
-// otherwise within a minute.
+// TestInterruptedDeployments: a deploying process may be lost at each write. If the deployment is repeated, processes that publish events
+// know the schedule immediately, otherwise within a minute.
 func TestInterruptedDeployments(t *testing.T) {
 	for writes := 0; ; writes++ {
 		d := newDeployment(t)
@@ -145,7 +146,7 @@ func TestInterruptedDeployments(t *testing.T) {
 			}
 			return len(heard.Runs)
 		}
-		publish("before") // it knows what is scheduled
+		publish("before") // it knows the schedules
 		lost := d.process(writes).Deployed(t.Context(), made) != nil
 		if err := d.process(immortal).Deployed(t.Context(), made); err != nil {
 			t.Fatal(err)
@@ -159,7 +160,7 @@ func TestInterruptedDeployments(t *testing.T) {
 	}
 }
 
-// TestSchedulesAreReadAgain: who publishes events finds what was scheduled by somebody who was lost before everyone was told.
+// TestSchedulesAreReadAgain: a publishing process finds a schedule whose process was lost before it notified the others.
 func TestSchedulesAreReadAgain(t *testing.T) {
 	d := newDeployment(t)
 	deploy(t, d, "early", "{on: {one: {with: {type: early}}}}")
@@ -180,7 +181,7 @@ func TestSchedulesAreReadAgain(t *testing.T) {
 	}
 }
 
-// TestDamagedSchedules: what cannot be read of one schedule, or of its document, keeps no other one from starting runs.
+// TestDamagedSchedules: a damaged schedule or document does not prevent other schedules from starting runs.
 func TestDamagedSchedules(t *testing.T) {
 	for name, damage := range map[string]store.Registration{
 		"an entry":   {Kind: store.RegistrySchedules, Key: "demo/bad", Value: []byte(`[]`)},
@@ -196,7 +197,7 @@ func TestDamagedSchedules(t *testing.T) {
 				t.Fatal(err)
 			}
 			w := &watch{Schedules: d.process(immortal)}
-			_ = w.look(t.Context()) // it says what is wrong
+			_ = w.look(t.Context()) // it reports the error
 			d.clock.Advance(time.Hour)
 			_ = w.look(t.Context())
 			if len(d.started) != 2*atOnce {
@@ -210,7 +211,7 @@ func TestDamagedSchedules(t *testing.T) {
 	}
 }
 
-// TestInterruptedEvents: whoever publishes an event may be lost at each write and start; published again, it counts once.
+// TestInterruptedEvents: a publishing process may be lost at each write and start. If the event is published again, it counts once.
 func TestInterruptedEvents(t *testing.T) {
 	event := func(key, kind string, data any) Event {
 		return Event{Key: key, Attributes: map[string]any{"specversion": "1.0", "id": key, "source": "/s", "type": kind, "data": data}}
@@ -240,7 +241,8 @@ func TestInterruptedEvents(t *testing.T) {
 	}
 }
 
-// TestTooManyPendingEvents: events that wait for others in vain are lost to their schedule at some time, which says so. They are no reason to refuse them.
+// TestTooManyPendingEvents: events that wait for others in vain are eventually lost to their schedule, and the schedule reports this. They
+// are not refused.
 func TestTooManyPendingEvents(t *testing.T) {
 	d := newDeployment(t)
 	deploy(t, d, "pair", "{on: {all: [{with: {type: a}}, {with: {type: b}}]}}")

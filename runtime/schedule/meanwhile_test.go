@@ -10,8 +10,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// TestDeployedMeanwhile: whoever follows what is deployed reads it in several steps. Whatever another process deploys or takes away between any
-// two of them, the schedule is that of what is deployed in the end.
+// TestDeployedMeanwhile: following a deployment reads it in several steps. If another process deploys or removes a version between any two
+// of them, the final schedule matches the final deployment.
 func TestDeployedMeanwhile(t *testing.T) {
 	reconcile := func(ctx context.Context, s *Schedules) error { return s.reconcile(ctx) }
 	follow := func(ctx context.Context, s *Schedules) error { return s.Follow(ctx, "demo", "tick") }
@@ -70,7 +70,7 @@ func undeploy(t *testing.T, d *deployment, version string) {
 	}
 }
 
-// interrupting is a store of a process in which another process does something after so many operations.
+// interrupting is the store of a process that calls another process after a number of operations.
 type interrupting struct {
 	store.Store
 	after int

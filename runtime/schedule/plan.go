@@ -11,7 +11,7 @@ import (
 	"github.com/swrun/swrun/runtime/definition"
 )
 
-// plan is what the document of a workflow says of its schedule.
+// plan is the schedule in the document of a workflow.
 type plan struct {
 	workflow definition.Reference
 	digest   string
@@ -23,7 +23,7 @@ type plan struct {
 // isEmpty reports whether nothing is scheduled.
 func (p *plan) isEmpty() bool { return len(p.timers) == 0 && p.trigger == nil }
 
-// on says which events start runs, and how they belong together; empty if none do.
+// on returns the specification of the events that start runs, and of their groups; empty without events.
 func (p *plan) on() string {
 	if p.trigger == nil {
 		return ""
@@ -73,7 +73,7 @@ func newPlan(w *dsl.Workflow, r definition.Reference, digest string, compile def
 	return p, nil
 }
 
-// timer returns what a timer does by the plan; nil if the plan has no such timer.
+// timer returns the planned timer for a timer; nil if the plan has no such timer.
 func (p *plan) timer(t *Timer) *plannedTimer {
 	i := slices.IndexFunc(p.timers, func(planned plannedTimer) bool { return planned.kind == t.Kind && planned.text == t.Text })
 	if i < 0 {
@@ -99,7 +99,7 @@ func (p *plannedTimer) times(t *Timer) times {
 	return intervals{t.Base, p.every}
 }
 
-// ended returns when the next run of `after` starts, after one has ended: not sooner than the shortest interval after that was started.
+// ended returns when the next run of `after` starts, after a run ended: not earlier than the shortest interval after its start.
 func (p *plannedTimer) ended(t *Timer, at time.Time) time.Time {
 	next := p.every.AddTo(at)
 	if soonest := t.Base.Add(dsl.MinInterval); next.Before(soonest) {
@@ -108,7 +108,7 @@ func (p *plannedTimer) ended(t *Timer, at time.Time) time.Time {
 	return next
 }
 
-// due returns the times that have come for which runs are started, and how many are missed; the timer goes on with the next one.
+// due returns the passed times for which runs are started, and the number of missed times. The timer continues with the next time.
 func (p *plannedTimer) due(t *Timer, o dsl.ScheduleEngine, now time.Time) (due []time.Time, missed int) {
 	if p.kind == KindAfter {
 		at := t.Next

@@ -41,8 +41,8 @@ do: [{a: {set: {n: 1}}}]`, name, scheduled)})
 	return r, digest
 }
 
-// TestPlansAreBounded: the plans that are kept are bounded by the bytes of what was compiled for them. One that is used is read and compiled once, however
-// many others come meanwhile; those that nobody uses any more are dropped.
+// TestPlansAreBounded: the size of cached plans is limited by the bytes of their compiled definitions. A plan in use is read and compiled
+// once, for any number of other plans in between; unused plans are dropped.
 func TestPlansAreBounded(t *testing.T) {
 	l := &loads{Store: memstore.New(memstore.Config{Partitions: 1, Now: time.Now})}
 	s := New(Config{Store: l, Now: time.Now, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Compile: compile})
@@ -80,7 +80,7 @@ func sizes(p *plans) (bytes int) {
 	return bytes
 }
 
-// TestManyPlansAreBounded: short plans are bounded by their number, and one that is larger than all that may be kept is kept alone.
+// TestManyPlansAreBounded: short plans are limited by their number, and a plan above the total limit is cached alone.
 func TestManyPlansAreBounded(t *testing.T) {
 	p := &plans{}
 	for n := range 5 * maxPlans {

@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// lookEvery is how often it is looked whether a schedule has been changed, and whether runs have ended whose end is awaited.
+	// lookEvery is the interval of checks for changed schedules, and for awaited ends of runs.
 	lookEvery = time.Second
 	// listEvery is how often all schedules are read, though none has been changed.
 	listEvery = time.Minute
-	// reconcileEvery is how often all that is deployed is compared with what is scheduled.
+	// reconcileEvery is the interval of comparisons of all deployments with the schedules.
 	reconcileEvery = 10 * time.Minute
 	// atOnce is how many schedules are looked after at a time.
 	atOnce = 16
 )
 
-// watch is what a process knows of the schedules, and of the store's time.
+// watch is a process's knowledge of the schedules and of the store's time.
 type watch struct {
 	*Schedules
 	known      []Schedule
@@ -35,7 +35,7 @@ type watch struct {
 	told       string    // why they could not be looked after; empty since they could
 }
 
-// Run starts runs whose time has come, until ctx ends. Any number of processes may do so at the same time.
+// Run starts due runs, until ctx ends. Any number of processes may do so concurrently.
 func (s *Schedules) Run(ctx context.Context) {
 	w := &watch{Schedules: s}
 	for ctx.Err() == nil {
@@ -54,7 +54,7 @@ func (s *Schedules) Run(ctx context.Context) {
 	}
 }
 
-// lookFailed logs why the schedules cannot be looked after. That something is damaged is told once, until they can be looked after again.
+// lookFailed logs why the schedules cannot be processed. Damage is logged once, until they can be processed again.
 func (w *watch) lookFailed(err error) {
 	if text := err.Error(); !store.IsUnreadable(err) || text != w.told {
 		w.Log.Warn("the schedules cannot be looked after", "error", text)
@@ -62,7 +62,7 @@ func (w *watch) lookFailed(err error) {
 	}
 }
 
-// now returns what time it is at the store at least.
+// now returns a lower bound of the store's time.
 func (w *watch) now() time.Time {
 	if w.at.IsZero() {
 		return w.at
@@ -80,7 +80,7 @@ func (w *watch) next() (next time.Time) {
 	return next
 }
 
-// look reads what has changed, and looks after the schedules that need it.
+// look reads changes, and processes the schedules that need it.
 func (w *watch) look(ctx context.Context) error {
 	if w.reconciled.IsZero() || w.Now().Sub(w.reconciled) >= reconcileEvery {
 		if err := w.reconcile(ctx); err != nil {
@@ -105,7 +105,7 @@ func (w *watch) look(ctx context.Context) error {
 	return w.lookAfter(ctx, w.now())
 }
 
-// lookAfter looks after the schedules that need it. One that cannot be looked after keeps none of the others waiting.
+// lookAfter processes the schedules that need it. A schedule that fails does not delay the others.
 func (w *watch) lookAfter(ctx context.Context, now time.Time) error {
 	var all errgroup.Group
 	all.SetLimit(atOnce)
@@ -125,7 +125,7 @@ func (w *watch) lookAfter(ctx context.Context, now time.Time) error {
 			return nil
 		})
 	}
-	_ = all.Wait() // each says itself what is wrong
+	_ = all.Wait() // each logs its own error
 	failed = slices.DeleteFunc(failed, func(err error) bool { return err == nil })
 	if len(failed) > 1 {
 		return fmt.Errorf("%d of them, the first: %w", len(failed), failed[0])
@@ -133,10 +133,10 @@ func (w *watch) lookAfter(ctx context.Context, now time.Time) error {
 	return errors.Join(failed...)
 }
 
-// errNothing says that somebody else has done it.
+// errNothing reports that another process has done it.
 var errNothing = errors.New("nothing is to be done")
 
-// attend starts the runs of a schedule whose time has come, and returns what is scheduled then.
+// attend starts the due runs of a schedule, and returns the updated schedule.
 func (w *watch) attend(ctx context.Context, x Schedule, now time.Time) (Schedule, error) {
 	ended, err := w.ended(ctx, &x)
 	if err != nil {
@@ -174,7 +174,7 @@ func (w *watch) attend(ctx context.Context, x Schedule, now time.Time) (Schedule
 	return w.fire(ctx, p, x, start)
 }
 
-// fire starts runs, and notes what became of them.
+// fire starts runs, and records the results.
 func (w *watch) fire(ctx context.Context, p *plan, x Schedule, all []Firing) (Schedule, error) {
 	results := make([]error, len(all))
 	for n, f := range all {

@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Schedule is what is scheduled of a workflow, as the registry keeps it. The zero value is nothing.
+// Schedule is the schedule of a workflow, as the registry keeps it. The zero value is an empty schedule.
 type Schedule struct {
 	Workflow definition.Reference `json:"w"` // the version that `latest` means
 	Digest   string               `json:"d"` // of its definition
@@ -26,14 +26,14 @@ type Schedule struct {
 	Failures []Failure `json:"x,omitempty"`
 }
 
-// Pause is who has paused a schedule.
+// Pause records the pause of a schedule: its actor and reason.
 type Pause struct {
 	At     time.Time `json:"at"`
 	Actor  string    `json:"actor,omitempty"`
 	Reason string    `json:"reason,omitempty"`
 }
 
-// text says, for people, that something is paused, by whom and why.
+// text describes, for people, the pause, its actor and its reason.
 func (p *Pause) text() string {
 	text := "paused since " + p.At.UTC().Format(time.RFC3339)
 	if p.Actor != "" {
@@ -50,12 +50,12 @@ type Timer struct {
 	Kind Kind      `json:"k"`
 	Text string    `json:"t"`          // of every, cron or after, with the time zone: the same text has the same times
 	Base time.Time `json:"b"`          // from which intervals count; of `after`, when the last run was started
-	Next time.Time `json:"n,omitzero"` // zero if there is none, or none is known
-	// Awaits is the id of the run of `after` whose end it waits for; empty if there is none.
+	Next time.Time `json:"n,omitzero"` // zero if there is no next time, or it is unknown
+	// Awaits is the ID of the run of `after` whose end is awaited; empty for none.
 	Awaits string `json:"a,omitempty"`
 }
 
-// Kind is how a schedule says when runs start: the names are those of the document.
+// Kind is the kind of a timer, with the name used in documents.
 type Kind string
 
 // The kinds.
@@ -64,7 +64,7 @@ const (
 	KindCron  Kind = "cron"
 	KindAfter Kind = "after"
 	KindOn    Kind = "on"
-	// KindTrigger is of runs that somebody starts besides.
+	// KindTrigger is the kind of runs that are started manually.
 	KindTrigger Kind = "trigger"
 )
 
@@ -121,7 +121,7 @@ func (s *Schedule) Next() (next time.Time) {
 	return next
 }
 
-// isDue reports whether a time has come.
+// isDue reports whether a time has passed.
 func (s *Schedule) isDue(now time.Time) bool {
 	next := s.Next()
 	return !next.IsZero() && !next.After(now)
@@ -143,7 +143,7 @@ func (s *Schedule) awaits() bool {
 	return slices.ContainsFunc(s.Timers, func(t Timer) bool { return t.Awaits != "" })
 }
 
-// left returns the runs that somebody has decided to start, and should have started by now.
+// left returns the runs that another process decided to start, and should have started by now.
 func (s *Schedule) left(now time.Time) (all []Firing) {
 	for _, f := range s.Pending {
 		if now.Sub(f.At) >= startedWithin {
@@ -153,14 +153,13 @@ func (s *Schedule) left(now time.Time) (all []Firing) {
 	return all
 }
 
-// startedWithin is for how long the start of a run is left to whoever has decided it.
+// startedWithin is how long the start of a run is left to the process that decided it.
 const startedWithin = 5 * time.Second
 
 // isEmpty reports whether nothing is scheduled.
 func (s *Schedule) isEmpty() bool { return len(s.Timers) == 0 && !s.Events && len(s.Pending) == 0 }
 
-// follow has the schedule be that of a version of the workflow from now on. Timers that are the same go on as they were, and so do the events that
-// wait for others.
+// follow changes the schedule to a version of the workflow. Unchanged timers continue, and so do waiting events.
 func (s *Schedule) follow(p *plan, now time.Time) {
 	before := s.Timers
 	s.Workflow, s.Digest, s.Events, s.Timers = p.workflow, p.digest, p.trigger != nil, nil
@@ -176,7 +175,7 @@ func (s *Schedule) follow(p *plan, now time.Time) {
 	}
 }
 
-// resume ends a pause. What would have started meanwhile is not missed.
+// resume ends a pause. Starts during the pause do not count as missed.
 func (s *Schedule) resume(p *plan, now time.Time) {
 	if s.Paused == nil {
 		return
@@ -191,7 +190,7 @@ func (s *Schedule) resume(p *plan, now time.Time) {
 	}
 }
 
-// decide takes the runs whose time has come to Pending, and returns whether there were any.
+// decide moves the due runs to Pending, and returns whether there were any.
 func (s *Schedule) decide(p *plan, now time.Time) (decided bool) {
 	if s.Paused != nil {
 		return false
@@ -216,12 +215,12 @@ func (s *Schedule) decide(p *plan, now time.Time) (decided bool) {
 	return decided
 }
 
-// fired notes what became of a run that was to be started.
+// fired records the result of the start of a run.
 func (s *Schedule) fired(p *plan, f Firing, failed error, now time.Time) {
 	before := len(s.Pending)
 	s.Pending = slices.DeleteFunc(s.Pending, func(p Firing) bool { return p.ID == f.ID })
 	if len(s.Pending) == before {
-		return // somebody else has noted it
+		return // another process recorded it
 	}
 	if failed == nil {
 		s.Last = &Started{f.ID, f.For, now}
@@ -235,7 +234,7 @@ func (s *Schedule) fired(p *plan, f Firing, failed error, now time.Time) {
 	}
 }
 
-// endOf has the timers go on whose runs have ended, and returns whether there were any.
+// endOf continues the timers whose runs ended, and returns whether there were any.
 func (s *Schedule) endOf(p *plan, ended map[string]time.Time) (any bool) {
 	for n := range s.Timers {
 		t := &s.Timers[n]
@@ -247,7 +246,7 @@ func (s *Schedule) endOf(p *plan, ended map[string]time.Time) (any bool) {
 	return any
 }
 
-// ended has a timer of `after` go on when its run has ended.
+// ended continues a timer of `after` when its run ended.
 func (s *Schedule) ended(p *plan, t *Timer, at time.Time) {
 	t.Awaits = ""
 	if planned := p.timer(t); planned != nil {
@@ -260,7 +259,7 @@ func (s *Schedule) fail(f Failure) {
 	s.Failures = s.Failures[:min(len(s.Failures), maxFailures)]
 }
 
-// firingID returns the id of the run for a time: whoever starts it, there is one.
+// firingID returns the ID of the run for a time. It is the same for every process, so that only one run starts.
 func firingID(workflow string, kind Kind, at time.Time) string {
 	return fmt.Sprintf("%s-%s-%s", workflow, kind, at.UTC().Format("20060102T150405.999Z"))
 }

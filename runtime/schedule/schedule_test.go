@@ -42,7 +42,7 @@ func TestTimesOfSchedules(t *testing.T) {
 	for name, c := range map[string]struct {
 		schedule, options string
 		begins            string
-		looks             []string // at which it is looked whether a time has come
+		looks             []string // times of the checks
 		want              string   // the times of the runs of each look, and how many are missed
 		next              string
 	}{
@@ -105,7 +105,7 @@ func lookAt(t *testing.T, s *Schedule, p *plan, now time.Time) (text string) {
 	return text + fmt.Sprint("missed ", s.Missed)
 }
 
-// TestFollowingVersions: a new version moves the schedule, and what stays the same goes on; without a schedule nothing is left.
+// TestFollowingVersions: a new version changes the schedule, and unchanged parts continue. Without a schedule nothing remains.
 func TestFollowingVersions(t *testing.T) {
 	begins := mustTime(t, "2026-05-04T10:00:00Z")
 	var s Schedule
@@ -135,7 +135,7 @@ func TestPausedSchedules(t *testing.T) {
 	}
 }
 
-// TestFailedFirings: a run that cannot be started is recorded, and the schedule goes on.
+// TestFailedFirings: a run that cannot be started is recorded, and the schedule continues.
 func TestFailedFirings(t *testing.T) {
 	p, now := mustPlan(t, "after: PT1H", ""), mustTime(t, "2026-05-04T10:00:00Z")
 	var s Schedule
@@ -145,7 +145,7 @@ func TestFailedFirings(t *testing.T) {
 		s.decide(p, now)
 		for _, f := range slices.Clone(s.Pending) {
 			s.fired(p, f, fmt.Errorf("refused"), now)
-			s.fired(p, f, nil, now) // somebody else comes later
+			s.fired(p, f, nil, now) // another process comes later
 		}
 		if !s.Next().Equal(now.Add(time.Hour)) || len(s.Pending) != 0 || s.Last != nil {
 			t.Fatalf("%+v", s)

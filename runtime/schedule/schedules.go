@@ -14,26 +14,26 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Config is what Schedules need. All of it is required.
+// Config configures Schedules. All fields are required.
 type Config struct {
 	Store store.Store
-	// Start starts a run, unless there is one of that id already that was started the same, and returns its id: a new one if the firing has
-	// none. What would fail again is a *RefusedError.
+	// Start starts a run and returns its ID: a new ID if the firing has none. An existing run with this ID and the same start is accepted.
+	// An error that would occur again is a *RefusedError.
 	Start func(ctx context.Context, f Firing, input any) (id string, err error)
-	// Compile makes ready what listens for the events of a schedule.
+	// Compile compiles the listener for the events of a schedule.
 	Compile definition.Compile
 	Now     func() time.Time // only differences of it count
 	Log     *slog.Logger
 }
 
-// Schedules are those of a deployment. Several goroutines may use them.
+// Schedules are the schedules of a deployment. It is safe for concurrent use.
 type Schedules struct {
 	Config
 
 	plans plans
 
 	mu sync.Mutex
-	// events are the schedules that events start, as they were after so many changes, and when they were read.
+	// events are the schedules that events start, with the number of changes and the time at which they were read.
 	events        []Schedule
 	eventsVersion int64
 	eventsRead    time.Time
@@ -45,14 +45,14 @@ func New(c Config) *Schedules {
 	return &Schedules{Config: c, noted: map[string]time.Time{}}
 }
 
-// changes is the key of an entry whose version tells whether any schedule has been changed otherwise than by its time having come.
+// changes is the key of an entry whose version increases with every change of a schedule, except for the passing of its times.
 const changes = "changes"
 
 func entryOf(namespace, name string) store.RegistryEntry[Schedule] {
 	return store.RegistryEntry[Schedule]{Kind: store.RegistrySchedules, Key: namespace + "/" + name}
 }
 
-// load returns the schedule of a workflow and its version, which is 0 if there is none.
+// load returns the schedule of a workflow and its version, which is 0 without a schedule.
 func load(ctx context.Context, r store.Registry, namespace, name string) (Schedule, int64, error) {
 	x, version, err := entryOf(namespace, name).Load(ctx, r)
 	if err == nil && version > 0 {
@@ -79,7 +79,7 @@ func CheckEntry(r store.Registered) error {
 	return err
 }
 
-// check reports that the schedule is not that of the workflow under whose key it stands.
+// check returns an error if the schedule does not belong to the workflow of its key.
 func (s *Schedule) check(key string) error {
 	if s.Workflow.Namespace+"/"+s.Workflow.Name == key {
 		return nil
@@ -87,7 +87,7 @@ func (s *Schedule) check(key string) error {
 	return store.RefuseUnreadable(store.RegistrySchedules.EntryName(key), errors.New("it does not contain the schedule of the workflow"), time.Time{})
 }
 
-// now returns what time it is at the store.
+// now returns the time of the store.
 func (s *Schedules) now(ctx context.Context) (time.Time, error) {
 	r, err := s.changes(ctx)
 	if err == nil && r.Version == 0 {
@@ -96,8 +96,8 @@ func (s *Schedules) now(ctx context.Context) (time.Time, error) {
 	return r.At, err
 }
 
-// changes returns the entry that tells of changes; a version of 0 if there were none yet. A damaged one is replaced: it holds nothing but its version, and a
-// new version has everyone read the schedules again.
+// changes returns the entry that announces changes; its version is 0 before the first change. A damaged entry is replaced: it contains
+// nothing but its version, and a new version makes all processes read the schedules again.
 func (s *Schedules) changes(ctx context.Context) (store.Registered, error) {
 	r, err := s.Store.Registered(ctx, store.RegistrySchedules, changes)
 	if err == nil {
@@ -133,14 +133,14 @@ func (s *Schedules) change(ctx context.Context, namespace, name string, change f
 	return changed, err
 }
 
-// tell has everyone read the schedules again.
+// tell makes all processes read the schedules again.
 func (s *Schedules) tell(ctx context.Context) (store.Registered, error) {
 	return s.Store.Register(ctx, store.Registration{Kind: store.RegistrySchedules, Key: changes, Value: []byte("1 {}"), Version: store.AnyVersion})
 }
 
-// Follow has the schedule of a workflow be that of the version that `latest` means; without one, or without a schedule in it, nothing is
-// scheduled any more. It is called when a version was deployed or taken away. If that changes nothing, whoever has done it before may have been interrupted
-// before everyone knew.
+// Follow updates the schedule of a workflow to the version that `latest` means. Without a version, or without a schedule in it, the
+// schedule is deleted. Follow is called when a version was deployed or removed. If nothing changes, an earlier caller may have been
+// interrupted before it notified the others, and Follow notifies them.
 func (s *Schedules) Follow(ctx context.Context, namespace, name string) error {
 	p, err := s.latest(ctx, namespace, name)
 	if err != nil {
@@ -153,8 +153,8 @@ func (s *Schedules) Follow(ctx context.Context, namespace, name string) error {
 	return err
 }
 
-// follow is Follow, if the schedule differs from what was the plan a moment ago. What is deployed is read once more between the schedule's being
-// read and its being written: so a schedule that is older than what is deployed never replaces a newer one.
+// follow is Follow, if the schedule differs from the plan read a moment ago. The deployment is read once more between reading and writing
+// the schedule, so that an outdated schedule never replaces a newer one.
 func (s *Schedules) follow(ctx context.Context, namespace, name string, p *plan) (changed bool, err error) {
 	known, _, err := load(ctx, s.Store, namespace, name)
 	if err != nil || known.Digest == p.digest || known.isEmpty() && p.isEmpty() {
@@ -198,7 +198,7 @@ func (s *Schedules) dropDamaged(ctx context.Context, namespace, name string) err
 	return s.Store.Unregister(ctx, store.RegistrySchedules, entryOf(namespace, name).Key, store.AnyVersion)
 }
 
-// latest returns the plan of the version of a workflow that `latest` means; an empty one if there is none.
+// latest returns the plan of the version of a workflow that `latest` means; an empty plan without a version.
 func (s *Schedules) latest(ctx context.Context, namespace, name string) (*plan, error) {
 	r, digest, err := definition.Resolve(ctx, s.Store, definition.Reference{Namespace: namespace, Name: name, Version: definition.Latest})
 	switch {
@@ -210,7 +210,7 @@ func (s *Schedules) latest(ctx context.Context, namespace, name string) (*plan, 
 	return s.plan(ctx, r, digest)
 }
 
-// plan returns what a definition says of its schedule.
+// plan returns the plan of a definition's schedule.
 func (s *Schedules) plan(ctx context.Context, r definition.Reference, digest string) (*plan, error) {
 	if known := s.plans.of(digest); known != nil {
 		return known, nil
@@ -234,7 +234,7 @@ func (s *Schedules) plan(ctx context.Context, r definition.Reference, digest str
 // RefusedError is a run that cannot be started.
 type RefusedError struct{ Err error }
 
-// Error says why.
+// Error returns the reason.
 func (e *RefusedError) Error() string { return e.Err.Error() }
 
 // Unwrap returns why.
@@ -245,13 +245,13 @@ func noSchedule(namespace, name string) error {
 	return &store.Refusal{Code: store.NoSuch, Detail: "schedule of the workflow " + namespace + "/" + name}
 }
 
-// All returns the schedules in the order of their workflows, as far as ctx grants their namespaces. One that cannot be read is an error.
+// All returns the schedules in the order of their workflows, if ctx grants their namespaces. An unreadable schedule is an error.
 func (s *Schedules) All(ctx context.Context) ([]Schedule, error) {
 	known, err := all(ctx, s.Store)
 	return slices.DeleteFunc(known, func(x Schedule) bool { return !definition.GrantedIn(ctx).Has(x.Workflow.Namespace) }), err
 }
 
-// readable returns the schedules that can be read: one that is damaged keeps no other one from starting runs.
+// readable returns the readable schedules: a damaged schedule does not prevent others from starting runs.
 func (s *Schedules) readable(ctx context.Context) ([]Schedule, error) {
 	known, damaged, err := read(ctx, s.Store)
 	if damaged != nil {
@@ -260,7 +260,7 @@ func (s *Schedules) readable(ctx context.Context) ([]Schedule, error) {
 	return known, err
 }
 
-// Now returns the schedules of a store, and what time it is there.
+// Now returns the schedules of a store, and the store's time.
 func Now(ctx context.Context, s store.Store) ([]Schedule, time.Time, error) {
 	r, err := s.Registered(ctx, store.RegistrySchedules, changes)
 	if err != nil {
@@ -281,7 +281,7 @@ func all(ctx context.Context, s store.Store) ([]Schedule, error) {
 	return known, nil
 }
 
-// read returns the schedules, and what is wrong with those that cannot be read.
+// read returns the schedules, and the error of unreadable ones.
 func read(ctx context.Context, s store.Store) (all []Schedule, damaged, err error) {
 	listed, err := s.ListRegistered(ctx, store.RegistryList{Kind: store.RegistrySchedules})
 	if err != nil {
@@ -303,7 +303,7 @@ func read(ctx context.Context, s store.Store) (all []Schedule, damaged, err erro
 	return all, errors.Join(wrong...), nil
 }
 
-// Of returns the schedule of a workflow; refused as NoSuch if it has none.
+// Of returns the schedule of a workflow; refused as NoSuch without one.
 func (s *Schedules) Of(ctx context.Context, namespace, name string) (Schedule, error) {
 	if err := definition.GrantedIn(ctx).Check(definition.Reference{Namespace: namespace, Name: name}); err != nil {
 		return Schedule{}, err
@@ -315,7 +315,7 @@ func (s *Schedules) Of(ctx context.Context, namespace, name string) (Schedule, e
 	return found, err
 }
 
-// Pause has a workflow start nothing by itself until Resume. Neither times nor events of that time count afterwards.
+// Pause prevents the schedule of a workflow from starting runs until Resume. Times and events during the pause do not count afterwards.
 func (s *Schedules) Pause(ctx context.Context, namespace, name, actor, reason string) (Schedule, error) {
 	return s.existing(ctx, namespace, name, func(x *Schedule, _ *plan, now time.Time) {
 		if x.Paused == nil {
@@ -329,8 +329,8 @@ func (s *Schedules) Resume(ctx context.Context, namespace, name string) (Schedul
 	return s.existing(ctx, namespace, name, func(x *Schedule, p *plan, now time.Time) { x.resume(p, now) })
 }
 
-// Trigger starts a run now, besides those that the schedule starts. Without an id it gets a new one, which is that of the last run of what
-// is returned.
+// Trigger starts a run now, in addition to the runs of the schedule. Without an ID it gets a new one, which is the ID of the last run in
+// the result.
 func (s *Schedules) Trigger(ctx context.Context, namespace, name, id string, input any) (Schedule, error) {
 	x, err := s.Of(ctx, namespace, name)
 	if err != nil {
@@ -360,7 +360,7 @@ func (s *Schedules) existing(ctx context.Context, namespace, name string, change
 	})
 }
 
-// reconcile follows all that is deployed: it finds what was deployed by somebody who was interrupted.
+// reconcile follows all deployments: it finds deployments of interrupted processes.
 func (s *Schedules) reconcile(ctx context.Context) error {
 	deployed, err := definition.AllDeployed(ctx, s.Store, "", "")
 	if err != nil {

@@ -21,22 +21,22 @@ var (
 	from  = flag.Uint64("from", 1, "the first seed to play")
 )
 
-// world has processes that look after one schedule at the same time. At each request to the store a process may stand still while others go on,
-// and the request, or its answer, may get lost, and the process with it. Everything comes from one seed.
+// world has processes that process one schedule concurrently. At each request to the store a process may pause while others continue, and
+// the request, or its answer, may get lost, and the process with it. All choices are derived from one seed.
 type world struct {
 	rng       *rand.Rand
 	clock     *storetest.Clock
 	store     store.Store
 	processes []*process
 	faulty    bool
-	breaks    int            // how often others may go on meanwhile, until the next look
+	breaks    int            // how often others may continue in between, until the next look
 	decided   map[string]int // how often each run was decided on
 	pending   []string       // the runs that were decided on and not noted as started
 	started   map[string]time.Time
 	problems  []string
 }
 
-// process is one that looks after the schedules, as a store.
+// process is a process that handles the schedules, as a store.
 type process struct {
 	store.Store
 	w     *world
@@ -70,7 +70,7 @@ func (w *world) boot() *process {
 	return p
 }
 
-// look has a process look after the schedules once. One that is lost meanwhile is followed by another.
+// look lets a process handle the schedules once. A process that is lost in between is replaced by another.
 func (w *world) look(n int) {
 	p := w.processes[n]
 	if p.looks {
@@ -89,7 +89,7 @@ func (w *world) problem(format string, args ...any) {
 	w.problems = append(w.problems, fmt.Sprintf(format, args...))
 }
 
-// meanwhile lets others go on, and time pass.
+// meanwhile lets others continue, and time pass.
 func (w *world) meanwhile() {
 	if !w.faulty || w.breaks == 0 || w.rng.IntN(4) > 0 {
 		return
@@ -168,7 +168,7 @@ func (p *process) start(_ context.Context, f Firing, _ any) (string, error) {
 	return f.ID, p.ask(func() error { p.w.started[f.ID] = f.For; return nil })
 }
 
-// play runs the world to its end, and returns what was wrong.
+// play runs the world to its end, and returns the errors.
 func (w *world) play() []string {
 	for range 40 {
 		w.clock.Advance(time.Duration(w.rng.IntN(2000)) * time.Millisecond)
@@ -177,7 +177,7 @@ func (w *world) play() []string {
 	}
 	w.faulty = false
 	paused := w.rng.IntN(2) == 0
-	if paused { // then nobody decides any more, and what was decided on is started all the same
+	if paused { // then no process decides anymore, and runs that were decided are started anyway
 		if _, err := w.processes[0].watch.Pause(context.Background(), "demo", "tick", "", ""); err != nil {
 			w.problem("it cannot be paused: %v", err)
 		}

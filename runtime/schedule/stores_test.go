@@ -112,8 +112,8 @@ func (f *fleet) deploy(version, schedule string) {
 	}
 }
 
-// pass lets time pass, and then has all processes look at once. It returns what was started, each with how often that was tried if it was more
-// than once.
+// pass lets time pass, and then lets all processes look concurrently. It returns the started runs, each with the number of attempts if
+// there was more than one.
 func (f *fleet) pass(d time.Duration) string {
 	f.Helper()
 	f.Advance(d)
@@ -235,8 +235,8 @@ func TestEventsOnEveryStore(t *testing.T) {
 	}
 }
 
-// TestEventsOfEarlierSchedules: events that wait for others do so as long as the schedule says the same, also in a new version. They are those of no
-// schedule that comes after it.
+// TestEventsOfEarlierSchedules: events wait for others as long as the schedule is unchanged, also in a new version. They do not belong to a
+// different later schedule.
 func TestEventsOfEarlierSchedules(t *testing.T) {
 	const on = "on: {all: [{with: {type: a}}, {with: {type: b}}]}"
 	for name, c := range map[string]struct {
@@ -270,7 +270,7 @@ func TestEventsOfEarlierSchedules(t *testing.T) {
 	}
 }
 
-// TestEventsThatWaitForOthers: an event waits for others for so long, and no longer; each that comes has those of its group wait on.
+// TestEventsThatWaitForOthers: an event waits for others for a limited time; each further event of its group restarts this time.
 func TestEventsThatWaitForOthers(t *testing.T) {
 	for name, open := range storesUnderTest() {
 		t.Run(name, func(t *testing.T) {

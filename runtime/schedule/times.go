@@ -9,7 +9,7 @@ import (
 
 // times are the times of a timer.
 type times interface {
-	// next returns the first one after a time; zero if there is none.
+	// next returns the first time after a time; zero without one.
 	next(after time.Time) time.Time
 }
 
@@ -52,7 +52,7 @@ func (c calendar) next(after time.Time) time.Time { return c.expression.Next(aft
 // maxCounted is how many times that have passed are counted one by one.
 const maxCounted = 10_000
 
-// passed returns the last times up to now, at most keep of them, and how many more there were: of very many, at least so many.
+// passed returns the last times up to now, at most keep of them, and the number of earlier ones. Of very many, the number is a lower bound.
 func passed(t times, first, now time.Time, keep int) (last []time.Time, more int) {
 	at := first
 	for n := 0; !at.IsZero() && !at.After(now); n++ {
@@ -70,7 +70,7 @@ func passed(t times, first, now time.Time, keep int) (last []time.Time, more int
 	return last, more
 }
 
-// shortlyBefore returns times up to now, at least keep of them if there are so many within a century, without looking at all the earlier ones.
+// shortlyBefore returns times up to now, at least keep of them if that number exists within a century, without computing all earlier ones.
 func shortlyBefore(t times, now time.Time, keep int) []time.Time {
 	for span := time.Minute; ; span *= 4 {
 		var found []time.Time
