@@ -13,7 +13,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// operation is an operation on activities: what it makes of one that is there.
+// operation is an operation on activities, given by its effect on an existing activity.
 type operation struct {
 	once string
 	make func(a store.Activity, now time.Time) (*store.ActivityOutcome, store.Code)
@@ -171,7 +171,7 @@ func activityEnds(s *suite) {
 	}
 }
 
-// activityEndsWithCommit: the owner of a run stores the end of an activity with what the run does next, if the activity is still what it was.
+// activityEndsWithCommit: the owner of a run stores the end of an activity with the next step of the run, if the activity is unchanged.
 func activityEndsWithCommit(s *suite) {
 	i := instance("a")
 	id := s.scheduled(i, 0)
@@ -235,7 +235,7 @@ func activityDue(s *suite) {
 	}
 }
 
-// activityDismissed: the commit after which nobody waits for an activity removes it, whatever has become of it.
+// activityDismissed: the commit that dismisses an activity removes it in any state.
 func activityDismissed(s *suite) {
 	for n, taken := range []bool{false, true} {
 		id := s.scheduled(instance(fmt.Sprint("a", n)), 0)
@@ -256,7 +256,7 @@ func activityDismissed(s *suite) {
 	s.lengths(instance("a0"), "")
 }
 
-// activitiesFairly: what one namespace has much of does not keep others waiting.
+// activitiesFairly: many activities of one namespace do not delay others.
 func activitiesFairly(s *suite) {
 	one := instance("a")
 	s.scheduled(one, 0)
@@ -297,7 +297,7 @@ func (s *suite) beside(one store.Instance, namespace string) store.Instance {
 	}
 }
 
-// activitiesOfMany: the few that may be taken now are found among those of many namespaces that may be taken later.
+// activitiesOfMany: the few activities that may be taken now are found among those of many namespaces that may be taken later.
 func activitiesOfMany(s *suite) {
 	one, now := instance("a"), map[string]bool{"many17": true, "many55": true, "many101": true}
 	var first time.Time // when one of the others may be taken
@@ -333,7 +333,7 @@ func activitiesOfMany(s *suite) {
 func (s *suite) activitiesInTurn(one store.Instance) {
 	s.Helper()
 	first := map[string]int{}
-	for turn := range 4 { // who asks for one only finds each of them in turn
+	for turn := range 4 { // a caller that asks for one only finds each of them in turn
 		offered, err := s.Available(s.ctx(), store.Available{Partition: s.partition(one), Queues: []string{queue}, N: 1, Turn: turn})
 		s.must(err)
 		for _, id := range offered.Activities {
@@ -359,7 +359,7 @@ func (s *suite) lengths(i store.Instance, want string) {
 	}
 }
 
-// activityHints: who listens hears of what becomes available.
+// activityHints: listeners get hints of available activities.
 func activityHints(s *suite) {
 	ctx, cancel := context.WithTimeout(s.ctx(), 10*time.Second)
 	defer cancel()

@@ -8,8 +8,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// activitiesLost: a run that waits for more activities than there are is found by scrubbing, and becomes ready, so that its owner schedules them
-// again. Whoever only checks is told the same, and changes nothing.
+// activitiesLost: a run that waits for more activities than are stored is found by scrubbing, and becomes ready, so that its owner
+// schedules them again. A check reports the same, and changes nothing.
 func activitiesLost(s *suite) {
 	i := instance("a")
 	s.scheduled(i, 0)
@@ -51,7 +51,7 @@ func (s *suite) claimAfter(i store.Instance) store.Claimed {
 	return c
 }
 
-// scrubs expects what a scrubbing of a run's partition repairs, and the same of one that only checks.
+// scrubs checks the repairs by a scrubbing of a run's partition, and by a mere check.
 func (s *suite) scrubs(i store.Instance, want string) {
 	s.Helper()
 	others := func(other store.Instance) bool { return other != i }

@@ -19,8 +19,8 @@ func (c considerate) Transition(id store.ActivityID, run *store.Lifecycle, a *st
 	return o, code
 }
 
-// activityParked: who takes an activity of a suspended run is refused, and the activity leaves its queue with that. Only an owner that knows of it
-// resumes the run, and puts the activity back into its queue.
+// activityParked: taking an activity of a suspended run is refused, and removes the activity from its queue. Only an owner that knows the
+// activity resumes the run, and puts the activity back into its queue.
 func activityParked(s *suite) {
 	id := s.scheduled(instance("a"), 0)
 	s.must(s.Store.Command(s.ctx(), store.Command{To: id.Run, Verb: store.VerbSuspend, Message: store.Message("m"), ID: "suspend"}))

@@ -34,7 +34,7 @@ func commitChanges(s *suite) {
 	}
 }
 
-// commitInvocation: what a run runs is replaced together with its state, and a commit without it leaves it as it is.
+// commitInvocation: the definition of a run is replaced together with its state, and a commit without one leaves it unchanged.
 func commitInvocation(s *suite) {
 	i := s.start("a")
 	c := commit(s.claim(i))
@@ -68,7 +68,7 @@ func commitAgain(s *suite) {
 	}
 	c.Version, c.Next = c.Version+1, c.Next+1
 	c.Release = true
-	for range 3 { // also when nobody holds the token any more
+	for range 3 { // also when the token is not held anymore
 		_, err := s.Commit(s.ctx(), c)
 		s.must(err)
 	}
@@ -149,7 +149,7 @@ func commitClosed(s *suite) {
 	}
 }
 
-// commitTimedOut: what comes at the very deadline comes too late.
+// commitTimedOut: a commit exactly at the deadline is too late.
 func commitTimedOut(s *suite) {
 	i := s.start("a")
 	c := commit(s.claim(i))
@@ -259,8 +259,8 @@ func releaseReady(s *suite) {
 	s.claim(i)
 }
 
-// asked: what commits ask for is counted for the run that has led to it, wherever that stands, once for each commit; one that asks for too much is
-// refused, and nothing of it is stored.
+// asked: the requests of commits are counted for the originating run, in any partition, once for each commit. A commit that exceeds the
+// limit is refused completely.
 func asked(s *suite) {
 	p := s.Layout().Partitions
 	i, root := s.start("a"), instance("root")
@@ -273,12 +273,12 @@ func asked(s *suite) {
 	a.ask(3, 0, "")
 	a.ask(1, 5, store.TooMany)
 	a.ask(0, 0, "")
-	a.of = i // which counts by itself
+	a.of = i // which counts separately
 	at := a.commit.At
 	a.commit.At = at.Add(time.Hour)
 	a.ask(4, 0, store.TooEarly)
 	a.commit.At = at
-	a.ask(4, 0, "") // what did not happen counts once
+	a.ask(4, 0, "") // refused requests count once
 	a.ask(1, 0, "")
 	a.ask(1, 5, store.TooMany)
 	if l := s.load(i).Lifecycle; l.Version != a.commit.Version {
@@ -297,7 +297,7 @@ type asking struct {
 	of     store.Instance
 }
 
-// ask commits what asks for n, twice. Before is how many were asked for, if it is refused as too many.
+// ask commits a request for n, twice. before is the number of earlier requests, if it is refused as too many.
 func (a *asking) ask(n int, before int64, code store.Code) {
 	a.Helper()
 	c := &a.commit
@@ -316,7 +316,7 @@ func (a *asking) ask(n int, before int64, code store.Code) {
 	c.Version, c.Next = c.Next, c.Next+1
 }
 
-// askOtherwise: each kind is counted by itself, and so is each day.
+// askOtherwise: each kind is counted separately, and so is each day.
 func (a *asking) askOtherwise() {
 	a.Helper()
 	c := a.commit

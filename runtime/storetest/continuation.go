@@ -7,9 +7,9 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// What stores keep of runs that go on as other ones.
+// Records of runs that are continued by other runs.
 
-// continuation notes that a run goes on as another one, if it went on as after until then.
+// continuation records that a run continues as another one, if it continued as after before.
 func continuation(i store.Instance, id, after string) store.Command {
 	return store.Command{To: i, ID: "continue " + id, Verb: store.VerbContinue, Continuation: id, After: after}
 }

@@ -52,7 +52,7 @@ func payload(s *suite) {
 	s.refused(err, store.NoSuch)
 }
 
-// anyBytes: what a store keeps comes back as it was.
+// anyBytes: a store returns data unchanged.
 func anyBytes(s *suite) {
 	data := []byte("{\"n\":9007199254740993,\"a\":[],\"o\":{},\"t\":\"\x00\xff\r\n 'é\"}")
 	i := instance("a")
@@ -112,7 +112,7 @@ func unknown(s *suite) {
 	s.refused(s.Store.Deliver(s.ctx(), store.Delivery{To: instance("a"), ID: "m"}), store.NoSuch)
 }
 
-// badIDs: an id that is none is refused, and nothing is stored.
+// badIDs: an invalid ID is refused, and nothing is stored.
 func badIDs(s *suite) {
 	for _, id := range []string{"", "{x}", "a}b{", "..", "a/../../b", "a\nb", "a b", string(bytes.Repeat([]byte("x"), 300)), "-a"} {
 		if _, err := s.Store.Start(s.ctx(), store.Start{Instance: instance(id)}); err == nil {
@@ -141,7 +141,7 @@ func hints(s *suite) {
 	}
 }
 
-// many starts, claims, commits and ends runs from several sides at once.
+// many starts, claims, commits and ends runs concurrently.
 func many(s *suite) {
 	const n = 60
 	var group sync.WaitGroup
@@ -159,7 +159,7 @@ func many(s *suite) {
 	}
 }
 
-// total is what all partitions count.
+// total returns the sum of the counts of all partitions.
 func (s *suite) total() store.Statistics {
 	s.Helper()
 	total, err := store.Total(s.ctx(), s.Store)
@@ -167,7 +167,7 @@ func (s *suite) total() store.Statistics {
 	return total
 }
 
-// countedRuns: a store counts its runs by where they stand, and knows since when the first of those is ready that nobody has taken.
+// countedRuns: a store counts its runs by their places, and knows since when the longest waiting ready run is ready.
 func countedRuns(s *suite) {
 	if st := s.total(); st != (store.Statistics{}) {
 		s.Errorf("an empty store counts %+v", st)

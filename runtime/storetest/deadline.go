@@ -23,7 +23,7 @@ func commandInTime(s *suite) {
 	}
 }
 
-// commitTimesOut: steps that have ended a scope are stored only by an owner that knows all messages.
+// commitTimesOut: steps that ended a scope are stored only by an owner that knows all messages.
 func commitTimesOut(s *suite) {
 	i := s.start("a")
 	c := commit(s.claim(i))

@@ -6,7 +6,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// newerForms: a run of which a part has a form that only newer builds know is not claimed, and stays where it is. It is told and counted until it is gone.
+// newerForms: a run with a part in a form that only newer builds know is not claimed, and stays in its place. It is reported and counted
+// until it is removed.
 func newerForms(s *suite) {
 	begins := store.Instance{Namespace: "test", ID: "newer"}
 	_, err := s.Start(s.ctx(), store.Start{Instance: begins, Invocation: []byte(`{"#":99,"w":1}`)})

@@ -23,7 +23,7 @@ func (s *suite) exported(i store.Instance) (invocation []byte, r *store.Imported
 	return l.Invocation, r
 }
 
-// importRun: a run is created with all that another store had of it, and its times stay. What is there already is refused.
+// importRun: a run is created with the complete content of another store, and keeps its times. An existing run is refused.
 func importRun(s *suite) {
 	i := s.start("a")
 	c := commit(s.claim(i))
@@ -62,7 +62,8 @@ func importRun(s *suite) {
 	}
 }
 
-// importHeld: what somebody held, or had messages for, can be claimed; what is quarantined stays so, and what has ended is over.
+// importHeld: a run that was held, or had messages, can be claimed. A quarantined run remains quarantined, and a run that ended remains
+// ended.
 func importHeld(s *suite) {
 	i := s.start("a")
 	held := s.claim(i)

@@ -39,7 +39,7 @@ func list(s *suite) {
 	listBehind(s, partition, want)
 }
 
-// listBehind: a list goes on behind any run, and what is no cursor is refused or begins it somewhere.
+// listBehind: a list continues behind any run. An invalid cursor is refused or begins it somewhere.
 func listBehind(s *suite, partition int, want []store.Instance) {
 	all, err := s.List(s.ctx(), partition, "", 7)
 	s.must(err)
@@ -55,7 +55,7 @@ func listBehind(s *suite, partition int, want []store.Instance) {
 	}
 }
 
-// troubled: lists tell how a run has failed, and how often it tried, without its state.
+// troubled: lists contain the failure of a run, and its number of attempts, without its state.
 func troubled(s *suite) {
 	i := s.start("a")
 	claimed := s.claim(i)

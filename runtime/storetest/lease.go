@@ -8,8 +8,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// margin is how long before its time a case looks whether something happens too early. The store's own time goes on
-// meanwhile, however busy the machine is.
+// margin is how long before a time a case checks that nothing happens too early. The store's own time continues in between, however busy
+// the machine is.
 const margin = time.Second
 
 // renew prolongs the lease of a worker in the partition of a run, and reports whether there is one.
@@ -85,7 +85,7 @@ func renewMany(s *suite) {
 	}
 }
 
-// renewLate: nobody has taken anything meanwhile.
+// renewLate: nothing was taken from the worker in between.
 func renewLate(s *suite) {
 	i := s.start("a")
 	c := s.claim(i)
@@ -203,7 +203,7 @@ func leaseEnds(s *suite) {
 	s.refused(err, store.Fenced)
 }
 
-// leasesApart: the end of one worker's lease leaves the others what they hold.
+// leasesApart: the end of one worker's lease does not affect the runs of others.
 func leasesApart(s *suite) {
 	i := s.start("a")
 	j := s.start(s.neighbour(i, "b").ID)
@@ -227,7 +227,7 @@ func leasesApart(s *suite) {
 	}
 }
 
-// givenUp: only what the worker really holds.
+// givenUp: only the runs that the worker really holds.
 func givenUp(s *suite) {
 	i := s.start("a")
 	j := s.start(s.neighbour(i, "b").ID)

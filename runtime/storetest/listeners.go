@@ -73,7 +73,7 @@ func (s *suite) hears(want string, types []string, filters ...interpreter.EventF
 	}
 }
 
-// listeners: whoever listens is found by the type, and by the key of what is correlated; and by nothing else, whatever characters they have.
+// listeners: a listening run is found by the type, and by the key of its correlation, with any characters; and by nothing else.
 func listeners(s *suite) {
 	paid := interpreter.EventFilter{Type: "paid"}
 	odd := interpreter.EventFilter{Type: "p a%i!d", From: `["a b","!"]`, Key: "k!"}
@@ -105,8 +105,8 @@ func sortedFilters(all []interpreter.EventFilter) []string {
 	return texts
 }
 
-// listenersOfNamespaces: an event of a namespace finds the expressions of that, and those that an older build has written; an event for all namespaces finds
-// each expression once, in however many namespaces it is.
+// listenersOfNamespaces: an event of a namespace finds the expressions of that namespace, and expressions written by an older build. An
+// event for all namespaces finds each expression once, in however many namespaces it occurs.
 func listenersOfNamespaces(s *suite) {
 	paid := interpreter.EventFilter{Type: "paid", From: `[".data.n","~<#\\"]`, Key: "1"}
 	for _, namespace := range []string{"b", "bb", "c"} {
@@ -243,8 +243,8 @@ func listenersInPages(s *suite) {
 	}
 }
 
-// listenersImported: a run that comes with all that another store had of it is found as that was; one that has ended is not, and neither is one that
-// is removed, or that is started again under its id.
+// listenersImported: an imported run is found like the original. A run that ended is not found, and neither is a run that was removed, or
+// started again under its ID.
 func listenersImported(s *suite) {
 	bell, horn := interpreter.EventFilter{Type: "bell"}, interpreter.EventFilter{Type: "horn", From: `["a"]`, Key: "k"}
 	types := []string{"bell", "horn"}
@@ -281,7 +281,7 @@ func (s *suite) claimReady(i store.Instance) store.Claimed {
 	return s.claim(i)
 }
 
-// listenersStay: a run is found whoever holds it, whatever happens to them, and while it is suspended or given back unchanged.
+// listenersStay: a run is found regardless of its owner, and while it is suspended or given back unchanged.
 func listenersStay(s *suite) {
 	bell := interpreter.EventFilter{Type: "bell"}
 	i := instance("a")
@@ -312,7 +312,7 @@ func listenersStay(s *suite) {
 	heard()
 }
 
-// listenersReplaced: what a run listens for is what its last commit says, also if that is for what comes after it: the next run of an execution, or
+// listenersReplaced: the last commit determines the events that a run listens for, also if they concern the next run of the execution, or
 // another definition.
 func listenersReplaced(s *suite) {
 	bell, horn, whistle := interpreter.EventFilter{Type: "bell"}, interpreter.EventFilter{Type: "horn"}, interpreter.EventFilter{Type: "whistle", From: `["a"]`, Key: "k"}
@@ -345,7 +345,7 @@ func listenersReplaced(s *suite) {
 	s.scrubs(i, "")
 }
 
-// listenersAdopted: while what is left of those who listen is compared, after a partition was adopted, what is claimed then is not taken away.
+// listenersAdopted: after a partition was adopted, runs that are claimed while the listener index is compared are not taken away.
 func listenersAdopted(s *suite) {
 	bell, partition := interpreter.EventFilter{Type: "bell"}, s.partition(instance("r0"))
 	var runs []store.Instance

@@ -36,7 +36,7 @@ func (s *suite) listensIn(namespace string, filter interpreter.EventFilter) {
 	s.scrubs(i, "")
 }
 
-// typesOfManyNamespaces: an event for many namespaces finds the expressions of each, and none of others; one that asks as if it were for all finds each
+// typesOfManyNamespaces: an event for many namespaces finds the expressions of each, and no others. A query for all namespaces finds each
 // expression once.
 func typesOfManyNamespaces(s *suite) {
 	ask := store.Listening{Partitions: s.partitions(), N: 100}

@@ -56,7 +56,7 @@ func inboxFull(s *suite) {
 		s.must(s.Store.Deliver(s.ctx(), delivery(id)))
 	}
 	s.refused(s.Store.Deliver(s.ctx(), delivery("d")), store.Limit)
-	s.must(s.Store.Deliver(s.ctx(), delivery("c"))) // it has come before
+	s.must(s.Store.Deliver(s.ctx(), delivery("c"))) // it arrived before
 	s.must(s.Store.Command(s.ctx(), store.Command{To: i, ID: "e", Verb: store.VerbSuspend}))
 	c := commit(s.claim(i))
 	c.Read = 2

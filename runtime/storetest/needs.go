@@ -52,7 +52,7 @@ func (s *suite) take(i store.Instance, has ...store.Need) []store.Claimed {
 	return claimed
 }
 
-// needs: a run that needs something is claimed by those who have it, and by nobody else before its time.
+// needs: a run with a need is claimed by workers that meet it, and by no other worker before its time.
 func needs(s *suite) {
 	gpu, either := store.NewNeed("queue:gpu"), store.NewNeed("queue:a b", "processes")
 	i := s.needy("a", time.Hour, gpu, either, "")
@@ -104,7 +104,7 @@ func (s *suite) takeNeedy(i store.Instance, has, other store.Need) {
 	}
 }
 
-// needsInTime: what needs something is looked at by anybody when its time comes, or when it gets a message, and may then need it again.
+// needsInTime: any worker claims a run with a need when its time comes, or when it gets a message. The run may then need the same again.
 func needsInTime(s *suite) {
 	n := store.NewNeed("processes")
 	i := s.needy("a", time.Minute, n)

@@ -96,7 +96,7 @@ func claimOnce(s *suite) {
 	}
 }
 
-// dueOnce: what hangs and has lost its lease is work once.
+// dueOnce: a run that hangs and whose lease expired is due once.
 func dueOnce(s *suite) {
 	i := s.start("a")
 	c := commit(s.claim(i))
@@ -182,7 +182,7 @@ func hungOwner(s *suite) {
 	s.refused(err, store.Fenced)
 }
 
-// overdueOwner: a run that is long overdue is not taken at once from the owner that has just claimed it.
+// overdueOwner: a long overdue run is not immediately taken from the owner that just claimed it.
 func overdueOwner(s *suite) {
 	i := s.start("a")
 	c := commit(s.claim(i))
@@ -205,7 +205,7 @@ func overdueOwner(s *suite) {
 	s.must(err)
 }
 
-// endsBeforeStart: neither what waits for its time, nor what waits for an owner.
+// endsBeforeStart: neither a run that waits for its time, nor a run that waits for an owner.
 func endsBeforeStart(s *suite) {
 	for name, delay := range map[string]time.Duration{"delayed": time.Hour, "queued": 0} {
 		i := instance(name)
@@ -231,7 +231,7 @@ func progress(s *suite) {
 	i := s.start("a")
 	s.die(i, store.DefaultMaxDeaths-1)
 	c := commit(s.claim(i))
-	for range 2 { // that it has begun is none
+	for range 2 { // the first commit does not count as progress
 		c.Entries, c.Records = [][]byte{[]byte("{}")}, 1
 		_, err := s.Commit(s.ctx(), c)
 		s.must(err)
@@ -294,7 +294,7 @@ func (s *suite) neighbour(of store.Instance, prefix string) store.Instance {
 	}
 }
 
-// begunFirst: what was handed over, got a message or an order, or is timed already comes before what is merely new.
+// begunFirst: runs that were handed over, got a message or a command, or are timed already precede new runs.
 func begunFirst(s *suite) {
 	fresh := s.start("a")
 	handed := s.start(s.neighbour(fresh, "b").ID)

@@ -22,14 +22,14 @@ func (s *suite) wants(c store.Permit, want string) store.Permitted {
 	return done
 }
 
-// permitsAtATime: so many hold a permit as the limit allows, each until it gives it back, or its time is over.
+// permitsAtATime: the limit is the maximum number of held permits. Each is held until it is returned, or its time is over.
 func permitsAtATime(s *suite) {
 	two := store.QueueLimit{Concurrency: 2}
 	done := s.wants(store.Permit{Queue: "q", Limit: two, Wanted: []string{"a", "b", "c"}, For: time.Minute}, "a b")
 	if done.Held != 2 || !done.Next.IsZero() || done.At.IsZero() {
 		s.Errorf("the answer is %+v", done)
 	}
-	s.wants(store.Permit{Queue: "q", Limit: two, Wanted: []string{"c", "b"}, For: time.Minute}, "b") // who has one keeps it
+	s.wants(store.Permit{Queue: "q", Limit: two, Wanted: []string{"c", "b"}, For: time.Minute}, "b") // the holder keeps its permit
 	s.wants(store.Permit{Queue: "other", Limit: two, Wanted: []string{"ns/x 1 n"}}, "ns/x 1 n")
 	s.wants(store.Permit{Queue: "q", Limit: two, Released: []string{"a", "nobody"}, Wanted: []string{"c"}, For: time.Hour}, "c")
 	s.Advance(time.Minute)
@@ -39,7 +39,7 @@ func permitsAtATime(s *suite) {
 	s.wants(store.Permit{Queue: "q", Limit: two, Wanted: []string{"d", "e"}}, "d")
 	s.wants(store.Permit{Queue: "q", Limit: store.QueueLimit{Concurrency: 1}, Released: []string{"c"}, Wanted: []string{"e"}}, "")
 	s.Advance(24 * time.Hour)
-	s.wants(store.Permit{Queue: "q", Limit: two, Wanted: []string{"e", "f"}}, "e") // d holds for ever
+	s.wants(store.Permit{Queue: "q", Limit: two, Wanted: []string{"e", "f"}}, "e") // d holds it forever
 	if all, err := s.Holders(s.ctx(), "other"); err != nil || !slices.Equal(all, []string{"ns/x 1 n"}) {
 		s.Errorf("those who hold one of the other queue are %q, %v", all, err)
 	}
@@ -48,7 +48,8 @@ func permitsAtATime(s *suite) {
 	}
 }
 
-// permitsInATime: within any span of the rate no more begin than it says, whatever has ended of them; what was returned has not begun.
+// permitsInATime: within any span of the rate no more effects begin than allowed, even if some of them ended. A returned permit has not
+// begun.
 func permitsInATime(s *suite) {
 	rate := store.QueueLimit{Rate: 2, Per: time.Minute}
 	first := s.wants(store.Permit{Queue: "q", Limit: rate, Wanted: []string{"a"}}, "a")
@@ -69,7 +70,7 @@ func permitsInATime(s *suite) {
 	s.wants(store.Permit{Queue: "q", Limit: both, Released: []string{"d"}, Wanted: []string{"e"}}, "e")
 }
 
-// permitsRefused: what can be no queue, holder or limit is refused.
+// permitsRefused: an invalid queue, holder or limit is refused.
 func permitsRefused(s *suite) {
 	for _, c := range []store.Permit{
 		{}, {Queue: "a b"}, {Queue: "q", Wanted: []string{""}}, {Queue: "q", Limit: store.QueueLimit{Concurrency: -1}},
@@ -82,7 +83,7 @@ func permitsRefused(s *suite) {
 	s.refused(err, store.Limit)
 }
 
-// permitsContended: however many want one at once, no more get one than there are, and nobody polls for it.
+// permitsContended: of many concurrent requests, no more succeed than there are permits, and they cause no polls.
 func permitsContended(s *suite) {
 	before, err := s.Written(s.ctx())
 	s.must(err)

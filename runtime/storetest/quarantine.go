@@ -33,7 +33,7 @@ func quarantine(s *suite) {
 	}
 }
 
-// lostWhileWaitingForASlot: a run is not to blame for owners that did nothing for it, and is for those that did.
+// lostWhileWaitingForASlot: the loss of owners that did nothing for a run does not count for the run; other losses do.
 func lostWhileWaitingForASlot(s *suite) {
 	i := s.start("a")
 	s.die(i, 1)
@@ -54,7 +54,7 @@ func lostWhileWaitingForASlot(s *suite) {
 	}
 }
 
-// park claims what is quarantined, and gives it back to be looked at again at a time.
+// park claims a quarantined run, and gives it back to be checked again at a time.
 func (s *suite) park(i store.Instance, wake time.Time) {
 	s.Helper()
 	claimed := s.claim(i)
@@ -71,7 +71,7 @@ func parked(claimed store.Claimed, wake time.Time) store.Commit {
 	return c
 }
 
-// quarantinedEnds: time goes on, whatever messages there are.
+// quarantinedEnds: deadlines apply, regardless of messages.
 func quarantinedEnds(s *suite) {
 	i := s.start("a")
 	s.die(i, store.DefaultMaxDeaths)

@@ -32,7 +32,7 @@ func (s *suite) keysOf(l store.RegistryList) string {
 	return strings.Join(keys, " ")
 }
 
-// registry: an entry is replaced and deleted only by those who know its version.
+// registry: an entry is replaced and deleted only with its current version.
 func registry(s *suite) {
 	for _, kind := range store.RegistryKinds() {
 		one := store.Registration{Kind: kind, Key: "a/b:1", Value: []byte("one")}
@@ -97,7 +97,7 @@ func registryEnds(s *suite) {
 	}
 }
 
-// registryList: entries are listed in the order of their keys, those of a prefix, some at a time, and those of each kind apart.
+// registryList: entries are listed in the order of their keys, by prefix, in pages, and separately for each kind.
 func registryList(s *suite) {
 	for _, key := range []string{"b/2", "a/1", "b/10", "ü", "b/1"} {
 		s.register(store.Registration{Kind: store.RegistrySettings, Key: key, Value: []byte(key)})
@@ -129,7 +129,7 @@ func registryList(s *suite) {
 	s.refused(err, store.Invalid)
 }
 
-// registryRefuses: what can be no entry is refused, and nothing is stored.
+// registryRefuses: an invalid entry is refused, and nothing is stored.
 func registryRefuses(s *suite) {
 	good := store.Registration{Kind: store.RegistryTokens, Key: "k", Value: []byte("v")}
 	for _, c := range []struct {
@@ -168,7 +168,7 @@ func registryRefuses(s *suite) {
 	s.register(good)
 }
 
-// registryContended: of those who replace the same version, one does.
+// registryContended: of concurrent replacements of the same version, one succeeds.
 func registryContended(s *suite) {
 	var group sync.WaitGroup
 	var won atomic.Int64
@@ -188,7 +188,7 @@ func registryContended(s *suite) {
 	}
 }
 
-// registryQuiet: what is registered makes nobody poll a partition.
+// registryQuiet: registrations cause no polls of partitions.
 func registryQuiet(s *suite) {
 	before, err := s.Written(s.ctx())
 	s.must(err)
@@ -229,7 +229,7 @@ func attend(s *suite) {
 	attending()
 }
 
-// registryFull: there is room for so many entries of a kind that can be listed, and more once some have ended.
+// registryFull: there is a maximum number of entries of a kind that can be listed, and room for more when some expired.
 func registryFull(s *suite) {
 	var group sync.WaitGroup
 	for side := range 100 {

@@ -167,7 +167,7 @@ type suite struct {
 
 const (
 	lease  = 10 * time.Second
-	worker = "w" // who claims, unless a case has several
+	worker = "w" // the claiming worker, unless a case has several
 )
 
 func (s *suite) ctx() context.Context { return s.Context() }
@@ -237,7 +237,7 @@ func (s *suite) poll(i store.Instance) store.Work {
 	return w
 }
 
-// promote promotes all that is due, and what those held whose leases have ended.
+// promote promotes all due runs, and the runs of workers whose leases expired.
 func (s *suite) promote(i store.Instance) store.Promoted {
 	s.Helper()
 	work := s.poll(i)
@@ -251,7 +251,7 @@ func (s *suite) promote(i store.Instance) store.Promoted {
 	return p
 }
 
-// ready returns what may be claimed, in its order.
+// ready returns the runs that may be claimed, in their order.
 func ready(w store.Work) []store.Instance { return slices.Concat(w.Begun, w.New) }
 
 // commit returns a commit that changes nothing.
