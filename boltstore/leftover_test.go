@@ -63,7 +63,7 @@ func leave(t *testing.T, path, entry string) {
 // pages of any size.
 func TestListenersAreRepaired(t *testing.T) {
 	for entry, want := range map[string]string{
-		"paid   test/x":    "test/x: was missing among those who listen",
+		"paid   test/x":    "test/x: was missing in the listener index",
 		"a   test/x":       "test/x: was in the listener index for events that it does not listen for",
 		"sold   test/x":    "test/x: was in the listener index for events that it does not listen for",
 		"paid   test/gone": "test/gone: was in the listener index for events that it does not listen for",

@@ -18,8 +18,8 @@ type entrySet struct {
 
 func entrySets() []entrySet {
 	return []entrySet{
-		{func(k *partitionKeys) string { return k.needs }, (*store.Lifecycle).NeedEntries, "what is needed"},
-		{func(k *partitionKeys) string { return k.listeners }, (*store.Lifecycle).ListenEntries, "those who listen"},
+		{func(k *partitionKeys) string { return k.needs }, (*store.Lifecycle).NeedEntries, "the index of needs"},
+		{func(k *partitionKeys) string { return k.listeners }, (*store.Lifecycle).ListenEntries, "the listener index"},
 	}
 }
 
@@ -80,7 +80,7 @@ func (b *batch) addMissing(k *partitionKeys, is *standing) {
 	for set, entries := range is.missing {
 		if len(entries) > 0 {
 			b.do("ZADD", entrySets()[set].key(k), scored(entries)...)
-			is.wrong("was missing among " + entrySets()[set].among)
+			is.wrong("was missing in " + entrySets()[set].among)
 		}
 	}
 }

@@ -44,7 +44,7 @@ func TestDriftOfListeners(t *testing.T) {
 		t.Fatalf("%q listen", right)
 	}
 	for entry, want := range map[string]string{
-		"t   test/h":     "test/h: was missing among those who listen",
+		"t   test/h":     "test/h: was missing in the listener index",
 		"u   test/h":     "test/h: was in the listener index for events that it does not listen for",
 		"t %22 k test/h": "test/h: was in the listener index for events that it does not listen for",
 		"t   test/a":     "test/a: was in the listener index for events that it does not listen for",
@@ -99,7 +99,7 @@ func TestManyLeftListening(t *testing.T) {
 		want = append(want, "t   "+i.String())
 		client.ZAdd(t.Context(), "swrun:{D:0}:listeners", redis.Z{Member: "t   test/gone" + i.ID}, redis.Z{Member: "s   " + i.String()})
 	}
-	if got := scrubAll(t, s, 7, false); len(got) != 60 || !strings.HasPrefix(got[0], "test/r00: stood") {
+	if got := scrubAll(t, s, 7, false); len(got) != 60 || !strings.HasPrefix(got[0], "test/r00: was in the listener index") {
 		t.Errorf("repaired %d: %q", len(got), got)
 	}
 	if got := client.ZRange(t.Context(), "swrun:{D:0}:listeners", 0, -1).Val(); !slices.Equal(got, want) {

@@ -123,10 +123,10 @@ func (p *partition) scrub(i store.Instance, done *store.Scrubbed) {
 		done.Repaired = append(done.Repaired, fmt.Sprintf("%s: whether it is tried again was counted wrongly", i))
 	}
 	if p.addMissing(p.needKey, r.NeedEntries(i)) {
-		done.Repaired = append(done.Repaired, fmt.Sprintf("%s: was missing among what is needed", i))
+		done.Repaired = append(done.Repaired, fmt.Sprintf("%s: was missing in the index of needs", i))
 	}
 	if p.addMissing(p.listenerKey, r.ListenEntries(i)) {
-		done.Repaired = append(done.Repaired, fmt.Sprintf("%s: was missing among those who listen", i))
+		done.Repaired = append(done.Repaired, fmt.Sprintf("%s: was missing in the listener index", i))
 	}
 	place := p.placeKey(i, r.Place())
 	if _, ok := p.Get(place); !ok {
