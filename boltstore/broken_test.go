@@ -21,13 +21,13 @@ func within(t *testing.T, path string, f func(*bbolt.Bucket) error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close() // what was written is there
+	defer db.Close() // the written data is present
 	if err := db.Update(func(tx *bbolt.Tx) error { return f(tx.Bucket([]byte("swrun"))) }); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// ended stores a run that has ended.
+// ended stores a run that ended.
 func ended(t *testing.T, s *boltstore.Store, id string) store.Instance {
 	t.Helper()
 	i := store.Instance{Namespace: "test", ID: id}
@@ -85,7 +85,7 @@ func TestCorruptRecord(t *testing.T) {
 	}
 }
 
-// TestOperationsAreForgotten: those of more than a day make room for new ones.
+// TestOperationsAreForgotten: operations older than a day make room for new ones.
 func TestOperationsAreForgotten(t *testing.T) {
 	at := time.UnixMilli(1_700_000_000_000)
 	path := filepath.Join(t.TempDir(), "store.db")

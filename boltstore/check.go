@@ -10,7 +10,7 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// check finds out whether a file can be opened, before anything is written to it. fresh is true if there is none.
+// check determines whether a file can be opened, before anything is written to it. fresh is true if it does not exist.
 func check(ctx context.Context, path string, wait time.Duration) (fresh bool, err error) {
 	info, err := filled(ctx, path, wait)
 	switch {
@@ -27,7 +27,7 @@ func check(ctx context.Context, path string, wait time.Duration) (fresh bool, er
 	return false, g.guarded(func(*call) error { return g.check(wait) })
 }
 
-// filled returns what is known of a file. One that is empty may be about to be filled by the process that has made it.
+// filled returns the information about a file. An empty file may be about to be filled by the process that created it.
 func filled(ctx context.Context, path string, wait time.Duration) (fs.FileInfo, error) {
 	for until := time.Now().Add(wait); ; {
 		info, err := os.Stat(path)
@@ -42,11 +42,11 @@ func filled(ctx context.Context, path string, wait time.Duration) (fs.FileInfo, 
 	}
 }
 
-// check follows the pages of a file that nobody writes to meanwhile.
+// check follows the pages of a file that no process writes to during the check.
 func (g *group) check(wait time.Duration) error {
 	db, file, err := openFile(g.path, wait, true)
 	if file != nil {
-		defer file.Close() // as db does, unless that has not come to its end; it was only read
+		defer file.Close() // as db does, unless its close is blocked; the file was only read
 	}
 	var held *HeldError
 	switch {

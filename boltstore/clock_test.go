@@ -9,8 +9,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// TestClockGoesBack: time in the store goes on from where it was, also for the next process, and goes on with the clock
-// when that has come back.
+// TestClockGoesBack: when the clock moves back, the time of the store continues, also for the next process, and follows the clock again
+// when it caught up.
 func TestClockGoesBack(t *testing.T) {
 	at := time.UnixMilli(1_700_000_000_000)
 	path := filepath.Join(t.TempDir(), "store.db")
@@ -43,7 +43,7 @@ func TestClockGoesBack(t *testing.T) {
 	tell(11 * time.Minute)
 	at = at.Add(time.Minute)
 	tell(12 * time.Minute)
-	at = at.Add(-2 * time.Second) // what made up for the hour is forgotten
+	at = at.Add(-2 * time.Second) // the correction for the hour is dropped
 	tell(12 * time.Minute)
 	if st, err := s.Statistics(t.Context(), 0); err != nil || st.Jumps != 2 {
 		t.Errorf("the statistics are %+v, %v", st, err)

@@ -12,7 +12,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// TestClosed: a store that is closed says so, and may be closed again.
+// TestClosed: a closed store reports that it is closed, and may be closed again.
 func TestClosed(t *testing.T) {
 	ctx := context.Background()
 	s, err := boltstore.Open(ctx, filepath.Join(t.TempDir(), "runs.db"), boltstore.Config{})
@@ -35,7 +35,7 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// TestCloseWhileWriting: whoever writes while the store is closed has written, or is told that it is closed.
+// TestCloseWhileWriting: a write during the close of the store succeeds, or reports that the store is closed.
 func TestCloseWhileWriting(t *testing.T) {
 	ctx := context.Background()
 	for range 20 {

@@ -35,7 +35,7 @@ func filledStore(t testing.TB) []byte {
 	}
 	_, err = s.Register(t.Context(), store.Registration{Kind: store.RegistryTokens, Key: "t", Value: []byte("v"), For: time.Hour})
 	must(err)
-	must(s.Define(t.Context(), "key", bytes.Repeat([]byte("d"), 9000))) // goes on over several pages
+	must(s.Define(t.Context(), "key", bytes.Repeat([]byte("d"), 9000))) // spans several pages
 	for n := range 120 {
 		i := store.Instance{Namespace: "test", ID: fmt.Sprint("run-", n)}
 		_, err := s.Start(t.Context(), store.Start{Instance: i, Invocation: []byte(`{"input":1}`), Delay: time.Duration(n%3) * time.Hour})
@@ -123,8 +123,7 @@ func useAll(t testing.TB, s *boltstore.Store) (failed []error) {
 	return failed
 }
 
-// useFile opens a file with some content and uses it, which must neither end the process nor hang. It returns what was in
-// the way of opening it.
+// useFile opens a file with some content and uses it, which must neither end the process nor hang. It returns the error of opening it.
 func useFile(t testing.TB, data []byte) error {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "store.db")
@@ -136,7 +135,7 @@ func useFile(t testing.TB, data []byte) error {
 		return err
 	}
 	useAll(t, s)
-	_ = s.Close() // what counts is that it comes back
+	_ = s.Close() // only its return matters
 	return nil
 }
 
@@ -167,7 +166,7 @@ func TestFlippedBits(t *testing.T) {
 	for n := range 250 {
 		broken := bytes.Clone(data)
 		at := chance.IntN(used)
-		if n%2 == 0 { // where pages say what they are
+		if n%2 == 0 { // the places where pages contain their kind
 			at = at/page*page + chance.IntN(64)
 		}
 		for range 1 + n%3 {
@@ -210,7 +209,7 @@ func TestFileCutInUse(t *testing.T) {
 	}
 }
 
-// TestOtherFilesAreRefused: other files are refused, each with what it is.
+// TestOtherFilesAreRefused: other files are refused, each with its kind.
 func TestOtherFilesAreRefused(t *testing.T) {
 	folder := t.TempDir()
 	text := filepath.Join(folder, "text")
@@ -288,6 +287,6 @@ func FuzzFile(f *testing.F) {
 		if cut > 0 {
 			broken = broken[:int(cut)%len(broken)]
 		}
-		_ = useFile(t, broken) // that it returns is what counts
+		_ = useFile(t, broken) // only its return matters
 	})
 }

@@ -22,8 +22,8 @@ const (
 	provenFor = time.Minute
 )
 
-// Examine implements store.Examiner. The disk must have room beside the file for what the last failed write needed, and the file must take
-// a write, unless it took one within provenFor.
+// Examine implements store.Examiner. The disk must have as much room beside the file as the last failed write needed, and the file must
+// take a write, unless it took one within provenFor.
 func (s *Store) Examine(ctx context.Context) []store.Ailment {
 	return store.ExamineWithin(ctx, store.Ailment{
 		What: fmt.Sprintf("the file of the store %s is not written in time", s.group.path), Fix: "see what keeps the disk busy, or whether it is a network drive that does not answer",
@@ -107,7 +107,7 @@ func Remedy(err error) string {
 	return ""
 }
 
-// ailment says what an error of the file means for who relies on it.
+// ailment returns the ailment that an error of the file means for users of the store.
 func ailment(err error) store.Ailment {
 	a := store.Ailment{Reason: store.Unwritable, Refuses: store.RefusesWrites, What: err.Error(), Fix: "see what is wrong with the disk"}
 	switch {

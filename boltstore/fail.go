@@ -2,7 +2,7 @@ package boltstore
 
 import "fmt"
 
-// HeldError says that another process has a store's file.
+// HeldError reports that another process holds a store's file.
 type HeldError struct {
 	Path string
 	By   string // the process that has it, if that is known
@@ -16,7 +16,7 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("the store %s is in use by %s: wait for it to end, or use a store on Redis, which many processes can share", e.Path, by)
 }
 
-// DamagedError says that a file is not what a store has written. Nothing more is read from it or written to it.
+// DamagedError reports that a file has content that a store did not write. The store no longer reads or writes it.
 type DamagedError struct {
 	Path   string
 	Detail string
@@ -26,13 +26,13 @@ func (e *DamagedError) Error() string {
 	return fmt.Sprintf("the store %s is damaged: %s", e.Path, e.Detail)
 }
 
-// ClosedError says that a store was closed before.
+// ClosedError reports that a store was closed before.
 type ClosedError struct{ Path string }
 
 func (e *ClosedError) Error() string { return fmt.Sprintf("the store %s is closed", e.Path) }
 
-// GoneError says that the file of an open store is not at its path any more, so that what is written would be lost when the process ends. Nothing
-// is written until it is back.
+// GoneError reports that the file of an open store is no longer at its path, so that writes would be lost when the process ends. Nothing is
+// written until it is back.
 type GoneError struct {
 	Path string
 	How  string // removed or replaced
@@ -42,7 +42,7 @@ func (e *GoneError) Error() string {
 	return fmt.Sprintf("the file of the store %s was %s: nothing is written to it any more, since it would be lost when this process ends", e.Path, e.How)
 }
 
-// WriteError says that a file could not be written to. What was to be written is not there, and everything before is.
+// WriteError reports that a file could not be written. The failed write has no effect, and all earlier writes are kept.
 type WriteError struct {
 	Path string
 	Err  error

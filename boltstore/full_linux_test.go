@@ -17,8 +17,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// TestFullDisk: a disk that is full refuses what is to be written, with the reason, and nothing is half written. When it
-// has room again, the store goes on.
+// TestFullDisk: a full disk refuses writes, with the reason, and nothing is half written. When it has room again, the store continues.
 func TestFullDisk(t *testing.T) {
 	disk := disktest.Over(t, t.TempDir(), "2m")
 	told := 0
@@ -37,7 +36,7 @@ func TestFullDisk(t *testing.T) {
 	if !errors.As(refused, &unwritten) || !strings.Contains(refused.Error(), syscall.ENOSPC.Error()) || told == 0 {
 		t.Fatalf("after %d: %v, told %d times", stored, refused, told)
 	}
-	// What is small is refused too: whoever takes a run must be able to store what comes of it.
+	// Small writes are refused too: a claimed run must be able to store its results.
 	if _, err := s.Claim(t.Context(), store.Claim{Instances: []store.Instance{{Namespace: "test", ID: "r0"}}, Worker: "w", Nonce: "n", Lease: time.Hour}); !errors.As(err, &unwritten) {
 		t.Errorf("claimed: %v", err)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// TestFileThatIsNotInItsPlace: what would be lost when the process ends is not accepted, what was stored can still be read, and writes are taken again
-// once the file is back.
+// TestFileThatIsNotInItsPlace: writes that would be lost when the process ends are refused, stored data can still be read, and writes are
+// accepted again when the file is back.
 func TestFileThatIsNotInItsPlace(t *testing.T) {
 	type place struct{ folder, file string }
 	move := func(from, to string) func() error { return func() error { return os.Rename(from, to) } }
@@ -58,7 +58,7 @@ func TestFileThatIsNotInItsPlace(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer s.Close() // the file is not what it was
+			defer s.Close() // the content of the file changed
 			start := func(id string) error {
 				_, err := s.Start(t.Context(), store.Start{Instance: store.Instance{Namespace: "test", ID: id}, Invocation: []byte("{}")})
 				return err

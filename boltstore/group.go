@@ -24,7 +24,7 @@ type group struct {
 	db     *bbolt.DB
 	file   *os.File
 	path   string
-	failed func(error) // is called with what keeps the file from being written or read
+	failed func(error) // is called with the error that prevents writing or reading the file
 
 	damage atomic.Pointer[DamagedError] // after which the file is not touched any more
 	broken chan struct{}                // closed when there is damage
@@ -38,7 +38,7 @@ type group struct {
 	mu      sync.Mutex
 	waiting []*update
 	writing bool       // by a goroutine that ends when nothing waits
-	idle    *sync.Cond // of mu: it has ended
+	idle    *sync.Cond // of mu: the writer ended
 	closing bool       // no more updates are taken
 
 	// Only the goroutine that writes uses these.
@@ -47,7 +47,7 @@ type group struct {
 	again time.Time   // when it is tried again
 }
 
-// unwritten is a write that failed. It says how many bytes of the disk were needed.
+// unwritten is a failed write, with the number of bytes that it needed on the disk.
 type unwritten struct{ needs int64 }
 
 // update is one transaction that waits to be written.
@@ -69,7 +69,7 @@ type call struct {
 	abandoned bool
 }
 
-// enter runs what the caller wants of a transaction, unless the caller has gone.
+// enter runs the caller's function in a transaction, unless the caller gave up.
 func (c *call) enter(f func() error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -88,8 +88,8 @@ func (c *call) abandon() {
 
 var errAbandoned = errors.New("the caller has gone")
 
-// guarded runs f, which reads the mapped file. What is damaged there is an error and not the end of the process. A panic may leave bbolt's locks taken,
-// for which others then wait for ever: they are abandoned, with their goroutines.
+// guarded runs f, which reads the mapped file. Damage there becomes an error instead of the end of the process. A panic may leave bbolt's
+// locks taken, and calls that wait for them never return: these calls are abandoned, with their goroutines.
 func (g *group) guarded(f func(*call) error) error {
 	if d := g.damage.Load(); d != nil {
 		return d
@@ -116,13 +116,13 @@ func (g *group) recovered(f func() error) (err error) {
 			err = g.damaged(r)
 		}
 	}()
-	if err = f(); errors.Is(err, berrors.ErrDatabaseNotOpen) { // it was closed meanwhile
+	if err = f(); errors.Is(err, berrors.ErrDatabaseNotOpen) { // it was closed concurrently
 		return &ClosedError{g.path}
 	}
 	return err
 }
 
-// damaged notes what was found out by a panic, after which the file is not touched any more.
+// damaged records damage that was found by a panic. The file is not used anymore.
 func (g *group) damaged(found any) error {
 	d := &DamagedError{Path: g.path, Detail: fmt.Sprint(found)}
 	if _, fault := found.(runtime.Error); fault { // of the memory into which the file is mapped
@@ -131,13 +131,13 @@ func (g *group) damaged(found any) error {
 	if !g.damage.CompareAndSwap(nil, d) {
 		return g.damage.Load()
 	}
-	g.failed(d) // before anybody hears of it
+	g.failed(d) // before any caller receives the error
 	close(g.broken)
 	return d
 }
 
-// follows panics if a transaction does not come after the last one that this process has written: somebody has written another copy over the file.
-// What bbolt keeps in memory, above all which pages are free, is wrong for that.
+// follows panics if a transaction does not follow the last one written by this process: another program has overwritten the file with
+// another copy. The state of bbolt in memory, above all the list of free pages, is wrong for that copy.
 func (g *group) follows(last, id int64) {
 	if last > 0 && id != last+1 {
 		panic(fmt.Sprintf("another copy was written over it: transaction %d is followed by %d", last, id))
@@ -185,7 +185,7 @@ func (g *group) Update(f func(kvstore.Tx) error) error {
 	return <-u.done
 }
 
-// drain refuses further updates, and waits until those that were taken have been written.
+// drain refuses further updates, and waits until the accepted ones are written.
 func (g *group) drain() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -195,7 +195,7 @@ func (g *group) drain() {
 	}
 }
 
-// write writes what waits until nothing does.
+// write writes the waiting updates until there are no more.
 func (g *group) write() {
 	for {
 		g.mu.Lock()
@@ -254,7 +254,7 @@ func (g *group) transact(f func(*transaction) error) error {
 			return inside
 		})
 		if err != nil {
-			_ = t.Rollback() // it only fails for one that has ended
+			_ = t.Rollback() // it only fails for a transaction that ended
 			return err
 		}
 		return t.Commit()
@@ -296,8 +296,8 @@ const (
 	leastRoom = 64 << 10               // bytes that a full disk must have before it is written to again
 )
 
-// room refuses to write until a disk that was full has room for what had none. Otherwise what is small would still be
-// written: that a run was taken, for example, whose results then cannot be.
+// room refuses to write until a disk that was full has enough room for the failed write. Otherwise small writes would still succeed, for
+// example the claim of a run whose results then cannot be stored.
 func (g *group) room() error {
 	if g.full == nil {
 		return nil
@@ -319,7 +319,7 @@ func tryRoom(path string, needs int64) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(file.Name()) // what cannot be removed is small
+	defer os.Remove(file.Name()) // if it cannot be removed, it is small
 	_, err = file.Write(make([]byte, needs))
 	return errors.Join(err, file.Close())
 }

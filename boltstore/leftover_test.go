@@ -33,7 +33,7 @@ func withListener(t *testing.T, path string) {
 	}
 }
 
-// leave adds an entry of who listens to a file, beside that of the run.
+// leave adds an entry to the listener index of a file, beside the entry of the run.
 func leave(t *testing.T, path, entry string) {
 	t.Helper()
 	db, err := bbolt.Open(path, 0o600, nil)
@@ -59,8 +59,8 @@ func leave(t *testing.T, path, entry string) {
 	}
 }
 
-// TestListenersAreRepaired (I4, I5): an entry of who listens that was lost is there again after scrubbing, and one that no record has is gone, in
-// pages of any size.
+// TestListenersAreRepaired (I4, I5): scrubbing restores a lost entry of the listener index, and removes an entry without a matching record,
+// in pages of any size.
 func TestListenersAreRepaired(t *testing.T) {
 	for entry, want := range map[string]string{
 		"paid   test/x":    "test/x: was missing in the listener index",

@@ -8,7 +8,7 @@ import (
 	"github.com/swrun/swrun/boltstore"
 )
 
-// TestOwnerFollowsNoLink: the file that names the holder of a store is not written through a link that somebody has left in its place.
+// TestOwnerFollowsNoLink: the file that names the holder of a store is not written through a foreign link in its place.
 func TestOwnerFollowsNoLink(t *testing.T) {
 	folder := t.TempDir()
 	file, victim := filepath.Join(folder, "store.db"), filepath.Join(folder, "victim")

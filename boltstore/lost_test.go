@@ -78,7 +78,7 @@ func harm(t *testing.T, path, part string, by []byte) {
 }
 
 // TestActivitiesAreRepaired (I4, I5): an activity whose entries are lost is listed again, and a run whose activity itself is lost becomes
-// ready, so that its owner schedules it again. While somebody holds the run, that waits.
+// ready, so that its owner schedules it again. While the run is held, that waits.
 func TestActivitiesAreRepaired(t *testing.T) {
 	for name, c := range map[string]struct {
 		part     string

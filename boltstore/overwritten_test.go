@@ -16,8 +16,8 @@ import (
 
 const olderCopy = "an older copy"
 
-// TestDamagedWhileOpen: what somebody does to the file while it is open, and many read and write, is told to each of them as damage; nobody waits for
-// ever, and the store can be closed.
+// TestDamagedWhileOpen: damage to the file while it is open, with many concurrent readers and writers, is reported to each of them. All
+// calls return, and the store can be closed.
 func TestDamagedWhileOpen(t *testing.T) {
 	for name, change := range map[string]func(f *os.File, whole []byte, older []byte) error{
 		"header overwritten": func(f *os.File, _, _ []byte) error { _, err := f.WriteAt(make([]byte, 2*4096), 0); return err },
@@ -28,7 +28,7 @@ func TestDamagedWhileOpen(t *testing.T) {
 		},
 		"cut short": func(f *os.File, _, _ []byte) error { return f.Truncate(3 * 4096) },
 		"emptied":   func(f *os.File, _, _ []byte) error { return f.Truncate(0) },
-		// Before others read and write: what is being written at that moment would become a part of it, so that nothing is noticed.
+		// Before other reads and writes: otherwise a concurrent write would become a part of it, and the damage would not be noticed.
 		olderCopy: func(f *os.File, _, older []byte) error { _, err := f.WriteAt(older, 0); return err },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestDamagedWhileOpen(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer f.Close() // what was written is there
+			defer f.Close() // the written data is present
 			harm := func() {
 				if err := change(f, whole, older); err != nil {
 					t.Error(err)
@@ -103,7 +103,7 @@ func TestDamagedWhileOpen(t *testing.T) {
 			if all := s.Examine(t.Context()); len(all) == 0 || all[0].Reason != store.Damaged || all[0].Refuses != store.RefusesAll {
 				t.Errorf("examined: %+v", all)
 			}
-			_ = s.Close() // the file is not what it was
+			_ = s.Close() // the content of the file changed
 		})
 	}
 }

@@ -10,15 +10,14 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// This file checks the pages of a file before bbolt reads them. bbolt maps the file and trusts it: what is damaged ends
-// the process, also from a goroutine of bbolt's own that nobody else can guard. So everything that bbolt follows is
-// checked here first: pages, what they point to, and the order of keys. What the values say is left to those who read
-// them.
+// This file checks the pages of a file before bbolt reads them. bbolt maps the file and trusts it: damage ends the process, possibly in a
+// goroutine of bbolt itself that other code cannot guard. So all structures that bbolt follows are checked here first: pages, their
+// references, and the order of keys. The readers of the values check the values.
 
 // The form of a bbolt file. Numbers have the machine's order of bytes.
 const (
 	headerSize    = 16 // of a page: id, flags, count, overflow
-	elementSize   = 16 // of what a page lists
+	elementSize   = 16 // of an element of a page
 	bucketHeader  = 16 // of a bucket's value: root page, sequence
 	metaSize      = 64
 	metaMagic     = 0xED0CDAED
@@ -27,7 +26,7 @@ const (
 	leafPage      = 0x02
 	freelistPage  = 0x10
 	bucketElement = 0x01
-	noFreelist    = 1<<64 - 1 // the file has none: it is made anew from the pages in use
+	noFreelist    = 1<<64 - 1 // the file has no freelist: it is rebuilt from the pages in use
 )
 
 var order = binary.NativeEndian
@@ -56,10 +55,10 @@ func parseMeta(b []byte) (m meta, ok bool) {
 type pages struct {
 	file io.ReaderAt
 	meta
-	used []bool // what is reached, by page
+	used []bool // the reached pages, by number
 }
 
-// checkPages returns what is wrong in a file of a size; pageSize is that of its pages.
+// checkPages returns an error for damage in a file of a size with pages of pageSize.
 func checkPages(file io.ReaderAt, size, pageSize int64) error {
 	c := &pages{file: file}
 	for n := range int64(2) {
@@ -86,7 +85,7 @@ func checkPages(file io.ReaderAt, size, pageSize int64) error {
 	return c.tree(c.root, bounds{}, c.bucket)
 }
 
-// damaged says what is wrong with a page.
+// damaged returns the error of a damaged page.
 func damaged(page uint64, what string) error {
 	return fmt.Errorf("page %d %s", page, what)
 }
@@ -103,7 +102,7 @@ func (c *pages) use(page uint64) error {
 	return nil
 }
 
-// read returns a page with those that it goes on in.
+// read returns a page with its overflow pages.
 func (c *pages) read(page uint64) ([]byte, error) {
 	if err := c.use(page); err != nil {
 		return nil, err
@@ -149,13 +148,13 @@ func (c *pages) free() error {
 	return nil
 }
 
-// bounds are the keys between which those of a page lie: from least on, and below most. Nil is no bound.
+// bounds are the bounds of the keys of a page: from least on, and below most. Nil is no bound.
 type bounds struct{ least, most []byte }
 
-// leaf checks what a leaf lists.
+// leaf checks an element of a leaf page.
 type leaf func(page uint64, e element) error
 
-// element is what a page lists.
+// element is an entry of a page.
 type element struct {
 	key, value []byte
 	child      uint64 // of a branch
@@ -194,7 +193,7 @@ func (c *pages) tree(page uint64, within bounds, each leaf) error {
 	return nil
 }
 
-// elements returns what a page lists, whose keys must be in order.
+// elements returns the elements of a page, whose keys must be in order.
 func elements(page uint64, b []byte, within bounds) ([]element, error) {
 	kind, count := order.Uint16(b[8:]), int(order.Uint16(b[10:]))
 	if kind != branchPage && kind != leafPage {
@@ -220,7 +219,7 @@ func elements(page uint64, b []byte, within bounds) ([]element, error) {
 	return all, nil
 }
 
-// readElement reads an element, which stands at the beginning of b and points into it.
+// readElement reads an element, which is at the beginning of b and points into it.
 func readElement(kind uint16, b []byte) (e element, ok bool) {
 	at, keySize, valueSize := uint64(order.Uint32(b[4:])), uint64(order.Uint32(b[8:])), uint64(order.Uint32(b[12:]))
 	if kind == branchPage {

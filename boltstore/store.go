@@ -20,12 +20,12 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Config is what a store needs. The zero value is useful.
+// Config configures a store. The zero value is useful.
 type Config struct {
 	Partitions int              // of a new file; default 4: there is one process only
 	Now        func() time.Time // the store's clock; default time.Now
 	Wait       time.Duration    // for another process to let go of the file; default 2 s
-	Failed     func(error)      // is called when the file cannot be written or read; nil for nobody
+	Failed     func(error)      // is called when the file cannot be written or read; may be nil
 }
 
 const defaultPartitions = 4
@@ -37,8 +37,8 @@ type Store struct {
 	owner string
 }
 
-// Open opens the file at path, and makes it, with its folder, if it is not there. A *HeldError says that another process
-// has it, a *DamagedError that it is not what a store has written.
+// Open opens the file at path. It creates a missing file, with its folder. A *HeldError reports that another process holds the file, a
+// *DamagedError that a store did not write its content.
 func Open(ctx context.Context, path string, c Config) (*Store, error) {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -106,7 +106,7 @@ func (s *Store) open(c Config) (err error) {
 	return nil
 }
 
-// begin makes what every store has, or checks what is there.
+// begin creates the basic content of a store, or checks the existing content.
 func (s *Store) begin(c Config) error {
 	who := fmt.Sprintf("process %d, since %s\n", os.Getpid(), c.Now().UTC().Format(time.RFC3339))
 	if err := writeAnew(s.owner, []byte(who)); err != nil {
@@ -124,7 +124,7 @@ func (s *Store) begin(c Config) error {
 	return err
 }
 
-// writeAnew writes a file in the place of what is there. It follows no link: somebody else may have left one in a folder that others can write to.
+// writeAnew writes a file in place of an existing one. It follows no link: another user may have left a link in a shared folder.
 func writeAnew(name string, data []byte) error {
 	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -144,8 +144,8 @@ func (s *Store) Close() error {
 		return nil
 	}
 	if s.group.damage.Load() != nil {
-		// Who has abandoned a call does not know whether bbolt still writes for it: that would fail once the file is closed, and bbolt then follows
-		// the damaged pages in a goroutine of its own, which ends the process. So only the lock is let go of.
+		// After an abandoned call, bbolt may still write for it. This would fail after the file is closed, and bbolt would then follow the
+		// damaged pages in a goroutine of its own, which ends the process. So only the lock is released.
 		return errors.Join(os.Remove(s.owner), syscall.Flock(int(s.group.file.Fd()), syscall.LOCK_UN))
 	}
 	return errors.Join(os.Remove(s.owner), s.group.db.Close())

@@ -30,7 +30,7 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// TestFileOutlivesTheProcess: what one process has stored the next one finds.
+// TestFileOutlivesTheProcess: a process finds the data that an earlier process stored.
 func TestFileOutlivesTheProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	i := store.Instance{Namespace: "test", ID: "a"}

@@ -12,7 +12,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Config is what a store needs. The zero value is useful.
+// Config configures a store. The zero value is useful.
 type Config struct {
 	Partitions int              // at most store.MaxPartitions; default store.DefaultPartitions
 	Now        func() time.Time // the store's clock; default time.Now

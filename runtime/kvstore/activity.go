@@ -28,7 +28,7 @@ func (p *partition) queueKey(id store.ActivityID, a *store.Activity) string {
 	return p.queuePrefix(store.Queue{Name: a.Queue, Namespace: id.Run.Namespace}) + number(store.Millis(a.Available)) + "/" + id.Run.ID + " " + strconv.Itoa(int(id.Effect))
 }
 
-// queuePrefix returns what the keys of the activities of a queue begin with.
+// queuePrefix returns the prefix of the keys of a queue's activities.
 func (p *partition) queuePrefix(q store.Queue) string {
 	return p.prefix + queuePrefix + q.Name + "/" + q.Namespace + "/"
 }
@@ -39,7 +39,7 @@ func (p *partition) dueKey(id store.ActivityID, a *store.Activity) string {
 	return p.activitiesPrefix() + number(store.Millis(a.Due)) + "/" + id.String()
 }
 
-// activity returns the record of an activity; nil if there is none, or if it cannot be read.
+// activity returns the record of an activity; nil if it is missing or unreadable.
 func (p *partition) activity(id store.ActivityID) *store.Activity {
 	value, ok := p.Get(p.activityKey(id))
 	if !ok {
@@ -61,7 +61,7 @@ func (p *partition) newerActivity(id store.ActivityID) error {
 	return nil
 }
 
-// hasActivities reports whether the activities of a run are what a change expects.
+// hasActivities reports whether the activities of a run match the expectations of a change.
 func (p *partition) hasActivities(i store.Instance, c *store.Change) bool {
 	for _, change := range c.Activities {
 		if change.From == nil {
@@ -75,7 +75,7 @@ func (p *partition) hasActivities(i store.Instance, c *store.Change) bool {
 	return true
 }
 
-// putActivities stores what a change makes of a run's activities.
+// putActivities stores the changes of a run's activities.
 func (p *partition) putActivities(i store.Instance, c *store.Change) {
 	for _, change := range c.Activities {
 		id := store.ActivityID{Run: i, Effect: change.Effect}
@@ -231,7 +231,7 @@ func (p *partition) lostActivity(id store.ActivityID, r *store.Lifecycle) bool {
 	return true
 }
 
-// forgetActivity takes what is not there from where it is looked for, and reports whether it was there.
+// forgetActivity removes a missing activity from the indexes, and reports whether it was listed.
 func (p *partition) forgetActivity(id store.ActivityID) (listed bool) {
 	var found []string
 	find := func(prefix, suffix string) {
@@ -261,7 +261,7 @@ func (p *partition) scrubActivities(i store.Instance, done *store.Scrubbed) {
 		return
 	}
 	if r, err := p.record(i); err == nil && r != nil && r.LacksActivities(len(all)) {
-		change, _ := store.LostActivity().Transition(r, p.now) // nobody holds it
+		change, _ := store.LostActivity().Transition(r, p.now) // the run has no owner
 		p.write(i, change)
 		done.Repaired = append(done.Repaired, store.LostActivities(i, r, len(all)))
 	}
@@ -350,7 +350,7 @@ func (p *partition) queues(begin string) (all []store.Queue) {
 			return all
 		}
 		parts := strings.SplitN(strings.TrimPrefix(next, prefix), "/", 3)
-		if len(parts) < 3 { // somebody has written it
+		if len(parts) < 3 { // written by another program
 			from = next + "\x00"
 			continue
 		}

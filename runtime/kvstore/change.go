@@ -70,7 +70,8 @@ func (p *partition) write(i store.Instance, c *store.Change) {
 	}
 }
 
-// nextOutgoing returns the number of the next entry of the outbox. It is beyond those of all entries: somebody may have overwritten the counter.
+// nextOutgoing returns the number of the next entry of the outbox. It is above the numbers of all entries, even if the counter was
+// overwritten.
 func (p *partition) nextOutgoing() int64 {
 	prefix, last := p.prefix+"outbox/", int64(0)
 	p.ScanBack(prefix, prefix+"~", func(key string, _ []byte) bool {
@@ -83,7 +84,7 @@ func (p *partition) nextOutgoing() int64 {
 	return p.next("outbox-last")
 }
 
-// replaceEntries removes and adds what a change removes from an index and adds to it; key returns the key of an entry.
+// replaceEntries applies the removals and additions of a change to an index; key returns the key of an entry.
 func (p *partition) replaceEntries(key func(entry string) string, entries func(store.Instance) (removed, added []string), i store.Instance) {
 	removed, added := entries(i)
 	for _, entry := range removed {
@@ -94,7 +95,7 @@ func (p *partition) replaceEntries(key func(entry string) string, entries func(s
 	}
 }
 
-// count counts what a change makes of a run.
+// count updates the counters for a change of a run.
 func (p *partition) count(i store.Instance, c *store.Change) {
 	if c.ChangesQuarantine() {
 		p.countQuarantined(i, &c.To)
@@ -104,7 +105,7 @@ func (p *partition) count(i store.Instance, c *store.Change) {
 	}
 }
 
-// countQuarantined counts a run among those that are quarantined if it is, and takes it out of them otherwise.
+// countQuarantined adds a run to the quarantined runs, or removes it, according to its record.
 func (p *partition) countQuarantined(i store.Instance, r *store.Lifecycle) {
 	if r.Reason == store.Quarantined {
 		p.Put(p.quarantinedKey(i), nil)
@@ -113,7 +114,7 @@ func (p *partition) countQuarantined(i store.Instance, r *store.Lifecycle) {
 	}
 }
 
-// countRetry counts a run among those of which a task is tried again if that is so, and takes it out of them otherwise.
+// countRetry adds a run to the runs that retry a task, or removes it, according to its record.
 func (p *partition) countRetry(i store.Instance, r *store.Lifecycle) {
 	if retry := r.Retry(); retry == store.NotRetried {
 		p.Delete(p.retryKey(i))
@@ -153,7 +154,7 @@ func (p *partition) putMessages(i store.Instance, c *store.Change) {
 	}
 }
 
-// putState stores what has changed of the state.
+// putState stores the changes of the state.
 func (p *partition) putState(i store.Instance, c interpreter.Changes) {
 	if c.Head != nil {
 		p.Put(p.key(i, "head"), c.Head)
@@ -205,14 +206,14 @@ func (p *partition) asked(a *store.Asked) int64 {
 	return p.everywhere().counter(familyKey(p.now, a.Key()))
 }
 
-// countAsked counts what a commit asks for.
+// countAsked counts the requests of a commit.
 func (p *partition) countAsked(a *store.Asked) {
 	if a.N > 0 {
 		p.everywhere().setCounter(familyKey(p.now, a.Key()), p.asked(a)+int64(a.N))
 	}
 }
 
-// everywhere returns the partition that keeps what counts for all of them.
+// everywhere returns the partition that keeps the data common to all partitions.
 func (p *partition) everywhere() *partition {
 	return &partition{Tx: p.Tx, prefix: prefixOf(0), now: p.now}
 }

@@ -2,11 +2,11 @@
 // plain Go, to be read beside the scripts of redisstore. Package memstore keeps it in memory, boltstore in a file.
 package kvstore
 
-// Database is what kvstore needs of a database. Transactions that write run one after the other.
+// Database is the interface of a database for kvstore. Writing transactions are serialized.
 type Database interface {
-	// View runs f on a state of the database that does not change meanwhile.
+	// View runs f on an unchanging snapshot of the database.
 	View(f func(Tx) error) error
-	// Update runs f alone. What it wrote is durable when Update returns nil; f may run more than once.
+	// Update runs f exclusively. Its writes are durable when Update returns nil; f may run more than once.
 	Update(f func(Tx) error) error
 }
 
@@ -15,8 +15,8 @@ type Tx interface {
 	Get(key string) (value []byte, ok bool)
 	Put(key string, value []byte)
 	Delete(key string)
-	// Scan calls f for the keys that begin with prefix, in order, beginning with the first that is not below from,
-	// until f returns false. It ignores what f writes.
+	// Scan calls f for the keys with a prefix, in order, beginning with the first key that is not below from, until f returns false. It
+	// ignores writes by f.
 	Scan(prefix, from string, f func(key string, value []byte) bool)
 	// ScanBack is Scan in the opposite order, beginning with the last key that is below to.
 	ScanBack(prefix, to string, f func(key string, value []byte) bool)

@@ -52,8 +52,8 @@ import (
 //	i/<i>/activity/<effect>, activity-input/<effect>
 //	                       an activity
 //
-// <i> is namespace/id. Besides there are "layout", "definition/<key>", and of the registry, whose time is that of partition 0, which has
-// the counters registry-version, the last that was given, and registry-count/<kind> too:
+// <i> is namespace/id. Further keys are "layout", "definition/<key>", and the keys of the registry. The registry uses the time of partition 0,
+// which also contains the counters registry-version, the last version in use, and registry-count/<kind>:
 //
 //	registry/<kind>/<key>              version, end and value of an entry
 //	registry-ends/<time>/<kind>/<key>  the same, by its end
@@ -73,10 +73,10 @@ func parseNumber(s string) int64 {
 	return n
 }
 
-// setPrefix returns what the keys of a set begin with.
+// setPrefix returns the prefix of the keys of a set.
 func (p *partition) setPrefix(s store.Set) string { return p.prefix + string(s) + "/" }
 
-// never stands in the key of a run that no time moves: it comes after all times.
+// never is the time in the key of a run without a time: it sorts after all times.
 const never = 1 << 53
 
 // placeKey returns the key of a run at a place.
@@ -91,7 +91,8 @@ func (p *partition) placeKey(i store.Instance, at store.Place) string {
 	return p.setPrefix(at.Set) + number(ms) + "/" + i.String()
 }
 
-// isClaimed reports whether runs of a set may be claimed: namespaces come one by one there, so that none stands before another.
+// isClaimed reports whether runs of a set may be claimed. In such a set the namespace precedes the time in the key, so that no namespace
+// precedes another's runs by time.
 func isClaimed(s store.Set) bool { return s == store.SetNew || s == store.SetBegun }
 
 // placed reads the time, zero for never, and the run of a key of a set.
@@ -104,12 +105,12 @@ func (p *partition) placed(s store.Set, key string) (at time.Time, i store.Insta
 	return store.Moment(parseNumber(ms)), store.Instance{Namespace: namespace, ID: id}
 }
 
-// quarantinedKey returns the key by which a run is counted among those that are quarantined.
+// quarantinedKey returns the key that marks a run as quarantined.
 func (p *partition) quarantinedKey(i store.Instance) string {
 	return p.prefix + quarantinedPart + i.String()
 }
 
-// retryKey returns the key by which a run is counted among those of which a task is tried again.
+// retryKey returns the key that marks a run as retrying a task.
 func (p *partition) retryKey(i store.Instance) string {
 	return p.prefix + retryingPart + i.String()
 }

@@ -57,7 +57,7 @@ func (p *partition) heldBy(worker string, n int) (all []store.Instance) {
 	return all
 }
 
-// lease returns when the lease of a worker ends, or has ended; zero if it has none.
+// lease returns when the lease of a worker ends, or ended; zero without a lease.
 func (p *partition) lease(worker string) time.Time { return store.Moment(p.counter("lease/" + worker)) }
 
 func (p *partition) setLease(worker string, ends time.Time) {
@@ -74,7 +74,7 @@ func (p *partition) leases(f func(worker string, ends time.Time)) {
 	})
 }
 
-// forgetLease forgets the lease of a worker that holds nothing, if it has ended or the worker itself asks for it.
+// forgetLease deletes the lease of a worker that holds nothing, if it expired or the worker itself asks for it.
 func (p *partition) forgetLease(worker string, asks bool) {
 	if (asks || !p.lease(worker).After(p.now)) && len(p.heldBy(worker, 1)) == 0 {
 		p.Delete(p.prefix + "lease/" + worker)

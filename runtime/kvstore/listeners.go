@@ -20,7 +20,7 @@ func (s *Store) Listeners(_ context.Context, c store.Listening) (found store.Lis
 	return found, err
 }
 
-// listeners adds what a partition has.
+// listeners adds the listeners of a partition.
 func (p *partition) listeners(c *store.Listening, number int, found *store.Listeners) {
 	for _, r := range c.Ranges() {
 		p.listenedFor(r, found)
@@ -44,7 +44,7 @@ func (p *partition) listeners(c *store.Listening, number int, found *store.Liste
 	}
 }
 
-// listenerKey returns the key of an entry of those who listen.
+// listenerKey returns the key of an entry of the listener index.
 func (p *partition) listenerKey(entry string) string { return p.prefix + listenersPart + entry }
 
 // listenedFor adds the expressions of all filters in a part of the index.

@@ -10,13 +10,14 @@ import (
 
 func (p *partition) needsPrefix() string { return p.prefix + "needs/" }
 
-// needKey returns the key of an entry of the index of what is needed: with the namespace before the time, so that none stands before another.
+// needKey returns the key of an entry of the index of needs. The namespace precedes the time, so that no namespace precedes another's runs
+// by time.
 func (p *partition) needKey(entry string) string {
 	need, i := store.ParseNeedEntry(entry)
 	return p.needsPrefix() + store.FirstNeedEntry(need) + i.Namespace + "/" + number(store.Millis(i.Since)) + "/" + i.ID
 }
 
-// parseNeedKey reads what needKey returns.
+// parseNeedKey parses the output of needKey.
 func (p *partition) parseNeedKey(key string) (need store.Need, i store.Needy) {
 	text, rest, _ := strings.Cut(strings.TrimPrefix(key, p.needsPrefix()), " ")
 	namespace, rest, _ := strings.Cut(rest, "/")

@@ -14,32 +14,32 @@ type partition struct {
 	Tx
 	prefix string
 	now    time.Time
-	offset int64 // in milliseconds: what makes now of the clock
-	fell   bool  // the clock has just been found to have gone back
+	offset int64 // in milliseconds: added to the clock to get the current time
+	fell   bool  // the clock was just found to have moved back
 }
 
-// back is how much time may be behind what was written, in milliseconds, before the clock counts as gone back.
+// back is how far the clock may be behind the last written time, in milliseconds, before it counts as moved back.
 const back = 1000
 
 // latest is the end of the year 9999, in milliseconds: JSON has no later time.
 const latest = 253402300799999
 
-// readTime finds out the time: that of the clock, plus an offset while the clock is behind what was written. So time goes on
-// where it was when the clock goes back (docs/engine.md, Time).
+// readTime determines the time: the time of the clock, plus an offset while the clock is behind the last written time. Time therefore
+// continues when the clock moves back (docs/engine.md, Time).
 func (p *partition) readTime(clock int64) {
 	written := p.counter("clock")
 	if written > latest {
-		written = 0 // somebody has overwritten it
+		written = 0 // another program has overwritten it
 	}
 	if p.offset = p.counter("offset"); clock >= written-back {
-		p.offset = 0 // it has come back
+		p.offset = 0 // the clock caught up
 	} else if p.fell = clock+p.offset < written-back; p.fell {
 		p.offset = written - clock
 	}
 	p.now = store.Moment(max(clock+p.offset, written))
 }
 
-// keepTime notes the time with what is written.
+// keepTime records the time with the written data.
 func (p *partition) keepTime() {
 	p.setCounter("clock", store.Millis(p.now))
 	if p.offset != p.counter("offset") {
@@ -52,7 +52,7 @@ func (p *partition) keepTime() {
 
 func (p *partition) counter(name string) int64 { return p.number(p.prefix + name) }
 
-// number reads a number that never is below 0; 0 if it is absent, or somebody has overwritten it.
+// number parses a nonnegative number; 0 if it is absent or overwritten.
 func (p *partition) number(key string) int64 {
 	value, _ := p.Get(key)
 	n, err := strconv.ParseInt(string(value), 10, 64)
@@ -73,7 +73,7 @@ func (p *partition) next(name string) int64 {
 	return n
 }
 
-// record returns the record of a run; nil if there is none.
+// record returns the record of a run; nil if it is missing.
 func (p *partition) record(i store.Instance) (*store.Lifecycle, error) {
 	value, ok := p.Get(p.key(i, "record"))
 	if !ok {
@@ -90,8 +90,7 @@ func (p *partition) record(i store.Instance) (*store.Lifecycle, error) {
 	return &r, nil
 }
 
-// putAway takes a run whose record cannot be read out of the way: it stands where nothing is ever due, and
-// Scrub reports it.
+// putAway moves a run whose record cannot be read to a place where nothing is ever due. Scrub reports it.
 func (p *partition) putAway(i store.Instance) {
 	for _, set := range []store.Set{store.SetNew, store.SetBegun, store.SetWaiting, store.SetHeld} {
 		prefix := p.setPrefix(set)

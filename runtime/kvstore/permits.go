@@ -10,13 +10,14 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// permits are those of one queue: who holds one until when, 0 for ever, and what has begun when, as far as the rate of the queue counts it.
+// permits are the permits of one queue: the holders with the ends of their permits, 0 for unlimited, and the beginnings of effects, as far
+// as the rate of the queue counts them.
 type permits struct {
 	*partition
-	holders, begun string // what their keys begin with
+	holders, begun string // prefixes of their keys
 	limit          store.QueueLimit
 	held, recent   int
-	first          time.Time // of what has begun and counts
+	first          time.Time // of the counted beginnings
 }
 
 // Permit implements store.Permits.
@@ -52,7 +53,7 @@ func (p *partition) permits(queue string, l store.QueueLimit) *permits {
 	return &permits{partition: p, holders: p.prefix + "permit/" + queue + "/", begun: p.prefix + "permit-begun/" + queue + "/", limit: l}
 }
 
-// count counts what is held and what has begun lately, and forgets the rest.
+// count counts the held permits and the recent beginnings, and deletes the rest.
 func (p *permits) count() {
 	var over []string
 	p.Scan(p.holders, p.holders, func(key string, value []byte) bool {
@@ -78,13 +79,13 @@ func (p *permits) count() {
 	}
 }
 
-// holds reports whether a permit is held still. Nobody holds one whose value is damaged.
+// holds reports whether a permit is still held. A damaged value counts as not held.
 func (p *permits) holds(value []byte) bool {
 	ends, err := strconv.ParseInt(string(value), 10, 64)
 	return err == nil && (ends == 0 || ends > store.Millis(p.now))
 }
 
-// begunOf reads a key of what has begun.
+// begunOf parses the key of a beginning.
 func (p *permits) begunOf(key string) (at time.Time, holder string) {
 	ms, holder, _ := strings.Cut(strings.TrimPrefix(key, p.begun), "/")
 	return store.Moment(parseNumber(ms)), holder
@@ -103,7 +104,7 @@ func (p *permits) forgetBegun(holder string) {
 	}
 }
 
-// hasRoom reports whether so many at a time would allow one more.
+// hasRoom reports whether the concurrency limit allows one more permit.
 func (p *permits) hasRoom() bool { return p.limit.Concurrency == 0 || p.held < p.limit.Concurrency }
 
 // take gives a permit to a holder, or lets it keep its own, and reports whether it has one then.

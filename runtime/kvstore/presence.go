@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// attendance is which workers are there: those of this process, since no other has the store.
+// attendance contains the present workers of this process. No other process uses the store.
 type attendance struct {
 	mu   sync.Mutex
 	here map[string]int

@@ -38,8 +38,8 @@ func (s *Store) Written(context.Context) (all []store.Written, err error) {
 	return all, err
 }
 
-// Drift implements store.Reader. A record and its index are changed in one transaction, and comparing them would mean
-// to read them all: what differs all the same is left to Scrub.
+// Drift implements store.Reader. A record and its index are changed in one transaction, and comparing them would require reading all of
+// them. Scrub finds remaining differences.
 func (s *Store) Drift(context.Context, store.Drift) (store.Drifted, error) {
 	return store.Drifted{}, nil
 }
@@ -68,7 +68,7 @@ func (p *partition) poll(of, n int, expired bool) store.Work {
 	return w
 }
 
-// due adds to the work what is due in a set, as long as that is less than n.
+// due adds the due runs of a set to the work, as long as there are less than n.
 func (p *partition) due(set store.Set, n int, w *store.Work) {
 	p.scan(set, func(at time.Time, i store.Instance) bool {
 		switch {
@@ -107,7 +107,7 @@ func (s *Store) Outbox(_ context.Context, of int, after string, n int) (all []st
 	return all, err
 }
 
-// first returns the first runs of a set: of those that may be claimed, fairly from all namespaces.
+// first returns the first runs of a set: of a set of ready runs, fairly from all namespaces.
 func (p *partition) first(set store.Set, n int) (all []store.Instance) {
 	if !isClaimed(set) {
 		return p.firstOf(set, p.setPrefix(set), n)
@@ -115,11 +115,11 @@ func (p *partition) first(set store.Set, n int) (all []store.Instance) {
 	return fairly(p, p.setPrefix(set), share{n, int(store.Millis(p.now))}, func(prefix string, n int) []store.Instance { return p.firstOf(set, prefix, n) })
 }
 
-// share is at most n of something; turn says which namespace comes first.
+// share is at most n items; turn determines the first namespace.
 type share struct{ n, turn int }
 
-// fairly returns a share of what stands under keys that begin with a prefix and then the namespace, fairly from all namespaces; first returns
-// the first of one of them.
+// fairly returns a share of the items whose keys begin with a prefix and then the namespace, fairly from all namespaces; first returns the
+// first items of a namespace.
 func fairly[T any](p *partition, all string, of share, first func(prefix string, n int) []T) []T {
 	var namespaces []string
 	for prefix := p.nextNamespace(all, ""); prefix != ""; prefix = p.nextNamespace(all, prefix) {
@@ -150,8 +150,8 @@ func (p *partition) firstOf(set store.Set, prefix string, n int) (all []store.In
 	return all
 }
 
-// nextNamespace returns what the keys of the next namespace begin with, among those that begin with all, after those with a prefix; empty if
-// there is none.
+// nextNamespace returns the key prefix of the next namespace, among the keys with the prefix all, after another namespace's prefix; empty
+// after the last namespace.
 func (p *partition) nextNamespace(all, after string) (prefix string) {
 	from := all
 	if after != "" {

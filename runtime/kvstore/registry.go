@@ -10,12 +10,12 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// registryPrefix returns what the keys of a kind's entries begin with, and endsPrefix what those begin with that say which entries end when.
+// registryPrefix returns the prefix of the keys of a kind's entries, and endsPrefix the prefix of the keys that record their ends.
 func registryPrefix(k store.RegistryKind) string { return "registry/" + string(k) + "/" }
 
 const endsPrefix = "registry-ends/"
 
-// endsKey returns the key that says when an entry ends.
+// endsKey returns the key that records the end of an entry.
 func endsKey(k store.RegistryKind, r *store.Registered) string {
 	return endsPrefix + number(store.Millis(r.Ends)) + "/" + string(k) + "/" + r.Key
 }
@@ -27,7 +27,7 @@ func (s *Store) Register(ctx context.Context, c store.Registration) (done store.
 	}
 	err = s.quietly(ctx, 0, func(p *partition) error {
 		is, there, err := p.registered(c.Kind, c.Key)
-		if err != nil && c.Version != store.AnyVersion { // otherwise what is damaged is replaced, too
+		if err != nil && c.Version != store.AnyVersion { // otherwise damaged entries are replaced, too
 			return err
 		}
 		if c.Version != store.AnyVersion && c.Version != is.Version {
@@ -175,6 +175,6 @@ func (p *partition) forgetRegistered(n int) {
 		if _, there, err := p.registered(store.RegistryKind(kind), entry); !there || err != nil { // otherwise it was registered again after it was damaged
 			p.unregister(store.RegistryKind(kind), entry)
 		}
-		p.Delete(key) // a damaged entry does not say when it ends
+		p.Delete(key) // a damaged entry does not contain its end
 	}
 }

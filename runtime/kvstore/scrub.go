@@ -23,7 +23,7 @@ func (s *Store) Scrub(ctx context.Context, c store.Scrub) (done store.Scrubbed, 
 		done = store.Scrubbed{Adopted: adopt}
 		if after, listeners := strings.CutPrefix(c.Cursor, listenersPart); listeners {
 			p.scrubListeners(after, c.N, &done)
-			adopt = false // all runs were adopted before: what was claimed since is not to be taken away
+			adopt = false // all runs were adopted before: runs that were claimed since must not be taken away
 		} else {
 			p.scrubRuns(&c, &done)
 		}
@@ -66,8 +66,8 @@ func (p *partition) scrubRuns(c *store.Scrub, done *store.Scrubbed) {
 	}
 }
 
-// scrubListeners removes those of a page of the entries of those who listen, from a cursor on, that no record has. No transition leaves one: a
-// hand has changed the store.
+// scrubListeners checks a page of the listener index, from a cursor on, and removes entries without a matching record. No transition
+// creates such an entry; it results from a manual change of the store.
 func (p *partition) scrubListeners(from string, n int, done *store.Scrubbed) {
 	prefix := p.prefix + listenersPart
 	var entries []string
@@ -81,7 +81,7 @@ func (p *partition) scrubListeners(from string, n int, done *store.Scrubbed) {
 		return true
 	})
 	for _, entry := range entries {
-		_, i, _, _ := store.ParseListenEntry(entry) // one that cannot be read is no record's
+		_, i, _, _ := store.ParseListenEntry(entry) // an unreadable entry matches no record
 		if r, err := p.record(i); err == nil && (r == nil || !slices.Contains(r.ListenEntries(i), entry)) {
 			p.Delete(p.listenerKey(entry))
 			done.Repaired = append(done.Repaired, store.LeftListening(i, entry))
@@ -105,7 +105,7 @@ func (p *partition) scrub(i store.Instance, done *store.Scrubbed) {
 		return
 	}
 	r := &l.Lifecycle
-	if r.Held() && p.lease(r.Owner).IsZero() { // nobody would see it end
+	if r.Held() && p.lease(r.Owner).IsZero() { // the end of its lease would never be seen
 		adopt = true
 		done.Repaired = append(done.Repaired, fmt.Sprintf("%s: was held by %s, which has no lease", i, r.Owner))
 	}
@@ -135,8 +135,8 @@ func (p *partition) scrub(i store.Instance, done *store.Scrubbed) {
 	}
 }
 
-// scrubStrays removes keys by which runs are counted and that name no run of the partition; here reports whether a run may be one. No transition leaves such a
-// key: a hand has changed the store. One that cannot be read may be named though it is gone.
+// scrubStrays removes keys that count runs and name no run of the partition; here reports whether a name may be a run of the partition. No
+// transition creates such a key; it results from a manual change of the store. A key of unreadable runs may name a run that was removed.
 func (p *partition) scrubStrays(here func(store.Instance) bool, done *store.Scrubbed) {
 	for _, part := range []string{quarantinedPart, retryingPart, unreadablePart} {
 		prefix := p.prefix + part
@@ -187,7 +187,7 @@ func (p *partition) forget(n int) {
 	}
 }
 
-// forgetFamilies deletes what was counted of families on other days than this one.
+// forgetFamilies deletes the counts of families of earlier days.
 func (p *partition) forgetFamilies() {
 	prefix := p.prefix + "family/"
 	today := prefix + number(store.Day(p.now)) + "/"

@@ -29,7 +29,8 @@ func (e *LayoutError) Error() string { return fmt.Sprintf("its layout cannot be 
 
 func (e *LayoutError) Unwrap() error { return e.Err }
 
-// Open makes a store of a database. A damaged layout is a *LayoutError. An empty database gets the layout; one that has another layout is refused.
+// Open makes a store of a database. A damaged layout is a *LayoutError. An empty database gets the layout; a database with another layout
+// is refused.
 func Open(db Database, layout store.Layout, now func() time.Time) (*Store, error) {
 	if err := layout.Valid(); err != nil {
 		return nil, fmt.Errorf("the layout cannot be that of a store: %w", err)
@@ -74,12 +75,12 @@ var _ store.Store = (*Store)(nil)
 func (s *Store) update(ctx context.Context, n int, f func(*partition) error) error {
 	err := s.quietly(ctx, n, f)
 	if store.RefusedAs(err) == "" {
-		s.writes[n].Add(1) // after the write: who has read it before does not know this number
+		s.writes[n].Add(1) // after the write: earlier readers do not know this number
 	}
 	return err
 }
 
-// quietly is update for what makes no work for anybody: it does not count as a write.
+// quietly is update for changes that create no work: they do not count as a write.
 func (s *Store) quietly(ctx context.Context, n int, f func(*partition) error) error {
 	var refused error
 	err := s.db.Update(func(tx Tx) error {
@@ -109,7 +110,7 @@ func (s *Store) partition(tx Tx, n int) *partition {
 	return p
 }
 
-// prefixOf returns what the keys of a partition begin with.
+// prefixOf returns the prefix of the keys of a partition.
 func prefixOf(n int) string { return fmt.Sprintf("p/%04d/", n) }
 
 func (s *Store) of(i store.Instance) int { return i.Partition(s.layout.Partitions) }

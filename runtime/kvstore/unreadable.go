@@ -6,12 +6,12 @@ import (
 
 const unreadablePart = "unreadable/"
 
-// unreadableKey returns the key by which a run is counted among those that cannot be read.
+// unreadableKey returns the key that marks a run as unreadable.
 func (p *partition) unreadableKey(i store.Instance) string {
 	return p.prefix + unreadablePart + i.String()
 }
 
-// claimable returns all that somebody gets who claims a run; a refusal if it is not there, or something of it cannot be read.
+// claimable returns the data of a run for its claim; a refusal if it is missing, or a part of it cannot be read.
 func (p *partition) claimable(i store.Instance) (l store.Loaded, inbox []store.Message, err error) {
 	r, err := p.record(i)
 	switch {
@@ -27,8 +27,8 @@ func (p *partition) claimable(i store.Instance) (l store.Loaded, inbox []store.M
 	return l, inbox, nil
 }
 
-// unreadable reports whether an error says that a run is not there or cannot be read. Such a run is taken out of the way, counted, and told; what a newer
-// build has written stays where it is.
+// unreadable reports whether an error means that a run is missing or cannot be read. Such a run is put away, counted, and reported. A run
+// written by a newer build stays in its place.
 func (p *partition) unreadable(i store.Instance, err error, whom func(store.Unreadable)) bool {
 	switch store.RefusedAs(err) {
 	case store.NoSuch:
