@@ -10,18 +10,18 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// asking asks the store who listens. While it answers, and as long again, those who come wait, and the next question is that of all of them: to
-// look which types and expressions a partition has costs more than to look for one key, and is done once for all.
+// asking asks the store for listeners. While it answers, and for the same time again, new callers wait, and the next query combines their
+// questions: looking up the types and expressions of a partition costs more than looking for one key, and is done once for all.
 type asking struct {
 	store      store.Reader
 	partitions []int         // all of them
-	turn       chan struct{} // held by who asks
+	turn       chan struct{} // held by the asking caller
 
 	mu      sync.Mutex
 	waiting []*question
 }
 
-// question is what one event asks.
+// question is the question of one event.
 type question struct {
 	types   []store.ListenType
 	filters []store.ListenFilter
@@ -34,7 +34,7 @@ type question struct {
 // maxTogether is how many events ask together.
 const maxTogether = 32
 
-// maxPause is how long those who come wait after an answer, at most.
+// maxPause is the maximum time that callers wait after an answer.
 const maxPause = 5 * time.Millisecond
 
 func newAsking(s store.Store) *asking {
@@ -68,7 +68,7 @@ func (a *asking) listeners(ctx context.Context, types []store.ListenType, filter
 	}
 }
 
-// askNext asks what those want who wait. If ctx ends meanwhile, they go on waiting.
+// askNext asks the questions of the waiting callers. If ctx ends in between, they continue to wait.
 func (a *asking) askNext(ctx context.Context) {
 	a.mu.Lock()
 	some := slices.Clone(a.waiting[:min(len(a.waiting), maxTogether)])
@@ -121,7 +121,7 @@ func (a *asking) ask(ctx context.Context, some []*question) error {
 	return nil
 }
 
-// take takes what it asked for from the answer to all questions.
+// take takes its part of the answer to all questions.
 func (q *question) take(from []interpreter.EventFilter, of func(store.ListenFilter) []store.ListeningRuns) {
 	for _, f := range from {
 		if slices.ContainsFunc(q.types, func(t store.ListenType) bool { return t.Has(f) }) {

@@ -13,7 +13,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// slowReader is a store that takes its time to say who listens: of each filter one run, called as its key is.
+// slowReader is a store that is slow to return listeners: for each filter one run, named like its key.
 type slowReader struct {
 	store.Reader
 	mu    sync.Mutex
@@ -41,7 +41,7 @@ func (r *slowReader) Listeners(ctx context.Context, c store.Listening) (found st
 	return found, nil
 }
 
-// asks asks who has some keys.
+// asks asks for the listeners of some keys.
 func (a *asking) asks(ctx context.Context, kind string, keys ...string) (string, error) {
 	var filters []store.ListenFilter
 	for _, key := range keys {
@@ -78,7 +78,8 @@ func TestAskingTogether(t *testing.T) {
 	})
 }
 
-// TestAskingEnds: whoever gives up leaves the others their answers, also if it asks for them; and an error is that of those who asked together.
+// TestAskingEnds: a caller that gives up does not take the answers from the others, even if it asks on their behalf; and an error concerns
+// only the callers of the same query.
 func TestAskingEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &asking{store: &slowReader{}, turn: make(chan struct{}, 1)}

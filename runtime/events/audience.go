@@ -7,13 +7,14 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Audience is the namespaces whose runs an event may reach. Nil is all of them; one that is empty is none.
+// Audience lists the namespaces whose runs an event may reach. Nil means all namespaces; an empty audience means no namespace.
 type Audience []string
 
 // Has reports whether an event may reach the runs of a namespace.
 func (a Audience) Has(namespace string) bool { return a == nil || slices.Contains(a, namespace) }
 
-// key returns what an event for the audience is known by. Each audience has its own: what came for some says nothing about what the others have.
+// key returns the key of an event for the audience. Each audience has its own key: a delivery to some namespaces implies nothing about
+// others.
 func (a Audience) key(event string) (string, error) {
 	if a == nil {
 		return event, nil

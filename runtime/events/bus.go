@@ -1,7 +1,8 @@
-// Package events brings CloudEvents to the runs of a deployment that listen for them.
+// Package events delivers CloudEvents to the runs of a deployment that listen for them.
 //
-// An event is found to be new by its source and id. It is then delivered to each run that listens for it, with an id of its own that the
-// store remembers; and only when all have it, it counts as published. Whoever was interrupted publishes it again: nobody gets it twice.
+// An event is recognised as new by its source and ID. It is then delivered to each listening run, with an ID of its own that the store
+// remembers. It counts as published only when all these runs received it. An interrupted publisher publishes it again: no run receives it
+// twice.
 package events
 
 import (
@@ -37,60 +38,60 @@ type Bus struct {
 	// AtOnce is how many runs an event is delivered to at the same time. It may be changed before the bus is used: with 1, one operation of the
 	// store follows the other.
 	AtOnce int
-	// recent bounds how many events are kept for those who ask why they did not match.
+	// recent limits the number of events kept to explain why they did not match.
 	recent *rate.Limiter
-	// unmatched bounds how many events are kept that nobody took.
+	// unmatched limits the number of kept events that matched no run.
 	unmatched unmatchedLimit
 }
 
 // Start starts the runs of an audience that an event starts. Doing it again starts nothing more.
 type Start func(ctx context.Context, e Event, to Audience) (Started, error)
 
-// Event is an event on its way to those that it starts.
+// Event is an event to be delivered to the schedules that it starts.
 type Event struct {
 	Key        string // by which it is known
 	Attributes map[string]any
 	Cause      *store.Instance // the first of the runs that have led to it; nil if none has
 }
 
-// Started is what an event has started.
+// Started is a run that an event started.
 type Started struct {
 	Runs  []store.Instance
-	Waits bool // it is kept until others have come, with which it starts a run
+	Waits bool // it is kept until other events arrive, with which it starts a run
 	// Refused are the schedules that take the event and started nothing.
 	Refused []Refused
 }
 
-// NewBus returns the bus of a deployment. Bounds say how many messages may wait for a run.
+// NewBus returns the bus of a deployment. bounds limit the number of messages that may wait for a run.
 func NewBus(s store.Store, start Start, bounds limits.Set) *Bus {
 	return &Bus{store: s, start: start, AtOnce: atOnce, recent: newRecentLimit(), unmatched: newUnmatchedLimit(), asking: newAsking(s), waiting: bounds.Max(limits.Waiting)}
 }
 
-// Report says who listens for an event.
+// Report lists the receivers of an event.
 type Report struct {
 	Matched  []store.Instance // runs that got it, by their names, as all of these are; whether their tasks consume it is for them to find out
 	Full     []store.Instance // runs that listen for it and did not get it: as much waits for them already as may
 	Started  []store.Instance // by it
-	Waits    bool             // it is kept until others have come, with which it starts a run
+	Waits    bool             // it is kept until other events arrive, with which it starts a run
 	Refused  []Refused        // schedules that take it and started nothing
-	Repeated bool             // it had been published before; nobody has got it again
+	Repeated bool             // it was published before; no run received it again
 }
 
-// OtherEventError says that another event was published under the same source and id.
+// OtherEventError reports that another event was published with the same source and ID.
 type OtherEventError struct{ Source, ID string }
 
-// OtherEventHelp says what to do about it, also where it was one of several events.
+// OtherEventHelp is the remedy, also if it was one of several events.
 const OtherEventHelp = "an event is known by its source and id; to publish the others again changes nothing"
 
-// Error says so.
+// Error returns the message.
 func (e *OtherEventError) Error() string {
 	return fmt.Sprintf("another event was published as %s of the source %s: give each event an id of its own", e.ID, e.Source)
 }
 
-// published is what is known of an event for a day.
+// published is the record of an event, kept for a day.
 type published struct {
 	Digest string `json:"digest"`         // of the event
-	Done   bool   `json:"done,omitempty"` // everybody has it
+	Done   bool   `json:"done,omitempty"` // all runs received it
 }
 
 // Publish delivers a structured CloudEvent, which was checked, to those runs of an audience that listen for it.
@@ -113,7 +114,7 @@ func (b *Bus) PublishOf(ctx context.Context, event map[string]any, to Audience, 
 	}
 	noted, err := b.note(ctx, known.entry, published{Digest: known.Digest, Done: true}, known.version)
 	if store.RefusedAs(err) == store.Conflict {
-		return report, nil // the same, by somebody else
+		return report, nil // the same, by another publisher
 	}
 	if err == nil {
 		b.keep(ctx, d, noted.At)
@@ -136,7 +137,7 @@ func (b *Bus) find(ctx context.Context, event map[string]any, to Audience) (know
 	if err != nil {
 		return known{}, err
 	}
-	if to != nil { // those who had it for everyone had it for these
+	if to != nil { // a delivery to all namespaces includes these
 		before, _, err := entryOf(id).Load(ctx, b.store)
 		if err != nil || before.Done {
 			return known{published: before}, cmp.Or(err, before.check(event, digest))
@@ -175,7 +176,7 @@ func (p published) check(event map[string]any, digest string) error {
 	return &OtherEventError{source, id}
 }
 
-// identify returns what the event is known by, and a digest of all of it.
+// identify returns the identity of the event, and a digest of its content.
 func identify(event map[string]any) (known, digest string, err error) {
 	text, err := expr.Encode(event)
 	if err != nil {
@@ -201,15 +202,15 @@ func (b *Bus) note(ctx context.Context, e store.RegistryEntry[published], p publ
 	return b.store.Register(ctx, store.Registration{Kind: e.Kind, Key: e.Key, Value: data, Version: version, For: store.Remembered})
 }
 
-// delivery is an event on its way to those who listen.
+// delivery is an event on its way to its listeners.
 type delivery struct {
 	id      string // that it is known by
 	event   map[string]any
 	to      Audience
 	cause   *store.Instance
 	heard   *listenedFor              // is found out
-	types   []store.ListenType        // of the filters that may lead to those who listen
-	known   []interpreter.EventFilter // with correlations that may lead to those who listen, without their keys
+	types   []store.ListenType        // of the filters that may lead to listeners
+	known   []interpreter.EventFilter // filters with correlations that may lead to listeners, without their keys
 	filters []store.ListenFilter      // that are asked for in each partition
 }
 
@@ -218,7 +219,7 @@ func (d *delivery) kind() string {
 	return kind
 }
 
-// delivery prepares the delivery of an event. Filters with correlations that were met before are asked for at once.
+// delivery prepares the delivery of an event. Known filters with correlations are queried immediately.
 func (b *Bus) delivery(id string, event map[string]any, to Audience, heard *listenedFor) delivery {
 	d := delivery{id: id, event: event, to: to, heard: heard}
 	d.types = to.types(d.kind())
@@ -235,7 +236,7 @@ func withoutExpressions(types []store.ListenType) (all []store.ListenFilter) {
 	return all
 }
 
-// deliver delivers an event to all who listen, and starts those that it starts.
+// deliver delivers an event to all listeners, and starts the runs that it starts.
 func (b *Bus) deliver(ctx context.Context, d delivery) (report Report, err error) {
 	if err = b.reachAll(ctx, d, &report); err != nil {
 		return report, err
@@ -245,7 +246,7 @@ func (b *Bus) deliver(ctx context.Context, d delivery) (report Report, err error
 	return report, err
 }
 
-// reachAll delivers an event to all who listen, and reports who has it and who has not.
+// reachAll delivers an event to all listeners, and reports which of them received it and which did not.
 func (b *Bus) reachAll(ctx context.Context, d delivery, report *Report) error {
 	message := func(at time.Time) store.Message {
 		m, err := inbox.Message{Type: interpreter.EventArrived, CloudEvent: &interpreter.Value{V: d.event}, At: at}.Encode()
@@ -267,7 +268,7 @@ func (b *Bus) reachAll(ctx context.Context, d delivery, report *Report) error {
 			mu.Lock()
 			defer mu.Unlock()
 			switch store.RefusedAs(err) {
-			case store.Closed, store.NoSuch: // it has ended meanwhile
+			case store.Closed, store.NoSuch: // the run ended in the meantime
 				return nil
 			case store.Limit:
 				report.Full = append(report.Full, i)
@@ -289,17 +290,17 @@ func (b *Bus) reachAll(ctx context.Context, d delivery, report *Report) error {
 // reach delivers an event to a run.
 func (b *Bus) reach(ctx context.Context, d store.Delivery) error {
 	err := b.store.Deliver(ctx, d)
-	for store.RefusedAs(err) == store.TimedOut && ctx.Err() == nil { // it took too long to be stored with the time that it says
+	for store.RefusedAs(err) == store.TimedOut && ctx.Err() == nil { // storing it took too long for the time that it contains
 		err = b.store.Deliver(ctx, d)
 	}
 	return err
 }
 
-// pageOfListeners is how many runs of a partition are asked for at once.
+// pageOfListeners is the maximum number of runs of a partition in one query.
 const pageOfListeners = 500
 
-// listeners calls found once for each run that may consume an event. Filters with correlations that were not met before are asked for when the
-// answer tells of them.
+// listeners calls found once for each run that may consume an event. Unknown filters with correlations are queried when the answer contains
+// them.
 func (b *Bus) listeners(ctx context.Context, d delivery, found func(store.Instance)) error {
 	known := map[store.Instance]bool{}
 	once := func(i store.Instance) {
@@ -326,7 +327,7 @@ func (b *Bus) listeners(ctx context.Context, d delivery, found func(store.Instan
 	return b.pages(ctx, others, answer, once)
 }
 
-// pages calls found for each run that an answer about filters has, and for those that come after them.
+// pages calls found for each run in an answer about filters, and for the runs of further pages.
 func (b *Bus) pages(ctx context.Context, filters []store.ListenFilter, answer store.Listeners, found func(store.Instance)) error {
 	for _, some := range answer.Runs {
 		for runs := some.Runs; len(runs) > 0; {
@@ -350,5 +351,5 @@ func (b *Bus) pages(ctx context.Context, filters []store.ListenFilter, answer st
 	return nil
 }
 
-// atOnce is the AtOnce of a bus that nobody has changed.
+// atOnce is the default of AtOnce.
 const atOnce = 128

@@ -9,8 +9,8 @@ import (
 // codes are the compiled expressions of correlations that were used of late. Documents bring as many as they like, and may be gone tomorrow.
 type codes struct {
 	mu sync.Mutex
-	// What is used is in now. When that is full, it becomes before, and what was in before until then is dropped.
-	now, before map[string]*expr.Code // by their texts; nil for one that cannot be compiled
+	// Used entries are in now. When now is full, it becomes before, and the former content of before is dropped.
+	now, before map[string]*expr.Code // by their texts; nil for a text that cannot be compiled
 	bytes       int                   // of the texts in now
 	compiled    int                   // how often one was compiled
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/swrun/swrun/expr"
 )
 
-// TestCodesAreBounded: expressions that are used are compiled once, however many others come meanwhile; those that nobody uses any more are dropped.
+// TestCodesAreBounded: expressions in use are compiled once, for any number of others in between; unused expressions are dropped.
 func TestCodesAreBounded(t *testing.T) {
 	c := &codes{}
 	const others = 20 * maxCodes
@@ -24,7 +24,8 @@ func TestCodesAreBounded(t *testing.T) {
 	}
 }
 
-// TestLongCodesAreBounded: the texts of the expressions that are kept are bounded together, whether they can be compiled or not, and one that is used stays.
+// TestLongCodesAreBounded: the total length of the cached expressions is limited, including expressions that cannot be compiled, and an
+// expression in use stays.
 func TestLongCodesAreBounded(t *testing.T) {
 	for name, begin := range map[string]string{"that compile": ".data", "that do not": "("} {
 		t.Run(name, func(t *testing.T) {

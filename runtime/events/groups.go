@@ -7,24 +7,24 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// groups are the filters with correlations that were met, without their keys: those of the same type and expressions stand together in the
-// index. To ask for one that is not there any more costs little, and one that is not known is found by asking. Each namespace has its own, so that
-// those of one take no room from those of others.
+// groups are the known filters with correlations, without their keys. Filters of the same type and expressions are adjacent in the index. A
+// query for a removed filter costs little, and an unknown filter is found by the query. Each namespace has separate groups, so that
+// namespaces do not take room from each other.
 type groups struct {
 	mu sync.Mutex
-	// What is used is in now. When that is full, it becomes before, and what was in before until then is dropped.
+	// Used entries are in now. When now is full, it becomes before, and the former content of before is dropped.
 	now, before map[string]*groupsOf // by the namespace that they are marked for; empty for all others
 }
 
-// groupsOf are those of a namespace.
+// groupsOf are the groups of a namespace.
 type groupsOf struct {
 	known map[interpreter.EventFilter]bool
 	types map[string][]interpreter.EventFilter // known, by type
 	bytes int                                  // of their types and expressions
 }
 
-// maxGroups is how many of a namespace are kept: all that the workflows of most deployments have. Their types and expressions
-// have maxGroupBytes together. Those that are longer than maxGroupSize are not kept.
+// maxGroups is the maximum number of groups of a namespace, enough for the workflows of most deployments. The total length of their types
+// and expressions is limited by maxGroupBytes. Groups longer than maxGroupSize are not kept.
 const (
 	maxGroups      = 1000
 	maxGroupBytes  = 256 << 10
@@ -32,7 +32,7 @@ const (
 	maxGroupSpaces = 64      // namespaces in one of the two maps
 )
 
-// of returns those that an event may ask for.
+// of returns the groups to query for an event.
 func (g *groups) of(types []store.ListenType) (all []interpreter.EventFilter) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -49,7 +49,7 @@ func (g *groups) of(types []store.ListenType) (all []interpreter.EventFilter) {
 	return all
 }
 
-// space returns those of a namespace. The caller holds the lock.
+// space returns the groups of a namespace. The caller holds the lock.
 func (g *groups) space(namespace string) *groupsOf {
 	if of := g.now[namespace]; of != nil {
 		return of
@@ -65,8 +65,8 @@ func (g *groups) space(namespace string) *groupsOf {
 	return of
 }
 
-// learn keeps those that have expressions, and returns which of them are not known to who asks. What a namespace had is dropped when it has too many: it
-// may be of runs that ended long ago.
+// learn keeps the filters with expressions, and returns the filters that the caller does not know. If a namespace exceeds its limit, its
+// former groups are dropped: they may belong to runs that ended long ago.
 func (g *groups) learn(all, known []interpreter.EventFilter) (others []interpreter.EventFilter) {
 	met := make(map[interpreter.EventFilter]bool, len(known))
 	for _, f := range known {

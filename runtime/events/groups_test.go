@@ -8,7 +8,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// TestGroupsAreBounded: what is kept of a namespace is bounded by its number and by its bytes, with long types and with long expressions.
+// TestGroupsAreBounded: the groups of a namespace are limited by number and by bytes, with long types and with long expressions.
 func TestGroupsAreBounded(t *testing.T) {
 	for name, filter := range map[string]func(n int) interpreter.EventFilter{
 		"short": func(n int) interpreter.EventFilter {

@@ -14,7 +14,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// countingStore counts what events ask for.
+// countingStore counts queries by events.
 type countingStore struct {
 	store.Store
 	bus                        *events.Bus
@@ -57,7 +57,7 @@ func (s *countingStore) listen(t *testing.T, i store.Instance, marks bool, from 
 	}
 }
 
-// publish publishes an event and checks how many runs get it, and what was asked for.
+// publish publishes an event and checks the number of receiving runs, and of queries.
 func (s *countingStore) publish(t *testing.T, to events.Audience, id string, runs, most int) {
 	t.Helper()
 	s.filters, s.groups, s.questions, s.runs = 0, 0, 0, 0
@@ -137,7 +137,8 @@ func TestAudiencesOfManyNamespaces(t *testing.T) {
 	}
 }
 
-// TestListenersOfOtherNamespaces: an event of a namespace reads none of the runs of another one that listen for the same type, with correlations or without.
+// TestListenersOfOtherNamespaces: an event of a namespace reads no runs of another namespace that listen for the same type, with or without
+// correlations.
 func TestListenersOfOtherNamespaces(t *testing.T) {
 	s := &countingStore{Store: memstore.New(memstore.Config{Partitions: 4})}
 	nobody := func(context.Context, events.Event, events.Audience) (events.Started, error) {

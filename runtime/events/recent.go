@@ -13,18 +13,18 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file keeps the last events of each type that runs listen for, so that a run can be told why they did not match. Nothing but what
-// people read depends on it: an event that is not kept comes to those who listen all the same.
+// This file keeps the last events of each type that runs listen for, to explain why they did not match. Only explanations depend on it: an
+// event that is not kept is delivered to its listeners anyway.
 
 // Recent is an event that was published while runs listened for events of its type.
 type Recent struct {
 	At    time.Time         `json:"at"` // by the store's clock
 	Event interpreter.Value `json:"event"`
-	// Large says that the event is too large to be kept: only who it is stands in Event.
+	// Large reports that the event is too large to be kept: Event contains only its identity.
 	Large bool `json:"large,omitempty"`
 }
 
-// The bounds of what is kept.
+// The limits of the kept events.
 const (
 	recentOfType = 10       // events
 	recentSize   = 16 << 10 // bytes of one event
@@ -37,7 +37,7 @@ type recent struct {
 	Events []Recent `json:"events"`
 }
 
-// listenedFor says for which types of filters somebody listens.
+// listenedFor records for which types of filters there are listeners.
 type listenedFor struct{ exact, any atomic.Bool }
 
 func (l *listenedFor) note(all []interpreter.EventFilter) {
@@ -60,10 +60,11 @@ func recentEntry(kind, namespace string) store.RegistryEntry[recent] {
 	return store.RegistryEntry[recent]{Kind: store.RegistryEvents, Key: key, For: func(*recent) time.Duration { return store.Remembered }}
 }
 
-// newRecentLimit bounds how much of the store's time is for what only people read.
+// newRecentLimit limits the store's load for mere explanations.
 func newRecentLimit() *rate.Limiter { return rate.NewLimiter(recentRate, recentBurst) }
 
-// keep keeps an event for those who listen for its type: for all namespaces, or for the only one that it was published for. If that fails, it is not kept.
+// keep keeps an event for the listeners of its type: for all namespaces, or for the only namespace that it was published for. Errors are
+// ignored.
 func (b *Bus) keep(ctx context.Context, d delivery, at time.Time) {
 	event, kind, heard, namespace := d.event, d.kind(), d.heard, ""
 	switch {
@@ -104,10 +105,10 @@ func (r *recent) add(one Recent) {
 	}
 }
 
-// EventID is what events are told apart by.
+// EventID is the identity of an event.
 type EventID struct{ Source, ID string }
 
-// IDOf returns what an event is known by.
+// IDOf returns the identity of an event.
 func IDOf(event any) (known EventID) {
 	attributes, _ := event.(map[string]any)
 	known.Source, _ = attributes["source"].(string)
@@ -115,11 +116,11 @@ func IDOf(event any) (known EventID) {
 	return known
 }
 
-// ID returns what the event is known by.
+// ID returns the identity of the event.
 func (r *Recent) ID() EventID { return IDOf(r.Event.V) }
 
-// RecentOf returns the last events of some types that runs of a namespace might hear, the oldest first: some of them if there were many at a time. The empty
-// type is that of filters for events of any.
+// RecentOf returns the last events of some types that runs of a namespace might receive, the oldest first. It is incomplete if there were
+// many events at a time. The empty type stands for filters for events of any type.
 func RecentOf(ctx context.Context, r store.Registry, namespace string, kinds []string) (all []Recent, err error) {
 	for _, kind := range kinds {
 		for _, of := range []string{"", namespace} {

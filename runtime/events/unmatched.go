@@ -14,9 +14,9 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file keeps which events nobody took, for those who look for one. Nothing else depends on it.
+// This file keeps the events that matched no run, for users who look for them. Nothing else depends on it.
 
-// Unmatched is an event that nobody took: no run got it, and it neither started a run nor waits for others.
+// Unmatched is an event that matched no run: no run received it, and it neither started a run nor waits for others.
 type Unmatched struct {
 	At     time.Time `json:"at"` // by the store's clock
 	Type   string    `json:"t"`
@@ -24,7 +24,7 @@ type Unmatched struct {
 	ID     string    `json:"i"`
 	// Refused are the schedules that take it and started nothing.
 	Refused []Refused `json:"r,omitempty"`
-	// Namespace is the one that it was published for; empty if it was for all. It is part of the key and not of the value.
+	// Namespace is the namespace that it was published for; empty for all. It is part of the key and not of the value.
 	Namespace string `json:"-"`
 }
 
@@ -40,7 +40,7 @@ func (r *Report) Taken() bool {
 	return len(r.Matched)+len(r.Full)+len(r.Started) > 0 || r.Waits || r.Repeated
 }
 
-// The bounds of what is kept of events that nobody took.
+// The limits of the kept unmatched events.
 const (
 	UnmatchedKept   = 200 // UnmatchedKept is how many are kept of one namespace, or of those for all.
 	UnmatchedOfType = 20  // UnmatchedOfType is how many of these may have one type.
@@ -51,7 +51,7 @@ const (
 	unmatchedPause  = time.Second // between two events of a type that one process keeps, after the first few
 )
 
-// unmatched are the last events of an audience that nobody took, the oldest first.
+// unmatched are the last unmatched events of an audience, the oldest first.
 type unmatched struct {
 	Events []Unmatched `json:"e"`
 }
@@ -70,7 +70,7 @@ func unmatchedEntry(namespace string) store.RegistryEntry[unmatched] {
 	return store.RegistryEntry[unmatched]{Kind: store.RegistryUnmatched, Key: key, For: func(*unmatched) time.Duration { return store.Remembered }}
 }
 
-// unmatchedLimit bounds how much of the store's time is for events that nobody took: there may be as many as are emitted.
+// unmatchedLimit limits the store's load for unmatched events: every emitted event may be one.
 type unmatchedLimit struct {
 	all *rate.Limiter
 
@@ -97,7 +97,7 @@ func (l *unmatchedLimit) allow(kind string, at time.Time) bool {
 	return of.AllowN(at, 1) && l.all.AllowN(at, 1)
 }
 
-// keepUnmatched keeps an event that nobody took, for the namespaces that it was for. If that fails, it is not kept.
+// keepUnmatched keeps an unmatched event, for the namespaces that it was published for. Errors are ignored.
 func (b *Bus) keepUnmatched(ctx context.Context, d delivery, r *Report, at time.Time) {
 	if r.Taken() || d.to != nil && len(d.to) == 0 || !b.unmatched.allow(d.kind(), at) {
 		return
@@ -125,7 +125,7 @@ func newUnmatched(d delivery, refused []Refused, at time.Time) Unmatched {
 	return one
 }
 
-// add adds an event. Many of one type leave room for those of others.
+// add adds an event. Many events of one type leave room for other types.
 func (u *unmatched) add(one Unmatched) {
 	u.Events = append(u.Events, one)
 	same := func(e Unmatched) bool { return e.Type == one.Type }
@@ -143,14 +143,14 @@ func (u *unmatched) add(one Unmatched) {
 	}
 }
 
-// CheckUnmatched reports why an entry of the events that nobody took cannot be read.
+// CheckUnmatched returns the error of an unreadable entry of the unmatched events.
 func CheckUnmatched(r store.Registered) error {
 	_, err := store.DecodeEntry[unmatched](store.RegistryUnmatched, r)
 	return err
 }
 
-// UnmatchedIn returns the last events that nobody took, the newest first: those that were for one of some namespaces, or for all of them. Without
-// namespaces it returns all. They are of the last day, and some of them where there were many.
+// UnmatchedIn returns the last unmatched events, the newest first: events for one of some namespaces, or for all namespaces. Without
+// namespaces it returns all. They are of the last day. It is incomplete if there were many.
 func UnmatchedIn(ctx context.Context, r store.Registry, namespaces []string) (all []Unmatched, err error) {
 	entries, err := r.ListRegistered(ctx, store.RegistryList{Kind: store.RegistryUnmatched})
 	if err != nil {
