@@ -2,16 +2,15 @@ package lease
 
 import "time"
 
-// Clock estimates what time it is in a partition of a store. The estimate lags behind by the time that an answer takes to
-// arrive, and is never ahead: what a worker believes to be over is over. Of the times of the worker's own clock, now, only
-// differences are used.
+// Clock estimates the time of a partition of a store. The estimate lags by the time that an answer takes to arrive, and is never ahead: a
+// deadline that passed by the estimate has passed at the store. Of the worker's own clock, only differences are used.
 type Clock struct {
 	at        time.Time // by the store
 	updatedAt time.Time // by the worker
 	latest    time.Time // the highest estimate that was given
 }
 
-// staleClock is after how long an estimate is replaced by a newer one that lags more.
+// staleClock is the age at which an estimate is replaced by a newer one with a larger lag.
 const staleClock = 5 * time.Second
 
 // Update handles the time that the store has answered, at the moment in which the answer arrived.

@@ -8,16 +8,16 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// comparison of what is held with what the store says, while the store is asked.
+// comparison is a comparison of the held runs with the store, while the store is asked.
 type comparison[R comparable] struct {
 	held      map[store.Instance]*holding[R] // before the store was asked
-	claimed   map[store.Instance]bool        // meanwhile, or maybe
+	claimed   map[store.Instance]bool        // during the comparison, or possibly so
 	recovered time.Time                      // when the lease was asked for that is trusted from now on; zero for none
 }
 
-// Comparisons returns the partitions in which what is held has to be compared with what the store says (Store.HeldBy). Compared
-// has to follow for each. A comparison finds claims without an answer, messages that nobody gave a hint of, and runs that
-// somebody else has taken. All of these are writes: where nothing was written, there is nothing to find.
+// Comparisons returns the partitions in which the held runs must be compared with the store (Store.HeldBy). Compared must be called for
+// each. A comparison finds claims without an answer, messages without a hint, and runs that other workers took. All of these are writes:
+// without writes a comparison finds nothing.
 func (l *Leases[R]) Comparisons(now time.Time) (partitions []int) {
 	for n := range l.partitions {
 		p := &l.partitions[n]
@@ -35,14 +35,15 @@ func (l *Leases[R]) Comparisons(now time.Time) (partitions []int) {
 	return partitions
 }
 
-// Findings are what a comparison has found.
+// Findings are the results of a comparison.
 type Findings[R comparable] struct {
 	Lost   []R             // others have them
 	Mail   []R             // they may have messages, or be lost: they look
-	GiveUp []store.Promote // what nobody executes here; the answers go to GaveUp
+	GiveUp []store.Promote // runs that are not executed here; the answers go to GaveUp
 }
 
-// Compared handles what the store says that the worker holds. If the lease could not be trusted before, it is from now on.
+// Compared handles the runs that the worker holds according to the store. If the lease could not be trusted before, it is trusted from now
+// on.
 func (l *Leases[R]) Compared(partition int, stored []store.Held, now time.Time) (found Findings[R]) {
 	p := &l.partitions[partition]
 	c := p.comparison
@@ -79,8 +80,8 @@ func (l *Leases[R]) NotCompared(partition int) {
 	p.comparison, p.doubted = nil, true
 }
 
-// giveUp lets others have runs that the worker holds and nobody executes. A run that could not be executed counts as the loss
-// of an owner, and is not given up before a lease would have ended; if the answer to its claim was lost, it is given up at once.
+// giveUp releases runs that the worker holds but does not execute. A run that could not be executed counts as the loss of an owner, and is
+// not released before a lease would have expired. If the answer to its claim was lost, it is released immediately.
 func (l *Leases[R]) giveUp(partition int, unknown []store.Instance, now time.Time) (requests []store.Promote) {
 	p := &l.partitions[partition]
 	var unanswered, failed []store.Instance
@@ -117,8 +118,8 @@ func (l *Leases[R]) GaveUp(request store.Promote, answered bool) {
 	}
 }
 
-// Polled handles what a poll has found, and returns what to make ready: what is due, and the runs of workers whose leases have
-// ended, once it is certain that these workers are dead. LookAgain is how long that takes; 0 if nobody is left to.
+// Polled handles the findings of a poll, and returns the runs to make ready: due runs, and the runs of workers whose leases expired, when
+// it is certain that these workers are dead. lookAgain is how long that takes; 0 if there are no such workers.
 func (l *Leases[R]) Polled(partition int, work store.Work, now time.Time) (request store.Promote, lookAgain time.Duration) {
 	p := &l.partitions[partition]
 	p.writes = work.Writes

@@ -2,11 +2,11 @@ package lease
 
 import "time"
 
-// contact knows since when the store has answered without a break. After an outage every lease has ended though no worker
-// died: who takes their runs at once counts deaths that never were.
+// contact is since when the store has answered without interruption. After an outage every lease is expired although no worker died: a
+// worker that takes their runs immediately would count deaths that did not occur.
 type contact struct {
 	longest     time.Duration // that may pass between two answers
-	toRenew     time.Duration // what other workers need to renew their leases
+	toRenew     time.Duration // time that other workers need to renew their leases
 	since, last time.Time
 }
 
@@ -14,7 +14,7 @@ func newContact(c Config) contact {
 	return contact{longest: max(c.Length/2, c.Poll+c.Poll/2), toRenew: c.Length / 2}
 }
 
-// left returns how much longer the store has to answer without a break before workers whose leases have ended are certainly dead.
+// left returns how much longer the store must answer without interruption before workers with expired leases are certainly dead.
 func (c *contact) left(now time.Time) time.Duration {
 	if c.last.IsZero() || now.Sub(c.last) > c.longest {
 		return c.toRenew
@@ -22,7 +22,7 @@ func (c *contact) left(now time.Time) time.Duration {
 	return max(0, c.toRenew-now.Sub(c.since))
 }
 
-// Answered reports that the store has answered what was written.
+// Answered reports that the store answered Written.
 func (l *Leases[R]) Answered(now time.Time) {
 	c := &l.contact
 	if c.last.IsZero() || now.Sub(c.last) > c.longest {

@@ -7,8 +7,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Claiming reports that runs are about to be claimed, and returns those that may be: not those that the store is asked to take
-// from the worker. Claimed has to follow.
+// Claiming reports that runs are about to be claimed, and returns the runs that may be claimed: not the runs that the worker is giving up.
+// Claimed must be called afterwards.
 func (l *Leases[R]) Claiming(partition int, instances []store.Instance) []store.Instance {
 	p := &l.partitions[partition]
 	if len(p.givingUp) > 0 {
@@ -23,15 +23,15 @@ func (l *Leases[R]) Claiming(partition int, instances []store.Instance) []store.
 	return instances
 }
 
-// Claim is a claim that was sent at a time, and what came of it.
+// Claim is a claim that was sent at a time, with its result.
 type Claim[R comparable] struct {
 	Asked    []store.Instance
 	Sent     time.Time
-	Answered bool // otherwise something may have been claimed all the same
+	Answered bool // otherwise runs may have been claimed anyway
 	Got      map[store.Instance]R
 }
 
-// Claimed handles the answer to a claim: the runs in Got are held from now on. Lost are those that held them before.
+// Claimed handles the answer to a claim: the runs in Got are held from now on. lost are their former executors.
 func (l *Leases[R]) Claimed(partition int, c Claim[R], now time.Time) (lost []R) {
 	p := &l.partitions[partition]
 	p.doubted = p.doubted || !c.Answered
@@ -61,7 +61,7 @@ func (l *Leases[R]) Releasing(partition int, i store.Instance, run R, is bool) {
 	}
 }
 
-// Ended reports that a run is not executed any more. It returns false if it was claimed again meanwhile.
+// Ended reports that a run is no longer executed. It returns false if the run was claimed again in the meantime.
 func (l *Leases[R]) Ended(partition int, i store.Instance, run R) bool {
 	p := &l.partitions[partition]
 	if h := p.held[i]; h == nil || h.run != run {
@@ -79,7 +79,7 @@ func (l *Leases[R]) Failed(partition int, i store.Instance, run R, now time.Time
 	}
 }
 
-// Run returns what executes a run of a partition, if the worker holds it.
+// Run returns the executor of a run of a partition, if the worker holds the run.
 func (l *Leases[R]) Run(partition int, i store.Instance) (run R, held bool) {
 	h := l.partitions[partition].held[i]
 	if h == nil {

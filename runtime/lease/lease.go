@@ -1,7 +1,7 @@
-// Package lease decides what a worker does about the runs that it holds: when it renews its leases and how long it relies on
-// them, which runs it has lost, what it compares with the store, which runs it gives up, and whose runs it may take. The
-// worker drives it with goroutines and real time, the simulation with virtual time. It calls no store and reads no clock, and
-// it never decides what a run does next: package execution does.
+// Package lease decides how a worker treats the runs that it holds: when it renews its leases and how long it relies on them, which runs it
+// lost, which runs it compares with the store, which runs it gives up, and whose runs it may take. The worker drives it with goroutines and
+// real time, the simulation with virtual time. It calls no store and reads no clock. It does not decide how a run continues: package
+// execution does.
 package lease
 
 import (
@@ -13,11 +13,11 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Config says whose leases they are, and how long they last.
+// Config specifies the owner of the leases, and their length.
 type Config struct {
 	Worker string
 	Length time.Duration
-	Poll   time.Duration // how often the worker asks the store what was written
+	Poll   time.Duration // how often the worker asks the store for writes
 }
 
 // Interval is how often the driver asks for Renewal and Comparisons.
@@ -26,8 +26,8 @@ func (c Config) Interval() time.Duration { return c.Length / 10 }
 // CallTimeout is how long a call about leases may take: after one without an answer there is time for another.
 func (c Config) CallTimeout() time.Duration { return c.Length / 3 }
 
-// Leases are a worker's leases in the partitions of a store, with the runs that it holds. R is what the driver executes a run
-// with. All times are those of the worker's own clock. It is not safe for use by several goroutines.
+// Leases are a worker's leases in the partitions of a store, with the runs that it holds. R is the driver's executor of a run. All times
+// are by the worker's own clock. It is not safe for concurrent use.
 type Leases[R comparable] struct {
 	Config
 	partitions []partition[R]
@@ -36,17 +36,17 @@ type Leases[R comparable] struct {
 	leaving    bool
 }
 
-// partition is what a worker knows of its lease in one partition.
+// partition is the state of a worker's lease in one partition.
 type partition[R comparable] struct {
-	asked     time.Time // when the lease that lasts was asked for: it cannot have begun earlier
-	recovered time.Time // when a lease was asked for that followed one which could not be trusted any more; zero for none
+	asked     time.Time // when the current lease was requested: it cannot have begun earlier
+	recovered time.Time // when a lease was requested after one that could no longer be trusted; zero for none
 
 	held   map[store.Instance]*holding[R]
 	claims map[store.Instance]int       // claims that are on their way
 	failed map[store.Instance]time.Time // since when runs that are held cannot be executed
 
 	writes     int64 // to the partition, when it was polled last
-	doubted    bool  // what is held may differ from what the store says
+	doubted    bool  // the held runs may differ from the store
 	comparison *comparison[R]
 	compared   time.Time
 	comparedAt int64                   // the number of writes then
@@ -58,7 +58,7 @@ type holding[R comparable] struct {
 	run       R
 	asked     time.Time // when it was claimed
 	releasing bool      // a commit that gives it back is on its way
-	abandoned bool      // its lease could not be renewed for too long: it ends as soon as it can, and the store may still say that it is held
+	abandoned bool      // its lease could not be renewed for too long: it ends as soon as possible, and the store may still list it as held
 }
 
 // New returns the leases of a worker that holds nothing yet.
@@ -89,13 +89,13 @@ func (l *Leases[R]) Leased() (partitions []int) {
 	return partitions
 }
 
-// Trust says how far a worker may rely on its lease.
+// Trust is how far a worker may rely on its lease.
 type Trust int
 
 // The degrees of trust.
 const (
-	Valid   Trust = iota // nobody else can have the runs
-	Unsure               // nothing may begin; what is in flight goes on, since the lease may still be renewed
+	Valid   Trust = iota // no other worker can hold the runs
+	Unsure               // nothing may begin; effects in flight continue, since the lease may still be renewed
 	Expired              // the runs are lost
 )
 
@@ -110,7 +110,7 @@ func (l *Leases[R]) Trust(partition int, now time.Time) Trust {
 	return Unsure
 }
 
-// keepUnsure is how long runs are kept whose lease cannot be renewed. Most likely nobody can reach the store.
+// keepUnsure is how long runs are kept whose lease cannot be renewed. Most likely the store is unreachable for all workers.
 const keepUnsure = 10 * time.Second
 
 // Renewal returns which leases to renew now; none if it has no partitions. Lost are the runs whose leases could not be renewed

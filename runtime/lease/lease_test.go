@@ -71,7 +71,7 @@ func TestRenewal(t *testing.T) {
 	}
 }
 
-// TestLeaseThatIsGone: what was claimed before a renewal that finds no lease is lost, unless it is being given back.
+// TestLeaseThatIsGone: runs that were claimed before a renewal that finds no lease are lost, unless they are being given back.
 func TestLeaseThatIsGone(t *testing.T) {
 	l := holder()
 	l.Releasing(0, run("b"), "b", true)
@@ -82,7 +82,7 @@ func TestLeaseThatIsGone(t *testing.T) {
 	}
 }
 
-// TestLateRenewal: a lease that could not be trusted is trusted again when it is known what others have taken.
+// TestLateRenewal: a lease that could not be trusted is trusted again when the losses to other workers are known.
 func TestLateRenewal(t *testing.T) {
 	l := holder()
 	request, _ := l.Renewal(at(5000))
@@ -101,7 +101,7 @@ func TestLateRenewal(t *testing.T) {
 	}
 }
 
-// TestGiveUp: a run that is held and not executed is given up: at once if its claim was not answered, after a lease if it failed.
+// TestGiveUp: a run that is held and not executed is given up: immediately if its claim was not answered, after a lease if it failed.
 func TestGiveUp(t *testing.T) {
 	l := holder()
 	unanswered := Claim[string]{Asked: l.Claiming(0, []store.Instance{run("lost")}), Sent: at(10)}
@@ -129,7 +129,7 @@ func TestGiveUp(t *testing.T) {
 	}
 }
 
-// TestOutage: the leases of others that have ended during an outage are left to them for a while.
+// TestOutage: leases that expired during an outage are left to their owners for a while.
 func TestOutage(t *testing.T) {
 	work := store.Work{Ended: []store.Ended{{Worker: "other", Instances: []store.Instance{run("x")}}, {Worker: "w", Instances: []store.Instance{run("a")}}}}
 	l := holder()
@@ -160,8 +160,8 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// TestClockShowsTheTimeThatWasAwaited: whoever has waited as long as Until says is told by Estimate that the time has come, also if it lies between two
-// milliseconds. Otherwise a worker would ask again and again, without a pause.
+// TestClockShowsTheTimeThatWasAwaited: after a wait for the duration of Until, Estimate has reached the time, also if the time is between
+// two milliseconds. Otherwise a worker would ask repeatedly without a pause.
 func TestClockShowsTheTimeThatWasAwaited(t *testing.T) {
 	began := time.UnixMilli(1000)
 	for _, skew := range []time.Duration{0, 300 * time.Microsecond, -300 * time.Microsecond} {

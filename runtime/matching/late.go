@@ -12,7 +12,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Reports that came too late are noted in the history of their run: each that says something else once.
+// Late reports are recorded in the history of their run: each distinct report once.
 
 const (
 	// MaxLate is how many late reports about an activity are noted in a day. More are refused as these are, without a note: a worker must not be able to fill
@@ -35,7 +35,7 @@ type late []lateNote
 type lateNote struct {
 	Run    string               `json:"run"` // its digest
 	Effect interpreter.EffectID `json:"effect"`
-	Said   string               `json:"said"` // the digest of the attempt and of what it said
+	Said   string               `json:"said"` // the digest of the attempt and of the content of the report
 	Bytes  int                  `json:"bytes,omitempty"`
 	At     time.Time            `json:"at"`
 }
@@ -59,7 +59,7 @@ func (all late) isFull(n lateNote) bool {
 	return len(all) >= MaxLateOfEntry || ofRun >= MaxLateOfRun || ofActivity >= MaxLate || bytes > maxLateBytes
 }
 
-// lateReports returns the entry of the registry that tells which reports about a run are noted.
+// lateReports returns the entry of the registry with the recorded late reports about a run.
 func lateReports(run store.Instance) store.RegistryEntry[late] {
 	key := fmt.Sprintf("%s/%d", run.Namespace, run.Partition(MaxLateEntries))
 	return store.RegistryEntry[late]{Kind: store.RegistryLate, Key: key, For: func(*late) time.Duration { return store.Remembered }}
@@ -122,8 +122,8 @@ var (
 	errCounted = errors.New("the report is counted already")
 )
 
-// isNoted has a report counted, and returns why it is not noted; empty if it belongs to those that are. It is counted before it is noted: if the note fails, the worker
-// repeats the report. A report about a run that is not there counts for nothing.
+// isNoted counts a report, and returns the reason why it is not recorded; empty if it is to be recorded. It is counted before it is
+// recorded: if recording fails, the worker repeats the report. A report about a missing run is not counted.
 func (m *Matcher) isNoted(ctx context.Context, run store.Instance, is lateNote) (unnoted string, err error) {
 	if _, err := m.c.Store.History(ctx, run, 0, 1); err != nil {
 		if store.RefusedAs(err) == store.NoSuch {

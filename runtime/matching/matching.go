@@ -1,5 +1,5 @@
-// Package matching brings activities that wait in queues to the outside workers that poll for them, and what those report to the
-// runs. Servers use it. It performs nothing, and decides nothing about an activity: package activity does.
+// Package matching brings queued activities to the outside workers that poll for them, and the workers' reports to the runs. Servers use
+// it. It performs no activity, and package activity, not matching, decides the transitions of activities.
 package matching
 
 import (
@@ -21,23 +21,23 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Config is what a matcher needs. Store is required.
+// Config configures a matcher. Store is required.
 type Config struct {
 	Store store.Store
 	Nonce func() string    // default random
 	Now   func() time.Time // default time.Now; only differences of it count
 	Turn  func() int       // any number; default random
-	// Due is called with the time at which an activity has to be looked at, by the store's clock; nil if nobody wants to know.
+	// Due is called with the time, by the store's clock, at which an activity needs attention; may be nil.
 	Due func(partition int, at time.Time)
-	// Report hands the end of an attempt to whoever executes the run in this process, and reports whether it is stored. Otherwise the store
-	// is asked for it; nil if nobody executes runs here.
+	// Report passes the end of an attempt to the executor of the run in this process, and reports whether it is stored. Otherwise the end
+	// is stored directly. Report is nil if no runs are executed here.
 	Report func(context.Context, Report) (stored bool)
 	// Gate is asked before an activity is handed out; default one of its own.
 	Gate *queue.Gate
 	Log  *slog.Logger // default none
-	// MadeUp counts the late reports about attempts that no worker was given; nil if nobody wants to know.
+	// MadeUp counts the late reports about attempts that were never handed out; may be nil.
 	MadeUp *atomic.Int64
-	// Look is how often a poll looks for what nobody has announced; default 1 s. While Watched is called, it is restLooks times as long.
+	// Look is how often a poll looks for activities without a hint; default 1 s. While Watched is called, it is restLooks times as long.
 	Look time.Duration
 }
 
@@ -48,8 +48,8 @@ type Matcher struct {
 	mu      sync.Mutex
 	queues  map[string]map[string]*known // by name and by scope: see scopeOf
 	kept    int                          // how many are known
-	watched time.Time                    // when somebody has last looked what was written, by Config.Now; zero for never
-	polled  map[string][]string          // who has polled which queues since that was noted
+	watched time.Time                    // last call of Watched, by Config.Now; zero for never
+	polled  map[string][]string          // pollers of queues since the last record
 	noted   time.Time                    // when it was; zero for never
 	taken   map[attempt]*store.Activity  // by workers that have polled here, as they were stored last
 	sealKey string                       // with which tokens are sealed; empty if it is not known yet
@@ -62,14 +62,14 @@ type attempt struct {
 	nonce string
 }
 
-// known is what a matcher knows of a queue, as far as polls for some namespaces look at it. Polls for other namespaces have a known of their own:
-// a partition in which one finds nothing may hold work for another.
+// known is a matcher's knowledge of a queue, as seen by polls for some namespaces. Polls for other namespaces have a separate known: a
+// partition without work for one may hold work for another.
 type known struct {
 	unseen []bool      // the partitions that may have something
 	next   []time.Time // when something becomes available in each, by Config.Now; zero for never
 	looked time.Time   // when all partitions counted as unseen for the last time
 	from   int         // the partition to look at first
-	// waiting are those who wait for news, the longest first. Each is woken once.
+	// waiting are the waiters for news, the longest first. Each is woken once.
 	waiting []chan struct{}
 }
 
@@ -107,7 +107,7 @@ func New(c Config) *Matcher {
 	return m
 }
 
-// freed says that something of a queue with a limit may be taken again.
+// freed reports that activities of a queue with a limit may be taken again.
 func (m *Matcher) freed(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -118,7 +118,7 @@ func (m *Matcher) freed(name string) {
 	}
 }
 
-// Changed says that there may be something in a queue of a partition; an empty name is any queue.
+// Changed reports that there may be activities in a queue of a partition; an empty name means any queue.
 func (m *Matcher) Changed(name string, partition int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -161,7 +161,7 @@ func (q *known) wake() {
 // maxQueues bounds how many queues are known: their names come from outside.
 const maxQueues = 10_000
 
-// of returns what is known of a queue for the namespaces of a poll. It is called with the lock held.
+// of returns the knowledge of a queue for the namespaces of a poll. It is called with the lock held.
 func (m *Matcher) of(p *Poll, name string) *known {
 	scope := p.scope()
 	if q := m.queues[name][scope]; q != nil {
@@ -199,9 +199,10 @@ func (m *Matcher) forgetIdle() {
 type Poll struct {
 	Queues     []string // at least one
 	Namespaces []string // nil for all
-	Limit      int      // at most so many
-	Worker     string   // who asks, for people
-	// Until is closed when the worker is to be answered, even with nothing; nil waits until ctx ends, which means that it has gone.
+	Limit      int      // maximum number of activities
+	Worker     string   // name of the polling worker, for people
+	// Until is closed when the worker must be answered, even with an empty answer; nil waits until ctx ends, which means that the worker is
+	// gone.
 	Until <-chan struct{}
 }
 
@@ -221,8 +222,8 @@ type Task struct {
 	Input    interpreter.Value
 }
 
-// Poll returns activities that may be performed, which are the worker's from now on. If there are none, it waits until there are, or
-// Until is closed, or ctx ends; then it returns none.
+// Poll hands out activities to the worker. Without available activities it waits until there are some, or Until is closed, or ctx ends; in
+// the latter cases the answer is empty.
 func (m *Matcher) Poll(ctx context.Context, p Poll) ([]Task, error) {
 	for {
 		m.notePoll(ctx, &p)
@@ -230,7 +231,7 @@ func (m *Matcher) Poll(ctx context.Context, p Poll) ([]Task, error) {
 		now := p
 		now.Queues = open
 		tasks, err := m.look(ctx, now)
-		if len(tasks) > 0 && ctx.Err() != nil { // the worker has gone
+		if len(tasks) > 0 && ctx.Err() != nil { // the worker is gone
 			return nil, m.returnAll(ctx, tasks)
 		}
 		if len(tasks) > 0 || err != nil || ctx.Err() != nil {
@@ -242,7 +243,7 @@ func (m *Matcher) Poll(ctx context.Context, p Poll) ([]Task, error) {
 	}
 }
 
-// open returns those of some queues of which something may be taken now, and when to ask for the others again; zero if there are none.
+// open returns the queues from which activities may be taken now, and when to ask for the others again; zero without others.
 func (m *Matcher) open(ctx context.Context, names []string) (open []string, again time.Time) {
 	for _, name := range names {
 		if at, ok := m.c.Gate.Open(ctx, name); ok {
@@ -254,7 +255,7 @@ func (m *Matcher) open(ctx context.Context, names []string) (open []string, agai
 	return open, again
 }
 
-// returnAll gives back what a worker has not got.
+// returnAll gives back activities that did not reach their worker.
 func (m *Matcher) returnAll(ctx context.Context, tasks []Task) (failed error) {
 	returning, cancel := context.WithTimeout(context.WithoutCancel(ctx), takeWithin)
 	defer cancel()
@@ -264,7 +265,7 @@ func (m *Matcher) returnAll(ctx context.Context, tasks []Task) (failed error) {
 	return failed
 }
 
-// look takes what there is now.
+// look takes the activities that are available now.
 func (m *Matcher) look(ctx context.Context, p Poll) (tasks []Task, err error) {
 	for _, partition := range m.unseen(&p) {
 		if !m.see(&p, partition) {
@@ -287,7 +288,7 @@ func (m *Matcher) look(ctx context.Context, p Poll) (tasks []Task, err error) {
 	return tasks, nil
 }
 
-// lookAgain has a partition looked at once more, for the namespaces of a poll.
+// lookAgain marks a partition for another look, for the namespaces of a poll.
 func (m *Matcher) lookAgain(p *Poll, partition int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -343,7 +344,7 @@ const (
 	maxKnown = 4 << 10
 )
 
-// know notes what has become of an activity that a worker has.
+// know records the result of a change of an activity that a worker holds.
 func (m *Matcher) know(of attempt, c store.ActivityChanged) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -357,7 +358,7 @@ func (m *Matcher) know(of attempt, c store.ActivityChanged) {
 	m.taken[of] = c.Activity
 }
 
-// forget returns what is known of an activity whose attempt has ended.
+// forget returns and removes the known record of an activity whose attempt ended.
 func (m *Matcher) forget(of attempt) (is *store.Activity) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -373,7 +374,7 @@ func (m *Matcher) forgetActivity(id store.ActivityID) {
 	maps.DeleteFunc(m.taken, func(of attempt, _ *store.Activity) bool { return of.ActivityID == id })
 }
 
-// due says when to look at an activity that has changed.
+// due reports when a changed activity needs attention.
 func (m *Matcher) due(partition int, c store.ActivityChanged) {
 	if c.Activity != nil && !c.Activity.Due.IsZero() {
 		m.c.Due(partition, c.Activity.Due)

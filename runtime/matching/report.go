@@ -19,23 +19,23 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// The reports of outside workers about what they have taken.
+// The reports of outside workers about their activities.
 
-// ticket is an attempt in the hands of a worker: its token says all of it.
+// ticket is an attempt held by a worker: its token contains all of it.
 type ticket struct {
 	attempt
 	number  int    // of the attempt
 	worker  string // as it polled
 	pointer string // of the task, as it was when the worker took the activity; empty if it is not known
-	seal    string // as the token has it; empty if it has none: see sealWith
+	seal    string // as in the token; empty without one: see sealWith
 }
 
 // MaxToken is how long a token can be, in bytes.
 const MaxToken = 32 << 10
 
-// token is the text of a ticket that a worker shows with a report, with the seal by a key. What stands before the tilde is all that servers of earlier
-// versions read of the first part: they decode it in groups of four characters, and read nothing after a character that is no base64. So its text is
-// filled up to whole groups. They read the pointer behind the dot, or nothing of it.
+// token is the text of a ticket that a worker sends with a report, with the seal by a key. Servers of earlier versions read of the first
+// part only the text before the tilde: they decode it in groups of four characters, and stop at a character that is not base64. So this
+// text is padded to whole groups. They read the pointer behind the dot, or nothing of it.
 func (t ticket) token(key string) string {
 	before, after := t.ActivityID.String()+" "+t.nonce+" ", strconv.Itoa(t.number)+" "+url.QueryEscape(t.worker)
 	for (len(before)+len(after))%3 != 0 {
@@ -61,7 +61,7 @@ func (e *TokenError) Error() string {
 func parseToken(text string) (t ticket, err error) {
 	first, second, _ := strings.Cut(text, ".")
 	first, seal, _ := strings.Cut(first, "~")
-	data, _ := base64.RawURLEncoding.DecodeString(first) // what is no base64 has too few parts
+	data, _ := base64.RawURLEncoding.DecodeString(first) // a text that is not base64 has too few parts
 	pointer, notBase64 := base64.RawURLEncoding.DecodeString(second)
 	parts := strings.Split(string(data), " ")
 	if len(parts) == 3 {
@@ -97,12 +97,12 @@ func newTask(id store.ActivityID, key string, c store.ActivityChanged) (Task, er
 	return Task{ID: id, Token: t.token(key), Activity: a, Input: interpreter.Value{V: input}}, nil
 }
 
-// SupersededError says that a report does not count: another attempt has replaced the worker's, its time is over, or nobody waits for
-// the activity any more. What the worker has done may have happened all the same (promises 213).
+// SupersededError reports that a report does not count: another attempt has replaced the worker's, its deadline passed, or the run no
+// longer waits for the activity. The effects of the worker's attempt may have happened anyway (promises 213).
 type SupersededError struct {
 	ID      store.ActivityID
 	Why     string
-	Unnoted string // why the history does not tell of the report; empty if it does, or if it tells of no reports of that kind
+	Unnoted string // reason why the history does not record the report; empty if it does, or if it records no reports of that kind
 }
 
 func (e *SupersededError) Error() string {
@@ -113,8 +113,8 @@ func (e *SupersededError) Error() string {
 	return text
 }
 
-// Heartbeat says that the worker of an attempt is alive, and how far it has come; nil progress leaves what was said before. It reports
-// whether the worker is to stop, because nobody waits for the activity any more.
+// Heartbeat reports that the worker of an attempt is alive, with its progress; nil keeps the former progress. The result is whether the
+// worker is to stop, because the run no longer waits for the activity.
 func (m *Matcher) Heartbeat(ctx context.Context, token string, progress *interpreter.Value) (cancelRequested bool, err error) {
 	t, err := parseToken(token)
 	if err != nil {
@@ -133,7 +133,8 @@ func (m *Matcher) Heartbeat(ctx context.Context, token string, progress *interpr
 	return false, superseded(t.ActivityID, refused, err)
 }
 
-// Return gives back what a worker has taken and does not perform: others may take it at once, and it does not count as an attempt.
+// Return gives back an activity that a worker took and does not perform: other workers may take it immediately, and it does not count as an
+// attempt.
 func (m *Matcher) Return(ctx context.Context, token string) error {
 	t, err := parseToken(token)
 	if err != nil {
@@ -164,7 +165,7 @@ func (m *Matcher) Complete(ctx context.Context, token string, result any) error 
 	return m.end(ctx, t, report{op, older, interpreter.ReportCompleted, op.Content})
 }
 
-// Fail reports that an attempt has failed; nonRetryable says that there is to be no other one.
+// Fail reports the failure of an attempt; nonRetryable prevents further attempts.
 func (m *Matcher) Fail(ctx context.Context, token string, failure *errors.Error, nonRetryable bool) error {
 	t, err := parseToken(token)
 	if err != nil {
@@ -176,7 +177,7 @@ func (m *Matcher) Fail(ctx context.Context, token string, failure *errors.Error,
 	return m.end(ctx, t, report{op, older, interpreter.ReportFailed, op.Content})
 }
 
-// digest returns a short text that differs for reports that say different things; empty for one that cannot be written as JSON.
+// digest returns a short text that differs for different reports; empty if the content cannot be encoded as JSON.
 func digest(content any) string {
 	text, err := expr.Encode(content)
 	if err != nil {
@@ -196,11 +197,11 @@ type Report struct {
 // report is how a worker has reported the end of an attempt.
 type report struct {
 	op activity.Operation
-	// older is op as servers did it that remembered nothing of what was reported. What such a server has accepted is accepted again: whether it said
-	// the same, nobody knows.
+	// older is op as it was done by servers that did not remember the content of reports. A report that such a server accepted is accepted
+	// again, even though its content cannot be compared.
 	older   activity.Operation
 	kind    string // interpreter.ReportCompleted or ReportFailed
-	content string // differs for reports that say different things
+	content string // differs for different reports
 }
 
 // end reports the end of an attempt. A report that does not count is noted in the history of the run.
@@ -217,7 +218,7 @@ func (m *Matcher) end(ctx context.Context, t ticket, r report) error {
 	if older, failed := m.change(ctx, t.attempt, r.older); older == nil && failed == nil {
 		return nil
 	}
-	m.forgetActivity(id) // what is reported next must not overtake the note
+	m.forgetActivity(id) // the next report must not overtake the note
 	unnoted, err := m.noteGiven(ctx, t, r)
 	if err != nil {
 		return err // the worker repeats the report
@@ -234,7 +235,7 @@ func (m *Matcher) change(ctx context.Context, of attempt, op store.ActivityOpera
 	if err != nil {
 		return nil, err
 	}
-	_ = m.c.Gate.Ended(ctx, ids, changed) // what the report says has happened; that nobody needs the permit is found out
+	_ = m.c.Gate.Ended(ctx, ids, changed) // the report is stored; the unneeded permit is recovered later
 	m.due(partition, changed[0])
 	m.know(of, changed[0])
 	return changed[0].Refused, nil

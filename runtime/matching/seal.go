@@ -12,8 +12,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// The seal of a token tells that a server of this deployment has given it to a worker. The store forgets an activity when it ends, so that nothing else
-// tells a late report from a made-up one. All servers have the same key: the store keeps it.
+// The seal of a token proves that a server of this deployment gave it to a worker. The store forgets an activity when it ends, so that only
+// the seal distinguishes a late report from a made-up one. All servers use the same key, which is kept in the store.
 
 // sealKey is the entry of the registry with the key.
 func sealKey() store.RegistryEntry[string] {
@@ -26,7 +26,7 @@ func CheckKey(r store.Registered) error {
 	return err
 }
 
-// key returns the key of the deployment, and makes one if there is none. One that is known here is good enough unless it has to be read again.
+// key returns the key of the deployment, and creates it if it is missing. The cached key is used unless it must be read again.
 func (m *Matcher) key(ctx context.Context, again bool) (string, error) {
 	m.mu.Lock()
 	known := m.sealKey
@@ -58,7 +58,8 @@ func (m *Matcher) key(ctx context.Context, again bool) (string, error) {
 	return key, nil
 }
 
-// ownKey returns a key of this process alone, for while that of the deployment cannot be read for a reason. Activities go on: only late reports need the key.
+// ownKey returns a key of this process alone, for use while the key of the deployment cannot be read. Activities continue: only late
+// reports need the key.
 func (m *Matcher) ownKey(why error) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -73,15 +74,15 @@ func (m *Matcher) ownKey(why error) string {
 // sealed is how many characters the seal of a token has: 96 bits.
 const sealed = 16
 
-// sealWith returns the seal of the ticket. It covers all that the token says.
+// sealWith returns the seal of the ticket. It covers the complete content of the token.
 func (t ticket) sealWith(key string) string {
 	mac := hmac.New(sha256.New, []byte(key))
 	fmt.Fprintf(mac, "%s %s %d %s %s", t.ActivityID, t.nonce, t.number, url.QueryEscape(t.worker), t.pointer) // only a pointer has spaces
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))[:sealed]
 }
 
-// wasGiven reports whether a server of this deployment has given the ticket to a worker. Otherwise somebody has made it up or changed it, or a server of a
-// version without seals has given it.
+// wasGiven reports whether a server of this deployment gave the ticket to a worker. Otherwise it was made up or changed, or was given by a
+// server of a version without seals.
 func (m *Matcher) wasGiven(ctx context.Context, t ticket) (bool, error) {
 	for _, again := range []bool{false, true} {
 		key, err := m.key(ctx, again)
@@ -92,10 +93,10 @@ func (m *Matcher) wasGiven(ctx context.Context, t ticket) (bool, error) {
 	return false, nil
 }
 
-// madeUpEvery is how often the log tells of made-up reports.
+// madeUpEvery is the interval between log lines about made-up reports.
 const madeUpEvery = time.Minute
 
-// toldMadeUp is what the log has told of reports about attempts that no worker was given.
+// toldMadeUp is the state of the log about reports of attempts that were never handed out.
 type toldMadeUp struct {
 	n  int64
 	at time.Time // of the last line, by Config.Now; zero for none

@@ -12,10 +12,10 @@ import (
 
 // This file takes activities of a partition for a worker that polls, as far as the limits of their queues allow.
 
-// takeWithin is how long taking may last when nobody waits for it any more.
+// takeWithin is how long taking may last when its caller is gone.
 const takeWithin = 10 * time.Second
 
-// notePoll notes in the store, from time to time, who polls which queues.
+// notePoll records in the store, from time to time, the pollers of queues.
 func (m *Matcher) notePoll(ctx context.Context, p *Poll) {
 	now := m.c.Now()
 	m.mu.Lock()
@@ -40,14 +40,14 @@ func (m *Matcher) notePoll(ctx context.Context, p *Poll) {
 	}
 	m.mu.Unlock()
 	if by != nil {
-		_ = queue.NotePolls(ctx, m.c.Store, by) // the next note says the same; what else is wrong with the store the poll finds out
+		_ = queue.NotePolls(ctx, m.c.Store, by) // the next record contains the same; other errors of the store appear in the poll
 	}
 }
 
-// maxPollers is how many of those who poll a queue are noted.
+// maxPollers is the maximum number of recorded pollers of a queue.
 const maxPollers = 10
 
-// takeEach takes up to n activities of a partition; more says that there may be others. Queues with a limit are asked one by one.
+// takeEach takes up to n activities of a partition; more reports that there may be others. Queues with a limit are asked one by one.
 func (m *Matcher) takeEach(ctx context.Context, p Poll, partition, n int) (tasks []Task, more bool, err error) {
 	var free []string
 	for _, name := range p.Queues {
@@ -84,11 +84,11 @@ const maxPassed = 1000
 type try struct {
 	tasks  []Task
 	found  int                // how many were offered, at most as many as were asked for
-	passed []store.ActivityID // those that were refused and may be offered again
+	passed []store.ActivityID // refused activities that may be offered again
 }
 
-// insist has up to n activities taken; more says that there may be others. As long as all that are found are refused, because others have taken them or
-// their runs are suspended, it looks on behind them.
+// insist takes up to n activities; more reports that there may be others. While all found activities are refused, because other workers
+// took them or their runs are suspended, it continues behind them.
 func insist(n int, take func(n int, passed []store.ActivityID) (try, error)) (tasks []Task, more bool, err error) {
 	var passed []store.ActivityID
 	for {
@@ -129,8 +129,8 @@ func (m *Matcher) takeFree(ctx context.Context, p Poll, of asked) (try, error) {
 	return t, err
 }
 
-// takeLimited takes activities of a queue that has a limit, each of which holds a permit of it from then on. Of those that are offered, it finds as many
-// as it gets permits for.
+// takeLimited takes activities of a queue with a limit, each of which then holds a permit. It takes as many of the offered activities as it
+// gets permits for.
 func (m *Matcher) takeLimited(ctx context.Context, p Poll, name string, of asked) (try, error) {
 	if _, open := m.c.Gate.Open(ctx, name); !open {
 		m.remember(&p, name, of.partition)
@@ -164,8 +164,8 @@ func (m *Matcher) takeLimited(ctx context.Context, p Poll, name string, of asked
 	return t, err
 }
 
-// takeGranted takes activities that have permits of a queue, and gives back the permits of those that it cannot take. It returns those of them that may
-// be offered again.
+// takeGranted takes activities with permits of a queue, and returns the permits of activities that it cannot take. It returns those
+// activities that may be offered again.
 func (m *Matcher) takeGranted(ctx context.Context, name string, partition int, some []store.ActivityID, take handOut) ([]Task, []store.ActivityID, error) {
 	tasks, refused, passed, err := m.take(ctx, partition, some, take)
 	var unbegun []string
@@ -173,19 +173,19 @@ func (m *Matcher) takeGranted(ctx context.Context, name string, partition int, s
 		unbegun = append(unbegun, queue.ActivityHolder(id, take.Nonce))
 	}
 	if failed := m.c.Gate.GiveBack(ctx, name, nil, unbegun); err == nil && len(tasks) == 0 {
-		err = failed // otherwise it is found out that nobody needs them
+		err = failed // otherwise unneeded permits are recovered later
 	}
 	return tasks, passed, err
 }
 
-// remember notes that there is something for a poll in a queue of a partition that nobody may take now.
+// remember records that a queue of a partition contains activities for a poll that cannot be taken now.
 func (m *Matcher) remember(p *Poll, name string, partition int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.of(p, name).unseen[partition] = true
 }
 
-// asked is how many activities of a partition are wanted, apart from those that cannot be taken.
+// asked is the requested number of activities of a partition, with the activities to skip.
 type asked struct {
 	partition, n int
 	passed       []store.ActivityID
@@ -204,10 +204,10 @@ func (m *Matcher) offered(ctx context.Context, p Poll, of asked) ([]store.Activi
 	return some[:min(of.n, len(some))], nil
 }
 
-// take takes activities. It returns those that were refused too, and which of them may still be offered: somebody else has them, their time is over, or
-// they cannot be read. The others have left their queue with this call, because their runs are suspended.
+// take takes activities. It also returns the refused activities that may still be offered: another worker took them, their deadline passed,
+// or they cannot be read. The other refused activities left their queue with this call, because their runs are suspended.
 func (m *Matcher) take(ctx context.Context, partition int, some []store.ActivityID, take handOut) (tasks []Task, refused, passed []store.ActivityID, err error) {
-	// What is taken is the worker's: the answer is awaited also if the worker has gone.
+	// Taken activities belong to the worker: the answer is awaited even if the worker is gone.
 	taking, cancel := context.WithTimeout(context.WithoutCancel(ctx), takeWithin)
 	defer cancel()
 	changed, err := m.c.Store.ChangeActivities(taking, store.ChangeActivities{Partition: partition, Activities: some, Operation: take.Take, Input: true})

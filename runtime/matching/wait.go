@@ -8,10 +8,10 @@ import (
 
 // How polls wait that find nothing.
 
-// restLooks is how many times longer polls rest while somebody tells what was written to the store.
+// restLooks is the factor by which polls look less often while Watched reports writes to the store.
 const restLooks = 60
 
-// Watched says which partitions were written to since the last time, so that polls need not look for themselves.
+// Watched reports the partitions with writes since the last call, so that polls need not look for them.
 func (m *Matcher) Watched(written []int) {
 	m.mu.Lock()
 	m.watched = m.c.Now()
@@ -29,7 +29,7 @@ func (m *Matcher) rest(now time.Time) time.Duration {
 	return m.c.Look
 }
 
-// wait waits until there may be something to take, and reports whether that is so; ctx has ended otherwise.
+// wait waits until there may be an activity to take, and reports whether that is so; otherwise ctx ended.
 func (m *Matcher) wait(ctx context.Context, p *Poll, open []string, again time.Time) bool {
 	select {
 	case <-p.Until:
@@ -54,7 +54,7 @@ func (m *Matcher) wait(ctx context.Context, p *Poll, open []string, again time.T
 	return true
 }
 
-// enter makes somebody wait for news of some queues, and returns how long to wait at most. What is in those that are not open is no news.
+// enter adds a waiter for news of some queues, and returns the maximum time to wait. News of queues that are not open is ignored.
 func (m *Matcher) enter(p *Poll, open []string) (woken chan struct{}, idle time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -68,7 +68,7 @@ func (m *Matcher) enter(p *Poll, open []string) (woken chan struct{}, idle time.
 	return woken, m.idle(p, open)
 }
 
-// leave ends a wait. News that it does not act on wakes somebody else.
+// leave ends a wait. Unused news is passed to another waiter.
 func (m *Matcher) leave(p *Poll, woken chan struct{}) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// MaxAge is how old rules may be that somebody keeps to: so long it takes until a change holds everywhere.
+// MaxAge is the maximum age of cached rules, and therefore the time until a change applies everywhere.
 const MaxAge = 2 * time.Second
 
 // Gate is asked before something of a queue begins. All that a process performs or hands out goes through one. Several goroutines may use it.
@@ -25,7 +25,7 @@ type Gate struct {
 	rules  map[string]Rules
 	wrong  map[string]error     // why the rules of a queue cannot be read
 	readAt time.Time            // when the rules were read; zero for never
-	closed map[string]time.Time // queues of which nothing may begin, and until when nobody has to ask again
+	closed map[string]time.Time // queues in which nothing may begin, and until when permits need not be requested
 	freed  []func(queue string)
 	looks  map[string]looks
 }
@@ -42,15 +42,15 @@ func (g *Gate) WhenFreed(f func(queue string)) {
 	g.freed = append(g.freed, f)
 }
 
-// Rules returns the rules of a queue, as they were at most MaxAge ago. As long as the store does not answer, they are what they were. Rules that
-// cannot be read are an error for their queue alone: nothing of it begins, since it may be paused.
+// Rules returns the rules of a queue, at most MaxAge old. While the store does not answer, the last known rules are returned. Unreadable
+// rules are an error for their queue alone: none of its effects begins, since the queue may be paused.
 func (g *Gate) Rules(ctx context.Context, name string) (Rules, error) {
 	if rules, ok, err := g.known(name); ok {
 		return rules, err
 	}
 	g.reading.Lock()
 	defer g.reading.Unlock()
-	if rules, ok, err := g.known(name); ok { // somebody else has read them meanwhile
+	if rules, ok, err := g.known(name); ok { // another caller has read them concurrently
 		return rules, err
 	}
 	all, wrong, err := read(ctx, g.store)
@@ -75,7 +75,7 @@ func (g *Gate) known(name string) (Rules, bool, error) {
 	return g.rules[name], g.rules != nil && age >= 0 && age < MaxAge, g.wrong[name]
 }
 
-// closedFor is about how long nobody asks for permits of a queue that has none: another process may have given one back.
+// closedFor is how long permits of a queue without free permits are not requested again: another process may have returned one.
 const closedFor = 500 * time.Millisecond
 
 // Open reports whether something of a queue may begin as far as this process knows; otherwise, when to ask again.
@@ -97,8 +97,8 @@ func (g *Gate) Open(ctx context.Context, name string) (again time.Time, open boo
 	return time.Time{}, true
 }
 
-// Take returns which of some holders may begin something of a queue now, each of which holds a permit then: for so long, unless it is
-// taken again; for ever if that is 0.
+// Take returns the holders that may begin an effect of a queue now. Each then holds a permit for the length, unless it is taken again; 0
+// means unlimited.
 func (g *Gate) Take(ctx context.Context, name string, holders []string, length time.Duration) ([]string, error) {
 	rules, err := g.Rules(ctx, name)
 	if err != nil || rules.Paused != nil || len(holders) == 0 {
@@ -140,7 +140,7 @@ func (g *Gate) close(name string, done store.Permitted) {
 	g.closed[name] = g.now().Add(pause)
 }
 
-// GiveBack gives permits of a queue back: those whose holders have ended, and those with which nothing has begun.
+// GiveBack returns permits of a queue: permits of holders that ended, and permits of effects that did not begin.
 func (g *Gate) GiveBack(ctx context.Context, name string, ended, unbegun []string) error {
 	if len(ended)+len(unbegun) == 0 {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Who holds permits: workers, for a time that they prolong, and attempts of activities, until these end. Whoever ends an attempt gives its
-// permit back; if that is lost with its process, others find out.
+// Holders of permits: workers, which prolong them, and attempts of activities, until they end. The process that ends an attempt returns its
+// permit. If that is lost with the process, other processes recover the permit.
 
 const ofWorker, ofActivity = "worker ", "activity "
 
@@ -24,7 +24,7 @@ func ActivityHolder(id store.ActivityID, nonce string) string {
 	return ofActivity + id.String() + " " + nonce
 }
 
-// parseActivityHolder reads what ActivityHolder returns.
+// parseActivityHolder parses the output of ActivityHolder.
 func parseActivityHolder(holder string) (id store.ActivityID, nonce string, ok bool) {
 	text, ok := strings.CutPrefix(holder, ofActivity)
 	at := strings.LastIndexByte(text, ' ')
@@ -47,12 +47,12 @@ func attempt(r *store.Activity) string {
 	return a.Nonce
 }
 
-// Ended gives back the permits of those attempts of activities that have ended with a change.
+// Ended returns the permits of the attempts of activities that ended with a change.
 func (g *Gate) Ended(ctx context.Context, ids []store.ActivityID, changed []store.ActivityChanged) error {
 	over := map[string][]string{}
 	for n, c := range changed {
 		if c.Refused != nil || c.Was == nil || !c.Was.Available.IsZero() || c.Activity != nil && c.Activity.Available.IsZero() {
-			continue // nobody had it, or somebody still has
+			continue // no worker held it, or a worker still holds it
 		}
 		if rules, err := g.Rules(ctx, c.Was.Queue); err == nil && rules.Limited() {
 			over[c.Was.Queue] = append(over[c.Was.Queue], ActivityHolder(ids[n], attempt(c.Was)))
@@ -66,8 +66,7 @@ func (g *Gate) Ended(ctx context.Context, ids []store.ActivityID, changed []stor
 	return nil
 }
 
-// Changed gives back the permits of attempts of activities that have ended with a commit of their run, also of those that nobody waits for any
-// more.
+// Changed returns the permits of attempts of activities that ended with a commit of their run, including dismissed activities.
 func (g *Gate) Changed(ctx context.Context, run store.Instance, changes []store.ActivityChange) error {
 	for _, c := range changes {
 		if c.To != nil && (c.From == nil || c.To.Available.IsZero()) {
@@ -90,7 +89,7 @@ func (g *Gate) Changed(ctx context.Context, run store.Instance, changes []store.
 	return nil
 }
 
-// holdersOf returns those who hold a permit whose names begin with a text.
+// holdersOf returns the holders of permits with a name prefix.
 func (g *Gate) holdersOf(ctx context.Context, name, prefix string) (some []string, err error) {
 	all, err := g.store.Holders(ctx, name)
 	for _, holder := range all {
@@ -109,14 +108,14 @@ const (
 	overFor = 12 * time.Second
 )
 
-// looks is what was found out of those that hold permits of a queue.
+// looks is the last check of the holders of permits of a queue.
 type looks struct {
 	last time.Time            // zero for never
 	over map[string]time.Time // since when each is known not to need it
 }
 
-// reclaim gives back permits of attempts that are over, and reports whether there were any: whoever has ended them was killed before it
-// could do that.
+// reclaim returns permits of attempts that are over, and reports whether there were any: the process that ended them was killed before it
+// could return them.
 func (g *Gate) reclaim(ctx context.Context, name string) bool {
 	now := g.now()
 	g.mu.Lock()
@@ -131,7 +130,7 @@ func (g *Gate) reclaim(ctx context.Context, name string) bool {
 	}
 	all, err := g.store.Holders(ctx, name)
 	if err != nil {
-		return false // whoever asks again looks again
+		return false // the next request checks again
 	}
 	rand.Shuffle(len(all), func(a, b int) { all[a], all[b] = all[b], all[a] })
 	over := map[string]time.Time{}
@@ -154,7 +153,7 @@ func (g *Gate) reclaim(ctx context.Context, name string) bool {
 	return len(back) > 0 && g.GiveBack(ctx, name, back, nil) == nil
 }
 
-// isOver reports whether it is certain that nobody has an attempt of an activity any more.
+// isOver reports whether it is certain that no worker holds an attempt of an activity.
 func (g *Gate) isOver(ctx context.Context, id store.ActivityID, nonce string) bool {
 	l, err := g.store.Load(ctx, id.Run)
 	if err != nil {

@@ -15,10 +15,11 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Polled is who has asked for activities of a queue, by name, and when last. An outside worker without a name has an empty one.
+// Polled contains the pollers of activities of a queue, by name, with the time of their last poll. An outside worker without a name has an
+// empty one.
 type Polled map[string]time.Time
 
-// Last returns when somebody has asked last; zero for never.
+// Last returns the time of the last poll; zero for never.
 func (p Polled) Last() (at time.Time) {
 	for _, t := range p {
 		if t.After(at) {
@@ -33,10 +34,10 @@ const (
 	polledKey = "polled"
 	// polledInKey is the key of the same by namespace and queue.
 	polledInKey = "polled-in"
-	// NoteEvery is how often a server notes who has polled, if anybody has, and UnpolledAfter how long a queue is polled after that.
+	// NoteEvery is how often a server records polls, if there were any, and UnpolledAfter how long after a poll a queue counts as polled.
 	NoteEvery     = 10 * time.Second
 	UnpolledAfter = 3 * NoteEvery
-	// So much is kept: the rest is what was polled longest ago.
+	// The limits of the kept records: the oldest are dropped.
 	maxPolled, maxPollers, maxPollerName = 500, 10, 64
 	// maxNotes is how often a note is tried while others note their polls.
 	maxNotes = 10
@@ -47,7 +48,7 @@ const (
 // anyNamespace stands for all namespaces in the key of polls.
 const anyNamespace = "*"
 
-// PollKey returns by what the polls of a queue for a namespace are noted; an empty namespace stands for all of them.
+// PollKey returns the key under which the polls of a queue for a namespace are recorded; an empty namespace means all namespaces.
 func PollKey(namespace, name string) string { return cmp.Or(namespace, anyNamespace) + " " + name }
 
 // NotePolls notes that outside workers have polled queues until now: their names, by PollKey.
@@ -90,7 +91,7 @@ func notePolls(ctx context.Context, r store.Registry, key string, by map[string]
 	return nil // others note theirs all the time; the next note has these too
 }
 
-// trim drops what was long ago, and what is too much.
+// trim drops old records, and the oldest above the limit.
 func trim(all map[string]Polled, now time.Time) {
 	latest := func(times Polled, most int) {
 		names := slices.SortedFunc(maps.Keys(times), func(a, b string) int { return times[b].Compare(times[a]) })
@@ -154,8 +155,8 @@ func PolledIn(ctx context.Context, r store.Registry, namespaces ...string) (map[
 	return all, nil
 }
 
-// readablePolls is polled for callers that only look. A note that cannot be read hides nothing else: then nobody is known to have polled. The next note
-// replaces one with damaged contents; doctor names an entry that is damaged as a whole.
+// readablePolls is polled for callers that only read. An unreadable record does not hide others: it counts as without polls. The next
+// record replaces damaged contents; doctor names an entry that is damaged as a whole.
 func readablePolls(ctx context.Context, r store.Registry, key string) (map[string]Polled, store.Registered, error) {
 	all, found, err := polled(ctx, r, key)
 	if store.IsUnreadable(err) {

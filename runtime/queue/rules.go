@@ -1,5 +1,5 @@
-// Package queue is what an operator has decided about task queues, and how that is kept: how much of a queue is performed at a time and
-// within a time, and whether it is paused. Workers and servers ask it before anything of a queue begins.
+// Package queue contains the operator's decisions about task queues, and their storage: how many effects of a queue are performed at a time
+// and within an interval, and whether it is paused. Workers and servers ask it before an effect of a queue begins.
 package queue
 
 import (
@@ -12,23 +12,23 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Rules are what was decided about a queue; the zero value is nothing.
+// Rules are the decisions about a queue; the zero value means no rules.
 type Rules struct {
-	Concurrency int           `json:"concurrency,omitempty"` // so many are performed at a time; 0 for any number
-	Rate        int           `json:"rate,omitempty"`        // so many begin within Per; 0 for any number
+	Concurrency int           `json:"concurrency,omitempty"` // maximum number at a time; 0 for unlimited
+	Rate        int           `json:"rate,omitempty"`        // maximum number of beginnings within Per; 0 for unlimited
 	Per         time.Duration `json:"per,omitempty"`
 	Paused      *Decision     `json:"paused,omitempty"` // nothing begins; nil if it is not paused
 	Changed     Decision      `json:"changed,omitzero"` // the last one
 }
 
-// Decision says who has decided something, when and why.
+// Decision records the actor, the time and the reason of a decision.
 type Decision struct {
 	At     time.Time `json:"at"`
 	Actor  string    `json:"actor,omitempty"`
 	Reason string    `json:"reason,omitempty"`
 }
 
-// By says by whom and why, after what was decided; it is empty if that is not known.
+// By describes the actor and the reason, as the end of a sentence; empty if unknown.
 func (d *Decision) By() (text string) {
 	if d.Actor != "" {
 		text = " by " + d.Actor
@@ -47,7 +47,7 @@ func (r *Rules) Limit() store.QueueLimit {
 	return store.QueueLimit{Concurrency: r.Concurrency, Rate: r.Rate, Per: r.Per}
 }
 
-// String says what the limit is: at most 2 at a time and 10 in 1m.
+// String describes the limit: at most 2 at a time and 10 in 1m.
 func (r *Rules) String() string {
 	var all []string
 	if r.Concurrency > 0 {
@@ -70,7 +70,7 @@ func (r *Rules) RateText() string {
 	return fmt.Sprintf("%d/%s", r.Rate, duration.Format(r.Per))
 }
 
-// The largest limits: what is counted has to be kept somewhere.
+// The largest limits: each counted item must be stored.
 const (
 	MaxConcurrency = 10_000
 	MaxRate        = 10_000
@@ -84,7 +84,7 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Field + " " + e.Detail }
 
-// SetConcurrency changes how many are performed at a time: to a number from 1 on, or to any with none.
+// SetConcurrency changes the maximum number at a time: to a positive number, or to unlimited with the text none.
 func (r *Rules) SetConcurrency(text string) error {
 	if text == none {
 		r.Concurrency = 0
@@ -101,7 +101,8 @@ func (r *Rules) SetConcurrency(text string) error {
 // none takes a limit away.
 const none = "none"
 
-// SetRate changes how many begin within a time: to a number and a span, such as 10/1m or 5/s, or to any with none.
+// SetRate changes the maximum number of beginnings in an interval: to a number and a span, such as 10/1m or 5/s, or to unlimited with the
+// text none.
 func (r *Rules) SetRate(text string) error {
 	if text == none {
 		r.Rate, r.Per = 0, 0

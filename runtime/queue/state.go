@@ -13,29 +13,29 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// State is what is in a queue, what was decided about it, and who takes it.
+// State is the content of a queue, its rules, and its workers.
 type State struct {
 	Name  string
 	Rules Rules
 	// Activities wait for outside workers, and Runs for workers of the engine, at most 1000 of each partition.
 	Activities, Runs int64
 	Oldest           time.Duration // how long the first of them has waited
-	// Performing is what is performed of it: all that holds a permit if the queue has a limit, and what workers of the engine performed when they
-	// announced themselves last otherwise.
+	// Performing is the number of its effects in progress: the number of held permits if the queue has a limit, otherwise the number in the
+	// last announcements of the engine's workers.
 	Performing int
 	Workers    []string  // of the engine, that take it; the longest there first
 	Polled     Polled    // by outside workers
 	At         time.Time // of the store
 }
 
-// Unpolled reports whether activities wait, and nobody has polled for them lately.
+// Unpolled reports whether activities wait without recent polls.
 func (s *State) Unpolled() bool {
 	return s.Activities > 0 && s.At.Sub(s.Polled.Last()) > UnpolledAfter
 }
 
-// States returns all queues in which something waits, or that are polled, taken, limited or paused, by their names. In a context that grants some
-// namespaces, what waits for others, what has polled for others and workers for runs of others do not count, and Performing is 0: it cannot be told by
-// namespace.
+// States returns all queues that have waiting work, are polled, served, limited or paused, by their names. In a context that grants some
+// namespaces, work of other namespaces, polls for them and workers for their runs do not count, and Performing is 0, since it is not known
+// by namespace.
 func States(ctx context.Context, s store.Store, workers []presence.Worker) (all []State, err error) {
 	rules, err := List(ctx, s)
 	if err != nil {
@@ -85,7 +85,7 @@ func (o *overview) of(name string) *State {
 	return o.all[name]
 }
 
-// addWaiting adds what waits in queues.
+// addWaiting adds the waiting work of queues.
 func (o *overview) addWaiting(ctx context.Context, s store.Store) error {
 	granted := definition.GrantedIn(ctx)
 	for p := range s.Layout().Partitions {
@@ -123,7 +123,7 @@ func (o *overview) addWaiting(ctx context.Context, s store.Store) error {
 	return nil
 }
 
-// addWorkers adds who takes queues. A worker of all queues takes those that there are.
+// addWorkers adds the workers of queues. A worker of all queues counts for the known queues.
 func (o *overview) addWorkers(workers []presence.Worker) {
 	for _, w := range workers {
 		for _, name := range w.Queues {
@@ -141,7 +141,7 @@ func (o *overview) addWorkers(workers []presence.Worker) {
 	}
 }
 
-// addPerforming adds what workers say that they perform, and what holds permits of queues that have a limit.
+// addPerforming adds the announced effects of workers, and the held permits of queues with a limit.
 func (o *overview) addPerforming(ctx context.Context, s store.Store, workers []presence.Worker) error {
 	for _, w := range workers {
 		for name, n := range w.PerQueue {

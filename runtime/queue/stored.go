@@ -39,7 +39,7 @@ func List(ctx context.Context, r store.Registry) (map[string]Rules, error) {
 	return all, err
 }
 
-// Readable is List without the rules that cannot be read: whoever lists runs is told about the runs. Queues and doctor tell what is damaged.
+// Readable is List without unreadable rules, since lists of runs do not report them. The list of queues and doctor report damage.
 func Readable(ctx context.Context, r store.Registry) (map[string]Rules, error) {
 	all, _, err := read(ctx, r)
 	if store.IsUnreadable(err) {
@@ -48,7 +48,7 @@ func Readable(ctx context.Context, r store.Registry) (map[string]Rules, error) {
 	return all, err
 }
 
-// read returns the rules of all queues that have any, by their names, and why those of other queues cannot be read.
+// read returns the rules of all queues with rules, by their names, and the errors of unreadable rules.
 func read(ctx context.Context, r store.Registry) (all map[string]Rules, damaged map[string]error, err error) {
 	entries, err := r.ListRegistered(ctx, store.RegistryList{Kind: store.RegistryQueues, Prefix: rulesPrefix})
 	if err != nil {
@@ -66,7 +66,8 @@ func read(ctx context.Context, r store.Registry) (all map[string]Rules, damaged 
 	return all, damaged, nil
 }
 
-// Change changes the rules of a queue, and returns what they are then. What change refuses is returned; nothing is changed then.
+// Change applies change to the rules of a queue, and returns the new rules. If change returns an error, nothing is changed and the error is
+// returned.
 func Change(ctx context.Context, r store.Registry, name string, d Decision, change func(*Rules) error) (rules Rules, err error) {
 	if err := dsl.CheckQueue(name); err != nil {
 		return rules, &Error{"queue", "is wrong: " + err.Error()}

@@ -10,7 +10,7 @@ import (
 	"github.com/swrun/swrun/runtime/queue"
 )
 
-// TestReasonsOfDecisions: the reason of a decision about a queue is text for one line, as that of a command to a run is.
+// TestReasonsOfDecisions: the reason of a decision about a queue is text for one line, like the reason of a command to a run.
 func TestReasonsOfDecisions(t *testing.T) {
 	s := memstore.New(memstore.Config{})
 	for reason, fits := range map[string]bool{
