@@ -1,6 +1,6 @@
-// Package activity decides what becomes of the activities that outside workers perform: who takes them, which of their four
-// timeouts has passed, when they are attempted again, and what their run is told. Stores keep what it decides, workers of the engine
-// and servers ask for it. It is pure: it reads no store and no clock.
+// Package activity decides the transitions of the activities of outside workers: who takes them, which of their four timeouts passed, when
+// they are retried, and which events their run receives. Stores keep the results; workers of the engine and servers request the
+// transitions. It is pure: it reads no store and no clock.
 package activity
 
 import (
@@ -13,10 +13,10 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Activity is what is known of an activity. Stores keep it as JSON.
+// Activity is the state of an activity. Stores keep it as JSON.
 type Activity struct {
 	Type     string                       `json:"y"`
-	Queue    string                       `json:"-"` // stands in the store's record
+	Queue    string                       `json:"-"` // kept in the store's record
 	Key      string                       `json:"k"` // idempotency key, the same for all attempts
 	Pointer  string                       `json:"p"` // of the task
 	Timeouts interpreter.ActivityTimeouts `json:"o,omitzero"`
@@ -26,7 +26,7 @@ type Activity struct {
 	Attempt     int                `json:"n"` // that is to be made or is being made; counts from 1
 	ScheduledAt time.Time          `json:"s"`
 	Available   time.Time          `json:"-"`          // for a worker; zero while one has it
-	Parked      time.Time          `json:"a,omitzero"` // what Available was when its run was found suspended; zero unless it waits for its resume
+	Parked      time.Time          `json:"a,omitzero"` // the former Available, if its run was suspended; zero unless it waits for the resume
 	Nonce       string             `json:"c,omitempty"`
 	Worker      string             `json:"w,omitempty"` // that has it, or had it last
 	StartedAt   time.Time          `json:"t,omitzero"`  // when the worker took it
@@ -38,7 +38,7 @@ type Activity struct {
 // Taken reports whether a worker has the activity.
 func (a *Activity) Taken() bool { return a.Available.IsZero() && a.Parked.IsZero() }
 
-// IsParked reports whether the activity waits until its run is resumed. Its deadlines go on.
+// IsParked reports whether the activity waits until its run is resumed. Its deadlines still apply.
 func (a *Activity) IsParked() bool { return !a.Parked.IsZero() }
 
 // Since returns since when, or from when on, the activity waits for a worker; zero while one has it.
@@ -92,7 +92,7 @@ func (a *Activity) Deadlines() (all []Deadline) {
 	return all
 }
 
-// First returns the deadline that passes first; ok is false if there is none.
+// First returns the next deadline; ok is false without one.
 func (a *Activity) First() (first Deadline, ok bool) {
 	for _, d := range a.Deadlines() {
 		if !ok || d.At.Before(first.At) {
@@ -111,7 +111,7 @@ func (a *Activity) attempt() interpreter.Attempt {
 	return attempt
 }
 
-// AttemptOf returns the attempt that an activity's record tells of: the one that is being made, or that waits for a worker.
+// AttemptOf returns the attempt in an activity's record: the attempt in progress, or the one that waits for a worker.
 func AttemptOf(r *store.Activity) (interpreter.Attempt, error) {
 	a, err := Parse(r)
 	if err != nil {
@@ -130,7 +130,7 @@ func (a *Activity) Record() (*store.Activity, error) {
 	return &store.Activity{Queue: a.Queue, Available: a.Available, Due: a.first(), Data: data, Decoded: &decoded}, nil
 }
 
-// Parse reads the record of a store. What it returns may be changed, but for what it refers to.
+// Parse parses the record of a store. The result may be changed, except the values that it refers to.
 func Parse(r *store.Activity) (*Activity, error) {
 	a := new(Activity)
 	if decoded, ok := r.Decoded.(*Activity); ok {
@@ -144,7 +144,8 @@ func Parse(r *store.Activity) (*Activity, error) {
 	return a, nil
 }
 
-// Lacking says, for people, that a run lacks activities that it waits for: their records are missing or damaged. It is empty if the run lacks none.
+// Lacking describes, for people, the awaited activities that a run lacks: their records are missing or damaged. It is empty if no activity
+// is missing.
 func Lacking(i store.Instance, l *store.Loaded) string {
 	if l.Newer != nil {
 		return ""

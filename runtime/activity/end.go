@@ -12,13 +12,13 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// The ends of attempts, and what comes after them.
+// The ends of attempts, and the next attempts.
 
 // Complete reports the result of an attempt.
 type Complete struct {
 	Nonce  string
 	Result any
-	// Content is a digest of what is reported: a report that says something else is no repetition.
+	// Content is a digest of the report: a report with another content is not a repetition.
 	Content string
 }
 
@@ -27,7 +27,7 @@ func (c Complete) Once(id store.ActivityID) string {
 	return reported("completed", id, c.Nonce, c.Content)
 }
 
-// reported is by what a store remembers how the end of an attempt was reported.
+// reported is the key under which a store remembers a report of the end of an attempt.
 func reported(how string, id store.ActivityID, nonce, content string) string {
 	return strings.TrimSpace("activity " + id.String() + " " + nonce + " " + how + " " + content)
 }
@@ -48,7 +48,7 @@ func (c Complete) apply(id store.ActivityID, a *Activity, now time.Time) (outcom
 type Fail struct {
 	Nonce string
 	Error *errors.Error
-	// NonRetryable says that no other attempt is to be made.
+	// NonRetryable prevents further attempts.
 	NonRetryable bool
 	Content      string // as in Complete
 }
@@ -77,7 +77,8 @@ func (a *Activity) isNonRetryable(of string) bool {
 	return slices.ContainsFunc(a.Retry.NonRetryable, func(named string) bool { return errors.Same(named, of) })
 }
 
-// expire ends what a deadline is about. The next attempt waits from now on: while nobody could end this one, nobody could take that one.
+// expire ends the attempt or activity whose deadline passed. The delay before the next attempt counts from now on: while this attempt could
+// not be ended, the next one could not be taken.
 func (a *Activity) expire(id store.ActivityID, d Deadline, now time.Time) outcome {
 	e := end{error: a.timeout(d), timeout: d.Kind, final: d.Kind == interpreter.DeadlineScheduleToClose}
 	if !e.final && a.isNonRetryable(errors.Timeout) {
@@ -107,7 +108,7 @@ func instant(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 // end is how an attempt has failed.
 type end struct {
 	error   *errors.Error
-	timeout string    // the kind of the deadline that has ended it; empty if none has
+	timeout string    // the kind of the deadline that ended it; otherwise empty
 	final   bool      // there is to be no other attempt
 	before  time.Time // when it does not count any more; zero for never
 }
@@ -152,12 +153,12 @@ func (a *Activity) ended(id store.ActivityID, m inbox.Message, before time.Time)
 	return outcome{told: &m, before: before}
 }
 
-// Direct is an operation on an activity that whoever holds its run stores with the run, or that no store keeps.
+// Direct is an operation on an activity that is stored by the owner of its run together with the run, or not stored at all.
 type Direct struct {
-	To      *store.Activity   // what the activity is then; nil if it has ended
-	Told    interpreter.Event // what its run is told; nil for nothing
+	To      *store.Activity   // the new record; nil if it ended
+	Told    interpreter.Event // the event for its run; nil for none
 	Attempt int               // that it is about
-	Before  time.Time         // that must not have come when it is stored; zero for any time
+	Before  time.Time         // time before which it must be stored; zero for any time
 }
 
 // Do makes an operation happen on an activity, without a store. Its error is a refusal, or that the record cannot be read.

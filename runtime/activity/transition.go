@@ -8,25 +8,26 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// The operations on activities. A store asks each what becomes of an activity, and keeps that.
+// The operations on activities. A store asks an operation for the transition of an activity, and stores it.
 
-// Operation is what somebody does with an activity: Take, Resume, Return, Heartbeat, Complete, Fail, RetryNow or Expire.
+// Operation is an operation on an activity: Take, Resume, Return, Heartbeat, Complete, Fail, RetryNow or Expire.
 type Operation interface {
 	store.ActivityOperation
-	// apply makes it happen, and may change the activity. An empty code says that it has.
+	// apply carries it out, and may change the activity. An empty code means success.
 	apply(store.ActivityID, *Activity, time.Time) (outcome, store.Code)
 }
 
 // Take gives an activity to a worker that has asked for one.
 type Take struct {
-	Worker string // who asks, for people
+	Worker string // name of the worker, for people
 	Nonce  string // random; the part of the token that makes it this attempt's
 }
 
-// Once implements store.ActivityOperation: the nonce tells.
+// Once implements store.ActivityOperation: the nonce identifies the operation.
 func (Take) Once(store.ActivityID) string { return "" }
 
-// Transition implements store.ActivityOperation. Nobody gets an activity of a run that is suspended: it leaves its queue until the run is resumed.
+// Transition implements store.ActivityOperation. An activity of a suspended run is not handed out: it leaves its queue until the run is
+// resumed.
 func (t Take) Transition(id store.ActivityID, run *store.Lifecycle, r *store.Activity, now time.Time) (o *store.ActivityOutcome, code store.Code) {
 	if run.Status == interpreter.StatusSuspended {
 		o, code = transition(park{t}, id, r, now)
@@ -72,7 +73,7 @@ func (p park) apply(id store.ActivityID, a *Activity, now time.Time) (outcome, s
 // Resume puts an activity back into its queue, where it was when its run was found suspended.
 type Resume struct{}
 
-// Once implements store.ActivityOperation: what is in its queue is not parked.
+// Once implements store.ActivityOperation: a queued activity is not parked.
 func (Resume) Once(store.ActivityID) string { return "" }
 
 // Transition implements store.ActivityOperation.
@@ -93,7 +94,7 @@ type Return struct {
 	Nonce string
 }
 
-// Once implements store.ActivityOperation: what is returned has no worker any more.
+// Once implements store.ActivityOperation: a returned activity has no worker.
 func (Return) Once(store.ActivityID) string { return "" }
 
 // Transition implements store.ActivityOperation.
@@ -110,10 +111,10 @@ func (t Return) apply(_ store.ActivityID, a *Activity, now time.Time) (outcome, 
 	return outcome{to: a, before: before}, ""
 }
 
-// Heartbeat says that the worker is alive, and how far it has come.
+// Heartbeat reports that the worker is alive, with its progress.
 type Heartbeat struct {
 	Nonce    string
-	Progress *interpreter.Value // nil leaves what was said before
+	Progress *interpreter.Value // nil keeps the former progress
 }
 
 // Once implements store.ActivityOperation: it may happen again.
@@ -136,7 +137,7 @@ func (h Heartbeat) apply(_ store.ActivityID, a *Activity, now time.Time) (outcom
 	return outcome{to: a, before: before}, ""
 }
 
-// RetryNow ends the delay before the next attempt of an activity: a worker may take it at once. Its time to start counts from then.
+// RetryNow ends the delay before the next attempt of an activity: a worker may take it immediately. Its time to start counts from then.
 type RetryNow struct{}
 
 // Once implements store.ActivityOperation: doing it again changes nothing.
@@ -178,8 +179,8 @@ func (Expire) apply(id store.ActivityID, a *Activity, now time.Time) (outcome, s
 	return a.expire(id, passed, now), ""
 }
 
-// outermost returns the outermost of the deadlines that have passed: when several have while nobody was there, the time of all attempts counts
-// before that of one, and that before its heartbeats, so that no attempt begins after its time.
+// outermost returns the outermost of the passed deadlines. If several passed in the meantime, the deadline of all attempts takes precedence
+// over the deadline of one attempt, and that over its heartbeat timeout, so that no attempt begins after its time.
 func (a *Activity) outermost(now time.Time) (passed Deadline, ok bool) {
 	for _, d := range a.Deadlines() {
 		if !now.Before(d.At) {
@@ -189,15 +190,15 @@ func (a *Activity) outermost(now time.Time) (passed Deadline, ok bool) {
 	return Deadline{}, false
 }
 
-// outcome is what becomes of an activity.
+// outcome is the result of an operation on an activity.
 type outcome struct {
-	same   bool           // it is what it was
-	to     *Activity      // nil: it has ended
+	same   bool           // it is unchanged
+	to     *Activity      // nil if it ended
 	told   *inbox.Message // to its run; nil for nothing
-	before time.Time      // that must not have come when the outcome is stored; zero for any time
+	before time.Time      // time before which the outcome must be stored; zero for any time
 }
 
-// transition returns what a store keeps of what an operation makes of an activity. One whose record cannot be read is Corrupt.
+// transition returns the result of an operation in the form for a store. An unreadable record is Corrupt.
 func transition(op Operation, id store.ActivityID, r *store.Activity, now time.Time) (*store.ActivityOutcome, store.Code) {
 	if r == nil {
 		return nil, store.NoSuch

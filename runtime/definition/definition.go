@@ -1,6 +1,6 @@
-// Package definition is what workflows are deployed as: documents with all that they are compiled with, kept in a store's
-// catalog under their digest and under namespace, name and version. Clients deploy and resolve definitions, workers compile
-// them. A definition that is stored never changes.
+// Package definition contains deployed workflows: documents with everything that they are compiled with, kept in a store's catalog under
+// their digest and under namespace, name and version. Clients deploy and resolve definitions, workers compile them. A stored definition
+// never changes.
 package definition
 
 import (
@@ -26,13 +26,13 @@ import (
 // Definition is a workflow as it was deployed: its document and every external resource that it is compiled with, so
 // that a run always continues as it began.
 type Definition struct {
-	File      string            `json:"file,omitempty"` // what the document's file is called, for people; not part of its identity
+	File      string            `json:"file,omitempty"` // name of the document's file, for people; not part of its identity
 	Document  string            `json:"document"`       // YAML
 	Resources map[string][]byte `json:"resources,omitempty"`
 	Locations map[string]string `json:"locations,omitempty"` // of the resources of which a server has redirected the reader: where relative references in them start
 }
 
-// Name returns what the document is called in messages.
+// Name returns the name of the document in messages.
 func (d Definition) Name() string {
 	if d.File == "" {
 		return "definition"
@@ -48,7 +48,7 @@ func (d Definition) Load(_ context.Context, reference string) (interpreter.Resou
 	return interpreter.Resource{}, fmt.Errorf("it is not among the resources of the definition; deploy the document again")
 }
 
-// Reference returns what the definition's document is called.
+// Reference returns the namespace, name and version of the definition's document.
 func (d Definition) Reference() (Reference, error) {
 	w, found := dsl.Parse(d.Name(), []byte(d.Document))
 	if err := found.Err(); err != nil {
@@ -75,8 +75,8 @@ const (
 	namespaceKey = "namespace/"
 )
 
-// Deploy stores a definition under its namespace, name and version, for ever; another one under the same three is
-// refused as a Conflict.
+// Deploy stores a definition permanently under its namespace, name and version; another definition under the same three is refused as a
+// Conflict.
 func Deploy(ctx context.Context, c store.Catalog, d Definition) (Reference, error) {
 	reference, err := d.Reference()
 	if err != nil {
@@ -98,7 +98,8 @@ func Deploy(ctx context.Context, c store.Catalog, d Definition) (Reference, erro
 	return reference, err
 }
 
-// leadsNowhere reports whether nothing is stored under the digest that a name holds: somebody has overwritten the name, or removed the definition.
+// leadsNowhere reports whether no definition is stored under the digest of a name: the name was overwritten, or the definition was removed,
+// by another program.
 func leadsNowhere(ctx context.Context, c store.Catalog, digest string) bool {
 	_, err := c.Definition(ctx, digestKey+digest)
 	return store.RefusedAs(err) == store.NoSuch
@@ -123,7 +124,7 @@ func Put(ctx context.Context, c store.Catalog, namespace string, d Definition) (
 	return digest, err
 }
 
-// replaceDamaged stores a definition in the place of what is stored under its digest, if that is damaged.
+// replaceDamaged replaces a damaged definition under its digest.
 func replaceDamaged(ctx context.Context, c store.Catalog, digest string, data []byte) error {
 	kept, err := c.Definition(ctx, digestKey+digest)
 	if err != nil || form.Unmarshal("the definition", form.Definition, kept, new(Definition)) == nil || form.Of(kept) > form.Definition {
@@ -137,7 +138,7 @@ func replaceDamaged(ctx context.Context, c store.Catalog, digest string, data []
 
 var errNotStored = errors.New("the store does not have it")
 
-// maxDigest is how many bytes of a digest messages and lists contain: somebody may have overwritten it.
+// maxDigest is the maximum number of bytes of a digest in messages and lists, since it may have been overwritten.
 const maxDigest = 64
 
 // Load returns the definition that is stored under a digest; an UnavailableError if the store could not be asked, and a refusal (store.IsUnreadable) if it
@@ -159,7 +160,7 @@ func Load(ctx context.Context, c store.Catalog, digest string) (d Definition, er
 	return d, nil
 }
 
-// Namespaces returns those that runs may be in, as far as ctx grants them.
+// Namespaces returns the namespaces that runs may be in, if ctx grants them.
 func Namespaces(ctx context.Context, c store.Catalog) (all []string, err error) {
 	keys, err := c.Definitions(ctx)
 	for _, key := range keys {
@@ -170,8 +171,8 @@ func Namespaces(ctx context.Context, c store.Catalog) (all []string, err error) 
 	return all, err
 }
 
-// Resolve returns the digest of what is deployed under a reference, and the reference with its version. A namespace that ctx does not grant is a
-// *ForeignError.
+// Resolve returns the digest of the deployed definition of a reference, and the reference with its version. A namespace that ctx does not
+// grant is a *ForeignError.
 func Resolve(ctx context.Context, c store.Catalog, r Reference) (Reference, string, error) {
 	if err := GrantedIn(ctx).Check(r); err != nil {
 		return r, "", err
@@ -193,7 +194,7 @@ func Resolve(ctx context.Context, c store.Catalog, r Reference) (Reference, stri
 	}
 }
 
-// maxResolutions is how often the latest version is looked for again because it was taken away meanwhile.
+// maxResolutions is how often the latest version is looked up again because it was removed concurrently.
 const maxResolutions = 100
 
 func digestOf(ctx context.Context, c store.Catalog, r Reference) (string, error) {
@@ -206,7 +207,7 @@ func digestOf(ctx context.Context, c store.Catalog, r Reference) (string, error)
 
 func latestVersion(ctx context.Context, c store.Catalog, r Reference) (string, error) {
 	all, err := Versions(ctx, c, r)
-	if err == nil && (len(all) == 0 || !Later(all[0], "")) { // what is no version is never the latest
+	if err == nil && (len(all) == 0 || !Later(all[0], "")) { // a text that is not a version is never the latest
 		err = &store.Refusal{Code: store.NoSuch, Detail: "workflow " + r.Namespace + "/" + r.Name}
 	}
 	if err != nil {
@@ -215,7 +216,7 @@ func latestVersion(ctx context.Context, c store.Catalog, r Reference) (string, e
 	return all[0], nil
 }
 
-// Versions returns the deployed versions of the workflow that a reference names, the one that `latest` means first.
+// Versions returns the deployed versions of the workflow that a reference names, beginning with the version that `latest` means.
 func Versions(ctx context.Context, c store.Catalog, r Reference) (all []string, err error) {
 	keys, err := c.Definitions(ctx)
 	prefix := nameKey + r.Namespace + "/" + r.Name + ":"
@@ -249,7 +250,7 @@ func LatestVersions(ctx context.Context, c store.Catalog) (all []Reference, err 
 	return all, err
 }
 
-// order sorts versions as Later says.
+// order sorts versions by Later.
 func order(a, b string) int {
 	switch {
 	case Later(a, b):
@@ -260,8 +261,8 @@ func order(a, b string) int {
 	return 0
 }
 
-// Later reports whether `latest` means version a rather than b: releases come before pre-releases, and what is no
-// version comes last (semantics 10.7).
+// Later reports whether `latest` means version a rather than b: releases precede pre-releases, and texts that are not versions come last
+// (semantics 10.7).
 func Later(a, b string) bool {
 	left, err := semver.StrictNewVersion(a)
 	if err != nil {

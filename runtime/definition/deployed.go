@@ -13,14 +13,14 @@ import (
 // Deployed is a workflow as it is deployed.
 type Deployed struct {
 	Namespace, Name string
-	Versions        []Version // the one that `latest` means first
+	Versions        []Version // beginning with the version that `latest` means
 }
 
 // Version is a deployed version of a workflow.
 type Version struct {
 	Version string
 	Digest  string // of its definition
-	// Deployment says who has deployed it. AllDeployed leaves it out, Noted has it.
+	// Deployment is the record of the deployment. AllDeployed omits it, Noted includes it.
 	Deployment Deployment
 }
 
@@ -70,7 +70,7 @@ func AllDeployed(ctx context.Context, c store.Catalog, namespace, name string) (
 	return deployed, nil
 }
 
-// Noted is AllDeployed with who has deployed each version, and when.
+// Noted is AllDeployed with the deployer of each version, and the time.
 func Noted(ctx context.Context, c Deployments, namespace, name string) ([]Deployed, error) {
 	all, err := AllDeployed(ctx, c, namespace, name)
 	for _, d := range all {
@@ -84,8 +84,8 @@ func Noted(ctx context.Context, c Deployments, namespace, name string) ([]Deploy
 	return all, err
 }
 
-// Undeploy deletes the name and version of what is deployed, so that no run of it can be started by them. The runs that there are go on
-// with what they were started with. A namespace that ctx does not grant is a *ForeignError.
+// Undeploy deletes the name and version of a deployed definition, so that no new run can be started by them. Existing runs continue with
+// their definition. A namespace that ctx does not grant is a *ForeignError.
 func Undeploy(ctx context.Context, c store.Catalog, r Reference) error {
 	resolved, digest, err := Resolve(ctx, c, r)
 	if err != nil {

@@ -8,11 +8,11 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Deployment says who has deployed a version of a workflow, and when. It is zero where that is not known: older builds did not note it.
+// Deployment records the deployer of a version of a workflow, and the time. It is zero if unknown: older builds did not record it.
 type Deployment struct {
 	At   time.Time `json:"at"` // by the store's clock
 	By   string    `json:"by,omitempty"`
-	File string    `json:"file,omitempty"` // what the document's file was called
+	File string    `json:"file,omitempty"` // name of the document's file
 }
 
 // deploymentOf is the entry of the registry that notes who has deployed a definition. The definition holds the name and version of the

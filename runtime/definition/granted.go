@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// Granted is the namespaces whose workflows and runs a caller may use. Nil is all of them; one that is empty is none.
+// Granted lists the namespaces whose workflows and runs a caller may use. Nil means all namespaces; an empty list means no namespace.
 type Granted []string
 
 type grantedKey struct{}
@@ -20,7 +20,7 @@ func WithGranted(ctx context.Context, g Granted) context.Context {
 	return context.WithValue(ctx, grantedKey{}, g)
 }
 
-// GrantedIn returns what WithGranted has set; nil, which is all namespaces, for a context without a limit.
+// GrantedIn returns the value set by WithGranted; nil, which means all namespaces, for a context without a limit.
 func GrantedIn(ctx context.Context) Granted {
 	g, _ := ctx.Value(grantedKey{}).(Granted)
 	return g
@@ -29,7 +29,7 @@ func GrantedIn(ctx context.Context) Granted {
 // Has reports whether a namespace may be used.
 func (g Granted) Has(namespace string) bool { return g == nil || slices.Contains(g, namespace) }
 
-// Check returns a *ForeignError if a workflow stands in a namespace that may not be used.
+// Check returns a *ForeignError if a workflow is in a namespace that may not be used.
 func (g Granted) Check(workflow Reference) error {
 	if g.Has(workflow.Namespace) {
 		return nil
@@ -37,7 +37,7 @@ func (g Granted) Check(workflow Reference) error {
 	return &ForeignError{Workflow: workflow, Granted: g}
 }
 
-// CheckAll returns a *ForeignError if not all namespaces may be used, for what concerns all of them.
+// CheckAll returns a *ForeignError unless all namespaces may be used, for operations that concern all of them.
 func (g Granted) CheckAll() error {
 	if g == nil {
 		return nil
@@ -45,8 +45,8 @@ func (g Granted) CheckAll() error {
 	return &ForeignError{Granted: g}
 }
 
-// CheckDefinition returns a *ForeignError if a definition stands in a namespace that may not be used, or if a task of it runs a workflow of
-// one. The tasks of the functions that it calls count too.
+// CheckDefinition returns a *ForeignError if a definition is in a namespace that may not be used, or if one of its tasks runs a workflow of
+// such a namespace. The tasks of the functions that it calls count too.
 func (g Granted) CheckDefinition(d Definition, compile Compile) error {
 	if g == nil {
 		return nil
@@ -70,7 +70,7 @@ func (g Granted) CheckDefinition(d Definition, compile Compile) error {
 	return nil
 }
 
-// ChildrenOf returns the workflows that the tasks of a program run or continue as, each once, also those of tasks in functions.
+// ChildrenOf returns the distinct workflows that the tasks of a program run or continue as, including tasks in functions.
 func ChildrenOf(p *interpreter.Program) (all []Reference) {
 	for _, r := range p.Runs() {
 		all = append(all, Reference{Namespace: r.Namespace, Name: r.Name, Version: r.Version})
@@ -79,14 +79,14 @@ func ChildrenOf(p *interpreter.Program) (all []Reference) {
 	return slices.Compact(all)
 }
 
-// ForeignError refuses what needs a namespace that was not granted.
+// ForeignError reports that a namespace is needed that was not granted.
 type ForeignError struct {
-	Workflow Reference // that is asked for; zero for what concerns all namespaces
+	Workflow Reference // the requested workflow; zero for operations that concern all namespaces
 	Task     bool      // a task of the document runs it
 	Granted  Granted
 }
 
-// Error says what was asked for, and what may be used.
+// Error names the requested and the granted namespaces.
 func (e *ForeignError) Error() string {
 	granted := "no namespace is granted"
 	if len(e.Granted) > 0 {
@@ -103,7 +103,7 @@ func (e *ForeignError) Error() string {
 	return fmt.Sprintf("this is about the workflow %s, and %s", e.Workflow, granted)
 }
 
-// Help says what to do about it.
+// Help returns the remedy.
 func (e *ForeignError) Help() string {
 	if e.Workflow.Namespace == "" {
 		return "ask as somebody to whom all namespaces are granted (swrun token new --all-namespaces)"

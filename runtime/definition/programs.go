@@ -20,7 +20,7 @@ type Programs struct {
 	compiled map[string]*compilation
 }
 
-// NewPrograms returns an empty cache of what a catalog holds.
+// NewPrograms returns an empty cache of the programs of a catalog.
 func NewPrograms(c store.Catalog, compile Compile) *Programs {
 	return &Programs{catalog: c, compile: compile, compiled: map[string]*compilation{}}
 }
@@ -37,8 +37,8 @@ const loadWithin = 30 * time.Second
 // maxPrograms is how many programs are kept; more are compiled again when they are needed.
 const maxPrograms = 512
 
-// Program returns the program of a definition; runs share it. When ctx ends before it is known, it is an
-// UnavailableError, and it goes on being loaded.
+// Program returns the program of a definition; runs share it. If ctx ends before the program is loaded, the error is an UnavailableError,
+// and loading continues.
 func (p *Programs) Program(ctx context.Context, digest string) (*interpreter.Program, error) {
 	c := p.compilation(ctx, digest)
 	select {

@@ -35,7 +35,7 @@ func ParseReference(s string) (Reference, error) {
 	return Reference{namespace, name, version}, nil
 }
 
-// maxName is how many bytes of a name stand in an error.
+// maxName is the maximum number of bytes of a name in an error.
 const maxName = 200
 
 // Latest is the version that stands for the highest one.
@@ -44,10 +44,10 @@ const Latest = dsl.Latest
 // IsVersion reports whether text can be the version of a workflow.
 func IsVersion(text string) bool { return dsl.IsVersion(text) }
 
-// MarshalText writes what String returns.
+// MarshalText returns the output of String.
 func (r Reference) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText parses the output of MarshalText.
 func (r *Reference) UnmarshalText(text []byte) (err error) {
 	*r, err = ParseReference(string(text))
 	return err
@@ -58,11 +58,11 @@ type Child struct {
 	Reference
 	// Task is in the document. It runs the workflow, or it calls a function from elsewhere, a task of which does.
 	Task dsl.Pointer
-	// Function is the URI of that function; empty if the task stands in the document.
+	// Function is the URI of the function with the task; empty if the task is in the document.
 	Function string
 }
 
-// Children returns the workflows that the tasks of w run or continue as, each once. Those of functions from elsewhere are left out.
+// Children returns the distinct workflows that the tasks of w run or continue as. Workflows of functions from elsewhere are omitted.
 func Children(w *dsl.Workflow) (all []Child) {
 	dsl.Walk(w, func(t dsl.Task) bool {
 		for _, r := range childrenOfTask(w, t) {
@@ -73,7 +73,7 @@ func Children(w *dsl.Workflow) (all []Child) {
 	return all
 }
 
-// AllChildren is Children for a workflow that was compiled: those of functions from elsewhere count too.
+// AllChildren is Children for a compiled workflow, including functions from elsewhere.
 func AllChildren(p *interpreter.Program) []Child {
 	return withRuns(Children(p.Workflow), p.Runs())
 }
@@ -109,7 +109,8 @@ func childrenOfTask(w *dsl.Workflow, t dsl.Task) (all []Reference) {
 	return all
 }
 
-// Title returns what the document in a text calls itself, whatever else is wrong with it; ok is false if it is not a workflow document.
+// Title returns the reference in the text of a document, even if the document has other errors; ok is false if it is not a workflow
+// document.
 func Title(text []byte) (title Reference, ok bool) {
 	w, _ := dsl.Parse("", text)
 	document, _ := w.Source.Data("/document").(map[string]any)

@@ -1,6 +1,6 @@
-// Package effect performs the effects of runs, one attempt each: it contains panics, cancels, gives up on what does not end
-// when it is cancelled, and bounds the memory that all effects take. The worker and the local driver use it. It never
-// decides whether an effect is performed, or what its end means.
+// Package effect performs the effects of runs, one attempt each: it contains panics, cancels attempts, gives up attempts that do not end
+// when they are cancelled, and limits the memory of all effects. The worker and the local driver use it. It does not decide whether an
+// effect is performed, and does not interpret its result.
 package effect
 
 import (
@@ -35,23 +35,23 @@ type Attempt struct {
 	over     atomic.Bool                // the driver knows how it ended, or is about to
 }
 
-// Driver is who an attempt is made for.
+// Driver receives the results of an attempt.
 type Driver interface {
-	// Ended is called once, when the attempt has ended or is given up.
+	// Ended is called once, when the attempt ended or is given up.
 	Ended(a *Attempt, result any, err error)
-	// Abandoned is called after that if the attempt goes on all the same: its goroutine is not to be waited for.
+	// Abandoned is called after that if the attempt continues anyway: its goroutine must not be waited for.
 	Abandoned(a *Attempt)
 	Log() *slog.Logger
 }
 
-// New returns an attempt that has not begun.
+// New returns an attempt that was not started.
 func New(d Driver, m *Memory, e interpreter.Effect, perform interpreter.Performer) *Attempt {
 	a := &Attempt{driver: d, effect: e, perform: perform, memory: reservation{memory: m}}
 	a.effect.Request.Memory = &a.memory
 	return a
 }
 
-// Effect returns what is performed.
+// Effect returns the effect.
 func (a *Attempt) Effect() interpreter.Effect { return a.effect }
 
 // Cancelled reports whether the attempt was cancelled before it ended.
@@ -63,11 +63,11 @@ func (a *Attempt) cause() error {
 	return a.reason
 }
 
-// FreeMemory gives back what the attempt has reserved: its result is stored, or nobody needs it.
+// FreeMemory returns the memory that the attempt reserved: its result is stored, or no longer needed.
 func (a *Attempt) FreeMemory() { a.memory.end() }
 
-// Perform performs the effect until it ends, with the values of ctx. The attempt ends when it is cancelled, and not with ctx. If it
-// is given up, nobody waits for the calling goroutine any more, and Perform returns false when the effect has ended after all.
+// Perform performs the effect until it ends, with the values of ctx. The attempt ends when it is cancelled, and not with ctx. If it is
+// given up, the calling goroutine is no longer waited for, and Perform returns false when the effect finally ends.
 func (a *Attempt) Perform(ctx context.Context) (ended bool) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
@@ -93,8 +93,8 @@ func (a *Attempt) begin(cancel context.CancelCauseFunc) error {
 	return a.reason
 }
 
-// Cancel asks the attempt to end. If it goes on for too long after that, it is given up: an effect that ignores its cancellation
-// holds up nobody.
+// Cancel asks the attempt to end. If it continues for too long after that, it is given up, so that an effect that ignores its cancellation
+// blocks no other work.
 func (a *Attempt) Cancel(why error) {
 	a.mu.Lock()
 	if a.reason == nil {
@@ -120,7 +120,7 @@ func (a *Attempt) giveUp() {
 	}
 }
 
-// abandon reports to the driver that the attempt has ended, and that its goroutine is not to be waited for.
+// abandon reports to the driver that the attempt ended, and that its goroutine must not be waited for.
 func (a *Attempt) abandon(why error) bool {
 	if !a.over.CompareAndSwap(false, true) {
 		return false
@@ -130,7 +130,7 @@ func (a *Attempt) abandon(why error) bool {
 	return true
 }
 
-// end reports to the driver how the attempt has ended, unless it was given up.
+// end reports the result of the attempt to the driver, unless it was given up.
 func (a *Attempt) end(result any, err error) bool {
 	if !a.over.CompareAndSwap(false, true) {
 		return false
@@ -145,7 +145,7 @@ func (a *Attempt) end(result any, err error) bool {
 	return true
 }
 
-// tellFailure logs that an effect has failed which nobody waits for: nobody else would know. What its details are may be secret.
+// tellFailure logs the failure of a detached effect, since it is reported nowhere else. Details of the error may be secret.
 func (a *Attempt) tellFailure(err error) {
 	what := "a failure of this program"
 	if fault := errors.AsError(err); fault != nil {

@@ -10,11 +10,11 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// Memory bounds what all effects of a driver hold. An effect that needs more than is left waits; first come, first served, so
-// that large answers are not overtaken for ever.
+// Memory limits the memory of all effects of a driver. An effect that needs more than is available waits in a queue, first come, first
+// served, so that large answers are not delayed forever.
 //
-// What is read and the values that are made of it have a part each. Who waits for values may hold what it has read; who holds
-// values waits for nothing. So effects cannot wait for each other.
+// Read data and the values made from it have separate parts. An effect that waits for the memory of values may hold read data; an effect
+// that holds values waits for nothing. So effects cannot wait for each other.
 type Memory struct {
 	read, values *part
 }
@@ -26,7 +26,7 @@ const maxValues = 128 << 20
 // DefaultMemory is how many bytes all effects may hold unless a driver is configured otherwise.
 const DefaultMemory = 1 << 30
 
-// NewMemory returns so many bytes of memory.
+// NewMemory returns a memory of a size in bytes.
 func NewMemory(size int64) *Memory {
 	values := min(size/2, maxValues)
 	return &Memory{newPart(size - values), newPart(values)}
@@ -39,18 +39,18 @@ type part struct {
 
 func newPart(size int64) *part { return &part{size, semaphore.NewWeighted(size)} }
 
-// reservation is what one effect holds of the memory, until what it has led to is stored.
+// reservation is the memory held by one effect, until its result is stored.
 type reservation struct {
 	memory       *Memory
 	mu           sync.Mutex
 	read, values int64 // bytes of each part
-	over         bool  // nobody needs it any more
+	over         bool  // no longer needed
 }
 
-// errTwice is a mistake of a performer: it could wait for what it holds itself, or others for each other.
+// errTwice is an error of a performer: it could wait for its own memory, or performers for each other.
 var errTwice = errors.New("an effect reserves memory once for what it reads, and then once for values")
 
-// Reserve waits until so many bytes are left; more than there are is all that there is.
+// Reserve waits until a number of bytes is available; more than the total is reduced to the total.
 func (r *reservation) Reserve(ctx context.Context, bytes int64) error {
 	if read, values := r.holds(); read || values {
 		return errTwice
@@ -81,7 +81,7 @@ func (r *reservation) reserve(ctx context.Context, p *part, held *int64, bytes i
 	return nil
 }
 
-// Keep gives back all but so many bytes of what is read.
+// Keep returns the memory of read data except for a number of bytes.
 func (r *reservation) Keep(bytes int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,7 +95,7 @@ func (p *part) keep(held *int64, bytes int64) {
 	}
 }
 
-// end gives everything back, also what the effect should ask for later.
+// end returns all memory, and refuses later reservations.
 func (r *reservation) end() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 
 // This file has the checks that refuse values which no run has.
 
-// among returns a check that refuses what fits none of the allowed texts.
+// among returns a check that refuses texts that match none of the allowed texts.
 func among(what string, allowed []string) func(*value) error {
 	return func(v *value) error {
 		switch {
@@ -52,7 +52,7 @@ const (
 	hintVersion = "name a version, or leave it out"
 )
 
-// allowVersion refuses latest, which is the version of no run, and what is no version.
+// allowVersion refuses latest, which is the version of no run, and invalid versions.
 func allowVersion(text string) error {
 	switch {
 	case text == definition.Latest:
@@ -63,7 +63,7 @@ func allowVersion(text string) error {
 	return nil
 }
 
-// allowID refuses what is the id of no run.
+// allowID refuses invalid IDs of runs.
 func allowID(text string) error {
 	if (store.Instance{Namespace: "x", ID: text}).Check() == nil {
 		return nil
@@ -75,7 +75,7 @@ func allowID(text string) error {
 	return e
 }
 
-// allowNamespace refuses what is the name of no namespace.
+// allowNamespace refuses invalid names of namespaces.
 func allowNamespace(text string) error {
 	if err := store.CheckNamespace(text); err != nil {
 		return &Error{Text: text, Problem: "is no namespace: it must be letters, digits and inner hyphens", Hint: "for example demo, or demo-* for several"}
@@ -83,7 +83,7 @@ func allowNamespace(text string) error {
 	return nil
 }
 
-// allowWorkflow refuses what names no workflow with all its parts.
+// allowWorkflow refuses incomplete and invalid names of workflows.
 func allowWorkflow(text string) error {
 	reference, err := definition.ParseReference(text)
 	switch {

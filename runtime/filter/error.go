@@ -10,10 +10,10 @@ import (
 
 // Error is a filter that cannot be read, or that no run could ever fit.
 type Error struct {
-	Text    string // what of the filter is wrong; empty if something is missing
+	Text    string // the wrong part of the filter; empty if a part is missing
 	At      int    // where that begins: the number of its first character, from 1; 0 if it is not a part of a filter
-	Problem string // goes on with a sentence about Text: is not a field of a run
-	Hint    string // what to write instead; may be empty
+	Problem string // rest of a sentence about Text: is not a field of a run
+	Hint    string // the remedy; may be empty
 }
 
 // Error returns a sentence without the hint.
@@ -28,7 +28,7 @@ func (e *Error) Error() string {
 	return sentence
 }
 
-// unknown returns the error of a text that is none of the allowed ones; what says what it is not.
+// unknown returns the error of a text that is not among the allowed ones; what is the kind of the text.
 func unknown(text, what string, allowed []string) error {
 	e := &Error{Text: text, Problem: "is not " + what, Hint: "allowed: " + strings.Join(allowed, ", ")}
 	if near := suggest.Nearest(text, allowed); near != "" {

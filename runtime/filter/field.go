@@ -15,18 +15,18 @@ import (
 // field is something that a run is or has. It has one of texts, number and time.
 type field struct {
 	name   string
-	texts  func(*Run) []string // in each form in which it may be written, the one that groups runs first; none if the run has none
+	texts  func(*Run) []string // in each form in which it may be written, beginning with the form for groups; empty for a run without a value
 	number func(*Run) int64
 	time   func(*Run) time.Time
 	past   bool                     // the time is over, in every run
-	allow  func(v *value) error     // refuses what the field of no run can be; nil if any text may be
+	allow  func(v *value) error     // refuses values that no run can have; nil if any text is valid
 	spell  func(text string) string // how texts has a value that may be spelt in several ways; nil if there is one way
 }
 
 // fieldText is the field of everything that is text in a run.
 const fieldText = "text"
 
-// fieldError is the field of the type of the error that a run has faulted with.
+// fieldError is the field of the type of the error of a faulted run.
 const fieldError = "error"
 
 // fieldDeadline is the field of the first deadline.
@@ -37,10 +37,10 @@ func (f Filter) ReadsDeadlines() bool {
 	return slices.ContainsFunc(f.conditions, func(c condition) bool { return c.field.name == fieldDeadline })
 }
 
-// fieldTrouble is the field of what is wrong with a run: the type of the error, also of one after which a task is tried again.
+// fieldTrouble is the field of the current trouble of a run: the type of the error, including an error that is being retried.
 const fieldTrouble = "trouble"
 
-// troubleOf returns what is wrong with a run: what people call it, and as it is written.
+// troubleOf returns the trouble of a run: its name for people, and its full type.
 func troubleOf(r *Run) []string {
 	switch t := r.trouble(); {
 	case r.Status() == store.Quarantined:
@@ -53,13 +53,13 @@ func troubleOf(r *Run) []string {
 	return errorOf(r)
 }
 
-// fieldAttention is the field of what somebody should look at a run for.
+// fieldAttention is the field of the reason for which a run needs attention.
 const fieldAttention = "attention"
 
-// fieldWaiting is the field of what a run waits for.
+// fieldWaiting is the field of the causes for which a run waits.
 const fieldWaiting = "waiting"
 
-// ReadsWaiting reports whether the filter asks for what a run waits for, so that Run.Waiting is needed.
+// ReadsWaiting reports whether the filter needs the causes for which a run waits, in Run.Waiting.
 func (f Filter) ReadsWaiting() bool {
 	return slices.ContainsFunc(f.conditions, func(c condition) bool { return c.field.name == fieldWaiting })
 }
@@ -76,10 +76,10 @@ func listens(r *Run) []string {
 	return all
 }
 
-// labelField is what the names of fields for labels begin with.
+// labelField is the prefix of the fields for labels.
 const labelField = "label."
 
-// fields are those that every run may have; those of labels come besides.
+// fields returns the fields of every run, without the fields for labels.
 func fields() []field {
 	return []field{
 		{name: "status", texts: func(r *Run) []string { return []string{r.Status()} }, allow: among("a status", Statuses())},
@@ -129,7 +129,7 @@ func Names() []string {
 	return append(all, labelField+"NAME")
 }
 
-// otherNames are what people call fields who have seen the JSON of a run, or another tool.
+// otherNames returns further names of fields, as they are used in the JSON of a run, or in other tools.
 func otherNames() map[string]string {
 	return map[string]string{
 		"closedreason": "reason", "businesskey": "key", "createdat": "created", "startedat": "started", "closedat": "closed",
@@ -195,7 +195,7 @@ func (f *field) check(v *value) error {
 	return f.allow(v)
 }
 
-// fits reports whether a value is what the field of a run is, leaving negation aside.
+// fits reports whether a value matches the field of a run, without regard to negation.
 func (f *field) fits(r *Run, o operator, v value) bool {
 	switch {
 	case f.number != nil:
@@ -230,8 +230,8 @@ func closedReason(r *Run) string {
 	return r.Lifecycle.Reason
 }
 
-// Attention returns what somebody should look at: that the run is quarantined, that it tries again what has failed, or that it has failed and
-// nothing goes on in its place: no fork of it, and no other run that waits for it. It is empty if there is nothing.
+// Attention returns the reason for which a run needs attention: it is quarantined, it retries a failed task, or it failed without a fork
+// and without a run that waits for it. It is empty if there is no reason.
 func (r *Run) Attention() string {
 	switch {
 	case r.Lifecycle.Status == interpreter.StatusFaulted && r.Lifecycle.Continuation == "" && r.Invocation.Parent == nil:
@@ -246,21 +246,21 @@ func (r *Run) Attention() string {
 	return ""
 }
 
-// AttentionRetrying is the Attention of a run that tries again what has failed (promise 200).
+// AttentionRetrying is the Attention of a run that retries a failed task (promise 200).
 const AttentionRetrying = "retrying"
 
-// AttentionFailed is the Attention of a run that has faulted, until it is forked.
+// AttentionFailed is the Attention of a faulted run until it is forked.
 const AttentionFailed = "failed"
 
 func attentions() []string { return []string{AttentionRetrying, store.Quarantined, AttentionFailed} }
 
-// What fields may be that ask whether something is so.
+// Values of yes-or-no fields.
 const (
 	yes = "yes"
 	no  = "no"
 )
 
-// forked says whether another run goes on in the place of the run, or has done so.
+// forked returns whether another run continues or continued the run.
 func forked(r *Run) []string {
 	if r.Lifecycle.Continuation != "" {
 		return []string{yes}
@@ -268,7 +268,7 @@ func forked(r *Run) []string {
 	return []string{no}
 }
 
-// errorOf returns the type of the error that a run has faulted with: what people call it, and as it is written.
+// errorOf returns the type of the error of a faulted run: its name for people, and its full type.
 func errorOf(r *Run) []string {
 	kind := r.Lifecycle.Failure.Type
 	if kind == "" {
@@ -297,7 +297,7 @@ func forkedFrom(r *Run) []string {
 	return []string{r.Invocation.Fork.Instance.String(), r.Invocation.Fork.Instance.ID}
 }
 
-// startedAt is when the run began; one that is still to begin has not.
+// startedAt returns when the run began; zero for a run that has not begun.
 func startedAt(r *Run) time.Time {
 	if r.Lifecycle.Status == interpreter.StatusPending {
 		return time.Time{}
@@ -310,7 +310,7 @@ func allTexts(r *Run) []string {
 	return slices.AppendSeq(all, maps.Values(r.Invocation.Labels))
 }
 
-// Statuses returns what Status may be.
+// Statuses returns the values of Status.
 func Statuses() []string {
 	return []string{
 		string(interpreter.StatusPending), string(interpreter.StatusRunning), string(interpreter.StatusWaiting), string(interpreter.StatusSuspended),

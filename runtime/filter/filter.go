@@ -1,15 +1,15 @@
-// Package filter chooses runs by what a list knows of them, without loading one except for the deadlines of its activities: status=waiting workflow=demo/* started>-1h. The
-// command, the HTTP API and whatever else asks for runs use this one grammar:
+// Package filter selects runs by their data in lists: status=waiting workflow=demo/* started>-1h. A run is loaded only for the deadlines of its
+// activities. The command, the HTTP API and all other queries for runs use this grammar:
 //
 //	filter     = condition { " " condition }            all of them hold
-//	condition  = field operator value { "," value }     one of the values fits; with != and !~, none does
+//	condition  = field operator value { "," value }     one of the values fits; with != and !~, no value does
 //	operator   = "=" | "!=" | "~" | "!~" | "<" | "<=" | ">" | ">="
 //	value      = text without spaces and commas, in which * and ? stand for any characters and for one, or text in double quotes,
 //	             which is taken literally
 //
-// ~ looks for a text anywhere, in upper or lower case. Times are absolute (2026-11-22T08:00:00Z, 2026-11-22, today) or count from
-// now: 5m is in five minutes, -1h an hour ago. What a run does not have fits no value: label.team=* chooses the runs with that
-// label, label.team!=* those without.
+// ~ searches for a text anywhere in the value, in upper or lower case. Times are absolute (2026-11-22T08:00:00Z, 2026-11-22, today) or relative
+// to now: 5m is in five minutes, -1h an hour ago. A missing field of a run matches no value: label.team=* selects the runs with this label,
+// label.team!=* the runs without it.
 package filter
 
 import (
@@ -23,18 +23,18 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Run is what a list knows of a run.
+// Run is a run as known from a list.
 type Run struct {
 	Instance   store.Instance
 	Lifecycle  store.Lifecycle
 	Invocation *execution.Invocation
-	// ActivityDue is when the first deadline passes of the activities that the run waits for; zero for never, or if nobody has looked: a record
-	// does not say it (Filter.ReadsDeadlines).
+	// ActivityDue is the first deadline of the awaited activities; zero for never or unknown: it is not part of the record
+	// (Filter.ReadsDeadlines).
 	ActivityDue time.Time
-	// Waiting is what the run waits for, in the order of store.WaitingFor; empty if it waits for nothing, or if nobody has looked
-	// (Filter.ReadsWaiting).
+	// Waiting lists the causes for which the run waits, in the order of store.WaitingFor; empty if it does not wait, or if they were not
+	// read (Filter.ReadsWaiting).
 	Waiting []string
-	// Acknowledged is who has acknowledged the trouble of the run; nil if nobody has, or if nobody has looked (Filter.ReadsAcknowledged).
+	// Acknowledged is the acknowledgement of the run's trouble; nil without one, or if it was not read (Filter.ReadsAcknowledged).
 	Acknowledged *Acknowledgement
 }
 
@@ -64,7 +64,7 @@ type condition struct {
 // operator is how a field is compared.
 type operator string
 
-// operators are all of them; one that begins another comes after it.
+// operators returns all operators. An operator follows the longer ones that begin with it.
 func operators() []operator { return []operator{"!=", "!~", "<=", ">=", "=", "~", "<", ">"} }
 
 // negated reports whether none of the values may fit.
@@ -77,20 +77,19 @@ const (
 	maxValues     = 1000 // of all conditions
 )
 
-// Parse reads a filter. Times that count from now count from the given one. What it refuses is an *Error.
+// Parse parses a filter. Relative times count from the given time. Invalid filters are refused with an *Error.
 func Parse(text string, now time.Time) (Filter, error) {
 	if len(text) > maxText {
 		return Filter{}, &Error{Text: text[:40] + "…", Problem: "is longer than a filter may be", Hint: "at most 16 KiB"}
 	}
-	if text != "" && strings.TrimSpace(text) == "" { // not all runs: that would be a trap for who cancels what it chooses
+	if text != "" && strings.TrimSpace(text) == "" { // refused instead of matching all runs, which would be dangerous for a cancel of the matching runs
 		return Filter{}, &Error{Text: text, Problem: "is blank", Hint: "leave it out, or give it a value"}
 	}
 	p := parser{text: text, now: now}
 	return p.filter()
 }
 
-// Equal returns the filter for the runs whose field has exactly a value, whatever characters it has. What no run can have is
-// refused as in Parse.
+// Equal returns the filter for the runs whose field has exactly a value, with any characters. Impossible values are refused as in Parse.
 func Equal(name, text string) (Filter, error) {
 	f, err := lookUp(name)
 	v := value{text: text, literal: true}
@@ -110,7 +109,7 @@ func quote(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
 }
 
-// In returns the filter for the runs of some namespaces; for all runs if none is named, or one that is empty.
+// In returns the filter for the runs of some namespaces. It matches all runs if no namespace is given, or an empty one.
 func In(namespaces ...string) Filter {
 	var values []value
 	for _, n := range namespaces {
@@ -135,7 +134,7 @@ func (f Filter) And(other Filter) Filter {
 	return Filter{slices.Concat(f.conditions, other.conditions)}
 }
 
-// WithAliases returns the filter that takes types of errors for those that they are aliases of.
+// WithAliases returns the filter that matches types of errors under their aliases.
 func (f Filter) WithAliases(a errors.Aliases) Filter {
 	if len(a) == 0 {
 		return f
@@ -149,7 +148,7 @@ func (f Filter) WithAliases(a errors.Aliases) Filter {
 	return Filter{all}
 }
 
-// withAliases adds to a condition on the type of an error what the types are read as.
+// withAliases adds the aliases of error types to a condition on the type of an error.
 func (c condition) withAliases(a errors.Aliases) condition {
 	texts := c.field.texts
 	c.field.texts = func(r *Run) []string {
@@ -189,10 +188,10 @@ func (c *condition) holds(r *Run) bool {
 	return fits != c.operator.negated()
 }
 
-// Grouping is what runs are counted by: one field, or several together.
+// Grouping groups runs for counts, by one field or several together.
 type Grouping struct {
 	Fields            []string
-	Of                func(*Run) []string // what each field of a run is; empty if the run has none
+	Of                func(*Run) []string // value of each field of a run; empty for a run without one
 	ReadsWaiting      bool                // Run.Waiting is needed
 	ReadsAcknowledged bool                // Run.Acknowledged is needed
 }
@@ -213,7 +212,7 @@ func (g *Grouping) Where(values []string) string {
 	return strings.Join(all, " ")
 }
 
-// quoteUnlessPlain quotes a text that has other characters than those of names, paths and addresses.
+// quoteUnlessPlain quotes a text with characters that are not usual in names, paths and addresses.
 func quoteUnlessPlain(text string) string {
 	if strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789./:-_@") == "" {
 		return text
@@ -224,8 +223,8 @@ func quoteUnlessPlain(text string) string {
 // maxGrouping is by how many fields runs are counted at a time.
 const maxGrouping = 10
 
-// Group returns what runs are counted by: a field, or several with a comma between them. Of several values of a run, the first counts. It is refused
-// for fields that runs are not counted by.
+// Group parses the fields for counting runs: a field, or several separated by commas. Of several values of a run, the first counts. Fields
+// that cannot group runs are refused.
 func Group(names string) (*Grouping, error) {
 	g := &Grouping{}
 	var fields []field

@@ -138,7 +138,7 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// TestErrors: what is wrong is named with its place, and with what it should be.
+// TestErrors: an error contains its place, and the expected text.
 func TestErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"waiting=signal":                     `at character 9: "signal" is not what a run waits for`,
@@ -225,7 +225,7 @@ func TestAnyValue(t *testing.T) {
 	}
 }
 
-// TestEqual: what is given as one value is taken literally, and what no run can have is refused.
+// TestEqual: a single value is taken literally, and impossible values are refused.
 func TestEqual(t *testing.T) {
 	r := run(func(r *filter.Run) { r.Invocation.BusinessKey = `*,"` })
 	for _, c := range []struct {

@@ -133,7 +133,7 @@ func (p *parser) value(c *condition) (v value, err error) {
 	return v, p.placed(start, c.field.complete(&v, c.operator, p.now))
 }
 
-// quoted reads a text in double quotes, in which a backslash stands before a quote or another backslash.
+// quoted parses a text in double quotes, in which a backslash precedes a quote or another backslash.
 func (p *parser) quoted() (string, error) {
 	start := p.at
 	var b strings.Builder

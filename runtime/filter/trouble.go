@@ -11,7 +11,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file says which runs go wrong in the same way, and whether somebody has acknowledged that.
+// This file groups runs with the same trouble, and determines whether the trouble is acknowledged.
 
 // TroubleGroup is runs that go wrong in the same way: with the same error, in the same task of the same workflow, calling the same host.
 type TroubleGroup struct {
@@ -21,7 +21,7 @@ type TroubleGroup struct {
 	Host     string `json:"h,omitempty"`
 }
 
-// Key is what the group is known by.
+// Key returns the key of the group.
 func (g TroubleGroup) Key() string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{g.Trouble, g.Workflow, g.Task, g.Host}, "\x00")))
 	return hex.EncodeToString(sum[:5])
@@ -46,17 +46,17 @@ func (r *Run) TroubleGroup() (g TroubleGroup, ok bool) {
 	return g, true
 }
 
-// Acknowledgement says that somebody knows of a group of trouble.
+// Acknowledgement records that a user knows of a group of trouble.
 type Acknowledgement struct {
 	Group TroubleGroup `json:"g"`
-	// Through is when the trouble of the last run of the group had begun. What begins later is not acknowledged.
+	// Through is the latest beginning of trouble in the group at that time. Later trouble is not acknowledged.
 	Through time.Time `json:"u"`
 	At      time.Time `json:"a"` // by the clock of the process that was asked
 	Actor   string    `json:"b,omitempty"`
 	Reason  string    `json:"r,omitempty"`
 }
 
-// Covers reports whether the trouble of a run of the group had begun when it was acknowledged.
+// Covers reports whether the trouble of a run of the group began before the acknowledgement.
 func (a *Acknowledgement) Covers(r *Run) bool { return a != nil && !r.Since().After(a.Through) }
 
 const (
@@ -77,7 +77,7 @@ func groupOf(r *Run) []string {
 	return nil
 }
 
-// acknowledged says of a run in trouble whether somebody has acknowledged that.
+// acknowledged returns whether the trouble of a run is acknowledged.
 func acknowledged(r *Run) []string {
 	switch _, ok := r.TroubleGroup(); {
 	case !ok:
@@ -88,7 +88,7 @@ func acknowledged(r *Run) []string {
 	return []string{no}
 }
 
-// trouble returns what is wrong with the run, unless a fork goes on in its place.
+// trouble returns the trouble of the run, unless a fork continues it.
 func (r *Run) trouble() store.Trouble {
 	if r.Status() != store.Quarantined && r.Lifecycle.Status != interpreter.StatusFaulted && !r.Lifecycle.Retrying {
 		return store.Trouble{}
@@ -96,7 +96,7 @@ func (r *Run) trouble() store.Trouble {
 	return r.Lifecycle.Trouble
 }
 
-// Since returns when what is wrong with the run has begun; zero if nothing is, or it is not known.
+// Since returns when the trouble of the run began; zero without trouble, or if unknown.
 func (r *Run) Since() time.Time {
 	since := r.trouble().Since
 	if since.IsZero() && r.Lifecycle.Status == interpreter.StatusFaulted {

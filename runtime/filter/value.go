@@ -21,7 +21,7 @@ type value struct {
 // isPattern reports whether * and ? in it stand for others.
 func (v *value) isPattern() bool { return !v.literal && strings.ContainsAny(v.text, "*?") }
 
-// fitsText reports whether a text is what the value wants.
+// fitsText reports whether a text matches the value.
 func (v *value) fitsText(text string) bool {
 	switch {
 	case v.prefix:
@@ -76,7 +76,7 @@ func compare(o operator, c int) bool {
 
 const hintTime = "for example -1h, 5m, today, 2026-11-22 or 2026-11-22T08:00:00Z"
 
-// readTime reads an absolute time, or one that counts from now.
+// readTime parses an absolute or relative time.
 func readTime(text string, now time.Time) (time.Time, error) {
 	now = now.UTC()
 	midnight := now.Truncate(24 * time.Hour)

@@ -1,5 +1,5 @@
-// Package function keeps the functions that are deployed: those of the default catalog that a store has, for all namespaces. Each is an entry of the
-// store's registry, with its files. An entry never changes; it can be removed, which concerns nothing that was deployed with it.
+// Package function keeps the deployed functions: the default catalog of a store, for all namespaces. Each is an entry of the store's
+// registry, with its files. An entry never changes. Removing it does not affect workflows that were deployed with it.
 package function
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/swrun/swrun/runtime/definition"
 )
 
-// File is the name of the file that holds a function. The others are those that it refers to.
+// File is the name of the file that contains a function. The others are files that it refers to.
 const File = "function.yaml"
 
 // Files are the files of a function, by their names below its folder.
@@ -52,7 +52,7 @@ func (f Files) Digest() string {
 	return base64.RawURLEncoding.EncodeToString(sum.Sum(nil)[:16])
 }
 
-// Deployed is what is known of a function that is deployed.
+// Deployed is the information about a deployed function.
 type Deployed struct {
 	Name, Version string
 	Digest        string // of its files

@@ -27,7 +27,7 @@ func mustDeploy(t *testing.T, f *function.Functions, named string) function.Depl
 	return d
 }
 
-// TestDeployed: what is deployed never changes, until it is removed.
+// TestDeployed: a deployed function never changes, until it is removed.
 func TestDeployed(t *testing.T) {
 	f := function.New(memstore.New(memstore.Config{Partitions: 4}), at)
 	files := function.Files{function.File: []byte("set: {a: 1}"), "a/b.js": {0, 0xff}}
@@ -63,7 +63,8 @@ func TestDeployed(t *testing.T) {
 	mustDeploy(t, f, "log:1.0.0")
 }
 
-// TestDeployedAtOnce: of different functions of one name at once, exactly one is deployed, and all that are refused are told.
+// TestDeployedAtOnce: of different functions that are deployed concurrently under one name, exactly one is deployed, and all others are
+// refused.
 func TestDeployedAtOnce(t *testing.T) {
 	f := function.New(memstore.New(memstore.Config{Partitions: 4}), at)
 	errs := make([]error, 20)
@@ -110,7 +111,7 @@ func TestAll(t *testing.T) {
 	}
 }
 
-// TestDamaged: an entry that is not as it was written is told as such everywhere, and keeps no other from being found. It can be removed.
+// TestDamaged: a damaged entry is reported as such everywhere, and other entries are still found. It can be removed.
 func TestDamaged(t *testing.T) {
 	s := memstore.New(memstore.Config{Partitions: 4})
 	f := function.New(s, at)
@@ -146,7 +147,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// TestRoom: what is too large is refused before it is stored, what is just not is stored, and a store that has no room says so.
+// TestRoom: a function that is too large is refused before it is stored, one at the limit is stored, and a store without room reports it.
 func TestRoom(t *testing.T) {
 	s := memstore.New(memstore.Config{Partitions: 4})
 	f := function.New(s, at)
@@ -175,7 +176,7 @@ func (silent) Registered(context.Context, store.RegistryKind, string) (store.Reg
 	return store.Registered{}, errors.New("the store does not answer")
 }
 
-// TestUnavailable: a function that the store could not be asked for is not taken for one that is not there.
+// TestUnavailable: a function is not taken for a missing one when the store does not answer.
 func TestUnavailable(t *testing.T) {
 	f := function.New(silent{}, at)
 	_, err := f.Load(t.Context(), "log:1.0.0")

@@ -12,7 +12,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Functions are those that are deployed in a store. Several goroutines may use them.
+// Functions are the deployed functions of a store. It is safe for concurrent use.
 type Functions struct {
 	registry store.Registry
 	now      func() time.Time
@@ -24,16 +24,16 @@ func New(r store.Registry, now func() time.Time) *Functions { return &Functions{
 // stored is a function as the registry keeps it, under name:version.
 type stored struct {
 	Files  Files     `json:"files"`
-	Digest string    `json:"digest"` // which tells whether all of it is still there
+	Digest string    `json:"digest"` // proves that the files are complete
 	At     time.Time `json:"at"`
 	By     string    `json:"by,omitempty"`
 }
 
-// maxDeployments is how often a function is stored again that was removed meanwhile.
+// maxDeployments is how often a function that is removed concurrently is stored again.
 const maxDeployments = 100
 
-// Deploy stores a function, name:version, for ever; again says that the same one was there. Another one is refused as a store.Conflict, and what is too
-// large is an *errors.Error. Of several at once, one is stored.
+// Deploy stores a function, name:version, permanently; again reports that the same function was deployed before. A different one is refused
+// as a store.Conflict, and one that is too large is an *errors.Error. Of several concurrent deployments, one succeeds.
 func (f *Functions) Deploy(ctx context.Context, named string, files Files, by string) (d Deployed, again bool, err error) {
 	if err := files.Check(); err != nil {
 		return d, false, err
@@ -62,7 +62,7 @@ func (f *Functions) Deploy(ctx context.Context, named string, files Files, by st
 	return d, false, err
 }
 
-// Of returns a function that is deployed. One that is not is refused as store.NoSuch, and one that is damaged is a *DamagedError.
+// Of returns a deployed function. A missing one is refused as store.NoSuch, and a damaged one is a *DamagedError.
 func (f *Functions) Of(ctx context.Context, named string) (d Deployed, files Files, err error) {
 	r, err := f.entry(ctx, named)
 	if err != nil {
@@ -87,7 +87,7 @@ func (f *Functions) entry(ctx context.Context, named string) (store.Registered, 
 	return r, err
 }
 
-// Load returns the files of a function that is deployed, for who loads a document: the error of one that is not wraps fs.ErrNotExist.
+// Load returns the files of a deployed function, for loading a document. The error of a function that is not deployed wraps fs.ErrNotExist.
 func (f *Functions) Load(ctx context.Context, named string) (map[string][]byte, error) {
 	_, files, err := f.Of(ctx, named)
 	if store.RefusedAs(err) == store.NoSuch {
@@ -99,7 +99,7 @@ func (f *Functions) Load(ctx context.Context, named string) (map[string][]byte, 
 // maxRead is how many functions are read at a time: each may have MaxSize bytes.
 const maxRead = 32
 
-// All returns what is deployed, by name, the highest version first.
+// All returns the deployed functions by name, the highest version first.
 func (f *Functions) All(ctx context.Context) (all []Deployed, err error) {
 	for list := (store.RegistryList{Kind: store.RegistryFunctions, N: maxRead}); ; {
 		some, err := f.registry.ListRegistered(ctx, list)
@@ -120,7 +120,7 @@ func (f *Functions) All(ctx context.Context) (all []Deployed, err error) {
 	}
 }
 
-// Remove deletes a function: nothing can be deployed with it any more. One that is not there is refused as store.NoSuch.
+// Remove deletes a function, so that no workflow can be deployed with it. A missing function is refused as store.NoSuch.
 func (f *Functions) Remove(ctx context.Context, named string) error {
 	if err := definition.GrantedIn(ctx).CheckAll(); err != nil {
 		return err
@@ -135,7 +135,7 @@ func (f *Functions) Remove(ctx context.Context, named string) error {
 	return f.registry.Unregister(ctx, store.RegistryFunctions, named, r.Version)
 }
 
-// read reads an entry; one that is not as it was written is a *DamagedError.
+// read parses an entry; a damaged entry is a *DamagedError.
 func read(r store.Registered) (stored, error) {
 	s, err := store.DecodeEntry[stored](store.RegistryFunctions, r)
 	switch {

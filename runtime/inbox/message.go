@@ -1,5 +1,5 @@
-// Package inbox is the messages that come to a run from outside: the ends of what others did for it, and commands. Clients, other
-// runs and workers send them, the execution of the run reads them. It knows what they mean, and not how they are delivered.
+// Package inbox contains the messages to a run from outside: the results of work that others did for it, and commands. Clients, other runs
+// and workers send them, and the execution of the run reads them. The package defines their meaning, not their delivery.
 package inbox
 
 import (
@@ -12,19 +12,19 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Message is what a run finds in its inbox. Stores keep it as JSON.
+// Message is a message in the inbox of a run. Stores keep it as JSON.
 type Message struct {
-	Type   string               `json:"type"` // what it means: one of interpreter.EventFinished...
+	Type   string               `json:"type"` // its meaning: one of interpreter.EventFinished...
 	Effect interpreter.EffectID `json:"effect,omitempty"`
 	Result *interpreter.Value   `json:"result,omitempty"`
 	Error  *errors.Error        `json:"error,omitempty"`
 	Reason string               `json:"reason,omitempty"`
-	Actor  string               `json:"actor,omitempty"` // who has given the command
-	// Terminated says that nothing was to be waited for.
+	Actor  string               `json:"actor,omitempty"` // the actor of the command
+	// Terminated reports that the task no longer waits.
 	Terminated bool `json:"terminated,omitempty"`
 	// Deadline is how a deadline is changed, without the reason and the actor.
 	Deadline *interpreter.SetDeadline `json:"deadline,omitempty"`
-	// Migration is the definition that the run is to go on with.
+	// Migration is the definition with which the run is to continue.
 	Migration *Migration `json:"migration,omitempty"`
 	// Successor is the definition that the next run of the execution has.
 	Successor *interpreter.Version `json:"successor,omitempty"`
@@ -34,12 +34,12 @@ type Message struct {
 	Delay   time.Duration       `json:"delay,omitempty"`   // before the next attempt
 	Until   time.Time           `json:"until,omitzero"`    // when the next attempt may begin
 	Report  string              `json:"report,omitempty"`  // that came too late
-	// CloudEvent is what has arrived, structured, and At when it was delivered.
+	// CloudEvent is the received event, structured, and At the time of its delivery.
 	CloudEvent *interpreter.Value `json:"event,omitempty"`
 	At         time.Time          `json:"at,omitzero"`
 }
 
-// Migration is the definition that a run is to go on with.
+// Migration is the definition with which a run is to continue.
 type Migration struct {
 	To  interpreter.Version    `json:"to"`
 	Map interpreter.PointerMap `json:"map,omitempty"`
@@ -54,7 +54,7 @@ func (m Message) Encode() (store.Message, error) {
 	return data, nil
 }
 
-// Parse reads what Encode has written.
+// Parse parses the output of Encode.
 func Parse(data store.Message) (Message, error) {
 	var m Message
 	if err := form.Unmarshal("a message", form.Message, data, &m); err != nil {
@@ -63,7 +63,7 @@ func Parse(data store.Message) (Message, error) {
 	return m, nil
 }
 
-// Read reads the n-th message to a run, and what it means to the run. The error is the refusal of a run that cannot be read.
+// Read parses the n-th message to a run, and returns its event for the run. The error is the refusal of a run that cannot be read.
 func Read(run store.Instance, n int64, data store.Message) (m Message, ev interpreter.Event, err error) {
 	if m, err = Parse(data); err == nil {
 		ev, err = m.Event()
@@ -74,7 +74,7 @@ func Read(run store.Instance, n int64, data store.Message) (m Message, ev interp
 	return m, ev, nil
 }
 
-// Event returns what the message means to the run.
+// Event returns the event of the message for the run.
 func (m Message) Event() (interpreter.Event, error) {
 	switch m.Type {
 	case interpreter.EventFinished:

@@ -59,8 +59,8 @@ func (d *localEffect) Ended(a *effect.Attempt, result any, err error) {
 	d.done()
 }
 
-// turn returns what waits until an effect may begin, and what to call when it has ended: events go out in the order in
-// which they are emitted, everything else at once.
+// turn returns a function that waits until an effect may begin, and a function to call when it ended. Events are sent in the order in which
+// they are emitted, everything else immediately.
 func (l *local) turn(e interpreter.Effect) (wait, done func()) {
 	if e.Route != interpreter.RoutePublish {
 		return func() {}, func() {}
@@ -127,7 +127,7 @@ func (l *local) ask() *errors.Error {
 	return nil
 }
 
-// tellBeside tells a run that a child has ended which would have ended with it, although no task waits for it.
+// tellBeside informs a run of the end of a child that would end with it, although no task waits for the child.
 func (l *local) tellBeside(child *familyRun) {
 	if by := child.beside; by != nil {
 		delete(by.run.cancels, by.effect)
@@ -142,7 +142,7 @@ func (l *local) find(namespace, name, version string) (*interpreter.Program, *er
 	return l.Workflows(namespace, name, version)
 }
 
-// findDefinition tells a run the definition that its next run has.
+// findDefinition sends a run the definition of its next run.
 func (l *local) findDefinition(i *familyRun, e interpreter.Effect) {
 	request, err := interpreter.ReadDefinitionRequest(e.Request.Body)
 	if err != nil {

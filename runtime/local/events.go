@@ -23,17 +23,17 @@ type Arrival struct {
 // Unmatched is an event that nothing has consumed.
 type Unmatched struct {
 	Event    map[string]any
-	Refusals []interpreter.Refusal // by those that listened when it came
-	Repeated bool                  // another event with this source and id had come before
+	Refusals []interpreter.Refusal // by the tasks that listened when it arrived
+	Repeated bool                  // another event with this source and ID arrived before
 }
 
-// ListeningError says that the runs listen for events, and that none is left to come.
+// ListeningError reports that the runs listen for events, and that no further events will arrive.
 type ListeningError struct {
 	Tasks     []interpreter.Listening
 	Unmatched []Unmatched
 }
 
-// Error says what is listened for.
+// Error lists the awaited events.
 func (e *ListeningError) Error() string {
 	var at []string
 	for _, t := range e.Tasks {
@@ -53,7 +53,7 @@ type arrivals struct {
 	unmatched []Unmatched
 }
 
-// eventID is what events are told apart by.
+// eventID is the identity of events.
 type eventID struct{ source, id string }
 
 func newArrivals(c Config) arrivals {
@@ -70,7 +70,7 @@ func (a *arrivals) add(one Arrival) {
 		return
 	}
 	at, _ := slices.BinarySearchFunc(a.timed, one, func(b, one Arrival) int {
-		return cmp.Or(cmp.Compare(b.After, one.After), -1) // after those of the same time
+		return cmp.Or(cmp.Compare(b.After, one.After), -1) // after the events of the same time
 	})
 	a.timed = slices.Insert(a.timed, at, one)
 }
@@ -83,7 +83,7 @@ func (a *arrivals) nextAt(began time.Time) time.Time {
 	return began.Add(a.timed[0].After)
 }
 
-// deliverTimed hands on the timed events that have come.
+// deliverTimed delivers the timed events that are due.
 func (l *local) deliverTimed() {
 	a := &l.arrivals
 	for at := a.nextAt(l.clock.began); !at.IsZero() && !l.clock.now().Before(at); at = a.nextAt(l.clock.began) {
@@ -109,7 +109,7 @@ func (l *local) listens() bool {
 	return slices.ContainsFunc(l.runs, func(i *familyRun) bool { return len(i.state.EventFilters()) > 0 })
 }
 
-// deliver hands an event to all runs that listen; one that has come before is dropped.
+// deliver delivers an event to all listening runs; a repeated event is dropped.
 func (l *local) deliver(event map[string]any) {
 	source, _ := event["source"].(string)
 	id, _ := event["id"].(string)
@@ -140,7 +140,7 @@ func (l *local) explain(event map[string]any) {
 	l.arrivals.unmatched = append(l.arrivals.unmatched, u)
 }
 
-// publish hands an event that a run has emitted to those that listen.
+// publish delivers an event that a run emitted to its listeners.
 func (l *local) publish(e interpreter.Effect) {
 	if event, err := expr.Decode(e.Request.Body); err == nil {
 		if event, ok := event.(map[string]any); ok {
@@ -149,7 +149,7 @@ func (l *local) publish(e interpreter.Effect) {
 	}
 }
 
-// listening returns the error of runs that nothing can go on for.
+// listening returns the error if no run can continue.
 func (l *local) listening() *ListeningError {
 	e := &ListeningError{Unmatched: l.arrivals.unmatched}
 	for _, i := range l.runs {

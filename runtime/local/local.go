@@ -25,23 +25,23 @@ import (
 // Config configures a run in memory. The zero value runs on the real clock and shows nothing.
 type Config struct {
 	ID string // of the run; a new UUID if empty
-	// ExecutionTimeout, RunTimeout and Deadline are what a start may say of the time that the run has; see execution.Invocation.
+	// ExecutionTimeout, RunTimeout and Deadline are the timeouts of a start; see execution.Invocation.
 	ExecutionTimeout, RunTimeout time.Duration
 	Deadline                     time.Time
 	Now                          func() time.Time // default time.Now
-	// Virtual runs on virtual time: it stands still while the run works, passes as usual while only effects are in
-	// flight, and jumps to the next wake-up when nothing is.
+	// Virtual runs on virtual time: it stops while the run works, passes as usual while only effects are in flight, and jumps to the next
+	// wake-up otherwise.
 	Virtual bool
-	// Observe is called with every history event of the run in order, never from two goroutines at once.
+	// Observe is called with every history event of the run in order, never concurrently.
 	Observe func(interpreter.HistoryEvent)
-	// Outlasting is called when the run has ended and Run waits for what nobody else waits for, with the places of the tasks that have begun that.
+	// Outlasting is called when the run ended and Run waits for detached work, with the positions of the tasks that started it.
 	Outlasting func([]interpreter.Path)
 	// Workflows resolves run.workflow tasks; nil knows no other workflow.
 	Workflows Workflows
 	// Log is for effects that do not end when they are cancelled; default discards.
 	Log    *slog.Logger
 	Memory int64 // bytes that everything effects read may take; default 1 GiB
-	// Arrivals are the events that come to the run and the workflows that it starts; what they emit comes to them as well.
+	// Arrivals are the events for the run and the workflows that it starts; events that they emit are delivered as well.
 	Arrivals []Arrival
 	// Live brings further events until it is closed; nil for none.
 	Live <-chan Arrival
@@ -51,9 +51,9 @@ type Config struct {
 // type configuration.
 type Workflows func(namespace, name, version string) (*interpreter.Program, *errors.Error)
 
-// Run runs p to its end; a nil input is absent, which is an empty object (semantics 3.3). When ctx
-// ends, the run is cancelled, and Run returns once every effect has stopped, or has been given up for not doing so. Detached effects and workflows are
-// waited for. The error is a failure of the host, or a *ListeningError; what the workflow did wrong is in the outcome.
+// Run runs p to its end; a nil input is absent, which is an empty object (semantics 3.3). When ctx ends, the run is cancelled, and Run
+// returns once every effect stopped, or was given up because it did not stop. Detached effects and workflows are waited for. The error is a
+// failure of the host, or a *ListeningError; errors of the workflow are in the outcome.
 func Run(ctx context.Context, p *interpreter.Program, input any, c Config) (execution.Outcome, error) {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -84,12 +84,12 @@ func Run(ctx context.Context, p *interpreter.Program, input any, c Config) (exec
 	return execution.NewOutcome(root.state, root.endedAt), cmp.Or(err, l.drain(ctx))
 }
 
-// local is a family of runs in memory: the first one and those that it has started.
+// local is a family of runs in memory: the first run and the runs started by it.
 type local struct {
 	Config
 	clock     *clock
 	root      *familyRun
-	runs      []*familyRun             // that have not ended
+	runs      []*familyRun             // that did not end
 	pending   []delivery               // events to step next
 	attempts  map[*effect.Attempt]bool // whose ends have not been received
 	finished  chan finishedEffect
@@ -109,13 +109,13 @@ type familyRun struct {
 	program *interpreter.Program
 	state   *interpreter.State
 	cancels map[interpreter.EffectID]context.CancelCauseFunc
-	// activities are those that wait for a worker.
+	// activities are the activities that wait for a worker.
 	activities map[interpreter.EffectID]*store.Activity
 	again      bool
 	endedAt    time.Time
 	parent     *waiting         // nil for the run itself and for detached children
-	beside     *waiting         // the task of the run that it ends with although nobody waits for it; nil for none
-	by         interpreter.Path // of the task that has begun a detached child
+	beside     *waiting         // the task of the run with which it ends, although the task does not wait for it; nil for none
+	by         interpreter.Path // the task that started a detached child
 	observe    func(interpreter.HistoryEvent)
 }
 
@@ -147,12 +147,12 @@ func (l *local) start(p *interpreter.Program, id string, parent *waiting) *famil
 	return i
 }
 
-// post has i step with ev as soon as what is going on is done.
+// post queues the event ev for i after the current step.
 func (l *local) post(i *familyRun, ev interpreter.Event) {
 	l.pending = append(l.pending, delivery{i, ev})
 }
 
-// drive steps the runs until all have ended.
+// drive steps the runs until all ended.
 func (l *local) drive(ctx context.Context) error {
 	for len(l.runs) > 0 {
 		if ctx.Err() != nil {
@@ -173,7 +173,7 @@ func (l *local) drive(ctx context.Context) error {
 	return nil
 }
 
-// stepReady steps what has work to do now, and reports whether there was anything.
+// stepReady steps the runs that have work now, and reports whether there were any.
 func (l *local) stepReady(ctx context.Context) (bool, error) {
 	for _, i := range l.runs {
 		if err := l.expireActivities(i); err != nil {
@@ -198,7 +198,7 @@ func (l *local) stepReady(ctx context.Context) (bool, error) {
 	return len(ready) > 0, nil
 }
 
-// wait returns after the next thing has happened: an effect has ended, a wake-up is due, or ctx has ended.
+// wait returns after the next event: an effect ended, a wake-up is due, or ctx ended.
 func (l *local) wait(ctx context.Context) error {
 	wake := l.nextWake()
 	if len(l.attempts) == 0 && l.Virtual && !wake.IsZero() && l.arrivals.live == nil {
@@ -244,8 +244,7 @@ func (l *local) jump(wake time.Time) {
 	l.clock.jump(wake)
 }
 
-// count counts the tasks of a run on virtual time. It stands still while the run works, so that no timeout ends a loop that waits
-// for nothing.
+// count counts the tasks of a run on virtual time. Virtual time stops while the run works, so that no timeout ends a loop that never waits.
 func (l *local) count(tasks int) {
 	if !l.Virtual {
 		return
@@ -333,7 +332,7 @@ func (l *local) end(i *familyRun) {
 	l.post(i.parent.run, event)
 }
 
-// tellOutlasting tells what goes on although the run has ended.
+// tellOutlasting reports the work that continues although the run ended.
 func (l *local) tellOutlasting() {
 	var by []interpreter.Path
 	for a := range l.attempts {
@@ -363,7 +362,7 @@ func (l *local) abort(why *errors.Error) {
 	}
 }
 
-// cancelAll cancels the runs and their effects, since ctx has ended.
+// cancelAll cancels the runs and their effects, since ctx ended.
 func (l *local) cancelAll(ctx context.Context) {
 	cause := context.Cause(ctx)
 	for len(l.runs) > 0 {

@@ -17,7 +17,7 @@ import (
 	"github.com/swrun/swrun/tasks"
 )
 
-// effect is a kind that does what the test wants.
+// effect is a kind of effect that the test controls.
 type effect struct{ detached bool }
 
 func newEffect(_ *interpreter.Builder, t dsl.Task) interpreter.Body {
@@ -109,7 +109,7 @@ func TestCancelWaitsForEffects(t *testing.T) {
 	}
 }
 
-// TestHostFailureEndsRun: what is not the workflow's fault cannot be caught by it.
+// TestHostFailureEndsRun: a failure of the host cannot be caught by the workflow.
 func TestHostFailureEndsRun(t *testing.T) {
 	p := mustProgram(t, "do: [{t: {try: [{a: {run: {shell: {command: x}}}}], catch: {}}}]", func(context.Context, interpreter.Request) (any, error) {
 		return nil, io.ErrUnexpectedEOF
@@ -128,7 +128,7 @@ func TestNoInputIsAnEmptyObject(t *testing.T) {
 	}
 }
 
-// TestVirtualTimeIsBounded: what waits for nothing, or for ever, ends on virtual time too, which a timeout alone does not ensure; the
+// TestVirtualTimeIsBounded: a run that never waits, or waits forever, ends on virtual time too, which a timeout alone does not ensure; the
 // run cannot catch it.
 func TestVirtualTimeIsBounded(t *testing.T) {
 	catch := "catch: {errors: {}, retry: {delay: %s, limit: {attempt: {count: 99999999}}}}}}]"

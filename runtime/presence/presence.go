@@ -1,5 +1,5 @@
-// Package presence tells which workers of a store are there, and what they say of themselves: each announces itself in the store's registry
-// while it is there. It decides for everyone whether a worker is there for a run.
+// Package presence determines the present workers of a store, and their announcements: each worker announces itself in the store's registry
+// while it is present. All packages use its decision on whether a worker is present for a run.
 package presence
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Worker is what a worker says of itself.
+// Worker is a worker's announcement of itself.
 type Worker struct {
 	Name    string `json:"name"`    // under which it holds runs
 	Version string `json:"version"` // of the program
@@ -22,7 +22,7 @@ type Worker struct {
 	Grants  Grants `json:"grants"`
 	// Queues are the task queues that it takes; AllQueues stands for all.
 	Queues []string `json:"queues,omitempty"`
-	// Runs are those that it works on, and what they start; it works on all runs if there are none.
+	// Runs are the runs that it works on, including the runs started by them; it works on all runs if the list is empty.
 	Runs        []store.Instance `json:"runs,omitempty"`
 	Concurrency int              `json:"concurrency"` // runs that perform something at a time; 0 if it performs nothing
 	Load
@@ -34,19 +34,19 @@ type Worker struct {
 // AllQueues stands for all task queues.
 const AllQueues = "*"
 
-// Grants is what tasks may use at a worker.
+// Grants are the permissions of tasks at a worker.
 type Grants struct {
 	Processes  bool     `json:"processes,omitempty"` // shell commands and scripts
 	Containers bool     `json:"containers,omitempty"`
 	Volumes    []string `json:"volumes,omitempty"` // that containers may have
 	Files      bool     `json:"files,omitempty"`   // of its machine, as external resources
-	Network    string   `json:"network,omitempty"` // as --network says
+	Network    string   `json:"network,omitempty"` // value of --network
 	Calls      []string `json:"calls,omitempty"`   // with performers of its own
 	Scripts    []string `json:"scripts,omitempty"` // languages that run there; of this process, Languages finds them
-	// Secret reports whether the worker has a secret, and Reaches whether it may call an address. Others do not know that of it.
+	// Secret reports whether the worker has a secret, and Reaches whether it may call an address. Other processes do not know this.
 	Secret  func(name string) bool    `json:"-"`
 	Reaches func(address string) bool `json:"-"`
-	// Languages finds the languages that run at this worker, which may start programs, so it is asked when somebody wants to know.
+	// Languages finds the languages that run at this worker. It may start programs, so it is called only on demand.
 	Languages func(context.Context) []string `json:"-"`
 }
 
@@ -58,10 +58,10 @@ func (g *Grants) languages(ctx context.Context) []string {
 	return g.Languages(ctx)
 }
 
-// Load is what a worker does.
+// Load is the load of a worker.
 type Load struct {
 	Held       int  `json:"held"`               // runs in its memory
-	Performing int  `json:"performing"`         // those of them that perform something, or are about to
+	Performing int  `json:"performing"`         // the part that performs an effect, or is about to
 	Draining   bool `json:"draining,omitempty"` // it stops, and takes nothing any more
 	// PerQueue is how many effects of each task queue it performs.
 	PerQueue map[string]int `json:"perQueue,omitempty"`
@@ -72,7 +72,7 @@ func (w *Worker) Serves(runs ...store.Instance) bool {
 	return len(w.Runs) == 0 || slices.ContainsFunc(runs, func(i store.Instance) bool { return slices.Contains(w.Runs, i) })
 }
 
-// Has reports whether the worker has what somebody needs to go on with a run.
+// Has reports whether the worker meets a need.
 func (w *Worker) Has(n store.Need) bool {
 	for _, part := range n.Parts() {
 		if !w.hasPart(part) {
@@ -82,7 +82,8 @@ func (w *Worker) Has(n store.Need) bool {
 	return true
 }
 
-// Tells reports whether workers announce whether they have some needs: which secrets they have, and what exactly they may call, they do not.
+// Tells reports whether workers announce if they meet some needs. They do not announce their secrets, and the exact addresses that they may
+// call.
 func Tells(needs []string) bool {
 	return !slices.ContainsFunc(needs, func(need string) bool {
 		_, secret := interpreter.NeededSecret(need)
@@ -124,7 +125,7 @@ func (w *Worker) hasPart(need string) bool {
 	return false
 }
 
-// Serving returns those of some workers that work on a run, or on one of several that belong together.
+// Serving returns the workers that work on a run, or on one of several related runs.
 func Serving(all []Worker, runs ...store.Instance) (serving []Worker) {
 	for _, w := range all {
 		if w.Serves(runs...) {
@@ -134,8 +135,8 @@ func Serving(all []Worker, runs ...store.Instance) (serving []Worker) {
 	return serving
 }
 
-// AnnounceEvery is how often a worker announces itself, and lasting for how long that holds: so long it takes to notice that it stands still. That it
-// has ended is noticed at once (store.Presence).
+// AnnounceEvery is how often a worker announces itself, and lasting how long an announcement is valid, which is the time to notice that a
+// worker hangs. Its end is noticed immediately (store.Presence).
 const (
 	AnnounceEvery = 10 * time.Second
 	lasting       = 3 * AnnounceEvery
@@ -152,7 +153,7 @@ type Announcer struct {
 	Failed func(error)
 }
 
-// Run announces the worker until ctx ends: at once, again once its languages are known, and at once when changed is closed.
+// Run announces the worker until ctx ends: immediately, again when its languages are known, and immediately when changed is closed.
 func (a *Announcer) Run(ctx context.Context, changed <-chan struct{}) {
 	defer a.Store.Attend(ctx, a.Worker.Name)()
 	defer a.leave(context.WithoutCancel(ctx))
@@ -202,17 +203,17 @@ func (a *Announcer) announce(ctx context.Context) error {
 	return err
 }
 
-// leave has the store forget the worker, which is forgotten by itself otherwise.
+// leave removes the worker's announcement from the store, which would otherwise expire.
 func (a *Announcer) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, retryEvery)
 	defer cancel()
-	_ = a.Store.Unregister(ctx, store.RegistryWorkers, a.Worker.Name, store.AnyVersion) // it ends by itself too
+	_ = a.Store.Unregister(ctx, store.RegistryWorkers, a.Worker.Name, store.AnyVersion) // it expires anyway
 }
 
 // lateAfter is how long after its last announcement a worker that is well has announced itself again.
 const lateAfter = AnnounceEvery + 5*time.Second
 
-// examineWithin is how long a store may take to say that it is well, before whoever asks for workers is told that it does not answer.
+// examineWithin is how long a store may take to report that it is well, before it counts as unresponsive for callers that ask for workers.
 const examineWithin = time.Second
 
 // Workers returns the workers that are there, the longest there first. If some have not announced themselves in time, and the store would not have
@@ -220,7 +221,7 @@ const examineWithin = time.Second
 func Workers(ctx context.Context, s store.Store) ([]Worker, error) {
 	all, late, err := announced(ctx, s)
 	if alone, ok := s.(interface{ Attended() bool }); ok && !alone.Attended() {
-		late = false // nobody else can have the store, and no worker is in this process
+		late = false // no other process can have the store open, and no worker is in this process
 	}
 	if err != nil || !late {
 		return all, err
@@ -231,7 +232,8 @@ func Workers(ctx context.Context, s store.Store) ([]Worker, error) {
 	return all, nil
 }
 
-// Unheard returns a *store.UnheardError if the store takes no word from workers now: whoever is late with one, or with renewing a lease, may be there.
+// Unheard returns a *store.UnheardError if the store accepts no announcements now: workers whose announcement or lease renewal is late may
+// still be present.
 func Unheard(ctx context.Context, s store.Store) error {
 	ctx, cancel := context.WithTimeout(ctx, examineWithin)
 	defer cancel()
@@ -247,7 +249,8 @@ func CheckEntry(r store.Registered) error {
 	return err
 }
 
-// announced returns the workers that are there by their word, and whether any word is late: an expected one has not come, or nobody has given any.
+// announced returns the workers that are present by their announcements. late reports whether an expected announcement is missing, or there
+// are no announcements.
 func announced(ctx context.Context, s store.Store) (all []Worker, late bool, err error) {
 	entries, err := s.ListRegistered(ctx, store.RegistryList{Kind: store.RegistryWorkers})
 	if err != nil {
@@ -268,7 +271,7 @@ func announced(ctx context.Context, s store.Store) (all []Worker, late bool, err
 		}
 		w, err := store.DecodeEntry[Worker](store.RegistryWorkers, e)
 		if store.RefusedAs(err) == store.Newer {
-			continue // what it says of itself is only known to workers of its own build
+			continue // this part of its announcement is only known to workers of its own build
 		}
 		if err != nil {
 			late = true // it replaces its damaged word with the next one

@@ -17,18 +17,18 @@ type Waiting struct {
 	Need    store.Need
 	Runs    int           // at most maxCounted of each partition are counted
 	Longest time.Duration // that one of them has waited
-	Workers int           // that have what is needed, and are there
+	Workers int           // present workers that meet the need
 }
 
-// worksOn reports whether the worker works on a run alone: itself, or one that has started it, as its id says.
+// worksOn reports whether the worker works on a run alone: the run itself, or, by its ID, one of its ancestors.
 func (w *Worker) worksOn(i store.Instance) bool {
 	return slices.ContainsFunc(w.Runs, func(root store.Instance) bool {
 		return i == root || strings.HasPrefix(i.ID, interpreter.ChildPrefix(root.ID))
 	})
 }
 
-// Seen returns what a caller may know of some workers if ctx grants some namespaces alone: not which runs of others they work on, not those that work on
-// such runs alone, and not how much they perform, which counts the runs of all namespaces.
+// Seen returns the part of some workers' announcements that a caller may see if ctx grants only some namespaces. It omits runs of other
+// namespaces, workers that work only on such runs, and the number of effects, which counts the runs of all namespaces.
 func Seen(ctx context.Context, workers []Worker) (seen []Worker) {
 	granted := definition.GrantedIn(ctx)
 	if granted == nil {
@@ -48,8 +48,8 @@ func Seen(ctx context.Context, workers []Worker) (seen []Worker) {
 // maxCounted is how many runs of a need are counted in a partition, and how many needs. Runs that the context does not grant do not count.
 const maxCounted = 1000
 
-// AllWaiting returns the needs for which runs wait, and how many of some workers have what each needs. Runs of namespaces that ctx does not grant are
-// left out.
+// AllWaiting returns the needs for which runs wait, and for each need how many of the workers meet it. Runs of namespaces that ctx does not
+// grant are omitted.
 func AllWaiting(ctx context.Context, s store.Store, workers []Worker) ([]Waiting, error) {
 	all := map[store.Need]*Waiting{}
 	for p := range s.Layout().Partitions {
@@ -72,7 +72,7 @@ func AllWaiting(ctx context.Context, s store.Store, workers []Worker) ([]Waiting
 	var found []Waiting
 	for _, w := range all {
 		if w.Runs == 0 {
-			continue // they were taken meanwhile
+			continue // they were taken concurrently
 		}
 		for n := range workers {
 			if workers[n].Serves() && workers[n].Has(w.Need) {
@@ -85,7 +85,7 @@ func AllWaiting(ctx context.Context, s store.Store, workers []Worker) ([]Waiting
 	return found, nil
 }
 
-// needsOf returns what runs of a partition wait for: up to maxCounted needs, and all if ctx does not grant all namespaces.
+// needsOf returns the needs of a partition: up to maxCounted needs, and all if ctx does not grant all namespaces.
 func needsOf(ctx context.Context, s store.Store, partition int) (store.Work, error) {
 	for n := maxCounted; ; n *= 4 {
 		work, err := s.Poll(ctx, partition, n, false)
@@ -95,13 +95,13 @@ func needsOf(ctx context.Context, s store.Store, partition int) (store.Work, err
 	}
 }
 
-// place is a partition, and what time it is there.
+// place is a partition, with its time.
 type place struct {
 	partition int
 	now       time.Time
 }
 
-// count adds the runs of a partition; of those that are reserved, those for which none of some workers is there.
+// count adds the runs of a partition; of reserved runs, only those without a present worker.
 func (w *Waiting) count(ctx context.Context, s store.Store, at place, workers []Worker) error {
 	granted := definition.GrantedIn(ctx)
 	counts := func(i store.Needy) bool {
@@ -116,7 +116,7 @@ func (w *Waiting) count(ctx context.Context, s store.Store, at place, workers []
 		read := len(runs)
 		runs = slices.DeleteFunc(runs, func(i store.Needy) bool { return !counts(i) })
 		if len(runs) < maxCounted && read >= n {
-			continue // those that do not count come before others
+			continue // runs that do not count precede others
 		}
 		runs = runs[:min(len(runs), maxCounted)]
 		w.Runs += len(runs)

@@ -12,7 +12,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file says which namespaces hear what runs emit.
+// This file determines which namespaces receive the events that runs emit.
 
 const nameEvents = "events"
 
@@ -25,7 +25,7 @@ const (
 // maxHearers is how many namespaces a setting may name.
 const maxHearers = 100
 
-// setEvents sets who hears what runs emit.
+// setEvents sets the namespaces that receive events of runs.
 func (s *Settings) setEvents(text string) error {
 	if text == EventsAll || text == EventsOwn {
 		s.Events = text
@@ -49,9 +49,9 @@ func (s *Settings) setEvents(text string) error {
 	return nil
 }
 
-// Hearers returns the namespaces that hear what runs of a namespace emit; nil is all of them. The setting of the namespace goes before that of the
-// deployment. Where nothing is set, all hear it, unless a token is limited to some namespaces (TokensAreLimited): then only the namespace itself does. The
-// namespace itself always hears it.
+// Hearers returns the namespaces that receive events emitted by runs of a namespace; nil means all namespaces. The setting of the namespace
+// takes precedence over the deployment. Without a setting all namespaces receive them, unless a token is limited to some namespaces
+// (TokensAreLimited): then only the namespace itself does. The namespace itself always receives them.
 func (c *Cache) Hearers(ctx context.Context, namespace string) ([]string, error) {
 	said, err := c.EventsIn(ctx, namespace)
 	switch {
@@ -65,8 +65,8 @@ func (c *Cache) Hearers(ctx context.Context, namespace string) ([]string, error)
 	return append([]string{namespace}, strings.Split(said, ",")...), nil
 }
 
-// EventsIn returns what holds for what runs of a namespace emit, or for the deployment if it is empty: EventsAll, EventsOwn, or names. It is at most MaxAge
-// old.
+// EventsIn returns the setting for events emitted by runs of a namespace, or of the deployment if it is empty: EventsAll, EventsOwn, or
+// names. It is at most MaxAge old.
 func (c *Cache) EventsIn(ctx context.Context, namespace string) (string, error) {
 	own, err := c.own(ctx, Scope(namespace))
 	if err != nil {
@@ -86,7 +86,7 @@ func (c *Cache) EventsIn(ctx context.Context, namespace string) (string, error) 
 	return EventsAll, err
 }
 
-// keptTokens is what a Cache knows of the tokens.
+// keptTokens is a Cache's knowledge of the tokens.
 type keptTokens struct {
 	limited bool
 	at      time.Time
@@ -120,7 +120,7 @@ func TokensAreLimited(ctx context.Context, r store.Registry) (bool, error) {
 		token, err := store.DecodeEntry[struct {
 			Everywhere bool `json:"everywhere"`
 		}](store.RegistryTokens, one)
-		if err != nil || !token.Everywhere { // one that cannot be read may be limited
+		if err != nil || !token.Everywhere { // an unreadable token may be limited
 			return true, nil
 		}
 	}

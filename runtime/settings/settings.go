@@ -1,5 +1,5 @@
-// Package settings is what an operator has set for a whole deployment, or for one of its namespaces: timeouts for runs whose starts and
-// documents have none, timeouts that none may exceed, and which namespaces hear what runs emit. They are kept in the store's registry.
+// Package settings contains an operator's settings for a whole deployment, or for one of its namespaces: default timeouts for runs, maximum
+// timeouts, and the namespaces that receive events emitted by runs. They are kept in the store's registry.
 package settings
 
 import (
@@ -11,13 +11,14 @@ import (
 	"github.com/swrun/swrun/internal/suggest"
 )
 
-// Settings are what is set; 0 is not set.
+// Settings are the settings of a scope; 0 means unset.
 type Settings struct {
 	ExecutionTimeout    time.Duration `json:"executionTimeout,omitempty"`
 	RunTimeout          time.Duration `json:"runTimeout,omitempty"`
 	MaxExecutionTimeout time.Duration `json:"maxExecutionTimeout,omitempty"`
 	MaxRunTimeout       time.Duration `json:"maxRunTimeout,omitempty"`
-	// Events says which namespaces hear what runs emit: EventsAll, EventsOwn, or names with commas between them; empty is not set. See Cache.Hearers.
+	// Events specifies the namespaces that receive events emitted by runs: EventsAll, EventsOwn, or names separated by commas; empty means
+	// unset. See Cache.Hearers.
 	Events string `json:"events,omitempty"`
 }
 
@@ -28,7 +29,7 @@ type Setting struct {
 	About string
 }
 
-// All returns all settings, also those that are not set, in a fixed order.
+// All returns all settings, including unset ones, in a fixed order.
 func (s *Settings) All() []Setting {
 	return []Setting{
 		{"executionTimeout", s.ExecutionTimeout, "timeout of executions for which neither the start nor the document has one"},
@@ -47,7 +48,7 @@ func Names() (names []string) {
 	return names
 }
 
-// value returns where a setting is kept; nil for one that there is not.
+// value returns the field of a setting; nil for an unknown setting.
 func (s *Settings) value(name string) *time.Duration {
 	switch name {
 	case "executionTimeout":
@@ -73,7 +74,7 @@ func (e *Error) Error() string { return e.Detail }
 // MinTimeout is the smallest timeout that can be set, and that a start may ask for.
 const MinTimeout = time.Second
 
-// Set changes a setting to what a text says, for example 2h.
+// Set changes a setting to the value in a text, for example 2h.
 func (s *Settings) Set(name, text string) error {
 	if name == nameEvents {
 		return s.setEvents(text)
@@ -93,7 +94,7 @@ func (s *Settings) Set(name, text string) error {
 	return s.check()
 }
 
-// Unset makes a setting one that is not set.
+// Unset resets a setting to unset.
 func (s *Settings) Unset(name string) error {
 	if name == nameEvents {
 		s.Events = ""
@@ -128,8 +129,8 @@ func (s *Settings) check() error {
 	return nil
 }
 
-// Within returns what holds in a namespace of a deployment: the namespace's own timeouts before those of the deployment, and the smaller
-// maximum of both, which bounds them too.
+// Within returns the effective settings in a namespace of a deployment: the namespace's timeouts take precedence over the deployment, and
+// the smaller maximum of both applies, and limits the timeouts too.
 func (s Settings) Within(deployment Settings) Settings {
 	first := func(own, outer time.Duration) time.Duration {
 		if own > 0 {

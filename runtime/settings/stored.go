@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Scope is what settings are for: a namespace, or the whole deployment if it is empty.
+// Scope is the scope of settings: a namespace, or the whole deployment if it is empty.
 type Scope string
 
 const (
@@ -32,7 +32,7 @@ func (s Scope) String() string {
 	return "the namespace " + string(s)
 }
 
-// entry is where the registry keeps what is set for a scope.
+// entry returns the registry entry with the settings of a scope.
 func (s Scope) entry() store.RegistryEntry[Settings] {
 	return store.RegistryEntry[Settings]{Kind: store.RegistrySettings, Key: s.key()}
 }
@@ -43,12 +43,13 @@ func CheckEntry(r store.Registered) error {
 	return err
 }
 
-// Change changes what is set for a scope, and returns what is set then. What change refuses is returned; nothing is changed then.
+// Change applies change to the settings of a scope, and returns the new settings. If change returns an error, nothing is changed and the
+// error is returned.
 func Change(ctx context.Context, r store.Registry, scope Scope, change func(*Settings) error) (Settings, error) {
 	return scope.entry().Change(ctx, r, change, func(s *Settings) bool { return *s == Settings{} })
 }
 
-// Scoped is what is set for a scope itself.
+// Scoped are the settings of a scope itself.
 type Scoped struct {
 	Scope Scope
 	Settings
@@ -100,7 +101,7 @@ func NewCache(r store.Registry, now func() time.Time) *Cache {
 	return &Cache{registry: r, now: now, kept: map[Scope]keptSettings{}}
 }
 
-// Of returns the timeouts that hold in a namespace, as they were set at most MaxAge ago: what runs are started with.
+// Of returns the effective timeouts in a namespace, at most MaxAge old. Runs are started with them.
 func (c *Cache) Of(ctx context.Context, namespace string) (Settings, error) {
 	deployment, err := c.own(ctx, "")
 	if err != nil {
@@ -112,7 +113,7 @@ func (c *Cache) Of(ctx context.Context, namespace string) (Settings, error) {
 	return within, err
 }
 
-// own returns what is set for a scope itself.
+// own returns the settings of a scope itself.
 func (c *Cache) own(ctx context.Context, scope Scope) (Settings, error) {
 	now := c.now()
 	c.mu.Lock()
