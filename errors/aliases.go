@@ -7,11 +7,11 @@ import (
 	"slices"
 )
 
-// Aliases are the types that other types of errors are read as: the old name of a type, and its name now. Every spelling of a standard
-// type stands for all of them. They are only compared with: an error keeps the type that it was raised with.
+// Aliases map the old name of a type of error to its present name. Every spelling of a standard type counts as the same type. Aliases are used only
+// for comparisons: an error keeps the type with which it was raised.
 type Aliases map[string]string
 
-// Check reports an alias that cannot be meant.
+// Check reports an alias that is certainly a mistake.
 func (a Aliases) Check() error {
 	for _, old := range slices.Sorted(maps.Keys(a)) {
 		for _, uri := range []string{old, a[old]} {
@@ -29,7 +29,7 @@ func (a Aliases) Check() error {
 	return nil
 }
 
-// step returns what a type in its standard spelling is read as.
+// step returns the type as which a type in its standard spelling is read, by one alias.
 func (a Aliases) step(uri string) string {
 	for old, now := range a {
 		if canonical(old) == uri {
@@ -39,7 +39,7 @@ func (a Aliases) step(uri string) string {
 	return uri
 }
 
-// Resolve returns what a type is read as, in the standard spelling if it is a standard type.
+// Resolve returns the type as which a type is read, in the standard spelling if it is a standard type.
 func (a Aliases) Resolve(uri string) string {
 	uri = canonical(uri)
 	for range a { // an alias of an alias, and so on
@@ -51,7 +51,7 @@ func (a Aliases) Resolve(uri string) string {
 // Same reports whether two URIs name one error type.
 func (a Aliases) Same(x, y string) bool { return x == y || a.Resolve(x) == a.Resolve(y) }
 
-// Spellings returns the types that are read as one, that one first: those that are not known as aliases of it are other types.
+// Spellings returns the types that are read as uri, with uri first. Types that are not known as aliases of uri are other types.
 func (a Aliases) Spellings(uri string) []string {
 	all := []string{uri}
 	for _, old := range slices.Sorted(maps.Keys(a)) {

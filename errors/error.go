@@ -1,8 +1,8 @@
 // Package errors holds the workflow error: the only kind of error that a workflow can raise, catch or fault with.
 //
-// It is an RFC 9457 problem whose instance is a JSON Pointer into the workflow's definition (DSL reference,
-// "Error"). The eight standard types have one constructor each. The standard library's functions are exported
-// again, so that a file needs one errors package only.
+// It is an RFC 9457 problem whose instance is a JSON Pointer into the workflow's definition (DSL reference, "Error"). The eight standard types have
+// one constructor each. The package also exports the functions of the standard library's package errors, so that a file needs only one errors
+// package.
 package errors
 
 import (
@@ -22,8 +22,8 @@ type Error struct {
 	Type     string // URI that identifies the type, for example Timeout's
 	Status   int    // status code, as in HTTP
 	Title    string // short summary, the same for every occurrence
-	Detail   string // what happened this time
-	Instance string // JSON Pointer of the component that the error comes from; "/" is the workflow itself
+	Detail   string // description of this occurrence
+	Instance string // JSON Pointer of the component that raised the error; "/" is the workflow itself
 
 	// Extensions are further members, for example a timeout's deadline. They never replace a standard member.
 	Extensions map[string]any
@@ -58,7 +58,7 @@ func (e *Error) At(instance string) *Error {
 	return &located
 }
 
-// With returns a copy of e that has the extension member name.
+// With returns a copy of e with the extension member name.
 func (e *Error) With(name string, value any) *Error {
 	extended := *e
 	extended.Extensions = maps.Clone(e.Extensions)
@@ -110,16 +110,16 @@ func FromValue(v any) (*Error, error) {
 	return e, nil
 }
 
-// MemberError says which member of an object keeps it from being an error.
+// MemberError names the member of an object that keeps it from being an error.
 type MemberError struct {
 	Name string
 	Err  error
 }
 
-// Error says what is wrong.
+// Error describes the mistake.
 func (e *MemberError) Error() string { return e.Err.Error() }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the mistake.
 func (e *MemberError) Unwrap() error { return e.Err }
 
 func (e *Error) set(name string, member any) error {
@@ -175,7 +175,7 @@ func wholeNumber(v any) (int, bool) {
 // MarshalJSON writes e as application/problem+json.
 func (e *Error) MarshalJSON() ([]byte, error) { return json.Marshal(e.Value()) }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON reads the output of MarshalJSON.
 func (e *Error) UnmarshalJSON(data []byte) error {
 	v, err := jsonvalue.Decode(data)
 	if err != nil {

@@ -52,7 +52,7 @@ func TestProblemJSON(t *testing.T) {
 	}
 }
 
-// TestNumbersStayAsTheyAre: an error that is stored and read back has the same members.
+// TestNumbersStayAsTheyAre: an error that is stored and read back keeps its members.
 func TestNumbersStayAsTheyAre(t *testing.T) {
 	e := errors.Runtimef("x").With("value", 4).With("half", 0.5).With("large", 9007199254740993).
 		With("larger", json.Number("123456789012345678901234567890")).With("inside", map[string]any{"list": []any{1, -2}})

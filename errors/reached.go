@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// The extension members of the error of a call that say what it has reached, or was to reach.
+// The extension members of the error of a call that describe its target.
 const (
 	MemberRequest  = "request"  // {method, uri}, and of a container or a process {image} or {command}
 	MemberResponse = "response" // {statusCode, contentType}
 )
 
-// Reached is what a call has reached, or was to reach. Members that are not known are empty.
+// Reached is the target of a call. Members that are not known are empty.
 type Reached struct {
 	Method string // of HTTP, or of the protocol: tools/call
 	URI    string // without user, query and fragment
 	Host   string // of URI with its port; of a container, the image
 	Path   string // of URI
 	What   string // of a container the image, of a process its command
-	Status int    // that was answered; 0 for none
+	Status int    // the status of the answer; 0 for none
 }
 
-// Reached returns what the call of which e is the error has reached. It is zero for the error of anything else.
+// Reached returns the target of the call that failed with e. It is zero for other errors.
 func (e *Error) Reached() (r Reached) {
 	if e == nil {
 		return r
@@ -45,7 +45,7 @@ func (e *Error) Reached() (r Reached) {
 	return r
 }
 
-// String returns what was reached as one line: POST https://example.com/pay, or the image of a container. It is empty if nothing is known.
+// String returns the target as one line: POST https://example.com/pay, or the image of a container. It is empty if nothing is known.
 func (r Reached) String() string {
 	text := strings.TrimSpace(r.Method + " " + r.URI)
 	if r.What != "" {

@@ -6,7 +6,7 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// TestReached: whatever the members of an error are, which a workflow may raise, what it has reached can be read.
+// TestReached: the target can be read from an error with any members, because a workflow may raise such an error.
 func TestReached(t *testing.T) {
 	for _, c := range []struct {
 		request, response any

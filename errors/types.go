@@ -9,8 +9,8 @@ import (
 	"github.com/swrun/swrun/internal/lazyregexp"
 )
 
-// The two bases of the standard types: what this engine raises by default, and what the specification has used
-// since it was renamed in 2026. Both name the same types wherever errors are compared (semantics 1.2).
+// The two bases of the standard types: the default of this engine, and the base of the specification since its renaming in 2026. Both name the same
+// types wherever errors are compared (semantics 1.2).
 const (
 	Base             = "https://serverlessworkflow.io/spec/1.0.0/errors/"
 	BaseOpenWorkflow = "https://open-workflow-specification.org/spec/1.0.0/errors/"
@@ -28,7 +28,7 @@ const (
 	Runtime        = Base + "runtime"
 )
 
-// Limit is the type of errors about something that is larger than it may be. The specification has none for that.
+// Limit is the type of errors about a size above its maximum. The specification defines no such type.
 const Limit = "https://github.com/swrun/swrun/errors/limit"
 
 // Standard is one standard type: its short name, its usual status and its title.
@@ -52,7 +52,7 @@ func Standards() []Standard {
 	}
 }
 
-// Configurationf reports that something the workflow needs is set up wrongly or missing (400).
+// Configurationf reports a wrong or missing configuration that the workflow needs (400).
 func Configurationf(format string, args ...any) *Error { return standard(0, format, args) }
 
 // Validationf reports data that its schema refuses (400).
@@ -61,22 +61,22 @@ func Validationf(format string, args ...any) *Error { return standard(1, format,
 // Expressionf reports a runtime expression that failed (400).
 func Expressionf(format string, args ...any) *Error { return standard(2, format, args) }
 
-// Authenticationf reports that no credential could be obtained or none was accepted (401).
+// Authenticationf reports that no credential could be obtained, or that no credential was accepted (401).
 func Authenticationf(format string, args ...any) *Error { return standard(3, format, args) }
 
-// Authorizationf reports access that the workflow does not have, for example to a secret (403).
+// Authorizationf reports access that the workflow is not granted, for example to a secret (403).
 func Authorizationf(format string, args ...any) *Error { return standard(4, format, args) }
 
 // Timeoutf reports that the time of a scope is over (408).
 func Timeoutf(format string, args ...any) *Error { return standard(5, format, args) }
 
-// Communicationf reports that a remote party could not be reached or refused (500 unless it gave a status).
+// Communicationf reports that a remote party could not be reached or refused the call (500, or the status that it answered).
 func Communicationf(format string, args ...any) *Error { return standard(6, format, args) }
 
 // Runtimef reports any other failure at run time (500).
 func Runtimef(format string, args ...any) *Error { return standard(7, format, args) }
 
-// Limitf reports something that is larger than it may be (400).
+// Limitf reports a size above its maximum (400).
 func Limitf(format string, args ...any) *Error {
 	return &Error{Type: Limit, Status: 400, Title: "Limit Exceeded", Detail: fmt.Sprintf(format, args...)}
 }
@@ -108,11 +108,11 @@ func StandardName(uri string) string {
 	return ""
 }
 
-// standardFolder matches the paths at which nothing but standard types may be meant.
+// standardFolder matches the paths at which only standard types are published.
 var standardFolder = lazyregexp.New(`^/(?:spec/[^/]+/errors|dsl/errors/types)/([^/]+)$`)
 
-// InStandardFolder returns the last part of a URI that stands where nothing but standard types may be meant, "" for any other URI. The
-// URI need not be that of a standard type: it may be misspelt.
+// InStandardFolder returns the last part of a URI in a folder that contains only standard types, "" for any other URI. The URI need not name a
+// standard type: it may be misspelt.
 func InStandardFolder(uri string) string {
 	if m := standardFolder().FindStringSubmatch(pathOfStandard(uri)); m != nil {
 		return m[1]
@@ -132,7 +132,7 @@ func pathOfStandard(uri string) string {
 	return u.Path
 }
 
-// StandardType returns the standard type with a short name, or "" if there is none.
+// StandardType returns the standard type with a short name, or "" for other names.
 func StandardType(name string) string {
 	if slices.ContainsFunc(Standards(), func(s Standard) bool { return s.Name == name }) {
 		return Base + name
@@ -140,7 +140,7 @@ func StandardType(name string) string {
 	return ""
 }
 
-// Name returns what people call the type: the short name of a standard type, otherwise the URI.
+// Name returns the name of the type for people: the short name of a standard type, otherwise the URI.
 func Name(uri string) string {
 	if name := StandardName(uri); name != "" {
 		return name
@@ -151,7 +151,7 @@ func Name(uri string) string {
 	return uri
 }
 
-// Category returns what kind of failure the type is: the short name of a standard type, limit, or application for all others.
+// Category returns the category of the type: the short name of a standard type, limit, or application for all others.
 func Category(uri string) string {
 	if name := Name(uri); name != uri {
 		return name
@@ -159,10 +159,10 @@ func Category(uri string) string {
 	return CategoryApplication
 }
 
-// CategoryApplication is the category of the types that workflows and those whom they call define.
+// CategoryApplication is the category of the types that workflows and the called services define.
 const CategoryApplication = "application"
 
-// Rebase returns e with its standard type spelt with base (Base or BaseOpenWorkflow); other types stay as they are.
+// Rebase returns e with its standard type spelt with base (Base or BaseOpenWorkflow); other types stay unchanged.
 func Rebase(e *Error, base string) *Error {
 	if base == "" || base == Base || !strings.HasPrefix(e.Type, Base) {
 		return e

@@ -7,17 +7,17 @@ import (
 	"github.com/swrun/swrun/internal/lazyregexp"
 )
 
-// hiddenUser stands for the user and password of a URL, hiddenValue for the value of a parameter.
+// hiddenUser replaces the user and password of a URL, hiddenValue the value of a parameter.
 const (
 	hiddenUser  = "xxxxx@"
 	hiddenValue = "xxxxx"
 )
 
-// secretParameters finds parameters of a query, or of a fragment, that may hold a password or a token. A name with escapes may be any name.
+// secretParameters finds parameters of a query, or of a fragment, that may contain a password or a token. A name with escapes may be any name.
 var secretParameters = lazyregexp.New(`(?i)([?&;#][^=&;#\s]*(?:pass|pwd|pw|secret|token|key|auth|cred|sig|%)[^=&;#\s]*=)[^&]*`)
 
-// MaskURL returns a URL, or text that was meant as one, as a message may show it: without the password, also one in a parameter, and without
-// the user where it is uncertain which is which.
+// MaskURL returns a URL, or text that was meant as one, in the form for messages. It hides the password, also a password in a parameter. It hides the
+// user too if it is uncertain which part is the password.
 func MaskURL(text string) string {
 	return maskUser(secretParameters().ReplaceAllString(text, "${1}"+hiddenValue))
 }

@@ -51,7 +51,7 @@ func TestMaskURL(t *testing.T) {
 	}
 }
 
-// FuzzMaskURL: whatever a password consists of, it is not shown.
+// FuzzMaskURL: no password is shown, regardless of its characters.
 func FuzzMaskURL(f *testing.F) {
 	f.Add("p%zzw")
 	f.Add("a/b?c#d@e")

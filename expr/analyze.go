@@ -9,14 +9,14 @@ import (
 	"github.com/swrun/swrun/internal/suggest"
 )
 
-// Facts are what an analysis of an expression finds, without evaluating it.
+// Facts are the results of an analysis of an expression without evaluating it.
 type Facts struct {
 	Variables []Ref      // $names that it does not bind itself, in order of appearance
-	Functions []Ref      // functions it calls and does not define itself
+	Functions []Ref      // functions that it calls and does not define itself
 	Fields    [][]string // plain paths that it reads from its input: .a.b is [a b]
 	Impure    bool       // its value depends on the clock
-	Yields    string     // what its value is whatever its input, such as "a number"; empty if that depends, or may be true or false
-	Assigns   int        // the offset of the `=` of an assignment that it is, or 0
+	Yields    string     // type of its value for every input, such as "a number"; empty if it depends on the input, or may be true or false
+	Assigns   int        // the offset of the `=` if it is an assignment, or 0
 }
 
 // Ref is a name in an expression.
@@ -63,7 +63,7 @@ func Analyze(given string) (Facts, error) {
 	return facts, nil
 }
 
-// impure reports whether a function is called whose value depends on the clock or on the time zone.
+// impure reports whether the expression calls a function whose value depends on the clock or on the time zone.
 func (w *walker) impure() bool {
 	return slices.ContainsFunc(w.mentions, func(m mention) bool {
 		return m.free && (m.name == "now" || m.name == "localtime" || m.name == "strflocaltime")

@@ -14,8 +14,8 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// limits bound one evaluation. They are counted and not timed, so that every worker gets the same result, however busy it
-// is. Whatever a native does that could take long is charged before it starts.
+// limits bound one evaluation. They are counted and not timed, so that every worker gets the same result, even if it is busy. Work of a native that
+// could take long is charged before it starts.
 type limits struct {
 	steps int // instructions of the jq machine
 	alloc int // bytes, estimated, that the evaluation builds, the machine's own stacks included
@@ -47,11 +47,11 @@ const (
 	bytesPerLook  = 64  // of text that is compared
 	bytesPerMatch = 256 // of text that is compared with other text
 	stackItemSize = 64
-	stepSize      = 40 // at least half of what a step allocates that nothing else charges, such as a small object or the error of a native
+	stepSize      = 40 // at least half of the memory of a step that nothing else charges, such as a small object or the error of a native
 )
 
-// meter counts what one evaluation uses. It is the context of the jq machine, which calls Done before every
-// instruction, and it stands in the last element of the machine's argument array, where guarded functions find it.
+// meter counts the work and memory of one evaluation. It is the context of the jq machine, which calls Done before every instruction. It is in the
+// last element of the machine's argument array, where guarded functions find it.
 type meter struct {
 	limits
 	env Env
@@ -59,7 +59,7 @@ type meter struct {
 
 	machine  reflect.Value // the jq machine, to measure its stacks; zero if the expression is evaluated without it
 	stacks   int           // the largest size of the stacks that was charged
-	exceeded string        // the message about the first limit that was exceeded
+	exceeded string        // the message about the first exceeded limit
 }
 
 const (
@@ -119,7 +119,7 @@ func (m *meter) check() {
 	}
 }
 
-// exceed records the first limit that was exceeded, and returns false.
+// exceed records the first exceeded limit, and returns false.
 func (m *meter) exceed(format string, args ...any) bool {
 	if m.exceeded == "" {
 		m.exceeded = fmt.Sprintf(format, args...)
@@ -192,8 +192,7 @@ func (e *extent) walk(v any, depth int, most extent) bool {
 	return e.bytes <= most.bytes
 }
 
-// EncodedSize returns how many bytes v takes as JSON if nothing in its texts has to be escaped. It stops counting soon after
-// enough bytes.
+// EncodedSize returns the size in bytes of v as JSON without escapes. It stops counting soon after enough bytes.
 func EncodedSize(v any, enough int) int {
 	size := len("[]")
 	switch v := v.(type) {
@@ -217,7 +216,7 @@ func EncodedSize(v any, enough int) int {
 	return size
 }
 
-// encodedScalarSize returns how many bytes a scalar takes as JSON if nothing in it has to be escaped.
+// encodedScalarSize returns the size in bytes of a scalar as JSON without escapes.
 func encodedScalarSize(v any) int {
 	var place [32]byte
 	switch v := v.(type) {
@@ -241,7 +240,7 @@ func (m *meter) chargeWalk(v any) (e extent, ok bool) {
 	return e, m.chargeWork(e.work())
 }
 
-// approximateSize returns about how many bytes a scalar takes as JSON.
+// approximateSize returns the approximate size in bytes of a scalar as JSON.
 func approximateSize(v any) int {
 	switch v := v.(type) {
 	case string:

@@ -12,11 +12,11 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// Env is what an expression may use besides its input.
+// Env is the environment of an expression besides its input.
 type Env interface {
-	// Variable returns the value of $name; it is asked once per evaluation for each variable that the code uses.
+	// Variable returns the value of $name. It is called once per evaluation for each variable that the code uses.
 	Variable(name string) any
-	// Now returns the clock of the step: what jq's now yields.
+	// Now returns the clock of the step, which is the value of jq's now.
 	Now() time.Time
 }
 
@@ -26,17 +26,17 @@ type WorkCounter interface{ CountWork(units int) }
 
 // Code is a compiled expression. It is safe for concurrent use.
 type Code struct {
-	text             string   // the expression as Compile got it
+	text             string   // the source of the expression
 	variables        []string // without $, sorted
 	impure           bool
-	direct           node       // how to evaluate without the jq machine, or nil
+	direct           node       // the evaluation without the jq machine, or nil
 	buildsContainers bool       // direct makes objects or arrays, which are checked like the machine's results
 	program          *gojq.Code // nil if direct is set
 	limits           limits
 }
 
-// Compile compiles a jq program, with or without ${ } around it. Every error is a *SyntaxError: bad syntax, an
-// unknown function, or one that is not allowed (env, input, modules...).
+// Compile compiles a jq program, with or without ${ } around it. Every error is a *SyntaxError: bad syntax, an unknown function, or a function that
+// is not allowed (env, input, modules...).
 func Compile(given string) (*Code, error) { return compile(given, true) }
 
 // compile compiles an expression; without direct, every evaluation uses the jq machine.
@@ -98,7 +98,7 @@ func additions() []gojq.CompilerOption {
 // passThrough is jq's debug and stderr: it returns its input. Nothing is written, because expressions have no side effects.
 func passThrough(input any, _ []any) any { return input }
 
-// compileError explains an error of gojq's compiler. It is about a label: all other errors were found before.
+// compileError explains an error of gojq's compiler. The error is about a label, because all other errors were found before.
 func (s *source) compileError(err error) *SyntaxError {
 	name := "break"
 	text := err.Error()
@@ -114,11 +114,11 @@ func (c *Code) Variables() []string { return c.variables }
 // Impure reports whether c's value depends on the clock.
 func (c *Code) Impure() bool { return c.impure }
 
-// Text returns the expression as Compile got it.
+// Text returns the source of the expression.
 func (c *Code) Text() string { return c.text }
 
-// Eval returns c's value for input: its one output, an array of several, null of none (semantics 2.6).
-// Every error is an *EvalError around an *errors.Error of type expression.
+// Eval returns c's value for input: its only output, an array of several outputs, or null without an output (semantics 2.6). Every error is an
+// *EvalError around an *errors.Error of type expression.
 func (c *Code) Eval(env Env, input any) (v any, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -160,7 +160,7 @@ func (c *Code) run(env Env, input any) (any, error) {
 	iter := c.program.RunWithContext(m, input, values...)
 	engine.attach(iter, m)
 	first, ok := iter.Next()
-	var outputs []any // several, if there are
+	var outputs []any // several outputs, if there are several
 	for v := first; ok; {
 		if failure, failed := v.(error); failed || m.exceeded != "" {
 			return nil, m.failure(failure)
@@ -184,7 +184,7 @@ func (c *Code) run(env Env, input any) (any, error) {
 	return c.checkResult(first)
 }
 
-// checkResult checks a value that the evaluation has built against the limits.
+// checkResult checks a value that the evaluation built against the limits.
 func (c *Code) checkResult(v any) (any, error) {
 	v, problem := c.limits.checkResult(v)
 	if problem != "" {
@@ -193,7 +193,7 @@ func (c *Code) checkResult(v any) (any, error) {
 	return v, nil
 }
 
-// failure returns an error about the exceeded limit, or else the error that the machine reports.
+// failure returns an error about the exceeded limit, or else the error of the machine.
 func (m *meter) failure(err error) error {
 	if m.exceeded != "" {
 		return errors.Expressionf("%s", m.exceeded)

@@ -22,8 +22,8 @@ func definitions() map[string]string {
 	}
 }
 
-// later are the functions that jq has and gojq lacks, or has in another way, each with its arities: from jq 1.5 to 1.8, in an order in which each is defined by those
-// before it. Objects have no order here, so that their keys are always sorted.
+// later are functions of jq 1.5 to 1.8 that gojq lacks or defines differently, each with its arities. Each function uses only functions before it.
+// Objects have no order here, so that their keys are always sorted.
 func later() []definition {
 	return []definition{
 		{"keys_unsorted", []int{0}, `def keys_unsorted: keys;`},

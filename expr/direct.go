@@ -6,10 +6,9 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// A node is an expression that always yields one value or one error, and that is evaluated without the jq machine.
-// Most expressions of workflows are like that: paths, literals, objects, arithmetic, comparisons, texts with
-// interpolations. Whatever is not trivial is left to gojq's natives, so that values and errors are jq's own. Parts are
-// evaluated in the machine's order, so that the first error is the same.
+// A node is an expression that always yields one value or one error, and that is evaluated without the jq machine. Most expressions of workflows are
+// nodes: paths, literals, objects, arithmetic, comparisons, texts with interpolations. All operations that are not trivial are left to gojq's
+// natives, so that values and errors are jq's own. Parts are evaluated in the machine's order, so that the first error is the same.
 type node interface {
 	eval(r *run, input any) (any, error)
 }
@@ -242,7 +241,7 @@ func (t *truthiness) eval(r *run, input any) (any, error) {
 	return isTruthy(v), nil
 }
 
-// maxFreeText is how many bytes of text an evaluation may build before they are charged.
+// maxFreeText is the maximum number of bytes of text that an evaluation builds without a charge.
 const maxFreeText = 64 << 10
 
 // text is a string with interpolations.

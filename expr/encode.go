@@ -16,7 +16,7 @@ import (
 // largest numbers, as in jq.
 func Encode(v any) ([]byte, error) { return Append(nil, v) }
 
-// Append appends to b what Encode writes.
+// Append appends the output of Encode to b.
 func Append(b []byte, v any) ([]byte, error) { return appendValue(b, v, 0, math.MaxInt) }
 
 // ErrTooLong is the error of AppendAtMost for a value that is too long.
@@ -36,7 +36,7 @@ func AppendAtMost(b []byte, v any, most int) ([]byte, error) {
 // AppendText appends a text as a JSON string.
 func AppendText(b []byte, text string) []byte { return appendString(b, text) }
 
-// appendValue appends v, and gives up soon after b is longer than end.
+// appendValue appends v, and stops soon after b is longer than end.
 func appendValue(b []byte, v any, depth, end int) ([]byte, error) {
 	if depth > maxDataDepth {
 		return nil, errTooDeep
@@ -150,7 +150,7 @@ func appendString(b []byte, s string) []byte {
 	return append(append(b, s[written:]...), '"')
 }
 
-// appendEscape appends the escape of a byte that must not stand in a JSON string as it is.
+// appendEscape appends the escape of a byte that must be escaped in a JSON string.
 func appendEscape(b []byte, c byte) []byte {
 	switch c {
 	case '"', '\\':

@@ -15,15 +15,14 @@ type native = func(input any, args []any) any
 
 // layout is the position of private fields of gojq that guards need.
 //
-// A context can stop jq's loops but neither one huge operation nor the memory that operations build, and
-// gojq.WithFunction cannot replace a function of gojq's, least of all where gojq's own definitions use it. So each
-// call of a native in a compiled program is replaced by a guarded one (guard.go): all of them are, wherever they
-// come from, and jq's order of evaluation stays as it is. This needs two private fields, which newLayout looks up
-// and checks once: another version of gojq that moves them fails at the start of the program and in every test.
+// A context can stop jq's loops, but neither one huge operation nor the memory that operations build. gojq.WithFunction cannot replace gojq's own
+// functions, especially not inside gojq's own definitions. Therefore each call of a native in a compiled program is replaced by a guarded call
+// (guard.go), regardless of its origin, and jq's order of evaluation is unchanged. This needs two private fields, which newLayout looks up and checks
+// once. A version of gojq that moves them fails at the start of the program and in every test.
 type layout struct {
 	codes    int // of gojq.Code: []*struct{v any; ...}
 	value    uintptr
-	env      reflect.Type // *env, what Run returns
+	env      reflect.Type // *env, the result of Run
 	args     uintptr      // of env: [32]any
 	nargs    int
 	forks    int
@@ -85,7 +84,7 @@ func mustCompile(source string) *gojq.Code {
 	return code
 }
 
-// replaceNatives calls visit for each call of a native in code, and replaces the native by what visit returns.
+// replaceNatives calls visit for each call of a native in code, and replaces the native by the result of visit.
 func (l *layout) replaceNatives(code *gojq.Code, visit func(name string, arity int, f native) native) {
 	codes := reflect.ValueOf(code).Elem().Field(l.codes)
 	for i := range codes.Len() {
@@ -116,7 +115,7 @@ func meterOf(args []any) *meter {
 	return all[len(all)-1].(*meter)
 }
 
-// stackEntries returns how many entries the machine keeps.
+// stackEntries returns the number of entries that the machine keeps.
 func (l *layout) stackEntries(machine reflect.Value) int {
 	if !machine.IsValid() {
 		return 0
@@ -175,7 +174,7 @@ func (l *layout) native(name string, arity int) (found native) {
 	return found
 }
 
-// builtins returns the arities of gojq's functions by name, without those that make an expression depend on the host.
+// builtins returns the arities of gojq's functions by name, without the functions that make an expression depend on the host.
 var builtins = sync.OnceValue(newBuiltins)
 
 func newBuiltins() map[string][]int {
@@ -194,7 +193,7 @@ func newBuiltins() map[string][]int {
 	return found
 }
 
-// forbidden returns what a forbidden function or variable of jq would give access to, or "" if it is not forbidden.
+// forbidden describes the access that a forbidden function or variable of jq would give, or returns "" if it is not forbidden.
 func forbidden(name string) string {
 	switch name {
 	case "env", "$ENV":

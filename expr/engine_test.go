@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// TestVersionOfGojq names the version whose private fields layout accesses. Before you change it, read what has changed in
-// gojq's Code and env, run this package's fuzzers for some minutes, and see whether gojq offers a hook by now
-// (docs/decisions/0004).
+// TestVersionOfGojq names the version whose private fields layout accesses. Before you change it, read the changes of gojq's Code and env, run this
+// package's fuzzers for some minutes, and check whether gojq offers a hook by now (docs/decisions/0004).
 func TestVersionOfGojq(t *testing.T) {
 	const known = "v0.12.20"
 	data, err := os.ReadFile("../go.mod")

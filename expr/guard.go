@@ -10,7 +10,7 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// guard charges for what a native is about to do, and reports whether the budget allows it.
+// guard charges for the work that a native is about to do, and reports whether the budget allows it.
 type guard func(m *meter, input any, args []any) bool
 
 // guarded returns f with charges: its cost is charged before the call, its result or error after it.
@@ -159,7 +159,7 @@ func (m *meter) chargeRepetition(text, count any) bool {
 	return m.chargeBytes(product(len(s), int(min(n, 1<<40))))
 }
 
-// digits returns about how many bits a number has; 0 if it fits a machine word.
+// digits returns the approximate number of bits of a number; 0 if it fits a machine word.
 func digits(v any) int {
 	switch v := v.(type) {
 	case *big.Int:
@@ -231,7 +231,7 @@ func length(v any) int {
 	return 0
 }
 
-// shallow returns how many bytes a shallow copy of v takes.
+// shallow returns the size in bytes of a shallow copy of v.
 func shallow(v any) int {
 	switch v := v.(type) {
 	case string:
@@ -244,7 +244,7 @@ func shallow(v any) int {
 	return 0
 }
 
-// sortDepth returns about how often a sort of n items compares each of them.
+// sortDepth returns the approximate number of comparisons of each item in a sort of n items.
 func sortDepth(n int) int { return bits.Len(uint(n)) }
 
 // pointer identifies a map.

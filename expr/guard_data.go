@@ -45,7 +45,7 @@ func collectionGuard(name string) guard {
 	return nil
 }
 
-// groupSize is what a group of one item takes beside the item, in a list that grows.
+// groupSize is the size of a group of one item beside the item, in a list that grows.
 const groupSize = 80
 
 // chargeAdd charges for the sum of the parts of v, which is built with spare capacity.

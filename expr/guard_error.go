@@ -1,7 +1,7 @@
 package expr
 
-// previewBytes is how many bytes of a value gojq's errors show. For that, a whole text is read, and all members of an object
-// are sorted. It must be charged, because an expression may fail, and catch the error, in a loop.
+// previewBytes is the number of bytes of a value in gojq's errors. To show them, gojq reads a whole text, or sorts all members of an object. This
+// must be charged, because an expression may fail, and catch the error, in a loop.
 const previewBytes = 32
 
 // chargeError charges for the error of a native, which shows the input and the arguments.
@@ -79,7 +79,7 @@ func chargingNative(charge func(m *meter, input any, args []any) bool) native {
 	}
 }
 
-// chargeIterate charges for jq's .[], which copies what it iterates over before the first item, and sorts members.
+// chargeIterate charges for jq's .[], which copies its input before the first item, and sorts members.
 func chargeIterate(m *meter, input any, _ []any) bool {
 	if !isContainer(input) {
 		return m.chargePreview(input)

@@ -5,13 +5,13 @@ import (
 	"unicode/utf8"
 )
 
-// What natives that write text build beside their result is charged before they build it. Each charge is at least half of all that the native allocates:
-// TestNativesReserveMemory measures it.
+// The memory that natives for text need beside their result is charged before they allocate it. Each charge is at least half of all memory that the
+// native allocates: TestNativesReserveMemory measures it.
 
-// cellSize is what a number takes that is written alone: the writer and its buffer.
+// cellSize is the size of writing a single number: the writer and its buffer.
 const cellSize = 112
 
-// decoderSize is what the reading of any JSON takes: the decoder and its buffer.
+// decoderSize is the size of reading any JSON: the decoder and its buffer.
 const decoderSize = 1152
 
 // escapes are the characters that formats make longer, and by how many bytes.
@@ -23,7 +23,7 @@ var escapes = map[string]map[string]int{
 	"urid": {"+": 2},
 }
 
-// escaped returns how many bytes a text takes in a format.
+// escaped returns the size in bytes of a text in a format.
 func escaped(format, s string) int {
 	size := len(s) + 2
 	for character, more := range escapes[format] {
@@ -47,7 +47,7 @@ func (m *meter) chargeFormat(format string, v any) bool {
 	return ok && m.chargeBytes(3*size) && m.chargeBytes(formatted(format, size, 6*size))
 }
 
-// formatted returns what is charged for a text of size bytes, which takes escaped bytes in the format.
+// formatted returns the charge for a text of size bytes, which has escaped bytes in the format.
 func formatted(format string, size, escaped int) int {
 	switch format {
 	case "html":
@@ -100,7 +100,7 @@ func (m *meter) jsonSize(v any) (size int, ok bool) {
 	return EncodedSize(v, 1<<50) + escapedInJSON(v), true
 }
 
-// escapedInJSON returns how many bytes v takes as JSON beside EncodedSize: for characters that are escaped, and for members that are sorted.
+// escapedInJSON returns the size in bytes of v as JSON beyond EncodedSize: for escaped characters, and for sorted members.
 func escapedInJSON(v any) int {
 	more := 0
 	switch v := v.(type) {
@@ -142,7 +142,7 @@ func chargeCase(m *meter, v any, _ []any) bool {
 	return m.chargeReading(s) && m.chargeBytes(size)
 }
 
-// chargeParse charges for the values in a text of JSON: commas, brackets and braces tell how many they are.
+// chargeParse charges for the values in a text of JSON. It derives their number from commas, brackets and braces.
 func chargeParse(m *meter, v any, _ []any) bool {
 	s, _ := v.(string)
 	items, arrays, objects := strings.Count(s, ","), strings.Count(s, "["), strings.Count(s, "{")

@@ -18,8 +18,8 @@ type patterns struct {
 
 const maxPatterns = 64
 
-// pattern is a regular expression in two forms: as it is, and one that continues a search. The latter starts at the rune
-// before the place to continue from, so that ^ and \b see that rune; its group 1 is the whole match.
+// pattern is a regular expression in two forms: the original, and a form that continues a search. The second form starts at the rune before the place
+// to continue from, so that ^ and \b see that rune; its group 1 is the whole match.
 type pattern struct {
 	find *regexp.Regexp
 	next *regexp.Regexp

@@ -39,7 +39,7 @@ func textGuard(name string) guard {
 			return len(s) <= maxDigits || m.exceed("a number has more than %d digits", maxDigits)
 		}
 	case "strftime":
-		// A directive of a few bytes may ask for a thousand bytes of padding.
+		// A directive of a few bytes may require a thousand bytes of padding.
 		return func(m *meter, _ any, args []any) bool { return m.chargeBytes(product(length(args[0]), 512)) }
 	}
 	return nil

@@ -28,10 +28,10 @@ func parseTime(f native, input any, args []any) any {
 	}
 }
 
-// nativeSeconds is the function that reads a date as RFC 3339 has it. Programs cannot contain its name: it is not one of those that are known.
+// nativeSeconds is the function that reads a date in the form of RFC 3339. Programs cannot contain its name, because it is not a known name.
 const nativeSeconds = "_seconds"
 
-// secondsOf returns the seconds since 1970 of a date, with the fraction that it may have; nil if the input is none.
+// secondsOf returns the seconds since 1970 of a date, with the fraction that it may contain; nil if the input is no date.
 func secondsOf(input any, _ []any) any {
 	text, ok := input.(string)
 	if !ok {

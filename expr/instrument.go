@@ -6,8 +6,8 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// The functions that charge for what the machine does without a native. Programs cannot contain their names. They return
-// their input, so that paths through them stay intact.
+// The functions that charge for work of the machine without a native. Programs cannot contain their names. They return their input, so that paths
+// through them stay intact.
 const (
 	nativeIterate       = "%iterate" // before .[]
 	nativeConstantIndex = "%index"   // before .[n] and .[a:b] with constants
@@ -89,7 +89,7 @@ func (p instrumenter) term(t *gojq.Term) *gojq.Term {
 		for _, member := range t.Object.KeyVals {
 			p.text(member.KeyString)
 			p.queries([]*gojq.Query{member.KeyQuery, member.Val})
-			member.KeyQuery = then(member.KeyQuery, callOf(nativeKey)) // it may be a very long text
+			member.KeyQuery = then(member.KeyQuery, callOf(nativeKey)) // the key may be a very long text
 		}
 	}
 	p.control(t)

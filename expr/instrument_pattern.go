@@ -38,8 +38,8 @@ func (p instrumenter) pattern(pattern *gojq.Pattern) {
 	}
 }
 
-// shapeOf returns a constant that describes what a pattern expects: an array or an object of shapes, null for anything, and
-// true if that is known only at run time.
+// shapeOf returns a constant that describes the input of a pattern: an array or an object of shapes, null for anything, and true if the shape is
+// known only at run time.
 func shapeOf(pattern *gojq.Pattern) *gojq.Term {
 	switch {
 	case pattern == nil || pattern.Name != "":

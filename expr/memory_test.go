@@ -118,8 +118,8 @@ var loops = []string{
 	`[range(N) | "x" | try strptime("%Y") catch .]`, `[range(N) | try error({a: .}) catch .a]`, `[range(N) | . * 100000000000000000000]`, `[range(N) | {a: .}] | sort`, `[range(N) | {a: ., b: .} == {a: ., b: 2}]`, `[range(N) | {a: ., b: .} < {a: ., b: 2}]`,
 }
 
-// TestLoopsReserveMemory: an evaluation that loops allocates at most twice the memory that it may use, whatever its rounds build: also when each round is so
-// small that no native reserves anything for it.
+// TestLoopsReserveMemory: an evaluation that loops allocates at most twice the memory that it may use, regardless of the work of its rounds, even if
+// each round is so small that no native reserves memory for it.
 func TestLoopsReserveMemory(t *testing.T) {
 	const limit = 2 << 20
 	for _, program := range loops {

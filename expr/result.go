@@ -9,8 +9,8 @@ import (
 	"github.com/swrun/swrun/internal/jsonvalue"
 )
 
-// checkResult checks a value that an expression has built, and converts it to the types of Decode. The second result is what
-// is wrong with the value, or "".
+// checkResult checks a value that an expression built, and converts it to the types of Decode. The second result describes the mistake in the value,
+// or is "".
 func (l limits) checkResult(v any) (any, string) {
 	switch scalar := v.(type) {
 	case nil, bool, int, float64:

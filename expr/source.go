@@ -13,7 +13,7 @@ const (
 	maxNesting = 200      // open brackets
 )
 
-// SyntaxError says why a text is not a valid expression.
+// SyntaxError explains why a text is not a valid expression.
 type SyntaxError struct {
 	Offset int    // in bytes, into the text including the delimiters
 	Token  string // the offending token, empty at the end of the text
@@ -26,10 +26,10 @@ func (e *SyntaxError) Error() string { return e.Msg }
 // Delimited reports whether all of s, without white space around it, is one expression: ${ ... } (semantics 2.1).
 func Delimited(s string) bool { return delimited.Is(s) }
 
-// source is the text of an expression, and where it begins in the text that Compile got.
+// source is the text of an expression, and its place in the text that Compile got.
 type source struct {
 	text   string // the program, without delimiters and white space around it
-	start  int    // offset of text in what Compile got
+	start  int    // offset of text in the source that Compile got
 	tokens []token
 	open   []bracket // brackets that the text does not close
 }
@@ -74,7 +74,7 @@ type token struct {
 	kind  kind
 	text  string
 	start int
-	key   bool // an identifier or variable that stands where the key of an object does
+	key   bool // an identifier or variable at the place of an object's key
 }
 
 // bracket is an open bracket, or an open interpolation of a string.
@@ -84,8 +84,8 @@ type bracket struct {
 	key  bool // in braces: a key comes next
 }
 
-// scanner splits a program into tokens as jq's own lexer does, which keeps no positions. It never fails: what it does not know
-// is punctuation, which the parser rejects.
+// scanner splits a program into tokens as jq's own lexer does, which keeps no positions. It never fails: an unknown character is punctuation, which
+// the parser rejects.
 type scanner struct {
 	*source
 	at int
@@ -124,7 +124,7 @@ func (c *scanner) skip() {
 	}
 }
 
-// skipContinuation skips what follows a backslash in a comment.
+// skipContinuation skips the text after a backslash in a comment.
 func (c *scanner) skipContinuation() {
 	rest := c.text[c.at+1:]
 	switch {

@@ -63,7 +63,7 @@ func (s *source) explain(err error) *SyntaxError {
 	return s.fail(at.start, at.text, unexpected(at, previous))
 }
 
-// lastText returns where the last text begins.
+// lastText returns the beginning of the last text.
 func (s *source) lastText() int {
 	for i := len(s.tokens) - 1; i >= 0; i-- {
 		if s.tokens[i].kind == quoted {
@@ -84,7 +84,7 @@ func (s *source) tokenAt(offset int) (at, previous token) {
 	return token{}, previous
 }
 
-// unexpectedEnd returns a message about what is missing at the end of the text.
+// unexpectedEnd returns a message about the missing part at the end of the text.
 func (s *source) unexpectedEnd() string {
 	last := s.tokens[len(s.tokens)-1]
 	if wantsValue(last) {
@@ -131,7 +131,7 @@ func unexpected(at, previous token) string {
 	return "unexpected " + quote(at.text) + " after " + quote(previous.text)
 }
 
-// quote returns a token for a message. A long one is shortened, and of a text before an interpolation only \( is shown.
+// quote returns a token for a message. A long token is shortened. For a text before an interpolation, only \( is shown.
 func quote(text string) string {
 	if strings.HasPrefix(text, `"`) {
 		if strings.HasSuffix(text, `\(`) {

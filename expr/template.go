@@ -209,8 +209,8 @@ func (t *Template) Impure() bool { return t.impure }
 // Literal returns the template's data if it holds no expression.
 func (t *Template) Literal() (data any, ok bool) { return t.data, t.root == nil }
 
-// Eval returns the data with every expression replaced by its value for input. What holds no expression is shared
-// with the data. Every error is an *errors.Error of type expression.
+// Eval returns the data with every expression replaced by its value for input. Parts without an expression are shared with the data. Every error is
+// an *errors.Error of type expression.
 func (t *Template) Eval(env Env, input any) (any, error) {
 	switch root := t.root.(type) {
 	case nil:
@@ -232,8 +232,8 @@ func (t *Template) Eval(env Env, input any) (any, error) {
 	return v, nil
 }
 
-// MaxCombinedWork bounds the work of expressions that are evaluated one after the other without a look at deadlines, such as
-// those of a template, in the units of WorkCounter. It allows four expressions that use up their budgets.
+// MaxCombinedWork limits the work of expressions that are evaluated one after the other without a check of deadlines, such as the expressions of a
+// template, in the units of WorkCounter. It allows four expressions that use up their budgets.
 const MaxCombinedWork = 4 * (1_000_000/stepsPerUnit + 10_000_000/workPerUnit)
 
 // sharedWork is the environment of the expressions of one template, which share one budget of work.
@@ -259,7 +259,7 @@ func (w *sharedWork) eval(c *Code, input any) (any, error) {
 	return c.Eval(w, input)
 }
 
-// CombinedWorkError returns the error of expressions that together have done more work than MaxCombinedWork.
+// CombinedWorkError returns the error of expressions that together did more work than MaxCombinedWork.
 func CombinedWorkError() *errors.Error {
 	return errors.Expressionf("the expressions do too much work together")
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/swrun/swrun/internal/jsonvalue"
 )
 
-// maxDataDepth is how many levels data may have that is normalized or encoded.
+// maxDataDepth is the maximum number of levels of data that is normalized or encoded.
 const maxDataDepth = 10_000
 
 var errTooDeep = fmt.Errorf("the value is nested deeper than %d levels", maxDataDepth)
@@ -19,7 +19,7 @@ var errTooDeep = fmt.Errorf("the value is nested deeper than %d levels", maxData
 // numbers that neither holds exactly, string, []any, map[string]any. Anything after the value is an error.
 func Decode(data []byte) (any, error) { return jsonvalue.Decode(data) }
 
-// DecodedSize returns about how many bytes of memory data takes once it is decoded.
+// DecodedSize returns the approximate number of bytes of memory of data after decoding.
 func DecodedSize(data []byte) int { return jsonvalue.Size(data) }
 
 // Normalize converts v, of any Go types that encoding/json can write, to the types of Decode.
@@ -142,7 +142,7 @@ func same(before, normal any) bool {
 	return false
 }
 
-// bigNumber returns what Decode would make of v.
+// bigNumber returns the result of Decode for v.
 func bigNumber(v *big.Int) any {
 	if v.IsInt64() && v.Int64() >= math.MinInt && v.Int64() <= math.MaxInt {
 		return int(v.Int64())

@@ -122,7 +122,7 @@ func TestNormalize(t *testing.T) {
 	}
 }
 
-// TestSize: the size is that of the JSON text, for every type of value.
+// TestSize: the size equals the size of the JSON text, for every type of value.
 func TestSize(t *testing.T) {
 	for _, text := range []string{
 		`null`, `true`, `false`, `0`, `-1`, `255`, `1234567890123`, `0.5`, `-12.25`, `1e+30`, `1e-7`, `12345678901234567890123`, `""`, `"text"`, `[]`, `{}`, `[1]`,
@@ -141,7 +141,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// TestAppendAtMost: a value is written if its JSON has at most so many bytes, whatever they are.
+// TestAppendAtMost: a value is written if its JSON fits the given number of bytes, for every type of value.
 func TestAppendAtMost(t *testing.T) {
 	for _, text := range []string{`null`, `-12.5`, `"ä\n"`, `[]`, `{}`, `[1,[2,"x"]]`, `{"a":{"b":[true,null]},"longer":"text"}`} {
 		v := mustDecode(t, text)

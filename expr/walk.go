@@ -26,8 +26,8 @@ type walker struct {
 	vars     []string // bound here
 	defs     []def    // defined here
 	root     bool     // . is the program's input here
-	recurses bool     // there is ..
-	catches  bool     // there is try, or ?
+	recurses bool     // it contains ..
+	catches  bool     // it contains try, or ?
 }
 
 type def struct {
@@ -65,7 +65,7 @@ func (s *source) place(mentions []mention) {
 	}
 }
 
-// scoped calls walk in a scope of its own: bindings and definitions end with it. root says whether . is the program's input.
+// scoped calls walk in a separate scope: bindings and definitions end with it. root reports whether . is the program's input.
 func (w *walker) scoped(root bool, walk func()) {
 	vars, defs, before := len(w.vars), len(w.defs), w.root
 	w.root = root
@@ -93,7 +93,7 @@ func (w *walker) query(q *gojq.Query) {
 			w.scoped(w.root && isIdentity(q.Left), func() { w.query(q.Right) })
 		case q.Left != nil:
 			w.query(q.Left)
-			// The right side of an update runs on each part, that of an assignment on the whole.
+			// The right side of an update runs on each part, and the right side of an assignment on the whole value.
 			w.scoped(w.root && q.Op != gojq.OpModify, func() { w.query(q.Right) })
 		}
 	})
@@ -120,7 +120,7 @@ func (w *walker) function(f *gojq.FuncDef) {
 
 func (w *walker) mention(m mention) { w.mentions = append(w.mentions, m) }
 
-// patterns binds the variables of patterns. Those of all alternatives are visible in each of them.
+// patterns binds the variables of patterns. The variables of all alternatives are visible in each of them.
 func (w *walker) patterns(patterns []*gojq.Pattern) {
 	for _, p := range patterns {
 		w.pattern(p)

@@ -2,8 +2,8 @@ package expr
 
 import "github.com/itchyny/gojq"
 
-// yields returns what the value of a program is whatever its input, in words: "a number", "text", "a list", "an object", or "the
-// changed input" for one that assigns. It is empty if the value depends on the input, or may be true, false or null.
+// yields returns the type of a program's value if it is the same for every input, in words: "a number", "text", "a list", "an object", or "the
+// changed input" for an assignment. It is empty if the type depends on the input, or if the value may be true, false or null.
 func yields(q *gojq.Query) string {
 	switch {
 	case q == nil || len(q.FuncDefs) > 0: // a definition may hide a built-in function
@@ -32,7 +32,7 @@ func yields(q *gojq.Query) string {
 	return ""
 }
 
-// changedInput is what an assignment yields.
+// changedInput is the type of an assignment's value.
 const changedInput = "the changed input"
 
 func termYields(t *gojq.Term) string {
@@ -60,7 +60,7 @@ func termYields(t *gojq.Term) string {
 	return ""
 }
 
-// functionYields returns what the value of a built-in function is whatever its input.
+// functionYields returns the type of a built-in function's value if it is the same for every input.
 func functionYields(name string) string {
 	switch name {
 	case "length", "utf8bytelength", "tonumber", "floor", "ceil", "round", "now", "mktime", "fromdate":
@@ -75,7 +75,7 @@ func functionYields(name string) string {
 	return ""
 }
 
-// assignment returns the offset of the first `=` of a program whose value is an assignment, or 0 if it is none: no program begins with one.
+// assignment returns the offset of the first `=` of a program whose value is an assignment, or 0 for any other program. No program begins with `=`.
 func (s *source) assignment(q *gojq.Query) int {
 	if q.Op != gojq.OpAssign {
 		return 0

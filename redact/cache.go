@@ -7,10 +7,10 @@ import (
 
 // Cache keeps a Set as long as the values of its secrets stay the same. The zero value is ready.
 type Cache struct {
-	// Public reports whether a text of an error comes from the workflow's document or from this program, so that it is not
-	// hidden. Nil: every text is hidden that contains a secret.
+	// Public reports whether a text of an error comes from the workflow's document or from this program, so that it is not hidden. If it is nil, every
+	// text that contains a secret is hidden.
 	Public func(text string) bool
-	// Former returns the values that a secret had before, which are hidden too; nil for none.
+	// Former returns the earlier values of a secret, which are hidden too; nil for none.
 	Former func(name string) []any
 
 	mu     sync.Mutex

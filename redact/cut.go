@@ -2,8 +2,7 @@ package redact
 
 import "strings"
 
-// hideAtCuts hides parts of secrets where a text may have been cut: at its ends, and beside the dots that stand for what was
-// left out.
+// hideAtCuts hides parts of secrets where a text may have been cut: at its ends, and beside the dots that mark an omission.
 func (s *Set) hideAtCuts(text string) string {
 	var b strings.Builder
 	for {
@@ -17,7 +16,7 @@ func (s *Set) hideAtCuts(text string) string {
 	}
 }
 
-// findEllipsis returns where the first dots of a text are; the end of the text and no dots if there are none.
+// findEllipsis returns the position of the first dots in a text; without dots, it returns the end of the text and "".
 func findEllipsis(text string) (at int, dots string) {
 	at = len(text)
 	for _, form := range []string{"…", " ...", "..."} {
@@ -51,8 +50,8 @@ func (s *Set) hideEnds(text string) string {
 	return text
 }
 
-// minPartLength is the length from which a part of a secret at a cut is hidden. It stays small for long secrets, because
-// error messages rarely quote more than the first characters of a key.
+// minPartLength is the minimum length of a part of a secret at a cut that is hidden. It stays small for long secrets, because error messages rarely
+// quote more than the first characters of a key.
 func minPartLength(secret string) int {
 	return min(max(minSecretLength, len(secret)/8), 2*minSecretLength)
 }

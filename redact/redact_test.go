@@ -126,8 +126,8 @@ func TestWhatIsSealedIsOpened(t *testing.T) {
 	}
 }
 
-// TestNoReferenceIsForged: data that looks like a reference is stored by an owner that does not know the secret, and is opened
-// unchanged by an owner that knows it.
+// TestNoReferenceIsForged: an owner that does not know the secret stores data that looks like a reference, and an owner that knows the secret opens
+// the data unchanged.
 func TestNoReferenceIsForged(t *testing.T) {
 	without, with := New(map[string]any{}, false), New(map[string]any{"api": "s3cret"}, true)
 	stored := without.Seal(without.EscapeReferences("‹redacted: api›"))
@@ -196,7 +196,7 @@ func TestWhatDataHolds(t *testing.T) {
 	}
 }
 
-// TestReferencesDoNotDependOnOtherSecrets: what one set has sealed, another one opens as the same secret or not at all.
+// TestReferencesDoNotDependOnOtherSecrets: data that one set sealed is opened by another set as the same secret or not at all.
 func TestReferencesDoNotDependOnOtherSecrets(t *testing.T) {
 	one := New(map[string]any{"odd name": "the value of one"}, true)
 	two := New(map[string]any{"a name": "the value of another one", "odd name": "the value of one", "plain": "something else"}, true)

@@ -10,27 +10,27 @@ import (
 	"strings"
 )
 
-// Set is the secrets of one workflow. It is read-only. A nil Set hides nothing.
+// Set contains the secrets of one workflow. It is read-only. A nil Set hides nothing.
 type Set struct {
 	public     func(string) bool      // reports texts of errors that are never hidden; may be nil
 	complete   bool                   // every secret of the workflow is known here
 	texts      []string               // every spelling, the longest first
-	shown      map[string]string      // what people see instead of a spelling
-	refs       map[string]string      // what is stored instead of a spelling
+	shown      map[string]string      // the text that people see instead of a spelling
+	refs       map[string]string      // the stored text instead of a spelling
 	shortTexts map[string]replacement // secrets that are too short to be looked for inside other text
 	numbers    map[string]replacement // secrets that are numbers, by formatNumber
-	textOf     map[string]string      // by reference, the spelling that it stands for
-	numberOf   map[string]any         // by reference, the number that it stands for
+	textOf     map[string]string      // by reference, the spelling that it replaces
+	numberOf   map[string]any         // by reference, the number that it replaces
 	show       *strings.Replacer
 	seal       *strings.Replacer
 	open       *strings.Replacer
-	former     bool // what is added is a former value: its spellings are stored as those of the value of now
+	former     bool // the added value is a former one: its spellings are stored as spellings of the present value
 }
 
 // replacement replaces a value that is a secret as a whole.
 type replacement struct{ shown, ref string }
 
-// The lengths in bytes from which a secret is looked for inside other text, and a line of a secret as well.
+// The minimum lengths in bytes of a secret, and of a line of a secret, that are searched inside other text.
 const (
 	minSecretLength = 4
 	minLineLength   = 8
@@ -38,11 +38,11 @@ const (
 
 const marker = "‹redacted"
 
-// New returns the set of some secrets, by name: text, numbers, or data with such leaves. complete says that these are all
-// secrets of the workflow, so that every reference in stored data is to one of them.
+// New returns the set of some secrets, by name: text, numbers, or data with such leaves. complete reports that these are all secrets of the workflow,
+// so that every reference in stored data is to one of them.
 func New(secrets map[string]any, complete bool) *Set { return newSet(secrets, nil, complete) }
 
-// newSet is New with values that the secrets had before: these are hidden too, and what is stored of them stands for the values of now.
+// newSet is New with earlier values of the secrets: they are hidden too, and their references lead to the present values.
 func newSet(secrets map[string]any, former map[string][]any, complete bool) *Set {
 	s := &Set{
 		complete: complete, shown: map[string]string{}, refs: map[string]string{}, shortTexts: map[string]replacement{},
@@ -63,7 +63,7 @@ func newSet(secrets map[string]any, former map[string][]any, complete bool) *Set
 	return s
 }
 
-// isPlainName reports whether a name may stand in a reference as it is.
+// isPlainName reports whether a name may be in a reference unchanged.
 func isPlainName(name string) bool {
 	for _, r := range name {
 		if !strings.ContainsRune("_-.", r) && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') {
@@ -174,7 +174,7 @@ func parseNumber(text string) (any, bool) {
 	return f, err == nil
 }
 
-// formatNumber returns how a number is written.
+// formatNumber returns the text of a number.
 func formatNumber(v any) string {
 	f, ok := v.(float64)
 	switch {

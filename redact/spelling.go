@@ -11,7 +11,7 @@ import (
 	"github.com/swrun/swrun/internal/lazyregexp"
 )
 
-// spelling is a form in which a secret may occur; name says which form.
+// spelling is a form in which a secret may occur; name identifies the form.
 type spelling struct{ name, text string }
 
 // spellings returns the forms in which text may occur; the first is text itself.
@@ -49,7 +49,7 @@ func spellings(text string) []spelling {
 // unquoted returns a quoted text without its quotes.
 func unquoted(quoted string) string { return quoted[1 : len(quoted)-1] }
 
-// twiceInJSON returns how JSON text looks inside JSON.
+// twiceInJSON returns the form of JSON text inside JSON.
 func twiceInJSON(inJSON string) string {
 	return strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(unquoted(inJSON))
 }
@@ -73,7 +73,7 @@ func inHTML(text, apostrophe, quote string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "'", apostrophe, `"`, quote).Replace(text)
 }
 
-// inURLs returns how text may be written in a URL: languages differ in which characters they escape.
+// inURLs returns the forms of text in a URL: languages differ in the characters that they escape.
 func inURLs(text string) []spelling {
 	query := url.QueryEscape(text)
 	percent := strings.ReplaceAll(query, "+", "%20")
@@ -91,8 +91,8 @@ func inURLs(text string) []spelling {
 
 var encoded = lazyregexp.New("%[0-9A-F]{2}")
 
-// insideBase64 returns how text looks in the encoding of a longer text, such as user:password. That depends on how many
-// bytes stand before it; its first and last characters mix with their neighbours and are left out.
+// insideBase64 returns the forms of text in the encoding of a longer text, such as user:password. The form depends on the number of bytes before the
+// text. Its first and last characters mix with their neighbours and are left out.
 func insideBase64(text, name string, encoding *base64.Encoding) []spelling {
 	var forms []spelling
 	for before := range 3 {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Undeclared returns what stored data, as JSON, says of a secret that is none of those with the names: its own name, or the word secret if
-// that cannot be shown. It is empty if there is no such secret.
+// Undeclared returns the label of a secret in stored data, as JSON, that is not one of the names: its own name, or the word secret if the name cannot
+// be shown. It is empty if there is no such secret.
 func Undeclared(stored []byte, names []string) string {
 	for rest := string(stored); ; {
 		_, after, found := strings.Cut(rest, marker+": ")
@@ -27,18 +27,18 @@ func Undeclared(stored []byte, names []string) string {
 	}
 }
 
-// isOf reports whether a reference's path is that of a leaf of the secret of a name.
+// isOf reports whether a path of a reference leads to a leaf of the secret with a name.
 func isOf(path, name string) bool {
 	_, begin := labels(name)
 	rest, found := strings.CutPrefix(path, begin)
 	return found && (rest == "" || rest[0] == '.' || rest[0] == ',')
 }
 
-// hiddenLabel is what people see of a secret whose name may not stand in a reference.
+// hiddenLabel is the label of a secret whose name may not be in a reference.
 const hiddenLabel = "secret"
 
-// labels returns what people see of a secret of a name, and with what the paths of its leaves begin: the same wherever it is known, with
-// whatever other secrets.
+// labels returns the label of a secret for people, and the beginning of the paths of its leaves. Both depend only on the name, and not on other
+// secrets.
 func labels(name string) (label, path string) {
 	if isPlainName(name) {
 		return name, name

@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/internal/jsonvalue"
 )
 
-// Text returns text as people may see it.
+// Text returns text in the form for people.
 func (s *Set) Text(text string) string {
 	if s == nil {
 		return text
@@ -17,7 +17,7 @@ func (s *Set) Text(text string) string {
 	return s.show.Replace(text)
 }
 
-// Value returns JSON data as people may see it. Data that contains no secret is returned as it is.
+// Value returns JSON data in the form for people. Data that contains no secret is returned unchanged.
 func (s *Set) Value(v any) any {
 	if s == nil {
 		return v
@@ -25,7 +25,7 @@ func (s *Set) Value(v any) any {
 	return s.replace(v, s.show, func(w replacement) any { return w.shown })
 }
 
-// replace replaces what is a secret as a whole by what whole returns, and secrets inside of texts by the replacer.
+// replace replaces each value that is a whole secret by the result of whole, and secrets inside of texts by the replacer.
 func (s *Set) replace(v any, inside *strings.Replacer, whole func(replacement) any) any {
 	return mapData(v, inside.Replace, func(v any) any {
 		if w, ok := s.wholeSecret(v); ok {
@@ -85,7 +85,7 @@ func hiddenName(shown string) string {
 // ContainsSecret reports whether v contains a secret, so that Value hides something of it.
 func (s *Set) ContainsSecret(v any) bool { return s != nil && !jsonvalue.Same(s.Value(v), v) }
 
-// Seal returns JSON data as it may be stored, with references in place of secrets. Open undoes it.
+// Seal returns JSON data in the form for storage, with references in place of secrets. Open undoes it.
 func (s *Set) Seal(v any) any {
 	if s == nil {
 		return v
@@ -110,8 +110,8 @@ func (s *Set) Open(v any) any {
 	})
 }
 
-// EscapeReferences returns data from outside with text escaped that only looks like a reference, so that Open does not take
-// it for one. That is necessary as long as not all secrets are known here.
+// EscapeReferences escapes text in data from outside that only looks like a reference, so that Open does not resolve it. That is necessary as long as
+// not all secrets are known here.
 func (s *Set) EscapeReferences(v any) any {
 	if s == nil || s.complete {
 		return v
@@ -167,7 +167,7 @@ func mapData(v any, name func(string) string, leaf func(any) any) any {
 	return leaf(v)
 }
 
-// unusedName returns a name that data does not have yet, so that two members whose names are hidden alike stay two.
+// unusedName returns a name that data does not contain yet, so that two members whose hidden names are equal stay two.
 func unusedName(data map[string]any, name string) string {
 	as := name
 	for n := 2; ; n++ {
@@ -178,8 +178,8 @@ func unusedName(data map[string]any, name string) string {
 	}
 }
 
-// Error returns e as people may see it. In texts that may have been cut, it also hides a part of a secret beside the cut.
-// Texts of the document stay as they are: catches compare them, and its readers know them.
+// Error returns e in the form for people. In texts that may have been cut, it also hides a part of a secret beside the cut. Texts of the document
+// stay unchanged, because catches compare them, and its readers know them.
 func (s *Set) Error(e *errors.Error) *errors.Error {
 	if s == nil || e == nil {
 		return e
