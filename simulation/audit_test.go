@@ -14,7 +14,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// audit holds the world to what always holds (docs/engine.md).
+// audit checks the invariants of the world (docs/engine.md).
 func (w *world) audit() {
 	for _, r := range w.runs {
 		w.auditRun(r)
@@ -46,7 +46,7 @@ func (w *world) audit() {
 	}
 }
 
-// auditRun compares how a run has ended with how it has to end, whatever went wrong (I12, I20).
+// auditRun compares the end of a run with its required end, which does not depend on the faults (I12, I20).
 func (w *world) auditRun(r *run) {
 	l, err := w.memory.Load(context.Background(), r.instance)
 	if err != nil {
@@ -80,12 +80,12 @@ func (w *world) auditRun(r *run) {
 	case string(got) == r.kind.output:
 	case r.kind.or == "" || string(got) != r.kind.or:
 		w.problem("I12: the output of %s (%s) is %s, not %s", r.id, r.kind.name, got, r.kind.output)
-	case w.calm() && !w.called(r.instance) && !w.isCopy(r): // what it is a copy of may have sent it
+	case w.calm() && !w.called(r.instance) && !w.isCopy(r): // the run of which it is a copy may have sent it
 		w.problem("I12: the output of %s (%s) is %s, and nothing was sent", r.id, r.kind.name, got)
 	}
 }
 
-// calm reports whether every owner was there, and every message arrived, until it had handed over what it held.
+// calm reports whether every owner was there, and every message arrived, until the owner had handed over its work.
 func (w *world) calm() bool {
 	return w.knobs.crash+w.knobs.pause+w.knobs.drop == 0 && w.knobs.outage == 0
 }
@@ -94,8 +94,8 @@ func (w *world) called(i store.Instance) bool {
 	return slices.ContainsFunc(w.calls, func(c call) bool { return c.instance == i })
 }
 
-// auditCalls checks what reached the outside: nothing twice by one owner, and nothing from an owner that could not
-// trust its lease any more (I9, I10).
+// auditCalls checks the requests that reached the outside: no owner sends a request twice, and no owner sends one after it can no longer trust its
+// lease (I9, I10).
 func (w *world) auditCalls() {
 	seen, killed := map[string]bool{}, map[store.Instance]int{}
 	for _, c := range w.calls {
@@ -116,22 +116,22 @@ func (w *world) auditCalls() {
 	}
 }
 
-// leased notes that the store has given or prolonged a lease.
+// leased notes that the store gave or prolonged a lease.
 func (w *world) leased(worker string, partition int, is bool) {
 	if key := fmt.Sprint(worker, " ", partition); is {
 		w.leases[key] = max(w.leases[key], w.now+w.knobs.lease)
 	}
 }
 
-// holds reports whether a run is certainly in the hands of an owner: by the store's clock its lease lasts, and nobody has taken
-// the run from it for want of one.
+// holds reports whether an owner certainly holds a run: by the store's clock its lease lasts, and no other owner took the run because of a missing
+// lease.
 func (w *world) holds(worker string, x *executor) bool {
 	partition := x.Instance().Partition(w.knobs.partitions)
 	return w.now < w.leases[fmt.Sprint(worker, " ", partition)] && !w.revoked[x.Instance()][x.Token()]
 }
 
-// promote has the store promote, and notes whose runs it takes. While no owner dies, stops or stands still, and each message
-// arrives whenever the store can be reached, nobody's lease is to be taken for that of a dead one.
+// promote has the store promote, and notes the runs that it takes. While no owner dies, stops or pauses, and each message arrives whenever the store
+// can be reached, no lease may count as the lease of a dead owner.
 func (w *world) promote(request store.Promote) error {
 	before := map[store.Instance]store.Lifecycle{}
 	for _, i := range request.Instances {
@@ -160,17 +160,17 @@ func (w *world) promote(request store.Promote) error {
 	return err
 }
 
-// killed reports whether a run has killed an owner.
+// killed reports whether a run killed an owner.
 func (w *world) killed(i store.Instance) bool {
 	return slices.ContainsFunc(w.calls, func(c call) bool { return c.instance == i && c.killed > 0 })
 }
 
-// peaceful reports whether every owner lives and works, and every message arrives, but for an outage.
+// peaceful reports whether every owner lives and works, and every message arrives except during an outage.
 func (w *world) peaceful() bool {
 	return w.knobs.crash+w.knobs.pause+w.knobs.drop+w.knobs.leave == 0
 }
 
-// auditRenewed checks that only who has a lease can prolong it.
+// auditRenewed checks that only the holder of a lease can prolong it.
 func (w *world) auditRenewed(asked store.Renew, renewed []store.Renewed) {
 	is, err := w.memory.Renew(context.Background(), asked)
 	if err != nil {
@@ -204,8 +204,8 @@ func (w *world) auditInstance(item store.Listed) {
 	w.auditState(item, entries)
 }
 
-// auditEvents checks that history events are numbered without gaps, that there is one end with nothing after it, and that
-// owners follow each other (I1, I2, I3).
+// auditEvents checks that history events are numbered without gaps, that a history contains one end with nothing after it, and that owners follow
+// each other (I1, I2, I3).
 func (w *world) auditEvents(i store.Instance, stored store.Lifecycle, entries []client.HistoryEntry) {
 	seq, ended := 0, false
 	var epoch int64
@@ -234,7 +234,7 @@ func (w *world) auditEvents(i store.Instance, stored store.Lifecycle, entries []
 	}
 }
 
-// isNote reports whether an event only says that something came too late.
+// isNote reports whether an event only reports a late message.
 func isNote(t interpreter.HistoryEventType) bool {
 	return t == interpreter.ResultLate || t == interpreter.WorkflowDeadlineKept || t == interpreter.TaskDeadlineKept
 }
@@ -325,7 +325,7 @@ func (w *world) auditState(item store.Listed, entries []client.HistoryEntry) {
 		return
 	}
 	if l.State.Head == nil {
-		return // it has not begun
+		return // it did not begin
 	}
 	stored, err := interpreter.Restore(p, info.NewState(i), info.Input.V, l.State)
 	if err != nil {
@@ -333,7 +333,7 @@ func (w *world) auditState(item store.Listed, entries []client.HistoryEntry) {
 		return
 	}
 	stored.NumberFrom(int(l.Lifecycle.Records))
-	want, _ := stored.MarshalJSON() // what was decoded encodes
+	want, _ := stored.MarshalJSON() // decoded state can be encoded
 	got, _ := folded.MarshalJSON()
 	if string(want) != string(got) && l.Lifecycle.Status.Final() {
 		w.problem("I2: the history of %s makes another state:\n%s\n%s", i, want, got)

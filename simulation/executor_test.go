@@ -13,16 +13,16 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// executor drives an execution as the worker's executor does: it reports what has happened, and does what is asked for.
+// executor drives an execution in the same way as the worker's executor: it reports events, and carries out the requested actions.
 type executor struct {
 	*execution.Execution
-	busy       bool // an operation is on its way
-	mail       bool // there may be mail
-	revoked    bool // others have the run
+	busy       bool // an operation is in progress
+	mail       bool // there may be messages in the inbox
+	revoked    bool // another owner holds the run
 	drained    bool // it knows that the owner drains
 	left       bool // it knows that the owner leaves
 	slotted    bool
-	waits      bool // it has a place for runs that wait
+	waits      bool // it holds a place for runs that wait
 	performing map[interpreter.EffectID]bool
 	ended      []interpreter.Finished
 	reports    []*report
@@ -30,7 +30,7 @@ type executor struct {
 	calling    time.Time
 }
 
-// newExecutor returns the executor of a run that was claimed; nil if that is a problem.
+// newExecutor returns the executor of a run that was claimed; nil after a problem.
 func (o *owner) newExecutor(c *store.Claimed, slotted bool) *executor {
 	config := execution.Config{
 		Clock: o.estimate, LoadWithin: time.Second, ParkAfter: time.Second, CheckpointAfter: 50 * time.Millisecond, Idle: o.slots == 0,
@@ -58,14 +58,14 @@ func (o *owner) execute(x *executor) {
 	o.act(x)
 }
 
-// act does what an execution asks for, as far as no operation of it is on its way.
+// act carries out the actions of an execution, unless an operation of it is in progress.
 func (o *owner) act(x *executor) {
 	for !x.busy && !x.gone && !o.waits(x) {
 		o.report(x)
 		a := x.Actions()
 		o.performAll(x, a)
 		switch {
-		case x.gone: // an effect has killed it
+		case x.gone: // an effect killed it
 		case a.AskSlot && o.takeSlot(x):
 		case a.Done:
 			o.drop(x, a.Failed)
@@ -96,7 +96,7 @@ func (o *owner) waits(x *executor) bool {
 	return !x.revoked && o.trust(x) == lease.Unsure
 }
 
-// report tells an execution what has become of its lease, its mail and its owner.
+// report reports to an execution the state of its lease, its inbox and its owner.
 func (o *owner) report(x *executor) {
 	switch {
 	case x.revoked || o.trust(x) != lease.Valid:
@@ -203,7 +203,7 @@ func (o *owner) perform(x *executor, e interpreter.Effect) {
 	})
 }
 
-// load loads the program of a run. Sometimes the store cannot be asked.
+// load loads the program of a run. Sometimes the store cannot be reached.
 func (o *owner) load(x *executor, digest string) {
 	if !o.w.faulty || o.w.rng.Float64() >= 0.1 {
 		if err := x.Loaded(o.w.program(digest)); err != nil {
@@ -250,7 +250,7 @@ func (o *owner) commit(x *executor, c *store.Commit) {
 	})
 }
 
-// claimAgain asks for a run as it is stored, if it is still held.
+// claimAgain reads a stored run again, if it is still held.
 func (o *owner) claimAgain(x *executor, then func(*store.Claimed) error) {
 	x.busy = true
 	var claimed []store.Claimed
@@ -281,7 +281,7 @@ func (o *owner) claimAgain(x *executor, then func(*store.Claimed) error) {
 	})
 }
 
-// performAll cancels and performs effects, and leaves the run to other owners for a moment if it is for them.
+// performAll cancels and performs effects. If the effects are meant for other owners, it leaves the run to them for a moment.
 func (o *owner) performAll(x *executor, a *execution.Actions) {
 	for _, id := range a.Cancel {
 		delete(x.performing, id)

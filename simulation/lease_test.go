@@ -8,7 +8,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// An owner's leases: it asks package lease what to do and does it, as a worker does.
+// The leases of an owner. As in a worker, package lease decides, and the owner carries out the decisions.
 
 func (o *owner) partition(x *executor) int { return x.Instance().Partition(o.w.knobs.partitions) }
 
@@ -22,7 +22,7 @@ func revokeAll(lost []*executor) {
 	}
 }
 
-// renew prolongs the leases that it is time for.
+// renew prolongs the leases that are due.
 func (o *owner) renew() {
 	again := func() { o.later(o.leases.Interval(), "renew", o.renew) }
 	sent := o.now()
@@ -49,7 +49,7 @@ func (o *owner) renew() {
 	})
 }
 
-// compare compares what is held with what the store says wherever that may differ.
+// compare compares the held runs with the store's record wherever they may differ.
 func (o *owner) compare() {
 	for _, p := range o.leases.Comparisons(o.now()) {
 		var stored []store.Held
@@ -78,7 +78,7 @@ func (o *owner) compared(found lease.Findings[*executor]) {
 	}
 }
 
-// watch asks the store what was written.
+// watch asks the store for written changes.
 func (o *owner) watch() {
 	o.call("written", func() error {
 		_, err := o.w.store.Written(context.Background())

@@ -9,7 +9,7 @@ type happening struct {
 	stray       bool // it is not for the run, which must not consume it
 }
 
-// listeningWorkloads are runs that listen: what they consume is their output. Each has its id in the events that are for it.
+// listeningWorkloads are runs that listen. Their output is the consumed events. The events for a run contain its id.
 func listeningWorkloads() []workload {
 	done := interpreter.StatusCompleted
 	one := func(n string) string {

@@ -14,15 +14,15 @@ import (
 	"testing"
 )
 
-// turn chooses one of turns shares of the mutations: to build them takes most of the time. The shares are tried by turns (scripts/turn.sh).
+// turn chooses one of several shares of the mutations, because building them takes most of the time. The shares are tried in turns (scripts/turn.sh).
 var turn = flag.Int("turn", -1, "the share of the mutations to try, from 0 to 3; all of them if it is not given")
 
 const turns = 4
 
-// mutation is a bug in the code that decides: a piece of its text that is replaced.
+// mutation is a bug in the code that decides: a replaced piece of its text.
 type mutation struct {
 	name, file, text, by string
-	from                 int // the first seed to play, for bugs that few worlds show; 0 for 1
+	from                 int // the first seed to play, for bugs that only a few worlds show; 0 for 1
 }
 
 // mutations are the bugs that have to be found.
@@ -46,7 +46,7 @@ func mutations() []mutation {
 	}
 }
 
-// outsideMutations are those that worlds with outside workers have to find.
+// outsideMutations are the mutations that worlds with outside workers have to find.
 func outsideMutations() []mutation {
 	return []mutation{
 		{"a superseded attempt counts", "activity/nonce.go", "!a.Taken() || a.Nonce != nonce", "!a.Taken()", 0},
@@ -67,7 +67,7 @@ func outsideMutations() []mutation {
 	}
 }
 
-// operatedMutations are those that worlds with operators have to find.
+// operatedMutations are the mutations that worlds with operators have to find.
 func operatedMutations() []mutation {
 	return []mutation{
 		{"what a run has migrated to is not stored", "execution/migration.go", "x.batch.invocation, err = x.invocation.Encode()", "_, err = x.invocation.Encode()", 0},
@@ -81,7 +81,7 @@ func operatedMutations() []mutation {
 	}
 }
 
-// listeningMutations are those that worlds with events have to find.
+// listeningMutations are the mutations that worlds with events have to find.
 func listeningMutations() []mutation {
 	return []mutation{
 		{"an event counts as published before it is delivered", "events/bus.go", "published{Digest: digest}, 0)", "published{Digest: digest, Done: true}, 0)", 0},
@@ -93,12 +93,12 @@ func listeningMutations() []mutation {
 	}
 }
 
-// TestPlantedListeningMutationsAreFound does so in worlds with events.
+// TestPlantedListeningMutationsAreFound runs seeds of worlds with events on code with a bug in it.
 func TestPlantedListeningMutationsAreFound(t *testing.T) {
 	findAll(t, "TestListeningSeeds", listeningMutations(), ".")
 }
 
-// scheduleMutations are those that the worlds of package schedule have to find.
+// scheduleMutations are the mutations that the worlds of package schedule have to find.
 func scheduleMutations() []mutation {
 	return []mutation{
 		{"who stood still decides on what others have decided on", "store/registry_entry.go", "Value: data, Version: version}", "Value: data, Version: AnyVersion}", 0},
@@ -107,12 +107,12 @@ func scheduleMutations() []mutation {
 	}
 }
 
-// TestPlantedScheduleMutationsAreFound does so in worlds with schedules.
+// TestPlantedScheduleMutationsAreFound runs seeds of worlds with schedules on code with a bug in it.
 func TestPlantedScheduleMutationsAreFound(t *testing.T) {
 	findAll(t, "TestSeeds", scheduleMutations(), "../runtime/schedule")
 }
 
-// TestPlantedOperatedMutationsAreFound does so in worlds with operators.
+// TestPlantedOperatedMutationsAreFound runs seeds of worlds with operators on code with a bug in it.
 func TestPlantedOperatedMutationsAreFound(t *testing.T) {
 	findAll(t, "TestOperatedSeeds", operatedMutations(), ".")
 }
@@ -120,12 +120,12 @@ func TestPlantedOperatedMutationsAreFound(t *testing.T) {
 // TestPlantedMutationsAreFound runs the seeds on code with a bug in it.
 func TestPlantedMutationsAreFound(t *testing.T) { findAll(t, "TestSeeds", mutations(), ".") }
 
-// TestPlantedOutsideMutationsAreFound does so in worlds with outside workers.
+// TestPlantedOutsideMutationsAreFound runs seeds of worlds with outside workers on code with a bug in it.
 func TestPlantedOutsideMutationsAreFound(t *testing.T) {
 	findAll(t, "TestOutsideSeeds", outsideMutations(), ".")
 }
 
-// findAll has the seeds of a package find each of them.
+// findAll runs the seeds of a package on each mutation, which they have to find.
 func findAll(t *testing.T, seeds string, all []mutation, where string) {
 	t.Helper()
 	for at, m := range all {
@@ -133,7 +133,7 @@ func findAll(t *testing.T, seeds string, all []mutation, where string) {
 			continue
 		}
 		t.Run(m.name, func(t *testing.T) {
-			t.Parallel() // to build it takes longer than to find it; both may wait long for a processor (scripts/test.sh)
+			t.Parallel() // building it takes longer than finding it; both may wait long for a processor (scripts/test.sh)
 			test := exec.Command("go", "test", "-vet=off", "-ldflags=-w", "-timeout", "1h", "-overlay", m.overlay(t), where, "-run", "^"+seeds+"$", "-from", strconv.Itoa(max(m.from, 1)), "-seeds", "20000")
 			said, err := test.CombinedOutput()
 			_, problem, found := strings.Cut(string(said), "PROBLEM ")
@@ -146,14 +146,14 @@ func findAll(t *testing.T, seeds string, all []mutation, where string) {
 	}
 }
 
-// TestPlantedTextsAreThere: the text of each mutation is in the code, also of those whose turn it is not.
+// TestPlantedTextsAreThere: the text of each mutation is in the code, also of mutations in other shares.
 func TestPlantedTextsAreThere(t *testing.T) {
 	for _, m := range slices.Concat(mutations(), outsideMutations(), operatedMutations(), listeningMutations(), scheduleMutations()) {
 		t.Run(m.name, func(t *testing.T) { m.source(t) })
 	}
 }
 
-// source returns the file that a mutation changes, and what it holds.
+// source returns the file that a mutation changes, and its content.
 func (m mutation) source(t *testing.T) (path string, code []byte) {
 	t.Helper()
 	path, err := filepath.Abs("../runtime/" + m.file)
@@ -170,7 +170,7 @@ func (m mutation) source(t *testing.T) (path string, code []byte) {
 	return path, code
 }
 
-// overlay returns the file that makes go build the mutation.
+// overlay returns the file with which go build builds the mutation.
 func (m mutation) overlay(t *testing.T) string {
 	t.Helper()
 	path, code := m.source(t)

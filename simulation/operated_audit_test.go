@@ -14,7 +14,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// auditOperated checks what operators have done.
+// auditOperated checks the work of operators.
 func (w *world) auditOperated() {
 	for _, r := range w.runs {
 		h := w.history(r.instance)
@@ -31,10 +31,10 @@ func (w *world) auditOperated() {
 	}
 }
 
-// told is what the history of a run says.
+// The content of a run's history.
 type told struct {
 	entries []client.HistoryEntry
-	begun   map[dsl.Pointer]int // how often each task has begun
+	begun   map[dsl.Pointer]int // the number of times that each task began
 }
 
 func (w *world) history(i store.Instance) told {
@@ -65,12 +65,12 @@ func (t told) count(types ...interpreter.HistoryEventType) (n int) {
 	return n
 }
 
-// auditCommands checks that nothing is carried out more often than it was accepted (C1).
+// auditCommands checks that no command is carried out more often than it was accepted (C1).
 func (w *world) auditCommands(r *run, h told) {
-	if w.kind != operated { // others give commands that nobody counts
+	if w.kind != operated { // other operators give commands that are not counted
 		return
 	}
-	before := told{begun: map[dsl.Pointer]int{}} // what a copy brings along
+	before := told{begun: map[dsl.Pointer]int{}} // of a copy, from before the copy
 	for _, c := range w.copies {
 		if c.run == r {
 			before.entries = h.entries[:min(len(h.entries), len(c.archive.History))]
@@ -98,7 +98,7 @@ func (w *world) isCopy(r *run) bool {
 	return slices.ContainsFunc(w.copies, func(c *copied) bool { return c.run == r })
 }
 
-// broughtAlong counts the commands of a kind that a copy had in its inbox.
+// broughtAlong counts the commands of a kind in the inbox of a run at the time of its copy.
 func (w *world) broughtAlong(r *run, verb store.Verb) (n int) {
 	for _, c := range w.copies {
 		if c.run == r {
@@ -108,7 +108,7 @@ func (w *world) broughtAlong(r *run, verb store.Verb) (n int) {
 	return n
 }
 
-// auditVersion checks that a run goes on with what it has migrated to, and with nothing else (C2).
+// auditVersion checks that a run continues with the version of its migration, and with no other one (C2).
 func (w *world) auditVersion(r *run, h told) {
 	if !r.kind.migrates || !w.ended(r) {
 		return
@@ -141,7 +141,7 @@ func (w *world) auditRetries(r *run, h told) {
 	}
 }
 
-// auditWorkflowDeadline checks that a run ends at its deadline, wherever that was moved, and not earlier (I6, I8).
+// auditWorkflowDeadline checks that a run ends at its deadline, including a moved deadline, and not earlier (I6, I8).
 func (w *world) auditWorkflowDeadline(r *run, h told) {
 	var deadline time.Time
 	for _, e := range h.entries {
@@ -166,7 +166,7 @@ func (w *world) auditWorkflowDeadline(r *run, h told) {
 	}
 }
 
-// auditCopy checks that a copy has all that it was made from, and has gone on from there (I22).
+// auditCopy checks that a copy contains everything of its original, and continued from there (I22).
 func (w *world) auditCopy(c *copied) {
 	stored, err := w.memory.History(context.Background(), c.run.instance, 0, len(c.archive.History))
 	if err != nil || len(stored) != len(c.archive.History) {
@@ -180,8 +180,7 @@ func (w *world) auditCopy(c *copied) {
 	}
 }
 
-// auditFork checks that a fork begins where it was to begin, that it is known where it comes from, and that what it comes from has
-// stayed as it was (I21).
+// auditFork checks that a fork begins at the requested task, that its origin is known, and that its origin is unchanged (I21).
 func (w *world) auditFork(f *forked) {
 	from := f.from.kind.forks.From
 	if from == "" {

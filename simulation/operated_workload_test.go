@@ -5,7 +5,7 @@ import (
 	"github.com/swrun/swrun/runtime/client"
 )
 
-// operatedWorkloads are runs that operators do something with: the fields from migrates on say what.
+// operatedWorkloads are runs for operators: the fields from migrates on specify the operators' work.
 func operatedWorkloads() []workload {
 	done := interpreter.StatusCompleted
 	common := func(name string) workload {

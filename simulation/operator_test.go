@@ -11,9 +11,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Operators migrate runs, fork them, import copies of them, move their deadlines and have them retry at once. What an operator does
-// needs several requests to the store. Between them the world goes on, and each of them, or its answer, may get lost: then the operator
-// does the whole again.
+// Operators migrate runs, fork them, import copies of them, move their deadlines and make them retry immediately. Such work needs several requests to
+// the store. The world continues between them, and each request or its answer may get lost. The operator then repeats the whole work.
 
 // distant is the store as an operator sees it.
 type distant struct {
@@ -21,13 +20,13 @@ type distant struct {
 	w *world
 }
 
-// command is one that the store has accepted.
+// command is a command that the store accepted.
 type command struct {
 	id   string
 	verb store.Verb
 }
 
-// copied is a run that was imported, and what it was then.
+// copied is an imported run, with its state at the import.
 type copied struct {
 	archive *client.Archive
 	run     *run
@@ -36,8 +35,8 @@ type copied struct {
 // forked is a run that was forked from another one.
 type forked struct {
 	from, run *run
-	record    string // of the other one, if it had ended
-	// unanswered says that an answer to the request for the fork was lost.
+	record    string // of the other run, if that run was over
+	// unanswered reports that an answer to the request for the fork was lost.
 	unanswered bool
 }
 
@@ -46,7 +45,7 @@ const (
 	operateLate  = 3000 // the last millisecond at which an operator begins
 )
 
-// pass lets the world go on for a while.
+// pass lets the world continue for a while.
 func (w *world) pass(d time.Duration) {
 	until := w.now + d
 	for len(w.events) > 0 && w.events[0].at <= until && len(w.problems) == 0 {
@@ -100,7 +99,7 @@ func (d distant) Define(ctx context.Context, key string, data []byte) error {
 	return send(d, func() error { return d.Store.Define(ctx, key, data) })
 }
 
-// Command notes what was accepted, whether or not the operator learns of it. Sometimes it arrives twice.
+// Command notes the accepted command, even if the operator does not get the answer. Sometimes the command arrives twice.
 func (d distant) Command(ctx context.Context, c store.Command) error {
 	return send(d, func() error {
 		err := d.Store.Command(ctx, c)
@@ -119,7 +118,7 @@ func (d distant) Command(ctx context.Context, c store.Command) error {
 	})
 }
 
-// operate has an operator do something, again and again until it is done.
+// operate has an operator do something repeatedly until it is done.
 func (w *world) operate(what string, at time.Duration, do func() (done bool, err error)) {
 	w.operating++
 	var try func()
@@ -134,7 +133,7 @@ func (w *world) operate(what string, at time.Duration, do func() (done bool, err
 	w.after(at, what, try)
 }
 
-// beginOperators has operators do with a run what its kind says.
+// beginOperators starts the work of operators on a run, as its workload specifies.
 func (w *world) beginOperators(r *run) {
 	k := r.kind
 	at := func() time.Duration { return time.Duration(w.rng.IntN(operateLate)) * time.Millisecond }
@@ -157,7 +156,7 @@ func (w *world) beginOperators(r *run) {
 	}
 }
 
-// lost reports whether an operator does not know what has become of its request.
+// lost reports whether the result of an operator's request is unknown.
 func lost(err error) bool { return errors.Is(err, errNoAnswer) }
 
 func (w *world) ended(r *run) bool {
@@ -170,7 +169,7 @@ func (w *world) migrate(r *run) (done bool, err error) {
 	return err == nil && w.rng.IntN(3) > 0 || w.version(r) == "2.0.0" || w.ended(r), err
 }
 
-// version returns which version of its workflow a run has.
+// version returns the version of a run's workflow.
 func (w *world) version(r *run) string {
 	d, err := w.client.Describe(context.Background(), r.instance)
 	if err != nil {
@@ -186,7 +185,7 @@ func (w *world) extend(r *run) (done bool, err error) {
 	return err == nil || w.ended(r), err
 }
 
-// hurry has a run retry until it does not wait any more.
+// hurry makes a run retry until it no longer waits.
 func (w *world) hurry(r *run) (done bool, err error) {
 	err = w.operator.RetryNow(context.Background(), r.instance, "by the simulation")
 	return w.ended(r), err
@@ -222,7 +221,8 @@ func (w *world) importCopy(c *copied) (done bool, err error) {
 	return true, err
 }
 
-// resume has a run go on that was suspended when it was copied, or that was about to be. Others have to go on by themselves.
+// resume resumes a run that was suspended at the time of its copy, or that had a suspend command in its inbox. Other runs have to continue without
+// help.
 func (w *world) resume(r *run) (done bool, err error) {
 	l, err := w.memory.Load(context.Background(), r.instance)
 	if err == nil && l.Lifecycle.Status == interpreter.StatusSuspended {
@@ -260,7 +260,7 @@ func (w *world) fork(f *forked) (done bool, err error) {
 	return true, nil
 }
 
-// goesOn has a run that an operator has made be one of the world's.
+// goesOn adds a run that an operator made to the runs of the world.
 func (w *world) goesOn(r *run, i store.Instance) {
 	if i.ID != r.id {
 		w.problem("%s is called %s", r.id, i)

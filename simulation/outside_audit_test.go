@@ -12,21 +12,21 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// observer sees every write that may change activities, and holds each change to what is promised of them: by rules of its own,
-// for what is wrong in package activity must not be found right here.
+// observer sees every write that may change activities, and compares each change with the promises. It uses its own rules, because a bug in package
+// activity must not count as correct here.
 type observer struct {
 	store.Store
 	w *world
 }
 
-// seen is what an activity has to be after all that was seen of it.
+// seen is the state that an activity must have after all observed changes.
 type seen struct {
-	is    *activity.Activity // nil: it has ended
+	is    *activity.Activity // nil after its end
 	taken bool
-	ended map[string]string // how each attempt was reported to have ended, by its nonce
+	ended map[string]string // the reported end of each attempt, by its nonce
 }
 
-// known returns what was seen of an activity.
+// known returns the observed state of an activity.
 func (w *world) known(id store.ActivityID) *seen {
 	if w.activities[id] == nil {
 		w.activities[id] = &seen{ended: map[string]string{}}
@@ -34,7 +34,7 @@ func (w *world) known(id store.ActivityID) *seen {
 	return w.activities[id]
 }
 
-// stored returns the activities of a run that the store really has.
+// stored returns the activities of a run that are really in the store.
 func (w *world) stored(i store.Instance) map[interpreter.EffectID]*activity.Activity {
 	all := map[interpreter.EffectID]*activity.Activity{}
 	l, err := w.memory.Load(context.Background(), i)
@@ -88,7 +88,7 @@ func (o *observer) Commit(ctx context.Context, c store.Commit) (store.Committed,
 	return done, nil
 }
 
-// judge compares what an operation has made of an activity with what it may make of it.
+// judge compares the change of an activity by an operation with the allowed change.
 func (w *world) judge(id store.ActivityID, op store.ActivityOperation, accepted bool) {
 	k, is, now := w.known(id), w.stored(id.Run)[id.Effect], w.storeTime()
 	was := k.is
@@ -135,7 +135,7 @@ func (w *world) judge(id store.ActivityID, op store.ActivityOperation, accepted 
 	}
 }
 
-// judgeRepeated checks an operation that has changed nothing: it was refused, or had happened before.
+// judgeRepeated checks an operation that changed nothing: it was refused, or had happened before.
 func (w *world) judgeRepeated(id store.ActivityID, k *seen, op store.ActivityOperation, accepted bool) {
 	switch op := op.(type) {
 	case activity.Complete:
@@ -157,7 +157,7 @@ func (w *world) judgeRepeated(id store.ActivityID, k *seen, op store.ActivityOpe
 	}
 }
 
-// judgeAnswer checks what a worker is told whose report of an end has changed nothing.
+// judgeAnswer checks the answer to a worker whose report of an end changed nothing.
 func (w *world) judgeAnswer(id store.ActivityID, accepted bool, ended, reported string) {
 	switch {
 	case accepted && ended != reported:
@@ -167,7 +167,7 @@ func (w *world) judgeAnswer(id store.ActivityID, accepted bool, ended, reported 
 	}
 }
 
-// judgeTake checks that an activity is given away when its time has come, and to nobody else.
+// judgeTake checks that an activity is given away at its time, and only to an allowed worker.
 func (w *world) judgeTake(id store.ActivityID, k *seen, is *activity.Activity, now time.Time) {
 	switch was := k.is; {
 	case k.taken:
@@ -183,7 +183,7 @@ func (w *world) judgeTake(id store.ActivityID, k *seen, is *activity.Activity, n
 	}
 }
 
-// judgePark checks that an activity waits for the resume of its run after somebody has tried to take it meanwhile.
+// judgePark checks that an activity waits for the resume of its run after a worker tried to take it during the suspension.
 func (w *world) judgePark(id store.ActivityID) {
 	k, is := w.known(id), w.stored(id.Run)[id.Effect]
 	switch was := k.is; {
@@ -206,7 +206,7 @@ func (w *world) suspended(i store.Instance) bool {
 	return err == nil && l.Lifecycle.Status == interpreter.StatusSuspended
 }
 
-// judgeReport checks that a report is one of the attempt that is being made, within its time.
+// judgeReport checks that a report belongs to the attempt in progress, and is within its time.
 func (w *world) judgeReport(id store.ActivityID, k *seen, nonce string, now time.Time) {
 	switch {
 	case !k.taken || k.is.Nonce != nonce:
@@ -216,7 +216,7 @@ func (w *world) judgeReport(id store.ActivityID, k *seen, nonce string, now time
 	}
 }
 
-// judgeLate checks that timeouts are not late when nothing has gone wrong for a while.
+// judgeLate checks that timeouts are not late after a while without faults.
 func (w *world) judgeLate(id store.ActivityID, k *seen, now time.Time) {
 	late := now.Sub(k.first())
 	if since := w.now - w.knobs.faults; since > late+10*time.Second && late > 2*time.Second {
@@ -224,8 +224,8 @@ func (w *world) judgeLate(id store.ActivityID, k *seen, now time.Time) {
 	}
 }
 
-// judgeCommit checks what the owner of a run has stored about an activity: that it is new, that nobody waits for it, or the end
-// of an attempt that was reported directly.
+// judgeCommit checks the changes of an activity that the owner of a run stored: a new activity, an activity that no task waits for, or the end of an
+// attempt that was reported directly.
 func (w *world) judgeCommit(id store.ActivityID, c store.ActivityChange, is *activity.Activity, at time.Time) {
 	k, now := w.known(id), w.storeTime()
 	switch {
@@ -267,7 +267,7 @@ func (w *world) judgeCommit(id store.ActivityID, c store.ActivityChange, is *act
 	}
 }
 
-// fail is what an attempt that has failed makes of an activity. is tells its error, which is not looked at.
+// fail applies a failed attempt to an activity. is contains its error, which is not checked.
 func (k *seen) fail(is *activity.Activity, final bool, now time.Time) {
 	was := k.is
 	k.taken = false
@@ -318,7 +318,8 @@ func (k *seen) first() (first time.Time) {
 	return first
 }
 
-// passed returns the kind of the deadline that has passed: the one that ends the activity, if it is among them, whichever was first.
+// passed returns the kind of the deadline that has passed. If the deadline that ends the activity has passed, it returns that one, regardless of the
+// order.
 func (k *seen) passed(now time.Time) string {
 	all := k.deadlines()
 	if at, ok := all[interpreter.DeadlineScheduleToClose]; ok && !now.Before(at) {
@@ -332,7 +333,7 @@ func (k *seen) passed(now time.Time) string {
 	return ""
 }
 
-// same reports whether two states of an activity are the same, but for who has failed and how.
+// same reports whether two states of an activity are the same, except for the worker and the error of a failure.
 func same(a, b *activity.Activity) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -342,7 +343,7 @@ func same(a, b *activity.Activity) bool {
 		(a.Progress == nil) == (b.Progress == nil) && (a.Progress == nil || a.Progress.V == b.Progress.V)
 }
 
-// auditAttempts checks that the attempts of each activity have the numbers 1, 2, 3 in history, and that each began after its time.
+// auditAttempts checks that the attempts of each activity have the numbers 1, 2, 3 in the history, and that each began after its time.
 func (w *world) auditAttempts(i store.Instance, entries []client.HistoryEntry) {
 	last := map[interpreter.EffectID]int{}
 	for _, e := range entries {
@@ -362,7 +363,7 @@ func (w *world) auditAttempts(i store.Instance, entries []client.HistoryEntry) {
 	}
 }
 
-// auditLeft checks that nothing is left of activities when all runs have ended: no record, and nothing in a queue or among what is due.
+// auditLeft checks that no activity is left when all runs are over: no record, and no entry in a queue or among due deadlines.
 func (w *world) auditLeft() {
 	ctx := context.Background()
 	for p := range w.knobs.partitions {

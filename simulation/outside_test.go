@@ -15,9 +15,9 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Outside workers, and the servers that they ask. Each owner has a server in its process, as swrun serve does.
+// Outside workers, and the servers that they call. Each owner has a server in its process, as swrun serve does.
 
-// outsider is an outside worker: it polls for activities, performs them as their types say, and reports to whichever server answers.
+// outsider is an outside worker. It polls for activities, performs them as their types specify, and reports to any server that answers.
 type outsider struct {
 	w      *world
 	name   string
@@ -77,7 +77,7 @@ func (o *owner) serve() {
 			for _, x := range o.executors {
 				if x.Instance() == r.ID.Run && o.direct == nil {
 					o.direct = &report{Report: r}
-					return true // for the moment: whoever has asked looks at it
+					return true // for the moment: the caller that asked looks at it
 				}
 			}
 			return false
@@ -85,7 +85,7 @@ func (o *owner) serve() {
 	})
 }
 
-// end has the server take the end of an attempt: directly if the run is there, and otherwise, or if that fails, by way of the store.
+// end passes the end of an attempt to the server: directly if the run is there, and otherwise, or if that fails, by way of the store.
 func (o *owner) end(ask func() error, answer func(error)) {
 	o.direct = nil
 	err := ask()
@@ -105,7 +105,7 @@ func (o *owner) end(ask func() error, answer func(error)) {
 			answer(nil)
 			return
 		}
-		o.later(0, "report by way of the store", func() { answer(ask()) }) // the server knows the attempt no more
+		o.later(0, "report by way of the store", func() { answer(ask()) }) // the server no longer knows the attempt
 	}
 	for _, x := range o.executors {
 		if x.Instance() == r.ID.Run {
@@ -117,7 +117,7 @@ func (o *owner) end(ask func() error, answer func(error)) {
 	r.stored(false)
 }
 
-// takeReports hands to the execution what was reported to its owner.
+// takeReports passes the reports for its owner to the execution.
 func (x *executor) takeReports() {
 	var all []*execution.Report
 	for _, r := range x.reports {
@@ -129,7 +129,7 @@ func (x *executor) takeReports() {
 	x.Reported(all...)
 }
 
-// refuseReports answers what nobody has looked at when the execution is over.
+// refuseReports answers the reports that are left when the execution is over.
 func (x *executor) refuseReports() {
 	for _, r := range x.reports {
 		r.stored(false)
@@ -137,7 +137,7 @@ func (x *executor) refuseReports() {
 	x.reports = nil
 }
 
-// later has the outside worker do something, unless it has crashed by then.
+// later schedules an action of the outside worker, unless it crashes before.
 func (h *outsider) later(d time.Duration, what string, do func()) {
 	life := h.life
 	h.w.after(d, h.name+" "+what, func() {
@@ -180,7 +180,7 @@ func (h *outsider) ask(what string, do func(o *owner, answer func(error)), then 
 	h.later(outsideTimeout, what+" times out", func() { answer(errNoAnswer) })
 }
 
-// poll asks for activities, and again.
+// poll asks for activities repeatedly.
 func (h *outsider) poll() {
 	var tasks []matching.Task
 	h.ask("poll", func(o *owner, answer func(error)) {
@@ -204,14 +204,14 @@ func closed() <-chan struct{} {
 	return c
 }
 
-// crash has the worker lose what it has.
+// crash makes the worker lose all of its work.
 func (h *outsider) crash() {
 	h.w.note("%s crashes", h.name)
 	h.life++
 	h.later(time.Duration(h.w.rng.IntN(1500))*time.Millisecond, "reboots", h.poll)
 }
 
-// perform does what the type of an activity says, unless something goes wrong.
+// perform performs an activity as its type specifies, unless a fault happens.
 func (h *outsider) perform(t matching.Task) {
 	w := h.w
 	took := time.Duration(w.rng.IntN(200)) * time.Millisecond
@@ -224,13 +224,13 @@ func (h *outsider) perform(t matching.Task) {
 		case fault == 1:
 			h.later(took, "gives back", func() { h.giveBack(t) })
 			return
-		case fault == 2 && kind != "hangs" && kind != "refuses": // it reports twice, and each time something else
+		case fault == 2 && kind != "hangs" && kind != "refuses": // it reports twice, with different results
 			h.later(took, "changes its mind", func() {
 				h.fail(t, errors.Communicationf("changed its mind"), false)
 				h.complete(t)
 			})
 			return
-		case fault == 3: // it stands still
+		case fault == 3: // it pauses
 			took += time.Duration(w.rng.IntN(3000)) * time.Millisecond
 		}
 	}
@@ -248,7 +248,7 @@ func (h *outsider) perform(t matching.Task) {
 	}
 }
 
-// beat sends heartbeats with progress, and falls silent.
+// beat sends heartbeats with progress, and then stops.
 func (h *outsider) beat(t matching.Task, n int) {
 	if n > 4 {
 		return
@@ -279,7 +279,7 @@ func (h *outsider) giveBack(t matching.Task) {
 	h.ask("return", func(o *owner, answer func(error)) { answer(o.matcher.Return(context.Background(), t.Token)) }, func(error) {})
 }
 
-// report reports the end of an attempt, again and again until somebody answers.
+// report reports the end of an attempt repeatedly until a server answers.
 func (h *outsider) report(t matching.Task, what string, do func(*owner) error) {
 	h.ask(what, func(o *owner, answer func(error)) {
 		o.end(func() error { return do(o) }, answer)
@@ -316,7 +316,7 @@ func (o *owner) expire(p int, due []store.ActivityID) {
 	}, func(error) {})
 }
 
-// claimNeeding claims runs that wait for something that the owner has.
+// claimNeeding claims runs that wait for a need that the owner meets.
 func (o *owner) claimNeeding(p int, work store.Work) {
 	needs := slices.DeleteFunc(slices.Clone(work.Needs), func(n store.Need) bool { return !o.has(n) })
 	if len(needs) == 0 || o.slots == 0 || o.draining {
@@ -337,10 +337,10 @@ func (o *owner) claimNeeding(p int, work store.Work) {
 	})
 }
 
-// has reports whether the owner takes the task queue that a run needs: the first owner takes all.
+// has reports whether the owner takes the task queue that a run needs: the first owner takes all queues.
 func (o *owner) has(n store.Need) bool { return o.n == 0 || !strings.Contains(string(n), "gpu") }
 
-// lingering has each run wait for its activities for a while.
+// lingering makes each run wait for its activities for a while.
 type lingering struct{}
 
 func (lingering) Lingers(string) bool { return true }

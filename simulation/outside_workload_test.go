@@ -2,13 +2,13 @@ package simulation
 
 import "github.com/swrun/swrun/interpreter"
 
-// activityCall is a call of one; more is what its `with` has beside the type.
+// activityCall returns a call of an activity; more contains the members of its `with` beside the type.
 func activityCall(kind, more string) string {
 	return "{call: 'activity:1.0.0@default', with: {type: " + kind + ", " + more + "}}"
 }
 
 const (
-	// patient has as many attempts as it takes.
+	// patient has an unlimited number of attempts.
 	patient = "timeouts: {startToClose: PT2S}, retry: {maxAttempts: 0, backoff: [PT0.2S, PT0.5S]}"
 	growing = "timeouts: {startToClose: PT2S}, retry: {maxAttempts: 0, backoff: {initial: PT0.1S, factor: 2, max: PT1S}}"
 )
@@ -18,7 +18,7 @@ func caughtAs(task, part string) string {
 	return "do: [{t: {try: [{a: " + task + "}], catch: {as: e, do: [{d: {set: {kind: '${ $e." + part + " }'}}}]}}}]"
 }
 
-// outsideWorkloads are runs that have activities, and those of other ways to live that the others do not show.
+// outsideWorkloads are runs with activities, and runs for cases that the other workloads do not show.
 func outsideWorkloads() []workload {
 	done := interpreter.StatusCompleted
 	timesOut := func(name, kind, with string) workload {

@@ -8,27 +8,27 @@ import (
 	"github.com/swrun/swrun/runtime/matching"
 )
 
-// owner does in the simulation what a worker.Worker does with goroutines: it claims runs, renews their leases, relays
-// what leaves them, and drives their executions with a limited number of slots.
+// owner does in the simulation the work that a worker.Worker does with goroutines: it claims runs, renews their leases, relays their messages, and
+// drives their executions with a limited number of slots.
 type owner struct {
 	w         *world
 	n         int
 	name      string        // of this life
-	life      int           // counts its crashes: what was meant for an earlier life is lost
-	paused    time.Duration // until when it stands still
+	life      int           // counts its crashes: messages for an earlier life are lost
+	paused    time.Duration // end of its pause
 	rate      float64       // at which its clock runs
-	clock     lease.Clock   // its estimate of the store's
+	clock     lease.Clock   // its estimate of the store's clock
 	leases    *lease.Leases[*executor]
 	executors []*executor
-	left      map[string]time.Duration // runs that are left to other owners, and until when
-	slots     int                      // none if it performs nothing
+	left      map[string]time.Duration // runs that are left to other owners, with the end of that time
+	slots     int                      // 0 if it performs nothing
 	taken     int                      // of the slots
 	matcher   *matching.Matcher        // of its server
-	direct    *report                  // what the matcher has handed to it
+	direct    *report                  // reports that the matcher passed to it
 	down      bool                     // it has crashed
 	polling   bool
-	draining  bool // it is about to stop, and claims nothing more
-	leaving   bool // it gives up what is in flight
+	draining  bool // it is about to stop, and claims no more runs
+	leaving   bool // it stops the effects in flight
 }
 
 var errNoAnswer = errors.New("no answer")
@@ -58,7 +58,7 @@ func (o *owner) boot() {
 // now is the time by the owner's own clock.
 func (o *owner) now() time.Time { return epoch().Add(time.Duration(float64(o.w.now) * o.rate)) }
 
-// later has the owner do something, unless it is dead by then; while it stands still, everything waits.
+// later schedules an action of the owner, unless it dies before. During a pause, all actions wait.
 func (o *owner) later(d time.Duration, what string, do func()) {
 	life := o.life
 	var act func()
@@ -74,7 +74,7 @@ func (o *owner) later(d time.Duration, what string, do func()) {
 	o.w.after(d, what, act)
 }
 
-// fate lets the owner crash or stand still, as the seed wants.
+// fate makes the owner crash or pause, as the seed decides.
 func (o *owner) fate() {
 	w := o.w
 	if w.faulty && w.rng.Float64() < w.knobs.crash {
@@ -95,8 +95,7 @@ func (o *owner) fate() {
 	o.later(time.Second, "fate", o.fate)
 }
 
-// stop stops the owner as SIGTERM does: it claims nothing more, lets what is in flight end for a while, hands over the
-// rest, and comes back.
+// stop stops the owner as SIGTERM does. It claims no more runs, waits a while for effects in flight, hands over the rest, and comes back.
 func (o *owner) stop() {
 	o.w.note("owner %d stops", o.n)
 	o.draining = true
@@ -123,8 +122,7 @@ func (o *owner) actAll() {
 	}
 }
 
-// call sends an operation to the store and hands the answer to then: it may be lost on the way there or back, happen
-// twice, or take long.
+// call sends an operation to the store and passes the answer to then. The message may be lost on the way there or back, happen twice, or take long.
 func (o *owner) call(what string, operation func() error, then func(err error)) {
 	w := o.w
 	answered, life := false, o.life
@@ -162,5 +160,5 @@ func (w *world) lose() bool {
 	return w.faulty && w.rng.Float64() < w.knobs.drop
 }
 
-// estimate is what the owner believes the store's time to be.
+// estimate returns the owner's estimate of the store's time.
 func (o *owner) estimate() time.Time { return o.clock.Estimate(o.now()) }

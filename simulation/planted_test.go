@@ -53,7 +53,7 @@ func TestPlantedBugsAreFound(t *testing.T) {
 	}
 }
 
-// faultyStore breaks the contract in the way that is asked for.
+// faultyStore breaks the contract in the way that its fields specify.
 type faultyStore struct {
 	store.Store
 	w *world

@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// An owner's work in a partition: it polls, claims, and relays what leaves runs.
+// The work of an owner in a partition: it polls, claims, and relays messages of runs.
 
 // poll looks for work in every partition.
 func (o *owner) poll() {
@@ -53,7 +53,7 @@ func (o *owner) promote(p int, work store.Work) {
 	o.call("promote", func() error { return o.w.promote(request) }, func(error) { o.claim(p, slices.Concat(request.Instances, work.Begun), false) })
 }
 
-// claim takes runs; what is new comes with a slot each.
+// claim claims runs; each new run gets a slot.
 func (o *owner) claim(p int, ready []store.Instance, slotted bool, has ...store.Need) {
 	ready = slices.DeleteFunc(slices.Clone(ready), func(i store.Instance) bool { return !slotted && o.w.now < o.left[i.ID] })
 	if len(ready) == 0 || o.draining {
@@ -90,7 +90,7 @@ func (o *owner) claim(p int, ready []store.Instance, slotted bool, has ...store.
 	})
 }
 
-// release gives slots back, and has executors that wait for one ask again.
+// release gives slots back, and lets waiting executors ask again.
 func (o *owner) release(slots int) {
 	if o.taken -= slots; o.taken < 0 || o.taken > o.slots {
 		o.w.problem("%d of %d slots of owner %d are taken", o.taken, o.slots, o.n)
@@ -100,7 +100,7 @@ func (o *owner) release(slots int) {
 	}
 }
 
-// relay brings what leaves runs to where it belongs.
+// relay delivers messages of runs to their receivers.
 func (o *owner) relay(p int, entries []store.Outgoing) {
 	if len(entries) == 0 {
 		return

@@ -11,8 +11,9 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Publishers publish an event once a run listens for it, as servers do: each request to the store, or its answer, may get lost, and the publisher with it.
-// Then another one publishes the event again, until one knows that everybody has it. Sometimes an event comes again later.
+// Publishers publish an event once a run listens for it, as servers do. Each request to the store, or its answer, may get lost, and so may the
+// publisher. Another publisher then publishes the event again, until one of them knows that all listeners received it. Sometimes an event is
+// published again later.
 
 // Listeners asks which runs listen.
 func (d distant) Listeners(ctx context.Context, c store.Listening) (store.Listeners, error) {
@@ -29,7 +30,7 @@ func (d distant) Deliver(ctx context.Context, m store.Delivery) error {
 	return send(d, func() error { return d.Store.Deliver(ctx, m) })
 }
 
-// beginPublishers has all events of a run be published.
+// beginPublishers starts publishing all events of a run.
 func (w *world) beginPublishers(r *run) {
 	consumed := 0
 	for _, group := range r.kind.published {
@@ -44,7 +45,7 @@ func (w *world) beginPublishers(r *run) {
 	}
 }
 
-// publish has an event be published once a run has consumed so many and listens for more.
+// publish publishes an event once a run consumed the given number of events and listens for more.
 func (w *world) publish(r *run, h happening, id string, after int) {
 	subject := r.id
 	if h.stray && h.kind == "paid" {
@@ -75,13 +76,13 @@ func (w *world) publishOnce(event map[string]any) (done bool, err error) {
 	bus := events.NewBus(distant{w.store, w}, func(context.Context, events.Event, events.Audience) (events.Started, error) {
 		return events.Started{}, nil
 	}, nil)
-	bus.AtOnce = 1 // so that a seed comes to the same again
+	bus.AtOnce = 1 // so that a repeated seed gives the same result
 	report, err := bus.Publish(context.Background(), event, nil)
 	w.note("%s: %d have it, repeated: %v, %v", event["id"], len(report.Matched), report.Repeated, err)
 	return err == nil, err
 }
 
-// listensAfter reports whether a run listens and has consumed so many events.
+// listensAfter reports whether a run listens and consumed n events.
 func (w *world) listensAfter(r *run, n int) bool {
 	l, err := w.memory.Load(context.Background(), r.instance)
 	if err != nil || l.Lifecycle.Listens == "" || l.Lifecycle.Status.Final() {

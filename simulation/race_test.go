@@ -2,5 +2,5 @@
 
 package simulation
 
-// fewer divides the number of seeds: the race detector makes worlds slow, and finds nothing in what one goroutine does.
+// fewer divides the number of seeds: the race detector makes worlds slow, and finds nothing in a single goroutine.
 const fewer = 10

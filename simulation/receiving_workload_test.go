@@ -7,12 +7,12 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// receiver is a call that only waits for what others send.
+// receiver is a call that only waits for data of others.
 type receiver struct{ interpreter.Leaf }
 
 func (r receiver) Enter(s *interpreter.Scope) interpreter.Next { return r.Leaf.Enter(s).Waiting() }
 
-// receivers returns kinds of which calls whose names begin with "receive" only wait.
+// receivers returns kinds whose calls with names that begin with "receive" only wait.
 func receivers(kinds []interpreter.Kind) []interpreter.Kind {
 	for n, kind := range kinds {
 		if kind.Kind != dsl.KindCallHTTP {
@@ -30,7 +30,7 @@ func receivers(kinds []interpreter.Kind) []interpreter.Kind {
 	return kinds
 }
 
-// receivingWorkloads are those in which something is waited for, beside what is performed.
+// receivingWorkloads are runs that wait for data of others, beside effects that are performed.
 func receivingWorkloads() []workload {
 	done := interpreter.StatusCompleted
 	return []workload{

@@ -16,7 +16,7 @@ var (
 	trace = flag.Bool("tell", false, "with -seed: print everything that happens")
 )
 
-// TestSeeds plays many small worlds in which everything goes wrong.
+// TestSeeds plays many small worlds with all kinds of faults.
 func TestSeeds(t *testing.T) { playSeeds(t, inside) }
 
 // TestOutsideSeeds plays worlds with outside workers.
@@ -28,7 +28,7 @@ func TestOperatedSeeds(t *testing.T) { playSeeds(t, operated) }
 // TestListeningSeeds plays worlds in which events are published.
 func TestListeningSeeds(t *testing.T) { playSeeds(t, listening) }
 
-// TestReceivingSeeds plays worlds in which runs wait for what others send.
+// TestReceivingSeeds plays worlds in which runs wait for data of others.
 func TestReceivingSeeds(t *testing.T) { playSeeds(t, receiving) }
 
 func playSeeds(t *testing.T, of kind) {
@@ -57,7 +57,7 @@ func playSeeds(t *testing.T, of kind) {
 		found.seed, strings.Join(found.problems, "\n"), found.knobs, strings.Join(tail, "\n"), t.Name(), found.seed)
 }
 
-// TestSameSeedSameWorld: a seed that is played again comes to the same, event by event.
+// TestSameSeedSameWorld: a repeated seed gives the same result, event by event.
 func TestSameSeedSameWorld(t *testing.T) {
 	for seed := uint64(1); seed <= 20; seed++ {
 		first, second := newWorld(seed, kind(seed%5), bug{}, compiler()), newWorld(seed, kind(seed%5), bug{}, compiler())
@@ -69,7 +69,7 @@ func TestSameSeedSameWorld(t *testing.T) {
 	}
 }
 
-// search plays seeds on all processors and returns the first world in which something was wrong, or nil.
+// search plays seeds on all processors and returns the first world with a fault in the audits, or nil.
 func search(of kind, b bug, from, to uint64) (found *world) {
 	var next atomic.Uint64
 	var mu sync.Mutex

@@ -9,26 +9,26 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// workload is a kind of run, and how it ends whatever goes wrong.
+// workload is a kind of run, with its end, which does not depend on the faults.
 type workload struct {
 	name   string
 	body   string
 	status interpreter.Status
-	output string // as JSON; empty if it has none
-	or     string // output that is as good
-	reason string // why it is closed; empty for any
+	output string // as JSON; empty without an output
+	or     string // another valid output
+	reason string // the reason for its closing; empty for any
 	cancel bool   // it may be cancelled
 	pause  bool   // it may be suspended for a while
 	moves  bool   // its deadline may be moved
 
 	other     string                 // the body of its version 2.0.0, if there is one
 	migrates  bool                   // to that version
-	moved     interpreter.PointerMap // where its tasks stand there
-	hurries   bool                   // it is to retry at once
+	moved     interpreter.PointerMap // places of its tasks in that version
+	hurries   bool                   // it is made to retry immediately
 	imports   bool                   // a copy of it is imported
 	extends   bool                   // its deadline may be moved: it may end either way
-	published [][]happening          // events for it: those of a group are published once those of the groups before are consumed
-	forks     *client.ForkOptions    // how it is forked, if it is
+	published [][]happening          // events for it; each group is published after the events of the groups before are consumed
+	forks     *client.ForkOptions    // how it is forked; nil for no fork
 	mended    string                 // the output of the fork
 	anyOutput bool                   // another audit looks at its output
 }
@@ -39,7 +39,7 @@ type run struct {
 	id        string
 	instance  store.Instance
 	cancelled bool
-	asked     bool // an operator has asked for it, and does not know what has become of that
+	asked     bool // an operator requested it, and does not know the result
 }
 
 func flaky() error { return errors.Communicationf("not yet") }
@@ -57,8 +57,8 @@ func (w workload) texts() []string {
 
 const request = "{call: http, with: {method: get, endpoint: 'http://sim.test/"
 
-// documents are all workflows, also those that only others start. What has no end by itself does not keep a slot for ever:
-// others may need it to end it.
+// documents are all workflows, including workflows that only other runs start. A run that never ends by its own tasks must not keep a slot forever,
+// because the run that ends it may need the slot.
 func documents() []workload {
 	all := append(workloads(), outsideWorkloads()...)
 	for _, kind := range operatedWorkloads() {
@@ -70,7 +70,7 @@ func documents() []workload {
 		body: "do: [{t: {try: [{a: " + request + "hang'}, timeout: {after: PT3S}}}], catch: {do: [{w: {wait: P1D}}]}}}]"})
 }
 
-// workloads returns those of a kind of world.
+// workloads returns the workloads of a kind of world.
 func (k kind) workloads() []workload {
 	switch k {
 	case outside:

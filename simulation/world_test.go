@@ -30,8 +30,8 @@ type world struct {
 	events agenda
 	order  int
 
-	memory   store.Store // what the store really holds
-	store    store.Store // the same, perhaps with a bug planted
+	memory   store.Store // the real content of the store
+	store    store.Store // the same, perhaps with a planted bug
 	client   *client.Client
 	operator *client.Client // with a connection that is not reliable
 	relay    worker.Relay
@@ -39,21 +39,21 @@ type world struct {
 	runs     []*run
 	compile  func(definition.Definition) (*interpreter.Program, error)
 
-	leases     map[string]time.Duration                // until when the store keeps each worker's lease in each partition
-	revoked    map[store.Instance]map[store.Token]bool // tokens whose owner had no lease any more when others took the run
-	activities map[store.ActivityID]*seen              // what was seen of each
+	leases     map[string]time.Duration                // end of each worker's lease in each partition, as the store keeps it
+	revoked    map[store.Instance]map[store.Token]bool // tokens whose owner no longer held a lease when other owners took the run
+	activities map[store.ActivityID]*seen              // the observed state of each
 	calls      []call
-	commands   map[store.Instance][]command // that the store has accepted from operators
-	operating  int                          // what operators are about
+	commands   map[store.Instance][]command // commands of operators that the store accepted
+	operating  int                          // number of operators' actions in progress
 	copies     []*copied
 	forks      []*forked
 	crashes    int
-	faulty     bool // faults happen still
+	faulty     bool // faults still happen
 	problems   []string
 	trace      []string
 }
 
-// knobs are what a seed decides about the deployment and how much goes wrong.
+// knobs are the decisions of a seed about the deployment and the frequency of faults.
 type knobs struct {
 	slots               []int // of each owner
 	partitions          int
@@ -61,9 +61,9 @@ type knobs struct {
 	latency             time.Duration // of a message, on average
 	drop, double        float64       // of messages
 	crash, pause, leave float64       // of owners, per second
-	skew                float64       // how much clocks run wrong
-	faults              time.Duration // for how long things go wrong
-	outageAt, outage    time.Duration // when nobody can reach the store, and for how long
+	skew                float64       // error of the clocks' rates
+	faults              time.Duration // duration of the time with faults
+	outageAt, outage    time.Duration // beginning and duration of the time in which the store cannot be reached
 }
 
 // call is a request that an owner has sent to the outside.
@@ -72,13 +72,13 @@ type call struct {
 	instance store.Instance
 	path     interpreter.Path
 	epoch    int64
-	held     bool // the run was still its owner's
-	killed   int  // 1 if it has killed its owner
+	held     bool // the run still belonged to its owner
+	killed   int  // 1 if it killed its owner
 }
 
 func epoch() time.Time { return time.UnixMilli(1_800_000_000_000) }
 
-// event is something that happens at a time.
+// event is an action at a time.
 type event struct {
 	at    time.Duration
 	order int // of events at the same time
@@ -101,15 +101,15 @@ func (a *agenda) Pop() any {
 	return last
 }
 
-// kind is what a world has.
+// kind is the kind of a world, which decides its members.
 type kind int
 
 const (
 	inside    kind = iota // owners that perform everything themselves
 	outside               // also outside workers
-	operated              // what operators do with runs
+	operated              // also operators
 	listening             // events
-	receiving             // runs that only wait for what others send
+	receiving             // runs that only wait for data of others
 )
 
 func newWorld(seed uint64, of kind, b bug, compile func(definition.Definition) (*interpreter.Program, error)) *world {
@@ -145,7 +145,7 @@ func (w *world) draw() knobs {
 		pause: chance(0.3), leave: chance(0.3), skew: chance(0.02), faults: time.Duration(3+w.rng.IntN(8)) * time.Second,
 	}
 	switch w.rng.IntN(6) {
-	case 0: // nothing happens but an outage
+	case 0: // no fault but an outage
 		k.drop, k.double, k.crash, k.pause, k.leave = 0, 0, 0, 0, 0
 		fallthrough
 	case 1:
@@ -157,7 +157,7 @@ func (w *world) draw() knobs {
 
 func (w *world) nonce() string { return fmt.Sprintf("n%016x", w.rng.Uint64()) }
 
-// after has something happen later.
+// after schedules an action.
 func (w *world) after(d time.Duration, what string, do func()) {
 	w.order++
 	heap.Push(&w.events, &event{at: w.now + max(d, 0), order: w.order, what: what, do: do})
@@ -176,11 +176,11 @@ func (w *world) problem(format string, args ...any) {
 	w.problems = append(w.problems, text)
 }
 
-// limit is how long after the faults everything has to be over: what an owner without slots takes goes to another one after
-// five seconds, but maybe to the same.
+// limit is the maximum time after the faults until everything is over. Another owner takes the runs of an owner without slots after five seconds, but
+// this may be the same owner.
 const limit = 3 * time.Minute
 
-// play runs the world to its end and returns what was wrong.
+// play runs the world to its end and returns the faults that the audits found.
 func (w *world) play() []string {
 	w.live()
 	return w.problems
@@ -188,7 +188,7 @@ func (w *world) play() []string {
 
 func (w *world) live() {
 	defer func() {
-		if v := recover(); v != nil { // so that the seed is told
+		if v := recover(); v != nil { // so that the seed is reported
 			w.problem("panic: %v\n%s", v, debug.Stack())
 		}
 	}()
@@ -203,7 +203,7 @@ func (w *world) live() {
 	}
 }
 
-// next does what happens next.
+// next carries out the next event.
 func (w *world) next() {
 	e := heap.Pop(&w.events).(*event)
 	w.now = e.at
@@ -247,8 +247,7 @@ func (w *world) deploy(all []workload) {
 	}
 }
 
-// retry does what an operator does who knows that it was not the runs that have killed their owners. It was those that
-// poison does.
+// retry does the work of an operator that knows that the runs did not kill their owners. Only the run poison did.
 func (w *world) retry() {
 	for _, r := range w.runs {
 		l, err := w.memory.Load(context.Background(), r.instance)
@@ -316,7 +315,7 @@ func (w *world) move(r *run) {
 	}
 }
 
-// over reports whether every run has ended and nothing is on its way.
+// over reports whether every run is over and no message is on its way.
 func (w *world) over() bool {
 	if w.faulty || w.operating > 0 {
 		return false
@@ -335,7 +334,7 @@ func (w *world) over() bool {
 	return true
 }
 
-// perform decides what an effect comes to: how long it takes, and its result. It never ends if ok is false.
+// perform decides the result of an effect, and how long it takes. If ok is false, the effect never ends.
 func (w *world) perform(r interpreter.Request) (took time.Duration, result any, err error, ok bool) {
 	took = time.Duration(w.rng.IntN(200)) * time.Millisecond
 	body := string(r.Body)
