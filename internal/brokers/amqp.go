@@ -14,18 +14,18 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// amqpAccount is who connects without an account: the one that brokers of AMQP 0.9.1 have from the beginning, and let in from their own machine only.
+// amqpAccount is the default account: the account that brokers of AMQP 0.9.1 create at their installation, and admit from their own machine only.
 const amqpAccount = "guest"
 
-// amqpFrame is how large a frame may be.
+// amqpFrame is the maximum size of a frame.
 const amqpFrame = 128 << 10
 
-// amqpLink is a channel of AMQP 0.9.1 that has a connection of its own.
+// amqpLink is a channel of AMQP 0.9.1 with its own connection.
 type amqpLink struct {
 	*amqp.Channel
 	conn *amqp.Connection
 	raw  net.Conn
-	// ended gets why the channel has ended, if it was the broker who ended it.
+	// ended gets the reason for the end of the channel, if the broker ended it.
 	ended chan *amqp.Error
 }
 
@@ -51,14 +51,15 @@ func (c *Client) amqp(ctx context.Context) (*amqpLink, error) {
 			return link, nil
 		}
 	}
-	raw.Close() // the error is the first one's
+	raw.Close() // the first error counts
 	if ctx.Err() == nil && within.Err() != nil {
 		return nil, errors.New("the broker does not answer")
 	}
 	return nil, amqpFailure(err)
 }
 
-// proofs are the ways in which a client may say who it is, the better ones first. Brokers that know clients by their certificates say so.
+// proofs are the methods by which a client may prove its identity, the better ones first. Brokers that identify clients by their certificates offer
+// EXTERNAL.
 func (c *Client) proofs() (all []amqp.Authentication) {
 	if c.certified() {
 		all = append(all, &amqp.ExternalAuth{})
@@ -69,7 +70,7 @@ func (c *Client) proofs() (all []amqp.Authentication) {
 	return append(all, &amqp.PlainAuth{Username: c.Username, Password: c.secret()})
 }
 
-// within bounds how long the broker may take to answer: the library waits for ever.
+// within limits the time of the broker's answer, because the library waits forever.
 func (l *amqpLink) within(ctx context.Context, most time.Duration) (answered func()) {
 	bound, cancel := context.WithTimeout(ctx, most)
 	release := context.AfterFunc(bound, func() { l.raw.Close() })
@@ -79,10 +80,10 @@ func (l *amqpLink) within(ctx context.Context, most time.Duration) (answered fun
 	}
 }
 
-// close ends the connection, and waits for that: as long as it may take to say farewell.
+// close ends the connection, and waits for its end, for at most the time of a farewell.
 func (l *amqpLink) close() { _ = l.conn.CloseDeadline(time.Now().Add(farewell)) } // it may be broken already
 
-// why returns the reason for which the channel has ended.
+// why returns the reason for the end of the channel.
 func (l *amqpLink) why() error {
 	if !l.IsClosed() {
 		return refused(http.StatusGone, errors.New("the broker has deleted the queue"))
@@ -93,7 +94,7 @@ func (l *amqpLink) why() error {
 	return errors.New("the broker has ended the connection")
 }
 
-// destination is where messages of the channel go: to a queue, or to those that are bound to an exchange by a routing key.
+// destination is the destination of the channel's messages: a queue, or the queues that are bound to an exchange by a routing key.
 func (c *Client) destination() (exchange, key string) {
 	if c.Bindings.Routed {
 		return c.Bindings.Exchange, c.Channel
@@ -101,7 +102,7 @@ func (c *Client) destination() (exchange, key string) {
 	return "", cmp.Or(c.Bindings.Queue, c.Channel)
 }
 
-// publishAMQP publishes by AMQP 0.9.1: the broker says that it has the message, or that no queue is there for it.
+// publishAMQP publishes by AMQP 0.9.1. The broker confirms the message, or answers that there is no queue for it.
 func (c *Client) publishAMQP(ctx context.Context, m Message) error {
 	publishing, err := m.publishing(c.Bindings.Persistent)
 	if err != nil {
@@ -121,7 +122,7 @@ func (c *Client) publishAMQP(ctx context.Context, m Message) error {
 		defer link.close()
 		done <- link.publish(ctx, exchange, key, publishing)
 	}()
-	// The library waits for what it tells to be heard, until the connection has ended.
+	// The library blocks until its notifications are read, or until the connection ends.
 	var unroutable error
 	for r := range returned {
 		unroutable = refused(amqpStatus(int(r.ReplyCode)), errors.New("the broker has returned the message: "+r.ReplyText))
@@ -129,7 +130,7 @@ func (c *Client) publishAMQP(ctx context.Context, m Message) error {
 	return cmp.Or(unroutable, <-done)
 }
 
-// publish publishes a message, and waits until the broker has it.
+// publish publishes a message, and waits until the broker confirms it.
 func (l *amqpLink) publish(ctx context.Context, exchange, key string, m amqp.Publishing) error {
 	defer l.within(ctx, connectWithin)()
 	if err := l.Confirm(false); err != nil {
@@ -156,7 +157,7 @@ func (l *amqpLink) publish(ctx context.Context, exchange, key string, m amqp.Pub
 	return refused(http.StatusServiceUnavailable, errors.New("the broker does not take the message"))
 }
 
-// publishing returns a message as AMQP 0.9.1 has it.
+// publishing returns a message in the form of AMQP 0.9.1.
 func (m Message) publishing(persistent bool) (amqp.Publishing, error) {
 	p := amqp.Publishing{ContentType: m.ContentType, CorrelationId: m.CorrelationID, MessageId: m.ID, Headers: amqp.Table{}, DeliveryMode: amqp.Transient, Body: m.Payload}
 	if persistent {
@@ -174,10 +175,10 @@ func (m Message) publishing(persistent bool) (amqp.Publishing, error) {
 	return p, nil
 }
 
-// shortString is how long names and ids of AMQP 0.9.1 may be.
+// shortString is the maximum length of names and ids of AMQP 0.9.1.
 const shortString = 255
 
-// shortStrings reports what AMQP 0.9.1 has no place for.
+// shortStrings reports texts that are too long for AMQP 0.9.1.
 func shortStrings(all ...string) error {
 	for _, one := range all {
 		if len(one) > shortString {
@@ -187,23 +188,23 @@ func shortStrings(all ...string) error {
 	return nil
 }
 
-// amqpFailure says which errors are answers.
+// amqpFailure separates answers of the broker from other errors.
 func amqpFailure(err error) error {
 	var answered *amqp.Error
 	if !errors.As(err, &answered) {
 		return err
 	}
 	switch reason := errors.New(answered.Reason); {
-	case answered == amqp.ErrCredentials, answered == amqp.ErrSASL: // which brokers say by ending the connection
+	case answered == amqp.ErrCredentials, answered == amqp.ErrSASL: // brokers send this by ending the connection
 		return refused(http.StatusUnauthorized, reason)
 	case answered == amqp.ErrVhost, answered.Server:
 		return refused(amqpStatus(answered.Code), reason)
-	default: // the library's own, such as that of a connection that was lost
+	default: // errors of the library, such as a lost connection
 		return reason
 	}
 }
 
-// amqpStatus returns the status of HTTP that says about the same as a reply code of AMQP 0.9.1.
+// amqpStatus returns the status of HTTP that is similar to a reply code of AMQP 0.9.1.
 func amqpStatus(code int) int {
 	switch code {
 	case amqp.AccessRefused, amqp.NotAllowed:
@@ -226,20 +227,20 @@ func amqpStatus(code int) int {
 	return http.StatusInternalServerError
 }
 
-// amqpPrefetch is how many messages a broker may send ahead. The library reads them all at once, so that together they are counted as one.
+// amqpPrefetch is the number of messages that a broker may send ahead. The library reads all of them together, so that their sizes are added.
 const amqpPrefetch = 4
 
 // amqpConsumer receives from a queue.
 type amqpConsumer struct {
 	link   *amqpLink
 	box    *mailbox
-	ahead  int           // how many messages may come before they are acknowledged
+	ahead  int           // maximum number of messages without an acknowledgment
 	own    string        // the queue, if it was made for the subscription
 	pumped chan struct{} // closed once no message is read any more
 	closed sync.Once
 }
 
-// subscribeAMQP receives from a queue of AMQP 0.9.1: the one that is the channel, or one of its own that is bound to the exchange.
+// subscribeAMQP receives from a queue of AMQP 0.9.1: the queue with the name of the channel, or its own queue that is bound to the exchange.
 func (c *Client) subscribeAMQP(ctx context.Context, name string) (Subscription, error) {
 	exchange, queue := c.destination()
 	if err := shortStrings(exchange, queue); err != nil {
@@ -272,7 +273,7 @@ func (c *Client) subscribeAMQP(ctx context.Context, name string) (Subscription, 
 	return s, nil
 }
 
-// consume asks for the messages of a queue, or of a routing key of an exchange.
+// consume requests the messages of a queue, or of a routing key of an exchange.
 func (s *amqpConsumer) consume(ctx context.Context, exchange, key, name string) (<-chan amqp.Delivery, error) {
 	defer s.link.within(ctx, connectWithin)()
 	queue := key
@@ -306,7 +307,7 @@ func amqpDelivery(d amqp.Delivery) *Delivery {
 // Receive implements Subscription.
 func (s *amqpConsumer) Receive(ctx context.Context) (*Delivery, error) { return s.box.receive(ctx) }
 
-// Acknowledge implements Subscription. Nothing answers to an acknowledgement, but to what comes after it.
+// Acknowledge implements Subscription. An acknowledgment has no answer, but the next request has one.
 func (s *amqpConsumer) Acknowledge(ctx context.Context, consumed []*Delivery) error {
 	defer s.link.within(ctx, connectWithin)()
 	for _, d := range consumed {
@@ -316,7 +317,7 @@ func (s *amqpConsumer) Acknowledge(ctx context.Context, consumed []*Delivery) er
 		}
 		settle := s.link.Ack
 		if d.Unfit {
-			settle = s.link.Reject // which means: not again, but to the dead-letter exchange, if the queue has one
+			settle = s.link.Reject // which means: do not send it again, but move it to the dead-letter exchange, if the queue has one
 		}
 		if err := settle(tag, false); err != nil {
 			return amqpFailure(err)
@@ -334,7 +335,7 @@ func (s *amqpConsumer) Close(over bool) {
 		s.box.end(net.ErrClosed)
 		defer s.link.within(context.Background(), farewell)()
 		if over && s.own != "" {
-			_, _ = s.link.QueueDelete(s.own, false, false, false) // a broker that has not heard it deletes the queue by itself
+			_, _ = s.link.QueueDelete(s.own, false, false, false) // a broker that did not receive this deletes the queue automatically
 		}
 		s.link.close()
 		<-s.pumped

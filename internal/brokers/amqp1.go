@@ -15,10 +15,10 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// wrapped returns a connection that does something with what goes over another one.
+// wrapped returns a connection that filters the data of another one.
 type wrapped = func(net.Conn) net.Conn
 
-// amqp1 connects by AMQP 1.0 under a name, over what is made of the connection. It ends with ctx.
+// amqp1 connects by AMQP 1.0 under a name, over the wrapped connection. It ends with ctx.
 func (c *Client) amqp1(ctx context.Context, container string, over wrapped) (conn *amqp.Conn, session *amqp.Session, err error) {
 	for _, proof := range c.amqp1Proofs() {
 		if conn, session, err = c.amqp1As(ctx, container, over, proof); err == nil || !strings.Contains(err.Error(), amqp1NotOffered) {
@@ -28,10 +28,11 @@ func (c *Client) amqp1(ctx context.Context, container string, over wrapped) (con
 	return conn, session, amqp1Failure(err)
 }
 
-// amqp1NotOffered is how the library says that a broker does not know a way to say who one is.
+// amqp1NotOffered is the library's message if a broker does not support a method of authentication.
 const amqp1NotOffered = "no supported auth mechanism"
 
-// amqp1Proofs are the ways in which a client may say who it is, the better ones first. Brokers that know clients by their certificates offer that.
+// amqp1Proofs are the methods by which a client may prove its identity, the better ones first. Brokers that identify clients by their certificates
+// offer EXTERNAL.
 func (c *Client) amqp1Proofs() []amqp.SASLType {
 	switch {
 	case c.Account != (Account{}):
@@ -42,7 +43,7 @@ func (c *Client) amqp1Proofs() []amqp.SASLType {
 	return []amqp.SASLType{amqp.SASLTypeAnonymous()}
 }
 
-// amqp1As connects, and says who the client is in one way.
+// amqp1As connects, and proves the identity of the client by one method.
 func (c *Client) amqp1As(ctx context.Context, container string, over wrapped, proof amqp.SASLType) (*amqp.Conn, *amqp.Session, error) {
 	raw, err := c.connect(ctx)
 	if err != nil {
@@ -54,18 +55,18 @@ func (c *Client) amqp1As(ctx context.Context, container string, over wrapped, pr
 	host, _, _ := net.SplitHostPort(c.Addresses[0]) // that it has a port is checked
 	conn, err := amqp.NewConn(within, raw, &amqp.ConnOptions{ContainerID: container, HostName: host, SASLType: proof, MaxFrameSize: amqp1Frame})
 	if err != nil {
-		raw.Close() // the error is the first one's
+		raw.Close() // the first error counts
 		return nil, nil, err
 	}
 	session, err := conn.NewSession(within, nil)
 	if err != nil {
-		raw.Close() // the error is the first one's
+		raw.Close() // the first error counts
 		return nil, nil, err
 	}
 	return conn, session, nil
 }
 
-// publishAMQP1 publishes by AMQP 1.0: the broker says what has become of the message.
+// publishAMQP1 publishes by AMQP 1.0. The broker answers with the outcome of the message.
 func (c *Client) publishAMQP1(ctx context.Context, m Message) error {
 	conn, session, err := c.amqp1(ctx, "", func(raw net.Conn) net.Conn { return raw })
 	if err != nil {
@@ -100,7 +101,7 @@ func (c *Client) publishAMQP1(ctx context.Context, m Message) error {
 	return errors.New("the broker does not say what has become of the message")
 }
 
-// amqp1 returns a message as AMQP 1.0 has it.
+// amqp1 returns a message in the form of AMQP 1.0.
 func (m Message) amqp1() *amqp.Message {
 	properties := &amqp.MessageProperties{}
 	if m.ID != "" {
@@ -121,7 +122,7 @@ func (m Message) amqp1() *amqp.Message {
 	return sent
 }
 
-// amqp1Failure says which errors are answers.
+// amqp1Failure separates answers of the broker from other errors.
 func amqp1Failure(err error) error {
 	if err == nil {
 		return nil
@@ -137,7 +138,7 @@ func amqp1Failure(err error) error {
 	return err
 }
 
-// amqp1Status returns the status of HTTP that says about the same as a condition of AMQP 1.0.
+// amqp1Status returns the status of HTTP that is similar to a condition of AMQP 1.0.
 func amqp1Status(condition amqp.ErrCond) int {
 	switch condition {
 	case amqp.ErrCondUnauthorizedAccess, amqp.ErrCondNotAllowed:
@@ -164,11 +165,11 @@ func amqp1Status(condition amqp.ErrCond) int {
 	return http.StatusInternalServerError
 }
 
-// amqp1Most is how large a message may be, if MaxRead is not less: the library goes into what is nested for each
-// level, however many a message has, and a stack that grows too large ends the program.
+// amqp1Most is the maximum size of a message, unless MaxRead is less. The library recurses into each level of nested data without a limit, and a
+// stack that grows too large ends the program.
 const amqp1Most = 256 << 10
 
-// amqp1Ahead is how many messages may have come that are not acknowledged yet.
+// amqp1Ahead is the maximum number of received messages without an acknowledgment.
 const amqp1Ahead = 10
 
 // amqp1Link receives from an address of AMQP 1.0.
@@ -177,14 +178,14 @@ type amqp1Link struct {
 	receiver *amqp.Receiver
 	over     *trimmedConn
 	box      *mailbox
-	ahead    chan struct{} // as many as there are messages that are not acknowledged
+	ahead    chan struct{} // one entry for each message without an acknowledgment
 	stop     func()        // ends the reading of messages
 	cut      func()        // ends the connection
 	pumped   chan struct{}
 	closed   sync.Once
 }
 
-// subscribeAMQP1 receives from an address of AMQP 1.0, which keeps messages for the name as long as the broker can.
+// subscribeAMQP1 receives from an address of AMQP 1.0, which keeps messages for the name as long as the broker supports it.
 func (c *Client) subscribeAMQP1(ctx context.Context, name string) (Subscription, error) {
 	c.MaxRead = min(c.MaxRead, amqp1Most)
 	c.allowed = c.MaxRead
@@ -212,7 +213,7 @@ func (c *Client) subscribeAMQP1(ctx context.Context, name string) (Subscription,
 	return s, nil
 }
 
-// pump puts what comes into the mailbox.
+// pump puts the received messages into the mailbox.
 func (s *amqp1Link) pump(ctx context.Context, c *Client) {
 	defer close(s.pumped)
 	for {
@@ -229,7 +230,7 @@ func (s *amqp1Link) pump(ctx context.Context, c *Client) {
 	}
 }
 
-// next asks for one message, once not too many wait for their acknowledgement: if more of them came at once, one could not say how much each is.
+// next requests one message, once only a few wait for their acknowledgment. With several messages in flight, the size of each could not be measured.
 func (s *amqp1Link) next(ctx context.Context) (*amqp.Message, error) {
 	select {
 	case s.ahead <- struct{}{}:
@@ -273,7 +274,7 @@ func amqp1Delivery(m *amqp.Message) *Delivery {
 // Receive implements Subscription.
 func (s *amqp1Link) Receive(ctx context.Context) (*Delivery, error) { return s.box.receive(ctx) }
 
-// Acknowledge implements Subscription. Nothing answers.
+// Acknowledge implements Subscription. There is no answer.
 func (s *amqp1Link) Acknowledge(ctx context.Context, consumed []*Delivery) error {
 	within, cancel := context.WithTimeout(ctx, connectWithin)
 	defer cancel()
@@ -299,7 +300,7 @@ func (s *amqp1Link) Acknowledge(ctx context.Context, consumed []*Delivery) error
 // Keeps implements Subscription.
 func (*amqp1Link) Keeps() bool { return true }
 
-// Close implements Subscription. A link that was closed is forgotten, and one whose connection has ended is not.
+// Close implements Subscription. The broker forgets a closed link, and keeps a link whose connection ended without a close.
 func (s *amqp1Link) Close(over bool) {
 	s.closed.Do(func() {
 		s.box.end(net.ErrClosed)
@@ -308,9 +309,9 @@ func (s *amqp1Link) Close(over bool) {
 		defer cancel()
 		defer context.AfterFunc(within, s.cut)()
 		if over {
-			brief, cancel := context.WithTimeout(within, farewell/10) // what is said comes before the end, and some brokers do not answer
+			brief, cancel := context.WithTimeout(within, farewell/10) // the request is sent before the end, and some brokers do not answer
 			defer cancel()
-			_ = s.receiver.Close(brief) // a broker that has not heard it forgets the link by itself
+			_ = s.receiver.Close(brief) // a broker that did not receive this forgets the link automatically
 		}
 		s.conn.Close() // it may be broken already
 		s.cut()

@@ -1,5 +1,5 @@
-// Package brokers publishes messages to brokers, and receives them, by the protocols that AsyncAPI documents name: one file for each. Every
-// connection goes through the dialer that it is given, and is closed when nobody needs it any more.
+// Package brokers publishes messages to brokers, and receives them, by the protocols of AsyncAPI documents: one file for each. Every connection uses
+// the given dialer, and is closed when it is no longer needed.
 package brokers
 
 import (
@@ -15,29 +15,30 @@ import (
 	"github.com/swrun/swrun/internal/framing"
 )
 
-// Client is somebody who talks to the server of a target.
+// Client is a client of the server of a target.
 type Client struct {
 	asyncapi.Target
 	Account
 	// Dial opens connections.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// TLS says how connections are secured if the target wants that, besides the name of the server: with which certificate, and who is trusted.
+	// TLS contains the settings of secured connections, if the target requires them: the certificate and the trusted authorities. The name of the server
+	// is added.
 	TLS *tls.Config
-	// MaxRead is how many bytes a broker may send before it has said something that is complete: an answer to what was published, or a message.
+	// MaxRead is the maximum number of bytes that a broker sends for one complete item: an answer to a published message, or a received message.
 	MaxRead int
-	// Skims says that of a larger message, up to MaxSkimmed, is read what it takes to reject it, or to pass over it.
+	// Skims reports that of a larger message, up to MaxSkimmed, the client reads the part that is necessary to reject or skip it.
 	Skims bool
 
-	allowed int           // bytes that it may send at once
-	unread  *atomic.Int64 // that it may still send
+	allowed int           // number of bytes that the broker may send for one item
+	unread  *atomic.Int64 // the rest of them
 	alert   *alert
-	guard   *framing.Guard // of what is read by libraries that trust what is announced
+	guard   *framing.Guard // limits the reads of libraries that trust announced sizes
 }
 
-// MaxSkimmed is how large a message may be that is read only to be rejected: what brokers take at most unless they are configured otherwise.
+// MaxSkimmed is the maximum size of a message that is read only to be rejected. It is the usual maximum of brokers in their default configuration.
 const MaxSkimmed = 128 << 20
 
-// ErrTooLarge says that a broker announces, or has sent, more than a message may have.
+// ErrTooLarge reports that a broker announced, or sent, more than the maximum size of a message.
 var ErrTooLarge = framing.ErrTooLarge
 
 // bounded returns a copy of the client that counts what it reads.
@@ -45,17 +46,17 @@ func (c *Client) bounded() *Client {
 	counting := *c
 	counting.unread, counting.alert, counting.allowed = new(atomic.Int64), new(alert), c.MaxRead
 	if c.Skims {
-		counting.allowed = MaxSkimmed + amqpFrame // the rest is what the message has besides its payload
+		counting.allowed = MaxSkimmed + amqpFrame // the rest is for the parts of a message besides its payload
 	}
 	counting.guard = &framing.Guard{Most: counting.allowed}
 	counting.more()
 	return &counting
 }
 
-// more lets the broker send something else.
+// more lets the broker send the next item.
 func (c *Client) more() { c.unread.Store(int64(c.allowed)) }
 
-// explain returns the error of what has failed. Libraries hide why they could not read on.
+// explain returns the cause of an error. Libraries hide why they could not read on.
 func (c *Client) explain(err error) error {
 	if err == nil {
 		return nil
@@ -66,7 +67,7 @@ func (c *Client) explain(err error) error {
 	return cmp.Or(c.guard.Err(), err)
 }
 
-// Account is as whom a client connects. Without a username, a password or a token is all that there is.
+// Account is the account of a client. Without a username, it consists of a password or a token.
 type Account struct{ Username, Password, Token string }
 
 // secret is the password, or the token.
@@ -77,7 +78,7 @@ func (a Account) secret() string {
 	return a.Password
 }
 
-// Message is what goes over a channel.
+// Message is a message of a channel.
 type Message struct {
 	Payload       []byte
 	ContentType   string
@@ -90,47 +91,48 @@ type Message struct {
 // Delivery is a message that was received.
 type Delivery struct {
 	Message
-	// Handle is what its broker knows it by, also if it comes again over another connection, and no other message; empty if there is no such
-	// thing.
+	// Handle identifies the message at its broker, also if it arrives again over another connection, and identifies no other message; empty if the
+	// broker has no such identity.
 	Handle string
-	// First says that it has not come before, whatever its handle.
+	// First reports that the message did not arrive before, regardless of its handle.
 	First bool
-	// Most is how many bytes a message may have that is received, if this one has more, and its payload is missing; otherwise 0.
+	// Most is the maximum size of a received message in bytes, if this message is larger and its payload is missing; otherwise 0.
 	Most int
-	// Unfit says, where it is acknowledged, that it was not consumed: nobody can make anything of it. A broker that has a place for such messages
-	// puts it there.
+	// Unfit reports, for an acknowledgment, that the message was not consumed because no task can read it. A broker with a place for such messages moves
+	// it there.
 	Unfit bool
-	tag   any // what acknowledges it over this connection
+	tag   any // identifies it in an acknowledgment over this connection
 }
 
-// Subscription is one to a channel. One goroutine uses it at a time, but for Close.
+// Subscription is a subscription to a channel. One goroutine uses it at a time, except for Close.
 type Subscription interface {
-	// Receive waits for a message. It may be called again when ctx has ended; after any other error the subscription is broken.
+	// Receive waits for a message. It may be called again after the end of ctx; after any other error the subscription is broken.
 	Receive(ctx context.Context) (*Delivery, error)
-	// Acknowledge says that messages were consumed, in the order in which they came. Those that were not come again to who subscribes next under
-	// the same name, if the broker keeps messages. Of messages that came over another connection there is only the handle.
+	// Acknowledge reports the consumed messages in the order of their arrival. If the broker keeps messages, it sends the other messages again to the
+	// next subscription of the same name. Messages that arrived over another connection contain only the handle.
 	Acknowledge(ctx context.Context, consumed []*Delivery) error
-	// Keeps reports whether the broker keeps what was not acknowledged.
+	// Keeps reports whether the broker keeps messages without an acknowledgment.
 	Keeps() bool
-	// Close ends the connection, soon and in any case. The broker forgets the subscription if it is over, and otherwise keeps it for who goes on.
+	// Close ends the connection, soon and in any case. If over is set, the broker forgets the subscription. Otherwise it keeps the subscription for its
+	// next connection.
 	Close(over bool)
 }
 
-// RefusedError says that a broker has answered, and has not done what it was asked for.
+// RefusedError reports that a broker answered, and refused the request.
 type RefusedError struct {
-	Status int // of HTTP, that says about the same
+	Status int // the similar status of HTTP
 	Err    error
 }
 
-// Error says why.
+// Error returns the reason.
 func (e *RefusedError) Error() string { return e.Err.Error() }
 
-// Unwrap returns why.
+// Unwrap returns the reason.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
 func refused(status int, err error) error { return &RefusedError{status, err} }
 
-// publisher returns what publishes a message, and returns when the broker has it; nil for a protocol that cannot be spoken.
+// publisher returns a function that publishes a message, and returns when the broker holds it; nil for an unsupported protocol.
 func (c *Client) publisher() func(context.Context, Message) error {
 	switch c.Protocol {
 	case "amqp":
@@ -153,7 +155,7 @@ func (c *Client) publisher() func(context.Context, Message) error {
 	return nil
 }
 
-// subscriber returns what begins, or goes on with, the subscription of a name; nil for a protocol by which nothing can be received.
+// subscriber returns a function that begins or continues the subscription of a name; nil for a protocol that cannot receive messages.
 func (c *Client) subscriber() func(ctx context.Context, name string) (Subscription, error) {
 	switch c.Protocol {
 	case "kafka":
@@ -193,11 +195,11 @@ func HasHeaders(protocol string) bool {
 	return true
 }
 
-// Upgrades reports whether connections of a protocol begin without TLS and become secure if a client wants that, so that a server need not be
-// described as one that speaks TLS.
+// Upgrades reports whether connections of a protocol begin without TLS and become secure if a client requires it. The description of such a server
+// need not name TLS.
 func Upgrades(protocol string) bool { return protocol == "nats" }
 
-// Publish publishes a message and returns when the broker has it. The connection ends with ctx.
+// Publish publishes a message and returns when the broker holds it. The connection ends with ctx.
 func (c *Client) Publish(ctx context.Context, m Message) error {
 	left := ctx.Done()
 	ctx, cancel := context.WithCancel(ctx)
@@ -208,7 +210,7 @@ func (c *Client) Publish(ctx context.Context, m Message) error {
 	return counting.explain(err)
 }
 
-// Subscribe begins the subscription of a name, or goes on with it: what comes from then on is received. Its connection ends with ctx, or when it is
+// Subscribe begins or continues the subscription of a name. It receives the messages from then on. Its connection ends with ctx, or when it is
 // closed.
 func (c *Client) Subscribe(ctx context.Context, name string) (Subscription, error) {
 	left := ctx.Done()
@@ -223,8 +225,9 @@ func (c *Client) Subscribe(ctx context.Context, name string) (Subscription, erro
 	return &explained{s, counting, left, cancel}, nil
 }
 
-// ended calls a library. When its connection ends with ctx, the library has a moment to say why, since some wait on for an answer. When the caller has
-// left, nobody waits for the library: whatever the caller holds is free at once. What comes too late is given to drop.
+// ended calls a library. When its connection ends with ctx, the library gets a moment to report the reason, because some libraries continue to wait
+// for an answer. When the caller left, ended does not wait for the library, so that the resources of the caller are free immediately. A late result
+// is passed to drop.
 func ended[T any](ctx context.Context, left <-chan struct{}, call func() (T, error), drop func(T)) (T, error) {
 	type result struct {
 		value T
@@ -259,15 +262,15 @@ func ended[T any](ctx context.Context, left <-chan struct{}, call func() (T, err
 	return *new(T), cmp.Or(context.Cause(ctx), context.Canceled)
 }
 
-// explained is a subscription whose errors say what the client knows.
+// explained is a subscription whose errors contain the knowledge of the client.
 type explained struct {
 	Subscription
 	client *Client
-	left   <-chan struct{} // closed when its caller has gone
+	left   <-chan struct{} // closed when its caller left
 	cancel func()          // ends the connection
 }
 
-// Close implements Subscription. A library that waits for more is not waited for, and none is when the caller has gone: the connection has ended then.
+// Close implements Subscription. It does not wait for a library that waits for more, or after the caller left: the connection is closed then.
 func (e *explained) Close(over bool) {
 	soon, stop := context.WithTimeout(context.Background(), 2*farewell)
 	defer stop()
@@ -293,16 +296,16 @@ func (e *explained) Acknowledge(ctx context.Context, consumed []*Delivery) error
 	return e.client.explain(e.Subscription.Acknowledge(ctx, consumed))
 }
 
-// connectWithin bounds how long a broker takes to accept a client.
+// connectWithin is the maximum time in which a broker accepts a client.
 const connectWithin = 30 * time.Second
 
-// farewell bounds how long the end of a connection takes.
+// farewell is the maximum time of the end of a connection.
 const farewell = time.Second
 
-// keptFor is how long a broker keeps a subscription that nobody comes back to, if that can be said.
+// keptFor is the time for which a broker keeps an unused subscription, if the protocol supports such a time.
 const keptFor = 7 * 24 * time.Hour
 
-// beat calls ping now and then, until ctx ends or that fails, and says why.
+// beat calls ping now and then, until ctx ends or ping fails, and returns the reason.
 func beat(ctx context.Context, ping func(context.Context) error) error {
 	ticker := time.NewTicker(keepAlive * time.Second)
 	defer ticker.Stop()
@@ -318,10 +321,10 @@ func beat(ctx context.Context, ping func(context.Context) error) error {
 	}
 }
 
-// clientName is how swrun introduces itself.
+// clientName is the name of swrun at brokers.
 const clientName = "swrun"
 
-// dialer returns what opens connections that end with ctx, whatever the library does that uses them.
+// dialer returns a function that opens connections that end with ctx, regardless of the library that uses them.
 func (c *Client) dialer(ctx context.Context) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(dialling context.Context, network, address string) (net.Conn, error) {
 		dialling, cancel := context.WithCancel(dialling)
@@ -332,7 +335,7 @@ func (c *Client) dialer(ctx context.Context) func(ctx context.Context, network, 
 			return nil, err
 		}
 		b := &boundConn{Conn: conn, unread: c.unread, guard: c.guard}
-		b.release = context.AfterFunc(ctx, func() { conn.Close() }) // who uses it sees that
+		b.release = context.AfterFunc(ctx, func() { conn.Close() }) // the user of the connection sees the end
 		return b, nil
 	}
 }
@@ -347,7 +350,7 @@ type boundConn struct {
 	err     error
 }
 
-// Read reads, as long as there is not too much.
+// Read reads, up to the maximum number of bytes.
 func (b *boundConn) Read(p []byte) (int, error) {
 	n, err := b.Conn.Read(p)
 	if b.unread.Add(-int64(n)) < 0 {
@@ -366,7 +369,7 @@ func (b *boundConn) Close() error {
 	return b.err
 }
 
-// connect opens a connection to the first address that can be reached, over TLS if the target says so.
+// connect opens a connection to the first reachable address, over TLS if the target requires it.
 func (c *Client) connect(ctx context.Context) (conn net.Conn, err error) {
 	for _, address := range c.Addresses {
 		if conn, err = c.open(ctx, "tcp", address); err == nil || ctx.Err() != nil {
@@ -384,7 +387,7 @@ func (c *Client) open(ctx context.Context, network, address string) (net.Conn, e
 	}
 	secured, err := c.secure(ctx, conn, address)
 	if err != nil {
-		conn.Close() // the error is the first one's
+		conn.Close() // the first error counts
 		return nil, err
 	}
 	return secured, nil

@@ -19,7 +19,7 @@ func mustAuthority(t *testing.T) *certtest.Authority {
 	return a
 }
 
-// mustSecure returns how somebody connects who trusts an authority, with a certificate of a name, or without one.
+// mustSecure returns the TLS settings of a client that trusts an authority, with a certificate of a name, or without one.
 func mustSecure(t *testing.T, trusted, issuer *certtest.Authority, name string) *tls.Config {
 	t.Helper()
 	settings := &tls.Config{RootCAs: x509.NewCertPool()}
@@ -34,8 +34,8 @@ func mustSecure(t *testing.T, trusted, issuer *certtest.Authority, name string) 
 	return settings
 }
 
-// TestCertificates: brokers that want certificates get that of the client. Of those who have none, or a strange one, the error is what the broker
-// says, and a broker that is not trusted gets nothing.
+// TestCertificates: brokers that require certificates get the certificate of the client. Without a certificate, or with an unknown one, the error is
+// the broker's answer. A broker that is not trusted gets nothing.
 func TestCertificates(t *testing.T) {
 	for _, protocol := range []string{"kafka", "nats", "mqtt", "mqtt5", "redis", "ws"} {
 		t.Run(protocol, func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestCertificates(t *testing.T) {
 	}
 }
 
-// testCertificates has a client prove itself in several ways.
+// testCertificates connects a client with different certificates.
 func testCertificates(t *testing.T, c *brokers.Client, a *certtest.Authority) {
 	t.Helper()
 	c.Secure, c.TLS = true, mustSecure(t, a, a, "guest")
@@ -73,7 +73,7 @@ func testCertificates(t *testing.T, c *brokers.Client, a *certtest.Authority) {
 	}
 }
 
-// wantAlert says that a broker has refused a certificate.
+// wantAlert checks that a broker refused a certificate.
 func wantAlert(t *testing.T, what string, err error) {
 	t.Helper()
 	var remote *net.OpError
@@ -82,7 +82,7 @@ func wantAlert(t *testing.T, what string, err error) {
 	}
 }
 
-// testCertificatesAMQP has RabbitMQ know a user by the certificate alone: guest is one, and ada is none.
+// testCertificatesAMQP: RabbitMQ identifies a user by the certificate alone. The user guest exists, and ada does not.
 func testCertificatesAMQP(t *testing.T, b *brokertest.Broker, a *certtest.Authority) {
 	t.Parallel() // a broker takes seconds to refuse an account
 	for _, c := range []*brokers.Client{client("amqp", b.Secured, "secured"), client("amqp1", b.Secured, "/amq/queue/secured linked")} {

@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// header is one of a message, for protocols that have a list of them.
+// header is a header of a message, for protocols with a list of headers.
 type header struct{ name, value string }
 
-// The names of what a message has besides its own headers.
+// The names of the parts of a message besides its own headers.
 const (
 	headerContentType   = "content-type"
 	headerCorrelationID = "correlation-id"
 	headerKey           = "idempotency-key"
 )
 
-// carried returns the headers of a message as they are sent by a protocol that has no other place for its content type and ids. What the
-// message has itself goes before these.
+// carried returns the headers of a message for a protocol without another place for its content type and ids. The message's own headers take
+// precedence over these.
 func (m Message) carried() (all []header) {
 	for _, name := range slices.Sorted(maps.Keys(m.Headers)) {
 		all = append(all, header{name, m.Headers[name]})
@@ -32,7 +32,7 @@ func (m Message) carried() (all []header) {
 	return all
 }
 
-// has reports whether a message has a header, in whatever case.
+// has reports whether a message contains a header, in any case.
 func (m Message) has(name string) bool {
 	for given := range m.Headers {
 		if strings.EqualFold(given, name) {
@@ -59,7 +59,7 @@ func (m *Message) carry(name, value string) {
 	m.Headers[name] = value
 }
 
-// headerText returns the value of a header that may be something other than text, as it would be sent.
+// headerText returns the value of a header of any type as text, in the form in which it would be sent.
 func headerText(value any) string {
 	switch v := value.(type) {
 	case string:

@@ -14,7 +14,7 @@ import (
 	"github.com/swrun/swrun/internal/brokers/brokertest"
 )
 
-// TestAnnouncedRecords: a batch that announces more records than it can have takes no memory for them.
+// TestAnnouncedRecords: a batch that announces more records than it can contain takes no memory for them.
 func TestAnnouncedRecords(t *testing.T) {
 	for name, attributes := range map[string]uint16{"plain": 0, "compressed": 1} {
 		t.Run(name, func(t *testing.T) {
@@ -41,7 +41,7 @@ func TestAnnouncedRecords(t *testing.T) {
 	}
 }
 
-// announcing answers with a batch of 900 000 bytes that announces as many records as there can be.
+// announcing answers with a batch of 900 000 bytes that announces the maximum number of records.
 func announcing(asked *kmsg.FetchRequest, attributes uint16) *kmsg.FetchResponse {
 	const bytes, header = 900_000, 61
 	batch := make([]byte, header+bytes)

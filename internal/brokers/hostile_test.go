@@ -16,7 +16,7 @@ func natsHello(rest string) []string {
 	return []string{"INFO {\"server_id\":\"x\",\"version\":\"2.10.0\",\"proto\":1,\"headers\":true,\"max_payload\":1048576}\r\n", "PONG\r\n" + rest}
 }
 
-// mqttPacket returns a packet whose announced length is that of its body unless another is given.
+// mqttPacket returns a packet whose announced length is the length of its body, unless another length is given.
 func mqttPacket(kind byte, body string, announced ...int) string {
 	length := len(body)
 	if len(announced) > 0 {
@@ -58,7 +58,7 @@ func kafkaAnswer(announced uint32, rest string) string {
 	return string(binary.BigEndian.AppendUint32(nil, announced)) + rest
 }
 
-// hostile are servers that say what would end a client, or fill its memory.
+// hostile are servers whose data would end a client, or fill its memory.
 func hostile() map[string]map[string]brokertest.Hostile {
 	line, huge := strings.Repeat("a", 64<<10), "99999999999999"
 	silent := brokertest.Hostile{}
@@ -157,8 +157,8 @@ func hostile() map[string]map[string]brokertest.Hostile {
 	}
 }
 
-// TestHostileBrokers has servers that announce what never comes, never end, or break their protocol. A client ends with an error, does not take
-// more memory than a few messages of the allowed size, and ends at once when its context does.
+// TestHostileBrokers: servers announce data that never comes, never end, or break their protocol. A client ends with an error, does not take more
+// memory than a few messages of the allowed size, and ends immediately when its context ends.
 func TestHostileBrokers(t *testing.T) {
 	for protocol, servers := range hostile() {
 		for name, server := range servers {
@@ -191,7 +191,7 @@ func TestHostileBrokers(t *testing.T) {
 	}
 }
 
-// received returns why nothing can be received any more.
+// received returns why no more messages can be received.
 func received(ctx context.Context, c *brokers.Client) error {
 	s, err := c.Subscribe(ctx, "subscription")
 	if err != nil {

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// lasting begins the handles that are made of what who publishes calls a message.
+// lasting begins the handles that are made from the publisher's id of a message.
 const lasting = "id "
 
-// identity returns the handle of a message that has an id; empty if it has none. Ids are up to who publishes: two different messages may have the
-// same, so that the handle says what is in them too.
+// identity returns the handle of a message with an id; empty without an id. Publishers choose the ids, and two different messages may share an id.
+// Therefore the handle depends on the content too.
 func identity(id string, payload []byte) string {
 	if id == "" {
 		return ""
@@ -21,5 +21,5 @@ func identity(id string, payload []byte) string {
 	return fmt.Sprintf("%s%.12x", lasting, sum.Sum(nil))
 }
 
-// Lasts reports whether a handle names a message, and no other one, however long ago it came: its broker may send it again late.
+// Lasts reports whether a handle names a message permanently, and no other message: its broker may send the message again late.
 func Lasts(handle string) bool { return strings.HasPrefix(handle, lasting) }

@@ -22,7 +22,7 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// kafka returns a client that has reached a broker. Its connections end with ctx.
+// kafka returns a client with a connection to a broker. Its connections end with ctx.
 func (c *Client) kafka(ctx context.Context, options ...kgo.Opt) (*kgo.Client, error) {
 	options = append(options, kgo.SeedBrokers(c.Addresses...), kgo.ClientID(clientName), kgo.RequestRetries(2), kgo.WithContext(ctx), kgo.FetchMaxBytes(int32(min(c.MaxRead, math.MaxInt32))/2), kgo.BrokerMaxReadBytes(int32(min(c.allowed, math.MaxInt32))),
 		kgo.Dialer(func(_ context.Context, network, address string) (net.Conn, error) {
@@ -48,7 +48,7 @@ func (c *Client) kafka(ctx context.Context, options ...kgo.Opt) (*kgo.Client, er
 	return client, nil
 }
 
-// mechanism returns the way in which brokers learn who connects.
+// mechanism returns the method by which brokers identify the client.
 func (c *Client) mechanism() sasl.Mechanism {
 	if c.Token != "" {
 		return oauth.Auth{Token: c.Token}.AsMechanism()
@@ -63,7 +63,7 @@ func (c *Client) mechanism() sasl.Mechanism {
 	return plain.Auth{User: c.Username, Pass: c.Password}.AsMechanism()
 }
 
-// topic is that of the channel.
+// topic is the topic of the channel.
 func (c *Client) topic() string { return cmp.Or(c.Bindings.Topic, c.Channel) }
 
 func (c *Client) publishKafka(ctx context.Context, m Message) error {
@@ -79,7 +79,8 @@ func (c *Client) publishKafka(ctx context.Context, m Message) error {
 	return kafkaFailure(client.ProduceSync(ctx, record).FirstErr())
 }
 
-// kafkaFailure says which errors are answers, and which that an answer is too large: for that the library has no name.
+// kafkaFailure separates answers of the broker from other errors. It also recognizes answers that are too large, for which the library has no error
+// type.
 func kafkaFailure(err error) error {
 	if err != nil && strings.Contains(err.Error(), "BrokerMaxReadBytes") || errors.Is(err, kgo.ErrMaxDecompress) {
 		return ErrTooLarge
@@ -102,23 +103,24 @@ func kafkaFailure(err error) error {
 	return refused(status, answered)
 }
 
-// kafkaSubscription reads all partitions of a topic. How far it has come stands in the offsets of a group that has no members, so that nobody
-// waits for others to join or to be gone.
+// kafkaSubscription reads all partitions of a topic. Its progress is in the offsets of a group without members, so that no member has to wait for
+// others to join or to leave.
 type kafkaSubscription struct {
 	client *kgo.Client
 	c      *Client
 	topic  string
-	id     [16]byte // of the topic, for brokers that ask for it
+	id     [16]byte // of the topic, for brokers that require it
 	group  string
 
 	positions map[int32]int64 // the next offset of each partition that is not consumed
-	told      time.Time       // when the broker was told of them
+	told      time.Time       // the last time at which they were sent to the broker
 }
 
 const (
-	// kafkaQuiet is how long nothing may come before it is asked whether there still is a broker: the library tries for ever, and says nothing.
+	// kafkaQuiet is the time without messages after which the client checks that a broker is there: the library tries forever, without an error.
 	kafkaQuiet = 2 * time.Second
-	// kafkaReminder is how often a broker is told the same positions again. It forgets those of a group after some days.
+	// kafkaReminder is the interval after which the same positions are sent to the broker again, because it forgets the positions of a group after some
+	// days.
 	kafkaReminder = time.Hour
 )
 
@@ -146,7 +148,8 @@ func (c *Client) subscribeKafka(ctx context.Context, name string) (Subscription,
 	return s, nil
 }
 
-// begin fills in the positions: those that the broker knows, or the end of every partition. One that was added since begins with its first message.
+// begin fills in the positions: the positions that the broker knows, or the end of every partition. A partition that was added since then begins with
+// its first message.
 func (s *kafkaSubscription) begin(ctx context.Context) error {
 	partitions, err := s.partitions(ctx)
 	if err != nil {
@@ -169,7 +172,7 @@ func (s *kafkaSubscription) begin(ctx context.Context) error {
 	return s.tell(ctx, s.positions)
 }
 
-// partitions returns those of the topic.
+// partitions returns the partitions of the topic.
 func (s *kafkaSubscription) partitions(ctx context.Context) (all []int32, err error) {
 	request := kmsg.NewPtrMetadataRequest()
 	topic := kmsg.NewMetadataRequestTopic()
@@ -191,7 +194,7 @@ func (s *kafkaSubscription) partitions(ctx context.Context) (all []int32, err er
 	return all, nil
 }
 
-// known returns the positions that the broker was told of.
+// known returns the positions that the broker stores for the group.
 func (s *kafkaSubscription) known(ctx context.Context, partitions []int32) (map[int32]int64, error) {
 	request := kmsg.NewPtrOffsetFetchRequest()
 	group, topic := kmsg.NewOffsetFetchRequestGroup(), kmsg.NewOffsetFetchRequestGroupTopic()
@@ -221,14 +224,14 @@ func (s *kafkaSubscription) known(ctx context.Context, partitions []int32) (map[
 	return all, nil
 }
 
-// ends returns the positions after all that is there.
+// ends returns the positions after the last messages.
 func (s *kafkaSubscription) ends(ctx context.Context, partitions []int32) (map[int32]int64, error) {
 	request := kmsg.NewPtrListOffsetsRequest()
 	topic := kmsg.NewListOffsetsRequestTopic()
 	topic.Topic = s.topic
 	for _, partition := range partitions {
 		one := kmsg.NewListOffsetsRequestTopicPartition()
-		one.Partition, one.Timestamp = partition, -1 // which stands for the end
+		one.Partition, one.Timestamp = partition, -1 // which means the end
 		topic.Partitions = append(topic.Partitions, one)
 	}
 	request.Topics = append(request.Topics, topic)
@@ -248,7 +251,7 @@ func (s *kafkaSubscription) ends(ctx context.Context, partitions []int32) (map[i
 	return all, nil
 }
 
-// tell tells the broker of positions.
+// tell sends positions to the broker.
 func (s *kafkaSubscription) tell(ctx context.Context, positions map[int32]int64) error {
 	request := kmsg.NewPtrOffsetCommitRequest()
 	request.Group, request.Generation = s.group, -1 // of no member
@@ -299,7 +302,7 @@ func (s *kafkaSubscription) Receive(ctx context.Context) (*Delivery, error) {
 	}
 }
 
-// stillThere returns why there is no broker any more, and reminds it of the positions from time to time.
+// stillThere returns why there is no broker any more, and sends the positions again from time to time.
 func (s *kafkaSubscription) stillThere(ctx context.Context) error {
 	within, cancel := context.WithTimeout(ctx, connectWithin)
 	defer cancel()
@@ -324,12 +327,12 @@ func (s *kafkaSubscription) Acknowledge(ctx context.Context, consumed []*Deliver
 	for _, d := range consumed {
 		var partition int32
 		var offset int64
-		if _, err := fmt.Sscanf(d.Handle, "%d:%d", &partition, &offset); err == nil { // it is none of another broker, from before the document has changed
+		if _, err := fmt.Sscanf(d.Handle, "%d:%d", &partition, &offset); err == nil { // it is not a handle of another broker, from before a change of the document
 			positions[partition] = max(positions[partition], offset+1)
 		}
 	}
 	for partition, position := range positions {
-		if position <= s.positions[partition] { // which it has passed already
+		if position <= s.positions[partition] { // which is already passed
 			delete(positions, partition)
 			continue
 		}
@@ -353,7 +356,7 @@ func (s *kafkaSubscription) Close(over bool) {
 		defer cancel()
 		request := kmsg.NewPtrDeleteGroupsRequest()
 		request.Groups = []string{s.group}
-		_, _ = request.RequestWith(within, s.client) // a broker that has not heard it forgets the group by itself
+		_, _ = request.RequestWith(within, s.client) // a broker that did not receive this forgets the group automatically
 	}
 	s.client.Close()
 }

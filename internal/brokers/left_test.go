@@ -15,8 +15,8 @@ type waitsOn struct {
 
 func (w waitsOn) Close(bool) { <-w.until }
 
-// TestWhoHasLeftWaitsForNobody: a call and the end of a subscription return at the moment at which their caller leaves, although the library goes on. While the caller
-// is there, they wait for the library only for a while.
+// TestWhoHasLeftWaitsForNobody: a call and the end of a subscription return immediately when their caller leaves, although the library continues.
+// While the caller is there, they wait for the library for a limited time.
 func TestWhoHasLeftWaitsForNobody(t *testing.T) {
 	for name, c := range map[string]struct {
 		leaves bool
@@ -48,7 +48,7 @@ func TestWhoHasLeftWaitsForNobody(t *testing.T) {
 					t.Errorf("the end took %s", took)
 				}
 				close(until)
-				<-dropped // what came too late
+				<-dropped // the late result
 			})
 		})
 	}

@@ -5,15 +5,15 @@ import (
 	"sync"
 )
 
-// mailbox holds what a library has received in a goroutine of its own, until somebody wants it.
+// mailbox contains the messages that a library received in its own goroutine, until they are read.
 type mailbox struct {
 	messages chan *Delivery
-	ended    chan struct{} // closed once nothing comes any more
+	ended    chan struct{} // closed after the last message
 	once     sync.Once
-	err      error // why
+	err      error // the reason for the end
 }
 
-// mailboxSize is how many messages wait in a mailbox. When it is full, the library reads no more.
+// mailboxSize is the number of messages in a full mailbox. When it is full, the library reads no more.
 const mailboxSize = 100
 
 func newMailbox() *mailbox {
@@ -28,7 +28,7 @@ func (m *mailbox) put(d *Delivery) {
 	}
 }
 
-// end says that nothing comes any more. The first reason is kept.
+// end marks the end of the messages. The first reason is kept.
 func (m *mailbox) end(why error) {
 	m.once.Do(func() {
 		m.err = why
@@ -36,7 +36,7 @@ func (m *mailbox) end(why error) {
 	})
 }
 
-// receive waits for a message. What has come before the end is received too.
+// receive waits for a message. Messages that arrived before the end are received too.
 func (m *mailbox) receive(ctx context.Context) (*Delivery, error) {
 	select {
 	case d := <-m.messages:

@@ -13,10 +13,10 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// mqttVersion is that of MQTT 3.1.1.
+// mqttVersion is the version number of MQTT 3.1.1.
 const mqttVersion = 4
 
-// mqtt3 connects by MQTT 3.1.1, and says whether the broker has kept the session. The connection ends with ctx.
+// mqtt3 connects by MQTT 3.1.1, and reports whether the broker kept the session. The connection ends with ctx.
 func (c *Client) mqtt3(ctx context.Context, options *mqtt.ClientOptions) (client mqtt.Client, kept bool, err error) {
 	conn, err := c.connect(ctx)
 	if err != nil {
@@ -30,13 +30,13 @@ func (c *Client) mqtt3(ctx context.Context, options *mqtt.ClientOptions) (client
 	connected := client.Connect()
 	<-connected.Done() // at the end of ctx too, which closes the connection
 	if err := connected.Error(); err != nil {
-		conn.Close() // the error is the first one's
+		conn.Close() // the first error counts
 		return nil, false, mqttFailure(err)
 	}
 	return client, connected.(*mqtt.ConnectToken).SessionPresent(), nil
 }
 
-// mqttFailure says which errors are answers.
+// mqttFailure separates answers of the broker from other errors.
 func mqttFailure(err error) error {
 	switch {
 	case errors.Is(err, packets.ErrorRefusedBadUsernameOrPassword), errors.Is(err, packets.ErrorRefusedNotAuthorised):
@@ -61,7 +61,7 @@ func (c *Client) publishMQTT(ctx context.Context, m Message) error {
 	return sent.Error()
 }
 
-// subscribeMQTT goes on with a session of MQTT 3.1.1, which the broker keeps until it is told that it is over.
+// subscribeMQTT continues a session of MQTT 3.1.1, which the broker keeps until a client ends it.
 func (c *Client) subscribeMQTT(ctx context.Context, name string) (Subscription, error) {
 	s := &mqttSession{box: newMailbox(), kept: c.qos() > 0}
 	received := func(_ mqtt.Client, m mqtt.Message) {
@@ -92,7 +92,7 @@ func (c *Client) subscribeMQTT(ctx context.Context, name string) (Subscription, 
 	err = subscribed.Error()
 	const no = 0x80
 	if granted := subscribed.(*mqtt.SubscribeToken).Result()[c.Channel]; err == nil && granted == no && !kept {
-		// Of a kept session it may mean that some brokers take the number of the request for one of their own messages: see MQTT 5.
+		// In a kept session, some brokers confuse the number of the request with one of their own messages, which may be the cause: see MQTT 5.
 		err = refused(http.StatusForbidden, errors.New("the broker refuses the subscription"))
 	}
 	if err != nil {
@@ -102,7 +102,7 @@ func (c *Client) subscribeMQTT(ctx context.Context, name string) (Subscription, 
 	return s, nil
 }
 
-// leaveMQTT ends a connection, as leaveMQTT5 does.
+// leaveMQTT ends a connection, in the same way as leaveMQTT5.
 func leaveMQTT(client mqtt.Client, over bool) {
 	if !over {
 		client.Unsubscribe(unusedTopic).WaitTimeout(farewell)
@@ -110,7 +110,7 @@ func leaveMQTT(client mqtt.Client, over bool) {
 	client.Disconnect(uint(farewell / time.Millisecond))
 }
 
-// forgetMQTT ends a session: by another one of the same name that is not kept. A broker that cannot be reached keeps it.
+// forgetMQTT ends a session by connecting with the same name to a session that is not kept. A broker that cannot be reached keeps the session.
 func (c *Client) forgetMQTT(ctx context.Context, name string) {
 	within, cancel := context.WithTimeout(ctx, farewell)
 	defer cancel()

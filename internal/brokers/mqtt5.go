@@ -18,10 +18,10 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// keepAlive is how often the broker hears of a client, in seconds.
+// keepAlive is the interval of the client's signs of life, in seconds.
 const keepAlive = 30
 
-// qos is how surely messages are to arrive.
+// qos is the level of reliability of the delivery.
 func (c *Client) qos() byte {
 	if c.Bindings.QoS == nil {
 		return 1
@@ -29,7 +29,7 @@ func (c *Client) qos() byte {
 	return byte(*c.Bindings.QoS)
 }
 
-// mqtt5 connects by MQTT 5, and says whether the broker has kept the session. The connection ends with ctx.
+// mqtt5 connects by MQTT 5, and reports whether the broker kept the session. The connection ends with ctx.
 func (c *Client) mqtt5(ctx context.Context, config paho.ClientConfig, hello *paho.Connect) (client *paho.Client, kept bool, err error) {
 	conn, err := c.connect(ctx)
 	if err != nil {
@@ -44,7 +44,7 @@ func (c *Client) mqtt5(ctx context.Context, config paho.ClientConfig, hello *pah
 	defer cancel()
 	answer, err := client.Connect(within, hello)
 	if err != nil {
-		conn.Close() // the error is the first one's
+		conn.Close() // the first error counts
 		if answer != nil {
 			return nil, false, mqttRefused(answer.ReasonCode, err)
 		}
@@ -97,7 +97,7 @@ func tell(to chan error, err error) {
 	}
 }
 
-// mqttRefused says what a reason code is like.
+// mqttRefused returns the error for a reason code.
 func mqttRefused(code byte, err error) error {
 	status := map[byte]int{
 		packets.ConnackBadUsernameOrPassword: http.StatusUnauthorized, packets.ConnackNotAuthorized: http.StatusUnauthorized,
@@ -111,7 +111,7 @@ func mqttRefused(code byte, err error) error {
 	return refused(cmp.Or(status, http.StatusInternalServerError), err)
 }
 
-// mqttSession is a session that the broker keeps while nobody is connected.
+// mqttSession is a session that the broker keeps while no client is connected.
 type mqttSession struct {
 	box    *mailbox
 	kept   bool // by the broker
@@ -123,7 +123,7 @@ type mqttSession struct {
 // Receive implements Subscription.
 func (s *mqttSession) Receive(ctx context.Context) (*Delivery, error) { return s.box.receive(ctx) }
 
-// Acknowledge implements Subscription. What came over another connection comes again.
+// Acknowledge implements Subscription. Messages of another connection arrive again.
 func (s *mqttSession) Acknowledge(_ context.Context, consumed []*Delivery) error {
 	for _, d := range consumed {
 		if d.tag == nil {
@@ -147,7 +147,7 @@ func (s *mqttSession) Close(over bool) {
 	})
 }
 
-// mqttHandle returns what a message is known by as long as it is not acknowledged. Numbers are used again, for other messages.
+// mqttHandle returns the handle of a message until its acknowledgment. Brokers use numbers again for other messages.
 func mqttHandle(qos byte, number uint16, topic string, payload []byte) string {
 	if qos == 0 {
 		return ""
@@ -158,11 +158,11 @@ func mqttHandle(qos byte, number uint16, topic string, payload []byte) string {
 	return fmt.Sprintf("%d-%.8x", number, sum.Sum(nil))
 }
 
-// ackedByUs is a session whose messages are acknowledged when we say so. The library has a way of its own for that, which collects acknowledgements, and forgets
-// messages that come before it knows that it is connected.
+// ackedByUs is a session whose messages are acknowledged by Acknowledge only. The library's own method collects acknowledgments, and forgets messages
+// that arrive before it knows that it is connected.
 type ackedByUs struct{ *state.State }
 
-// Ack implements session.SessionManager: the library calls it as soon as it has handed over a message.
+// Ack implements session.SessionManager: the library calls it as soon as it passed on a message.
 func (ackedByUs) Ack(*packets.Publish) error { return nil }
 
 func (c *Client) subscribeMQTT5(ctx context.Context, name string) (Subscription, error) {
@@ -194,7 +194,7 @@ func (c *Client) subscribeMQTT5(ctx context.Context, name string) (Subscription,
 	defer cancel()
 	answer, err := client.Subscribe(within, &paho.Subscribe{Subscriptions: []paho.SubscribeOptions{{Topic: c.Channel, QoS: c.qos(), RetainHandling: never}}})
 	if answer != nil && kept && slices.Equal(answer.Reasons, []byte{packets.SubackPacketIdentifierinuse}) {
-		return s, nil // some brokers take the number of the request for one of their own messages: then they have the subscription
+		return s, nil // some brokers confuse the number of the request with one of their own messages; they hold the subscription in that case
 	}
 	if err != nil {
 		s.Close(false)
@@ -206,8 +206,8 @@ func (c *Client) subscribeMQTT5(ctx context.Context, name string) (Subscription,
 	return s, nil
 }
 
-// leaveMQTT5 ends a connection, and its session if that is over. Before it ends, the broker has read all acknowledgements, or does not answer: another
-// connection of the session may come before it has read them, and then gets the messages once more.
+// leaveMQTT5 ends a connection, and its session if that is over. Before that, the broker reads all acknowledgments, or does not answer. Otherwise
+// another connection of the session might arrive before the broker read them, and would get the messages once more.
 func leaveMQTT5(client *paho.Client, over bool) {
 	goodbye := &paho.Disconnect{}
 	if over {
@@ -215,12 +215,12 @@ func leaveMQTT5(client *paho.Client, over bool) {
 	} else {
 		within, cancel := context.WithTimeout(context.Background(), farewell)
 		defer cancel()
-		_, _ = client.Unsubscribe(within, &paho.Unsubscribe{Topics: []string{unusedTopic}}) // whatever it answers, it has read what came before
+		_, _ = client.Unsubscribe(within, &paho.Unsubscribe{Topics: []string{unusedTopic}}) // regardless of the answer, it read the data before
 	}
 	_ = client.Disconnect(goodbye) // it may be broken already
 }
 
-// unusedTopic is what nobody subscribes to. That a subscription to it has ended is asked for since brokers answer in the order in which they read.
+// unusedTopic is a topic without subscribers. The client ends a subscription to it, because brokers answer in the order in which they read.
 const unusedTopic = "swrun/unused"
 
 // mqtt5Delivery reads a message.

@@ -20,7 +20,7 @@ import (
 type natsDialer struct {
 	*Client
 	ctx    func() context.Context
-	failed error // the last attempt, unless that is nil
+	failed error // error of the last attempt, unless it is nil
 }
 
 // Dial implements nats.CustomDialer.
@@ -36,10 +36,10 @@ func (d *natsDialer) Dial(network, address string) (net.Conn, error) {
 	return d.guard.NATS(conn), nil
 }
 
-// SkipTLSHandshake tells the library that connections become secure by themselves.
+// SkipTLSHandshake reports to the library that connections become secure automatically.
 func (d *natsDialer) SkipTLSHandshake() bool { return d.Secure }
 
-// nats returns a connection that ends with ctx. One that ends is not made again.
+// nats returns a connection that ends with ctx. A broken connection is not replaced.
 func (c *Client) nats(ctx context.Context) (*nats.Conn, error) {
 	var urls []string
 	for _, address := range c.Addresses {
@@ -61,7 +61,7 @@ func (c *Client) nats(ctx context.Context) (*nats.Conn, error) {
 		options = append(options, nats.Secure()) // or not at all
 	}
 	conn, err := nats.Connect(strings.Join(urls, ","), options...)
-	if errors.Is(err, nats.ErrNoServers) && dialer.failed != nil { // which says nothing about why
+	if errors.Is(err, nats.ErrNoServers) && dialer.failed != nil { // which contains no reason
 		err = dialer.failed
 	}
 	return conn, natsFailure(err)
@@ -81,7 +81,7 @@ func (c *Client) publishNATS(ctx context.Context, m Message) error {
 	if err != nil {
 		return err
 	}
-	if stream != "" { // whose answer says that the message is stored
+	if stream != "" { // its answer confirms that the message is stored
 		if m.ID != "" {
 			msg.Header.Set(nats.MsgIdHdr, m.ID)
 		}
@@ -96,10 +96,10 @@ func (c *Client) publishNATS(ctx context.Context, m Message) error {
 	if err := conn.FlushWithContext(within); err != nil {
 		return natsFailure(err)
 	}
-	return natsFailure(conn.LastError()) // what the server has against a message comes before its answer to the flush
+	return natsFailure(conn.LastError()) // the server's objection to a message comes before its answer to the flush
 }
 
-// natsStream returns the stream of JetStream that keeps a subject; empty if none does.
+// natsStream returns the stream of JetStream that keeps a subject; empty if no stream keeps it.
 func natsStream(ctx context.Context, conn *nats.Conn, subject string) (jetstream.JetStream, string, error) {
 	js, err := jetstream.New(conn)
 	if err != nil {
@@ -118,7 +118,7 @@ func natsStream(ctx context.Context, conn *nats.Conn, subject string) (jetstream
 	return js, name, natsFailure(err)
 }
 
-// natsFailure says which errors are answers.
+// natsFailure separates answers of the server from other errors.
 func natsFailure(err error) error {
 	var answered *jetstream.APIError
 	switch {
@@ -177,8 +177,8 @@ func (c *Client) natsSubscription(ctx context.Context, conn *nats.Conn, name str
 	return &natsConsumer{c: c, conn: conn, js: js, stream: stream, name: name, messages: messages}, nil
 }
 
-// natsAgain is after how long a message that was not acknowledged comes again, to who asks for messages. It is short, so that who goes on after a
-// crash has it soon: as long as somebody handles messages, nobody asks for others.
+// natsAgain is the time after which a message without an acknowledgment is sent again to a client that requests messages. It is short, so that the
+// next client after a crash gets the message soon. While a client handles messages, it requests no others.
 const natsAgain = time.Second
 
 // natsConsumer is a durable consumer of a stream of JetStream.
@@ -194,7 +194,7 @@ type natsConsumer struct {
 func (s *natsConsumer) Receive(ctx context.Context) (*Delivery, error) {
 	msg, err := s.next(ctx)
 	for err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
-		s.c.more() // nothing but signs of life
+		s.c.more() // only signs of life arrived
 		msg, err = s.next(ctx)
 	}
 	if ctx.Err() != nil && err != nil {
@@ -206,13 +206,13 @@ func (s *natsConsumer) Receive(ctx context.Context) (*Delivery, error) {
 	s.c.more()
 	d := natsDelivery(msg.Data(), msg.Headers())
 	d.tag = msg
-	if meta, err := msg.Metadata(); err == nil { // every message of a stream has them
+	if meta, err := msg.Metadata(); err == nil { // every message of a stream contains them
 		d.Handle = strconv.FormatUint(meta.Sequence.Stream, 10)
 	}
 	return d, nil
 }
 
-// next waits for a message, not for ever.
+// next waits for a message for a limited time.
 func (s *natsConsumer) next(ctx context.Context) (jetstream.Msg, error) {
 	within, cancel := context.WithTimeout(ctx, connectWithin)
 	defer cancel()
@@ -230,7 +230,7 @@ func natsDelivery(data []byte, headers nats.Header) *Delivery {
 	return d
 }
 
-// Acknowledge implements Subscription. What came over another connection comes again.
+// Acknowledge implements Subscription. Messages of another connection arrive again.
 func (s *natsConsumer) Acknowledge(ctx context.Context, consumed []*Delivery) error {
 	within, cancel := context.WithTimeout(ctx, connectWithin)
 	defer cancel()
@@ -264,12 +264,12 @@ func (s *natsConsumer) Close(over bool) {
 	if over {
 		within, cancel := context.WithTimeout(context.Background(), farewell)
 		defer cancel()
-		_ = s.js.DeleteConsumer(within, s.stream, s.name) // a server that has not heard it forgets the consumer by itself
+		_ = s.js.DeleteConsumer(within, s.stream, s.name) // a server that did not receive this forgets the consumer automatically
 	}
 	s.conn.Close()
 }
 
-// natsSubject is a subscription to a subject that no stream keeps: what comes while nobody is connected is lost.
+// natsSubject is a subscription to a subject that no stream keeps: messages that are sent while no client is connected are lost.
 type natsSubject struct {
 	conn *nats.Conn
 	box  *mailbox
@@ -287,7 +287,7 @@ func (c *Client) natsSubject(ctx context.Context, conn *nats.Conn) (Subscription
 	if err := conn.FlushWithContext(ctx); err != nil {
 		return nil, natsFailure(err)
 	}
-	return s, natsFailure(conn.LastError()) // what the server has against it comes before its answer to the flush
+	return s, natsFailure(conn.LastError()) // the server's objection comes before its answer to the flush
 }
 
 // Receive implements Subscription.

@@ -12,7 +12,7 @@ import (
 	"github.com/swrun/swrun/internal/brokers/brokertest"
 )
 
-// TestRabbitMQ is all that needs a RabbitMQ, which takes seconds to start.
+// TestRabbitMQ contains all tests that need RabbitMQ, which takes seconds to start.
 func TestRabbitMQ(t *testing.T) {
 	a := mustAuthority(t)
 	b := started(t)(brokertest.SecuredRabbitMQ(t.TempDir(), a, "orders", "queue", "linked", "many", "linked many", "deleted", "secured", "secured linked"))
@@ -41,7 +41,7 @@ func routed(b *brokertest.Broker, exchange, key string) *brokers.Client {
 	return c
 }
 
-// wantOrder says that a message has come to the queue of orders.
+// wantOrder checks that a message arrived in the queue of orders.
 func wantOrder(t *testing.T, channel *amqp.Channel, mode uint8) {
 	t.Helper()
 	got, ok, err := channel.Get("orders", true)
@@ -101,7 +101,7 @@ func testPublishAMQP1(t *testing.T, b *brokertest.Broker, _ *amqp.Channel) {
 	}
 }
 
-// testRefuseAMQP1 has no queue that is not there: this RabbitMQ accepts messages for one, and drops them.
+// testRefuseAMQP1 does not test a missing queue: this RabbitMQ accepts messages for it, and drops them.
 func testRefuseAMQP1(t *testing.T, b *brokertest.Broker, _ *amqp.Channel) {
 	t.Parallel() // a broker takes seconds to refuse an account
 	wantStatus(t, client("amqp1", b.Address, "/exchange/absent/x").Publish(soon(t), sent()), 404)

@@ -36,7 +36,7 @@ func TestPublishRedis(t *testing.T) {
 	}
 }
 
-// TestPublishRedisToOneThatAnnouncesTooMuch has servers that would have a client make room for what never comes.
+// TestPublishRedisToOneThatAnnouncesTooMuch: servers announce large data that never comes, for which a client would reserve memory.
 func TestPublishRedisToOneThatAnnouncesTooMuch(t *testing.T) {
 	for _, answer := range []string{
 		"$9223372036854775807\r\n", "$4000000000\r\n", "*2000000000\r\n", "%2000000000\r\n", "$\r\n", "*x\r\n", "=999999999999999999999\r\n",

@@ -20,7 +20,7 @@ import (
 
 var errTooLong = errors.New("the test waits for too long")
 
-// soon bounds what a test waits for. It has no deadline that a library could see, as that of a task without a timeout.
+// soon limits the waits of a test. It has no deadline that a library could see, like the context of a task without a timeout.
 func soon(t *testing.T) context.Context {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	timer := time.AfterFunc(time.Minute, func() { cancel(errTooLong) })
@@ -130,7 +130,7 @@ func TestPublishMQTT(t *testing.T) {
 	}
 }
 
-// wantStatus says that an error is an answer of the broker.
+// wantStatus checks that an error is an answer of the broker.
 func wantStatus(t *testing.T, err error, status int) {
 	t.Helper()
 	var refused *brokers.RefusedError

@@ -22,7 +22,7 @@ func TestPublishWS(t *testing.T) {
 				return
 			}
 			heard <- strings.Join([]string{r.URL.Path, r.Header.Get("Authorization"), kind.String(), string(data)}, " ")
-			if err := conn.Write(r.Context(), kind, data); err != nil { // which nobody wants to hear
+			if err := conn.Write(r.Context(), kind, data); err != nil { // which the client does not read
 				return
 			}
 		}

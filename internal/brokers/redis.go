@@ -14,7 +14,7 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// redisElements is how many elements a list may have: nothing that is asked for here has an answer with more.
+// redisElements is the maximum number of elements of a list. No answer to a request of this file contains more.
 const redisElements = 1024
 
 // redis returns a client of Redis that has one connection, which ends with ctx.
@@ -34,7 +34,7 @@ func (c *Client) redis(ctx context.Context) (*redis.Client, error) {
 			select {
 			case conn := <-only:
 				return conn, nil
-			default: // the library prints an error that would be returned here
+			default: // the library prints an error that is returned here
 				gone, other := net.Pipe()
 				other.Close()
 				return gone, nil
@@ -43,7 +43,7 @@ func (c *Client) redis(ctx context.Context) (*redis.Client, error) {
 	}), nil
 }
 
-// publishRedis publishes to a channel of Redis, which says that it has heard the message. Who listens gets it, and nobody keeps it.
+// publishRedis publishes to a channel of Redis, which confirms that it received the message. Subscribers get the message, and Redis does not keep it.
 func (c *Client) publishRedis(ctx context.Context, m Message) error {
 	client, err := c.redis(ctx)
 	if err != nil {
@@ -53,7 +53,7 @@ func (c *Client) publishRedis(ctx context.Context, m Message) error {
 	return redisFailure(client.Publish(ctx, c.Channel, m.Payload).Err())
 }
 
-// redisFailure says which errors are answers.
+// redisFailure separates answers of the server from other errors.
 func redisFailure(err error) error {
 	var answered redis.Error
 	if !errors.As(err, &answered) {
@@ -61,7 +61,7 @@ func redisFailure(err error) error {
 	}
 	status := http.StatusInternalServerError
 	switch text := answered.Error(); {
-	case redis.IsAuthError(err), strings.HasPrefix(text, "ERR AUTH"): // the latter for a password that nobody asks for
+	case redis.IsAuthError(err), strings.HasPrefix(text, "ERR AUTH"): // the latter for a password that the server does not require
 		status = http.StatusUnauthorized
 	case redis.IsPermissionError(err):
 		status = http.StatusForbidden
@@ -73,12 +73,12 @@ func redisFailure(err error) error {
 	return refused(status, err)
 }
 
-// redisChannel is a subscription to a channel of Redis: what comes while nobody is connected is lost.
+// redisChannel is a subscription to a channel of Redis: messages that are sent while no client is connected are lost.
 type redisChannel struct {
 	client *redis.Client
 	pubsub *redis.PubSub
 	box    *mailbox
-	heard  atomic.Bool // something has come since the last ping
+	heard  atomic.Bool // data arrived since the last ping
 	stop   func()
 	ended  sync.WaitGroup
 }
@@ -94,7 +94,7 @@ func (c *Client) subscribeRedis(ctx context.Context, _ string) (Subscription, er
 	within, cancel := context.WithTimeout(ctx, connectWithin)
 	defer cancel()
 	s.pubsub = s.client.Subscribe(within, c.Channel)
-	if _, err := s.pubsub.Receive(within); err != nil { // the first thing that comes says that it was subscribed to
+	if _, err := s.pubsub.Receive(within); err != nil { // the first message confirms the subscription
 		s.Close(true)
 		return nil, redisFailure(err)
 	}
@@ -107,7 +107,7 @@ func (c *Client) subscribeRedis(ctx context.Context, _ string) (Subscription, er
 	return s, nil
 }
 
-// pump puts what comes into the mailbox.
+// pump puts the received messages into the mailbox.
 func (s *redisChannel) pump(ctx context.Context, c *Client) {
 	for {
 		got, err := s.pubsub.Receive(ctx)
@@ -124,7 +124,7 @@ func (s *redisChannel) pump(ctx context.Context, c *Client) {
 	}
 }
 
-// ping asks the server for an answer, if it has answered to the last ping.
+// ping sends a ping to the server, if it answered the last ping.
 func (s *redisChannel) ping(ctx context.Context) error {
 	if !s.heard.Swap(false) {
 		return errors.New("the server does not answer")

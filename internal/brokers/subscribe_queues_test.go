@@ -40,7 +40,7 @@ func mustSend(t *testing.T, c *brokers.Client, payloads ...string) {
 	}
 }
 
-// wantNext says what comes next.
+// wantNext checks the next messages.
 func wantNext(t *testing.T, s brokers.Subscription, payloads ...string) (got []*brokers.Delivery) {
 	t.Helper()
 	for _, want := range payloads {
@@ -54,7 +54,7 @@ func wantNext(t *testing.T, s brokers.Subscription, payloads ...string) (got []*
 	return got
 }
 
-// wantMessage says that a message has come with all that it had.
+// wantMessage checks that a message arrived complete.
 func wantMessage(t *testing.T, d *brokers.Delivery) {
 	t.Helper()
 	if text := fmt.Sprintf("x=%s content-type=%s correlation-id=%s idempotency-key=%s", d.Headers["x"], d.ContentType, d.CorrelationID, d.ID); text != wantHeaders {
@@ -62,7 +62,7 @@ func wantMessage(t *testing.T, d *brokers.Delivery) {
 	}
 }
 
-// wantMore says that a wait that ends loses nothing.
+// wantMore checks that the end of a wait loses no message.
 func wantMore(t *testing.T, s brokers.Subscription, c *brokers.Client) {
 	t.Helper()
 	brief, cancel := context.WithTimeout(t.Context(), time.Millisecond)
@@ -74,7 +74,7 @@ func wantMore(t *testing.T, s brokers.Subscription, c *brokers.Client) {
 	must(t, s.Acknowledge(soon(t), wantNext(t, s, "more")))
 }
 
-// testSubscribeQueues: what was not acknowledged comes again to who goes on, and nothing else does.
+// testSubscribeQueues: messages without an acknowledgment arrive again at the next subscription, and no other messages do.
 func testSubscribeQueues(t *testing.T, b *brokertest.Broker, _ *amqp.Channel) {
 	for protocol, address := range map[string]string{"amqp": "queue", "amqp1": "/amq/queue/linked"} {
 		c := client(protocol, b.Address, address)
@@ -89,7 +89,7 @@ func testSubscribeQueues(t *testing.T, b *brokertest.Broker, _ *amqp.Channel) {
 		must(t, second.Acknowledge(soon(t), wantNext(t, second, "2", "3")))
 		wantMore(t, second, c)
 		second.Close(true)
-		mustSend(t, c, "4") // into the queue, which is not the subscription's
+		mustSend(t, c, "4") // into the queue, which does not belong to the subscription
 		third := mustBegin(t, c, "swrunthird")
 		must(t, third.Acknowledge(soon(t), wantNext(t, third, "4")))
 		third.Close(true)
@@ -114,7 +114,8 @@ func testSubscribeMany(t *testing.T, b *brokertest.Broker, _ *amqp.Channel) {
 	}
 }
 
-// testDeadLetters: what is too large, or was not consumed, is rejected: the broker puts it where such messages go. What it sends again after that is known.
+// testDeadLetters: messages that are too large, or were not consumed, are rejected, and the broker moves them to its place for such messages.
+// Messages that it sends again after that are recognized.
 func testDeadLetters(t *testing.T, b *brokertest.Broker, channel *amqp.Channel) {
 	_, err := channel.QueueDeclare("dead", false, false, false, false, nil)
 	must(t, err)
@@ -149,7 +150,8 @@ func testDeadLetters(t *testing.T, b *brokertest.Broker, channel *amqp.Channel) 
 	}
 }
 
-// testSubscribeExchange: a subscription has a queue of its own, which keeps what comes while nobody is connected, and goes with it.
+// testSubscribeExchange: a subscription has a separate queue, which keeps messages while no client is connected, and which is deleted with the
+// subscription.
 func testSubscribeExchange(t *testing.T, b *brokertest.Broker, _ *amqp.Channel) {
 	c := routed(b, "amq.topic", "priced.*")
 	to := routed(b, "amq.topic", "priced.order")
@@ -162,7 +164,7 @@ func testSubscribeExchange(t *testing.T, b *brokertest.Broker, _ *amqp.Channel) 
 	must(t, second.Acknowledge(soon(t), wantNext(t, second, "2", "3")))
 	wantMore(t, second, to)
 	second.Close(true)
-	wantStatus(t, to.Publish(soon(t), sent()), 404) // nobody is bound any more
+	wantStatus(t, to.Publish(soon(t), sent()), 404) // no queue is bound any more
 	linked := client("amqp1", b.Address, "/exchange/amq.topic/priced.*")
 	third := mustBegin(t, linked, "swrunlinked")
 	mustSend(t, to, "4")
@@ -170,7 +172,7 @@ func testSubscribeExchange(t *testing.T, b *brokertest.Broker, _ *amqp.Channel) 
 	third.Close(true)
 }
 
-// testSubscribeNothing: what is not there, or goes, is an answer of the broker.
+// testSubscribeNothing: a missing or deleted queue is an answer of the broker.
 func testSubscribeNothing(t *testing.T, b *brokertest.Broker, channel *amqp.Channel) {
 	for _, c := range []*brokers.Client{client("amqp", b.Address, "nowhere"), client("amqp1", b.Address, "/amq/queue/nowhere"), routed(b, "absent", "x")} {
 		_, err := c.Subscribe(soon(t), "swrunnothing")
@@ -249,7 +251,7 @@ func TestSubscribeWS(t *testing.T) {
 	closed.Close(true)
 }
 
-// TestSubscribeToStrangers: whoever is no broker makes an error, and nobody waits for one who is silent after ctx has ended.
+// TestSubscribeToStrangers: a server that is no broker leads to an error, and a client does not wait for a silent server after the end of ctx.
 func TestSubscribeToStrangers(t *testing.T) {
 	for name, says := range map[string]string{"hangs up": "", "nonsense": strings.Repeat("\xff", 1<<16), "HTTP": "HTTP/1.1 400 Bad Request\r\n\r\n", "nothing": "-",
 		"broken frames": "AMQP\x03\x01\x00\x00\x00\x00\x00\x0c\x02\x00\x00\x00\x00\x53\x14\xd0", "a header beyond its frame": "AMQP\x03\x01\x00\x00\x00\x00\x00\x09\xff\x00\x00\x00\x00",
@@ -268,7 +270,7 @@ func TestSubscribeToStrangers(t *testing.T) {
 					if says == "-" {
 						_, _ = io.Copy(io.Discard, conn) // until the client hangs up
 					}
-					_, _ = io.WriteString(conn, says) // the client may have gone
+					_, _ = io.WriteString(conn, says) // the client may have disconnected
 				}()
 				ctx, cancel := context.WithCancel(soon(t))
 				if says == "-" {

@@ -21,8 +21,7 @@ type keeper struct {
 	*brokers.Client
 }
 
-// keeping returns one of each kind.
-// The tests of two protocols run at the same time: they have a broker, or a channel, of their own.
+// keeping returns one broker of each kind. The tests of two protocols run at the same time: each uses a separate broker or channel.
 func keeping(t *testing.T) map[string]keeper {
 	kafka, nats, mqtt := started(t)(brokertest.Kafka("orders")), started(t)(brokertest.NATS(t.TempDir(), "")), started(t)(brokertest.MQTT(nil))
 	return map[string]keeper{
@@ -50,7 +49,7 @@ func mustPublish(t *testing.T, c keeper, numbers ...int) {
 	}
 }
 
-// mustReceive receives so many different messages.
+// mustReceive receives n different messages.
 func mustReceive(t *testing.T, s brokers.Subscription, n int) (all []*brokers.Delivery) {
 	t.Helper()
 	for len(all) < n {
@@ -70,8 +69,8 @@ func payloads(all []*brokers.Delivery) (text string) {
 	return text
 }
 
-// TestSubscriptionsGoOn: what was not acknowledged comes again after a connection that was never closed, and after one that was, with the same
-// handle; what was acknowledged does not; what came before the subscription, and after its end, does not either.
+// TestSubscriptionsGoOn: messages without an acknowledgment arrive again with the same handle, after a connection that was never closed and after one
+// that was closed. Messages with an acknowledgment do not arrive again. Messages from before the subscription and from after its end do not arrive.
 func TestSubscriptionsGoOn(t *testing.T) {
 	for protocol, c := range keeping(t) {
 		t.Run(protocol, func(t *testing.T) {
@@ -116,7 +115,7 @@ func TestSubscriptionsGoOn(t *testing.T) {
 	}
 }
 
-// TestReceiveGoesOnWaiting: a wait that has ended loses nothing.
+// TestReceiveGoesOnWaiting: the end of a wait loses no message.
 func TestReceiveGoesOnWaiting(t *testing.T) {
 	all := keeping(t)
 	all["nats without a stream"] = keeper{all["nats"].Broker, client("nats", all["nats"].Address, "plain")}
@@ -142,8 +141,8 @@ func TestReceiveGoesOnWaiting(t *testing.T) {
 	}
 }
 
-// TestLargeMessages: a message that is larger than the client reads ends the subscription with an error that says so. A client that skims gets to know
-// that there is one, so that it can be acknowledged, and what comes after it is received.
+// TestLargeMessages: a message above the maximum size of the client ends the subscription with an error that explains it. A client that skims gets
+// the message without its payload, so that it can acknowledge it, and receives the messages after it.
 func TestLargeMessages(t *testing.T) {
 	for protocol, c := range keeping(t) {
 		t.Run(protocol, func(t *testing.T) {

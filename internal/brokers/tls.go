@@ -10,14 +10,14 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// certified reports whether a certificate is all that a client proves itself with.
+// certified reports whether a certificate is the client's only proof of identity.
 func (c *Client) certified() bool {
 	return c.Secure && len(c.TLS.Certificates) > 0 && c.Account == (Account{})
 }
 
 // secure secures a connection to an address.
 func (c *Client) secure(ctx context.Context, conn net.Conn, address string) (net.Conn, error) {
-	c.alert.said.Store(nil) // that of a server which was tried before
+	c.alert.said.Store(nil) // the alert of a server that was tried before
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, err
@@ -33,11 +33,11 @@ func (c *Client) secure(ctx context.Context, conn net.Conn, address string) (net
 	return &securedConn{s, c.alert}, nil
 }
 
-// alert is what a server has said when it ended a secured connection.
+// alert is the message with which a server ended a secured connection.
 type alert struct{ said atomic.Pointer[net.OpError] }
 
-// securedConn is a connection over TLS that remembers why the server has ended it. By TLS 1.3, a server refuses a certificate once the client has
-// its connection, and most libraries do not pass on what they could not read.
+// securedConn is a connection over TLS that remembers why the server ended it. In TLS 1.3, a server refuses a certificate after the client's
+// connection is established, and most libraries do not report such data.
 type securedConn struct {
 	*tls.Conn
 	alert *alert
@@ -50,7 +50,7 @@ func (s *securedConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write implements net.Conn. Who cannot write any more may find out why.
+// Write implements net.Conn. After a failed write, it looks for the reason.
 func (s *securedConn) Write(p []byte) (int, error) {
 	n, err := s.Conn.Write(p)
 	if err != nil && s.SetReadDeadline(time.Now().Add(farewell)) == nil {
@@ -62,7 +62,7 @@ func (s *securedConn) Write(p []byte) (int, error) {
 
 func (s *securedConn) note(err error) {
 	var remote *net.OpError
-	if errors.As(err, &remote) && remote.Op == "remote error" { // as crypto/tls names alerts
+	if errors.As(err, &remote) && remote.Op == "remote error" { // the name that crypto/tls gives to alerts
 		s.alert.said.Store(remote)
 	}
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// trimmedConn is a connection by AMQP 1.0 over which one message comes at a time. Of one that is too large it passes on that it has come, so that the
-// library can reject it, and nothing of what it holds: the library would put all of it together first.
+// trimmedConn is a connection by AMQP 1.0 over which one message arrives at a time. Of a message that is too large, it passes on only the frame
+// without the content, so that the library can reject the message. Otherwise the library would assemble the whole message first.
 type trimmedConn struct {
 	net.Conn
-	most int    // bytes of a message
+	most int    // maximum number of bytes of a message
 	more func() // lets the broker send the next frame
 
-	ready   bytes.Buffer // what is to be read
+	ready   bytes.Buffer // the data to be read
 	held    []transfer   // of a message that is not complete, nor too large
 	total   int          // bytes of it so far
 	trimmed atomic.Bool  // the last message was too large
@@ -30,20 +30,20 @@ type transfer struct {
 }
 
 const (
-	// amqp1Frame is how large a frame may be: the library says so to the broker.
+	// amqp1Frame is the maximum size of a frame, which the library sends to the broker.
 	amqp1Frame = 64 << 10
-	// amqp1Header is what a frame begins with: its size, where its body begins, its type, its channel.
+	// amqp1Header is the size of a frame's header: the frame's size, the place of its body, its type, its channel.
 	amqp1Header = 8
 )
 
-// over puts it over a new connection.
+// over puts t over a new connection.
 func (t *trimmedConn) over(conn net.Conn) net.Conn {
 	t.Conn, t.held, t.total = conn, nil, 0
 	t.ready.Reset()
 	return t
 }
 
-// Read reads what has come, frame by frame.
+// Read reads the received data, frame by frame.
 func (t *trimmedConn) Read(p []byte) (int, error) {
 	for t.ready.Len() == 0 {
 		frame, err := t.frame()
@@ -89,7 +89,7 @@ func (t *trimmedConn) take(frame []byte) error {
 	}
 	t.held = append(t.held, transfer{frame, head})
 	if tooLarge := t.total > t.most; tooLarge || !goesOn {
-		if was <= t.most { // it is said once of each message
+		if was <= t.most { // once for each message
 			t.trimmed.Store(tooLarge)
 		}
 		for _, one := range t.held {
@@ -112,10 +112,10 @@ func (t *trimmedConn) pass(one transfer, trim bool) {
 	t.ready.Write(one.frame)
 }
 
-// errNoAMQP1 is of who speaks something else.
+// errNoAMQP1 is the error for a server with another protocol.
 var errNoAMQP1 = errors.New("the broker sends a frame that is none of AMQP 1.0")
 
-// parseTransfer returns where the part of a message begins in a frame, and whether there are more of them; 0 if the frame has none.
+// parseTransfer returns the place of the message's part in a frame, and whether more parts follow; 0 if the frame contains no part.
 func parseTransfer(frame []byte) (head int, goesOn bool, err error) {
 	const amqp, list8, list32, moreField = 0, 0xc0, 0xd0, 5
 	if len(frame) <= amqp1Header || frame[5] != amqp || 4*int(frame[4]) > len(frame) {
@@ -154,7 +154,8 @@ func parseTransfer(frame []byte) (head int, goesOn bool, err error) {
 	return head, isTrue, nil
 }
 
-// valueSize returns how many bytes the value takes with which a text of AMQP 1.0 begins: what the first one says. It is 0 for what has no such size.
+// valueSize returns the size in bytes of the value at the beginning of a text of AMQP 1.0, which its first byte determines. It is 0 for values
+// without such a size.
 func valueSize(text []byte) int {
 	if len(text) == 0 {
 		return 0

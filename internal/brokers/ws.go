@@ -36,7 +36,7 @@ func (c *Client) ws(ctx context.Context) (*websocket.Conn, error) {
 	return nil, err
 }
 
-// authorization returns the headers that say who connects.
+// authorization returns the headers with the credential of the account.
 func (a Account) authorization() http.Header {
 	switch {
 	case a.Token != "":
@@ -47,7 +47,7 @@ func (a Account) authorization() http.Header {
 	return nil
 }
 
-// publishWS sends a message over a WebSocket of its own. Servers take frames one after the other: one that has answered a ping has read what came
+// publishWS sends a message over a separate WebSocket. Servers read frames in order: the answer to a ping confirms that the server read the frames
 // before it.
 func (c *Client) publishWS(ctx context.Context, m Message) error {
 	conn, err := c.ws(ctx)
@@ -58,7 +58,7 @@ func (c *Client) publishWS(ctx context.Context, m Message) error {
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() {
-		defer cancel() // nobody would hear the answer to a ping
+		defer cancel() // without a reader, the answer to a ping would not be received
 		ended <- c.unheard(within, conn)
 	}()
 	if err = conn.Write(within, websocket.MessageText, m.Payload); err == nil {
@@ -66,7 +66,7 @@ func (c *Client) publishWS(ctx context.Context, m Message) error {
 	}
 	defer time.AfterFunc(farewell, cancel).Stop() // which ends the connection
 	if err == nil {
-		_ = conn.Close(websocket.StatusNormalClosure, "") // what the server says then is heard by who reads
+		_ = conn.Close(websocket.StatusNormalClosure, "") // the reader gets the server's answer
 	} else {
 		cancel()
 	}
@@ -74,7 +74,7 @@ func (c *Client) publishWS(ctx context.Context, m Message) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case code == websocket.StatusNormalClosure, code == websocket.StatusNoStatusRcvd: // servers may have done with it before they see the ping
+	case code == websocket.StatusNormalClosure, code == websocket.StatusNoStatusRcvd: // servers may end the connection before they see the ping
 		return nil
 	case code != -1:
 		return refused(wsStatus(code), fmt.Errorf("the server ended the connection with code %d", code))
@@ -84,7 +84,7 @@ func (c *Client) publishWS(ctx context.Context, m Message) error {
 	return err
 }
 
-// unheard reads what a server says while something is published, until the connection ends.
+// unheard reads the data of a server while a message is published, until the connection ends.
 func (c *Client) unheard(ctx context.Context, conn *websocket.Conn) error {
 	for {
 		_, message, err := conn.Reader(ctx)
@@ -98,7 +98,7 @@ func (c *Client) unheard(ctx context.Context, conn *websocket.Conn) error {
 	}
 }
 
-// wsStatus returns the status of HTTP that says about the same as a code with which a WebSocket ends.
+// wsStatus returns the status of HTTP that is similar to a WebSocket's close code.
 func wsStatus(code websocket.StatusCode) int {
 	const unauthorized, forbidden = 3000, 3003 // of the registry of codes
 	switch code {
@@ -120,7 +120,7 @@ func wsStatus(code websocket.StatusCode) int {
 	return http.StatusInternalServerError
 }
 
-// wsMessages are those that a server sends over a WebSocket: what comes while nobody is connected is lost.
+// wsMessages are the messages that a server sends over a WebSocket: messages that are sent while no client is connected are lost.
 type wsMessages struct {
 	conn  *websocket.Conn
 	box   *mailbox
@@ -143,7 +143,7 @@ func (c *Client) subscribeWS(ctx context.Context, _ string) (Subscription, error
 	return s, nil
 }
 
-// pump puts what comes into the mailbox.
+// pump puts the received messages into the mailbox.
 func (s *wsMessages) pump(ctx context.Context, c *Client) {
 	defer s.stop()
 	for {
