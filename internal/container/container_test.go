@@ -31,7 +31,7 @@ func job(command string) container.Job {
 
 func on(e *enginetest.Engine) *container.Engine { return container.New(container.Config{Dial: e.Dial}) }
 
-// TestEnginesThatFail: engines that refuse, fail, lie and break off end a task with an error that says so.
+// TestEnginesThatFail: engines that refuse, fail, lie or close connections end a task with an error that explains it.
 func TestEnginesThatFail(t *testing.T) {
 	type intercept = func(w http.ResponseWriter, r *http.Request) bool
 	refuse := func(status int, message string) intercept {
@@ -94,7 +94,7 @@ func TestEnginesThatFail(t *testing.T) {
 	}
 }
 
-// TestPodmanThatIsOld: Podman before 4.4 says with the status of a failure that a name is taken, and prepares a container when it is attached to.
+// TestPodmanThatIsOld: Podman before 4.4 answers a used name with the status of a failure, and prepares a container when a client attaches to it.
 func TestPodmanThatIsOld(t *testing.T) {
 	fake := enginetest.New()
 	j := job("echo first")
@@ -133,7 +133,7 @@ func TestPodmanThatIsOld(t *testing.T) {
 	}
 }
 
-// TestPodmanThatIsBusy: a container that cannot be prepared at first is attached to a moment later, before it starts.
+// TestPodmanThatIsBusy: if a container cannot be prepared at first, the client attaches a moment later, before the start.
 func TestPodmanThatIsBusy(t *testing.T) {
 	fake := enginetest.New()
 	asked := 0
@@ -150,7 +150,7 @@ func TestPodmanThatIsBusy(t *testing.T) {
 	}
 }
 
-// TestSilentEngine: an engine that does not answer holds nobody beyond the time of the task.
+// TestSilentEngine: an engine that does not answer holds a task no longer than its timeout.
 func TestSilentEngine(t *testing.T) {
 	for _, what := range []string{"_ping", "create", "pull", "attach", "start", "wait"} {
 		t.Run(what, func(t *testing.T) {
@@ -177,7 +177,7 @@ func TestSilentEngine(t *testing.T) {
 	}
 }
 
-// TestNoEngine: without an engine the error says what to look at.
+// TestNoEngine: without an engine the error names the places to check.
 func TestNoEngine(t *testing.T) {
 	for host, says := range map[string]string{
 		"unix:///nowhere/engine.sock": "is Docker or Podman running", "tcp://127.0.0.1:1": "is Docker or Podman running", "ssh://u@h": "forward its socket", "nonsense": "cannot be used",
@@ -191,8 +191,8 @@ func TestNoEngine(t *testing.T) {
 	}
 }
 
-// TestStartsThatAreUnknown: when nobody knows whether a container was started, one that was not is removed, and one that was is stopped, as soon as the
-// engine answers again.
+// TestStartsThatAreUnknown: if it is unknown whether a container was started, it is removed if it was not started, and stopped if it was, as soon as
+// the engine answers again.
 func TestStartsThatAreUnknown(t *testing.T) {
 	for name, starts := range map[string]bool{"it was not": false, "it was": true} {
 		t.Run(name, func(t *testing.T) {
@@ -235,7 +235,7 @@ func TestStartsThatAreUnknown(t *testing.T) {
 	}
 }
 
-// TestWatch: an engine that cannot be reached is logged once, and what is left is stopped when it can be.
+// TestWatch: an engine that cannot be reached is logged once, and leftover containers are stopped when it can be reached.
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder

@@ -1,5 +1,5 @@
-// Package container runs containers by the Docker Engine API, which Docker and Podman serve. A container carries labels that say which process
-// waits for it. If that process is killed, the next one that uses the same engine stops the container: see Sweep and Watch.
+// Package container runs containers by the Docker Engine API, which Docker and Podman serve. A container has labels that name the process that waits
+// for it. If that process is killed, the next process that uses the same engine stops the container: see Sweep and Watch.
 package container
 
 import (
@@ -20,32 +20,32 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// Config is how an engine is found. The zero value finds the one of this machine as the clients of Docker and Podman do.
+// Config specifies the engine. The zero value finds the engine of this machine in the same way as the clients of Docker and Podman.
 type Config struct {
-	// Lookup reads the environment; nil is that of this process.
+	// Lookup reads the environment; nil reads the environment of this process.
 	Lookup func(name string) (value string, ok bool)
-	// Dial connects to the engine instead of what the environment says; nil does not.
+	// Dial connects to the engine in place of the address in the environment; nil uses the environment.
 	Dial func(ctx context.Context) (net.Conn, error)
-	// Owner is the process for which containers are started; empty is this one.
+	// Owner is the process for which containers are started; empty for this process.
 	Owner string
-	// Log is told which containers Sweep has stopped and removed, and what keeps Watch from that; nil discards it.
+	// Log gets the containers that Sweep stopped and removed, and the errors that prevent Watch from this; nil discards them.
 	Log *slog.Logger
 	// Now is the clock by which containers are removed some time after their end; nil is time.Now.
 	Now func() time.Time
 }
 
-// Engine runs containers. It connects when it is used first; its methods may be called from several goroutines.
+// Engine runs containers. It connects at its first use; its methods may be called from several goroutines.
 type Engine struct {
 	config Config
 	owner  func() string // as Config.Owner
-	id     string        // in labels: an engine knows which of its own containers nobody waits for any more
+	id     string        // in labels: an engine knows which of its own containers are abandoned
 	begun  atomic.Bool   // the first sweep
-	swept  chan struct{} // closed when that is over
+	swept  chan struct{} // closed after the first sweep
 
 	mu         sync.Mutex
 	clients    *clients
 	performing map[string]int       // the keys of the jobs that run
-	ends       map[string]time.Time // of the containers that are kept for some time, as the last sweep has seen them
+	ends       map[string]time.Time // the ends of containers that are kept for some time, as the last sweep saw them
 }
 
 // New returns an engine, without a connection to it.
@@ -63,7 +63,7 @@ func New(c Config) *Engine {
 	return &Engine{config: c, owner: owner, id: rand.Text(), swept: make(chan struct{}), performing: map[string]int{}}
 }
 
-// Close lets go of connections that nobody uses. The next job looks anew for where the engine is.
+// Close closes unused connections. The next job searches the engine again.
 func (e *Engine) Close() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -74,7 +74,7 @@ func (e *Engine) Close() {
 	e.clients = nil
 }
 
-// performs keeps a container from Sweep while its job runs.
+// performs protects a container from Sweep while its job runs.
 func (e *Engine) performs(key string) (ended func()) {
 	e.count(key, 1)
 	return func() { e.count(key, -1) }
@@ -94,27 +94,27 @@ func (e *Engine) isPerforming(key string) bool {
 	return e.performing[key] > 0
 }
 
-// RefusedError says that the engine does not do what a job asks for: trying again does not help.
+// RefusedError reports that the engine refuses a job. Another attempt does not help.
 type RefusedError struct{ Detail string }
 
 func (e *RefusedError) Error() string { return e.Detail }
 
-// UnreachableError says that the engine does not answer, or fails.
+// UnreachableError reports that the engine does not answer, or fails.
 type UnreachableError struct{ Detail string }
 
 func (e *UnreachableError) Error() string { return e.Detail }
 
-// The bounds of what the engine may take for one answer; a pull may be silent for that long, and a container runs as long as its task.
+// The limits of an engine's time for one answer. A pull may be silent for that time, and a container runs as long as its task.
 const (
 	maxAnswer = 30 * time.Second
 	maxSilent = 5 * time.Minute
 	maxCause  = 500
 )
 
-// clients are those of one engine.
+// clients are the clients of one engine.
 type clients struct {
 	answers *client.Client // an answer has a bound
-	streams *client.Client // for pulls and attachments, which may last and have no bound as a whole
+	streams *client.Client // for pulls and attachments, which may take long and have no limit as a whole
 }
 
 // connect returns the clients of the engine.
@@ -144,7 +144,7 @@ func (e *Engine) newClients() (*clients, error) {
 		if host, secure, err = find(e.config.Lookup); err != nil {
 			return nil, err
 		}
-		if at, err := client.ParseHostURL(host); err == nil { // otherwise the client says what is wrong with it
+		if at, err := client.ParseHostURL(host); err == nil { // otherwise the client reports the mistake
 			network := map[bool]string{true: "unix", false: "tcp"}[at.Scheme == "unix"]
 			dial = reach{network, at.Host, secure}.dial
 		}
@@ -160,7 +160,7 @@ func (e *Engine) newClients() (*clients, error) {
 	return c, nil
 }
 
-// failed says what has become of a request to the engine.
+// failed returns the error of a failed request to the engine; what names the request.
 func failed(what string, err error) error {
 	detail := what + ": " + short(err.Error())
 	var refused *RefusedError
@@ -188,7 +188,7 @@ func short(s string) string {
 	return s
 }
 
-// ask bounds one request to the engine.
+// ask limits the time of one request to the engine.
 func ask[T any](ctx context.Context, request func(ctx context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, maxAnswer, &UnreachableError{fmt.Sprintf("the container engine has not answered for %s", maxAnswer)})
 	defer cancel()

@@ -10,7 +10,7 @@ import (
 	moby "github.com/moby/moby/client"
 )
 
-// answers: what the engine says of what is not there, or has been done already.
+// answers: the answers of the engine about missing objects, and about actions that were done before.
 func answers(t *testing.T, e underTest) {
 	ctx, none := t.Context(), "not-there"
 	make := func(image, name string) (string, error) {
@@ -55,7 +55,7 @@ func answers(t *testing.T, e underTest) {
 	}
 }
 
-// isTaken: a name is taken. Podman has said so with a status of its own since 4.4.
+// isTaken reports whether a name is used. Podman has a separate status for this since 4.4.
 func isTaken(err error) bool { return errdefs.IsConflict(err) || errdefs.IsInternal(err) }
 
 func (e underTest) wait(ctx context.Context, id string) (int64, error) {

@@ -15,7 +15,7 @@ import (
 	"github.com/swrun/swrun/internal/container"
 )
 
-// cleansUp: a container stays, goes at once, or goes later, and says whose it is.
+// cleansUp: a container stays, is removed immediately or later, and its labels name its owner.
 func cleansUp(t *testing.T, e underTest) {
 	for _, cleanup := range []container.Cleanup{container.CleanupNever, container.CleanupAlways, container.CleanupEventually} {
 		j := job("true")
@@ -39,7 +39,7 @@ func cleansUp(t *testing.T, e underTest) {
 	}
 }
 
-// endsWithItsTask: when the context ends, the container has ended, and the cause is the error.
+// endsWithItsTask: when the context ends, the container ends, and the error is the cause of the context.
 func endsWithItsTask(t *testing.T, e underTest) {
 	for cleanup, want := range map[container.Cleanup]map[string]string{container.CleanupAlways: {}, container.CleanupNever: {"one": "exited"}} {
 		j := job("sleep 600")
@@ -67,7 +67,7 @@ func (e underTest) interrupt(t *testing.T, j container.Job) error {
 	return <-ended
 }
 
-// endsByItself: a container that heeds SIGTERM has the time to end as it wants to.
+// endsByItself: a container that handles SIGTERM gets the time to end on its own.
 func endsByItself(t *testing.T, e underTest) {
 	folder := t.TempDir()
 	j := job("trap 'exit 3' TERM; echo ready >" + folder + "/ready; while :; do sleep 0.01; done")
@@ -90,7 +90,7 @@ func endsByItself(t *testing.T, e underTest) {
 	}
 }
 
-// replacesLostAttempt: a repeated attempt removes the container of the one before it, and not one of another effect.
+// replacesLostAttempt: a repeated attempt removes the container of the previous attempt, and no container of another effect.
 func replacesLostAttempt(t *testing.T, e underTest) {
 	lost := make(chan error)
 	go func() {
@@ -108,11 +108,11 @@ func replacesLostAttempt(t *testing.T, e underTest) {
 	if err != nil || string(end.Stdout) != "again\n" {
 		t.Errorf("got %+v, %v", end, err)
 	}
-	<-lost // whatever it says: nobody waits for it
+	<-lost // its result does not matter
 	e.mustHave(t, map[string]string{})
 }
 
-// sweeps: what belongs to a process that has ended is stopped, and what it wanted to have removed is removed; the rest stays.
+// sweeps: containers of a process that ended are stopped, and are removed if the process wanted it; the others stay.
 func sweeps(t *testing.T, e underTest) {
 	now := time.Now()
 	ctx, end := context.WithCancel(t.Context())
@@ -145,14 +145,14 @@ func sweeps(t *testing.T, e underTest) {
 	until(t, func() bool { _, there := e.states(t)["mine"]; return !there })
 }
 
-// leave starts a container of an owner, and returns when it is in a state.
+// leave starts a container of an owner, and returns when the container reaches a state.
 func (e underTest) leave(ctx context.Context, t *testing.T, owner string, j container.Job, state string) {
 	t.Helper()
 	go func() { _, _ = e.engine(container.Config{Owner: owner}).Run(ctx, j) }() // it ends when its container does, or ctx
 	until(t, func() bool { return e.states(t)[j.Name] == state })
 }
 
-// namesOfTheDead: the name of a container that Sweep would remove is free, although nothing has swept since it was left.
+// namesOfTheDead: the name of a container that Sweep would remove is free, although no sweep happened since then.
 func namesOfTheDead(t *testing.T, e underTest) {
 	now := time.Now()
 	engine := e.engine(container.Config{Now: func() time.Time { return now }})
@@ -162,7 +162,7 @@ func namesOfTheDead(t *testing.T, e underTest) {
 		_, err := engine.Run(t.Context(), j)
 		return err
 	}
-	if err := run(); err != nil { // from here on it does not sweep by itself
+	if err := run(); err != nil { // from here on it does not sweep automatically
 		t.Fatal(err)
 	}
 	ctx, end := context.WithCancel(t.Context())
@@ -189,7 +189,7 @@ func namesOfTheDead(t *testing.T, e underTest) {
 	e.mustHave(t, map[string]string{})
 }
 
-// neverStarted: a container that could not be started is removed, whatever its cleanup, and the next attempt is told the same cause.
+// neverStarted: a container that could not be started is removed, regardless of its cleanup, and the next attempt gets the same error.
 func neverStarted(t *testing.T, e underTest) {
 	for _, cleanup := range []container.Cleanup{container.CleanupNever, container.CleanupAlways, container.CleanupEventually} {
 		for attempt := range 2 {
@@ -205,7 +205,7 @@ func neverStarted(t *testing.T, e underTest) {
 	}
 }
 
-// dead returns the owner of a process of this machine that is not there.
+// dead returns the owner string of a process of this machine that does not exist.
 func dead() string {
 	parts := strings.Split(container.Owner(), "/")
 	parts[4] = "1" // when another process of that number began

@@ -20,14 +20,14 @@ import (
 	"github.com/swrun/swrun/internal/pacetest"
 )
 
-// underTest is an engine, and what its API says of it.
+// underTest is an engine, with a client of its API.
 type underTest struct {
 	dial   func(ctx context.Context) (net.Conn, error)
 	api    *moby.Client
 	isReal bool
 }
 
-// TestEngines: what tasks promise of their containers holds with the server of enginetest, and with Podman where it is installed.
+// TestEngines: the promises of tasks about their containers hold with the server of enginetest, and with Podman if it is installed.
 func TestEngines(t *testing.T) {
 	t.Run("in this process", func(t *testing.T) {
 		for name, check := range promises() {
@@ -51,7 +51,7 @@ func TestEngines(t *testing.T) {
 	})
 }
 
-// mustPodman starts Podman. Where that cannot be, the test is skipped.
+// mustPodman starts Podman. If that is not possible, the test is skipped.
 func mustPodman(t *testing.T) *enginetest.Podman {
 	t.Helper()
 	p, err := enginetest.NewPodman(t.TempDir())
@@ -153,7 +153,7 @@ func goesInAndOut(t *testing.T, e underTest) {
 				t.Fatal(err)
 			}
 			if name == "one nobody reads" {
-				end.Stderr = nil // Podman adds there that it was not read
+				end.Stderr = nil // Podman adds there that the input was not read
 			}
 			if end.ExitCode != c.want.ExitCode || string(end.Stdout) != string(c.want.Stdout) || string(end.Stderr) != string(c.want.Stderr) {
 				t.Errorf("it ends with %d, %.99q, %.99q", end.ExitCode, end.Stdout, end.Stderr)
@@ -167,7 +167,7 @@ func script(text string) container.Job {
 	return container.Job{Command: []string{"sh"}, Arguments: []string{"-c", text}}
 }
 
-// isRefused: what can never be is refused, and leaves nothing behind.
+// isRefused: an impossible job is refused, and leaves nothing behind.
 func isRefused(t *testing.T, e underTest) {
 	for name, change := range map[string]func(*container.Job){
 		"an image that nobody has": func(j *container.Job) { j.Image = "not-there" },
@@ -194,7 +194,7 @@ func isRefused(t *testing.T, e underTest) {
 	}
 }
 
-// pulls: an image is pulled if it is not there, always, or never.
+// pulls: an image is pulled if it is missing, always, or never.
 func pulls(t *testing.T, e underTest) {
 	j := job("echo pulled")
 	j.Image = "pulled"
@@ -206,17 +206,17 @@ func pulls(t *testing.T, e underTest) {
 	}
 }
 
-// lacksRegistry: a registry that does not answer may do so later.
+// lacksRegistry: a registry that does not answer may answer later.
 func lacksRegistry(t *testing.T, e underTest) {
 	j := job("true")
-	j.Image = "127.0.0.1:1/image" // nobody listens there
+	j.Image = "127.0.0.1:1/image" // nothing listens there
 	var unreachable *container.UnreachableError
 	if _, err := e.run(t, j); !errors.As(err, &unreachable) || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("it ends with %T %v", err, err)
 	}
 }
 
-// hasVolumes: a container has folders of the machine and volumes of the engine, and writes to those that it may write to.
+// hasVolumes: a container can read folders of the machine and volumes of the engine, and can write to them if they are writable.
 func hasVolumes(t *testing.T, e underTest) {
 	if !e.isReal {
 		t.Skip("its containers see the whole machine")
@@ -242,7 +242,7 @@ func hasVolumes(t *testing.T, e underTest) {
 	}
 }
 
-// makesFolders: with Docker a folder that is not there is refused, Podman makes it.
+// makesFolders: Docker refuses a folder that does not exist, and Podman creates it.
 func makesFolders(t *testing.T, e underTest) {
 	j := job("true")
 	j.Mounts = []container.Mount{{Source: filepath.Join(t.TempDir(), "not-there"), Target: "/data"}}
@@ -254,7 +254,7 @@ func makesFolders(t *testing.T, e underTest) {
 	e.mustHave(t, map[string]string{})
 }
 
-// hasPorts: what listens in a container is reached at the port of the machine.
+// hasPorts: a server in a container is reached at the port of the machine.
 func hasPorts(t *testing.T, e underTest) {
 	if !e.isReal {
 		t.Skip("its containers listen at the machine itself")
@@ -278,7 +278,7 @@ func hasPorts(t *testing.T, e underTest) {
 			return false
 		}
 		defer connection.Close()
-		said, _ := io.ReadAll(connection) // it may not listen yet
+		said, _ := io.ReadAll(connection) // the server may not listen yet
 		return string(said) == "from inside\n"
 	})
 	if err := <-ended; err != nil {

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// find returns where the engine is, in the order of its clients: DOCKER_HOST, CONTAINER_HOST of Podman, the context that Docker's client
-// uses, and the sockets where engines listen.
+// find returns the address of the engine, in the order of its clients: DOCKER_HOST, CONTAINER_HOST of Podman, the context that Docker's client uses,
+// and the sockets of engines.
 func find(lookup func(string) (string, bool)) (host string, secure *tls.Config, err error) {
 	value := func(name string) string {
 		v, _ := lookup(name)
@@ -40,7 +40,7 @@ func find(lookup func(string) (string, bool)) (host string, secure *tls.Config, 
 	return host, secure, nil
 }
 
-// certificates reads the certificates of a folder as the clients of Docker name them.
+// certificates reads the certificates of a folder, with the file names of Docker's clients.
 func certificates(folder string) (*tls.Config, error) {
 	authority, err := os.ReadFile(filepath.Join(folder, "ca.pem"))
 	if err != nil {
@@ -64,7 +64,7 @@ func dockerFolder(value func(string) string) string {
 	return filepath.Join(value("HOME"), ".docker")
 }
 
-// contextHost returns the address of a context of Docker's client; empty if it has none. Without a name it is the one that is in use.
+// contextHost returns the address of a context of Docker's client; empty if the context has no address. Without a name it uses the present context.
 func contextHost(name, folder string) string {
 	if name == "" {
 		var config struct{ CurrentContext string }
@@ -82,14 +82,14 @@ func contextHost(name, folder string) string {
 	return meta.Endpoints["docker"].Host
 }
 
-// readJSON reads a file that need not be there.
+// readJSON reads a file that may be missing.
 func readJSON(path string, to any) {
 	if data, err := os.ReadFile(path); err == nil {
-		_ = json.Unmarshal(data, to) // Docker's client complains of such a file
+		_ = json.Unmarshal(data, to) // Docker's client reports such a file
 	}
 }
 
-// socketHost returns the first socket that is there, or where Docker's would be.
+// socketHost returns the first socket that exists, or the usual path of Docker's socket.
 func socketHost(runtime string) string {
 	const docker = "/var/run/docker.sock"
 	sockets := []string{docker, "/run/podman/podman.sock"}

@@ -14,16 +14,16 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// The bounds of what an engine sends. The client has none of its own: it reads an answer to its end, and the header of an attached stream too.
+// The limits of the data that an engine sends. The client has no limits: it reads an answer to its end, and the header of an attached stream too.
 const (
 	mostHeader = 256 << 10 // bytes
 	mostBody   = 16 << 20  // bytes of an answer, or of a message of a pull
 )
 
-// errTooMuch says that an engine sends more than swrun reads.
+// errTooMuch reports that an engine sends more than swrun reads.
 var errTooMuch = errors.New("the container engine sends more than an answer may have")
 
-// reach is how an engine is connected to.
+// reach is the way to connect to the engine.
 type reach struct {
 	network, address string
 	secure           *tls.Config // nil for a connection that is not encrypted
@@ -78,13 +78,13 @@ func (c *answerConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// boundedReader is a stream of which so many bytes may be read until left is set again.
+// boundedReader is a stream of which at most left bytes can be read until left is set again.
 type boundedReader struct {
 	io.Reader
 	left int
 }
 
-// Read implements io.Reader. More than may be read is an error.
+// Read implements io.Reader. More bytes than left are an error.
 func (b *boundedReader) Read(p []byte) (int, error) {
 	if b.left <= 0 {
 		return 0, errTooMuch
@@ -94,11 +94,11 @@ func (b *boundedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// headConn is a connection whose first header has a bound. The client reads the header of an attached stream without one.
+// headConn is a connection whose first header has a limit. The client reads the header of an attached stream without a limit.
 type headConn struct {
 	net.Conn
 	read  int
-	blank bool // nothing has come on this line yet
+	blank bool // the present line is still empty
 	ended bool
 }
 
@@ -121,7 +121,7 @@ func (c *headConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// CloseWrite tells the engine that no more input comes, if the connection can.
+// CloseWrite reports the end of the input to the engine, if the connection supports it.
 func (c *headConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

@@ -17,10 +17,10 @@ import (
 	"github.com/swrun/swrun/internal/enginetest"
 )
 
-// errGivenUp ends the task of a test whose engine says too little.
+// errGivenUp ends the task of a test whose engine sends too little.
 var errGivenUp = errors.New("the task has ended")
 
-// flood is what a hostile engine sends: a text, and then another one again and again.
+// flood is the data of a hostile engine: a text, and then another text repeatedly.
 type flood struct {
 	first, next string
 	waits       bool // the client may wait for more: its task ends it
@@ -47,7 +47,7 @@ func attacks() map[string]flood {
 	}
 }
 
-// streamAttacks are what a hostile engine sends as the output of a container.
+// streamAttacks are the outputs of containers that a hostile engine sends.
 func streamAttacks() map[string]flood {
 	const attached = "HTTP/1.1 101 UPGRADED\r\nContent-Type: application/vnd.docker.multiplexed-stream\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n"
 	frame := func(announced uint32, data string) string {
@@ -66,7 +66,7 @@ func streamAttacks() map[string]flood {
 	}
 }
 
-// send writes until the client has gone.
+// send writes until the client disconnects.
 func (f flood) send(conn net.Conn) {
 	defer conn.Close()
 	if _, err := io.WriteString(conn, f.first); err != nil {
@@ -77,10 +77,10 @@ func (f flood) send(conn net.Conn) {
 			return
 		}
 	}
-	_, _ = io.Copy(io.Discard, conn) // until the client has gone
+	_, _ = io.Copy(io.Discard, conn) // until the client disconnects
 }
 
-// against returns an engine that answers a request with a flood, and has a socket of its own.
+// against returns an engine that answers a request with a flood, at a separate socket.
 func against(t *testing.T, what string, f flood) *container.Engine {
 	t.Helper()
 	fake := enginetest.New()
@@ -114,8 +114,8 @@ func against(t *testing.T, what string, f flood) *container.Engine {
 	}})
 }
 
-// TestHostileEngines: whatever an engine sends, at whichever request, the process takes a bounded amount of memory, and the task ends: with an error that
-// says so, or when it is ended.
+// TestHostileEngines: regardless of the data of an engine, at any request, the process uses limited memory, and the task ends with an error that
+// explains it, or by its own end.
 func TestHostileEngines(t *testing.T) {
 	stages := map[string]map[string]flood{"attach": streamAttacks()}
 	for _, what := range []string{"_ping", "json", "create", "pull", "attach", "start", "wait", "stop", "remove"} {
@@ -141,7 +141,7 @@ func TestHostileEngines(t *testing.T) {
 func attackEngine(t *testing.T, e *container.Engine, what string, f flood) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
-	ended := f.waits || what == "stop" || what == "start" // nothing more comes of a container that was not started
+	ended := f.waits || what == "stop" || what == "start" // no more data comes from a container that was not started
 	if ended {
 		time.AfterFunc(300*time.Millisecond, func() { cancel(errGivenUp) })
 	}
@@ -153,7 +153,7 @@ func attackEngine(t *testing.T, e *container.Engine, what string, f flood) {
 		j = job("sleep 600")
 	}
 	_, err := e.Run(ctx, j)
-	if what == "json" && err == nil { // the job goes on without the sweep
+	if what == "json" && err == nil { // the job continues without the sweep
 		err = e.Sweep(ctx)
 	}
 	switch {
@@ -176,7 +176,7 @@ func attackEngine(t *testing.T, e *container.Engine, what string, f flood) {
 	}
 }
 
-// TestHostileEnginesTakeLittleMemory: of what never ends, the client keeps no more than some answers of the largest size.
+// TestHostileEnginesTakeLittleMemory: of an endless answer, the client keeps at most some answers of the largest size.
 func TestHostileEnginesTakeLittleMemory(t *testing.T) {
 	for _, what := range []string{"create", "pull", "attach", "wait"} {
 		for name, f := range attacks() {

@@ -23,7 +23,7 @@ import (
 
 // Job is a container to run to its end.
 type Job struct {
-	Key       string // of the effect: there is one container of it at a time
+	Key       string // of the effect, which has at most one container at a time
 	Name      string
 	Image     string
 	Pull      Pull
@@ -39,11 +39,11 @@ type Job struct {
 	After     time.Duration // of CleanupEventually
 	KillAfter time.Duration // between SIGTERM and SIGKILL
 	MaxOutput int           // bytes of each stream
-	Deadline  time.Time     // zero if there is none
+	Deadline  time.Time     // zero for no deadline
 	Labels    map[string]string
 }
 
-// Pull says when an image is fetched.
+// Pull specifies when an image is fetched.
 type Pull string
 
 // The policies.
@@ -53,10 +53,10 @@ const (
 	PullNever   Pull = "never"
 )
 
-// Cleanup says what becomes of a container that has ended.
+// Cleanup specifies the fate of a container after its end.
 type Cleanup string
 
-// What may become of it.
+// The cleanups.
 const (
 	CleanupNever      Cleanup = "never"
 	CleanupAlways     Cleanup = "always"
@@ -77,22 +77,23 @@ type Mount struct {
 	ReadOnly       bool
 }
 
-// End is how a container ended.
+// End describes the end of a container.
 type End struct {
 	ExitCode       int
 	Stdout, Stderr []byte
 }
 
-// LimitError says that a stream of the container was longer than it may be.
+// LimitError reports that a stream of the container exceeded its maximum length.
 type LimitError struct{ Stream string }
 
 func (e *LimitError) Error() string { return e.Stream + " is too long" }
 
-// Run runs a job to its end. When ctx ends first, the container gets SIGTERM, SIGKILL after KillAfter, and Run returns the cause once it has
-// ended, or the engine no longer answers. A container of the same key that is there is removed first: the attempt that started it is lost.
+// Run runs a job to its end. When ctx ends first, the container gets SIGTERM, and SIGKILL after KillAfter. Run then returns the cause after the end
+// of the container, or when the engine no longer answers. An existing container with the same key is removed first, because the attempt that started
+// it is lost.
 func (e *Engine) Run(ctx context.Context, j Job) (End, error) {
 	end, err := e.run(ctx, j)
-	if err != nil && ctx.Err() != nil { // then that is the cause, whatever err says
+	if err != nil && ctx.Err() != nil { // the end of ctx is then the cause, regardless of err
 		return End{}, context.Cause(ctx)
 	}
 	return end, err
@@ -121,7 +122,7 @@ func (e *Engine) run(ctx context.Context, j Job) (End, error) {
 type running struct {
 	engine *Engine
 	client *client.Client
-	// streams is the client for what has no bound as a whole.
+	// streams is the client for requests without a limit as a whole.
 	streams *client.Client
 	job     Job
 	id      string
@@ -129,16 +130,16 @@ type running struct {
 	ended   bool
 }
 
-// start is how far the start of a container has come.
+// start is the progress of the start of a container.
 type start int
 
 const (
-	startRefused start = iota // or it was not tried: the container never runs
+	startRefused start = iota // or not tried: the container never runs
 	startUnknown              // the engine has not answered
 	startDone
 )
 
-// create makes the container, and fetches its image first if need be.
+// create makes the container, and fetches its image first if necessary.
 func (r *running) create(ctx context.Context) error {
 	if r.job.Pull == PullAlways {
 		if err := r.pull(ctx); err != nil {
@@ -146,7 +147,7 @@ func (r *running) create(ctx context.Context) error {
 		}
 	}
 	err := r.createOnce(ctx)
-	if errdefs.IsConflict(err) || errdefs.IsInternal(err) { // Podman before 4.4 says so of a name that is taken
+	if errdefs.IsConflict(err) || errdefs.IsInternal(err) { // Podman before 4.4 answers this for a used name
 		if err := r.replace(ctx); err != nil {
 			return err
 		}
@@ -221,12 +222,12 @@ func (r *running) options() (client.ContainerCreateOptions, error) {
 	return client.ContainerCreateOptions{Config: config, HostConfig: host, Name: j.Name}, nil
 }
 
-// replace removes the container that has the name, if it is of a lost attempt of the same effect, or one that Sweep would remove.
+// replace removes the container with the same name, if it belongs to a lost attempt of the same effect, or if Sweep would remove it.
 func (r *running) replace(ctx context.Context) error {
 	there, err := inspect(ctx, r.client, r.job.Name)
 	switch {
 	case errdefs.IsNotFound(err):
-		return nil // it has gone meanwhile
+		return nil // it was removed before
 	case err != nil:
 		return failed("the container "+r.job.Name+" is there, and cannot be looked at", err)
 	case there.Config == nil || there.Config.Labels[LabelKey] != r.job.Key && !r.engine.isLeftover(there):
@@ -267,7 +268,7 @@ func (r *running) pull(ctx context.Context) error {
 	return nil
 }
 
-// brokenPull is the error of a pull that an engine had begun: Podman says only then that there is no such image, in the words of the registry.
+// brokenPull is the error of a pull that an engine began. Only then Podman reports a missing image, in the words of the registry.
 func brokenPull(message string) error {
 	for _, words := range []string{"unknown", "denied", "unauthorized", "no matching manifest", "no image found", "not found"} {
 		if strings.Contains(strings.ToLower(message), words) {
@@ -313,7 +314,7 @@ func (r *running) run(ctx context.Context) (End, error) {
 	}
 }
 
-// start starts the container. Engines say with any status that there is no such command.
+// start starts the container. Engines report a missing command with different statuses.
 func (r *running) start(ctx context.Context) error {
 	_, err := ask(ctx, func(ctx context.Context) (client.ContainerStartResult, error) {
 		return r.client.ContainerStart(ctx, r.id, client.ContainerStartOptions{})
@@ -335,8 +336,8 @@ const (
 	attachPause = 200 * time.Millisecond
 )
 
-// attach connects to the container before it starts, so that nothing of its output is lost. Podman prepares the container then. On a busy machine it
-// sometimes cannot, and can a moment later.
+// attach connects to the container before it starts, so that no output is lost. Podman prepares the container then. On a busy machine it sometimes
+// cannot do so, and succeeds a moment later.
 func (r *running) attach(ctx context.Context) (*streams, error) {
 	attached, err := r.askToAttach(ctx)
 	for try := 1; isUnprepared(err) && try < attachTries; try++ {
@@ -361,13 +362,13 @@ func (r *running) askToAttach(ctx context.Context) (client.ContainerAttachResult
 	})
 }
 
-// isUnprepared reports whether the engine has said that a container is not ready to be attached to.
+// isUnprepared reports whether the engine answered that a container is not ready for attaching.
 func isUnprepared(err error) bool {
 	return err != nil && strings.HasSuffix(err.Error(), "received 409")
 }
 
-// unattached is the error of a container that cannot be attached to. Podman prepares it for its start then, and the client drops what Podman says
-// of one that cannot be prepared; it says the same when it is to start it.
+// unattached is the error of a container to which the client cannot attach. Podman prepares the container for its start at that moment, and the
+// client drops Podman's message about a failed preparation. Podman repeats the message when it starts the container.
 func (r *running) unattached(ctx context.Context, err error) error {
 	if isUnprepared(err) {
 		if refused := r.start(ctx); refused != nil {

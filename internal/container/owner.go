@@ -12,14 +12,14 @@ import (
 	"github.com/moby/moby/api/types/container"
 )
 
-// The labels of containers, beside those of the job. They say whose a container is, and what becomes of it.
+// The labels of containers, beside the labels of the job. They name the owner of a container, and specify its cleanup.
 const (
 	LabelKey      = "swrun.key"      // of the effect
 	labelOwner    = "swrun.owner"    // the process that waits for it
-	labelCleanup  = "swrun.cleanup"  // as the task says
+	labelCleanup  = "swrun.cleanup"  // as the task specifies
 	labelAfter    = "swrun.after"    // of CleanupEventually
-	labelDeadline = "swrun.deadline" // after which nobody waits for it
-	labelEngine   = "swrun.engine"   // the Engine of that process which has made it
+	labelDeadline = "swrun.deadline" // after which its task no longer waits for it
+	labelEngine   = "swrun.engine"   // the Engine of that process that made it
 )
 
 func (r *running) labels() map[string]string {
@@ -34,43 +34,43 @@ func (r *running) labels() map[string]string {
 	return all
 }
 
-// forget removes a container that the engine may have made although it has not said so.
+// forget removes a container that the engine may have made without an answer.
 func (r *running) forget() {
 	ctx, cancel := context.WithTimeout(context.Background(), maxForget)
 	defer cancel()
-	_ = r.replace(ctx) // what fails here, Sweep does
+	_ = r.replace(ctx) // if it fails here, Sweep does it
 }
 
-// maxForget is how long a task that could not make a container looks for one.
+// maxForget is the maximum duration of the search for a container of a task that could not make one.
 const maxForget = 2 * time.Second
 
-// leave stops the container if it runs, and removes it if it was not started or its task wants it removed. The task may have ended, so that this has
-// a time of its own.
+// leave stops the container if it runs, and removes it if it was not started or its task wants it removed. The task may be over, so that this has a
+// separate time limit.
 func (r *running) leave() {
 	ctx, cancel := context.WithTimeout(context.Background(), r.job.KillAfter+maxAnswer)
 	defer cancel()
 	if r.begun != startRefused && !r.ended {
-		_ = stop(ctx, r.client, r.id, r.job.KillAfter) // what fails here, Sweep does
+		_ = stop(ctx, r.client, r.id, r.job.KillAfter) // if it fails here, Sweep does it
 	}
 	if r.job.Cleanup == CleanupAlways || r.begun == startRefused || r.begun == startUnknown && r.isCreated(ctx) {
 		_ = remove(ctx, r.client, r.id) // the same
 	}
 }
 
-// isCreated reports whether the engine says that the container was never started.
+// isCreated reports whether the engine reports that the container was never started.
 func (r *running) isCreated(ctx context.Context) bool {
 	there, err := inspect(ctx, r.client, r.id)
 	return err == nil && there.State != nil && there.State.Status == container.StateCreated
 }
 
-// Owner returns what names this process in labels: its host, the boot of it, its namespace of processes, its id there and when it began.
+// Owner returns the identity of this process in labels: its host, the boot of it, its namespace of processes, its process id and its start.
 func Owner() string {
-	host, _ := os.Hostname() // without a name it has none
+	host, _ := os.Hostname() // without a name, it is empty
 	boot, space := here()
 	return strings.Join([]string{host, boot, space, strconv.Itoa(os.Getpid()), began("self")}, "/")
 }
 
-// here returns the boot of this machine and the namespace of processes; both are empty where a system does not tell.
+// here returns the boot of this machine and the namespace of processes; both are empty if the system does not report them.
 func here() (boot, space string) {
 	data, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -83,7 +83,7 @@ func here() (boot, space string) {
 	return strings.TrimSpace(string(data)), strings.Trim(space, "pid:[]")
 }
 
-// began returns when a process was started, in the clock of its machine; empty if it is not there.
+// began returns the start of a process, in the clock of its machine; empty if the process does not exist.
 func began(process string) string {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%s/stat", process))
 	if err != nil {
@@ -98,11 +98,11 @@ func began(process string) string {
 	return fields[start]
 }
 
-// life is what is known of an owner.
+// life is the knowledge about an owner.
 type life int
 
 const (
-	lifeUnknown life = iota // it is of another machine, or of a namespace of processes that cannot be looked into
+	lifeUnknown life = iota // it is on another machine, or in a namespace of processes that cannot be read
 	lifeGoing
 	lifeOver
 )
@@ -112,7 +112,7 @@ func lifeOf(owner string) life {
 	if len(parts) != 5 {
 		return lifeUnknown
 	}
-	host, _ := os.Hostname() // without a name it is nobody's
+	host, _ := os.Hostname() // without a name, no owner matches
 	boot, space := here()
 	switch {
 	case host == "" || boot == "" || parts[0] != host || parts[1] == "":

@@ -13,7 +13,7 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// streams are those of an attached container.
+// streams are the streams of an attached container.
 type streams struct {
 	connection     client.HijackedResponse
 	stdout, stderr bounded
@@ -39,7 +39,7 @@ func (s *streams) copy(j Job) {
 	s.done <- err
 }
 
-// split reads the frames of both streams: a byte that says which, three that say nothing, four with the length, and the data.
+// split reads the frames of both streams: a byte with the number of the stream, three unused bytes, four with the length, and the data.
 func (s *streams) split() error {
 	const standardInput, standardOutput, standardError = 0, 1, 2
 	for {
@@ -64,14 +64,14 @@ func (s *streams) split() error {
 	}
 }
 
-// inputLeft reports whether an error says that the engine has closed the connection without having read all input, which is so if the container
-// has ended without that. A socket of this machine brings all that was written before; on the way from another one it may be lost.
+// inputLeft reports whether an error means that the engine closed the connection without reading all input, because the container ended before. A
+// socket of this machine delivers all output that was written before. From another machine, the output may be lost.
 func (s *streams) inputLeft(err error) bool {
 	_, local := s.connection.Conn.RemoteAddr().(*net.UnixAddr)
 	return local && errors.Is(err, syscall.ECONNRESET)
 }
 
-// bounded keeps what is written to it, up to a limit.
+// bounded keeps the written data up to a limit.
 type bounded struct {
 	data           bytes.Buffer
 	name, exceeded string

@@ -14,21 +14,21 @@ import (
 
 const (
 	watchEvery    = 5 * time.Second  // between two sweeps
-	maxFirst      = 10 * time.Second // how long the first job waits for the first sweep
+	maxFirst      = 10 * time.Second // maximum time for which the first job waits for the first sweep
 	maxDisposals  = 16               // at a time
-	killLeftAfter = 2 * time.Second  // between SIGTERM and SIGKILL of a container that nobody waits for
-	// overdue is how long a container of another machine may run beyond its deadline, and how long one that has ended stays beyond its time while
-	// another process may still read how it ended.
+	killLeftAfter = 2 * time.Second  // between SIGTERM and SIGKILL of an abandoned container
+	// overdue is the time for which a container of another machine may run after its deadline. It is also the time for which an ended container stays
+	// after its time, while another process may still read its result.
 	overdue = time.Minute
 )
 
-// Watch sweeps at once, and then every few seconds until ctx ends. An engine that does not answer is logged once.
+// Watch sweeps immediately, and then every few seconds until ctx ends. An engine that does not answer is logged once.
 func (e *Engine) Watch(ctx context.Context) {
 	e.sweepFirst(ctx)
 	e.WatchOnceUsed(ctx)
 }
 
-// WatchOnceUsed is Watch from the first job on: a program that starts no container does not connect to an engine.
+// WatchOnceUsed is Watch from the first job on, so that a program that starts no container does not connect to an engine.
 func (e *Engine) WatchOnceUsed(ctx context.Context) {
 	select {
 	case <-e.swept:
@@ -51,14 +51,14 @@ func (e *Engine) WatchOnceUsed(ctx context.Context) {
 	}
 }
 
-// sweepFirst sweeps before the first job, and has others wait for that: what a killed process has left may have the name or the ports of a new
+// sweepFirst sweeps before the first job, and makes other jobs wait for that. A container of a killed process may use the name or the ports of a new
 // container.
 func (e *Engine) sweepFirst(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, maxFirst)
 	defer cancel()
 	if e.begun.CompareAndSwap(false, true) {
 		defer close(e.swept)
-		_ = e.Sweep(ctx) // the job says what is wrong with the engine, or Watch does
+		_ = e.Sweep(ctx) // the job or Watch reports the fault of the engine
 		return
 	}
 	select {
@@ -67,9 +67,9 @@ func (e *Engine) sweepFirst(ctx context.Context) {
 	}
 }
 
-// Sweep stops the containers of processes that have ended, as far as that can be known, removes those that are to be removed, and those that were
-// to be kept for some time after their end. A process of this machine is known to have ended; of others, only those containers are stopped whose
-// deadline has passed. Containers of this engine are stopped if no job waits for them.
+// Sweep stops the containers of processes that are over, as far as that can be known. It removes containers that are to be removed, and containers
+// whose time after their end is over. The end of a process of this machine can be known. Containers of other machines are stopped only after their
+// deadline. Containers of this engine are stopped if no job waits for them.
 func (e *Engine) Sweep(ctx context.Context) error {
 	engine, err := e.connect()
 	if err != nil {
@@ -80,7 +80,7 @@ func (e *Engine) Sweep(ctx context.Context) error {
 		return c.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: client.Filters{}.Add("label", labelOwner)})
 	})
 	if err != nil {
-		e.Close() // the engine may be started later, and at another place
+		e.Close() // the engine may be started later, and at another address
 		return failed("containers cannot be listed", err)
 	}
 	return e.disposeAll(ctx, c, all.Items)
@@ -116,14 +116,14 @@ func (e *Engine) disposeAll(ctx context.Context, c *client.Client, all []contain
 	return first
 }
 
-// disposal is what has to be done with a container.
+// disposal is the cleanup of one container.
 type disposal struct {
 	stop, remove bool
 	// after removes it if it ended long enough ago.
 	after bool
 }
 
-// judge says what has to be done with a container that has the labels of this package.
+// judge decides the disposal of a container with the labels of this package.
 func (e *Engine) judge(labels map[string]string, state container.ContainerState) disposal {
 	cleanup, created := Cleanup(labels[labelCleanup]), state == container.StateCreated
 	over := created || state == container.StateExited || state == container.StateDead || state == container.StateRemoving
@@ -135,7 +135,7 @@ func (e *Engine) judge(labels map[string]string, state container.ContainerState)
 	}
 }
 
-// isAbandoned reports whether nobody waits for a container.
+// isAbandoned reports whether no process waits for a container.
 func (e *Engine) isAbandoned(labels map[string]string) bool {
 	if labels[labelEngine] == e.id {
 		return !e.isPerforming(labels[LabelKey])
@@ -158,7 +158,7 @@ func (e *Engine) isLeftover(there container.InspectResponse) bool {
 	return d.remove || d.after && e.isLongOver(there.Config.Labels, endOf(there))
 }
 
-// dispose returns when the container ended, if that is needed again.
+// dispose returns the end of the container, if it is needed again.
 func (e *Engine) dispose(ctx context.Context, c *client.Client, s container.Summary, d disposal) (end time.Time, err error) {
 	log := e.config.Log.With("container", strings.TrimPrefix(strings.Join(s.Names, " "), "/"), "run", s.Labels["swrun.run"], "task", s.Labels["swrun.task"])
 	if d.stop {
@@ -182,7 +182,7 @@ func (e *Engine) dispose(ctx context.Context, c *client.Client, s container.Summ
 	return time.Time{}, nil
 }
 
-// endOf returns when a container ended; zero if that is not known. It is asked for once.
+// endOf returns the end of a container; zero if it is not known. It is read once.
 func (e *Engine) endOf(ctx context.Context, c *client.Client, id string) time.Time {
 	e.mu.Lock()
 	end := e.ends[id]
@@ -205,7 +205,7 @@ func endOf(there container.InspectResponse) time.Time {
 	return end
 }
 
-// isLongOver reports whether a container ended longer ago than it is kept.
+// isLongOver reports whether a container ended longer ago than its time in the engine.
 func (e *Engine) isLongOver(labels map[string]string, end time.Time) bool {
 	after, err := time.ParseDuration(labels[labelAfter])
 	if err != nil || end.IsZero() {
@@ -213,7 +213,7 @@ func (e *Engine) isLongOver(labels map[string]string, end time.Time) bool {
 	}
 	if !e.isAbandoned(labels) {
 		if labels[labelEngine] == e.id {
-			return false // its job has not read how it ended
+			return false // its job has not read its result
 		}
 		after += overdue
 	}
@@ -240,7 +240,7 @@ func remove(ctx context.Context, c *client.Client, id string) error {
 	_, err := ask(ctx, func(ctx context.Context) (client.ContainerRemoveResult, error) {
 		return c.ContainerRemove(ctx, id, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
 	})
-	if errdefs.IsNotFound(err) || errdefs.IsConflict(err) { // it has gone meanwhile, or somebody else removes it
+	if errdefs.IsNotFound(err) || errdefs.IsConflict(err) { // it was removed before, or another process removes it
 		return nil
 	}
 	if err != nil {
