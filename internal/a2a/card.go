@@ -14,20 +14,20 @@ import (
 	"github.com/swrun/swrun/internal/shorten"
 )
 
-// Places returns where a host has the card of its agent: the last one is that of agents before version 0.3.
+// Places returns the paths of a host's agent card. The last path is used by agents before version 0.3.
 func Places() []string { return []string{"/.well-known/agent-card.json", "/.well-known/agent.json"} }
 
-// Card is what a call needs of the card of an agent.
+// Card contains the parts of an agent's card that a call needs.
 type Card struct {
-	URL     string // where the agent takes JSON-RPC
+	URL     string // the address at which the agent accepts JSON-RPC
 	Version Version
-	Tenant  string // which of the agents that are there; empty for the only one
+	Tenant  string // identifies the agent at the address; empty for the only one
 
 	security []protocol.SecurityRequirements
 	schemes  protocol.NamedSecuritySchemes
 }
 
-// ParseCard reads a card. It is an error if the agent cannot be asked by JSON-RPC.
+// ParseCard reads a card. An agent that cannot be called by JSON-RPC is an error.
 func ParseCard(data []byte) (*Card, error) {
 	var newer cardOf1
 	if err := json.Unmarshal(data, &newer); err == nil && len(newer.Interfaces) > 0 {
@@ -58,11 +58,11 @@ func ParseCard(data []byte) (*Card, error) {
 	return nil, fmt.Errorf("the agent offers %s, of which none can be spoken: %s is", shorten.To(strings.Join(slices.Compact(others), ", "), maxQuoted), protocol.TransportProtocolJSONRPC)
 }
 
-// maxQuoted is how many bytes of a card a message quotes.
+// maxQuoted is the maximum number of bytes of a card in a message.
 const maxQuoted = 300
 
-// Admits returns an error that says what the agent wants, if it wants something else than a credential of a scheme; without a credential, the
-// scheme is empty.
+// Admits returns an error with the agent's requirement, if the agent requires something else than a credential of a scheme; the scheme is empty
+// without a credential.
 func (c *Card) Admits(scheme string) error {
 	if len(c.security) == 0 {
 		return nil
@@ -86,7 +86,7 @@ func (c *Card) Admits(scheme string) error {
 	return fmt.Errorf("the agent wants a credential for %s, and gets %s", shorten.To(strings.Join(wanted, ", or for "), maxQuoted), given)
 }
 
-// satisfies reports whether a credential is one that a scheme of a card asks for. Tokens are the same, however they were got.
+// satisfies reports whether a credential meets a scheme of a card. Tokens count as equal, regardless of their origin.
 func satisfies(wanted protocol.SecurityScheme, scheme string) bool {
 	isToken := slices.Contains([]string{"bearer", "oauth2", "oidc"}, scheme)
 	switch wanted := wanted.(type) {
@@ -97,7 +97,7 @@ func satisfies(wanted protocol.SecurityScheme, scheme string) bool {
 	case protocol.MutualTLSSecurityScheme:
 		return scheme == "certificate"
 	}
-	return false // keys are nothing that a workflow can have
+	return false // workflows do not support keys
 }
 
 func describe(scheme protocol.SecurityScheme) string {

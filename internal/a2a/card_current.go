@@ -13,7 +13,7 @@ import (
 	"github.com/swrun/swrun/internal/shorten"
 )
 
-// cardOf1 is a card as version 1.0 has it. The scopes of a scheme are not looked at, which some agents write as a list and others as an object.
+// cardOf1 is a card of version 1.0. The scopes of a scheme are ignored, because some agents write them as a list and others as an object.
 type cardOf1 struct {
 	Interfaces []current.AgentInterface     `json:"supportedInterfaces"`
 	Schemes    current.NamedSecuritySchemes `json:"securitySchemes"`
@@ -22,7 +22,7 @@ type cardOf1 struct {
 	} `json:"securityRequirements"`
 }
 
-// card returns what a call needs of it: the interface of the newest version that can be spoken.
+// card returns the parts that a call needs: the interface of the newest supported version.
 func (c cardOf1) card() (*Card, error) {
 	var best *Card
 	var others []string
@@ -54,7 +54,7 @@ func (c cardOf1) card() (*Card, error) {
 	return best, nil
 }
 
-// schemesOf1 returns schemes in the types of version 0.3, which mean the same.
+// schemesOf1 returns schemes in the types of version 0.3, with the same meaning.
 func schemesOf1(schemes current.NamedSecuritySchemes) protocol.NamedSecuritySchemes {
 	all := protocol.NamedSecuritySchemes{}
 	for name, scheme := range schemes {
@@ -75,7 +75,8 @@ func schemesOf1(schemes current.NamedSecuritySchemes) protocol.NamedSecuritySche
 	return all
 }
 
-// versionOf returns the version to speak to an agent that says which one it has; empty if none can be spoken. Cards before 1.0 may say nothing.
+// versionOf returns the version for calling an agent that names its version; empty if the version is not supported. Cards before 1.0 may name no
+// version.
 func versionOf(said string) Version {
 	switch major, _, _ := strings.Cut(strings.TrimPrefix(said, "v"), "."); major {
 	case "", "0":

@@ -11,19 +11,19 @@ import (
 	current "github.com/a2aproject/a2a-go/v2/a2a"
 )
 
-// Version is a version of the protocol that can be spoken.
+// Version is a supported version of the protocol.
 type Version string
 
 // The versions.
 const (
-	V03 Version = "0.3" // without a card that says something else
+	V03 Version = "0.3" // the default without a card
 	V1  Version = "1.0"
 )
 
-// Header says in each request which version it is of. Agents of 0.3 do not know it.
+// Header contains the version in each request. Agents of 0.3 do not know it.
 const Header = current.SvcParamVersion
 
-// in1 returns a method as version 1.0 has it. Names and parameters are the author's, who may write them as either version has them.
+// in1 returns a method of version 1.0. Names and parameters come from the author, who may write them in the form of either version.
 func (m Method) in1() Method {
 	switch m.version = V1; m.Name {
 	case "message/send":
@@ -68,7 +68,7 @@ func isAnswer1(data []byte) error {
 	return nil
 }
 
-// isLast1 reports whether no other result comes after one: a message is alone, and a task that has ended says nothing more.
+// isLast1 reports whether a result is the last one: a message has no successor, and a task that is over sends no more results.
 func isLast1(result json.RawMessage) bool {
 	var answer current.StreamResponse
 	if json.Unmarshal(result, &answer) != nil {
@@ -85,7 +85,7 @@ func isLast1(result json.RawMessage) bool {
 	return false
 }
 
-// translated returns parameters as version 1.0 has them. What is written as that version has it stays as it is, and so does what no version knows.
+// translated returns parameters in the form of version 1.0. Parameters in that form, and unknown parameters, stay unchanged.
 func (m Method) translated(parameters map[string]any) map[string]any {
 	to := maps.Clone(parameters)
 	switch m.Name {
@@ -139,7 +139,7 @@ func message1(message map[string]any) map[string]any {
 	return to
 }
 
-// part1 returns a part without its kind: which it is, its members say.
+// part1 returns a part without its kind, which follows from its members.
 func part1(part map[string]any) map[string]any {
 	to := maps.Clone(part)
 	delete(to, "kind")
@@ -168,10 +168,10 @@ func configuration1(configuration map[string]any) map[string]any {
 	return to
 }
 
-// push1 returns where notifications go. Version 1.0 has one scheme there, and not a list.
+// push1 returns the target of notifications. In version 1.0 it has one authentication scheme, and not a list.
 func push1(push map[string]any) map[string]any {
 	to := maps.Clone(push)
-	authentication, _ := to["authentication"].(map[string]any) // nil if there is none
+	authentication, _ := to["authentication"].(map[string]any) // nil without authentication
 	if schemes, ok := authentication["schemes"].([]any); ok && len(schemes) == 1 {
 		authentication = maps.Clone(authentication)
 		delete(authentication, "schemes")

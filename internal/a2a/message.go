@@ -1,5 +1,5 @@
-// Package a2a holds what a call needs of the A2A protocol, versions 1.0 and 0.3, and sends nothing itself: cards of agents, parameters of methods, and
-// messages. What they hold is what the libraries of the protocol say.
+// Package a2a contains the parts of the A2A protocol, versions 1.0 and 0.3, that a call needs: cards of agents, parameters of methods, and messages.
+// It sends nothing itself. The libraries of the protocol define the content of these parts.
 package a2a
 
 import (
@@ -25,7 +25,7 @@ func (m Method) Request(id string, parameters map[string]any) ([]byte, error) {
 		return nil, err
 	}
 	request := &jsonrpc.Request{ID: named, Method: m.called}
-	if len(parameters) > 0 || m.version == V1 { // whose agents want an object
+	if len(parameters) > 0 || m.version == V1 { // their agents require an object
 		if parameters == nil {
 			parameters = map[string]any{}
 		}
@@ -36,12 +36,12 @@ func (m Method) Request(id string, parameters map[string]any) ([]byte, error) {
 	return jsonrpc.EncodeMessage(request)
 }
 
-// AnswerError is an answer that is none by the protocol.
+// AnswerError reports an answer that breaks the protocol.
 type AnswerError struct{ message string }
 
 func (e *AnswerError) Error() string { return e.message }
 
-// response is an answer. The id may be null where the agent has not understood the request, which the library of JSON-RPC refuses.
+// response is an answer. The id may be null if the agent did not understand the request. The library of JSON-RPC refuses such an answer.
 type response struct {
 	Version string          `json:"jsonrpc"`
 	Result  json.RawMessage `json:"result"`
@@ -50,7 +50,7 @@ type response struct {
 
 // Result returns the result of an answer. The error is a *jsonrpc.Error if the agent answers with one, and otherwise an *AnswerError.
 func (m Method) Result(answer []byte) (json.RawMessage, error) {
-	if len(bytes.TrimSpace(answer)) == 0 && m.mayBeNull { // as the library's own server answers
+	if len(bytes.TrimSpace(answer)) == 0 && m.mayBeNull { // the library's own server answers in this way
 		return json.RawMessage("null"), nil
 	}
 	if !utf8.Valid(answer) { // decoding would change the text of an error
@@ -78,8 +78,8 @@ func (m Method) Result(answer []byte) (json.RawMessage, error) {
 	return r.Result, nil
 }
 
-// Results returns those of a stream of events, until it ends or an event says that it is the last. Errors are as those of Result, or those of
-// reading; there is at least one result or one error. The last event needs no empty line after it: a part of its data is an error.
+// Results returns the results of a stream of events, until it ends or an event is marked as the last. Errors are the errors of Result, or errors of
+// reading. There is at least one result or one error. The last event needs no empty line after it: a part of its data is an error.
 func (m Method) Results(stream io.Reader, maxEvent int) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
 		empty := true
@@ -102,7 +102,7 @@ func (m Method) Results(stream io.Reader, maxEvent int) iter.Seq2[json.RawMessag
 	}
 }
 
-// isLast reports whether no other result comes after one.
+// isLast reports whether a result is the last one.
 func (m Method) isLast(result json.RawMessage) bool {
 	if m.version == V1 {
 		return isLast1(result)
@@ -113,8 +113,8 @@ func (m Method) isLast(result json.RawMessage) bool {
 	return json.Unmarshal(result, &event) == nil && event.Final
 }
 
-// wholeEvents reads until an event has ended, if there is room for it: the library looks for the end of an event from its beginning each time
-// that something is read.
+// wholeEvents reads until an event is complete, if there is room for it. Otherwise the library would search the end of an event from its beginning
+// after each read.
 type wholeEvents struct {
 	io.Reader
 	lineEnded bool
@@ -131,12 +131,12 @@ func (r *wholeEvents) Read(to []byte) (n int, err error) {
 		}
 	}
 	if n > 0 && errors.Is(err, io.EOF) {
-		err = nil // comes again
+		err = nil // the error occurs again
 	}
 	return n, err
 }
 
-// ends reports whether there is an empty line in what has been read.
+// ends reports whether the read text contains an empty line.
 func (r *wholeEvents) ends(text []byte) bool {
 	found := false
 	for _, c := range text {

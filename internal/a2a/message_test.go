@@ -9,7 +9,7 @@ import (
 	"testing/iotest"
 )
 
-// counted counts how often something is read.
+// counted counts the number of reads.
 type counted struct {
 	io.Reader
 	reads int
@@ -20,7 +20,7 @@ func (c *counted) Read(to []byte) (int, error) {
 	return c.Reader.Read(to)
 }
 
-// TestLargeEventsAreSearchedSeldom: who reads a stream sees an event when it is there, however small its pieces are, and not each piece.
+// TestLargeEventsAreSearchedSeldom: the reader of a stream gets complete events, even if they arrive in small pieces, and does not get each piece.
 func TestLargeEventsAreSearchedSeldom(t *testing.T) {
 	for name, event := range map[string]string{
 		"one line":        "data: " + strings.Repeat("x", 1<<18) + "\n\n",
@@ -31,7 +31,7 @@ func TestLargeEventsAreSearchedSeldom(t *testing.T) {
 			r := &counted{Reader: &wholeEvents{Reader: iotest.OneByteReader(io.MultiReader(strings.NewReader(event), iotest.ErrReader(io.ErrUnexpectedEOF)))}}
 			buffer, had := make([]byte, 4096), 0
 			for !strings.HasSuffix(string(buffer[max(had-4, 0):had]), "\n\n") && !strings.HasSuffix(string(buffer[max(had-4, 0):had]), "\r\n\r\n") {
-				if had == len(buffer) { // as the scanner of the library grows its buffer
+				if had == len(buffer) { // the scanner of the library grows its buffer in this way
 					buffer = append(buffer, make([]byte, len(buffer))...)
 				}
 				n, err := r.Read(buffer[had:])
@@ -46,7 +46,7 @@ func TestLargeEventsAreSearchedSeldom(t *testing.T) {
 	}
 }
 
-// TestStreamsAreReadToTheirLastResult: no more is read of a stream than until a result that says it is the last.
+// TestStreamsAreReadToTheirLastResult: a stream is read only up to a result that is marked as the last.
 func TestStreamsAreReadToTheirLastResult(t *testing.T) {
 	const event = `data: {"jsonrpc":"2.0","id":1,"result":{"kind":"status-update","taskId":"t","contextId":"c","final":%t,"status":{"state":"working"}}}` + "\n\n"
 	stream := io.MultiReader(strings.NewReader(fmt.Sprintf(event, false)+fmt.Sprintf(event, true)), iotest.ErrReader(io.ErrUnexpectedEOF))

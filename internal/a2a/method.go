@@ -22,13 +22,13 @@ type Method struct {
 	Streams bool // it has any number of results
 
 	version    Version
-	called     string       // what the protocol calls it
-	parameters reflect.Type // nil if nothing is known of them
+	called     string       // the name in the protocol
+	parameters reflect.Type // nil if they are not known
 	result     func([]byte) error
 	mayBeNull  bool // the result
 }
 
-// MethodOf returns a method of a version by the name that the DSL has for it.
+// MethodOf returns a method of a version by its name in the DSL.
 func MethodOf(name string, version Version) Method {
 	m := methodOf(name)
 	m.version, m.called = V03, name
@@ -63,7 +63,7 @@ func methodOf(name string) Method {
 	case "agent/getAuthenticatedExtendedCard":
 		return takes[struct{}](name, is[map[string]any])
 	}
-	return Method{Name: name, result: is[any]} // tasks/list, of which this version of the protocol says nothing for JSON-RPC
+	return Method{Name: name, result: is[any]} // tasks/list, which this version of the protocol does not define for JSON-RPC
 }
 
 func takes[P any](name string, result func([]byte) error) Method {
@@ -90,7 +90,7 @@ func isAnswer(data []byte) error {
 	return err
 }
 
-// Complete returns parameters as the version has them, with what a message has by default: an id, the role of the user, and its kind.
+// Complete returns parameters in the form of the version, with the defaults of a message: an id, the role of the user, and its kind.
 func (m Method) Complete(parameters map[string]any, messageID string) map[string]any {
 	message, ok := parameters["message"].(map[string]any)
 	if !ok || m.Name != "message/send" && m.Name != "message/stream" {
@@ -106,7 +106,7 @@ func (m Method) Complete(parameters map[string]any, messageID string) map[string
 	return m.asSent(parameters)
 }
 
-// asSent returns parameters as the version has them.
+// asSent returns parameters in the form of the version.
 func (m Method) asSent(parameters map[string]any) map[string]any {
 	if m.version == V1 {
 		return m.translated(parameters)
@@ -114,16 +114,16 @@ func (m Method) asSent(parameters map[string]any) map[string]any {
 	return parameters
 }
 
-// ParameterError is a parameter that a method does not have, or needs and does not get.
+// ParameterError is a parameter that a method does not define, or a required parameter that is missing.
 type ParameterError struct {
-	Path    []string // to it, or to what misses it
-	All     []string // the names that there are in its place
+	Path    []string // to it, or to the object that lacks it
+	All     []string // the possible names in its place
 	message string
 }
 
 func (e *ParameterError) Error() string { return e.message }
 
-// Check returns what is wrong with the names of parameters.
+// Check returns the mistakes in the names of parameters.
 func (m Method) Check(parameters map[string]any) []*ParameterError {
 	if m.parameters == nil {
 		return nil
@@ -163,7 +163,7 @@ func (m Method) check(t reflect.Type, given map[string]any, at []string) (wrong 
 // member is a member of an object.
 type member struct {
 	required bool
-	object   reflect.Type // if it is an object with members of its own
+	object   reflect.Type // if it is an object with known members
 }
 
 // membersOf returns the members of a type of the library.
@@ -182,7 +182,7 @@ func membersOf(t reflect.Type) map[string]member {
 		all[name] = one
 	}
 	if t == reflect.TypeFor[protocol.Message]() {
-		all["kind"] = member{} // the library writes it by itself
+		all["kind"] = member{} // the library writes it automatically
 	}
 	return all
 }
@@ -202,7 +202,7 @@ func (m Method) Fits(parameters map[string]any) error {
 	return nil
 }
 
-// fit says what does not fit a type of the library, without the names that it has there.
+// fit describes a misfit of a type of the library, without the names of the type there.
 func fit(err error) string {
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) && wrong.Field != "" {

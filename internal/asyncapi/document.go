@@ -1,8 +1,8 @@
-// Package asyncapi reads what a call needs to know of a channel that an AsyncAPI document describes, 2.x or 3.x: where its servers are, which
-// protocol they speak, and how its messages are addressed and tied together.
+// Package asyncapi reads the parts of an AsyncAPI document, 2.x or 3.x, that a call of a channel needs: the addresses and protocols of its servers,
+// and the addressing and correlation of its messages.
 //
-// A document describes an application that the call talks to: what that receives, the call publishes, and what it sends, the call subscribes
-// to. Nothing else of it is read, so that what is wrong in other parts does no harm.
+// A document describes an application that the call talks to. The call publishes the messages that the application receives, and subscribes to the
+// messages that it sends. The package reads nothing else of a document, so that mistakes in other parts have no effect.
 package asyncapi
 
 import (
@@ -31,7 +31,7 @@ func Parse(data []byte) (*Document, error) {
 	d := &Document{root: description.Object(v)}
 	version := description.Text(d.root["asyncapi"])
 	switch unquoted := d.root["asyncapi"].(type) {
-	case int, float64: // of which 3.0 is 3
+	case int, float64: // 3.0 is read as 3
 		version = fmt.Sprint(unquoted)
 	}
 	switch {
@@ -45,27 +45,27 @@ func Parse(data []byte) (*Document, error) {
 	return d, nil
 }
 
-// Call is what is asked of a document.
+// Call specifies the requested channel of a document.
 type Call struct {
-	Channel   string // of a document of version 2; empty if there is an operation
+	Channel   string // of a document of version 2; empty if Operation is set
 	Operation string // of a document of version 3
-	Publishes bool   // and otherwise subscribes
+	Publishes bool   // if false, the call subscribes
 	Server    string // its name; empty for any
 	Protocol  string // of the server; empty for any
 }
 
-// MistakeError says that a call does not fit the document.
+// MistakeError reports that a call does not fit the document.
 type MistakeError struct {
 	Property string // of the call
 	Message  string
-	What     string   // All are, for people
-	All      []string // that could stand there
+	What     string   // the name of the things in All, for people
+	All      []string // the possible names
 }
 
-// Error says so.
+// Error returns the message.
 func (e *MistakeError) Error() string { return e.Message }
 
-// unknown returns the error about a name that is not there.
+// unknown returns the error about an unknown name.
 func unknown(property, what, name string, all []string) *MistakeError {
 	message := fmt.Sprintf("the AsyncAPI document has no %s %s", what, shorten.Quoted(name))
 	if nearest := suggest.Nearest(name, all); nearest != "" {
@@ -74,7 +74,7 @@ func unknown(property, what, name string, all []string) *MistakeError {
 	return &MistakeError{property, message, "its " + what + "s", all}
 }
 
-// channel is one, and what is done there.
+// channel is a channel with the operation of the call.
 type channel struct {
 	name, address string
 	holder        map[string]any // of version 3, or 2
@@ -95,11 +95,11 @@ func (d *Document) find(c Call) (*channel, error) {
 	return d.operation(c)
 }
 
-// elsewhere returns the error about an operation in a document of version 2, which says where it is.
+// elsewhere returns the error about an operation in a document of version 2, which names the operation's place.
 func (d *Document) elsewhere(c Call) error {
 	wrong := &MistakeError{"operation", "the document is of AsyncAPI 2, whose calls name a `channel`", "its channels", d.names("channels")}
 	for _, name := range wrong.All {
-		item, _ := description.Resolve(d.root, description.Object(d.root["channels"])[name]) // what leads nowhere has no operation
+		item, _ := description.Resolve(d.root, description.Object(d.root["channels"])[name]) // a broken reference leads to no operation
 		for _, one := range []string{"publish", "subscribe"} {
 			if description.Text(description.Object(item[one])["operationId"]) == c.Operation {
 				wrong.Message += fmt.Sprintf(": %s is that of %s", shorten.Quoted(name), shorten.Quoted(c.Operation))
@@ -113,7 +113,7 @@ func (d *Document) names(property string) []string {
 	return slices.Sorted(maps.Keys(description.Object(d.root[property])))
 }
 
-// channel returns that of version 2.
+// channel returns the channel of a call in version 2.
 func (d *Document) channel(c Call) (*channel, error) {
 	raw, known := description.Object(d.root["channels"])[c.Channel]
 	if !known {
@@ -177,21 +177,21 @@ func (d *Document) operation(c Call) (*channel, error) {
 	return found, nil
 }
 
-// part returns what a message says of something, itself or by one of its traits.
+// part returns a member of a message, from the message itself or one of its traits.
 func (d *Document) part(message map[string]any, name string) any {
 	if v := message[name]; v != nil {
 		return v
 	}
 	for _, one := range description.List(message["traits"]) {
 		trait, err := description.Resolve(d.root, one)
-		if err == nil && trait[name] != nil { // a trait that leads nowhere says nothing
+		if err == nil && trait[name] != nil { // a broken reference to a trait is ignored
 			return trait[name]
 		}
 	}
 	return nil
 }
 
-// describe fills in what messages are like.
+// describe fills in the properties of messages.
 func (d *Document) describe(found *channel, r *Route) error {
 	r.ContentType = description.Text(d.root["defaultContentType"])
 	for n, raw := range found.messages {

@@ -17,7 +17,7 @@ import (
 type Target struct {
 	Protocol    string   `json:"protocol"`
 	Secure      bool     `json:"secure,omitempty"`
-	Addresses   []string `json:"addresses"` // host:port, each a server to begin with
+	Addresses   []string `json:"addresses"` // host:port; the call tries each in turn
 	Path        string   `json:"path,omitempty"`
 	Channel     string   `json:"channel,omitempty"`
 	ContentType string   `json:"contentType,omitempty"`
@@ -26,7 +26,7 @@ type Target struct {
 	Bindings    Bindings `json:"bindings,omitzero"`
 }
 
-// Content is what a message holds, as far as addresses and correlation ids are taken from it.
+// Content is the part of a message from which addresses and correlation ids are taken.
 type Content struct {
 	Headers map[string]any
 	Payload any
@@ -47,7 +47,7 @@ func (r *Route) CheckVariables(given []string) error {
 	return nil
 }
 
-// Fill fills in the variables of the server, and the parameters of the channel, which a message may hold: nil for a subscription.
+// Fill fills in the variables of the server, and the parameters of the channel, whose values may be in a message; message is nil for a subscription.
 func (r *Route) Fill(variables map[string]string, message *Content) (*Target, error) {
 	t := &Target{
 		Protocol: r.Protocol, Secure: r.Secure, ContentType: r.ContentType, Correlation: r.Correlation, Mechanism: r.Mechanism, Bindings: r.Bindings,
@@ -75,7 +75,7 @@ func (r *Route) Fill(variables map[string]string, message *Content) (*Target, er
 	return t, err
 }
 
-// fill replaces what stands in {} by what is given, or by its default.
+// fill replaces each {name} by its given value, or by its default.
 func fill(template string, known map[string]Variable, what string, given func(string, Variable) (string, bool)) (string, error) {
 	var failed error
 	filled := variable().ReplaceAllStringFunc(template, func(found string) string {
@@ -99,7 +99,7 @@ func fill(template string, known map[string]Variable, what string, given func(st
 	return filled, failed
 }
 
-// ports are those of the protocols, without TLS and with it.
+// ports returns the default port of a protocol, without TLS or with it.
 func ports(protocol string, secure bool) string {
 	all := map[string][2]string{
 		"http": {"80", "443"}, "ws": {"80", "443"}, "kafka": {"9092", "9093"}, "nats": {"4222", "4222"}, "mqtt": {"1883", "8883"}, "mqtt5": {"1883", "8883"},
@@ -111,7 +111,7 @@ func ports(protocol string, secure bool) string {
 	return all[0]
 }
 
-// locate reads where a server is: host:port/path, also with a scheme, and several of them with commas between.
+// locate reads the address of a server: host:port/path, with or without a scheme, or several of them separated by commas.
 func (t *Target) locate(at string) error {
 	if scheme, rest, ok := strings.Cut(at, "://"); ok {
 		at, t.Secure = rest, t.Secure || namesTLS(scheme)
@@ -134,22 +134,22 @@ func (t *Target) locate(at string) error {
 	return nil
 }
 
-// namesTLS reports whether the scheme of a server says that it speaks TLS.
+// namesTLS reports whether the scheme of a server means TLS.
 func namesTLS(scheme string) bool {
 	_, secure := protocol(scheme, "")
 	return secure || scheme == "tls" || scheme == "ssl"
 }
 
-// Plain reports whether the server is reached without TLS, whatever its variables are.
+// Plain reports whether the server is reached without TLS for all values of its variables.
 func (r *Route) Plain() bool {
 	scheme, _, named := strings.Cut(r.URL, "://")
 	return !r.Secure && !(named && (namesTLS(scheme) || strings.Contains(scheme, "{")))
 }
 
-// withoutUser returns what comes after a user and a password.
+// withoutUser removes a user and a password from a host.
 func withoutUser(host string) string { return host[strings.LastIndex(host, "@")+1:] }
 
-// At returns what a message has at a location such as $message.header#/id.
+// At returns the value of a message at a location such as $message.header#/id.
 func (c *Content) At(location string) (any, bool) {
 	where, pointer, _ := strings.Cut(location, "#")
 	var at any
@@ -179,7 +179,7 @@ func (c *Content) At(location string) (any, bool) {
 	return at, true
 }
 
-// CorrelationID returns what ties a message to others; empty if the document does not say where that is, or it is not there.
+// CorrelationID returns the correlation id of a message; empty if the document does not define its place, or if the message contains none.
 func (t *Target) CorrelationID(c *Content) string {
 	for _, location := range t.Correlation {
 		if found, ok := c.At(location); ok {
@@ -189,7 +189,7 @@ func (t *Target) CorrelationID(c *Content) string {
 	return ""
 }
 
-// String returns what an error calls the target: the protocol, the server and the channel.
+// String returns the description of the target in errors: the protocol, the server and the channel.
 func (t *Target) String() string {
 	name := t.Channel
 	if name == "" {
@@ -198,7 +198,7 @@ func (t *Target) String() string {
 	return fmt.Sprintf("%s on %s (%s)", shorten.Quoted(name), strings.Join(t.Addresses, ","), t.Protocol)
 }
 
-// URL returns that of the channel, for protocols that have one.
+// URL returns the URL of the channel, for protocols with URLs.
 func (t *Target) URL(scheme string) string {
 	if t.Secure {
 		scheme += "s"

@@ -10,22 +10,22 @@ import (
 	"github.com/swrun/swrun/internal/shorten"
 )
 
-// Route is where the messages of a call go, or come from.
+// Route is the destination or the source of the messages of a call.
 type Route struct {
 	Server      string // its name
-	Protocol    string // as the DSL writes it: without a word about TLS
+	Protocol    string // in the form of the DSL, which does not distinguish TLS
 	Secure      bool   // TLS
 	URL         string // of the server, with or without a scheme, and with variables
 	Variables   map[string]Variable
 	Channel     string // its address, with parameters
 	Parameters  map[string]Variable
 	ContentType string   // of messages; may be empty
-	Correlation []string // where messages have the id that ties them together
-	Mechanism   string   // of SASL; empty if the document does not say
+	Correlation []string // places of the correlation id in messages
+	Mechanism   string   // of SASL; empty if the document does not name one
 	Bindings    Bindings
 }
 
-// Bindings is what a document says for one protocol only.
+// Bindings are the properties of a document for a single protocol.
 type Bindings struct {
 	Method     string `json:"method,omitempty"`     // of requests of HTTP
 	Topic      string `json:"topic,omitempty"`      // of Kafka, if it is not the address
@@ -33,7 +33,7 @@ type Bindings struct {
 	Retain     bool   `json:"retain,omitempty"`     // by brokers of MQTT
 	Queue      string `json:"queue,omitempty"`      // of AMQP
 	Exchange   string `json:"exchange,omitempty"`   // of AMQP
-	Routed     bool   `json:"routed,omitempty"`     // the address is a routing key of AMQP, and no queue
+	Routed     bool   `json:"routed,omitempty"`     // the address is a routing key of AMQP, and not a queue
 	Persistent bool   `json:"persistent,omitempty"` // messages of AMQP are
 }
 
@@ -45,7 +45,7 @@ type Variable struct {
 	Location string // in a message
 }
 
-// Route returns the route of a call; speaks says which protocols can be spoken. An error may be a *MistakeError or an *UnsupportedError.
+// Route returns the route of a call; speaks reports whether a protocol is supported. An error may be a *MistakeError or an *UnsupportedError.
 func (d *Document) Route(c Call, speaks func(protocol string) bool) (*Route, error) {
 	found, err := d.find(c)
 	if err != nil {
@@ -70,15 +70,15 @@ func (d *Document) Route(c Call, speaks func(protocol string) bool) (*Route, err
 	return r, nil
 }
 
-// UnsupportedError says that no server of a channel speaks a protocol that can be spoken.
+// UnsupportedError reports that no server of a channel uses a supported protocol.
 type UnsupportedError struct{ Protocols []string }
 
-// Error says so.
+// Error lists the protocols.
 func (e *UnsupportedError) Error() string {
 	return "the protocol " + strings.Join(e.Protocols, ", ") + " cannot be spoken"
 }
 
-// choose fills in the server: the one that was asked for, or the first by name that fits.
+// choose fills in the server: the requested server, or the first matching one by name.
 func (d *Document) choose(found *channel, c Call, r *Route, speaks func(string) bool) error {
 	names, err := d.serversOf(found)
 	if err != nil {
@@ -118,7 +118,7 @@ func (d *Document) choose(found *channel, c Call, r *Route, speaks func(string) 
 	return fmt.Errorf("there is no server for the channel %s", shorten.Quoted(found.name))
 }
 
-// serversOf returns the names of the servers of a channel: those that it lists, or all.
+// serversOf returns the names of the servers of a channel: the servers that it lists, or all.
 func (d *Document) serversOf(found *channel) ([]string, error) {
 	listed := description.List(found.holder["servers"])
 	if len(listed) == 0 {
@@ -138,7 +138,7 @@ func (d *Document) serversOf(found *channel) ([]string, error) {
 	return names, nil
 }
 
-// server fills in what a server is like. wanted is the protocol that was asked for.
+// server fills in the properties of a server. wanted is the requested protocol.
 func (d *Document) server(name, wanted string, r *Route) error {
 	server, err := description.Resolve(d.root, description.Object(d.root["servers"])[name])
 	if err != nil {
@@ -162,7 +162,7 @@ func (d *Document) server(name, wanted string, r *Route) error {
 	return d.secure(server, r)
 }
 
-// protocol returns a protocol as the DSL writes it, and whether it is spoken over TLS.
+// protocol returns a protocol in the form of the DSL, and whether it uses TLS.
 func protocol(name, version string) (base string, secure bool) {
 	base = strings.ToLower(name)
 	for written, meant := range map[string]string{
@@ -183,7 +183,7 @@ func protocol(name, version string) (base string, secure bool) {
 	return base, secure
 }
 
-// variables reads what may be filled into an address.
+// variables reads the variables of an address.
 func (d *Document) variables(v any) (map[string]Variable, error) {
 	all := map[string]Variable{}
 	for name, raw := range description.Object(v) {
@@ -236,7 +236,7 @@ func (d *Document) secure(server map[string]any, r *Route) error {
 // bind reads the bindings of the protocol.
 func (d *Document) bind(found *channel, r *Route) error {
 	kind := r.Protocol
-	if kind == "mqtt5" { // whose bindings are those of mqtt, unless they have their own name
+	if kind == "mqtt5" { // its bindings are named mqtt, unless they have a separate name
 		kind = "mqtt"
 	}
 	of := func(holder map[string]any) map[string]any {

@@ -16,13 +16,13 @@ import (
 	"golang.org/x/oauth2/clientcredentials"
 )
 
-// assertionType is the type of a JWT that proves who a client is.
+// assertionType is the type of a JWT that proves the identity of a client.
 const assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
-// maxAssertion is how long such a proof can be used. Servers refuse what is good for long.
+// maxAssertion is the validity of such a proof. Servers refuse proofs with a long validity.
 const maxAssertion = time.Minute
 
-// identify adds to a request who asks, and the proof of it.
+// identify adds the client and the proof of its identity to a request.
 func (c Client) identify(request *clientcredentials.Config, now time.Time) error {
 	request.ClientID, request.AuthStyle = c.ID, oauth2.AuthStyleInParams
 	switch c.method() {
@@ -41,7 +41,7 @@ func (c Client) identify(request *clientcredentials.Config, now time.Time) error
 	return nil
 }
 
-// assertion returns the proof that the policy has, or makes one for a server.
+// assertion returns the proof in the policy, or makes one for a server.
 func (c Client) assertion(server string, now time.Time) (string, error) {
 	if c.Assertion != "" {
 		return c.Assertion, nil
@@ -67,7 +67,7 @@ func (c Client) assertion(server string, now time.Time) (string, error) {
 	return text, nil
 }
 
-// errKey is all that is said of a key that is none: its text is a secret.
+// errKey is the only message about an invalid key, because its text is a secret.
 var errKey = errors.New("the client's secret must be a private key, RSA, EC or Ed25519, as PEM or JWK")
 
 // signingKey reads a private key, as PEM or as JWK.
@@ -94,7 +94,7 @@ func signingKey(text []byte) (jose.SigningKey, error) {
 	return jose.SigningKey{}, errKey
 }
 
-// privateKey returns a key in any of the forms that tools write; nil if it is none.
+// privateKey returns a key in any of the forms that tools write; nil if it is no key.
 func privateKey(der []byte) any {
 	if key, err := x509.ParsePKCS8PrivateKey(der); err == nil {
 		return key
@@ -108,7 +108,7 @@ func privateKey(der []byte) any {
 	return nil
 }
 
-// algorithmOf returns the algorithm that a key is used with; "" if there is none.
+// algorithmOf returns the algorithm for a key; "" if there is no algorithm.
 func algorithmOf(key any) jose.SignatureAlgorithm {
 	switch key := key.(type) {
 	case *rsa.PrivateKey:

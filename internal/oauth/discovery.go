@@ -10,13 +10,13 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 )
 
-// wellKnown is where an authority describes itself.
+// wellKnown is the path at which an authority describes itself.
 const wellKnown = "/.well-known/openid-configuration"
 
-// defaultToken is where tokens are issued, unless a policy or the authority says otherwise.
+// defaultToken is the default path of the token endpoint, unless a policy or the authority specifies another one.
 const defaultToken = "/oauth2/token"
 
-// endpoint returns where tokens are issued, and the provider if the authority describes itself.
+// endpoint returns the token endpoint, and the provider if the authority describes itself.
 func (p *Policy) endpoint(ctx context.Context) (*oidc.Provider, string, error) {
 	issuer, described := strings.CutSuffix(strings.TrimSuffix(p.Authority, "/"), wellKnown)
 	if !p.OpenID && !described {
@@ -44,20 +44,20 @@ func (p *Policy) endpoint(ctx context.Context) (*oidc.Provider, string, error) {
 	return provider, endpoint, nil
 }
 
-// undescribed is why an authority that has to describe itself does not.
+// undescribed explains why a required description of an authority is missing.
 type undescribed struct{ err error }
 
 func (e *undescribed) Error() string { return e.err.Error() }
 
 func (e *undescribed) Unwrap() error { return e.err }
 
-// trusts reports whether an authority may call itself something else than the policy does: with or without a slash at the end, or one of the issuers
-// that the policy names.
+// trusts reports whether an authority may use another issuer than the policy: with or without a slash at the end, or one of the issuers that the
+// policy names.
 func (p *Policy) trusts(issuer, discovered string) bool {
 	return discovered != "" && (strings.TrimSuffix(issuer, "/") == strings.TrimSuffix(discovered, "/") || slices.Contains(p.Issuers, discovered))
 }
 
-// tokenEndpoint returns where the policy says that tokens are issued: a path below the authority, or a URL.
+// tokenEndpoint returns the token endpoint of the policy: a path below the authority, or a URL.
 func (p *Policy) tokenEndpoint() (string, error) {
 	path := p.Endpoints.Token
 	if path == "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 )
 
-// parameters returns what a token is asked for with. A refresh token takes the place of the grant, if there is one.
+// parameters returns the parameters of a request for a token. A refresh token takes the place of the grant, if there is one.
 func (p *Policy) parameters(refresh string) (url.Values, error) {
 	v := url.Values{"grant_type": {p.Grant}}
 	switch {
@@ -46,7 +46,8 @@ func (p *Policy) parameters(refresh string) (url.Values, error) {
 	return v, nil
 }
 
-// scopes returns what is asked for. A provider of OpenID Connect wants to be told that it is meant as one. The request of a code has said it before.
+// scopes returns the requested scopes. A request to a provider of OpenID Connect must contain the scope openid. For a code, the request of the code
+// already contained the scopes.
 func (p *Policy) scopes() []string {
 	if !p.OpenID || p.Grant == GrantCode || slices.Contains(p.Scopes, oidc.ScopeOpenID) {
 		return p.Scopes

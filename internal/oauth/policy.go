@@ -1,5 +1,5 @@
-// Package oauth gets tokens by OAuth 2.0 and OpenID Connect, as a policy of a workflow asks for them. The protocols are those of golang.org/x/oauth2 and
-// go-oidc; here is what a policy says of them, what is accepted as a token, and for how long one is kept.
+// Package oauth gets tokens by OAuth 2.0 and OpenID Connect, as a policy of a workflow requires. golang.org/x/oauth2 and go-oidc implement the
+// protocols. This package reads policies, decides which answers are accepted as tokens, and decides how long a token is kept.
 package oauth
 
 import (
@@ -22,7 +22,7 @@ const (
 	GrantTokenExchange = "urn:ietf:params:oauth:grant-type:token-exchange"
 )
 
-// How a client proves who it is.
+// The methods by which a client proves its identity.
 const (
 	methodBasic     = "client_secret_basic"
 	methodPost      = "client_secret_post"
@@ -37,9 +37,9 @@ const (
 	encodingJSON = "application/json"
 )
 
-// Policy says which token to ask for, and how. Its JSON is that of the DSL.
+// Policy specifies the requested token, and the request. Its JSON is the form of the DSL.
 type Policy struct {
-	OpenID bool `json:"-"` // the authority describes itself, and tells who the user is
+	OpenID bool `json:"-"` // the authority describes itself, and identifies the user
 
 	Authority string         `json:"authority"`
 	Grant     string         `json:"grant"`
@@ -55,7 +55,7 @@ type Policy struct {
 	Actor     *SecurityToken `json:"actor,omitempty"`
 }
 
-// Client is who asks.
+// Client is the client that requests the token.
 type Client struct {
 	ID             string `json:"id,omitempty"`
 	Secret         string `json:"secret,omitempty"`
@@ -63,10 +63,10 @@ type Client struct {
 	Authentication string `json:"authentication,omitempty"`
 }
 
-// Request says how a token is asked for.
+// Request specifies the form of the request for a token.
 type Request struct {
 	Encoding   string            `json:"encoding,omitempty"`
-	Parameters map[string]string `json:"parameters,omitempty"` // besides those that the policy makes
+	Parameters map[string]string `json:"parameters,omitempty"` // besides the parameters that the policy makes
 }
 
 // Endpoints are paths below the authority, or URLs.
@@ -74,13 +74,13 @@ type Endpoints struct {
 	Token string `json:"token,omitempty"`
 }
 
-// SecurityToken stands for somebody. That of a subject is also what a refresh token or a code is given as.
+// SecurityToken represents a subject or an actor. The token of a subject is also used as a refresh token or a code.
 type SecurityToken struct {
 	Token string `json:"token"`
 	Type  string `json:"type"`
 }
 
-// Decode returns the policy of some properties. That the properties which its grant needs are there is for others to check.
+// Decode returns the policy of some properties. The caller checks that the properties for its grant are there.
 func Decode(properties map[string]any, openID bool) (*Policy, error) {
 	text, err := json.Marshal(properties)
 	if err != nil {
@@ -92,14 +92,14 @@ func Decode(properties map[string]any, openID bool) (*Policy, error) {
 		if !errors.As(err, &mistaken) {
 			return nil, errors.New("its properties are not those of a policy")
 		}
-		kind, _, _ := strings.Cut(mistaken.Value, " ") // it may go on with a number, which may be a secret
+		kind, _, _ := strings.Cut(mistaken.Value, " ") // a number may follow, which may be a secret
 		return nil, fmt.Errorf("`%s` cannot be of type %s", mistaken.Field, kind)
 	}
 	p.OpenID = openID
 	return p, p.check()
 }
 
-// check reports what cannot be asked for.
+// check reports parts of the policy that cannot be requested.
 func (p *Policy) check() error {
 	u, err := url.Parse(p.Authority)
 	switch {
@@ -128,7 +128,7 @@ func (p *Policy) check() error {
 	return nil
 }
 
-// method returns how the client proves who it is. Where the policy does not say, it is by what it has.
+// method returns the method by which the client proves its identity. If the policy names no method, the method follows from the client's properties.
 func (c Client) method() string {
 	switch {
 	case c.Authentication != "":
@@ -141,7 +141,7 @@ func (c Client) method() string {
 	return methodNone
 }
 
-// hidden returns what hides the secrets of the policy, and a refresh token, in what a server says.
+// hidden returns the secrets to be hidden in answers of a server: the secrets of the policy, and a refresh token.
 func (p *Policy) hidden(refresh string) *redact.Set {
 	secrets := map[string]any{
 		"refresh": refresh, "client.secret": p.Client.Secret, "client.assertion": p.Client.Assertion, "password": p.Password, "parameters": parametersOf(p.Request.Parameters),

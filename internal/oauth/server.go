@@ -17,10 +17,11 @@ import (
 	"github.com/swrun/swrun/internal/content"
 )
 
-// maxAnswer is how many bytes a server may answer with.
+// maxAnswer is the maximum number of bytes of an answer.
 const maxAnswer = 256 << 10
 
-// server is an authority for one request of a token, which may take several requests over HTTP. It follows no redirect: what is sent are credentials.
+// server is an authority for one request of a token, which may need several requests over HTTP. It follows no redirect, because the requests contain
+// credentials.
 type server struct {
 	transport http.RoundTripper
 	asJSON    bool // tokens are asked for with JSON
@@ -28,12 +29,12 @@ type server struct {
 	status   string // of the last answer
 	media    string // its content type
 	tooLarge bool
-	useless  string // what is wrong with the token of the last answer, if it is JSON
+	useless  string // why the last answer contains no usable token, if it is JSON
 	method   string // of the last request
 	uri      string // of the last request, without its query
 }
 
-// client returns what talks to the server.
+// client returns the HTTP client for the server.
 func (s *server) client() *http.Client {
 	return &http.Client{Transport: s, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
@@ -59,8 +60,8 @@ func (s *server) RoundTrip(sent *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// read reads an answer, and makes of it what the libraries understand. Servers send JSON that says to be text, that begins with a byte order mark, and in which
-// the seconds are no integer.
+// read reads an answer, and converts it to a form that the libraries understand. Some servers send JSON with the content type of text, JSON that
+// begins with a byte order mark, or seconds that are no integer.
 func (s *server) read(response *http.Response) {
 	body := &bounded{ReadCloser: response.Body, left: maxAnswer, server: s}
 	data, err := io.ReadAll(body)
@@ -71,7 +72,7 @@ func (s *server) read(response *http.Response) {
 	switch text, err := content.Text(s.media, data); {
 	case err == nil:
 		data = text
-	case response.StatusCode/100 == 2: // the libraries would put other characters in the place of what cannot be read
+	case response.StatusCode/100 == 2: // the libraries would replace unreadable characters
 		response.Body = unread{broken{err}, body}
 		return
 	}
@@ -83,7 +84,7 @@ func (s *server) read(response *http.Response) {
 		}
 	}
 	response.Body, response.ContentLength = unread{bytes.NewReader(data), body}, int64(len(data))
-	response.Header.Del("Content-Length") // of what was sent
+	response.Header.Del("Content-Length") // of the original body
 }
 
 func withoutQuery(address *url.URL) string {
@@ -92,7 +93,7 @@ func withoutQuery(address *url.URL) string {
 	return plain.String()
 }
 
-// uselessToken returns why an answer has no token in it, or "".
+// uselessToken returns why an answer contains no token, or "".
 func uselessToken(answer map[string]any) string {
 	token, present := answer["access_token"]
 	text, isText := token.(string)
@@ -124,7 +125,7 @@ func answerOf(data []byte) map[string]any {
 		text = said.String()
 	case string:
 		text = strings.TrimSpace(said)
-		if text == "" { // which says nothing
+		if text == "" { // an empty text has no meaning
 			delete(object, valid)
 		}
 	}
@@ -140,13 +141,13 @@ type unread struct {
 	io.Closer
 }
 
-// broken is what follows in an answer that cannot be read to its end.
+// broken is the rest of an answer that cannot be read to its end.
 type broken struct{ err error }
 
 // Read implements io.Reader.
 func (b broken) Read([]byte) (int, error) { return 0, b.err }
 
-// encodeAsJSON makes an object of the form that a request is: a parameter that is repeated is an array.
+// encodeAsJSON makes an object from the form of a request: a repeated parameter becomes an array.
 func encodeAsJSON(request *http.Request) error {
 	form, err := io.ReadAll(request.Body)
 	request.Body.Close()
@@ -192,7 +193,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// refusal returns what a server says of a request that it has not granted. An answer of any other form may hold anything, so it is not repeated.
+// refusal returns the server's message about a refused request. An answer of any other form may contain secrets, so that it is not repeated.
 func refusal(e *oauth2.RetrieveError) string {
 	switch {
 	case e.ErrorCode != "" && e.ErrorDescription != "":

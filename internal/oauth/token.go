@@ -19,16 +19,16 @@ import (
 	"github.com/swrun/swrun/redact"
 )
 
-// Token is a token that services are called with.
+// Token is a token for calls of services.
 type Token struct {
 	Access string
-	Hidden *redact.Set // hides the token in what services answer
+	Hidden *redact.Set // hides the token in answers of services
 
 	refresh string    // gets another one; may be empty
 	until   time.Time // when it is no longer used
 }
 
-// RefusedError says why a server has given no token, or one that cannot be used. It holds no secret of the policy.
+// RefusedError explains why a server gave no token, or an unusable one. It contains no secret of the policy.
 type RefusedError struct {
 	Code   string // of OAuth, if the server has given one
 	Method string // of the last request that was sent to the server; empty if none was
@@ -60,7 +60,7 @@ func (p *Policy) ask(ctx context.Context, transport http.RoundTripper, refresh s
 	return nil, refused
 }
 
-// explain returns what an error says, without what a server may have answered.
+// explain returns the text of an error, without text of the server's answer.
 func (s *server) explain(err error) string {
 	var answered *oauth2.RetrieveError
 	var failed *url.Error
@@ -91,7 +91,7 @@ func quotedMedia(media string) string {
 	return fmt.Sprintf("%.100q", media)
 }
 
-// rejection is why an answer is not accepted. Its text is ours.
+// rejection explains why an answer is not accepted. Its text contains no data of the answer.
 type rejection struct{ text string }
 
 func (r *rejection) Error() string { return r.text }
@@ -142,10 +142,11 @@ func (p *Policy) accept(answer *oauth2.Token) error {
 	return nil
 }
 
-// issuerOf returns who says to have issued a token, if it is a JWT. Its signature is for the service to check: it comes from the authority itself.
+// issuerOf returns the issuer that a token names, if it is a JWT. The service checks its signature, because the token comes from the authority
+// itself.
 func issuerOf(access string) (issuer string, signed bool) {
 	if strings.Count(access, ".") != 2 {
-		return "", false // nobody but the authority can read it
+		return "", false // only the authority can read it
 	}
 	parsed, err := jwt.ParseSigned(access, signatures())
 	var claims jwt.Claims
@@ -164,7 +165,7 @@ func signatures() []jose.SignatureAlgorithm {
 	}
 }
 
-// verifyIdentity checks the token that tells who the user is, which a provider of OpenID Connect may give besides.
+// verifyIdentity checks the token about the identity of the user, which a provider of OpenID Connect may give besides.
 func (p *Policy) verifyIdentity(ctx context.Context, provider *oidc.Provider, answer *oauth2.Token, now func() time.Time) error {
 	identity, _ := answer.Extra("id_token").(string) // none, where there is no user
 	if !p.OpenID || identity == "" {
@@ -181,13 +182,13 @@ func (p *Policy) verifyIdentity(ctx context.Context, provider *oidc.Provider, an
 	return nil
 }
 
-// How long tokens are used: a little shorter than they are valid, since a request takes time and clocks differ, and not for ever.
+// The time for which tokens are used: a little shorter than their validity, because a request takes time and clocks differ, and never forever.
 const (
 	maxEarly = 30 * time.Second
 	maxKept  = 24 * time.Hour
 )
 
-// keep returns a token with how long it is used. One that nothing is said of is used until a service refuses it.
+// keep returns a token with the time for which it is used. A token without an expiry is used until a service refuses it.
 func keep(answer *oauth2.Token, now time.Time) *Token {
 	t := &Token{Access: answer.AccessToken, Hidden: redact.New(map[string]any{"token": answer.AccessToken}, true), refresh: answer.RefreshToken, until: now.Add(maxKept)}
 	if said := answer.Extra("expires_in"); said == nil || said == "" {

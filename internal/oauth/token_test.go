@@ -153,7 +153,7 @@ func mustQuote(t *testing.T, text string) string {
 	return string(quoted)
 }
 
-// TestAssertionsOfThePolicy: one that it has is sent as it is.
+// TestAssertionsOfThePolicy: an assertion in the policy is sent unchanged.
 func TestAssertionsOfThePolicy(t *testing.T) {
 	var sent string
 	_, err := new(oauth.Tokens).Get(t.Context(), policy(t, `{"grant": "client_credentials", "client": {"id": "x", "assertion": "a.b.c"}}`), roundTrip(func(r *http.Request) (*http.Response, error) {
@@ -222,7 +222,7 @@ func TestDiscovery(t *testing.T) {
 	}
 }
 
-// TestAnswersThatAreNoToken: what servers and those between say instead of giving a token. No error repeats a secret, or what may be a page.
+// TestAnswersThatAreNoToken: the answers of servers and proxies that contain no token. No error repeats a secret, or text that may be a page.
 func TestAnswersThatAreNoToken(t *testing.T) {
 	for name, c := range map[string]struct {
 		status      int
@@ -267,7 +267,7 @@ func TestAnswersThatAreNoToken(t *testing.T) {
 	}
 }
 
-// TestIdentities: a token that tells who the user is must be of the authority, for the client, and about the other token.
+// TestIdentities: a token about the identity of the user must be issued by the authority, for the client, and about the other token.
 func TestIdentities(t *testing.T) {
 	for name, c := range map[string]struct{ change, want string }{
 		"of another key":     {"https://evil.test", "failed to verify signature"},
@@ -333,7 +333,7 @@ func TestPoliciesThatAreWrong(t *testing.T) {
 	}
 }
 
-// TestAnswersOfAnotherForm: some servers send the JSON of a token with a byte order mark, or as something else.
+// TestAnswersOfAnotherForm: some servers send the JSON of a token with a byte order mark, or with another content type.
 func TestAnswersOfAnotherForm(t *testing.T) {
 	for _, c := range []struct{ media, before, after string }{
 		{"text/plain", "", ""}, {"text/plain; charset=utf-8", "", "\n"}, {"application/json", "\ufeff", ""}, {"text/html", "\ufeff ", " "}, {"", "", ""}, {"application/x-www-form-urlencoded", "", ""},

@@ -18,37 +18,37 @@ type Tokens struct {
 	kept map[key]*kept
 }
 
-// maxTokens is how many tokens are kept.
+// maxTokens is the maximum number of kept tokens.
 const maxTokens = 1000
 
-// key is a hash of all that a policy says, and so of all that its token depends on: who does not know the secrets does not get the token.
+// key is a hash of the whole policy, and so of everything that its token depends on. A caller without the secrets does not get the token.
 type key [sha256.Size]byte
 
-// kept is what is known of a policy.
+// kept is the kept state of a policy.
 type kept struct {
-	token  *Token   // the last one; nil if there was none
-	asking *request // is in progress; nil if none is
+	token  *Token   // the last token; nil if there was no token
+	asking *request // the request in progress; nil without a request
 	used   time.Time
 }
 
-// request is one request of a token, which several wait for.
+// request is one request of a token, for which several callers may wait.
 type request struct {
-	done      chan struct{} // closed when it has ended
+	done      chan struct{} // closed at its end
 	token     *Token
 	err       error
-	abandoned bool // who made it did not wait for the answer
+	abandoned bool // its caller did not wait for the answer
 }
 
-// errSpent is why there is no second token of a code.
+// errSpent explains why there is no second token of a code.
 var errSpent = errors.New("an authorization code is good for one token, and the server has given nothing to refresh it with")
 
-// Get returns a token of a policy: the one that is kept, or another one. Only one is asked for at a time; who waits for it waits as long as its own context
-// lasts.
+// Get returns a token of a policy: the kept one, or another one. Only one request is in progress at a time. Each caller waits for it as long as its
+// own context lasts.
 func (t *Tokens) Get(ctx context.Context, p *Policy, transport http.RoundTripper) (*Token, error) {
 	return t.other(ctx, p, transport, nil)
 }
 
-// Renew returns another token than one that a service has refused; nil if there can be no other one.
+// Renew returns another token in place of a token that a service refused; nil if there can be no other token.
 func (t *Tokens) Renew(ctx context.Context, p *Policy, transport http.RoundTripper, refused *Token) (*Token, error) {
 	token, err := t.other(ctx, p, transport, refused)
 	if errors.Is(err, errSpent) {
@@ -57,7 +57,7 @@ func (t *Tokens) Renew(ctx context.Context, p *Policy, transport http.RoundTripp
 	return token, err
 }
 
-// other returns a token that is not the refused one, if that is not nil.
+// other returns a token that is not the refused one, unless refused is nil.
 func (t *Tokens) other(ctx context.Context, p *Policy, transport http.RoundTripper, refused *Token) (*Token, error) {
 	name, err := p.key()
 	if err != nil {
@@ -83,7 +83,7 @@ func (t *Tokens) other(ctx context.Context, p *Policy, transport http.RoundTripp
 	}
 }
 
-// join returns the token that is kept, or the request of one that is in progress. If it is mine, the caller makes it.
+// join returns the kept token, or the request in progress. If mine is true, the caller must make the request.
 func (t *Tokens) join(name key, refused *Token) (token *Token, asking *request, mine bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -102,7 +102,7 @@ func (t *Tokens) join(name key, refused *Token) (token *Token, asking *request, 
 	return nil, k.asking, true
 }
 
-// add makes room for what is known of a policy. What has not been used for longest is forgotten.
+// add makes room for the state of a policy. It removes the entry that was unused for the longest time.
 func (t *Tokens) add(name key) *kept {
 	if t.kept == nil {
 		t.kept = map[key]*kept{}
@@ -122,13 +122,13 @@ func (t *Tokens) add(name key) *kept {
 	return k
 }
 
-// perform makes a request, and tells all who wait for it.
+// perform makes a request, and passes the result to all waiting callers.
 func (t *Tokens) perform(ctx context.Context, name key, asking *request, p *Policy, transport http.RoundTripper) {
 	t.mu.Lock()
-	k := t.kept[name] // is not forgotten as long as something is asked for
+	k := t.kept[name] // is kept while a request is in progress
 	last := k.token
 	t.mu.Unlock()
-	asking.abandoned = true // also if there is a panic
+	asking.abandoned = true // also after a panic
 	defer func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
@@ -148,8 +148,8 @@ func (t *Tokens) now() time.Time {
 	return t.Now()
 }
 
-// another asks for a token, after one that is no longer used. A code is good for one token, and a server may take back a refresh token for another one: then
-// the newest one counts.
+// another requests a token, after a token that is no longer used. A code gives one token, and a server may replace a refresh token: then the newest
+// one counts.
 func (p *Policy) another(ctx context.Context, transport http.RoundTripper, last *Token, now func() time.Time) (*Token, error) {
 	refresh := ""
 	if last != nil && (p.Grant == GrantCode || p.Grant == GrantRefresh) {

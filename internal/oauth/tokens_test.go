@@ -17,11 +17,12 @@ import (
 	"github.com/swrun/swrun/internal/pacetest"
 )
 
-// TestTokensAreKept: until a little before they expire, for each policy by itself, and never for one whose secret is another.
+// TestTokensAreKept: tokens are kept until a little before they expire, separately for each policy, and are never used for a policy with another
+// secret.
 func TestTokensAreKept(t *testing.T) {
 	for name, c := range map[string]struct {
 		valid    any
-		kept, no time.Duration // until when it is kept, and when not
+		kept, no time.Duration // times at which the token is kept, and at which it is not
 	}{
 		"an hour":        {3600, time.Hour - 31*time.Second, time.Hour},
 		"ten seconds":    {10, 8 * time.Second, 12 * time.Second},
@@ -78,8 +79,8 @@ func TestTokensAreKept(t *testing.T) {
 	}
 }
 
-// TestRenewing: another token is asked for once, whoever comes with the refused one; that of a code, and one that is taken back when it is used, goes on
-// with what the server has given last.
+// TestRenewing: another token is requested once, regardless of the number of callers with the refused one. After a code, or after a replaced refresh
+// token, the request uses the newest refresh token of the server.
 func TestRenewing(t *testing.T) {
 	a, tokens := newAuthority(t), new(oauth.Tokens)
 	p := policy(t, `{`+credentials+`}`)
@@ -107,7 +108,7 @@ func TestRenewing(t *testing.T) {
 	}
 }
 
-// TestACodeIsSentOnce: a second token is got with what the server has given for that; if there is nothing, the code is not sent again.
+// TestACodeIsSentOnce: a second token is requested with the refresh token of the server. Without a refresh token, the code is not sent again.
 func TestACodeIsSentOnce(t *testing.T) {
 	for _, refreshes := range []bool{true, false} {
 		codes, refreshed := 0, 0
@@ -135,7 +136,8 @@ func TestACodeIsSentOnce(t *testing.T) {
 	}
 }
 
-// TestOneRequestAtATime: those who need a token at the same time get the same one; each waits as long as it can; and if who asks gives up, another one asks.
+// TestOneRequestAtATime: simultaneous callers get the same token. Each waits as long as its context lasts. If the caller that makes the request
+// stops, another caller makes one.
 func TestOneRequestAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAuthority(t)
@@ -164,7 +166,7 @@ func TestOneRequestAtATime(t *testing.T) {
 		}
 		all.Wait()
 		for i, err := range errs {
-			if i > 0 && i < 7 && err == nil { // it was there in time
+			if i > 0 && i < 7 && err == nil { // it was early enough
 				continue
 			}
 			if patient := i >= 7; patient != (err == nil) || !patient && !errors.Is(err, context.DeadlineExceeded) {
@@ -177,7 +179,7 @@ func TestOneRequestAtATime(t *testing.T) {
 	})
 }
 
-// TestAFailureIsShared: those who wait for a request that fails do not make it again, one after the other.
+// TestAFailureIsShared: the callers that wait for a failing request do not repeat it one after the other.
 func TestAFailureIsShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		requests := 0
@@ -202,7 +204,7 @@ func TestAFailureIsShared(t *testing.T) {
 	})
 }
 
-// TestOnlySoManyAreKept: what is used least is forgotten.
+// TestOnlySoManyAreKept: the least recently used token is removed.
 func TestOnlySoManyAreKept(t *testing.T) {
 	a, tokens := newAuthority(t), new(oauth.Tokens)
 	get := func(scope string) {

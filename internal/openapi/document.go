@@ -1,8 +1,8 @@
-// Package openapi reads what a call needs to know of an operation that an OpenAPI document describes, Swagger 2.0 or OpenAPI 3, and makes
-// a request of it.
+// Package openapi reads the parts of an OpenAPI document, Swagger 2.0 or OpenAPI 3, that a call of an operation needs, and makes a request of the
+// operation.
 //
-// It reads nothing else of a document, which may come from anywhere: what is wrong in other parts does no harm, nothing is fetched, and what
-// an operation costs does not grow with what references multiply.
+// It reads nothing else of a document, which may come from any source. Mistakes in other parts have no effect, nothing is fetched, and the cost of an
+// operation does not grow with the multiplication by references.
 package openapi
 
 import (
@@ -25,18 +25,18 @@ type Document struct {
 	operations map[string][]place
 }
 
-// place is where an operation stands.
+// place is the place of an operation.
 type place struct {
 	path, method string
-	item         map[string]any // that holds it
+	item         map[string]any // the item that contains it
 }
 
-// methods are those that a path can have, as they stand in documents.
+// methods are the methods of a path, as they are spelled in documents.
 func methods() []string {
 	return []string{"get", "put", "post", "delete", "options", "head", "patch", "trace", "query"}
 }
 
-// Parse reads a document, JSON or YAML. Its location is the URL that relative servers count from; it may be none.
+// Parse reads a document, JSON or YAML. Its location is the base URL of relative servers; it may be empty.
 func Parse(data []byte, location string) (*Document, error) {
 	v, err := description.Decode(data)
 	if err != nil {
@@ -46,7 +46,7 @@ func Parse(data []byte, location string) (*Document, error) {
 	d := &Document{root: root, operations: map[string][]place{}}
 	version := description.Text(root["openapi"])
 	switch unquoted := root["openapi"].(type) {
-	case int, float64: // of which 3.0 is 3
+	case int, float64: // 3.0 is read as 3
 		version = fmt.Sprintf("%v.", unquoted)
 	}
 	switch {
@@ -81,14 +81,14 @@ func (d *Document) index() error {
 	return nil
 }
 
-// UnknownOperationError says that the document has no operation of a name.
+// UnknownOperationError reports that the document contains no operation of a name.
 type UnknownOperationError struct {
 	ID      string
-	Nearest string   // one that may be meant, or empty
-	All     []string // that there are
+	Nearest string   // the most similar name, or empty
+	All     []string // all names
 }
 
-// Error says so.
+// Error names the operation and the similar name.
 func (e *UnknownOperationError) Error() string {
 	switch {
 	case e.Nearest != "":
@@ -99,7 +99,7 @@ func (e *UnknownOperationError) Error() string {
 	return fmt.Sprintf("the OpenAPI document has no operation %s", shorten.Quoted(e.ID))
 }
 
-// Operation returns what a call of an operation needs. The error may be an *UnknownOperationError.
+// Operation returns the parts of an operation that a call needs. The error may be an *UnknownOperationError.
 func (d *Document) Operation(id string) (*Operation, error) {
 	places := d.operations[id]
 	switch len(places) {
@@ -112,7 +112,7 @@ func (d *Document) Operation(id string) (*Operation, error) {
 	return nil, fmt.Errorf("the OpenAPI document has the operation %s %d times", shorten.Quoted(id), len(places))
 }
 
-// resolve returns an object, or that which it refers to.
+// resolve returns an object, or the target of its reference.
 func (d *Document) resolve(v any) (map[string]any, error) { return description.Resolve(d.root, v) }
 
 func isHTTP(u *url.URL) bool {

@@ -11,15 +11,15 @@ import (
 	"github.com/swrun/swrun/internal/shorten"
 )
 
-// Operation is what a call of an operation needs to know.
+// Operation contains the parts of an operation that a call needs.
 type Operation struct {
 	ID         string
 	Method     string // in upper case
 	Path       string // with its variables in braces
 	Parameters []*Parameter
-	Body       *Body    // nil if it takes none
+	Body       *Body    // nil without a body
 	Servers    []string // absolute URLs, the first choice first
-	Consumes   []string // of Swagger: what its body may be
+	Consumes   []string // of Swagger: the content types of its body
 }
 
 // Parameter is a value that goes into the request beside its body.
@@ -27,11 +27,11 @@ type Parameter struct {
 	Name     string
 	In       string // path, query, header or cookie
 	Required bool
-	Default  any // nil if there is none
+	Default  any // nil without a default
 	style    string
 	explode  bool
-	reserved bool   // characters with a meaning in a query are left as they are
-	join     string // what arrays are joined by to one text; empty if the style says how
+	reserved bool   // characters with a meaning in a query are not escaped
+	join     string // separator that joins arrays to one text; empty if the style defines it
 	json     bool   // its value is written as JSON
 }
 
@@ -60,10 +60,11 @@ func (d *Document) read(id string, at place) (*Operation, error) {
 	return o, nil
 }
 
-// maxParameters is how many an operation may have.
+// maxParameters is the maximum number of parameters of an operation.
 const maxParameters = 1000
 
-// readParameters reads parameters; of several with one name and place the first counts: the operation's own before that of its path.
+// readParameters reads parameters. Of several parameters with the same name and place, the first counts: the operation's own parameter comes before
+// its path's.
 func (d *Document) readParameters(o *Operation, all []any) error {
 	if len(all) > maxParameters {
 		return fmt.Errorf("it has more than %d parameters", maxParameters)
@@ -139,16 +140,16 @@ func (p *Parameter) collection(format string) {
 	p.join = map[string]string{"ssv": " ", "tsv": "\t", "pipes": "|"}[format]
 }
 
-// Body is what an operation takes as its body.
+// Body is the body of an operation.
 type Body struct {
-	Name     string // of the parameter that is all of it, besides body; may be empty
+	Name     string // name of the parameter that is the whole body, besides body; may be empty
 	Required bool
 	Media    string   // its content type
 	fields   []*field // of a form of Swagger
-	names    []string // of the properties that it may have; nil if that is not known
+	names    []string // of its possible properties; nil if they are not known
 
 	files  map[string]string     // of a form in parts: the properties that are files, with their content types
-	styled map[string]*Parameter // of a form that is no form in parts: the properties for which the document has a style
+	styled map[string]*Parameter // of other forms: the properties for which the document defines a style
 }
 
 // field is a field of a form of Swagger.
@@ -237,7 +238,7 @@ func (d *Document) readBody(v any) (*Body, error) {
 // inForm is the place of a property of a form.
 const inForm = "form"
 
-// styledOf returns the properties of a form that have a style of their own, which is written as that of a parameter of a query.
+// styledOf returns the properties of a form that define a style. It is written like the style of a query parameter.
 func (d *Document) styledOf(encoding map[string]any) (map[string]*Parameter, error) {
 	styled := map[string]*Parameter{}
 	for name, v := range encoding {
@@ -262,7 +263,7 @@ func key(content map[string]any, media string) string {
 	return "*/*"
 }
 
-// choose returns the content type that a body is sent as: JSON if it may be, then a form, then the first; usual stands for none and any.
+// choose returns the content type of a body: JSON if possible, then a form, then the first one. usual is used for an empty list and for any type.
 func choose(media []string, usual string) string {
 	ranked := func(is func(string) bool) string {
 		if i := slices.IndexFunc(media, is); i >= 0 {

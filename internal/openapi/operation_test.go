@@ -30,7 +30,8 @@ func mustOperation(t *testing.T, document string) *Operation {
 	return o
 }
 
-// TestStyles compares how values are written with the table of styles of the OpenAPI specification, and with what it leaves open.
+// TestStyles compares the written values with the table of styles of the OpenAPI specification, and with swrun's choices for the cases that it leaves
+// open.
 func TestStyles(t *testing.T) {
 	const array, members = `["blue", "black"]`, `{"R": 100, "G": 200}`
 	for _, c := range []struct{ parameter, value, path, query string }{
@@ -92,7 +93,7 @@ func TestStyles(t *testing.T) {
 	}
 }
 
-// TestHeadersAndCookies: headers are written as they are, and cookies go into one.
+// TestHeadersAndCookies: headers are written unchanged, and cookies are combined in one header.
 func TestHeadersAndCookies(t *testing.T) {
 	o := mustOperation(t, `{openapi: 3.0.3, servers: [{url: /v1}], paths: {/a: {get: {operationId: x, parameters: [
 		{name: x-list, in: header}, {name: a, in: cookie}, {name: b, in: cookie}, {name: accept, in: header, required: true}]}}}}`)
@@ -106,7 +107,7 @@ func TestHeadersAndCookies(t *testing.T) {
 	}
 }
 
-// TestServers: which URLs are asked, in which order.
+// TestServers: the URLs of a call, in their order.
 func TestServers(t *testing.T) {
 	for document, want := range map[string]string{
 		`openapi: 3.0.0`: "https://example.com/a",
@@ -207,7 +208,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestFilesInParts: a file has a name and a content type, an object says that it is JSON, and text is text.
+// TestFilesInParts: a file has a name and a content type, an object has the content type of JSON, and text is text.
 func TestFilesInParts(t *testing.T) {
 	o := mustOperation(t, `{openapi: "3.1.0", paths: {/a: {post: {operationId: x, requestBody: {content: {multipart/form-data: {schema: {$ref: "#/components/schemas/form"}}}}}}},
 		components: {schemas: {form: {properties: {
@@ -247,7 +248,7 @@ func TestFilesInParts(t *testing.T) {
 	}
 }
 
-// TestHostileDocuments: each is refused, or can be asked for its operation, soon and without much memory.
+// TestHostileDocuments: each document is refused, or its operation can be read, quickly and with little memory.
 func TestHostileDocuments(t *testing.T) {
 	deep := strings.Repeat(`{"a":`, 5000) + "1" + strings.Repeat("}", 5000)
 	bomb := "a: &a [x,x,x,x,x,x,x,x,x,x]\n"
@@ -299,7 +300,7 @@ func TestHostileDocuments(t *testing.T) {
 	}
 }
 
-// FuzzParse: no document makes the program panic, whatever is asked for with it.
+// FuzzParse: no document makes the program panic, regardless of the operation and the parameters.
 func FuzzParse(f *testing.F) {
 	examples, err := filepath.Glob("../../examples/openapi/*")
 	if err != nil {
@@ -327,7 +328,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestFormsOfSwagger: a field is written as its collectionFormat has it.
+// TestFormsOfSwagger: a field is written as its collectionFormat specifies.
 func TestFormsOfSwagger(t *testing.T) {
 	for format, want := range map[string]string{"multi": "a=1&a=2", "csv": "a=1,2", "ssv": "a=1%202", "tsv": "a=1%092", "pipes": "a=1%7C2"} {
 		o := mustOperation(t, `{swagger: "2.0", paths: {/a: {post: {operationId: x, parameters: [{name: a, in: formData, type: array, collectionFormat: `+format+`}]}}}}`)

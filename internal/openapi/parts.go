@@ -14,14 +14,14 @@ import (
 	"github.com/swrun/swrun/internal/description"
 )
 
-// Parts writes a form in parts of which no document says anything, without nulls.
+// Parts writes a form in parts without a document, and without nulls.
 func Parts(fields map[string]any) (data []byte, contentType string, err error) {
 	fields = maps.Clone(fields)
 	maps.DeleteFunc(fields, func(_ string, value any) bool { return value == nil })
 	return new(Body).parts(fields)
 }
 
-// parts writes a form in parts. What divides them follows from them, so that the same form is the same text each time.
+// parts writes a form in parts. The boundary is derived from the parts, so that the same form always gives the same text.
 func (b *Body) parts(fields map[string]any) (data []byte, contentType string, err error) {
 	encoded, err := expr.Encode(fields)
 	if err != nil {
@@ -46,7 +46,7 @@ func (b *Body) parts(fields map[string]any) (data []byte, contentType string, er
 	return text.Bytes(), w.FormDataContentType(), nil
 }
 
-// writePart writes one value. A file has a name, since servers take a part without one for text; an object says that it is JSON.
+// writePart writes one value. A file gets a name, because servers read a part without a name as text. An object gets the content type of JSON.
 func (b *Body) writePart(w *multipart.Writer, name string, value any) error {
 	header := textproto.MIMEHeader{}
 	media, isFile := b.files[name]
@@ -69,14 +69,14 @@ func (b *Body) writePart(w *multipart.Writer, name string, value any) error {
 	return err
 }
 
-// file is what the content of a file is, unless the document says it.
+// file is the default content type of a file.
 const file = "application/octet-stream"
 
-// filesOf returns which properties of a form are files, with their content types.
+// filesOf returns the properties of a form that are files, with their content types.
 func (d *Document) filesOf(form map[string]any) map[string]string {
 	files := map[string]string{}
 	for name, property := range description.Object(form["properties"]) {
-		schema, err := d.resolve(property) // one that leads out of the document is none
+		schema, err := d.resolve(property) // a reference out of the document is ignored
 		if items, failed := d.resolve(schema["items"]); failed == nil && description.Text(schema["type"]) == "array" {
 			schema = items
 		}

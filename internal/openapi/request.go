@@ -16,27 +16,27 @@ import (
 // Request is a call of an operation.
 type Request struct {
 	Method  string
-	URLs    []string // the first choice first; the others are the same on other servers
+	URLs    []string // the first choice first; the others are the same request on other servers
 	Headers map[string]string
-	Body    []byte // nil if there is none
+	Body    []byte // nil without a body
 }
 
-// ParameterError says which parameter of a call is wrong.
+// ParameterError names the wrong parameter of a call.
 type ParameterError struct {
 	Name    string
-	Missing bool   // it is required, and not there
-	Nearest string // a parameter that may be meant by one that there is not, or empty
+	Missing bool   // it is required, and missing
+	Nearest string // the most similar parameter to an unknown one, or empty
 	message string
 }
 
-// Error says what is wrong.
+// Error describes the mistake.
 func (e *ParameterError) Error() string { return e.message }
 
 func unfit(name, format string, args ...any) *ParameterError {
 	return &ParameterError{Name: name, message: fmt.Sprintf("the parameter %s of the operation ", shorten.Quoted(name)) + fmt.Sprintf(format, args...)}
 }
 
-// Check looks for parameters that the operation does not have, and for required ones that are missing, among those that are given a value.
+// Check finds parameters that the operation does not define, and required parameters that are missing, among the names with a value.
 func (o *Operation) Check(names []string) (all []*ParameterError) {
 	given := map[string]any{}
 	for _, name := range names {
@@ -128,12 +128,12 @@ func (o *Operation) wholeName() string {
 	return "body"
 }
 
-// takes reports whether a name may be that of a property of the body.
+// takes reports whether a name may be a property of the body.
 func (o *Operation) takes(name string) bool {
 	return o.Body != nil && (o.Body.names == nil || slices.Contains(o.Body.names, name))
 }
 
-// rest returns what stands for the body: all that is given and is no parameter beside it.
+// rest returns the body: all given values that are not parameters beside it.
 func (o *Operation) rest(given map[string]any) map[string]any {
 	rest := map[string]any{}
 	for name, v := range given {
@@ -226,7 +226,7 @@ func (o *Operation) prepareBody(given map[string]any, r *Request) error {
 	return nil
 }
 
-// encode writes a body as its content type says.
+// encode writes a body by its content type.
 func (b *Body) encode(v any) (data []byte, contentType string, err error) {
 	fields, isObject := v.(map[string]any)
 	switch {
@@ -250,7 +250,7 @@ func (b *Body) encode(v any) (data []byte, contentType string, err error) {
 	return data, b.Media, err
 }
 
-// form writes a form. It repeats the name for each item of an array, unless the document has another style for the property.
+// form writes a form. It repeats the name for each item of an array, unless the document defines another style for the property.
 func (b *Body) form(fields map[string]any) (string, error) {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(fields)) {

@@ -11,10 +11,10 @@ import (
 	"github.com/swrun/swrun/internal/shorten"
 )
 
-// maxServers is how many servers of an operation are tried at most.
+// maxServers is the maximum number of servers of an operation that are tried.
 const maxServers = 10
 
-// servers returns where an operation can be called: those that it names itself, or its path, or the document.
+// servers returns the servers of an operation: its own servers, the servers of its path, or the servers of the document.
 func (d *Document) servers(operation, item map[string]any) ([]string, error) {
 	if d.swagger {
 		return d.host(operation)
@@ -41,7 +41,7 @@ func (d *Document) servers(operation, item map[string]any) ([]string, error) {
 	return []string{root}, err
 }
 
-// safe leaves out the servers that are tried after one of https and are not.
+// safe removes servers without https that would be tried after a server with https.
 func safe(all []string) []string {
 	secure := false
 	return slices.DeleteFunc(all[:min(len(all), maxServers)], func(server string) bool {
@@ -74,7 +74,7 @@ func fill(server string, variables map[string]any) (string, error) {
 	return filled, nil
 }
 
-// absolute returns a server's URL without the slash at its end; a relative one counts from the document.
+// absolute returns a server's URL without the slash at its end; a relative one starts from the document's URL.
 func (d *Document) absolute(server string) (string, error) {
 	u, err := url.Parse(server)
 	if err != nil {
@@ -94,7 +94,8 @@ func (d *Document) absolute(server string) (string, error) {
 	return strings.TrimRight(u.String(), "/"), nil
 }
 
-// host returns where an operation of Swagger is called. Without a host it is that of the document. If there are several schemes, it is https.
+// host returns the URLs of an operation of Swagger. Without a host, the host of the document's URL is used. If there are several schemes, https is
+// used.
 func (d *Document) host(operation map[string]any) ([]string, error) {
 	schemes := texts(operation["schemes"])
 	if len(schemes) == 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/swrun/swrun/internal/shorten"
 )
 
-// writer writes parameters to where they belong.
+// writer writes parameters to their places.
 type writer struct {
 	path    string
 	query   []string
@@ -75,7 +75,7 @@ func (w *writer) writePath(p *Parameter, v any) error {
 	default:
 		written = strings.Join(values, separator)
 	}
-	if strings.TrimSpace(plainText(v)) == "" || len(values) == 0 || written == "." || written == ".." { // the path would be another one
+	if strings.TrimSpace(plainText(v)) == "" || len(values) == 0 || written == "." || written == ".." { // the path would name another resource
 		return unfit(p.Name, "must not be %s: it is a part of the path", shorten.Quoted(plainText(v)))
 	}
 	w.path = strings.ReplaceAll(w.path, "{"+p.Name+"}", strings.NewReplacer("{", "%7B", "}", "%7D").Replace(written))
@@ -135,7 +135,7 @@ func flatten(v any, explode bool, escape func(string) string) []string {
 	return values
 }
 
-// flat returns the members of an object: name=value, or name and value each for itself.
+// flat returns the members of an object: name=value, or name and value as separate texts.
 func flat(members map[string]any, pairs bool, escape func(string) string) (all []string) {
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		value := members[name]
@@ -150,7 +150,7 @@ func flat(members map[string]any, pairs bool, escape func(string) string) (all [
 	return all
 }
 
-// deep writes an object as name[member]=value, and what is in it in the same way.
+// deep writes an object as name[member]=value, and nested objects in the same way.
 func deep(name string, v any) (all []string) {
 	switch v := v.(type) {
 	case nil:
@@ -203,7 +203,7 @@ func unescaped(s string) string { return s }
 // escapeQuery writes a space as %20, which every server understands.
 func escapeQuery(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
 
-// escapeOthers leaves the characters as they are that have a meaning in a URL, except those that would end the value.
+// escapeOthers keeps the characters that have a meaning in a URL, except characters that would end the value.
 func escapeOthers(s string) string {
 	var b strings.Builder
 	for _, c := range []byte(s) {
