@@ -12,43 +12,43 @@ import (
 // The database holds, for each partition p (four digits), under "p/<p>/":
 //
 //	clock                  highest time of a write
-//	offset                 what makes the partition's time of the clock
-//	jumps                  how often the clock has jumped
-//	repairs                how often Scrub had to repair something
+//	offset                 added to the clock to get the partition's time
+//	jumps                  number of jumps of the clock
+//	repairs                number of repairs by Scrub
 //	outbox-last            number of the newest outbox entry
-//	<set>/<time>/<i>       where runs stand: waiting, held, closed (store.Place); the value is the owner
+//	<set>/<time>/<i>       places of runs: waiting, held, closed (store.Place); the value is the owner
 //	<set>/<namespace>/<time>/<id>
 //	                       the same: new, begun
-//	quarantined/<i>        runs that are quarantined, wherever they stand
+//	quarantined/<i>        quarantined runs, in any set
 //	unreadable/<i>         runs that could not be read
-//	retrying/<i>           runs of which a task is tried again: 1 for one that waits for that, 2 for one in a worker's hands
+//	retrying/<i>           runs that retry a task: 1 for a run that waits for the retry, 2 for a run held by a worker
 //	needs/<need> <namespace>/<time>/<id>
-//	                       what a run waits for that somebody needs to go on with it, and since when (store.NeedEntries)
-//	listeners/<filter> <i> who listens for which events (store.ListenEntries)
-//	lease/<worker>         until when the worker's lease lasts
+//	                       needs of waiting runs, with the start of the wait (store.NeedEntries)
+//	listeners/<filter> <i> filters of listening runs (store.ListenEntries)
+//	lease/<worker>         end of the worker's lease
 //	index/<time>/<i>       every run, in the order of creation
 //	queue/<queue>/<namespace>/<time>/<id> <effect>
 //	                       activities that workers may take from that time on
 //	activities/<time>/<i> <effect>
-//	                       activities that have a deadline, by the first one
+//	                       activities with a deadline, by the first one
 //	permit/<queue>/<holder>
-//	                       until when somebody holds a permit of a queue; 0 for ever
+//	                       end of a held permit of a queue; 0 for unlimited
 //	permit-begun/<queue>/<time>/<holder>
-//	                       what has begun of a queue within the span of its rate
-//	outbox/<number>        what has to be brought to other runs
-//	seen/<id>              messages and commands of the last day: when they came
+//	                       effects of a queue that began within the span of its rate
+//	outbox/<number>        data to deliver to other runs
+//	seen/<id>              time of each message and command of the last day
 //	seen-at/<time>/<id>    the same, by time
-//	family/<day>/<i>       how many runs that the run has led to have started here on a day
-//	family/<day>/<i> <what>
-//	                       how many were asked for on a day, in all partitions (store.Asked); in partition 0
+//	family/<day>/<i>       number of runs of the run's family that started here on a day
+//	family/<day>/<i> <kind>
+//	                       number of requests on a day, in all partitions (store.Asked); in partition 0
 //	i/<i>/record           store.Lifecycle
-//	i/<i>/mail             how many messages were delivered to it, if any were
+//	i/<i>/mail             number of messages delivered to it, if any
 //	i/<i>/info             as given to Start
 //	i/<i>/head, context    parts of the state
 //	i/<i>/frame/<id>       one frame
 //	i/<i>/history/<n>      time, token and data of an entry
 //	i/<i>/inbox/<n>        one message
-//	i/<i>/payload/<ref>    data that is kept apart
+//	i/<i>/payload/<ref>    data that is stored separately
 //	i/<i>/activity/<effect>, activity-input/<effect>
 //	                       an activity
 //

@@ -115,7 +115,7 @@ func TestTransitions(t *testing.T) {
 		{"commit when it was given back", waiting, commit(func(*store.Commit) {}), "FENCED"},
 		{"commit after the end", ended, commit(func(c *store.Commit) { c.Next = 5 }), "CLOSED"},
 
-		{"promote what is due", waiting, promote, "waiting - 1 n - 3 999500 0 999500 1 0 0 0 900000 900000 0 4 2 in begun at 999500"},
+		{"promote due runs", waiting, promote, "waiting - 1 n - 3 999500 0 999500 1 0 0 0 900000 900000 0 4 2 in begun at 999500"},
 		{"promote what is not due", later, promote, "CONFLICT"},
 		{"promote a delayed start", delayed, promote, "CONFLICT"},
 		{"promote what is held", held, promote, "CONFLICT"},

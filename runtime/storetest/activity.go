@@ -101,7 +101,7 @@ func activityOffered(s *suite) {
 		s.Errorf("offered is %v after it was taken", offered.Activities)
 	}
 	if s.load(id.Run).Lifecycle.Mail > 0 {
-		s.Error("there is a message although there was none to deliver")
+		s.Error("there is a message although no message was due for delivery")
 	}
 }
 
@@ -203,7 +203,7 @@ func activityEndsWithCommit(s *suite) {
 	}
 	s.Advance(2 * time.Minute)
 	if w := s.poll(i); len(w.Activities) > 0 {
-		s.Errorf("what has ended is due: %v", w.Activities)
+		s.Errorf("an activity that ended is due: %v", w.Activities)
 	}
 }
 
@@ -216,7 +216,7 @@ func activityTooLate(s *suite) {
 	}}
 	s.refused(s.change(id, late).Refused, store.TimedOut)
 	if l := s.load(id.Run); len(l.Activities) != 1 || l.Lifecycle.Mail > 0 {
-		s.Errorf("it has changed all the same: %+v", l)
+		s.Errorf("it changed anyway: %+v", l)
 	}
 }
 
@@ -341,7 +341,7 @@ func (s *suite) activitiesInTurn(one store.Instance) {
 		}
 	}
 	if first["small"] != 2 || first["test"] != 2 {
-		s.Errorf("in four turns, so many of each namespace are offered: %v", first)
+		s.Errorf("in four turns, the numbers offered of each namespace are: %v", first)
 	}
 }
 

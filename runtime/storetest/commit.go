@@ -228,7 +228,7 @@ func release(s *suite) {
 	}
 	s.Advance(time.Hour)
 	if w := s.poll(i); contains(ready(w), i) || contains(w.Due, i) {
-		s.Errorf("what waits for nothing but messages is work: %+v", w)
+		s.Errorf("a run that waits only for messages is work: %+v", w)
 	}
 }
 

@@ -67,7 +67,7 @@ func neededFairly(s *suite) {
 			}
 		}
 		if len(found) < 4 {
-			s.Errorf("who asks for %d finds only runs of %v", asked, found)
+			s.Errorf("a request for %d finds only runs of %v", asked, found)
 		}
 	}
 }

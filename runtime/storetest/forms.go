@@ -38,7 +38,7 @@ func (s *suite) leftAlone(i store.Instance, counted int64) {
 		}
 	}
 	if len(told) < 2 || told[0].Instance != i || store.RefusedAs(told[0].Err) != store.Newer {
-		s.Errorf("told of %v", told)
+		s.Errorf("reported %v", told)
 	}
 	for p := range s.Layout().Partitions {
 		done, err := s.Scrub(s.ctx(), store.Scrub{Partition: p, N: 1000})

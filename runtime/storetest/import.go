@@ -54,7 +54,7 @@ func importRun(s *suite) {
 		s.Errorf("it is there with %s, and differs:\n%s", again, diff)
 	}
 	if _, err = s.Store.Start(s.ctx(), store.Start{Instance: copied, Invocation: []byte("another"), Imported: whole}); store.RefusedAs(err) != store.Conflict {
-		s.Errorf("what is there already: %v", err)
+		s.Errorf("existing run: %v", err)
 	}
 	s.must(s.Store.Command(s.ctx(), store.Command{To: copied, ID: "c2", Verb: store.VerbCancel, Message: store.Message("cancel")}))
 	if claimed := s.claim(copied); len(claimed.Inbox) != 1 || string(claimed.Inbox[0]) != "cancel" {
@@ -84,10 +84,10 @@ func importHeld(s *suite) {
 	over.Lifecycle.Status, over.Lifecycle.Reason, over.Lifecycle.Owner, over.Messages = interpreter.StatusCompleted, "completed", "", nil
 	over.Lifecycle.Closed = held.At
 	if r := s.load(copied("stuck", stuck)).Lifecycle; !r.Ready.IsZero() || r.Reason != store.Quarantined {
-		s.Errorf("what is quarantined is %+v", r)
+		s.Errorf("the quarantined run is %+v", r)
 	}
 	if r := s.load(copied("over", over)).Lifecycle; !r.Ready.IsZero() || !r.Closed.Equal(held.At) {
-		s.Errorf("what has ended is %+v", r)
+		s.Errorf("the run that ended is %+v", r)
 	}
 	quarantined := int64(0)
 	for p := range s.Layout().Partitions {

@@ -76,7 +76,7 @@ func troubled(s *suite) {
 	s.must(err)
 	s.retried(i, 1, 1)
 	if r := s.load(i).Lifecycle; !r.Trouble.Since.Equal(since) {
-		s.Errorf("a trouble that goes on since %s began at %s", since, r.Trouble.Since)
+		s.Errorf("trouble that continues since %s began at %s", since, r.Trouble.Since)
 	}
 	claimed = s.claim(i)
 	s.retried(i, 1, 0)
@@ -143,7 +143,7 @@ func remove(s *suite) {
 		s.Error("still among the closed")
 	}
 	if n, err := s.Store.Remove(s.ctx(), store.Remove{Partition: s.partition(other), Instances: []store.Instance{other}}); n != 0 || err != nil {
-		s.Errorf("removed %d instances that have not ended, %v", n, err)
+		s.Errorf("removed %d instances in progress, %v", n, err)
 	}
 	s.start("a") // the id is free again
 }

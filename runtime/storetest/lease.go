@@ -39,7 +39,7 @@ func (s *suite) claimAs(worker string, i store.Instance) store.Claimed {
 func renew(s *suite) {
 	i := s.start("a")
 	if s.renew(i, worker) {
-		s.Error("renewed what the worker does not have")
+		s.Error("renewed leases that the worker does not hold")
 	}
 	c := s.claim(i)
 	if l := s.load(i).Lifecycle; l.Owner != worker || l.Lease.Sub(c.At.Add(lease)).Abs() > margin {
@@ -51,10 +51,10 @@ func renew(s *suite) {
 	}
 	s.Advance(lease/2 + margin)
 	if w := s.poll(i); len(w.Ended) > 0 || !w.Lease.After(w.At) {
-		s.Errorf("the lease has ended all the same: %+v", w)
+		s.Errorf("the lease expired anyway: %+v", w)
 	}
 	if p := s.promote(i); p.Ready != 0 {
-		s.Error("taken away although the lease goes on")
+		s.Error("taken away although the lease continues")
 	}
 	c.At = s.poll(i).At
 	_, err := s.Commit(s.ctx(), commit(c))
@@ -223,7 +223,7 @@ func leasesApart(s *suite) {
 	written, err := s.Written(s.ctx())
 	s.must(err)
 	if at := written[s.partition(i)].Lease; at.IsZero() {
-		s.Error("the lease that goes on is not reported")
+		s.Error("the continuing lease is not reported")
 	}
 }
 

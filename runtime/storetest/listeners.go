@@ -371,7 +371,7 @@ func listenersAdopted(s *suite) {
 		}
 	}
 	if held == nil {
-		s.Fatal("those who listen are not compared in pages of their own")
+		s.Fatal("the listener index is not compared in pages of its own")
 	}
 	s.scrubs(runs[0], "")
 	if !s.renew(runs[0], worker) {

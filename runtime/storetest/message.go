@@ -36,7 +36,7 @@ func deliverHeld(s *suite) {
 	done, err := s.Commit(s.ctx(), commit(c))
 	s.must(err)
 	if !done.Mail {
-		s.Error("the commit does not tell of the message")
+		s.Error("the commit does not report the message")
 	}
 }
 

@@ -70,16 +70,16 @@ func needs(s *suite) {
 		}
 	}
 	if got := s.needing(s.partition(i), store.NewNeed("queue:gp")); got != nil {
-		s.Errorf("another need is that of %v", got)
+		s.Errorf("another need is the need of %v", got)
 	}
 	if l := s.load(i).Lifecycle; l.Needs != store.NewNeeds([]store.Need{gpu, either}) || l.NeededSince.IsZero() {
 		s.Errorf("it is stored as %+v", l)
 	}
 	if got := s.take(i); len(got) > 0 {
-		s.Error("it was taken by somebody who has nothing")
+		s.Error("it was taken by a worker that meets no need")
 	}
 	if got := s.take(i, store.NewNeed("queue:other")); len(got) > 0 {
-		s.Error("it was taken by somebody who has something else")
+		s.Error("it was taken by a worker that meets another need")
 	}
 	s.takeNeedy(i, gpu, either)
 }
@@ -110,7 +110,7 @@ func needsInTime(s *suite) {
 	i := s.needy("a", time.Minute, n)
 	s.Advance(time.Minute)
 	if s.promote(i).Ready != 1 || len(s.needing(s.partition(i), n)) > 0 {
-		s.Fatal("its time has come, and it is not ready")
+		s.Fatal("it is due, and not ready")
 	}
 	c := commit(s.claim(i))
 	c.Release, c.Needs = true, store.NewNeeds([]store.Need{n})

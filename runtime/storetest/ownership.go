@@ -193,7 +193,7 @@ func overdueOwner(s *suite) {
 	s.promote(i)
 	claimed := s.claim(i)
 	if p := s.promote(i); p.Ready != 0 {
-		s.Error("revoked at once")
+		s.Error("revoked immediately")
 	}
 	s.Advance(store.HangTolerance - margin)
 	if p := s.promote(i); p.Ready != 0 {
@@ -318,7 +318,7 @@ func begunFirst(s *suite) {
 	s.must(s.Store.Command(s.ctx(), store.Command{To: ordered, ID: "o", Verb: store.VerbCancel}))
 	w := s.poll(fresh)
 	if want := []store.Instance{handed, told, timed, ordered, fresh}; len(w.Begun) != 4 || !slices.Equal(ready(w), want) {
-		s.Errorf("%v have begun, %v are new; want %v", w.Begun, w.New, want)
+		s.Errorf("begun %v, new %v; want %v", w.Begun, w.New, want)
 	}
 }
 

@@ -34,17 +34,17 @@ func permitsAtATime(s *suite) {
 	s.wants(store.Permit{Queue: "q", Limit: two, Released: []string{"a", "nobody"}, Wanted: []string{"c"}, For: time.Hour}, "c")
 	s.Advance(time.Minute)
 	if all, err := s.Holders(s.ctx(), "q"); err != nil || !slices.Equal(all, []string{"c"}) {
-		s.Errorf("those who hold one are %q, %v", all, err)
+		s.Errorf("the holders are %q, %v", all, err)
 	}
 	s.wants(store.Permit{Queue: "q", Limit: two, Wanted: []string{"d", "e"}}, "d")
 	s.wants(store.Permit{Queue: "q", Limit: store.QueueLimit{Concurrency: 1}, Released: []string{"c"}, Wanted: []string{"e"}}, "")
 	s.Advance(24 * time.Hour)
 	s.wants(store.Permit{Queue: "q", Limit: two, Wanted: []string{"e", "f"}}, "e") // d holds it forever
 	if all, err := s.Holders(s.ctx(), "other"); err != nil || !slices.Equal(all, []string{"ns/x 1 n"}) {
-		s.Errorf("those who hold one of the other queue are %q, %v", all, err)
+		s.Errorf("the holders of the other queue are %q, %v", all, err)
 	}
 	if all, err := s.Holders(s.ctx(), "none"); err != nil || len(all) > 0 {
-		s.Errorf("those who hold one of no queue are %q, %v", all, err)
+		s.Errorf("the holders without a queue are %q, %v", all, err)
 	}
 }
 

@@ -23,7 +23,7 @@ func quarantine(s *suite) {
 	s.must(s.Store.Deliver(s.ctx(), store.Delivery{To: i, ID: "m", Message: store.Message("m")}))
 	s.must(s.Store.Command(s.ctx(), store.Command{To: i, ID: "s", Verb: store.VerbSuspend, Message: store.Message("s")}))
 	if w := s.poll(i); contains(ready(w), i) {
-		s.Error("a message wakes what is quarantined")
+		s.Error("a message wakes a quarantined run")
 	}
 	s.must(s.Store.Command(s.ctx(), store.Command{To: i, ID: "c", Verb: store.VerbRetry, Message: store.Message("r")}))
 	s.quarantined(i, 0)

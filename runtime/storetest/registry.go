@@ -58,7 +58,7 @@ func registry(s *suite) {
 		s.refused(err, store.Conflict)
 		one.Version = store.AnyVersion
 		if third := s.register(one); third.Version == first.Version || third.Version == second.Version {
-			s.Errorf("%s: what is there again has the version %d of what was there before", kind, third.Version)
+			s.Errorf("%s: the new entry has the version %d of the former one", kind, third.Version)
 		}
 		s.register(one)
 		s.must(s.Unregister(s.ctx(), kind, "a/b:1", store.AnyVersion))
