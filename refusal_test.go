@@ -44,7 +44,7 @@ func TestRefusals(t *testing.T) {
 			{"retry a run that is not quarantined", "run demo/one is not quarantined", pending.Retry(t.Context(), "")},
 			{"resume a run that is not suspended", "", pending.Resume(t.Context(), "")},
 			{"cancel a run that has ended", "run demo/ended has ended", ended.Cancel(t.Context(), "")},
-			{"fork a run that has not failed", "run demo/one is pending, and has not failed at any task: say from which one the fork goes on", second(pending.Fork(t.Context(), client.ForkOptions{}))},
+			{"fork a run that has not failed", "run demo/one is pending, and has not failed at any task", second(pending.Fork(t.Context(), client.ForkOptions{}))},
 			{"retry a run that was cancelled before it began", "", ended.Retry(t.Context(), "")},
 			{"start a workflow that is not deployed", "the workflow demo/none is not deployed", second(engine.Start(t.Context(), "demo/none", nil, swrun.StartOptions{}))},
 		} {

@@ -22,6 +22,18 @@ func FailedTask(steps []HistoryStep) (at HistoryEvent, ok bool) {
 	return at, ok
 }
 
+// LastStarted returns the pointer of the task that began last; empty if none began.
+func LastStarted(steps []HistoryStep) (last dsl.Pointer) {
+	for _, e := range steps {
+		for _, r := range e.Events {
+			if r.Type == TaskStarted {
+				last = r.Pointer
+			}
+		}
+	}
+	return last
+}
+
 // FirstAttempt returns the first occurrence of a task, before all its repetitions by retries. A fork that gets all attempts again continues from
 // there. The task is named by a pointer; of several occurrences, the last one counts. If the task is in a branch of a fork that was itself repeated,
 // the occurrence belongs to the last repetition, so that work which other branches completed counts.
@@ -64,13 +76,4 @@ func innermostAround(p Path, all map[Path]bool) (longest Path) {
 }
 
 // HasTasks reports whether any task began in a history.
-func HasTasks(steps []HistoryStep) bool {
-	for _, e := range steps {
-		for _, r := range e.Events {
-			if r.Type == TaskStarted {
-				return true
-			}
-		}
-	}
-	return false
-}
+func HasTasks(steps []HistoryStep) bool { return LastStarted(steps) != "" }

@@ -24,7 +24,7 @@ func (s *Server) commandRoutes() {
 			Summary:     v.Name + " several runs",
 			Description: "Nothing is promised of all together: the outcome of each run is listed.",
 		}, func(ctx context.Context, in *bulkInput) (*bulkAnswer, error) {
-			return s.bulk(ctx, &in.Body, func(all []store.Instance) []error {
+			return s.bulkOutcomes(ctx, &in.Body, func(all []store.Instance) ([]api.Outcome, []error) {
 				if in.Body.DryRun {
 					return s.control.Check(ctx, v, all)
 				}
@@ -72,11 +72,11 @@ func (s *Server) command(ctx context.Context, v control.Verb, in *commandInput) 
 		reason = in.Body.Reason
 	}
 	exchangeOf(ctx).reason = reason
-	if err := s.control.Send(ctx, v, []store.Instance{i}, reason)[0]; err != nil {
-		return nil, err
+	outcomes, failed := s.control.Send(ctx, v, []store.Instance{i}, reason)
+	if failed[0] != nil {
+		return nil, failed[0]
 	}
-	started := api.NewStarted(i)
-	return &acceptedAnswer{http.StatusAccepted, location(started), api.Outcome{Run: i.String(), Outcome: api.OutcomeAccepted}}, nil
+	return &acceptedAnswer{http.StatusAccepted, location(api.NewStarted(i)), outcomes[0]}, nil
 }
 
 type bulkInput struct{ Body api.BulkRequest }

@@ -205,13 +205,20 @@ func runProblem(err error) *api.Problem {
 	return nil
 }
 
-// continuedProblem returns the problem that another run goes on in the place of one already, or the next one of its execution; or nil.
+// continuedProblem returns the problem of a run that needs a task to fork from, or in whose place another run goes on already, or the next one of its
+// execution; or nil.
 func continuedProblem(err error) *api.Problem {
 	var continued *client.ContinuedError
 	var earlier *client.EarlierRunError
 	if errors.As(err, &earlier) {
 		p := conflict(err)
 		p.Help = earlier.Help()
+		return p
+	}
+	var unfailed *client.NotFailedError
+	if errors.As(err, &unfailed) {
+		p := conflict(err)
+		p.Help = unfailed.Help()
 		return p
 	}
 	if !errors.As(err, &continued) {

@@ -262,7 +262,8 @@ func (s *Server) deleteRun(ctx context.Context, in *RunPath) (*struct{}, error) 
 	if _, err := s.control.Version(ctx, i); err != nil { // deleting what is not there is no mistake of many, but of one
 		return nil, err
 	}
-	return nil, s.control.Send(ctx, verb, []store.Instance{i}, "")[0]
+	_, failed := s.control.Send(ctx, verb, []store.Instance{i}, "")
+	return nil, failed[0]
 }
 
 // endInput asks for the end of a run.

@@ -5,11 +5,13 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/control"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/client"
@@ -89,7 +91,7 @@ func (o *operation) send(ctx context.Context, v commandVerb, runs []store.Instan
 	var first error
 	done, left := 0, len(runs)
 	for some := range slices.Chunk(runs, sendSize) {
-		refused := o.deployment.Send(ctx, v.Verb, some, reason)
+		outcomes, refused := o.deployment.Send(ctx, v.Verb, some, reason)
 		sent := accepted(some, refused)
 		if err := storeFailure(refused); err != nil {
 			return o.reportLeft(ctx, v, sent, left-len(sent), err)
@@ -102,7 +104,7 @@ func (o *operation) send(ctx context.Context, v commandVerb, runs []store.Instan
 		}
 		for n, i := range some {
 			if refused[n] == nil {
-				fmt.Fprintf(o.out, "%s %s\n", i.ID, v.done)
+				fmt.Fprintln(o.out, i.ID, v.outcome(outcomes[n], v.done))
 			} else {
 				first = o.alsoFailed(first, o.refusal(ctx, v, i, refused[n]))
 			}
@@ -111,17 +113,25 @@ func (o *operation) send(ctx context.Context, v commandVerb, runs []store.Instan
 	return cmp.Or(first, o.reportUnworked(ctx, done > 0 && !settles && v.Name != "delete"))
 }
 
+// outcome returns the text about a run that accepts the verb: done, or the reason for which nothing changes.
+func (v commandVerb) outcome(o api.Outcome, done string) string {
+	if o.NoEffect == "" {
+		return done
+	}
+	return strings.TrimPrefix(o.NoEffect, "it ") + "; " + v.Name + " changes nothing"
+}
+
 // check says which of several runs would refuse a command as they are now. It ends as send would.
 func (o *operation) check(ctx context.Context, v commandVerb, runs []store.Instance) error {
 	var first error
 	for some := range slices.Chunk(runs, sendSize) {
-		refused := o.deployment.Check(ctx, v.Verb, some)
+		outcomes, refused := o.deployment.Check(ctx, v.Verb, some)
 		if err := storeFailure(refused); err != nil {
 			return refusalError(err)
 		}
 		for n, i := range some {
 			if refused[n] == nil {
-				fmt.Fprintf(o.out, "%s would take %s\n", i.ID, v.Name)
+				fmt.Fprintln(o.out, i.ID, v.outcome(outcomes[n], "would take "+v.Name))
 			} else {
 				first = o.alsoFailed(first, o.refusal(ctx, v, i, refused[n]))
 			}

@@ -133,7 +133,10 @@ func (j *job) followThere(ctx context.Context, holder *remote.Deployment, i stor
 	group.Go(func() { j.watchThere(following, holder, i) })
 	stopTicking := j.view.Tick()
 	verb, _ := control.VerbNamed(string(store.VerbCancel))
-	signal, err := j.await(ctx, ended, leave, func(ctx context.Context) error { return holder.Send(ctx, verb, []store.Instance{i}, twice)[0] })
+	signal, err := j.await(ctx, ended, leave, func(ctx context.Context) error {
+		_, failed := holder.Send(ctx, verb, []store.Instance{i}, twice)
+		return failed[0]
+	})
 	leave()
 	group.Wait()
 	stopTicking()

@@ -234,6 +234,10 @@ func refusalError(err error) error {
 		if errors.As(err, &continued) {
 			return &exitError{code: exitConflict, message: err.Error(), hint: commandHint(continued.Help())}
 		}
+		var unfailed *client.NotFailedError
+		if errors.As(err, &unfailed) {
+			return &exitError{code: exitConflict, message: err.Error(), hint: unfailed.Help()}
+		}
 		return &exitError{code: exitConflict, message: err.Error()}
 	}
 	return &exitError{code: exitStore, message: err.Error()}

@@ -61,7 +61,9 @@ type Outcome struct {
 	Run     string   `json:"run"`
 	Outcome string   `json:"outcome" enum:"accepted,refused,skipped"`
 	Problem *Problem `json:"problem,omitempty" doc:"Why it was refused or skipped."`
-	Fork    *Forked  `json:"fork,omitempty" doc:"The run that goes on in its place, and the calls that it makes again."`
+	// NoEffect has the meaning of Permission.NoEffect when the command comes.
+	NoEffect string  `json:"noEffect,omitempty" doc:"Why it changes nothing, although it was accepted."`
+	Fork     *Forked `json:"fork,omitempty" doc:"The run that goes on in its place, and the calls that it makes again."`
 	// Deadline is the one that was asked for.
 	Deadline *MovedDeadline `json:"deadline,omitempty" doc:"The deadline that the run has now."`
 }

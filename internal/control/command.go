@@ -14,25 +14,26 @@ import (
 
 // Verb is what can be asked of one run or of many.
 type Verb struct {
-	Name  string
-	For   string // an example of a status that it is for
-	Ends  bool   // the run
-	Takes bool   // a reason
-	Send  func(c *client.Client, ctx context.Context, all []store.Instance, reason string) []error
+	Name    string
+	For     string // an example of a status that it is for
+	Ends    bool   // the run
+	Takes   bool   // a reason
+	Reverts bool   // it reverts another verb, and can be without effect
+	Send    func(c *client.Client, ctx context.Context, all []store.Instance, reason string) []error
 }
 
 // Verbs returns all of them.
 func Verbs() []Verb {
 	return []Verb{
-		{"cancel", "waiting", true, true, each((*client.Client).Cancel)},
-		{"terminate", "waiting", true, true, each((*client.Client).Terminate)},
-		{"suspend", "waiting", false, true, each((*client.Client).Suspend)},
-		{"resume", "suspended", false, true, each((*client.Client).Resume)},
-		{"retry", "quarantined", false, true, each(func(c *client.Client, ctx context.Context, i store.Instance, reason string) error {
+		{"cancel", "waiting", true, true, false, each((*client.Client).Cancel)},
+		{"terminate", "waiting", true, true, false, each((*client.Client).Terminate)},
+		{"suspend", "waiting", false, true, true, each((*client.Client).Suspend)},
+		{"resume", "suspended", false, true, true, each((*client.Client).Resume)},
+		{"retry", "quarantined", false, true, false, each(func(c *client.Client, ctx context.Context, i store.Instance, reason string) error {
 			_, err := c.Retry(ctx, i, client.RetryOptions{Reason: reason})
 			return err
 		})},
-		{"delete", "completed", false, false, func(c *client.Client, ctx context.Context, all []store.Instance, _ string) []error {
+		{"delete", "completed", false, false, false, func(c *client.Client, ctx context.Context, all []store.Instance, _ string) []error {
 			return c.DeleteAll(ctx, all)
 		}},
 	}
@@ -40,7 +41,7 @@ func Verbs() []Verb {
 
 // RetryNow is the verb for runs whose tasks wait for their next attempt.
 func RetryNow() Verb {
-	return Verb{string(store.VerbRetryNow), "waiting", false, true, each((*client.Client).RetryNow)}
+	return Verb{string(store.VerbRetryNow), "waiting", false, true, false, each((*client.Client).RetryNow)}
 }
 
 // VerbNamed returns the verb of a name.
@@ -74,21 +75,34 @@ func (e *RefusedError) Error() string { return e.Detail }
 // Unwrap returns the store's refusal.
 func (e *RefusedError) Unwrap() error { return e.err }
 
-// Send asks several runs for the same, and returns the errors at the same positions: a *RefusedError of a run whose state forbids it. If one
-// is an error of the store itself (IsOutage), those that follow may not have been asked.
-func (c *Control) Send(ctx context.Context, v Verb, all []store.Instance, reason string) []error {
+// Send asks several runs for the same, and returns the outcomes and the errors, both at the same positions: a *RefusedError of a run whose state
+// forbids it. If one is an error of the store itself (IsOutage), those that follow may not have been asked.
+func (c *Control) Send(ctx context.Context, v Verb, all []store.Instance, reason string) ([]api.Outcome, []error) {
+	outcomes := c.accepted(ctx, v, all) // before the commands, which change the state
 	failed := v.Send(c.client, ctx, all, reason)
 	for n, err := range failed {
 		if err != nil {
 			failed[n] = c.refusal(ctx, v, all[n], err)
 		}
 	}
-	return failed
+	return outcomes, failed
 }
 
-// Check returns the errors that Send would return for the runs as they are now, at the same positions. It changes nothing.
-func (c *Control) Check(ctx context.Context, v Verb, all []store.Instance) []error {
-	return client.ForEach(all, func(i store.Instance) error {
+// accepted returns the outcomes of runs that accept a verb as they are now.
+func (c *Control) accepted(ctx context.Context, v Verb, all []store.Instance) []api.Outcome {
+	outcomes, _ := eachOf(all, func(i store.Instance) (o api.Outcome, _ error) {
+		o = api.Outcome{Run: i.String(), Outcome: api.OutcomeAccepted}
+		if v.Reverts {
+			o.NoEffect = c.client.NoEffect(ctx, i, v.Name)
+		}
+		return o, nil
+	})
+	return outcomes
+}
+
+// Check returns the outcomes and the errors that Send would return for the runs as they are now. It changes nothing.
+func (c *Control) Check(ctx context.Context, v Verb, all []store.Instance) ([]api.Outcome, []error) {
+	return c.accepted(ctx, v, all), client.ForEach(all, func(i store.Instance) error {
 		d, err := c.client.Describe(ctx, i)
 		if v.Name == client.VerbDelete && store.RefusedAs(err) == store.NoSuch { // what is not there needs no deleting
 			return nil

@@ -13,18 +13,18 @@ import (
 
 // What is done with runs.
 
-// Send asks several runs for the same, and returns the errors at the same positions: an *api.Problem of a run that refuses it.
-func (d *Deployment) Send(ctx context.Context, v control.Verb, all []store.Instance, reason string) []error {
+// Send asks several runs for the same, and returns the outcomes and the errors, both at the same positions: an *api.Problem of a run that refuses it.
+func (d *Deployment) Send(ctx context.Context, v control.Verb, all []store.Instance, reason string) ([]api.Outcome, []error) {
 	answer, err := ask[api.Outcomes](ctx, d, request{method: http.MethodPost, path: path("/v1/runs", v.Name), body: bulk(all, reason)})
-	return outcomes(all, answer, err)
+	return inOrder(all, answer), outcomes(all, answer, err)
 }
 
-// Check returns the errors that Send would return for the runs as they are now, at the same positions.
-func (d *Deployment) Check(ctx context.Context, v control.Verb, all []store.Instance) []error {
+// Check returns the outcomes and the errors that Send would return for the runs as they are now.
+func (d *Deployment) Check(ctx context.Context, v control.Verb, all []store.Instance) ([]api.Outcome, []error) {
 	r := bulk(all, "")
 	r.DryRun = true
 	answer, err := ask[api.Outcomes](ctx, d, request{method: http.MethodPost, path: path("/v1/runs", v.Name), body: r})
-	return outcomes(all, answer, err)
+	return inOrder(all, answer), outcomes(all, answer, err)
 }
 
 func bulk(all []store.Instance, reason string) api.BulkRequest {

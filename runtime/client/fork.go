@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/swrun/swrun/dsl"
@@ -122,12 +123,38 @@ func (o ForkOptions) check() error {
 	return StartOptions{ExecutionTimeout: o.ExecutionTimeout}.Check()
 }
 
+// NotFailedError is the refusal of a fork without a task, of a run that did not fail.
+type NotFailedError struct {
+	Instance store.Instance
+	Status   string
+	Last     dsl.Pointer // the task that began last; empty if none began
+}
+
+func notFailed(d *Description, steps []interpreter.HistoryStep) error {
+	return &NotFailedError{d.Instance, d.Status, interpreter.LastStarted(steps)}
+}
+
+func (e *NotFailedError) Error() string {
+	return fmt.Sprintf("run %s is %s, and has not failed at any task", e.Instance, e.Status)
+}
+
+// Help returns the remedy.
+func (e *NotFailedError) Help() string {
+	if e.Last == "" {
+		return "wait until a task begins"
+	}
+	return fmt.Sprintf("name a task for the fork, for example the last one: --from %s (\"from\": %q)", e.Last, e.Last)
+}
+
+// Unwrap returns a Conflict.
+func (e *NotFailedError) Unwrap() error { return refused(e.Instance, "is %s", e.Status) }
+
 // forkTask returns the occurrence of a task at which a fork continues; empty for the start of the workflow.
 func (d *Description) forkTask(from dsl.Pointer, steps []interpreter.HistoryStep) (interpreter.Path, error) {
 	if from == "" {
 		switch {
 		case !d.Lifecycle.Status.Final() || d.Lifecycle.Status == interpreter.StatusCompleted:
-			return "", refused(d.Instance, "is %s, and has not failed at any task: say from which one the fork goes on", d.Status)
+			return "", notFailed(d, steps)
 		case len(steps) == 0:
 			return "", nil
 		}
@@ -136,7 +163,7 @@ func (d *Description) forkTask(from dsl.Pointer, steps []interpreter.HistoryStep
 			return "", nil
 		}
 		if !ok {
-			return "", refused(d.Instance, "has not failed at a task: say from which one the fork goes on")
+			return "", notFailed(d, steps)
 		}
 		from = failed.Pointer
 	}

@@ -2,6 +2,7 @@ package client
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"github.com/swrun/swrun/interpreter"
@@ -34,6 +35,20 @@ func (d *Description) Refuses(verb string) error {
 		return &store.Refusal{Code: store.Closed, Detail: "run " + d.Instance.String()}
 	}
 	return &store.Refusal{Code: store.Conflict, Detail: "run " + d.Instance.String()}
+}
+
+// NoEffect returns why a verb changes nothing at a run now; empty if it may change something.
+func (c *Client) NoEffect(ctx context.Context, i store.Instance, verb string) string {
+	d, err := c.Describe(ctx, i)
+	if err != nil || d.attended() && d.Lifecycle.Unread() || d.Lifecycle.Mail-d.Lifecycle.Read > unreadShown {
+		return "" // the commands among the messages that wait are not all known
+	}
+	for _, p := range d.Permissions() {
+		if p.Verb == verb && p.Allowed {
+			return p.Reason
+		}
+	}
+	return ""
 }
 
 // PermissionVerbs returns the verbs of permissions, in the order of their display.
