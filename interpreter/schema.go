@@ -91,7 +91,7 @@ func (s *Schema) validator(data measured) (*validator, error) {
 	return newValidator(s.document, s.draft, true)
 }
 
-// validate contains the effects of hostile data on the validator.
+// validate runs the validator. It limits its work and turns its panics into errors, because the data may be hostile.
 func (v *validator) validate(data any, found measured) (err error) {
 	if err := v.work.excess(found); err != nil {
 		return err

@@ -98,7 +98,7 @@ func (a *addressed) members() map[string]string {
 		return map[string]string{"method": method, "uri": a.scheme("grpcs", "grpc") + a.Target.Address}
 	}
 	program := ""
-	if command, ok := a.Command.([]any); ok && len(command) > 0 { // its arguments may contain secrets
+	if command, ok := a.Command.([]any); ok && len(command) > 0 { // without its arguments, which may contain any data
 		program, _ = command[0].(string)
 	}
 	uri := withoutQuery(cmp.Or(a.URI, a.Endpoint, a.Agent, a.Server, a.Card, a.Document))

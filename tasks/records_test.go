@@ -8,8 +8,8 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// TestStepsEndWithTheirRecords: a step contains 4 MiB of records and requests and the records of one further task, regardless of whether the records
-// contain data or errors. Tasks with small records continue in the same step.
+// TestStepsEndWithTheirRecords: a step contains at most 4 MiB of records and requests, and the records of one further task, regardless
+// of whether the records contain data or errors. Tasks with small records continue in the same step.
 func TestStepsEndWithTheirRecords(t *testing.T) {
 	const large, most = 256 << 10, 4 << 20
 	set := "set: {text: '${ .text }'}"

@@ -17,7 +17,7 @@ import (
 type Target struct {
 	Protocol    string   `json:"protocol"`
 	Secure      bool     `json:"secure,omitempty"`
-	Addresses   []string `json:"addresses"` // host:port; the call tries each in turn
+	Addresses   []string `json:"addresses"` // host:port; each is a server for the first connection
 	Path        string   `json:"path,omitempty"`
 	Channel     string   `json:"channel,omitempty"`
 	ContentType string   `json:"contentType,omitempty"`

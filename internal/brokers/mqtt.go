@@ -92,7 +92,7 @@ func (c *Client) subscribeMQTT(ctx context.Context, name string) (Subscription, 
 	err = subscribed.Error()
 	const no = 0x80
 	if granted := subscribed.(*mqtt.SubscribeToken).Result()[c.Channel]; err == nil && granted == no && !kept {
-		// In a kept session, some brokers confuse the number of the request with one of their own messages, which may be the cause: see MQTT 5.
+		// In a kept session the answer may have another cause: some brokers confuse the number of the request with one of their own messages (see MQTT 5).
 		err = refused(http.StatusForbidden, errors.New("the broker refuses the subscription"))
 	}
 	if err != nil {
