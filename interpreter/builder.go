@@ -180,7 +180,7 @@ func (b *Builder) Load(r *dsl.ExternalResource) (found Resource, ok bool) {
 	found, err := b.c.load(b.Located(uri), policy)
 	if errors.Is(err, ErrNotFetched) {
 		b.c.add(dsl.Diagnostic{Code: "SW805", Severity: dsl.SeverityInfo, Pointer: r.Endpoint.Pointer,
-			Message: fmt.Sprintf("%s is not fetched, so what it holds is not checked", uri), Help: "--fetch reads it"})
+			Message: fmt.Sprintf("%s is not fetched, so its content is not checked", uri), Help: "--fetch reads it"})
 		return found, false
 	}
 	if err != nil {

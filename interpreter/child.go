@@ -61,11 +61,11 @@ func (s *State) ClosingReason() string {
 		}
 		return name + "was cancelled"
 	case StatusCompleted:
-		return name + "has completed"
+		return name + "completed"
 	case StatusFaulted:
-		return shorten.To(name+"has faulted: "+s.Fault.Error(), maxClosingReason)
+		return shorten.To(name+"faulted: "+s.Fault.Error(), maxClosingReason)
 	}
-	return "the task of " + s.Namespace + "/" + s.ID + " that has started it has ended"
+	return "the task of " + s.Namespace + "/" + s.ID + ", which has started it, is over"
 }
 
 // maxClosingReason is the maximum length of the part of an error that a reason contains.

@@ -25,7 +25,7 @@ const (
 )
 
 // ErrUnwanted is the reason for the cancellation of an effect whose task is over or no longer waits for the effect.
-var ErrUnwanted = errors.New("the task has ended")
+var ErrUnwanted = errors.New("the task is over")
 
 // Effect is something that has to happen outside.
 type Effect struct {

@@ -43,7 +43,7 @@ func (b *Builder) policy(a *dsl.Authentication) (p *Policy, ok bool) {
 		b.Report("SW802", a.Pointer, "a function from elsewhere cannot read the secret "+a.Secret.Name+" of the workflow that calls it")
 		return nil, false
 	case a.Secret.Name == "" && !literal(a.Properties.Data):
-		b.Report("SW802", a.Properties.Pointer, fmt.Sprintf("what is read when the document is loaded cannot be authenticated by an expression: write `%s: {use: SECRET}`", a.Scheme))
+		b.Report("SW802", a.Properties.Pointer, fmt.Sprintf("a resource that is read when the document is loaded cannot be authenticated by an expression: write `%s: {use: SECRET}`", a.Scheme))
 		return nil, false
 	}
 	return &Policy{Scheme: a.Scheme, Secret: a.Secret.Name, Properties: a.Properties.Data, Secrets: b.c.config.Secrets}, true

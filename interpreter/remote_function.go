@@ -183,5 +183,5 @@ func (b *Builder) refuseSecrets(names []string) {
 	if len(names) > 0 {
 		what = "the secret " + strings.Join(slices.Compact(slices.Sorted(slices.Values(names))), ", ")
 	}
-	b.c.report("SW802", b.node.task.Base().Pointer, "a function from elsewhere cannot read "+what+" of the workflow that calls it", "pass what it needs in `with`")
+	b.c.report("SW802", b.node.task.Base().Pointer, "a function from elsewhere cannot read "+what+" of the workflow that calls it", "pass the values that it needs in `with`")
 }

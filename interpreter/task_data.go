@@ -51,7 +51,7 @@ func (r Past) TaskData(ctx context.Context, seq int) (TaskData, error) {
 
 var (
 	errNotRepeated = errors.New("its history does not repeat itself here: maybe the task began in another version of the workflow, or a secret that it reads is missing")
-	errWithheld    = errors.New("a call has ended in between whose result may hold a secret, which no history keeps")
+	errWithheld    = errors.New("the history omits the result of a call in between, because it may contain a secret")
 )
 
 // observation notes the data of a task while its run is computed again.

@@ -295,7 +295,7 @@ func reread(result, to any) *errors.Error {
 		err = json.Unmarshal(data, to)
 	}
 	if err != nil {
-		return errors.Runtimef("what was received cannot be read: %s", err)
+		return errors.Runtimef("the received messages cannot be read: %s", err)
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func compileCallA2A(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 	case call.AgentCard != nil:
 		body.compileCard(b, call)
 	case call.Server == nil:
-		b.Report("SW107", call.Pointer.Key("with"), "an agent is called at its `server`, or where its `agentCard` says")
+		b.Report("SW107", call.Pointer.Key("with"), "a call of an agent needs its `server` or its `agentCard`")
 	}
 	body.reportParameters(b, call)
 	return body
@@ -63,7 +63,7 @@ func (c *callA2ABody) reportSecurity(b *interpreter.Builder, call *dsl.CallA2A) 
 	if err := c.card.Admits(scheme); err != nil {
 		b.Add(dsl.Diagnostic{
 			Code: "SW806", Pointer: call.Pointer.Key("with"), Message: err.Error(),
-			Help: "the credential stands at `server`, which names the host of the agent, or at `agentCard` if the agent is at the same host",
+			Help: "write the credential at `server`, which names the host of the agent, or at `agentCard` if the agent is at the same host",
 		})
 	}
 }

@@ -210,7 +210,7 @@ func (m *outboundMessage) check(target *asyncapi.Target) *errors.Error {
 	}
 	headers := m.content().Headers
 	if len(headers) > 0 && target.Protocol != protocolHTTP && !brokers.HasHeaders(target.Protocol) {
-		return errors.Configurationf("messages of %s have no headers: put what is to be said into the payload", target.Protocol)
+		return errors.Configurationf("messages of %s have no headers: put the data into the payload", target.Protocol)
 	}
 	seen := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(headers)) {

@@ -106,7 +106,7 @@ func splitRequests(m *protofile.Method, arguments any) (requests []any, streamed
 	case !streamed:
 		return []any{arguments}, false, nil
 	case len(object) > 1:
-		return nil, true, fmt.Errorf("`%s` stands for all that is sent: nothing can stand beside it", streamMember)
+		return nil, true, fmt.Errorf("`%s` contains the whole stream of requests: remove the other members", streamMember)
 	case !m.Requests:
 		return nil, true, fmt.Errorf("%s takes one request, and no stream of them", m.Path)
 	}

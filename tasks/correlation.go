@@ -98,7 +98,7 @@ func (c *correlation) refuses(s *interpreter.Scope, event map[string]any, known 
 // instead describes the expected value, unless the expected value is a boolean that decides or may be a secret.
 func (c *correlation) instead(expected any) string {
 	if _, decides := expected.(bool); decides || c.secret {
-		return ", which is not what was expected"
+		return ", which is not the expected value"
 	}
 	return " instead of " + shown(expected)
 }

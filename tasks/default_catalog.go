@@ -74,7 +74,7 @@ func fileOf(named, name string, files map[string][]byte) ([]byte, error) {
 
 // errNoCatalog is the error if neither a folder nor a URL is configured as the default catalog.
 var errNoCatalog = &missingError{"there is no default catalog here: --catalog names one, a Go program sets Host.Catalog; " +
-	"functions that were deployed are known to what asks a store or a server, such as swrun deploy"}
+	"deployed functions are available to commands that use a store or a server, such as swrun deploy"}
 
 // missingError reports that the default catalog lacks a file.
 type missingError struct{ text string }

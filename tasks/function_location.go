@@ -30,7 +30,7 @@ func locateFunction(b *interpreter.Builder, at dsl.Pointer, called string) *dsl.
 			u = relative
 		}
 		if leadsOut(u) {
-			b.Report("SW802", at, called+" leads out of the folder of what calls it: call a file below that folder, or by file:/// and an absolute path")
+			b.Report("SW802", at, called+" leads out of the folder of its caller: call a file below that folder, or by file:/// and an absolute path")
 			return nil
 		}
 		return resourceAt(at, functionFile(rawURL(u)), nil)
@@ -56,7 +56,7 @@ func locateFunction(b *interpreter.Builder, at dsl.Pointer, called string) *dsl.
 	}
 	uri, literal := inCatalogAt(endpoint, named)
 	if !literal {
-		b.Report("SW802", endpoint.URI.Pointer, "the place of a catalog must be a literal URI: what it holds is kept with the document")
+		b.Report("SW802", endpoint.URI.Pointer, "the place of a catalog must be a literal URI, because its content is kept with the document")
 		return nil
 	}
 	return resourceAt(at, uri, endpoint.Authentication)

@@ -255,7 +255,7 @@ func (i *iterator) shape(s *interpreter.Scope, item any, at int, output any) (an
 // movesFrom returns why the iteration in progress cannot continue with another version of the iterator.
 func (i *iterator) movesFrom(was *iterator) string {
 	if i == nil || was == nil || i.item != was.item || i.at != was.at {
-		return "its foreach has other variables, or is none"
+		return "its foreach is missing, or has other variables"
 	}
 	return ""
 }

@@ -165,7 +165,7 @@ func (e *Engine) dispose(ctx context.Context, c *client.Client, s container.Summ
 		if err := stop(ctx, c, s.ID, killLeftAfter); err != nil {
 			return end, failed("the container "+s.ID+" cannot be stopped", err)
 		}
-		log.Info("a container for which nobody waits was stopped")
+		log.Info("an abandoned container was stopped")
 	}
 	if d.after {
 		if end = e.endOf(ctx, c, s.ID); e.isLongOver(s.Labels, end) {

@@ -84,13 +84,13 @@ type SecurityToken struct {
 func Decode(properties map[string]any, openID bool) (*Policy, error) {
 	text, err := json.Marshal(properties)
 	if err != nil {
-		return nil, errors.New("its properties are not those of a policy")
+		return nil, errors.New("its properties do not form a policy")
 	}
 	p := &Policy{}
 	if err := json.Unmarshal(text, p); err != nil {
 		var mistaken *json.UnmarshalTypeError
 		if !errors.As(err, &mistaken) {
-			return nil, errors.New("its properties are not those of a policy")
+			return nil, errors.New("its properties do not form a policy")
 		}
 		kind, _, _ := strings.Cut(mistaken.Value, " ") // a number may follow, which may be a secret
 		return nil, fmt.Errorf("`%s` cannot be of type %s", mistaken.Field, kind)
