@@ -70,11 +70,11 @@ func (f *workerFlags) options(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.given = flags
 	flags.IntVar(&f.concurrency, "concurrency", worker.DefaultConcurrency, "maximum number of runs that perform effects at the same time")
-	flags.IntVar(&f.namespaceConcurrency, "namespace-concurrency", 0, "maximum number of these runs in one namespace; 0 for any number")
+	flags.IntVar(&f.namespaceConcurrency, "namespace-concurrency", 0, "maximum number of runs of one namespace that perform effects at the same time; 0 for no maximum")
 	flags.StringArrayVar(&f.queues, "queue", nil, "task queue whose tasks the worker performs, or '*' for all (repeatable; default the queue default, or all queues with a file)")
 	flags.StringVar(&f.drain, "drain", duration.Format(worker.DefaultDrain), "time for which effects in flight may continue when the worker is stopped")
 	flags.StringVar(&f.lease, "lease", duration.Format(worker.DefaultLease), "time after the death of a worker at which other workers take over its runs")
-	flags.StringVar(&f.parkAfter, "park-after", duration.Format(worker.DefaultParkAfter), "minimum wait after which a run leaves the worker's memory; shorter waits are stored, too")
+	flags.StringVar(&f.parkAfter, "park-after", duration.Format(worker.DefaultParkAfter), "minimum length of a wait for which a run leaves the worker's memory; shorter waits are stored, too")
 	flags.StringVar(&f.retention, "retention", "", "time after their end at which runs are deleted (default never)")
 	flags.IntVar(&f.recoveryAttempts, "recovery-attempts", store.DefaultMaxDeaths, "number of workers that a run may lose at one step before it is quarantined (also SWRUN_RECOVERY_ATTEMPTS)")
 	flags.StringVar(&f.checkInterval, "check-interval", duration.Format(worker.DefaultCheckInterval), "interval at which the indexes of the store are checked and repaired (also SWRUN_CHECK_INTERVAL)")
