@@ -68,7 +68,7 @@ func TestDev(t *testing.T) {
 	save("broken.yaml", "broken", "[")
 	expect("broken.yaml:2")
 	save("two.yaml", "order", "3")
-	expect("two.yaml is not deployed: demo/order:1.0.0 is that of " + filepath.Join(folder, "order.yaml") + ", too")
+	expect("two.yaml is not deployed: demo/order:1.0.0 is also the name of " + filepath.Join(folder, "order.yaml"))
 	save("two.yaml", "two", "3")
 	expect("demo/two:1.0.0-dev.1 deployed")
 	function := filepath.Join(catalog, "functions", "lost", "1.0.0")
@@ -88,7 +88,7 @@ func TestDev(t *testing.T) {
 	if err := os.Remove(filepath.Join(folder, "two.yaml")); err != nil {
 		t.Fatal(err)
 	}
-	expect("two.yaml is gone")
+	expect("two.yaml is removed")
 	if err := os.RemoveAll(folder); err != nil {
 		t.Fatal(err)
 	}
