@@ -170,8 +170,8 @@ func (x *Execution) MailArrived() { x.actions.Fetch = true }
 func (x *Execution) Fetched(messages []store.Message) error {
 	waiting := 0
 	for _, ev := range x.queue {
-		if _, ok := ev.(received); ok {
-			waiting++
+		if message, ok := ev.(received); ok {
+			waiting += message.messages
 		}
 	}
 	x.batch.read += waiting // they are in the inbox, but not to be queued twice

@@ -1,11 +1,14 @@
 package execution
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/inbox"
 	"github.com/swrun/swrun/runtime/store"
@@ -127,20 +130,50 @@ func (x *Execution) starts() bool {
 	return !now.Before(x.stored.Started) || !x.stored.Deadline.IsZero() && !now.Before(x.stored.Deadline)
 }
 
-// receive queues messages that have not been stepped.
+// receive queues messages that have not been stepped. One that cannot be read is an error, unless the run is terminated.
 func (x *Execution) receive(messages []store.Message) error {
 	for n := x.batch.read; n < len(messages); n++ {
 		m, ev, err := inbox.Read(x.instance, x.stored.Read+int64(n)+1, messages[n])
 		if err != nil {
-			return err
+			end, terminated := endDespite(messages[n:])
+			if !terminated && !x.terminated {
+				return err
+			}
+			x.terminated = true
+			x.queue = append(x.queue, received{end, len(messages) - n})
+			break
 		}
 		x.terminated = x.terminated || m.Terminated
-		x.queue = append(x.queue, received{ev})
+		x.queue = append(x.queue, received{ev, 1})
 	}
 	if slices.ContainsFunc(x.queue, countsFromItsTime) {
 		x.inTimeFirst()
 	}
 	return nil
+}
+
+// endDespite returns the end of a run that is terminated by one of the messages, although others of them cannot be read. The reason tells how many these are.
+func endDespite(messages []store.Message) (end interpreter.Cancel, terminated bool) {
+	lost := 0
+	for _, data := range messages {
+		m, err := inbox.Parse(data)
+		if err == nil {
+			_, err = m.Event()
+		}
+		switch {
+		case err != nil:
+			lost++
+		case m.Terminated && !terminated:
+			end, terminated = interpreter.Cancel{Reason: m.Reason, Actor: m.Actor}, true
+		}
+	}
+	note := fmt.Sprintf("damaged messages of the inbox that are lost: %d", lost)
+	if end.Reason != "" {
+		note = " (" + note + ")"
+		end.Reason = strings.ToValidUTF8(end.Reason[:min(len(end.Reason), limits.Set{}.Max(limits.Reason)-len(note))], "")
+	}
+	end.Reason += note
+	return end, terminated
 }
 
 // inTimeFirst orders the ends of effects after all messages. One of the messages may have been accepted before a deadline that the ends may
@@ -185,8 +218,11 @@ func countsFromItsTime(ev interpreter.Event) bool {
 	return false
 }
 
-// received is an event that came as a message: it is consumed when it is stepped.
-type received struct{ interpreter.Event }
+// received is an event that came as a message: it is consumed when it is stepped, with those that follow and mean nothing after it.
+type received struct {
+	interpreter.Event
+	messages int // how many are consumed
+}
 
 // resume prepares the effects that were in flight when an earlier owner lost the run.
 func (x *Execution) resume() {

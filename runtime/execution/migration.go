@@ -81,7 +81,7 @@ func (x *Execution) migrationLoaded(p *interpreter.Program, err error) {
 
 // prepared adds data from the driver to a migration.
 func (x *Execution) prepared(ev interpreter.Event) interpreter.Event {
-	digest := nextDefinition(received{ev})
+	digest := nextDefinition(received{Event: ev})
 	if digest == "" {
 		return ev
 	}

@@ -104,7 +104,7 @@ func (x *Execution) step(ev interpreter.Event) {
 		x.batch.firm = x.batch.firm || x.stored.Status == interpreter.StatusPending || x.stored.Deaths > 0
 	case received:
 		ev = x.prepared(e.Event)
-		x.batch.read++
+		x.batch.read += e.messages
 		x.batch.firm = true
 	case reported:
 		ev = x.stepReported(e)
