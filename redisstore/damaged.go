@@ -115,8 +115,8 @@ func (p *partitionKeys) fits(key, is, text string) bool {
 	case "time":
 		return is == "string" && timeForm().MatchString(text)
 	case "f", "versions":
-		_, err := strconv.ParseInt(text, 10, 64)
-		return is == "string" && err == nil
+		n, err := strconv.ParseInt(text, 10, 64)
+		return is == "string" && err == nil && n >= 0 && n < maxCounter
 	case "leases", "e":
 		return is == "string"
 	case "meta", "i", "p":
@@ -132,6 +132,9 @@ func (p *partitionKeys) fits(key, is, text string) bool {
 	}
 	return is == "zset"
 }
+
+// maxCounter is more than a counter reaches. Scripts count exactly up to it.
+const maxCounter = 1 << 53
 
 // timeForm matches the values written by scripts/clock.lua.
 var timeForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\d+ \d+ -?\d+ \d+$`) })

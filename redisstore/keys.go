@@ -114,7 +114,10 @@ func holdingOf(member string) (store.Instance, string) {
 // indexed returns the run of an entry of the index; the zero value for a foreign entry that names no run.
 func indexed(m redis.XMessage) store.Instance {
 	name, _ := m.Values["i"].(string)
-	return instanceOf(name)
+	if i, named := namesRun(name); named && i.Check() == nil {
+		return i
+	}
+	return store.Instance{}
 }
 
 // frameFields are the fields of the first frames, made once.

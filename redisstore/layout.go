@@ -164,7 +164,7 @@ func (s *Store) standingRuns(ctx context.Context, of keys, used []int) (map[int]
 	standing := map[int][]store.Instance{}
 	for n, partition := range used {
 		for _, m := range read[n].Val() {
-			if i := indexed(m); i.Check() == nil {
+			if i := indexed(m); i != (store.Instance{}) {
 				standing[partition] = append(standing[partition], i)
 			}
 		}

@@ -168,6 +168,8 @@ func (s *Store) absent(ctx context.Context, i store.Instance) error {
 // indexEntry matches the IDs of entries of the index.
 var indexEntry = lazyregexp.New(`^\d{1,19}-\d{1,19}$`)
 
+var errNamesNoRun = errors.New("it names no run")
+
 // List implements store.Reader.
 func (s *Store) List(ctx context.Context, partition int, cursor string, n int) (store.Page, error) {
 	k := &s.keys.partitions[partition]
@@ -203,7 +205,9 @@ func (s *Store) List(ctx context.Context, partition int, cursor string, n int) (
 		page.Cursor = m.ID
 		is, i := keptIn(instances[n]), indexed(m)
 		if i == (store.Instance{}) {
-			is.damaged = fmt.Errorf("the entry %s of the key %s names no run", m.ID, k.index)
+			bad := store.RefuseUnreadable(fmt.Sprintf("the entry %s of the key %s", m.ID, k.index), errNamesNoRun, time.Time{})
+			page.Unreadable = append(page.Unreadable, store.Unreadable{Instance: i, Err: bad})
+			continue
 		}
 		if is.lifecycle == nil && is.damaged == nil {
 			if err := s.absent(ctx, i); store.IsUnreadable(err) {
@@ -329,7 +333,26 @@ func (p *partitionKeys) touch(ctx context.Context, of redis.Pipeliner) {
 	of.SCard(ctx, p.notices)
 	of.XLen(ctx, p.index)
 	of.StrLen(ctx, p.leases)
-	of.StrLen(ctx, p.versions())
+}
+
+// checkVersions reports the number of the last version of an entry if it is one that scripts cannot raise.
+func (p *partitionKeys) checkVersions(is *redis.StringCmd) error {
+	if is.Err() == nil && !p.fits(p.versions(), "string", is.Val()) {
+		return &damagedKeyError{p.versions(), errMisfit}
+	}
+	return nil
+}
+
+// earliest returns the earliest time of the members of sets; zero without members.
+func earliest(of map[store.Set]*redis.ZSliceCmd) (since time.Time) {
+	for set, first := range of {
+		for _, z := range first.Val() {
+			if !isStray(set, z.Member.(string)) {
+				since = interpreter.Earlier(since, store.Moment(int64(z.Score)))
+			}
+		}
+	}
+	return since
 }
 
 // Statistics implements store.Reader.
@@ -338,7 +361,7 @@ func (s *Store) Statistics(ctx context.Context, partition int) (store.Statistics
 	sizes := map[store.Set]*redis.IntCmd{}
 	var outbox, quarantined, unreadable, retrying, backlog *redis.IntCmd
 	var meta *redis.SliceCmd
-	var times *redis.StringCmd
+	var times, versions *redis.StringCmd
 	oldest := map[store.Set]*redis.ZSliceCmd{store.SetNew: nil, store.SetBegun: nil}
 	err := s.pipelined(ctx, partition, func(p redis.Pipeliner) {
 		for _, set := range store.Sets() {
@@ -352,21 +375,17 @@ func (s *Store) Statistics(ctx context.Context, partition int) (store.Statistics
 		unreadable = p.SCard(ctx, k.unreadable)
 		waits := strconv.Itoa(int(store.RetryWaits))
 		retrying, backlog = p.ZCard(ctx, k.retrying), p.ZCount(ctx, k.retrying, waits, waits)
+		versions = p.Get(ctx, k.versions())
 		k.touch(ctx, p)
 	})
+	if err == nil {
+		err = k.checkVersions(versions)
+	}
 	if err != nil {
 		return store.Statistics{}, fmt.Errorf("count partition %d: %w", partition, err)
 	}
-	var since time.Time
-	for set, first := range oldest {
-		for _, z := range first.Val() {
-			if !isStray(set, z.Member.(string)) {
-				since = interpreter.Earlier(since, store.Moment(int64(z.Score)))
-			}
-		}
-	}
 	return store.Statistics{
-		Held: sizes[store.SetHeld].Val(), Oldest: since,
+		Held: sizes[store.SetHeld].Val(), Oldest: earliest(oldest),
 		Ready: sizes[store.SetNew].Val() + sizes[store.SetBegun].Val(), Waiting: sizes[store.SetWaiting].Val() + sizes[store.SetHeld].Val(),
 		Closed: sizes[store.SetClosed].Val(), Outbox: outbox.Val(), Quarantined: quarantined.Val(), Unreadable: unreadable.Val(),
 		Retrying: retrying.Val(), Backlog: backlog.Val(),

@@ -71,6 +71,9 @@ func (s *Store) scrubPage(ctx context.Context, c *store.Scrub, done *store.Scrub
 	if err != nil {
 		return now, err
 	}
+	if entries, err = s.withoutStrays(ctx, c, entries, done); err != nil {
+		return now, err
+	}
 	entries = slices.DeleteFunc(entries, func(e entry) bool { return !c.Chooses(e.instance) })
 	done.Cursor, done.Compared = cursor, len(entries)
 	if now, err = s.repairAll(ctx, c, entries, done); err == nil && c.Cursor == "" && c.Only == nil {

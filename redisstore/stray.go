@@ -79,6 +79,29 @@ func (s *Store) removeStrayActivities(ctx context.Context, partition int, queues
 	return err == nil, err
 }
 
+// withoutStrays removes the entries of an index that name no run, from a server and from a page. Each counts as a repair.
+func (s *Store) withoutStrays(ctx context.Context, c *store.Scrub, page []entry, done *store.Scrubbed) ([]entry, error) {
+	var strays []string
+	k := &s.keys.partitions[c.Partition]
+	page = slices.DeleteFunc(page, func(e entry) bool {
+		if e.instance != (store.Instance{}) {
+			return false
+		}
+		strays = append(strays, e.id)
+		return true
+	})
+	if c.Only != nil || len(strays) == 0 {
+		return page, nil
+	}
+	for _, id := range strays {
+		done.Repaired = append(done.Repaired, fmt.Sprintf("the entry %s of the key %s named no run", id, k.index))
+	}
+	if c.Check {
+		return page, nil
+	}
+	return page, s.pipelined(ctx, c.Partition, func(p redis.Pipeliner) { p.XDel(ctx, k.index, strays...) })
+}
+
 // strayCursor is the prefix of the cursors of Scrub in a memberSet. These sets are checked after the listener index.
 const strayCursor = "strays "
 

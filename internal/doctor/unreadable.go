@@ -3,6 +3,7 @@ package doctor
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -81,6 +82,8 @@ func Undeliverable(ctx context.Context, s store.Store) (count int, first, err er
 // What to do about runs and definitions that are damaged.
 const (
 	runFix        = "nothing goes on with a damaged run, and its deadlines do not fire: restore it from a backup"
+	inboxFix      = "a run with a damaged message in its inbox does not continue, and its deadlines do not fire: swrun terminate ends it, or restore the store from a backup"
+	strayFix      = "swrun repair removes entries of the list of runs that name no run"
 	definitionFix = "deploy the document of a damaged workflow again"
 )
 
@@ -141,8 +144,13 @@ func (d *damagedData) note(unreadable error, lacks string) {
 		d.unreadable++
 		d.first = cmp.Or(d.first, unreadable)
 		fix := runFix
-		if store.RefusedAs(unreadable) == store.Newer {
+		switch {
+		case store.RefusedAs(unreadable) == store.Newer:
 			fix = newerFix
+		case errors.As(unreadable, new(messageError)):
+			fix = inboxFix
+		case errors.As(unreadable, new(strayError)):
+			fix = strayFix
 		}
 		d.fixes = withFix(d.fixes, fix)
 	case lacks != "":
@@ -174,7 +182,11 @@ func (d *damagedData) newest(ctx context.Context, s store.Store, partition, n in
 		for _, u := range page.Unreadable {
 			if granted.Has(u.Instance.Namespace) {
 				looked++
-				d.note(u.Err, "")
+				err := u.Err
+				if u.Instance == (store.Instance{}) {
+					err = strayError{err}
+				}
+				d.note(err, "")
 			}
 		}
 		if cursor = page.Cursor; cursor == "" || looked >= n {
@@ -228,11 +240,21 @@ func (l *loads) checkInbox(ctx context.Context, s store.Store, one *store.Listed
 	for n, data := range messages {
 		l.bytes -= len(data)
 		if _, _, bad := inbox.Read(one.Instance, one.Lifecycle.Read+int64(n)+1, data); bad != nil {
-			return bad
+			return messageError{bad}
 		}
 	}
 	return err
 }
+
+// messageError is about a run of which only a message cannot be read: it can be terminated.
+type messageError struct{ error }
+
+func (e messageError) Unwrap() error { return e.error }
+
+// strayError is about an entry among the runs that names no run.
+type strayError struct{ error }
+
+func (e strayError) Unwrap() error { return e.error }
 
 // undeployed counts the workflows whose definitions cannot be read, in a part of them. All parts together are about maxLoaded.
 func (d *damagedData) undeployed(ctx context.Context, s store.Store, part int) error {
