@@ -239,7 +239,13 @@ func TestDoctorReadsEntries(t *testing.T) {
 		{"*:e:schedules:changes", "type", "the entry changes of schedules cannot be read", "replaces the entry changes", "deploy " + daily},
 		{"*:e:functions:greet:1.0.0", "1 {}", "the function greet:1.0.0 is damaged", "swrun function rm", "function rm greet:1.0.0"},
 		{"*:e:queues:*", `1 {"concurrency": "x"}`, "the entry rules/images of queues cannot be read", "restore the store from a backup", ""},
+		{"*:e:queues:*", `1 {"concurrency": -5}`, "the entry rules/images of queues cannot be read: its concurrency is -5", "swrun queue limit", "queue limit images --concurrency 3"},
+		{"*:e:queues:*", `1 {"rate": 5}`, "the entry rules/images of queues cannot be read: its rate is for 0s", "swrun queue limit", "queue limit images --rate 5/1m"},
+		{"*:e:queues:*", `1 {}`, "the entry rules/images of queues cannot be read: it contains no rule", "swrun queue resume", "queue resume images"},
 		{"*:e:settings:*", "1 []", "the entry deployment of settings cannot be read", "restore the store from a backup", ""},
+		{"*:e:settings:*", "1 {}", "the entry deployment of settings cannot be read: it contains no setting", "swrun config unset", "config unset runTimeout"},
+		{"*:e:settings:*", `2 {"runTimeout": -5}`, "the entry deployment of settings cannot be read: runTimeout is -5ns", "swrun config set", "config set runTimeout=5h"},
+		{"*:e:settings:*", `2 {"events": "a b"}`, "the entry deployment of settings cannot be read: events must be", "swrun config set", "config set events=own"},
 		{"*:e:keys:activities", "1 {}", "the entry activities of keys cannot be read", "restore the store from a backup", ""},
 	} {
 		back()
@@ -270,6 +276,7 @@ func TestVerbsOnDamagedKeys(t *testing.T) {
 		{"*:i:demo/*", "type", "*:i:demo/", "retry bad;retry one --now;describe one"},
 		{"*:i:demo/*", "rubbish", "run demo/", "retry bad;retry one --now;describe one"},
 		{"*:versions", "type", "*:versions", "schedule pause demo/daily;token new bob --role viewer -n demo;queue pause images;config set runTimeout=5h;events publish EVENT"},
+		{"*:versions", "9223372036854775807", "*:versions", "config set runTimeout=5h;queue pause images"},
 		{"*:versions", "rubbish", "*:versions", "schedule pause demo/daily;token new bob --role viewer -n demo;queue pause images;config set runTimeout=5h;events publish EVENT"},
 		{"*:time", "type", "*:time", "schedule pause demo/daily;schedule describe demo/daily;token new bob --role viewer -n demo;queue pause images;config set runTimeout=5h;config ls"},
 		{"*:r:tokens", "type", "*:r:tokens", "token new bob --role viewer -n demo;token ls;token revoke ada"},

@@ -3,6 +3,7 @@ package doctor
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/swrun/swrun/internal/access"
@@ -22,21 +23,22 @@ import (
 type reader struct {
 	check func(store.Registered) error
 	fix   string
+	set   string // the same for a value that no command can set
 }
 
 // readers returns those of the kinds that can be listed. The sinks (SD016) and the dead letters (SD021) have checks of their own.
 func readers() map[store.RegistryKind]reader {
 	return map[store.RegistryKind]reader{
-		store.RegistryTokens:       {access.CheckEntry, "swrun token revoke NAME removes a damaged token, and swrun token new makes another one"},
-		store.RegistrySettings:     {settings.CheckEntry, restoreFix},
-		store.RegistryQueues:       {queue.CheckEntry, restoreFix},
-		store.RegistryWorkers:      {presence.CheckEntry, "the worker replaces its damaged entry within 10 s"},
-		store.RegistrySchedules:    {schedule.CheckEntry, "deploy the workflow again, which makes its schedule anew; a worker or server replaces the entry changes by itself"},
-		store.RegistryFunctions:    {function.CheckEntry, "swrun function rm NAME:VERSION removes a damaged function, and it can be deployed again"},
-		store.RegistryAudit:        {audit.CheckEntry, "a server removes the damaged entry of a change when it logs the changes"},
-		store.RegistryUnmatched:    {events.CheckUnmatched, restoreFix},
-		store.RegistryAcknowledged: {client.CheckAcknowledgement, restoreFix},
-		store.RegistryKeys:         {matching.CheckKey, restoreFix + ", and start the servers again"},
+		store.RegistryTokens:       {check: access.CheckEntry, fix: "swrun token revoke NAME removes a damaged token, and swrun token new makes another one"},
+		store.RegistrySettings:     {check: settings.CheckEntry, fix: restoreFix, set: "swrun config set and swrun config unset replace a wrong setting"},
+		store.RegistryQueues:       {check: queue.CheckEntry, fix: restoreFix, set: "swrun queue limit replaces a wrong limit, and swrun queue resume removes rules that contain none"},
+		store.RegistryWorkers:      {check: presence.CheckEntry, fix: "the worker replaces its damaged entry within 10 s"},
+		store.RegistrySchedules:    {check: schedule.CheckEntry, fix: "deploy the workflow again, which makes its schedule anew; a worker or server replaces the entry changes by itself"},
+		store.RegistryFunctions:    {check: function.CheckEntry, fix: "swrun function rm NAME:VERSION removes a damaged function, and it can be deployed again"},
+		store.RegistryAudit:        {check: audit.CheckEntry, fix: "a server removes the damaged entry of a change when it logs the changes"},
+		store.RegistryUnmatched:    {check: events.CheckUnmatched, fix: restoreFix},
+		store.RegistryAcknowledged: {check: client.CheckAcknowledgement, fix: restoreFix},
+		store.RegistryKeys:         {check: matching.CheckKey, fix: restoreFix + ", and start the servers again"},
 	}
 }
 
@@ -79,7 +81,11 @@ func unreadableEntries(ctx context.Context, s store.Store) (found damagedEntries
 				err = r.check(one)
 			}
 			if err != nil {
-				found.note(err, readers()[kind].fix)
+				fix := readers()[kind].fix
+				if errors.As(err, new(*store.ValueError)) {
+					fix = readers()[kind].set
+				}
+				found.note(err, fix)
 			}
 		}
 	}

@@ -2,9 +2,11 @@ package queue
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
@@ -20,11 +22,14 @@ func entry(name string) store.RegistryEntry[Rules] {
 	return store.RegistryEntry[Rules]{Kind: store.RegistryQueues, Key: rulesPrefix + name}
 }
 
-// CheckEntry reports why an entry of the queues, rules or notes of polls, cannot be read.
+// CheckEntry reports why an entry of the queues, rules or notes of polls, cannot be read, or contains rules that nobody can decide.
 func CheckEntry(r store.Registered) error {
 	if strings.HasPrefix(r.Key, rulesPrefix) {
-		_, err := store.DecodeEntry[Rules](store.RegistryQueues, r)
-		return err
+		rules, err := store.DecodeEntry[Rules](store.RegistryQueues, r)
+		if err != nil {
+			return err
+		}
+		return store.RefuseValue(store.RegistryQueues, r, rules.check())
 	}
 	_, err := store.DecodeEntry[map[string]Polled](store.RegistryQueues, r)
 	return err
@@ -82,6 +87,21 @@ func Change(ctx context.Context, r store.Registry, name string, d Decision, chan
 		rules.Changed = d
 		return change(rules)
 	}, (*Rules).isEmpty)
+}
+
+// check reports what is wrong with rules that are stored.
+func (r *Rules) check() error {
+	switch {
+	case r.Concurrency < 0 || r.Concurrency > MaxConcurrency:
+		return fmt.Errorf("its concurrency is %d", r.Concurrency)
+	case r.Rate < 0 || r.Rate > MaxRate:
+		return fmt.Errorf("its rate is %d", r.Rate)
+	case r.Rate > 0 && (r.Per < time.Second || r.Per > store.MaxRateSpan):
+		return fmt.Errorf("its rate is for %s", r.Per)
+	case r.isEmpty():
+		return errors.New("it contains no rule")
+	}
+	return nil
 }
 
 // isEmpty reports whether nothing is decided about a queue.

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -37,10 +38,31 @@ func (s Scope) entry() store.RegistryEntry[Settings] {
 	return store.RegistryEntry[Settings]{Kind: store.RegistrySettings, Key: s.key()}
 }
 
-// CheckEntry reports why an entry of the settings cannot be read.
+// CheckEntry reports why an entry of the settings cannot be read, or contains settings that nobody can set.
 func CheckEntry(r store.Registered) error {
-	_, err := store.DecodeEntry[Settings](store.RegistrySettings, r)
-	return err
+	s, err := store.DecodeEntry[Settings](store.RegistrySettings, r)
+	if err != nil {
+		return err
+	}
+	return store.RefuseValue(store.RegistrySettings, r, s.checkStored())
+}
+
+// checkStored reports what is wrong with settings that are stored.
+func (s *Settings) checkStored() error {
+	if *s == (Settings{}) {
+		return fmt.Errorf("it contains no setting")
+	}
+	for _, one := range s.All() {
+		if one.Value != 0 && one.Value < MinTimeout {
+			return fmt.Errorf("%s is %s", one.Name, one.Value)
+		}
+	}
+	if s.Events != "" {
+		if err := (&Settings{}).setEvents(s.Events); err != nil {
+			return err
+		}
+	}
+	return s.check()
 }
 
 // Change applies change to the settings of a scope, and returns the new settings. If change returns an error, nothing is changed and the

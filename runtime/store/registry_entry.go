@@ -72,6 +72,20 @@ func DecodeEntry[T any](kind RegistryKind, r Registered) (value T, err error) {
 	return value, nil
 }
 
+// ValueError refuses an entry that can be decoded, and has a value that nobody can set. The commands that set the value replace it.
+type ValueError struct{ error }
+
+// Unwrap returns the refusal.
+func (e *ValueError) Unwrap() error { return e.error }
+
+// RefuseValue returns the refusal of the value of an entry, for a reason; nil without one.
+func RefuseValue(kind RegistryKind, r Registered, why error) error {
+	if why == nil {
+		return nil
+	}
+	return &ValueError{RefuseUnreadable(kind.EntryName(r.Key), why, time.Time{})}
+}
+
 // Load returns the value, and its version; 0 if there is no entry.
 func (e RegistryEntry[T]) Load(ctx context.Context, r Registry) (value T, version int64, err error) {
 	found, err := r.Registered(ctx, e.Kind, e.Key)
