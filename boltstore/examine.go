@@ -26,7 +26,7 @@ const (
 // take a write, unless it took one within provenFor.
 func (s *Store) Examine(ctx context.Context) []store.Ailment {
 	return store.ExamineWithin(ctx, store.Ailment{
-		What: fmt.Sprintf("the file of the store %s is not written in time", s.group.path), Fix: "see what keeps the disk busy, or whether it is a network drive that does not answer",
+		What: fmt.Sprintf("the file of the store %s is not written in time", s.group.path), Fix: "find the cause of the disk's load, or check whether it is a network drive that does not answer",
 	}, s.examine)
 }
 
@@ -109,18 +109,18 @@ func Remedy(err error) string {
 
 // ailment returns the ailment that an error of the file means for users of the store.
 func ailment(err error) store.Ailment {
-	a := store.Ailment{Reason: store.Unwritable, Refuses: store.RefusesWrites, What: err.Error(), Fix: "see what is wrong with the disk"}
+	a := store.Ailment{Reason: store.Unwritable, Refuses: store.RefusesWrites, What: err.Error(), Fix: "check the disk"}
 	switch {
 	case errors.As(err, new(*DamagedError)):
 		a.Reason, a.Refuses, a.Fix = store.Damaged, store.RefusesAll, "put a copy of the file back, or move it away: nothing is written to it any more"
 	case errors.As(err, new(*GoneError)):
-		a.Reason, a.Fix = store.Gone, "put the file back to where it was: runs then go on by themselves. If it is gone for good, export what matters (swrun export) before this process ends"
+		a.Reason, a.Fix = store.Gone, "put the file back to where it was: runs then continue automatically. If it is gone for good, export the important runs (swrun export) before this process ends"
 	case errors.As(err, new(*ClosedError)):
 		a.Reason, a.Refuses, a.Fix = store.Gone, store.RefusesAll, "start the process again"
 	case isFull(err):
-		a.Reason, a.Fix = store.DiskFull, "make room on the disk, or raise the limit of the process (ulimit -f): what was stored before is kept, and runs then go on by themselves"
+		a.Reason, a.Fix = store.DiskFull, "make room on the disk, or raise the limit of the process (ulimit -f): earlier writes are kept, and runs then continue automatically"
 	case isOneOf(err, syscall.EROFS):
-		a.Reason, a.Fix = store.ReadOnly, "mount the file system so that it can be written to; if it became read-only by itself, the disk has an error: see dmesg"
+		a.Reason, a.Fix = store.ReadOnly, "mount the file system so that it can be written to; if it became read-only unexpectedly, the disk has an error: see dmesg"
 	case isOneOf(err, syscall.EPERM):
 		a.Reason, a.Fix = store.ReadOnly, "let the file be written to: lsattr shows whether it was made immutable"
 	}

@@ -86,7 +86,7 @@ func (c *call) abandon() {
 	c.abandoned = true
 }
 
-var errAbandoned = errors.New("the caller has gone")
+var errAbandoned = errors.New("the caller gave up")
 
 // guarded runs f, which reads the mapped file. Damage there becomes an error instead of the end of the process. A panic may leave bbolt's
 // locks taken, and calls that wait for them never return: these calls are abandoned, with their goroutines.

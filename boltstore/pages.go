@@ -113,7 +113,7 @@ func (c *pages) read(page uint64) ([]byte, error) {
 	}
 	more := uint64(order.Uint32(header[12:]))
 	if order.Uint64(header) != page || more >= c.high-page {
-		return nil, damaged(page, "does not say what it is")
+		return nil, damaged(page, "does not contain its kind")
 	}
 	for n := range more {
 		if err := c.use(page + 1 + n); err != nil {
@@ -207,7 +207,7 @@ func elements(page uint64, b []byte, within bounds) ([]element, error) {
 	for n := range count {
 		e, ok := readElement(kind, b[headerSize+n*elementSize:])
 		if !ok {
-			return nil, damaged(page, "lists what lies outside of it")
+			return nil, damaged(page, "lists an element outside of it")
 		}
 		ordered := bytes.Compare(before, e.key)
 		if ordered > 0 || ordered == 0 && n > 0 || len(e.key) == 0 || within.most != nil && bytes.Compare(e.key, within.most) >= 0 {
@@ -260,7 +260,7 @@ func (c *pages) bucket(page uint64, e element) error {
 // entry checks a key and its value.
 func entry(page uint64, e element) error {
 	if e.flags != 0 {
-		return damaged(page, "has an entry that is none")
+		return damaged(page, "has an invalid entry")
 	}
 	return nil
 }

@@ -243,7 +243,7 @@ func (s *Store) queues(ctx context.Context, partition int, names []string) (all 
 		between = nil
 	}
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
-		// Names contain no space. The members of a name for all namespaces precede any longer name.
+		// Names contain no space, so that these bounds contain the members of the name in all namespaces.
 		between = append(between, &redis.ZRangeBy{Min: "[" + name + " ", Max: "(" + name + "!"})
 	}
 	members := make([]*redis.StringSliceCmd, len(between))

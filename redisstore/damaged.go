@@ -26,7 +26,7 @@ func (e *damagedKeyError) Error() string {
 		return fmt.Sprintf("somebody has deleted the key %s of a run: %s", e.key, e.err)
 	}
 	why, _, _ := strings.Cut(e.err.Error(), " script: ") // the name of the script does not help the user
-	return fmt.Sprintf("the key %s is damaged, since somebody has overwritten it: %s", e.key, why)
+	return fmt.Sprintf("the key %s is damaged, because another program has overwritten it: %s", e.key, why)
 }
 
 // PartOfStore implements store.PartError.
@@ -39,7 +39,7 @@ const damagedFix = "put the key, or the whole store, back from a copy (redis-cli
 
 var errDeleted = errors.New("its history is still there")
 
-var errMisfit = errors.New("it does not hold what the store writes there")
+var errMisfit = errors.New("its content was not written by the store")
 
 // damage names the key in the error of a command that has found another type of value than it wants. Other errors it returns as they are.
 func damage(c redis.Cmder) error {

@@ -91,7 +91,7 @@ func (f Facts) ailments(require Durability) (all []store.Ailment) {
 			Fix: memoryFix,
 		}
 		if used >= 1 {
-			a.Refuses, a.What = store.RefusesGrowth, fmt.Sprintf("all %d MB of the server's memory are in use: it refuses what needs more", f.MaxMemory>>20)
+			a.Refuses, a.What = store.RefusesGrowth, fmt.Sprintf("all %d MB of the server's memory are in use: it refuses requests that need more", f.MaxMemory>>20)
 		}
 		all = append(all, a)
 	}
@@ -102,7 +102,7 @@ func (f Facts) ailments(require Durability) (all []store.Ailment) {
 type deniedError struct{ command string }
 
 func (e *deniedError) Error() string {
-	return fmt.Sprintf("the server's user may not do what is needed: allow it, see ACL SETUSER (%s)", e.command)
+	return fmt.Sprintf("the server's user lacks permissions: allow it, see ACL SETUSER (%s)", e.command)
 }
 
 // denied is the reply of scripts/probe.lua that a command was refused.
@@ -208,7 +208,7 @@ func isTimeout(err error) bool {
 
 // refusals returns the ailments of a server that refuses all changes, by the prefixes of its errors.
 func refusals() map[string]store.Ailment {
-	forbidden := store.Ailment{Reason: store.Forbidden, Refuses: store.RefusesAll, Fix: "correct the user and the password of --store, and what the user may do: docs/operating.md lists it (ACL SETUSER)"}
+	forbidden := store.Ailment{Reason: store.Forbidden, Refuses: store.RefusesAll, Fix: "correct the user and the password of --store, and the permissions of the user: docs/operating.md lists them (ACL SETUSER)"}
 	busy := store.Ailment{Reason: store.Silent, Refuses: store.RefusesAll, Fix: "wait until the server has loaded its data, or see which script keeps it busy"}
 	apart := store.Ailment{Reason: store.Unreachable, Refuses: store.RefusesAll, Fix: "see whether all servers of the cluster are there: redis-cli cluster info"}
 	return map[string]store.Ailment{

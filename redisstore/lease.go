@@ -102,7 +102,7 @@ func (s *Store) HeldBy(ctx context.Context, partition int, worker string) (all [
 		held, notices = p.ZRange(ctx, k.sets[store.SetHeld], 0, -1), p.SMembers(ctx, k.notices)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("ask what is held in partition %d: %w", partition, err)
+		return nil, fmt.Errorf("read the held runs of partition %d: %w", partition, err)
 	}
 	noticed := map[string]bool{}
 	for _, name := range notices.Val() {
@@ -126,7 +126,7 @@ func (s *Store) ended(ctx context.Context, partition, n int, workers []string) (
 		held = p.ZRange(ctx, s.keys.partitions[partition].sets[store.SetHeld], 0, -1)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("ask what is held in partition %d: %w", partition, err)
+		return nil, fmt.Errorf("read the held runs of partition %d: %w", partition, err)
 	}
 	return holdings(workers, held.Val(), n), nil
 }
@@ -143,7 +143,7 @@ func (s *Store) forgetLeases(ctx context.Context, c *store.Promote) error {
 		times, held = p.Get(ctx, k.time), p.ZRange(ctx, k.sets[store.SetHeld], 0, -1) // in this order: a claim changes the first
 	})
 	if err != nil {
-		return fmt.Errorf("ask what is held in partition %d: %w", c.Partition, err)
+		return fmt.Errorf("read the held runs of partition %d: %w", c.Partition, err)
 	}
 	args := []any{newReading(0, times.Val()).seq, c.Worker}
 	for _, lease := range holdings(c.Gone, held.Val(), 1) {

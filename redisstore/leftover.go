@@ -63,7 +63,7 @@ func (s *Store) withoutRecord(ctx context.Context, partition int, entries []stri
 		}
 	})
 	if err != nil {
-		return nil, fmt.Errorf("compare those who listen in partition %d: %w", partition, err)
+		return nil, fmt.Errorf("compare the listener index of partition %d: %w", partition, err)
 	}
 	return slices.DeleteFunc(all, func(l leftover) bool {
 		is := l.kept()

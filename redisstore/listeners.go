@@ -21,7 +21,7 @@ func (s *Store) Listeners(ctx context.Context, c store.Listening) (found store.L
 			return found, nil
 		}
 		if ctx.Err() != nil || !s.passes(ctx, err) {
-			return found, fmt.Errorf("ask who listens: %w", err)
+			return found, fmt.Errorf("read the listeners: %w", err)
 		}
 		s.failed(n, err)
 		pause(ctx, failures)
@@ -114,7 +114,7 @@ func listening(c *store.Listening) []any {
 func listed(answer any, partitions []int, found *store.Listeners) error {
 	both, _ := answer.([]any)
 	if len(both) != 2 {
-		return fmt.Errorf("%v is not an answer about those who listen", answer)
+		return fmt.Errorf("%v is not an answer of scripts/listeners.lua", answer)
 	}
 	groups, _ := both[0].([]any)
 	for _, entry := range groups {

@@ -63,7 +63,7 @@ func (s *Store) needEntries(ctx context.Context, partition int, from, to string,
 		entries = p.ZRangeByLex(ctx, s.keys.partitions[partition].needs, &redis.ZRangeBy{Min: "[" + from, Max: to, Count: int64(n)})
 	})
 	if err != nil {
-		return nil, fmt.Errorf("ask what is needed in partition %d: %w", partition, err)
+		return nil, fmt.Errorf("read the needs of partition %d: %w", partition, err)
 	}
 	return entries.Val(), nil
 }
@@ -102,7 +102,7 @@ func (s *Store) lookBehindNeeds(ctx context.Context, c store.Needing, all []stri
 		part = p.ZRangeByLex(ctx, key, &redis.ZRangeBy{Min: first, Max: last, Offset: int64(len(all)) + from, Count: partSize})
 	})
 	if err != nil {
-		return nil, fmt.Errorf("ask what is needed in partition %d: %w", c.Partition, err)
+		return nil, fmt.Errorf("read the needs of partition %d: %w", c.Partition, err)
 	}
 	s.behind[c.Partition].looked(in, from, int64(len(part.Val())))
 	all = slices.Concat(all, part.Val(), tail.Val())

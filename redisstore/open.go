@@ -138,7 +138,7 @@ func (s *Store) probe(ctx context.Context) error {
 	r, err := s.call(ctx, *s.proof(0))
 	switch {
 	case err != nil && strings.Contains(err.Error(), "can't run this command"): // error before the commands of the probe
-		return fmt.Errorf("the server's user may not do what is needed: allow it TIME, GET and SET, see ACL SETUSER (%w)", err)
+		return fmt.Errorf("the server's user lacks permissions: allow it TIME, GET and SET, see ACL SETUSER (%w)", err)
 	case r.code == denied:
 		return deniedBy(r)
 	}

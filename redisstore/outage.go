@@ -48,9 +48,9 @@ func (o *outage) began(now time.Duration, err error) {
 	} else if now-o.since > o.worth(now, outageAfter) && !o.told {
 		o.told = true
 		if o.reads {
-			o.log.Error("the store takes no writes; they are sent again and again", "error", err)
+			o.log.Error("the store takes no writes; they are sent repeatedly", "error", err)
 		} else {
-			o.log.Error("the store does not answer; it is asked again and again", "error", err)
+			o.log.Error("the store does not answer; requests are repeated", "error", err)
 		}
 	}
 }

@@ -140,7 +140,7 @@ func (s *Store) repairAll(ctx context.Context, c *store.Scrub, entries []entry, 
 			return now, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("adopt partition %d: its runs change again and again", partition)
+	return time.Time{}, fmt.Errorf("adopt partition %d: its runs change repeatedly", partition)
 }
 
 // compared reads the places and other errors of runs. Runs that lack activities are made ready immediately.

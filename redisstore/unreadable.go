@@ -35,7 +35,7 @@ func refuseWrongType(name, key string, err error) error {
 	if !isWrongType(err) {
 		return nil
 	}
-	return store.RefuseUnreadable(name, fmt.Errorf("somebody has overwritten the key %s", key), time.Time{})
+	return store.RefuseUnreadable(name, fmt.Errorf("another program has overwritten the key %s", key), time.Time{})
 }
 
 // found is a run that cannot be read, or is not there.

@@ -61,7 +61,7 @@ func parseURL(rawURL string, c *Config) (*url.URL, error) {
 	}
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return nil, errors.New("what stands behind the ? of the store's URL cannot be read: write name=value&name=value")
+		return nil, errors.New("the part after the ? of the store's URL cannot be read: write name=value&name=value")
 	}
 	if err := c.take(query); err != nil {
 		return nil, err
@@ -183,7 +183,7 @@ func mismatched(ctx context.Context, client redis.UniversalClient) error {
 	case encrypted && speaksPlain(ctx, address):
 		return fmt.Errorf("the server %s does not encrypt: write redis:// and not rediss://", address)
 	case !encrypted && speaksTLS(ctx, address):
-		return fmt.Errorf("the server %s encrypts what is sent: write rediss:// and not redis://", address)
+		return fmt.Errorf("the server %s encrypts connections: write rediss:// instead of redis://", address)
 	}
 	return nil
 }

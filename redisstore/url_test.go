@@ -96,7 +96,7 @@ func TestEncryptedOrNot(t *testing.T) {
 		port := redistest.FreePort(t)
 		redistest.Start(t, "--tls-port", port, "--tls-cert-file", made, "--tls-key-file", key, "--tls-ca-cert-file", made, "--tls-auth-clients", clients)
 		_, err = redisstore.Open(t.Context(), "redis://127.0.0.1:"+port, redisstore.Config{})
-		if err == nil || !strings.Contains(err.Error(), "encrypts what is sent") {
+		if err == nil || !strings.Contains(err.Error(), "encrypts connections") {
 			t.Errorf("redis to an encrypting server: %v", err)
 		}
 		_, err = redisstore.Open(t.Context(), "rediss://localhost:"+port, redisstore.Config{})

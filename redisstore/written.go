@@ -23,7 +23,7 @@ func (s *Store) Written(ctx context.Context) ([]store.Written, error) {
 			return all, nil
 		}
 		if ctx.Err() != nil || !s.passes(ctx, err) {
-			return nil, fmt.Errorf("ask what was written: %w", err)
+			return nil, fmt.Errorf("read the writes: %w", err)
 		}
 		s.failed(n, err)
 		pause(ctx, failures)

@@ -170,7 +170,7 @@ func TestPollsAreToldOfTheNamespace(t *testing.T) {
 		time.Sleep(time.Minute)
 		i, j := a.workOf("alpha", ""), a.workOf("beta", "")
 		time.Sleep(time.Minute)
-		for run, want := range map[store.Instance]string{i: "nobody has polled it yet", j: "polled last 2m"} {
+		for run, want := range map[store.Instance]string{i: "no worker has polled it yet", j: "polled last 2m"} {
 			if d := a.describedBy(run); !strings.Contains(d.Why, want) {
 				a.Errorf("%s is described so: %q, want %q", run, d.Why, want)
 			}

@@ -226,7 +226,7 @@ func TestUnpolledQueues(t *testing.T) {
 			a.Errorf("the queue is %+v", s)
 		}
 		time.Sleep(time.Minute)
-		for run, want := range map[store.Instance]string{i: "since 1m (attempt 1 of 1); polled last 6m", j: "since 1m (attempt 1 of 1); nobody has polled it yet"} {
+		for run, want := range map[store.Instance]string{i: "since 1m (attempt 1 of 1); polled last 6m", j: "since 1m (attempt 1 of 1); no worker has polled it yet"} {
 			if d := a.describedBy(run); !strings.Contains(d.Why, want) {
 				a.Errorf("it is described so: %q, want %q", d.Why, want)
 			}

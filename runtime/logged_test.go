@@ -123,9 +123,9 @@ func TestAWorkerThatStopsLogsWhatItWaitsFor(t *testing.T) {
 		h.start("do: [{a: "+task+"}]", client.StartOptions{ID: "last"})
 		time.Sleep(5 * time.Second)
 		stop()
-		log.has(t, `"the worker stops, and waits for what is in progress" inProgress=13 drain=20s`)
+		log.has(t, `"the worker stops, and waits for effects in progress" inProgress=13 drain=20s`)
 		log.has(t, `"the worker waits for more effects" more=3`)
-		log.has(t, `"the drain time is over: what is in progress is given up, and another worker performs it again" inProgress=13`)
+		log.has(t, `"the drain time is over: effects in progress are given up, and another worker performs them again" inProgress=13`)
 		if n := strings.Count(log.text.String(), `msg="the worker waits for an effect" run=test/`); n != 10 || !strings.Contains(log.text.String(), `kind="run shell" task=/do/0/a for=5s`) {
 			t.Errorf("%d effects are named:\n%s", n, log.text.String())
 		}

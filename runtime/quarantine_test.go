@@ -167,7 +167,7 @@ func TestQuarantineIsDescribed(t *testing.T) {
 		if len(d.Deadlines) != 2 || !d.Deadlines[0].AwaitsRelease || d.Deadlines[1].AwaitsRelease {
 			t.Errorf("the deadlines are %+v", d.Deadlines)
 		}
-		if !strings.Contains(d.Why, "Its time does.") || !strings.Contains(d.Then, "2000-01-01 02:00:00Z") || !strings.Contains(d.Then, "it faults") {
+		if !strings.Contains(d.Why, "Its deadlines still apply.") || !strings.Contains(d.Then, "2000-01-01 02:00:00Z") || !strings.Contains(d.Then, "it faults") {
 			t.Errorf("it says %q and %q", d.Why, d.Then)
 		}
 		var all []store.Instance

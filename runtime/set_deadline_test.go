@@ -107,9 +107,9 @@ func TestRefusedDeadlines(t *testing.T) {
 			change client.DeadlineChange
 			why    string
 		}{
-			{i, client.DeadlineChange{Task: "/do/0/b/do/0/a", By: 3 * time.Second}, "what is around it ends at"},
-			{i, client.DeadlineChange{Task: "/do/0/b", By: time.Minute}, "what is around it ends at"},
-			{i, client.DeadlineChange{Run: true, By: time.Minute}, "what is around it ends at"},
+			{i, client.DeadlineChange{Task: "/do/0/b/do/0/a", By: 3 * time.Second}, "the enclosing scope ends at"},
+			{i, client.DeadlineChange{Task: "/do/0/b", By: time.Minute}, "the enclosing scope ends at"},
+			{i, client.DeadlineChange{Run: true, By: time.Minute}, "the enclosing scope ends at"},
 			{i, client.DeadlineChange{Run: true, None: true}, "has no such deadline"},
 			{i, client.DeadlineChange{Task: "/do/1/c", By: time.Second}, "is not at the task /do/1/c; it is at /do/0/b/do/0/a"},
 			{i, client.DeadlineChange{At: time.Now()}, "cannot end in the past"},

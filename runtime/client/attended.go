@@ -183,7 +183,7 @@ func (d *Description) waitsInQueue(what, name string) string {
 func PolledText(p queue.Polled, now time.Time) string {
 	last := p.Last()
 	if last.IsZero() {
-		return "nobody has polled it yet"
+		return "no worker has polled it yet"
 	}
 	return "polled last " + duration.FormatRough(max(0, now.Sub(last))) + " ago"
 }

@@ -166,11 +166,11 @@ func (d *Description) allows(set interpreter.SetDeadline, around time.Time) erro
 	case set.At.IsZero():
 		return nil
 	case !set.At.After(d.At):
-		return refused(d.Instance, "cannot end in the past, at %s: a deadline must be to come; cancel ends a run at once", clockTime(set.At))
+		return refused(d.Instance, "cannot end in the past, at %s: set a later deadline, or end the run immediately with cancel", clockTime(set.At))
 	case set.At.Year() > maxYear:
 		return refused(d.Instance, "cannot have a deadline after the year %d: none removes it", maxYear)
 	case !around.IsZero() && set.At.After(around):
-		return refused(d.Instance, "cannot have a deadline at %s: what is around it ends at %s; change that first", clockTime(set.At), clockTime(around))
+		return refused(d.Instance, "cannot have a deadline at %s: the enclosing scope ends at %s; change its deadline first", clockTime(set.At), clockTime(around))
 	}
 	return nil
 }

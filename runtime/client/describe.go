@@ -248,9 +248,9 @@ func (d *Description) why() string {
 	case r.Status.Final():
 		return fmt.Sprintf("it has ended (%s) at %s%s.", r.Reason, clockTime(r.Closed), d.because())
 	case d.Status == store.Quarantined:
-		return fmt.Sprintf("%d workers in a row were lost while they ran %s: no work of it goes on until it is released. Its time does.", r.Deaths, d.currentTasks())
+		return fmt.Sprintf("%d workers in a row were lost while they ran %s: it is not executed until it is released. Its deadlines still apply.", r.Deaths, d.currentTasks())
 	case d.State.Suspended:
-		return "it is suspended" + d.because() + ": no task starts until it is resumed. Its deadlines go on."
+		return "it is suspended" + d.because() + ": no task starts until it is resumed. Its deadlines still apply."
 	case r.Status == interpreter.StatusPending && r.Started.After(d.At):
 		return fmt.Sprintf("it starts at %s, %s.", clockTime(r.Started), d.in(r.Started))
 	case len(d.OpenTasks) == 0:
@@ -262,7 +262,7 @@ func (d *Description) why() string {
 	for _, o := range d.OpenTasks {
 		all = append(all, d.waitsFor(o))
 	}
-	return "it is in several places at once: " + strings.Join(all, "; ") + "."
+	return "it is in several places: " + strings.Join(all, "; ") + "."
 }
 
 func (d *Description) currentTasks() string {
@@ -282,7 +282,7 @@ func (d *Description) single(o interpreter.OpenTask) string {
 	case o.Until.IsZero() || d.NoWorker:
 		return text
 	case !o.Until.After(d.At):
-		return text + " A worker goes on with it as soon as it takes the run."
+		return text + " A worker continues the run as soon as it takes it."
 	}
 	return text + " Nothing else can move it but a command."
 }
@@ -293,7 +293,7 @@ func (d *Description) waitsFor(o interpreter.OpenTask) string {
 	case d.isLeft(o):
 		return d.waitsForNeeds(at, o)
 	case o.Ready:
-		return "ready to go on in " + at + ", for a worker that takes it"
+		return "ready to continue in " + at + ", for a worker that takes it"
 	case o.Retry:
 		return fmt.Sprintf("waiting to try %s again at %s, %s", at, clockTime(o.Until), d.in(o.Until))
 	case o.Listening != nil:

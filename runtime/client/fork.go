@@ -194,7 +194,7 @@ func (c *Client) forkInvocation(ctx context.Context, d *Description, o ForkOptio
 // startAgain has a fork begin where the workflow begins.
 func startAgain(info *execution.Invocation, d *Description, o ForkOptions) error {
 	if o.Context != nil {
-		return &OptionError{Field: "context", Detail: "is empty at the start of a workflow: say from which task the fork goes on"}
+		return &OptionError{Field: "context", Detail: "is empty at the start of a workflow: specify the task at which the fork continues"}
 	}
 	if o.Input != nil {
 		info.Input = interpreter.Value{V: *o.Input}

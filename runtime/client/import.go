@@ -96,7 +96,7 @@ func (c *Client) readArchive(a *Archive) (r *imported, err error) {
 		return nil, notImportable("has no id: %s", err)
 	}
 	if a.Activities > 0 {
-		return nil, refused(a.Instance(), "waits for %d activities of outside workers, which cannot be taken to another store: export it when they have ended", a.Activities)
+		return nil, refused(a.Instance(), "waits for %d activities of outside workers, which cannot be taken to another store: export it when they end", a.Activities)
 	}
 	r = new(imported)
 	if r.info, err = execution.ParseInvocation(a.Invocation); err != nil {
@@ -225,7 +225,7 @@ func (r *imported) restored(a *Archive, stored interpreter.StoredState) (*interp
 // readMessages checks that a worker can read the messages that wait for it.
 func readMessages(a *Archive, r *imported) error {
 	if len(a.Messages) > 0 && r.run.Lifecycle.Status.Final() {
-		return notImportable("has ended, and has messages")
+		return notImportable("ended, and has messages")
 	}
 	for _, data := range a.Messages {
 		m, err := inbox.Parse(data)

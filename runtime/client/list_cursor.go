@@ -21,7 +21,7 @@ import (
 type CursorError struct{ Cursor string }
 
 func (e *CursorError) Error() string {
-	return fmt.Sprintf("%s is not the cursor of a list: take the one that the page before has returned", shorten.Quoted(e.Cursor))
+	return fmt.Sprintf("%s is not the cursor of a list: use the cursor of the previous page", shorten.Quoted(e.Cursor))
 }
 
 // position is the position of a run among the runs of all partitions; zero for none.

@@ -16,7 +16,7 @@ type QuarantinedError struct {
 }
 
 func (e *QuarantinedError) Error() string {
-	text := fmt.Sprintf("run %s is quarantined: its workers were lost again and again at one step", e.Instance)
+	text := fmt.Sprintf("run %s is quarantined: its workers were lost repeatedly at one step", e.Instance)
 	if !e.Ends.IsZero() {
 		text += "; its time ends it at " + e.Ends.UTC().Format(time.RFC3339)
 	}

@@ -28,7 +28,7 @@ func (c *Client) Retry(ctx context.Context, i store.Instance, o RetryOptions) (*
 	case !final && l.Lifecycle.Reason != store.Quarantined:
 		return nil, refused(i, "is not quarantined")
 	case !final && o.Version != "":
-		return nil, &OptionError{Field: "version", Detail: "is for runs that have failed; migrate has a run in progress go on with another version"}
+		return nil, &OptionError{Field: "version", Detail: "is for runs that have failed; use migrate to continue a run in progress with another version"}
 	case !final && o.Dry:
 		return nil, nil
 	case !final:

@@ -145,7 +145,7 @@ func (b *Bus) find(ctx context.Context, event map[string]any, to Audience) (know
 	}
 	key, err := to.key(id)
 	if err != nil {
-		return known{}, fmt.Errorf("write for whom the event is: %w", err)
+		return known{}, fmt.Errorf("encode the audience of the event: %w", err)
 	}
 	k := known{published: published{Digest: digest}, id: id, entry: entryOf(key)}
 	noted, err := b.note(ctx, k.entry, published{Digest: digest}, 0)
@@ -197,7 +197,7 @@ func hash(data []byte) string {
 func (b *Bus) note(ctx context.Context, e store.RegistryEntry[published], p published, version int64) (store.Registered, error) {
 	data, err := store.EncodeEntry(store.RegistryEvents, p)
 	if err != nil {
-		return store.Registered{}, fmt.Errorf("write what is known of the event: %w", err)
+		return store.Registered{}, fmt.Errorf("encode the record of the event: %w", err)
 	}
 	return b.store.Register(ctx, store.Registration{Kind: e.Kind, Key: e.Key, Value: data, Version: version, For: store.Remembered})
 }

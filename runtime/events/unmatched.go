@@ -154,7 +154,7 @@ func CheckUnmatched(r store.Registered) error {
 func UnmatchedIn(ctx context.Context, r store.Registry, namespaces []string) (all []Unmatched, err error) {
 	entries, err := r.ListRegistered(ctx, store.RegistryList{Kind: store.RegistryUnmatched})
 	if err != nil {
-		return nil, fmt.Errorf("list the events that nobody took: %w", err)
+		return nil, fmt.Errorf("list the unmatched events: %w", err)
 	}
 	for _, e := range entries {
 		namespace, limited := strings.CutPrefix(e.Key, unmatchedByNamespace)

@@ -63,7 +63,7 @@ const (
 func (x *Execution) commit(release bool) {
 	c, err := x.commitOf(release)
 	if err != nil {
-		x.fail(fmt.Errorf("write what has changed: %w", err))
+		x.fail(fmt.Errorf("encode the changes: %w", err))
 		return
 	}
 	x.actions.Commit, x.actions.History = c, x.batch.history
@@ -234,7 +234,7 @@ func (x *Execution) repin(c *store.Claimed) error {
 		p.program = x.program
 		x.pinned = p
 	default:
-		return fmt.Errorf("%w: the run goes on with the definition %s, which is not loaded", ErrLeaseLost, stored.Definition)
+		return fmt.Errorf("%w: the run continues with the definition %s, which is not loaded", ErrLeaseLost, stored.Definition)
 	}
 	return nil
 }

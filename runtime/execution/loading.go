@@ -246,7 +246,7 @@ func (x *Execution) resume() {
 			x.slots.deferred = append(x.slots.deferred, e)
 		case e.AtMostOnce:
 			x.queue = append(x.queue, interpreter.Finished{Effect: e.ID, Error: errors.Communicationf(
-				"it was sent at most once, and nobody knows whether it arrived",
+				"it was sent at most once, and its arrival is unknown",
 			).With("outcome", "unknown")})
 		default:
 			x.batch.resumed, x.batch.firm = true, true // the number of the attempt is stored before it is made

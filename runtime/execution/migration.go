@@ -126,7 +126,7 @@ func (x *Execution) migrate(ev interpreter.Event, result interpreter.Result) {
 		x.batch.invocation, err = x.invocation.Encode()
 	}
 	if err != nil {
-		x.fail(fmt.Errorf("write what the run goes on with: %w", err))
+		x.fail(fmt.Errorf("encode the new invocation of the run: %w", err))
 	}
 }
 

@@ -33,7 +33,7 @@ func ParseOutgoing(data []byte) (o Outgoing, err error) {
 		err = o.check()
 	}
 	if err != nil {
-		return o, fmt.Errorf("read what leaves a run: %w", err)
+		return o, fmt.Errorf("read an outgoing entry of a run: %w", err)
 	}
 	return o, nil
 }

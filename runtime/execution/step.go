@@ -181,7 +181,7 @@ func (x *Execution) note(ev interpreter.Event, at time.Time, result interpreter.
 		step.State = &state
 	}
 	if err := x.encodeStep(step); err != nil {
-		x.fail(fmt.Errorf("write what has happened: %w", err))
+		x.fail(fmt.Errorf("encode the step: %w", err))
 		return
 	}
 	x.batch.timeout = x.batch.timeout || slices.ContainsFunc(result.History, func(e interpreter.HistoryEvent) bool { return e.TimedOut() })

@@ -86,7 +86,7 @@ func fields() []field {
 		{name: "reason", texts: func(r *Run) []string { return given(closedReason(r)) }, allow: among("why a run ends", store.ClosedReasons())},
 		{name: fieldError, texts: errorOf, allow: literally(allowError), spell: errors.Name},
 		{name: "timeout", texts: func(r *Run) []string { return given(r.Lifecycle.Failure.TimeoutKind) }, allow: among("a kind of timeout", interpreter.TimeoutKinds())},
-		{name: fieldAttention, texts: func(r *Run) []string { return given(r.Attention()) }, allow: among("what a run needs attention for", attentions())},
+		{name: fieldAttention, texts: func(r *Run) []string { return given(r.Attention()) }, allow: among("a reason why a run needs attention", attentions())},
 		{name: fieldWaiting, texts: func(r *Run) []string { return r.Waiting }, allow: among("what a run waits for", store.WaitingFor())},
 		{name: "listens", texts: listens},
 		{name: fieldTrouble, texts: troubleOf, spell: errors.Name},

@@ -234,7 +234,7 @@ func Group(names string) (*Grouping, error) {
 			return nil, err
 		}
 		if f.texts == nil || f.name == fieldText || slices.Contains(g.Fields, name) || len(fields) == maxGrouping {
-			return nil, &Error{Text: name, Problem: "is not what runs are counted by", Hint: "for example status, workflow, error or label.NAME, each once, or several with commas"}
+			return nil, &Error{Text: name, Problem: "cannot group runs for counts", Hint: "for example status, workflow, error or label.NAME, each once, or several with commas"}
 		}
 		fields, g.Fields = append(fields, f), append(g.Fields, name)
 		g.ReadsWaiting = g.ReadsWaiting || f.name == fieldWaiting

@@ -142,7 +142,7 @@ func read(r store.Registered) (stored, error) {
 	case err != nil:
 		return stored{}, &DamagedError{r.Key, err}
 	case s.Digest != s.Files.Digest() || s.Files[File] == nil:
-		return stored{}, &DamagedError{r.Key, errors.New("its files are not those that were deployed")}
+		return stored{}, &DamagedError{r.Key, errors.New("its files differ from the deployed ones")}
 	}
 	return s, nil
 }

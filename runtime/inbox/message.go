@@ -92,7 +92,7 @@ func (m Message) Event() (interpreter.Event, error) {
 		return interpreter.ReportedLate{Effect: m.Effect, Attempt: m.Attempt, Pointer: m.Pointer, Report: m.Report}, nil
 	case interpreter.EventArrived:
 		if m.CloudEvent == nil {
-			return nil, errors.New("read a message: an event has come that it does not contain")
+			return nil, errors.New("read a message: it reports an event and does not contain it")
 		}
 		return interpreter.Arrived{Event: m.CloudEvent.V, At: m.At}, nil
 	}
@@ -114,14 +114,14 @@ func (m Message) command() (interpreter.Event, error) {
 		return interpreter.RetryNow{Reason: m.Reason, Actor: m.Actor}, nil
 	case interpreter.EventDeadline:
 		if m.Deadline == nil {
-			return nil, errors.New("read a message: it changes a deadline and does not say which")
+			return nil, errors.New("read a message: it changes a deadline and does not specify which")
 		}
 		set := *m.Deadline
 		set.Reason, set.Actor = m.Reason, m.Actor
 		return set, nil
 	case interpreter.EventMigrate:
 		if m.Migration == nil {
-			return nil, errors.New("read a message: it migrates a run and does not say to what")
+			return nil, errors.New("read a message: it migrates a run and does not contain the definition")
 		}
 		return interpreter.Migrate{Of: m.Migration.To, Map: m.Migration.Map, Reason: m.Reason, Actor: m.Actor}, nil
 	}

@@ -59,11 +59,11 @@ func newTrigger(w *dsl.Workflow, compile definition.Compile) (*trigger, error) {
 	}
 	text, err := json.Marshal(document)
 	if err != nil {
-		return nil, fmt.Errorf("write what listens for the events of the schedule: %w", err)
+		return nil, fmt.Errorf("encode the listener of the schedule: %w", err)
 	}
 	known, err := json.Marshal(listen)
 	if err != nil {
-		return nil, fmt.Errorf("write for what the schedule listens: %w", err)
+		return nil, fmt.Errorf("encode the filters of the schedule: %w", err)
 	}
 	sum := sha256.Sum256(known)
 	p, err := compile(definition.Definition{File: "schedule.on", Document: string(text)})

@@ -50,7 +50,7 @@ func (r *Refusal) Error() string {
 	sentence := map[Code]string{
 		Fenced: "%s was taken over by another worker", Closed: "%s has ended", TimedOut: "the time of %s is over",
 		Conflict: "%s is stored already, as something else or in another state", Limit: "a limit is reached: %s",
-		TooEarly: "%s: the store's clock has not come that far", RolledBack: "%s has lost writes that the store had confirmed",
+		TooEarly: "%s: the store's clock has not reached the required time", RolledBack: "%s has lost writes that the store had confirmed",
 		NoSuch: "there is no %s", Corrupt: "%s cannot be read", Newer: "%s cannot be read", TooMany: "%s belongs to a family that has led to too many runs today",
 		Invalid: "there can be no such thing as %s", Suspended: "%s waits until its run is resumed",
 	}[r.Code]

@@ -185,7 +185,7 @@ func (w *Worker) logStopping() {
 		w.c.Log.Info("the worker stops; nothing is in progress")
 		return
 	}
-	w.c.Log.Info("the worker stops, and waits for what is in progress", "inProgress", len(all), "drain", duration.Format(w.c.Drain))
+	w.c.Log.Info("the worker stops, and waits for effects in progress", "inProgress", len(all), "drain", duration.Format(w.c.Drain))
 	for _, f := range all[:min(len(all), namedAttempts)] {
 		w.c.Log.Info("the worker waits for an effect", "run", f.run.String(), "kind", f.effect.Kind.Words(), "task", string(f.effect.Request.Path),
 			"for", duration.FormatRough(w.c.Now().Sub(f.since)))
@@ -197,5 +197,5 @@ func (w *Worker) logStopping() {
 
 // logLeaving logs that the drain time is over.
 func (w *Worker) logLeaving() {
-	w.c.Log.Info("the drain time is over: what is in progress is given up, and another worker performs it again", "inProgress", len(w.attempts.oldest()))
+	w.c.Log.Info("the drain time is over: effects in progress are given up, and another worker performs them again", "inProgress", len(w.attempts.oldest()))
 }
