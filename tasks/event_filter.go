@@ -150,8 +150,8 @@ func compilePattern(b *interpreter.Builder, at dsl.Pointer, v any) pattern {
 	case string:
 		if expr.Delimited(v) {
 			p.code = b.Value(dsl.Value{Pointer: at, Data: v, Form: dsl.FormData})
-		} else if attribute.IsPattern(v) {
-			p.regexp, _ = regexp.Compile("^(?:" + v + ")$") // a text that is no regular expression is a literal
+		} else {
+			p.regexp, _ = attribute.Pattern(v) // a broken one is literal (SW708)
 		}
 	case map[string]any:
 		p.members = make(map[string]pattern, len(v))

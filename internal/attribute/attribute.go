@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"mime"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -35,9 +36,17 @@ func IsName(name string) bool { return pattern().MatchString(name) }
 
 var pattern = lazyregexp.New(`^[a-z0-9]+$`)
 
-// IsPattern reports whether the value of a filter can be meant as a regular expression. One whose only special characters are dots is not: types of events
-// have them.
-func IsPattern(text string) bool { return strings.ContainsAny(text, `\*+?()[]{}|^$`) }
+// Pattern returns the regular expression for a whole value that a text of a filter is; nil for plain text. A text whose only special characters are dots is
+// plain: types of events have them. The error reports a text that was probably meant as a regular expression.
+func Pattern(text string) (*regexp.Regexp, error) {
+	if !strings.ContainsAny(text, `\*+?()[]{}|^$`) {
+		return nil, nil
+	}
+	if _, err := regexp.Compile(text); err != nil { // alone, so that its parentheses match
+		return nil, err
+	}
+	return regexp.Compile("^(?:" + text + ")$")
+}
 
 // texts are the attributes that are text, each with what the text has to be.
 var texts = map[string]func(string) error{
