@@ -92,8 +92,11 @@ func (c *Control) Send(ctx context.Context, v Verb, all []store.Instance, reason
 func (c *Control) accepted(ctx context.Context, v Verb, all []store.Instance) []api.Outcome {
 	outcomes, _ := eachOf(all, func(i store.Instance) (o api.Outcome, _ error) {
 		o = api.Outcome{Run: i.String(), Outcome: api.OutcomeAccepted}
-		if v.Reverts {
-			o.NoEffect = c.client.NoEffect(ctx, i, v.Name)
+		if !v.Reverts {
+			return o, nil
+		}
+		if d, err := c.client.Describe(ctx, i); err == nil { // the command reports the error
+			o.NoEffect = d.NoEffect(v.Name)
 		}
 		return o, nil
 	})

@@ -2,7 +2,6 @@ package client
 
 import (
 	"cmp"
-	"context"
 	"slices"
 
 	"github.com/swrun/swrun/interpreter"
@@ -37,10 +36,9 @@ func (d *Description) Refuses(verb string) error {
 	return &store.Refusal{Code: store.Conflict, Detail: "run " + d.Instance.String()}
 }
 
-// NoEffect returns why a verb changes nothing at a run now; empty if it may change something.
-func (c *Client) NoEffect(ctx context.Context, i store.Instance, verb string) string {
-	d, err := c.Describe(ctx, i)
-	if err != nil || d.attended() && d.Lifecycle.Unread() || d.Lifecycle.Mail-d.Lifecycle.Read > unreadShown {
+// NoEffect returns the reason for which a verb changes nothing at the run now; empty if it may change something.
+func (d *Description) NoEffect(verb string) string {
+	if d.attended() && d.Lifecycle.Unread() || d.Lifecycle.Mail-d.Lifecycle.Read > unreadShown {
 		return "" // the commands among the messages that wait are not all known
 	}
 	for _, p := range d.Permissions() {
