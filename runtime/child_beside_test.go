@@ -132,7 +132,7 @@ func TestChildrenBesideSeveralRuns(t *testing.T) {
 			t.Fatalf("in run %d of its parent the child is %s", h.described(i, false).State.RunNumber(), r.Reason)
 		}
 		h.wait(i)
-		if o := h.wait(child); h.record(child).Reason != "cancelled" || !strings.Contains(fmt.Sprint(h.described(child, false).Reason), "has completed") {
+		if o := h.wait(child); h.record(child).Reason != "cancelled" || !strings.Contains(fmt.Sprint(h.described(child, false).Reason), ", completed") {
 			t.Errorf("the child has ended as %+v: %s", o, h.described(child, false).Reason)
 		}
 	})

@@ -70,7 +70,7 @@ do:
 		{exitStore, "workers", []string{"it is not known which workers are there"}, []string{"no worker"}},
 		{exitOK, "queue ls", []string{"not known"}, nil},
 		{exitStore, "doctor", []string{"SD010  it is not known which workers are there"}, []string{"no worker", "nothing advances", "nobody"}},
-		{exitWaited, "wait napping --timeout 100ms", []string{"has not ended"}, []string{"no worker", "does not go on"}},
+		{exitWaited, "wait napping --timeout 100ms", []string{"is still in progress"}, []string{"no worker", "does not go on"}},
 	} {
 		asked := capture(map[string]string{"SWRUN_SERVER": s.url})
 		asked.now = time.Now
