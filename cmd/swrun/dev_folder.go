@@ -110,7 +110,7 @@ func (d *drafts) look(ctx context.Context, files []string) error {
 		switch {
 		case d.seen[file] == now[file]:
 		case owner != "" && document.Err() == nil:
-			d.complain(&exitError{code: exitConflict, message: fmt.Sprintf("%s is not deployed: %s is also the name of %s", file, document, owner), hint: "give one of them another name or version"})
+			d.complain(&exitError{code: exitConflict, message: fmt.Sprintf("%s is not deployed: %s already declares %s", file, owner, document), hint: "give one of them another name or version"})
 		default:
 			deployed, err := d.deployDraft(ctx, document, text)
 			if err != nil {

@@ -68,7 +68,7 @@ func TestDev(t *testing.T) {
 	save("broken.yaml", "broken", "[")
 	expect("broken.yaml:2")
 	save("two.yaml", "order", "3")
-	expect("two.yaml is not deployed: demo/order:1.0.0 is also the name of " + filepath.Join(folder, "order.yaml"))
+	expect("two.yaml is not deployed: " + filepath.Join(folder, "order.yaml") + " already declares demo/order:1.0.0")
 	save("two.yaml", "two", "3")
 	expect("demo/two:1.0.0-dev.1 deployed")
 	function := filepath.Join(catalog, "functions", "lost", "1.0.0")

@@ -36,7 +36,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usagef(flagHint(cmd, strings.TrimPrefix(err.Error(), "unknown flag: --")), "%s", message)
 }
 
-// invalidValue says which values a flag takes.
+// invalidValue returns the message about a value that a flag does not take.
 func invalidValue(e *pflag.InvalidValueError) string {
 	takes := map[string]string{"bool": "true or false", "int": "a whole number", "float64": "a number"}[e.GetFlag().Value.Type()]
 	value := shorten.To(e.GetValue(), maxShownValue)
