@@ -20,9 +20,9 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file says who asks, and refuses who may not.
+// This file identifies callers, and refuses callers without the right to an operation.
 
-// Role and Caller are those of package access.
+// Role and Caller are the types of package access.
 type (
 	Role   = access.Role
 	Caller = access.Caller
@@ -37,13 +37,13 @@ const (
 	RoleAdmin    = access.RoleAdmin
 )
 
-// Authorize says who sends a request. An *api.Problem refuses it.
+// Authorize returns the caller of a request. An *api.Problem refuses the request.
 type Authorize func(*http.Request) (Caller, error)
 
-// TrustEveryone takes whoever asks for an administrator. It is for an address that only this machine reaches.
+// TrustEveryone treats every caller as an administrator. It is for an address that only this machine reaches.
 func TrustEveryone(*http.Request) (Caller, error) { return access.Local(), nil }
 
-// TrustOwner takes whoever asks for an administrator of the name that they give. It is for a socket that only the owner of the store can open.
+// TrustOwner treats every caller as an administrator with the name in the request. It is for a socket that only the owner of the store can open.
 func TrustOwner(r *http.Request) (Caller, error) {
 	owner := access.Local()
 	if name := r.Header.Get(api.ActorHeader); name != "" {
@@ -52,13 +52,13 @@ func TrustOwner(r *http.Request) (Caller, error) {
 	return owner, nil
 }
 
-// maxActor is how many bytes of who asks are recorded.
+// maxActor is the maximum length of a recorded name of a caller, in bytes.
 const maxActor = 100
 
-// trustNobody is used where nothing says who may ask.
+// trustNobody is the default without an Authorize: it identifies no caller.
 func trustNobody(*http.Request) (Caller, error) { return Caller{}, nil }
 
-// TrustTokens knows callers by their tokens.
+// TrustTokens identifies callers by their tokens.
 func TrustTokens(tokens *access.Tokens) Authorize {
 	return func(r *http.Request) (Caller, error) {
 		given := r.Header.Values("Authorization")
@@ -93,7 +93,7 @@ func forbidden(c Caller, need Role) *api.Problem {
 // ofAll is in the metadata of operations that change something for all namespaces.
 const ofAll = "ofAll"
 
-// concernsAll reports whether an operation that names no namespace is for callers who see all of them.
+// concernsAll reports whether an operation that names no namespace requires a caller that sees all namespaces.
 func concernsAll(o *huma.Operation, role Role) bool {
 	_, marked := o.Metadata[ofAll]
 	return role == RoleAdmin || marked
@@ -105,21 +105,21 @@ func notForSome() *api.Problem {
 	return p
 }
 
-// hiddenData refuses what is nothing but data of runs.
+// hiddenData refuses an operation that returns only data of runs.
 func hiddenData() *api.Problem {
 	return newProblem(http.StatusForbidden, "forbidden", "Not allowed", "the data of runs is hidden from this token")
 }
 
 type callerKey struct{}
 
-// callerOf returns who has sent the request of a context.
+// callerOf returns the caller of a request by its context.
 func callerOf(ctx context.Context) Caller {
 	c, _ := ctx.Value(callerKey{}).(Caller)
 	return c
 }
 
-// authorized refuses a request whose caller may not use the operation. A namespace in the path that the caller does not see has no runs
-// and no workflows for them. What administrators do without naming a namespace is about all of them, and so is what is marked ofAll.
+// authorized refuses a request whose caller may not use the operation. For a caller, a namespace in the path that it does not see contains no runs
+// and no workflows. Operations of administrators without a namespace concern all namespaces, and so do operations that are marked ofAll.
 func (s *Server) authorized(role Role) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		request, w := humago.Unwrap(ctx)
@@ -148,21 +148,21 @@ func (s *Server) authorized(role Role) func(huma.Context, func(huma.Context)) {
 		defer leave()
 		x.check = func() error { return s.stillAllowed(request, role, ctx.Param("namespace")) }
 		known := client.WithActor(context.WithValue(ctx.Context(), callerKey{}, caller), caller.Name)
-		if role != RoleOpen { // what is open tells of no namespace
+		if role != RoleOpen { // open operations return nothing about a namespace
 			known = definition.WithGranted(known, caller.Audience())
 		}
 		x.room = func(bytes int64) (*held, error) { return s.reserve(known, s.memory.answers, bytes) }
 		x.try = func(bytes int64) *held { return s.memory.answers.try(caller.Name, bytes) }
 		defer x.endAnswer()
-		if _, streams := ctx.Operation().Metadata[holds]; !streams { // a stream reads a piece at a time
+		if _, streams := ctx.Operation().Metadata[holds]; !streams { // a stream reads one piece at a time
 			known = client.WithMemory(known, x)
 		}
 		next(huma.WithContext(ctx, client.WithTraceParent(known, request.Header.Get("Traceparent"))))
 	}
 }
 
-// stillAllowed returns why who has sent a request that goes on may not use it any more: a token that is revoked, or expires, ends what its
-// bearer follows.
+// stillAllowed returns the reason why the caller of a request in progress may no longer use the operation: a revoked or expired token ends the
+// streams of its bearer.
 func (s *Server) stillAllowed(r *http.Request, role Role, namespace string) error {
 	caller, err := s.config.Authorize(r)
 	switch {
@@ -174,7 +174,7 @@ func (s *Server) stillAllowed(r *http.Request, role Role, namespace string) erro
 	return nil
 }
 
-// identified returns who sends a request, as far as that is known, and an error unless they may use what needs a role, and not too often.
+// identified returns the caller of a request, if it is known. It returns an error if the caller lacks the role, or sends too many requests.
 func (s *Server) identified(r *http.Request, role Role) (Caller, error) {
 	if role == RoleOpen {
 		return Caller{}, nil
@@ -191,8 +191,8 @@ func (s *Server) identified(r *http.Request, role Role) (Caller, error) {
 	return caller, s.rates.take(caller.Name)
 }
 
-// guessed counts a wrong token, and returns the error of its request: who has shown too many from an address learns nothing more. A right token from
-// there is taken all the same, since many callers may share an address, and a request without a token is no guess.
+// guessed counts a wrong token, and returns the error of its request. An address with too many wrong tokens gets the refusal of its rate instead of
+// that error. A right token from the address is accepted anyway, because many callers may share an address. A request without a token is no guess.
 func (s *Server) guessed(r *http.Request, err error) error {
 	var p *api.Problem
 	if !errors.As(err, &p) || p.Status != http.StatusUnauthorized {
@@ -201,7 +201,7 @@ func (s *Server) guessed(r *http.Request, err error) error {
 	return cmp.Or(s.refusals.take(remoteAddress(r)), err)
 }
 
-// challenge says how to identify oneself, and why that was not enough.
+// challenge sets the header that describes the required credential, and the reason why the given one was not enough.
 func challenge(h http.Header, r *http.Request, status int) {
 	why := ""
 	switch {
@@ -215,10 +215,10 @@ func challenge(h http.Header, r *http.Request, status int) {
 	h.Set("WWW-Authenticate", `Bearer realm="swrun"`+why)
 }
 
-// credentialParameters are what others call a token in a query, where it would end up in logs and histories of browsers.
+// credentialParameters are the usual names of a token in a query. Logs and histories of browsers would keep the token.
 var credentialParameters = []string{"access_token", "token", "api_key", "apikey", "auth", "authorization", "bearer"}
 
-// credentialInQuery refuses a request whose query holds a token.
+// credentialInQuery refuses a request whose query contains a token.
 func credentialInQuery(r *http.Request) *api.Problem {
 	for name := range r.URL.Query() {
 		if slices.Contains(credentialParameters, strings.ToLower(name)) {

@@ -13,7 +13,7 @@ import (
 	"github.com/swrun/swrun/runtime/matching"
 )
 
-// This file is what outside workers ask: they poll for activities, and report.
+// This file serves the requests of outside workers: polls for activities, and reports.
 
 type (
 	pollRequest      struct{ Body api.ActivityPoll }
@@ -54,16 +54,16 @@ func (s *Server) activityRoutes() {
 	})
 }
 
-// polls are those that wait, so that a worker that stops can have its own answered.
+// polls are the polls that wait, so that the polls of a stopping worker can be answered.
 type polls struct {
 	mu      sync.Mutex
 	waiting map[pollsOf]map[*context.CancelFunc]bool
 }
 
-// pollsOf are the polls of a worker of some caller. No caller ends those of another.
+// pollsOf identifies the polls of one worker of one caller. No caller can end the polls of another one.
 type pollsOf struct{ caller, worker string }
 
-// wait returns a context that also ends when a worker's polls are ended.
+// wait returns a context that also ends when the polls of the worker are ended.
 func (p *polls) wait(ctx context.Context, of pollsOf) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	p.mu.Lock()
@@ -111,12 +111,12 @@ func (s *Server) pollActivities(ctx context.Context, in *pollRequest) (*pollAnsw
 		return nil, outage
 	}
 	if ended := context.Cause(waiting); ended != nil && (errors.Is(err, ended) || errors.Is(err, context.Canceled)) {
-		err = nil // it was to be answered while it was looking
+		err = nil // the poll was ended during its search
 	}
 	if err != nil || len(found.Activities) == 0 {
 		return &pollAnswer{found}, err
 	}
-	if refused := exchangeOf(ctx).stillAllowed(); refused != nil { // its token was revoked while it waited
+	if refused := exchangeOf(ctx).stillAllowed(); refused != nil { // its token was revoked during the wait
 		for _, a := range found.Activities {
 			err = errors.Join(err, s.control.ReturnActivity(ctx, api.ActivityReturn{Token: a.Token}))
 		}
@@ -171,7 +171,7 @@ func (s *Server) answered(ctx context.Context, err error) api.ActivityReportRepl
 	return api.ActivityReportReply{Status: p.Status, Problem: p}
 }
 
-// maySee returns an error unless the caller sees the run that a token is about.
+// maySee returns an error unless the caller sees the run that a token belongs to.
 func maySee(ctx context.Context, token string) error {
 	run, err := matching.RunOf(token)
 	if err == nil && !callerOf(ctx).Sees(run.Namespace) {

@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// This file makes sure that there is memory for an answer before stored data becomes the values of it.
+// This file reserves memory for an answer before stored data is decoded into its values.
 
 // Holds implements client.Memory.
 func (x *exchange) Holds(bytes int64) bool {
@@ -17,7 +17,7 @@ func (x *exchange) Holds(bytes int64) bool {
 	return x.answer.grow(bytes)
 }
 
-// Await implements client.Memory. An answer that holds memory waits for no more of it, so that no two wait for each other.
+// Await implements client.Memory. An answer that holds memory does not wait for more, so that no two answers wait for each other.
 func (x *exchange) Await(bytes int64) error {
 	x.answering.Lock()
 	defer x.answering.Unlock()
@@ -29,7 +29,7 @@ func (x *exchange) Await(bytes int64) error {
 	return err
 }
 
-// endAnswer gives back what the answer has taken.
+// endAnswer returns the memory of the answer.
 func (x *exchange) endAnswer() {
 	x.answering.Lock()
 	defer x.answering.Unlock()

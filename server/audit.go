@@ -12,14 +12,14 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file records who has asked for a change.
+// This file records the callers of changes.
 
-// LevelAudit is the level of the lines that say who has asked for a change. It is above slog.LevelError, so that no level of a log leaves them out.
+// LevelAudit is the level of the log lines about the callers of changes. It is above slog.LevelError, so that every level of a log includes them.
 const LevelAudit slog.Level = audit.Level
 
 // end records a request that was answered.
 func (s *Server) end(x *exchange, r *http.Request) {
-	x.allowWrite() // what is still in buffers
+	x.allowWrite() // flushes the buffers
 	refused := x.status == http.StatusUnauthorized || x.status == http.StatusForbidden
 	if !changes(r.Method) || x.caller.Name == "" && !refused || x.unaudited && !refused {
 		return
@@ -75,7 +75,7 @@ func concernsRuns(ctx context.Context, all []store.Instance, failed []error, dry
 // changesNothing takes a request out of the audit log: the object was there already, or it was a trial.
 func changesNothing(ctx context.Context) { exchangeOf(ctx).unaudited = true }
 
-// unaudited is in the metadata of operations that change nothing, or that report what was asked for elsewhere.
+// unaudited is in the metadata of operations that change nothing, or that report the result of a request that was recorded elsewhere.
 const unaudited = "unaudited"
 
 // changes reports whether requests with a method change something.

@@ -12,8 +12,8 @@ import (
 	"github.com/swrun/swrun/internal/shorten"
 )
 
-// readJSON reads a body. It refuses what encoding/json would change or leave out, and takes the names of members as they are written.
-// It is called for each body twice: for what is checked against the schema, and for the Go type. Numbers in that keep their digits.
+// readJSON reads a body. It refuses JSON that encoding/json would change or leave out, and requires the exact names of members. It is called twice
+// for each body: for the value that is checked against the schema, and for the Go type. Numbers in the former keep their digits.
 func readJSON(data []byte, v any) (err error) {
 	if decoded, ok := v.(*any); ok {
 		*decoded, err = jsonvalue.DecodeStrict(data)
@@ -30,8 +30,8 @@ func readJSON(data []byte, v any) (err error) {
 	return nil
 }
 
-// misfit says which member of an object does not fit a struct, which the error of reading it does not always; that is returned if
-// none is found.
+// misfit returns an error that names the member of an object that does not fit a struct, which err does not always do. It returns err if it finds no
+// such member.
 func misfit(data []byte, t reflect.Type, err error) error {
 	var object map[string]json.RawMessage
 	if t.Kind() != reflect.Struct || json.Unmarshal(data, &object) != nil {
@@ -44,7 +44,7 @@ func misfit(data []byte, t reflect.Type, err error) error {
 			continue
 		}
 		wrong := json.Unmarshal(member, reflect.New(f.Type).Interface())
-		if errors.As(wrong, new(*json.UnmarshalTypeError)) { // it is in words of Go; what the schema has let through is a number like 1e0
+		if errors.As(wrong, new(*json.UnmarshalTypeError)) { // its text is about Go; the schema has accepted a number such as 1e0
 			return fmt.Errorf("%s: %s must be written as a whole number", name, shorten.To(string(member), maxShown))
 		}
 		if wrong != nil {
@@ -54,10 +54,10 @@ func misfit(data []byte, t reflect.Type, err error) error {
 	return err
 }
 
-// maxShown is how many bytes of a wrong value stand in a problem.
+// maxShown is the maximum length of a wrong value in a problem, in bytes.
 const maxShown = 60
 
-// knownNames refuses members of an object that a struct has in another case.
+// knownNames refuses members of an object whose names differ from the names of a struct only in case.
 func knownNames(data []byte, t reflect.Type) error {
 	var object map[string]json.RawMessage
 	if t.Kind() != reflect.Struct || json.Unmarshal(data, &object) != nil {

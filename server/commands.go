@@ -13,10 +13,10 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// commandRoutes serves what operators do with runs: with one, or with all that a filter chooses.
+// commandRoutes serves the commands of operators to one run, or to all runs that a filter selects.
 func (s *Server) commandRoutes() {
 	for _, v := range append(control.Verbs(), control.RetryNow()) {
-		if v.Name == string(store.VerbRetry) { // it answers with another run: see retryRoutes
+		if v.Name == string(store.VerbRetry) { // its answer is another run: see retryRoutes
 			continue
 		}
 		route(s, RoleOperator, huma.Operation{
@@ -31,7 +31,7 @@ func (s *Server) commandRoutes() {
 				return s.control.Send(ctx, v, all, in.Body.Reason)
 			})
 		})
-		if v.Name == client.VerbDelete { // of one run, that is DELETE
+		if v.Name == client.VerbDelete { // for one run, that is DELETE
 			continue
 		}
 		route(s, RoleOperator, huma.Operation{
@@ -43,7 +43,7 @@ func (s *Server) commandRoutes() {
 	}
 }
 
-// operationOf returns how the operations of a verb begin.
+// operationOf returns the prefix of the operations of a verb.
 func operationOf(v control.Verb) string {
 	if v.Name == control.RetryNow().Name {
 		return "retryNow"
@@ -83,10 +83,10 @@ type bulkInput struct{ Body api.BulkRequest }
 
 type bulkAnswer struct{ Body api.Outcomes }
 
-// maxBulk is how many runs one request may command.
+// maxBulk is the maximum number of runs that one request may command.
 const maxBulk = 1000
 
-// bulk sends something to the runs that a request names or chooses, as far as the caller sees them, and answers with their outcomes.
+// bulk sends a command to the runs that a request names or selects, if the caller sees them, and answers with their outcomes.
 func (s *Server) bulk(ctx context.Context, in *api.BulkRequest, send func([]store.Instance) []error) (*bulkAnswer, error) {
 	return s.bulkOutcomes(ctx, in, func(all []store.Instance) ([]api.Outcome, []error) {
 		outcomes := make([]api.Outcome, len(all))
@@ -97,7 +97,7 @@ func (s *Server) bulk(ctx context.Context, in *api.BulkRequest, send func([]stor
 	})
 }
 
-// bulkOutcomes is bulk for what has more to say of a run that has accepted.
+// bulkOutcomes is bulk for commands whose outcomes contain more than the acceptance.
 func (s *Server) bulkOutcomes(ctx context.Context, in *api.BulkRequest, send func([]store.Instance) ([]api.Outcome, []error)) (*bulkAnswer, error) {
 	answer := &bulkAnswer{api.Outcomes{Outcomes: []api.Outcome{}}}
 	chosen, err := s.chosen(ctx, in)
@@ -132,7 +132,7 @@ func refusedOutcome(i store.Instance, p *api.Problem) api.Outcome {
 	return api.Outcome{Run: i.String(), Outcome: api.OutcomeRefused, Problem: p}
 }
 
-// chosen returns the runs that a request names, or that its filter chooses.
+// chosen returns the runs that a request names, or that its filter selects.
 func (s *Server) chosen(ctx context.Context, in *api.BulkRequest) (all control.Selection, err error) {
 	switch {
 	case (len(in.Runs) > 0) == (in.Where != ""):

@@ -7,13 +7,14 @@ import (
 	"github.com/swrun/swrun/internal/api"
 )
 
-// This file refuses requests that can only be misunderstood: with a condition that cannot be kept, or a body that nobody decodes.
+// This file refuses requests that can only be misunderstood: requests with a condition that cannot be kept, or with a body that the server does not
+// decode.
 
-// anything is the entity tag that stands for all.
+// anything is the entity tag that matches every entity.
 const anything = "*"
 
-// unmet returns the problem of a request that depends on an entity tag being that of what it asks for. The tags of runs are weak: a run
-// goes on by itself, so that none says that nothing has changed.
+// unmet returns the problem of a request that depends on an entity tag. The tags of runs are weak: a run continues on its own, so that no tag
+// guarantees that nothing has changed.
 func unmet(r *http.Request) *api.Problem {
 	tags := r.Header.Values("If-Match")
 	if len(tags) == 0 || len(tags) == 1 && strings.TrimSpace(tags[0]) == anything {
@@ -28,7 +29,7 @@ func preconditionFailed(detail string) *api.Problem {
 	return newProblem(http.StatusPreconditionFailed, "precondition-failed", "Precondition failed", detail)
 }
 
-// encoded returns the problem of a body that is compressed: a small one could become as large as it likes.
+// encoded returns the problem of a compressed body: a small body could expand to any size.
 func encoded(w http.ResponseWriter, r *http.Request) *api.Problem {
 	for _, header := range r.Header.Values("Content-Encoding") {
 		for _, coding := range strings.Split(header, ",") {

@@ -52,7 +52,7 @@ type deadlinesInput struct {
 
 type deadlinesAnswer struct {
 	Link string `header:"Link" doc:"The next page, if there is one."`
-	// Unreadable counts runs of which nothing is told.
+	// Unreadable counts the runs that the body leaves out.
 	Unreadable int                    `header:"Unreadable-Runs" doc:"How many runs may have a deadline that passes soon and cannot be read; absent if there are none."`
 	Body       []api.UpcomingDeadline `nullable:"false"`
 }

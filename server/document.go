@@ -42,10 +42,10 @@ func (s *Server) documentRoutes() {
 	})
 }
 
-// maxDescribed is how many workflows have operations of their own in the description.
+// maxDescribed is the maximum number of workflows with operations of their own in the description.
 const maxDescribed = 500
 
-// described returns the description of the API, with an operation for each of some workflows.
+// described returns the description of the API, with an operation for each given workflow.
 func (s *Server) described(all []control.InputSchema) *huma.OpenAPI {
 	described := *s.api.OpenAPI()
 	described.Paths = maps.Clone(described.Paths)
@@ -68,7 +68,7 @@ func (s *Server) described(all []control.InputSchema) *huma.OpenAPI {
 	return &described
 }
 
-// withoutOthers adds to what a description says of itself that only the first n workflows have operations there.
+// withoutOthers adds to the text of a description that it has operations only for the first n workflows.
 func withoutOthers(about *huma.Info, n int) *huma.Info {
 	more := *about
 	more.Description += fmt.Sprintf(" More than %d workflows are deployed: those that come after them in the order of their names have no operations of their own here.", n)

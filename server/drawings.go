@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/internal/api"
 )
 
-// drawingRoutes serves what a task has done, and pictures of runs.
+// drawingRoutes serves the occurrences of tasks, and drawings of runs.
 func (s *Server) drawingRoutes() {
 	route(s, RoleViewer, huma.Operation{
 		OperationID: "getTask", Method: http.MethodGet, Path: runPathPattern + "/tasks/{seq}",
@@ -46,7 +46,7 @@ func (s *Server) drawingRoutes() {
 	})
 }
 
-// drawingOperation adds to an operation what all operations have that answer with a drawing of a run.
+// drawingOperation adds to an operation the common parts of all operations that return a drawing of a run.
 func drawingOperation(o huma.Operation) huma.Operation {
 	o.Method, o.Tags = http.MethodGet, []string{"runs"}
 	o.Responses = map[string]*huma.Response{"200": {Description: "The drawing", Content: map[string]*huma.MediaType{typeSVG: {Schema: &huma.Schema{Type: huma.TypeString}}}}}

@@ -14,10 +14,10 @@ import (
 	"github.com/swrun/swrun/internal/control"
 )
 
-// DefaultHeartbeat is how often those who follow a run hear that nothing has happened, if nothing else is said. A stream of a revoked token ends then.
+// DefaultHeartbeat is the default interval of the heartbeats of a stream. A stream of a revoked token ends within this time.
 const DefaultHeartbeat = access.KnownFor
 
-// eventRoutes serves the lifecycle events of runs, and what they emit, as server-sent events.
+// eventRoutes serves the lifecycle events of runs, and the events that runs emit, as server-sent events.
 func (s *Server) eventRoutes() {
 	route(s, RoleViewer, huma.Operation{
 		OperationID: "followRun", Method: http.MethodGet, Path: runPathPattern + "/events", Tags: []string{"runs"}, Metadata: map[string]any{holds: true},
@@ -48,7 +48,7 @@ type followInput struct {
 	Followed
 }
 
-// Followed is which events of a stream are sent.
+// Followed selects the events of a stream.
 type Followed struct {
 	LastEventID string `header:"Last-Event-ID" doc:"The id of the last event that is known."`
 	Type        string `query:"type" doc:"The types that are sent, with commas between them: workflow or task for all of these, task.faulted for one, emitted for the events that workflows emit, status-changed for changes of states, which are not sent otherwise." example:"workflow,task.faulted"`
@@ -114,8 +114,8 @@ func (s *Server) followFleet(ctx context.Context, in *followFleetInput) (*huma.S
 	}), nil
 }
 
-// stream answers with the events that follow yields. A caller who does not take them is cut off, and goes on later with Last-Event-ID: nothing is
-// kept for them meanwhile.
+// stream answers with the events that follow yields. A caller that does not read them is cut off, and continues later with Last-Event-ID. The server
+// keeps no events for it.
 func (s *Server) stream(types control.EventTypes, follow func(context.Context, control.Follower) error) *huma.StreamResponse {
 	return &huma.StreamResponse{Body: func(answer huma.Context) { s.write(answer, types, follow) }}
 }
@@ -124,7 +124,7 @@ func (s *Server) write(answer huma.Context, types control.EventTypes, follow fun
 	answer.SetHeader("Content-Type", typeEvents)
 	answer.SetHeader("Cache-Control", "no-store")
 	answer.SetStatus(http.StatusOK)
-	if answer.Method() == http.MethodHead { // who asks so waits for nothing
+	if answer.Method() == http.MethodHead { // a HEAD request waits for nothing
 		return
 	}
 	w := exchangeOf(answer.Context())
@@ -156,12 +156,12 @@ func (s *Server) write(answer huma.Context, types control.EventTypes, follow fun
 	if err := follow(ctx, to); err != nil {
 		s.log.Debug("a stream of events has ended early", "path", answer.URL().Path, "error", err)
 		if ctx.Err() == nil && s.control.IsUnreadable(err) {
-			_ = to.Unreadable(err) // the stream ends all the same
+			_ = to.Unreadable(err) // the stream ends in any case
 		}
 	}
 }
 
-// whyUnreadable is one line about something that cannot be read, as an answer would tell of it.
+// whyUnreadable returns one line about data that cannot be read, with the text of the problem that an answer would contain.
 func (s *Server) whyUnreadable(ctx context.Context, err error) string {
 	p := s.problem(ctx, err)
 	return strings.Join(strings.Fields(p.Title+": "+p.Detail), " ")
@@ -175,7 +175,7 @@ func hideEventData(e *control.FollowedEvent) ([]byte, error) {
 	return api.HideEventData(e.Data)
 }
 
-// sentEvents is events as they are sent, without the data of runs if hides is true.
+// sentEvents returns the text of events in a stream, without the data of runs if hides is true.
 func sentEvents(events []control.FollowedEvent, hides bool) ([]byte, error) {
 	var b bytes.Buffer
 	for _, e := range events {

@@ -21,7 +21,7 @@ type forkAnswer struct {
 	Body     api.Forked
 }
 
-// forkRoutes serves what has the work of a run go on otherwise: as another run, or with another version.
+// forkRoutes serves the operations that continue the work of a run as another run, or with another version.
 func (s *Server) forkRoutes() {
 	route(s, RoleOperator, huma.Operation{
 		OperationID: "forkRun", Method: http.MethodPost, Path: "/v1/runs/{namespace}/{id}/fork", Tags: []string{"runs"}, DefaultStatus: http.StatusCreated,
@@ -56,7 +56,7 @@ func (s *Server) forkRoutes() {
 	s.migrationRoutes()
 }
 
-// newForkAnswer answers with a fork. One that was not started has no location.
+// newForkAnswer answers with a fork. A fork that was not started has no location.
 func newForkAnswer(forked api.Forked) *forkAnswer {
 	if forked.DryRun {
 		return &forkAnswer{Status: http.StatusOK, Body: forked}
@@ -64,7 +64,7 @@ func newForkAnswer(forked api.Forked) *forkAnswer {
 	return &forkAnswer{http.StatusCreated, location(forked.Started), forked}
 }
 
-// retryRoutes serves what has runs go on that are quarantined, or have failed.
+// retryRoutes serves the operations that continue runs that are quarantined or faulted.
 func (s *Server) retryRoutes() {
 	route(s, RoleOperator, huma.Operation{
 		OperationID: "retryRuns", Method: http.MethodPost, Path: runsPath + "/retry", Tags: []string{"commands"},

@@ -18,7 +18,7 @@ const (
 	functionPattern = functionsPath + "/{name}/{version}"
 )
 
-// maxFunction is more bytes than a function that is sent with its files may have.
+// maxFunction is the exclusive limit on the size of a function with its files in a request, in bytes.
 const maxFunction = 4 << 20
 
 type (
@@ -51,10 +51,11 @@ type FunctionPath struct {
 	Accept  string `header:"Accept" hidden:"true"`
 }
 
-// named returns what the function is called.
+// named returns the name of the function with its version.
 func (in *FunctionPath) named() string { return in.Name + ":" + in.Version }
 
-// functionRoutes serves the functions of the default catalog that are deployed. They are for all namespaces: so are those who change them.
+// functionRoutes serves the deployed functions of the default catalog. The functions are for all namespaces, and so must be the caller that changes
+// them.
 func (s *Server) functionRoutes() {
 	operation := func(id, method, path, summary string) huma.Operation {
 		return huma.Operation{OperationID: id, Method: method, Path: path, Tags: []string{"functions"}, Summary: summary}

@@ -10,10 +10,10 @@ import (
 	"github.com/swrun/swrun/internal/api"
 )
 
-// This file refuses requests that no route is to see: those of other web sites, those that name another host, and more than can be
-// answered at a time.
+// This file refuses requests before any route: requests of other web sites, requests that name another host, and requests above the limit of requests
+// in progress.
 
-// admit returns the problem of a request that is not to be looked at.
+// admit returns the problem of a request that the server refuses to handle.
 func (s *Server) admit(r *http.Request) *api.Problem {
 	if p := s.foreignHost(r); p != nil {
 		return p
@@ -24,8 +24,8 @@ func (s *Server) admit(r *http.Request) *api.Problem {
 	return credentialInQuery(r)
 }
 
-// foreignHost refuses a request for a host that this server is not: a name of somebody else that leads here makes browsers take a foreign
-// page for one of ours (DNS rebinding). Where callers need tokens no browser sends any by itself, so that any name may lead here.
+// foreignHost refuses a request for a host that is not this server. A foreign name that resolves to this server makes browsers treat a foreign page
+// as a page of the server (DNS rebinding). If callers need tokens, any name may resolve to the server, because browsers send no tokens automatically.
 func (s *Server) foreignHost(r *http.Request) *api.Problem {
 	if s.config.AnyHost {
 		return nil
@@ -44,7 +44,7 @@ func (s *Server) foreignHost(r *http.Request) *api.Problem {
 	return p
 }
 
-// enter counts a request among those in progress, or refuses it. Those that say whether the server is well always have room.
+// enter counts a request among the requests in progress, or refuses it. Probes of the health of the server are always admitted.
 func (s *Server) enter(r *http.Request) (leave func(), p *api.Problem) {
 	if r.URL.Path == livePath || r.URL.Path == readyPath {
 		return func() {}, nil
@@ -58,8 +58,8 @@ func (s *Server) enter(r *http.Request) (leave func(), p *api.Problem) {
 	}
 }
 
-// secure sets the headers that every answer has. A page of another site can neither read an answer nor show it, and a browser makes nothing
-// of it but what its media type says.
+// secure sets the headers of every answer. A page of another site can neither read nor show an answer, and a browser interprets it only by its media
+// type.
 func secure(h http.Header) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")

@@ -11,20 +11,20 @@ import (
 	"github.com/swrun/swrun/internal/doctor"
 )
 
-// Probe is what /livez and /readyz answer.
+// Probe is the answer of /livez and /readyz.
 type Probe struct {
 	Status string `json:"status" enum:"ok"`
 }
 
 type probeAnswer struct{ Body Probe }
 
-// Where load balancers and supervisors ask.
+// The paths for load balancers and supervisors.
 const (
 	livePath  = "/livez"
 	readyPath = "/readyz"
 )
 
-// healthAnswer has the status 503 if the store does not take new runs, or nothing at all.
+// healthAnswer has the status 503 if the store takes no new runs, or no requests at all.
 type healthAnswer struct {
 	Status int
 	Body   api.Health
@@ -58,10 +58,11 @@ func (s *Server) healthRoutes() {
 	})
 }
 
-// readyWithin is how long the store may take to answer.
+// readyWithin is the maximum time for an answer of the store.
 const readyWithin = 2 * time.Second
 
-// isReady returns a problem unless the store can be relied on. Anybody may ask: an answer holds for a second, so that they do not keep the store busy.
+// isReady returns a problem unless the store can be relied on. Every caller may ask. The server reuses an answer for a second, so that callers do not
+// keep the store busy.
 func (s *Server) isReady(ctx context.Context) error {
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyWithin)
 	defer cancel()

@@ -22,32 +22,32 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// A caller who got no answer sends a request again, with the key that it had before: it is carried out once, and answered twice.
+// A caller that got no answer sends its request again with the same key. The request is carried out once, and answered twice.
 
 const (
-	// replyFor is how long a reply is kept.
+	// replyFor is the time for which a reply is kept.
 	replyFor = 24 * time.Hour
-	// performWithin is how long a request with a key may take; after it, another one with the key may take its place.
+	// performWithin is the maximum time of a request with a key. Afterwards another request with the key may take its place.
 	performWithin = 2 * time.Minute
-	// maxReply is how many bytes of a reply are kept.
+	// maxReply is the maximum size of the kept body of a reply, in bytes.
 	maxReply = 64 << 10
-	// maxKey is how long a key may be.
+	// maxKey is the maximum length of a key.
 	maxKey = 255
 	// keyHeader is the header of a key.
 	keyHeader = "Idempotency-Key"
 )
 
-// reply is what the registry keeps under a key: the request, and its answer once there is one.
+// reply is the entry of the registry under a key: the request, and its answer when it is known.
 type reply struct {
-	Request []byte      `json:"request"` // hash of what was asked
-	RunID   string      `json:"runId"`   // of a run that the request starts, if it names none
-	Since   time.Time   `json:"since"`   // when somebody began to carry it out
+	Request []byte      `json:"request"` // hash of the request
+	RunID   string      `json:"runId"`   // of a run that the request starts, if the request names none
+	Since   time.Time   `json:"since"`   // the start of its execution
 	Status  int         `json:"status,omitempty"`
 	Header  http.Header `json:"header,omitempty"`
 	Body    []byte      `json:"body,omitempty"`
 }
 
-// keyed is a request with a key that is carried out.
+// keyed is a request with a key, in progress.
 type keyed struct {
 	server *Server
 	entry  string // in the registry
@@ -57,8 +57,8 @@ type keyed struct {
 
 type keyedKey struct{}
 
-// runIDOf returns the id that a run gets which a request with a key starts: the same for all requests with the key. It is empty for
-// requests without one.
+// runIDOf returns the id of the run that a request with a key starts. All requests with the key get the same id. It is empty for a request without a
+// key.
 func runIDOf(ctx context.Context) string {
 	k, _ := ctx.Value(keyedKey{}).(*keyed)
 	if k == nil {
@@ -67,7 +67,7 @@ func runIDOf(ctx context.Context) string {
 	return k.RunID
 }
 
-// idempotent answers a request with the reply that its Idempotency-Key has got before, or keeps the reply that it gets now.
+// idempotent answers a request with the earlier reply of its Idempotency-Key, or keeps its reply for later requests.
 func (s *Server) idempotent(ctx huma.Context, next func(huma.Context)) {
 	r, w := humago.Unwrap(ctx)
 	r = r.WithContext(ctx.Context())
@@ -97,10 +97,10 @@ func (s *Server) idempotent(ctx huma.Context, next func(huma.Context)) {
 	}
 }
 
-// toldOnce is in the metadata of operations whose answers hold a secret.
+// toldOnce is in the metadata of operations whose answers contain a secret.
 const toldOnce = "toldOnce"
 
-// idempotencyKey returns the key of a request; empty if it has none.
+// idempotencyKey returns the key of a request; empty if the request has no key.
 func idempotencyKey(r *http.Request) (string, error) {
 	given := r.Header.Values(keyHeader)
 	if len(given) == 0 {
@@ -119,7 +119,7 @@ func idempotencyKey(r *http.Request) (string, error) {
 	return key, nil
 }
 
-// readWhole reads the body of a request, which may have fewer than most bytes.
+// readWhole reads the body of a request, which must have fewer than most bytes.
 func readWhole(r *http.Request, most int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r.Body, most))
 	switch {
@@ -133,7 +133,7 @@ func readWhole(r *http.Request, most int64) ([]byte, error) {
 	return data, nil
 }
 
-// replyOwner returns whose reply a key has: a token that was made anew under the name of another one gets none of its replies.
+// replyOwner returns the owner of the reply under a key. A new token with the name of an earlier token gets none of the earlier token's replies.
 func replyOwner(c Caller, key string) []string {
 	if c.Since == "" {
 		return []string{c.Name, key}
@@ -141,7 +141,7 @@ func replyOwner(c Caller, key string) []string {
 	return []string{c.Name, key, c.Since}
 }
 
-// enterKeyed returns the reply that a key has, or notes that its request is carried out now. A key is one of its caller.
+// enterKeyed returns the reply under a key, or notes that the request is in progress. Each caller has its own keys.
 func (s *Server) enterKeyed(r *http.Request, key string, body []byte) (*keyed, error) {
 	ctx, done := s.limited(r.Context(), store.RefusesWrites, s.readWithin())
 	defer done()
@@ -166,14 +166,14 @@ func (s *Server) enterKeyed(r *http.Request, key string, body []byte) (*keyed, e
 		return nil, newProblem(http.StatusUnprocessableEntity, "idempotency-key-reused", "Another request has this key", "the Idempotency-Key was sent with another request: take a new key for each")
 	case k.Status == 0 && began < performWithin:
 		return nil, inProgress()
-	case k.Status == 0: // who has carried it out is gone
+	case k.Status == 0: // the server that carried it out is gone
 		k.Since = s.config.Now().UTC()
 		return k, k.store(r.Context())
 	}
 	return k, nil
 }
 
-// inProgress is the problem of a request whose key another one has that is being carried out.
+// inProgress is the problem of a request whose key belongs to a request in progress.
 func inProgress() *api.Problem {
 	p := newProblem(http.StatusConflict, "request-in-progress", "The request is being carried out", "a request with this Idempotency-Key is being carried out: ask again later")
 	p.RetryAfter = 1
@@ -189,7 +189,7 @@ func hashOf(texts ...string) string {
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
 }
 
-// store keeps the reply as it is now. If another request with the key was faster, that one counts.
+// store keeps the current reply. If another request with the key was faster, the reply of that request counts.
 func (k *keyed) store(ctx context.Context) error {
 	value, err := store.EncodeEntry(store.RegistryReplies, k.reply)
 	if err != nil {
@@ -203,8 +203,8 @@ func (k *keyed) store(ctx context.Context) error {
 	return err
 }
 
-// perform carries out the request, also if its caller goes meanwhile: then the caller asks again for the reply. What has changed nothing
-// is forgotten, so that the same request may do better.
+// perform carries out the request, even if its caller disconnects: the caller can then ask for the reply again. A request that changed nothing is
+// forgotten, so that the same request may succeed later.
 func (k *keyed) perform(ctx huma.Context, r *http.Request, body []byte, next func(huma.Context)) {
 	_, w := humago.Unwrap(ctx)
 	within, cancel := context.WithTimeout(context.WithValue(context.WithoutCancel(r.Context()), keyedKey{}, k), performWithin)
@@ -216,11 +216,11 @@ func (k *keyed) perform(ctx huma.Context, r *http.Request, body []byte, next fun
 	next(humago.NewContext(ctx.Operation(), request, kept))
 }
 
-// settleWithin is how long the registry may take to keep a reply.
+// settleWithin is the maximum time for keeping a reply in the registry.
 const settleWithin = 10 * time.Second
 
-// settle keeps the answer, or lets another request have the key. While the store does not take that, the caller has the answer, and the store is
-// asked again until the key may be taken by another request anyway.
+// settle keeps the answer, or releases the key for another request. If the store refuses the write, the caller has its answer already, and the server
+// repeats the write until another request may take the key anyway.
 func (k *keyed) settle(ctx context.Context, a *keptAnswer) {
 	limited, done := k.server.limited(ctx, store.RefusesWrites, settleWithin)
 	defer done()
@@ -237,7 +237,7 @@ func (k *keyed) settle(ctx context.Context, a *keptAnswer) {
 	}
 }
 
-// settleLater settles the key when the store takes writes again.
+// settleLater settles the key when the store accepts writes again.
 func (k *keyed) settleLater(ctx context.Context, note func(context.Context) error) {
 	ctx, cancel := context.WithTimeout(ctx, performWithin)
 	defer cancel()
@@ -259,15 +259,15 @@ func (k *keyed) forget(ctx context.Context) error {
 	return k.server.control.Registry().Unregister(ctx, store.RegistryReplies, k.entry, k.version)
 }
 
-// replay answers with a reply that was kept.
+// replay answers with a kept reply.
 func (k *keyed) replay(w http.ResponseWriter) {
 	maps.Copy(w.Header(), k.Header)
 	w.Header().Set("Idempotent-Replayed", "true")
 	w.WriteHeader(k.Status)
-	_, _ = w.Write(k.Body) // a caller that has gone asks again
+	_, _ = w.Write(k.Body) // a disconnected caller asks again
 }
 
-// keptAnswer keeps an answer while it is written.
+// keptAnswer keeps a copy of an answer that it writes.
 type keptAnswer struct {
 	http.ResponseWriter
 	status int
@@ -296,7 +296,7 @@ func (a *keptAnswer) Write(p []byte) (int, error) {
 		a.body = append(a.body, p...)
 	}
 	n, err := a.ResponseWriter.Write(p)
-	if err != nil { // the caller has gone; what follows is for the one who asks again
+	if err != nil { // the caller has disconnected; the rest is kept for its next request
 		return len(p), nil
 	}
 	return n, nil

@@ -11,10 +11,10 @@ import (
 
 type importInput struct{ Body api.ImportRequest }
 
-// maxImport is how many bytes an export may have that is sent.
+// maxImport is the maximum size of an imported export, in bytes.
 const maxImport = 64 << 20
 
-// importRoutes serves what takes runs over from other stores.
+// importRoutes serves the operation that imports runs of other stores.
 func (s *Server) importRoutes() {
 	route(s, RoleAdmin, huma.Operation{
 		OperationID: "importRun", Method: http.MethodPost, Path: "/v1/import", Tags: []string{"runs"}, DefaultStatus: http.StatusCreated,

@@ -17,17 +17,17 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file bounds how long a request waits for the store, and answers those whose store is known to be away.
+// This file limits the time for which a request waits for the store, and answers the requests of a store that is known to be unavailable.
 
 const (
-	// outageAfter is how long the store must have refused something before requests for it are answered at once. Shorter outages cost callers time
-	// alone.
+	// outageAfter is the time for which the store must have refused something before its requests are answered immediately. Shorter outages only
+	// delay callers.
 	outageAfter = 2 * time.Second
-	// knownFor is how old a verdict on the store may be to count.
+	// knownFor is the maximum age of a verdict on the store.
 	knownFor = 5 * time.Second
-	// examineEvery is how often the store is examined while requests wait for it.
+	// examineEvery is the interval of the examinations of the store while requests wait for it.
 	examineEvery = time.Second
-	// retryOutage is when a caller may ask again.
+	// retryOutage is the time after which a caller may ask again, in seconds.
 	retryOutage = 2
 )
 
@@ -42,18 +42,18 @@ type waiting struct {
 	all map[*limit]struct{}
 }
 
-// limit is one of them.
+// limit is the limit of one of these requests.
 type limit struct {
 	end    context.CancelCauseFunc
 	timer  *time.Timer
 	within time.Duration
-	needs  store.Refusing // what ends it if the store refuses it
+	needs  store.Refusing // a refusal of this kind by the store ends the request
 }
 
 type limitKey struct{}
 
-// limited returns a context for what a request asks of the store. It ends when the store has not answered in time, and as soon as the store is known
-// to refuse what is needed.
+// limited returns a context for the requests to the store that serve one request. The context ends if the store does not answer in time, and as soon
+// as the store is known to refuse the needed kind of requests.
 func (s *Server) limited(ctx context.Context, needs store.Refusing, within time.Duration) (context.Context, context.CancelFunc) {
 	ctx, end := context.WithCancelCause(ctx)
 	l := &limit{end: end, within: within, needs: needs}
@@ -76,7 +76,7 @@ func (s *Server) limited(ctx context.Context, needs store.Refusing, within time.
 	}
 }
 
-// alsoWaits gives a request the time for which its caller asked it to wait, too.
+// alsoWaits extends the limit of a request by the time for which its caller asked it to wait.
 func alsoWaits(ctx context.Context, wait time.Duration) {
 	if l, _ := ctx.Value(limitKey{}).(*limit); l != nil {
 		l.timer.Reset(wait + l.within)
@@ -91,7 +91,7 @@ func outageOf(ctx context.Context) error {
 	return nil
 }
 
-// forOperation is limited for an operation.
+// forOperation returns the limited context of an operation.
 func (s *Server) forOperation(ctx context.Context, o *huma.Operation) (context.Context, context.CancelFunc) {
 	needs, within := store.RefusesWrites, s.readWithin()
 	if o.Method == http.MethodGet || readsOnly(o.OperationID) {
@@ -106,7 +106,7 @@ func (s *Server) forOperation(ctx context.Context, o *huma.Operation) (context.C
 // readsOnly reports whether an operation that is no GET changes nothing.
 func readsOnly(id string) bool { return id == "count" || id == "validate" || id == "checkRuns" }
 
-// takesLong reports whether an operation looks at many runs or at a whole history, or fetches what others serve.
+// takesLong reports whether an operation reads many runs or a whole history, or fetches resources of others.
 func takesLong(o *huma.Operation) bool {
 	switch o.OperationID {
 	case "repair", "importRun", "putWorkflow", "checkRuns", "forkRun", "migrateRun":
@@ -115,7 +115,7 @@ func takesLong(o *huma.Operation) bool {
 	return o.Method == http.MethodPost && strings.HasSuffix(o.OperationID, "Runs")
 }
 
-// watchStore examines the store while requests wait for it, until ctx ends, and ends those for which it is away.
+// watchStore examines the store while requests wait for it, until ctx ends. It ends the requests for which the store is unavailable.
 func (s *Server) watchStore(ctx context.Context) {
 	tick := time.NewTicker(examineEvery)
 	defer tick.Stop()
@@ -147,7 +147,7 @@ func (l *waiting) any() bool {
 	return len(l.all) > 0
 }
 
-// lostStart is the problem of a start that was accepted and is not there any more.
+// lostStart is the problem of a start that was accepted and is gone.
 func lostStart(lost *control.LostStartError) *api.Problem {
 	p := newProblem(http.StatusServiceUnavailable, "store-unavailable", "The store cannot be used now", lost.Error())
 	p.RetryAfter, p.Applied = retryOutage, api.AppliedMaybe
@@ -155,10 +155,10 @@ func lostStart(lost *control.LostStartError) *api.Problem {
 	return p
 }
 
-// unavailable is the problem of a request for which the store could not be used. It says whether something may have been changed.
+// unavailable is the problem of a request for which the store could not be used. It reports whether something may have been changed.
 func (s *Server) unavailable(ctx context.Context, err error) *api.Problem {
 	var unheard *store.UnheardError
-	if !errors.Is(err, errOutage) && !errors.As(err, new(*doctor.IllError)) && !errors.As(err, &unheard) { // otherwise the log says once that the store is not well
+	if !errors.Is(err, errOutage) && !errors.As(err, new(*doctor.IllError)) && !errors.As(err, &unheard) { // otherwise the log contains one line about the state of the store
 		s.log.Error("a request failed", "error", err)
 	}
 	p := newProblem(http.StatusServiceUnavailable, "store-unavailable", "The store cannot be used now", "nothing was changed")
@@ -179,7 +179,8 @@ func (s *Server) unavailable(ctx context.Context, err error) *api.Problem {
 	return p
 }
 
-// explain adds to a problem what is wrong with the store, as health or the error itself tells it, and what to do about it, for a caller who may know: health tells the same.
+// explain adds to a problem the fault of the store and its remedy, from the health checks or the error. Callers without a role do not get them; the
+// others could read the same in the health checks.
 func (s *Server) explain(p *api.Problem, x *exchange, err error) {
 	worst, ill := s.control.Monitor.Because(err)
 	if !ill || x == nil || x.caller.Role == "" {

@@ -14,7 +14,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// listRoutes serves which runs there are.
+// listRoutes serves the lists and counts of runs.
 func (s *Server) listRoutes() {
 	route(s, RoleViewer, huma.Operation{
 		OperationID: "listRuns", Method: http.MethodGet, Path: runsPath, Tags: []string{"runs"},
@@ -30,19 +30,19 @@ func (s *Server) listRoutes() {
 	}, s.findRuns)
 }
 
-// Page is that of package api.
+// Page is the type of package api.
 type Page = api.Page
 
-// PageQuery chooses runs, and a page of them.
+// PageQuery selects runs, and a page of them.
 type PageQuery struct {
 	ChoiceQuery
 	Page
 }
 
-// ChoiceQuery is that of package api.
+// ChoiceQuery is the type of package api.
 type ChoiceQuery = api.ChoiceQuery
 
-// choiceOf returns which runs are chosen, of those that the caller sees.
+// choiceOf returns the selection of a query, limited to the runs that the caller sees.
 func choiceOf(ctx context.Context, q ChoiceQuery) (control.Choice, error) {
 	c := callerOf(ctx)
 	chosen := control.Choice{Where: q.Where, Namespaces: c.Namespaces}
@@ -60,7 +60,7 @@ func choiceOf(ctx context.Context, q ChoiceQuery) (control.Choice, error) {
 	return chosen, nil
 }
 
-// checkNamespace refuses what can be no namespace; an empty text stands for all.
+// checkNamespace refuses an invalid namespace. An empty text means all namespaces.
 func checkNamespace(namespace string) error {
 	if namespace == "" {
 		return nil
@@ -71,7 +71,7 @@ func checkNamespace(namespace string) error {
 	return nil
 }
 
-// next is the Link of the page that follows one; empty if there is none.
+// next is the Link of the next page; empty on the last page.
 func next(path string, cursor string, parameters ...string) string {
 	if cursor == "" {
 		return ""

@@ -10,7 +10,7 @@ import (
 	"github.com/swrun/swrun/internal/control"
 )
 
-// listenerRoutes serves who listens for events, and which events nobody took.
+// listenerRoutes serves the listeners for events, and the events that no run took.
 func (s *Server) listenerRoutes() {
 	route(s, RoleViewer, huma.Operation{
 		OperationID: "listUnmatchedEvents", Method: http.MethodGet, Path: eventsPath + "/unmatched", Tags: []string{"events"},

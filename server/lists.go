@@ -15,10 +15,10 @@ import (
 	"github.com/swrun/swrun/runtime/client"
 )
 
-// pageLimit returns the parameter of the page that follows.
+// pageLimit returns the parameter limit of the next page.
 func pageLimit(p Page) string { return strconv.Itoa(p.Limit) }
 
-// paged returns a page of a list that is known as a whole and in the order of its keys, and the cursor of the next one.
+// paged returns a page of a complete list in the order of its keys, and the cursor of the next page.
 func paged[T any](all []T, p *Page, key func(T) string) (list []T, cursor string, err error) {
 	if p.Cursor != "" {
 		after, err := base64.RawURLEncoding.DecodeString(p.Cursor)
@@ -38,7 +38,7 @@ func paged[T any](all []T, p *Page, key func(T) string) (list []T, cursor string
 	return all, cursor, nil
 }
 
-// negotiated returns which of some media types a caller prefers; the first, if none is asked for.
+// negotiated returns the media type that a caller prefers; the first one without a preference.
 func negotiated(accept string, types ...string) (string, error) {
 	if accept == "" || accept == "*/*" {
 		return types[0], nil

@@ -16,27 +16,29 @@ import (
 	"github.com/swrun/swrun/internal/jsonvalue"
 )
 
-// This file bounds how much memory the bodies and the answers of all requests take together.
+// This file limits the memory that the bodies and the answers of all requests take together.
 
 const (
-	// DefaultMemory is how many bytes all requests may hold unless Config says something else.
+	// DefaultMemory is the default memory of all requests, in bytes.
 	DefaultMemory = 1 << 30
-	// smallBody is how large a body may be that reserves nothing: so many requests are in progress at most.
+	// smallBody is the maximum size of a body that reserves nothing, in bytes. The number of such bodies is limited by the limit of requests in
+	// progress.
 	smallBody = 32 << 10
-	// ofText is how many bytes each byte of a body takes: its text, and what is written of it for the store.
+	// ofText is the memory that each byte of a body takes, in bytes: its text, and the text for the store.
 	ofText = 4
-	// ofValues is how often the values of a body are there at a time: those that are checked, those that are given to the operation, and garbage.
+	// ofValues is the number of copies of a body's values at a time: the checked values, the values for the operation, and garbage.
 	ofValues = 3
-	// maxValues is how many bytes the values of all bodies take together.
+	// maxValues is the maximum memory of the values of all bodies, in bytes.
 	maxValues = 128 << 20
-	// largeAnswer is how many bytes an answer may take until it is written. Nobody knows before how large it becomes.
+	// largeAnswer is the memory that is reserved for an answer until it is written, in bytes. The size of an answer is not known before.
 	largeAnswer = 80 << 20
 )
 
-// memory is what requests hold. Who waits for values holds a text; who waits for an answer may hold values; who holds an answer waits for nothing.
+// memory is the memory of requests. A request that waits for values holds a text. A request that waits for an answer may hold values. A request that
+// holds an answer waits for nothing.
 type memory struct{ texts, values, answers *part }
 
-// part is a part of the memory. A caller may hold half of it, so that others always have some.
+// part is a part of the memory. A caller may hold half of it, so that the other half is left for other callers.
 type part struct {
 	size int64
 	left *semaphore.Weighted
@@ -44,7 +46,7 @@ type part struct {
 	of   map[string]*shareOf
 }
 
-// shareOf is the share of a caller, and how many requests use it.
+// shareOf is the share of a caller, and the number of requests that use it.
 type shareOf struct {
 	left *semaphore.Weighted
 	uses int
@@ -59,7 +61,7 @@ func newPart(size int64) *part {
 	return &part{size: size, left: semaphore.NewWeighted(size), of: map[string]*shareOf{}}
 }
 
-// reserve waits until there is room for so many bytes of a caller. What is more than a caller may hold has all that they may hold.
+// reserve waits until there is room for the bytes of a caller. A reservation above the share of a caller takes the whole share.
 func (p *part) reserve(ctx context.Context, caller string, bytes int64) (*held, error) {
 	h := &held{part: p, caller: caller, bytes: min(bytes, p.size/2), share: p.enter(caller)}
 	if err := h.share.left.Acquire(ctx, h.bytes); err != nil {
@@ -74,7 +76,7 @@ func (p *part) reserve(ctx context.Context, caller string, bytes int64) (*held, 
 	return h, nil
 }
 
-// try reserves so many bytes of a caller if there is room for them at once, and returns nil otherwise.
+// try reserves bytes for a caller if there is room for them immediately, and returns nil otherwise.
 func (p *part) try(caller string, bytes int64) *held {
 	h := &held{part: p, caller: caller, share: p.enter(caller)}
 	if !h.grow(bytes) {
@@ -106,7 +108,7 @@ func (p *part) exit(caller string) {
 	}
 }
 
-// held is what a request holds of a part. Nil holds nothing.
+// held is the memory that a request holds in a part. Nil holds nothing.
 type held struct {
 	part   *part
 	caller string
@@ -116,7 +118,7 @@ type held struct {
 	over   bool
 }
 
-// grow reserves so many bytes altogether if there is room for them at once, and reports whether there was.
+// grow extends the reservation to the given number of bytes if there is room immediately, and reports whether there was.
 func (h *held) grow(bytes int64) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -134,7 +136,7 @@ func (h *held) grow(bytes int64) bool {
 	return true
 }
 
-// keep gives back all but so many bytes.
+// keep releases the reservation except for the given number of bytes.
 func (h *held) keep(bytes int64) {
 	if h == nil {
 		return
@@ -148,7 +150,7 @@ func (h *held) keep(bytes int64) {
 	}
 }
 
-// end gives back everything, once.
+// end releases the whole reservation, once.
 func (h *held) end() {
 	if h == nil {
 		return
@@ -162,7 +164,7 @@ func (h *held) end() {
 	}
 }
 
-// reserve waits for memory, but no longer than an operation may take that only reads.
+// reserve waits for memory, at most for the time limit of an operation that only reads.
 func (s *Server) reserve(ctx context.Context, p *part, bytes int64) (*held, error) {
 	within, cancel := context.WithTimeout(ctx, s.readWithin())
 	defer cancel()
@@ -176,7 +178,7 @@ func (s *Server) reserve(ctx context.Context, p *part, bytes int64) (*held, erro
 	return nil, noMemory(p)
 }
 
-// bodied reads a large body and makes sure, before anything is made of it, that there is memory for that.
+// bodied reads a large body. It reserves the memory of the values before they are decoded.
 func (s *Server) bodied(ctx huma.Context, next func(huma.Context)) {
 	r, w := humago.Unwrap(ctx)
 	length := r.ContentLength
@@ -216,7 +218,7 @@ func (s *Server) readBody(ctx huma.Context, r *http.Request, length int64) (err 
 	return err
 }
 
-// releaseBody gives back what the body of the request has taken: it is no longer needed.
+// releaseBody releases the memory of the request's body, which is no longer needed.
 func (x *exchange) releaseBody() {
 	x.values.end()
 	x.text.end()
@@ -225,7 +227,7 @@ func (x *exchange) releaseBody() {
 // large is in the metadata of operations whose answers may be large.
 const large = "large"
 
-// answeredLarge makes sure that there is memory for a large answer before it comes into being. A request that waits reserves nothing meanwhile.
+// answeredLarge reserves memory for a large answer before the answer is built. A request that waits reserves nothing during its wait.
 func (s *Server) answeredLarge(ctx huma.Context, next func(huma.Context)) {
 	_, may := ctx.Operation().Metadata[large]
 	r, w := humago.Unwrap(ctx)
@@ -244,5 +246,5 @@ func (s *Server) answeredLarge(ctx huma.Context, next func(huma.Context)) {
 	next(ctx)
 }
 
-// memory returns how many bytes all requests may hold.
+// memory returns the maximum memory of all requests, in bytes.
 func (c *Config) memory() int64 { return cmp.Or(c.Memory, DefaultMemory) }

@@ -14,7 +14,7 @@ type metricsAnswer struct {
 	Body        []byte `data:"show"`
 }
 
-// metricsRoutes serves the metrics of the process and its store, if there are any.
+// metricsRoutes serves the metrics of the process and its store, if they are enabled.
 func (s *Server) metricsRoutes() {
 	if s.config.Metrics == nil {
 		return
@@ -32,7 +32,7 @@ func (s *Server) metricsRoutes() {
 	})
 }
 
-// counted counts a request in progress, and how it was answered once end is called.
+// counted counts a request in progress, and its answer once end is called.
 func (s *Server) counted() (end func(*exchange)) {
 	if s.config.Metrics == nil {
 		return func(*exchange) {}

@@ -19,7 +19,7 @@ type migratedAnswer struct{ Body api.Migrated }
 
 type bulkMigrationInput struct{ Body api.BulkMigration }
 
-// migrationRoutes serves what has runs go on with another version of their workflow.
+// migrationRoutes serves the operations that continue runs with another version of their workflow.
 func (s *Server) migrationRoutes() {
 	route(s, RoleOperator, huma.Operation{
 		OperationID: "migrateRun", Method: http.MethodPost, Path: runPathPattern + "/migrate", Tags: []string{"runs"},

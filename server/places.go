@@ -10,31 +10,32 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// This file divides the requests that may be in progress between callers, and between requests that wait and those that are answered at once.
+// This file divides the requests in progress between callers, and between requests that wait and requests that are answered immediately.
 
-// places counts the requests of callers who are known.
+// places counts the requests of identified callers.
 type places struct {
-	most    int // requests in progress, of all
+	most    int // maximum number of requests in progress, of all callers
 	mu      sync.Mutex
-	of      map[string]int // requests of each caller who has a token
-	waiting map[string]int // those of them that wait
-	wait    int            // requests of all that wait
+	of      map[string]int // requests of each caller with a token
+	waiting map[string]int // the requests in of that wait
+	wait    int            // requests of all callers that wait
 }
 
-// holds is in the metadata of operations whose requests wait in any case: streams, and polls.
+// holds is in the metadata of operations whose requests always wait: streams, and polls.
 const holds = "holds"
 
-// mayWait reports whether a request waits for something to happen.
+// mayWait reports whether a request may wait for something to happen.
 func mayWait(ctx huma.Context) bool {
 	_, always := ctx.Operation().Metadata[holds]
 	return always || ctx.Query("wait") != "" || strings.Contains(strings.ToLower(ctx.Header("Prefer")), "wait")
 }
 
-// share returns so many quarters of the places, and one at least.
+// share returns the given number of quarters of the places, and at least one place.
 func (p *places) share(quarters int) int { return max(1, p.most*quarters/4) }
 
-// take counts a request, or refuses it. Requests that wait leave a quarter of the places to those that are answered at once, such as commands. Who
-// has a token leaves a quarter of the places to others, and half of them when they wait. Callers without a token cannot be told apart.
+// take counts a request, or refuses it. Requests that wait leave a quarter of the places to requests that are answered immediately, such as commands.
+// A caller with a token leaves a quarter of the places to others, and half of them for requests that wait. Callers without a token cannot be
+// distinguished.
 func (p *places) take(token string, waits bool) (leave func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -58,7 +59,7 @@ func (p *places) refusal(name string, most int, whose string) error {
 	return tooMany(name, most, time.Second, fmt.Sprintf("%d %s %s are in progress, and that is the most: end some, or ask again later", most, strings.Replace(name, " in progress", "", 1), whose))
 }
 
-// count adds to the counts of a caller, and forgets who has no request.
+// count adds to the counts of a caller, and forgets a caller without requests.
 func (p *places) count(token string, waits bool, n int) {
 	if waits {
 		p.wait += n
@@ -77,7 +78,7 @@ func (p *places) count(token string, waits bool, n int) {
 	}
 }
 
-// placed counts a request among those of its caller while it is in progress.
+// placed counts a request among the requests in progress of its caller.
 func (s *Server) placed(ctx huma.Context, r *http.Request, caller Caller) (leave func(), err error) {
 	token := ""
 	if r.Header.Get("Authorization") != "" {

@@ -28,7 +28,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file is the one place that says which problem an error is.
+// This file is the one place that maps errors to problems.
 
 func newProblem(status int, name, title, detail string) *api.Problem {
 	return &api.Problem{Type: api.ProblemBase + name, Title: title, Status: status, Detail: detail}
@@ -42,7 +42,7 @@ func conflict(err error) *api.Problem {
 	return newProblem(http.StatusConflict, "conflict", "Conflict", err.Error())
 }
 
-// problem returns the problem that an error is. One that is not the caller's is logged, and told without its text.
+// problem returns the problem of an error. An error that the caller did not cause is logged, and its problem does not contain its text.
 func (s *Server) problem(ctx context.Context, err error) *api.Problem {
 	if p := callersProblem(err); p != nil {
 		if store.IsUnreadable(err) {
@@ -63,7 +63,7 @@ func (s *Server) problem(ctx context.Context, err error) *api.Problem {
 	return s.unavailable(ctx, err)
 }
 
-// damage returns the problem of a request that needs something of the store that somebody has damaged, or nil.
+// damage returns the problem of a request that needs a damaged part of the store, or nil.
 func (s *Server) damage(ctx context.Context, err error) *api.Problem {
 	found, damaged := s.control.Monitor.Damage(err)
 	if !damaged {
@@ -78,14 +78,14 @@ func (s *Server) damage(ctx context.Context, err error) *api.Problem {
 	return p
 }
 
-// unreadable is the problem of something stored that cannot be read: to ask again does not help.
+// unreadable is the problem of stored data that cannot be read. Asking again does not help.
 func unreadable(what string) *api.Problem {
 	p := newProblem(http.StatusInternalServerError, "unreadable", "Unreadable data", what)
 	p.Help = "swrun doctor lists the entries that cannot be read, and their remedies"
 	return p
 }
 
-// callersProblem returns the problem of an error that the caller can do something about, or nil.
+// callersProblem returns the problem of an error that the caller can correct, or nil.
 func callersProblem(err error) *api.Problem {
 	var known *api.Problem
 	if errors.As(err, &known) {
@@ -126,7 +126,7 @@ func workflowProblem(err error) *api.Problem {
 	return nil
 }
 
-// maxMisfits is how many places of an input a problem lists.
+// maxMisfits is the maximum number of misfits of an input in a problem.
 const maxMisfits = 100
 
 // inputProblem returns the problem of an input that a workflow refuses, or nil.
@@ -205,8 +205,8 @@ func runProblem(err error) *api.Problem {
 	return nil
 }
 
-// continuedProblem returns the problem of a run that needs a task to fork from, or in whose place another run goes on already, or the next one of its
-// execution; or nil.
+// continuedProblem returns the problem of a run that needs a task to fork from, of a run that another run continues already, or of a run that is
+// followed by the next run of its execution; or nil.
 func continuedProblem(err error) *api.Problem {
 	var continued *client.ContinuedError
 	var earlier *client.EarlierRunError
@@ -236,7 +236,7 @@ func invalid(field string, err error) *api.Problem {
 	return p
 }
 
-// requestProblem returns the problem of an error about what the request says, or nil.
+// requestProblem returns the problem of an error about the content of the request, or nil.
 func requestProblem(err error) *api.Problem {
 	var (
 		option  *client.OptionError
@@ -273,7 +273,7 @@ func requestProblem(err error) *api.Problem {
 	return nil
 }
 
-// refusal returns the problem of what the store has refused, or nil.
+// refusal returns the problem of a refusal by the store, or nil.
 func refusal(err error) *api.Problem {
 	if store.IsUnreadable(err) {
 		return unreadable(err.Error())
@@ -303,7 +303,7 @@ func optionProblem(o *client.OptionError) *api.Problem {
 	return p
 }
 
-// endedProblem is that of a run that has no output. Its status is about the request: what the workflow's error says is inside.
+// endedProblem is the problem of a run without an output. Its status is about the request; it contains the workflow's error.
 func endedProblem(e *control.EndedError) *api.Problem {
 	fault := e.Outcome.Fault
 	if e.Outcome.Status == interpreter.StatusCancelled {
@@ -317,7 +317,7 @@ func endedProblem(e *control.EndedError) *api.Problem {
 	return p
 }
 
-// limited adds the limit that an error is about.
+// limited adds the limit of an error.
 func limited(p *api.Problem, e *errors.Error) *api.Problem {
 	name, ok := e.Extensions["limit"].(string)
 	if !ok {
@@ -333,8 +333,8 @@ func limited(p *api.Problem, e *errors.Error) *api.Problem {
 	return p
 }
 
-// libraryProblem turns what the HTTP library refuses, before a handler is called, into a problem of ours. It repeats no values: these may
-// be large, or secret.
+// libraryProblem turns refusals of the HTTP library, before a handler is called, into problems of this API. It repeats no values, because they may be
+// large or secret.
 func libraryProblem(ctx huma.Context, _ string, v any) (any, error) {
 	m, ok := v.(*huma.ErrorModel)
 	if !ok {
@@ -342,7 +342,7 @@ func libraryProblem(ctx huma.Context, _ string, v any) (any, error) {
 	}
 	p := newProblem(m.Status, "invalid-request", "Invalid request", m.Detail)
 	for _, e := range m.Errors {
-		if e.Message == validation.MsgExpectedMatchExactlyOneSchema { // api.Span alone has several
+		if e.Message == validation.MsgExpectedMatchExactlyOneSchema { // only api.Span has several schemas
 			e.Message = "expected a number of seconds, a text such as 90s or PT1M30S, or none"
 		}
 		p.Errors = append(p.Errors, api.FieldError{Location: e.Location, Message: e.Message})
@@ -354,7 +354,7 @@ func libraryProblem(ctx huma.Context, _ string, v any) (any, error) {
 		p.Type, p.Title, p.Detail = api.ProblemBase+"unsupported-media-type", "Unsupported media type", "the body must be application/json"
 	case http.StatusRequestTimeout:
 		p.Type, p.Title = api.ProblemBase+"request-timeout", "The request took too long"
-	case http.StatusInternalServerError: // the body could not be read: the caller has gone
+	case http.StatusInternalServerError: // the body could not be read: the caller has disconnected
 		p.Status, p.Detail = http.StatusBadRequest, "the body of the request could not be read"
 	}
 	if p.Detail == "validation failed" && len(p.Errors) > 0 {
@@ -363,7 +363,7 @@ func libraryProblem(ctx huma.Context, _ string, v any) (any, error) {
 	return p, nil
 }
 
-// describeProblems adds to an operation that it may answer with a problem.
+// describeProblems adds problems to the possible answers of an operation.
 func (s *Server) describeProblems(o *huma.Operation) {
 	if o.Responses == nil {
 		o.Responses = map[string]*huma.Response{}
@@ -374,20 +374,20 @@ func (s *Server) describeProblems(o *huma.Operation) {
 	}
 }
 
-// writeProblem answers a request outside of an operation.
+// writeProblem answers a request that reached no operation.
 func writeProblem(w http.ResponseWriter, p *api.Problem) {
 	w.Header().Set("Content-Type", api.ProblemMediaType)
 	retryAfter(w.Header(), p)
 	w.WriteHeader(p.Status)
-	_ = api.Write(w, p) // a caller that has gone needs no answer
+	_ = api.Write(w, p) // a disconnected caller needs no answer
 }
 
-// methodNotAllowed is the problem of a path that has other methods.
+// methodNotAllowed is the problem of a path that does not support the method.
 func methodNotAllowed(method, path string) *api.Problem {
 	return newProblem(http.StatusMethodNotAllowed, "method-not-allowed", "Method not allowed", strconv.Quote(path)+" has no method "+method)
 }
 
-// bodyTooLarge is the problem of a body with more than most bytes. The header Content-Length may say how many it has.
+// bodyTooLarge is the problem of a body with more than most bytes. The header Content-Length may contain its size.
 func bodyTooLarge(length string, most int) *api.Problem {
 	p := newProblem(http.StatusRequestEntityTooLarge, "too-large", "Too large", fmt.Sprintf("the body of the request may have at most %s", limits.Bytes(most)))
 	p.Limit = &api.LimitExceeded{Name: "body", Max: most}

@@ -90,7 +90,7 @@ func eventNames(all []map[string]any) string {
 	return strings.Join(names, ", ")
 }
 
-// events returns the events of a request, in whatever mode they come.
+// events returns the events of a request in any mode.
 func (in *publishInput) events() ([]map[string]any, *api.Problem) {
 	attributes, err := in.attributes()
 	if err != nil {
@@ -106,7 +106,7 @@ func (in *publishInput) events() ([]map[string]any, *api.Problem) {
 	return all, nil
 }
 
-// attributes returns those of the event that are headers.
+// attributes returns the attributes of an event that are headers.
 func (in *publishInput) attributes() (map[string]any, error) {
 	all := map[string]any{}
 	for name, values := range in.headers {
@@ -114,7 +114,7 @@ func (in *publishInput) attributes() (map[string]any, error) {
 			if len(values) > 1 {
 				return nil, fmt.Errorf("%s stands %d times", name, len(values))
 			}
-			text, err := url.PathUnescape(values[0]) // as the binding encodes it
+			text, err := url.PathUnescape(values[0]) // the binding defines this encoding
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
@@ -124,7 +124,7 @@ func (in *publishInput) attributes() (map[string]any, error) {
 	return all, nil
 }
 
-// refusedEvents says which events of a request were refused, each at its index.
+// refusedEvents lists the refused events of a request, each with its index.
 func refusedEvents(err error) (all []api.FieldError) {
 	var batch *control.RefusedEventsError
 	if errors.As(err, &batch) {

@@ -14,21 +14,21 @@ import (
 	"github.com/swrun/swrun/internal/api"
 )
 
-// The limits of Config when nothing else is said.
+// The defaults of the limits in Config.
 const (
 	DefaultRequests = 4096   // at a time
 	DefaultRate     = 10_000 // requests a second of one caller
 )
 
-// maxRefusals is how many tokens may be refused from one address: so many at once, and then that many a second.
+// maxRefusals is the maximum rate of refused tokens from one address, in tokens a second, after a burst of maxRefusalsAtOnce.
 const (
 	maxRefusalsAtOnce = 30
 	maxRefusals       = 1
 )
 
-// rates bounds how often each of many may do something.
+// rates limits the rate of each of many callers.
 type rates struct {
-	name   string // of the limit, in problems
+	name   string // name of the limit, in problems
 	every  rate.Limit
 	burst  int
 	now    func() time.Time
@@ -36,7 +36,7 @@ type rates struct {
 	bucket map[string]*rate.Limiter
 }
 
-// maxBuckets is how many callers are told apart at a time. Those that have not asked lately are forgotten first.
+// maxBuckets is the maximum number of callers that are distinguished at a time. The least recent ones are forgotten first.
 const maxBuckets = 10_000
 
 func newRates(name string, perSecond, burst int, now func() time.Time) *rates {
@@ -57,7 +57,7 @@ func (r *rates) of(who string) *rate.Limiter {
 	return b
 }
 
-// forget makes room: who has a full bucket loses nothing.
+// forget makes room. A caller with a full bucket loses nothing.
 func (r *rates) forget() {
 	now := r.now()
 	for who, b := range r.bucket {
@@ -65,7 +65,7 @@ func (r *rates) forget() {
 			delete(r.bucket, who)
 		}
 	}
-	for who := range r.bucket { // all of them are busy: some begin anew
+	for who := range r.bucket { // all of them are busy: some start with a full bucket
 		if len(r.bucket) < maxBuckets {
 			return
 		}
@@ -95,14 +95,14 @@ func tooMany(name string, most int, wait time.Duration, detail string) *api.Prob
 	return p
 }
 
-// retryAfter tells when a request may be sent again.
+// retryAfter sets the header Retry-After.
 func retryAfter(h http.Header, p *api.Problem) {
 	if p.RetryAfter > 0 {
 		h.Set("Retry-After", strconv.Itoa(p.RetryAfter))
 	}
 }
 
-// remoteAddress returns from where a request comes, without the port. What proxies say of it is not believed.
+// remoteAddress returns the address of a request's sender, without the port. It ignores the headers of proxies.
 func remoteAddress(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {

@@ -21,7 +21,7 @@ type (
 	exportAnswer struct{ Body api.Export }
 )
 
-// repairRoutes serves what is for operators alone: repairing the indexes of the store, and all that is stored of a run.
+// repairRoutes serves operations for operators: the repair of the store's indexes, and everything that is stored about a run.
 func (s *Server) repairRoutes() {
 	route(s, RoleAdmin, huma.Operation{
 		OperationID: "repair", Method: http.MethodPost, Path: "/v1/repair", Tags: []string{"deployment"},

@@ -17,16 +17,16 @@ import (
 	"github.com/swrun/swrun/internal/control"
 )
 
-// Route is an operation of the API as it is served.
+// Route is a served operation of the API.
 type Route struct {
 	ID, Method, Path string
 	Role             Role
 }
 
-// Control returns what the server asks.
+// Control returns the implementation of the server's operations.
 func (s *Server) Control() *control.Control { return s.control }
 
-// Routes returns all of them, in the order in which they were registered.
+// Routes returns all routes in the order of their registration.
 func (s *Server) Routes() []Route { return slices.Clone(s.routes) }
 
 // answerOf is the answer of an operation.
@@ -40,7 +40,7 @@ type pageOf[T any] struct {
 	Body []T    `nullable:"false"`
 }
 
-// serve registers an operation, and the function that carries it out.
+// serve registers an operation, and the function that performs it.
 func serve[I, O any](s *Server, row api.Operation[I, O], carryOut func(context.Context, *I) (O, error)) {
 	route(s, row.Role, described(row), func(ctx context.Context, in *I) (*answerOf[O], error) {
 		audited(ctx, in)
@@ -59,7 +59,7 @@ func serveDone[I any](s *Server, row api.Operation[I, api.None], carryOut func(c
 	})
 }
 
-// serveList registers an operation that lists something, page by page, in the order of its keys.
+// serveList registers an operation that returns a list, page by page, in the order of its keys.
 func serveList[I, T any](s *Server, row api.Operation[I, []T], list func(context.Context, *I) ([]T, error), key func(T) string) {
 	route(s, row.Role, described(row), func(ctx context.Context, in *I) (*pageOf[T], error) {
 		all, err := list(ctx, in)
@@ -72,7 +72,7 @@ func serveList[I, T any](s *Server, row api.Operation[I, []T], list func(context
 	})
 }
 
-// nextOf returns the Link of the page that follows a request; empty without a cursor.
+// nextOf returns the Link of the page after a request; empty without a cursor.
 func nextOf(r api.Request, cursor string) string {
 	if cursor == "" {
 		return ""
@@ -100,7 +100,7 @@ func audited(ctx context.Context, in any) {
 	}
 }
 
-// route registers an operation, and who may use it. It panics if nothing says that, so that a server with such a route does not start.
+// route registers an operation with its role. It panics if the role is unknown, so that a server with such a route does not start.
 func route[I, O any](s *Server, role Role, o huma.Operation, handle func(context.Context, *I) (*O, error)) {
 	if !slices.Contains(access.Roles(), role) {
 		panic(fmt.Sprintf("%s %s: %q is no role", o.Method, o.Path, role))
@@ -117,7 +117,7 @@ func route[I, O any](s *Server, role Role, o huma.Operation, handle func(context
 		o.Description = strings.TrimSpace(o.Description + " A token that hides the data of runs is refused.")
 	}
 	if o.MaxBodyBytes == 0 {
-		o.MaxBodyBytes = maxBody + 1 // what has exactly so many bytes is refused by the library
+		o.MaxBodyBytes = maxBody + 1 // the library refuses a body of exactly this size
 	}
 	huma.Register(s.api, o, func(ctx context.Context, in *I) (*O, error) {
 		hides := callerOf(ctx).HidesData
@@ -133,14 +133,14 @@ func route[I, O any](s *Server, role Role, o huma.Operation, handle func(context
 			}
 			return out, nil
 		}
-		if errors.As(err, new(huma.StatusError)) { // it says itself how it is answered
+		if errors.As(err, new(huma.StatusError)) { // the error specifies its answer
 			return nil, err
 		}
 		return nil, s.refused(ctx, err)
 	})
 }
 
-// refused returns the problem of an operation that was not carried out. A call gets the error of a store as it is.
+// refused returns the problem of an operation that was not carried out. A call in the process gets the unchanged error of a store.
 func (s *Server) refused(ctx context.Context, err error) error {
 	p := s.problem(ctx, err)
 	if call := api.CallOf(ctx); call != nil && callersProblem(err) == nil {
@@ -150,7 +150,7 @@ func (s *Server) refused(ctx context.Context, err error) error {
 	return withRetryAfter(p)
 }
 
-// withRetryAfter returns a problem with the header that it asks for.
+// withRetryAfter returns a problem with its header Retry-After.
 func withRetryAfter(p *api.Problem) error {
 	h := http.Header{}
 	if retryAfter(h, p); len(h) == 0 {
@@ -159,15 +159,15 @@ func withRetryAfter(p *api.Problem) error {
 	return huma.ErrorWithHeaders(p, h)
 }
 
-// tellsData is in the metadata of operations that would tell nothing without the data of runs.
+// tellsData is in the metadata of operations whose answers contain nothing but data of runs.
 const tellsData = "tellsData"
 
-// DefaultReadWithin is how long the store may take for an operation, besides the time for which its caller asked it to wait.
+// DefaultReadWithin is the default time limit of the store for an operation, besides the time for which the caller asked it to wait.
 const DefaultReadWithin = 15 * time.Second
 
 func (s *Server) readWithin() time.Duration { return cmp.Or(s.config.ReadWithin, DefaultReadWithin) }
 
-// middlewares returns what each request for an operation passes.
+// middlewares returns the middlewares of each request for an operation.
 func (s *Server) middlewares(role Role, method string) huma.Middlewares {
 	all := huma.Middlewares{s.authorized(role), s.bodied, s.answeredLarge}
 	if method == http.MethodPost && role != RoleOpen {

@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/internal/api"
 )
 
-// ruleRoutes serves what the codes of diagnostics and the types of errors mean.
+// ruleRoutes serves the explanations of the codes of diagnostics and of the types of errors.
 func (s *Server) ruleRoutes() {
 	route(s, RoleOpen, huma.Operation{
 		OperationID: "getRule", Method: http.MethodGet, Path: "/rules/{code}", Tags: []string{"description"},

@@ -25,7 +25,7 @@ type RunPath struct {
 	ID        string `path:"id" doc:"The id of the run."`
 }
 
-// instance returns the run; a name that no run can have is one that is not there.
+// instance returns the run. A name that no run can have is answered as an unknown run.
 func (p RunPath) instance() (store.Instance, error) {
 	i := store.Instance{Namespace: p.Namespace, ID: p.ID}
 	if err := i.Check(); err != nil {
@@ -42,7 +42,7 @@ func (p RunPath) oneRun(of RunNumber) (i store.Instance, number int, err error) 
 	return i, number, err
 }
 
-// location is where a run is found.
+// location returns the path of a run.
 func location(i api.Started) string {
 	return "/v1/runs/" + url.PathEscape(i.Namespace) + "/" + url.PathEscape(i.ID)
 }
@@ -93,7 +93,7 @@ func (s *Server) startRoutes() {
 	}, s.startWorkflow)
 }
 
-// alsoAnswers describes further statuses with which an operation answers a run.
+// alsoAnswers describes further statuses of the answers of an operation, whose body is a run.
 func (s *Server) alsoAnswers(statuses ...int) map[string]*huma.Response {
 	all := map[string]*huma.Response{}
 	for _, status := range statuses {
@@ -154,7 +154,7 @@ func (s *Server) startRun(ctx context.Context, in *startInput) (*runAnswer, erro
 	return answer, s.awaitStarted(ctx, answer, wait)
 }
 
-// awaitStarted waits for a run that has just been started, and describes it then.
+// awaitStarted waits for a run that was just started, and then describes it.
 func (s *Server) awaitStarted(ctx context.Context, answer *runAnswer, wait time.Duration) error {
 	answer.Applied = "wait=" + strconv.Itoa(int(wait/time.Second))
 	i := store.Instance{Namespace: answer.Body.Namespace, ID: answer.Body.ID}
@@ -176,10 +176,10 @@ func (s *Server) awaitStarted(ctx context.Context, answer *runAnswer, wait time.
 	return nil
 }
 
-// maxWait is how long a request may wait.
+// maxWait is the maximum time for which a request may wait.
 const maxWait = 5 * time.Minute
 
-// preferredWait reads how long a caller prefers to wait (RFC 7240); what cannot be read is a preference that is not known.
+// preferredWait returns the time for which a caller prefers to wait (RFC 7240). A preference that cannot be read counts as unknown.
 func preferredWait(header string) (time.Duration, bool) {
 	for _, part := range strings.Split(header, ",") {
 		part, _, _ = strings.Cut(part, ";")
@@ -202,7 +202,7 @@ type RunOrAll struct {
 	Run string `query:"run" default:"all" doc:"Only this run of an execution that has continued as new: its number, counted from 1, or latest; all for every run." example:"2"`
 }
 
-// onlyRun is the parameter of the page that follows; empty for all runs.
+// onlyRun is the parameter of the next page; empty for all runs.
 func (r RunOrAll) onlyRun() string {
 	if r.Run == control.AllRuns {
 		return ""
@@ -247,7 +247,7 @@ func matches(header, etag string) bool {
 	return false
 }
 
-// notModified is the answer that what the caller has is what there is.
+// notModified is the answer to a caller that has the current version already.
 type notModified struct{}
 
 func (*notModified) Error() string  { return "not modified" }
@@ -259,14 +259,14 @@ func (s *Server) deleteRun(ctx context.Context, in *RunPath) (*struct{}, error) 
 		return nil, err
 	}
 	verb, _ := control.VerbNamed(client.VerbDelete)
-	if _, err := s.control.Version(ctx, i); err != nil { // deleting what is not there is no mistake of many, but of one
+	if _, err := s.control.Version(ctx, i); err != nil { // deleting many runs skips missing ones, but deleting one missing run is a mistake
 		return nil, err
 	}
 	_, failed := s.control.Send(ctx, verb, []store.Instance{i}, "")
 	return nil, failed[0]
 }
 
-// endInput asks for the end of a run.
+// endInput is a request for the end of a run.
 type endInput struct {
 	RunPath
 	RunNumber
@@ -280,7 +280,7 @@ func (s *Server) getOutcome(ctx context.Context, in *endInput) (*outcomeAnswer, 
 	return &outcomeAnswer{outcome}, err
 }
 
-// ofRun asks for something of one run of an execution.
+// ofRun applies ask to one run of an execution.
 func ofRun[T any](of RunNumber, ask func(context.Context, control.RunOf, time.Duration) (T, error)) func(context.Context, store.Instance, time.Duration) (T, error) {
 	return func(ctx context.Context, i store.Instance, within time.Duration) (found T, err error) {
 		number, err := client.ParseRunNumber(of.Run)
@@ -291,7 +291,7 @@ func ofRun[T any](of RunNumber, ask func(context.Context, control.RunOf, time.Du
 	}
 }
 
-// awaited asks for something of a run, and waits for it as long as the request says.
+// awaited applies ask to a run, and waits for the time in the request.
 func awaited[T any](ctx context.Context, s *Server, run RunPath, wait string, ask func(context.Context, store.Instance, time.Duration) (T, error)) (found T, err error) {
 	i, err := run.instance()
 	if err != nil {
@@ -305,13 +305,13 @@ func awaited[T any](ctx context.Context, s *Server, run RunPath, wait string, as
 	waiting, done := untilStopped(ctx)
 	defer done()
 	found, err = ask(waiting, i, within)
-	if err != nil && errors.Is(context.Cause(waiting), errStopping) { // it was looking when the server was stopped
+	if err != nil && errors.Is(context.Cause(waiting), errStopping) { // the server was stopped during the search
 		found, err = ask(ctx, i, 0)
 	}
-	if outage := outageOf(ctx); outage != nil { // what was found before is not what is there now
+	if outage := outageOf(ctx); outage != nil { // the found state may be outdated
 		return *new(T), outage
 	}
-	if refused := exchangeOf(ctx).stillAllowed(); refused != nil { // its token was revoked while it waited
+	if refused := exchangeOf(ctx).stillAllowed(); refused != nil { // its token was revoked during the wait
 		return *new(T), refused
 	}
 	return found, err
@@ -333,7 +333,7 @@ func (s *Server) getOutput(ctx context.Context, in *endInput) (*outputAnswer, er
 	return &outputAnswer{Status: http.StatusOK, Body: output}, err
 }
 
-// waitFor reads how long a request waits.
+// waitFor parses the time for which a request waits.
 func waitFor(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Bounds of a connection. An answer has none: a caller may wait for the end of a run, or follow it.
+// Limits of a connection. An answer has no limit: a caller may wait for the end of a run, or follow it.
 const (
 	headerWithin = 10 * time.Second
 	idleAfter    = 2 * time.Minute
@@ -18,15 +18,15 @@ const (
 	stopWithin   = 5 * time.Second
 )
 
-// Serve answers the requests of a listener until ctx ends. Who waits or follows then is answered at once, and what is being done is
-// finished. It closes the listener.
+// Serve answers the requests of a listener until ctx ends. Then it answers requests that wait or follow immediately, and completes requests in
+// progress. It closes the listener.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	requests, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer giveUp()
 	h := &http.Server{
 		Handler: s, ReadHeaderTimeout: headerWithin, IdleTimeout: idleAfter, MaxHeaderBytes: maxHeader,
 		BaseContext: func(net.Listener) context.Context { return context.WithValue(requests, stoppingKey{}, ctx) },
-		ErrorLog:    slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // what callers do wrong with their connections
+		ErrorLog:    slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // mistakes of callers with their connections
 	}
 	var stopping sync.WaitGroup
 	served := make(chan struct{})
@@ -38,9 +38,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		}
 		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
 		defer cancel()
-		if h.Shutdown(within) != nil { // some have not been answered
+		if h.Shutdown(within) != nil { // some requests are still unanswered
 			giveUp()
-			_ = h.Close() // there is nothing left to do about an error
+			_ = h.Close() // an error has no remedy at this point
 		}
 	})
 	watching, unwatch := context.WithCancel(context.WithoutCancel(ctx))
@@ -57,7 +57,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 
 type stoppingKey struct{}
 
-// untilStopped returns a context that also ends when the server is about to stop: who waits for something then stops waiting.
+// untilStopped returns a context that also ends when the server is about to stop. Requests that wait then stop waiting.
 func untilStopped(ctx context.Context) (context.Context, context.CancelFunc) {
 	waiting, cancel := context.WithCancelCause(ctx)
 	serving, ok := ctx.Value(stoppingKey{}).(context.Context)
@@ -71,7 +71,7 @@ func untilStopped(ctx context.Context) (context.Context, context.CancelFunc) {
 // errStopping ends waits when the server stops.
 var errStopping = errors.New("the server is stopping")
 
-// IsLoopback reports whether only this machine reaches an address, host:port.
+// IsLoopback reports whether an address, host:port, is reachable only from this machine.
 func IsLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package server is the HTTP API of a deployment: its resources over package control, in the shapes of package api. The document
-// /openapi.json describes it, and is made of the same Go types.
+// Package server is the HTTP API of a deployment: its resources over package control, in the forms of package api. The document /openapi.json
+// describes the API, and is generated from the same Go types.
 package server
 
 import (
@@ -22,36 +22,35 @@ import (
 	"github.com/swrun/swrun/internal/metrics"
 )
 
-// Config says what a server serves, and to whom.
+// Config specifies the operations and the callers of a server.
 type Config struct {
-	// Heartbeat is how often those who follow a run hear that nothing has happened; default DefaultHeartbeat.
+	// Heartbeat is the interval of the heartbeats of a stream; default DefaultHeartbeat.
 	Heartbeat time.Duration
 	Control   *control.Control
-	Authorize Authorize // who asks; without it, nobody may use what is not open
-	// AnyHost answers requests for whatever host they name. Otherwise only this machine's own names are answered: it is for servers whose
-	// callers need tokens.
+	Authorize Authorize // identifies callers; without it, only open operations are allowed
+	// AnyHost accepts requests for any host. Otherwise only the names of this machine are accepted. It is for servers whose callers need tokens.
 	AnyHost  bool
-	Requests int // in progress at a time; default DefaultRequests
-	Rate     int // requests of one caller a second; default DefaultRate
-	// Memory is how many bytes the bodies and the answers of all requests may take together; default DefaultMemory.
+	Requests int // maximum number in progress; default DefaultRequests
+	Rate     int // maximum number of requests a second of one caller; default DefaultRate
+	// Memory is the maximum memory of the bodies and the answers of all requests, in bytes; default DefaultMemory.
 	Memory int64
-	// BodyWithin is how long the body of a request may take to come; default DefaultBodyWithin.
+	// BodyWithin is the time limit of the body of a request; default DefaultBodyWithin.
 	BodyWithin time.Duration
-	// ReadWithin is how long the store may take for an operation; default DefaultReadWithin.
+	// ReadWithin is the time limit of the store for an operation; default DefaultReadWithin.
 	ReadWithin time.Duration
-	// WriteWithin is how long a caller may take for the next piece of an answer; default DefaultWriteWithin.
+	// WriteWithin is the time limit of the caller for the next piece of an answer; default DefaultWriteWithin.
 	WriteWithin time.Duration
-	Metrics     *metrics.Metrics // that are counted and served; nil for none
-	// MetricsOnly serves nothing but these, and whether the process and its store answer.
+	Metrics     *metrics.Metrics // counted and served; nil for none
+	// MetricsOnly serves only the metrics, and the probes of the process and its store.
 	MetricsOnly bool
 	Version     string // of the program
-	// TellVersion has each answer say the version. It is for callers who may be told.
+	// TellVersion adds the version to each answer. It is for callers that may know the version.
 	TellVersion bool
 	Log         *slog.Logger
 	Now         func() time.Time // default time.Now
-	NewID       func() string    // random; of runs that requests with an Idempotency-Key start; default rand.Text
+	NewID       func() string    // random; ids of runs that requests with an Idempotency-Key start; default rand.Text
 
-	only string // the operation that is served; empty for all
+	only string // the only served operation; empty for all
 }
 
 // Server answers requests. Several goroutines may use it.
@@ -68,15 +67,15 @@ type Server struct {
 	places     *places
 	memory     *memory
 	rates      *rates // of callers
-	refusals   *rates // of addresses from which wrong tokens come
+	refusals   *rates // of addresses that send wrong tokens
 	polls      polls
 	waiting    waiting
 }
 
-// maxBody is how many bytes the body of a request may have: the largest input, and what stands around it.
+// maxBody is the maximum size of a request's body, in bytes: the largest input, and the JSON around it.
 const maxBody = 5 << 20
 
-// New returns a server. It answers as soon as its handler is given requests.
+// New returns a server. It is ready to answer requests.
 func New(c Config) *Server {
 	if c.Authorize == nil {
 		c.Authorize = trustNobody
@@ -107,7 +106,7 @@ func New(c Config) *Server {
 	return s
 }
 
-// allRoutes adds what there is to be asked, resource by resource.
+// allRoutes adds all operations, resource by resource.
 func (s *Server) allRoutes() {
 	s.healthRoutes()
 	s.metricsRoutes()
@@ -141,7 +140,7 @@ func (s *Server) allRoutes() {
 	s.documentRoutes()
 }
 
-// library returns how the HTTP library is used: strictly, and with no pages of its own.
+// library returns the configuration of the HTTP library: strict, and without pages of its own.
 func (s *Server) library() huma.Config {
 	form := huma.Format{Marshal: api.Write, Unmarshal: readJSON}
 	return huma.Config{
@@ -150,7 +149,7 @@ func (s *Server) library() huma.Config {
 			Info:       &huma.Info{Title: "swrun", Version: cmp.Or(s.config.Version, "(devel)"), Description: "Workflows of the CNCF Serverless Workflow DSL, and their runs."},
 			Components: &huma.Components{Schemas: huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)},
 		},
-		// "json" stands for every media type that ends in +json.
+		// "json" means every media type that ends in +json.
 		Formats:                      map[string]huma.Format{"application/json": form, "json": form},
 		DefaultFormat:                "application/json",
 		RejectUnknownQueryParameters: true,
@@ -161,7 +160,7 @@ func (s *Server) library() huma.Config {
 // spanSchema is the schema of an api.Span.
 type spanSchema struct{}
 
-// Schema returns it.
+// Schema returns the schema.
 func (spanSchema) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{
 		Description: "A length of time: a number of seconds, or a text; or none, which null means too.", Examples: []any{"PT1M30S", "2h", 90, "none"},
@@ -169,7 +168,7 @@ func (spanSchema) Schema(huma.Registry) *huma.Schema {
 	}
 }
 
-// ServeHTTP answers a request. A panic is a mistake of ours: it is logged, and costs this request alone.
+// ServeHTTP answers a request. A panic is a bug of swrun: it is logged, and only this request fails.
 func (s *Server) ServeHTTP(answer http.ResponseWriter, r *http.Request) {
 	w, r := s.begin(answer, r)
 	counted := s.counted()
@@ -177,13 +176,13 @@ func (s *Server) ServeHTTP(answer http.ResponseWriter, r *http.Request) {
 	defer func() {
 		if bug := recover(); bug != nil && bug != http.ErrAbortHandler {
 			s.log.Error("a request panicked", "panic", fmt.Sprint(bug), "stack", string(debug.Stack()))
-			if w.status != 0 { // the caller has a part of another answer: it must not look whole
+			if w.status != 0 { // the caller has received a part of another answer, which must not look complete
 				panic(http.ErrAbortHandler)
 			}
 			writeProblem(w, newProblem(http.StatusInternalServerError, "internal", "Internal error", "this is a mistake of swrun: its log says more"))
 		}
 	}()
-	if len(r.TransferEncoding) > 0 { // it may have come with a Content-Length, which the library drops: what follows is not read as a request (RFC 9112, 6.1)
+	if len(r.TransferEncoding) > 0 { // it may have come with a Content-Length, which the library drops: the rest is not read as a request (RFC 9112, 6.1)
 		w.Header().Set("Connection", "close")
 	}
 	if s.config.TellVersion {
@@ -205,8 +204,8 @@ func (s *Server) ServeHTTP(answer http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// misdirected returns the problem of a request for something that is not there, or asked for in a way that is not there. Paths are taken
-// as they are: nothing is cleaned, so that no two spellings mean the same.
+// misdirected returns the problem of a request for an unknown path, or with an unsupported method. Paths are not cleaned, so that no two spellings
+// mean the same.
 func (s *Server) misdirected(w http.ResponseWriter, r *http.Request) *api.Problem {
 	if path.Clean(r.URL.Path) != r.URL.Path {
 		return notFound(fmt.Sprintf("path %q", r.URL.Path))
@@ -229,7 +228,7 @@ func (s *Server) misdirected(w http.ResponseWriter, r *http.Request) *api.Proble
 	return methodNotAllowed(r.Method, r.URL.Path)
 }
 
-// unclear returns the problem of a request of which it is not certain what it means.
+// unclear returns the problem of an ambiguous request.
 func unclear(w http.ResponseWriter, r *http.Request) *api.Problem {
 	if p := repeated(r); p != nil {
 		return p
@@ -240,7 +239,7 @@ func unclear(w http.ResponseWriter, r *http.Request) *api.Problem {
 	return encoded(w, r)
 }
 
-// repeated returns the problem of a query that gives a parameter twice, or none of its value: nobody knows which is meant.
+// repeated returns the problem of a query that contains a parameter twice, or without a value: its meaning is not clear.
 func repeated(r *http.Request) *api.Problem {
 	values, err := parseQuery(r)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 
 // This file describes the starts of workflows, each as an operation of its own.
 
-// operationNames returns what the starts of workflows are called, without their versions, so that programs keep their names. Generators of
-// clients leave out what is no letter or digit: names that are the same then get a suffix.
+// operationNames returns the names of the start operations of workflows. They do not contain versions, so that programs can keep the names.
+// Generators of clients drop characters other than letters and digits: names that become equal then get a suffix.
 func (s *Server) operationNames(all []control.InputSchema) map[definition.Reference]string {
 	named := func(w control.InputSchema) string {
 		return strings.NewReplacer("-", "_").Replace("start_" + w.Namespace + "_" + w.Name)
@@ -40,13 +40,13 @@ func (s *Server) operationNames(all []control.InputSchema) map[definition.Refere
 	return names
 }
 
-// suffixOf tells workflows apart whose names a generator takes for the same; it has small letters and digits alone.
+// suffixOf distinguishes workflows whose names are equal for a generator. It contains only small letters and digits.
 func suffixOf(w control.InputSchema) string {
 	return fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(w.Namespace+"/"+w.Name)))
 }
 
-// startBody is the body of a start of a workflow: the options of any start, whose input fits the workflow's schema. taken are the
-// identifiers of the schemas that are described already.
+// startBody is the body of a start of a workflow: the options of any start, with an input that fits the workflow's schema. taken are the identifiers
+// of the schemas that are already described.
 func startBody(options *huma.RequestBody, w control.InputSchema, taken map[string]bool) *huma.RequestBody {
 	var input *huma.Schema
 	switch schema := w.Schema.(type) {
@@ -68,8 +68,8 @@ func startBody(options *huma.RequestBody, w control.InputSchema, taken map[strin
 	}}
 }
 
-// standalone returns a workflow's schema as it can stand in a document: with a name, so that its references are to itself, and with the
-// version of JSON Schema that it is of; nil for a version that descriptions cannot hold.
+// standalone returns a workflow's schema for use in a document: with a name, so that its references are to itself, and with its version of JSON
+// Schema. It returns nil for a version that descriptions cannot contain.
 func standalone(schema map[string]any, w control.InputSchema) map[string]any {
 	dialect, ok := schema["$schema"].(string)
 	if !ok {
@@ -79,7 +79,7 @@ func standalone(schema map[string]any, w control.InputSchema) map[string]any {
 		return nil
 	}
 	alone := maps.Clone(schema)
-	if strings.HasPrefix(dialect, "http://json-schema.org/draft-0") && schema["$ref"] != nil { // it counts alone, without what stands beside it
+	if strings.HasPrefix(dialect, "http://json-schema.org/draft-0") && schema["$ref"] != nil { // these versions ignore the members beside $ref
 		alone = map[string]any{"allOf": []any{map[string]any{"$ref": schema["$ref"]}}}
 		for _, name := range []string{"definitions", "$defs"} {
 			if v, there := schema[name]; there {
@@ -94,7 +94,8 @@ func standalone(schema map[string]any, w control.InputSchema) map[string]any {
 	return alone
 }
 
-// unique reports whether no identifier in a schema is taken, and takes them: in one document, two schemas cannot have the same.
+// unique reports whether no identifier in a schema is taken, and takes the identifiers. Two schemas in one document must not have the same
+// identifier.
 func unique(schema any, taken map[string]bool) bool {
 	all := identifiers(nil, schema)
 	if slices.ContainsFunc(all, func(id string) bool { return taken[id] }) {
@@ -106,7 +107,7 @@ func unique(schema any, taken map[string]bool) bool {
 	return true
 }
 
-// identifiers appends the absolute ones of a schema, and of those in it.
+// identifiers appends the absolute identifiers of a schema and of its nested schemas.
 func identifiers(all []string, v any) []string {
 	switch v := v.(type) {
 	case []any:

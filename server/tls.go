@@ -17,21 +17,21 @@ type certificate struct {
 
 	mu     sync.Mutex
 	loaded *tls.Certificate
-	stamps [2]stamp  // of the files that were loaded
-	looked time.Time // at the files
+	stamps [2]stamp  // of the loaded files
+	looked time.Time // time of the last check of the files
 }
 
-// stamp tells versions of a file apart.
+// stamp distinguishes versions of a file.
 type stamp struct {
 	at   time.Time
 	size int64
 }
 
-// lookEvery is how often connections look whether the files were replaced.
+// lookEvery is the minimum time between two checks for replaced files.
 const lookEvery = time.Second
 
-// TLSFiles returns how to serve TLS with a certificate and its key in PEM files. They are read again when they are replaced; if they cannot
-// be read then, that is logged, and the former certificate stays.
+// TLSFiles returns a configuration of TLS with a certificate and its key in PEM files. The files are read again when they are replaced. If they
+// cannot be read then, the error is logged, and the former certificate stays in use.
 func TLSFiles(certFile, keyFile string, log *slog.Logger, now func() time.Time) (*tls.Config, error) {
 	c := &certificate{certFile: certFile, keyFile: keyFile, log: log, now: now}
 	if err := c.load(); err != nil {
@@ -78,7 +78,7 @@ func (c *certificate) current(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return c.loaded, nil
 }
 
-// reload reads files that have changed. They may be replaced one after the other: until both fit, the former ones stay.
+// reload reads changed files. They may be replaced one after the other: the former files stay in use until the new ones fit together.
 func (c *certificate) reload() {
 	if err := c.load(); err != nil {
 		c.log.Error("the certificate was replaced by one that cannot be used; the former one stays", "error", err)

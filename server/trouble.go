@@ -2,7 +2,7 @@ package server
 
 import "github.com/swrun/swrun/internal/api"
 
-// troubleRoutes serves the runs that go wrong, in groups, and the acknowledgements of groups.
+// troubleRoutes serves the groups of runs in trouble, and the acknowledgements of groups.
 func (s *Server) troubleRoutes() {
 	serve(s, api.ListTrouble(), s.control.Trouble)
 	serve(s, api.AcknowledgeTrouble(), s.control.Acknowledge)

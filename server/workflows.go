@@ -21,7 +21,7 @@ const (
 	startPath     = namePattern + "/{version}/runs"
 )
 
-// The media types in which a workflow is answered.
+// The media types of the answers with a workflow.
 const (
 	typeJSON    = "application/json"
 	typeYAML    = "application/yaml"
@@ -30,10 +30,10 @@ const (
 	typeSVG     = "image/svg+xml"
 )
 
-// maxDocument is more than a document may have, so that what is too large is reported as such.
+// maxDocument is above the limit of a document, so that a document that is too large is reported as such.
 const maxDocument = 2 << 20
 
-// maxDefinition is how many bytes a document may have that is sent with its external resources.
+// maxDefinition is the maximum size of a document with its external resources in a request, in bytes.
 const maxDefinition = 16 << 20
 
 func (s *Server) workflowRoutes() {
@@ -56,7 +56,7 @@ func (s *Server) workflowRoutes() {
 	s.deployRoutes()
 }
 
-// deployRoutes serves what checks, deploys and deletes documents.
+// deployRoutes serves the operations that check, deploy and delete documents.
 func (s *Server) deployRoutes() {
 	route(s, RoleAuthor, huma.Operation{
 		OperationID: "putWorkflow", Method: http.MethodPut, Path: namePattern + "/{version}",
@@ -110,7 +110,7 @@ func documentBody() *huma.RequestBody {
 	}}
 }
 
-// deployBody is the body of what deploys a document.
+// deployBody is the body of a deployment of a document.
 func deployBody(s *Server) *huma.RequestBody {
 	body := documentBody()
 	body.Content[api.DefinitionMediaType] = &huma.MediaType{Schema: schemaOf[api.Definition](s)}
