@@ -20,7 +20,7 @@ import (
 	"github.com/swrun/swrun/server"
 )
 
-// guarded is a server that asks for tokens, and what it has logged. Nothing works on its runs.
+// guarded is a server whose callers need tokens, with its log. No worker advances its runs.
 type guarded struct {
 	*server.Server
 	tokens *access.Tokens
@@ -34,7 +34,7 @@ type guarded struct {
 type tick struct {
 	mu    sync.Mutex
 	at    time.Time
-	since time.Time // when it began to run; zero while it stands
+	since time.Time // the start of its run; zero while the clock is stopped
 }
 
 func (c *tick) now() time.Time {
@@ -46,11 +46,11 @@ func (c *tick) now() time.Time {
 	return c.at
 }
 
-// run makes it run, as workers need it: they take the store's time for one that passes.
+// run starts the clock for workers, which rely on the passing of the store's time.
 func (c *tick) run() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.since.IsZero() { // otherwise it would go back
+	if c.since.IsZero() { // a second start would set the clock back
 		c.since = time.Now()
 	}
 }
@@ -78,7 +78,7 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// mustGuard returns a server whose callers need tokens; change makes its configuration another one.
+// mustGuard returns a server whose callers need tokens; change modifies its configuration.
 func mustGuard(t *testing.T, change func(*server.Config)) *guarded {
 	t.Helper()
 	now := &tick{at: time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)}
@@ -103,7 +103,7 @@ func mustGuard(t *testing.T, change func(*server.Config)) *guarded {
 // send sends a request; headers are names and values in turn.
 func (g *guarded) send(method, path, body string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
-	if resource, _, _ := strings.Cut(path, "?"); strings.HasSuffix(resource, "/runs/events") { // which does not end
+	if resource, _, _ := strings.Cut(path, "?"); strings.HasSuffix(resource, "/runs/events") { // this stream does not end
 		ctx, leave := context.WithTimeout(r.Context(), 100*time.Millisecond)
 		defer leave()
 		r = r.WithContext(ctx)
@@ -126,7 +126,7 @@ func (g *guarded) send(method, path, body string, headers ...string) *httptest.R
 	return w
 }
 
-// TestWrongCredentials are refused, and told how to do it right.
+// TestWrongCredentials: wrong credentials are refused, and the answer contains the right form.
 func TestWrongCredentials(t *testing.T) {
 	g := mustGuard(t, nil)
 	right := g.token(t, "ci", access.Grant{Role: access.RoleAdmin, Everywhere: true})
@@ -159,8 +159,8 @@ func TestWrongCredentials(t *testing.T) {
 	}
 }
 
-// TestGuessedTokens: who shows wrong tokens again and again learns nothing more from them for a while. A right token passes from the same address, and
-// a request without a token is no guess.
+// TestGuessedTokens: a caller that repeatedly sends wrong tokens gets no further answers about tokens for a while. A right token is accepted from the
+// same address, and a request without a token is no guess.
 func TestGuessedTokens(t *testing.T) {
 	g := mustGuard(t, nil)
 	right := g.token(t, "ci", access.Grant{Role: access.RoleAdmin, Everywhere: true})
@@ -194,7 +194,7 @@ func TestGuessedTokens(t *testing.T) {
 	}
 }
 
-// TestRateOfACaller: the limit is told where it is exceeded, and is one of each caller.
+// TestRateOfACaller: the refusal contains the limit, and each caller has its own limit.
 func TestRateOfACaller(t *testing.T) {
 	g := mustGuard(t, func(c *server.Config) { c.Rate = 3 })
 	everything := access.Grant{Role: access.RoleAdmin, Everywhere: true}
@@ -217,7 +217,7 @@ func TestRateOfACaller(t *testing.T) {
 	}
 }
 
-// TestRequestsInProgress: one too many is refused at once, and health is answered all the same.
+// TestRequestsInProgress: a request above the limit is refused immediately, and health is answered anyway.
 func TestRequestsInProgress(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
 	g := mustGuard(t, func(c *server.Config) {
@@ -249,7 +249,7 @@ func TestRequestsInProgress(t *testing.T) {
 	}
 }
 
-// TestOtherSites: what a page of another site has a browser send changes nothing, and cannot be read.
+// TestOtherSites: requests of a browser on behalf of a page of another site change nothing, and their answers cannot be read.
 func TestOtherSites(t *testing.T) {
 	g := mustGuard(t, func(c *server.Config) { c.AnyHost, c.Authorize = false, server.TrustEveryone })
 	for name, c := range map[string]struct {
@@ -285,7 +285,7 @@ func TestOtherSites(t *testing.T) {
 	}
 }
 
-// TestTokensOverHTTP: an administrator of everything makes and revokes tokens; what was made works at once, and its text is told once.
+// TestTokensOverHTTP: an administrator of all namespaces issues and revokes tokens. A new token works immediately, and its text is returned once.
 func TestTokensOverHTTP(t *testing.T) {
 	g := mustGuard(t, nil)
 	admin := g.token(t, "root", access.Grant{Role: access.RoleAdmin, Everywhere: true})
@@ -330,7 +330,7 @@ func TestTokensOverHTTP(t *testing.T) {
 	}
 }
 
-// TestOtherNamespacesInBodies: what a body names in a namespace that its token is not for is not there.
+// TestOtherNamespacesInBodies: for a token, an object in a body does not exist if it is in a namespace that the token does not see.
 func TestOtherNamespacesInBodies(t *testing.T) {
 	g := mustGuard(t, nil)
 	document, err := swrun.Parse("", []byte("document: {dsl: 1.0.3, namespace: theirs, name: order, version: 1.0.0}\ndo: [{a: {wait: PT1H}}]"))

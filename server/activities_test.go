@@ -30,7 +30,7 @@ func (d *deployment) start(t *testing.T, tasks string) *swrun.Run {
 	return run
 }
 
-// polled takes the activities that there are.
+// polled takes the available activities.
 func (d *deployment) polled(t *testing.T, request string) []api.Activity {
 	t.Helper()
 	a := d.ask(t, "POST", "/v1/activities/poll", request)
@@ -41,7 +41,7 @@ func (d *deployment) polled(t *testing.T, request string) []api.Activity {
 	return found.Activities
 }
 
-// TestActivities: a worker takes what it polls for, reports, and is refused when it comes late (promises 128, 131, 217).
+// TestActivities: a worker takes the activities that it polls for, reports them, and is refused if its report is late (promises 128, 131, 217).
 func TestActivities(t *testing.T) {
 	d := mustDeployment(t)
 	run := d.start(t, `do: [{work: {call: 'activity:1.0.0@default', with: {type: resize, queue: images, timeouts: {startToClose: PT1H, heartbeat: PT1M}, retry: {backoff: [PT0S]}}}}]`)
@@ -73,7 +73,7 @@ func TestActivities(t *testing.T) {
 	if !strings.Contains(late.Detail, "another attempt has replaced this one") || !strings.Contains(late.Help, "may count all the same") {
 		t.Errorf("a late report is told %+v", late)
 	}
-	for range 2 { // repeating it changes nothing
+	for range 2 { // a repeated report changes nothing
 		if done := d.ask(t, "POST", "/v1/activities/complete", `{"token": "`+again[0].Token+`", "result": {"ok": true}}`); done.StatusCode != 204 {
 			t.Errorf("a result is answered %s: %s", done.Status, done.body)
 		}
@@ -84,8 +84,7 @@ func TestActivities(t *testing.T) {
 	d.tellsWhichAttemptCounts(t, "/v1/runs/demo/"+a.Run.ID+"/history")
 }
 
-// tellsWhichAttemptCounts holds what history says of an activity whose first attempt has failed and has been reported once more (promises
-// 214).
+// tellsWhichAttemptCounts checks the history of an activity whose first attempt failed and was reported again later (promises 214).
 func (d *deployment) tellsWhichAttemptCounts(t *testing.T, history string) {
 	t.Helper()
 	all := mustRead[api.History](t, d.ask(t, "GET", history, ""), 200)
@@ -104,7 +103,7 @@ func (d *deployment) tellsWhichAttemptCounts(t *testing.T, history string) {
 	}
 }
 
-// TestPromises215To218: a worker says that there is to be no other attempt; every report of the failure shows that, and none does otherwise.
+// TestPromises215To218: a worker rules out another attempt in its report. Every report of such a failure shows this, and no other report does.
 func TestPromises215To218(t *testing.T) {
 	d := mustDeployment(t)
 	for body, want := range map[string]bool{`, "nonRetryable": true`: true, `, "nonRetryable": false`: false, ``: false} {
@@ -161,7 +160,7 @@ func TestPromise46(t *testing.T) {
 	}
 }
 
-// TestReportsTogether: each of several reports is answered as if it had come alone. Numbers keep their digits.
+// TestReportsTogether: each report of a batch is answered like a single report. Numbers keep their digits.
 func TestReportsTogether(t *testing.T) {
 	d := mustDeployment(t)
 	run := d.start(t, "do: [{f: {fork: {branches: [{a: {call: 'activity:1.0.0@default', with: {type: x}}}, {b: {call: 'activity:1.0.0@default', with: {type: x, retry: {maxAttempts: 1}}}}]}}}]")
@@ -194,7 +193,7 @@ func TestReportsTogether(t *testing.T) {
 	}
 }
 
-// TestActivityOfACancelledRun: the worker is told with the next heartbeat.
+// TestActivityOfACancelledRun: the answer to the next heartbeat reports the cancellation to the worker.
 func TestActivityOfACancelledRun(t *testing.T) {
 	d := mustDeployment(t)
 	run := d.start(t, `do: [{work: {call: 'activity:1.0.0@default', with: {type: x}}}]`)
@@ -211,7 +210,7 @@ func TestActivityOfACancelledRun(t *testing.T) {
 	d.ask(t, "POST", "/v1/activities/fail", `{"token": "`+a.Token+`"}`).isProblem(t, 409, "attempt-superseded")
 }
 
-// TestActivityIsReturned: another worker may take it, and that is no other attempt (promises 34).
+// TestActivityIsReturned: another worker may take a returned activity, and the attempt stays the same (promises 34).
 func TestActivityIsReturned(t *testing.T) {
 	d := mustDeployment(t)
 	d.start(t, `do: [{work: {call: 'activity:1.0.0@default', with: {type: x}}}]`)
@@ -225,7 +224,7 @@ func TestActivityIsReturned(t *testing.T) {
 	}
 }
 
-// TestPollsAreEnded: a worker that stops has its polls answered at once, and nobody else's.
+// TestPollsAreEnded: the polls of a stopping worker are answered immediately, and no other polls.
 func TestPollsAreEnded(t *testing.T) {
 	d := mustDeployment(t)
 	poll := func(worker string) <-chan []api.Activity {
@@ -236,7 +235,7 @@ func TestPollsAreEnded(t *testing.T) {
 		return answered
 	}
 	stops, stays := poll("stops"), poll("stays")
-	for ended := false; !ended; { // the poll may not have come yet
+	for ended := false; !ended; { // the poll may not have arrived yet
 		if a := d.ask(t, "POST", "/v1/activities/stop", `{"worker": "stops"}`); a.StatusCode != 204 {
 			t.Fatalf("answered %s: %s", a.Status, a.body)
 		}
@@ -255,7 +254,7 @@ func TestPollsAreEnded(t *testing.T) {
 	}
 }
 
-// TestHostileWorkers: whatever a worker sends is answered with what is wrong.
+// TestHostileWorkers: every wrong request of a worker is answered with its mistake.
 func TestHostileWorkers(t *testing.T) {
 	d := mustDeployment(t)
 	for name, c := range map[string]struct{ path, body string }{
@@ -294,8 +293,8 @@ func TestHostileWorkers(t *testing.T) {
 	d.ask(t, "POST", "/v1/activities/complete", `{"token": "YS9iIDEgbg"}`).isProblem(t, 409, "attempt-superseded") // a/b 1 n
 }
 
-// TestAttemptsAreInTheHistory: the history of a run tells of each attempt at an activity what it was scheduled with, when and by whom it was taken, how long
-// the next one waits, and each report that came too late, after the end of the run too (promises 208, 209, 213, 216, 225, 235).
+// TestAttemptsAreInTheHistory: the history of a run contains each attempt at an activity: its schedule, its worker and start, the delay of the next
+// attempt, and each late report, even after the end of the run (promises 208, 209, 213, 216, 225, 235).
 func TestAttemptsAreInTheHistory(t *testing.T) {
 	d := mustDeployment(t)
 	run := d.start(t, `do: [{work: {call: 'activity:1.0.0@default', with: {type: resize, timeouts: {startToClose: PT1H}, retry: {maxAttempts: 2, backoff: [PT0.2S]}}}}]`)
@@ -339,8 +338,8 @@ func TestAttemptsAreInTheHistory(t *testing.T) {
 	}
 }
 
-// TestActivitiesOfSuspendedRuns: no poll gets an activity of a run that is suspended; the poll that waits when the run is resumed gets it at once. Who has
-// one goes on with it (promises 236).
+// TestActivitiesOfSuspendedRuns: no poll gets an activity of a suspended run. A poll that waits during the resumption gets the activity immediately.
+// A worker that holds an activity of the run continues with it (promises 236).
 func TestActivitiesOfSuspendedRuns(t *testing.T) {
 	d := mustDeployment(t)
 	work := func(queue string) *swrun.Run {

@@ -10,8 +10,8 @@ import (
 	"github.com/swrun/swrun/internal/pacetest"
 )
 
-// TestPollsOfOtherNamespaces: a worker that polls for one namespace is given nothing of another, and hides nothing from those that poll for that one
-// (promises 94, 221).
+// TestPollsOfOtherNamespaces: a worker that polls for one namespace gets no activity of another one, and does not hide activities from the polls for
+// that namespace (promises 94, 221).
 func TestPollsOfOtherNamespaces(t *testing.T) {
 	d := mustDeployment(t)
 	d.start(t, `do: [{work: {call: 'activity:1.0.0@default', with: {type: resize, queue: images}}}]`)
@@ -29,7 +29,7 @@ func TestPollsOfOtherNamespaces(t *testing.T) {
 	}
 }
 
-// TestDeadlinesOfActivitiesAreListed: the list of the deadlines that pass next has those of activities, before and after a worker has taken one
+// TestDeadlinesOfActivitiesAreListed: the list of the next deadlines contains the deadlines of activities, before and after a worker has taken one
 // (promise 223).
 func TestDeadlinesOfActivitiesAreListed(t *testing.T) {
 	d := mustDeployment(t)
@@ -51,7 +51,7 @@ func TestDeadlinesOfActivitiesAreListed(t *testing.T) {
 	eventually(t, "the activity is performed", func() bool { return kinds() == "heartbeat start_to_close schedule_to_close" })
 }
 
-// eventually waits until something is so.
+// eventually waits until a condition is true.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(pacetest.Patience); !is(); time.Sleep(10 * time.Millisecond) {

@@ -9,8 +9,8 @@ import (
 	"github.com/swrun/swrun/internal/access"
 )
 
-// TestAttacks sends what is made to get around roles, namespaces and tokens, or to forge what only the engine decides (reliability B50 to
-// B55). Nothing of it is carried out: the run that there is stays as it was.
+// TestAttacks sends requests that try to get around roles, namespaces and tokens, or to forge decisions of the engine (reliability B50 to B55). The
+// server carries out none of them: the existing run stays unchanged.
 func TestAttacks(t *testing.T) {
 	g := mustGuard(t, nil)
 	root := g.token(t, "root", access.Grant{Role: access.RoleAdmin, Everywhere: true})
@@ -26,7 +26,7 @@ func TestAttacks(t *testing.T) {
 	callers := map[access.Role]string{}
 	for name, c := range attacks(run) {
 		t.Run(name, func(t *testing.T) {
-			g.now.pass(2 * time.Second) // nobody asks too often
+			g.now.pass(2 * time.Second) // no caller exceeds its rate
 			role := cmp.Or(c.role, access.RoleViewer)
 			if callers[role] == "" {
 				callers[role] = g.token(t, "caller-"+string(role), access.Grant{Role: role, Namespaces: []string{"demo"}})
@@ -51,7 +51,7 @@ type attack struct {
 	method, path, body string
 	headers            []string
 	role               access.Role
-	nobody             bool // without a token, except for what stands in the path as TOKEN
+	nobody             bool // without a token, except for the text TOKEN in the path
 	status             int
 	says               string
 }
@@ -111,7 +111,7 @@ func attacks(run string) map[string]attack {
 	}
 }
 
-// TestExpiredToken: a token counts until it expires, and not for a moment longer (reliability B50).
+// TestExpiredToken: a token is valid until it expires, and not a moment longer (reliability B50).
 func TestExpiredToken(t *testing.T) {
 	g := mustGuard(t, nil)
 	text, _, err := g.tokens.New(t.Context(), "short", access.Grant{Role: access.RoleAdmin, Everywhere: true}, time.Hour, "")

@@ -10,10 +10,11 @@ import (
 	"github.com/swrun/swrun/internal/access"
 )
 
-// recordTimes are the members of a record that say when it was written.
+// recordTimes are the members of a record that contain the time of its commit.
 var recordTimes = regexp.MustCompile(`"(at|committedAt)":"[^"]*",`)
 
-// TestCommandsAreAudited: a command over HTTP stands in the log and in the run's history, with who gave it and why; so does one of a list.
+// TestCommandsAreAudited: a command over HTTP is in the log and in the history of the run, with its actor and its reason; so is a command to a list
+// of runs.
 func TestCommandsAreAudited(t *testing.T) {
 	g := mustGuard(t, nil)
 	ada := g.token(t, "ada", access.Grant{Role: access.RoleOperator, Namespaces: []string{"demo"}})
@@ -61,7 +62,7 @@ func TestCommandsAreAudited(t *testing.T) {
 	}
 }
 
-// TestDeploymentsNameWhoMadeThem: a version says which token has deployed it, and stays with whoever was first; one with runs in progress is kept, whatever it is called.
+// TestDeploymentsNameWhoMadeThem: a version names the token that deployed it first. A version with runs in progress is kept, regardless of its name.
 func TestDeploymentsNameWhoMadeThem(t *testing.T) {
 	g := mustGuard(t, nil)
 	ada := g.token(t, "ada", access.Grant{Role: access.RoleOperator, Namespaces: []string{"demo"}})
@@ -92,7 +93,7 @@ func TestDeploymentsNameWhoMadeThem(t *testing.T) {
 	}
 }
 
-// TestRefusedChangesAreAudited: who asks for what they may not is in the log with their name.
+// TestRefusedChangesAreAudited: the log contains refused changes with the name of the caller.
 func TestRefusedChangesAreAudited(t *testing.T) {
 	g := mustGuard(t, nil)
 	ada := g.token(t, "ada", access.Grant{Role: access.RoleViewer, Namespaces: []string{"demo"}})
@@ -109,16 +110,16 @@ func TestRefusedChangesAreAudited(t *testing.T) {
 	}
 }
 
-// mustWork works on the runs of the server until one has ended.
+// mustWork runs the server's engine until the run is over.
 func (g *guarded) mustWork(t *testing.T, run string) {
 	t.Helper()
 	parts := strings.Split(run, "/")
 	g.now.run()
 	defer working(t, g.engine)()
-	_, _ = g.engine.Run(parts[len(parts)-2], parts[len(parts)-1]).Await(t.Context()) // how it ends does not matter here
+	_, _ = g.engine.Run(parts[len(parts)-2], parts[len(parts)-1]).Await(t.Context()) // the outcome does not matter here
 }
 
-// working has an engine work until stop is called.
+// working runs an engine until stop is called.
 func working(t *testing.T, e *swrun.Engine) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	worked := make(chan error, 1)

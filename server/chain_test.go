@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/internal/api"
 )
 
-// TestOneRunOfAChain: describe, outcome and output of one run of an execution that continues as new, by its number (promises 222).
+// TestOneRunOfAChain: description, outcome and output of one run of an execution that continues as new, by its number (promises 222).
 func TestOneRunOfAChain(t *testing.T) {
 	d := mustDeployment(t)
 	d.mustDeploy(t, "chain", `timeout: {after: PT1H}
@@ -19,7 +19,7 @@ do:
 - out: {set: {done: true}}
 `)
 	run := d.mustStart(t, "chain", "c")
-	// Whoever waits for the first run is answered when the second one has begun, though that goes on.
+	// A request that waits for the first run is answered when the second run has begun, although the second run continues.
 	a := d.ask(t, "GET", run+"/output?run=1&wait=30s", "")
 	a.isProblem(t, http.StatusConflict, "conflict")
 	if !strings.Contains(a.body, "the run 1 of demo/c has no output: it has continued as the run 2") || !strings.Contains(a.body, "ask for the run 2") {
@@ -56,7 +56,7 @@ do:
 	if a := d.ask(t, "GET", run+"?run=3", ""); !strings.Contains(a.body, "has no run 3: its runs are 1 to 2") {
 		t.Errorf("the third run: %s", a.body)
 	}
-	// What was described of one run is not what a caller has of another one.
+	// The entity tag of one run does not match another run.
 	etag := now.Header.Get("ETag")
 	if a := d.ask(t, "GET", run+"?run=1", "", "If-None-Match", etag); a.StatusCode != http.StatusOK {
 		t.Errorf("with the tag of the latest run, the first one answers %d", a.StatusCode)
@@ -71,7 +71,7 @@ do:
 	}
 }
 
-// mustTellOneRun asks for the history, the drawing and the deadlines of each run of an execution whose second run waits.
+// mustTellOneRun requests the history, the drawing and the deadlines of each run of an execution whose second run waits.
 func (d *deployment) mustTellOneRun(t *testing.T, run string) {
 	t.Helper()
 	records := func(query string) (seqs []int) {

@@ -14,8 +14,8 @@ import (
 	"github.com/swrun/swrun/internal/eventtest"
 )
 
-// TestCloudEvents sends every case to POST /v1/events, alone and in a batch. A valid event reaches a run that listens as it was sent; of a batch with a wrong one,
-// nothing is published.
+// TestCloudEvents sends every case to POST /v1/events, alone and in a batch. A valid event reaches a listening run unchanged. A batch with a wrong
+// event publishes nothing.
 func TestCloudEvents(t *testing.T) {
 	d := mustDeployment(t)
 	const good = `{"specversion": "1.0", "id": "beside", "source": "/s", "type": "beside"}`
@@ -68,14 +68,15 @@ func (d *deployment) heard(t *testing.T, kind, body string, headers ...string) a
 	return d.ask(t, "GET", run+"/output?wait=30s", "")
 }
 
-// TestCloudEventsInHeaders sends events whose attributes are headers: data come by their media type, and attributes as text, decoded as the binding has it.
+// TestCloudEventsInHeaders sends events whose attributes are headers: the media type determines the form of the data, and attributes are texts,
+// decoded as the binding requires.
 func TestCloudEventsInHeaders(t *testing.T) {
 	d := mustDeployment(t)
 	base := map[string]string{"ce-specversion": "1.0", "ce-id": "b", "ce-source": "/s"}
 	for n, c := range []struct {
 		headers     map[string]string
 		media, body string
-		want        string // members of the event besides those of base; empty if it is refused
+		want        string // members of the event besides the members of base; empty if the event is refused
 	}{
 		{nil, "application/json", `{"message": "words"}`, `"data":{"message":"words"},"datacontenttype":"application/json"`},
 		{nil, "application/json; charset=utf-8", `{"message": "words"}`, `"data":{"message":"words"},"datacontenttype":"application/json; charset=utf-8"`},

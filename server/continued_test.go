@@ -8,7 +8,8 @@ import (
 	"github.com/swrun/swrun/internal/api"
 )
 
-// TestARunGoesOnOnce: a retry answers with the run that goes on; a second one is a problem that names it, and in bulk it is skipped.
+// TestARunGoesOnOnce: a retry answers with the run that continues the work. A second retry is a problem that names this run, and a bulk retry skips
+// it.
 func TestARunGoesOnOnce(t *testing.T) {
 	d := mustDeployment(t)
 	d.mustDeploy(t, "fails", "do: [{a: {raise: {error: {type: 'https://example.com/broken', status: 500}}}}]")

@@ -22,16 +22,16 @@ import (
 	"github.com/swrun/swrun/server"
 )
 
-// damaged is a server whose store on Redis somebody damages.
+// damaged is a server whose store on Redis a test damages.
 type damaged struct {
 	*deployment
 	client    *redis.Client
 	described *openapi3.T
-	kind      kindOfKey // that is damaged
+	kind      kindOfKey // the damaged kind
 }
 
-// TestDamageOnEveryOperation overwrites each kind of key by another type, and by rubbish of its own type, and asks every operation. No answer is "ask again
-// later", since that does not help. An answer that the damage has caused names the key, the run or the thing.
+// TestDamageOnEveryOperation overwrites each kind of key with another type, and with garbage of its own type, and calls every operation. No answer
+// asks the caller to repeat the request later, because that does not help. An answer that the damage has caused names the key, the run or the object.
 func TestDamageOnEveryOperation(t *testing.T) {
 	r := redistest.Start(t)
 	client := redis.NewClient(&redis.Options{Addr: r.Addr, DisableIdentity: true})
@@ -51,7 +51,7 @@ func TestDamageOnEveryOperation(t *testing.T) {
 		for _, way := range []string{"another type", "rubbish"} {
 			t.Run(kind.name+" "+way, func(t *testing.T) {
 				id := fmt.Sprintf("run-%d-%.4s", n, way)
-				d.ask(t, "PUT", "/v1/workflows/demo/order/1.0.0", order, "Content-Type", "application/yaml") // an operation may have removed it
+				d.ask(t, "PUT", "/v1/workflows/demo/order/1.0.0", order, "Content-Type", "application/yaml") // an operation may have deleted it
 				d.mustStart(t, "order", id)
 				x := &damaged{d, client, described, kind}
 				back := x.damage(t, kind, way == "rubbish")
@@ -69,13 +69,13 @@ func TestDamageOnEveryOperation(t *testing.T) {
 	}
 }
 
-// partitionsOfDamage is how many partitions the store has: few, since all keys of each kind are damaged and put back.
+// partitionsOfDamage is the number of partitions of the store. It is small, because all keys of each kind are damaged and restored.
 const partitionsOfDamage = 4
 
-// kindOfKey is what the keys of a store have before the name of what they hold, and their type.
+// kindOfKey is the prefix of the keys of one kind, and their type.
 type kindOfKey struct{ name, is string }
 
-// kindsOfKeys are those of the package comment of redisstore.
+// kindsOfKeys are the kinds in the package comment of redisstore.
 func kindsOfKeys() []kindOfKey {
 	all := []kindOfKey{
 		{"definitions", "hash"}, {"leases", "string"}, {"meta", "hash"}, {"quarantined", "set"}, {"unreadable", "set"}, {"retrying", "zset"},
@@ -85,16 +85,17 @@ func kindsOfKeys() []kindOfKey {
 	for _, set := range store.Sets() {
 		all = append(all, kindOfKey{string(set), "zset"})
 	}
-	return append(all, kindOfKey{"time", "string"}) // last: a time that is put back is one of writes that are lost
+	return append(all, kindOfKey{"time", "string"}) // last, because the store treats a restored time as lost writes
 }
 
-// adopted waits until a worker has taken the store as it is: a time that cannot be read is one of lost writes, after which the worker goes on.
+// adopted waits until a worker has adopted the store in its current state. The worker treats a time that cannot be read as lost writes, and continues
+// afterwards.
 func (x *damaged) adopted(t *testing.T) {
 	t.Helper()
 	eventually(t, "the store is taken as it is", func() bool { return x.ask(t, "GET", "/v1/queues", "").StatusCode == http.StatusOK })
 }
 
-// keys returns the keys of a kind: those that are there, and those that each partition may have.
+// keys returns the keys of a kind: the existing keys, and the possible keys of each partition.
 func (x *damaged) keys(t *testing.T, kind kindOfKey) (all []string) {
 	t.Helper()
 	if kind.name == "definitions" {
@@ -116,7 +117,7 @@ func (x *damaged) keys(t *testing.T, kind kindOfKey) (all []string) {
 	return all
 }
 
-// damage damages all keys of a kind. The function that it returns puts them back.
+// damage damages all keys of a kind. The returned function restores them.
 func (x *damaged) damage(t *testing.T, kind kindOfKey, rubbish bool) (back func()) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
@@ -163,7 +164,7 @@ func (x *damaged) overwrite(ctx context.Context, key, is string, rubbish bool, f
 	}
 }
 
-// asks asks an operation about a run.
+// asks calls an operation about a run.
 func (x *damaged) asks(t *testing.T, path, method string, o *openapi3.Operation, run string) {
 	t.Helper()
 	if slices.Contains([]string{"importRun", "getHealth", "health"}, o.OperationID) {
@@ -203,13 +204,13 @@ func (x *damaged) asks(t *testing.T, path, method string, o *openapi3.Operation,
 		text, _ = io.ReadAll(answer.Body)
 	}
 	told := bytes.Contains(text, []byte("unreadable")) || bytes.Contains(text, []byte("damaged-function"))
-	named := x.names(text, run) || o.OperationID == "ready" // which answers anybody, and so names nothing
+	named := x.names(text, run) || o.OperationID == "ready" // it answers every caller, and therefore names nothing
 	if answer.StatusCode >= 500 && (!told || !named || answer.Header.Get("Retry-After") != "") {
 		t.Errorf("%s, where %s is damaged, is answered with %s: %s", o.OperationID, x.kind.name, answer.Status, text)
 	}
 }
 
-// names reports whether an answer names the damaged key, or what it belongs to.
+// names reports whether an answer names the damaged key, or its object.
 func (x *damaged) names(answer []byte, run string) bool {
 	things := []string{"}:" + x.kind.name, "run demo/" + run}
 	switch x.kind.name {

@@ -27,7 +27,8 @@ func (d *deployment) mustKeepDead(t *testing.T, source, body string, namespaces 
 
 const aliceEvent = `{"specversion": "1.0", "id": "a-1", "source": "/s", "type": "paid", "data": {"n": 1}}`
 
-// TestDeadMessages: what a source could not publish is listed, shown, published once it can be, and dropped; what still cannot be is kept, with why.
+// TestDeadMessages: a message that a source could not publish is listed, shown, published when this becomes possible, and dropped. A message that
+// still cannot be published is kept with the reason.
 func TestDeadMessages(t *testing.T) {
 	d := mustDeployment(t)
 	d.mustDeploy(t, "waits", "do: [{l: {listen: {to: {one: {with: {type: paid}}}}}}]")
@@ -75,8 +76,8 @@ func TestDeadMessages(t *testing.T) {
 	}
 }
 
-// TestDeadMessagesOfOthers: a caller of some namespaces sees, and publishes, what comes from sources for these alone; a token that hides data sees neither
-// why nor what.
+// TestDeadMessagesOfOthers: a caller of some namespaces sees and publishes the messages of sources that reach only these namespaces. A token that
+// hides data sees neither the reason nor the content.
 func TestDeadMessagesOfOthers(t *testing.T) {
 	d, hidden := mustHide(t)
 	all, mine, both := d.mustKeepDead(t, "all", "{"), d.mustKeepDead(t, "mine", "{", "mine"), d.mustKeepDead(t, "both", "{", "mine", "other")

@@ -13,8 +13,8 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// TestOperationsOfWorkflows: /openapi.json has a start for each workflow that is deployed, whose body says what the workflow's input.schema
-// says, however that refers to itself, and whatever the others are called.
+// TestOperationsOfWorkflows: /openapi.json contains a start for each deployed workflow, whose body has the workflow's input.schema, regardless of its
+// references to itself and of the names of other workflows.
 func TestOperationsOfWorkflows(t *testing.T) {
 	d := mustDeployment(t)
 	for _, c := range []struct {
@@ -86,8 +86,8 @@ func (d *deployment) mustReadPaths(t *testing.T) map[string]map[string]described
 	}](t, d.ask(t, "GET", "/openapi.json", ""), 200).Paths
 }
 
-// mustDescribeStart returns the schema of the input with which a workflow is started. It stands for itself: a reader that knows the version of
-// JSON Schema which it names takes nothing from the document around it.
+// mustDescribeStart returns the schema of the input of a workflow's start. The schema is self-contained: a reader that knows its version of JSON
+// Schema needs nothing of the document around it.
 func (d *deployment) mustDescribeStart(t *testing.T, namespace, name string) *jsonschema.Schema {
 	t.Helper()
 	type described struct {
@@ -117,8 +117,7 @@ func (d *deployment) mustDescribeStart(t *testing.T, namespace, name string) *js
 	return compiled
 }
 
-// TestManyWorkflows: however many are deployed, and whatever their schemas are called, the description stays readable, and says what it
-// leaves out.
+// TestManyWorkflows: the description stays readable with any number of workflows and any names of their schemas, and it names the omitted workflows.
 func TestManyWorkflows(t *testing.T) {
 	d := mustDeployment(t)
 	for n := range 3 {

@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/internal/api"
 )
 
-// TestDrawings: the pictures of a run are well-formed, and tell how far it has come; so does what is known of a task.
+// TestDrawings: the drawings of a run are well-formed and show its progress; so does the answer about a task.
 func TestDrawings(t *testing.T) {
 	d := mustDeployment(t)
 	d.mustDeploy(t, "echo", echoes)

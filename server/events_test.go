@@ -65,7 +65,7 @@ func (d *deployment) follow(t *testing.T, ctx context.Context, path, last string
 	}
 }
 
-// TestEvents follows a run that has ended, from the beginning and from each of its events.
+// TestEvents follows a finished run from the beginning, and from each of its events.
 func TestEvents(t *testing.T) {
 	d := mustDeployment(t)
 	d.mustDeploy(t, "echo", echoes)
@@ -107,7 +107,7 @@ func TestEvents(t *testing.T) {
 	d.ask(t, "GET", "/v1/runs/demo/nothing/events", "").isProblem(t, http.StatusNotFound, "not-found")
 }
 
-// TestEventsOfManyFollowers: a thousand follow one run while it goes on, and all of them see all of it; some leave before.
+// TestEventsOfManyFollowers: a thousand callers follow one run in progress, and all of them see all of its events; some leave before.
 func TestEventsOfManyFollowers(t *testing.T) {
 	d := mustDeployment(t)
 	d.mustDeploy(t, "wait", waits)
@@ -128,7 +128,7 @@ func TestEventsOfManyFollowers(t *testing.T) {
 					following.Done()
 				}
 				ended[n] += strings.SplitAfter(e.id, "-")[1] + " "
-				return n%10 != 0 // some do not wait for the end
+				return n%10 != 0 // some leave before the end
 			})
 		})
 	}
@@ -152,7 +152,7 @@ func TestEventsOfManyFollowers(t *testing.T) {
 	}
 }
 
-// TestHeartbeat: who follows a run hears that the server is there.
+// TestHeartbeat: a follower of a run receives heartbeats of the server.
 func TestHeartbeat(t *testing.T) {
 	d := mustDeploymentWith(t, func(c *server.Config, _ *access.Tokens) { c.Heartbeat = time.Millisecond })
 	d.mustDeploy(t, "wait", waits)
@@ -164,7 +164,7 @@ func TestHeartbeat(t *testing.T) {
 	}
 }
 
-// TestEventTypes: whoever follows chooses the types; tasks that hold others are suspended and resumed with their run (semantics 16.6).
+// TestEventTypes: a follower selects the types of events. Tasks that contain other tasks are suspended and resumed with their run (semantics 16.6).
 func TestEventTypes(t *testing.T) {
 	d := mustDeployment(t)
 	d.mustDeploy(t, "listens", "do:\n- outer: {do: [{inner: {listen: {to: {one: {with: {type: go}}}}}}]}\n")

@@ -15,8 +15,8 @@ import (
 	"github.com/swrun/swrun/server"
 )
 
-// TestSlowBodies: a body that does not come is not waited for, with a key or without; one that has come in time does not end a request that
-// waits for longer than bodies may take.
+// TestSlowBodies: the server does not wait for a body that does not arrive, with a key or without. A body that arrives in time does not end a request
+// that waits longer than the time limit of bodies.
 func TestSlowBodies(t *testing.T) {
 	s, err := swrun.OpenStore(t.Context(), "memory:", swrun.StoreConfig{})
 	if err != nil {

@@ -12,8 +12,9 @@ import (
 	"github.com/swrun/swrun/redisstore/redistest"
 )
 
-// TestStartLostInAFailover: while a caller waits for the run that it has started, the store loses the run: a replica that had not heard of it takes over, or what
-// was written of it is gone. The caller is told that the start may have been carried out and when to ask again, and not that there never was such a run.
+// TestStartLostInAFailover: the store loses a run while the caller of its start waits for it: a replica without the run takes over, or the written
+// data is gone. The caller gets the answer that the start may have been carried out, with the time of the next attempt, and no answer that the run
+// never existed.
 func TestStartLostInAFailover(t *testing.T) {
 	for name, loses := range map[string]func(t *testing.T, first *redis.Client, replica string){
 		"a replica takes over": func(t *testing.T, first *redis.Client, replica string) { follow(t, first, replica) },
@@ -49,7 +50,7 @@ func TestStartLostInAFailover(t *testing.T) {
 	}
 }
 
-// follow has a server forget what it has, take everything from another one, and then go on alone.
+// follow makes a server drop its data, replicate another server, and then continue alone.
 func follow(t *testing.T, follower *redis.Client, address string) {
 	t.Helper()
 	host, port, _ := strings.Cut(address, ":")

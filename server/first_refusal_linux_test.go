@@ -21,20 +21,20 @@ import (
 	"github.com/swrun/swrun/server"
 )
 
-// refusal is a store that takes no new run, and what the first start is told of it.
+// refusal is a store that takes no new runs, and the expected answer to the first start.
 type refusal struct {
 	url   string
 	cause func(*openedAPI)
 	heal  func() // nil if that is not possible
 	says  []string
-	// fresh says that no run was started before.
+	// fresh is true if no run was started before.
 	fresh bool
-	// maybe says that a part of the start may be there: a script had begun.
+	// maybe is true if a part of the start may be stored: a script had begun.
 	maybe bool
 }
 
-// TestFirstRefusal: the first start after a store began to refuse is told why it is refused and what to do, and is not done later. The last look at the store
-// has found it well.
+// TestFirstRefusal: the first start after a store began to refuse is answered with the reason and the remedy, and is not carried out later. The last
+// examination of the store found it healthy.
 func TestFirstRefusal(t *testing.T) {
 	for name, prepare := range refusingFiles() {
 		t.Run("file/"+name, func(t *testing.T) {
@@ -139,7 +139,7 @@ func refusingServers() map[string]func(*testing.T, *redistest.Server, *redis.Cli
 	}
 }
 
-// savesUntil has a server save until that ends with a status. No save is in progress then, whose process would outlive the server.
+// savesUntil lets a server save until a save ends with a status. No save is in progress then, whose process would outlive the server.
 func savesUntil(client *redis.Client, status string) {
 	client.BgSave(context.Background())
 	for {
@@ -172,7 +172,7 @@ func (a *openedAPI) ask(method, url, body string) *httptest.ResponseRecorder {
 	return w
 }
 
-// toldAtOnce asks for a start right after the store began to refuse.
+// toldAtOnce sends a start right after the store began to refuse.
 func (f refusal) toldAtOnce(t *testing.T) {
 	t.Helper()
 	s, err := swrun.OpenStore(t.Context(), f.url, swrun.StoreConfig{})
@@ -191,12 +191,12 @@ func (f refusal) toldAtOnce(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error, 1)
-	go func() { served <- a.Serve(ctx, l) }() // which looks at the store while requests wait for it
+	go func() { served <- a.Serve(ctx, l) }() // it examines the store while requests wait for it
 	t.Cleanup(func() { stop(); <-served })
 	if w := a.ask("PUT", "/v1/workflows/demo/a/1.0.0", "document: {dsl: 1.0.3, namespace: demo, name: a, version: 1.0.0}\ndo: [{a: {set: {n: 1}}}]"); w.Code != 201 {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
-	if w := a.ask("GET", "/readyz", ""); w.Code != 200 { // the last look at the store finds it well
+	if w := a.ask("GET", "/readyz", ""); w.Code != 200 { // the last examination finds the store healthy
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
 	if !f.fresh {

@@ -18,10 +18,10 @@ import (
 	"github.com/swrun/swrun/server"
 )
 
-// fleetEvent is what an event of the fleet says.
+// fleetEvent is the content of an event of the fleet.
 type fleetEvent struct{ cursor, run, kind string }
 
-// followFleet sends the events of the fleet until ctx ends; it returns once none is missed any more.
+// followFleet sends the events of the fleet until ctx ends. It returns when the stream misses no further event.
 func (d *deployment) followFleet(t *testing.T, ctx context.Context, query, last string) <-chan fleetEvent {
 	t.Helper()
 	events, begun := make(chan fleetEvent, 10_000), make(chan struct{})
@@ -52,7 +52,7 @@ func (d *deployment) followFleet(t *testing.T, ctx context.Context, query, last 
 	return events
 }
 
-// until takes events until those of some runs have ended, or do not come, and returns what each run did.
+// until takes events until some runs have ended, or no further events arrive, and returns the events of each run.
 func until(events <-chan fleetEvent, ended ...string) (did map[string][]string, all []fleetEvent) {
 	did, ended = map[string][]string{}, slices.Clone(ended)
 	patience := time.After(pacetest.Patience)
@@ -75,16 +75,16 @@ func until(events <-chan fleetEvent, ended ...string) (did map[string][]string, 
 
 const echoEvents = "[workflow.started task.created task.started task.completed workflow.completed]"
 
-// TestFleetEvents: those who follow the fleet see what all runs do, in their order, and nothing of what was before; with a filter, only of the
-// runs that it chooses. Who comes back with Last-Event-ID has missed nothing. All that holds where what is written has an earlier time than the one
-// that the store tells, as in Redis.
+// TestFleetEvents: followers of the fleet see the events of all runs in their order, and no earlier events; with a filter, only the events of the
+// selected runs. A follower that returns with Last-Event-ID misses nothing. All of this also applies if written events have an earlier time than the
+// store's time, as in Redis.
 func TestFleetEvents(t *testing.T) {
 	d := mustDeployment(t)
 	d.store.ahead.Store(int64(time.Second))
 	d.mustDeploy(t, "echo", echoes)
 	d.mustDeploy(t, "wait", waits)
 	d.ask(t, "GET", d.mustStart(t, "echo", "before")+"/output?wait=30s", "")
-	waiting := d.mustStart(t, "wait", "long") // it is there before, and goes on
+	waiting := d.mustStart(t, "wait", "long") // it exists before, and continues
 	for mustRead[api.Run](t, d.ask(t, "GET", waiting, ""), http.StatusOK).Status != "waiting" {
 		time.Sleep(time.Millisecond)
 	}
@@ -116,7 +116,7 @@ func TestFleetEvents(t *testing.T) {
 		}
 	}
 
-	for _, at := range []int{0, len(all) / 2, len(all) - 1} { // from another server, so to speak: this one has forgotten it
+	for _, at := range []int{0, len(all) / 2, len(all) - 1} { // like another server: this one has forgotten the follower
 		ctx, leave := context.WithCancel(t.Context())
 		again, _ := until(d.followFleet(t, ctx, "", all[at].cursor), "long")
 		for _, name := range names {
@@ -141,7 +141,8 @@ func TestFleetEvents(t *testing.T) {
 	}
 }
 
-// TestFleetOfTwoServers: who follows at one server of a store sees what is started at the other, and goes on there when the first is gone.
+// TestFleetOfTwoServers: a follower at one server of a store sees the runs that start at the other server, and continues there when the first server
+// is gone.
 func TestFleetOfTwoServers(t *testing.T) {
 	redis := redistest.Start(t)
 	serve := func() *deployment { return mustServe(t, redis.URL(), func(*server.Config, *access.Tokens) {}) }
@@ -163,7 +164,7 @@ func TestFleetOfTwoServers(t *testing.T) {
 	}
 }
 
-// TestFleetOfManyFollowers: however many follow, one reads; when the last has gone, none does.
+// TestFleetOfManyFollowers: one reader serves any number of followers. When the last follower has left, the reader stops.
 func TestFleetOfManyFollowers(t *testing.T) {
 	d := mustDeployment(t)
 	d.mustDeploy(t, "echo", echoes)

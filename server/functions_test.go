@@ -15,7 +15,8 @@ import (
 // callsGreet is a workflow that calls a function.
 const callsGreet = "document: {dsl: 1.0.3, namespace: demo, name: calls, version: 1.0.0}\ndo: [{greet: {call: 'greet:1.0.0@default', with: {name: Ada}}}]\n"
 
-// TestFunctionsOverHTTP: a function that is deployed while the server runs is there for workflows that are deployed afterwards, and does not change.
+// TestFunctionsOverHTTP: a function that is deployed while the server runs is available to workflows that are deployed afterwards, and does not
+// change.
 func TestFunctionsOverHTTP(t *testing.T) {
 	d := mustDeployment(t)
 	if _, err := d.store.Register(t.Context(), store.Registration{Kind: store.RegistryFunctions, Key: "damaged:1.0.0", Value: []byte("1 {}")}); err != nil {
@@ -96,8 +97,8 @@ func TestPagesOfFunctions(t *testing.T) {
 	}
 }
 
-// TestFunctionsAreOfAllNamespaces: who has a token for some namespaces may look at functions and call them, and may not change them: that is for those who may
-// deploy everywhere.
+// TestFunctionsAreOfAllNamespaces: a token for some namespaces may read functions and call them, but not change them. This requires a token that may
+// deploy in all namespaces.
 func TestFunctionsAreOfAllNamespaces(t *testing.T) {
 	g := mustGuard(t, nil)
 	everywhere := g.token(t, "everywhere", access.Grant{Role: access.RoleAuthor, Everywhere: true})

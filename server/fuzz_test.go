@@ -22,10 +22,10 @@ func fuzzedHeaders() []string {
 	return []string{"Last-Event-ID", "Idempotency-Key", "If-None-Match", "Traceparent", "Prefer", "Authorization", api.ActorHeader}
 }
 
-// unsendable reports whether a server refuses a character of a header before anybody reads it.
+// unsendable reports whether a server refuses a character of a header before any handler reads it.
 func unsendable(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 
-// mustHave deploys a workflow, and starts a run of it, so that there is something to ask for.
+// mustHave deploys a workflow, and starts a run of it, so that operations have a subject.
 func mustHave(f *testing.F, s http.Handler) {
 	for _, ask := range [][3]string{
 		{"PUT", "/v1/workflows/demo/one/1.0.0", `{"document": {"dsl": "1.0.3", "namespace": "demo", "name": "one", "version": "1.0.0"}, "do": [{"a": {"wait": "PT1H"}}]}`},
@@ -40,8 +40,8 @@ func mustHave(f *testing.F, s http.Handler) {
 	}
 }
 
-// FuzzRequests sends any text as each part of a request of each operation: nothing of it leads to a status of 500 or above, or to a problem that
-// does not say what is wrong.
+// FuzzRequests sends any text as each part of a request of each operation. No text leads to a status of 500 or above, or to a problem without the
+// mistake.
 func FuzzRequests(f *testing.F) {
 	s, err := swrun.OpenStore(f.Context(), "memory:", swrun.StoreConfig{})
 	if err != nil {

@@ -17,7 +17,8 @@ import (
 	"github.com/swrun/swrun/server"
 )
 
-// mostCommands is how many commands a health request may give a Redis for 300 runs, beside those for an empty deployment. One that reads all gives 1700.
+// mostCommands is the maximum number of commands of a health request to a Redis with 300 runs, in addition to the commands for an empty deployment. A
+// request that reads all runs sends 1700.
 const mostCommands = 300
 
 // TestHealthReadsRunsInTurn: a health request reads some of the runs, eight requests read all, and each request reads again what was damaged.
@@ -27,14 +28,14 @@ func TestHealthReadsRunsInTurn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close() // nothing is left to be written
+	defer s.Close() // there is nothing left to write
 	engine, err := swrun.NewEngine(s, swrun.EngineConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	client := redis.NewClient(&redis.Options{Addr: redisServer.Addr, DisableIdentity: true})
-	defer client.Close() // it only looks
-	// The time stands still, so that nothing that was read is too old.
+	defer client.Close() // it only reads
+	// The clock is stopped, so that no result becomes too old.
 	now := time.Now()
 	a := server.New(server.Config{Control: control.New(engine, s, func() time.Time { return now }), Authorize: server.TrustEveryone})
 	ask := func() (commands int, answer string) {
@@ -72,7 +73,7 @@ func TestHealthReadsRunsInTurn(t *testing.T) {
 	}
 }
 
-// commandsGiven returns how many commands a server was given since its statistics were reset.
+// commandsGiven returns the number of commands that a server has received since its statistics were reset.
 func commandsGiven(t *testing.T, client *redis.Client) (all int) {
 	t.Helper()
 	for line := range strings.Lines(client.Info(t.Context(), "commandstats").Val()) {
@@ -84,7 +85,7 @@ func commandsGiven(t *testing.T, client *redis.Client) (all int) {
 	return all
 }
 
-// beginAndStop has a worker begin runs that wait, and stop. It returns the name of the newest run.
+// beginAndStop lets a worker begin runs that wait, and stops it. It returns the name of the newest run.
 func beginAndStop(t *testing.T, engine *swrun.Engine, s *swrun.Store, runs int64) (newest string) {
 	t.Helper()
 	d, err := swrun.Parse("nap.yaml", []byte("document: {dsl: 1.0.3, namespace: demo, name: nap, version: 1.0.0}\ndo: [{nap: {wait: {hours: 1}}}]"))

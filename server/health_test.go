@@ -13,7 +13,7 @@ import (
 	"github.com/swrun/swrun/server"
 )
 
-// TestHealth: warnings are told with 200, and 503 says that the store does not take new runs (promises 136 to 138).
+// TestHealth: warnings have the status 200. The status 503 means that the store takes no new runs (promises 136 to 138).
 func TestHealth(t *testing.T) {
 	s, err := swrun.OpenStore(t.Context(), "file:"+filepath.Join(t.TempDir(), "runs.db"), swrun.StoreConfig{})
 	if err != nil {

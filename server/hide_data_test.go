@@ -15,7 +15,7 @@ import (
 	"github.com/swrun/swrun/server"
 )
 
-// canary is data of runs, wherever it goes.
+// canary is data of runs in every place.
 const canary = "c4n4ry"
 
 // leaky are workflows that bring their input to all places where runs keep data, by the names of their runs.
@@ -39,8 +39,8 @@ func leaky() map[string]string {
 	}
 }
 
-// TestDataIsHidden asks every operation of /openapi.json with a token that hides the data of runs. It is nowhere: neither input nor output, context,
-// results of tasks, events, details of errors, nor what a worker tells of an activity. What runs do is seen all the same.
+// TestDataIsHidden calls every operation of /openapi.json with a token that hides the data of runs. No answer contains it: neither as input nor
+// output, context, results of tasks, events, details of errors, nor as a worker's report about an activity. The progress of runs is visible anyway.
 func TestDataIsHidden(t *testing.T) {
 	d, hidden := mustHide(t)
 	ended := d.mustLeak(t)
@@ -72,7 +72,7 @@ func TestDataIsHidden(t *testing.T) {
 			t.Errorf("told to others, or refused: %s, want %s", names, want)
 		}
 	}
-	for _, query := range []string{"?where=text~" + canary, "?where=error~" + canary, "?by=error"} { // nobody finds out by asking
+	for _, query := range []string{"?where=text~" + canary, "?where=error~" + canary, "?by=error"} { // queries do not reveal it
 		if a := d.ask(t, "GET", "/v1/runs/count"+query, "", "Authorization", hidden); strings.Contains(a.body, canary) || !strings.Contains(a.body, `"count":0`) && query != "?by=error" {
 			t.Errorf("%s: %s", query, a.body)
 		}
@@ -83,7 +83,7 @@ func TestDataIsHidden(t *testing.T) {
 	}
 }
 
-// mustHide returns a server that takes whoever gives no token for an administrator, and a token that hides the data of runs.
+// mustHide returns a server that treats callers without a token as administrators, and a token that hides the data of runs.
 func mustHide(t *testing.T) (d *deployment, hidden string) {
 	t.Helper()
 	d = mustDeploymentWith(t, func(c *server.Config, tokens *access.Tokens) {
@@ -100,7 +100,7 @@ func mustHide(t *testing.T) (d *deployment, hidden string) {
 	return d, "Bearer " + issued.Text
 }
 
-// mustLeak starts the leaky workflows with the canary, and brings each as far as it goes. It returns the names of those that have ended.
+// mustLeak starts the leaky workflows with the canary, and advances each as far as possible. It returns the names of the finished runs.
 func (d *deployment) mustLeak(t *testing.T) (ended []string) {
 	t.Helper()
 	for name, body := range leaky() {
@@ -136,7 +136,7 @@ func (d *deployment) mustLeak(t *testing.T) (ended []string) {
 	return ended
 }
 
-// until waits until a run is as it should be.
+// until waits until a run is in the expected state.
 func (d *deployment) until(t *testing.T, id string, is func(api.Description) bool) {
 	t.Helper()
 	for t.Context().Err() == nil && !is(mustRead[api.Description](t, d.ask(t, "GET", "/v1/runs/demo/"+id, ""), http.StatusOK)) {
@@ -144,7 +144,7 @@ func (d *deployment) until(t *testing.T, id string, is func(api.Description) boo
 	}
 }
 
-// pathsOf returns the paths of an operation, with all of its forms that answer with something else, for each run.
+// pathsOf returns the paths of an operation for each run, with all variants that have different answers.
 func pathsOf(path string) (all []string) {
 	query := map[string]string{
 		"/v1/runs": "?summary=true&limit=1000", "/v1/runs/count": "?by=error", "/v1/runs/find": "?name=e", "/v1/deadlines": "?within=2h",
@@ -161,7 +161,7 @@ func pathsOf(path string) (all []string) {
 	return all
 }
 
-// look asks for something. What does not end is read until the runs that have ended have told so, or until there is nothing more of a run.
+// look sends a request. It reads an endless answer until the finished runs have reported their ends, or until the events of a run are complete.
 func (d *deployment) look(t *testing.T, method, path string, ended []string, headers ...string) answer {
 	t.Helper()
 	if method != "GET" || !strings.HasSuffix(path, "/events") {
@@ -179,7 +179,7 @@ func (d *deployment) look(t *testing.T, method, path string, ended []string, hea
 		all.WriteString(e.id + e.data)
 		var event struct{ ID, Type string }
 		if e.id == "" || json.Unmarshal([]byte(e.data), &event) != nil {
-			return last != "" // a comment: of a run, nothing is left
+			return last != "" // a comment: the run has no further events
 		}
 		if strings.HasPrefix(event.Type, "io.serverlessworkflow.workflow.") && !strings.Contains(event.Type, "started") {
 			delete(missing, event.ID[:strings.LastIndex(event.ID, "-")])
