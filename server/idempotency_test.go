@@ -15,13 +15,13 @@ import (
 	"github.com/swrun/swrun/internal/control"
 )
 
-// counted is a server with an operation that says how often it was carried out.
+// counted is a server with an operation that reports how often it was carried out.
 type counted struct {
 	*Server
 	mu      sync.Mutex
 	at      time.Time
 	runIDs  []string      // of each time that it was carried out
-	entered chan struct{} // if it is there, it says that the operation has begun, and leave lets it end
+	entered chan struct{} // if it is set, it reports that the operation has begun, and leave ends the operation
 	leave   chan struct{}
 }
 
@@ -130,7 +130,7 @@ func TestIdempotencyKey(t *testing.T) {
 	}
 }
 
-// TestIdempotencyKeyOfWhatFailed: what has changed nothing is not kept.
+// TestIdempotencyKeyOfWhatFailed: the answer of a request that changed nothing is not kept.
 func TestIdempotencyKeyOfWhatFailed(t *testing.T) {
 	c, ctx := newCounted(t), t.Context()
 	if w := c.ask(ctx, "ada", `{"n":1,"fail":true}`, "k"); w.Code != 409 {
@@ -147,8 +147,8 @@ func TestIdempotencyKeyOfWhatFailed(t *testing.T) {
 	}
 }
 
-// TestIdempotencyKeyInFlight: while a request is carried out, another one with its key is told so. If its server is gone, another one
-// carries it out, and would start the same run.
+// TestIdempotencyKeyInFlight: while a request is in progress, another request with its key is refused with this reason. If its server is gone,
+// another request carries it out, and would start the same run.
 func TestIdempotencyKeyInFlight(t *testing.T) {
 	c := newCounted(t)
 	c.entered, c.leave = make(chan struct{}), make(chan struct{})
@@ -162,7 +162,7 @@ func TestIdempotencyKeyInFlight(t *testing.T) {
 	c.pass(performWithin) // as if its server had been killed
 	go func() { answers <- c.ask(t.Context(), "ada", `{"n":1}`, "k") }()
 	<-c.entered
-	hangUp() // who has asked first is gone, which ends nothing
+	hangUp() // the first caller is gone, which ends nothing
 	close(c.leave)
 	for range 2 {
 		if w := <-answers; w.Code != 201 {
@@ -178,7 +178,7 @@ func TestIdempotencyKeyInFlight(t *testing.T) {
 	}
 }
 
-// TestOddIdempotencyKeys are refused, and nothing is carried out.
+// TestOddIdempotencyKeys: malformed keys are refused, and nothing is carried out.
 func TestOddIdempotencyKeys(t *testing.T) {
 	c := newCounted(t)
 	for name, keys := range map[string][]string{
@@ -201,7 +201,7 @@ func TestOddIdempotencyKeys(t *testing.T) {
 	}
 }
 
-// TestLargeReply: of an answer that is too large to be kept, the status and where it is are repeated.
+// TestLargeReply: if an answer is too large to be kept, its status and its location are repeated.
 func TestLargeReply(t *testing.T) {
 	c := newCounted(t)
 	body := `{"n":1,"fill":100000}`

@@ -9,8 +9,8 @@ import (
 	"github.com/swrun/swrun/internal/api"
 )
 
-// TestChangedExportsAreRefused: an export of which a member that people read was changed is refused by the name of the member, whatever numbers
-// the run has; one of an older version, without sums, is imported.
+// TestChangedExportsAreRefused: if a readable member of an export was changed, the import is refused with the name of the member, regardless of the
+// numbers in the run. An export of an older version, without sums, is imported.
 func TestChangedExportsAreRefused(t *testing.T) {
 	d := mustDeployment(t)
 	d.mustDeploy(t, "echo", echoes)
@@ -42,7 +42,7 @@ func TestChangedExportsAreRefused(t *testing.T) {
 	}
 	mustRead[api.Description](t, d.ask(t, "POST", "/v1/import", changed(func(m map[string]any) { delete(m, "sums"); delete(m, "records") })), http.StatusCreated)
 	d.ask(t, "DELETE", "/v1/runs/demo/sum", "")
-	printed := strings.ReplaceAll(changed(func(map[string]any) {}), "12345678901234567890", "12345678901234567000.0") // as jq prints it anew
+	printed := strings.ReplaceAll(changed(func(map[string]any) {}), "12345678901234567890", "12345678901234567000.0") // the output of jq
 	mustRead[api.Description](t, d.ask(t, "POST", "/v1/import", strings.ReplaceAll(printed, ",-0,", ",0,")), http.StatusCreated)
 	d.ask(t, "DELETE", "/v1/runs/demo/sum", "")
 	mustRead[api.Description](t, d.ask(t, "POST", "/v1/import", export), http.StatusCreated)

@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/internal/api"
 )
 
-// TestStartRefusesInputs: an input that input.schema of the workflow refuses is a 422 with the places, and no run is started.
+// TestStartRefusesInputs: an input that the workflow's input.schema refuses is a 422 with the places, and no run is started.
 func TestStartRefusesInputs(t *testing.T) {
 	d := mustDeployment(t)
 	d.mustDeploy(t, "order", "input: {schema: {document: {type: object, required: [n, items], properties: {n: {type: integer}, items: {type: array, items: {type: string}}}}}}\n"+echoes)

@@ -12,8 +12,8 @@ import (
 	"github.com/swrun/swrun/server"
 )
 
-// TestHealthTellsOfLackedSecrets: health warns of the deployed workflows whose secrets the server lacks; a token of a namespace hears only of its own. Each
-// answer reads a bounded number of documents, and says how many it has not read yet.
+// TestHealthTellsOfLackedSecrets: health warns of the deployed workflows whose secrets the server lacks. A token of a namespace sees only the
+// warnings about its namespace. Each answer reads a limited number of documents, and contains the number of unread documents.
 func TestHealthTellsOfLackedSecrets(t *testing.T) {
 	secrets := swrun.NewSecrets(map[string]any{"shared": "s-value", "kept": "k-value", "null": nil}, nil)
 	secrets.Restrict("kept", "mine")
@@ -57,7 +57,7 @@ func TestHealthTellsOfLackedSecrets(t *testing.T) {
 	health(mine, "have their secrets here", "mine/lacks")
 }
 
-// TestHealthNamesNoScheduleOfOthers: a token of a namespace hears nothing of the overdue schedules of others, and which of its own are overdue.
+// TestHealthNamesNoScheduleOfOthers: a token of a namespace sees its own overdue schedules, and not the overdue schedules of other namespaces.
 func TestHealthNamesNoScheduleOfOthers(t *testing.T) {
 	g := mustGuard(t, nil)
 	root := g.token(t, "root", access.Grant{Role: access.RoleAdmin, Everywhere: true})
@@ -79,7 +79,8 @@ func TestHealthNamesNoScheduleOfOthers(t *testing.T) {
 	}
 }
 
-// TestQueuesTellOwnPolls: a token of a namespace sees who has polled for it, or for all, and no queue that is known by other polls alone.
+// TestQueuesTellOwnPolls: a token of a namespace sees the workers that polled for the namespace, or for all namespaces. It does not see queues that
+// are only known by other polls.
 func TestQueuesTellOwnPolls(t *testing.T) {
 	g := mustGuard(t, nil)
 	tokens := map[string]string{"root": g.token(t, "root", access.Grant{Role: access.RoleViewer, Everywhere: true})}

@@ -15,8 +15,8 @@ import (
 	"github.com/swrun/swrun/server"
 )
 
-// TestLateReportsOfEndedRuns: each report about an attempt that has ended is noted with its task, once for all times that it is repeated, in every store; the
-// run has ended meanwhile. The pointer of the task may be long (promises 213, 235).
+// TestLateReportsOfEndedRuns: each report about an attempt that is over is recorded with its task, once for all repetitions, in every store, even if
+// the run is over. The pointer of the task may be long (promises 213, 235).
 func TestLateReportsOfEndedRuns(t *testing.T) {
 	for name, url := range map[string]string{"memory": "memory:", "file": "file:" + filepath.Join(t.TempDir(), "runs.db"), "Redis": redistest.Start(t).URL()} {
 		t.Run(name, func(t *testing.T) {

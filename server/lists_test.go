@@ -56,7 +56,7 @@ func TestListsHavePages(t *testing.T) {
 	}
 }
 
-// pages asks for a page, and for all that its links lead to.
+// pages requests a page, and all pages that its links lead to.
 func (d *deployment) pages(t *testing.T, path string, each func(answer)) {
 	t.Helper()
 	for range 20 {
@@ -71,7 +71,7 @@ func (d *deployment) pages(t *testing.T, path string, each func(answer)) {
 	t.Errorf("the pages do not end: %s", path)
 }
 
-// TestDeadlines lists what passes soon.
+// TestDeadlines lists the next deadlines.
 func TestDeadlines(t *testing.T) {
 	d := mustDeployment(t)
 	d.mustDeploy(t, "catch", catches)

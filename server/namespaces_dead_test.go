@@ -12,7 +12,7 @@ import (
 	"github.com/swrun/swrun/internal/deadletter"
 )
 
-// keepDead keeps a message that a source of some namespaces, none for all, could not publish, and returns its id.
+// keepDead keeps a message that a source of some namespaces (none means all) could not publish, and returns its id.
 func (g *guarded) keepDead(t *testing.T, source string, namespaces ...string) (id string) {
 	t.Helper()
 	m := deadletter.Message{Source: source, Kind: "kafka", Namespaces: namespaces, Place: "p", Why: "w", Message: cloudevent.Message{Body: []byte("{")}}
@@ -31,9 +31,9 @@ func (g *guarded) keepDead(t *testing.T, source string, namespaces ...string) (i
 	return id
 }
 
-// TestNamespaceOnADeadMessage asks the operations on one message, for each namespace and for all, as tokens with one namespace, with two, with another
-// one, and with all. A message is there for a caller if every namespace that its source reaches is asked for, and seen.
-// Otherwise it is not there, and it stays kept.
+// TestNamespaceOnADeadMessage calls the operations on one message, for each namespace and for all, with tokens for one namespace, for two, for
+// another one, and for all. A message exists for a caller if the request includes every namespace that the source reaches, and the caller sees them.
+// Otherwise the message does not exist for the caller, and it stays kept.
 func TestNamespaceOnADeadMessage(t *testing.T) {
 	g := mustGuard(t, nil)
 	grants := map[string]access.Grant{
@@ -55,7 +55,8 @@ func TestNamespaceOnADeadMessage(t *testing.T) {
 	}
 }
 
-// deadIsSeen reports whether a caller who asks for a namespace, empty for all, may see a message of a source that reaches some namespaces, none for all.
+// deadIsSeen reports whether a caller that names a namespace (empty means all) may see a message of a source that reaches some namespaces (none means
+// all).
 func deadIsSeen(grant access.Grant, reaches []string, asked string) bool {
 	sees := func(namespace string) bool {
 		return (grant.Everywhere || slices.Contains(grant.Namespaces, namespace)) && (asked == "" || asked == namespace)
@@ -72,7 +73,7 @@ type askedDead struct {
 	seen          bool
 }
 
-// asksDead asks for a message, publishes it, which fails, and drops it, and a message that is missing likewise.
+// asksDead requests a message, publishes it, which fails, and drops it; and likewise for a missing message.
 func (g *guarded) asksDead(t *testing.T, a askedDead, token string) {
 	t.Helper()
 	source, _, _ := strings.Cut(a.id, "/")
@@ -83,7 +84,7 @@ func (g *guarded) asksDead(t *testing.T, a askedDead, token string) {
 	for _, id := range []string{a.id, source, source + "/0123456789abcdef", "missed"} {
 		choice := fmt.Sprintf(`{"ids": [%q]}`, id)
 		for _, o := range [][3]string{{"GET", "/one?id=" + id + "&", ""}, {"POST", "/retry?", choice}, {"POST", "/drop?", choice}} {
-			g.now.pass(time.Second) // nobody asks too often
+			g.now.pass(time.Second) // no caller exceeds its rate
 			w := g.send(o[0], "/v1/events/dead"+o[1]+of, o[2], "Authorization", token)
 			want := 404
 			if a.seen && (id == a.id || id == source && o[0] == "POST") {

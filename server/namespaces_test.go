@@ -11,18 +11,17 @@ import (
 	"github.com/swrun/swrun/internal/access"
 )
 
-// asksNamespace are the parameters and the body, beside the namespace, with which each operation is asked that takes a namespace which is not in its
-// path.
+// asksNamespace are the parameters and the body, besides the namespace, of requests for each operation that takes a namespace outside of its path.
 func asksNamespace() map[string]string {
 	return map[string]string{
 		"listRuns": "limit=100&summary=true", "countRuns": "by=namespace", "findRuns": "name=run", "listDeadlines": "within=2h", "followRuns": "",
 		"listUnmatchedEvents": "limit=100", "listListeners": "limit=100", "listTrouble": "all=true",
 		"listDeadMessages": "",
-		"repair":           "", // for callers who see all namespaces
+		"repair":           "", // for callers that see all namespaces
 		"publishEvents":    "", // see TestPublishInANamespace
-		// For these see TestNamespaceOnADeadMessage.
+		// TestNamespaceOnADeadMessage covers these.
 		"getDeadMessage": "", "retryDeadMessages": "", "dropDeadMessages": "",
-		// For these see TestTroubleOfOthers.
+		// TestTroubleOfOthers covers these.
 		"acknowledgeTrouble": "", "unacknowledgeTrouble": "",
 		"pollActivities": `"queues": ["default"], "limit": 100, "wait": %q, "worker": "w"`,
 	}
@@ -67,16 +66,16 @@ func (g *guarded) takesNamespace(t *testing.T, authorization string) (all []desc
 	return all
 }
 
-// asked is how an operation is asked for a namespace, and what the answer has to be.
+// asked is a request for a namespace, and the expected answer.
 type asked struct {
-	caller    string   // whose token it is
-	sees      []string // the namespaces of that token
-	namespace string   // that is asked for; empty for all
+	caller    string   // the owner of the token
+	sees      []string // the namespaces of the token
+	namespace string   // the requested namespace; empty for all
 }
 
-// TestNamespaceOnEveryOperation asks every operation that takes a namespace, with tokens for one namespace, for two, and for all, for their own one,
-// for another, and for all that they see. Who may not see a namespace is told that it is not there. Who asks for one gets what is in it,
-// whatever others have asked before, and nothing else.
+// TestNamespaceOnEveryOperation calls every operation that takes a namespace, with tokens for one namespace, for two, and for all: for their own
+// namespace, for another one, and for all that they see. For a caller, a namespace that it does not see does not exist. A request for a namespace
+// returns the content of that namespace and nothing else, regardless of the earlier requests of others.
 func TestNamespaceOnEveryOperation(t *testing.T) {
 	g := mustGuard(t, nil)
 	g.now.run()
@@ -118,7 +117,7 @@ func TestNamespaceOnEveryOperation(t *testing.T) {
 			for _, by.namespace = range append(slices.Clone(all), "", "nowhere") {
 				t.Run(fmt.Sprintf("%s of %q as %s", o.ID, by.namespace, by.caller), func(t *testing.T) {
 					if o.ID == "pollActivities" {
-						start(t) // there is one to take, which the polls before have looked for
+						start(t) // there is an activity to take, which the earlier polls have looked for
 					}
 					g.asks(t, o, by, tokens[by.caller])
 				})
@@ -127,7 +126,7 @@ func TestNamespaceOnEveryOperation(t *testing.T) {
 	}
 }
 
-// deployActivity deploys a workflow with one activity, whose type is named like its namespace.
+// deployActivity deploys a workflow with one activity, whose type has the name of its namespace.
 func (g *guarded) deployActivity(t *testing.T, namespace, authorization string) {
 	t.Helper()
 	document := "document: {dsl: 1.0.3, namespace: " + namespace + ", name: a, version: 1.0.0}\ndo: [{a: {call: 'activity:1.0.0@default', with: {type: " + namespace + "}}}]"
@@ -136,7 +135,7 @@ func (g *guarded) deployActivity(t *testing.T, namespace, authorization string) 
 	}
 }
 
-// troubled has a namespace a schedule that listens for events, an event that nobody takes, and a run that fails.
+// troubled creates in a namespace a schedule that listens for events, an event that no run takes, and a run that fails.
 func (g *guarded) troubled(t *testing.T, namespace, authorization string) {
 	t.Helper()
 	for _, r := range []struct{ method, path, body string }{
@@ -154,7 +153,7 @@ func (g *guarded) troubled(t *testing.T, namespace, authorization string) {
 	}
 }
 
-// asks asks an operation, and compares what it answers with what the caller may see.
+// asks calls an operation, and compares its answer with the rights of the caller.
 func (g *guarded) asks(t *testing.T, o described, by asked, authorization string) {
 	t.Helper()
 	with, known := asksNamespace()[o.ID]
@@ -180,7 +179,7 @@ func (g *guarded) asks(t *testing.T, o described, by asked, authorization string
 		}
 		body += "}"
 	}
-	g.now.pass(time.Second) // nobody asks too often
+	g.now.pass(time.Second) // no caller exceeds its rate
 	w := g.send(o.method, path, body, "Authorization", authorization)
 	said := w.Body.String()
 	if len(want) == 0 && by.caller != "root" {
@@ -192,7 +191,7 @@ func (g *guarded) asks(t *testing.T, o described, by asked, authorization string
 	if w.Code != 200 {
 		t.Fatalf("%d %s", w.Code, said)
 	}
-	if o.ID == "followRuns" { // it tells of what happens from now on
+	if o.ID == "followRuns" { // its stream contains only later events
 		return
 	}
 	seen := 0

@@ -17,7 +17,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// readsWith are further queries with which operations are asked that read.
+// readsWith are further queries for operations that read.
 func readsWith() map[string][]string {
 	return map[string][]string{
 		"listRuns": {"summary=true", "where=waiting=worker", "where=status=faulted", "order=oldest"}, "countRuns": {"by=namespace", "by=workflow", "by=status", "by=trouble", "where=waiting=*"},
@@ -26,15 +26,15 @@ func readsWith() map[string][]string {
 	}
 }
 
-// TestAnotherNamespaceChangesNoAnswer asks everything that a token of one namespace may read, before another namespace has anything and once it is full
-// of things, and compares the answers.
+// TestAnotherNamespaceChangesNoAnswer requests everything that a token of one namespace may read, before another namespace contains anything and
+// after it is full, and compares the answers.
 func TestAnotherNamespaceChangesNoAnswer(t *testing.T) {
 	g := mustGuard(t, nil)
 	root := g.token(t, "root", access.Grant{Role: access.RoleAdmin, Everywhere: true})
 	mine := g.token(t, "mine", access.Grant{Role: access.RoleAdmin, Namespaces: []string{"mine"}})
 	g.full(t, "mine", root)
 	every := presence.Worker{Name: "all", Queues: []string{presence.AllQueues}, Concurrency: 8, Version: "1"}
-	g.now.pass(time.Minute) // whatever is late is late by more than doctor forgives
+	g.now.pass(time.Minute) // so that all late objects are late by more than the tolerance of doctor
 	g.attends(t, every)
 	before := g.readsAll(t, root, mine)
 	g.full(t, "hush", root)
@@ -47,7 +47,7 @@ func TestAnotherNamespaceChangesNoAnswer(t *testing.T) {
 		if strings.Contains(after[path], "hush") {
 			t.Errorf("%s tells of the other namespace: %s", path, after[path])
 		}
-		if is := after[path]; is != was && !strings.Contains(path, "/timeline") { // which is drawn as long as the run has gone on
+		if is := after[path]; is != was && !strings.Contains(path, "/timeline") { // its drawing covers the duration of the run
 			t.Errorf("%s was answered with\n%s\nand is now, since another namespace has more,\n%s", path, was, is)
 		}
 	}
@@ -61,7 +61,7 @@ func TestAnotherNamespaceChangesNoAnswer(t *testing.T) {
 	}
 }
 
-// attends has a worker announce itself until the test ends.
+// attends announces a worker until the test ends.
 func (g *guarded) attends(t *testing.T, w presence.Worker) {
 	t.Helper()
 	ctx, leave := context.WithCancel(context.Background())
@@ -80,7 +80,7 @@ func (g *guarded) attends(t *testing.T, w presence.Worker) {
 	})
 }
 
-// full has a namespace something of every kind.
+// full fills a namespace with objects of every kind.
 func (g *guarded) full(t *testing.T, namespace, root string) {
 	t.Helper()
 	g.fills(t, namespace, root)
@@ -101,7 +101,7 @@ func (g *guarded) full(t *testing.T, namespace, root string) {
 	}
 }
 
-// fills has a namespace runs, schedules, events and listeners.
+// fills fills a namespace with runs, schedules, events and listeners.
 func (g *guarded) fills(t *testing.T, namespace, root string) {
 	t.Helper()
 	defer working(t, g.engine)()
@@ -134,10 +134,10 @@ func (g *guarded) fills(t *testing.T, namespace, root string) {
 	})
 }
 
-// passing is what of an answer time changes: the sum of an exported run too, whose description holds times.
+// passing matches the parts of an answer that change with time, including the sum of an exported run, whose description contains times.
 var passing = regexp.MustCompile(`\d{4}-\d\d-\d\dT[0-9:.]+Z|"\w*[sS]econds":[0-9.e+-]+|\b([0-9][0-9.]*(ms|µs|s|m|h|d))+\b|"(nextCursor|cursor)":"[^"]*"|"run":"[0-9a-f]{64}"`)
 
-// readsAll returns what a caller is answered by every operation that reads, by path.
+// readsAll returns the answers of every operation that reads, by path.
 func (g *guarded) readsAll(t *testing.T, root, caller string) map[string]string {
 	t.Helper()
 	all := map[string]string{}

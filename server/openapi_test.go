@@ -20,8 +20,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// TestEveryOperation drives every operation of /openapi.json by what that document says alone: it makes the paths, parameters and bodies of
-// its examples and schemas, and holds requests and answers to it. An operation that cannot be carried out so fails the test.
+// TestEveryOperation calls every operation of /openapi.json by the document alone: it builds the paths, parameters and bodies from its examples and
+// schemas, and checks requests and answers against it. An operation that cannot be carried out in this way fails the test.
 func TestEveryOperation(t *testing.T) {
 	d := mustDeployment(t)
 	order := exampleWorkflow(t, d)
@@ -40,7 +40,7 @@ func TestEveryOperation(t *testing.T) {
 	}
 }
 
-// mustDescribe deploys the workflow of the examples, and reads the description of the API, as it is then.
+// mustDescribe deploys the workflow of the examples, and then reads the description of the API.
 func (d *deployment) mustDescribe(t *testing.T, order string) *openapi3.T {
 	t.Helper()
 	d.mustPutExample(t, order)
@@ -53,7 +53,7 @@ func (d *deployment) mustDescribe(t *testing.T, order string) *openapi3.T {
 	if err := described.Validate(t.Context()); err != nil {
 		t.Errorf("the description is not valid: %v", err)
 	}
-	for name, schema := range described.Components.Schemas { // what the answers have, and is not described, is found
+	for name, schema := range described.Components.Schemas { // members of answers that the description lacks are reported
 		if schema.Value.Type.Is("object") && schema.Value.AdditionalProperties.Has == nil && schema.Value.AdditionalProperties.Schema == nil {
 			t.Errorf("%s may have further members", name)
 		}
@@ -61,8 +61,8 @@ func (d *deployment) mustDescribe(t *testing.T, order string) *openapi3.T {
 	return described
 }
 
-// mustExample returns a server with what the names of the description's examples stand for: the workflow order, a run of it that has ended one
-// that has failed and one that goes on, and a token.
+// mustExample returns a server with the objects that the description's examples name: the workflow order, a finished, a faulted and a continuing run
+// of it, and a token.
 func mustExample(t *testing.T, order string) *deployment {
 	t.Helper()
 	d := mustDeployment(t)
@@ -71,7 +71,7 @@ func mustExample(t *testing.T, order string) *deployment {
 	return d
 }
 
-// mustMakeExample fills a server that has the workflow order with the rest of what mustExample says.
+// mustMakeExample fills a server that has the workflow order with the other objects of mustExample.
 func (d *deployment) mustMakeExample(t *testing.T, order string) {
 	t.Helper()
 	d.mustDeploy(t, "echo", "schedule: {every: P1D}\n"+echoes)
@@ -81,7 +81,7 @@ func (d *deployment) mustMakeExample(t *testing.T, order string) {
 	d.follow(t, t.Context(), d.mustStart(t, "order", "waiting")+"/events", "", func(e sent) bool { return !strings.Contains(e.data, "task.started") })
 	d.mustDeploy(t, "retries", "do: [{a: {try: [{b: {raise: {error: {type: https://example.com/broken, status: 500}}}}], catch: {retry: {delay: {hours: 1}}}}}]")
 	d.follow(t, t.Context(), d.mustStart(t, "retries", "retrying")+"/events", "", func(e sent) bool { return !strings.Contains(e.data, "retry") })
-	later := strings.Replace(order, "1.0.0", "2.0.0", 1) // with which runs go on
+	later := strings.Replace(order, "1.0.0", "2.0.0", 1) // runs continue with it
 	if a := d.ask(t, "PUT", "/v1/workflows/demo/order/2.0.0", later); a.StatusCode != http.StatusCreated {
 		t.Fatalf("%s: %s", a.Status, a.body)
 	}
@@ -121,13 +121,13 @@ func exampleWorkflow(t *testing.T, d *deployment) string {
 	return described.Paths["/v1/workflows/{namespace}/{name}/{version}"].Put.RequestBody.Content["application/yaml"].Example
 }
 
-// describedClient sends what a description says.
+// describedClient sends the requests of a description.
 type describedClient struct {
 	*deployment
 	document *openapi3.T
 }
 
-// mustToken returns the token of an activity that a worker has taken. Another one waits.
+// mustToken returns the token of an activity that a worker has taken. Another activity waits.
 func (c *describedClient) mustToken(t *testing.T) string {
 	t.Helper()
 	c.start(t, "do: [{work: {call: 'activity:1.0.0@default', with: {type: x}}}]")
@@ -147,10 +147,10 @@ func (c *describedClient) mustAcknowledge(t *testing.T) (group string) {
 	return group
 }
 
-// names are what the parameters of paths are called.
+// names are the values of the parameters in paths.
 type names struct{ run, workflow string }
 
-// carryOut sends an operation for each run and workflow that there is, until one is answered with success.
+// carryOut calls an operation for each run and workflow until one call succeeds.
 func (c *describedClient) carryOut(t *testing.T, path string, item *openapi3.PathItem, method string) {
 	var answers []string
 	for _, about := range []names{{"ended", "order"}, {"waiting", "order"}, {"ended", "echo"}, {"failed", "fails"}, {"retrying", "retries"}} {
@@ -222,7 +222,7 @@ func (c *describedClient) send(t *testing.T, path string, item *openapi3.PathIte
 	}
 	defer response.Body.Close()
 	var text []byte
-	if o.OperationID != "followRuns" { // which does not end
+	if o.OperationID != "followRuns" { // its answer does not end
 		if text, err = io.ReadAll(response.Body); err != nil {
 			t.Fatal(err)
 		}
@@ -238,7 +238,7 @@ func (c *describedClient) send(t *testing.T, path string, item *openapi3.PathIte
 	return response.StatusCode, string(text)
 }
 
-// exampleBody makes a body of what is described: an example, or what is required.
+// exampleBody builds a body from its description: an example, or the required members.
 func exampleBody(t *testing.T, described *openapi3.RequestBody) (body []byte, mediaType string) {
 	t.Helper()
 	for name, m := range described.Content {
@@ -257,7 +257,7 @@ func exampleBody(t *testing.T, described *openapi3.RequestBody) (body []byte, me
 	return body, "application/json"
 }
 
-// exampleOf makes a value that fits a schema: its example or, of an object, the members that have one or are required.
+// exampleOf builds a value that fits a schema: its example or, for an object, the members that have an example or are required.
 func exampleOf(s *openapi3.Schema) any {
 	switch {
 	case s.Example != nil:

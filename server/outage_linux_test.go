@@ -26,12 +26,12 @@ import (
 	"github.com/swrun/swrun/server"
 )
 
-// patience is how long an answer may take on a busy machine: much longer than the limit of the server, and much shorter than what callers saw who
-// were not answered at all.
+// patience is the maximum time of an answer on a busy machine. It is much longer than the limit of the server, and much shorter than the wait of
+// callers without any answer.
 const patience = 90 * time.Second
 
-// TestStoreIsAway: every operation is answered while the store is killed, stopped or read-only, also with an Idempotency-Key, and says whether
-// something may have been changed. What was told not to be done is not done later.
+// TestStoreIsAway: every operation is answered while the store is killed, stopped or read-only, also with an Idempotency-Key, and the answer reports
+// whether something may have been changed. A change that was answered as not made is not made later.
 func TestStoreIsAway(t *testing.T) {
 	for name, state := range map[string]struct {
 		cause, heal func(*redistest.Server, *redis.Client)
@@ -86,14 +86,14 @@ func mustServeAway(t *testing.T, url string) *deployment {
 	served := make(chan error, 1)
 	go func() { served <- a.Serve(ctx, l) }()
 	t.Cleanup(func() { stop(); <-served })
-	d := &deployment{engine: engine, Server: httptest.NewServer(a)} // for its client
+	d := &deployment{engine: engine, Server: httptest.NewServer(a)} // only its client is used
 	t.Cleanup(d.Close)
 	d.URL = "http://" + l.Addr().String()
 	d.mustDeploy(t, "nap", waits)
 	return d
 }
 
-// sentAway is an operation that was asked for while the store was away.
+// sentAway is an operation that was called while the store was unavailable.
 type sentAway struct {
 	operation, method, run string
 	status                 int
@@ -105,7 +105,7 @@ type sentAway struct {
 
 type allAway []sentAway
 
-// askAll sends every operation of the description at once, each POST with a key and without one.
+// askAll sends every operation of the description in parallel, each POST with a key and without one.
 func (d *deployment) askAll(t *testing.T, described *openapi3.T) (all allAway) {
 	t.Helper()
 	var mu sync.Mutex
@@ -113,7 +113,7 @@ func (d *deployment) askAll(t *testing.T, described *openapi3.T) (all allAway) {
 	for path, item := range described.Paths.Map() {
 		for method, o := range item.Operations() {
 			for _, key := range []string{"", "key"} {
-				if key != "" && method != http.MethodPost || o.OperationID == "followRuns" { // which needs no store before it answers
+				if key != "" && method != http.MethodPost || o.OperationID == "followRuns" { // it needs no store before it answers
 					continue
 				}
 				var body []byte
@@ -146,7 +146,7 @@ func (d *deployment) askAll(t *testing.T, described *openapi3.T) (all allAway) {
 	return all
 }
 
-// sendAway sends a request, METHOD and path, about what there may be.
+// sendAway sends a request, METHOD and path, about objects that may not exist.
 func (d *deployment) sendAway(asked string, header http.Header, body []byte) (sent sentAway) {
 	method, path, _ := strings.Cut(asked, " ")
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -169,7 +169,8 @@ func (d *deployment) sendAway(asked string, header http.Header, body []byte) (se
 	return sent
 }
 
-// check returns how many operations were answered that the store was away. One that reads is answered as ever if the store can be read.
+// check returns the number of operations whose answer reports the unavailable store. An operation that reads is answered as usual if the store can be
+// read.
 func (all allAway) check(t *testing.T, reads bool) (away int) {
 	t.Helper()
 	for _, x := range all {
@@ -185,14 +186,14 @@ func (all allAway) check(t *testing.T, reads bool) (away int) {
 		if err := json.Unmarshal([]byte(x.body), &p); err != nil || x.operation != "ready" && (x.header.Get("Retry-After") == "" || p.Applied == "") {
 			t.Errorf("%s: %v, Retry-After %q, %s", x.operation, err, x.header.Get("Retry-After"), x.body)
 		}
-		if x.method == http.MethodGet && (p.Applied == api.AppliedMaybe || strings.Contains(p.Detail, "may have") || reads && x.operation != "ready" && x.operation != "listWorkers") { // who is there nobody can say then
+		if x.method == http.MethodGet && (p.Applied == api.AppliedMaybe || strings.Contains(p.Detail, "may have") || reads && x.operation != "ready" && x.operation != "listWorkers") { // the list of workers is not available then
 			t.Errorf("%s, which changes nothing: %s", x.operation, x.body)
 		}
 	}
 	return away
 }
 
-// checkStarts reports runs that are there though their caller was told that nothing was changed.
+// checkStarts reports runs that exist although their callers got the answer that nothing was changed.
 func (d *deployment) checkStarts(t *testing.T, all allAway) {
 	t.Helper()
 	i := slices.IndexFunc(all, func(x sentAway) bool { return x.operation == "startRun" })

@@ -12,23 +12,23 @@ import (
 	"github.com/swrun/swrun/server"
 )
 
-// scope is whose an operation is, besides its role.
+// scope is the part of the deployment that an operation concerns, besides its role.
 type scope string
 
 const (
-	scopePath   scope = "path" // of the namespace in its path: another one is not there
-	scopeSeen   scope = "seen" // it answers with what its caller sees
-	scopeAll    scope = "all"  // about the whole deployment: for callers who see all of it
-	scopeNobody scope = ""     // about nobody's data
+	scopePath   scope = "path" // the namespace in its path; another namespace does not exist for the caller
+	scopeSeen   scope = "seen" // the objects that its caller sees
+	scopeAll    scope = "all"  // the whole deployment; for callers that see all of it
+	scopeNobody scope = ""     // no data of any namespace
 )
 
-// permission is who may use an operation.
+// permission is the requirement of an operation on its callers.
 type permission struct {
 	role  server.Role
 	scope scope
 }
 
-// permissions are who may use which operation, as docs/operating.md says it. They are not made of the routes.
+// permissions are the requirements of the operations in docs/operating.md. They are not derived from the routes.
 func permissions() map[string]permission {
 	table := map[permission]string{
 		{server.RoleOpen, scopeNobody}:   "live ready getRule",
@@ -61,7 +61,7 @@ type described struct {
 	method, path string
 }
 
-// operations returns those of the description that a server serves.
+// operations returns the operations in the description of a server.
 func (g *guarded) operations(t *testing.T, authorization string) (all []described) {
 	t.Helper()
 	var document struct {
@@ -80,8 +80,8 @@ func (g *guarded) operations(t *testing.T, authorization string) (all []describe
 	return all
 }
 
-// TestEveryRoleOnEveryOperation asks every operation of /openapi.json as nobody, and as each role, in the caller's own namespace and in
-// another one, and holds the answer to the table of permissions (promises 89 to 92). An operation that is not in it fails.
+// TestEveryRoleOnEveryOperation calls every operation of /openapi.json without a token, and with each role, in the caller's own namespace and in
+// another one, and compares the answer with the table of permissions (promises 89 to 92). An operation that is not in the table fails.
 func TestEveryRoleOnEveryOperation(t *testing.T) {
 	g := mustGuard(t, nil)
 	may := permissions()
@@ -102,7 +102,7 @@ func TestEveryRoleOnEveryOperation(t *testing.T) {
 		}
 		for _, o := range all {
 			for _, namespace := range []string{"mine", "other"} {
-				g.now.pass(time.Second) // nobody asks too often
+				g.now.pass(time.Second) // no caller exceeds its rate
 				path := strings.NewReplacer("{namespace}", namespace, "{", "", "}", "").Replace(o.path)
 				w := g.send(o.method, path, "", "Authorization", authorization)
 				if want, ok := may[o.ID].answered(w, role, namespace); !ok {
@@ -113,7 +113,7 @@ func TestEveryRoleOnEveryOperation(t *testing.T) {
 	}
 }
 
-// answered reports whether a caller of the namespace mine is answered as they should be.
+// answered reports whether a caller of the namespace mine gets the expected answer.
 func (p permission) answered(w *httptest.ResponseRecorder, role server.Role, namespace string) (want string, ok bool) {
 	switch {
 	case p.role == server.RoleOpen:
@@ -129,7 +129,7 @@ func (p permission) answered(w *httptest.ResponseRecorder, role server.Role, nam
 	return "an answer", w.Code != 401 && w.Code != 403
 }
 
-// TestOtherNamespacesAreHidden: who has a token for one namespace reads nothing of another one anywhere, and commands nothing in it.
+// TestOtherNamespacesAreHidden: a token for one namespace reads nothing of another one with any operation, and cannot command anything in it.
 func TestOtherNamespacesAreHidden(t *testing.T) {
 	g := mustGuard(t, nil)
 	root := g.token(t, "root", access.Grant{Role: access.RoleAdmin, Everywhere: true})
@@ -176,7 +176,7 @@ func TestOtherNamespacesAreHidden(t *testing.T) {
 	}
 }
 
-// token makes a token, and returns it with its scheme.
+// token issues a token, and returns it with its scheme.
 func (g *guarded) token(t *testing.T, name string, grant access.Grant) string {
 	t.Helper()
 	text, _, err := g.tokens.New(t.Context(), name, grant, 0, "")

@@ -14,7 +14,7 @@ import (
 	"github.com/swrun/swrun/server"
 )
 
-// streams opens streams of all runs until one is refused, and returns how many are open. They end with the test.
+// streams opens streams of all runs until one is refused, and returns the number of open streams. They end with the test.
 func streams(t *testing.T, url, token string) (open int) {
 	t.Helper()
 	for {
@@ -42,7 +42,8 @@ func streams(t *testing.T, url, token string) (open int) {
 	}
 }
 
-// TestShares: streams of one caller take half of the places, those of all callers three quarters, so that others and commands always have room.
+// TestShares: the streams of one caller take at most half of the places, and the streams of all callers three quarters, so that others and commands
+// always have room.
 func TestShares(t *testing.T) {
 	g := mustGuard(t, func(c *server.Config) { c.Requests = 8 })
 	everything := access.Grant{Role: access.RoleViewer, Everywhere: true}
@@ -64,7 +65,7 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestMemoryOfBodies: large bodies become values one after the other, so that many at a time take little more memory than one does.
+// TestMemoryOfBodies: large bodies are decoded one after the other, so that many of them take little more memory than one.
 func TestMemoryOfBodies(t *testing.T) {
 	g := mustGuard(t, func(c *server.Config) {
 		c.Authorize, c.Memory, c.ReadWithin = server.TrustEveryone, 32<<20, 10*time.Minute
@@ -99,7 +100,7 @@ func TestMemoryOfBodies(t *testing.T) {
 	}
 }
 
-// TestNoMemoryForABody: who waits too long for memory is told to come again, and small requests are answered meanwhile.
+// TestNoMemoryForABody: a request that waits too long for memory gets the time of its next attempt, and small requests are answered during the wait.
 func TestNoMemoryForABody(t *testing.T) {
 	g := mustGuard(t, func(c *server.Config) {
 		c.Authorize, c.Memory, c.ReadWithin = server.TrustEveryone, 1<<20, time.Second
@@ -112,7 +113,7 @@ func TestNoMemoryForABody(t *testing.T) {
 		if w.Code != 404 {
 			t.Fatalf("got %d %s", w.Code, w.Body)
 		}
-		close(slow.goOn) // this one had the memory, and the other one may have been refused
+		close(slow.goOn) // this request had the memory, and the other one may have been refused
 		<-answered
 		slow, answered = sendSlowly(t, h.URL)
 	}
@@ -124,10 +125,10 @@ func TestNoMemoryForABody(t *testing.T) {
 		t.Errorf("a small one: got %d %s", w.Code, w.Body)
 	}
 	close(slow.goOn)
-	<-answered // what becomes of it is nobody's concern
+	<-answered // its outcome does not matter
 }
 
-// sendSlowly starts a run with a body of which half is sent when it returns.
+// sendSlowly starts a run with a body, half of which is sent when it returns.
 func sendSlowly(t *testing.T, url string) (slow *slowBody, answered chan error) {
 	t.Helper()
 	slow, answered = newSlowBody(100_000), make(chan error, 1)
@@ -148,7 +149,7 @@ func sendSlowly(t *testing.T, url string) (slow *slowBody, answered chan error) 
 	return slow, answered
 }
 
-// slowBody is a body whose second half comes when it is told to.
+// slowBody is a body whose second half arrives on request.
 type slowBody struct {
 	left, half  int
 	begun, goOn chan struct{}

@@ -12,7 +12,7 @@ import (
 	"github.com/swrun/swrun/expr"
 )
 
-// TestEventsOfTheLibrary: what the library of CloudEvents makes is taken in each mode, and comes to a run as the same event.
+// TestEventsOfTheLibrary: events of the library of CloudEvents are accepted in each mode, and reach a run as the same events.
 func TestEventsOfTheLibrary(t *testing.T) {
 	d := mustDeployment(t)
 	run := d.start(t, `do: [{l: {listen: {to: {any: [{with: {type: paid}}], until: length == 9}, read: envelope}}}]`)
@@ -64,7 +64,7 @@ func TestEventsOfTheLibrary(t *testing.T) {
 	}
 }
 
-// attributesAndData are the same for the same event, however its data is written.
+// attributesAndData returns equal texts for equal events, regardless of the encoding of their data.
 func attributesAndData(t *testing.T, e event.Event) string {
 	t.Helper()
 	data := string(e.Data())
@@ -95,7 +95,7 @@ func eventsOfTheLibrary(t *testing.T) []event.Event {
 	return all
 }
 
-// binaryHeaders are the attributes of an event as its HTTP binding has them.
+// binaryHeaders are the attributes of an event in its HTTP binding.
 func binaryHeaders(e event.Event) []string {
 	all := []string{"Content-Type", e.DataContentType()}
 	for name, text := range map[string]string{

@@ -17,7 +17,7 @@ import (
 
 const paid = `{"specversion": "1.0", "id": "%s", "source": "/shop", "type": "paid", "data": {"order": %d}}`
 
-// TestPublishEvents: an event in each mode comes to the run that listens for it, once, and the answer says who listens.
+// TestPublishEvents: an event in each mode reaches the run that listens for it, once, and the answer lists the listeners.
 func TestPublishEvents(t *testing.T) {
 	d := mustDeployment(t)
 	run := d.start(t, `do: [{l: {listen: {to: {any: [{with: {type: paid}, correlate: {order: {from: .data.order, expect: .n}}}], until: length == 4}}}}]`)
@@ -46,7 +46,7 @@ func TestPublishEvents(t *testing.T) {
 	}
 }
 
-// TestEventsThatAreRefused: what is no event, or another one under the same source and id.
+// TestEventsThatAreRefused: a body that is no event, or another event with the same source and id, is refused.
 func TestEventsThatAreRefused(t *testing.T) {
 	d := mustDeployment(t)
 	if a := d.ask(t, "POST", "/v1/events", fmt.Sprintf(paid, "1", 7)); a.StatusCode != 202 {
@@ -89,8 +89,8 @@ func TestEventsThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestEventsOfABatch: one that another event was published as is refused alone and named, whatever came before and comes after it; publishing the
-// same batch again has no second effect.
+// TestEventsOfABatch: an event whose source and id belong to another published event is refused and named alone, regardless of the events before and
+// after it. A repeated batch has no second effect.
 func TestEventsOfABatch(t *testing.T) {
 	d := mustDeployment(t)
 	run := d.start(t, `do: [{l: {listen: {to: {any: [{with: {type: paid}}], until: length == 3}}}}]`)
@@ -141,7 +141,7 @@ func (d *deployment) listens(t *testing.T, id string) {
 	}
 }
 
-// TestEventsForSomeNamespaces: that an event came for some namespaces says nothing about the others. What came for all of them came for each.
+// TestEventsForSomeNamespaces: an event for some namespaces does not affect other namespaces. An event for all namespaces reaches each of them.
 func TestEventsForSomeNamespaces(t *testing.T) {
 	g := mustGuard(t, nil)
 	author := func(name string, grant access.Grant) func(body string) *httptest.ResponseRecorder {
@@ -165,7 +165,7 @@ func TestEventsForSomeNamespaces(t *testing.T) {
 		publish func(string) *httptest.ResponseRecorder
 		id      string
 		order   int
-		want    string // the namespaces of what was started, or what it was refused with
+		want    string // the namespaces of the started runs, or the refusal
 	}{
 		{"for one", shop, "1", 7, "shop"},
 		{"again", shop, "1", 7, "repeated"},
@@ -200,7 +200,8 @@ func TestEventsForSomeNamespaces(t *testing.T) {
 	}
 }
 
-// TestPublishInANamespace: with a namespace only runs of that one hear the events. A namespace that the caller does not see is not there.
+// TestPublishInANamespace: with a namespace, the events reach only runs of that namespace. A namespace that the caller does not see does not exist
+// for the caller.
 func TestPublishInANamespace(t *testing.T) {
 	g := mustGuard(t, nil)
 	root := g.token(t, "root", access.Grant{Role: access.RoleAdmin, Everywhere: true})

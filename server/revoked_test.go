@@ -10,7 +10,7 @@ import (
 	"github.com/swrun/swrun/server"
 )
 
-// TestRevokedFollowers: a stream ends with its next piece once its server knows that the token was revoked.
+// TestRevokedFollowers: a stream ends with its next piece when its server knows that the token was revoked.
 func TestRevokedFollowers(t *testing.T) {
 	g := mustGuard(t, func(c *server.Config) { c.Heartbeat = time.Millisecond })
 	ada := g.token(t, "ada", access.Grant{Role: access.RoleOperator, Namespaces: []string{"demo"}})
@@ -32,7 +32,7 @@ func TestRevokedFollowers(t *testing.T) {
 		t.Error(err)
 	}
 	late := 0
-	for range beats.beats { // no time passes, so that nothing but a beat ends the stream
+	for range beats.beats { // no time passes, so that only a heartbeat ends the stream
 		if late++; late == 100 {
 			leave()
 			t.Error("the stream of a revoked token goes on")
@@ -40,14 +40,14 @@ func TestRevokedFollowers(t *testing.T) {
 	}
 }
 
-// TestQuietStreamsAskOften: a stream in which nothing happens finds out that its token was revoked as soon as a server that knew the token does.
+// TestQuietStreamsAskOften: a stream without events detects a revoked token as soon as a server that cached the token does.
 func TestQuietStreamsAskOften(t *testing.T) {
 	if server.DefaultHeartbeat > access.KnownFor {
 		t.Errorf("a quiet stream asks every %v", server.DefaultHeartbeat)
 	}
 }
 
-// beatingWriter tells of each piece of an answer.
+// beatingWriter reports each piece of an answer.
 type beatingWriter struct {
 	*httptest.ResponseRecorder
 	beats chan bool

@@ -9,11 +9,11 @@ import (
 	"github.com/swrun/swrun/server"
 )
 
-// TestRoutesSayWhoMayUseThem holds every route to a role, and a server that nobody has told who may ask to answering only what is open.
+// TestRoutesSayWhoMayUseThem: every route has a role, and a server without an Authorize serves only open operations.
 func TestRoutesSayWhoMayUseThem(t *testing.T) {
 	open := map[string]bool{"live": true, "ready": true, "getRule": true}
 	at := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
-	now := func() time.Time { at = at.Add(time.Second); return at } // nobody asks too often
+	now := func() time.Time { at = at.Add(time.Second); return at } // no caller exceeds its rate
 	s := server.New(server.Config{Control: mustDeployment(t).api.Control(), Now: now})
 	for _, r := range s.Routes() {
 		if (r.Role == server.RoleOpen) != open[r.ID] {

@@ -15,7 +15,7 @@ func document(name, version, body string) string {
 	return fmt.Sprintf("document: {dsl: 1.0.3, namespace: demo, name: %s, version: %s}\n%s", name, version, body)
 }
 
-// The bodies of workflows that are used often.
+// The bodies of frequently used workflows.
 const (
 	echoes  = "do:\n- echo: {set: '${ . }'}\n"
 	waits   = "do:\n- cool: {wait: {hours: 1}}\n"
@@ -32,7 +32,7 @@ func (d *deployment) mustDeploy(t *testing.T, name, body string) {
 	}
 }
 
-// mustStart starts a run of a workflow, and returns where it is.
+// mustStart starts a run of a workflow, and returns its location.
 func (d *deployment) mustStart(t *testing.T, workflow, id string) string {
 	t.Helper()
 	a := d.ask(t, "POST", "/v1/runs", fmt.Sprintf(`{"workflow": "demo/%s", "id": %q}`, workflow, id))
@@ -53,7 +53,7 @@ func mustRead[T any](t *testing.T, a answer, status int) (v T) {
 	return v
 }
 
-// TestStart starts runs with each option, and holds what is answered.
+// TestStart starts runs with each option, and checks the answers.
 func TestStart(t *testing.T) {
 	d := mustDeployment(t)
 	d.mustDeploy(t, "wait", waits)
@@ -76,7 +76,7 @@ func TestStart(t *testing.T) {
 	d.ask(t, "POST", "/v1/runs", fmt.Sprintf(again, "ReturnExistingActive")).isProblem(t, http.StatusConflict, "run-exists")
 }
 
-// TestPromise10 holds the names that a start may use for its timeouts.
+// TestPromise10 checks the names of timeouts in a start.
 func TestPromise10(t *testing.T) {
 	d := mustDeployment(t)
 	d.mustDeploy(t, "wait", waits)
@@ -94,7 +94,7 @@ func TestPromise10(t *testing.T) {
 	}
 }
 
-// TestPromise178: a start that says there is no timeout takes away that of the document.
+// TestPromise178: a start without a timeout removes the timeout of the document.
 func TestPromise178(t *testing.T) {
 	d := mustDeployment(t)
 	d.mustDeploy(t, "time", times)
@@ -106,7 +106,7 @@ func TestPromise178(t *testing.T) {
 	}
 }
 
-// TestStartsThatAreRefused holds the problem of each start that cannot be: promises 8, 9 and 67 are among them.
+// TestStartsThatAreRefused checks the problem of each impossible start, including promises 8, 9 and 67.
 func TestStartsThatAreRefused(t *testing.T) {
 	d := mustDeployment(t)
 	d.mustDeploy(t, "wait", waits)
@@ -114,7 +114,7 @@ func TestStartsThatAreRefused(t *testing.T) {
 		body    string
 		status  int
 		problem string
-		says    string // is in the detail
+		says    string // part of the detail
 	}{
 		"nothing":                    {``, 400, "invalid-request", "request body is required"},
 		"no JSON":                    {`{`, 400, "invalid-request", "line 1"},
@@ -180,7 +180,7 @@ func TestStartsThatAreRefused(t *testing.T) {
 	})
 }
 
-// TestHostileQueries: what a query or a path says is answered with what is wrong, and a blank filter never means all runs.
+// TestHostileQueries: a wrong query or path is answered with its mistake, and a blank filter never means all runs.
 func TestHostileQueries(t *testing.T) {
 	d := mustDeployment(t)
 	long := strings.Repeat("x", 3000)
@@ -216,7 +216,7 @@ func TestHostileQueries(t *testing.T) {
 	}
 }
 
-// TestOutput holds how each end of a run is told to who waits for its output: promise 169 is among them.
+// TestOutput checks the answer about each end of a run for callers that wait for the output, including promise 169.
 func TestOutput(t *testing.T) {
 	d := mustDeployment(t)
 	for name, body := range map[string]string{"echo": echoes, "wait": waits, "raise": raises, "time": times} {
@@ -252,7 +252,7 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-// TestPrefer holds what a start answers that waits for the end of its run.
+// TestPrefer checks the answers of starts that wait for the end of their run.
 func TestPrefer(t *testing.T) {
 	d := mustDeployment(t)
 	d.mustDeploy(t, "echo", echoes)
@@ -269,7 +269,7 @@ func TestPrefer(t *testing.T) {
 	mustRead[api.Description](t, a, http.StatusCreated)
 }
 
-// TestPromises11And12 holds what a run says of its timeouts and deadlines, and of what can be done with it.
+// TestPromises11And12 checks the timeouts, deadlines and possible commands in the description of a run.
 func TestPromises11And12(t *testing.T) {
 	d := mustDeployment(t)
 	d.mustDeploy(t, "catch", catches)
@@ -290,7 +290,7 @@ func TestPromises11And12(t *testing.T) {
 	}
 }
 
-// TestETag holds that who knows a run as it is gets nothing.
+// TestETag: a caller with the current version of a run gets no body.
 func TestETag(t *testing.T) {
 	d := mustDeployment(t)
 	d.mustDeploy(t, "echo", echoes)
@@ -306,7 +306,7 @@ func TestETag(t *testing.T) {
 	}
 }
 
-// TestCommands gives each command to runs that are for it, and to runs that are not.
+// TestCommands sends each command to runs that accept it, and to runs that do not.
 func TestCommands(t *testing.T) {
 	d := mustDeployment(t)
 	d.mustDeploy(t, "wait", waits)
@@ -338,7 +338,7 @@ func TestCommands(t *testing.T) {
 	d.ask(t, "DELETE", location, "").isProblem(t, http.StatusNotFound, "not-found")
 }
 
-// TestPromises164To168: a command to several runs lists the outcome of each, and leaves those alone that have ended.
+// TestPromises164To168: a command to several runs lists the outcome of each, and does not change finished runs.
 func TestPromises164To168(t *testing.T) {
 	d := mustDeployment(t)
 	d.mustDeploy(t, "wait", waits)

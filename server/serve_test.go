@@ -20,12 +20,12 @@ import (
 	"github.com/swrun/swrun/server"
 )
 
-// TestStopAnswersWhoWaits: whoever waits for something when the server stops is answered at once, and the server waits for nobody.
+// TestStopAnswersWhoWaits: requests that wait when the server stops are answered immediately, and the server waits for no request.
 func TestStopAnswersWhoWaits(t *testing.T) {
 	engine, s := napping(t, func(is store.Store) store.Store { return is })
 	asked, known := make(chan struct{}, 3), sync.Map{}
 	h := server.New(server.Config{Control: control.New(engine, s, time.Now), Authorize: func(r *http.Request) (server.Caller, error) {
-		if _, again := known.LoadOrStore(r.URL.Path, true); !again { // a stream asks more than once
+		if _, again := known.LoadOrStore(r.URL.Path, true); !again { // a stream authorizes its caller repeatedly
 			asked <- struct{}{}
 		}
 		return server.TrustEveryone(r)
@@ -76,7 +76,7 @@ func napping(t *testing.T, wrapped func(store.Store) store.Store) (*swrun.Engine
 	return engine, s
 }
 
-// asksOnce returns the status of an answer that has come as a whole, or why it has not. With a body it is a POST.
+// asksOnce returns the status of a complete answer, or the reason why the answer is not complete. With a body it is a POST.
 func asksOnce(ctx context.Context, url, body string) string {
 	method := http.MethodGet
 	if body != "" {
@@ -98,7 +98,7 @@ func asksOnce(ctx context.Context, url, body string) string {
 	return a.Status
 }
 
-// TestRevokedPollers: a worker whose token is revoked while it waits gets no activity, and another one gets it, as the same attempt.
+// TestRevokedPollers: a worker whose token is revoked during its poll gets no activity. Another worker gets the activity, as the same attempt.
 func TestRevokedPollers(t *testing.T) {
 	asked := make(chan struct{}, 10)
 	g := mustGuard(t, func(c *server.Config) {
@@ -145,7 +145,7 @@ func (silentStore) List(ctx context.Context, _ int, _ string, _ int) (store.Page
 	return store.Page{}, ctx.Err()
 }
 
-// TestSilentStore: who only reads is not left without an answer by a store that does not answer.
+// TestSilentStore: a request that only reads is answered even if the store does not answer.
 func TestSilentStore(t *testing.T) {
 	g := mustGuard(t, func(c *server.Config) {
 		c.ReadWithin = 10 * time.Millisecond
@@ -168,7 +168,7 @@ func TestSilentStore(t *testing.T) {
 	}
 }
 
-// endlessQueues answers nobody who asks what is in the queues, until they do not want to know any more.
+// endlessQueues answers requests for activities only when their context ends.
 type endlessQueues struct {
 	store.Store
 	asked chan struct{}
@@ -183,7 +183,7 @@ func (q endlessQueues) Available(ctx context.Context, _ store.Available) (store.
 	return store.Offered{}, fmt.Errorf("read the queues: %w", context.Cause(ctx))
 }
 
-// TestPollsEndWithoutErrors: a poll that is ended while it asks the store is answered, and that is no error.
+// TestPollsEndWithoutErrors: a poll that is ended during its request to the store is answered without an error.
 func TestPollsEndWithoutErrors(t *testing.T) {
 	asked := make(chan struct{}, 1)
 	g := mustGuard(t, func(c *server.Config) {
@@ -225,7 +225,8 @@ func (s *interruptedStore) Load(ctx context.Context, i store.Instance) (store.Lo
 	return s.Store.Load(ctx, i)
 }
 
-// TestStopWhileTheStoreIsRead: a caller that waits for a run is told that the run has not ended if the server stops while it reads the run.
+// TestStopWhileTheStoreIsRead: a caller that waits for a run gets the answer that the run is still in progress if the server stops while it reads the
+// run.
 func TestStopWhileTheStoreIsRead(t *testing.T) {
 	var interrupted *interruptedStore
 	engine, s := napping(t, func(is store.Store) store.Store {

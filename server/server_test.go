@@ -21,7 +21,7 @@ import (
 	"github.com/swrun/swrun/server"
 )
 
-// deployment is a server over a store in memory, on which an engine works.
+// deployment is a server over a store in memory, with an engine.
 type deployment struct {
 	*httptest.Server
 	engine *swrun.Engine
@@ -29,7 +29,7 @@ type deployment struct {
 	store  *watchedStore
 }
 
-// watchedStore counts how often a history is read, and may tell a later time than what is written has.
+// watchedStore counts the reads of histories, and can return a later time than the time of the written events.
 type watchedStore struct {
 	store.Store
 	histories atomic.Int64
@@ -97,7 +97,7 @@ func mustServe(t *testing.T, url string, change func(*server.Config, *access.Tok
 	return &deployment{h, engine, a, watched}
 }
 
-// answer is what the server answered.
+// answer is an answer of the server.
 type answer struct {
 	*http.Response
 	body string
@@ -128,7 +128,7 @@ func (d *deployment) ask(t *testing.T, method, path, body string, headers ...str
 	return answer{response, string(text)}
 }
 
-// isProblem reports what keeps an answer from being a problem with a status and a name.
+// isProblem reports the differences between an answer and a problem with a status and a name.
 func (a answer) isProblem(t *testing.T, status int, name string) api.Problem {
 	t.Helper()
 	var p api.Problem
@@ -141,7 +141,8 @@ func (a answer) isProblem(t *testing.T, status int, name string) api.Problem {
 	return p
 }
 
-// TestMethodsOfEveryPath: a path answers the methods that the description has, HEAD besides GET, and any other one with those in Allow.
+// TestMethodsOfEveryPath: a path supports the methods in the description, and HEAD if it supports GET. Another method is answered with these in
+// Allow.
 func TestMethodsOfEveryPath(t *testing.T) {
 	d := mustDeployment(t)
 	methods := map[string][]string{}
@@ -171,7 +172,7 @@ func TestMethodsOfEveryPath(t *testing.T) {
 	}
 }
 
-// TestHead: an answer to HEAD has the status and the headers of the one to GET, and no body.
+// TestHead: the answer to HEAD has the status and the headers of the answer to GET, and no body.
 func TestHead(t *testing.T) {
 	d := mustDeployment(t)
 	d.mustDeploy(t, "echo", echoes)
@@ -185,7 +186,7 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// TestConditions: a condition that a change cannot keep refuses it, and so does a body in an encoding that nobody undoes.
+// TestConditions: a change with a condition that cannot be kept is refused, and so is a body in an unsupported encoding.
 func TestConditions(t *testing.T) {
 	d := mustDeployment(t)
 	d.mustDeploy(t, "wait", waits)
@@ -217,7 +218,7 @@ func TestConditions(t *testing.T) {
 	mustRead[api.DeployedWorkflow](t, d.ask(t, "PUT", "/v1/workflows/demo/wait/2.0.0", document("wait", "2.0.0", waits), "If-None-Match", "*"), http.StatusCreated)
 }
 
-// TestMisdirectedRequests holds what is said to those who ask for what is not there.
+// TestMisdirectedRequests checks the answers to requests for unknown objects.
 func TestMisdirectedRequests(t *testing.T) {
 	d := mustDeployment(t)
 	for name, c := range map[string]struct {

@@ -16,7 +16,8 @@ import (
 	"github.com/swrun/swrun/server"
 )
 
-// TestTwoLengthsEndTheConnection: of a request with Content-Length and Transfer-Encoding, what follows the body is not answered as another request.
+// TestTwoLengthsEndTheConnection: after a request with Content-Length and Transfer-Encoding, the bytes after the body are not answered as another
+// request.
 func TestTwoLengthsEndTheConnection(t *testing.T) {
 	d := mustDeployment(t)
 	for name, c := range map[string]struct {
@@ -46,7 +47,7 @@ func TestTwoLengthsEndTheConnection(t *testing.T) {
 	}
 }
 
-// TestBusyStreamsBeat: who follows runs of which none does anything hears so, also while others are busy.
+// TestBusyStreamsBeat: a follower of idle runs receives heartbeats, even while other runs are busy.
 func TestBusyStreamsBeat(t *testing.T) {
 	const every = 300 * time.Millisecond
 	d := mustDeploymentWith(t, func(c *server.Config, _ *access.Tokens) { c.Heartbeat = every })
@@ -70,7 +71,7 @@ func TestBusyStreamsBeat(t *testing.T) {
 	}
 }
 
-// TestRepliesAreOfOneToken: a token that was made anew under the name of a revoked one gets none of the replies of that one.
+// TestRepliesAreOfOneToken: a new token with the name of a revoked token gets none of the revoked token's replies.
 func TestRepliesAreOfOneToken(t *testing.T) {
 	var tokens *access.Tokens
 	d := mustDeploymentWith(t, func(c *server.Config, all *access.Tokens) { c.Authorize, tokens = server.TrustTokens(all), all })

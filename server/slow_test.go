@@ -16,8 +16,8 @@ import (
 	"github.com/swrun/swrun/server"
 )
 
-// TestSlowFollowers: who follows a run and does not read is cut off, and those who do read see all of it. Who was cut off goes on after the last
-// event that has come.
+// TestSlowFollowers: a follower of a run that does not read is cut off, and followers that read see all events. The follower that was cut off
+// continues after the last event that it received.
 func TestSlowFollowers(t *testing.T) {
 	s, err := swrun.OpenStore(t.Context(), "memory:", swrun.StoreConfig{})
 	if err != nil {
@@ -80,7 +80,7 @@ func TestSlowFollowers(t *testing.T) {
 	}
 }
 
-// smallBuffers accepts connections that hold little of what is on its way.
+// smallBuffers accepts connections with small buffers.
 type smallBuffers struct{ net.Listener }
 
 func (l smallBuffers) Accept() (net.Conn, error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/swrun/swrun/internal/api"
 )
 
-// transforms is a workflow whose tasks transform what they get, and change $context.
+// transforms is a workflow whose tasks transform their input, and change $context.
 const transforms = `do:
 - first: {set: {n: 1}, export: {as: '{seen: [.n], who: "ada", "a/b": {c: 1}}'}}
 - second:
@@ -24,7 +24,7 @@ const transforms = `do:
 - fails: {input: {from: '{a: 1}'}, set: {b: '${ .a }'}, output: {as: 'error("no")'}}
 `
 
-// TestWhatATaskSaw: of each occurrence of a task, what it was given before and after each transformation, and what it has changed.
+// TestWhatATaskSaw: the answer about an occurrence of a task contains its data before and after each transformation, and its changes.
 func TestWhatATaskSaw(t *testing.T) {
 	d := mustDeployment(t)
 	d.mustDeploy(t, "transforms", transforms)
@@ -44,7 +44,7 @@ func TestWhatATaskSaw(t *testing.T) {
 	}
 }
 
-// mustSee returns what is known of the last occurrence of a task with a path.
+// mustSee returns the record of the last occurrence of a task with a path.
 func (d *deployment) mustSee(t *testing.T, location, path string) (found api.TaskRecord) {
 	t.Helper()
 	for _, r := range mustRead[api.History](t, d.ask(t, "GET", location+"/history?limit=1000", ""), http.StatusOK).Records {

@@ -10,7 +10,7 @@ import (
 	"github.com/swrun/swrun/internal/api"
 )
 
-// TestTroubleOfOthers: who has a token for one namespace acknowledges nothing of another one, and takes nothing back there. Whoever only looks changes
+// TestTroubleOfOthers: a token for one namespace cannot acknowledge trouble of another one, or remove an acknowledgement there. A viewer changes
 // nothing.
 func TestTroubleOfOthers(t *testing.T) {
 	g := mustGuard(t, nil)

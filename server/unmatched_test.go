@@ -14,7 +14,7 @@ func orderEvent(kind, id, data string) string {
 	return fmt.Sprintf(`{"specversion": "1.0", "id": "%s", "source": "/shop", "type": "%s", "data": %s}`, id, kind, data)
 }
 
-// listeningOf returns what a description says of the only task in progress.
+// listeningOf returns the listening state of the only task in progress, from the description of the run.
 func (d *deployment) listeningOf(t *testing.T, run string) (*api.Listening, string) {
 	t.Helper()
 	described := mustRead[api.Description](t, d.ask(t, "GET", "/v1/runs/demo/"+run, ""), 200)
@@ -24,10 +24,10 @@ func (d *deployment) listeningOf(t *testing.T, run string) (*api.Listening, stri
 	return described.Open[0].Listening, describe.Run(&described, "")
 }
 
-// TestEventsThatDoNotMatch: the description of a run says which events of the types that it listens for came, and why it has not consumed them.
+// TestEventsThatDoNotMatch: the description of a run lists the events of its types that arrived, and the reasons why it did not consume them.
 func TestEventsThatDoNotMatch(t *testing.T) {
 	d := mustDeployment(t)
-	d.publish(t, orderEvent("paid", "unheard", `{"order": 7}`)) // nobody listens yet, so that nobody keeps it
+	d.publish(t, orderEvent("paid", "unheard", `{"order": 7}`)) // no run listens yet, so that the event is not kept
 	run := d.start(t, `do: [{l: {listen: {to: {all: [
   {with: {type: paid, data: {currency: EUR}}, correlate: {order: {from: .data.order, expect: .n}}},
   {with: {type: packed, subject: 'box-\d+'}},
@@ -68,12 +68,12 @@ func TestEventsThatDoNotMatch(t *testing.T) {
 	}
 }
 
-// TestEventsThatCameTooEarly: what would have matched before the task listened is told, and what was consumed is not.
+// TestEventsThatCameTooEarly: an event that would have matched before the task listened is listed, and a consumed event is not.
 func TestEventsThatCameTooEarly(t *testing.T) {
 	d := mustDeployment(t)
 	early := d.start(t, `do: [{l: {listen: {to: {one: {with: {type: never}}}}}}, {w: {wait: PT0.2S}}, {m: {listen: {to: {one: {with: {type: go}}}}}}]`).Instance.ID
 	d.listens(t, early)
-	other := d.start(t, `do: [{l: {listen: {to: {any: [{with: {type: go}}], until: 'length == 3'}}}}]`).Instance.ID // so that somebody listens
+	other := d.start(t, `do: [{l: {listen: {to: {any: [{with: {type: go}}], until: 'length == 3'}}}}]`).Instance.ID // so that a run listens
 	d.listens(t, other)
 	d.publish(t, orderEvent("go", "early", `{}`))
 	d.publish(t, orderEvent("never", "first", `{}`))
@@ -90,7 +90,7 @@ func TestEventsThatCameTooEarly(t *testing.T) {
 	}
 }
 
-// TestUnmatchedEventsAreBounded: of many events the last few are told, of many filters the first few, and of large events that they came.
+// TestUnmatchedEventsAreBounded: the last few of many events are listed, the first few of many filters, and of large events only their arrival.
 func TestUnmatchedEventsAreBounded(t *testing.T) {
 	d := mustDeployment(t)
 	filters := strings.Repeat(`{with: {type: paid, subject: s}}, `, 1000)

@@ -12,7 +12,7 @@ import (
 	"github.com/swrun/swrun/internal/api"
 )
 
-// TestWorkflows deploys, reads and deletes workflows, and holds what is refused.
+// TestWorkflows deploys, reads and deletes workflows, and checks refusals.
 func TestWorkflows(t *testing.T) {
 	d := mustDeployment(t)
 	d.mustDeploy(t, "wait", waits)
@@ -79,7 +79,7 @@ func TestWorkflows(t *testing.T) {
 	}
 }
 
-// TestChildrenInOtherNamespaces: a token for one namespace deploys nothing whose tasks run workflows in another one.
+// TestChildrenInOtherNamespaces: a token for one namespace cannot deploy a workflow whose tasks run workflows in another namespace.
 func TestChildrenInOtherNamespaces(t *testing.T) {
 	g := mustGuard(t, nil)
 	demo := g.token(t, "demo", access.Grant{Role: access.RoleOperator, Namespaces: []string{"demo"}})
@@ -92,7 +92,7 @@ func TestChildrenInOtherNamespaces(t *testing.T) {
 		token, namespace string
 		status           int
 	}{
-		{demo, "shop", 403}, {both, "shop", 201}, {demo, "demo", 409}, // allowed, but another document is deployed by now
+		{demo, "shop", 403}, {both, "shop", 201}, {demo, "demo", 409}, // allowed, but another document is deployed already
 	} {
 		if w := g.send("PUT", "/v1/workflows/demo/parent/1.0.0", run(c.namespace), "Authorization", c.token); w.Code != c.status {
 			t.Errorf("a child in %s: want %d, got %d %s", c.namespace, c.status, w.Code, w.Body)
@@ -100,7 +100,7 @@ func TestChildrenInOtherNamespaces(t *testing.T) {
 	}
 }
 
-// TestFunctionsInOtherNamespaces: the tasks of functions count too, wherever the function comes from: the default catalog, or what is sent with the document.
+// TestFunctionsInOtherNamespaces: the tasks of functions count too, from the default catalog and from the files with the document.
 func TestFunctionsInOtherNamespaces(t *testing.T) {
 	g := mustGuard(t, nil)
 	root := g.token(t, "root", access.Grant{Role: access.RoleAdmin, Everywhere: true})
@@ -141,7 +141,7 @@ func TestFunctionsInOtherNamespaces(t *testing.T) {
 	}
 }
 
-// TestDefinitions: a document comes with its external resources, and nothing is read for it, whether it is deployed or started at once.
+// TestDefinitions: a document is sent with its external resources, and the server reads nothing for it, for a deployment and for an immediate start.
 func TestDefinitions(t *testing.T) {
 	d := mustDeployment(t)
 	text := document("wait", "1.0.0", "input: {schema: {resource: {endpoint: schema.json}}}\n"+waits)
