@@ -11,7 +11,7 @@ import (
 	"github.com/swrun/swrun/runtime/worker"
 )
 
-// TestMissingArguments: whatever is nil or empty is refused by its name, and takes no program down.
+// TestMissingArguments: every nil or empty argument is refused by its name. No missing argument ends the program.
 func TestMissingArguments(t *testing.T) {
 	engine := mustEngine(t, "memory:", swrun.EngineConfig{})
 	for name, d := range map[string]*swrun.Document{"nil": nil, "empty": {}, "without a tree": {File: "a.yaml", Text: []byte("a: b")}} {
@@ -49,7 +49,7 @@ func TestMissingArguments(t *testing.T) {
 	}
 }
 
-// TestDefaultsAreDocumented: the comments of EngineConfig name the defaults that hold.
+// TestDefaultsAreDocumented: the comments of EngineConfig contain the actual defaults.
 func TestDefaultsAreDocumented(t *testing.T) {
 	text, err := os.ReadFile("engine.go")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/swrun/swrun/redisstore/redistest"
 )
 
-// keepRuns opens a store in a Redis, behind a guard who lets nobody through but the client of the store.
+// keepRuns opens a store in a Redis behind a guard. The guard lets only the client of the store through.
 func (w *attackWorld) keepRuns(t *testing.T) {
 	t.Helper()
 	server := redistest.Start(t)
@@ -20,7 +20,7 @@ func (w *attackWorld) keepRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, w.storePort, _ = net.SplitHostPort(guard.Addr().String()) // it has one
+	_, w.storePort, _ = net.SplitHostPort(guard.Addr().String()) // a host and a port
 	var guarding sync.WaitGroup
 	guarding.Go(func() {
 		for {
@@ -42,7 +42,7 @@ func (w *attackWorld) keepRuns(t *testing.T) {
 	})
 }
 
-// letIn connects the client of a store with its server. It says at once which version of the protocol it speaks, which clients of workflows do not.
+// letIn connects the client of a store with its server. Such a client first sends the version of the protocol that it uses. Clients of workflows do not.
 func (w *attackWorld) letIn(conn net.Conn, server string) {
 	defer conn.Close() // it may be closed already
 	first := make([]byte, 4096)
@@ -53,12 +53,12 @@ func (w *attackWorld) letIn(conn net.Conn, server string) {
 	}
 	redis, err := net.Dial("tcp", server)
 	if err != nil {
-		return // the client sees that nobody answers
+		return // the client gets no answer
 	}
 	defer redis.Close() // the same
 	var answering sync.WaitGroup
 	answering.Go(func() {
-		_, _ = io.Copy(conn, redis) // until one of them is gone
+		_, _ = io.Copy(conn, redis) // until one side closes the connection
 		conn.Close()
 	})
 	if _, err := redis.Write(first[:n]); err == nil {
@@ -92,7 +92,7 @@ func (w *attackWorld) runStored(t *testing.T, d *swrun.Document, input any, host
 	return result.Output, err
 }
 
-// TestStoresAreGuarded: whoever is not the client of the store is seen.
+// TestStoresAreGuarded: every connection that is not from the client of the store is counted.
 func TestStoresAreGuarded(t *testing.T) {
 	w := newAttackWorld(t)
 	w.keepRuns(t)
@@ -100,7 +100,7 @@ func TestStoresAreGuarded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close() // the other side does so
+	defer conn.Close() // the other side reports the error
 	if _, err := io.WriteString(conn, "PING\r\n"); err != nil {
 		t.Fatal(err)
 	}

@@ -16,28 +16,28 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// attack is a file of testdata/attack: hostile input, and the error that it has to end with. The documents of a file are NAME.yaml, each with
-// what becomes of it: NAME.err is the error, NAME.diag a diagnostic, NAME.out the output. What stands in addresses.txt and urls.txt is
-// put wherever a document names a place (attackDoors); its error is refused.err. host.json says what the host grants, and resources/ has what
-// documents refer to.
+// attack is a file of testdata/attack: hostile input, and the error that it must cause. The documents of a file are NAME.yaml, each with its expected
+// result: NAME.err is the error, NAME.diag a diagnostic, NAME.out the output. Each line of addresses.txt and urls.txt is tried in every place where a
+// document may name an address or a URL (attackDoors); the expected error is in refused.err. host.json contains the grants of the host, and
+// resources/ the resources that documents refer to.
 type attack struct {
 	files map[string]string
 	host  attackHost
 	world *attackWorld
 }
 
-// attackHost is what is granted; public addresses unless something else is said.
+// attackHost is the configuration of the host. The default network policy is public addresses.
 type attackHost struct {
 	Network    string
 	Processes  bool
 	Containers bool
 	Catalog    bool // the default catalog is a folder, with a function that is a link out of it
-	Sent       bool // the document comes from somebody else, as those do that a server deploys
-	Store      bool // runs are in the Redis that is attacked
+	Sent       bool // the document is from another party, as the documents that a server deploys
+	Store      bool // runs are in the attacked Redis
 }
 
-// TestAttacks (reliability B32 to B49): hostile places, answers, files and commands end with a typed error, and what is not to be reached sees no
-// connection: not when a document is loaded, not when a place comes from an expression, and not when it stands in what a document refers to.
+// TestAttacks (reliability B32 to B49): hostile addresses, answers, files and commands cause a typed error, and a forbidden address gets no
+// connection: not when a document is loaded, not when the address comes from an expression, and not when a resource of the document contains it.
 func TestAttacks(t *testing.T) {
 	files, err := filepath.Glob("testdata/attack/*.txtar")
 	if err != nil || len(files) < 18 {
@@ -104,7 +104,7 @@ func (a attack) documents(t *testing.T) (ran int) {
 	return ran
 }
 
-// doors puts each place of the file wherever a document may name one.
+// doors tries each address and URL of the file in every place where a document may name one.
 func (a attack) doors(t *testing.T) (tried int) {
 	for _, address := range strings.Fields(a.files["addresses.txt"]) {
 		tried += a.visit(t, "http://"+address+"/x")
@@ -123,7 +123,7 @@ func (a attack) doors(t *testing.T) (tried int) {
 	return tried
 }
 
-// visit puts a URL where documents may have one.
+// visit tries a URL in every place where documents may have one.
 func (a attack) visit(t *testing.T, url string) int {
 	quoted := "'" + url + "'"
 	doors := []string{
@@ -147,7 +147,7 @@ func (a attack) visit(t *testing.T, url string) int {
 	return len(doors)
 }
 
-// run runs a document as the file's host would.
+// run runs a document with the configuration of the file's host.
 func (a attack) run(t *testing.T, text string, input any, resources map[string][]byte) (any, error) {
 	d, err := swrun.Parse("", []byte(text))
 	if err != nil {
@@ -174,7 +174,7 @@ func (a attack) run(t *testing.T, text string, input any, resources map[string][
 	return result.Output, err
 }
 
-// verify compares what became of a document with what the file says.
+// verify compares the result of a document with the expected result in the file.
 func (a attack) verify(t *testing.T, name string, output any, err error) {
 	t.Helper()
 	if text, given := a.files[name+".out"]; given {
@@ -182,7 +182,7 @@ func (a attack) verify(t *testing.T, name string, output any, err error) {
 		if err := json.Unmarshal([]byte(text), &want); err != nil {
 			t.Fatal(err)
 		}
-		got, _ := json.Marshal(output) // it is data
+		got, _ := json.Marshal(output) // a document yields data
 		if expected, _ := json.Marshal(want); err != nil || string(got) != string(expected) {
 			t.Errorf("%s yields %s, %v, want %s", name, got, err, expected)
 		}
@@ -193,13 +193,13 @@ func (a attack) verify(t *testing.T, name string, output any, err error) {
 	}
 }
 
-// refuses reports whether an error is the one that the file names. A place that stands in the document itself, or in what it is loaded with, is
-// refused when it is loaded.
+// refuses reports whether an error is the error that the file names. An address in the document itself, or in a resource that is loaded with it, is
+// refused when the document is loaded.
 func (a attack) refuses(err error, name string) bool {
 	var want struct {
 		Type   string
 		Status int
-		Detail string // a part of it
+		Detail string // a part of the expected detail
 	}
 	if text, given := a.files[name+".diag"]; given {
 		code, message, _ := strings.Cut(strings.TrimSpace(text), " ")
@@ -210,17 +210,17 @@ func (a attack) refuses(err error, name string) bool {
 	}
 	fault := errors.AsError(err)
 	if fault == nil {
-		return name == "refused" && strings.Contains(err.Error(), want.Detail) // a diagnostic
+		return name == "refused" && strings.Contains(err.Error(), want.Detail) // the address was refused by a diagnostic
 	}
 	return strings.HasSuffix(fault.Type, "/"+want.Type) && fault.Status == want.Status && strings.Contains(fault.Detail, want.Detail)
 }
 
-// attackMark is in the command line of what an attack leaves running.
+// attackMark is in the command line of each process that an attack leaves behind.
 const attackMark = "4747.4747"
 
 // runningWith returns the processes of this machine with a text in their command line.
 func runningWith(text string) (found []string) {
-	all, _ := filepath.Glob("/proc/[0-9]*/cmdline") // the pattern is right
+	all, _ := filepath.Glob("/proc/[0-9]*/cmdline") // the pattern is valid
 	for _, file := range all {
 		if line, err := os.ReadFile(file); err == nil && strings.Contains(string(line), text) {
 			found = append(found, string(line))

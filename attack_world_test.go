@@ -23,15 +23,15 @@ import (
 	"github.com/swrun/swrun"
 )
 
-// attackWorld is what attacks aim at, and what helps them: a canary at every address of this machine, a hostile server that may be called, at
-// 127.0.0.2, and whoever answers for names, who says of each that it is this machine.
+// attackWorld contains the targets of the attacks and their helpers: a canary at every address of this machine, a hostile server at 127.0.0.2 that
+// may be called, and a name server that resolves every name to this machine.
 type attackWorld struct {
 	port        string // of the canary
 	connections atomic.Int64
 	hostile     string       // the URL of the hostile server
-	bomb        []byte       // what /bomb answers with
-	folder      string       // a catalog, with a link out of it
-	store       *swrun.Store // in a Redis behind a guard, whom others count as connections to the canary
+	bomb        []byte       // the answer of /bomb
+	folder      string       // a catalog that contains a link to a place outside of it
+	store       *swrun.Store // in a Redis behind a guard; connections of others count as connections to the canary
 	storePort   string       // of the guard
 	asked       atomic.Int64
 }
@@ -43,7 +43,7 @@ func newAttackWorld(t *testing.T) *attackWorld {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, w.port, _ = net.SplitHostPort(canary.Addr().String()) // it has one
+	_, w.port, _ = net.SplitHostPort(canary.Addr().String()) // a host and a port
 	var listening sync.WaitGroup
 	listening.Go(func() {
 		for {
@@ -52,12 +52,12 @@ func newAttackWorld(t *testing.T) *attackWorld {
 				return // the test is over
 			}
 			w.connections.Add(1)
-			conn.Close() // nobody is to be here
+			conn.Close() // no client may connect
 		}
 	})
 	t.Cleanup(func() { canary.Close(); listening.Wait() })
 	server := httptest.NewUnstartedServer(http.HandlerFunc(w.serve))
-	server.Listener.Close() // it would be at another address
+	server.Listener.Close() // the default listener has another address
 	if server.Listener, err = net.Listen("tcp", "127.0.0.2:0"); err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func newAttackWorld(t *testing.T) *attackWorld {
 	return w
 }
 
-// fill fills in where things are.
+// fill replaces the placeholders of addresses and folders in a text.
 func (w *attackWorld) fill(text string) string {
 	return strings.NewReplacer("@PORT", w.port, "@STORE", w.storePort, "@HOSTILE", w.hostile, "@FOLDER", w.folder, "@MARK", attackMark).Replace(text)
 }
@@ -84,26 +84,26 @@ func (w *attackWorld) fill(text string) string {
 func zeros(size int) []byte {
 	var body bytes.Buffer
 	w := gzip.NewWriter(&body)
-	_, _ = w.Write(make([]byte, size)) // a buffer takes everything
+	_, _ = w.Write(make([]byte, size)) // a buffer accepts every write
 	_ = w.Close()
 	return body.Bytes()
 }
 
-// serve is the hostile server: the last part of the path says what it does.
+// serve is the hostile server. The last part of the path selects its behaviour.
 func (w *attackWorld) serve(rw http.ResponseWriter, r *http.Request) {
 	flush := http.NewResponseController(rw).Flush
 	switch r.URL.Path {
 	case "/redirect":
 		var status int
-		_, _ = fmt.Sscan(r.URL.Query().Get("status"), &status) // 0 is none: the test would see it
+		_, _ = fmt.Sscan(r.URL.Query().Get("status"), &status) // 0 is no status: the test would fail
 		rw.Header().Set("Location", r.URL.Query().Get("to"))
 		rw.WriteHeader(status)
 	case "/bomb":
 		rw.Header().Set("Content-Encoding", "gzip")
-		_, _ = rw.Write(w.bomb) // the client may have gone
+		_, _ = rw.Write(w.bomb) // the client may have disconnected
 	case "/drip":
 		for now := time.NewTicker(20 * time.Millisecond); r.Context().Err() == nil; <-now.C {
-			_, _ = io.WriteString(rw, "x") // the client may have gone
+			_, _ = io.WriteString(rw, "x") // the client may have disconnected
 			_ = flush()
 		}
 	case "/endless":
@@ -117,14 +117,14 @@ func (w *attackWorld) serve(rw http.ResponseWriter, r *http.Request) {
 		rw.Header().Set("WWW-Authenticate", fmt.Sprintf(`Bearer resource_metadata="http://127.0.0.1:%s/", authorization_endpoint="http://127.0.0.1:%[1]s/$(touch x)"`, w.port))
 		rw.WriteHeader(http.StatusUnauthorized)
 	default:
-		body, _ := io.ReadAll(r.Body) // a broken one shows
+		body, _ := io.ReadAll(r.Body) // the test sees a broken body
 		rw.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(rw, `{"host": %q, "body": %q, "key": %q, "encoding": %q}`, r.Host, body, r.Header.Get("Idempotency-Key"), strings.Join(r.TransferEncoding, ","))
 	}
 }
 
-// answerNames answers for all names, as if somebody hostile had them: with this machine, or the service of metadata; a name that rebinds
-// is elsewhere when it is asked for the first time, and one that is mixed at both places at once.
+// answerNames answers for all names as a hostile name server: with this machine, or with the metadata service. A name that rebinds resolves to
+// another address the first time, and a mixed name resolves to both addresses.
 func (w *attackWorld) answerNames(t *testing.T) {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -143,7 +143,7 @@ func (w *attackWorld) answerNames(t *testing.T) {
 			if m.Unpack(buffer[:n]) == nil && len(m.Questions) == 1 {
 				m.Response, m.Authoritative, m.Additionals = true, true, nil
 				m.Answers = w.answers(m.Questions[0])
-				answer, _ := m.Pack() // what could be read can be written
+				answer, _ := m.Pack() // a message that was parsed can be packed
 				_, _ = conn.WriteTo(answer, from)
 			}
 		}
@@ -155,12 +155,12 @@ func (w *attackWorld) answerNames(t *testing.T) {
 	t.Cleanup(func() { net.DefaultResolver = known; conn.Close(); answering.Wait() })
 }
 
-// answers returns where a name is.
+// answers returns the addresses of a name.
 func (w *attackWorld) answers(q dnsmessage.Question) (all []dnsmessage.Resource) {
 	asked := w.asked.Add(1)
 	add := func(text string) {
 		address := netip.MustParseAddr(text)
-		header := dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class} // it is forgotten at once
+		header := dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class} // with a time to live of zero
 		switch {
 		case address.Is4() && q.Type == dnsmessage.TypeA:
 			all = append(all, dnsmessage.Resource{Header: header, Body: &dnsmessage.AResource{A: address.As4()}})
@@ -168,7 +168,7 @@ func (w *attackWorld) answers(q dnsmessage.Question) (all []dnsmessage.Resource)
 			all = append(all, dnsmessage.Resource{Header: header, Body: &dnsmessage.AAAAResource{AAAA: address.As16()}})
 		}
 	}
-	const elsewhere = "203.0.113.7" // which is nobody's
+	const elsewhere = "203.0.113.7" // an address that no machine uses
 	switch name := q.Name.String(); {
 	case strings.HasPrefix(name, "metadata."):
 		add("169.254.169.254")
@@ -184,7 +184,7 @@ func (w *attackWorld) answers(q dnsmessage.Question) (all []dnsmessage.Resource)
 	return all
 }
 
-// TestDenyAsksForNoName: where nothing may be called, nobody who answers for names learns what stands in them.
+// TestDenyAsksForNoName: if the network policy is deny, no name is looked up, so that a name server learns nothing.
 func TestDenyAsksForNoName(t *testing.T) {
 	w := newAttackWorld(t)
 	a := attack{host: attackHost{Network: swrun.NetworkDeny}, world: w, files: map[string]string{"refused.err": `{"type": "configuration", "status": 400, "detail": "the network policy is deny"}`}}

@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun"
 )
 
-// TestEngineOfThisProcessIsAWorker: a store that only this process has is worked on by the engines of this process, or by none.
+// TestEngineOfThisProcessIsAWorker: the engines of this process are the only workers of a store that only this process uses.
 func TestEngineOfThisProcessIsAWorker(t *testing.T) {
 	s, err := swrun.OpenStore(t.Context(), "memory:", swrun.StoreConfig{})
 	if err != nil {

@@ -11,9 +11,10 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// AwaitChildren waits until the runs that end with this run, which has ended, have ended too, and the runs that end with those. It returns those that have not
-// ended when ctx ends. Children that go on by themselves (`parentClose: abandon`) are not waited for. AwaitChildren works on nothing: without a process that works
-// on the store it waits until ctx ends. If it waits for more than a second, it calls outlasting once, unless that is nil, with the places of the tasks that have started these runs.
+// AwaitChildren waits until the runs that end with this run are ended, and the runs that end with those. This run must be ended. AwaitChildren
+// returns the runs that are still in progress when ctx ends. It does not wait for children that continue on their own (`parentClose: abandon`).
+// AwaitChildren works on no run: without a process that works on the store it waits until ctx ends. If it waits for more than a second, it calls
+// outlasting once, unless that is nil, with the places of the tasks that started these runs.
 func (r *Run) AwaitChildren(ctx context.Context, outlasting func([]interpreter.Path)) (left []store.Instance, err error) {
 	c := &closing{engine: r.engine}
 	if err := c.add(ctx, startedRun{Instance: r.Instance}); err != nil {
@@ -25,7 +26,7 @@ func (r *Run) AwaitChildren(ctx context.Context, outlasting func([]interpreter.P
 	for {
 		left, err := c.look(ctx)
 		switch {
-		case err != nil && ctx.Err() != nil: // it has ended while the store was asked
+		case err != nil && ctx.Err() != nil: // ctx ended during the request to the store
 			return instancesOf(known), ctx.Err()
 		case err != nil || len(left) == 0:
 			return nil, err
@@ -47,10 +48,10 @@ func (r *Run) AwaitChildren(ctx context.Context, outlasting func([]interpreter.P
 type closing struct {
 	engine *Engine
 	ended  []store.Instance
-	open   []startedRun // that those have started
+	open   []startedRun // started by the runs in ended
 }
 
-// startedRun is a run, and the task of the first run that has led to it.
+// startedRun is a run, and the task of the first run that led to it.
 type startedRun struct {
 	store.Instance
 	path interpreter.Path
@@ -72,7 +73,7 @@ func pathsOf(all []startedRun) (paths []interpreter.Path) {
 	return paths
 }
 
-// add notes a run that has ended, and what it has started.
+// add records an ended run, and the runs that it started.
 func (c *closing) add(ctx context.Context, run startedRun) error {
 	c.ended = append(c.ended, run.Instance)
 	_, err := c.engine.client.History(ctx, run.Instance, 0, func(entry client.HistoryEntry) error {
@@ -91,9 +92,9 @@ func (c *closing) add(ctx context.Context, run startedRun) error {
 	return err
 }
 
-// look returns the runs that are still to end. A run that has been told to end has the message in its mail, or that is on its way.
+// look returns the runs that are still in progress but must end. The message that ends such a run is in its mail, or on its way.
 func (c *closing) look(ctx context.Context) (left []startedRun, err error) {
-	told, err := c.onTheWay(ctx) // before the mail is looked at, into which it comes
+	told, err := c.onTheWay(ctx) // before the mail is read, since these messages arrive there
 	if err != nil {
 		return nil, err
 	}
@@ -120,15 +121,15 @@ func (c *closing) look(ctx context.Context) (left []startedRun, err error) {
 		}
 	}
 	if len(left) == 0 && further {
-		return c.look(ctx) // at what those have started that have ended meanwhile
+		return c.look(ctx) // at the runs that were started by runs that are now ended
 	}
 	return left, nil
 }
 
-// maxOnTheWay is how many entries of an outbox are looked at.
+// maxOnTheWay is the maximum number of entries that onTheWay reads of an outbox.
 const maxOnTheWay = 1000
 
-// onTheWay returns the runs to which something is on its way from the runs that have ended.
+// onTheWay returns the runs to which the ended runs have sent a message that is still on its way.
 func (c *closing) onTheWay(ctx context.Context) (told map[store.Instance]bool, err error) {
 	told = map[store.Instance]bool{}
 	looked := map[int]bool{}
@@ -145,7 +146,7 @@ func (c *closing) onTheWay(ctx context.Context) (told map[store.Instance]bool, e
 		for _, entry := range work.Outbox {
 			o, err := execution.ParseOutgoing(entry.Data)
 			switch {
-			case err != nil: // whoever delivers it finds out what is wrong with it
+			case err != nil: // the worker that delivers it reports the fault
 			case o.Deliver != nil:
 				told[o.Deliver.To] = true
 			case o.Child != nil:

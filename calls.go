@@ -21,37 +21,37 @@ import (
 	"github.com/swrun/swrun/tasks"
 )
 
-// Performer performs a call in Go. What it returns, of any Go type that encoding/json would write, is the output of the task. An
-// *errors.Error is what the workflow can catch; any other error, and a panic, becomes one of type runtime. The stack of a panic goes
-// to Host.Log. It returns soon after ctx has ended, which happens when the task is cancelled or its time is over. It may be called
-// again for the same task, after a crash or a retry: Key is the same then.
+// Performer performs a call in Go. Its result may have any Go type that encoding/json can write, and is the output of the task. The workflow can
+// catch an *errors.Error; any other error, and a panic, becomes an error of type runtime. The stack of a panic is written to Host.Log. A Performer
+// must return soon after ctx ends, which happens when the task is cancelled or its time is over. It may be called again for the same task, after a
+// crash or a retry, with the same Key.
 type Performer func(ctx context.Context, c Call) (any, error)
 
 // Call is one attempt to perform a `call` task.
 type Call struct {
-	Name     string         // what `call` says
+	Name     string         // the value of `call`
 	With     map[string]any // its arguments, evaluated
 	Run      string         // id of the run
 	Task     string         // pointer of the task in the document
 	Key      string         // idempotency key, the same for every attempt
 	Attempt  int            // counts from 1
-	Deadline time.Time      // when the task ends at the latest; zero for never
+	Deadline time.Time      // latest end of the task; zero for none
 }
 
 // Decode converts the arguments into a Go value, as encoding/json does.
 func (c Call) Decode(into any) error { return decode(c.With, into) }
 
-// calls are the performers of a program, and what is to be done about a call that has none.
+// calls are the performers of a program, and the handling of calls that have no performer.
 type calls struct {
 	performers map[string]Performer
 	log        *slog.Logger
-	// elsewhere says that another process may perform what this one cannot: it is compiled all the same.
+	// elsewhere is true if another process may perform a call that this process cannot perform. The call is compiled anyway.
 	elsewhere bool
-	catalog   string // the default catalog, where there is one
+	catalog   string // the default catalog; may be empty
 	deployed  bool   // functions of the default catalog may be deployed
 }
 
-// orElsewhere returns calls for what is stored: other processes may have the performers that are missing here.
+// orElsewhere returns calls for a stored document: other processes may have the performers that are missing here.
 func (c calls) orElsewhere() calls {
 	c.elsewhere = true
 	return c
@@ -63,7 +63,7 @@ func isDefaultFunction(name string) bool {
 	return function != "" && catalog == "default" && !strings.Contains(function, "/")
 }
 
-// check refuses names that no call could have.
+// check refuses names that no call can have.
 func (c calls) check() error {
 	for _, name := range slices.Sorted(maps.Keys(c.performers)) {
 		switch {
@@ -76,7 +76,7 @@ func (c calls) check() error {
 	return nil
 }
 
-// replace puts the calls that are performed in Go among the kinds of tasks, in the place of those that are performed otherwise.
+// replace replaces, among the kinds of tasks, those whose calls are performed in Go.
 func (c calls) replace(kinds []interpreter.Kind) []interpreter.Kind {
 	for _, kind := range dsl.Kinds() {
 		name := kind.CallProtocol()
@@ -100,8 +100,8 @@ func (c calls) replace(kinds []interpreter.Kind) []interpreter.Kind {
 	return kinds
 }
 
-// isCataloged reports whether a function of the default catalog is read from there. One that has a version may be, unless it is performed
-// here; if others may perform it, those who have made the definition knew.
+// isCataloged reports whether a function of the default catalog is read from the catalog. A function that has a version may be, unless it is
+// performed here. If other processes may perform it, the definition already contains the decision.
 func (c calls) isCataloged(b *interpreter.Builder, name string) bool {
 	if c.performers[name] != nil || !strings.Contains(name, ":") {
 		return false
@@ -113,7 +113,7 @@ func (c calls) isCataloged(b *interpreter.Builder, name string) bool {
 		return err == nil
 	case c.catalog != "" || w.Use.Catalogs["default"] != nil:
 		return true
-	case c.deployed && len(c.performers) > 0: // of one that is not deployed, the message about those that are registered says more
+	case c.deployed && len(c.performers) > 0: // for a function that is not deployed, the message about registered performers is more useful
 		_, err := b.Read(tasks.InDefaultCatalog(name))
 		return !errors.Is(err, fs.ErrNotExist)
 	}
@@ -134,7 +134,7 @@ func (c calls) function(b *interpreter.Builder, t dsl.Task, name string) interpr
 	return nil
 }
 
-// maxListed is how many bytes of a list of performers a message shows.
+// maxListed is the maximum length of a list of performers in a message, in bytes.
 const maxListed = 300
 
 // callBody is a call that is performed in Go.
@@ -209,7 +209,7 @@ func withoutPanic(log *slog.Logger, what string, f func() error) (err error) {
 	return f()
 }
 
-// callError makes the error of a performer one that the workflow can catch, unless the call has been cancelled.
+// callError converts the error of a performer into an error that the workflow can catch, unless the call was cancelled.
 func callError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

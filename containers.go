@@ -8,15 +8,15 @@ import (
 	"github.com/swrun/swrun/tasks"
 )
 
-// Containers lets tasks run containers by the engine of Docker or Podman that the clients of these would find, by DOCKER_HOST, CONTAINER_HOST, the
-// context of Docker, or its socket. Who may run containers there can do with that machine what the engine can: have an engine without
-// privileges, or trust who writes documents.
+// Containers lets tasks run containers on the engine of Docker or Podman that their clients would use, according to DOCKER_HOST, CONTAINER_HOST, the
+// context of Docker, or its socket. A user of that engine can do everything on its machine that the engine can do: use an engine without privileges,
+// or accept only documents of authors that you trust.
 //
-// While an Engine works, it stops the containers of processes that were killed, and removes those that were to be removed some time after their
-// end. A run in memory does the same when it starts a container.
+// While an Engine works, it stops the containers of processes that were killed, and removes the containers whose time after their end is over. A run
+// in memory does the same when it starts a container.
 type Containers struct {
-	// Volumes are the folders of the engine's machine, and what is in them, and the names of volumes, that containers may have. / is all of
-	// them; none unless set.
+	// Volumes are the volumes that containers may mount: names of volumes, and folders of the engine's machine with their content. / allows all folders;
+	// the default allows no volume.
 	Volumes []string
 }
 
@@ -34,14 +34,14 @@ func (c *Containers) engine(log *slog.Logger) *tasks.Containers {
 	return &tasks.Containers{Engine: container.New(container.Config{Log: log}), Volumes: c.Volumes}
 }
 
-// watchContainers looks after the containers that nobody waits for, until ctx ends.
+// watchContainers stops and removes the containers that no task waits for, until ctx ends.
 func (e *environment) watchContainers(ctx context.Context) {
 	if e.engine != nil {
 		e.engine.Engine.Watch(ctx)
 	}
 }
 
-// watchUsedContainers is watchContainers from the first container on.
+// watchUsedContainers is watchContainers, which begins with the first container.
 func (e *environment) watchUsedContainers(ctx context.Context) {
 	if e.engine != nil {
 		e.engine.Engine.WatchOnceUsed(ctx)

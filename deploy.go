@@ -11,10 +11,10 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Deploy stores documents, with the resources that they need, under their namespaces, names and versions, so that they can be
-// started by name. If one of them is faulty (dsl.Diagnostics), two are called the same (*DuplicateError), or one uses a namespace that ctx does not grant
-// (*definition.ForeignError, see definition.WithGranted), none is stored. A *DeployedError says that another document is stored
-// under the same three.
+// Deploy stores documents, with the resources that they need, under their namespaces, names and versions, so that they can be started by name. It
+// stores no document if one of them is faulty (dsl.Diagnostics), if two have the same namespace, name and version (*DuplicateError), or if one uses a
+// namespace that ctx does not grant (*definition.ForeignError, see definition.WithGranted). A *DeployedError means that another document is stored
+// under the same namespace, name and version.
 func (e *Engine) Deploy(ctx context.Context, all ...*Document) error {
 	if err := Distinct(all...); err != nil {
 		return err
@@ -30,8 +30,8 @@ func (e *Engine) Deploy(ctx context.Context, all ...*Document) error {
 	return e.deploy(ctx, made)
 }
 
-// CheckRuns says what becomes of the runs in progress if a document is deployed, and changes nothing: which there are of other versions,
-// and which of them could migrate to it (Run.Migrate). A *DeployedError says that another document has its name and version.
+// CheckRuns returns the effect that deploying a document would have on the runs in progress, and changes nothing: the runs of other versions, and
+// those that could migrate to the document (Run.Migrate). A *DeployedError means that another document is deployed under its name and version.
 func (e *Engine) CheckRuns(ctx context.Context, d *Document) (client.RunsCheck, error) {
 	made, err := d.definition(e.env)
 	if err != nil {
@@ -62,7 +62,7 @@ func (e *Engine) deploy(ctx context.Context, all []definition.Definition) error 
 	return nil
 }
 
-// Distinct returns a *DuplicateError if two different ones of the documents have one namespace, name and version.
+// Distinct returns a *DuplicateError if two different documents have the same namespace, name and version.
 func Distinct(all ...*Document) error {
 	known := map[string]*Document{}
 	for _, d := range all {
@@ -78,7 +78,7 @@ func Distinct(all ...*Document) error {
 	return nil
 }
 
-// DuplicateError says that two different documents have one namespace, name and version.
+// DuplicateError is the error of two different documents that have the same namespace, name and version.
 type DuplicateError struct {
 	Workflow string    // namespace/name:version
 	Files    [2]string // empty for a text that was not read from a file
@@ -88,7 +88,7 @@ func (e *DuplicateError) Error() string {
 	return fmt.Sprintf("%s and %s are different documents, and both are %s", cmp.Or(e.Files[0], "one"), cmp.Or(e.Files[1], "another"), e.Workflow)
 }
 
-// DeployedError says that another document is deployed under a name and version.
+// DeployedError is the error of a name and version under which another document is deployed.
 type DeployedError struct {
 	Workflow string // namespace/name:version
 	err      error

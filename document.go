@@ -16,17 +16,16 @@ import (
 	"github.com/swrun/swrun/tasks"
 )
 
-// Document is a workflow document with everything that was found in it. Load and Parse make one. Several goroutines may run the same
-// document.
+// Document is a workflow document with all findings about it. Load and Parse make one. Several goroutines may run the same document.
 type Document struct {
-	// File is the path of the document: relative references, and the workflows that its tasks run, are looked for in its folder. It is
-	// empty for a text that was not read from a file; relative references start from the working folder then.
+	// File is the path of the document. Relative references, and the workflows that its tasks run, are looked for in its folder. It is empty for a text
+	// that was not read from a file; relative references then start from the working folder.
 	File string
-	// NoFiles keeps the document from having files of this machine read as its resources: its text was sent by somebody else.
+	// NoFiles forbids the document to read files of this machine as its resources, because another party sent its text.
 	NoFiles bool
-	// Resources are what the references to external resources in the document mean. Unless it is nil, nothing else is read for them.
+	// Resources are the contents of the external resources to which the document refers. Unless Resources is nil, no other resource is read.
 	Resources map[string][]byte
-	// Locations are where relative references in resources start, for those of which a server has redirected the reader to another URL.
+	// Locations are the URLs from which relative references in resources start, for the resources that a server redirected to another URL.
 	Locations map[string]string
 	Text      []byte
 	// Workflow is the tree of the document, as far as it could be read. It is read-only.
@@ -34,8 +33,8 @@ type Document struct {
 	Diagnostics dsl.Diagnostics // errors, warnings and hints
 }
 
-// Load reads a document from a file, and checks it. A file that cannot be read is an *fs.PathError, and there is no document then. A
-// document with errors is returned with them: the error is a dsl.Diagnostics.
+// Load reads a document from a file, and checks it. If the file cannot be read, the error is an *fs.PathError and the document is nil. A document
+// with errors is returned together with them: the error is a dsl.Diagnostics.
 func Load(file string) (*Document, error) {
 	text, err := readDocument(file)
 	if err != nil {
@@ -73,11 +72,11 @@ func (d *Document) String() string {
 	return d.Workflow.Document.String()
 }
 
-// isRead reports whether Load or Parse has made the document.
+// isRead reports whether Load or Parse made the document.
 func (d *Document) isRead() bool { return d != nil && d.Workflow != nil }
 
-// Err returns the errors among the diagnostics as a dsl.Diagnostics, or nil. It returns an *OptionError for a document that neither
-// Load nor Parse has made.
+// Err returns the errors among the diagnostics as a dsl.Diagnostics, or nil. It returns an *OptionError for a document that was made by neither Load
+// nor Parse.
 func (d *Document) Err() error {
 	if !d.isRead() {
 		return &OptionError{"document", "is missing: read one with Load or Parse"}
@@ -88,15 +87,15 @@ func (d *Document) Err() error {
 	return nil
 }
 
-// CheckConfig says for which program Document.Check checks.
+// CheckConfig configures Document.Check.
 type CheckConfig struct {
 	Host Host
-	// Fetch lets it read schemas and other resources of the document from the network. Without it, what they hold is not checked.
+	// Fetch lets it read schemas and other resources of the document from the network. Without it, their content is not checked.
 	Fetch bool
 }
 
-// Check compiles the document, as a run does before it starts, and adds to the diagnostics what that finds: what this host cannot run,
-// and what is wrong with schemas and other resources. It runs nothing, and must not be called while the document is used elsewhere.
+// Check compiles the document, as a run does before it starts, and adds its findings to the diagnostics: tasks that this host cannot run, and
+// mistakes in schemas and other resources. It runs nothing, and must not be called while the document is used elsewhere.
 func (d *Document) Check(c CheckConfig) error {
 	if err := d.Err(); err != nil {
 		return err
@@ -115,8 +114,8 @@ func (d *Document) Check(c CheckConfig) error {
 	return d.Err()
 }
 
-// compile makes the document ready to run, and returns what it finds; its errors are a dsl.Diagnostics. It changes nothing, so that a document may be used by
-// several goroutines.
+// compile makes the document ready to run, and returns its findings; its errors are a dsl.Diagnostics. It changes nothing, so that several goroutines
+// may use a document.
 func (d *Document) compile(e *environment, load interpreter.Loader) (*interpreter.Program, dsl.Diagnostics, error) {
 	p, found := interpreter.Compile(d.Workflow, e.config(loading{d.base(), d.Workflow.Document.Namespace, load}, e.calls))
 	if found.Err() != nil {
@@ -125,7 +124,7 @@ func (d *Document) compile(e *environment, load interpreter.Loader) (*interprete
 	return p, found, nil
 }
 
-// program makes the document ready to run here, with resources as they are now.
+// program makes the document ready to run here, with the current resources.
 func (d *Document) program(e *environment) (*interpreter.Program, error) {
 	if err := d.Err(); err != nil {
 		return nil, err
@@ -134,7 +133,7 @@ func (d *Document) program(e *environment) (*interpreter.Program, error) {
 	return p, err
 }
 
-// loader returns what reads the external resources of the document. Without a transport, nothing is fetched.
+// loader returns a function that reads the external resources of the document. Without a transport, it fetches nothing.
 func (d *Document) loader(e *environment, transport http.RoundTripper) interpreter.Loader {
 	if d.Resources != nil {
 		return definition.Definition{Resources: d.Resources, Locations: d.Locations}.Load
@@ -142,8 +141,8 @@ func (d *Document) loader(e *environment, transport http.RoundTripper) interpret
 	return tasks.Loader(d.base(), tasks.Sources{Transport: transport, Files: !d.NoFiles, Catalog: e.host.Catalog, Functions: e.host.Functions})
 }
 
-// WithResources returns the document with the external resources that it needs, as they are now on this machine and where the host may
-// call. Its diagnostics include what is found in these resources. Its errors are a dsl.Diagnostics.
+// WithResources returns the document with the external resources that it needs, as they are now on this machine and at the addresses that the host
+// may call. Its diagnostics include the findings in these resources. Its errors are a dsl.Diagnostics.
 func (d *Document) WithResources(h Host) (*Document, error) {
 	if err := d.Err(); err != nil {
 		return nil, err
@@ -161,7 +160,7 @@ func (d *Document) WithResources(h Host) (*Document, error) {
 	return &whole, nil
 }
 
-// onHost makes something of a document with what a host has.
+// onHost calls make with the environment of a host, and returns its result.
 func onHost[T any](h Host, make func(*environment) (T, error)) (made T, err error) {
 	e, err := h.environment(0, nil)
 	if err != nil {
@@ -171,8 +170,8 @@ func onHost[T any](h Host, make func(*environment) (T, error)) (made T, err erro
 	return make(e)
 }
 
-// Children returns the workflows that tasks of the document run or continue as, each once, whether there are such workflows or not. Those that a
-// function of a catalog or of a URI runs count too: these functions are read, unless the document has Resources. Its errors are a dsl.Diagnostics.
+// Children returns the workflows that tasks of the document run or continue as, each once, whether they exist or not. The workflows that a function
+// of a catalog or of a URI runs count too: these functions are read, unless the document has Resources. Its errors are a dsl.Diagnostics.
 func (d *Document) Children(h Host) ([]definition.Child, error) {
 	if err := d.Err(); err != nil {
 		return nil, err
@@ -187,13 +186,13 @@ func (d *Document) Children(h Host) ([]definition.Child, error) {
 	return definition.AllChildren(p), nil
 }
 
-// definition makes a definition of the document, which holds every resource that it is compiled with.
+// definition makes a definition of the document, which contains every resource that it is compiled with.
 func (d *Document) definition(e *environment) (definition.Definition, error) {
 	made, _, err := d.define(e)
 	return made, err
 }
 
-// define is definition, and returns what was found in the resources as well.
+// define is definition, and also returns the findings in the resources.
 func (d *Document) define(e *environment) (definition.Definition, dsl.Diagnostics, error) {
 	if err := d.Err(); err != nil {
 		return definition.Definition{}, nil, err
@@ -215,13 +214,13 @@ func (d *Document) define(e *environment) (definition.Definition, dsl.Diagnostic
 		errors.As(err, &unavailable)
 		return found, err
 	})
-	if unavailable != nil { // nothing is wrong with the document
+	if unavailable != nil { // the document itself is valid
 		err = unavailable
 	}
 	return made, found, err
 }
 
-// base is what relative references in the document start from.
+// base returns the start of relative references in the document.
 func (d *Document) base() string {
 	if d.File == "" {
 		return "document.yaml"
@@ -229,7 +228,7 @@ func (d *Document) base() string {
 	return d.File
 }
 
-// joined returns what several passes found; a finding that two of them report stays one. One pass may find several mistakes at one place.
+// joined returns the findings of several passes. A finding of two passes counts once. One pass may report several mistakes at one place.
 func joined(before, more dsl.Diagnostics) dsl.Diagnostics {
 	all := slices.Clone(before)
 	for _, f := range more {

@@ -13,16 +13,16 @@ import (
 	"github.com/swrun/swrun/runtime/definition"
 )
 
-// Documents finds the workflows that run.workflow tasks name: first among the documents that it was made of, then among the files in
-// the folder of the first of them, unless it has NoFiles. Where two different ones of these, or of those, have one namespace, name and version, neither is
-// chosen. It must not be used by several goroutines at once.
+// Documents finds the workflows that run.workflow tasks name: first among the given documents, then among the files in the folder of the first
+// document, unless it has NoFiles. If two different given documents have the same namespace, name and version, neither is chosen; the same holds for
+// two files. It must not be used by several goroutines at the same time.
 type Documents struct {
-	// Hint ends the error about a workflow that is not found: it says what to do.
+	// Hint is the end of the error about a workflow that is not found: the remedy.
 	Hint string
-	// Host reads the functions from elsewhere that workflows call which no run has asked for.
+	// Host is used to read functions from elsewhere that are called by workflows which no run has started.
 	Host Host
 
-	folder string // to look in; empty once that is done
+	folder string // to search; empty after the search
 	known  []*titled
 }
 
@@ -30,15 +30,15 @@ type Documents struct {
 type titled struct {
 	definition.Reference
 	file     string
-	given    bool // and not found in the folder
+	given    bool // not found in the folder
 	sum      [sha256.Size]byte
 	document *Document            // nil until it is read
-	program  *interpreter.Program // that runs
-	looked   *interpreter.Program // that was looked at only
+	program  *interpreter.Program // used by a run
+	looked   *interpreter.Program // compiled for inspection only
 	fault    *errors.Error
 }
 
-// NewDocuments returns what finds the workflows of some documents, and of the files in the folder of the first.
+// NewDocuments returns a Documents of some documents, and of the files in the folder of the first.
 func NewDocuments(all ...*Document) *Documents {
 	d := &Documents{}
 	all = slices.DeleteFunc(slices.Clone(all), func(one *Document) bool { return !one.isRead() })
@@ -52,7 +52,7 @@ func NewDocuments(all ...*Document) *Documents {
 	return d
 }
 
-// Workflow returns the workflow that a reference means, or nil if there is none.
+// Workflow returns the workflow to which a reference refers, or nil if it does not exist.
 func (d *Documents) Workflow(r definition.Reference) *dsl.Workflow {
 	found := d.find(r)
 	if found == nil || d.duplicate(found) != nil || found.read() != nil {
@@ -61,8 +61,8 @@ func (d *Documents) Workflow(r definition.Reference) *dsl.Workflow {
 	return found.document.Workflow
 }
 
-// ChildrenOf returns the workflows that the tasks of the one that a reference means run or continue as, also tasks of functions from elsewhere, as far as these
-// can be read.
+// ChildrenOf returns the workflows that the tasks of the referenced workflow run or continue as. They include tasks of functions from elsewhere, as
+// far as these functions can be read.
 func (d *Documents) ChildrenOf(r definition.Reference) []definition.Child {
 	w := d.Workflow(r)
 	if w == nil {
@@ -76,7 +76,8 @@ func (d *Documents) ChildrenOf(r definition.Reference) []definition.Child {
 	return definition.Children(w)
 }
 
-// StartedBy returns the workflow that a task of the one that a reference means runs, also a task of a function from elsewhere. ok is false if that is not known.
+// StartedBy returns the workflow that a task of the referenced workflow runs. The task may be in a function from elsewhere. ok is false if the
+// workflow is unknown.
 func (d *Documents) StartedBy(r definition.Reference, task dsl.Pointer) (child definition.Reference, ok bool) {
 	if d.Workflow(r) == nil {
 		return child, false
@@ -93,7 +94,8 @@ func (d *Documents) StartedBy(r definition.Reference, task dsl.Pointer) (child d
 	return definition.Reference{Namespace: runs[n].Namespace, Name: runs[n].Name, Version: runs[n].Version}, true
 }
 
-// compiled returns a workflow with the functions from elsewhere that it calls: as a run has got it, or as they are now. It is nil if they cannot be read.
+// compiled returns a workflow with the functions from elsewhere that it calls: in the form that a run uses, or in their current form. It returns nil
+// if they cannot be read.
 func (d *Documents) compiled(r definition.Reference) *interpreter.Program {
 	t := d.find(r)
 	if t.program != nil || t.fault != nil {
@@ -105,7 +107,7 @@ func (d *Documents) compiled(r definition.Reference) *interpreter.Program {
 	return t.looked
 }
 
-// find returns the document that a reference means, or nil.
+// find returns the document to which a reference refers, or nil.
 func (d *Documents) find(r definition.Reference) *titled {
 	found := d.choose(r)
 	if found == nil || r.Version == definition.Latest {
@@ -115,7 +117,7 @@ func (d *Documents) find(r definition.Reference) *titled {
 	return found
 }
 
-// duplicate returns a *DuplicateError if another document is called the same. Those that were given go before those in the folder.
+// duplicate returns a *DuplicateError if another document has the same namespace, name and version. Given documents precede documents in the folder.
 func (d *Documents) duplicate(found *titled) error {
 	for _, t := range d.known {
 		if t.Reference == found.Reference && t.given == found.given && t.sum != found.sum {
@@ -143,7 +145,7 @@ func (d *Documents) choose(r definition.Reference) *titled {
 	return best
 }
 
-// program returns the program of a workflow; it is what local.Workflows describes.
+// program returns a function that returns the program of a workflow, as local.Workflows specifies it.
 func (d *Documents) program(e *environment) func(namespace, name, version string) (*interpreter.Program, *errors.Error) {
 	return func(namespace, name, version string) (*interpreter.Program, *errors.Error) {
 		r := definition.Reference{Namespace: namespace, Name: name, Version: version}
@@ -175,7 +177,7 @@ func (d *Documents) versions(r definition.Reference) string {
 	return ", which has version " + strings.Join(slices.Compact(versions), ", ")
 }
 
-// read reads the document from its file, if that has not been done. What is wrong in it is among its diagnostics.
+// read reads the document from its file, unless it is read already. Mistakes in the document are among its diagnostics.
 func (t *titled) read() error {
 	if t.document != nil {
 		return nil
@@ -199,8 +201,8 @@ func (t *titled) compile(e *environment) (*interpreter.Program, *errors.Error) {
 	return program, nil
 }
 
-// definitions returns the definitions of the workflows that the tasks of a document run, of those that these run, and so on, as far
-// as they are found.
+// definitions returns the definitions of the workflows that the tasks of a document run, of the workflows that these run, and so on, as far as they
+// are found.
 func (d *Documents) definitions(of *Document, e *environment) (all []definition.Definition, err error) {
 	found, err := d.children(of, e)
 	for _, child := range found {
@@ -213,8 +215,7 @@ func (d *Documents) definitions(of *Document, e *environment) (all []definition.
 	return all, err
 }
 
-// Children returns the documents of the workflows that the tasks of a document run, of those that these run, and so on, as far as they are
-// found.
+// Children returns the documents of the workflows that the tasks of a document run, of the workflows that these run, and so on, as far as they are found.
 func (d *Documents) Children(of *Document, h Host) ([]*Document, error) {
 	e, err := h.environment(0, nil)
 	if err != nil {
@@ -229,7 +230,7 @@ func (d *Documents) children(of *Document, e *environment) (all []*Document, err
 	var named []definition.Reference
 	if p, err := of.program(e); err == nil {
 		named = definition.ChildrenOf(p)
-	} else { // which is reported where the program is needed
+	} else { // the error is reported where the program is needed
 		for _, child := range definition.Children(of.Workflow) {
 			named = append(named, child.Reference)
 		}
@@ -254,7 +255,7 @@ func (d *Documents) children(of *Document, e *environment) (all []*Document, err
 	return all, nil
 }
 
-// readFolder notes the titles of the documents in the folder. Files that are not workflow documents are passed over.
+// readFolder records the titles of the documents in the folder. It skips files that are not workflow documents.
 func (d *Documents) readFolder() {
 	if d.folder == "" {
 		return
@@ -263,7 +264,7 @@ func (d *Documents) readFolder() {
 	d.folder = ""
 	entries, err := os.ReadDir(folder)
 	if err != nil {
-		return // the workflow is reported as unknown then
+		return // the workflow is then reported as unknown
 	}
 	for _, entry := range entries {
 		file := filepath.Join(folder, entry.Name())
@@ -277,12 +278,12 @@ func (d *Documents) readFolder() {
 	}
 }
 
-// isDocument reports whether a file may hold a document, by its name.
+// isDocument reports by the name of a file whether it may contain a document.
 func isDocument(file string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(file)))
 }
 
-// titleOf reads no more of a file than what the document in it calls itself. Pipes and devices, which may never end, are not read.
+// titleOf reads the namespace, name and version of the document in a file. It reads no pipes and no devices, which may never end.
 func titleOf(file string) (title *titled, ok bool) {
 	info, err := os.Stat(file)
 	if err != nil || !info.Mode().IsRegular() {

@@ -28,33 +28,33 @@ import (
 	"github.com/swrun/swrun/runtime/worker"
 )
 
-// EngineConfig says how an Engine works. The zero value is useful.
+// EngineConfig configures an Engine. The zero value is useful.
 type EngineConfig struct {
 	Host        Host
-	Concurrency int // runs that perform something at a time; default 1000
-	// NamespaceConcurrency is how many of these may be of one namespace; default 0 is any number.
+	Concurrency int // maximum number of runs that perform something at a time; default 1000
+	// NamespaceConcurrency is the maximum number of these runs that belong to one namespace; default 0 is no maximum.
 	NamespaceConcurrency int
-	Lease                time.Duration // after which the runs of a worker that has died are taken over; default 3s
-	Drain                time.Duration // how long effects in flight may go on when Work is stopped; default 30s
-	ParkAfter            time.Duration // waits that are shorter stay in memory, and are stored all the same; default 1s
-	Retention            time.Duration // after which runs that have ended are deleted; default never
-	// RecoveryAttempts is how many workers may be lost at one step of a run before it is quarantined; default 5.
+	Lease                time.Duration // time after which the runs of a dead worker are taken over; default 3s
+	Drain                time.Duration // time for effects in flight when Work is stopped; default 30s
+	ParkAfter            time.Duration // shorter waits stay in memory, and are stored anyway; default 1s
+	Retention            time.Duration // time after which ended runs are deleted; default never
+	// RecoveryAttempts is the number of workers that may be lost at one step of a run before the run is quarantined; default 5.
 	RecoveryAttempts int
-	CheckInterval    time.Duration // how often the indexes of the store are checked, and repaired; default 40s
-	SweepInterval    time.Duration // how often every run is compared with the indexes, a few at a time; default 10m
-	ScanLimit        int           // how many entries of an index or runs are compared at a time; default 1000
-	// Queues are the task queues whose tasks this engine performs, "*" for all; default the default queue alone, or all of them on a store that
-	// only this process has. Tasks of other queues are left to other engines, as those are that need what Host does not grant.
+	CheckInterval    time.Duration // time between two checks and repairs of the indexes of the store; default 40s
+	SweepInterval    time.Duration // time in which every run is compared with the indexes, a few at a time; default 10m
+	ScanLimit        int           // number of runs, or of entries of an index, that are compared at a time; default 1000
+	// Queues are the task queues whose tasks this engine performs, "*" for all. The default is the default queue alone, or all queues on a store that
+	// only this process uses. Other engines perform tasks of other queues, and tasks that need more than Host grants.
 	Queues []string
-	// Observe is called with the history events of each step of a run, in order, once they are stored.
+	// Observe is called with the history events of each step of a run, in order, after they are stored.
 	Observe func(store.Instance, []interpreter.HistoryEvent)
-	// Trace is told the same, and how the run was started. With it, HTTP calls carry the header traceparent, which names the span of their
-	// task (execution.SpanID). Nil traces nothing.
+	// Trace is called with the same events, and with the start of the run. With Trace, HTTP calls carry the header traceparent, which names the span of
+	// their task (execution.SpanID). Nil traces nothing.
 	Trace func(store.Instance, *execution.Invocation, []interpreter.HistoryEvent)
 }
 
-// Engine starts runs in a store, commands and describes them, and works on them. Each process that shares the store has its own engine;
-// a process that only starts, commands or describes runs need not call Work. Several goroutines may use an engine.
+// Engine starts runs in a store, commands and describes them, and works on them. Each process that shares the store has its own engine; a process
+// that only starts, commands or describes runs need not call Work. Several goroutines may use an engine.
 type Engine struct {
 	store      *Store
 	config     EngineConfig
@@ -62,23 +62,23 @@ type Engine struct {
 	client     *client.Client
 	figures    *worker.Figures
 	events     *events.Bus
-	activities *matching.Matcher // with the outside workers that poll through this engine
+	activities *matching.Matcher // also serves the outside workers that poll through this engine
 	schedules  *schedule.Schedules
-	functions  *function.Functions           // that are deployed
-	gate       *queue.Gate                   // to the task queues, for all that this process performs or hands out
-	worker     atomic.Pointer[worker.Worker] // that works now; nil if none does
+	functions  *function.Functions           // deployed in the store
+	gate       *queue.Gate                   // to the task queues, for all tasks that this process performs or hands out
+	worker     atomic.Pointer[worker.Worker] // the worker in progress, or nil
 }
 
-// Transport returns what sends requests to what Host.Network allows, and to nothing else.
+// Transport returns a transport that sends requests only to the addresses that Host.Network allows.
 func (e *Engine) Transport() http.RoundTripper { return e.env.transport }
 
-// maxCount bounds the counts of an EngineConfig.
+// maxCount is the maximum of the counts of an EngineConfig.
 const maxCount = 10_000
 
-// minInterval is the shortest time between two checks of one index: more often, they would be all that the store does.
+// minInterval is the minimum time between two checks of one index. With a shorter time, the store would do nothing else.
 const minInterval = time.Second
 
-// minLease is shorter than any pause that a working process makes.
+// minLease is the minimum of Lease. A working process may pause for longer than a shorter lease.
 const minLease = time.Second
 
 func (c EngineConfig) check() error {
@@ -147,32 +147,32 @@ func NewEngine(s *Store, c EngineConfig) (*Engine, error) {
 	return engine, nil
 }
 
-// activityDue has the worker look at an activity in time.
+// activityDue wakes the worker in time for an activity.
 func (e *Engine) activityDue(partition int, at time.Time) {
 	if w := e.worker.Load(); w != nil {
 		w.Expect(partition, at)
 	}
 }
 
-// reportActivity hands the end of an attempt to the run, if it is in the worker's memory.
+// reportActivity passes the end of an attempt to the run, if the run is in the worker's memory.
 func (e *Engine) reportActivity(ctx context.Context, r matching.Report) (stored bool) {
 	w := e.worker.Load()
 	return w != nil && w.Report(ctx, r.ID, r.Activity, r.Operation)
 }
 
-// Figures returns what the engine has counted of the runs that it has worked on.
+// Figures returns the counters of the runs that the engine has worked on.
 func (e *Engine) Figures() *worker.Figures { return e.figures }
 
-// Client returns what the engine looks after runs with: it lists, describes and commands many at once.
+// Client returns the client of the engine, which lists, describes and commands many runs at the same time.
 func (e *Engine) Client() *client.Client { return e.client }
 
-// Activities returns what outside workers poll and report to: the activities of the runs in the store. What becomes available is found at once
-// while this engine works, and otherwise within a second.
+// Activities returns the matcher that outside workers poll and report to, with the activities of the runs in the store. While this engine works, a
+// new activity is found immediately, otherwise within a second.
 func (e *Engine) Activities() *matching.Matcher { return e.activities }
 
-// NotDeployedError says that no document is deployed under a name.
+// NotDeployedError is the error of a name under which no document is deployed.
 type NotDeployedError struct {
-	Workflow string // as it was asked for
+	Workflow string // as requested
 	err      error
 }
 
@@ -183,15 +183,14 @@ func (e *NotDeployedError) Error() string {
 // Unwrap returns the store's refusal.
 func (e *NotDeployedError) Unwrap() error { return e.err }
 
-// StartOptions are what a start may say besides workflow and input.
+// StartOptions are the options of a start besides workflow and input.
 type StartOptions = client.StartOptions
 
 // UnfitInputError is a start that is refused because `input.schema` of the workflow refuses the input. Nothing was started.
 type UnfitInputError = client.UnfitInputError
 
-// Start starts a run of a workflow that has been deployed, by namespace/name or namespace/name:version, with an input of any Go
-// type that encoding/json would write. The run goes on wherever an engine works on the store. An input that `input.schema` of the workflow refuses is an
-// *UnfitInputError.
+// Start starts a run of a deployed workflow, by namespace/name or namespace/name:version, with an input of any Go type that encoding/json can write.
+// The run continues in any process whose engine works on the store. An input that `input.schema` of the workflow refuses is an *UnfitInputError.
 func (e *Engine) Start(ctx context.Context, workflow string, input any, o StartOptions) (*Run, error) {
 	r, err := definition.ParseReference(workflow)
 	if err != nil {
@@ -215,15 +214,15 @@ func (e *Engine) Start(ctx context.Context, workflow string, input any, o StartO
 	return run, err
 }
 
-// StartDocument starts a run of a document, whether or not it is deployed under its name. It deploys the workflows that the document's
-// tasks run: they are looked for among the other documents, and then in the folder of the document. If there is a run of the same id,
-// document, input and options already, StartDocument returns that run.
+// StartDocument starts a run of a document, whether or not it is deployed under its name. It deploys the workflows that the document's tasks run,
+// which it looks for among the other documents, and then in the folder of the document. If a run of the same id, document, input and options exists,
+// StartDocument returns that run.
 func (e *Engine) StartDocument(ctx context.Context, d *Document, input any, o StartOptions, others ...*Document) (*Run, error) {
 	data, err := inputOf(input)
 	if err != nil {
 		return nil, err
 	}
-	o.Reserved = o.Reserved && !e.store.local // otherwise nobody else is there
+	o.Reserved = o.Reserved && !e.store.local // on a local store there is no other worker
 	made, err := d.definition(e.env)
 	if err != nil {
 		return nil, err
@@ -249,10 +248,10 @@ func (e *Engine) started(i store.Instance, err error) (*Run, error) {
 	return &Run{engine: e, Instance: i}, nil
 }
 
-// RunExistsError says that there is a run of that id already, of something else.
+// RunExistsError is the error of an id under which a different run exists.
 type RunExistsError struct {
 	Run     store.Instance
-	Differs string // in what it differs from what was to be started, if that is known
+	Differs string // the difference from the requested start, if it is known
 	err     error
 }
 
@@ -266,7 +265,7 @@ func (e *RunExistsError) Error() string {
 // Unwrap returns the store's refusal.
 func (e *RunExistsError) Unwrap() error { return e.err }
 
-// exists returns the error of a document that is not started, since there is a run of that id.
+// exists returns the error of a document that is not started because a run of that id exists.
 func (e *Engine) exists(ctx context.Context, i store.Instance, started definition.Definition, refusal error) error {
 	l, err := e.store.Load(ctx, i)
 	if err != nil {
@@ -283,27 +282,26 @@ func (e *Engine) exists(ctx context.Context, i store.Instance, started definitio
 	return &RunExistsError{i, differs, refusal}
 }
 
-// Run returns a handle on the run of a namespace and id. It asks the store nothing: the run need not be there.
+// Run returns a handle on the run of a namespace and id. It makes no request to the store: the run need not exist.
 func (e *Engine) Run(namespace, id string) *Run {
 	return &Run{engine: e, Instance: store.Instance{Namespace: namespace, ID: id}}
 }
 
-// Work works on the runs of the store until ctx ends, and then hands over: idle runs at once, the others when what they perform has
-// ended or Drain is over. It may be killed at any moment instead; whoever works next goes on. The error says that the store
-// cannot be relied on any more.
+// Work works on the runs of the store until ctx ends. It then hands over idle runs immediately, and the others when their effects are ended or Drain
+// is over. The process may be killed at any moment: the next worker continues its runs. The error means that the store is not reliable any more.
 func (e *Engine) Work(ctx context.Context) error {
 	return e.work(ctx, e.workerConfig(), nil, isDamage)
 }
 
-// WorkOn is Work for some runs and all that they start, and for nothing else. It ends with the first error of the store.
+// WorkOn is Work for some runs and all runs that they start, and for no others. It ends with the first error of the store.
 func (e *Engine) WorkOn(ctx context.Context, runs ...*Run) error {
 	f, c := newFamily(e.store, runs), e.workerConfig()
-	c.Selective, c.Compile = false, e.env.compileHere // nothing is left to others
+	c.Selective, c.Compile = false, e.env.compileHere // there is no other worker for the rest
 	c.Only = func(i store.Instance) bool { return f.has(ctx, i) }
 	return e.work(ctx, c, f.roots, func(error) bool { return true })
 }
 
-// work runs a worker: of all runs, or, if its configuration says which, of some and what they start.
+// work runs a worker for all runs or, if its configuration is selective, for some runs and the runs that they start.
 func (e *Engine) work(ctx context.Context, c worker.Config, some []store.Instance, ends func(error) bool) error {
 	release, err := e.store.takeOver(ctx, e.env.host.Log)
 	if err != nil {
@@ -311,7 +309,7 @@ func (e *Engine) work(ctx context.Context, c worker.Config, some []store.Instanc
 	}
 	defer release()
 	if c.About.Runs = some; c.Only != nil {
-		c.About.Queues = []string{presence.AllQueues} // it works on these runs, whatever they need
+		c.About.Queues = []string{presence.AllQueues} // it works on these runs, whatever queue they need
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	var watching sync.WaitGroup
@@ -342,7 +340,7 @@ func (e *Engine) work(ctx context.Context, c worker.Config, some []store.Instanc
 	return nil
 }
 
-type storeFailure struct{ error } // why work ends on a store that cannot be relied on
+type storeFailure struct{ error } // the error of Work on an unreliable store
 
 func (e *Engine) workerConfig() worker.Config {
 	c := e.config
@@ -356,7 +354,7 @@ func (e *Engine) workerConfig() worker.Config {
 	}
 	if observe := c.Observe; observe != nil {
 		w.Observe = func(i store.Instance, events []interpreter.HistoryEvent) {
-			_ = withoutPanic(w.Log, "EngineConfig.Observe", func() error { observe(i, events); return nil }) // it is logged; the run goes on
+			_ = withoutPanic(w.Log, "EngineConfig.Observe", func() error { observe(i, events); return nil }) // the panic is logged; the run continues
 		}
 	}
 	if trace := c.Trace; trace != nil {
@@ -368,8 +366,7 @@ func (e *Engine) workerConfig() worker.Config {
 	return w
 }
 
-// compile makes a definition ready to be worked on, and logs what is missing for that. Its result is kept, so that this is logged once for
-// each definition.
+// compile makes a definition ready to be worked on, and logs missing parts. The result is kept, so that they are logged once for each definition.
 func (e *Engine) compile(d definition.Definition) (*interpreter.Program, error) {
 	p, err := e.env.compile(d, true)
 	if err != nil {
@@ -384,13 +381,13 @@ func (e *Engine) compile(d definition.Definition) (*interpreter.Program, error) 
 	return p, nil
 }
 
-// about is what the engine says of itself as a worker.
+// about returns the description of this engine as a worker.
 func (e *Engine) about() presence.Worker {
-	host, _ := os.Hostname() // without a name, it is one that has none
+	host, _ := os.Hostname() // without a name, it stays empty
 	about := presence.Worker{Version: Version(), Host: host, Process: os.Getpid(), Grants: e.env.grants(), Queues: e.config.Queues}
 	switch {
 	case len(about.Queues) > 0:
-	case e.store.local: // nobody else could take them
+	case e.store.local: // there is no other worker for them
 		about.Queues = []string{presence.AllQueues}
 	default:
 		about.Queues = []string{dsl.DefaultQueue}

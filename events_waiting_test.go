@@ -10,7 +10,8 @@ import (
 	"github.com/swrun/swrun/limits"
 )
 
-// TestEventsThatWait: as many events wait for a run that nobody works on as may; the others do not come to it, and who publishes them is told.
+// TestEventsThatWait: the number of events that wait for an unattended run is limited. Further events do not reach the run, and their publisher gets
+// an error.
 func TestEventsThatWait(t *testing.T) {
 	s, err := swrun.OpenStore(t.Context(), "memory:", swrun.StoreConfig{})
 	if err != nil {

@@ -20,7 +20,7 @@ do:
       timeout: {after: P2D}
 `
 
-// Events come to a run in memory at times of its clock. One that listens when none is left to come is a *ListeningError.
+// Events reach a run in memory at times of its clock. A run that listens when no event is left ends with a *ListeningError.
 func ExampleArrival() {
 	document, _ := swrun.Parse("", []byte(approval))
 	event := func(order int) map[string]any {
@@ -43,7 +43,7 @@ do: [{approved: {listen: {to: {one: {with: {type: order.approved}}}}}}]
 	// true /do/0/approved
 }
 
-// A forecast says when runs start by themselves, at times and when events come, for programs that start them without a store.
+// A forecast lists the automatic starts of runs, at times and by events. It is for programs that start runs without a store.
 func ExampleDocument_Forecast() {
 	document, _ := swrun.Parse("", []byte(`
 document: {dsl: 1.0.3, namespace: demo, name: report, version: 1.0.0}
@@ -108,7 +108,7 @@ func ExampleEngine_Publish() {
 	// [map[order:7]] <nil>
 }
 
-// Requests of a program can be held to what the calls of workflows may reach.
+// The transport of an engine restricts requests of a program to the addresses that calls of workflows may reach.
 func ExampleEngine_Transport() {
 	store, err := swrun.OpenStore(context.Background(), "memory:", swrun.StoreConfig{})
 	if err != nil {

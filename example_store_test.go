@@ -16,7 +16,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// A run in a store goes on wherever an engine works on the store, whatever has been killed meanwhile.
+// A run in a store continues in any process whose engine works on the store, even if other processes were killed.
 func ExampleEngine() {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
@@ -59,14 +59,14 @@ func openEngine() (*swrun.Engine, func()) {
 	return engine, func() { store.Close() }
 }
 
-// nap sleeps for a day, for an hour at most.
+// nap sleeps for a day, but its timeout is one hour.
 const nap = `
 document: {dsl: 1.0.3, namespace: demo, name: nap, version: 1.0.0}
 do:
   - sleep: {wait: P1D, timeout: {after: PT1H}}
 `
 
-// Whoever has the store commands its runs, and awaits them.
+// Every process that can open the store commands its runs, and awaits them.
 func ExampleRun() {
 	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
 	defer stop()
@@ -75,17 +75,17 @@ func ExampleRun() {
 	document, _ := swrun.Parse("nap.yaml", []byte(nap))
 	run, _ := engine.StartDocument(ctx, document, nil, swrun.StartOptions{ID: "nap-1"})
 	fmt.Println(run.Suspend(ctx, "a break"), run.Resume(ctx, ""), run.Cancel(ctx, "enough"))
-	fmt.Println(store.RefusedAs(run.Retry(ctx, ""))) // it is for runs that are quarantined
+	fmt.Println(store.RefusedAs(run.Retry(ctx, ""))) // only quarantined runs can be retried
 	_, err := run.SetDeadline(ctx, client.DeadlineChange{By: time.Hour})
-	fmt.Println(store.RefusedAs(err)) // no worker has taken it yet
+	fmt.Println(store.RefusedAs(err)) // no worker has claimed it yet
 	_, err = run.Fork(ctx, client.ForkOptions{})
-	fmt.Println(store.RefusedAs(err)) // it has not failed
+	fmt.Println(store.RefusedAs(err)) // it did not fail
 
 	next, _ := swrun.Parse("nap.yaml", []byte(strings.Replace(nap, "1.0.0", "1.1.0", 1)))
 	found, err := engine.CheckRuns(ctx, next)
 	fmt.Println(found.Runs, found.Ready, err)
 	_, err = run.Migrate(ctx, client.Migration{To: "1.1.0"})
-	fmt.Println(store.RefusedAs(err)) // which is not deployed
+	fmt.Println(store.RefusedAs(err)) // the workflow is not deployed
 
 	working, leave := context.WithCancel(ctx)
 	worked := make(chan error)
@@ -114,7 +114,7 @@ func ExampleRun() {
 	// workflow.cancelled <nil> <nil>
 }
 
-// What a run waits for, until when, and what happens then.
+// Describe returns the waits of a run, their deadlines, and the consequence of each deadline.
 func ExampleRun_Describe() {
 	ctx := context.Background()
 	engine, closeStore := openEngine()
@@ -133,7 +133,7 @@ func ExampleRun_Describe() {
 	// cancelled nobody works on it <nil>
 }
 
-// A run has ended when the runs are told to end that end with it.
+// A run is ended as soon as the runs that end with it are ordered to end. AwaitChildren waits for their end.
 func ExampleRun_AwaitChildren() {
 	ctx, stop := context.WithCancel(context.Background())
 	engine, closeStore := openEngine()
@@ -170,7 +170,7 @@ func ExampleOpenStore() {
 	defer os.RemoveAll(folder)
 	store, err := swrun.OpenStore(ctx, "file:"+filepath.Join(folder, "runs.db"), swrun.StoreConfig{})
 	fmt.Println(strings.HasSuffix(store.URL(), "runs.db"), store.Local(), err)
-	workers, err := store.Workers(ctx) // nobody works on it yet
+	workers, err := store.Workers(ctx) // no worker works on it yet
 	fmt.Println(len(workers), err)
 	fmt.Println(store.Close())
 	// Output:
@@ -212,7 +212,7 @@ func ExampleEngine_Deploy() {
 	// true demo/hello-1
 }
 
-// A document with a schedule starts by itself while an engine works; here, nobody does.
+// A document with a schedule starts automatically while an engine works. In this example, no engine works.
 func ExampleEngine_Schedules() {
 	ctx := context.Background()
 	engine, closeStore := openEngine()
@@ -232,7 +232,7 @@ func ExampleEngine_Schedules() {
 	// there is no schedule of the workflow demo/hello
 }
 
-// The client of an engine looks after many runs.
+// The client of an engine manages many runs.
 func ExampleEngine_Client() {
 	ctx := context.Background()
 	engine, closeStore := openEngine()
@@ -262,7 +262,7 @@ func ExampleVersion() {
 	// true
 }
 
-// Which file a store is, for whoever wants to copy it.
+// StoreFile returns the file of a store, for example for a copy.
 func ExampleStoreFile() {
 	fmt.Println(swrun.StoreFile("file:runs.db"))
 	fmt.Println(swrun.StoreFile("redis://localhost:6379"))
@@ -271,7 +271,7 @@ func ExampleStoreFile() {
 	//  false
 }
 
-// Functions that are deployed are called by documents of every namespace. What a document was deployed with stays with it.
+// Documents of every namespace call the deployed functions. A deployed document keeps the functions that it was deployed with.
 func ExampleEngine_DeployFunction() {
 	ctx := context.Background()
 	engine, closeStore := openEngine()

@@ -28,7 +28,7 @@ func Example() {
 	// map[because:Timeout price:42 source:cache] <nil>
 }
 
-// The errors of a document are diagnostics: where they stand, and what to do.
+// The errors of a document are diagnostics, each with its place and its remedy.
 func ExampleLoad() {
 	_, err := swrun.Load("examples/mistakes/checkout.yaml")
 	var found dsl.Diagnostics
@@ -42,7 +42,7 @@ func ExampleLoad() {
 	// checkout.yaml:20 SW201: `then: shipp` names no task in this list
 }
 
-// hello greets whom its input names.
+// hello greets the person in its input.
 const hello = `
 document: {dsl: 1.0.3, namespace: demo, name: hello, version: 1.0.0}
 do:
@@ -95,7 +95,7 @@ func ExampleRunConfig() {
 	// completed 720h0m0s <nil>
 }
 
-// What no catch has taken is an *errors.Error: RFC 9457 with the task as its instance.
+// An error that no catch handles is an *errors.Error: RFC 9457 with the task as its instance.
 func ExampleResult_Err() {
 	document, _ := swrun.Parse("", []byte(`
 document: {dsl: 1.0.3, namespace: demo, name: slow, version: 1.0.0}
@@ -111,7 +111,7 @@ do:
 	// 408 Timeout /do/0/nap
 }
 
-// The error of an input that is not JSON names the part that is wrong.
+// The error of an input that is not JSON names the invalid part.
 func ExampleInputError() {
 	document, _ := swrun.Parse("", []byte(hello))
 	_, err := document.Run(context.Background(), map[string]any{"names": []any{"Ada", make(chan int)}}, swrun.RunConfig{})
@@ -121,7 +121,7 @@ func ExampleInputError() {
 	// true /names/1
 }
 
-// payment charges a card by a function of the default catalog, which is what this program offers.
+// payment charges a card by a function of the default catalog, which consists of the functions of this program.
 const payment = `
 document: {dsl: 1.0.3, namespace: demo, name: payment, version: 1.0.0}
 do:
@@ -213,7 +213,7 @@ func ExamplePerformer() {
 	// map[paid:false] <nil>
 }
 
-// A protocol too: tests of a workflow need no server.
+// A call of a protocol may be performed in Go, too: tests of a workflow need no server.
 func ExampleHost() {
 	document, _ := swrun.Parse("", []byte(`
 document: {dsl: 1.0.3, namespace: demo, name: pet, version: 1.0.0}
@@ -229,7 +229,7 @@ do:
 	// http get https://pets.example/7 <nil>
 }
 
-// Secrets are given by name; what the workflow returns has them hidden.
+// Secrets are given by name. The output of the workflow does not show them.
 func ExampleNewSecrets() {
 	document, _ := swrun.Parse("", []byte(`
 document: {dsl: 1.0.3, namespace: demo, name: token, version: 1.0.0}
@@ -246,7 +246,7 @@ do:
 	// the token is ‹redacted: token› ‹redacted: token›
 }
 
-// A secret may be for some namespaces only. It may be replaced while the program runs; the former value stays hidden.
+// A secret may be restricted to some namespaces. It may be replaced while the program runs; the former value stays hidden.
 func ExampleSecrets_Restrict() {
 	document, _ := swrun.Parse("", []byte(`
 document: {dsl: 1.0.3, namespace: demo, name: token, version: 1.0.0}
@@ -268,7 +268,7 @@ do:
 	// true Not Authorized 403
 }
 
-// Tasks that run other workflows find them beside the document, or among documents that are given.
+// Tasks that run other workflows find them beside the document, or among the given documents.
 func ExampleNewDocuments() {
 	child, _ := swrun.Parse("", []byte(hello))
 	parent, _ := swrun.Parse("", []byte(`
@@ -291,7 +291,7 @@ do:
 	// demo/hello:latest true
 }
 
-// A namespace, a name and a version stand for one document. Deploy refuses two, too.
+// A namespace, a name and a version identify one document. Deploy also refuses two documents with the same three.
 func ExampleDistinct() {
 	one, _ := swrun.Parse("one.yaml", []byte(hello))
 	two, _ := swrun.Parse("two.yaml", append([]byte(hello), "# edited\n"...))
@@ -302,7 +302,7 @@ func ExampleDistinct() {
 	// one.yaml and two.yaml are different documents, and both are demo/hello:1.0.0
 }
 
-// What is wrong with a document for this program shows before it runs.
+// Check reports the faults of a document in this program before it runs.
 func ExampleDocument_Check() {
 	document, _ := swrun.Parse("", []byte(`
 document: {dsl: 1.0.3, namespace: demo, name: event, version: 1.0.0}
@@ -316,20 +316,20 @@ do:
 	// document:4:17: error[SW801]: no performer is registered for `charge:1.0.0@default`
 }
 
-// A document can be sent to another machine with the external resources that it needs: there nothing is read for it.
+// A document can be sent to another machine with its external resources. That machine reads nothing else for it.
 func ExampleDocument_WithResources() {
 	document, _ := swrun.Parse("", []byte(hello))
 	whole, err := document.WithResources(swrun.Host{})
 	fmt.Println(len(whole.Resources), err)
 
-	children, err := swrun.NewDocuments(document).Children(document, swrun.Host{}) // what its tasks run
+	children, err := swrun.NewDocuments(document).Children(document, swrun.Host{}) // the workflows that its tasks run
 	fmt.Println(len(children), err)
 	// Output:
 	// 0 <nil>
 	// 0 <nil>
 }
 
-// A document names workflows that its tasks run. They need not be there yet.
+// A document names the workflows that its tasks run. They need not exist yet.
 func ExampleDocument_Children() {
 	document, _ := swrun.Parse("", []byte(`
 document: {dsl: 1.0.3, namespace: demo, name: order, version: 1.0.0}
@@ -342,7 +342,7 @@ do:
 	// demo/bank:2.0.0 /do/0/pay <nil>
 }
 
-// Commands and scripts of workflows run below supervisors; processes is what Supervise has returned in this program's main.
+// Commands and scripts of workflows run below supervisors. processes is the result of Supervise in this program's main.
 func ExampleSupervise() {
 	document, _ := swrun.Parse("", []byte(`
 document: {dsl: 1.0.3, namespace: demo, name: shell, version: 1.0.0}

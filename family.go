@@ -9,13 +9,13 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// family is some runs, the runs that they have started, and so on: what WorkOn and Settle work on.
+// family is some runs, the runs that they started, and so on. WorkOn and Settle work on a family.
 type family struct {
 	store store.Store
 	roots []store.Instance
 
 	mu      sync.Mutex
-	members map[store.Instance]bool // what is known already
+	members map[store.Instance]bool // known answers
 }
 
 func newFamily(s store.Store, roots []*Run) *family {
@@ -30,7 +30,7 @@ func newFamily(s store.Store, roots []*Run) *family {
 	return f
 }
 
-// has reports whether a run belongs to the family. As long as the store does not answer, it does not.
+// has reports whether a run belongs to the family. It returns false if the store does not answer.
 func (f *family) has(ctx context.Context, i store.Instance) bool {
 	f.mu.Lock()
 	member, known := f.members[i]

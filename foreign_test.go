@@ -21,7 +21,7 @@ import (
 // runsPay is a task that runs a workflow of the namespace bb, as text of a function.
 const runsPay = `run: {workflow: {namespace: bb, name: pay, version: latest}}`
 
-// childrenOfOthers are documents of the namespace aa which run bb/pay, each from another place.
+// childrenOfOthers returns documents of the namespace aa that run bb/pay, each from another place.
 func childrenOfOthers(folder string) map[string]string {
 	const head = "document: {dsl: 1.0.3, namespace: aa, name: parent, version: 1.0.0}\n"
 	return map[string]string{
@@ -69,8 +69,8 @@ func engineInMemory(t *testing.T) (*swrun.Store, *swrun.Engine) {
 	return s, mustEngineOn(t, s, swrun.Host{})
 }
 
-// TestWorkflowsOfOthersAreNotRun: where only the namespace aa is granted, an engine deploys and starts no document of which a task runs a workflow of bb,
-// wherever the task stands. Where both are granted, it does.
+// TestWorkflowsOfOthersAreNotRun: if only the namespace aa is granted, an engine neither deploys nor starts a document with a task that runs a
+// workflow of bb, at whatever place the task is. If both namespaces are granted, the engine does.
 func TestWorkflowsOfOthersAreNotRun(t *testing.T) {
 	folder := mustWriteFunctions(t)
 	pay, err := os.ReadFile(filepath.Join(folder, "pay.yaml"))
@@ -111,8 +111,8 @@ func TestWorkflowsOfOthersAreNotRun(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotGrantedIsRefused: no method of the library that takes the name of a run or of a workflow does anything in a namespace that is not granted. The
-// methods are those that the types have.
+// TestWhatIsNotGrantedIsRefused: no method of the library that takes the name of a run or of a workflow does anything in a namespace that is not
+// granted. The test finds the methods by reflection.
 func TestWhatIsNotGrantedIsRefused(t *testing.T) {
 	s, e := engineInMemory(t)
 	for _, namespace := range []string{"aa", "bb"} {
@@ -129,7 +129,7 @@ func TestWhatIsNotGrantedIsRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			if namespace == "aa" && (strings.HasSuffix(name, "Wait") || strings.HasSuffix(name, "Await") || strings.HasSuffix(name, "Follow")) {
-				continue // they wait until the run has ended, and nobody works on it
+				continue // they wait until the run is ended, and no worker works on it
 			}
 			before := mustStored(t, s, namespace, id)
 			err := call(granted, store.Instance{Namespace: namespace, ID: id})
@@ -153,7 +153,8 @@ func mustStored(t *testing.T, s *swrun.Store, namespace, id string) store.Loaded
 	return l
 }
 
-// methodsAboutRuns returns the methods of the client and of runs that are about one run, and those of the engine and the schedules that name a workflow.
+// methodsAboutRuns returns the methods of the client and of runs that are about one run, and the methods of the engine and the schedules that name a
+// workflow.
 func methodsAboutRuns(e *swrun.Engine, namespace string) map[string]func(context.Context, store.Instance) error {
 	all := map[string]func(context.Context, store.Instance) error{}
 	add := func(name string, of func(store.Instance) reflect.Value, skip int) {
@@ -216,7 +217,7 @@ func methodsAboutRuns(e *swrun.Engine, namespace string) map[string]func(context
 	return all
 }
 
-// argument returns something of a type that a method can be given.
+// argument returns a valid argument of a type.
 func argument(t reflect.Type) reflect.Value {
 	switch {
 	case t.Kind() == reflect.Func:
@@ -238,7 +239,7 @@ func argument(t reflect.Type) reflect.Value {
 	return reflect.Zero(t)
 }
 
-// TestListsAreOfWhatIsGranted: lists, searches and events leave out the namespaces that are not granted.
+// TestListsAreOfWhatIsGranted: lists, searches and events omit the namespaces that are not granted.
 func TestListsAreOfWhatIsGranted(t *testing.T) {
 	s, e := engineInMemory(t)
 	for _, namespace := range []string{"aa", "bb"} {

@@ -11,8 +11,8 @@ import (
 	"github.com/swrun/swrun/runtime/matching"
 )
 
-// TestOlderActivities: what an earlier build has stored of an activity that waits does not keep a worker from taking it. If it is cut then, the history
-// tells who had it (promises 225).
+// TestOlderActivities: a worker can take a waiting activity that an earlier build has stored. If the activity is then cut, the history names its
+// worker (promises 225).
 func TestOlderActivities(t *testing.T) {
 	for name, url := range goldenStores(t) {
 		t.Run(filepath.Base(name), func(t *testing.T) {
@@ -32,7 +32,7 @@ func TestOlderActivities(t *testing.T) {
 			if _, err := engine.Activities().Heartbeat(ctx, taken[0].Token, nil); err != nil {
 				t.Fatal(err)
 			}
-			go func() { _ = engine.Work(ctx) }() // what it returns is that it was stopped
+			go func() { _ = engine.Work(ctx) }() // it returns only that it was stopped
 			_, _ = engine.Run("aa", "asks").Await(ctx)
 			cuts := 0
 			err = engine.Run("aa", "asks").History(ctx, func(e client.HistoryEntry) error {

@@ -25,14 +25,14 @@ schedule: {on: {all: [{with: {type: one}}, {with: {type: two}}]}}
 do: [{sets: {set: {a: 1}}}]
 `
 
-// leaveMore leaves what forks, functions and events leave: a run whose child has failed and a fork of it, a function, a schedule that is paused, and an
-// event that waits for another one.
+// leaveMore leaves the data of forks, functions and events in a store: a run whose child failed, a fork of that run, a function, a paused schedule,
+// and an event that waits for another one.
 func leaveMore(t *testing.T, engine *swrun.Engine) {
 	t.Helper()
 	ctx := t.Context()
-	_, _ = must(engine.Start(ctx, "aa/breaks", nil, swrun.StartOptions{ID: "breaks"})).Await(ctx) // it fails
+	_, _ = must(engine.Start(ctx, "aa/breaks", nil, swrun.StartOptions{ID: "breaks"})).Await(ctx) // the run fails
 	forked := must(engine.Client().Fork(ctx, engine.Run("aa", "breaks").Instance, client.ForkOptions{}))
-	_, _ = engine.Run("aa", forked.Instance.ID).Await(ctx) // it fails too
+	_, _ = engine.Run("aa", forked.Instance.ID).Await(ctx) // the fork fails too
 	greet := must(swrun.ParseFunction("greet:1.0.0", []byte("set: {greeting: '${ .name }'}\n"), nil))
 	if _, _, err := engine.DeployFunction(ctx, greet); err != nil {
 		t.Fatal(err)
@@ -52,8 +52,8 @@ func movedDocument(locations map[string]string, inner string) *swrun.Document {
 	return d
 }
 
-// TestDefinitionsWithoutLocations: the definition of an earlier build, which does not tell of redirects, has what a redirected function refers to beside the
-// URI that the document names.
+// TestDefinitionsWithoutLocations: a definition of an earlier build contains no redirects. A redirected function in it finds its references beside
+// the URI that the document names.
 func TestDefinitionsWithoutLocations(t *testing.T) {
 	for _, c := range []struct {
 		locations map[string]string
@@ -71,7 +71,7 @@ func TestDefinitionsWithoutLocations(t *testing.T) {
 	}
 }
 
-// leaveLate leaves a report that came too late in the inbox of a run whose activity waits.
+// leaveLate leaves a late report in the inbox of a run whose activity waits.
 func leaveLate(t *testing.T, engine *swrun.Engine) {
 	t.Helper()
 	ctx := t.Context()

@@ -17,7 +17,7 @@ import (
 	"github.com/swrun/swrun/internal/golden"
 )
 
-// TestFormsAreNumbered: what this build writes has the members that are listed for its forms. A new member needs a new number.
+// TestFormsAreNumbered: the data that this build writes has the members that are listed for its forms. A new member needs a new number.
 func TestFormsAreNumbered(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "store.db")
 	s := must(swrun.OpenStore(t.Context(), "file:"+file, swrun.StoreConfig{}))
@@ -47,7 +47,7 @@ func TestFormsAreNumbered(t *testing.T) {
 	}
 }
 
-// shapesOf returns a line for each member of what a file keeps: kind, form, and path.
+// shapesOf returns a line for each member of the data in a file: kind, form, and path.
 func shapesOf(t *testing.T, file string) map[string]bool {
 	t.Helper()
 	lines := map[string]bool{}
@@ -68,7 +68,7 @@ func shapesOf(t *testing.T, file string) map[string]bool {
 	return lines
 }
 
-// partsOf returns the kind of thing that stands under a key, the number of its form, and what has a shape of it.
+// partsOf returns the kind of the data under a key, the number of its form, and its data with the shape of that form.
 func partsOf(key, value string) (kind, number string, data any) {
 	parse := func(text string) (number string, data any) {
 		object := map[string]any{}
@@ -119,7 +119,7 @@ func partsOfRun(part, value string, parse func(string) (string, any)) (kind, num
 	return "", "", nil
 }
 
-// addShape adds the paths of a value. What workflows and people have put there is left out.
+// addShape adds the paths of a value. It omits data of workflows and of people.
 func addShape(lines map[string]bool, path string, data any) {
 	switch data := data.(type) {
 	case map[string]any:

@@ -30,10 +30,10 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// The stores in testdata/stores were written by earlier builds, and by this one. Every build reads them all (docs/decisions/0059). -update writes
-// those of this build, under the sum of its forms.
+// The stores in testdata/stores were written by earlier builds, and by this one. Every build reads them all (docs/decisions/0059). -update writes the
+// stores of this build, under the sum of its forms.
 
-// formsOfStores are workflows that leave something of every form that a run has in a store.
+// formsOfStores are workflows that leave data of every form of a run in a store.
 const formsOfStores = `
 document: {dsl: 1.0.3, namespace: aa, name: done, version: 1.0.0}
 do:
@@ -109,11 +109,11 @@ func writeStore(t *testing.T, s *swrun.Store) {
 	}
 }
 
-// leaveParked leaves an activity of a run that was suspended before anybody has taken it.
+// leaveParked leaves an activity of a run that was suspended before a worker took the activity.
 func leaveParked(t *testing.T, engine *swrun.Engine) {
 	t.Helper()
 	child := engine.Run("aa", interpreter.ChildID("aa", "leads", "/do/1/child"))
-	for { // suspended before it has its activity, the child would never have one
+	for { // if it were suspended before it has its activity, the child would never have one
 		d, err := child.Describe(t.Context())
 		if err == nil && len(d.Activities) == 1 {
 			break
@@ -136,7 +136,7 @@ func leaveParked(t *testing.T, engine *swrun.Engine) {
 	}
 }
 
-// leaveRegistry leaves something of what a deployment has besides its runs.
+// leaveRegistry leaves entries of every kind that a deployment stores besides its runs.
 func leaveRegistry(t *testing.T, s *swrun.Store) {
 	t.Helper()
 	tokens := access.NewTokens(s, time.Now)
@@ -151,7 +151,7 @@ func leaveRegistry(t *testing.T, s *swrun.Store) {
 	}))
 }
 
-// until waits until runs are in nobody's hands, and have a status.
+// until waits until no worker holds the runs, and they have a status.
 func until(t *testing.T, s *swrun.Store, status interpreter.Status, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
@@ -184,7 +184,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// sumOfForms is another one for each change of a form.
+// sumOfForms returns a number that changes with each change of a form.
 func sumOfForms() string {
 	sum := form.Record + form.Invocation + form.State + form.History + form.Message + form.Outgoing + form.Activity + form.Definition
 	for _, kind := range store.RegistryKinds() {
@@ -212,7 +212,7 @@ func writeGolden(t *testing.T) {
 	writeZipped(t, "redis-"+sumOfForms()+".json.gz", must(json.Marshal(dumpRedis(t, redisClient))))
 }
 
-// compact copies a file without what bbolt has left free in it.
+// compact copies a file without the free pages of bbolt.
 func compact(t *testing.T, file string) string {
 	t.Helper()
 	from := must(bbolt.Open(file, 0o600, &bbolt.Options{ReadOnly: true}))
@@ -248,7 +248,7 @@ func unzipped(t *testing.T, name string) []byte {
 	return must(io.ReadAll(must(gzip.NewReader(f))))
 }
 
-// dumpRedis returns every key as RESTORE takes it.
+// dumpRedis returns every key in the format of RESTORE.
 func dumpRedis(t *testing.T, c *redis.Client) map[string][]byte {
 	t.Helper()
 	all := map[string][]byte{}
@@ -289,7 +289,7 @@ func goldenStores(t *testing.T) map[string]string {
 	return urls
 }
 
-// TestGoldenStores: every build reads what each of its predecessors has stored, and goes on with it.
+// TestGoldenStores: every build reads the stores of each of its predecessors, and continues their runs.
 func TestGoldenStores(t *testing.T) {
 	if golden.Update() {
 		writeGolden(t)
@@ -303,7 +303,7 @@ func TestGoldenStores(t *testing.T) {
 			t.Parallel()
 			now := time.Now // Redis has a clock of its own
 			if strings.HasPrefix(url, "file:") {
-				now = func() time.Time { return time.Now().Add(100 * 365 * 24 * time.Hour) } // the deadlines have passed
+				now = func() time.Time { return time.Now().Add(100 * 365 * 24 * time.Hour) } // the deadlines are in the past
 			}
 			s, err := swrun.OpenStore(t.Context(), url, swrun.StoreConfig{Now: now})
 			if err != nil {
@@ -316,12 +316,12 @@ func TestGoldenStores(t *testing.T) {
 	}
 }
 
-// readGolden reads everything.
+// readGolden reads all data of a store.
 func readGolden(t *testing.T, s *swrun.Store) {
 	t.Helper()
 	engine := must(swrun.NewEngine(s, swrun.EngineConfig{}))
 	page, err := engine.Client().List(t.Context(), client.Query{Limit: 100})
-	if err != nil || page.Unreadable != 0 || len(page.Runs) < len(runsOfStores())+1 { // one has a child
+	if err != nil || page.Unreadable != 0 || len(page.Runs) < len(runsOfStores())+1 { // one run has a child
 		t.Errorf("listed %d runs, %d cannot be read, %v", len(page.Runs), page.Unreadable, err)
 	}
 	for _, r := range page.Runs {
@@ -354,7 +354,7 @@ func readGolden(t *testing.T, s *swrun.Store) {
 	}
 }
 
-// goOnWithGolden has a worker go on with the runs: what had not begun ends, and so does what was cancelled. Deadlines that have passed fire.
+// goOnWithGolden lets a worker continue the runs. Runs that were not started yet end, and so do cancelled runs. Deadlines in the past fire.
 func goOnWithGolden(t *testing.T, s *swrun.Store, now time.Time) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -370,7 +370,7 @@ func goOnWithGolden(t *testing.T, s *swrun.Store, now time.Time) {
 			delete(ends, id)
 		}
 	}
-	go func() { _ = engine.Work(ctx) }() // what it returns is that it was stopped
+	go func() { _ = engine.Work(ctx) }() // it returns only that it was stopped
 	for id, want := range ends {
 		result, _ := engine.Run("aa", id).Await(ctx)
 		if result.Status != want {

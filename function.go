@@ -19,19 +19,19 @@ import (
 	"github.com/swrun/swrun/tasks"
 )
 
-// Function is a function of the default catalog, to be deployed into a store, with everything that was found in it. LoadFunction and ParseFunction make one.
+// Function is a function of the default catalog, to be deployed into a store, with all findings about it. LoadFunction and ParseFunction make one.
 type Function struct {
 	Name string // name:version
 	File string // of its text, for messages
-	Text []byte // the definition of a task, as the function.yaml of a catalog has it
-	// Files are its text, as function.yaml, and what it refers to by relative references, by the names below its folder.
+	Text []byte // the definition of a task, as in the function.yaml of a catalog
+	// Files are its text, as function.yaml, and the files of its relative references, by the names below its folder.
 	Files       map[string][]byte
 	Diagnostics dsl.Diagnostics // errors, warnings and hints
 }
 
-// LoadFunction reads a function from a file, with the files that it refers to, and checks it by itself: what it calls of catalogs, and reads from URLs, is
-// read when a workflow that calls it is loaded. Its files are those below the folder of the file, and no others. A name that is not name:version is a *FunctionNameError; a function with errors is returned with
-// them: the error is a dsl.Diagnostics.
+// LoadFunction reads a function from a file, with the files to which it refers, and checks it alone: its references to catalogs and URLs are read
+// when a workflow that calls it is loaded. Its files must be below the folder of the file. A name that is not name:version is a *FunctionNameError. A
+// function with errors is returned together with them: the error is a dsl.Diagnostics.
 func LoadFunction(named, file string) (*Function, error) {
 	text, err := readDocument(file)
 	if err != nil {
@@ -45,7 +45,7 @@ func LoadFunction(named, file string) (*Function, error) {
 	return newFunction(named, file, text, func(name string) ([]byte, error) { return tasks.ReadWithin(root, name) })
 }
 
-// ParseFunction is LoadFunction for a text; files are those that it may refer to, by their names below its folder.
+// ParseFunction is LoadFunction for a text. files are the files to which it may refer, by their names below its folder.
 func ParseFunction(named string, text []byte, files map[string][]byte) (*Function, error) {
 	return newFunction(named, function.File, text, func(name string) ([]byte, error) {
 		data, ok := files[name]
@@ -75,15 +75,15 @@ func newFunction(named, file string, text []byte, read func(name string) ([]byte
 			return nil, err
 		}
 		f.Files[name] = data
-		return data, function.Files(f.Files).Check() // here, so that no more is read
+		return data, function.Files(f.Files).Check() // checked here, so that no more is read
 	})
 	config := e.config(loading{load: load}, e.calls.orElsewhere())
 	f.Diagnostics, _ = interpreter.CheckFunction(file, tasks.InDefaultCatalog(named), text, config)
 	return f, f.Err()
 }
 
-// Check reads what the function calls of catalogs and URLs too, as a workflow that calls the function does, and adds to the diagnostics what that finds. It must not
-// be called while the function is used elsewhere.
+// Check also reads the functions of catalogs and URLs that the function calls, as a workflow that calls the function does, and adds its findings to
+// the diagnostics. It must not be called while the function is used elsewhere.
 func (f *Function) Check(h Host) error {
 	found, _, err := f.compile(h)
 	if err != nil {
@@ -93,8 +93,8 @@ func (f *Function) Check(h Host) error {
 	return f.Err()
 }
 
-// Children returns the workflows that the function runs, each once, whether there are such workflows or not: as Document.Children, for a function that no workflow
-// calls yet. Tasks are pointers into the text of the function. Its errors are a dsl.Diagnostics.
+// Children returns the workflows that the function runs, each once, whether they exist or not. It is Document.Children for a function that no
+// workflow calls yet. Tasks are pointers into the text of the function. Its errors are a dsl.Diagnostics.
 func (f *Function) Children(h Host) ([]definition.Child, error) {
 	found, runs, err := f.compile(h)
 	if err == nil {
@@ -106,7 +106,7 @@ func (f *Function) Children(h Host) ([]definition.Child, error) {
 	return definition.ChildrenOfFunction(runs), nil
 }
 
-// compile compiles the function with what it calls of catalogs and URLs.
+// compile compiles the function with the functions of catalogs and URLs that it calls.
 func (f *Function) compile(h Host) (dsl.Diagnostics, []interpreter.WorkflowRun, error) {
 	if err := f.Err(); err != nil {
 		return nil, nil, err
@@ -135,8 +135,8 @@ func (f *Function) compile(h Host) (dsl.Diagnostics, []interpreter.WorkflowRun, 
 	return found, runs, nil
 }
 
-// Err returns the errors among the diagnostics as a dsl.Diagnostics, or nil. It returns an *OptionError for a function that neither LoadFunction nor
-// ParseFunction has made.
+// Err returns the errors among the diagnostics as a dsl.Diagnostics, or nil. It returns an *OptionError for a function that was made by neither
+// LoadFunction nor ParseFunction.
 func (f *Function) Err() error {
 	if f == nil || f.Files == nil {
 		return &OptionError{"function", "is missing: read one with LoadFunction or ParseFunction"}
@@ -147,14 +147,14 @@ func (f *Function) Err() error {
 	return nil
 }
 
-// FunctionNameError says that no function of the default catalog can be called so.
+// FunctionNameError is the error of a name that no function of the default catalog can have.
 type FunctionNameError struct{ Name, Detail string }
 
 func (e *FunctionNameError) Error() string {
 	return fmt.Sprintf("%s names no function: %s", shorten.Quoted(e.Name), e.Detail)
 }
 
-// CheckFunctionName returns a *FunctionNameError if no function can be deployed under a name. What can is name:version.
+// CheckFunctionName returns a *FunctionNameError unless the name has the form name:version of a deployed function.
 func CheckFunctionName(named string) error {
 	switch {
 	case len(named) > store.MaxRegistryKey:
@@ -167,7 +167,7 @@ func CheckFunctionName(named string) error {
 	return nil
 }
 
-// FunctionDeployedError says that another function is deployed under a name and version.
+// FunctionDeployedError is the error of a name and version under which another function is deployed.
 type FunctionDeployedError struct {
 	Function string // name:version
 	err      error
@@ -180,12 +180,12 @@ func (e *FunctionDeployedError) Error() string {
 // Unwrap returns the store's refusal.
 func (e *FunctionDeployedError) Unwrap() error { return e.err }
 
-// Functions returns the functions that are deployed in the store of the engine. Documents that are deployed or started by the engine may call them, in
-// whatever namespace they are, where Host.Catalog does not have a function of that name and version.
+// Functions returns the deployed functions in the store of the engine. Documents of every namespace that the engine deploys or starts may call them,
+// unless Host.Catalog has a function of the same name and version.
 func (e *Engine) Functions() *function.Functions { return e.functions }
 
-// DeployFunction stores a function, so that documents which are deployed afterwards may call it as name:version@default. It never changes: another one of the same name and
-// version is a *FunctionDeployedError. If exactly this one is there, again is true.
+// DeployFunction stores a function, so that documents which are deployed afterwards may call it as name:version@default. A deployed function never
+// changes: another function of the same name and version is a *FunctionDeployedError. If the same function is already deployed, again is true.
 func (e *Engine) DeployFunction(ctx context.Context, f *Function) (d function.Deployed, again bool, err error) {
 	if err := f.Err(); err != nil {
 		return d, false, err
@@ -200,7 +200,7 @@ func (e *Engine) DeployFunction(ctx context.Context, f *Function) (d function.De
 	return d, again, err
 }
 
-// Check is Document.Check for what the engine's documents may call: performers in Go, and functions of the default catalog. Nothing is fetched.
+// Check is Document.Check for the calls that the engine allows: performers in Go, and functions of the default catalog. Nothing is fetched.
 func (e *Engine) Check(d *Document) error {
 	h := e.env.host
 	return d.Check(CheckConfig{Host: Host{Calls: h.Calls, Catalog: h.Catalog, Functions: h.Functions}})

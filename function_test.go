@@ -36,8 +36,8 @@ do: [{call: {call: '%s', with: {name: Ada}}}]`, version, function)))
 	return d
 }
 
-// TestDeployedFunctionsAreFrozen: what a workflow was deployed with is kept with it, whatever becomes of the function; a function that is deployed while engines
-// work is there for what is deployed after it.
+// TestDeployedFunctionsAreFrozen: a deployed workflow keeps the functions that it was deployed with, even if they are removed. A function that is
+// deployed while engines work is available to workflows that are deployed later.
 func TestDeployedFunctionsAreFrozen(t *testing.T) {
 	const greet = "input: {schema: {resource: {endpoint: schema.json}}}\nset: '${ \"%s, \" + .name + \"!\" }'\n"
 	files := map[string][]byte{"schema.json": []byte(`{"required": ["name"]}`)}
@@ -97,7 +97,7 @@ func TestDeployedFunctionsAreFrozen(t *testing.T) {
 	}
 }
 
-// ends runs a document on an engine, and returns its output, or why it does not start.
+// ends runs a document on an engine, and returns its output, or the error of its start.
 func ends(t *testing.T, e *swrun.Engine, d *swrun.Document) string {
 	t.Helper()
 	run, err := e.StartDocument(t.Context(), d, nil, swrun.StartOptions{})
@@ -109,7 +109,7 @@ func ends(t *testing.T, e *swrun.Engine, d *swrun.Document) string {
 	go func() { worked <- e.WorkOn(working, run) }()
 	result, err := run.Await(t.Context())
 	stop()
-	<-worked // what it says is for who goes on with the store
+	<-worked // its error is only of interest to the next worker of the store
 	return fmt.Sprint(result.Output, err)
 }
 
@@ -166,7 +166,7 @@ func TestWhoseFunctionIsCalled(t *testing.T) {
 	}
 }
 
-// TestFunctionsThatAreNotThere: a store that does not answer is no fault of the document.
+// TestFunctionsThatAreNotThere: a store that does not answer is not an error of the document.
 func TestFunctionsThatAreNotThere(t *testing.T) {
 	for _, c := range []struct {
 		err   error
@@ -182,7 +182,7 @@ func TestFunctionsThatAreNotThere(t *testing.T) {
 	}
 }
 
-// TestFunctions: what a function must be, and what it may refer to, is found before it is deployed.
+// TestFunctions: mistakes in a function and its references are found before it is deployed.
 func TestFunctions(t *testing.T) {
 	files := map[string][]byte{
 		"schema.json": []byte(`{"type": "object"}`), "deep/er/hello.js": []byte("console.log(1)"), "../outside.json": []byte("1 {}"), "large.json": make([]byte, function.MaxSize),

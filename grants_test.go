@@ -13,8 +13,9 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// TestGrantsOfOthers (promises 139 to 141): a task for which a worker lacks a secret, an address or the engine of a script is left to one that has it.
-// Meanwhile its deadlines hold, nobody claims the run again and again, and it says what it waits for. Without such workers, in memory, it fails.
+// TestGrantsOfOthers (promises 139 to 141): if a worker lacks a secret, an address or the engine of a script for a task, it leaves the task to a
+// worker that has it. Until then the deadlines of the run hold, no worker claims the run repeatedly, and its description names the missing grant.
+// Without such workers, in memory, the task fails.
 func TestGrantsOfOthers(t *testing.T) {
 	secret := swrun.NewSecrets(map[string]any{"api": "s3cret-value"}, nil).Lookup
 	const declared = "use: {secrets: [api]}\n"
@@ -93,7 +94,7 @@ func TestGrantsOfOthers(t *testing.T) {
 	}
 }
 
-// TestNeedsAreEachTasksOwn: of several tasks that wait for other workers, each says what it waits for itself.
+// TestNeedsAreEachTasksOwn: if several tasks wait for other workers, the description of each contains its own missing grant.
 func TestNeedsAreEachTasksOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := swrun.OpenStore(t.Context(), "memory:", swrun.StoreConfig{})
@@ -141,7 +142,7 @@ func mustEngineOn(t *testing.T, s *swrun.Store, h swrun.Host) *swrun.Engine {
 	return e
 }
 
-// TestAddressOfOthers: a call that a worker may not make is made by one that may.
+// TestAddressOfOthers: a worker whose policy allows a call makes the call for a worker whose policy forbids it.
 func TestAddressOfOthers(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("hello")) }))
 	defer server.Close()

@@ -15,8 +15,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// TestWhoHearsWhatRunsEmit: runs of all namespaces hear what a run emits. Where a token is limited to some, only those of its own namespace do, unless a
-// setting says otherwise; then its source and id are taken for that namespace alone.
+// TestWhoHearsWhatRunsEmit: runs of all namespaces receive an event that a run emits. If a token is limited to some namespaces, only runs of the
+// namespace of the emitting run receive it, unless a setting allows more; then its source and id are taken for that namespace alone.
 func TestWhoHearsWhatRunsEmit(t *testing.T) {
 	const limited, everywhere = "limited", "everywhere"
 	for _, c := range []struct {
@@ -71,7 +71,7 @@ func mustSetEvents(t *testing.T, r store.Registry, scope settings.Scope, value s
 	}
 }
 
-// emitted has a run of aa emit an event, which starts a run of each namespace that hears it, and returns when all have it.
+// emitted lets a run of aa emit an event, which starts a run of each namespace that receives it, and returns when all have received it.
 func emitted(t *testing.T, s *swrun.Store) *swrun.Engine {
 	t.Helper()
 	published := make(chan struct{})
@@ -126,7 +126,7 @@ func startedBy(t *testing.T, e *swrun.Engine) string {
 	return strings.Join(all, " ")
 }
 
-// TestSettingOfEvents: what the setting may be.
+// TestSettingOfEvents: the setting accepts its valid values, and refuses others.
 func TestSettingOfEvents(t *testing.T) {
 	for text, want := range map[string]string{
 		"all": "all", "own": "own", "bb": "bb", "cc,bb": "bb,cc", "bb, bb": "bb", "": "", " ": "", "all,bb": "", "own,own": "", "b b": "", "*": "", "bb,": "", "ALL": "ALL", "null": "null", "5": "5", strings.Repeat("a", 64): "",

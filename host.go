@@ -21,59 +21,60 @@ import (
 	"github.com/swrun/swrun/tasks"
 )
 
-// Host is what workflows may use of this program and its machine. The zero value is for documents that you trust: their calls
-// reach the whole network. They cannot start processes, and have no secrets.
+// Host specifies which parts of this program and its machine workflows may use. The zero value is for documents that you trust: their calls reach the
+// whole network. They cannot start processes, and have no secrets.
 type Host struct {
-	// Secrets returns a secret's value, which is read when it is needed; nil has none. See Secrets.
+	// Secrets returns the value of a secret. It is called when a task needs the secret; nil provides no secrets. See Secrets.
 	Secrets func(name string) (value any, ok bool)
-	// FormerSecrets returns the values that a secret had before while the program ran: tasks that have begun with them may still name them, and
-	// they are hidden too. Nil is for secrets that do not change. See Secrets.Former.
+	// FormerSecrets returns the former values of a secret in this process. Tasks that began with them may still name them, and they are hidden too. Nil
+	// is for secrets that do not change. See Secrets.Former.
 	FormerSecrets func(name string) []any
-	// AllowSecret reports whether workflows of a namespace may use a secret: a task of any other one that names it fails with `authorization`. Nil lets all
-	// workflows use all secrets. See Secrets.Allows.
+	// AllowSecret reports whether workflows of a namespace may use a secret: a task of any other namespace that names it fails with `authorization`. Nil
+	// lets all workflows use all secrets. See Secrets.Allows.
 	AllowSecret func(namespace, name string) bool
-	// Calls performs `call` tasks in Go, by the value of `call`: a protocol, such as http or grpc, or the name of a function of the
-	// default catalog as documents write it, such as charge:1.0.0@default. A document that names one that is not here is refused. A
-	// run in a store waits for a process that has all performers of its document; its deadlines hold meanwhile.
+	// Calls performs `call` tasks in Go, by the value of `call`: a protocol, such as http or grpc, or the name of a function of the default catalog as
+	// documents write it, such as charge:1.0.0@default. A document that names a function which is not here is refused. A run in a store waits for a
+	// process that has all performers of its document; its deadlines hold during that wait.
 	Calls map[string]Performer
-	// Catalog is the default catalog, a folder or a URL: the function log:1.0.0@default is in its file functions/log/1.0.0/function.yaml.
-	// Functions are read when a document is loaded or deployed, and kept with it. Empty has none.
+	// Catalog is the default catalog, a folder or a URL: the function log:1.0.0@default is in its file functions/log/1.0.0/function.yaml. Functions are
+	// read when a document is loaded or deployed, and kept with it. Empty is no catalog.
 	Catalog string
-	// Functions returns the files of a function of the default catalog, name:version, that Catalog does not have: its definition as function.yaml, and what
-	// that refers to. The error of one that is not there wraps fs.ErrNotExist. Nil has none, but an Engine has those that are deployed in its store.
+	// Functions returns the files of a function of the default catalog, name:version, that Catalog does not have: its definition as function.yaml, and
+	// the files to which it refers. The error of a missing function wraps fs.ErrNotExist. Nil provides no functions, but an Engine also has the
+	// functions that are deployed in its store.
 	Functions func(ctx context.Context, named string) (map[string][]byte, error)
-	// Network is what calls may reach: NetworkAny (also if empty), NetworkPublic, NetworkDeny, or address prefixes besides public
-	// addresses, such as 10.0.0.0/8,fd00::/8. An Engine on a Redis never lets them reach that.
+	// Network is the policy for the addresses of calls: NetworkAny (also if empty), NetworkPublic, NetworkDeny, or address prefixes besides public
+	// addresses, such as 10.0.0.0/8,fd00::/8. An Engine on a Redis never lets calls reach that Redis.
 	Network string
-	// Proxy is the URL of the proxy that calls by HTTP go through, ProxyNone for none. Where it is named, it decides what is reached by a name; Network is held to
-	// addresses only, and NetworkDeny still denies all. If it is empty, HTTP_PROXY, HTTPS_PROXY and NO_PROXY of the environment count, but only if Network is NetworkAny: a
-	// proxy dials in the place of this program, so that no policy could be held to.
+	// Proxy is the URL of the proxy that calls by HTTP go through, ProxyNone for no proxy. A named proxy decides which names are reached; Network then
+	// restricts addresses only, and NetworkDeny still denies all. If Proxy is empty, HTTP_PROXY, HTTPS_PROXY and NO_PROXY of the environment count, but
+	// only if Network is NetworkAny: a proxy dials in the place of this program, so that no other policy could be enforced.
 	Proxy string
-	// Processes runs shell commands and scripts: what Supervise has returned. Nil refuses them.
+	// Processes runs shell commands and scripts. It is the result of Supervise. Nil refuses them.
 	Processes *process.Pool
 	// Containers lets tasks run containers; nil refuses them.
 	Containers *Containers
 	// Node runs JavaScript with Node from PATH instead of the embedded engine.
 	Node bool
-	// Files lets tasks read files whose location only a run knows. What stands in the document itself is read when it is loaded.
+	// Files lets tasks read files whose location is known only at run time. A file that the document itself names is read when the document is loaded.
 	Files bool
-	// Publish takes the events that workflows emit; nil drops them. If it returns an error, or panics, a run in memory ends with that
-	// error; a run in a store goes on, and its event is published again until there is no error.
+	// Publish receives the events that workflows emit; nil drops them. If it returns an error, or panics, a run in memory ends with that error; a run in
+	// a store continues, and its event is published again until there is no error.
 	Publish func(ctx context.Context, event map[string]any) error
 
-	// ErrorBase is the base of the standard types of errors that tasks raise: errors.Base, also if empty, or another one under which they are
+	// ErrorBase is the base of the standard types of errors that tasks raise: errors.Base (also if empty), or another base under which they are
 	// published. Filters know them all.
 	ErrorBase string
-	// ErrorAliases are old types of errors, each with the type that it is read as where errors are caught and runs are listed: those of
-	// runs that go on since before a type was renamed, or of services that still use it.
+	// ErrorAliases maps old types of errors to the types as which they are read where errors are caught and runs are listed. Old types occur in runs
+	// that began before a type was renamed, and in errors of services that still use them.
 	ErrorAliases errors.Aliases
 
 	Limits limits.Set   // the zero value is the defaults
-	Memory int64        // bytes that all answers of calls may take; default a quarter of the machine's memory
-	Log    *slog.Logger // default discards
+	Memory int64        // maximum size of all answers of calls, in bytes; default a quarter of the machine's memory
+	Log    *slog.Logger // default: no log
 }
 
-// Check returns an *OptionError if something in h is not allowed. Whatever takes a Host checks it too.
+// Check returns an *OptionError if h contains an invalid option. Every function that takes a Host checks it too.
 func (h Host) Check() error {
 	e, err := h.environment(0, nil)
 	if err == nil {
@@ -82,7 +83,7 @@ func (h Host) Check() error {
 	return err
 }
 
-// grants returns what tasks may use.
+// grants returns the grants to tasks.
 func (h *Host) grants() presence.Grants {
 	return presence.Grants{
 		Processes: h.Processes != nil, Containers: h.Containers != nil, Volumes: h.Containers.volumes(),
@@ -96,14 +97,14 @@ type environment struct {
 	calls     calls
 	transport *http.Transport
 	dial      tasks.Dial
-	proofs    *tasks.Credentials // that calls have got, of whatever workflow
+	proofs    *tasks.Credentials // of calls, for all workflows
 	reaches   func(address string) bool
-	engine    *tasks.Containers                                     // where containers run; nil for nowhere
-	scripts   *tasks.ScriptHost                                     // what runs them here
+	engine    *tasks.Containers                                     // runs containers; nil for no containers
+	scripts   *tasks.ScriptHost                                     // runs scripts here
 	publish   func(ctx context.Context, event map[string]any) error // of runs in memory; a worker publishes what is stored
 }
 
-// close lets go of connections that nobody uses.
+// close closes idle connections.
 func (e *environment) close() {
 	e.transport.CloseIdleConnections()
 	e.proofs.Close()
@@ -112,8 +113,8 @@ func (e *environment) close() {
 	}
 }
 
-// environment checks the configuration. Connections is how many calls there may be at a time; 0 for not many. Places are those of the store, if there is
-// one: nothing that is granted reaches them.
+// environment checks the configuration. Connections is the expected number of concurrent calls; 0 for a small number. Places are the addresses of the
+// store, if there is one: no grant includes them.
 func (h Host) environment(connections int, places storePlaces) (*environment, error) {
 	control, err := networkControl(h.Network)
 	if err != nil {
@@ -155,7 +156,7 @@ func (h Host) environment(connections int, places storePlaces) (*environment, er
 	}, nil
 }
 
-// secretsOf returns the secrets that workflows of a namespace may use, and whether one is refused to them.
+// secretsOf returns the secrets that workflows of a namespace may use, and a function that reports whether a secret is refused to them.
 func (e *environment) secretsOf(namespace string) (secrets interpreter.Secrets, refuses func(name string) bool) {
 	allow := e.host.AllowSecret
 	if e.host.Secrets == nil || allow == nil {
@@ -184,13 +185,13 @@ func (e *environment) formerOf(refuses func(name string) bool) func(name string)
 	}
 }
 
-// loading is what a document is compiled with: where its relative references start, in which namespace it is, and what reads its resources.
+// loading is the context in which a document is compiled: the base of its relative references, its namespace, and the reader of its resources.
 type loading struct {
 	base, namespace string
 	load            interpreter.Loader
 }
 
-// config returns how documents are compiled here.
+// config returns the configuration with which documents are compiled here.
 func (e *environment) config(of loading, performed calls) interpreter.Config {
 	secrets, refuses := e.secretsOf(of.namespace)
 	c := tasks.Config{
@@ -206,7 +207,7 @@ func (e *environment) config(of loading, performed calls) interpreter.Config {
 	}
 }
 
-// grants returns what tasks may use here.
+// grants returns the grants to tasks here.
 func (e *environment) grants() presence.Grants {
 	g := e.host.grants()
 	g.Reaches = e.reaches
@@ -223,14 +224,14 @@ func (e *environment) grants() presence.Grants {
 	return g
 }
 
-// compileHere is compile for what is not left to other workers.
+// compileHere is compile for definitions that are not left to other workers.
 func (e *environment) compileHere(d definition.Definition) (*interpreter.Program, error) {
 	return e.compile(d, false)
 }
 
-// compile makes a definition ready to run: with its own resources, and nothing else that could change. Performers that are missing
-// here do not keep it from that: the program says which.
-// If leaves is true, it leaves tasks to other workers whose secrets are missing here.
+// compile makes a definition ready to run: with its own resources, and nothing else that could change. A definition whose performers are missing here
+// is compiled anyway: the program names the missing performers. If leaves is true, the program leaves tasks whose secrets are missing here to other
+// workers.
 func (e *environment) compile(d definition.Definition, leaves bool) (*interpreter.Program, error) {
 	w, found := dsl.Parse(d.Name(), []byte(d.Document))
 	if err := found.Err(); err != nil {
@@ -263,7 +264,7 @@ func Version() string {
 	return version
 }
 
-// OptionError is an invalid option of a configuration, or an argument that is missing.
+// OptionError is the error of an invalid option of a configuration, or of a missing argument.
 type OptionError struct {
 	Option string // its name, for example Network
 	Detail string

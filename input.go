@@ -16,7 +16,7 @@ import (
 	"github.com/swrun/swrun/internal/jsonvalue"
 )
 
-// InputError is a value that is not JSON.
+// InputError is the error of a value that is not JSON.
 type InputError struct {
 	Pointer string // JSON Pointer of the part that cannot be written; empty for the whole
 	Err     error
@@ -29,10 +29,10 @@ func (e *InputError) Error() string {
 	return "at " + e.Pointer + ": " + e.Err.Error()
 }
 
-// Unwrap returns what is wrong with the part.
+// Unwrap returns the fault of the part.
 func (e *InputError) Unwrap() error { return e.Err }
 
-// dataOf converts a Go value into data of workflows, once: what is changed in it later is not seen by them.
+// dataOf converts a Go value into data of workflows, once: workflows do not see later changes of the value.
 func dataOf(v any) (any, error) {
 	data, err := expr.Normalize(v)
 	if err != nil {
@@ -42,8 +42,8 @@ func dataOf(v any) (any, error) {
 	return jsonvalue.Map(data, func(leaf any) any { return leaf }), nil
 }
 
-// inputOf converts the input of a run as dataOf does. It also refuses what encoding/json would change without a word: text that is not
-// UTF-8, and JSON (json.RawMessage) in which an object has one name twice.
+// inputOf converts the input of a run as dataOf does. It also refuses values that encoding/json would change silently: text that is not UTF-8, and
+// JSON (json.RawMessage) in which an object has one name twice.
 func inputOf(v any) (any, error) {
 	data, err := dataOf(v)
 	if err != nil {
@@ -55,8 +55,7 @@ func inputOf(v any) (any, error) {
 	return data, nil
 }
 
-// altered returns the first part of a value that encoding/json would not write as it is. It looks into values that dataOf has taken, so
-// that they have an end.
+// altered returns the first part of a value that encoding/json would change. Its values were converted by dataOf, so that they are finite.
 func altered(v reflect.Value, at dsl.Pointer) (dsl.Pointer, error) {
 	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
 		if v.IsNil() {
@@ -86,15 +85,15 @@ func altered(v reflect.Value, at dsl.Pointer) (dsl.Pointer, error) {
 	return "", nil
 }
 
-// writesItself reports whether encoding/json leaves it to values of a type how they are written.
+// writesItself reports whether values of a type determine their own encoding in encoding/json.
 func writesItself(t reflect.Type) bool {
 	return t.Implements(reflect.TypeFor[json.Marshaler]()) || t.Implements(reflect.TypeFor[encoding.TextMarshaler]())
 }
 
-// misfitDepth bounds how deep misfit looks: what is nested without end has no innermost part.
+// misfitDepth is the maximum depth in which misfit looks: a value that contains itself has no innermost part.
 const misfitDepth = 64
 
-// misfit returns the innermost part of a value that cannot be converted, and why.
+// misfit returns the innermost part of a value that cannot be converted, and the error.
 func misfit(v reflect.Value, why error) (dsl.Pointer, error) {
 	at, found := dsl.Pointer(""), why
 	for range misfitDepth {
@@ -142,7 +141,7 @@ func parts(v reflect.Value) iter.Seq2[string, reflect.Value] {
 	return func(func(string, reflect.Value) bool) {}
 }
 
-// members yields the fields of a struct that are written, by their names in JSON.
+// members yields the encoded fields of a struct, by their names in JSON.
 func members(v reflect.Value) iter.Seq2[string, reflect.Value] {
 	return func(yield func(string, reflect.Value) bool) {
 		for _, field := range reflect.VisibleFields(v.Type()) {

@@ -35,7 +35,7 @@ func mustParse(t *testing.T, text string) *swrun.Document {
 
 type embedded struct{ Inner }
 
-// Inner holds what is not JSON.
+// Inner contains a value that is not JSON.
 type Inner struct{ C chan int }
 
 type failing struct{}
@@ -44,7 +44,7 @@ func (failing) MarshalJSON() ([]byte, error) { return nil, errors.New("no") }
 
 type cycle struct{ Next *cycle }
 
-// TestInputs: any JSON-like value is an input; of what is none, the part is named.
+// TestInputs: any value that resembles JSON is an input. If the value is no input, the error names the faulty part.
 func TestInputs(t *testing.T) {
 	echo := mustParse(t, "do: [{a: {set: '${ . }'}}]\n")
 	around, nested := &cycle{}, map[string]any{}
@@ -52,7 +52,7 @@ func TestInputs(t *testing.T) {
 	var none *cycle
 	for name, c := range map[string]struct {
 		input, want any
-		at          string // of the part that is none
+		at          string // of the faulty part
 	}{
 		"nothing":            {nil, map[string]any{}, ""},
 		"a pointer that is":  {none, map[string]any{}, ""},
@@ -91,7 +91,7 @@ func TestInputs(t *testing.T) {
 	}
 }
 
-// TestAnInputIsConvertedOnce: what the caller changes later is not seen by the run.
+// TestAnInputIsConvertedOnce: the run does not see later changes of the input by the caller.
 func TestAnInputIsConvertedOnce(t *testing.T) {
 	input := map[string]any{"n": []any{1}}
 	change := func(context.Context, swrun.Call) (any, error) { input["n"].([]any)[0] = 2; return nil, nil }
@@ -102,13 +102,13 @@ func TestAnInputIsConvertedOnce(t *testing.T) {
 	}
 }
 
-// TestPerformers: whatever a performer returns, the workflow gets data or an error that it can catch.
+// TestPerformers: for every result of a performer, the workflow gets data or an error that it can catch.
 func TestPerformers(t *testing.T) {
 	d := mustParse(t, `do: [{a: {call: x@default, timeout: {after: '${ .after // "PT1H" }'}}}]`)
 	for name, c := range map[string]struct {
 		perform swrun.Performer
 		want    any
-		fault   string // what its type ends with
+		fault   string // the end of its type
 		status  int
 	}{
 		"nothing":        {func(context.Context, swrun.Call) (any, error) { return nil, nil }, nil, "", 0},
@@ -143,7 +143,7 @@ func TestPerformers(t *testing.T) {
 	}
 }
 
-// TestNamesOfCalls: a name that no call could have is refused, and none takes the place of the functions of a document.
+// TestNamesOfCalls: a name that no call can have is refused, and no performer replaces a function of a document.
 func TestNamesOfCalls(t *testing.T) {
 	d := mustParse(t, "use: {functions: {one: {set: '${ 1 }'}}}\ndo: [{a: {call: one}}]\n")
 	perform := func(context.Context, swrun.Call) (any, error) { return 2, nil }
@@ -161,7 +161,7 @@ func TestNamesOfCalls(t *testing.T) {
 	}
 }
 
-// TestConfigurations: what an engine cannot be configured to is refused before it works.
+// TestConfigurations: an invalid configuration of an engine is refused before it works.
 func TestConfigurations(t *testing.T) {
 	s, err := swrun.OpenStore(t.Context(), "memory:", swrun.StoreConfig{})
 	if err != nil {

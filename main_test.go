@@ -8,7 +8,7 @@ import (
 	"github.com/swrun/swrun/process"
 )
 
-// processes is where the commands of examples run.
+// processes runs the commands of examples.
 var processes *process.Pool
 
 func TestMain(m *testing.M) {

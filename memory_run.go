@@ -11,49 +11,49 @@ import (
 	"github.com/swrun/swrun/runtime/local"
 )
 
-// RunConfig says how Document.Run runs. The zero value runs on the real clock.
+// RunConfig configures Document.Run. The zero value runs on the real clock.
 type RunConfig struct {
 	Host Host
-	// VirtualTime jumps over waits and retry delays: a run that sleeps for thirty days ends in milliseconds. Calls take the time
-	// that they take.
+	// VirtualTime jumps over waits and retry delays: a run that sleeps for thirty days ends in milliseconds. Calls take their real time.
 	VirtualTime bool
 	// ID identifies the run; default a new id.
 	ID string
-	// ExecutionTimeout replaces the document's timeout, RunTimeout its metadata.swrun.runTimeout; client.NoTimeout takes it away. Deadline
-	// replaces the document's timeout by a point in time.
+	// ExecutionTimeout replaces the document's timeout, RunTimeout its metadata.swrun.runTimeout; client.NoTimeout removes them. Deadline replaces the
+	// document's timeout by a point in time.
 	ExecutionTimeout, RunTimeout time.Duration
 	Deadline                     time.Time
-	// Documents finds the workflows that run.workflow tasks name; default those beside the document's own file.
+	// Documents finds the workflows that run.workflow tasks name; default the workflows beside the document's own file.
 	Documents *Documents
-	// Observe is called with every event of the run's history, in order, never from two goroutines at once.
+	// Observe is called with every event of the run's history, in order, never from two goroutines at the same time.
 	Observe func(interpreter.HistoryEvent)
-	// Outlasting is called when the run has ended and Run waits for what its tasks have begun with `await: false`, with the places of these tasks.
+	// Outlasting is called when the run is ended and Run waits for the child runs that its tasks began with `await: false`. The argument is the places
+	// of these tasks.
 	Outlasting func([]interpreter.Path)
 	Now        func() time.Time // default time.Now
-	// Arrivals are the events that come to the run and the workflows that it starts. Live brings further ones until it is closed; nil for none.
-	// What the runs emit comes to them as well.
+	// Arrivals are the events that reach the run and the workflows that it starts. Live brings further events until it is closed; nil for no further
+	// events. The events that the runs emit reach them as well.
 	Arrivals []Arrival
 	Live     <-chan Arrival
 }
 
-// Arrival is an event that comes to runs in memory.
+// Arrival is an event that reaches runs in memory.
 type Arrival = local.Arrival
 
 // ListeningError is the error of a run in memory that listens for events when none is left to come.
 type ListeningError = local.ListeningError
 
-// Unmatched is an event that nothing has consumed, as a ListeningError has it.
+// Unmatched is an event in a ListeningError that no run has consumed.
 type Unmatched = local.Unmatched
 
-// Result is how a run has ended.
+// Result is the outcome of a run.
 type Result struct {
 	ID        string
 	Status    interpreter.Status // completed, faulted or cancelled
-	Output    any                // if it has completed: nil, bool, int, float64, json.Number, string, []any or map[string]any
-	Fault     *errors.Error      // if it has faulted
-	Reason    string             // why it was cancelled, if that was said
-	Actor     string             // who has cancelled it, if that was said
-	TimedOut  bool               // it has faulted because a deadline of its own has passed
+	Output    any                // of a completed run: nil, bool, int, float64, json.Number, string, []any or map[string]any
+	Fault     *errors.Error      // of a faulted run
+	Reason    string             // of a cancellation, if it was given
+	Actor     string             // of a cancellation, if it was given
+	TimedOut  bool               // the run faulted because a deadline of its own passed
 	StartedAt time.Time
 	EndedAt   time.Time
 }
@@ -64,8 +64,7 @@ func (r Result) Decode(into any) error { return decode(r.Output, into) }
 // ErrCancelled is the error of a run that was cancelled or terminated.
 var ErrCancelled = errors.New("the run was cancelled")
 
-// Err returns nil for a run that has completed, the *errors.Error of one that has faulted, and ErrCancelled for one that was
-// cancelled.
+// Err returns nil for a completed run, the *errors.Error of a faulted run, and ErrCancelled for a cancelled run.
 func (r Result) Err() error {
 	switch r.Status {
 	case interpreter.StatusCompleted:
@@ -81,14 +80,12 @@ func (r Result) Err() error {
 	return fmt.Errorf("the run %s has not ended: it is %s", r.ID, r.Status)
 }
 
-// Run runs the workflow in memory to its end, with an input of any Go type that encoding/json would write; nil is an empty object. As
-// there, a []byte becomes text in base64; a json.RawMessage stays the JSON that it is.
-// When ctx ends, the run is cancelled, and Run returns once everything that it has started has stopped.
-// Run compiles the document each time, since that depends on the Host; an Engine compiles a document that is deployed once.
+// Run runs the workflow in memory to its end, with an input of any Go type that encoding/json can write; nil is an empty object. As in encoding/json,
+// a []byte becomes text in base64, and a json.RawMessage stays unchanged. When ctx ends, the run is cancelled, and Run returns after everything that
+// the run started is stopped. Run compiles the document each time, since the result depends on the Host; an Engine compiles a deployed document once.
 //
-// The error says why there is no output: a dsl.Diagnostics for a document that cannot run here, an *InputError, an *errors.Error
-// for a run that has faulted, ErrCancelled, and anything else for a failure of this program. The result of a run that has ended is
-// returned in any case.
+// The error explains the missing output: a dsl.Diagnostics for a document that cannot run here, an *InputError, an *errors.Error for a faulted run,
+// ErrCancelled, and any other error for a failure of this program. The result of an ended run is returned in any case.
 func (d *Document) Run(ctx context.Context, input any, c RunConfig) (Result, error) {
 	if err := (StartOptions{ExecutionTimeout: c.ExecutionTimeout, RunTimeout: c.RunTimeout}).Check(); err != nil {
 		return Result{}, err

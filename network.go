@@ -18,15 +18,14 @@ import (
 	"github.com/swrun/swrun/tasks"
 )
 
-// The values of Host.Network besides prefixes. The address that is dialled counts: names that resolve to something else, and redirects,
-// are held to it too.
+// The values of Host.Network besides prefixes. The policy applies to the dialled address, also for names that resolve to another address, and for redirects.
 const (
 	NetworkAny    = "any"
 	NetworkPublic = "public"
 	NetworkDeny   = "deny"
 )
 
-// networkControl returns what a dialer asks before it connects; nil allows everything.
+// networkControl returns the check of a dialer before it connects; nil allows everything.
 func networkControl(policy string) (tasks.Control, error) {
 	switch policy {
 	case "", NetworkAny:
@@ -59,13 +58,13 @@ func networkControl(policy string) (tasks.Control, error) {
 	}, nil
 }
 
-// storePlaces are the addresses of a store. Nobody may let workflows call them: the store has the runs of all, and believes whoever talks to it.
+// storePlaces are the addresses of a store. No configuration lets workflows call them: the store contains all runs, and trusts every client.
 type storePlaces interface {
 	Serves(at netip.AddrPort) bool // at this address
-	Listens(port uint16) bool      // at this port, of whatever machine
+	Listens(port uint16) bool      // at this port, of any machine
 }
 
-// withoutStore returns a control that refuses the addresses of a store, whatever another one allows.
+// withoutStore returns a control that refuses the addresses of a store, even if the other control allows them.
 func withoutStore(places storePlaces, control tasks.Control) tasks.Control {
 	if places == nil {
 		return control
@@ -81,11 +80,11 @@ func withoutStore(places storePlaces, control tasks.Control) tasks.Control {
 	}
 }
 
-// finding is what finds the proxy of a request, if there is one.
+// finding finds the proxy of a request, or returns nil.
 type finding func(*http.Request) (*url.URL, error)
 
-// besideStore returns what finds the proxies that another one finds. A proxy would dial in the place of the control: what leads to a store goes without,
-// and is refused.
+// besideStore returns a finding that omits the proxy for requests to a store. A proxy would dial in the place of the control. Without a proxy, the
+// control refuses these requests.
 func besideStore(places storePlaces, find finding) finding {
 	if places == nil {
 		return find
@@ -99,7 +98,7 @@ func besideStore(places storePlaces, find finding) finding {
 		if !places.Listens(uint16(port)) {
 			return proxy, nil
 		}
-		all, _ := net.DefaultResolver.LookupNetIP(r.Context(), "ip", r.URL.Hostname()) // none if only the proxy knows the name
+		all, _ := net.DefaultResolver.LookupNetIP(r.Context(), "ip", r.URL.Hostname()) // empty if only the proxy knows the name
 		if slices.ContainsFunc(all, func(at netip.Addr) bool { return places.Serves(netip.AddrPortFrom(at.Unmap(), uint16(port))) }) {
 			return nil, nil
 		}
@@ -107,8 +106,8 @@ func besideStore(places storePlaces, find finding) finding {
 	}
 }
 
-// connect returns how calls connect, under a policy whose control is given. Where nothing may be called, names are not even looked up:
-// whoever answers for a name would learn what stands in it.
+// connect returns the dialer and the transport of calls under a policy with its control. Under NetworkDeny, not even names are looked up: a name
+// server would learn their content.
 func connect(policy string, c tasks.TransportConfig) (tasks.Dial, *http.Transport) {
 	dial, transport := tasks.NewDial(c.Control), tasks.NewTransport(c)
 	if policy == NetworkDeny {
@@ -118,7 +117,7 @@ func connect(policy string, c tasks.TransportConfig) (tasks.Dial, *http.Transpor
 	return dial, transport
 }
 
-// reaches returns what reports whether a policy allows an address, as far as that is known: of a name, only who looks it up knows more.
+// reaches returns a function that reports whether a policy allows an address, as far as that is known without a lookup of names.
 func reaches(policy string, control tasks.Control) func(address string) bool {
 	return func(address string) bool {
 		dialled, err := netip.ParseAddrPort(address)
@@ -133,7 +132,7 @@ func reaches(policy string, control tasks.Control) func(address string) bool {
 	}
 }
 
-// notAllowed returns the error about an address, which says what would allow it.
+// notAllowed returns the error about an address, with the policy that would allow it.
 func notAllowed(address, policy string) error {
 	allowing := NetworkAny
 	if dialled, err := netip.ParseAddrPort(address); err == nil && policy != NetworkDeny {

@@ -10,8 +10,8 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// TestServersThatAreNotAllowed: the policy holds for the servers that a document names, and for those that documents are read from: none
-// of them sees a connection (reliability B32, B33, B37, B42).
+// TestServersThatAreNotAllowed: the policy applies to the servers that a document names, and to the servers from which documents are read. A
+// forbidden server gets no connection (reliability B32, B33, B37, B42).
 func TestServersThatAreNotAllowed(t *testing.T) {
 	var reached atomic.Int64
 	canary := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))

@@ -12,7 +12,7 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// TestACallThatIsNotAllowed is a mistake of the set-up, which no retry repairs.
+// TestACallThatIsNotAllowed: a forbidden call is an error of the configuration, which no retry repairs.
 func TestACallThatIsNotAllowed(t *testing.T) {
 	d, err := Parse("", []byte("document: {dsl: 1.0.3, namespace: test, name: a, version: 1.0.0}\n"+
 		"do: [{a: {call: http, with: {method: get, endpoint: 'http://127.0.0.1:1/x?token=k'}}}]\n"))
@@ -27,7 +27,7 @@ func TestACallThatIsNotAllowed(t *testing.T) {
 	}
 }
 
-// TestNetworkPolicies holds the transport to the address that it dials, however that address is written or reached (reliability B32 to
+// TestNetworkPolicies: the policy applies to the address that the transport dials, however that address is written or reached (reliability B32 to
 // B35, B37, B38).
 func TestNetworkPolicies(t *testing.T) {
 	var reached atomic.Int64
@@ -90,7 +90,7 @@ func TestNetworkPolicies(t *testing.T) {
 	}
 }
 
-// TestHintsOfPolicies: what is refused says which policy would allow it.
+// TestHintsOfPolicies: the error of a refused address contains a policy that would allow it.
 func TestHintsOfPolicies(t *testing.T) {
 	for policy, want := range map[string]string{
 		NetworkDeny:   "; --network any allows it, ",
@@ -109,7 +109,7 @@ func TestHintsOfPolicies(t *testing.T) {
 	}
 }
 
-// storeAt is a store that is at one place.
+// storeAt is a store with one address.
 type storeAt struct{ netip.AddrPort }
 
 // Serves implements storePlaces.
@@ -118,7 +118,7 @@ func (s storeAt) Serves(at netip.AddrPort) bool { return at == s.AddrPort }
 // Listens implements storePlaces.
 func (s storeAt) Listens(port uint16) bool { return port == s.Port() }
 
-// TestProxiesBesideAStore: calls go through a proxy as before, but for those that would lead to the store.
+// TestProxiesBesideAStore: a store does not change the proxies of calls, except of calls to the store.
 func TestProxiesBesideAStore(t *testing.T) {
 	proxy := &url.URL{Scheme: "http", Host: "proxy.test:3128"}
 	places := storeAt{netip.MustParseAddrPort("203.0.113.8:6379")}

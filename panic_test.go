@@ -70,7 +70,7 @@ func TestPanicsOfPerformers(t *testing.T) {
 	}
 }
 
-// TestPerformerEndsItsGoroutine: whoever waits for it gets an error, as when a test calls FailNow in a performer.
+// TestPerformerEndsItsGoroutine: if a performer ends its goroutine, as FailNow of a test does, its caller gets an error.
 func TestPerformerEndsItsGoroutine(t *testing.T) {
 	d := mustParse(t, "do: [{a: {call: x@default}}]\n")
 	exit := func(context.Context, swrun.Call) (any, error) { runtime.Goexit(); return nil, nil }
@@ -80,7 +80,7 @@ func TestPerformerEndsItsGoroutine(t *testing.T) {
 	}
 }
 
-// TestPanicsOfCallbacks: neither Publish nor Observe takes a worker down.
+// TestPanicsOfCallbacks: a panic of Publish or Observe does not end a worker.
 func TestPanicsOfCallbacks(t *testing.T) {
 	d := mustParse(t, "do: [{a: {emit: {event: {with: {source: 'https://x.test', type: t}}}}}, {b: {set: {done: true}}}]\n")
 	published := make(chan bool)
@@ -112,7 +112,7 @@ func TestPanicsOfCallbacks(t *testing.T) {
 	}
 }
 
-// work has an engine work until the returned function is called.
+// work lets an engine work until the returned function is called.
 func work(t *testing.T, engine *swrun.Engine) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -15,7 +15,7 @@ import (
 
 func done(context.Context, swrun.Call) (any, error) { return "done", nil }
 
-// TestMissingPerformer: a document that needs a performer says which one, and which there are.
+// TestMissingPerformer: the error of a document that needs a performer names it, and lists the registered performers.
 func TestMissingPerformer(t *testing.T) {
 	for call, want := range map[string]string{
 		"charge@default":          "no performer is registered for `charge@default`; registered: audit@default, http",
@@ -39,8 +39,8 @@ func TestMissingPerformer(t *testing.T) {
 	}
 }
 
-// TestWorkersWithoutAPerformer: a run waits for a worker that has its performers. Its deadlines hold, it says what it waits for, and
-// it is not quarantined.
+// TestWorkersWithoutAPerformer: a run waits for a worker that has its performers. Its deadlines hold, its description names the missing performer,
+// and it is not quarantined.
 func TestWorkersWithoutAPerformer(t *testing.T) {
 	for name, task := range map[string]string{
 		"a function":   "{call: charge@default}",

@@ -16,7 +16,7 @@ import (
 	"github.com/swrun/swrun/tasks"
 )
 
-// ProxyNone is the value of Host.Proxy with which calls go through no proxy, whatever the environment says.
+// ProxyNone is the value of Host.Proxy with which calls go through no proxy, whatever the environment specifies.
 const ProxyNone = "none"
 
 // proxies sets which proxy a request goes through. The control is that of the network policy; nil allows everything.
@@ -37,13 +37,13 @@ func (h Host) proxies(c *tasks.TransportConfig, places storePlaces, control task
 	return nil
 }
 
-// named finds a proxy that is named, but for what NO_PROXY excludes, as localhost always is. An address that the control refuses is not hidden behind the proxy: it is dialled, and so
-// refused.
+// named finds a proxy that is named, except for the hosts that NO_PROXY excludes, as localhost always is. An address that the control refuses is
+// dialled without the proxy, so that the control refuses it.
 func named(proxy *url.URL, control tasks.Control) finding {
 	find := (&httpproxy.Config{HTTPProxy: proxy.String(), HTTPSProxy: proxy.String(), NoProxy: cmp.Or(os.Getenv("NO_PROXY"), os.Getenv("no_proxy"))}).ProxyFunc()
 	return func(r *http.Request) (*url.URL, error) {
 		if address := proxyAddress(r.URL); address == proxyAddress(proxy) {
-			return proxy, nil // only as a proxy is it dialled without being asked for
+			return proxy, nil // only a proxy is dialled without a check by the control
 		}
 		if at, err := netip.ParseAddr(r.URL.Hostname()); err == nil && control != nil {
 			network := map[bool]string{true: "tcp4", false: "tcp6"}[at.Unmap().Is4()]

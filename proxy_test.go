@@ -12,7 +12,7 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// TestProxies: what a proxy is asked for, by the network policy and by how it is named.
+// TestProxies: the requests that a proxy receives, by the network policy and by the source of its name.
 func TestProxies(t *testing.T) {
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "NO_PROXY", "no_proxy"} {
 		t.Setenv(name, "")

@@ -13,10 +13,10 @@ import (
 	"github.com/swrun/swrun/runtime/worker"
 )
 
-// OtherEventError says that another event was published under the same source and id.
+// OtherEventError is the error of a source and id under which another event was published.
 type OtherEventError = events.OtherEventError
 
-// publish brings an event that a run has emitted to the runs that listen for it, and to the host. Doing it again changes nothing for the runs.
+// publish brings an event that a run emitted to the runs that listen for it, and to the host. Repeating it changes nothing for the runs.
 func (e *Engine) publish(ctx context.Context, emitted worker.Emitted) error {
 	v, err := expr.Decode(emitted.Event)
 	if err != nil {
@@ -35,9 +35,10 @@ func (e *Engine) publish(ctx context.Context, emitted worker.Emitted) error {
 	return nil
 }
 
-// Publish brings a structured CloudEvent to the runs that listen for it, in the namespaces that are named, or in all that ctx grants if that is nil; one
-// that is not granted is a *definition.ForeignError. It returns when all have it. Publishing it again within a day, known by its source and id, changes nothing; another event under the same is an
-// *OtherEventError, and what CheckEvent refuses is its error. What came for some namespaces says nothing about others: it is published there when it comes for them.
+// Publish brings a structured CloudEvent to the runs that listen for it, in the given namespaces, or in all that ctx grants if namespaces is nil; a
+// namespace that is not granted is a *definition.ForeignError. It returns when all runs have the event. Publishing an event with the same source and
+// id again within a day changes nothing; another event with the same source and id is an *OtherEventError. If CheckEvent refuses the event, its error
+// is returned. An event that was published for some namespaces can still be published for others.
 func (e *Engine) Publish(ctx context.Context, event map[string]any, namespaces []string) (events.Report, error) {
 	if err := e.CheckEvent(event); err != nil {
 		return events.Report{}, err
@@ -54,7 +55,7 @@ func (e *Engine) Publish(ctx context.Context, event map[string]any, namespaces [
 	return e.bring(ctx, event, namespaces, nil)
 }
 
-// CheckEvent returns why an event cannot be published: it is no CloudEvent, or larger than the limit "event"; nil if nothing is wrong with it.
+// CheckEvent returns an error if an event cannot be published because it is not a CloudEvent, or larger than the limit "event".
 func (e *Engine) CheckEvent(event map[string]any) error {
 	if err := cloudevent.Check(event); err != nil {
 		return err
@@ -62,7 +63,7 @@ func (e *Engine) CheckEvent(event map[string]any) error {
 	return interpreter.CheckEvent(event, e.config.Host.Limits)
 }
 
-// bring brings an event that was checked to those who listen. Cause is the first of the runs that have led to it; nil if none has.
+// bring brings a checked event to its listeners. Cause is the first of the runs that led to it; nil if no run did.
 func (e *Engine) bring(ctx context.Context, event map[string]any, namespaces []string, cause *store.Instance) (events.Report, error) {
 	report, err := e.events.PublishOf(ctx, event, namespaces, cause)
 	if len(report.Full) > 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/runtime/client"
 )
 
-// TestRefusals: what a store refuses is a sentence about the run.
+// TestRefusals: a refusal of a store is a sentence about the run.
 func TestRefusals(t *testing.T) {
 	for _, at := range []string{"memory:", "file:" + t.TempDir() + "/runs.db"} {
 		engine := mustEngine(t, at, swrun.EngineConfig{})
@@ -59,7 +59,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestLongNames: what nobody could have named is refused in a few words.
+// TestLongNames: an impossibly long name is refused with a short message.
 func TestLongNames(t *testing.T) {
 	engine := mustEngine(t, "memory:", swrun.EngineConfig{})
 	long := strings.Repeat("x", 1<<20)

@@ -12,10 +12,10 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Schedules returns the schedules of the deployed workflows. Engines that work start runs when their time comes.
+// Schedules returns the schedules of the deployed workflows. Engines that work start their runs.
 func (e *Engine) Schedules() *schedule.Schedules { return e.schedules }
 
-// Undeploy deletes the name and version of what is deployed: no run of it can be started any more, and its schedule ends.
+// Undeploy deletes a deployed name and version: no run of it can be started any more, and its schedule ends.
 func (e *Engine) Undeploy(ctx context.Context, r definition.Reference) error {
 	if err := definition.Undeploy(ctx, e.store, r); err != nil {
 		return err
@@ -23,7 +23,7 @@ func (e *Engine) Undeploy(ctx context.Context, r definition.Reference) error {
 	return e.schedules.Follow(ctx, r.Namespace, r.Name)
 }
 
-// Forecast says when runs of the document start by themselves, as if it were deployed at that time on a host. Its errors are those of Run.
+// Forecast returns the automatic starts of runs of the document, as if it were deployed at that time on a host. Its errors are the same as of Run.
 func (d *Document) Forecast(h Host, now time.Time) (*schedule.Forecast, error) {
 	if err := d.Err(); err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func (d *Document) Forecast(h Host, now time.Time) (*schedule.Forecast, error) {
 	return schedule.NewForecast(d.Workflow, e.compileHere, now)
 }
 
-// startedBy returns what an event has started.
+// startedBy returns the runs that an event started.
 func startedBy(h schedule.Heard) events.Started {
 	started := events.Started{Runs: h.Runs, Waits: h.Waits}
 	for _, r := range h.Refused {
@@ -47,7 +47,7 @@ func startedBy(h schedule.Heard) events.Started {
 
 // startScheduled starts a run of a schedule, and returns its id.
 func (e *Engine) startScheduled(ctx context.Context, f schedule.Firing, input any) (string, error) {
-	if f.Kind != schedule.KindTrigger { // that has somebody who asks for it
+	if f.Kind != schedule.KindTrigger { // a person requested the trigger
 		ctx = client.WithActor(ctx, "schedule "+string(f.Kind))
 	}
 	begun, err := e.client.Begin(ctx, f.Of, input, client.StartOptions{ID: f.ID, Cause: f.Cause})

@@ -25,7 +25,7 @@ do: [{got: {set: '${ {got: .} }'}}]`, name, version, schedule)))
 	return d
 }
 
-// stores are URLs of one of each kind.
+// stores returns a URL of each kind of store.
 func stores(t *testing.T) map[string]string {
 	return map[string]string{
 		"memory": "memory:", "file": "file:" + filepath.Join(t.TempDir(), "store.db"),
@@ -61,7 +61,7 @@ func mustWork(t *testing.T, url string, n int) []*swrun.Engine {
 	return all
 }
 
-// runsOf returns the ids of the runs of a workflow, and the outputs that they have in the end.
+// runsOf returns the ids of the runs of a workflow, and their final outputs.
 func runsOf(t *testing.T, e *swrun.Engine, name string) (ids []string, outputs map[string]string) {
 	t.Helper()
 	outputs = map[string]string{}
@@ -84,7 +84,7 @@ func runsOf(t *testing.T, e *swrun.Engine, name string) (ids []string, outputs m
 	return ids, outputs
 }
 
-// eventually asks until it holds.
+// eventually polls until holds returns true.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(pacetest.Patience); !holds(); time.Sleep(20 * time.Millisecond) {
@@ -94,8 +94,8 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// TestEvery: a deployed workflow starts by itself, once for each time, however many workers are there; a new version moves its schedule, and without
-// one it ends (semantics 15.3).
+// TestEvery: a deployed workflow starts automatically, once for each time, with any number of workers. A new version moves its schedule, and a
+// version without a schedule ends it (semantics 15.3).
 func TestEvery(t *testing.T) {
 	for name, url := range stores(t) {
 		t.Run(name, func(t *testing.T) {
@@ -141,7 +141,7 @@ func timeOf(t *testing.T, id string) time.Time {
 	return at
 }
 
-// TestScheduleAfter: the next run starts some time after the end of the one before, however that ended.
+// TestScheduleAfter: the next run starts some time after the end of the run before, whatever its outcome.
 func TestScheduleAfter(t *testing.T) {
 	e := mustWork(t, "memory:", 1)[0]
 	d, _ := swrun.Parse("", []byte(`
@@ -164,8 +164,8 @@ do: [{fail: {raise: {error: {type: "https://example.com/errors/no", status: 500}
 	})
 }
 
-// TestScheduledEvents: each event that fits starts a run with what was read of it; `all` takes one for each filter, and those that are correlated belong
-// together. An event that is published again starts nothing more (semantics 15.1, 15.2).
+// TestScheduledEvents: each event that matches starts a run with the data that was read from it. `all` takes one event for each filter, and
+// correlated events belong together. An event that is published again starts nothing more (semantics 15.1, 15.2).
 func TestScheduledEvents(t *testing.T) {
 	for name, url := range stores(t) {
 		t.Run(name, func(t *testing.T) {

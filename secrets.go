@@ -15,8 +15,8 @@ import (
 	"github.com/swrun/swrun/redact"
 )
 
-// Secrets are some values by name, and those of environment variables: SWRUN_SECRET_<NAME>. It knows which of them are used, so
-// that it can hide them. Several goroutines may use it.
+// Secrets are values by name, and values of environment variables: SWRUN_SECRET_<NAME>. It records which secrets are used, so that it can hide them.
+// Several goroutines may use it.
 type Secrets struct {
 	env   func(name string) (string, bool)
 	known redact.Cache
@@ -24,19 +24,19 @@ type Secrets struct {
 	mu      sync.Mutex
 	values  map[string]any
 	former  map[string][]any    // values that were replaced, the newest first
-	used    map[string]bool     // looked up, or among values
-	allowed map[string][]string // the namespaces that may use a secret, of those for which that is said
+	used    map[string]bool     // looked up, or in values
+	allowed map[string][]string // the namespaces that may use a secret, for restricted secrets
 }
 
-// EveryNamespace stands for all of them where it is said which may use a secret.
+// EveryNamespace represents all namespaces in a restriction of a secret.
 const EveryNamespace = "*"
 
-// maxFormer is how many former values of a secret are known.
+// maxFormer is the maximum number of former values of a secret.
 const maxFormer = 10
 
 const secretPrefix = "SWRUN_SECRET_"
 
-// NewSecrets returns secrets: values, which win, and those of an environment such as os.LookupEnv. Both may be nil.
+// NewSecrets returns secrets of values, which take precedence, and of an environment such as os.LookupEnv. Both may be nil.
 func NewSecrets(values map[string]any, env func(name string) (string, bool)) *Secrets {
 	if env == nil {
 		env = func(string) (string, bool) { return "", false }
@@ -49,7 +49,7 @@ func NewSecrets(values map[string]any, env func(name string) (string, bool)) *Se
 	return s
 }
 
-// Replace replaces the values, and returns the names of those that are others now, sorted. The former ones are hidden as long as the program runs.
+// Replace replaces the values, and returns the sorted names of the changed values. The former values stay hidden as long as the program runs.
 func (s *Secrets) Replace(values map[string]any) (changed []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,21 +73,21 @@ func (s *Secrets) Replace(values map[string]any) (changed []string) {
 	return changed
 }
 
-// Former returns the values that a secret had before it was replaced, the newest first. It is for Host.FormerSecrets.
+// Former returns the former values of a secret, the newest first. It is for Host.FormerSecrets.
 func (s *Secrets) Former(name string) []any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.former[name])
 }
 
-// names returns those of the values.
+// names returns the names of the values.
 func (s *Secrets) names() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Collect(maps.Keys(s.values))
 }
 
-// Lookup returns a secret's value. It is for Host.Secrets.
+// Lookup returns the value of a secret. It is for Host.Secrets.
 func (s *Secrets) Lookup(name string) (any, bool) {
 	v, ok := s.find(name)
 	if ok {
@@ -98,15 +98,15 @@ func (s *Secrets) Lookup(name string) (any, bool) {
 	return v, ok
 }
 
-// Restrict says which namespaces may use a secret: EveryNamespace stands for all of them, and none is for what only this program uses. A secret for which
-// nothing is said may be used by all.
+// Restrict sets the namespaces that may use a secret: EveryNamespace represents all namespaces, and no namespace is for secrets that only this
+// program uses. All namespaces may use a secret without a restriction.
 func (s *Secrets) Restrict(name string, namespaces ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.allowed[name] = namespaces
 }
 
-// Restricted reports whether it was said which namespaces may use a secret.
+// Restricted reports whether Restrict was called for a secret.
 func (s *Secrets) Restricted(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,8 +114,8 @@ func (s *Secrets) Restricted(name string) bool {
 	return said
 }
 
-// Allows reports whether workflows of a namespace may use a secret. It is for Host.AllowSecret. Several names may lead to one variable of the
-// environment: what is said of one of them holds for all.
+// Allows reports whether workflows of a namespace may use a secret. It is for Host.AllowSecret. Several names may refer to one variable of the
+// environment: a restriction of one of them applies to all.
 func (s *Secrets) Allows(namespace, name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,13 +129,13 @@ func (s *Secrets) Allows(namespace, name string) bool {
 	return true
 }
 
-// sharesVariable reports whether one variable of the environment may hold both of two secrets.
+// sharesVariable reports whether one variable of the environment may contain both secrets.
 func sharesVariable(a, b string) bool {
 	usual := environmentName(a)
 	return usual != "" && usual == environmentName(b)
 }
 
-// Hide hides in a text the secrets that were looked up until now, and all values.
+// Hide hides in a text the secrets that were looked up so far, and all values.
 func (s *Secrets) Hide(text string) string {
 	s.mu.Lock()
 	names := slices.Sorted(maps.Keys(s.used))
@@ -143,7 +143,7 @@ func (s *Secrets) Hide(text string) string {
 	return s.known.Set(names, s.find).Text(text)
 }
 
-// Of returns what hides the secrets of a workflow, and all values; of no workflow, if it is nil, only the values.
+// Of returns a set that hides the secrets of a workflow, and all values. If the workflow is nil, it hides only the values.
 func (s *Secrets) Of(w *dsl.Workflow) *redact.Set {
 	if w == nil {
 		return (&redact.Cache{Former: s.Former}).Set(s.names(), s.Lookup)
@@ -152,9 +152,9 @@ func (s *Secrets) Of(w *dsl.Workflow) *redact.Set {
 	return cache.Set(append(s.names(), w.Use.Secrets...), s.Lookup)
 }
 
-// find returns a secret's value: values win over the environment, and there the exact name over the usual spelling of
-// environment variables. An empty variable, one that is not UTF-8, and a value that is null, is not a secret: it stands for one that whoever started
-// this program does not have.
+// find returns the value of a secret. Values take precedence over the environment; in the environment, the exact name takes precedence over the usual
+// spelling of environment variables. An empty variable, a variable that is not UTF-8, and a null value are not secrets: they represent a secret that
+// is missing.
 func (s *Secrets) find(name string) (any, bool) {
 	s.mu.Lock()
 	v := s.values[name]
@@ -170,8 +170,8 @@ func (s *Secrets) find(name string) (any, bool) {
 	return nil, false
 }
 
-// environmentName returns how a name is usually spelt in an environment: api-key and api.key are both API_KEY. Letters
-// that no such name has leave none.
+// environmentName returns the usual spelling of a name in an environment: api-key and api.key are both API_KEY. A name with letters that an
+// environment name cannot have yields an empty name.
 func environmentName(name string) string {
 	unknown := false
 	variable := strings.Map(func(r rune) rune {
@@ -187,7 +187,7 @@ func environmentName(name string) string {
 	return variable
 }
 
-// secretValue reads JSON objects and arrays; everything else is text. JSON of which a part would be lost, such as a name that stands twice, is no secret.
+// secretValue reads JSON objects and arrays; everything else is text. JSON of which a part would be lost, such as a duplicate name, is not a secret.
 func secretValue(text string) (any, bool) {
 	if trimmed := strings.TrimSpace(text); strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[") {
 		if _, err := expr.Decode([]byte(text)); err == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// TestSecretsOfNamespaces: a secret is used by workflows of the namespaces that may use it, and by no others: in memory and in a store.
+// TestSecretsOfNamespaces: only workflows of the allowed namespaces use a secret, in memory and in a store.
 func TestSecretsOfNamespaces(t *testing.T) {
 	env := func(name string) (string, bool) {
 		return map[string]string{"SWRUN_SECRET_API_KEY": "of the environment"}[name], true

@@ -19,15 +19,15 @@ func (f *family) hasMessage(ctx context.Context, i store.Instance) bool {
 	return err == nil && l.Lifecycle.Mail > l.Lifecycle.Read
 }
 
-// Settle looks at its runs every settleEvery, and ends after settleRounds looks that have found nothing new.
+// Settle looks at its runs every settleEvery, and ends after settleRounds looks without a change.
 const (
 	settleEvery  = 10 * time.Millisecond
 	settleRounds = 100
 )
 
-// Settle carries out the commands Cancel and Terminate that were given to some runs, and to the runs that those have started. It is
-// for a store that no worker works on, such as a file: the runs have ended when it returns. It works on no other run, and starts no
-// task. It returns after about a second in which none of them has ended.
+// Settle carries out the commands Cancel and Terminate that were given to some runs, and to the runs that those started. It is for a store without
+// workers, such as a file: the runs are ended when it returns. It works on no other run, and starts no task. It returns after about a second in which
+// no run ended.
 func (e *Engine) Settle(ctx context.Context, runs ...*Run) error {
 	release, err := e.store.takeOver(ctx, e.env.host.Log)
 	if err != nil {
@@ -53,7 +53,7 @@ func (e *Engine) Settle(ctx context.Context, runs ...*Run) error {
 	}
 }
 
-// settled waits until the runs have ended, as long as one after the other does.
+// settled waits until the runs are ended, as long as it sees progress.
 func (f *family) settled(ctx context.Context) {
 	ticker := time.NewTicker(settleEvery)
 	defer ticker.Stop()
@@ -78,7 +78,7 @@ func (f *family) settled(ctx context.Context) {
 	}
 }
 
-// quiet reports whether nothing is on its way from one run to another.
+// quiet reports whether no message is on its way from one run to another.
 func (f *family) quiet(ctx context.Context) bool {
 	for p := range f.store.Layout().Partitions {
 		if work, err := f.store.Poll(ctx, p, 1, false); err != nil || len(work.Outbox)+len(work.Begun) > 0 {

@@ -20,21 +20,21 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// StoreConfig says how a store is opened. The zero value is useful.
+// StoreConfig configures OpenStore. The zero value is useful.
 type StoreConfig struct {
-	// Require refuses a Redis that may lose more than this; default redisstore.DurabilityMemory.
+	// Require is the minimum durability of a Redis; OpenStore refuses a Redis that may lose more. Default redisstore.DurabilityMemory.
 	Require redisstore.Durability
-	// Existing refuses a file that is not there (fs.ErrNotExist); otherwise it is made.
+	// Existing refuses a missing file (fs.ErrNotExist); otherwise the file is created.
 	Existing bool
-	// ReadOnly opens a Redis that takes no writes, such as a replica, for those who only read. What would write fails.
+	// ReadOnly opens a Redis that accepts no writes, such as a replica, for readers only. Operations that write fail.
 	ReadOnly bool
-	// Log says that a Redis does not answer (ERROR), and that it answers again (INFO); default discards. The Redis client writes lines of its own to standard error:
-	// redis.SetLogger of github.com/redis/go-redis/v9 changes that for the whole program.
+	// Log reports that a Redis does not answer (ERROR), and that it answers again (INFO); default: no log. The Redis client writes lines of its own to
+	// standard error: redis.SetLogger of github.com/redis/go-redis/v9 changes that for the whole program.
 	Log *slog.Logger
 	Now func() time.Time // the clock of stores in memory and in a file; default time.Now
 }
 
-// Store is where runs live. Close lets go of it.
+// Store is an opened store of runs. Close releases it.
 type Store struct {
 	store.Store
 	url    string
@@ -44,7 +44,7 @@ type Store struct {
 	close  func() error
 
 	mu      sync.Mutex
-	working int // engines that work on a store which only this process has
+	working int // number of engines that work on a store that only this process uses
 }
 
 // OpenStore opens the store that a URL names:
@@ -53,8 +53,8 @@ type Store struct {
 //	file:PATH            a file, which is made with its folders, and which one process at a time has
 //	memory:              nothing is kept
 //
-// A *StoreURLError is a URL that names none; a *boltstore.HeldError says that another process has the file, and a
-// *boltstore.DamagedError that it is not what a store has written.
+// A *StoreURLError is a URL that names no store. A *boltstore.HeldError means that another process holds the file, and a *boltstore.DamagedError that
+// the file is damaged.
 func OpenStore(ctx context.Context, at string, c StoreConfig) (*Store, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -81,7 +81,7 @@ func OpenStore(ctx context.Context, at string, c StoreConfig) (*Store, error) {
 // StoreURLError is a URL that names no store.
 type StoreURLError struct {
 	URL    string
-	Detail string // what is wrong with it
+	Detail string // the fault of the URL
 	Help   string
 }
 
@@ -89,7 +89,7 @@ func (e *StoreURLError) Error() string {
 	return fmt.Sprintf("%q %s (%s)", errors.MaskURL(e.URL), e.Detail, e.Help)
 }
 
-// slowStore is how long a store may take to be opened before that is logged.
+// slowStore is the time of opening a store after which the delay is logged.
 const slowStore = 700 * time.Millisecond
 
 func openRedis(ctx context.Context, at string, c StoreConfig) (*Store, error) {
@@ -127,7 +127,7 @@ func openFile(ctx context.Context, at string, c StoreConfig) (*Store, error) {
 	return &Store{Store: s, url: at, local: true, failed: failed, close: s.Close}, nil
 }
 
-// tellFailure keeps an error for who works on the store. One is enough, but damage comes before all others: it ends the work.
+// tellFailure keeps an error for the worker of the store. One error is enough, but damage takes precedence over all others: it ends the work.
 func tellFailure(failed chan error, err error) {
 	for {
 		select {
@@ -145,7 +145,7 @@ func tellFailure(failed chan error, err error) {
 	}
 }
 
-// StoreFile returns the file that the URL of a store names, if it names one.
+// StoreFile returns the file of a store, if its URL names a file.
 func StoreFile(at string) (path string, ok bool) {
 	if !strings.HasPrefix(at, "file:") {
 		return "", false
@@ -173,14 +173,13 @@ func filePath(at string) (string, error) {
 	return path, nil
 }
 
-// ProjectFolder is what the folder of a project is called that keeps its store. It keeps itself out of git: nobody means to commit
-// runs.
+// ProjectFolder is the name of the folder of a project that contains its store. The folder contains a .gitignore, so that runs are not committed.
 const ProjectFolder = ".swrun"
 
-// makeProjectFolder makes such a folder, if it is not there yet.
+// makeProjectFolder makes such a folder, if it does not exist.
 func makeProjectFolder(folder string) error {
 	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
-		return nil // opening the store returns what is wrong with it
+		return nil // opening the store returns the fault
 	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
@@ -194,19 +193,19 @@ func (s *Store) String() string { return errors.MaskURL(s.url) }
 // URL returns the URL as it was given.
 func (s *Store) URL() string { return s.url }
 
-// Local reports whether only this process has the store, so that nobody else can work on its runs.
+// Local reports whether only this process uses the store, so that no other process can work on its runs.
 func (s *Store) Local() bool { return s.local }
 
-// Workers returns the workers of the store that are there now: each Engine that works is one. For a store that only this process has,
-// these are engines of this process.
+// Workers returns the present workers of the store: each Engine that works is one. For a store that only this process uses, these are engines of this
+// process.
 func (s *Store) Workers(ctx context.Context) ([]presence.Worker, error) {
 	return presence.Workers(ctx, s.Store)
 }
 
-// Close lets go of the store.
+// Close closes the store.
 func (s *Store) Close() error { return s.close() }
 
-// failure returns what keeps a file from being read or written, if it is to end the work on it; nil once ctx has ended.
+// failure waits for an error of a file that ends the work, and returns it; nil after ctx ended.
 func (s *Store) failure(ctx context.Context, ends func(error) bool) error {
 	for {
 		select {
@@ -220,12 +219,11 @@ func (s *Store) failure(ctx context.Context, ends func(error) bool) error {
 	}
 }
 
-// isDamage reports whether an error is that of a store which will not be well again; a disk that is full may have room again.
+// isDamage reports whether the error of a store is permanent. A full disk, for example, may have space again.
 func isDamage(err error) bool { return errors.As(err, new(*boltstore.DamagedError)) }
 
-// takeOver frees what a process has held that was killed: only one process at a time has such a store, so that nobody else can
-// hold anything. As long as another engine of this process works, there is nothing to free but what that one holds. Call release when the work
-// is over.
+// takeOver frees the runs that a killed process held: only one process at a time uses such a store, so that no other process can hold them. While
+// another engine of this process works, there is nothing else to free. Call release when the work is over.
 func (s *Store) takeOver(ctx context.Context, log *slog.Logger) (release func(), err error) {
 	if !s.local {
 		return func() {}, nil
@@ -245,10 +243,10 @@ func (s *Store) takeOver(ctx context.Context, log *slog.Logger) (release func(),
 	}, nil
 }
 
-// maxRepairs bounds how many repairs are logged one by one when the work on a store begins.
+// maxRepairs is the maximum number of repairs that are logged individually when the work on a store begins.
 const maxRepairs = 100
 
-// adoptAll frees what a process has held that was killed, and logs what had to be repaired.
+// adoptAll frees the runs that a killed process held, and logs the repairs.
 func (s *Store) adoptAll(ctx context.Context, log *slog.Logger) error {
 	repairs := 0
 	defer func() {

@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// TestURLsOfFiles: a URL that names a host, or nothing, opens no file of another name.
+// TestURLsOfFiles: a URL with a host, or without a file, opens no file of another name.
 func TestURLsOfFiles(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, at := range []string{"file:", "file:  ", "file://runs.db", "file://localhost/runs.db", "file:runs.db?mode=ro", "file:runs.db#a", "runs.db", ""} {
@@ -37,7 +37,7 @@ func TestURLsOfFiles(t *testing.T) {
 	}
 }
 
-// TestWorkOnAClosedStore ends with an error that says so.
+// TestWorkOnAClosedStore: work on a closed store ends with an error that names the cause.
 func TestWorkOnAClosedStore(t *testing.T) {
 	s, err := swrun.OpenStore(t.Context(), "file:"+filepath.Join(t.TempDir(), "runs.db"), swrun.StoreConfig{})
 	if err != nil {

@@ -7,13 +7,12 @@ import (
 	"github.com/swrun/swrun/process"
 )
 
-// superviseArgument makes a program the supervisor of one process of a workflow.
+// superviseArgument is the argument with which a program becomes the supervisor of one process of a workflow.
 const superviseArgument = "supervise-process"
 
-// Supervise lets the workflows of this program run shell commands and scripts: what it returns goes to Host.Processes. Call it first
-// in main. Each process of a workflow runs below a supervisor that ends all that it has started, whatever happens to this program;
-// that supervisor is this program itself, started anew, and in it Supervise does its work and never returns. Close ends the
-// supervisors that are left.
+// Supervise lets the workflows of this program run shell commands and scripts; assign its result to Host.Processes. Call it first in main. Each
+// process of a workflow runs below a supervisor that ends all its descendants, whatever happens to this program. That supervisor is this program
+// itself in a new process, in which Supervise does its work and never returns. Close ends the remaining supervisors.
 func Supervise() *process.Pool {
 	if len(os.Args) == 2 && os.Args[1] == superviseArgument {
 		if err := process.Supervise(os.Stdin, os.Stdout); err != nil {
@@ -25,7 +24,7 @@ func Supervise() *process.Pool {
 	return process.NewPool(process.SupervisorCommand{Path: executable(), Arguments: []string{os.Args[0], superviseArgument}})
 }
 
-// executable returns where this program can be started from, also when its file has been replaced meanwhile.
+// executable returns the path from which this program can be started, even if its file was replaced in the meantime.
 func executable() string {
 	const self = "/proc/self/exe"
 	if _, err := os.Stat(self); err == nil {
@@ -34,5 +33,5 @@ func executable() string {
 	if path, err := os.Executable(); err == nil {
 		return path
 	}
-	return os.Args[0] // starting it says what is wrong
+	return os.Args[0] // starting it reports the fault
 }
