@@ -19,7 +19,7 @@ do:
 - out: {set: {done: true}}
 `)
 	run := d.mustStart(t, "chain", "c")
-	// A request that waits for the first run is answered when the second run has begun, although the second run continues.
+	// A request that waits for the first run is answered when the second run begins, although the second run continues.
 	a := d.ask(t, "GET", run+"/output?run=1&wait=30s", "")
 	a.isProblem(t, http.StatusConflict, "conflict")
 	if !strings.Contains(a.body, "the run 1 of demo/c has no output: it has continued as the run 2") || !strings.Contains(a.body, "ask for the run 2") {

@@ -14,7 +14,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Limits of a request that has begun. A whole answer has no limit: a caller may wait for the end of a run, or follow it.
+// Limits of a request in progress. A whole answer has no limit: a caller may wait for the end of a run, or follow it.
 const (
 	// DefaultBodyWithin is the default time within which the whole body must arrive.
 	DefaultBodyWithin = 30 * time.Second
@@ -104,7 +104,7 @@ func (x *exchange) Write(p []byte) (written int, err error) {
 	}
 	taken, err := x.hold(ofWritten * int64(len(p)))
 	if err != nil {
-		_ = http.NewResponseController(x.ResponseWriter).SetWriteDeadline(time.Unix(1, 0)) // the answer has begun, and must not look complete
+		_ = http.NewResponseController(x.ResponseWriter).SetWriteDeadline(time.Unix(1, 0)) // a part of the answer is sent, and must not look complete
 		return 0, err
 	}
 	defer taken.end()

@@ -52,7 +52,7 @@ func (d *deployment) followFleet(t *testing.T, ctx context.Context, query, last 
 	return events
 }
 
-// until takes events until some runs have ended, or no further events arrive, and returns the events of each run.
+// until takes events until some runs are over, or no further events arrive, and returns the events of each run.
 func until(events <-chan fleetEvent, ended ...string) (did map[string][]string, all []fleetEvent) {
 	did, ended = map[string][]string{}, slices.Clone(ended)
 	patience := time.After(pacetest.Patience)

@@ -83,7 +83,7 @@ func alsoWaits(ctx context.Context, wait time.Duration) {
 	}
 }
 
-// outageOf returns an error if a context has ended because of the store.
+// outageOf returns an error if the store was the cause of a context's end.
 func outageOf(ctx context.Context) error {
 	if cause := context.Cause(ctx); errors.Is(cause, errOutage) || errors.Is(cause, errUnanswered) {
 		return cause

@@ -50,7 +50,7 @@ func TestShares(t *testing.T) {
 	one, two := g.token(t, "one", everything), g.token(t, "two", everything)
 	admin := g.token(t, "admin", access.Grant{Role: access.RoleAdmin, Everywhere: true})
 	h := httptest.NewServer(g)
-	t.Cleanup(h.Close) // after the streams have ended
+	t.Cleanup(h.Close) // after the end of the streams
 	if first, second := streams(t, h.URL, one), streams(t, h.URL, two); first != 4 || second != 2 {
 		t.Errorf("%d and %d streams, want 4 and 2", first, second)
 	}

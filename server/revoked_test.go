@@ -27,7 +27,7 @@ func TestRevokedFollowers(t *testing.T) {
 		defer close(beats.beats)
 		g.ServeHTTP(beats, r)
 	}()
-	<-beats.beats // the stream has begun
+	<-beats.beats // the stream is open
 	if err := g.tokens.Revoke(t.Context(), "ada"); err != nil {
 		t.Error(err)
 	}
