@@ -17,7 +17,7 @@ type ActivityPoll struct {
 	Namespace string   `json:"namespace,omitempty" minLength:"1" doc:"Only activities of runs of this namespace."`
 }
 
-// Activities are what a poll answers with.
+// Activities are the answer to a poll.
 type Activities struct {
 	Activities []Activity `json:"activities" nullable:"false"`
 }
@@ -43,7 +43,7 @@ type ActivityRun struct {
 	ID        string `json:"id"`
 }
 
-// ActivityDeadlines are when an attempt ends, unless it is reported before; what does not end it is absent.
+// ActivityDeadlines are the deadlines of an attempt that was not reported; a deadline that does not exist is absent.
 type ActivityDeadlines struct {
 	StartToClose    string `json:"startToClose,omitempty" format:"date-time"`
 	ScheduleToClose string `json:"scheduleToClose,omitempty" format:"date-time"`
@@ -79,7 +79,7 @@ func newActivityDeadlines(a *activity.Activity) (all ActivityDeadlines) {
 
 func millisecond(t time.Time) string { return Time(t.Truncate(time.Millisecond)) }
 
-// ActivityHeartbeat says that the worker of an attempt is alive.
+// ActivityHeartbeat reports that the worker of an attempt is alive.
 type ActivityHeartbeat struct {
 	Token    string `json:"token" minLength:"1" maxLength:"32768"`
 	Progress any    `json:"progress,omitempty" doc:"How far the worker has come, for people and for the next attempt."`
@@ -90,13 +90,13 @@ type ActivityHeartbeatReply struct {
 	CancelRequested bool `json:"cancelRequested" doc:"Nobody waits for the activity any more: the worker may stop."`
 }
 
-// ActivityResult reports that an attempt has succeeded.
+// ActivityResult reports the success of an attempt.
 type ActivityResult struct {
 	Token  string `json:"token" minLength:"1" maxLength:"32768"`
 	Result any    `json:"result,omitempty"`
 }
 
-// ActivityFailure reports that an attempt has failed.
+// ActivityFailure reports the failure of an attempt.
 type ActivityFailure struct {
 	Token        string `json:"token" minLength:"1" maxLength:"32768"`
 	Type         string `json:"type,omitempty" maxLength:"2048" doc:"The type of the error: a URI, or the name of a standard type; runtime unless given."`
@@ -106,7 +106,7 @@ type ActivityFailure struct {
 	NonRetryable bool   `json:"nonRetryable,omitempty" doc:"There is to be no other attempt."`
 }
 
-// ActivityReports reports how several attempts have ended.
+// ActivityReports reports the results of several attempts.
 type ActivityReports struct {
 	Completed []ActivityResult  `json:"completed,omitempty" maxItems:"1000"`
 	Failed    []ActivityFailure `json:"failed,omitempty" maxItems:"1000"`
@@ -124,7 +124,7 @@ type ActivityReportReply struct {
 	Problem *Problem `json:"problem,omitempty"`
 }
 
-// ActivityReturn gives an activity back that is not performed.
+// ActivityReturn gives back an activity that the worker does not perform.
 type ActivityReturn struct {
 	Token string `json:"token" minLength:"1" maxLength:"32768"`
 }
@@ -151,7 +151,7 @@ type OpenActivity struct {
 	Deadlines      []OpenDeadline   `json:"deadlines,omitempty" nullable:"false"`
 }
 
-// ActivityTimeouts are the timeouts of an activity; what it does not have is absent.
+// ActivityTimeouts are the timeouts of an activity; a timeout that is not set is absent.
 type ActivityTimeouts struct {
 	ScheduleToStartSeconds *float64 `json:"scheduleToStartSeconds,omitempty"`
 	StartToCloseSeconds    *float64 `json:"startToCloseSeconds,omitempty"`
@@ -159,18 +159,18 @@ type ActivityTimeouts struct {
 	HeartbeatSeconds       *float64 `json:"heartbeatSeconds,omitempty"`
 }
 
-// ActivityRetry is the retry policy of an activity, as it was when the activity was scheduled.
+// ActivityRetry is the retry policy of an activity at the time of its schedule.
 type ActivityRetry struct {
 	MaxAttempts   int       `json:"maxAttempts" doc:"0 for any number."`
 	DelaysSeconds []float64 `json:"delaysSeconds,omitempty" nullable:"false" doc:"Between the first attempts; the last one between all others. Absent if delays grow."`
-	// InitialSeconds, Factor and MaxSeconds say how delays grow.
+	// InitialSeconds, Factor and MaxSeconds specify growing delays.
 	InitialSeconds *float64 `json:"initialSeconds,omitempty"`
 	Factor         float64  `json:"factor,omitempty"`
 	MaxSeconds     *float64 `json:"maxSeconds,omitempty"`
 	NonRetryable   []string `json:"nonRetryable,omitempty" nullable:"false" doc:"Types of errors after which there is no other attempt."`
 }
 
-// ActivityTerms are what an activity was scheduled with.
+// ActivityTerms are the parameters with which an activity was scheduled.
 type ActivityTerms struct {
 	Type     string           `json:"type"`
 	Queue    string           `json:"queue"`
@@ -185,7 +185,7 @@ func newActivityTerms(t *interpreter.ActivityTerms) *ActivityTerms {
 	return &ActivityTerms{t.Type, t.Queue, newActivityTimeouts(t.Timeouts), newActivityRetry(t.Retry)}
 }
 
-// terms returns what the JSON was made of.
+// terms returns the source of the JSON.
 func (t *ActivityTerms) terms() *interpreter.ActivityTerms {
 	if t == nil {
 		return nil
@@ -240,7 +240,7 @@ func newOpenActivity(a *activity.Activity) *OpenActivity {
 	return open
 }
 
-// fromGiven returns the duration of some seconds; nothing for nil.
+// fromGiven returns the duration of some seconds; 0 for nil.
 func fromGiven(seconds *float64) time.Duration {
 	if seconds == nil {
 		return 0
@@ -248,7 +248,7 @@ func fromGiven(seconds *float64) time.Duration {
 	return fromSeconds(*seconds)
 }
 
-// given returns the seconds of a timeout; nil for none.
+// given returns the seconds of a timeout; nil for 0.
 func given(d time.Duration) *float64 {
 	if d == 0 {
 		return nil

@@ -4,9 +4,9 @@ import "context"
 
 // Call is a request of this process to itself: it reaches the handler without a connection.
 type Call struct {
-	// Operation is the id of the row that is asked; empty for a request without a row.
+	// Operation is the id of the called row; empty for a request without a row.
 	Operation string
-	// Failure is the error of the handler that is no refusal of the request, such as that of a store. Its answer contains less of it.
+	// Failure is an error of the handler that is no refusal of the request, such as an error of the store. The answer contains only a part of it.
 	Failure error
 }
 
@@ -17,7 +17,7 @@ func WithCall(ctx context.Context, c *Call) context.Context {
 	return context.WithValue(ctx, callKey{}, c)
 }
 
-// CallOf returns the call of a context; nil for a request that came over a connection.
+// CallOf returns the call of a context; nil for a request over a connection.
 func CallOf(ctx context.Context) *Call {
 	c, _ := ctx.Value(callKey{}).(*Call)
 	return c

@@ -2,7 +2,7 @@ package api
 
 import "github.com/swrun/swrun/runtime/client"
 
-// DeployResult is a document that was deployed, or that was only checked.
+// DeployResult is a document that was deployed, or only checked.
 type DeployResult struct {
 	Workflow   string     `json:"workflow"`
 	Definition string     `json:"definition"` // its digest
@@ -10,7 +10,7 @@ type DeployResult struct {
 	Runs       *RunsCheck `json:"runs,omitempty"`
 }
 
-// RunsCheck is what becomes of the runs in progress of other versions.
+// RunsCheck describes the future of the runs in progress of other versions.
 type RunsCheck struct {
 	Count    int        `json:"count" doc:"The runs that have not ended and have another version. They go on with it."`
 	Versions []Group    `json:"versions" nullable:"false" doc:"How many have which."`
@@ -18,7 +18,7 @@ type RunsCheck struct {
 	Refused  []Obstacle `json:"refused" nullable:"false" doc:"Why the others could not."`
 }
 
-// Obstacle is why some runs cannot migrate.
+// Obstacle is the reason why some runs cannot migrate.
 type Obstacle struct {
 	Reason   string   `json:"reason"`
 	Count    int      `json:"count"`

@@ -15,7 +15,7 @@ func (r *CommandRequest) reason() string {
 	return r.Reason
 }
 
-// RetryRequest has a run go on that is quarantined, or has failed.
+// RetryRequest continues a run that is quarantined or faulted.
 type RetryRequest struct {
 	Reason  string `json:"reason,omitempty" doc:"Why, for the history of a run that is quarantined."`
 	Version string `json:"version,omitempty" minLength:"1" doc:"A version of the workflow, or latest, for a run that has failed; the definition of the run unless set."`
@@ -23,24 +23,24 @@ type RetryRequest struct {
 	DryRun  bool   `json:"dryRun,omitempty" doc:"Nothing is changed: only what would become of it now is answered, with the calls that would be made again."`
 }
 
-// Options returns what the client takes.
+// Options returns the options of the client.
 func (r RetryRequest) Options() client.RetryOptions {
 	return client.RetryOptions{Reason: r.Reason, Version: r.Version, Again: r.Again, Dry: r.DryRun}
 }
 
-// BulkRetry has several runs go on that are quarantined, or have failed.
+// BulkRetry continues several runs that are quarantined or faulted.
 type BulkRetry struct {
 	BulkRequest
 	Version string `json:"version,omitempty" minLength:"1" doc:"A version of the workflow, or latest, for runs that have failed; their definitions unless set."`
 	Again   bool   `json:"again,omitempty" doc:"Also those of which another run goes on already, or has done so: calls are made again, with new idempotency keys."`
 }
 
-// Request returns what each of the runs gets.
+// Request returns the request for each of the runs.
 func (b BulkRetry) Request() RetryRequest {
 	return RetryRequest{Reason: b.Reason, Version: b.Version, Again: b.Again, DryRun: b.DryRun}
 }
 
-// BulkRequest is a command to several runs: to those that are named, or to those that a filter chooses.
+// BulkRequest is a command to several runs: to named runs, or to the runs that a filter selects.
 type BulkRequest struct {
 	Runs   []string `json:"runs,omitempty" nullable:"false" maxItems:"1000" doc:"namespace/id of each run."`
 	Where  string   `json:"where,omitempty" doc:"A filter: at most 1000 of the runs that it chooses get the command, the newest first." example:"workflow=demo/order status=waiting"`
@@ -48,23 +48,23 @@ type BulkRequest struct {
 	DryRun bool     `json:"dryRun,omitempty" doc:"Nothing is changed: only what would become of it now is answered."`
 }
 
-// Outcomes says what became of a command to several runs.
+// Outcomes are the outcomes of a command to several runs.
 type Outcomes struct {
 	Outcomes []Outcome `json:"outcomes" nullable:"false"`
 	More     bool      `json:"more" doc:"The filter chooses more runs, which got nothing: send the request again."`
-	// Unreadable counts runs that the filter might mean.
+	// Unreadable counts runs that may match the filter.
 	Unreadable int `json:"unreadable,omitempty" doc:"How many runs the filter might mean that cannot be read, and got nothing: swrun doctor says why."`
 }
 
-// Outcome says what became of a command to one of them.
+// Outcome is the outcome of the command for one of the runs.
 type Outcome struct {
 	Run     string   `json:"run"`
 	Outcome string   `json:"outcome" enum:"accepted,refused,skipped"`
 	Problem *Problem `json:"problem,omitempty" doc:"Why it was refused or skipped."`
-	// NoEffect has the meaning of Permission.NoEffect when the command comes.
+	// NoEffect has the meaning of Permission.NoEffect at the time of the command.
 	NoEffect string  `json:"noEffect,omitempty" doc:"Why it changes nothing, although it was accepted."`
 	Fork     *Forked `json:"fork,omitempty" doc:"The run that goes on in its place, and the calls that it makes again."`
-	// Deadline is the one that was asked for.
+	// Deadline is the requested deadline.
 	Deadline *MovedDeadline `json:"deadline,omitempty" doc:"The deadline that the run has now."`
 }
 
@@ -72,5 +72,5 @@ type Outcome struct {
 const (
 	OutcomeAccepted = "accepted"
 	OutcomeRefused  = "refused"
-	OutcomeSkipped  = "skipped" // another run goes on in its place already, or has done so
+	OutcomeSkipped  = "skipped" // another run continues in its place, or has done so
 )

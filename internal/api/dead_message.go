@@ -41,12 +41,12 @@ func DropDeadMessages() Operation[DeadMessageCommand, []DeadMessageResult] {
 	}
 }
 
-// AudienceQuery limits what is published, or seen, to a namespace.
+// AudienceQuery limits published or visible events to a namespace.
 type AudienceQuery struct {
 	Namespace string `query:"namespace" doc:"Only this namespace is meant: of what is published, only its runs and schedules hear. All that the caller sees unless it is given." example:"demo"`
 }
 
-// DeadMessageList chooses messages.
+// DeadMessageList selects messages.
 type DeadMessageList struct {
 	AudienceQuery
 	Source string `query:"source" doc:"Only those of this source." example:"orders"`
@@ -91,7 +91,7 @@ type DeadMessage struct {
 	Forgotten   int    `json:"forgotten,omitempty" doc:"How many older messages of the source have made room for newer ones since it had none: the newest 100 are kept."`
 }
 
-// DeadMessageContent is such a message with what it holds.
+// DeadMessageContent is a dead message with its content.
 type DeadMessageContent struct {
 	DeadMessage
 	Attributes map[string]string   `json:"attributes,omitempty" data:"hide" doc:"Attributes of the event that stand beside the body."`
@@ -100,13 +100,13 @@ type DeadMessageContent struct {
 	BodyBase64 string              `json:"bodyBase64,omitempty" data:"hide" doc:"Otherwise."`
 }
 
-// DeadMessageChoice chooses messages.
+// DeadMessageChoice selects messages.
 type DeadMessageChoice struct {
 	IDs    []string `json:"ids" minItems:"1" maxItems:"1000" nullable:"false" doc:"Those with these ids; the name of a source stands for all of its messages." example:"[\"orders\"]"`
 	Reason string   `json:"reason,omitempty" doc:"Why; logs keep it."`
 }
 
-// DeadMessageResult is what has become of a message.
+// DeadMessageResult is the result of a command for one message.
 type DeadMessageResult struct {
 	ID    string `json:"id"`
 	Done  bool   `json:"done" doc:"It was published, or dropped, and is kept no longer."`

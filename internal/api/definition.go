@@ -1,6 +1,6 @@
 package api
 
-// Definition is a document with the external resources that it needs, as they are where it was read.
+// Definition is a document with the external resources that it needs, in the state in which they were read.
 type Definition struct {
 	File      string            `json:"file,omitempty" doc:"What the file of the document is called, for people."`
 	Document  string            `json:"document" minLength:"1" doc:"YAML or JSON."`

@@ -13,7 +13,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Description is a run with everything that is known of it.
+// Description is a run with everything that is known about it.
 type Description struct {
 	Run
 	DescribedAt string `json:"describedAt,omitempty" doc:"When this was so, by the store's clock: what is left of a time is counted from here. Absent if the run has ended, for that does not change."`
@@ -22,41 +22,41 @@ type Description struct {
 	LaunchedBy  string `json:"launchedBy,omitempty" doc:"The run that has started it and does not wait for it."`
 	Suspended   bool   `json:"suspended,omitempty" doc:"No task of it starts until it is resumed."`
 	Reason      string `json:"reason,omitempty"`
-	Actor       string `json:"actor,omitempty"` // who has cancelled or suspended it
+	Actor       string `json:"actor,omitempty"` // actor of its cancellation or suspension
 	WorkerGone  bool   `json:"workerGone,omitempty"`
-	NoWorker    bool   `json:"noWorker,omitempty"` // it has not ended, and no worker is there to take it
-	// WorkerUnknown says why it is not known whether a worker is there.
+	NoWorker    bool   `json:"noWorker,omitempty"` // it is in progress, and no worker is available for it
+	// WorkerUnknown is the reason why it is not known whether a worker is available.
 	WorkerUnknown string `json:"workerUnknown,omitempty" doc:"Why it is not known whether a worker is there: the store refuses writes, so that none can announce itself."`
-	// ReservedFor is the run of which swrun run --id alone performs the tasks of this one; empty if any worker does.
+	// ReservedFor is the run whose `swrun run --id` is the only performer of this run's tasks; empty if every worker may perform them.
 	ReservedFor string       `json:"reservedFor,omitempty"`
-	Commands    []string     `json:"commands,omitempty"` // that no worker has carried out yet
+	Commands    []string     `json:"commands,omitempty"` // commands that no worker has carried out yet
 	Needs       []store.Need `json:"needs,omitempty" doc:"What tasks of it wait for that a worker must have."`
 	Why         string       `json:"why,omitempty" data:"hide"`
 	Then        string       `json:"then,omitempty"`
-	Forks       []string     `json:"forks,omitempty"` // the runs that were forked from it, the newest last
-	RunNumber   int          `json:"runNumber"`       // of the execution: more than 1 if it has continued as new
+	Forks       []string     `json:"forks,omitempty"` // the forks of the run, the newest last
+	RunNumber   int          `json:"runNumber"`       // number in the execution: more than 1 if it has continued as new
 	FirstRun    int          `json:"firstRun" doc:"The number of the first run of the execution: more than 1 for a fork of a later run."`
 	LatestRun   int          `json:"latestRun" doc:"The number of the latest run of the execution."`
 	Input       any          `json:"input"`
-	Output      *any         `json:"output,omitempty"` // of one that has completed
+	Output      *any         `json:"output,omitempty"` // only of a completed run
 	Failure     *Fault       `json:"failure,omitempty"`
-	Failures    []Failure    `json:"failures,omitempty"`     // also those that were caught, the oldest first
-	Children    []Child      `json:"children,omitempty"`     // the runs that it has started, the oldest first
-	Since       int          `json:"reviewedFrom,omitempty"` // the record of a long history from which on failures and children are listed
+	Failures    []Failure    `json:"failures,omitempty"`     // including caught ones, the oldest first
+	Children    []Child      `json:"children,omitempty"`     // runs that it has started, the oldest first
+	Since       int          `json:"reviewedFrom,omitempty"` // first record of a long history from which failures and children are listed
 	Open        []Task       `json:"open,omitempty"`
-	Deadlines   []Deadline   `json:"deadlines" nullable:"false"` // in force, the first to fire first
-	// SoftDeadlines are those of the scopes in progress, passed or to come.
+	Deadlines   []Deadline   `json:"deadlines" nullable:"false"` // active deadlines, the next one first
+	// SoftDeadlines are the soft deadlines of the scopes in progress, passed or to come.
 	SoftDeadlines []SoftDeadline `json:"softDeadlines,omitempty"`
 	HiddenData    bool           `json:"hiddenData,omitempty" data:"hidden" doc:"Whoever asks sees no data of runs: what holds any is left out."`
-	// Allowed says of each verb whether it is for the run now.
+	// Allowed contains for each verb whether the run accepts it now.
 	Allowed map[string]Permission `json:"allowed"`
 }
 
-// Permission says whether a verb is for a run as it is now.
+// Permission reports whether a run accepts a verb in its current state.
 type Permission struct {
 	Allowed bool   `json:"allowed" doc:"Whether the verb is not refused."`
 	Reason  string `json:"reason,omitempty" doc:"Why it is refused."`
-	// NoEffect is not called a reason: a verb that is allowed would have one for not being so.
+	// NoEffect is separate from Reason, because an allowed verb has no reason for a refusal.
 	NoEffect string `json:"noEffect,omitempty" doc:"Why it would change nothing, if it is not refused."`
 }
 
@@ -67,7 +67,7 @@ func newPermission(p client.Permission) Permission {
 	return Permission{Reason: p.Reason}
 }
 
-// input returns that of the current run.
+// input returns the input of the current run.
 func input(d *client.Description) any {
 	if d.State.Continued > 0 {
 		return d.State.Input
@@ -79,35 +79,35 @@ func input(d *client.Description) any {
 type Task struct {
 	Kind      string `json:"kind"`
 	Pointer   string `json:"pointer"`
-	Path      string `json:"path,omitempty"` // if it is not Pointer
+	Path      string `json:"path,omitempty"` // if it differs from Pointer
 	File      string `json:"file"`
 	Line      int    `json:"line"`
 	StartedAt string `json:"startedAt,omitempty"`
 	Until     string `json:"until,omitempty"`
 	Retry     bool   `json:"retry,omitempty" doc:"Until is when it is tried again."`
 	Attempt   int    `json:"attempt,omitempty"`
-	// Activity is what an outside worker performs, if the task waits for that.
+	// Activity is the activity of an outside worker that the task waits for.
 	Activity *OpenActivity `json:"activity,omitempty" doc:"What an outside worker performs, if the task waits for that."`
-	// Listening is what a task that listens waits for.
+	// Listening is the state of a task that listens.
 	Listening *Listening `json:"listening,omitempty" doc:"What a task that listens waits for."`
 }
 
-// Listening is what a task that listens waits for.
+// Listening is the state of a task that listens.
 type Listening struct {
 	Consumed int       `json:"consumed" doc:"How many events came so far."`
 	Missing  []string  `json:"missing" nullable:"false" doc:"The filters that wait for an event, as pointers into the document."`
 	Awaited  []Awaited `json:"awaited" nullable:"false" doc:"What each of them waits for."`
-	// Unmatched are the last events of its types that were published and that it has not consumed, the oldest first.
+	// Unmatched are the last published events of its types that it did not consume, the oldest first.
 	Unmatched []UnmatchedEvent `json:"unmatched,omitempty" doc:"The last events of its types that were published within a day and that it has not consumed, the oldest first: some of them if there were many."`
 }
 
-// Awaited is what a filter waits for.
+// Awaited describes the event that a filter waits for.
 type Awaited struct {
 	Type   string            `json:"type,omitempty" doc:"The type of the event; absent if any may come, or if a pattern says it."`
 	Values map[string]string `json:"values,omitempty" data:"hide" doc:"The values that its correlations must have, by their keys, as far as they are known. Secrets and long values are left out."`
 }
 
-// UnmatchedEvent is an event that a task which listens has not consumed, and why.
+// UnmatchedEvent is an event that a listening task did not consume, with the reasons.
 type UnmatchedEvent struct {
 	At     string `json:"at" doc:"When it was published."`
 	Type   string `json:"type"`
@@ -115,12 +115,12 @@ type UnmatchedEvent struct {
 	ID     string `json:"id,omitempty" data:"hide"`
 	Early  bool   `json:"early,omitempty" doc:"It came before the task listened, and would have matched."`
 	Large  bool   `json:"large,omitempty" doc:"It is too large to be kept, so that it is not known why it did not match."`
-	// Refusals are why filters do not let it pass, the first few.
+	// Refusals are the reasons why filters refuse it, limited to the first few.
 	Refusals []Refusal `json:"refusals,omitempty" doc:"Why filters that wait for an event do not let it pass, as they are now: the first few."`
 	More     int       `json:"moreRefusals,omitempty" doc:"How many other filters do not let it pass."`
 }
 
-// Refusal is why a filter does not let an event pass.
+// Refusal is the reason why a filter refuses an event.
 type Refusal struct {
 	Filter    string `json:"filter" doc:"The filter, as a pointer into the document."`
 	Line      int    `json:"line"`
@@ -128,7 +128,7 @@ type Refusal struct {
 	Why       string `json:"why,omitempty" data:"hide"`
 }
 
-// Deadline is an active deadline, and what its passing leads to.
+// Deadline is an active deadline, with the effect of its passing.
 type Deadline struct {
 	Kind        string  `json:"kind"`
 	Pointer     string  `json:"pointer,omitempty"` // of the scope; absent for the workflow
@@ -139,21 +139,21 @@ type Deadline struct {
 	LeftSeconds float64 `json:"leftSeconds"`
 	CaughtBy    string  `json:"caughtBy,omitempty"`
 	Uncaught    bool    `json:"uncaught,omitempty"`
-	Conditional bool    `json:"conditional,omitempty"` // whether CaughtBy takes it
+	Conditional bool    `json:"conditional,omitempty"` // whether CaughtBy catches it depends on a condition
 	Held        bool    `json:"held,omitempty"`        // the run is quarantined
-	OnceBegun   bool    `json:"onceBegun,omitempty"`   // it counts from the start of the run, which has not come: at is right if that comes as soon as it may
+	OnceBegun   bool    `json:"onceBegun,omitempty"`   // it counts from the start of the run, which is still to come: at is correct if the run starts as early as possible
 	Retries     bool    `json:"retries,omitempty"`     // it ends an attempt at an activity, and another attempt follows
 	FiresFirst  *bool   `json:"firesFirst,omitempty"`  // in the description of a run
 }
 
-// Left returns how much time is left; it is negative for a deadline that has passed.
+// Left returns the time that is left; it is negative for a deadline in the past.
 func (d Deadline) Left() time.Duration { return fromSeconds(d.LeftSeconds) }
 
-// fromSeconds returns a number of seconds as a duration: the longest one (292 years) where the number is larger.
+// fromSeconds returns a number of seconds as a duration: the longest one (292 years) if the number is larger.
 func fromSeconds(seconds float64) time.Duration {
 	n := math.Round(seconds * float64(time.Second))
 	switch {
-	case n >= math.MaxInt64: // as a float it is one more than the largest duration
+	case n >= math.MaxInt64: // as a float, this is the largest duration plus 1
 		return math.MaxInt64
 	case n <= math.MinInt64:
 		return -math.MaxInt64
@@ -168,7 +168,7 @@ type UpcomingDeadline struct {
 	Deadline
 }
 
-// UpcomingOf returns the deadlines of a run that is described, and whose execution is i.
+// UpcomingOf returns the deadlines of a described run, whose execution is i.
 func UpcomingOf(i store.Instance, d Description) []UpcomingDeadline {
 	all := []UpcomingDeadline{}
 	for _, in := range d.Deadlines {
@@ -177,36 +177,36 @@ func UpcomingOf(i store.Instance, d Description) []UpcomingDeadline {
 	return all
 }
 
-// Failure is an error in a run, with what became of it.
+// Failure is an error in a run, with its consequence.
 type Failure struct {
 	Seq         int    `json:"seq"` // of its record in the history
 	At          string `json:"at"`
 	Pointer     string `json:"pointer,omitempty"` // of the task; absent for the workflow
-	Path        string `json:"path,omitempty"`    // if it is not Pointer
+	Path        string `json:"path,omitempty"`    // if it differs from Pointer
 	Error       any    `json:"error" data:"error"`
 	Category    string `json:"category"`    // the short name of a standard error, limit, or application
 	Propagation string `json:"propagation"` // task, child or timeout
 	TimeoutKind string `json:"timeoutKind,omitempty"`
-	Outcome     string `json:"outcome,omitempty"` // retried, caught, uncaught or replaced; absent while it is on its way
+	Outcome     string `json:"outcome,omitempty"` // retried, caught, uncaught or replaced; absent before the outcome is known
 	CaughtBy    string `json:"caughtBy,omitempty"`
-	Child       string `json:"child,omitempty"` // the run that it comes from
+	Child       string `json:"child,omitempty"` // the run that the failure comes from
 }
 
-// Child is a run that another one has started.
+// Child is a run that another run has started.
 type Child struct {
 	Run       string `json:"run"`
 	Pointer   string `json:"pointer"`
-	Path      string `json:"path,omitempty"` // if it is not Pointer
+	Path      string `json:"path,omitempty"` // if it differs from Pointer
 	StartedAt string `json:"startedAt"`
-	Status    string `json:"status,omitempty"` // absent if it is not there, and if there are many later ones
+	Status    string `json:"status,omitempty"` // absent if the child does not exist, and if many later children exist
 }
 
-// Fault is why a run has faulted.
+// Fault is the error of a faulted run.
 type Fault struct {
 	Error       any    `json:"error" data:"error"`
 	Category    string `json:"category"` // as in Failure
 	TimeoutKind string `json:"timeoutKind,omitempty"`
-	// Where the error comes from, if that is another run: a child, or a child's child.
+	// The origin of the error, if that is another run: a child, or a child's child.
 	Run      string `json:"run,omitempty"`
 	Workflow string `json:"workflow,omitempty"`
 	File     string `json:"file,omitempty"`
@@ -254,7 +254,7 @@ func NewDescription(d *client.Description, r *client.Review) Description {
 	return described
 }
 
-// NewUnreadDescription returns the JSON of a run of which only a newer swrun can read the definition, or the state.
+// NewUnreadDescription returns the JSON of a run whose definition or state only a newer swrun can read.
 func NewUnreadDescription(of *filter.Run, why error) Description {
 	return Description{
 		Run: NewRun(of), Input: of.Invocation.Input.V, RunNumber: 1, FirstRun: 1, LatestRun: 1, Deadlines: []Deadline{}, Allowed: map[string]Permission{},
@@ -262,7 +262,7 @@ func NewUnreadDescription(of *filter.Run, why error) Description {
 	}
 }
 
-// fill fills in where the run comes from, and what holds at the moment.
+// fill fills in the origin of the run, and its current conditions.
 func (d *Description) fill(of *client.Description) {
 	if of.Unknown != nil {
 		d.WorkerUnknown = of.Unknown.What
@@ -368,7 +368,7 @@ func fault(d, source *client.Description) *Fault {
 	return f
 }
 
-// InstancePointer is where an error's instance stands in a document.
+// InstancePointer returns the place in a document of an error's instance.
 func InstancePointer(instance string) dsl.Pointer {
 	return dsl.Pointer(strings.TrimSuffix(instance, "/"))
 }

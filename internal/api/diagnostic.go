@@ -5,7 +5,7 @@ import (
 	"github.com/swrun/swrun/dsl/source"
 )
 
-// Diagnostic is a finding in a document. Members that it does not have are left out.
+// Diagnostic is a finding in a document. Empty members are left out.
 type Diagnostic struct {
 	Code     string `json:"code"`
 	Severity string `json:"severity"`
@@ -28,7 +28,7 @@ type Range struct {
 	EndColumn int `json:"endColumn"`
 }
 
-// Related is another part of the document that a finding is about.
+// Related is another part of the document to which a finding refers.
 type Related struct {
 	Label string `json:"label"`
 	Range
@@ -63,8 +63,8 @@ func newRange(r source.Range) Range {
 	return Range{r.Start.Line, r.Start.Column, r.End.Line, r.End.Column}
 }
 
-// Found returns the findings whose JSON somebody has sent about a document, to be shown. It leaves out what repairs the text: that needs
-// offsets, which JSON does not have.
+// Found returns the findings from their JSON about a document, for display. It leaves out the edits, because they need offsets, which the JSON does
+// not contain.
 func Found(all []Diagnostic, file string) dsl.Diagnostics {
 	found := make(dsl.Diagnostics, len(all))
 	for n, d := range all {
@@ -79,7 +79,7 @@ func Found(all []Diagnostic, file string) dsl.Diagnostics {
 	return found
 }
 
-// severity returns the severity of a word; one that is not known counts as an error.
+// severity returns the severity of a word; an unknown word counts as an error.
 func severity(word string) dsl.Severity {
 	for s := dsl.SeverityWarning; s <= dsl.SeverityHint; s++ {
 		if s.String() == word {
@@ -93,7 +93,7 @@ func (r Range) source() source.Range {
 	return source.Range{Start: source.Position{Line: r.Line, Column: r.Column}, End: source.Position{Line: r.EndLine, Column: r.EndColumn}}
 }
 
-// Findings is what was found in documents.
+// Findings are the findings in documents.
 type Findings struct {
 	Diagnostics []Diagnostic `json:"diagnostics" nullable:"false"`
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/swrun/swrun/expr"
 )
 
-// Error returns the members of an error, which can always be written as JSON; nil for none.
+// Error returns the members of an error, which can always be encoded as JSON; nil for nil.
 func Error(e *errors.Error) any {
 	if e == nil {
 		return nil
@@ -21,7 +21,7 @@ func Error(e *errors.Error) any {
 	return v
 }
 
-// ParseError reads the members that Error has returned; nil for none. What is no error is one whose detail says so.
+// ParseError reads the members that Error has returned; nil for nil. For other values it returns an error whose detail reports the mistake.
 func ParseError(members any) *errors.Error {
 	if members == nil {
 		return nil
@@ -33,13 +33,13 @@ func ParseError(members any) *errors.Error {
 	return e
 }
 
-// ParseTime reads what Time has written; the zero time for what it has not.
+// ParseTime reads the text of Time; the zero time for another text.
 func ParseTime(text string) time.Time {
 	at, _ := time.Parse(time.RFC3339Nano, text)
 	return at
 }
 
-// TimeoutLength returns how long the scope had whose time was over, if e is the error of a deadline.
+// TimeoutLength returns the length of the timeout if e is the error of a deadline.
 func TimeoutLength(e *errors.Error) (time.Duration, bool) {
 	from, ok := timeOf(e.Extensions["startedAt"])
 	to, ok2 := timeOf(e.Extensions["deadline"])

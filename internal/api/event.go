@@ -2,21 +2,21 @@ package api
 
 import "github.com/swrun/swrun/runtime/events"
 
-// Published says what has become of events that were published.
+// Published is the result of a publication of events.
 type Published struct {
 	Accepted int `json:"accepted" doc:"How many events are stored, those among them that had been published before."`
-	// Matched are the runs that got one of them at least. Whether their tasks consume it is for them to find out.
+	// Matched are the runs that got at least one of them. Whether their tasks consume it is decided by the runs.
 	Matched []RunName `json:"matched" nullable:"false" doc:"The runs that listen for one of them."`
 	Full    []RunName `json:"full,omitempty" doc:"The runs that listen for one of them and did not get it, since too much waits for them already."`
 	Started []RunName `json:"started" nullable:"false" doc:"The runs that one of them has started."`
-	// Refused are schedules: the reason may tell of the input, which is the event.
+	// Refused are schedules: the reason may contain parts of the input, which is the event.
 	Refused   []RefusedEvent `json:"refused,omitempty" doc:"The schedules that heard one of them and started nothing."`
 	Unmatched int            `json:"unmatched" doc:"How many events nobody listened for."`
 	Waiting   int            `json:"waiting,omitempty" doc:"How many events wait for others, with which they start a run."`
 	Repeated  int            `json:"repeated,omitempty" doc:"How many events had been published before, so that nobody got them again."`
 }
 
-// RefusedEvent is a schedule that heard an event and started nothing.
+// RefusedEvent is a schedule that got an event and started nothing.
 type RefusedEvent struct {
 	Workflow string `json:"workflow" example:"demo/order:1.0.0"`
 	Reason   string `json:"reason" data:"hide" doc:"Why: the input of its run is refused, it is paused, or too many events wait for others."`
@@ -30,7 +30,7 @@ func NewRefusedEvents(all []events.Refused) (refused []RefusedEvent) {
 	return refused
 }
 
-// UntakenEvent is an event that nobody took: no run got it, and it started none.
+// UntakenEvent is an event that was not taken: no run got it, and it started none.
 type UntakenEvent struct {
 	At        string         `json:"at" doc:"When it was published, by the store's clock."`
 	Type      string         `json:"type"`
@@ -41,7 +41,7 @@ type UntakenEvent struct {
 	Refused   []RefusedEvent `json:"refused,omitempty" doc:"The schedules that heard it and started nothing."`
 }
 
-// NewUntakenEvent returns the JSON of an event that nobody took. Listening counts who listens for its type now.
+// NewUntakenEvent returns the JSON of an event that was not taken. Listening is the current number of listeners for its type.
 func NewUntakenEvent(u events.Unmatched, listening int) UntakenEvent {
 	return UntakenEvent{At: Time(u.At), Type: u.Type, Source: u.Source, ID: u.ID, Namespace: u.Namespace, Listening: listening, Refused: NewRefusedEvents(u.Refused)}
 }

@@ -15,19 +15,19 @@ import (
 // SchemaExport is the value of `schema` of an export.
 const SchemaExport = "swrun/v1/export"
 
-// Export is a run with all that is stored of it. Secrets are not in it: they are never stored.
+// Export is a run with everything that is stored about it. It contains no secrets, because these are never stored.
 type Export struct {
 	Schema     string         `json:"schema"`
 	Run        Description    `json:"run"` // with its failures and their categories
 	Definition Exported       `json:"definition"`
 	Records    []HistoryEvent `json:"records"` // its history
-	State      any            `json:"state"`   // the tasks in progress, as the store keeps them
+	State      any            `json:"state"`   // the tasks in progress, in the form of the store
 	Sums       Sums           `json:"sums"`
 	Stored     Stored         `json:"stored"`
 }
 
-// Sums are the digests of the members that people and programs read: SHA-256 of the member as JSON on one line, with sorted names. Numbers are
-// those of 64 bits that are nearest, since programs that only print the file anew make them that.
+// Sums are the digests of the members that people and programs read: SHA-256 of the member as JSON on one line, with sorted names. Each number is
+// replaced by the nearest number of 64 bits, because programs that only reformat the file do the same.
 type Sums struct {
 	Run        string `json:"run,omitempty"`
 	Definition string `json:"definition,omitempty"`
@@ -56,7 +56,7 @@ func newSums(run, definition, records, state any) (s Sums, err error) {
 	return s, nil
 }
 
-// nearest returns the number of 64 bits that is nearest to a number, and without its sign for zero; any other value as it is.
+// nearest returns the number of 64 bits that is nearest to a number, without the sign of zero; any other value unchanged.
 func nearest(v any) any {
 	switch v := v.(type) {
 	case int:
@@ -64,25 +64,25 @@ func nearest(v any) any {
 	case float64:
 		return v + 0
 	case json.Number:
-		f, _ := v.Float64() // infinite if it is too large
+		f, _ := v.Float64() // infinite if the number is too large
 		return f + 0
 	}
 	return v
 }
 
-// Summed returns the export with the digests of its members as they are.
+// Summed returns the export with the current digests of its members.
 func (e Export) Summed() (_ Export, err error) {
 	e.Sums, err = newSums(e.Run, e.Definition, e.Records, e.State)
 	return e, err
 }
 
-// Stored is what an import reads of an export. The rest of the export shows the same to people and programs.
+// Stored is the part of an export that an import reads. The other parts show the same to people and programs.
 type Stored struct {
 	SHA256 string `json:"sha256" doc:"Of the data, before it is in base64."`
 	Data   []byte `json:"data"`
 }
 
-// NewStored returns the JSON of what is stored.
+// NewStored returns the JSON of stored data.
 func NewStored(data []byte) Stored { return Stored{digest(data), data} }
 
 func digest(data []byte) string {
@@ -90,20 +90,20 @@ func digest(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// ImportRequest is an export. Only what is stored is imported.
+// ImportRequest is an export. Only Stored is imported.
 type ImportRequest struct {
 	Schema string `json:"schema" enum:"swrun/v1/export"`
 	Stored Stored `json:"stored"`
 	Sums   *Sums  `json:"sums,omitempty" doc:"Left out in exports of older versions."`
 
-	// The members that people read, which only have to be as they were exported:
+	// The members for people, which must be unchanged:
 	Run        any `json:"run,omitempty"`
 	Definition any `json:"definition,omitempty"`
 	Records    any `json:"records,omitempty"`
 	State      any `json:"state,omitempty"`
 }
 
-// Check reports an export that is none, or that was cut or changed on its way.
+// Check reports a document that is no export, and an export that was cut or changed.
 func (r ImportRequest) Check() error {
 	switch {
 	case r.Schema != SchemaExport:
@@ -116,9 +116,9 @@ func (r ImportRequest) Check() error {
 	return r.checkMembers()
 }
 
-// checkMembers reports a member that people read and that is not as it was exported: its change would be lost.
+// checkMembers reports a member for people that differs from its export: an import would lose the change.
 func (r ImportRequest) checkMembers() error {
-	if r.Sums == nil { // an older version has exported the run
+	if r.Sums == nil { // the export is of an older version
 		return nil
 	}
 	are, err := newSums(r.Run, r.Definition, r.Records, r.State)
@@ -135,17 +135,17 @@ func (r ImportRequest) checkMembers() error {
 	return nil
 }
 
-// Exported is the definition that a run is pinned to.
+// Exported is the definition to which a run is pinned.
 type Exported struct {
 	Workflow  string            `json:"workflow"`
 	Digest    string            `json:"digest"`
 	File      string            `json:"file,omitempty"`
 	Document  string            `json:"document"`            // YAML
 	Resources map[string][]byte `json:"resources,omitempty"` // by URI, in base64
-	Locations map[string]string `json:"locations,omitempty"` // by URI: where relative references in a resource start, if a server has redirected the reader
+	Locations map[string]string `json:"locations,omitempty"` // by URI: the base of relative references in a resource, if a server has redirected the reader
 }
 
-// NewExport returns the JSON of a run with all that is stored of it.
+// NewExport returns the JSON of a run with everything that is stored about it.
 func NewExport(run Description, d definition.Definition, records []HistoryEvent, s *interpreter.State) (Export, error) {
 	data, err := s.MarshalJSON()
 	if err != nil {

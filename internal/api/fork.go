@@ -5,7 +5,7 @@ import (
 	"github.com/swrun/swrun/runtime/client"
 )
 
-// ForkRequest says how a run goes on that is forked from another one.
+// ForkRequest specifies a fork of a run.
 type ForkRequest struct {
 	ID               string `json:"id,omitempty" minLength:"1" doc:"The id of the fork; one that begins with that of the run unless set."`
 	From             string `json:"from,omitempty" minLength:"1" doc:"The pointer of the task from which it goes on; the one at which the run failed unless set."`
@@ -30,14 +30,14 @@ type BulkFork struct {
 	Again            bool   `json:"again,omitempty" doc:"Also those of which another run goes on already, or has done so: calls are made again, with new idempotency keys."`
 }
 
-// Request returns what each of the runs gets.
+// Request returns the request for each of the runs.
 func (b BulkFork) Request() ForkRequest {
 	return ForkRequest{
 		From: b.From, Version: b.Version, ExecutionTimeout: b.ExecutionTimeout, Deadline: b.Deadline, NoDeadline: b.NoDeadline, Again: b.Again, DryRun: b.DryRun,
 	}
 }
 
-// Options returns what the client takes.
+// Options returns the options of the client.
 func (r ForkRequest) Options() (client.ForkOptions, error) {
 	o := client.ForkOptions{ID: r.ID, From: dsl.Pointer(r.From), Version: r.Version, Input: r.Input, Context: r.Context, Again: r.Again, Dry: r.DryRun, NoDeadline: r.NoDeadline || r.ExecutionTimeout.None}
 	if t := r.ExecutionTimeout; t.Given && !t.None {
@@ -60,24 +60,24 @@ func (r ForkRequest) Options() (client.ForkOptions, error) {
 type Forked struct {
 	Started
 	ForkedFrom string     `json:"forkedFrom"`
-	Task       string     `json:"task,omitempty"` // the occurrence from which it goes on; absent for the start
+	Task       string     `json:"task,omitempty"` // the occurrence from which it continues; absent for the start
 	Repeats    []Repeated `json:"repeats,omitempty"`
 	DryRun     bool       `json:"dryRun,omitempty"` // nothing was started
 }
 
-// Repeated is an effect that the fork has again.
+// Repeated is an effect that the fork performs again.
 type Repeated struct {
 	Kind     string `json:"kind"`
 	Pointer  string `json:"pointer"`
-	Path     string `json:"path,omitempty"` // if it is not Pointer
-	Outcome  string `json:"outcome"`        // in the run before: succeeded, failed, or unknown
+	Path     string `json:"path,omitempty"` // if it differs from Pointer
+	Outcome  string `json:"outcome"`        // in the earlier run: succeeded, failed, or unknown
 	Attempts int    `json:"attempts" doc:"How many attempts the run before made at it, as far as that is known."`
 	Called   string `json:"called,omitempty" data:"hide" doc:"The method and the address of its request, or its image, without user and query: of an attempt that failed as it was, otherwise as the document says it."`
 	SameKey  bool   `json:"sameKey" doc:"It has the idempotency key that it had."`
 	Run      string `json:"run,omitempty" doc:"The child whose effect it is, as namespace/id: a child that is started again begins at its start. Absent for an effect of the run itself."`
 }
 
-// NewForked returns the JSON of a fork of a run; dry says that it was not started.
+// NewForked returns the JSON of a fork of a run; dry is true if it was not started.
 func NewForked(from string, f client.Forked, dry bool) Forked {
 	forked := Forked{Started: NewStarted(f.Instance), ForkedFrom: from, Task: string(f.Task), DryRun: dry}
 	for _, r := range f.Repeats {

@@ -2,13 +2,13 @@ package api
 
 import "github.com/swrun/swrun/runtime/function"
 
-// Function is a function of the default catalog that is deployed: workflows call it as name:version@default, or name:version.
+// Function is a deployed function of the default catalog: workflows call it as name:version@default, or name:version.
 type Function struct {
 	Name     string            `json:"name"`
 	Versions []FunctionVersion `json:"versions" nullable:"false" doc:"The highest first."`
 }
 
-// FunctionVersion is a version of a function as it is deployed. It never changes.
+// FunctionVersion is a deployed version of a function. It never changes.
 type FunctionVersion struct {
 	Version    string `json:"version"`
 	Digest     string `json:"digest,omitempty" doc:"Of its text, and of the files that it refers to."`
@@ -42,13 +42,13 @@ func newFunctionVersion(d function.Deployed) FunctionVersion {
 // SchemaFunction is the value of `schema` of a function.
 const SchemaFunction = "swrun/v1/function"
 
-// DeployedFunction is a version of a function with all that it consists of.
+// DeployedFunction is a version of a function with all of its parts.
 type DeployedFunction struct {
 	Schema string `json:"schema"`
 	Name   string `json:"name"`
 	FunctionVersion
 	FunctionDefinition
-	// Diagnostics are the warnings and hints about the function that has just been deployed.
+	// Diagnostics are the warnings and hints about a function whose deployment is answered.
 	Diagnostics []Diagnostic `json:"diagnostics,omitempty" nullable:"false"`
 }
 

@@ -3,7 +3,7 @@ package api
 // SchemaHealth is the `schema` of Health.
 const SchemaHealth = "swrun/v1/health"
 
-// Health is whether a deployment is well: what swrun doctor prints, and what /v1/health answers.
+// Health is the health of a deployment: the output of `swrun doctor`, and the answer of /v1/health.
 type Health struct {
 	Schema  string        `json:"schema"`
 	Status  string        `json:"status" enum:"ok,warning,error" doc:"That of the worst check. error: the store does not take new runs, or nothing at all."`
@@ -11,7 +11,7 @@ type Health struct {
 	Version string        `json:"version" doc:"Of the swrun that looked, as in 1.2.3."`
 }
 
-// HealthCheck is one thing that was looked at.
+// HealthCheck is one check of the health.
 type HealthCheck struct {
 	Code   string `json:"code" doc:"swrun explain tells more about it."`
 	Name   string `json:"name"`

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// What may be anything is data of runs, and some callers do not see it: values of any type, and bytes. A tag of its field says more:
+// Values of any type, and bytes, are data of runs, which some callers do not see. A tag of a field overrides this:
 //
-//	data:"show"    it is no data
-//	data:"hide"    it may hold some though it has a type, and is left out
-//	data:"error"   it is an error, of which type and status stay
-//	data:"hidden"  it says that something may have been left out
+//	data:"show"    the field contains no data
+//	data:"hide"    the field has a type, but may contain data, and is left out
+//	data:"error"   the field is an error: its type and status stay
+//	data:"hidden"  the field reports that something may have been left out
 const dataTag = "data"
 
-// HideData leaves out of an answer what is data of runs. Answer is a pointer.
+// HideData removes the data of runs from an answer. Answer is a pointer.
 func HideData(answer any) { hideData(reflect.ValueOf(answer).Elem()) }
 
 func hideData(v reflect.Value) {
@@ -38,7 +38,7 @@ func hideData(v reflect.Value) {
 	}
 }
 
-// isUntyped reports whether a value of a type may be anything.
+// isUntyped reports whether a type allows values of any type.
 func isUntyped(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Interface:
@@ -51,7 +51,7 @@ func isUntyped(t reflect.Type) bool {
 	return false
 }
 
-// hideMembers puts another map in the place of one: others may have that.
+// hideMembers replaces a map, because others may use the original map.
 func hideMembers(v reflect.Value) {
 	all := reflect.MakeMap(v.Type())
 	for key, value := range v.Seq2() {
@@ -79,7 +79,7 @@ func hideField(v reflect.Value, tag string) {
 	}
 }
 
-// hideDetails returns what of an error is not data: its kind. Its instance may be an expression of who raised it.
+// hideDetails returns the members of an error that are not data: its kind. Its instance may be an expression of the author.
 func hideDetails(of any) map[string]any {
 	kept := map[string]any{}
 	members, _ := of.(map[string]any)
@@ -91,7 +91,7 @@ func hideDetails(of any) map[string]any {
 	return kept
 }
 
-// HideEmittedData returns an event that a workflow emits as JSON without what is data of its run: what an event must have stays, and its time.
+// HideEmittedData returns an event that a workflow emits, as JSON without the data of its run: the required attributes and the time stay.
 func HideEmittedData(event []byte) ([]byte, error) {
 	var e map[string]json.RawMessage
 	if err := json.Unmarshal(event, &e); err != nil {
@@ -106,8 +106,7 @@ func HideEmittedData(event []byte) ([]byte, error) {
 	return json.Marshal(kept)
 }
 
-// HideEventData returns a lifecycle event as JSON without what is data of its run: it says of what it is about which, when, and the kind of an
-// error.
+// HideEventData returns a lifecycle event as JSON without the data of its run. Names, times and the kind of an error stay.
 func HideEventData(event []byte) ([]byte, error) {
 	var e map[string]any
 	if err := json.Unmarshal(event, &e); err != nil {

@@ -13,8 +13,8 @@ type Named struct {
 	Any  any
 }
 
-// TestUntypedIsHidden: what may be anything is left out of an answer wherever it stands, unless its field says that it is no data. The maps of
-// others stay as they are.
+// TestUntypedIsHidden: values of any type are left out of an answer in every place, unless the tag of the field marks them as no data. The original
+// maps stay unchanged.
 func TestUntypedIsHidden(t *testing.T) {
 	type answer struct {
 		Named

@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/runtime/client"
 )
 
-// History is what has happened in a run.
+// History is the history of a run.
 type History struct {
 	Schema     string         `json:"schema"`
 	Run        string         `json:"run"`
@@ -18,41 +18,41 @@ type History struct {
 	HiddenData bool           `json:"hiddenData,omitempty" data:"hidden" doc:"Whoever asks sees no data of runs: what holds any is left out."`
 }
 
-// HistoryEvent is one record of it.
+// HistoryEvent is one record of a history.
 type HistoryEvent struct {
 	Seq       int    `json:"seq"`
 	At        string `json:"at"`
 	Type      string `json:"type"`
 	Kind      string `json:"kind,omitempty"`
 	Pointer   string `json:"pointer,omitempty"`
-	Path      string `json:"path,omitempty"`   // if it is not Pointer
-	Origin    string `json:"origin,omitempty"` // where the task stands in the document, if that is not Pointer
-	Child     string `json:"child,omitempty"`  // the run that the task has started, or whose failure this is
+	Path      string `json:"path,omitempty"`   // if it differs from Pointer
+	Origin    string `json:"origin,omitempty"` // the task's place in the document, if it differs from Pointer
+	Child     string `json:"child,omitempty"`  // the run that the task has started, or the run that failed
 	Parent    string `json:"parent,omitempty"` // the run that has started this one
 	Effect    int    `json:"effect,omitempty"`
 	Attempt   int    `json:"attempt,omitempty"`
 	Worker    string `json:"worker,omitempty" doc:"The outside worker that made the attempt, or the worker of the engine that was lost."`
 	StartedAt string `json:"startedAt,omitempty" format:"date-time" doc:"When the outside worker took the attempt that has ended."`
-	// DelaySeconds is how long the next attempt at an activity waits after this one has ended.
+	// DelaySeconds is the time from the end of this attempt at an activity to the next one.
 	DelaySeconds *float64       `json:"delaySeconds,omitempty" doc:"How long the next attempt at the activity waits after the end of this one."`
 	Activity     *ActivityTerms `json:"activity,omitempty" doc:"Type, queue, timeouts and retry policy of the activity that was scheduled."`
 	Report       string         `json:"report,omitempty" enum:"completed,failed" doc:"What an outside worker reported too late."`
 	Data         any            `json:"data,omitempty"`
-	Actor        string         `json:"actor,omitempty"` // who has given the command
+	Actor        string         `json:"actor,omitempty"` // the giver of the command
 	Error        any            `json:"error,omitempty" data:"error"`
-	Category     string         `json:"category,omitempty"`    // of the error: the short name of a standard one, limit, or application
-	Propagation  string         `json:"propagation,omitempty"` // how the failure has come about: task, child or timeout
+	Category     string         `json:"category,omitempty"`    // of the error: the short name of a standard error, limit, or application
+	Propagation  string         `json:"propagation,omitempty"` // the cause of the failure: task, child or timeout
 	By           string         `json:"by,omitempty"`          // the try that has caught the error
 	TimeoutKind  string         `json:"timeoutKind,omitempty"`
 	Until        string         `json:"until,omitempty"`
-	// Correlated are the values of the correlations of what a task has consumed.
+	// Correlated are the values of the correlations of the consumed events.
 	Correlated  map[string]string `json:"correlated,omitempty" data:"hide"`
 	CommittedAt string            `json:"committedAt,omitempty"`
 	Epoch       int               `json:"epoch,omitempty"` // of the owner that has stored it
 	Timeouts
 }
 
-// NewHistoryEvent returns the JSON of a record; step is what it was stored with.
+// NewHistoryEvent returns the JSON of a record; step is the stored step that contains it.
 func NewHistoryEvent(r interpreter.HistoryEvent, step client.HistoryEntry) HistoryEvent {
 	event := HistoryEvent{
 		Seq: r.Seq, At: Time(r.At), Type: string(r.Type), Kind: string(r.Kind),
@@ -84,8 +84,8 @@ func NewHistoryEvent(r interpreter.HistoryEvent, step client.HistoryEntry) Histo
 	return event
 }
 
-// tellsPropagation reports whether a record tells how its failure has come about. A record of the workflow, or of a try, tells that of a timeout;
-// otherwise it repeats the error of a task, and the record of the task tells it.
+// tellsPropagation reports whether a record contains the cause of its failure. A record of the workflow, or of a try, contains it for a timeout.
+// Otherwise it repeats the error of a task, and the record of the task contains the cause.
 func tellsPropagation(r interpreter.HistoryEvent) bool {
 	switch r.Type {
 	case interpreter.TaskFaulted, interpreter.EffectRetried, interpreter.EffectFinished:
@@ -94,10 +94,10 @@ func tellsPropagation(r interpreter.HistoryEvent) bool {
 	return r.TimedOut()
 }
 
-// Record returns the record that the JSON has been made of, without what it has in other words: the deadlines of the run.
+// Record returns the record from the JSON, without the deadlines of the run, which the JSON contains in another form.
 func (e *HistoryEvent) Record() interpreter.HistoryEvent {
 	timeout := e.TimeoutKind
-	if e.Propagation == client.PropagationChild { // it is the child's
+	if e.Propagation == client.PropagationChild { // the timeout belongs to the child
 		timeout = ""
 	}
 	return interpreter.HistoryEvent{

@@ -7,7 +7,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// MigrationRequest says how runs go on with another version of their workflow.
+// MigrationRequest specifies the migration of runs to another version of their workflow.
 type MigrationRequest struct {
 	To     string            `json:"to" doc:"The version, or latest." example:"2.0.0"`
 	Map    map[string]string `json:"map,omitempty" doc:"The new pointers of tasks that stood elsewhere, by the old ones. What a task contains moves with it."`
@@ -15,7 +15,7 @@ type MigrationRequest struct {
 	Reason string            `json:"reason,omitempty" doc:"Why, for the histories of the runs."`
 }
 
-// Migration returns the request as the client takes it.
+// Migration returns the request for the client.
 func (r MigrationRequest) Migration() client.Migration {
 	m := client.Migration{To: r.To, Reason: r.Reason, Dry: r.DryRun}
 	for old, to := range r.Map {
@@ -27,19 +27,19 @@ func (r MigrationRequest) Migration() client.Migration {
 	return m
 }
 
-// BulkMigration has several runs go on with another version of their workflow.
+// BulkMigration migrates several runs to another version of their workflow.
 type BulkMigration struct {
 	BulkRequest
 	To  string            `json:"to" doc:"The version, or latest." example:"2.0.0"`
 	Map map[string]string `json:"map,omitempty" doc:"The new pointers of tasks that stood elsewhere, by the old ones. What a task contains moves with it."`
 }
 
-// Request returns what each of the runs gets.
+// Request returns the request for each of the runs.
 func (b BulkMigration) Request() MigrationRequest {
 	return MigrationRequest{To: b.To, Map: b.Map, DryRun: b.DryRun, Reason: b.Reason}
 }
 
-// Migrated is a run that is to go on with another definition.
+// Migrated is a run that is to continue with another definition.
 type Migrated struct {
 	Started
 	From   Pinned `json:"from"`
@@ -47,13 +47,13 @@ type Migrated struct {
 	DryRun bool   `json:"dryRun,omitempty"` // nothing was changed
 }
 
-// Pinned is a definition that a run runs.
+// Pinned is the definition of a run.
 type Pinned struct {
 	Workflow   string `json:"workflow"`
 	Definition string `json:"definition"` // its digest
 }
 
-// NewMigrated returns the JSON of a run that is to go on with another definition.
+// NewMigrated returns the JSON of a run that is to continue with another definition.
 func NewMigrated(i store.Instance, m client.Migrated, dry bool) Migrated {
 	from, to := Pinned{m.From.Workflow.String(), m.From.Definition}, Pinned{m.To.Workflow.String(), m.To.Definition}
 	return Migrated{NewStarted(i), from, to, dry}

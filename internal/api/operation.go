@@ -10,12 +10,12 @@ import (
 	"github.com/swrun/swrun/internal/access"
 )
 
-// Operation is one thing that callers ask of a deployment. In has its parameters, as fields with the tag path, query or header, and its body, as the field
+// Operation is one operation of a deployment. In contains its parameters, as fields with the tag path, query or header, and its body, as the field
 // Body. Out is the body of its answer, None for an answer without one. The server, the command and the description of the API read the same row.
 type Operation[In, Out any] struct {
 	ID           string // unique; the operationId of the description
 	Method, Path string
-	Role         access.Role // the least one that may ask
+	Role         access.Role // the lowest role that may call it
 	Tag, Summary string
 	Description  string
 	Status       int // of an answer that is no refusal; 0 for 200, and for 204 without a body
@@ -23,7 +23,7 @@ type Operation[In, Out any] struct {
 	ToldOnce bool
 }
 
-// The methods and statuses of operations, as HTTP calls them. This package does not import its library.
+// The methods and statuses of operations in HTTP. This package does not import its library.
 const (
 	getMethod, postMethod, patchMethod, deleteMethod = "GET", "POST", "PATCH", "DELETE"
 
@@ -35,13 +35,13 @@ type None struct{}
 
 // Audited is an input of a change whose subject and reason the audit log contains.
 type Audited interface {
-	// AuditSubject returns the changed object, with the values that it gets.
+	// AuditSubject returns the changed object, with its new values.
 	AuditSubject() string
-	// AuditReason returns the reason that the caller gave; empty for none.
+	// AuditReason returns the reason of the caller; empty without a reason.
 	AuditReason() string
 }
 
-// Page is the part of a list that a request asks for.
+// Page is the requested part of a list.
 type Page struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"How many at most."`
 	Cursor string `query:"cursor" maxLength:"16384" doc:"Where to go on: from the Link of the page before."`
@@ -53,7 +53,7 @@ func (p *Page) PageOf() *Page { return p }
 // Listing is the input of a list that is answered page by page.
 type Listing interface{ PageOf() *Page }
 
-// Request is an operation with its input, as HTTP has it.
+// Request is an operation with its input, in the form of HTTP.
 type Request struct {
 	Method, Path string
 	Query        url.Values

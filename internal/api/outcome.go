@@ -8,7 +8,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// RunOutcome is how a run has ended, or what keeps it from that.
+// RunOutcome is the outcome of a run, or the reason why it is still in progress.
 type RunOutcome struct {
 	Run          string `json:"run"`
 	Ended        bool   `json:"ended"`
@@ -24,7 +24,7 @@ type RunOutcome struct {
 	HiddenData   bool   `json:"hiddenData,omitempty" data:"hidden" doc:"Whoever asks sees no data of runs: what holds any is left out."`
 }
 
-// NewRunOutcome returns the JSON of how a run has ended. A run refuses its input before it has started any task.
+// NewRunOutcome returns the JSON of the outcome of a run. A run refuses its input before it starts any task.
 func NewRunOutcome(i store.Instance, o execution.Outcome, tasksStarted bool) RunOutcome {
 	outcome := RunOutcome{
 		Run: i.String(), Ended: true, Status: string(o.Status), Output: o.Output, Error: Error(o.Fault), TimedOut: o.TimedOut, Reason: o.Reason,
@@ -35,7 +35,7 @@ func NewRunOutcome(i store.Instance, o execution.Outcome, tasksStarted bool) Run
 	return outcome
 }
 
-// Outcome returns how the run has ended, as NewRunOutcome was given it.
+// Outcome returns the outcome that NewRunOutcome was given.
 func (o *RunOutcome) Outcome() execution.Outcome {
 	return execution.Outcome{
 		ID: store.InstanceOf(o.Run).ID, Status: interpreter.Status(o.Status), Output: o.Output,
@@ -43,7 +43,7 @@ func (o *RunOutcome) Outcome() execution.Outcome {
 	}
 }
 
-// NewContinuedOutcome returns the JSON of an earlier run of an execution: it has no end of its own.
+// NewContinuedOutcome returns the JSON of an earlier run of an execution, which has no outcome of its own.
 func NewContinuedOutcome(i store.Instance, number int) RunOutcome {
 	return RunOutcome{Run: i.String(), Ended: true, Status: client.Continued, NextRun: number + 1}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Problem is why a request was refused (RFC 9457). Its type is a URI whose last part names the kind of problem.
+// Problem is the refusal of a request (RFC 9457). Its type is a URI whose last part names the kind of problem.
 type Problem struct {
 	Type   string `json:"type" format:"uri" doc:"What kind of problem it is: the last part is its name."`
 	Title  string `json:"title" doc:"The kind of problem for people; the same for all of a type."`
@@ -21,32 +21,32 @@ type Problem struct {
 	RetryAfter  int            `json:"retryAfterSeconds,omitempty" doc:"When the request may be sent again, as the header Retry-After says too."`
 	Applied     string         `json:"applied,omitempty" enum:"no,maybe" doc:"Of a request that the store has not answered, and of a change that needs something stored that cannot be read: no if nothing was changed, maybe if it may have been carried out, wholly or in part."`
 	Diagnostics []Diagnostic   `json:"diagnostics,omitempty" nullable:"false" doc:"What is wrong with the document."`
-	// WorkflowError is the error that a run has ended with, or would have ended with before its first task.
+	// WorkflowError is the error of a faulted run, or the error with which the run would have faulted before its first task.
 	WorkflowError any `json:"workflowError,omitempty" doc:"The error that the run has ended with; of an input that is refused, the one that it would have ended with."`
 }
 
-// ActorHeader names who gives a command, on a socket that only the owner of the store can open.
+// ActorHeader contains the giver of a command, on a socket that only the owner of the store can open.
 const ActorHeader = "Swrun-Actor"
 
-// VersionHeader says which version of swrun answers on such a socket: the command that asks may be of another one.
+// VersionHeader contains the version of the answering swrun on such a socket: the version of the calling command may differ.
 const VersionHeader = "Swrun-Version"
 
-// ProblemBase begins the type of each problem.
+// ProblemBase is the prefix of the types of problems.
 const ProblemBase = "https://github.com/swrun/swrun/errors/"
 
-// ProblemInput is the name of the problem that the workflow's input.schema refuses the input of a start.
+// ProblemInput is the name of the problem of a start whose input the workflow's input.schema refuses.
 const ProblemInput = "input-refused"
 
-// ProblemContinued is the name of the problem that another run goes on in the place of one already.
+// ProblemContinued is the name of the problem of a run that another run continues already.
 const ProblemContinued = "already-continued"
 
-// FieldError is one thing that is wrong with the form of a request.
+// FieldError is one mistake in the form of a request.
 type FieldError struct {
 	Location string `json:"location" doc:"Where: query.limit, path.id, body.input. In an input it is a JSON Pointer behind that: body.input/items/0."`
 	Message  string `json:"message"`
 }
 
-// LimitExceeded is a limit, and what was found.
+// LimitExceeded is a limit, and the value that exceeds it.
 type LimitExceeded struct {
 	Name  string `json:"name"`
 	Max   int    `json:"max"`
@@ -64,16 +64,16 @@ func IsNotFound(err error) bool {
 	return errors.As(err, &p) && p.Status == notFound || store.RefusedAs(err) == store.NoSuch
 }
 
-// GetStatus returns the status of the answer; the name is what the HTTP library asks for.
+// GetStatus returns the status of the answer; the HTTP library requires this name.
 func (p *Problem) GetStatus() int { return p.Status }
 
-// ContentType returns the media type of a problem in place of that of other answers.
+// ContentType returns the media type of a problem instead of the media type of other answers.
 func (*Problem) ContentType(string) string { return ProblemMediaType }
 
 // ProblemMediaType is the media type of a problem.
 const ProblemMediaType = "application/problem+json"
 
-// What Problem.Applied may be.
+// The values of Problem.Applied.
 const (
 	AppliedNo    = "no"
 	AppliedMaybe = "maybe"

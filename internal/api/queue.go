@@ -79,7 +79,7 @@ func (in *QueueCommand) AuditSubject() string { return in.Name }
 // AuditReason implements Audited.
 func (in *QueueCommand) AuditReason() string { return in.Body.reason() }
 
-// Queue is a task queue: what waits in it, what was decided about it, and who takes it.
+// Queue is a task queue: its waiting work, its rules, and its workers.
 type Queue struct {
 	Name             string        `json:"name"`
 	Activities       int64         `json:"activities" doc:"Activities that wait for outside workers; for a caller of some namespaces, those of their runs."`
@@ -95,7 +95,7 @@ type Queue struct {
 	Unpolled         bool          `json:"unpolled,omitempty" doc:"Activities wait, and nobody has polled for them for half a minute."`
 }
 
-// QueuePause is who has paused a queue.
+// QueuePause is the pause of a queue, with its actor.
 type QueuePause struct {
 	At     string `json:"at"`
 	Actor  string `json:"actor,omitempty"`
@@ -108,7 +108,7 @@ type QueuePoller struct {
 	SeenAt string `json:"seenAt" doc:"When, to ten seconds."`
 }
 
-// QueueChange changes the limits of a queue; what is absent stays as it is.
+// QueueChange changes the limits of a queue; absent members change nothing.
 type QueueChange struct {
 	Concurrency string `json:"concurrency,omitempty" doc:"So many are performed at a time, in all workers together; none for any number." example:"4"`
 	Rate        string `json:"rate,omitempty" doc:"So many begin in any time of that length; none for any number." example:"10/1m"`

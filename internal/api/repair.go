@@ -2,15 +2,15 @@ package api
 
 import "github.com/swrun/swrun/runtime/client"
 
-// Repair is what a comparison of all runs with the indexes of the store has found.
+// Repair is the result of a comparison of all runs with the indexes of the store.
 type Repair struct {
 	DryRun   bool     `json:"dryRun"`
 	Compared int      `json:"compared"` // runs
 	Wrong    int      `json:"wrong"`    // entries of indexes
-	Repaired []string `json:"repaired"` // what was wrong, for people
+	Repaired []string `json:"repaired"` // the repaired entries, for people
 }
 
-// RepairScope says what a repair compares, and whether it changes anything.
+// RepairScope specifies the compared runs, and whether the repair changes anything.
 type RepairScope struct {
 	Run       string // only this run, namespace/id; empty for more than one
 	Namespace string // only the runs of this namespace; empty for all

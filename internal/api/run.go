@@ -1,6 +1,6 @@
-// Package api is the JSON that programs see: runs, their history and deadlines, errors, and diagnostics. The command prints it
-// with -o json, and an HTTP server answers with the same. It only gives what is known the
-// shapes that the documentation promises; it reads no store, and knows neither flags nor terminals.
+// Package api is the JSON that programs see: runs, their history and deadlines, errors, and diagnostics. The command prints this JSON with -o json,
+// and an HTTP server answers with the same JSON. The package only brings known data into the forms that the documentation promises. It reads no
+// store, and knows neither flags nor terminals.
 package api
 
 import (
@@ -19,20 +19,20 @@ const (
 	SchemaCount   = "swrun/v1/count"
 )
 
-// Started is a run that has just been started.
+// Started is a run that was just started.
 type Started struct {
 	Schema    string `json:"schema"`
 	ID        string `json:"id"`
 	Namespace string `json:"namespace"`
 }
 
-// Instance returns which run it is.
+// Instance returns the instance of the run.
 func (s Started) Instance() store.Instance { return store.Instance{Namespace: s.Namespace, ID: s.ID} }
 
-// NewStarted returns the JSON of a run that has just been started.
+// NewStarted returns the JSON of a run that was just started.
 func NewStarted(i store.Instance) Started { return Started{SchemaRun, i.ID, i.Namespace} }
 
-// Run is a run as it is listed.
+// Run is a run in a list.
 type Run struct {
 	Started
 	Workflow     string            `json:"workflow"`
@@ -40,71 +40,71 @@ type Run struct {
 	Definition   string            `json:"definition"` // digest
 	Records      int64             `json:"records"`    // of its history
 	ClosedReason string            `json:"closedReason,omitempty"`
-	ErrorType    string            `json:"errorType,omitempty"`   // of one that has faulted
-	TimeoutKind  string            `json:"timeoutKind,omitempty"` // of the deadline that has ended it
-	Attention    string            `json:"attention,omitempty"`   // why somebody should look at it: retrying, quarantined or failed
+	ErrorType    string            `json:"errorType,omitempty"`   // of a faulted run
+	TimeoutKind  string            `json:"timeoutKind,omitempty"` // of the deadline that ended it
+	Attention    string            `json:"attention,omitempty"`   // reason why an operator should look at it: retrying, quarantined or failed
 	Acknowledged *Acknowledgement  `json:"acknowledged,omitempty" doc:"Who knows of what is wrong with it; absent if nobody has said so."`
 	Waiting      []string          `json:"waiting,omitempty" doc:"What it waits for: queue, worker, activity, event, child or timer; several in the branches of a fork."`
-	Attempts     int64             `json:"attempts,omitempty"` // of the task that was tried most often, if one was tried again
+	Attempts     int64             `json:"attempts,omitempty"` // of the task with the most attempts, if a task was retried
 	BusinessKey  string            `json:"businessKey,omitempty"`
-	StartedBy    string            `json:"startedBy,omitempty"` // who has started it, if that was not another run
+	StartedBy    string            `json:"startedBy,omitempty"` // the starter of the run, if that was no other run
 	Labels       map[string]string `json:"labels,omitempty"`
 	Parent       string            `json:"parent,omitempty"`
 	ForkedFrom   string            `json:"forkedFrom,omitempty"`
 	ContinuedAs  string            `json:"continuedAs,omitempty" doc:"The run that was forked last from it, and goes on in its place."`
-	BeganAs      string            `json:"beganAs,omitempty"` // the workflow with its version, if the run has migrated since
+	BeganAs      string            `json:"beganAs,omitempty"` // the original workflow with its version, if the run has migrated
 	CreatedAt    string            `json:"createdAt,omitempty"`
-	StartsAt     string            `json:"startsAt,omitempty"` // of one that has not begun
+	StartsAt     string            `json:"startsAt,omitempty"` // of a run that is still to begin
 	StartedAt    string            `json:"startedAt,omitempty"`
 	ClosedAt     string            `json:"closedAt,omitempty"`
 	NextWakeAt   string            `json:"nextWakeAt,omitempty"`
 	ReadySince   string            `json:"readySince,omitempty" doc:"Since when a worker could take it."`
 	DeadlineAt   string            `json:"deadlineAt,omitempty"`
-	Worker       string            `json:"worker,omitempty"`    // that holds the run
-	HeldUntil    string            `json:"heldUntil,omitempty"` // how long its lease lasts
+	Worker       string            `json:"worker,omitempty"`    // the owner of the run
+	HeldUntil    string            `json:"heldUntil,omitempty"` // end of its lease
 	WorkersLost  int               `json:"workersLost,omitempty"`
 	Summary      *Summary          `json:"summary,omitempty" doc:"What it is doing, where that is asked for."`
 	Timeouts
 }
 
-// Summary says in a few words what a run is doing.
+// Summary is a short description of the progress of a run.
 type Summary struct {
 	At   string `json:"at" doc:"The tasks in progress; - for none."`
 	Next string `json:"next" doc:"What happens next; - for nothing."`
 }
 
-// FoundRuns are the runs that a name means.
+// FoundRuns are the runs that match a name.
 type FoundRuns struct {
 	Exact []string `json:"exact" nullable:"false" doc:"namespace/id of those that have this id."`
 	Begun []string `json:"begun" nullable:"false" doc:"If there are none: namespace/id of those whose id begins so, the newest first, at most 20."`
 }
 
-// NewFoundRuns returns the JSON of the runs that a name means.
+// NewFoundRuns returns the JSON of the runs that match a name.
 func NewFoundRuns(exact, begun []store.Instance) FoundRuns {
 	return FoundRuns{names(exact), names(begun)}
 }
 
 func names(all []store.Instance) []string {
-	list := []string{} // and not null if there are none
+	list := []string{} // an empty list is not null
 	for _, i := range all {
 		list = append(list, i.String())
 	}
 	return list
 }
 
-// Count is how many runs there are.
+// Count is a number of runs.
 type Count struct {
 	Schema string  `json:"schema"`
 	Count  int     `json:"count"`
 	By     string  `json:"by,omitempty"`    // the field by which they are counted
-	Groups []Group `json:"groups,omitzero"` // empty if no run fits, absent if all are counted together
-	// Unreadable counts the runs that cannot be read, and are not among those that are counted.
+	Groups []Group `json:"groups,omitzero"` // empty if no run matches, absent if all runs are counted together
+	// Unreadable counts the runs that cannot be read. Count does not include them.
 	Unreadable int `json:"unreadable,omitempty"`
 }
 
-// Group is how many runs have something in common.
+// Group is the number of runs that share a value.
 type Group struct {
-	Value  string   `json:"value"` // of the first field; empty for the runs that have none
+	Value  string   `json:"value"` // of the first field; empty for the runs without a value
 	Values []string `json:"values,omitempty" doc:"Of each field, if they are counted by several."`
 	Count  int      `json:"count"`
 	Where  string   `json:"where,omitempty" doc:"The filter that chooses the runs of the group, together with that of the request."`
@@ -112,7 +112,7 @@ type Group struct {
 	Last   string   `json:"lastSince,omitempty" doc:"The same of the last."`
 }
 
-// NewCount returns the JSON of runs that were counted by fields; all together if there are none.
+// NewCount returns the JSON of runs that were counted by fields; without fields, all together.
 func NewCount(by string, fields *filter.Grouping, groups []client.Group) Count {
 	c := Count{Schema: SchemaCount, By: by}
 	if by != "" {
@@ -132,7 +132,7 @@ func NewCount(by string, fields *filter.Grouping, groups []client.Group) Count {
 
 // NewRuns returns the JSON of a list of runs.
 func NewRuns(all []filter.Run) []Run {
-	runs := []Run{} // and not null if there are none
+	runs := []Run{} // an empty list is not null
 	for n := range all {
 		runs = append(runs, NewRun(&all[n]))
 	}
@@ -181,7 +181,7 @@ func NewRun(listed *filter.Run) Run {
 	return run
 }
 
-// Timeouts are the timeouts of a whole run, and when they end it: of several of a kind, the first.
+// Timeouts are the timeouts of a whole run, and their deadlines: the first of several of a kind.
 type Timeouts struct {
 	ExecutionTimeoutSeconds *float64 `json:"executionTimeoutSeconds,omitempty"`
 	RunTimeoutSeconds       *float64 `json:"runTimeoutSeconds,omitempty"`
@@ -189,20 +189,20 @@ type Timeouts struct {
 	RunDeadlineAt           string   `json:"runDeadlineAt,omitempty"`
 }
 
-// lengths fills in how long timeouts are; one that is given as a point in time has no length.
+// lengths fills in the lengths of timeouts; a deadline that was given as a point in time has no length.
 func (t *Timeouts) lengths(all []interpreter.Deadline) {
 	for _, d := range all {
 		switch {
 		case d.Fixed:
 		case d.Kind == interpreter.DeadlineRun:
 			t.RunTimeoutSeconds = seconds(d.At.Sub(d.StartedAt))
-		default: // the document's timeout is one of the execution
+		default: // the document's timeout applies to the execution
 			t.ExecutionTimeoutSeconds = seconds(d.At.Sub(d.StartedAt))
 		}
 	}
 }
 
-// ends fills in when timeouts end the run.
+// ends fills in the deadlines of the timeouts.
 func (t *Timeouts) ends(all []interpreter.Deadline) {
 	var execution, run time.Time
 	for _, d := range all {
@@ -225,8 +225,7 @@ func seconds(d time.Duration) *float64 {
 // instantLayout has the same width for all instants, so that they sort as text. Stores keep milliseconds.
 const instantLayout = "2006-01-02T15:04:05.000Z"
 
-// Time writes a point in time as all JSON of swrun does, with three digits of a second; the zero time is empty. Of two times, the earlier one is the
-// smaller text.
+// Time returns the text of a point in time in all JSON of swrun, with milliseconds; the zero time is empty. Texts sort in the order of their times.
 func Time(t time.Time) string {
 	if t.IsZero() {
 		return ""

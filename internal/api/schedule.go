@@ -41,7 +41,7 @@ func ResumeSchedule() Operation[ScheduleCommand, Schedule] {
 	}
 }
 
-// TriggerSchedule starts a run in addition to those of a schedule.
+// TriggerSchedule starts a run in addition to the runs of a schedule.
 func TriggerSchedule() Operation[ScheduleStart, Schedule] {
 	return Operation[ScheduleStart, Schedule]{
 		ID: "triggerSchedule", Method: postMethod, Path: schedulePath + "/trigger", Role: access.RoleAuthor, Tag: "schedules",
@@ -79,7 +79,7 @@ type ScheduleStart struct {
 // AuditReason implements Audited.
 func (*ScheduleStart) AuditReason() string { return "" }
 
-// Schedule is what a deployed workflow says of when runs of it start.
+// Schedule is the schedule of a deployed workflow.
 type Schedule struct {
 	Namespace string            `json:"namespace"`
 	Name      string            `json:"name" doc:"Of the workflow."`
@@ -98,7 +98,7 @@ type Schedule struct {
 // Key returns the place of a schedule in lists.
 func (s Schedule) Key() string { return s.Namespace + "/" + s.Name }
 
-// SchedulePause is who has paused a schedule.
+// SchedulePause is the pause of a schedule, with its actor.
 type SchedulePause struct {
 	At     string `json:"at"`
 	Actor  string `json:"actor,omitempty"`
@@ -121,7 +121,7 @@ type ScheduleFailure struct {
 	Error string  `json:"error" data:"hide" doc:"Why."`
 }
 
-// ScheduleTrigger starts a run besides those of a schedule.
+// ScheduleTrigger starts a run in addition to the runs of a schedule.
 type ScheduleTrigger struct {
 	ID    string `json:"id,omitempty" doc:"Of the run; a new one if absent."`
 	Input any    `json:"input,omitempty" doc:"{} if absent."`

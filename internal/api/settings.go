@@ -26,7 +26,7 @@ func ChangeSettings() Operation[SettingsCommand, Settings] {
 	}
 }
 
-// GetSettings returns the settings that hold in a namespace.
+// GetSettings returns the settings that apply in a namespace.
 func GetSettings() Operation[NamespacePath, Settings] {
 	return Operation[NamespacePath, Settings]{
 		ID: "getSettings", Method: getMethod, Path: "/v1/settings/{namespace}", Role: access.RoleViewer, Tag: "deployment",
@@ -70,7 +70,7 @@ func (in *NamespaceSettingsCommand) AuditSubject() string {
 // AuditReason implements Audited.
 func (*NamespaceSettingsCommand) AuditReason() string { return "" }
 
-// Settings is what is set for the deployment, or for a namespace; what is not set is absent.
+// Settings are the settings of the deployment, or of a namespace; a setting without a value is absent.
 type Settings struct {
 	Namespace                  string   `json:"namespace,omitempty" doc:"Absent for the whole deployment."`
 	ExecutionTimeoutSeconds    *float64 `json:"executionTimeoutSeconds,omitempty" doc:"Timeout of executions for which neither the start nor the document has one."`
@@ -80,13 +80,13 @@ type Settings struct {
 	Events                     string   `json:"events,omitempty" doc:"Which namespaces hear what runs emit: all, own for the namespace of the run, or names with commas between them." example:"own"`
 }
 
-// SettingsChange says what to set and what to take back, all of it or nothing.
+// SettingsChange specifies settings to set and to unset, all of them or none.
 type SettingsChange struct {
 	Set   map[string]string `json:"set,omitempty" doc:"Values by the names of settings: executionTimeout, runTimeout, maxExecutionTimeout, maxRunTimeout, events." example:"{\"executionTimeout\": \"2h\"}"`
 	Unset []string          `json:"unset,omitempty" maxItems:"10" doc:"Names of settings."`
 }
 
-// words returns the changes, as the audit log contains them.
+// words returns the changes in the form of the audit log.
 func (c SettingsChange) words() string {
 	var words []string
 	for _, name := range slices.Sorted(maps.Keys(c.Set)) {
@@ -98,7 +98,7 @@ func (c SettingsChange) words() string {
 	return strings.Join(words, " ")
 }
 
-// Apply changes settings. What cannot be set is a *settings.Error.
+// Apply changes settings. It returns a *settings.Error for an impossible change.
 func (c SettingsChange) Apply(s *settings.Settings) error {
 	for _, name := range c.Unset {
 		if err := s.Unset(name); err != nil {

@@ -14,7 +14,7 @@ func ListSinks() Operation[None, []Sink] {
 	}
 }
 
-// RetryDeadLetters orders that dead letters of a sink are sent again, by the server that sends to it.
+// RetryDeadLetters orders the server that sends to a sink to send dead letters again.
 func RetryDeadLetters() Operation[SinkCommand, Sink] {
 	return Operation[SinkCommand, Sink]{
 		ID: "retryDeadLetters", Method: postMethod, Path: "/v1/sinks/{name}/retry", Role: access.RoleAdmin, Tag: "events",
@@ -52,7 +52,7 @@ func (in *SinkCommand) AuditSubject() string {
 // AuditReason implements Audited.
 func (in *SinkCommand) AuditReason() string { return in.Choice().Reason }
 
-// Sink is where a server sends events.
+// Sink is a target of events.
 type Sink struct {
 	Name        string       `json:"name"`
 	Kind        string       `json:"kind" example:"http"`
@@ -60,7 +60,7 @@ type Sink struct {
 	DeadLetters []DeadLetter `json:"deadLetters" nullable:"false" doc:"The last events that it has refused, or not taken for long."`
 }
 
-// DeadLetter is an event that a sink has not taken.
+// DeadLetter is an event that a sink has not accepted.
 type DeadLetter struct {
 	ID    string `json:"id" example:"demo/01K7ZA-12" doc:"Of the dead letter: the namespace of the run, and the id of the event in the stream of the run."`
 	Run   string `json:"run" example:"demo/01K7ZA"`
@@ -70,7 +70,7 @@ type DeadLetter struct {
 	Retry bool   `json:"retry,omitempty" doc:"It is sent again."`
 }
 
-// DeadLetterChoice chooses dead letters.
+// DeadLetterChoice selects dead letters.
 type DeadLetterChoice struct {
 	IDs    []string `json:"ids,omitempty" maxItems:"200" doc:"Those with these ids; all if absent."`
 	Reason string   `json:"reason,omitempty" doc:"Why; logs keep it."`

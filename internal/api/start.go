@@ -14,11 +14,11 @@ import (
 	"github.com/swrun/swrun/runtime/definition"
 )
 
-// StartRequest is what a start says.
+// StartRequest is the input of a start.
 type StartRequest struct {
 	Workflow string `json:"workflow" minLength:"3" doc:"What is started: namespace/name, or namespace/name:version." example:"demo/order"`
 	Version  string `json:"version,omitempty" minLength:"1" doc:"Of the workflow; the latest if it is left out."`
-	// Definition is for who runs a document that need not be deployed, and may have run it before.
+	// Definition is for callers that run a document that may not be deployed, and that may have run before.
 	Definition *Definition `json:"definition,omitempty" doc:"What the workflow is, deployed or not. The same start then returns the run that is there, with the input and the timeouts of that run where it has none of its own."`
 	RunOptions
 }
@@ -50,7 +50,7 @@ func newSpan(d time.Duration) Span {
 	return Span{Given: true, Duration: d}
 }
 
-// RunOptions is what a start says besides the workflow.
+// RunOptions are the options of a start besides the workflow.
 type RunOptions struct {
 	ID               string            `json:"id,omitempty" minLength:"1" doc:"Of the run; a new one if it is left out."`
 	Input            json.RawMessage   `json:"input,omitempty" doc:"Any JSON value; an empty object if it is left out."`
@@ -70,7 +70,7 @@ type RunOptions struct {
 }
 
 // Span is a length of time: a number of seconds, or a text such as 90s, 2h30m or PT2H30M; or none, which null means too. It may be negative, so that
-// whoever reads it says what it must be at least.
+// its reader can report the minimum.
 type Span struct {
 	time.Duration
 	Given bool
@@ -103,7 +103,7 @@ func (s *Span) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// MarshalJSON writes what UnmarshalJSON reads.
+// MarshalJSON writes the form that UnmarshalJSON reads.
 func (s Span) MarshalJSON() ([]byte, error) {
 	if s.None {
 		return []byte("null"), nil
@@ -111,7 +111,7 @@ func (s Span) MarshalJSON() ([]byte, error) {
 	return json.Marshal(duration.Format(s.Duration))
 }
 
-// ParseSpan reads a length of time as people write it; a plain number is one of seconds. It is not negative.
+// ParseSpan parses a length of time in a form for people; a plain number means seconds. It is not negative.
 func ParseSpan(text string) (time.Duration, error) {
 	d, err := parseSigned(text)
 	if err == nil && d < 0 {

@@ -12,13 +12,13 @@ import (
 // SchemaTask is the `schema` of a TaskRecord.
 const SchemaTask = "swrun/v1/task"
 
-// TaskRecord is what the history of a run tells of one occurrence of a task: what it saw, and what it changed.
+// TaskRecord is the history of one occurrence of a task: its data, and its changes.
 type TaskRecord struct {
 	Schema   string `json:"schema"`
 	Run      string `json:"run"`
 	Kind     string `json:"kind"`
 	Pointer  string `json:"pointer"`
-	Path     string `json:"path,omitempty"` // if it is not Pointer
+	Path     string `json:"path,omitempty"` // if it differs from Pointer
 	Status   string `json:"status" enum:"in progress,completed,faulted,cancelled"`
 	Attempts int    `json:"attempts,omitempty" doc:"Of its effect."`
 	TaskData
@@ -26,7 +26,7 @@ type TaskRecord struct {
 	Records []HistoryEvent `json:"records" nullable:"false" doc:"Its records, in their order."`
 }
 
-// TaskData is what an occurrence of a task worked on. What is absent has not come to pass, or is not known.
+// TaskData is the data of an occurrence of a task. Absent members have no value yet, or are not known.
 type TaskData struct {
 	Input            any      `json:"input" doc:"What it was given, before input.from."`
 	TransformedInput *any     `json:"transformedInput,omitempty" doc:"What it worked on, after input.from."`
@@ -38,14 +38,14 @@ type TaskData struct {
 	Incomplete       string   `json:"incomplete,omitempty" doc:"Why a part of it is not known."`
 }
 
-// Change is a part of a value that has become another one.
+// Change is a part of a value that has changed.
 type Change struct {
 	Pointer string `json:"pointer" doc:"JSON pointer of the part; empty for all of it."`
 	Before  *any   `json:"before,omitempty" doc:"Absent if it was not there."`
 	After   *any   `json:"after,omitempty" doc:"Absent if it is not there any more."`
 }
 
-// Changes returns in what two values differ: the members of objects one by one, in their order, and all else as a whole.
+// Changes returns the differences of two values: the members of objects one by one, in their order, and everything else as a whole.
 func Changes(before, after any) []Change { return appendChanges(nil, "", &before, &after) }
 
 func appendChanges(all []Change, pointer dsl.Pointer, before, after *any) []Change {

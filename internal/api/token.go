@@ -7,7 +7,7 @@ import (
 	"github.com/swrun/swrun/internal/access"
 )
 
-// IssueToken makes a token.
+// IssueToken creates a token.
 func IssueToken() Operation[TokenStart, IssuedToken] {
 	return Operation[TokenStart, IssuedToken]{
 		ID: "issueToken", Method: postMethod, Path: "/v1/tokens", Role: access.RoleAdmin, Tag: "tokens", Status: created, ToldOnce: true,
@@ -57,7 +57,7 @@ func (in *TokenPath) AuditSubject() string { return in.Name }
 // AuditReason implements Audited.
 func (*TokenPath) AuditReason() string { return "" }
 
-// Token is what is known of a token for the HTTP API.
+// Token is the known data of a token for the HTTP API.
 type Token struct {
 	Name          string   `json:"name"`
 	Role          string   `json:"role" enum:"viewer,author,operator,admin"`
@@ -77,7 +77,7 @@ func NewToken(t access.Token) Token {
 	}
 }
 
-// IssuedToken is a token that has just been made. Nobody can be told its text again.
+// IssuedToken is a new token. Its text cannot be read again.
 type IssuedToken struct {
 	Token
 	Text string `json:"token" doc:"The token itself, which is told only here."`
@@ -88,7 +88,7 @@ type TokenList struct {
 	Tokens []Token `json:"tokens" nullable:"false"`
 }
 
-// TokenRequest asks for a token.
+// TokenRequest specifies a new token.
 type TokenRequest struct {
 	Name          string   `json:"name"`
 	Role          string   `json:"role" enum:"viewer,author,operator,admin"`

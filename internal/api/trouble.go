@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/runtime/filter"
 )
 
-// ListTrouble lists the groups of runs that go wrong.
+// ListTrouble lists the groups of runs in trouble.
 func ListTrouble() Operation[TroubleQuery, Trouble] {
 	return Operation[TroubleQuery, Trouble]{
 		ID: "listTrouble", Method: getMethod, Path: "/v1/trouble", Role: access.RoleViewer, Tag: "runs",
@@ -27,7 +27,7 @@ func AcknowledgeTrouble() Operation[TroubleCommand, []TroubleGroup] {
 	}
 }
 
-// UnacknowledgeTrouble takes back acknowledgements of groups of trouble, all of them or none.
+// UnacknowledgeTrouble removes acknowledgements of groups of trouble, all of them or none.
 func UnacknowledgeTrouble() Operation[TroubleCommand, []TroubleGroup] {
 	return Operation[TroubleCommand, []TroubleGroup]{
 		ID: "unacknowledgeTrouble", Method: postMethod, Path: "/v1/trouble/unacknowledge", Role: access.RoleOperator, Tag: "runs",
@@ -35,13 +35,13 @@ func UnacknowledgeTrouble() Operation[TroubleCommand, []TroubleGroup] {
 	}
 }
 
-// ChoiceQuery chooses runs.
+// ChoiceQuery selects runs.
 type ChoiceQuery struct {
 	Where     string `query:"where" maxLength:"16384" doc:"Which runs: the filter of swrun ls --where." example:"status=running,waiting workflow=demo/*"`
 	Namespace string `query:"namespace" doc:"Only runs of this namespace."`
 }
 
-// TroubleQuery chooses groups of trouble.
+// TroubleQuery selects groups of trouble.
 type TroubleQuery struct {
 	ChoiceQuery
 	All bool `query:"all" doc:"Also the groups that are acknowledged."`
@@ -61,7 +61,7 @@ func (in *TroubleCommand) AuditSubject() string {
 // AuditReason implements Audited.
 func (in *TroubleCommand) AuditReason() string { return in.Body.Reason }
 
-// Trouble is the runs that go wrong, in groups.
+// Trouble is the runs in trouble, in groups.
 type Trouble struct {
 	Groups []TroubleGroup `json:"groups" nullable:"false" doc:"The largest first."`
 	// Acknowledged counts the groups that are left out.
@@ -69,7 +69,7 @@ type Trouble struct {
 	Unreadable   int `json:"unreadable,omitempty" doc:"How many runs cannot be read, and might be among them."`
 }
 
-// TroubleGroup is runs that go wrong in the same way.
+// TroubleGroup is a group of runs with the same trouble.
 type TroubleGroup struct {
 	Group        string           `json:"group" doc:"What it is known by: its error, workflow, task and host always give the same." example:"3f9a1c77e0"`
 	Trouble      string           `json:"trouble" doc:"The type of the error, or quarantined." example:"communication"`
@@ -84,7 +84,7 @@ type TroubleGroup struct {
 	Acknowledged *Acknowledgement `json:"acknowledged,omitempty" doc:"Who has acknowledged it last; absent if nobody has."`
 }
 
-// Acknowledgement says that somebody knows of trouble.
+// Acknowledgement records that trouble is known.
 type Acknowledgement struct {
 	At     string `json:"at"`
 	Actor  string `json:"actor,omitempty"`

@@ -5,7 +5,7 @@ import (
 	"github.com/swrun/swrun/runtime/presence"
 )
 
-// ListWorkers lists the workers that are there, the longest there first.
+// ListWorkers lists the workers, the longest present first.
 func ListWorkers() Operation[None, []Worker] {
 	return Operation[None, []Worker]{
 		ID: "listWorkers", Method: getMethod, Path: "/v1/workers", Role: access.RoleViewer, Tag: "deployment",
@@ -13,7 +13,7 @@ func ListWorkers() Operation[None, []Worker] {
 	}
 }
 
-// Worker is a worker that is there.
+// Worker is a worker that is present.
 type Worker struct {
 	Name    string       `json:"name" doc:"Under which it holds runs."`
 	Version string       `json:"version" doc:"Of its program."`
@@ -31,7 +31,7 @@ type Worker struct {
 	Draining    bool `json:"draining,omitempty" doc:"It stops, and takes nothing any more."`
 }
 
-// WorkerGrants is what tasks may use at a worker.
+// WorkerGrants are the resources that tasks may use at a worker.
 type WorkerGrants struct {
 	Processes  bool     `json:"processes" doc:"Shell commands and scripts."`
 	Containers bool     `json:"containers" doc:"Containers."`

@@ -2,7 +2,7 @@ package api
 
 import "github.com/swrun/swrun/runtime/definition"
 
-// Workflow is a workflow that is deployed.
+// Workflow is a deployed workflow.
 type Workflow struct {
 	Namespace string            `json:"namespace"`
 	Name      string            `json:"name"`
@@ -17,7 +17,7 @@ type WorkflowVersion struct {
 	Deployment
 }
 
-// Deployment says who has deployed a version of a workflow, and when. A version that an older swrun has deployed does not say it.
+// Deployment contains the actor and the time of the deployment of a version. Versions that an older swrun has deployed do not contain them.
 type Deployment struct {
 	DeployedAt   string `json:"deployedAt,omitempty" format:"date-time"`
 	DeployedBy   string `json:"deployedBy,omitempty" doc:"The name of a token, or a user of the machine where it was deployed."`
@@ -41,7 +41,7 @@ func NewWorkflow(d definition.Deployed) Workflow {
 // SchemaWorkflow is the value of `schema` of a workflow.
 const SchemaWorkflow = "swrun/v1/workflow"
 
-// DeployedWorkflow is a version of a workflow as it is deployed.
+// DeployedWorkflow is a deployed version of a workflow.
 type DeployedWorkflow struct {
 	Schema     string   `json:"schema"`
 	Namespace  string   `json:"namespace"`

@@ -6,7 +6,7 @@ import (
 	"github.com/swrun/swrun/expr"
 )
 
-// Write writes v as JSON on one line, its keys sorted.
+// Write writes v as JSON on one line, with sorted keys.
 func Write(w io.Writer, v any) error {
 	plain, err := expr.Normalize(v)
 	if err != nil {
