@@ -17,10 +17,11 @@ import (
 	"github.com/swrun/swrun/runtime/matching"
 )
 
-// maxWait is how long a poll may wait.
+// maxWait is the maximum wait of a poll.
 const maxWait = 2 * time.Minute
 
-// PollActivities returns activities for an outside worker, of runs in some namespaces; nil is all. It waits for the first as long as it is asked to.
+// PollActivities returns activities of runs in some namespaces for an outside worker; nil means all namespaces. It waits for the first activity for
+// the time in the poll.
 func (c *Control) PollActivities(ctx context.Context, p api.ActivityPoll, namespaces []string) (api.Activities, error) {
 	found := api.Activities{Activities: []api.Activity{}}
 	for _, queue := range p.Queues {
@@ -45,7 +46,7 @@ func (c *Control) PollActivities(ctx context.Context, p api.ActivityPoll, namesp
 	return found, err
 }
 
-// HeartbeatActivity says that the worker of an attempt is alive.
+// HeartbeatActivity reports that the worker of an attempt is alive.
 func (c *Control) HeartbeatActivity(ctx context.Context, h api.ActivityHeartbeat) (api.ActivityHeartbeatReply, error) {
 	var progress *interpreter.Value
 	if h.Progress != nil {
@@ -64,7 +65,7 @@ func (c *Control) CompleteActivity(ctx context.Context, r api.ActivityResult) er
 	return c.engine.Activities().Complete(ctx, r.Token, r.Result)
 }
 
-// FailActivity reports that an attempt has failed.
+// FailActivity reports the failure of an attempt.
 func (c *Control) FailActivity(ctx context.Context, f api.ActivityFailure) error {
 	if strings.ContainsFunc(f.Type, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
 		return &client.OptionError{Field: "type", Detail: "must be a URI, which holds no white space, or the short name of a standard type, got " + shorten.Quoted(f.Type)}
@@ -82,7 +83,7 @@ func (c *Control) FailActivity(ctx context.Context, f api.ActivityFailure) error
 	return c.engine.Activities().Fail(ctx, f.Token, e, f.NonRetryable)
 }
 
-// ReturnActivity gives an activity back that is not performed.
+// ReturnActivity gives back an activity that the worker does not perform.
 func (c *Control) ReturnActivity(ctx context.Context, r api.ActivityReturn) error {
 	return c.engine.Activities().Return(ctx, r.Token)
 }

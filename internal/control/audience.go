@@ -9,7 +9,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Audience returns the namespaces of a request: the named one, or without a name all that are granted to the caller. Nil is all namespaces.
+// Audience returns the namespaces of a request: the named one, or without a name all namespaces that are granted to the caller. Nil means all
+// namespaces.
 func Audience(ctx context.Context, named string) ([]string, error) {
 	granted := definition.GrantedIn(ctx)
 	if named == "" {

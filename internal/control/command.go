@@ -12,17 +12,17 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Verb is what can be asked of one run or of many.
+// Verb is a command to one run or to many.
 type Verb struct {
 	Name    string
-	For     string // an example of a status that it is for
+	For     string // an example of a status in which runs accept it
 	Ends    bool   // the run
 	Takes   bool   // a reason
 	Reverts bool   // it reverts another verb, and can be without effect
 	Send    func(c *client.Client, ctx context.Context, all []store.Instance, reason string) []error
 }
 
-// Verbs returns all of them.
+// Verbs returns all verbs.
 func Verbs() []Verb {
 	return []Verb{
 		{"cancel", "waiting", true, true, false, each((*client.Client).Cancel)},
@@ -54,19 +54,19 @@ func VerbNamed(name string) (Verb, bool) {
 	return all[n], true
 }
 
-// each returns what sends several runs at once what can be sent to one.
+// each returns the function that sends a command for one run to several runs concurrently.
 func each(send func(*client.Client, context.Context, store.Instance, string) error) func(*client.Client, context.Context, []store.Instance, string) []error {
 	return func(c *client.Client, ctx context.Context, all []store.Instance, reason string) []error {
 		return client.ForEach(all, func(i store.Instance) error { return send(c, ctx, i, reason) })
 	}
 }
 
-// RefusedError says that a verb is not for a run as it is.
+// RefusedError reports that a run in its current state does not accept a verb.
 type RefusedError struct {
 	Verb   Verb
 	Run    store.Instance
 	Detail string // the run demo/one is completed
-	Help   string // what the verb is for, or what comes first
+	Help   string // the states for the verb, or the verb that must come first
 	err    error
 }
 
@@ -75,8 +75,8 @@ func (e *RefusedError) Error() string { return e.Detail }
 // Unwrap returns the store's refusal.
 func (e *RefusedError) Unwrap() error { return e.err }
 
-// Send asks several runs for the same, and returns the outcomes and the errors, both at the same positions: a *RefusedError of a run whose state
-// forbids it. If one is an error of the store itself (IsOutage), those that follow may not have been asked.
+// Send sends a command to several runs. It returns the outcomes and the errors, both at the same positions; the error of a run whose state forbids
+// the command is a *RefusedError. After an error of the store itself (IsOutage), the later runs may not have got the command.
 func (c *Control) Send(ctx context.Context, v Verb, all []store.Instance, reason string) ([]api.Outcome, []error) {
 	outcomes := c.accepted(ctx, v, all) // before the commands, which change the state
 	failed := v.Send(c.client, ctx, all, reason)
@@ -88,7 +88,7 @@ func (c *Control) Send(ctx context.Context, v Verb, all []store.Instance, reason
 	return outcomes, failed
 }
 
-// accepted returns the outcomes of runs that accept a verb as they are now.
+// accepted returns the outcomes of runs that accept a verb in their current state.
 func (c *Control) accepted(ctx context.Context, v Verb, all []store.Instance) []api.Outcome {
 	outcomes, _ := eachOf(all, func(i store.Instance) (o api.Outcome, _ error) {
 		o = api.Outcome{Run: i.String(), Outcome: api.OutcomeAccepted}
@@ -103,11 +103,11 @@ func (c *Control) accepted(ctx context.Context, v Verb, all []store.Instance) []
 	return outcomes
 }
 
-// Check returns the outcomes and the errors that Send would return for the runs as they are now. It changes nothing.
+// Check returns the outcomes and the errors that Send would return for the current states of the runs. It changes nothing.
 func (c *Control) Check(ctx context.Context, v Verb, all []store.Instance) ([]api.Outcome, []error) {
 	return c.accepted(ctx, v, all), client.ForEach(all, func(i store.Instance) error {
 		d, err := c.client.Describe(ctx, i)
-		if v.Name == client.VerbDelete && store.RefusedAs(err) == store.NoSuch { // what is not there needs no deleting
+		if v.Name == client.VerbDelete && store.RefusedAs(err) == store.NoSuch { // a missing run needs no deletion
 			return nil
 		}
 		if err != nil {
@@ -120,7 +120,7 @@ func (c *Control) Check(ctx context.Context, v Verb, all []store.Instance) ([]ap
 	})
 }
 
-// IsOutage reports whether an error says that the store takes no commands at all: a refusal is about one run.
+// IsOutage reports whether an error means that the store accepts no commands. A refusal concerns only one run.
 func IsOutage(err error) bool {
 	var problem *api.Problem
 	if errors.As(err, &problem) {
@@ -129,7 +129,7 @@ func IsOutage(err error) bool {
 	return err != nil && store.RefusedAs(err) == "" && !IsDamage(err) && !errors.As(err, new(*client.OptionError)) && errors.AsError(err) == nil
 }
 
-// IsDamage reports whether an error is about something that is stored and cannot be read. Other runs are not concerned.
+// IsDamage reports whether an error is about stored data that cannot be read. It does not concern other runs.
 func IsDamage(err error) bool {
 	var problem *api.Problem
 	if errors.As(err, &problem) {
@@ -138,7 +138,7 @@ func IsDamage(err error) bool {
 	return store.IsDamage(err)
 }
 
-// help says which runs the verb is for.
+// help names the runs that the verb is for.
 func (v Verb) help() string {
 	if v.Name == string(store.VerbRetry) {
 		return "retry is for runs that are quarantined, and for those that have failed; swrun retry --now, or retry-now, is for those of which a task waits for its next attempt"
@@ -146,7 +146,7 @@ func (v Verb) help() string {
 	return v.Name + " is for runs that are " + v.For
 }
 
-// refusal returns the error of a run that refuses a command: it says what state the run is in.
+// refusal returns the error of a run that refuses a command, with the state of the run.
 func (c *Control) refusal(ctx context.Context, v Verb, i store.Instance, err error) error {
 	if store.RefusedAs(err) != store.Conflict || errors.As(err, new(*client.ContinuedError)) {
 		return err
@@ -166,7 +166,7 @@ func (c *Control) refusal(ctx context.Context, v Verb, i store.Instance, err err
 		return e
 	}
 	for _, verb := range []store.Verb{store.VerbTerminate, store.VerbCancel} {
-		if slices.Contains(d.Commands, verb) { // it is about to end
+		if slices.Contains(d.Commands, verb) { // the run is about to end
 			e.Detail = fmt.Sprintf("%s: its %s waits for a worker", e.Detail, verb)
 			e.Help = "wait until it has ended, and delete it then"
 			break

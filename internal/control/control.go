@@ -1,6 +1,5 @@
-// Package control is everything that can be asked of a deployment, in the shapes of package api: the command prints what it returns, and
-// the HTTP API answers with it. It has no rules of its own about runs: these are those of the library and of runtime/client. It knows
-// neither flags nor requests.
+// Package control implements all operations on a deployment, in the forms of package api: the command prints its results, and the HTTP API answers
+// with them. It contains no rules about runs: these are in the library and in runtime/client. It knows neither flags nor requests.
 package control
 
 import (
@@ -18,16 +17,16 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Control asks one deployment. Several goroutines may use it.
+// Control performs operations on one deployment. Several goroutines may use it.
 type Control struct {
-	// Perform is told of each run that is started with its definition, and is to see to it that somebody works on it; nil where a worker works
-	// on all runs, or others do.
+	// Perform gets each run that is started with its definition, and has to provide a worker for it. It is nil if a worker, of this process or
+	// another one, works on all runs.
 	Perform func(*swrun.Run)
-	// AlsoExamine returns what only this process knows of the deployment's health; nil for nothing.
+	// AlsoExamine returns findings about the deployment's health that only this process knows; nil for none.
 	AlsoExamine func() []doctor.Finding
-	// Secrets are those of this process, for the workflows that it runs; nil if it runs none.
+	// Secrets are the secrets of this process, for the workflows that it runs; nil if it runs none.
 	Secrets Secrets
-	// Monitor knows whether the store is well.
+	// Monitor observes the health of the store.
 	Monitor *doctor.Monitor
 
 	engine *swrun.Engine
@@ -35,22 +34,22 @@ type Control struct {
 	client *client.Client
 	tokens *access.Tokens
 	now    func() time.Time
-	health singleflight.Group // of those who ask whether it is well
+	health singleflight.Group // concurrent examinations of the health
 
 	looking sync.Mutex
-	looks   map[string]*doctor.Looks // of health, by lookFor
+	looks   map[string]*doctor.Looks // of the health, by lookFor
 
 	followers followers
 	fleet     *fleet
 	inputs    keptInputs
 	declared  declarations
-	repeating chan struct{} // histories that are repeated at a time
+	repeating chan struct{} // limits the number of concurrent replays of histories
 }
 
-// maxRepeating is how many histories are repeated at a time: whoever looks may ask for that, and it keeps a processor busy.
+// maxRepeating is the maximum number of concurrent replays of histories. Every viewer may request one, and it keeps a processor busy.
 const maxRepeating = 2
 
-// New returns what asks the deployment of an engine and its store.
+// New returns the operations on the deployment of an engine and its store.
 func New(e *swrun.Engine, s *swrun.Store, now func() time.Time) *Control {
 	return &Control{
 		Monitor: doctor.NewMonitor(s, now),
@@ -62,11 +61,11 @@ func New(e *swrun.Engine, s *swrun.Store, now func() time.Time) *Control {
 	}
 }
 
-// forEveryone returns the context of work that several callers share: it goes on when the first has left, and does not know which namespaces are granted
-// to that one, nor takes its memory. Each caller is then given what is granted to it.
+// forEveryone returns the context of work that several callers share. The work continues when the first caller has left, and uses neither the granted
+// namespaces nor the memory of that caller. Each caller then gets only data of its granted namespaces.
 func forEveryone(ctx context.Context) context.Context {
 	return client.WithMemory(definition.WithGranted(context.WithoutCancel(ctx), nil), nil)
 }
 
-// Ready returns an error if the store cannot be relied on. The last second counts.
+// Ready returns an error if the store cannot be relied on. A verdict of the last second counts.
 func (c *Control) Ready(ctx context.Context) error { return c.Monitor.Verdict(ctx).Err() }

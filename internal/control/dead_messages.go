@@ -11,12 +11,13 @@ import (
 	"github.com/swrun/swrun/runtime/events"
 )
 
-// KeepDead keeps a message of a source that cannot be published.
+// KeepDead keeps a message that a source cannot publish.
 func (c *Control) KeepDead(ctx context.Context, m deadletter.Message) error {
 	return deadletter.Keep(ctx, c.store, m)
 }
 
-// DeadMessages returns the messages that sources could not publish and that the caller may see: those of one source, or of all if none is named.
+// DeadMessages returns the messages that sources could not publish, if the caller may see them: the messages of one source, or of all sources without
+// a name.
 func (c *Control) DeadMessages(ctx context.Context, in *api.DeadMessageList) ([]api.DeadMessage, error) {
 	namespaces, err := Audience(ctx, in.Namespace)
 	if err != nil {
@@ -44,7 +45,7 @@ func newDeadMessage(b deadletter.Box, l deadletter.Letter) api.DeadMessage {
 	}
 }
 
-// DeadMessage returns such a message with its content.
+// DeadMessage returns a dead message with its content.
 func (c *Control) DeadMessage(ctx context.Context, in *api.DeadMessageName) (api.DeadMessageContent, error) {
 	namespaces, err := Audience(ctx, in.Namespace)
 	if err != nil {
@@ -63,8 +64,8 @@ func (c *Control) DeadMessage(ctx context.Context, in *api.DeadMessageName) (api
 	return m, nil
 }
 
-// RetryDeadMessages publishes messages that could not be published, to the namespaces of their source, and says what has become of each. What is published is
-// kept no longer.
+// RetryDeadMessages publishes messages that could not be published, to the namespaces of their source, and returns the result for each. Published
+// messages are deleted.
 func (c *Control) RetryDeadMessages(ctx context.Context, in *api.DeadMessageCommand) ([]api.DeadMessageResult, error) {
 	return c.ofDeadMessages(ctx, in, func(id string, namespaces []string) error {
 		b, l, held, err := deadletter.Load(ctx, c.store, id, namespaces)
@@ -82,7 +83,7 @@ func (c *Control) RetryDeadMessages(ctx context.Context, in *api.DeadMessageComm
 	})
 }
 
-// DropDeadMessages forgets messages that could not be published.
+// DropDeadMessages deletes messages that could not be published.
 func (c *Control) DropDeadMessages(ctx context.Context, in *api.DeadMessageCommand) ([]api.DeadMessageResult, error) {
 	return c.ofDeadMessages(ctx, in, func(id string, _ []string) error { return deadletter.Drop(ctx, c.store, id) })
 }
@@ -100,7 +101,7 @@ func (c *Control) ofDeadMessages(ctx context.Context, in *api.DeadMessageCommand
 	for _, id := range ids {
 		err := do(id, namespaces)
 		if err != nil && !refusesEvents(err) {
-			return all, err // of the store
+			return all, err // an error of the store
 		}
 		r := api.DeadMessageResult{ID: id, Done: err == nil}
 		if err != nil {
@@ -111,7 +112,7 @@ func (c *Control) ofDeadMessages(ctx context.Context, in *api.DeadMessageCommand
 	return all, nil
 }
 
-// refusesEvents reports whether an error says that events cannot be published, however often that is tried.
+// refusesEvents reports whether an error means that events can never be published.
 func refusesEvents(err error) bool {
 	return errors.As(err, new(*deadletter.UnfitError)) || errors.As(err, new(*EventError)) || errors.As(err, new(*RefusedEventsError)) || errors.As(err, new(*events.OtherEventError))
 }

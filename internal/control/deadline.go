@@ -7,7 +7,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// SetDeadline changes when a run, or a task of it that is in progress, ends at the latest.
+// SetDeadline changes the deadline of a run, or of one of its tasks in progress.
 func (c *Control) SetDeadline(ctx context.Context, i store.Instance, given api.DeadlineChange) (api.MovedDeadline, error) {
 	change, err := given.Parse()
 	if err != nil {
@@ -20,7 +20,7 @@ func (c *Control) SetDeadline(ctx context.Context, i store.Instance, given api.D
 	return api.NewMovedDeadline(i, given.Task, moved), nil
 }
 
-// SetDeadlines changes those of several runs, and returns the deadlines and the errors, both at the same positions.
+// SetDeadlines changes the deadlines of several runs, and returns the deadlines and the errors, both at the same positions.
 func (c *Control) SetDeadlines(ctx context.Context, all []store.Instance, given api.DeadlineChange) ([]api.MovedDeadline, []error) {
 	return eachOf(all, func(i store.Instance) (api.MovedDeadline, error) { return c.SetDeadline(ctx, i, given) })
 }

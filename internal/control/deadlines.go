@@ -11,8 +11,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Deadlines returns the deadlines that pass within a time, of the runs of a namespace, or of all if it is empty, the first to pass first. A run
-// that cannot be described is given to unread, and keeps nobody from the others.
+// Deadlines returns the deadlines that pass within a time, of the runs of a namespace, or of all runs if it is empty, the next one first. A run that
+// cannot be described is passed to unread, and does not hide the others.
 func (c *Control) Deadlines(ctx context.Context, within time.Duration, namespace string, unread func(store.Instance, error)) ([]api.UpcomingDeadline, error) {
 	found, err := c.Upcoming(ctx, within, func(of string) bool { return namespace == "" || of == namespace }, unread)
 	all := []api.UpcomingDeadline{}
@@ -28,17 +28,17 @@ type Upcoming struct {
 	client.DescribedDeadline
 }
 
-// Key returns a text by which deadlines are sorted: by when they pass.
+// Key returns a text for sorting deadlines by their times.
 func (u Upcoming) Key() string {
 	return u.At.UTC().Format("2006-01-02T15:04:05.000000000") + " " + u.Run.Instance.String() + " " + string(u.Pointer) + " " + u.Kind
 }
 
-// JSON returns its shape.
+// JSON returns the deadline in its form of package api.
 func (u Upcoming) JSON() api.UpcomingDeadline {
 	return api.UpcomingDeadline{Run: u.Run.Instance.String(), Workflow: u.Run.Invocation.Workflow.String(), Deadline: api.NewDeadline(u.DescribedDeadline)}
 }
 
-// Upcoming is Deadlines of the runs whose namespaces are wanted.
+// Upcoming is Deadlines for the runs of the wanted namespaces.
 func (c *Control) Upcoming(ctx context.Context, within time.Duration, wanted func(namespace string) bool, unread func(store.Instance, error)) ([]Upcoming, error) {
 	until := c.now().Add(within)
 	all := []Upcoming{}
@@ -50,7 +50,7 @@ func (c *Control) Upcoming(ctx context.Context, within time.Duration, wanted fun
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return err
-		case store.RefusedAs(err) == store.NoSuch: // it has just been removed
+		case store.RefusedAs(err) == store.NoSuch: // the run was just deleted
 			return nil
 		case err != nil:
 			unread(i, err)

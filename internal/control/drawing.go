@@ -12,7 +12,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Timeline returns a drawing of what has happened over time, as SVG: in all runs of an execution, or in the one that run names.
+// Timeline returns a drawing of a history over time, as SVG: of all runs of an execution, or of the one that run names.
 func (c *Control) Timeline(ctx context.Context, i store.Instance, run string) (string, error) {
 	numbers, number, err := c.oneRun(ctx, i, run)
 	if err != nil {
@@ -44,7 +44,7 @@ func (c *Control) Timeline(ctx context.Context, i store.Instance, run string) (s
 	return t.SVG(d.At, d.Earlier != nil || d.Lifecycle.Status.Final()), err
 }
 
-// Graph returns a drawing of a run's workflow, as SVG, which shows how far the run has come.
+// Graph returns a drawing of a run's workflow, as SVG, with the progress of the run.
 func (c *Control) Graph(ctx context.Context, i store.Instance) (string, error) {
 	d, err := c.client.Describe(ctx, i)
 	if err != nil {

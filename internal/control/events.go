@@ -17,10 +17,10 @@ type EventError struct {
 	Err    error
 }
 
-// Error says which and why.
+// Error returns the number of the event, and the reason.
 func (e *EventError) Error() string { return fmt.Sprintf("event %d: %s", e.Number, e.Reason()) }
 
-// Reason says why.
+// Reason returns the reason.
 func (e *EventError) Reason() string {
 	if fault := errors.AsError(e.Err); fault != nil {
 		return fault.Detail
@@ -28,16 +28,16 @@ func (e *EventError) Reason() string {
 	return e.Err.Error()
 }
 
-// Unwrap returns why.
+// Unwrap returns the cause.
 func (e *EventError) Unwrap() error { return e.Err }
 
-// RefusedEventsError says which of the events that were to be published together were refused, and how many of the others are published.
+// RefusedEventsError contains the refused events of a batch, and the number of the published ones.
 type RefusedEventsError struct {
 	Refused   []*EventError
 	Published int
 }
 
-// Error names the first few.
+// Error names the first few events.
 func (e *RefusedEventsError) Error() string {
 	const few = 5
 	var all []string
@@ -53,7 +53,7 @@ func (e *RefusedEventsError) Error() string {
 	return strings.Join(all, "; ")
 }
 
-// Unwrap returns why.
+// Unwrap returns the errors of the events.
 func (e *RefusedEventsError) Unwrap() (all []error) {
 	for _, one := range e.Refused {
 		all = append(all, one)
@@ -61,7 +61,7 @@ func (e *RefusedEventsError) Unwrap() (all []error) {
 	return all
 }
 
-// refuse returns the error of the events that were refused; nil if none was.
+// refuse returns the error of the refused events; nil without any.
 func refuse(refused []*EventError, published int) error {
 	if len(refused) == 0 {
 		return nil
@@ -69,9 +69,9 @@ func refuse(refused []*EventError, published int) error {
 	return &RefusedEventsError{refused, published}
 }
 
-// Publish brings CloudEvents to the runs that listen for them. All of them are checked before the first is published: if one cannot be, none is.
-// Then each is published for itself, whatever becomes of the others. Those that were refused are a *RefusedEventsError. They reach some namespaces; nil is all of
-// them.
+// Publish brings CloudEvents to the runs that listen for them. All of them are checked before the first is published: if one cannot be published,
+// none is. Then each event is published independently of the others. Refused events are a *RefusedEventsError. The events reach some namespaces; nil
+// means all namespaces.
 func (c *Control) Publish(ctx context.Context, all []map[string]any, namespaces []string) (api.Published, error) {
 	matched, full, started := newRunNames(), newRunNames(), newRunNames()
 	done := api.Published{Matched: matched.all, Started: started.all}
@@ -92,7 +92,7 @@ func (c *Control) Publish(ctx context.Context, all []map[string]any, namespaces 
 		switch {
 		case report.Repeated:
 			done.Repeated++
-		case len(report.Matched)+len(report.Full)+len(report.Started) > 0: // somebody has it, or should
+		case len(report.Matched)+len(report.Full)+len(report.Started) > 0: // a run or a schedule took it, or should have
 		case report.Waits:
 			done.Waiting++
 		case len(report.Refused) > 0:
@@ -108,7 +108,7 @@ func (c *Control) Publish(ctx context.Context, all []map[string]any, namespaces 
 	return done, refuse(refused, done.Accepted)
 }
 
-// checkEvents returns which events cannot be published, whatever was published before.
+// checkEvents returns the events that cannot be published, regardless of the events that were published before.
 func (c *Control) checkEvents(all []map[string]any) error {
 	var refused []*EventError
 	for n, event := range all {
@@ -119,7 +119,7 @@ func (c *Control) checkEvents(all []map[string]any) error {
 	return refuse(refused, 0)
 }
 
-// runNames are the names of runs, each once, in the order in which they came.
+// runNames are the names of runs, each once, in the order of their first occurrence.
 type runNames struct {
 	all   []api.RunName
 	known map[api.RunName]bool

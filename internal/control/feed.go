@@ -5,23 +5,23 @@ import (
 	"sync"
 )
 
-// feed is the events of a run, as far as they have been read: all who follow it take them from here.
+// feed contains the events of a run that were read from the store. All followers of the run read them here.
 type feed struct {
-	stop func() // ends the reader, and waits for that
+	stop func() // ends the reader, and waits for its end
 
 	followers int // guarded by followers.mu
 
 	mu      sync.Mutex
-	events  []FollowedEvent // the last ones
+	events  []FollowedEvent // the last events
 	bytes   int
-	dropped bool          // there were others before them
-	changed chan struct{} // closed when there is something new
-	stored  bool          // what the store had at the first look was read, as far as it can be
+	dropped bool          // earlier events were dropped
+	changed chan struct{} // closed when something changes
+	stored  bool          // the events that the store had at the first look were read, if they can be read
 	ended   bool
 	err     error
 }
 
-// The last events of a run that are kept for those who follow it. Who comes later reads the others from the store.
+// Limits of the last events of a run that are kept for its followers. A later follower reads the earlier events from the store.
 const (
 	maxFollowed      = 4096
 	maxFollowedBytes = 4 << 20
@@ -36,7 +36,7 @@ func (f *feed) add(events []FollowedEvent) {
 	f.events = append(f.events, events...)
 	if len(f.events) > maxFollowed || f.bytes > maxFollowedBytes {
 		half := len(f.events) / 2
-		f.events, f.dropped, f.bytes = slices.Clone(f.events[half:]), true, 0 // those who have the old ones keep them
+		f.events, f.dropped, f.bytes = slices.Clone(f.events[half:]), true, 0 // followers that hold the old slice keep it
 		for _, e := range f.events {
 			f.bytes += len(e.Data)
 		}
@@ -44,7 +44,7 @@ func (f *feed) add(events []FollowedEvent) {
 	f.wake()
 }
 
-// readStored says that what the store had at the first look was read.
+// readStored notes that the events that the store had at the first look were read.
 func (f *feed) readStored() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -52,7 +52,7 @@ func (f *feed) readStored() {
 	f.wake()
 }
 
-// known reports whether it is known that a run can be followed. Until it is, changed tells when to ask again.
+// known reports whether it is certain that a run can be followed. Until then, changed signals the time to ask again.
 func (f *feed) known() (known bool, changed <-chan struct{}, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -71,7 +71,7 @@ func (f *feed) wake() {
 	f.changed = make(chan struct{})
 }
 
-// since returns the events after a position; gap says that some of them are not kept any more. Without any, changed tells when there are.
+// since returns the events after a position; gap is true if some of them were dropped. Without any events, changed signals new ones.
 func (f *feed) since(after EventPosition) (events []FollowedEvent, gap bool, changed <-chan struct{}, ended bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -18,21 +18,21 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// The fleet is all runs of a deployment. Those who follow it share one reader of the store, which is there as long as somebody follows.
+// The fleet is all runs of a deployment. Its followers share one reader of the store, which runs while there are followers.
 
-// FleetPosition is a time of the store: whoever goes on from there gets all events that were stored since, and maybe some again. The zero position
-// is now.
+// FleetPosition is a time of the store. A follower that continues from there gets all events that were stored since, and maybe some twice. The zero
+// position means now.
 type FleetPosition struct{ mark time.Time }
 
-// fleetEventID is the id by which one goes on after an event: a time, and which event it is.
+// fleetEventID returns the id for continuing after an event: a time, and the name of the event.
 func fleetEventID(mark time.Time, i store.Instance, event string) string {
 	return fmt.Sprintf("%d-%s/%s", mark.UnixMilli(), i.Namespace, event)
 }
 
-// FleetSince returns the position of what was stored since a time.
+// FleetSince returns the position of the events that were stored since a time.
 func FleetSince(at time.Time) FleetPosition { return FleetPosition{at} }
 
-// ID returns what FleetEventAt reads as the position; empty for the zero position.
+// ID returns the text that FleetEventAt parses as the position; empty for the zero position.
 func (p FleetPosition) ID() string {
 	if p.mark.IsZero() {
 		return ""
@@ -40,7 +40,7 @@ func (p FleetPosition) ID() string {
 	return strconv.FormatInt(p.mark.UnixMilli(), 10) + "-"
 }
 
-// FleetEventAt returns where to go on after the event with an id that FollowFleet has given; the zero position for an empty id.
+// FleetEventAt returns the position after the event with an id of FollowFleet; the zero position for an empty id.
 func FleetEventAt(id string) (FleetPosition, error) {
 	if id == "" {
 		return FleetPosition{}, nil
@@ -53,43 +53,43 @@ func FleetEventAt(id string) (FleetPosition, error) {
 	return FleetPosition{time.UnixMilli(ms)}, nil
 }
 
-// fleet is what its reader has found, for all who follow.
+// fleet contains the events that its reader has found, for all followers.
 type fleet struct {
 	client *client.Client
 	store  *swrun.Store
 
-	catchingUp chan struct{} // as many as read all runs at a time
+	catchingUp chan struct{} // limits the number of concurrent reads of all runs
 
-	joining   sync.Mutex // held while somebody joins or leaves
+	joining   sync.Mutex // held while a follower joins or leaves
 	followers int
-	stop      func() // ends the reader, and waits for that
+	stop      func() // ends the reader, and waits for its end
 
 	mu      sync.Mutex
-	events  []fleetEvent // the last ones
+	events  []fleetEvent // the last events
 	bytes   int
-	dropped int           // how many were before them
+	dropped int           // number of events before them
 	ready   bool          // from now on no event is missed
-	changed chan struct{} // closed when there is something new
+	changed chan struct{} // closed when something changes
 }
 
-// fleetEvent is an event with its run as it was then.
+// fleetEvent is an event with the state of its run at that time.
 type fleetEvent struct {
 	run        *filter.Run
 	event      FollowedEvent
-	unreadable error // why events of the run are left out; nil for an event
+	unreadable error // reason why events of the run are left out; nil for an event
 }
 
-// The last events that are kept for those who follow.
+// Limits of the last events that are kept for followers.
 const (
 	maxFleet      = 50_000
 	maxFleetBytes = 32 << 20
 )
 
-// ErrBehind ends the stream of a follower who has not taken events for so long that they are not kept any more. The store has them.
+// ErrBehind ends the stream of a follower that has not taken events for so long that they were dropped. The store still contains them.
 var ErrBehind = errors.New("the follower is too far behind: it goes on with Last-Event-ID")
 
-// FollowFleet gives a follower the lifecycle events of the runs that are chosen, as they happen, until it returns an error or ctx ends. A run is
-// chosen by what it is when its events are read. The events of one run come in order.
+// FollowFleet passes the lifecycle events of the selected runs to a follower, as they happen, until it returns an error or ctx ends. A run is
+// selected by its state at the time when its events are read. The events of one run come in order.
 func (c *Control) FollowFleet(ctx context.Context, chosen Choice, after FleetPosition, to Follower) error {
 	where, err := c.filter(chosen)
 	if err != nil {
@@ -127,7 +127,7 @@ type following struct {
 	*beat
 }
 
-// follow gives a follower the events of the chosen runs from a number on, until it returns an error, is too far behind, or ctx ends.
+// follow passes the events of the selected runs to a follower, from a number on, until it returns an error, is too far behind, or ctx ends.
 func (f *fleet) follow(ctx context.Context, where filter.Filter, next int, to following) error {
 	for {
 		events, changed, err := f.since(next)
@@ -149,7 +149,7 @@ func (f *fleet) follow(ctx context.Context, where filter.Filter, next int, to fo
 	}
 }
 
-// take gives the follower those of events that are of chosen runs; took is false if there are none.
+// take passes the events of selected runs to the follower; took is false without such events.
 func (f following) take(where filter.Filter, events []fleetEvent) (took bool, err error) {
 	var some []FollowedEvent
 	for _, e := range events {
@@ -167,7 +167,7 @@ func (f following) take(where filter.Filter, events []fleetEvent) (took bool, er
 	return true, f.Events(some)
 }
 
-// tell has the follower know that events of a run are left out.
+// tell informs the follower that events of a run are left out.
 func (f Follower) tell(unreadable error) error {
 	if f.Unreadable == nil {
 		return nil
@@ -175,7 +175,7 @@ func (f Follower) tell(unreadable error) error {
 	return f.Unreadable(unreadable)
 }
 
-// join starts the reader for the first who follows.
+// join starts the reader for the first follower.
 func (f *fleet) join(ctx context.Context) {
 	f.joining.Lock()
 	defer f.joining.Unlock()
@@ -185,13 +185,13 @@ func (f *fleet) join(ctx context.Context) {
 	f.mu.Lock()
 	f.events, f.bytes, f.ready, f.changed = nil, 0, false, make(chan struct{})
 	f.mu.Unlock()
-	reading, cancel := context.WithCancel(forEveryone(ctx)) // the others go on when the first has left
+	reading, cancel := context.WithCancel(forEveryone(ctx)) // the other followers continue when the first has left
 	var reader sync.WaitGroup
 	reader.Go(func() { newFleetReader(f).run(reading) })
 	f.stop = func() { cancel(); reader.Wait() }
 }
 
-// leave ends the reader with the last who follows.
+// leave stops the reader for the last follower.
 func (f *fleet) leave() {
 	f.joining.Lock()
 	defer f.joining.Unlock()
@@ -200,7 +200,7 @@ func (f *fleet) leave() {
 	}
 }
 
-// begin waits until no event is missed any more, says so, and returns the number of the next one.
+// begin waits until no event is missed, reports that, and returns the number of the next event.
 func (f *fleet) begin(ctx context.Context, to Follower) (next int, err error) {
 	for {
 		f.mu.Lock()
@@ -216,7 +216,7 @@ func (f *fleet) begin(ctx context.Context, to Follower) (next int, err error) {
 	}
 }
 
-// waitToCatchUp waits for its turn, which it takes.
+// waitToCatchUp waits for its turn, and takes it.
 func (f *fleet) waitToCatchUp(ctx context.Context, to Follower) error {
 	ticker := time.NewTicker(to.Every)
 	defer ticker.Stop()
@@ -234,7 +234,7 @@ func (f *fleet) waitToCatchUp(ctx context.Context, to Follower) error {
 	}
 }
 
-// since returns the events from a number on. Without any, changed tells when there are.
+// since returns the events from a number on. Without any, changed signals new ones.
 func (f *fleet) since(next int) (events []fleetEvent, changed <-chan struct{}, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -244,7 +244,7 @@ func (f *fleet) since(next int) (events []fleetEvent, changed <-chan struct{}, e
 	return f.events[next-f.dropped : len(f.events) : len(f.events)], f.changed, nil
 }
 
-// add has those who follow know of new events, and that nothing is missed any more.
+// add notifies the followers of new events, and of the fact that no event is missed from now on.
 func (f *fleet) add(events []fleetEvent) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -259,7 +259,7 @@ func (f *fleet) add(events []fleetEvent) {
 	if len(f.events) > maxFleet || f.bytes > maxFleetBytes {
 		half := len(f.events) / 2
 		f.dropped += half
-		f.events, f.bytes = slices.Clone(f.events[half:]), 0 // those who have the old ones keep them
+		f.events, f.bytes = slices.Clone(f.events[half:]), 0 // followers that hold the old slice keep it
 		for _, e := range f.events {
 			f.bytes += len(e.event.Data)
 		}
@@ -268,20 +268,21 @@ func (f *fleet) add(events []fleetEvent) {
 	f.changed = make(chan struct{})
 }
 
-// maxCatchingUp is how many catch up at a time: each reads which runs there are, and after a restart all who follow come back at once.
+// maxCatchingUp is the maximum number of followers that catch up concurrently. Each of them lists all runs, and after a restart all followers return
+// together.
 const maxCatchingUp = 2
 
-// caughtUpAtOnce is how many events a follower gets at a time while it catches up, or more, unless they are large.
+// caughtUpAtOnce is the minimum number of events that a follower gets together while it catches up, unless they are large.
 const caughtUpAtOnce = 500
 
-// catchUp gives a follower the events of the chosen runs that were stored since a position, as far as the store has them now.
+// catchUp passes the events of the selected runs that were stored since a position to a follower, up to the current end of the store.
 func (f *fleet) catchUp(ctx context.Context, where filter.Filter, after FleetPosition, to Follower) error {
 	if err := f.waitToCatchUp(ctx, to); err != nil {
 		return err
 	}
 	defer func() { <-f.catchingUp }()
 	var failed error
-	var some []FollowedEvent // of several runs, so that whoever takes them can do so at a time
+	var some []FollowedEvent // of several runs, so that the follower can handle them together
 	bytes := 0
 	err := f.client.Each(ctx, where, func(r *filter.Run) bool {
 		if l := &r.Lifecycle; l.Status.Final() && !l.Closed.IsZero() && l.Closed.Before(after.mark) {

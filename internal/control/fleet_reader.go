@@ -12,40 +12,41 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// fleetReader finds the events of all runs. It looks at the partitions that were written to: at the runs that are new there, and at those that had not
-// ended when it looked last.
+// fleetReader finds the events of all runs. It examines the partitions that were written to: their new runs, and the runs that were in progress at
+// its last look.
 type fleetReader struct {
 	*fleet
 	partitions map[int]*fleetPartition
-	mark       time.Time // what was stored before was read; zero before the first look has ended
+	mark       time.Time // everything that was stored before was read; zero before the end of the first look
 }
 
-// fleetPartition is what is known of a partition.
+// fleetPartition is the known state of a partition.
 type fleetPartition struct {
-	writes int64 // when it was looked at
+	writes int64 // number of writes at the last look
 	newest time.Time
-	swept  time.Time // when all its runs were looked at
-	listed bool      // all its runs were listed once
+	swept  time.Time // time of the last look at all of its runs
+	listed bool      // all of its runs were listed once
 	runs   map[store.Instance]*fleetRun
 }
 
-// fleetRun is what is known of a run that has not ended, or has begun lately.
+// fleetRun is the known state of a run that is in progress, or has begun lately.
 type fleetRun struct {
 	created time.Time
-	entries int64 // of its history that were read
-	looked  int64 // number of the look
+	entries int64 // number of entries of its history that were read
+	looked  int64 // number of the last look
 }
 
 const (
-	// lookAtFleet is the shortest time between two looks, and restOfFleet how many times as long as a look took there is none: however many runs there
-	// are, those who follow cost the store no more than a tenth of one who reads all the time.
+	// lookAtFleet is the minimum time between two looks. restOfFleet is the minimum rest after a look, as a multiple of its duration: with any number
+	// of runs, the followers cost the store at most a tenth of a permanent reader.
 	lookAtFleet = time.Second
 	restOfFleet = 9
-	// sweepFleet is how often all runs are looked at: some come to be in the middle of a list, from another store.
+	// sweepFleet is the interval of the looks at all runs: imports put runs into the middle of a list.
 	sweepFleet = 5 * time.Minute
-	// margin is more than runs of one partition are out of order in a list.
+	// margin is longer than the disorder of the runs of one partition in a list.
 	margin = 10 * time.Second
-	// lag is more than the time of what a store writes is behind the time that it tells. Redis tells scripts the time at which it began to serve a batch.
+	// lag is longer than the delay of the time of a written event behind the time of the store. Redis gives scripts the time at which it began to
+	// serve a batch.
 	lag = 2 * time.Second
 )
 
@@ -53,12 +54,12 @@ func newFleetReader(f *fleet) *fleetReader {
 	return &fleetReader{fleet: f, partitions: map[int]*fleetPartition{}}
 }
 
-// run looks again and again until ctx ends.
+// run looks repeatedly until ctx ends.
 func (r *fleetReader) run(ctx context.Context) {
 	for n := int64(1); ctx.Err() == nil; n++ {
 		began := time.Now()
 		if err := r.look(ctx, n); err != nil && ctx.Err() == nil {
-			_ = pause(ctx, nil, func() error { return errAgain }, retryFollowing) // the store does not answer: that is not the end
+			_ = pause(ctx, nil, func() error { return errAgain }, retryFollowing) // an outage of the store does not end the reader
 			continue
 		}
 		rest := max(lookAtFleet, restOfFleet*time.Since(began))
@@ -66,7 +67,7 @@ func (r *fleetReader) run(ctx context.Context) {
 	}
 }
 
-// look looks at all partitions that were written to since the last look.
+// look examines all partitions that were written to since the last look.
 func (r *fleetReader) look(ctx context.Context, n int64) error {
 	written, err := r.store.Written(ctx)
 	if err != nil {
@@ -74,7 +75,7 @@ func (r *fleetReader) look(ctx context.Context, n int64) error {
 	}
 	began := earliest(written)
 	if began.IsZero() {
-		return errors.New("no partition knows what time it is") // whoever polls one finds out
+		return errors.New("no partition knows what time it is") // no partition is available; a poll of one reports the error
 	}
 	for p, w := range written {
 		known := r.partitions[p]
@@ -82,7 +83,7 @@ func (r *fleetReader) look(ctx context.Context, n int64) error {
 			continue
 		}
 		switch err := r.lookAt(ctx, p, n, w); {
-		case isUnreadable(r.store, err): // the other partitions go on, and the log tells of the damage
+		case isUnreadable(r.store, err): // the reader continues with the other partitions, and the log reports the damage
 			continue
 		case err != nil:
 			return err
@@ -94,7 +95,7 @@ func (r *fleetReader) look(ctx context.Context, n int64) error {
 	return nil
 }
 
-// earliest returns what time it is where it is earliest, among the partitions whose time is known.
+// earliest returns the earliest time of the partitions whose time is known.
 func earliest(written []store.Written) (at time.Time) {
 	for _, w := range written {
 		if !w.At.IsZero() && (at.IsZero() || w.At.Before(at)) {
@@ -104,7 +105,7 @@ func earliest(written []store.Written) (at time.Time) {
 	return at
 }
 
-// lookAt looks at a partition.
+// lookAt examines a partition.
 func (r *fleetReader) lookAt(ctx context.Context, p int, n int64, w store.Written) error {
 	known := r.partitions[p]
 	if known == nil {
@@ -123,7 +124,7 @@ func (r *fleetReader) lookAt(ctx context.Context, p int, n int64, w store.Writte
 		case store.RefusedAs(err) == store.NoSuch: // it was deleted
 			delete(known.runs, i)
 			continue
-		case isUnreadable(r.store, err): // lists and doctor tell of it
+		case isUnreadable(r.store, err): // lists and doctor report it
 			continue
 		case err != nil:
 			return err
@@ -135,7 +136,7 @@ func (r *fleetReader) lookAt(ctx context.Context, p int, n int64, w store.Writte
 	return nil
 }
 
-// lookAtNew looks at the runs of a partition that are new, or from time to time at all.
+// lookAtNew examines the new runs of a partition, or at intervals all of its runs.
 func (r *fleetReader) lookAtNew(ctx context.Context, p int, n int64, known *fleetPartition, now time.Time) error {
 	until, newest := known.newest.Add(-margin), known.newest
 	sweeps := now.Sub(known.swept) >= sweepFleet
@@ -152,7 +153,7 @@ func (r *fleetReader) lookAtNew(ctx context.Context, p int, n int64, known *flee
 			if run.Lifecycle.Created.After(newest) {
 				newest = run.Lifecycle.Created
 			}
-			if known.runs[run.Instance] == nil && run.Lifecycle.Created.Before(until) { // what it did before counts for nobody
+			if known.runs[run.Instance] == nil && run.Lifecycle.Created.Before(until) { // its earlier events have no follower
 				known.runs[run.Instance] = &fleetRun{created: run.Lifecycle.Created, entries: run.Lifecycle.Entries}
 			}
 			if err := r.lookAtRun(ctx, known, n, run); err != nil {
@@ -163,20 +164,20 @@ func (r *fleetReader) lookAtNew(ctx context.Context, p int, n int64, known *flee
 			break
 		}
 	}
-	known.newest, known.swept = newest, now // not before: a look that fails in between leaves runs for the next one
+	known.newest, known.swept = newest, now // not before: a failed look leaves its runs to the next one
 	return nil
 }
 
-// lookAtRun reads what is new in the history of a run.
+// lookAtRun reads the new part of a run's history.
 func (r *fleetReader) lookAtRun(ctx context.Context, known *fleetPartition, n int64, of store.Listed) error {
 	l := &of.Lifecycle
 	run := known.runs[of.Instance]
-	if run == nil || !run.created.Equal(l.Created) || l.Entries < run.entries { // it is new, or another one of this name
+	if run == nil || !run.created.Equal(l.Created) || l.Entries < run.entries { // the run is new, or another one with this name
 		run = &fleetRun{created: l.Created}
 	}
 	run.looked = n
 	known.runs[of.Instance] = run
-	if r.mark.IsZero() || !known.listed { // what it did before the end of the first look counts for nobody
+	if r.mark.IsZero() || !known.listed { // events before the end of the first look have no follower
 		run.entries = l.Entries
 	}
 	if l.Entries > run.entries {
@@ -190,7 +191,7 @@ func (r *fleetReader) lookAtRun(ctx context.Context, known *fleetPartition, n in
 	return nil
 }
 
-// read adds the events of a run that were not read yet.
+// read adds the unread events of a run.
 func (r *fleetReader) read(ctx context.Context, of store.Listed, run *fleetRun) error {
 	invocation, err := execution.ParseInvocation(of.Invocation)
 	if err != nil {
@@ -198,10 +199,10 @@ func (r *fleetReader) read(ctx context.Context, of store.Listed, run *fleetRun) 
 		return nil // scrub reports it
 	}
 	found := &filter.Run{Instance: of.Instance, Lifecycle: of.Lifecycle, Invocation: invocation}
-	var damage error // the other runs go on
+	var damage error // the reader continues with the other runs
 	events, err := r.eventsFrom(ctx, found, run.entries, r.mark)
 	switch {
-	case store.RefusedAs(err) == store.NoSuch: // it is deleted meanwhile
+	case store.RefusedAs(err) == store.NoSuch: // it was just deleted
 	case isUnreadable(r.store, err):
 		damage = err
 	case err != nil:
@@ -221,12 +222,12 @@ func (r *fleetReader) read(ctx context.Context, of store.Listed, run *fleetRun) 
 	return nil
 }
 
-// eventsFrom returns the events of a run from an entry of its history on, as far as its record goes. One goes on after each from a mark.
+// eventsFrom returns the events of a run from an entry of its history up to the last entry of its record. The ids of the events continue from a mark.
 func (f *fleet) eventsFrom(ctx context.Context, r *filter.Run, from int64, mark time.Time) (all []FollowedEvent, err error) {
 	about, at := aboutRun(r.Instance, r.Invocation), from
 	_, err = f.client.History(ctx, r.Instance, int(from), func(e client.HistoryEntry) error {
 		if at == r.Lifecycle.Entries {
-			return errEnough // what comes after it is read with the next record
+			return errEnough // the later entries are read with the next record
 		}
 		at++
 		for _, event := range eventsOf(about, e) {
@@ -241,10 +242,10 @@ func (f *fleet) eventsFrom(ctx context.Context, r *filter.Run, from int64, mark 
 	return all, err
 }
 
-// historyStep is how many entries are looked back at a time.
+// historyStep is the number of entries of one step backwards.
 const historyStep = 200
 
-// eventsSince returns the events of a run that were stored since a time, and maybe some before.
+// eventsSince returns the events of a run that were stored since a time, and maybe some earlier ones.
 func (f *fleet) eventsSince(ctx context.Context, r *filter.Run, since time.Time) ([]FollowedEvent, error) {
 	from := r.Lifecycle.Entries
 	for from > 0 {

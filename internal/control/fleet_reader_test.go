@@ -10,7 +10,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// twoPages is a store whose list has two pages, the second of which can be out of reach.
+// twoPages is a store whose list has two pages. The second one can be unavailable.
 type twoPages struct {
 	store.Store
 	newest time.Time
@@ -30,7 +30,7 @@ func (s *twoPages) List(_ context.Context, _ int, cursor string, _ int) (store.P
 	return store.Page{Items: created("second", 15*time.Second)}, nil
 }
 
-// TestLookThatFails: what a look has not come to, because the store could not be reached any more, is left to the next one.
+// TestLookThatFails: a look that fails because the store is unavailable leaves its unread runs to the next look.
 func TestLookThatFails(t *testing.T) {
 	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 	s := &twoPages{newest: now, down: true}

@@ -21,9 +21,9 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// EventPosition is where an event stands among those of its run.
+// EventPosition is the position of an event among the events of its run.
 type EventPosition struct {
-	seq    int // of the record of history that it is about
+	seq    int // of its record in the history
 	number int // among the events of that record
 }
 
@@ -33,17 +33,17 @@ func (p EventPosition) after(other EventPosition) bool {
 
 // FollowedEvent is a lifecycle event of a run, or one that the run emits.
 type FollowedEvent struct {
-	ID   string    // by which one goes on after it; for those who follow one run that of the CloudEvent, if it is a lifecycle event
+	ID   string    // the id for continuing after it; for followers of one run the id of the CloudEvent, if it is a lifecycle event
 	Name string    // of its type, such as task.faulted
 	Data []byte    // the CloudEvent as JSON
-	At   time.Time // when it happened
+	At   time.Time // time of the event
 	at   EventPosition
 }
 
-// EventID returns which event of its run it is, where the ID of the fleet has a time and the namespace before it.
+// EventID returns the id of the event in its run. The ID of the fleet has a time and the namespace before it.
 func (e *FollowedEvent) EventID() string { return e.ID[strings.LastIndexByte(e.ID, '/')+1:] }
 
-// IsEmitted reports whether the run emits the event, which tells nothing of its lifecycle then.
+// IsEmitted reports whether the run emits the event. Such an event is not about the lifecycle of the run.
 func (e *FollowedEvent) IsEmitted() bool { return strings.HasSuffix(e.ID, progress.PlaceEmitted) }
 
 // Run returns the run of an event of the fleet, as namespace/id.
@@ -52,7 +52,7 @@ func (e *FollowedEvent) Run() string {
 	return name[:max(0, strings.LastIndexByte(name, '-'))]
 }
 
-// followers have one reader of the store for each run that is followed, however many follow it.
+// followers have one reader of the store for each followed run, for any number of followers.
 type followers struct {
 	client *client.Client
 	store  *swrun.Store
@@ -61,10 +61,10 @@ type followers struct {
 	feeds map[store.Instance]*feed
 }
 
-// retryFollowing is how long a reader waits before it asks a store again that has failed, or for a run that does not go on.
+// retryFollowing is the time before a reader asks a store again after an error, or after a run that makes no progress.
 const retryFollowing = time.Second
 
-// EventAt returns where the event with an id stands among those of a run; the zero position for an empty id.
+// EventAt returns the position of the event with an id among the events of a run; the zero position for an empty id.
 func EventAt(i store.Instance, id string) (EventPosition, error) {
 	if id == "" {
 		return EventPosition{}, nil
@@ -79,7 +79,7 @@ func EventAt(i store.Instance, id string) (EventPosition, error) {
 	return EventPosition{seq, place}, nil
 }
 
-// FollowedToEnd reports whether a run has ended, and nothing of it comes after a position.
+// FollowedToEnd reports whether a run is over and has no events after a position.
 func (c *Control) FollowedToEnd(ctx context.Context, i store.Instance, at EventPosition) (bool, error) {
 	l, err := c.store.Load(ctx, i)
 	if err != nil {
@@ -88,7 +88,8 @@ func (c *Control) FollowedToEnd(ctx context.Context, i store.Instance, at EventP
 	return l.Lifecycle.Status.Final() && int64(at.seq) >= l.Lifecycle.Records, nil
 }
 
-// CheckFollowed returns an error if the events of a run that are stored now cannot be read. Who follows the run before ctx ends reads nothing again.
+// CheckFollowed returns an error if the currently stored events of a run cannot be read. A follower that starts before ctx ends does not read them
+// again.
 func (c *Control) CheckFollowed(ctx context.Context, i store.Instance) error {
 	f := c.followers.join(ctx, i)
 	context.AfterFunc(ctx, func() { c.followers.leave(i, f) })
@@ -108,32 +109,33 @@ func (c *Control) CheckFollowed(ctx context.Context, i store.Instance) error {
 // Follower takes the events of a run.
 type Follower struct {
 	Events func([]FollowedEvent) error
-	Idle   func() error // it is called at intervals while there are none
-	Begun  func() error // it is called by FollowFleet once nothing is missed any more
-	// CaughtUp is called by FollowFleet, unless it is nil, once the follower has all events from its position on that were stored when FollowFleet was called.
+	Idle   func() error // called at intervals without events
+	Begun  func() error // called by FollowFleet once no event is missed
+	// CaughtUp is called by FollowFleet, unless it is nil, once the follower has all events from its position that were stored when FollowFleet was
+	// called.
 	CaughtUp func() error
-	// Unreadable is called by FollowFleet, unless it is nil, once for each time that events of a run are left out since they cannot be read.
+	// Unreadable is called by FollowFleet, unless it is nil, each time that events of a run are left out because they cannot be read.
 	Unreadable func(error) error
 	Every      time.Duration
-	Types      EventTypes // of the events that it takes
+	Types      EventTypes // of the accepted events
 }
 
-// The comments of a stream of events that are no reason why events are left out.
+// The comments of a stream of events, except for the reasons of omitted events.
 const (
 	IdleComment  = "nothing has happened"
 	BegunComment = "nothing is missed from here on"
 )
 
-// EventTypes choose lifecycle events by their types; none at all are all but the changes of states.
+// EventTypes select lifecycle events by their types; no types select everything except for the changes of states.
 type EventTypes = progress.Types
 
-// AllEventTypes are all types, also the changes of states.
+// AllEventTypes selects all types, including the changes of states.
 func AllEventTypes() EventTypes { return progress.AllTypes() }
 
-// ParseEventTypes reads types with commas between them, such as workflow,task.faulted.
+// ParseEventTypes parses types that are separated by commas, such as workflow,task.faulted.
 func ParseEventTypes(text string) (EventTypes, error) { return progress.ParseTypes(text) }
 
-// choosing returns the follower with events of its types alone.
+// choosing returns the follower limited to the events of its types.
 func (f Follower) choosing() Follower {
 	take := f.Events
 	f.Events = func(all []FollowedEvent) error {
@@ -146,8 +148,8 @@ func (f Follower) choosing() Follower {
 	return f
 }
 
-// Follow gives a follower the lifecycle events of a run that come after a position, as they happen, until the run has ended, the follower
-// returns an error, or ctx ends.
+// Follow passes the lifecycle events of a run after a position to a follower, as they happen, until the run is over, the follower returns an error,
+// or ctx ends.
 func (c *Control) Follow(ctx context.Context, i store.Instance, after EventPosition, to Follower) error {
 	to, beat := to.beating()
 	defer beat.ticker.Stop()
@@ -179,13 +181,13 @@ func (c *Control) Follow(ctx context.Context, i store.Instance, after EventPosit
 	}
 }
 
-// beat has a follower hear that nothing has happened, if it has taken nothing for a while: also while there are events that are not for it.
+// beat calls Idle of a follower that has taken no event for a while, even if there are events of other types.
 type beat struct {
 	ticker *time.Ticker
 	idle   func() error
 }
 
-// beating returns the follower with events of its types alone, and its beat.
+// beating returns the follower limited to the events of its types, and its beat.
 func (f Follower) beating() (Follower, *beat) {
 	b, take := &beat{time.NewTicker(f.Every), f.Idle}, f.Events
 	f.Events = func(all []FollowedEvent) error {
@@ -195,7 +197,7 @@ func (f Follower) beating() (Follower, *beat) {
 	return f.choosing(), b
 }
 
-// ifDue calls Idle if its time has come.
+// ifDue calls Idle if it is due.
 func (b *beat) ifDue() error {
 	select {
 	case <-b.ticker.C:
@@ -205,7 +207,7 @@ func (b *beat) ifDue() error {
 	}
 }
 
-// pause returns when something has changed.
+// pause returns when something changes.
 func (b *beat) pause(ctx context.Context, changed <-chan struct{}) error {
 	for {
 		select {
@@ -221,7 +223,7 @@ func (b *beat) pause(ctx context.Context, changed <-chan struct{}) error {
 	}
 }
 
-// pause returns when something has changed.
+// pause returns when something changes.
 func pause(ctx context.Context, changed <-chan struct{}, idle func() error, every time.Duration) error {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -239,14 +241,14 @@ func pause(ctx context.Context, changed <-chan struct{}, idle func() error, ever
 	}
 }
 
-// join returns the feed of a run, and starts its reader for the first who follows it.
+// join returns the feed of a run, and starts its reader for the first follower.
 func (s *followers) join(ctx context.Context, i store.Instance) *feed {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f := s.feeds[i]
 	if f == nil {
 		f = &feed{changed: make(chan struct{})}
-		reading, cancel := context.WithCancel(forEveryone(ctx)) // the others go on when the first has left
+		reading, cancel := context.WithCancel(forEveryone(ctx)) // the other followers continue when the first has left
 		var reader sync.WaitGroup
 		reader.Go(func() { s.read(reading, i, f) })
 		f.stop = func() { cancel(); reader.Wait() }
@@ -256,7 +258,7 @@ func (s *followers) join(ctx context.Context, i store.Instance) *feed {
 	return f
 }
 
-// leave ends the reader with the last who follows the run.
+// leave stops the reader for the last follower of the run.
 func (s *followers) leave(i store.Instance, f *feed) {
 	s.mu.Lock()
 	f.followers--
@@ -270,7 +272,7 @@ func (s *followers) leave(i store.Instance, f *feed) {
 	}
 }
 
-// read fills a feed until the run has ended, is deleted, or is found to be damaged.
+// read fills a feed until the run is over, is deleted, or turns out to be damaged.
 func (s *followers) read(ctx context.Context, i store.Instance, f *feed) {
 	about, err := s.about(ctx, i)
 	next := 0
@@ -280,7 +282,7 @@ func (s *followers) read(ctx context.Context, i store.Instance, f *feed) {
 		return nil
 	}
 	if err == nil {
-		_, err = s.client.History(ctx, i, 0, take) // a run that is quarantined has a history too
+		_, err = s.client.History(ctx, i, 0, take) // a quarantined run has a history too
 		err = s.again(ctx, err)
 	}
 	if err == nil {
@@ -295,7 +297,7 @@ func (s *followers) read(ctx context.Context, i store.Instance, f *feed) {
 	f.end(err)
 }
 
-// again waits, and returns nil, if it makes sense to go on after an error: the run is quarantined, or the store does not answer, and neither is the end.
+// again waits and returns nil if the reader should continue after an error: the run is quarantined, or the store does not answer.
 func (s *followers) again(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil || store.RefusedAs(err) == store.NoSuch || isUnreadable(s.store, err) {
 		return err
@@ -306,7 +308,7 @@ func (s *followers) again(ctx context.Context, err error) error {
 	return err
 }
 
-// IsUnreadable reports whether an error says that something stored is damaged: to ask again does not help before somebody has put it back.
+// IsUnreadable reports whether an error means that stored data is damaged. Another attempt does not help before the data is restored.
 func (c *Control) IsUnreadable(err error) bool { return isUnreadable(c.store, err) }
 
 // isUnreadable is IsUnreadable for an error of a store.
@@ -324,7 +326,7 @@ func isUnreadable(s *swrun.Store, err error) bool {
 
 var errAgain = errors.New("it is tried again")
 
-// about returns what the events of a run say of it.
+// about returns the data of a run for its events.
 func (s *followers) about(ctx context.Context, i store.Instance) (progress.Run, error) {
 	l, err := s.store.Load(ctx, i)
 	if err != nil {
@@ -342,7 +344,7 @@ func aboutRun(i store.Instance, info *execution.Invocation) progress.Run {
 	return progress.Run{ID: i.ID, Output: api.OutputPath(i), Types: progress.AllTypes(), Workflow: &dsl.Workflow{Document: dsl.Document{Namespace: w.Namespace, Name: w.Name, Version: w.Version}}}
 }
 
-// catchUp yields what the feed does not keep any more, from the store, as far as it goes.
+// catchUp yields the events that the feed has dropped, from the store, up to its current end.
 func (s *followers) catchUp(ctx context.Context, i store.Instance, after EventPosition, yield func([]FollowedEvent) error) (EventPosition, error) {
 	about, err := s.about(ctx, i)
 	if err != nil {
@@ -359,13 +361,13 @@ func (s *followers) catchUp(ctx context.Context, i store.Instance, after EventPo
 	return after, err
 }
 
-// eventsOf returns the events that an entry of history tells of.
+// eventsOf returns the events of an entry of the history.
 func eventsOf(about progress.Run, e client.HistoryEntry) (all []FollowedEvent) {
 	for _, r := range e.Events {
 		for _, event := range progress.Lifecycle(about, r) {
 			data, err := expr.Encode(event.Event)
 			if err != nil {
-				continue // an error's extensions are the only part that could not be written, and api.Error has cleaned them
+				continue // only the extensions of an error could be impossible to encode, and api.Error has cleaned them
 			}
 			all = append(all, FollowedEvent{ID: event.ID, Name: event.Name, Data: data, At: r.At, at: EventPosition{r.Seq, event.Place}})
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Fork starts a run that goes on from a task of another one.
+// Fork starts a run that continues from a task of another one.
 func (c *Control) Fork(ctx context.Context, i store.Instance, r api.ForkRequest) (api.Forked, error) {
 	o, err := r.Options()
 	if err != nil {
@@ -26,8 +26,7 @@ func (c *Control) ForkAll(ctx context.Context, all []store.Instance, r api.ForkR
 	return eachOf(all, func(i store.Instance) (api.Forked, error) { return c.Fork(ctx, i, r) })
 }
 
-// Retry has several runs go on: those that are quarantined, and those that have failed as other runs. It returns the outcomes and the errors, both at
-// the same positions.
+// Retry continues several runs: quarantined ones, and faulted ones as other runs. It returns the outcomes and the errors, both at the same positions.
 func (c *Control) Retry(ctx context.Context, all []store.Instance, r api.RetryRequest) ([]api.Outcome, []error) {
 	v, _ := VerbNamed(string(store.VerbRetry))
 	return eachOf(all, func(i store.Instance) (api.Outcome, error) {
@@ -44,7 +43,7 @@ func (c *Control) Retry(ctx context.Context, all []store.Instance, r api.RetryRe
 	})
 }
 
-// eachOf calls f for several runs, and returns what it returns, at the same positions.
+// eachOf calls f for several runs, and returns its results, at the same positions.
 func eachOf[T any](all []store.Instance, f func(store.Instance) (T, error)) ([]T, []error) {
 	type one struct {
 		run store.Instance

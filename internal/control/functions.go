@@ -15,8 +15,8 @@ import (
 	"github.com/swrun/swrun/runtime/client"
 )
 
-// SentFunction returns the function, name:version, that a caller has sent: its text or, if the media type says so, with the files that it refers to. What
-// is wrong with it is among its diagnostics.
+// SentFunction returns the function, name:version, that a caller has sent: its text or, depending on the media type, the text with the files that it
+// refers to. The mistakes are in its diagnostics.
 func SentFunction(named, mediaType string, body []byte) (*swrun.Function, error) {
 	d := api.FunctionDefinition{Function: string(body)}
 	if t, _, err := mime.ParseMediaType(mediaType); err == nil && t == api.FunctionMediaType {
@@ -40,7 +40,7 @@ func SentFunction(named, mediaType string, body []byte) (*swrun.Function, error)
 	return f, nil
 }
 
-// DeployFunction deploys a function; again says that exactly this one was deployed already. Another one of the name and version is a
+// DeployFunction deploys a function; again is true if the same function was deployed already. Another function of the name and version is a
 // *swrun.FunctionDeployedError.
 func (c *Control) DeployFunction(ctx context.Context, f *swrun.Function) (d api.DeployedFunction, again bool, err error) {
 	deployed, again, err := c.engine.DeployFunction(ctx, f)
@@ -52,7 +52,7 @@ func (c *Control) DeployFunction(ctx context.Context, f *swrun.Function) (d api.
 	return d, again, nil
 }
 
-// Functions returns the functions that are deployed.
+// Functions returns the deployed functions.
 func (c *Control) Functions(ctx context.Context) ([]api.Function, error) {
 	all, err := c.engine.Functions().All(ctx)
 	if err != nil {
@@ -61,7 +61,7 @@ func (c *Control) Functions(ctx context.Context) ([]api.Function, error) {
 	return api.NewFunctions(all), nil
 }
 
-// Function returns a function, name:version; one that is not deployed is refused as store.NoSuch.
+// Function returns a function, name:version; a function that is not deployed is refused as store.NoSuch.
 func (c *Control) Function(ctx context.Context, named string) (api.DeployedFunction, error) {
 	d, files, err := c.engine.Functions().Of(ctx, named)
 	if err != nil {
@@ -70,7 +70,7 @@ func (c *Control) Function(ctx context.Context, named string) (api.DeployedFunct
 	return api.NewDeployedFunction(d, files), nil
 }
 
-// RemoveFunction deletes a function, name:version: nothing can be deployed with it any more. One that is not deployed is refused as store.NoSuch.
+// RemoveFunction deletes a function, name:version. New deployments can no longer use it. A function that is not deployed is refused as store.NoSuch.
 func (c *Control) RemoveFunction(ctx context.Context, named string) error {
 	return c.engine.Functions().Remove(ctx, named)
 }

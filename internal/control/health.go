@@ -13,10 +13,10 @@ import (
 	"github.com/swrun/swrun/runtime/definition"
 )
 
-// healthWithin is how long the store may take to tell whether the deployment is well.
+// healthWithin is the time limit of the store for an examination of the deployment's health.
 const healthWithin = 5 * time.Second
 
-// Health returns whether the deployment is well: the checks of swrun doctor. Several that ask at once for the same namespaces share one answer.
+// Health returns the health of the deployment: the checks of `swrun doctor`. Concurrent requests for the same namespaces share one answer.
 func (c *Control) Health(ctx context.Context) api.Health {
 	granted := definition.GrantedIn(ctx)
 	shared, _, _ := c.health.Do(lookFor(granted), func() (any, error) {
@@ -25,7 +25,7 @@ func (c *Control) Health(ctx context.Context) api.Health {
 		found := c.looksFor(granted).Examine(ctx, c.store, c.now, "it is served")
 		found = append(found, sinks.Examine(ctx, c.store)...)
 		found = append(found, deadletter.Examine(ctx, c.store)...)
-		if c.AlsoExamine != nil && granted == nil { // documents of folders, sources and sinks are those of all namespaces
+		if c.AlsoExamine != nil && granted == nil { // documents of folders, sources and sinks concern all namespaces
 			found = append(found, c.AlsoExamine()...)
 		}
 		return found, nil
@@ -37,10 +37,10 @@ func (c *Control) Health(ctx context.Context) api.Health {
 	return doctor.Report(found)
 }
 
-// maxLooks is for how many sets of namespaces it is kept what was read of the store.
+// maxLooks is the maximum number of sets of namespaces whose looks at the store are kept.
 const maxLooks = 100
 
-// looksFor returns what was read of the store for callers with these namespaces.
+// looksFor returns the kept looks at the store for callers with these namespaces.
 func (c *Control) looksFor(granted definition.Granted) *doctor.Looks {
 	c.looking.Lock()
 	defer c.looking.Unlock()

@@ -23,8 +23,8 @@ type HistoryPage struct {
 // errEnough ends the reading of a history before its end.
 var errEnough = errors.New("enough has been read")
 
-// position is where a page begins: an entry of the history, and how many of its records were given before. If only one run of the execution is read,
-// run is its number; 0 stands for all runs.
+// position is the beginning of a page: an entry of the history, and the number of its records on earlier pages. If only one run of the execution is
+// read, run is its number; 0 means all runs.
 type position struct{ entry, record, run int }
 
 func (p position) String() string {
@@ -55,21 +55,21 @@ func errForeignCursor() error {
 	return &client.OptionError{Field: "cursor", Detail: "must be one that a page of this history has returned"}
 }
 
-// HistoryQuery asks for a part of a run's history.
+// HistoryQuery selects a part of a run's history.
 type HistoryQuery struct {
-	Run    string        // which run of the execution: its number or latest; AllRuns or nothing for every run
-	Cursor string        // where it begins: Next or Later of the page before; empty for the beginning
-	Limit  int           // how many records at most
-	Wait   time.Duration // how long a record is waited for, if there is none
+	Run    string        // the run of the execution: its number or latest; AllRuns or empty for every run
+	Cursor string        // the beginning: Next or Later of the page before; empty for the beginning of the history
+	Limit  int           // maximum number of records
+	Wait   time.Duration // time to wait for a record, if there are none
 }
 
-// How long new history may go unnoticed: at first, and later.
+// The maximum delay until new history is noticed: at first, and later.
 const (
 	followAtOnce = 2 * time.Millisecond
 	followLater  = 100 * time.Millisecond
 )
 
-// History returns a page of a run's history. For a run that is quarantined nothing is waited for: a *client.QuarantinedError.
+// History returns a page of a run's history. It does not wait for a quarantined run: the error is a *client.QuarantinedError.
 func (c *Control) History(ctx context.Context, i store.Instance, q HistoryQuery) (HistoryPage, error) {
 	from, err := c.positionOf(ctx, i, q)
 	if err != nil {
@@ -91,10 +91,10 @@ func (c *Control) History(ctx context.Context, i store.Instance, q HistoryQuery)
 	}
 }
 
-// AllRuns is how all runs of an execution are asked for.
+// AllRuns selects all runs of an execution.
 const AllRuns = "all"
 
-// positionOf returns where the page begins that a query asks for.
+// positionOf returns the beginning of the page of a query.
 func (c *Control) positionOf(ctx context.Context, i store.Instance, q HistoryQuery) (position, error) {
 	at, err := parsePosition(q.Cursor)
 	if err != nil {
@@ -112,7 +112,7 @@ func (c *Control) positionOf(ctx context.Context, i store.Instance, q HistoryQue
 	return at, nil
 }
 
-// oneRun returns the number of the run of an execution that is asked for, 0 for all runs, and the numbers that there are.
+// oneRun returns the number of the requested run of an execution, 0 for all runs, and the numbers of the existing runs.
 func (c *Control) oneRun(ctx context.Context, i store.Instance, run string) (numbers client.RunNumbers, number int, err error) {
 	if run == "" || run == AllRuns {
 		return numbers, 0, nil
@@ -127,7 +127,7 @@ func (c *Control) oneRun(ctx context.Context, i store.Instance, run string) (num
 	return numbers, number, numbers.Refuse(i, number)
 }
 
-// firstOfRun returns where the history of one run begins in that of its execution, whose first run has the number current.
+// firstOfRun returns the beginning of the history of one run in the history of its execution, whose first run has the number current.
 func (c *Control) firstOfRun(ctx context.Context, i store.Instance, number, current int) (position, error) {
 	at := position{run: number}
 	if current == number {
@@ -152,9 +152,9 @@ func (c *Control) firstOfRun(ctx context.Context, i store.Instance, number, curr
 	return at, err
 }
 
-// historyPage returns what there is of a history, from a position on.
+// historyPage returns the available part of a history after a position.
 func (c *Control) historyPage(ctx context.Context, i store.Instance, from position, limit int) (HistoryPage, error) {
-	l, err := c.store.Load(ctx, i) // of a run that is not there, nothing is stored
+	l, err := c.store.Load(ctx, i) // for a run that does not exist, nothing is stored
 	if err != nil {
 		return HistoryPage{}, err
 	}
@@ -167,7 +167,7 @@ func (c *Control) historyPage(ctx context.Context, i store.Instance, from positi
 				return errEnough
 			}
 			page.Records = append(page.Records, api.NewHistoryEvent(e.Events[at.record], e))
-			if from.run > 0 && e.Events[at.record].Type == interpreter.WorkflowContinued { // the run has ended
+			if from.run > 0 && e.Events[at.record].Type == interpreter.WorkflowContinued { // the end of the run
 				return errEnough
 			}
 		}

@@ -8,22 +8,22 @@ import (
 	"github.com/swrun/swrun/runtime/definition"
 )
 
-// InputSchema is what the latest version of a workflow says of its input.
+// InputSchema is the input schema of the latest version of a workflow.
 type InputSchema struct {
 	definition.Reference
 	Title   string
-	Schema  any    // JSON Schema; nil if there is none in the document
-	Dialect string // URI of the version of JSON Schema that it is of, unless it says another
+	Schema  any    // JSON Schema; nil if the document has none
+	Dialect string // URI of its version of JSON Schema, unless it specifies another one
 }
 
-// size is how many bytes the schema has, about.
+// size returns the approximate size of the schema, in bytes.
 func (i InputSchema) size() int { return len(i.Title) + expr.EncodedSize(i.Schema, maxInputSchemas) }
 
-// maxInputSchemas is how many bytes of schemas are returned at a time, and about as many are kept.
+// maxInputSchemas is the maximum size of the schemas in one result, in bytes. About twice as many bytes are cached.
 const maxInputSchemas = 4 << 20
 
-// InputSchemas returns those of the latest versions of all workflows that are wanted, at most limit of them, and less if they are large; more
-// says that there are others.
+// InputSchemas returns the input schemas of the latest versions of all wanted workflows, at most limit of them, and fewer if they are large; more is
+// true if there are others.
 func (c *Control) InputSchemas(ctx context.Context, wanted func(namespace string) bool, limit int) (all []InputSchema, more bool, err error) {
 	deployed, err := definition.AllDeployed(ctx, c.store, "", "")
 	if err != nil {
@@ -47,7 +47,7 @@ func (c *Control) InputSchemas(ctx context.Context, wanted func(namespace string
 	return all, more, nil
 }
 
-// inputSchema returns what a version of a workflow says of its input. The document is read once as long as there is room for that.
+// inputSchema returns the input schema of a version of a workflow. The document is read once if there is room for its schema.
 func (c *Control) inputSchema(ctx context.Context, r definition.Reference) (InputSchema, error) {
 	resolved, digest, err := definition.Resolve(ctx, c.store, r)
 	if err != nil {
@@ -69,7 +69,7 @@ func (c *Control) inputSchema(ctx context.Context, r definition.Reference) (Inpu
 	return input, nil
 }
 
-// keptInputs are what documents that were read say of their inputs, by their digests.
+// keptInputs is a cache of the input schemas of documents, by their digests.
 type keptInputs struct {
 	mu    sync.Mutex
 	all   map[string]InputSchema
@@ -83,7 +83,7 @@ func (k *keptInputs) get(digest string) (InputSchema, bool) {
 	return input, known
 }
 
-// keep keeps one more, and forgets all others if there is no room: they are read again.
+// keep adds a schema. Without room, it first deletes all others, which are then read again.
 func (k *keptInputs) keep(digest string, input InputSchema) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -95,5 +95,5 @@ func (k *keptInputs) keep(digest string, input InputSchema) {
 	k.bytes += size
 }
 
-// keptOverhead is how many bytes an entry takes besides its schema, about.
+// keptOverhead is the approximate size of an entry besides its schema, in bytes.
 const keptOverhead = 500

@@ -13,19 +13,19 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Choice says which runs are meant.
+// Choice selects runs.
 type Choice struct {
 	Where      string   // a filter; empty for all
-	Namespaces []string // of which namespaces alone; empty for all
+	Namespaces []string // only these namespaces; empty for all
 }
 
-// filter returns the filter of a choice; one that cannot be read is a *filter.Error.
+// filter returns the filter of a choice; an invalid one is a *filter.Error.
 func (c *Control) filter(chosen Choice) (filter.Filter, error) {
 	where, err := filter.Parse(chosen.Where, c.now())
 	return where.And(filter.In(chosen.Namespaces...)), err
 }
 
-// CheckChoice reports why a choice cannot be: a *filter.Error.
+// CheckChoice returns the mistake of an invalid choice: a *filter.Error.
 func (c *Control) CheckChoice(chosen Choice) error {
 	_, err := c.filter(chosen)
 	return err
@@ -35,16 +35,16 @@ func (c *Control) CheckChoice(chosen Choice) error {
 type RunPage struct {
 	Runs []api.Run
 	Next string // cursor of the next page; empty at the end
-	// Unreadable counts runs that would stand there and cannot be read.
+	// Unreadable counts runs that belong to the page and cannot be read.
 	Unreadable int
 }
 
-// RunQuery asks for a part of a list of runs.
+// RunQuery selects a part of a list of runs.
 type RunQuery struct {
 	Choice
-	Cursor  string // that the page before has ended with; empty for the first
-	Limit   int    // how many at most
-	Summary bool   // it also says what each run is doing, which is read run by run
+	Cursor  string // the last cursor of the page before; empty for the first page
+	Limit   int    // maximum number of runs
+	Summary bool   // adds the progress of each run, which is read run by run
 }
 
 // List returns a page of runs, the newest first.
@@ -66,7 +66,7 @@ func (c *Control) List(ctx context.Context, q RunQuery) (RunPage, error) {
 	return page, ctx.Err()
 }
 
-// summary says what a run is doing: nothing that is known, for one that cannot be read.
+// summary returns the progress of a run: no progress for a run that cannot be read.
 func (c *Control) summary(ctx context.Context, i store.Instance) *api.Summary {
 	found, err := c.client.Describe(ctx, i)
 	if err != nil {
@@ -76,16 +76,16 @@ func (c *Control) summary(ctx context.Context, i store.Instance) *api.Summary {
 	return &api.Summary{At: describe.Where(&d), Next: describe.Next(&d)}
 }
 
-// IsRunName reports whether a text may be the id of a run, the beginning of one, or namespace/id.
+// IsRunName reports whether a text may be the id of a run, the prefix of an id, or namespace/id.
 func IsRunName(name string) bool {
 	namespace, id, full := strings.Cut(name, "/")
 	if !full {
-		namespace, id = "any", name+"x" // the beginning of an id may end with any character of one
+		namespace, id = "any", name+"x" // the prefix of an id may end with any character of an id
 	}
 	return name != "" && (store.Instance{Namespace: namespace, ID: id}).Check() == nil
 }
 
-// Find returns the runs of some namespaces, or of all, that a name means: the id of a run, the beginning of one, or namespace/id.
+// Find returns the runs of some namespaces, or of all, that match a name: the id of a run, the prefix of an id, or namespace/id.
 func (c *Control) Find(ctx context.Context, name string, namespaces []string) (api.FoundRuns, error) {
 	if !IsRunName(name) {
 		return api.FoundRuns{}, &client.OptionError{Field: "name", Detail: fmt.Sprintf("%s cannot be the name of a run", shorten.Quoted(name))}
@@ -94,7 +94,7 @@ func (c *Control) Find(ctx context.Context, name string, namespaces []string) (a
 	return api.NewFoundRuns(exact, begun), err
 }
 
-// Count counts runs: all together, or by what a field of them is.
+// Count counts runs: all together, or by the value of a field.
 func (c *Control) Count(ctx context.Context, chosen Choice, by string) (api.Count, error) {
 	where, err := c.filter(chosen)
 	if err != nil {
@@ -115,8 +115,8 @@ func (c *Control) Count(ctx context.Context, chosen Choice, by string) (api.Coun
 // Selection are the runs of a choice.
 type Selection struct {
 	Runs []store.Instance
-	More bool // there are others than these
-	// Unreadable counts runs that might be meant and cannot be read.
+	More bool // there are other runs
+	// Unreadable counts runs that may be selected and cannot be read.
 	Unreadable int
 }
 

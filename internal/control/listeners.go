@@ -14,22 +14,22 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file lists who listens for events, and which events nobody took.
+// This file lists the listeners for events, and the events that were not taken.
 
-// EventQuery chooses events that nobody took, or those who listen for events.
+// EventQuery selects events that were not taken, or listeners for events.
 type EventQuery struct {
 	Namespaces []string // empty for all
 	Type       string   // of events; empty for all
-	Cursor     string   // that the page before has ended with; empty for the first
-	Limit      int      // how many events, or runs and schedules, at most
+	Cursor     string   // the last cursor of the page before; empty for the first page
+	Limit      int      // maximum number of events, or of runs and schedules
 }
 
-// has reports whether a namespace is meant.
+// has reports whether a namespace is selected.
 func (q *EventQuery) has(namespace string) bool {
 	return len(q.Namespaces) == 0 || slices.Contains(q.Namespaces, namespace)
 }
 
-// Untaken returns the last events that nobody took, the newest first, at most so many as the limit says.
+// Untaken returns the last events that were not taken, the newest first, up to the limit.
 func (c *Control) Untaken(ctx context.Context, q EventQuery) ([]api.UntakenEvent, error) {
 	found, err := events.UnmatchedIn(ctx, c.store, q.Namespaces)
 	if err != nil {
@@ -50,8 +50,8 @@ func (c *Control) Untaken(ctx context.Context, q EventQuery) ([]api.UntakenEvent
 	return all, err
 }
 
-// UntakenFull returns the types and the namespaces of which a list has as many events as are kept, so that there may have been more of them. The empty
-// namespace stands for all.
+// UntakenFull returns the types and the namespaces for which a list contains the maximum number of kept events, so that there may have been more. The
+// empty namespace means all.
 func UntakenFull(all []api.UntakenEvent) (types, namespaces []string) {
 	type kind struct{ namespace, name string }
 	ofType, of := map[kind]int{}, map[string]int{}
@@ -69,7 +69,8 @@ func UntakenFull(all []api.UntakenEvent) (types, namespaces []string) {
 	return slices.Compact(types), namespaces
 }
 
-// listening counts the runs and schedules that listen now, by the types of events; the empty one is of those that name none.
+// listening returns the current number of listening runs and schedules, by the types of events. The empty type counts the listeners that name no
+// type.
 func (c *Control) listening(ctx context.Context, q EventQuery) (map[string]int, error) {
 	where, err := filter.Parse("listens=*", c.now())
 	if err != nil {
@@ -98,20 +99,20 @@ func (c *Control) listening(ctx context.Context, q EventQuery) (map[string]int, 
 	return count, err
 }
 
-// ListenersPage is a part of the list of those who listen.
+// ListenersPage is a part of the list of listeners.
 type ListenersPage struct {
 	Listeners []api.Listener
 	Next      string // cursor of the next page; empty at the end
 }
 
-// What the cursors of lists of listeners begin with.
+// The prefixes of the cursors in lists of listeners.
 const (
 	afterSchedule = "schedule "
 	afterRuns     = "run "
 )
 
-// Listeners returns a page of those who listen for events: schedules by the names of their workflows, then runs, the newest first. The page has at most
-// as many runs and schedules as the limit says; each has an entry for every filter that waits for an event.
+// Listeners returns a page of the listeners for events: schedules by the names of their workflows, then runs, the newest first. The limit is the
+// maximum number of runs and schedules on the page. Each has an entry for every filter that waits for an event.
 func (c *Control) Listeners(ctx context.Context, q EventQuery) (ListenersPage, error) {
 	page := ListenersPage{Listeners: []api.Listener{}}
 	last, ofSchedules := strings.CutPrefix(q.Cursor, afterSchedule)
@@ -145,7 +146,7 @@ func (c *Control) Listeners(ctx context.Context, q EventQuery) (ListenersPage, e
 	return c.listeningRuns(ctx, q, page, client.Query{Limit: room, Cursor: cursor})
 }
 
-// listeningRuns adds runs that listen to a page.
+// listeningRuns adds listening runs to a page.
 func (c *Control) listeningRuns(ctx context.Context, q EventQuery, page ListenersPage, runs client.Query) (ListenersPage, error) {
 	where := "listens=*"
 	if q.Type != "" {
@@ -166,14 +167,14 @@ func (c *Control) listeningRuns(ctx context.Context, q EventQuery, page Listener
 	return page, err
 }
 
-// runListeners returns what a run listens for, of a type or of all.
+// runListeners returns the listeners of a run, for one type or for all.
 func (c *Control) runListeners(ctx context.Context, r *filter.Run, kind string) (all []api.Listener) {
 	one := api.Listener{Run: &api.RunName{Namespace: r.Instance.Namespace, ID: r.Instance.ID}, Workflow: r.Invocation.Workflow.String()}
 	described, err := c.client.Describe(ctx, r.Instance)
 	if store.RefusedAs(err) == store.NoSuch {
 		return nil
 	}
-	if err != nil { // its record says the types
+	if err != nil { // its record contains the types
 		for _, of := range r.Lifecycle.Listens.Types() {
 			if one.Type = of; kind == "" || of == "" || of == kind {
 				all = append(all, one)
@@ -206,7 +207,7 @@ func (c *Control) schedulesOnEvents(ctx context.Context, q EventQuery) ([]schedu
 	return slices.DeleteFunc(found, func(s schedule.Schedule) bool { return !s.Events || !q.has(s.Workflow.Namespace) }), err
 }
 
-// scheduleListeners returns what a schedule listens for, of a type or of all. One whose document cannot be read listens for nothing.
+// scheduleListeners returns the listeners of a schedule, for one type or for all. A schedule whose document cannot be read has no listeners.
 func (c *Control) scheduleListeners(ctx context.Context, s *schedule.Schedule, kind string) (all []api.Listener) {
 	listening, err := c.engine.Schedules().Listening(ctx, s)
 	if err != nil {

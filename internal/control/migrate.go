@@ -7,8 +7,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Migrate has several runs go on with another version of their workflows, and returns what becomes of them and the errors, both at the same
-// positions.
+// Migrate migrates several runs to another version of their workflows, and returns the migrations and the errors, both at the same positions.
 func (c *Control) Migrate(ctx context.Context, all []store.Instance, r api.MigrationRequest) ([]api.Migrated, []error) {
 	return eachOf(all, func(i store.Instance) (api.Migrated, error) {
 		m, err := c.client.Migrate(ctx, i, r.Migration())

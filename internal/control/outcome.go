@@ -14,19 +14,19 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Outcome returns how a run ends within a time, or that it has not; 0 does not wait. One that is quarantined is waited for only if a
-// deadline ends it.
+// Outcome returns the outcome of a run that ends within a time, or that it is still in progress; 0 does not wait. It waits for a quarantined run only
+// if a deadline ends the run.
 func (c *Control) Outcome(ctx context.Context, i store.Instance, within time.Duration) (api.RunOutcome, error) {
 	return c.OutcomeOf(ctx, RunOf{Execution: i}, within)
 }
 
-// RunOf is one run of an execution: the latest, whichever that is, if Number is 0.
+// RunOf is one run of an execution: the latest run if Number is 0.
 type RunOf struct {
 	Execution store.Instance
 	Number    int
 }
 
-// OutcomeOf is Outcome of one run of an execution.
+// OutcomeOf is Outcome for one run of an execution.
 func (c *Control) OutcomeOf(ctx context.Context, run RunOf, within time.Duration) (api.RunOutcome, error) {
 	i := run.Execution
 	numbers, within, err := c.awaitNext(ctx, run, within)
@@ -55,8 +55,8 @@ func (c *Control) OutcomeOf(ctx context.Context, run RunOf, within time.Duration
 	return api.NewRunOutcome(i, o, started), nil
 }
 
-// awaitNext waits for the run of an execution that follows one, unless that one is the latest run and is not waited for by its number, and returns
-// the numbers of the runs then. It returns at once with the time that is left if the execution has ended, or is quarantined.
+// awaitNext waits within a time for the run that follows a run of an execution, and returns the numbers of the runs. It returns immediately if the
+// run has no number, with the whole time left, and if the execution is over or quarantined.
 func (c *Control) awaitNext(ctx context.Context, run RunOf, within time.Duration) (numbers client.RunNumbers, left time.Duration, err error) {
 	if run.Number == 0 {
 		return numbers, within, nil
@@ -81,7 +81,7 @@ func (c *Control) awaitNext(ctx context.Context, run RunOf, within time.Duration
 	}
 }
 
-// await returns how a run ends within a time; done says whether it has.
+// await returns the outcome of a run that ends within a time; done reports whether it did.
 func (c *Control) await(ctx context.Context, i store.Instance, within time.Duration) (o execution.Outcome, done bool, err error) {
 	o, done, err = c.client.Outcome(ctx, i)
 	var stuck *client.QuarantinedError
@@ -92,31 +92,31 @@ func (c *Control) await(ctx context.Context, i store.Instance, within time.Durat
 	defer cancel()
 	o, err = c.client.Wait(waiting, i)
 	done = err == nil
-	if err != nil && waiting.Err() != nil { // whatever it was doing when the time was over
+	if err != nil && waiting.Err() != nil { // any error at the end of the time means that the run is still in progress
 		err = nil
 	}
 	return o, done, err
 }
 
-// unfinished is the outcome of a run that has not ended.
+// unfinished is the outcome of a run in progress.
 func (c *Control) unfinished(ctx context.Context, i store.Instance) (api.RunOutcome, error) {
 	l, err := c.store.Load(ctx, i)
 	if err != nil {
 		return api.RunOutcome{}, err
 	}
 	outcome := api.RunOutcome{Run: i.String(), Status: (&filter.Run{Lifecycle: l.Lifecycle}).Status()}
-	if d, err := c.client.Describe(ctx, i); err == nil { // whether a worker is there may be unknown
+	if d, err := c.client.Describe(ctx, i); err == nil { // it may be unknown whether a worker is available
 		outcome.NoWorker = d.NoWorker
 	}
 	return outcome, nil
 }
 
-// tasksStarted reports whether a run has come as far as its tasks.
+// tasksStarted reports whether a run has started any task.
 func (c *Control) tasksStarted(ctx context.Context, i store.Instance) (bool, error) {
 	history := faultreport.NewHistory()
 	err := c.records(ctx, i, func(r interpreter.HistoryEvent) error {
 		if history.Observe(r); history.TasksStarted() {
-			return errEnough // the rest of it need not be read
+			return errEnough // the rest of the history is not needed
 		}
 		return nil
 	})

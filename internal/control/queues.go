@@ -11,8 +11,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Queues returns the task queues in which something waits, or that somebody takes, polls, has limited or paused, as queue.States does. A caller of some
-// namespaces is not told how much is performed.
+// Queues returns the task queues with waiting work, workers, polls, limits or a pause, as queue.States does. A caller of some namespaces does not get
+// the number of performed tasks.
 func (c *Control) Queues(ctx context.Context, _ *api.None) ([]api.Queue, error) {
 	workers, err := c.store.Workers(ctx)
 	var unknown *store.UnheardError
@@ -38,7 +38,7 @@ func (c *Control) Queues(ctx context.Context, _ *api.None) ([]api.Queue, error) 
 	return all, nil
 }
 
-// LimitQueue changes the limits of a queue, and returns it as Queues would.
+// LimitQueue changes the limits of a queue, and returns the queue in the form of Queues.
 func (c *Control) LimitQueue(ctx context.Context, in *api.QueueLimit) (api.Queue, error) {
 	return c.changeQueue(ctx, in.Name, in.Body.Reason, func(r *queue.Rules) error {
 		if in.Body.Concurrency != "" {

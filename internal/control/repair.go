@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Repair compares runs with the indexes of the store and repairs what differs.
+// Repair compares runs with the indexes of the store, and repairs the differences.
 func (c *Control) Repair(ctx context.Context, scope api.RepairScope) (api.Repair, error) {
 	of := client.RepairScope{Namespace: scope.Namespace, Check: scope.DryRun}
 	if scope.Run != "" {
@@ -25,7 +25,7 @@ func (c *Control) Repair(ctx context.Context, scope api.RepairScope) (api.Repair
 	return api.NewRepair(r, scope.DryRun), err
 }
 
-// Export returns a run with all that is stored of it.
+// Export returns a run with everything that is stored about it.
 func (c *Control) Export(ctx context.Context, i store.Instance) (api.Export, error) {
 	run, err := c.Describe(ctx, i)
 	if err != nil {
@@ -61,7 +61,7 @@ func (c *Control) Export(ctx context.Context, i store.Instance) (api.Export, err
 	return export, err
 }
 
-// Import stores a run that was exported from another store, and describes it as it is here.
+// Import stores a run that was exported from another store, and describes it in this store.
 func (c *Control) Import(ctx context.Context, r api.ImportRequest) (api.Description, error) {
 	if err := r.Check(); err != nil {
 		return api.Description{}, err

@@ -14,12 +14,12 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Describe returns a run with everything that is known of it.
+// Describe returns a run with everything that is known about it.
 func (c *Control) Describe(ctx context.Context, i store.Instance) (api.Description, error) {
 	return c.DescribeRun(ctx, i, 0)
 }
 
-// DescribeRun does so with one run of an execution; 0 stands for the latest.
+// DescribeRun describes one run of an execution; 0 means the latest.
 func (c *Control) DescribeRun(ctx context.Context, i store.Instance, number int) (api.Description, error) {
 	d, err := c.client.DescribeRun(ctx, i, number)
 	if err != nil {
@@ -32,7 +32,7 @@ func (c *Control) DescribeRun(ctx context.Context, i store.Instance, number int)
 	return api.NewDescription(d, review), nil
 }
 
-// Version returns a text that is another one when a description of a run says something else, but for how much time is left.
+// Version returns a text that changes when the description of a run changes, except for its remaining times.
 func (c *Control) Version(ctx context.Context, i store.Instance) (string, error) {
 	l, err := c.store.Load(ctx, i)
 	if err != nil {
@@ -49,15 +49,15 @@ func (c *Control) Version(ctx context.Context, i store.Instance) (string, error)
 	return fmt.Sprintf("%d-%x", r.Version, sum.Sum64()), nil
 }
 
-// Delete removes a run that has ended.
+// Delete deletes a run that is over.
 func (c *Control) Delete(ctx context.Context, i store.Instance) error { return c.client.Delete(ctx, i) }
 
-// NotEndedError says that a run has not ended in the time that was given for that.
+// NotEndedError reports that a run did not end within the given time.
 type NotEndedError struct{ Run store.Instance }
 
 func (e *NotEndedError) Error() string { return fmt.Sprintf("the run %s has not ended yet", e.Run) }
 
-// EndedError says that a run has ended without an output.
+// EndedError reports that a run ended without an output.
 type EndedError struct {
 	Run     store.Instance
 	Outcome execution.Outcome
@@ -74,13 +74,13 @@ func (e *EndedError) Error() string {
 	return text
 }
 
-// Output returns the output of a run that completes within a time; 0 does not wait. A *NotEndedError says that it goes on, an
-// *EndedError that it has ended otherwise.
+// Output returns the output of a run that completes within a time; 0 does not wait. A *NotEndedError means that the run is in progress, an
+// *EndedError that it ended without an output.
 func (c *Control) Output(ctx context.Context, i store.Instance, within time.Duration) (any, error) {
 	return c.OutputOf(ctx, RunOf{Execution: i}, within)
 }
 
-// OutputOf is Output of one run of an execution; a *client.EarlierRunError says that the next one has followed.
+// OutputOf is Output for one run of an execution; a *client.EarlierRunError means that the next run has followed.
 func (c *Control) OutputOf(ctx context.Context, run RunOf, within time.Duration) (any, error) {
 	i := run.Execution
 	numbers, within, err := c.awaitNext(ctx, run, within)

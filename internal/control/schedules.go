@@ -39,7 +39,7 @@ func (c *Control) ResumeSchedule(ctx context.Context, in *api.ScheduleCommand) (
 	return scheduleOf(c.engine.Schedules().Resume(ctx, in.Namespace, in.Name))
 }
 
-// TriggerSchedule starts a run in addition to those of a schedule.
+// TriggerSchedule starts a run in addition to the runs of a schedule.
 func (c *Control) TriggerSchedule(ctx context.Context, in *api.ScheduleStart) (api.Schedule, error) {
 	var t api.ScheduleTrigger
 	if in.Body != nil {

@@ -15,14 +15,14 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Secrets are those that a process has for the workflows that it runs.
+// Secrets are the secrets of a process for the workflows that it runs.
 type Secrets interface {
 	Lookup(name string) (any, bool)
 	Allows(namespace, name string) bool
 }
 
-// Lacking returns the secrets that a workflow of a namespace declares and that its tasks cannot read in a process with some secrets: those that are not
-// granted to the namespace, and the others without a value.
+// Lacking returns the declared secrets that the tasks of a workflow in a namespace cannot read in a process with some secrets: those not granted to
+// the namespace, and the others without a value.
 func Lacking(s Secrets, namespace string, declared []string) (refused, missing []string) {
 	for _, name := range declared {
 		if !s.Allows(namespace, name) {
@@ -34,13 +34,14 @@ func Lacking(s Secrets, namespace string, declared []string) (refused, missing [
 	return refused, missing
 }
 
-// lookedAtOnce is how many documents one look at a deployment reads at most, and keptDeclarations how many it knows at most. Each look reads others.
+// lookedAtOnce is the maximum number of documents that one look at a deployment reads, and keptDeclarations the maximum number that it caches. Each
+// look reads other documents.
 const (
 	lookedAtOnce     = 200
 	keptDeclarations = 20_000
 )
 
-// declarations are the secrets that the latest versions of deployed workflows declare, as far as their documents have been read.
+// declarations are the secrets that the latest versions of deployed workflows declare, for the documents that were read.
 type declarations struct {
 	mu  sync.Mutex
 	all map[definition.Reference]declaration
@@ -48,11 +49,11 @@ type declarations struct {
 
 type declaration struct {
 	secrets []string
-	at      time.Time // when the document was read: a version may be deleted and deployed anew
+	at      time.Time // time of the read: a version may be deleted and deployed again
 }
 
-// read reads documents, and returns what those that were read until now declare, and how many were never read. Those that were not read yet come first,
-// and then the ones that were read longest ago.
+// read reads documents, and returns the declarations of all documents that were ever read, and the number of unread documents. It begins with unread
+// documents, and continues with the documents that were read longest ago.
 func (d *declarations) read(ctx context.Context, c *Control) (map[definition.Reference]declaration, int, error) {
 	latest, err := definition.LatestVersions(ctx, c.store)
 	if err != nil {
@@ -71,12 +72,12 @@ func (d *declarations) read(ctx context.Context, c *Control) (map[definition.Ref
 		_, w, err := c.deployed(ctx, r)
 		switch {
 		case store.RefusedAs(err) == store.NoSuch:
-			delete(known, r) // it was deleted since
+			delete(known, r) // it was deleted
 			continue
 		case err != nil && ctx.Err() != nil:
 			return nil, 0, err
 		}
-		one := declaration{at: c.now()} // SD019 tells of one that cannot be read
+		one := declaration{at: c.now()} // SD019 reports a document that cannot be read
 		if err == nil && w != nil {
 			one.secrets = w.Use.Secrets
 		}
@@ -91,7 +92,7 @@ func (d *declarations) read(ctx context.Context, c *Control) (map[definition.Ref
 	return known, left, nil
 }
 
-// lackedSecrets reports the deployed workflows whose secrets this process lacks; those of namespaces that ctx does not grant are left out.
+// lackedSecrets reports the deployed workflows whose secrets this process lacks, in the namespaces that ctx grants.
 func (c *Control) lackedSecrets(ctx context.Context) doctor.Finding {
 	within, cancel := context.WithTimeout(forEveryone(ctx), healthWithin)
 	defer cancel()
@@ -102,7 +103,7 @@ func (c *Control) lackedSecrets(ctx context.Context) doctor.Finding {
 	var all []string
 	granted := definition.GrantedIn(ctx)
 	if granted != nil {
-		unread = 0 // that counts those of all namespaces
+		unread = 0 // it counts the documents of all namespaces
 	}
 	for r, one := range known {
 		if !granted.Has(r.Namespace) {
@@ -133,7 +134,7 @@ func (c *Control) lackedSecrets(ctx context.Context) doctor.Finding {
 	}
 }
 
-// named names some secrets of many.
+// named names a few of many secrets.
 func named(secrets []string) string {
 	const most = 5
 	what := "the secret "

@@ -25,7 +25,7 @@ func (c *Control) Settings(ctx context.Context, _ *api.None) ([]api.Settings, er
 	return all, nil
 }
 
-// NamespaceSettings returns what holds in a namespace, of what is set for itself and for the deployment.
+// NamespaceSettings returns the settings that apply in a namespace: its own, and those of the deployment.
 func (c *Control) NamespaceSettings(ctx context.Context, in *api.NamespacePath) (api.Settings, error) {
 	namespace := in.Namespace
 	if err := checkNamespace(namespace); err != nil {
@@ -40,17 +40,18 @@ func (c *Control) NamespaceSettings(ctx context.Context, in *api.NamespacePath) 
 	return api.NewSettings(settings.Scope(namespace), s), err
 }
 
-// EventsByDefault returns which namespaces hear what runs emit, where nothing is set for a namespace itself: settings.EventsAll, settings.EventsOwn, or names.
+// EventsByDefault returns the namespaces that get the events of runs without a setting of their namespace: settings.EventsAll, settings.EventsOwn, or
+// names.
 func (c *Control) EventsByDefault(ctx context.Context) (string, error) {
 	return settings.NewCache(c.store, time.Now).EventsIn(ctx, "")
 }
 
-// ChangeSettings changes the settings of the deployment. A value that cannot be set is a *settings.Error, and nothing is changed then.
+// ChangeSettings changes the settings of the deployment. An invalid value is a *settings.Error, and nothing is changed.
 func (c *Control) ChangeSettings(ctx context.Context, in *api.SettingsCommand) (api.Settings, error) {
 	return c.changeSettings(ctx, "", in.Body)
 }
 
-// ChangeNamespaceSettings changes the settings of a namespace, as ChangeSettings does.
+// ChangeNamespaceSettings changes the settings of a namespace, in the manner of ChangeSettings.
 func (c *Control) ChangeNamespaceSettings(ctx context.Context, in *api.NamespaceSettingsCommand) (api.Settings, error) {
 	if err := checkNamespace(in.Namespace); err != nil {
 		return api.Settings{}, err

@@ -11,7 +11,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// FollowAsSink gives a sink the events of all runs.
+// FollowAsSink passes the events of all runs to a sink.
 func (c *Control) FollowAsSink(ctx context.Context, want sinks.Following) error {
 	from, err := FleetEventAt(want.From)
 	if err != nil {
@@ -35,7 +35,7 @@ func (c *Control) FollowAsSink(ctx context.Context, want sinks.Following) error 
 	})
 }
 
-// SinkEvent returns an event of a run, by what EventID says of it, as a sink gets it.
+// SinkEvent returns an event of a run, by its EventID, in the form for sinks.
 func (c *Control) SinkEvent(ctx context.Context, run, id string) (sinks.Event, error) {
 	namespace, name, _ := strings.Cut(run, "/")
 	i := store.Instance{Namespace: namespace, ID: name}
@@ -66,7 +66,7 @@ func (c *Control) SinkEvent(ctx context.Context, run, id string) (sinks.Event, e
 	return sinks.Event{}, store.Refuse(store.NoSuch, time.Time{}, "event %s of the run %s", id, run)
 }
 
-// Sinks returns the sinks of events that the store knows, with what they have not taken.
+// Sinks returns the sinks of events that the store knows, with their dead letters.
 func (c *Control) Sinks(ctx context.Context, _ *api.None) ([]api.Sink, error) {
 	known, err := sinks.All(ctx, c.store)
 	if err != nil {
@@ -79,12 +79,12 @@ func (c *Control) Sinks(ctx context.Context, _ *api.None) ([]api.Sink, error) {
 	return all, nil
 }
 
-// RetryDeadLetters has what a sink has not taken sent again, those with the ids or all, by the server that sends to it.
+// RetryDeadLetters orders the server of a sink to send its dead letters again: those with the ids, or all.
 func (c *Control) RetryDeadLetters(ctx context.Context, in *api.SinkCommand) (api.Sink, error) {
 	return c.sinkAfter(ctx, in.Name, sinks.Retry(ctx, c.store, in.Name, in.Choice().IDs))
 }
 
-// DropDeadLetters forgets what a sink has not taken, those with the ids or all.
+// DropDeadLetters deletes the dead letters of a sink: those with the ids, or all.
 func (c *Control) DropDeadLetters(ctx context.Context, in *api.SinkCommand) (api.Sink, error) {
 	return c.sinkAfter(ctx, in.Name, sinks.Drop(ctx, c.store, in.Name, in.Choice().IDs))
 }

@@ -17,8 +17,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// StartOptions returns what a start asks for, in the library's form: which workflow, and how. It refuses what cannot be with a
-// *client.OptionError.
+// StartOptions returns the workflow and the options of a start in the form of the library. An invalid start is a *client.OptionError.
 func (c *Control) StartOptions(r api.StartRequest) (definition.Reference, client.StartOptions, error) {
 	reference, err := startedWorkflow(r)
 	if err != nil {
@@ -52,7 +51,7 @@ func (c *Control) StartOptions(r api.StartRequest) (definition.Reference, client
 	return reference, o, o.Check()
 }
 
-// startedWorkflow returns which workflow a start names: the version stands behind the name, or beside it.
+// startedWorkflow returns the workflow of a start: the version is a suffix of the name, or a member of its own.
 func startedWorkflow(r api.StartRequest) (definition.Reference, error) {
 	reference, err := definition.ParseReference(r.Workflow)
 	if err != nil {
@@ -88,7 +87,7 @@ func timeout(field string, option, alias api.Span) (time.Duration, error) {
 	return option.Duration, client.CheckTimeout(field, option.Duration)
 }
 
-// deadline reads when an execution ends at the latest.
+// deadline parses the latest end of an execution.
 func deadline(text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -100,7 +99,7 @@ func deadline(text string) (time.Time, error) {
 	return at, err
 }
 
-// Start starts a run, and describes it; again says that the run was there already.
+// Start starts a run, and describes it; again is true if the run existed already.
 func (c *Control) Start(ctx context.Context, r api.StartRequest) (d api.Description, again bool, err error) {
 	reference, options, err := c.StartOptions(r)
 	if err != nil {
@@ -125,7 +124,7 @@ func (c *Control) Start(ctx context.Context, r api.StartRequest) (d api.Descript
 	return d, run.Again, err
 }
 
-// DescribeStarted describes a run whose start the store has accepted a moment ago. If the run is not there any more, that is a *LostStartError.
+// DescribeStarted describes a run whose start the store accepted a moment ago. If the run is gone, the error is a *LostStartError.
 func (c *Control) DescribeStarted(ctx context.Context, i store.Instance) (api.Description, error) {
 	d, err := c.Describe(ctx, i)
 	switch store.RefusedAs(err) {
@@ -137,7 +136,8 @@ func (c *Control) DescribeStarted(ctx context.Context, i store.Instance) (api.De
 	return d, err
 }
 
-// describeUnread describes a run of which only a newer swrun can read the definition, or the state: it says when the run was started, and why no more is said.
+// describeUnread describes a run whose definition or state only a newer swrun can read: with the time of its start, and the reason why the rest is
+// missing.
 func (c *Control) describeUnread(ctx context.Context, i store.Instance, why error) (api.Description, error) {
 	l, err := c.store.Load(ctx, i)
 	if err != nil {
@@ -150,15 +150,16 @@ func (c *Control) describeUnread(ctx context.Context, i store.Instance, why erro
 	return api.NewUnreadDescription(&filter.Run{Instance: i, Lifecycle: l.Lifecycle, Invocation: info}, why), nil
 }
 
-// LostStartError says that a run is not there whose start the store has accepted: the store has lost it, for example in a failover, or somebody has deleted it.
+// LostStartError reports that a run is gone whose start the store has accepted: the store has lost it, for example in a failover, or a caller has
+// deleted it.
 type LostStartError struct{ Run store.Instance }
 
-// Error says so.
+// Error returns the message.
 func (e *LostStartError) Error() string {
 	return fmt.Sprintf("the store accepted the start of the run %s, and does not have the run any more: a failover has lost it, or somebody has deleted it", e.Run)
 }
 
-// startDefinition starts a run of a definition that was sent, or returns the run of that id if it was started in the same way.
+// startDefinition starts a run of a sent definition, or returns the run of that id if it was started in the same way.
 func (c *Control) startDefinition(ctx context.Context, r definition.Reference, sent api.Definition, input any, o client.StartOptions) (*swrun.Run, error) {
 	d := sentDefinition(sent)
 	if err := calledAs(r, d); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Task returns what a run's history tells of one occurrence of a task: that which begins with the record seq.
+// Task returns the record of one occurrence of a task from a run's history: the occurrence that begins with the record seq.
 func (c *Control) Task(ctx context.Context, i store.Instance, seq int) (api.TaskRecord, error) {
 	task, err := c.taskRecord(ctx, i, seq)
 	if err != nil {
@@ -37,7 +37,7 @@ func (c *Control) Task(ctx context.Context, i store.Instance, seq int) (api.Task
 	return *task, nil
 }
 
-// taskRecord returns what a history itself tells of a task.
+// taskRecord returns the record of a task from the history alone, without a replay.
 func (c *Control) taskRecord(ctx context.Context, i store.Instance, seq int) (task *api.TaskRecord, err error) {
 	if _, err := c.store.Load(ctx, i); err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func newTaskRecord(i store.Instance, r interpreter.HistoryEvent) *api.TaskRecord
 	return task
 }
 
-// ended notes what a record says of a task, and reports whether it is the last one of it.
+// ended adds a record of the history to the record of a task, and reports whether it is the last one of the task.
 func ended(task *api.TaskRecord, r interpreter.HistoryEvent) bool {
 	switch r.Type {
 	case interpreter.EffectStarted:

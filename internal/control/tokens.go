@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// Tokens returns the tokens by which callers of the deployment are known.
+// Tokens returns the tokens that identify callers of the deployment.
 func (c *Control) Tokens() *access.Tokens { return c.tokens }
 
-// Registry returns what keeps the small things of the deployment that belong to no run.
+// Registry returns the registry of the deployment.
 func (c *Control) Registry() store.Registry { return c.store }
 
-// IssueToken makes a token. A request that cannot be is an *access.InvalidError.
+// IssueToken creates a token. An invalid request is an *access.InvalidError.
 func (c *Control) IssueToken(ctx context.Context, in *api.TokenStart) (api.IssuedToken, error) {
 	r := in.Body
 	lasts, err := expiry(r.ExpiresIn)
@@ -32,7 +32,7 @@ func (c *Control) IssueToken(ctx context.Context, in *api.TokenStart) (api.Issue
 	return api.IssuedToken{Token: api.NewToken(made), Text: text}, nil
 }
 
-// ListTokens returns all tokens, without their texts: nobody has them.
+// ListTokens returns all tokens without their texts, which are not stored.
 func (c *Control) ListTokens(ctx context.Context, _ *api.None) (api.TokenList, error) {
 	all, err := c.tokens.List(ctx)
 	if err != nil {
@@ -50,7 +50,7 @@ func (c *Control) RevokeToken(ctx context.Context, in *api.TokenPath) error {
 	return c.tokens.Revoke(ctx, in.Name)
 }
 
-// expiry reads how long a token is taken; nothing is for ever.
+// expiry parses the lifetime of a token; empty means unlimited.
 func expiry(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil

@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/runtime/filter"
 )
 
-// Trouble returns the groups of the chosen runs that go wrong. Those that are acknowledged are left out, unless all are asked for.
+// Trouble returns the groups of the selected runs in trouble. Acknowledged groups are left out, unless all are requested.
 func (c *Control) Trouble(ctx context.Context, in *api.TroubleQuery) (api.Trouble, error) {
 	namespaces, err := Audience(ctx, in.Namespace)
 	if err != nil {
@@ -33,8 +33,8 @@ func (c *Control) Trouble(ctx context.Context, in *api.TroubleQuery) (api.Troubl
 	return t, nil
 }
 
-// Acknowledge acknowledges groups of trouble for the actor of ctx, all of them or none. A group that does not exist in the namespaces of the request is
-// store.NoSuch.
+// Acknowledge acknowledges groups of trouble for the actor of ctx, all of them or none. A group that does not exist in the namespaces of the request
+// is store.NoSuch.
 func (c *Control) Acknowledge(ctx context.Context, in *api.TroubleCommand) ([]api.TroubleGroup, error) {
 	namespaces, err := Audience(ctx, in.Namespace)
 	if err != nil {
@@ -45,7 +45,7 @@ func (c *Control) Acknowledge(ctx context.Context, in *api.TroubleCommand) ([]ap
 	return api.NewTroubleGroups(done), err
 }
 
-// Unacknowledge takes back acknowledgements of groups of trouble, all of them or none. A group without one is store.NoSuch.
+// Unacknowledge removes acknowledgements of groups of trouble, all of them or none. A group without one is store.NoSuch.
 func (c *Control) Unacknowledge(ctx context.Context, in *api.TroubleCommand) ([]api.TroubleGroup, error) {
 	namespaces, err := Audience(ctx, in.Namespace)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/swrun/swrun/runtime/presence"
 )
 
-// Workers returns the workers that are there, the longest there first. A caller of some namespaces is not told of workers for single runs of others, nor
-// how much a worker holds and performs, which counts the runs of all namespaces.
+// Workers returns the workers, the longest present first. A caller of some namespaces does not see workers for single runs of other namespaces. It
+// does not see the numbers of held runs and performed tasks, which count the runs of all namespaces.
 func (c *Control) Workers(ctx context.Context, _ *api.None) ([]api.Worker, error) {
 	found, err := c.store.Workers(ctx)
 	if err != nil {

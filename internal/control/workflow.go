@@ -18,20 +18,20 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// sent returns the document of a text that was sent: no file of this machine is read for it.
+// sent returns the document of a sent text. No file of this machine is read for it.
 func sent(text []byte) *swrun.Document {
-	d, _ := swrun.Parse("", text) // what is wrong with it is among its diagnostics
+	d, _ := swrun.Parse("", text) // its mistakes are in the diagnostics
 	d.NoFiles = true
 	return d
 }
 
-// sentDefinition returns the document of a definition that was sent: nothing at all is read for it.
+// sentDefinition returns the document of a sent definition. No resources are read for it.
 func sentDefinition(sent api.Definition) *swrun.Document {
 	file := sent.File
 	if file != "" {
 		file = filepath.Base(file)
 	}
-	d, _ := swrun.Parse(file, []byte(sent.Document)) // as above
+	d, _ := swrun.Parse(file, []byte(sent.Document)) // its mistakes are in the diagnostics
 	d.NoFiles, d.Resources, d.Locations = true, sent.Resources, sent.Locations
 	if d.Resources == nil {
 		d.Resources = map[string][]byte{}
@@ -39,7 +39,7 @@ func sentDefinition(sent api.Definition) *swrun.Document {
 	return d
 }
 
-// Sent returns the document that a caller has sent: its text or, if the media type says so, a definition.
+// Sent returns the document that a caller has sent: its text or, depending on the media type, a definition.
 func Sent(mediaType string, body []byte) (*swrun.Document, error) {
 	if t, _, err := mime.ParseMediaType(mediaType); err != nil || t != api.DefinitionMediaType {
 		return sent(body), nil
@@ -51,16 +51,16 @@ func Sent(mediaType string, body []byte) (*swrun.Document, error) {
 	return sentDefinition(d), nil
 }
 
-// Validate returns what is found in a document. Nothing is read from the network for it.
+// Validate returns the findings in a document. Nothing is read from the network for it.
 func (c *Control) Validate(text []byte) api.Findings {
 	d := sent(text)
 	if d.Err() == nil {
-		_ = c.engine.Check(d) // what it finds is among the diagnostics
+		_ = c.engine.Check(d) // its findings are in the diagnostics
 	}
 	return api.Findings{Diagnostics: api.Diagnostics(d.Diagnostics)}
 }
 
-// Deploy deploys a document, which must be called as r says; again says that the same document was deployed already.
+// Deploy deploys a document, whose name must be r; again is true if the same document was deployed already.
 func (c *Control) Deploy(ctx context.Context, r definition.Reference, d *swrun.Document) (w api.DeployedWorkflow, again bool, err error) {
 	if err := calledAs(r, d); err != nil {
 		return w, false, err
@@ -83,13 +83,13 @@ func (c *Control) DeployAll(ctx context.Context, all ...*swrun.Document) error {
 	return c.engine.Deploy(ctx, all...)
 }
 
-// CheckRuns says what becomes of the runs in progress if a document is deployed, and changes nothing.
+// CheckRuns returns the effect of a document's deployment on the runs in progress, and changes nothing.
 func (c *Control) CheckRuns(ctx context.Context, d *swrun.Document) (api.DeployResult, error) {
 	found, err := c.engine.CheckRuns(ctx, d)
 	return api.NewDeployResult(found), err
 }
 
-// CheckRunsOf is CheckRuns for a document that must be called as r says.
+// CheckRunsOf is CheckRuns for a document whose name must be r.
 func (c *Control) CheckRunsOf(ctx context.Context, r definition.Reference, d *swrun.Document) (api.DeployResult, error) {
 	if err := calledAs(r, d); err != nil {
 		return api.DeployResult{}, err
@@ -97,7 +97,7 @@ func (c *Control) CheckRunsOf(ctx context.Context, r definition.Reference, d *sw
 	return c.CheckRuns(ctx, d)
 }
 
-// calledAs refuses a document with errors, and one that is not called as r says.
+// calledAs refuses a document with errors, and a document whose name is not r.
 func calledAs(r definition.Reference, d *swrun.Document) error {
 	if err := d.Err(); err != nil {
 		return err
@@ -108,7 +108,7 @@ func calledAs(r definition.Reference, d *swrun.Document) error {
 	return nil
 }
 
-// Workflows returns the deployed workflows of a namespace, or of all if it is empty.
+// Workflows returns the deployed workflows of a namespace; of all namespaces if it is empty.
 func (c *Control) Workflows(ctx context.Context, namespace string) ([]api.Workflow, error) {
 	found, err := definition.Noted(ctx, c.store, namespace, "")
 	if err != nil {
@@ -121,7 +121,7 @@ func (c *Control) Workflows(ctx context.Context, namespace string) ([]api.Workfl
 	return all, nil
 }
 
-// Workflow returns a deployed workflow; one that is not deployed is refused as store.NoSuch.
+// Workflow returns a deployed workflow; a workflow that is not deployed is refused as store.NoSuch.
 func (c *Control) Workflow(ctx context.Context, namespace, name string) (api.Workflow, error) {
 	found, err := definition.Noted(ctx, c.store, namespace, name)
 	if err != nil {
@@ -133,7 +133,7 @@ func (c *Control) Workflow(ctx context.Context, namespace, name string) (api.Wor
 	return api.NewWorkflow(found[0]), nil
 }
 
-// Deployed returns a version of a workflow as it is deployed; definition.Latest stands for the latest.
+// Deployed returns a deployed version of a workflow; definition.Latest means the latest.
 func (c *Control) Deployed(ctx context.Context, r definition.Reference) (api.DeployedWorkflow, error) {
 	found, w, err := c.deployed(ctx, r)
 	if err != nil {
@@ -154,7 +154,7 @@ func (c *Control) Deployed(ctx context.Context, r definition.Reference) (api.Dep
 	}, nil
 }
 
-// WorkflowText returns the text of a workflow that is deployed, as it was sent.
+// WorkflowText returns the text of a deployed workflow, as it was sent.
 func (c *Control) WorkflowText(ctx context.Context, r definition.Reference) (string, error) {
 	_, w, err := c.deployed(ctx, r)
 	if err != nil {
@@ -163,7 +163,7 @@ func (c *Control) WorkflowText(ctx context.Context, r definition.Reference) (str
 	return string(w.Source.Text), nil
 }
 
-// DrawWorkflow returns a drawing of a workflow that is deployed, in one of the forms of package graph.
+// DrawWorkflow returns a drawing of a deployed workflow, in one of the forms of package graph.
 func (c *Control) DrawWorkflow(ctx context.Context, r definition.Reference, form string) (string, error) {
 	_, w, err := c.deployed(ctx, r)
 	if err != nil {
@@ -172,7 +172,7 @@ func (c *Control) DrawWorkflow(ctx context.Context, r definition.Reference, form
 	return graph.Draw(w, form, terminal.Style{}), nil
 }
 
-// deployedAs is a reference with its version, and the digest of what is deployed under it.
+// deployedAs is a reference with its version, and the digest of the deployed definition.
 type deployedAs struct {
 	definition.Reference
 	digest string
@@ -188,11 +188,11 @@ func (c *Control) deployed(ctx context.Context, r definition.Reference) (deploye
 	if err != nil {
 		return found, nil, definition.NameUnreadable(resolved, err)
 	}
-	w, _ := dsl.Parse(d.Name(), []byte(d.Document)) // it was checked when it was deployed
+	w, _ := dsl.Parse(d.Name(), []byte(d.Document)) // it was checked at its deployment
 	return found, w, nil
 }
 
-// notEnded says how many runs of a version keep it from being deleted.
+// notEnded returns the number of runs that prevent the deletion of a version, as text.
 func notEnded(runs int) string {
 	if runs == 1 {
 		return "a run that has not ended"
@@ -200,10 +200,9 @@ func notEnded(runs int) string {
 	return fmt.Sprintf("%d runs that have not ended", runs)
 }
 
-// Undeploy deletes a version of a workflow of which no run is in progress. A version with such runs is refused as a store.Conflict that says how
-// many there are.
+// Undeploy deletes a version of a workflow without runs in progress. A version with such runs is refused as a store.Conflict with their number.
 func (c *Control) Undeploy(ctx context.Context, r definition.Reference) error {
-	r, _, err := definition.Resolve(ctx, c.store, r) // its runs have the version, also if it is asked for as latest
+	r, _, err := definition.Resolve(ctx, c.store, r) // its runs have the version, even if the request names the latest
 	if err != nil {
 		return err
 	}
