@@ -49,8 +49,7 @@ func TestAliasesAndMergeKeys(t *testing.T) {
 	}
 }
 
-// TestDiagnosticsInAliases: what is wrong with an alias's text is reported once, where the text is, with the alias; and no
-// repair changes text that others use.
+// TestDiagnosticsInAliases: a mistake in the text of an alias is reported once, at that text, with the alias. No fix changes text that other aliases use.
 func TestDiagnosticsInAliases(t *testing.T) {
 	text := head + "metadata: &m\n  run: &r { shel: { command: ls } }\ndo:\n- a: { run: *r }\n- b: { run: *r }\n- c: { wait: { second: 1 } }\n"
 	_, found := dsl.Parse("aliases.yaml", []byte(text))
@@ -75,7 +74,7 @@ func TestDiagnosticsInAliases(t *testing.T) {
 	}
 }
 
-// TestAliasesAreBounded: what aliases and merge keys expand to is counted, soon.
+// TestAliasesAreBounded: the expansion of aliases and merge keys is counted, and refused soon.
 func TestAliasesAreBounded(t *testing.T) {
 	merges := "a: &a {" + manyKeys(5000) + "}\nb: [" + strings.Repeat("{<<: *a},", 15_000) + "]\n"
 	deep := "a0: &a0 [x]\n"

@@ -1,13 +1,13 @@
 package dsl
 
-// Facts are what an analysis of an expression finds, without evaluating it.
+// Facts are the findings of an analysis of an expression, without evaluating it.
 type Facts struct {
 	Variables []Name     // $names that it does not bind itself
 	Functions []Name     // functions that it calls and does not define itself
 	Fields    [][]string // plain paths that it reads from its input: .a.b is [a b]
 	Impure    bool       // its value depends on the clock
-	Yields    string     // what its value is whatever its input, such as "a number"; empty if that depends, or may be true or false
-	Assigns   int        // in bytes into the source, where the `=` of an assignment stands that the expression is, or 0
+	Yields    string     // the kind of its value, such as "a number", if it is the same for every input; empty if it differs, or may be true or false
+	Assigns   int        // offset in bytes into the source of the `=`, if the expression is an assignment, otherwise 0
 }
 
 // Name is a name in an expression.
@@ -16,7 +16,7 @@ type Name struct {
 	Offset int      // in bytes into the source, or -1
 	Arity  int      // of a function
 	Known  bool     // of a function: it exists and may be called
-	Reason string   // why a function that is not known cannot be called, if there is more to say
+	Reason string   // why an unknown function cannot be called, if there is a special reason
 	Path   []string // of a variable: the plain path read from it
 }
 

@@ -102,7 +102,7 @@ func manyKeys(n int) string {
 	return b.String() + "k5: 2"
 }
 
-// TestHugeNumbersKeepTheirDigits: what fits neither an int nor a float64 stays as it is written.
+// TestHugeNumbersKeepTheirDigits: a number that fits neither an int nor a float64 keeps its digits.
 func TestHugeNumbersKeepTheirDigits(t *testing.T) {
 	w, _ := dsl.Parse("numbers.yaml", []byte("a: 1e999999\nb: "+strings.Repeat("9", 400)+"\nc: 9007199254740993\nd: 0.1\ne: 3.141592653589793238462643\nf: 0x1F\ng: 0o17\nh: +5\ni: .5\nj: 1.\nk: 017\nl: -0.0\nm: 1e3\nn: 18446744073709551615\no: 1_000\n"))
 	got := fmt.Sprintf("%#v", w.Source.Data(""))

@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/dsl/source"
 )
 
-// SchemeCertificate is the scheme of policies that are a certificate of the caller.
+// SchemeCertificate is the scheme of policies that use a certificate of the caller.
 const SchemeCertificate = "certificate"
 
 // Authentication is a policy, or the name of one.
@@ -17,9 +17,9 @@ type Authentication struct {
 	Pointer Pointer
 	Use     Reference // in use.authentications; if it is set, the other fields are empty
 	Scheme  string    // basic, bearer, certificate, digest, oauth2 or oidc
-	Secret  Reference // to the secret that holds the properties (basic: {use: name})
+	Secret  Reference // to the secret that contains the properties (basic: {use: name})
 
-	// Properties are the scheme's own as written, for example username and password; strings may hold ${ }.
+	// Properties are the properties of the scheme as written, for example username and password; strings may contain ${ }.
 	Properties Value
 }
 
@@ -35,7 +35,7 @@ func (o *object) authentication(name string) *Authentication {
 	return o.p.authentication(n, at, true)
 }
 
-// topAuthentication decodes a policy of use.authentications. It may not name another one.
+// topAuthentication decodes a policy of use.authentications. It may not refer to another policy.
 func (p *parser) topAuthentication(n *yaml.Node, at Pointer) *Authentication {
 	return p.authentication(n, at, false)
 }
@@ -108,7 +108,7 @@ func (p *parser) credentials(n *yaml.Node, at Pointer, scheme string, names ...s
 	return Reference{}, properties
 }
 
-// useSecret decodes the name of the secret that holds a policy's properties; none of them can stand beside it.
+// useSecret decodes the name of the secret that contains a policy's properties; none of these properties may be beside it.
 func (o *object) useSecret(properties []string) Reference {
 	for _, name := range properties {
 		if o.value(name) != nil {
@@ -130,7 +130,7 @@ func (o *object) credential(name string) string {
 	return o.text(name)
 }
 
-// certificate decodes the name of the secret that holds a certificate and its key: neither can stand in a document.
+// certificate decodes the name of the secret that contains a certificate and its key: a document cannot contain either of them.
 func (p *parser) certificate(n *yaml.Node, at Pointer) Reference {
 	o := p.object(n, at, "`certificate`", "use")
 	o.require("use")

@@ -10,8 +10,8 @@ import (
 	"github.com/swrun/swrun/dsl/source"
 )
 
-// OAuth2Needs returns what a policy of oauth2 or oidc must have for a grant, and for how its client proves who it is, which is empty if the policy does
-// not say: names of properties, client.id for example. Of several in one entry, one is enough.
+// OAuth2Needs returns the properties that a policy of oauth2 or oidc needs for a grant and for a method of client authentication (empty if the policy
+// has none), for example client.id. Of several names in one entry, one is enough.
 func OAuth2Needs(grant, method string) (needed [][]string) {
 	switch grant {
 	case "client_credentials":
@@ -54,7 +54,7 @@ func (p *parser) oauth2(n *yaml.Node, at Pointer, scheme string) (secret Referen
 	return Reference{}, o.p.data(o.node, at).(map[string]any)
 }
 
-// oauth2Needs reports what a grant, or the authentication of the client, cannot do without.
+// oauth2Needs reports the missing properties that a grant, or the authentication of the client, needs.
 func (o *object) oauth2Needs() {
 	grant, method := scalarAt(o.node, "grant"), scalarAt(o.node, "client", "authentication")
 	reported := map[string]bool{}
@@ -75,7 +75,7 @@ func (o *object) oauth2Needs() {
 	}
 }
 
-// helpOAuth2 says what to write for a property that is missing.
+// helpOAuth2 returns the help for a missing property.
 func helpOAuth2(name string) string {
 	if name == "subject.token" {
 		return "`subject: {token: ..., type: ...}` is the token of whom it is about, the refresh token, or the authorization code"
@@ -83,7 +83,7 @@ func helpOAuth2(name string) string {
 	return "add it, from a secret if it is one: ${ $secrets.name }"
 }
 
-// has reports whether there is a property, client.id for example. That something is wrong where it would stand is reported already.
+// has reports whether a property exists, for example client.id. A mistake at its place was reported already.
 func (o *object) has(name string) bool {
 	first, inner, nested := strings.Cut(name, ".")
 	n := o.value(first)

@@ -9,14 +9,14 @@ import (
 	"github.com/swrun/swrun/dsl/source"
 )
 
-// protocolCall is a kind of call that speaks a protocol, or a function of the default catalog that the engine itself performs.
+// protocolCall is a kind of call that uses a protocol, or a function of the default catalog that the engine itself performs.
 type protocolCall struct {
 	kind     Kind
-	protocol string // what `call` says
+	protocol string // the value of `call`
 	parse    func(p *parser, arguments *object, base TaskBase) Task
 }
 
-// protocolCalls returns the kinds of calls but one: any other call is of a function.
+// protocolCalls returns the kinds of calls except the call of a function, which is the kind of any other call.
 func protocolCalls() []protocolCall {
 	return []protocolCall{
 		{KindCallA2A, "a2a", parseCallA2A},
@@ -39,7 +39,7 @@ func callKinds() []Kind {
 	return kinds
 }
 
-// CallProtocols returns what `call` says for each kind of call that speaks a protocol.
+// CallProtocols returns the value of `call` for each kind of call that uses a protocol.
 func CallProtocols() []string {
 	var names []string
 	for _, call := range protocolCalls() {
@@ -48,7 +48,7 @@ func CallProtocols() []string {
 	return names
 }
 
-// CallProtocol returns what `call` says for tasks of the kind; empty for a call of a function, and for a kind that is no call.
+// CallProtocol returns the value of `call` for tasks of the kind; empty for a call of a function, and for a kind that is no call.
 func (k Kind) CallProtocol() string {
 	for _, call := range protocolCalls() {
 		if call.kind == k {
@@ -58,7 +58,7 @@ func (k Kind) CallProtocol() string {
 	return ""
 }
 
-// parseCall decodes a call by the protocol that it names; any other name is that of a function.
+// parseCall decodes a call by the protocol that it names. Any other name is the name of a function.
 func parseCall(p *parser, o *object, base TaskBase) Task {
 	called, all := o.value("call").Value, protocolCalls() // parseCallFunction reports a value that is not text
 	i := slices.IndexFunc(all, func(c protocolCall) bool { return c.protocol == called })
@@ -128,7 +128,7 @@ func (o *object) objectOrText(name string) any {
 	return nil
 }
 
-// Arguments returns the value of `with` as it is written, or an empty object if there is none.
+// Arguments returns the value of `with` as it is written, or an empty object if it is absent.
 func Arguments(w *Workflow, call Task) Value {
 	at := call.Base().Pointer.Key("with")
 	data := w.Source.Data(at)
@@ -138,8 +138,7 @@ func Arguments(w *Workflow, call Task) Value {
 	return Value{Pointer: at, Data: data}
 }
 
-// outputTooDeep reports the `output` of the task if it stands among the arguments of its call, where `output` is a word. It returns
-// the arguments without it.
+// outputTooDeep reports the `output` of the task if it is among the arguments of its call, where `output` is a word. It returns the arguments without it.
 func (o *object) outputTooDeep(with *yaml.Node) *yaml.Node {
 	_, output := source.Child(with, "output")
 	if output == nil || output.Kind != yaml.MappingNode {

@@ -15,7 +15,7 @@ type CallA2A struct {
 // Kind returns KindCallA2A.
 func (*CallA2A) Kind() Kind { return KindCallA2A }
 
-// Traits are those of a call that a server answers.
+// Traits returns the traits of a call that a server answers.
 func (*CallA2A) Traits() Traits { return serverCall() }
 
 func (t *CallA2A) parts(w *walker) {

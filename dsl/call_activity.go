@@ -18,11 +18,11 @@ import (
 // KindCallActivity is the kind of CallActivity.
 const KindCallActivity Kind = "call_activity"
 
-// CallActivity has an outside worker do something: an activity, which the worker fetches from a server.
+// CallActivity lets an outside worker perform an activity, which the worker fetches from a server.
 type CallActivity struct {
 	TaskBase
-	Type     Value // text: what workers register
-	Queue    Value // text: the queue from which workers fetch it; if it is absent, that of the task
+	Type     Value // text: the type that workers register
+	Queue    Value // text: the queue from which workers fetch it; the task's queue if it is absent
 	Input    Value // the task's transformed input if it is absent
 	Timeouts ActivityTimeouts
 	Retry    *ActivityRetry // nil for a single attempt
@@ -30,24 +30,24 @@ type CallActivity struct {
 
 // ActivityTimeouts are the four timeouts of an activity, each of which may be absent (promises 26 to 41).
 type ActivityTimeouts struct {
-	ScheduleToStart *Duration // how long each attempt may wait for a worker
-	StartToClose    *Duration // how long each attempt may take
-	ScheduleToClose *Duration // how long all attempts may take, with what lies between them
-	Heartbeat       *Duration // how long a worker may be silent
+	ScheduleToStart *Duration // maximum wait of each attempt for a worker
+	StartToClose    *Duration // maximum duration of each attempt
+	ScheduleToClose *Duration // maximum duration of all attempts, with the delays between them
+	Heartbeat       *Duration // maximum time between two signs of life of a worker
 }
 
-// ActivityRetry says how often an activity is attempted, and what lies between attempts.
+// ActivityRetry specifies the number of attempts of an activity, and the delays between them.
 type ActivityRetry struct {
 	Pointer      Pointer
 	MaxAttempts  int         // 0 for any number
-	Delays       []*Duration // before the second attempt, the third, ...; the last one before all others; nil if they grow
+	Delays       []*Duration // before the second attempt, the third, ...; the last delay applies to all further attempts; nil if the delays grow
 	Initial      *Duration   // before the second attempt; nil for a second
-	Factor       float64     // by which each delay is longer than the one before
+	Factor       float64     // ratio of each delay to the delay before
 	Max          *Duration   // nil for two minutes
 	NonRetryable []string    // types of errors, or short names of standard ones
 }
 
-// What delays that grow are unless the document says so (promises 81).
+// The defaults of growing delays (promises 81).
 const (
 	DefaultInitialDelay = time.Second
 	DefaultMaxDelay     = 2 * time.Minute
@@ -56,13 +56,13 @@ const (
 // Kind returns KindCallActivity.
 func (*CallActivity) Kind() Kind { return KindCallActivity }
 
-// Traits are those of a call that a server answers: a worker reports whatever error it likes, and may change anything.
+// Traits returns the traits of a call that a server answers: a worker reports any error, and may change anything.
 func (t *CallActivity) Traits() Traits {
 	return Traits{Group: "call", Unbounded: !t.Timeouts.bounded(), SendsInput: true, ChangesOutside: true, AnyErrors: true, Performed: true, Outside: true, Timeouts: t.Timeouts.inner(),
 		Retry: InnerRetry{t.Retry, t.Timeouts.ScheduleToClose}}
 }
 
-// inner returns the timeouts, each with those in which it lies.
+// inner returns the timeouts, each with the timeouts that contain it.
 func (t ActivityTimeouts) inner() []InnerTimeout {
 	whole := []*Duration{t.ScheduleToClose}
 	return []InnerTimeout{
@@ -70,7 +70,7 @@ func (t ActivityTimeouts) inner() []InnerTimeout {
 	}
 }
 
-// bounded reports whether the activity ends at some time, also if its worker is lost.
+// bounded reports whether the activity is sure to end, even if its worker is lost.
 func (t ActivityTimeouts) bounded() bool {
 	return t.ScheduleToClose != nil || t.ScheduleToStart != nil && (t.StartToClose != nil || t.Heartbeat != nil)
 }
@@ -106,7 +106,7 @@ func (p *parser) activityTimeouts(n *yaml.Node, at Pointer) ActivityTimeouts {
 	}
 }
 
-// positive decodes a duration that is longer than nothing; otherwise says what is if it is absent.
+// positive decodes a duration above zero; otherwise describes the default for the message.
 func (o *object) positive(name, otherwise string) *Duration {
 	d := o.duration(name)
 	if d != nil && !d.broken && d.IsZero() {
@@ -120,7 +120,7 @@ func (p *parser) activityRetry(n *yaml.Node, at Pointer) *ActivityRetry {
 	r := &ActivityRetry{Pointer: at, NonRetryable: o.texts("nonRetryable"), Factor: 2}
 	backoff := o.value("backoff")
 	switch {
-	case backoff == nil && o.misspelt["backoff"]: // which may be a list
+	case backoff == nil && o.misspelt["backoff"]: // a misspelt `backoff` may be a list
 	case backoff == nil:
 		o.require("maxAttempts")
 	case backoff.Kind == yaml.SequenceNode:
@@ -138,7 +138,7 @@ func (p *parser) activityRetry(n *yaml.Node, at Pointer) *ActivityRetry {
 	return r
 }
 
-// singleBackoff reports one value where a backoff belongs, which is a list or an object.
+// singleBackoff reports one value in the place of a backoff, which is a list or an object.
 func (p *parser) singleBackoff(n *yaml.Node, at Pointer) {
 	delay := "PT5S"
 	if _, err := ParseDuration(n.Value); err == nil {
@@ -159,16 +159,16 @@ func (p *parser) growing(r *ActivityRetry, n *yaml.Node, at Pointer) {
 	}
 }
 
-// maxFactor is by how much a delay may be longer than the one before.
+// maxFactor is the maximum ratio of a delay to the delay before.
 const maxFactor = 1000
 
-// DefaultQueue is where workers fetch an activity that names no queue.
+// DefaultQueue is the queue of an activity that names no queue.
 const DefaultQueue = "default"
 
-// queueName is what a queue may be called: it stands in keys of stores, in URLs and on command lines.
+// queueName matches the name of a queue, which is part of keys of stores, of URLs and of command lines.
 var queueName = lazyregexp.New(`^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9])?$`)
 
-// CheckQueue reports what is wrong with the name of a queue.
+// CheckQueue returns the fault of the name of a queue.
 func CheckQueue(name string) error {
 	if !queueName().MatchString(name) {
 		return fmt.Errorf("a queue is named by at most 128 letters and digits, with . _ - inside, got %s", shorten.Quoted(name))
@@ -176,10 +176,10 @@ func CheckQueue(name string) error {
 	return nil
 }
 
-// maxActivityType is how many characters the type of an activity has at most.
+// maxActivityType is the maximum length of the type of an activity, in characters.
 const maxActivityType = 256
 
-// CheckActivityType reports what is wrong with the type of an activity.
+// CheckActivityType returns the fault of the type of an activity.
 func CheckActivityType(kind string) error {
 	if utf8.RuneCountInString(kind) > maxActivityType || strings.ContainsFunc(kind, unicode.IsControl) {
 		return fmt.Errorf("the type of an activity is at most %d characters, without line breaks and other control characters, got %s", maxActivityType, shorten.Quoted(kind))

@@ -49,13 +49,13 @@ func (t *CallAsyncAPI) parts(w *walker) {
 	}
 }
 
-// Message is what a call publishes.
+// Message is a message that a call publishes.
 type Message struct {
 	Payload Value
 	Headers Value
 }
 
-// Subscription says which messages a call consumes. Exactly one of Amount, While and Until is set.
+// Subscription specifies the messages that a call consumes. Exactly one of Amount, While and Until is set.
 type Subscription struct {
 	Pointer Pointer
 	Filter  Expression

@@ -13,7 +13,7 @@ type CallContinueAsNew struct {
 // Kind returns KindCallContinueAsNew.
 func (*CallContinueAsNew) Kind() Kind { return KindCallContinueAsNew }
 
-// Traits: what is nobody's business outside stays inside.
+// Traits: the call neither sends nor receives anything.
 func (t *CallContinueAsNew) Traits() Traits {
 	return Traits{Group: "call", Instant: true, NextVersion: t.Version}
 }

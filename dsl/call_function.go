@@ -25,8 +25,8 @@ func (t *CallFunction) parts(w *walker) {
 	w.reference(t.Reference())
 }
 
-// Reference returns what the call names: a function under use, or a catalog there (semantics 12.1). Its name is empty for a
-// function of a URI or of the default catalog.
+// Reference returns the name that the call refers to: a function under use, or a catalog there (semantics 12.1). It is empty for a function of a URI
+// or of the default catalog.
 func (t *CallFunction) Reference() Reference {
 	i, at := strings.LastIndexByte(t.Function, '@'), t.Pointer.Key("call")
 	switch {
@@ -41,7 +41,7 @@ func (t *CallFunction) Reference() Reference {
 // IsRemote reports whether the function comes from a catalog or a URI, not from use.functions.
 func (t *CallFunction) IsRemote() bool { return strings.ContainsAny(t.Function, "@:/") }
 
-// CallsElsewhere reports whether a task of w calls a function that does not stand in it: one of a catalog or a URI.
+// CallsElsewhere reports whether a task of w calls a function of a catalog or a URI.
 func CallsElsewhere(w *Workflow) (found bool) {
 	Walk(w, func(t Task) bool {
 		call, ok := t.(*CallFunction)

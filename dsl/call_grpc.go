@@ -26,16 +26,16 @@ type CallGRPC struct {
 // Kind returns KindCallGRPC.
 func (*CallGRPC) Kind() Kind { return KindCallGRPC }
 
-// Traits are those of a call that a server answers.
+// Traits returns the traits of a call that a server answers.
 func (*CallGRPC) Traits() Traits { return serverCall() }
 
-// tlsPort is that of a service which names none.
+// tlsPort is the port of a service that specifies none.
 const tlsPort = 443
 
 // At returns the port of the service.
 func (t *CallGRPC) At() int { return cmp.Or(t.Port, tlsPort) }
 
-// Plaintext reports whether the service is called without TLS: a port other than that of https says so (semantics 11.9).
+// Plaintext reports whether the service is called without TLS, which is the case on every port other than 443, the port of https (semantics 11.9).
 func (t *CallGRPC) Plaintext() bool { return t.At() != tlsPort }
 
 func (t *CallGRPC) parts(w *walker) {

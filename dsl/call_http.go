@@ -31,7 +31,7 @@ type CallHTTP struct {
 // Kind returns KindCallHTTP.
 func (*CallHTTP) Kind() Kind { return KindCallHTTP }
 
-// Traits are those of a call that a server answers, and that may change something there.
+// Traits returns the traits of a call that a server answers, and that may change something there.
 func (t *CallHTTP) Traits() Traits {
 	traits := serverCall()
 	traits.ChangesOutside = !slices.Contains([]string{"GET", "HEAD", "OPTIONS"}, strings.ToUpper(t.Method.Text()))
@@ -51,7 +51,7 @@ func parseCallHTTP(p *parser, o *object, base TaskBase) Task {
 		Format: o.enum("output", "content", "raw", "response"), Redirect: o.boolean("redirect"),
 	}
 	if n := o.value("endpoint"); n != nil {
-		if key, _ := source.Child(n, "method"); key != nil { // which is reported there
+		if key, _ := source.Child(n, "method"); key != nil { // reported at the nested key
 			o.markPresent("method")
 		}
 	}
@@ -103,7 +103,7 @@ func (o *object) textMap(name string) Value {
 	return o.valueOf(name, nil, FormData)
 }
 
-// headersOfBody warns of headers that no request has as they are written: the length and the form of a body follow from it.
+// headersOfBody warns of headers that no request sends as they are written, because the body determines its length and its encoding.
 func (p *parser) headersOfBody(headers *yaml.Node, at Pointer) {
 	for i := 0; headers.Kind == yaml.MappingNode && i+1 < len(headers.Content); i += 2 {
 		if key := headers.Content[i]; slices.Contains([]string{"content-length", "transfer-encoding", "trailer"}, strings.ToLower(key.Value)) {
@@ -113,7 +113,7 @@ func (p *parser) headersOfBody(headers *yaml.Node, at Pointer) {
 	}
 }
 
-// queryOf returns how to write a query that stands as in a URL: a=1&b=2, or "".
+// queryOf returns how to write a query that is written as in a URL: a=1&b=2, or "".
 func queryOf(n *yaml.Node) string {
 	values, err := url.ParseQuery(strings.TrimPrefix(n.Value, "?"))
 	if err != nil || !source.IsText(n) || !strings.Contains(n.Value, "=") {

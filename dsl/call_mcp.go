@@ -8,7 +8,7 @@ const KindCallMCP Kind = "call_mcp"
 // CallMCP calls a server by the Model Context Protocol.
 type CallMCP struct {
 	TaskBase
-	ProtocolVersion string // that is asked for first; empty for the newest that there is
+	ProtocolVersion string // requested first; empty for the newest known version
 	Method          string
 	Parameters      Value // an object, or text
 	CallTimeout     *Duration

@@ -17,7 +17,7 @@ type CallOpenAPI struct {
 // Kind returns KindCallOpenAPI.
 func (*CallOpenAPI) Kind() Kind { return KindCallOpenAPI }
 
-// Traits are those of a call that a server answers.
+// Traits returns the traits of a call that a server answers.
 func (*CallOpenAPI) Traits() Traits { return serverCall() }
 
 func (t *CallOpenAPI) parts(w *walker) {

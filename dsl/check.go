@@ -11,15 +11,15 @@ import (
 	"github.com/swrun/swrun/internal/suggest"
 )
 
-// Check applies the rules to a document that Parse has read, without running it. It finds references to names that do not exist,
-// timeouts that cannot fire, catches that cannot match, expressions that are not jq, and more. The diagnostics are sorted by
-// position; those that the document suppresses are left out.
+// Check applies the rules to a document that Parse has read, without running it. It finds references to names that do not exist, timeouts that cannot
+// fire, catches that cannot match, expressions that are not jq, and more. The diagnostics are sorted by position, without the diagnostics that the
+// document suppresses.
 func Check(w *Workflow, analyze Analyzer) Diagnostics {
 	c := &checker{w: w, analyzer: analyze, severities: map[string]Severity{}, analyzed: map[string]analysis{}}
 	for _, r := range Rules() {
 		c.severities[r.Code] = r.Severity
 	}
-	if _, unsupported := w.Evaluate.Unsupported(); !unsupported { // what is written in another language is not jq
+	if _, unsupported := w.Evaluate.Unsupported(); !unsupported { // an expression in another language is not jq
 		c.texts = expressionTexts(w)
 	}
 	for _, rule := range []func(*checker){
@@ -58,7 +58,7 @@ type analysis struct {
 	err   error
 }
 
-// analyze asks the analyzer about each expression once.
+// analyze calls the analyzer once for each expression.
 func (c *checker) analyze(source string) (Facts, error) {
 	known, ok := c.analyzed[source]
 	if !ok {
@@ -68,7 +68,7 @@ func (c *checker) analyze(source string) (Facts, error) {
 	return known.facts, known.err
 }
 
-// facts calls visit for every expression of the document whose syntax is right.
+// facts calls visit for every expression of the document with valid syntax.
 func (c *checker) facts(visit func(expressionText, Facts)) {
 	for _, e := range c.texts {
 		if !e.isExpression() {
@@ -99,7 +99,7 @@ func (c *checker) addAs(severity Severity, d Diagnostic) {
 	c.found = append(c.found, d)
 }
 
-// withSuggestion completes d, which is about a name, with the one of the author's names that was probably meant.
+// withSuggestion completes d, which is about a name, with the author's name that was probably meant.
 func (c *checker) withSuggestion(d Diagnostic, names []string) Diagnostic {
 	if _, n, exact := c.w.Source.find(d.Pointer); exact && n.Kind == yaml.ScalarNode {
 		return c.w.Source.suggested(d, n, names, suggest.Name)
@@ -116,7 +116,7 @@ func (c *checker) replace(at Pointer, text string) []source.Edit {
 	return c.w.Source.Replace(n, text)
 }
 
-// lists calls visit for every list of tasks, with the task that it belongs to (nil for the workflow and extensions).
+// lists calls visit for every list of tasks, with the task that contains it (nil for the workflow and extensions).
 func (c *checker) lists(visit func(owner Task, tasks TaskList)) {
 	(&walker{onList: visit}).workflow(c.w, nil)
 }
@@ -129,10 +129,10 @@ func names(l TaskList) []string {
 	return all
 }
 
-// ignoreMark begins a comment that asks to ignore a diagnostic.
+// ignoreMark begins a comment that suppresses a diagnostic.
 const ignoreMark = "# swrun:ignore "
 
-// suppress removes the diagnostics that the document asks to ignore: `# swrun:ignore CODE reason` on the line or the one above it.
+// suppress removes the diagnostics that the document suppresses: `# swrun:ignore CODE reason` on the line or the line above.
 func (c *checker) suppress() {
 	for line := 1; line <= c.w.Source.Lines(); line++ {
 		text := string(c.w.Source.Line(line))
@@ -146,13 +146,13 @@ func (c *checker) suppress() {
 		switch {
 		case strings.TrimSpace(reason) == "":
 			c.add(Diagnostic{Code: "SW901", Range: place, Message: "an ignore needs a reason after the code"})
-		case !c.removeIgnored(code, line) && !(code == "SW206" && CallsElsewhere(c.w)): // functions from elsewhere are looked at when they are read
+		case !c.removeIgnored(code, line) && !(code == "SW206" && CallsElsewhere(c.w)): // functions from elsewhere are checked when they are read
 			c.add(Diagnostic{Code: "SW902", Range: place, Message: fmt.Sprintf("there is no `%s` here to ignore", code)})
 		}
 	}
 }
 
-// Ignores reports whether a document asks to ignore diagnostics of a code on a line.
+// Ignores reports whether a document suppresses diagnostics of a code on a line.
 func (s *Source) Ignores(code string, line int) bool {
 	for _, l := range []int{line - 1, line} {
 		if l < 1 || l > s.Lines() {

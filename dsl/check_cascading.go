@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// dropCascading removes the diagnostics that probably only follow from errors of Parse: those about a task with such an error, and
-// those about something that the error may have left out of the tree.
+// dropCascading removes the diagnostics that are probably consequences of errors of Parse: diagnostics about a task with such an error, and about
+// something that the error may have left out of the tree.
 func (c *checker) dropCascading() {
 	if len(c.w.Source.errorPointers) == 0 {
 		return
@@ -40,7 +40,7 @@ func affectsTasks(at Pointer) bool {
 	return strings.Count(string(at), "/") < 2 || within(at, "/use") || within(at, "/timeout") || within(at, "/document/timeout")
 }
 
-// taskAround returns the pointer of the innermost task that holds a place, or "".
+// taskAround returns the pointer of the innermost task that contains a place, or "".
 func taskAround(tasks map[Pointer]bool, at Pointer) Pointer {
 	for at != "" && !tasks[at] {
 		at = at[:max(0, strings.LastIndexByte(string(at), '/'))]
@@ -48,8 +48,8 @@ func taskAround(tasks map[Pointer]bool, at Pointer) Pointer {
 	return at
 }
 
-// explains reports whether a diagnostic about a task may only follow from the error. An undefined name does not, unless the error
-// is where the name would be defined.
+// explains reports whether a diagnostic about a task may be a consequence of the error. An undefined name is not, unless the error is at the place
+// where the name would be defined.
 func (m parseError) explains(d Diagnostic, own Pointer) bool {
 	switch code := d.Code; code {
 	case "SW202", "SW205", "SW206": // they depend on the whole list, or the whole document
@@ -67,12 +67,12 @@ func (m parseError) explains(d Diagnostic, own Pointer) bool {
 	}
 }
 
-// sharesPlace reports whether a diagnostic is about the same place, or one around or inside it.
+// sharesPlace reports whether a diagnostic is about the same place, or a place around or inside it.
 func (m parseError) sharesPlace(d Diagnostic) bool {
 	return within(d.Pointer, m.at) || within(m.at, d.Pointer)
 }
 
-// surrounds reports whether the error is outside of all tasks, in one around a task, or in one inside it.
+// surrounds reports whether the error is outside of all tasks, in a task that contains this task, or in a task inside it.
 func (m parseError) surrounds(own Pointer) bool {
 	return m.task == "" || within(own, m.task) || within(m.task, own)
 }
@@ -88,18 +88,18 @@ func (m parseError) isUnknownSection() bool {
 	return meant == "use" || meant == ""
 }
 
-// mayBind reports whether the error stands where a task binds variables, or is a property that the task does not have.
+// mayBind reports whether the error is at a place where a task binds variables, or is a property that the task does not have.
 func (m parseError) mayBind() bool {
 	rest := Pointer(strings.TrimPrefix(string(m.at), string(m.task))).Tokens()
 	return len(rest) == 1 || len(rest) > 1 && slices.Contains([]string{"for", "foreach", "catch"}, rest[0])
 }
 
-// within reports whether a place is another one, or inside it.
+// within reports whether a place is equal to another place, or inside it.
 func within(at, outer Pointer) bool {
 	return at == outer || strings.HasPrefix(string(at), string(outer)+"/")
 }
 
-// dropSecondary removes the warnings about a place of which an error is reported: one mistake is one diagnostic.
+// dropSecondary removes the warnings about a place for which an error is reported: one mistake is one diagnostic.
 func (c *checker) dropSecondary() {
 	errors := map[Pointer]bool{}
 	for _, d := range c.found.Errors() {

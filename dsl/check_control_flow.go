@@ -62,7 +62,7 @@ func (c *checker) directives(t Task) (all []string) {
 	return append(all, base.Then)
 }
 
-// eachThen calls visit for every flow directive of a task, without those of the tasks inside it.
+// eachThen calls visit for every flow directive of a task, without the directives of the tasks inside it.
 func eachThen(t Task, visit func(at Pointer, then string)) {
 	base := t.Base()
 	if base.Then != "" {
@@ -76,14 +76,14 @@ func eachThen(t Task, visit func(at Pointer, then string)) {
 	}
 }
 
-// mayLeave reports whether the flow may continue elsewhere than with the next task.
+// mayLeave reports whether the flow may continue at another place than the next task.
 func (c *checker) mayLeave(t Task) bool {
 	leaves := !t.mayComplete(c)
 	eachThen(t, func(_ Pointer, then string) { leaves = leaves || directiveOf(then) != DirectiveContinue })
 	return leaves
 }
 
-// mayEnd reports whether a task, or one inside it, may end the workflow.
+// mayEnd reports whether a task, or a task inside it, may end the workflow.
 func (c *checker) mayEnd(t Task) bool {
 	ends := len(c.w.Use.Extensions) > 0 // an extension may end it around any task
 	walkList(TaskList{t}, func(t Task) bool {

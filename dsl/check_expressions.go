@@ -12,8 +12,8 @@ type expressionText struct {
 	text      string
 	property  property
 	always    bool     // it is an expression with or without ${ }
-	variables []string // besides the built-in ones
-	task      Task     // that the property belongs to; nil if it belongs to the document
+	variables []string // besides the built-in variables
+	task      Task     // of the property; nil for a property of the document
 }
 
 // isExpression reports whether the text is evaluated.
@@ -36,7 +36,7 @@ func expressionTexts(doc *Workflow) (all []expressionText) {
 	return all
 }
 
-// inside appends each text in data that stands at e.
+// inside appends each text inside data, which is at e.
 func (e expressionText) inside(data any, all []expressionText) []expressionText {
 	at := e.at
 	switch data := data.(type) {
@@ -57,7 +57,7 @@ func (e expressionText) inside(data any, all []expressionText) []expressionText 
 	return all
 }
 
-// boundAnywhere returns the variables that some loop, catch or iterator of the document binds.
+// boundAnywhere returns the variables that loops, catches and iterators of the document bind.
 func boundAnywhere(doc *Workflow) (all []string) {
 	w := &walker{onBound: func(variables []string) { all = append(all, variables...) }}
 	w.workflow(doc, nil)

@@ -6,8 +6,8 @@ import (
 	"github.com/swrun/swrun/internal/duration"
 )
 
-// minDuration is the least time that a task takes without its own timeout, if nothing fails. Waits are exact; a fork takes as long
-// as its longest branch, or its shortest if they compete. Whatever depends on data or on other systems counts as zero.
+// minDuration returns the minimum time of a task without its own timeout, if nothing fails. Waits are exact; a fork takes as long as its longest
+// branch, or its shortest branch if they compete. Time that depends on data or on other systems counts as zero.
 func (c *checker) minDuration(t Task) time.Duration {
 	if t.Base().If.Text != "" {
 		return 0
@@ -15,7 +15,7 @@ func (c *checker) minDuration(t Task) time.Duration {
 	return t.minDuration(c)
 }
 
-// boundedMinDuration is the least time of a task with its own timeout.
+// boundedMinDuration returns the minimum time of a task with its own timeout.
 func (c *checker) boundedMinDuration(t Task) time.Duration {
 	least := c.minDuration(t)
 	if limit, known := knownLength(c.w.TimeoutAfter(t.Base().Timeout)); known {
@@ -24,7 +24,7 @@ func (c *checker) boundedMinDuration(t Task) time.Duration {
 	return least
 }
 
-// minDurationOfList is the least time of a list, up to the first task after which the flow may leave it.
+// minDurationOfList returns the minimum time of a list, up to the first task after which the flow may leave it.
 func (c *checker) minDurationOfList(tasks TaskList) time.Duration {
 	var sum time.Duration
 	for _, t := range tasks {

@@ -15,8 +15,7 @@ import (
 
 const checked = "document: { dsl: 1.0.3, namespace: demo, name: rule, version: 0.1.0 }\n"
 
-// TestCascadingDiagnosticsAreDropped: what only follows from an error of form is left out; what is wrong elsewhere is reported in
-// the same pass.
+// TestCascadingDiagnosticsAreDropped: consequences of an error of form are left out; other mistakes are reported in the same pass.
 func TestCascadingDiagnosticsAreDropped(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
@@ -104,8 +103,7 @@ do:
 	}
 }
 
-// TestCheckOfBrokenDocuments checks every bad document, and every document that ends too early, whatever Parse has
-// made of it.
+// TestCheckOfBrokenDocuments checks every bad document, and every document that ends too early, with any tree that Parse returns for it.
 func TestCheckOfBrokenDocuments(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.yaml")
 	if err != nil || len(files) == 0 {
@@ -127,8 +125,7 @@ func TestCheckOfBrokenDocuments(t *testing.T) {
 	}
 }
 
-// TestEachExpressionIsAnalyzedOnce: an expression that stands in many places and is of interest to many rules costs one
-// analysis.
+// TestEachExpressionIsAnalyzedOnce: an expression that many places contain and many rules use is analyzed once.
 func TestEachExpressionIsAnalyzedOnce(t *testing.T) {
 	w, found := dsl.Parse("once.yaml", []byte(checked+"do:\n  - a: { set: { a: '${ .x }', b: '${ .x }', c: '${ .y }' } }\n"))
 	if err := found.Err(); err != nil {

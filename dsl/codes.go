@@ -7,7 +7,7 @@ type Rule struct {
 	Code        string
 	Severity    Severity
 	Title       string
-	Explanation string // what `swrun explain` prints
+	Explanation string // the text that `swrun explain` prints
 }
 
 // Rules returns every rule, sorted by code.

@@ -24,8 +24,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestEveryFormRuleIsTested: each rule of the document's form has a bad document in testdata, or one in the code of
-// the tests.
+// TestEveryFormRuleIsTested: each rule of the document's form has a bad document in testdata or in the code of the tests.
 func TestEveryFormRuleIsTested(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.yaml")
 	if err != nil {

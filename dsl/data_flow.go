@@ -8,13 +8,13 @@ import (
 	"github.com/swrun/swrun/dsl/source"
 )
 
-// Input transforms and validates what comes in.
+// Input transforms and validates the input of a task or a workflow.
 type Input struct {
 	Schema *Schema
-	From   Value // an expression, or an object that holds some
+	From   Value // an expression, or an object that contains expressions
 }
 
-// Output transforms and validates what goes out.
+// Output transforms and validates the output of a task or a workflow.
 type Output struct {
 	Schema *Schema
 	As     Value // as Input.From
@@ -47,8 +47,7 @@ func (p *parser) export(parent *object) *Export {
 	return nil
 }
 
-// reshaped decodes `input`, `output` or `export`: the schema of the data, and under a property how they are transformed. ok is false
-// if it is absent.
+// reshaped decodes `input`, `output` or `export`: the schema of the data, and the transformation under a property. ok is false if it is absent.
 func (p *parser) reshaped(parent *object, name, property string) (schema *Schema, v Value, ok bool) {
 	n := parent.value(name)
 	if n == nil {
@@ -58,7 +57,7 @@ func (p *parser) reshaped(parent *object, name, property string) (schema *Schema
 	return p.schema(o), o.transform(property), true
 }
 
-// transform decodes a transformation: an expression, or an object that holds expressions.
+// transform decodes a transformation: an expression, or an object that contains expressions.
 func (o *object) transform(name string) Value {
 	n := o.value(name)
 	switch {

@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/dsl/source"
 )
 
-// Severity is how much a diagnostic matters.
+// Severity is the severity of a diagnostic.
 type Severity int
 
 // The severities, most severe first. Only an Error keeps a document from running.
@@ -23,18 +23,18 @@ const (
 // String returns the severity's word: error, warning, info or hint.
 func (s Severity) String() string { return [...]string{"error", "warning", "info", "hint"}[s] }
 
-// Diagnostic is one mistake of a document, or what may be one.
+// Diagnostic is one mistake of a document, or a possible mistake.
 type Diagnostic struct {
 	Code     string // stable, for example SW110; `swrun explain CODE` explains it
 	Severity Severity
-	Message  string       // what is wrong, one line, names quoted with backquotes
+	Message  string       // the fault, on one line, names in backquotes
 	File     string       // as given to Parse
-	Range    source.Range // where
-	Label    string       // short text that stands under the marked range, for example "did you mean `seconds`?"
+	Range    source.Range // the place of the fault
+	Label    string       // short text under the marked range, for example "did you mean `seconds`?"
 	Related  []source.Related
 	Pointer  Pointer
-	Expected []string      // what is accepted here, if that is a short list
-	Help     string        // what to do about it
+	Expected []string      // the accepted values, if the list is short
+	Help     string        // the remedy
 	Fix      []source.Edit // edits that together repair it, if there is a known repair
 }
 
@@ -63,7 +63,7 @@ func (ds Diagnostics) Errors() Diagnostics {
 	return slices.DeleteFunc(slices.Clone(ds), func(d Diagnostic) bool { return d.Severity != SeverityError })
 }
 
-// Err returns ds if it holds an error and nil otherwise.
+// Err returns ds if it contains an error and nil otherwise.
 func (ds Diagnostics) Err() error {
 	if len(ds.Errors()) == 0 {
 		return nil

@@ -28,7 +28,7 @@ type Duration struct {
 	Months     int
 	Exact      time.Duration // weeks (7 days), days (24 h), hours and below
 
-	broken bool // an error of it was reported, so that its length is unknown
+	broken bool // an error about it was reported, so that its length is unknown
 }
 
 // AddTo returns the instant d after t: years and months by the calendar, the rest exactly. A month after January 31 is
@@ -38,7 +38,7 @@ func (d Duration) AddTo(t time.Time) time.Time {
 		return t.Add(d.Exact)
 	}
 	moved := t.AddDate(d.Years, d.Months, 0)
-	if moved.Day() != t.Day() { // the month has no such day, and AddDate went on into the next
+	if moved.Day() != t.Day() { // the month has no such day, and AddDate continued into the next month
 		moved = moved.AddDate(0, 0, -moved.Day())
 	}
 	return moved.Add(d.Exact)
@@ -79,8 +79,7 @@ func (d Duration) String() string {
 	return b.String()
 }
 
-// ParseDuration reads an ISO 8601 duration such as P1DT2.5S, as far as the DSL allows it: no sign; years and months
-// whole; at most a hundred years.
+// ParseDuration reads an ISO 8601 duration such as P1DT2.5S, as far as the DSL allows it: no sign; years and months whole; at most a hundred years.
 func ParseDuration(text string) (Duration, error) {
 	parts, err := duration.ParseISO(text)
 	return Duration{Years: parts.Years, Months: parts.Months, Exact: parts.Exact}, err
@@ -94,7 +93,7 @@ func units() map[string]time.Duration {
 
 func unitNames() []string { return []string{"days", "hours", "minutes", "seconds", "milliseconds"} }
 
-// DurationValue reads what an expression yields: ISO 8601 text, or an object of units with whole numbers.
+// DurationValue reads the value of an expression: ISO 8601 text, or an object of units with whole numbers.
 func DurationValue(v any) (Duration, error) {
 	switch v := v.(type) {
 	case string:
@@ -119,7 +118,7 @@ type NegativeError struct {
 	Count int
 }
 
-// Error says which unit.
+// Error names the unit.
 func (e *NegativeError) Error() string {
 	return fmt.Sprintf("`%s` must not be negative, got %d", e.Unit, e.Count)
 }
@@ -167,7 +166,7 @@ func (o *object) duration(name string) *Duration {
 	return o.p.duration(n, o.at.Key(name), name)
 }
 
-// duration decodes a duration of which name says what it is.
+// duration decodes a duration; name is its name in messages.
 func (p *parser) duration(n *yaml.Node, at Pointer, name string) *Duration {
 	before := len(p.found.Errors())
 	d := &Duration{}
@@ -270,7 +269,7 @@ func (p *parser) inlineDuration(n *yaml.Node, at Pointer) *Duration {
 	return d
 }
 
-// countElsewhere returns how to write a duration with another value in the place of a number of units, or "".
+// countElsewhere returns how to write a duration that has another value in the place of a number of units, or "".
 func countElsewhere(unit string, n *yaml.Node) string {
 	number, err := strconv.ParseFloat(n.Value, 64)
 	switch {
@@ -312,7 +311,7 @@ func (p *parser) unknownUnit(key *yaml.Node, at Pointer) {
 	p.add(p.src.otherKey(d, key, unitNames()))
 }
 
-// durationOf returns how to write a duration in whose place another value stands.
+// durationOf returns how to write a duration in the place of another value.
 func durationOf(n *yaml.Node) string {
 	if source.IsNumber(n) {
 		return fmt.Sprintf("a number alone says no unit: write `{ seconds: %s }`", n.Value)

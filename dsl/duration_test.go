@@ -40,7 +40,7 @@ func TestParseDuration(t *testing.T) {
 	}
 }
 
-// TestParseDurationRefuses what the pattern does not match, and what does not fit.
+// TestParseDurationRefuses: text that the pattern does not match, and a duration that is out of range, are refused.
 func TestParseDurationRefuses(t *testing.T) {
 	for _, text := range []string{
 		"", "P", "PT", "P1DT", "1S", "T1S", "PT1", "PT1,5S", "-PT1S", "PT-1S", "P1M1Y", "PT1H2H", "PT1S1M", "pt1s", " PT1S", "PT1S\n",
@@ -53,7 +53,7 @@ func TestParseDurationRefuses(t *testing.T) {
 	}
 }
 
-// TestDurationValue reads what an expression yields.
+// TestDurationValue reads values of expressions.
 func TestDurationValue(t *testing.T) {
 	for _, c := range []struct {
 		name string

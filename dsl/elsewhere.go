@@ -7,14 +7,13 @@ import (
 	"github.com/swrun/swrun/internal/suggest"
 )
 
-// otherWord is a property of other languages, with what to write here in its place.
+// otherWord is a property of other languages, with its replacement here.
 type otherWord struct {
 	names []string
 	help  string
 }
 
-// elsewhere returns where the author of an unknown property finds what it means in other languages, or "". What is allowed says
-// which object the property stands in.
+// elsewhere returns where the author of an unknown property of another language finds its meaning here, or "". The allowed properties identify the object.
 func elsewhere(name string, allowed []string) string {
 	if len(allowed) == 2 && allowed[0] == "schema" && suggest.Nearest(name, allowed) == "" {
 		if slices.Contains([]string{"type", "properties", "required", "items", "additionalProperties", "$schema", "$ref", "definitions", "$defs"}, name) {
@@ -30,8 +29,7 @@ func elsewhere(name string, allowed []string) string {
 	return ""
 }
 
-// transformElsewhere returns what to write for an unknown property of `input`, `output` or `export`, whose transformation stands below
-// `from` or `as`.
+// transformElsewhere returns the replacement of an unknown property of `input`, `output` or `export`, whose transformation is below `from` or `as`.
 func transformElsewhere(name, transformation string) string {
 	switch {
 	case slices.Contains([]string{"from", "value", "filter", "expr", "select"}, name),
@@ -58,7 +56,7 @@ func wordsFor(allowed []string) []otherWord {
 // objectWords are the words for the objects that may have some properties.
 type objectWords struct {
 	has   []string
-	of    int // how many properties the object may have; 0 means any number
+	of    int // number of properties of the object; 0 means any number
 	words []otherWord
 }
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// catchOfTry is where a retry belongs.
+// catchOfTry is the help for a misplaced retry.
 const catchOfTry = "it belongs to the `catch` of a `try` around this task: `try: [...]` and `catch: { retry: ... }`"
 
 func taskWords() []otherWord {
@@ -50,7 +50,7 @@ func taskWords() []otherWord {
 	}
 }
 
-// keywordElsewhere returns what to write for a keyword of another language, or "".
+// keywordElsewhere returns the replacement of a keyword of another language, or "".
 func keywordElsewhere(name string) string {
 	if slices.Contains(CallProtocols(), name) {
 		return fmt.Sprintf("write `call: %s`, and its arguments under `with`", name)

@@ -73,7 +73,7 @@ func scheduleWords() []otherWord {
 	}
 }
 
-// oneAfterAnother is what to know about loops.
+// oneAfterAnother explains the order of loops.
 const oneAfterAnother = "a `for` takes one item after another; a `fork` runs its branches at the same time"
 
 func documentWords() []otherWord {

@@ -44,7 +44,7 @@ func parseEmit(p *parser, o *object, base TaskBase) Task {
 				attributes.reportBlank(attributes.node.Content[i], attributes.node.Content[i+1])
 			}
 			for _, name := range attributes.keys() {
-				if name != "type" && nameOfAttribute(name) == "type" { // which is reported
+				if name != "type" && nameOfAttribute(name) == "type" { // the misspelt name is reported
 					attributes.markPresent("type")
 				}
 			}
@@ -55,7 +55,7 @@ func parseEmit(p *parser, o *object, base TaskBase) Task {
 	return t
 }
 
-// attributesBesideWith reports an event whose attributes do not stand under `with`.
+// attributesBesideWith reports an event whose attributes are not under `with`.
 func (p *parser) attributesBesideWith(n *yaml.Node, at Pointer) bool {
 	key, _ := source.Child(n, "type")
 	if _, with := source.Child(n, "with"); key == nil || with != nil {
@@ -80,7 +80,7 @@ func (o *object) checkAttributes() {
 	}
 }
 
-// literals returns the attributes and data of an event without those that are null, which count as absent, and those that expressions compute.
+// literals returns the attributes and data of an event, without null attributes, which count as absent, and without attributes that expressions compute.
 func (o *object) literals() map[string]any {
 	event := map[string]any{}
 	for i := 0; i+1 < len(o.node.Content); i += 2 {
@@ -102,7 +102,7 @@ func (o *object) reportAttribute(key, value *yaml.Node, err error) {
 		}
 	case value.Kind != yaml.ScalarNode:
 		d.Code, d.Help = "SW108", "move it into `data`, which may be of any type"
-		if o.value("data") == nil && slices.Contains([]string{"payload", "body", "content"}, key.Value) { // which other tools have
+		if o.value("data") == nil && slices.Contains([]string{"payload", "body", "content"}, key.Value) { // properties of other tools
 			d.Label = didYouMean("data")
 		}
 	case !source.IsText(value):
@@ -119,7 +119,7 @@ func nameOfAttribute(name string) string {
 	return letters().ReplaceAllString(strings.ToLower(name), "")
 }
 
-// letters matches what no name of an attribute has.
+// letters matches characters that no name of an attribute contains.
 var letters = lazyregexp.New(`[^a-z0-9]+`)
 
 func attributeHelp(name string) string {

@@ -10,8 +10,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// TestEmptyExpressionsAreReportedOnce puts an empty expression in the place of each text, one after the other. Whoever reads the report learns of it
-// once.
+// TestEmptyExpressionsAreReportedOnce puts an empty expression in the place of each text, one after the other. Each is reported once.
 func TestEmptyExpressionsAreReportedOnce(t *testing.T) {
 	text, err := os.ReadFile("testdata/valid/everything.yaml")
 	if err != nil {
@@ -46,7 +45,7 @@ func TestEmptyExpressionsAreReportedOnce(t *testing.T) {
 	}
 }
 
-// texts returns the values below a node that are no object and no list.
+// texts returns the values below a node that are neither objects nor lists.
 func texts(n *yaml.Node) (all []*yaml.Node) {
 	if n.Kind == yaml.ScalarNode {
 		return []*yaml.Node{n}

@@ -17,7 +17,7 @@ type ExternalResource struct {
 	Endpoint *Endpoint
 }
 
-// Endpoint is where something is reached: a URI template or an expression, and how to authenticate.
+// Endpoint is the address of a service: a URI template or an expression, with its authentication.
 type Endpoint struct {
 	Pointer        Pointer
 	URI            Value // text: a literal URI, an RFC 6570 template or a ${ } expression

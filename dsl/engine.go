@@ -9,43 +9,41 @@ import (
 	"github.com/swrun/swrun/dsl/source"
 )
 
-// TaskEngine is what a task asks of the engine that hosts it, under metadata.swrun: the DSL has no word for it, and
-// other engines ignore it.
+// TaskEngine contains the options of a task for the engine, under metadata.swrun: the DSL has no word for them, and other engines ignore them.
 type TaskEngine struct {
-	// AtMostOnce: the effect of the task must not be repeated when it is not known whether it happened (delivery: at-most-once).
+	// AtMostOnce: the effect of the task must not be repeated if its outcome is unknown (delivery: at-most-once).
 	AtMostOnce bool
-	// ParentClose says what happens to a child workflow when its parent ends first: cancel (also if empty), terminate or
-	// abandon.
+	// ParentClose specifies the fate of a child workflow when its parent ends first: cancel (also if empty), terminate or abandon.
 	ParentClose string
-	// Queue is the task queue from which workers take the task, and those inside it; empty for that of what is around it.
+	// Queue is the task queue from which workers take the task, and the tasks inside it; empty for the queue of the surrounding task or workflow.
 	Queue string
-	// SoftDeadline is after how long the task is late. It goes on all the same.
+	// SoftDeadline is the time after which the task is late. The task continues anyway.
 	SoftDeadline *Duration
-	// BackoffList is how long a try waits before each retry, the last one also before those that follow. It takes the place of the
-	// delay and the backoff of its policy.
+	// BackoffList is the delays of a try before each retry; the last delay also applies to all further retries. The list replaces the delay and the
+	// backoff of the policy.
 	BackoffList []*Duration
 }
 
-// WorkflowEngine is what a document asks of the engine, under metadata.swrun of the document.
+// WorkflowEngine contains the options of a document for the engine, under metadata.swrun of the document.
 type WorkflowEngine struct {
 	RunTimeout   *Duration // of one run; the document's timeout is for the whole execution
-	SoftDeadline *Duration // after how long a run is late; it goes on all the same
-	Queue        string    // of its tasks that name none; empty for the default queue
+	SoftDeadline *Duration // time after which a run is late; the run continues anyway
+	Queue        string    // of its tasks without a queue; empty for the default queue
 	Schedule     ScheduleEngine
 }
 
-// ScheduleEngine is what a document asks of the engine about its schedule, under metadata.swrun.schedule.
+// ScheduleEngine contains the options of a schedule for the engine, under metadata.swrun.schedule.
 type ScheduleEngine struct {
 	TimeZone string // of cron; empty for UTC
-	Missed   string // what becomes of times that have passed while nobody was there: one of the values below, or empty for MissedLatest
-	Max      int    // of MissedAll: how many of them, the last ones; 0 for DefaultMaxMissed
+	Missed   string // handling of times that passed while no server worked: one of the values below, or empty for MissedLatest
+	Max      int    // for MissedAll: maximum number of runs, for the last times; 0 for DefaultMaxMissed
 }
 
 // The values of ScheduleEngine.Missed.
 const (
 	MissedSkip   = "skip"   // no run
-	MissedLatest = "latest" // one, for the last of them
-	MissedAll    = "all"    // one for each
+	MissedLatest = "latest" // one, for the last time
+	MissedAll    = "all"    // one for each time
 )
 
 // The bounds of ScheduleEngine.Max.
@@ -54,7 +52,7 @@ const (
 	MaxMissed        = 1000
 )
 
-// Kept returns for how many of the times that have passed there are runs at most.
+// Kept returns the maximum number of runs for times that passed.
 func (s ScheduleEngine) Kept() int {
 	if s.Missed == MissedAll {
 		return cmp.Or(s.Max, DefaultMaxMissed)
@@ -103,7 +101,7 @@ func (o *object) fixedDurations(name string) (all []*Duration) {
 	return all
 }
 
-// taskQueue decodes the name of a task queue; null names none.
+// taskQueue decodes the name of a task queue; null is no name.
 func (o *object) taskQueue() string {
 	n := o.value("queue")
 	if n == nil || source.IsNull(n) {
@@ -128,7 +126,7 @@ func (o *object) workflowEngine() (e WorkflowEngine) {
 	return e
 }
 
-// scheduleEngine decodes what is asked about a schedule.
+// scheduleEngine decodes the options of a schedule.
 func (o *object) scheduleEngine() (s ScheduleEngine) {
 	n := o.value("schedule")
 	if n == nil {
@@ -148,7 +146,7 @@ func (o *object) scheduleEngine() (s ScheduleEngine) {
 	return s
 }
 
-// fixedDuration decodes a duration that is no expression and longer than nothing; nil if it is absent or wrong.
+// fixedDuration decodes a duration above zero that is no expression; nil if it is absent or wrong.
 func (o *object) fixedDuration(name string) *Duration {
 	d := o.duration(name)
 	if d == nil {
@@ -167,7 +165,7 @@ func (o *object) fixedDuration(name string) *Duration {
 
 const helpDuration = "write an object such as {minutes: 2}, or ISO 8601 such as PT2M"
 
-// isFixed reports whether a duration is right and no expression, which is reported.
+// isFixed reports whether a duration is valid and no expression, and adds a diagnostic otherwise.
 func (p *parser) isFixed(d *Duration, n *yaml.Node, name string) bool {
 	if d.Expression != "" {
 		p.add(Diagnostic{Code: "SW110", Message: fmt.Sprintf("`%s` is not evaluated, and must be a duration", name), Pointer: d.Pointer, Range: p.src.RangeOf(n), Help: helpDuration})

@@ -11,7 +11,7 @@ type ErrorDefinition struct {
 	Detail   string
 	Instance string
 
-	NonRetryable bool // no `try` is to retry after it (semantics 7.8b)
+	NonRetryable bool // no `try` retries after it (semantics 7.8b)
 }
 
 // Value returns the error as an object with the members that are present.
@@ -41,7 +41,7 @@ func (p *parser) errorDefinition(n *yaml.Node, at Pointer) *ErrorDefinition {
 	return e
 }
 
-// ErrorOf returns the error that a task raises, or the one in use.errors that it names; nil if that is not known.
+// ErrorOf returns the error that a task raises, or the error in use.errors that it names; nil if it is not known.
 func (w *Workflow) ErrorOf(t *RaiseTask) *ErrorDefinition {
 	if t.Use.Data != nil {
 		return w.Use.Errors[t.Use.Text()]

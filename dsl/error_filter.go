@@ -21,7 +21,7 @@ type ErrorFilter struct {
 	aliases  errors.Aliases
 }
 
-// WithAliases returns the filter that takes types for those that they are aliases of; nil for nil.
+// WithAliases returns the filter with aliases of types; nil for nil.
 func (f *ErrorFilter) WithAliases(a errors.Aliases) *ErrorFilter {
 	if f == nil || len(a) == 0 {
 		return f
@@ -81,7 +81,7 @@ func (p *parser) errorFilter(parent *object) *ErrorFilter {
 	return f
 }
 
-// statusFilter decodes the status of an error filter: one number. Several are selected by a condition.
+// statusFilter decodes the status of an error filter: one number. A condition selects several.
 func (o *object) statusFilter() *int {
 	n := o.value("status")
 	if n == nil {

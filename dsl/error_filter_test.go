@@ -7,7 +7,7 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// TestErrorFilter is the one table of what a filter selects, for try, describe and the fault report.
+// TestErrorFilter is the table of the errors that a filter selects, for try, describe and the fault report.
 func TestErrorFilter(t *testing.T) {
 	timeout := errors.Timeoutf("the task did not finish within 1s").At("/do/0/a")
 	text := func(s string) *string { return &s }

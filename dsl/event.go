@@ -10,7 +10,7 @@ import (
 	"github.com/swrun/swrun/internal/lazyregexp"
 )
 
-// EventStrategy says which events to consume. Exactly one of All, Any, One is present.
+// EventStrategy specifies the events to consume. Exactly one of All, Any, One is present.
 type EventStrategy struct {
 	Pointer    Pointer
 	All        []*EventFilter
@@ -44,7 +44,7 @@ type Iterator struct {
 	Export  *Export
 }
 
-// strategy decodes which events to consume; a strategy inside `until` must not have an until of its own.
+// strategy decodes the events to consume; a strategy inside `until` must not have an until of its own.
 func (o *object) strategy(name string, inUntil bool) *EventStrategy {
 	n := o.value(name)
 	if n == nil {
@@ -69,7 +69,7 @@ func (o *object) strategy(name string, inUntil bool) *EventStrategy {
 	until := s.value("until")
 	switch {
 	case until == nil:
-	case inUntil && until.Kind == yaml.ScalarNode && source.Data(until) == false: // which the schema allows
+	case inUntil && until.Kind == yaml.ScalarNode && source.Data(until) == false: // allowed by the schema
 	case inUntil:
 		s.report("SW124", "until", "a strategy inside `until` has no `until` of its own")
 	case e.Mode == "": // reported
@@ -133,7 +133,7 @@ func (c Correlation) ExpectsExpression() bool {
 	return strings.HasPrefix(expect, ".") || strings.HasPrefix(expect, "$")
 }
 
-// bareAttribute matches the bare name of an event's attribute, which may stand for an expression (semantics 14.7).
+// bareAttribute matches the bare name of an event's attribute, which may replace an expression (semantics 14.7).
 var bareAttribute = lazyregexp.New(`^\s*[a-z][a-z0-9]*\s*$`)
 
 // eventProperties decodes the attributes and data of an event.
@@ -158,7 +158,7 @@ func (o *object) eventProperties(name string) map[string]any {
 	return o.mapping(name)
 }
 
-// iterator decodes how consumed items are handled.
+// iterator decodes the handling of consumed items.
 func (o *object) iterator(name string) *Iterator {
 	n := o.value(name)
 	if n == nil {
@@ -172,7 +172,7 @@ func (o *object) iterator(name string) *Iterator {
 	}
 }
 
-// Filters returns all filters of a strategy, without those of its until.
+// Filters returns all filters of a strategy, without the filters of its until.
 func (s *EventStrategy) Filters() []*EventFilter {
 	switch {
 	case s.One != nil:

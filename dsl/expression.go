@@ -8,7 +8,7 @@ type Expression struct {
 	Text    string // empty if the property is absent
 }
 
-// Value is a property that may hold expressions.
+// Value is a property that may contain expressions.
 type Value struct {
 	Pointer Pointer
 	Data    any // as it is written; nil if the property is absent
@@ -54,13 +54,12 @@ func (o *object) expression(name string) Expression {
 	return Expression{o.at.Key(name), o.text(name)}
 }
 
-// reference decodes the name of something in a section of use.
+// reference decodes a name in a section of use.
 func (o *object) reference(name, section string) Reference {
 	return Reference{o.at.Key(name), section, o.text(name)}
 }
 
-// valueOf returns the value of a property that has been decoded. If the property is absent, which is a nil map too, only its form
-// is set.
+// valueOf returns the value of a decoded property. If the property is absent, which is a nil map too, only its form is set.
 func (o *object) valueOf(name string, data any, form Form) Value {
 	if object, ok := data.(map[string]any); ok && object == nil {
 		data = nil
@@ -77,8 +76,8 @@ func (o *object) valueOf(name string, data any, form Form) Value {
 // textValue decodes text that may be an expression.
 func (o *object) textValue(name string) Value { return o.valueOf(name, o.text(name), FormText) }
 
-// dataValue decodes any data that may hold expressions.
+// dataValue decodes any data that may contain expressions.
 func (o *object) dataValue(name string) Value { return o.valueOf(name, o.data(name), FormData) }
 
-// mappingValue decodes an object that may hold expressions.
+// mappingValue decodes an object that may contain expressions.
 func (o *object) mappingValue(name string) Value { return o.valueOf(name, o.mapping(name), FormData) }

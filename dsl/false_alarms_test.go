@@ -14,13 +14,13 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// TestNoFalseAlarms checks the documents of examples, of the specification and of the conformance cases: they do what they are meant to
-// do, so that no rule about valid documents that do something else may report anything. A case that makes such a mistake on purpose is
-// listed with the rule.
+// TestNoFalseAlarms checks the documents of examples, of the specification and of the conformance cases. They do what they are meant to do, so that
+// the rules about valid documents with another effect than intended must not report anything. A case that makes such a mistake on purpose is listed
+// with the rule.
 func TestNoFalseAlarms(t *testing.T) {
 	official := "../../shared/spec/examples/"
 	onPurpose := map[string][]string{
-		// The specification's examples that have no expression where they mean one, or read another member than there is.
+		// The specification's examples that lack an expression where they mean one, or read a member that does not exist.
 		official + "accumulate-room-readings.yaml": {"SW508"}, official + "conditional-task.yaml": {"SW504"}, official + "for.yaml": {"SW508"},
 		official + "run-subflow.yaml": {"SW504"}, official + "schedule-event-driven.yaml": {"SW702"}, official + "try-catch-then.yaml": {"SW504"},
 		"call_asyncapi/11.10d-while-fails.txtar/workflow.yaml": {"SW507"}, "expression/2.15-names-its-expression-when.txtar/workflow.yaml": {"SW507"},
@@ -46,7 +46,7 @@ func TestNoFalseAlarms(t *testing.T) {
 	}
 }
 
-// TestIdleMemberIsReportedInEveryDocument: the same documents get SW312 once they say something of a schedule that has no effect.
+// TestIdleMemberIsReportedInEveryDocument: the same documents get SW312 after an option of a schedule without effect is added.
 func TestIdleMemberIsReportedInEveryDocument(t *testing.T) {
 	const idle = "document:\n  metadata: {swrun: {schedule: {max: 2}}}\n"
 	changed := 0
@@ -59,17 +59,17 @@ func TestIdleMemberIsReportedInEveryDocument(t *testing.T) {
 			t.Errorf("%s gets no SW312", name)
 		}
 	}
-	if changed < 40 { // as many are in the repository itself
+	if changed < 40 { // the repository itself contains this number
 		t.Errorf("only %d documents were changed", changed)
 	}
 }
 
-// silentCodes are those of the rules about documents that are valid and do something else than meant.
+// silentCodes returns the codes of the rules about valid documents with another effect than intended.
 func silentCodes() []string {
 	return []string{"SW112", "SW126", "SW129", "SW134", "SW207", "SW208", "SW312", "SW504", "SW507", "SW508", "SW509", "SW702"}
 }
 
-// mustDocuments returns the texts of the documents that are right, by their names.
+// mustDocuments returns the texts of the valid documents, by their names.
 func mustDocuments(t *testing.T) map[string]string {
 	t.Helper()
 	documents := map[string]string{}

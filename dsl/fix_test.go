@@ -11,8 +11,7 @@ import (
 	"github.com/swrun/swrun/dsl/source"
 )
 
-// TestFixesRepair applies the fix of every diagnostic of the bad documents, one at a time: the diagnostic must be gone,
-// and the text must still be YAML.
+// TestFixesRepair applies the fix of every diagnostic of the bad documents, one at a time: the diagnostic must be gone, and the text must still be YAML.
 func TestFixesRepair(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.yaml")
 	if err != nil {
@@ -113,7 +112,7 @@ func TestFixesMakeValid(t *testing.T) {
 	}
 }
 
-// TestNoFixGuesses: what is merely likely is a question, and nothing that `lint --fix` may put in the author's place.
+// TestNoFixGuesses: a correction that is only likely is a question, and not a fix that `lint --fix` applies for the author.
 func TestNoFixGuesses(t *testing.T) {
 	const head = "document: { dsl: 1.0.3, namespace: test, name: bad, version: 1.0.0 }\n"
 	for _, c := range []struct{ name, text string }{

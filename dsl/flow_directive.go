@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Directive is where the flow goes after a task (DSL reference, "Flow directive").
+// Directive is the next place of the flow after a task (DSL reference, "Flow directive").
 type Directive uint8
 
-// The directives. The zero value goes on with the next task.
+// The directives. The zero value continues with the next task.
 const (
 	DirectiveContinue Directive = iota
 	DirectiveExit               // from the list of tasks
@@ -25,7 +25,7 @@ const (
 
 func directiveWords() []string { return []string{thenContinue, thenExit, thenEnd} }
 
-// directiveOf returns the directive that a text means. An empty text means that it is absent, so the flow continues.
+// directiveOf returns the directive of a text. An empty text means that it is absent, so the flow continues.
 func directiveOf(then string) Directive {
 	switch then {
 	case "", thenContinue:
@@ -38,8 +38,7 @@ func directiveOf(then string) Directive {
 	return DirectiveTask
 }
 
-// Target resolves a flow directive of a task in l. For DirectiveTask, index is the position of the task that it names; ok
-// is false if it names none.
+// Target resolves a flow directive of a task in l. For DirectiveTask, index is the position of the named task; ok is false if no task has that name.
 func (l TaskList) Target(then string) (d Directive, index int, ok bool) {
 	if d = directiveOf(then); d != DirectiveTask {
 		return d, 0, true
@@ -48,7 +47,7 @@ func (l TaskList) Target(then string) (d Directive, index int, ok bool) {
 	return d, index, index >= 0
 }
 
-// otherDirective returns what to write for a directive that other languages have, or "".
+// otherDirective returns the replacement of a directive of other languages, or "".
 func otherDirective(then string) string {
 	switch {
 	case strings.Contains(then, "${"):
@@ -68,8 +67,8 @@ func UndefinedTarget(at Pointer, then string) Diagnostic {
 	return Diagnostic{Code: "SW201", Pointer: at, Message: fmt.Sprintf("`then: %s` names no task in this list", then)}
 }
 
-// Following returns the position in l at which the flow goes on after the task at i with a flow directive: len(l) is the
-// end of the list. ends is true if it ends the workflow instead. A directive that names no task counts as an absent one.
+// Following returns the position in l at which the flow continues after the task at i with a flow directive: len(l) is the end of the list. ends is
+// true if it ends the workflow instead. A directive that names no task counts as absent.
 func (l TaskList) Following(i int, then string) (next int, ends bool) {
 	switch d, index, ok := l.Target(then); {
 	case d == DirectiveExit:
@@ -82,8 +81,8 @@ func (l TaskList) Following(i int, then string) (next int, ends bool) {
 	return i + 1, false
 }
 
-// Siblings returns the tasks of l that a flow directive in l may name. The owner of l is a task, or nil for the workflow. The
-// branches of a fork may not name each other: each is a list of its own.
+// Siblings returns the tasks of l that a flow directive in l may name. The owner of l is a task, or nil for the workflow. The branches of a fork may
+// not name each other: each is a list of its own.
 func Siblings(owner Task, l TaskList) TaskList {
 	if owner != nil && owner.Traits().Branches {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 )
 
-// TestFlowDirectives: where each directive leads, which the rules, the compiler and the drawings ask of one function.
+// TestFlowDirectives: the next place of each directive, by the one function that rules, compiler and drawings use.
 func TestFlowDirectives(t *testing.T) {
 	list := dsl.TaskList{
 		&dsl.SetTask{TaskBase: dsl.TaskBase{Name: "first"}},
@@ -49,7 +49,7 @@ func TestFlowDirectives(t *testing.T) {
 	}
 }
 
-// TestSiblings: the branches of a fork are none.
+// TestSiblings: the branches of a fork are not siblings.
 func TestSiblings(t *testing.T) {
 	list := dsl.TaskList{&dsl.SetTask{}}
 	for name, c := range map[string]struct {

@@ -16,9 +16,9 @@ const KindFor Kind = "for"
 // ForTask runs a list of tasks once for every item of a collection.
 type ForTask struct {
 	TaskBase
-	Each  string // variable that holds the item, default item, without $
-	At    string // variable that holds the position, default index, without $
-	In    Value  // an expression, or a list that holds some
+	Each  string // variable that contains the item, default item, without $
+	At    string // variable that contains the position, default index, without $
+	In    Value  // an expression, or a list that contains expressions
 	While Expression
 	Do    TaskList
 }
@@ -44,7 +44,7 @@ func (t *ForTask) minDuration(c *checker) time.Duration {
 	return min(duration.Max/time.Duration(max(1, len(items))), c.minDurationOfList(t.Do)) * time.Duration(len(items))
 }
 
-// inElsewhere returns how to write a number in the place of items: how often something is to be done. It is "" for anything else.
+// inElsewhere returns how to write a number of repetitions in the place of items. It is "" for anything else.
 func inElsewhere(n *yaml.Node) string {
 	if source.IsNumber(n) {
 		return fmt.Sprintf("write `in: '${ [range(%s)] }'` to count", oneLine(n.Value))

@@ -10,10 +10,10 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// lookalikes are letters of other scripts by the letters of keywords that they look like.
+// lookalikes are pairs of a letter of another script and the letter of keywords that it resembles.
 const lookalikes = "аaеeоoрpсcуyхxіiѕsјjԁdһhԛqԝwοoνvιiϲcϳj"
 
-// plainRune returns the character of a keyword that another one looks like: a letter, a hyphen or a space. It is negative for a character that nobody sees.
+// plainRune returns the character of keywords that a character resembles: a letter, a hyphen or a space. It is negative for an invisible character.
 func plainRune(r rune) rune {
 	switch {
 	case r <= unicode.MaxASCII:
@@ -35,14 +35,14 @@ func plainRune(r rune) rune {
 	return r
 }
 
-// plainText returns what a text looks like, in ASCII where that is possible.
+// plainText returns the ASCII text that a text resembles, as far as possible.
 func plainText(text string) string { return strings.Map(plainRune, text) }
 
-// asSeen returns the name that a reader sees.
+// asSeen returns the name as a reader sees it.
 func asSeen(name string) string { return strings.TrimSpace(strings.TrimLeft(plainText(name), "- ")) }
 
-// foreignIn returns the help for a text with a character that looks like another one, or like nothing; "" for a text without one, and for one that is meant
-// to be in another script.
+// foreignIn returns the help for a text with a character that resembles another character, or is invisible; "" for a text without one, and for a text
+// that is meant to be in another script.
 func foreignIn(text string) string {
 	plain := plainText(text)
 	if plain == text || strings.ContainsFunc(plain, func(r rune) bool { return r > unicode.MaxASCII }) {
@@ -62,7 +62,7 @@ func foreignIn(text string) string {
 	}
 }
 
-// tellForeign gives the diagnostics about a text with a foreign character the help to replace it.
+// tellForeign adds to the diagnostics about a text with a foreign character the help to replace it.
 func (s *Source) tellForeign(found Diagnostics) {
 	for i, d := range found {
 		text := s.textIn(d)
@@ -72,7 +72,8 @@ func (s *Source) tellForeign(found Diagnostics) {
 	}
 }
 
-// textIn returns the text of the document that an error is about, if it stands on one line. An error about one character stands before it.
+// textIn returns the text of the document that an error is about, if it is on one line. For an error about one character, it is the text before the
+// character.
 func (s *Source) textIn(d Diagnostic) string {
 	from, to := d.Range.Start, d.Range.End
 	line := s.Line(from.Line)
@@ -90,8 +91,8 @@ func isText(value string) bool {
 	return yaml.Unmarshal([]byte(value), &n) == nil && len(n.Content) == 1 && n.Content[0].Kind == yaml.ScalarNode && n.Content[0].Tag == "!!str"
 }
 
-// dropBeforeForeign removes the errors about values that are missing because the line that should hold them begins with a foreign space or hyphen: to YAML,
-// it is a property of something else.
+// dropBeforeForeign removes the errors about values that are missing because the line that should contain them begins with a foreign space or hyphen:
+// to YAML, it is a property of something else.
 func (p *parser) dropBeforeForeign() {
 	for _, d := range p.found.Errors() {
 		text := p.src.textIn(d)

@@ -23,7 +23,7 @@ func (*ForkTask) Traits() Traits { return Traits{Group: "composite", Branches: t
 
 func (t *ForkTask) parts(w *walker) { w.list(t, t.Branches) }
 
-// minDuration is that of the longest branch, or of the shortest if they compete.
+// minDuration returns the minimum time of the longest branch, or of the shortest branch if they compete.
 func (t *ForkTask) minDuration(c *checker) time.Duration {
 	if len(t.Branches) == 0 || slices.ContainsFunc(t.Branches, c.mayEnd) {
 		return 0
@@ -42,13 +42,13 @@ func (t *ForkTask) mayComplete(c *checker) bool {
 	return t.Compete || !slices.ContainsFunc(t.Branches, func(b Task) bool { return !c.branchMayComplete(b) })
 }
 
-// boundedLists: a branch that surely ends bounds those that compete with it.
+// boundedLists: a branch that surely ends bounds the branches that compete with it.
 func (t *ForkTask) boundedLists(_ *checker, inner scope) []boundedList {
 	inner.bounded = inner.bounded || t.Compete && slices.ContainsFunc(t.Branches, endsInTime)
 	return []boundedList{{t.Branches, inner}}
 }
 
-// HasNoWinner returns the diagnostic for a fork whose branches compete though there are none (semantics 6.6).
+// HasNoWinner returns the diagnostic for a fork whose branches compete, but that has no branches (semantics 6.6).
 func (t *ForkTask) HasNoWinner() (d Diagnostic, wrong bool) {
 	return Diagnostic{
 		Code: "SW124", Pointer: t.Pointer.Key("fork").Key("compete"), Message: "branches cannot compete if there are none",

@@ -6,9 +6,9 @@ import (
 	"github.com/swrun/swrun/dsl/source"
 )
 
-// ParseFunction reads a function from a text of its own, as catalogs and URIs hold them: the definition of a task (DSL reference, "Custom
-// Functions"). Name is what the task is called, and at the pointer that stands for the text: those of all that is in it begin with it. The
-// workflow that it returns stands for the function's text: nothing is defined in it that the function could use.
+// ParseFunction reads a function from a text of its own, as in catalogs and at URIs: the definition of a task (DSL reference, "Custom Functions").
+// Name is the name of the task. The pointers of everything in the text begin with at. The returned workflow represents the function's text: it
+// defines nothing that the function could use.
 func ParseFunction(file string, text []byte, name string, at Pointer) (*Workflow, Task, Diagnostics) {
 	tree, problems := source.Read(file, text)
 	p := newParser(&Source{Tree: tree, at: at})
@@ -28,18 +28,18 @@ func ParseFunction(file string, text []byte, name string, at Pointer) (*Workflow
 	return w, task, p.found
 }
 
-// tokens returns the tokens of a pointer from the root of the text on.
+// tokens returns the tokens of a pointer, starting from the root of the text.
 func (s *Source) tokens(p Pointer) []string {
 	return Pointer(strings.TrimPrefix(string(p), string(s.at))).Tokens()
 }
 
-// remoteFunctions is what the pointers of all that is in functions from elsewhere begin with. No document has a member of that name.
+// remoteFunctions is the beginning of the pointers of everything in functions from elsewhere. No document has a member of that name.
 const remoteFunctions = Pointer("/functions")
 
 // RemoteFunction returns the pointer of the function at a URI.
 func RemoteFunction(uri string) Pointer { return remoteFunctions.Key(uri) }
 
-// RemoteFunction returns the function from elsewhere in which p stands, and its URI; ok is false for what stands in the document.
+// RemoteFunction returns the function from elsewhere that contains p, and its URI; ok is false for places in the document.
 func (p Pointer) RemoteFunction() (function Pointer, uri string, ok bool) {
 	rest, ok := strings.CutPrefix(string(p), string(remoteFunctions)+"/")
 	if !ok {

@@ -12,8 +12,8 @@ import (
 	"github.com/swrun/swrun/dsl/source"
 )
 
-// FuzzParse checks what holds for every text: Parse returns a tree, its diagnostics are complete and lie in the text,
-// and every place of the document is found.
+// FuzzParse checks the properties that hold for every text: Parse returns a tree, its diagnostics are complete and inside the text, and every place
+// of the document is found.
 func FuzzParse(f *testing.F) {
 	for _, pattern := range []string{"testdata/*.yaml", "testdata/syntax/*.yaml", "../examples/*.yaml"} {
 		files, err := filepath.Glob(pattern)
@@ -90,8 +90,8 @@ func checkPlaces(t *testing.T, s *dsl.Source, v any, at dsl.Pointer) {
 	}
 }
 
-// FuzzDuration checks that what ParseDuration accepts survives being written and read again, and is neither negative
-// nor longer than what is allowed.
+// FuzzDuration checks that a duration that ParseDuration accepts is the same after it is written and read again, and is neither negative nor longer
+// than allowed.
 func FuzzDuration(f *testing.F) {
 	for _, text := range []string{"PT2S", "P1DT12H", "P1Y2M3W4DT5H6M7.89S", "PT0.0000000001S", "P", "PT", "P1M1Y", "PT1,5S", "PT99999999999H", "-PT1S", "P0.5Y"} {
 		f.Add(text)

@@ -8,15 +8,15 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// idleValue keeps SW134, about a property with an empty object or list that does nothing, for reportIdle.
+// idleValue keeps a SW134 about a property with an empty object or list that does nothing, for reportIdle.
 func (o *object) idleValue(name, message, help string) {
 	if n := o.value(name); n != nil && n.Kind != yaml.ScalarNode && len(n.Content) == 0 {
 		o.p.idles = append(o.p.idles, Diagnostic{Code: "SW134", Message: message, Pointer: o.at.Key(name), Range: o.p.src.RangeOf(n), Help: help})
 	}
 }
 
-// idleTasks does so for a list of tasks. Where the list is required, its task can be removed, and not the list alone. Beside a policy for retries,
-// an empty `do` of a catch takes the error of the last attempt.
+// idleTasks keeps one for a list of tasks. If the list is required, its task can be removed, but not the list alone. Beside a policy for retries, an
+// empty `do` of a catch handles the error of the last attempt.
 func (o *object) idleTasks(name string) {
 	has := func(name string) bool { return o.value(name) != nil }
 	help := howToFill(o.what, "do")
@@ -33,10 +33,10 @@ func (o *object) idleTasks(name string) {
 	o.idleValue(name, fmt.Sprintf("`%s` is empty, so it runs nothing", name), help)
 }
 
-// idleObject does so for an object none of whose properties has a value. Known are those that it may have.
+// idleObject keeps one for an object that has no property with a value. Known are the properties that it may have.
 func (o *object) idleObject(known []string) {
 	has := func(name string) bool { return o.value(name) != nil }
-	if o.node.Line == 0 || slices.Contains(notIdle(), o.what) || slices.ContainsFunc(o.keys(), has) { // a `with` that is absent stands on no line
+	if o.node.Line == 0 || slices.Contains(notIdle(), o.what) || slices.ContainsFunc(o.keys(), has) { // a `with` that is absent has no line
 		return
 	}
 	known = slices.DeleteFunc(slices.Clone(known), func(name string) bool { return strings.HasPrefix(name, "?") })
@@ -50,20 +50,20 @@ func (o *object) idleObject(known []string) {
 	o.p.idles = append(o.p.idles, Diagnostic{Code: "SW134", Message: message, Pointer: o.at, Range: o.p.src.RangeOf(o.node), Help: fmt.Sprintf("give it %s, or remove it", some)})
 }
 
-// idleWithout does so for an object that does nothing without one of its properties.
+// idleWithout keeps one for an object that does nothing without one of its properties.
 func (o *object) idleWithout(message, help string, names ...string) {
 	if !slices.ContainsFunc(names, func(name string) bool { return o.value(name) != nil }) {
 		o.p.idles = append(o.p.idles, Diagnostic{Code: "SW134", Message: message, Pointer: o.at, Range: o.p.src.RangeOf(o.node), Help: help})
 	}
 }
 
-// notIdle are the objects that may be empty. A catch without properties catches every error, a retry policy without them has its defaults, and
-// a message without them is sent. `use` is a place for definitions, as the maps in it are. SW704 is about a schedule.
+// notIdle returns the objects that may be empty. A catch without properties catches every error, a retry policy without properties has its defaults,
+// and a message without properties is sent. `use` is a place for definitions, as the maps in it are. SW704 is about a schedule.
 func notIdle() []string {
 	return []string{"`catch`", "a retry policy", "`message`", "`use`", "`schedule`"}
 }
 
-// reportIdle reports the values that do nothing, once all else is reported: nothing else may be wrong at such a value, or inside it.
+// reportIdle reports the values that do nothing, after all other diagnostics: no other diagnostic may be about such a value, or a place inside it.
 func (p *parser) reportIdle() {
 	told := map[string]bool{}
 	for _, d := range p.found {

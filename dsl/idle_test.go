@@ -38,8 +38,8 @@ func silentWhenEmpty() map[string]string {
 	}
 }
 
-// TestEmptyValuesAreReported empties each object and each list of the document that has all properties, one after the other. Its author learns
-// that it is an error or that it does nothing, or there is a reason why nothing is said.
+// TestEmptyValuesAreReported empties each object and each list of the document that has all properties, one after the other. It must be reported as
+// an error or as idle, unless the table has a reason for silence.
 func TestEmptyValuesAreReported(t *testing.T) {
 	text, err := os.ReadFile("testdata/valid/everything.yaml")
 	if err != nil {
@@ -74,7 +74,7 @@ func TestEmptyValuesAreReported(t *testing.T) {
 	}
 }
 
-// emptied returns what is found at a value, and inside it, of a document in which it is empty.
+// emptied returns the diagnostics at a value, and inside it, of a document in which the value is empty.
 func emptied(t *testing.T, document, n *yaml.Node, at dsl.Pointer) dsl.Diagnostics {
 	t.Helper()
 	before := *n
@@ -106,7 +106,7 @@ func eachContainer(n *yaml.Node, at dsl.Pointer, visit func(n *yaml.Node, at dsl
 	}
 }
 
-// TestTextThatEndsEarlyIsNotEmpty: of a text that cannot be read to its end, nothing is said to be empty.
+// TestTextThatEndsEarlyIsNotEmpty: in a text that cannot be read to its end, nothing is reported as empty.
 func TestTextThatEndsEarlyIsNotEmpty(t *testing.T) {
 	const head = "document: { dsl: 1.0.3, namespace: test, name: a, version: 1.0.0 }\n"
 	for _, text := range []string{head + "do: []\n---\ndo: []\n", head + "do: []\nuse: { secrets: [a\n"} {

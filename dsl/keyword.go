@@ -10,10 +10,10 @@ import (
 	"github.com/swrun/swrun/dsl/source"
 )
 
-// keyword is a property that says which kind a task is.
+// keyword is a property that determines the kind of a task.
 type keyword struct {
 	name  string
-	kind  Kind     // empty if the value of the keyword says which of several kinds it is
+	kind  Kind     // empty if the value of the keyword selects one of several kinds
 	also  []string // further properties beside the keyword
 	parse func(*parser, *object, TaskBase) Task
 }
@@ -43,7 +43,7 @@ func keywordNames() []string {
 	return names
 }
 
-// insideTasks are the properties of tasks whose objects authors mistake for the task itself: they write `then` into `with`.
+// insideTasks returns the properties of tasks whose objects authors confuse with the task itself: they write `then` into `with`.
 func insideTasks() []string {
 	return []string{"with", "for", "fork", "emit", "listen", "raise", "run"}
 }
@@ -52,8 +52,7 @@ func baseProperties() []string {
 	return []string{"if", "input", "output", "export", "timeout", "then", "metadata"}
 }
 
-// task decodes one task, whose keyword says which kind it is. A task without a keyword becomes an empty `do`, so that flow
-// directives still find its name.
+// task decodes one task, whose keyword determines its kind. A task without a keyword becomes an empty `do`, so that flow directives still find its name.
 func (p *parser) task(name string, n *yaml.Node, at Pointer) Task {
 	unknown := &DoTask{TaskBase: TaskBase{Pointer: at, Name: name}}
 	if n.Kind != yaml.MappingNode {
@@ -176,7 +175,7 @@ func hasIf(n *yaml.Node) bool {
 	return condition != nil
 }
 
-// endsByProperty reports `end: true`, which older versions of the DSL had for `then: end`.
+// endsByProperty reports `end: true`, which is `then: end` in older versions of the DSL.
 func (p *parser) endsByProperty(n *yaml.Node, at Pointer) bool {
 	key, value := source.Child(n, "end")
 	if key == nil || !source.IsBool(value) {

@@ -13,11 +13,11 @@ import (
 	"github.com/swrun/swrun/internal/suggest"
 )
 
-// majorVersion matches what begins with the first number of a version.
+// majorVersion matches text that begins with the first number of a version.
 var majorVersion = lazyregexp.New(`^\s*v?(\d+)(?:\.|\s*$)`)
 
-// otherLanguage reports a document of another major version of the DSL. Nothing else in the document is checked: its words mean
-// something else there (semantics 1.1).
+// otherLanguage reports a document of another major version of the DSL. Nothing else in the document is checked: its words have other meanings there
+// (semantics 1.1).
 func (p *parser) otherLanguage(root *yaml.Node) bool {
 	if p.otherTool(root) {
 		return true
@@ -76,7 +76,7 @@ func (p *parser) otherTool(root *yaml.Node) bool {
 	return true
 }
 
-// wrapped reports a workflow that stands below a property, as other languages have it.
+// wrapped reports a workflow below a property, as in other languages.
 func (p *parser) wrapped(root *yaml.Node) bool {
 	key, inner := root.Content[0], root.Content[1]
 	if document, _ := source.Child(inner, "document"); len(root.Content) != 2 || document == nil {
@@ -90,7 +90,7 @@ func (p *parser) wrapped(root *yaml.Node) bool {
 	return true
 }
 
-// toolOf returns the tool for which a document is written, if its properties tell, or "".
+// toolOf returns the tool for which a document is written, if its properties identify it, or "".
 func toolOf(root *yaml.Node) string {
 	for _, tool := range []struct {
 		name string

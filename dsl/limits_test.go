@@ -23,7 +23,7 @@ func TestTheBoundsOfDocumentsAreDocumented(t *testing.T) {
 	}
 }
 
-// TestDocumentsBeyondTheBoundsSayWhatToDo: however a text is too deep or too large, the diagnostic is SW104, names the bound, and says what to do.
+// TestDocumentsBeyondTheBoundsSayWhatToDo: for every text that is too deep or too large, the diagnostic is SW104, names the bound, and contains the remedy.
 func TestDocumentsBeyondTheBoundsSayWhatToDo(t *testing.T) {
 	const deep, large = "the document is nested deeper than 64 levels", "the document has more than 262144 bytes"
 	nested := func(levels int, before, after string) string {
@@ -54,7 +54,7 @@ func TestDocumentsBeyondTheBoundsSayWhatToDo(t *testing.T) {
 	}
 }
 
-// TestAnEmptyDocumentSaysHowToBegin: who has nothing yet is told what makes a document.
+// TestAnEmptyDocumentSaysHowToBegin: the diagnostic of an empty document explains how to begin a document.
 func TestAnEmptyDocumentSaysHowToBegin(t *testing.T) {
 	for _, text := range []string{"", "\n\n", "# nothing yet\n", "---\n"} {
 		_, found := Parse("a.yaml", []byte(text))

@@ -9,12 +9,12 @@ import (
 	"github.com/swrun/swrun/dsl/source"
 )
 
-// listed is a kind of list item: a task, a case or an extension, which stands in its list under a name.
+// listed is a kind of list item: a task, a case or an extension, which has a name in its list.
 type listed struct {
 	what    string                // for messages: a task
 	example string                // a name for one
 	own     []string              // the properties that it may have
-	is      func(*yaml.Node) bool // reports whether a value is such an item's
+	is      func(*yaml.Node) bool // reports whether a value has the form of such an item
 }
 
 func listedTask() listed {
@@ -113,10 +113,10 @@ func (p *parser) severalKeys(n *yaml.Node, at Pointer, what string) entry {
 	return entry{key, value, at.Key(key.Value)}
 }
 
-// besideName returns the keys and values of an item but the first, if the first is the name of a task with properties, and the others can only be
+// besideName returns the keys and values of an item except the first, if the first is the name of a task with properties, and the others can only be
 // properties of it: a task of that name would have a keyword.
 func besideName(n *yaml.Node) []*yaml.Node {
-	var also []string // what stands beside the keyword of the first task, whatever is in it
+	var also []string // the properties beside the keyword of the first task, with any values
 	isKeyword := func(key *yaml.Node) bool { return contains(keywordNames(), key.Value) }
 	for _, k := range keywords() {
 		if slices.ContainsFunc(n.Content[1].Content, func(key *yaml.Node) bool { return key.Value == k.name }) {
@@ -157,7 +157,7 @@ func (p *parser) nameless(n *yaml.Node, at Pointer, l listed) (entry, bool) {
 	return entry{first, n, at}, true
 }
 
-// otherCase reports a case without a name whose properties have names of other languages, and decodes it as if it were one.
+// otherCase reports a case without a name whose properties have names of other languages, and decodes it as a case.
 func (p *parser) otherCase(n *yaml.Node, at Pointer, l listed) (entry, bool) {
 	meant := map[string]string{"condition": "when", "if": "when", "case": "when", "when": "when", "next": "then", "goto": "then", "transition": "then", "then": "then"}
 	if l.what != "a case" || len(n.Content) != 4 || meant[n.Content[0].Value] != "when" || meant[n.Content[2].Value] != "then" || !source.IsText(n.Content[3]) {
@@ -177,8 +177,8 @@ func (p *parser) otherCase(n *yaml.Node, at Pointer, l listed) (entry, bool) {
 	return entry{n.Content[0], &inner, at}, true
 }
 
-// namedInside reports an item with its name among its properties, as in other languages, and decodes it under that name, unless its
-// other properties are unknown too.
+// namedInside reports an item with its name among its properties, as in other languages, and decodes it under that name, unless its other properties
+// are unknown too.
 func (p *parser) namedInside(n *yaml.Node, at Pointer, l listed) (entry, bool) {
 	if len(n.Content) < 4 || !slices.Contains([]string{"name", "id"}, n.Content[0].Value) || n.Content[1].Value == "" || !source.IsText(n.Content[1]) {
 		return entry{}, false
@@ -196,7 +196,7 @@ func (p *parser) namedInside(n *yaml.Node, at Pointer, l listed) (entry, bool) {
 		Code: "SW121", Message: fmt.Sprintf("the name of %s stands around its properties, not among them", l.what), Pointer: at,
 		Range: p.src.RangeOf(n.Content[0]), Help: fmt.Sprintf("write `- %s:` and indent the properties below it", oneLine(name.Value)),
 	})
-	if foreign { // its properties are those of another language
+	if foreign { // its properties belong to another language
 		return entry{}, true
 	}
 	return entry{name, &inner, at.Key(name.Value)}, true

@@ -14,7 +14,7 @@ type ListenTask struct {
 // Kind returns KindListen.
 func (*ListenTask) Kind() Kind { return KindListen }
 
-// Traits: when events come is not known.
+// Traits: the time of the events is not known.
 func (*ListenTask) Traits() Traits { return Traits{Unbounded: true} }
 
 func (t *ListenTask) parts(w *walker) {

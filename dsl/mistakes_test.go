@@ -13,15 +13,15 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// header is what a document of testdata/mistakes begins with unless it has its own.
+// header is the beginning of a document of testdata/mistakes, unless it has its own.
 const header = "document: { dsl: 1.0.3, namespace: demo, name: rule, version: 0.1.0 }\n"
 
-// TestMistakes parses and checks the documents of testdata/mistakes. Each holds one mistake as people make it who come from another
-// language. A comment says on which line it is reported, and what the report names as its remedy:
+// TestMistakes parses and checks the documents of testdata/mistakes. Each contains one mistake as people make it who know another language. A comment
+// marks the line of the report, and contains the remedy in it:
 //
 //	if: .x = 1 # SW507 "write `==`"
 //
-// Nothing else may be reported but hints.
+// No other diagnostics are allowed except hints.
 func TestMistakes(t *testing.T) {
 	files, err := filepath.Glob("testdata/mistakes/*.txtar")
 	if err != nil {

@@ -2,5 +2,5 @@
 
 package dsl_test
 
-// everyNth makes tests that go through many documents take all of them.
+// everyNth is the fraction of documents that tests of many documents take: all of them.
 const everyNth = 1

@@ -12,17 +12,17 @@ import (
 	"github.com/swrun/swrun/internal/suggest"
 )
 
-// object is a mapping of the document whose properties are being decoded. An absent or wrong value decodes as the
-// zero value of its type, so that decoding always goes on.
+// object is a mapping of the document whose properties are being decoded. An absent or wrong value decodes as the zero value of its type, so that
+// decoding always continues.
 type object struct {
 	p    *parser
 	node *yaml.Node
 	at   Pointer
 	what string // for messages: a task, `document`
-	// misspelt are the properties that are there under a wrong name, so that they are not reported as missing.
+	// misspelt are the properties that are present under a wrong name, so that they are not reported as missing.
 	misspelt map[string]bool
 	open     bool // any property is allowed
-	broken   bool // it is not a mapping, which was reported: nothing is reported as missing in it
+	broken   bool // it is not a mapping, which was reported: no property is reported as missing in it
 }
 
 // entry is one member of a mapping.
@@ -58,7 +58,7 @@ func (p *parser) object(n *yaml.Node, at Pointer, what string, allowed ...string
 	return o
 }
 
-// duplicates reports keys that a mapping has twice, and keys that are not scalars.
+// duplicates reports keys that occur twice in a mapping, and keys that are not scalars.
 func (p *parser) duplicates(n *yaml.Node, at Pointer) {
 	first := duplicateFinder(n)
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -78,8 +78,7 @@ func (p *parser) duplicates(n *yaml.Node, at Pointer) {
 	}
 }
 
-// duplicateFinder returns a function that finds an earlier key of a mapping that equals the key at index i, or nil. Call it with
-// rising indices.
+// duplicateFinder returns a function that finds an earlier key of a mapping that equals the key at index i, or nil. Call it with rising indices.
 func duplicateFinder(n *yaml.Node) func(i int) *yaml.Node {
 	if len(n.Content) > 64 { // comparing all with all would take too long
 		seen := make(map[string]*yaml.Node, len(n.Content)/2)
@@ -101,7 +100,7 @@ func duplicateFinder(n *yaml.Node) func(i int) *yaml.Node {
 	}
 }
 
-// unknown reports a property that does not exist, with the one that was probably meant.
+// unknown reports a property that does not exist, with the property that was probably meant.
 func (o *object) unknown(key *yaml.Node, allowed []string) {
 	name := key.Value
 	allowed = slices.DeleteFunc(slices.Clone(allowed), func(a string) bool { return strings.HasPrefix(a, "?") })
@@ -109,7 +108,7 @@ func (o *object) unknown(key *yaml.Node, allowed []string) {
 		Code: "SW106", Message: fmt.Sprintf("`%s` is not a property of %s", name, o.what), Pointer: o.at.Key(name),
 		Range: o.p.src.RangeOf(key), Expected: allowed,
 	}
-	tasks := name == "errors" && o.value(name) != nil && o.value(name).Kind == yaml.SequenceNode // what to do about errors, in other languages
+	tasks := name == "errors" && o.value(name) != nil && o.value(name).Kind == yaml.SequenceNode // the handling of errors, in other languages
 	if member := memberWith(name, allowed); member != "" && !tasks {
 		o.reportNotNested(key, member, allowed)
 		return
@@ -141,7 +140,7 @@ func (o *object) unknown(key *yaml.Node, allowed []string) {
 	o.p.add(d)
 }
 
-// wraps reports whether the tasks of a workflow stand below a property that it does not have.
+// wraps reports whether the tasks of a workflow are below a property that does not exist.
 func (o *object) wraps(key *yaml.Node, allowed []string) bool {
 	do, _ := source.Child(o.value(key.Value), "do")
 	return o.what == aWorkflow && do != nil && o.key("do") == nil && slices.Contains(allowed, "do")
@@ -154,8 +153,8 @@ func (o *object) told(help string) bool {
 	})
 }
 
-// markNamed notes that the properties which help tells to write are there under other names. `do` and `then` stand for tasks in most
-// help, and are only noted where help begins with them.
+// markNamed marks the properties that a help text recommends as present under other names. `do` and `then` represent tasks in most help texts, and
+// are only marked if the help begins with them.
 func (o *object) markNamed(help string, allowed []string) {
 	if contains(allowed, "bearer") { // a policy with words of another language has a scheme too
 		o.markPresent("bearer")
@@ -168,7 +167,7 @@ func (o *object) markNamed(help string, allowed []string) {
 	}
 }
 
-// reportBlank reports a property without a value: it counts as absent, which is seldom meant. Null is.
+// reportBlank reports a property without a value: it counts as absent, which is seldom meant. An explicit null is meant.
 func (o *object) reportBlank(key, value *yaml.Node) {
 	if !source.IsNull(value) || value.Value != "" {
 		return
@@ -183,7 +182,7 @@ func (o *object) key(name string) *yaml.Node {
 	return key
 }
 
-// keys returns the names of the properties that are there, with or without a value.
+// keys returns the names of the present properties, with or without a value.
 func (o *object) keys() []string {
 	var all []string
 	for i := 0; i+1 < len(o.node.Content); i += 2 {
@@ -192,7 +191,7 @@ func (o *object) keys() []string {
 	return all
 }
 
-// value returns the node of a value, or nil if there is none; null counts as none (semantics 1.3a).
+// value returns the node of a value, or nil if the property is absent; null counts as absent (semantics 1.3a).
 func (o *object) value(name string) *yaml.Node {
 	_, value := source.Child(o.node, name)
 	if value != nil && source.IsNull(value) {
@@ -226,7 +225,7 @@ func (o *object) require(names ...string) {
 			d.Help = "write `version: latest` for the highest version"
 		}
 		if image := o.value("name"); name == "image" && image != nil && source.IsText(image) && strings.ContainsAny(image.Value, ":/") {
-			d.Range, d.Label = o.p.src.RangeOf(o.key("name")), didYouMean("image") // `name` is what the container itself is called
+			d.Range, d.Label = o.p.src.RangeOf(o.key("name")), didYouMean("image") // `name` is the name of the container itself
 		}
 		o.p.add(o.near(d, name))
 	}
@@ -258,7 +257,7 @@ func (o *object) reportNull(key *yaml.Node) {
 // report adds a diagnostic at the value of a property.
 func (o *object) report(code, name, message string) { o.reportWith(code, name, message, "") }
 
-// exactlyOne reports an error unless exactly one of the properties is there. It returns the first one that is there.
+// exactlyOne reports an error unless exactly one of the properties is present. It returns the first present property.
 func (o *object) exactlyOne(names ...string) string {
 	var present []string
 	for _, name := range names {
@@ -289,8 +288,7 @@ func (o *object) exactlyOne(names ...string) string {
 	return append(present, "")[0]
 }
 
-// openObject begins to decode a mapping that may have any property by the DSL. Only the known ones mean something: it warns of
-// all others.
+// openObject begins to decode a mapping that may have any property by the DSL. Only the known properties have a meaning: it warns of all others.
 func (p *parser) openObject(n *yaml.Node, at Pointer, what string, known ...string) *object {
 	o := p.object(n, at, what)
 	o.idleObject(known)
@@ -318,7 +316,7 @@ func (p *parser) openObject(n *yaml.Node, at Pointer, what string, known ...stri
 	return o
 }
 
-// wrongType reports a value in whose place one of another type must stand. What says which place that is.
+// wrongType reports a value of a wrong type. what names the place.
 func (p *parser) wrongType(n *yaml.Node, at Pointer, what string, must wanted) {
 	d := Diagnostic{Code: "SW108", Message: fmt.Sprintf("%s must be %s, got %s", what, must, source.Describe(n)), Pointer: at, Range: p.src.RangeOf(n)}
 	d.Help = must.remedy(n)

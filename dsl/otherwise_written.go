@@ -23,8 +23,7 @@ var (
 	cronOf       = lazyregexp.New(`^cron\((.+)\)$`)
 )
 
-// durationElsewhere returns the ISO 8601 form of a duration that is written as other tools have it, such as 00:00:05, 1 hour 30 minutes,
-// P5S and R/PT5M, or "".
+// durationElsewhere returns the ISO 8601 form of a duration in the notation of other tools, such as 00:00:05, 1 hour 30 minutes, P5S and R/PT5M, or "".
 func durationElsewhere(text string) string {
 	upper := strings.ToUpper(strings.TrimSpace(text))
 	if m := clockTime().FindStringSubmatch(upper); m != nil {
@@ -68,7 +67,7 @@ func countedDuration(text string) string {
 	return "P" + date + clock
 }
 
-// likelyDuration returns a duration in its shortest form, or "" if it is none.
+// likelyDuration returns a duration in its shortest form, or "" if the text is no duration.
 func likelyDuration(text string) string {
 	d, err := ParseDuration(text)
 	if err != nil {
@@ -77,7 +76,7 @@ func likelyDuration(text string) string {
 	return d.String()
 }
 
-// helpWithDuration returns what to do about text that is no duration, and that cannot be repaired by itself.
+// helpWithDuration returns the help for text that is no duration, and that cannot be repaired automatically.
 func helpWithDuration(text string) string {
 	text = strings.TrimSpace(text)
 	fields := len(strings.Fields(text))
@@ -95,7 +94,7 @@ func helpWithDuration(text string) string {
 	return ""
 }
 
-// untilTime is what to do about a time in the place of a duration.
+// untilTime is the help for a time in the place of a duration.
 const untilTime = "a task waits for a length of time, and not until one: compute it, for example `'${ \"PT\\((.at | fromdate) - now | floor)S\" }'`"
 
 // likelyVersion returns the version that was probably meant by text such as v1, 1.0, ^1.2.0 or 2026-01-31, or "".
@@ -106,7 +105,7 @@ func likelyVersion(text string) string {
 	}
 	parts := make([]string, 3)
 	for i, digits := range m[1:4] {
-		n, _ := strconv.Atoi(digits) // x, and nothing, count as 0
+		n, _ := strconv.Atoi(digits) // x, and an empty number, count as 0
 		parts[i] = strconv.Itoa(n)
 	}
 	if version := strings.Join(parts, "."); IsVersion(version) {
@@ -115,7 +114,7 @@ func likelyVersion(text string) string {
 	return ""
 }
 
-// cronElsewhere returns what to write for the schedule of another tool in the place of a cron expression.
+// cronElsewhere returns the replacement of a schedule of another tool in the place of a cron expression.
 func cronElsewhere(text string) string {
 	text = strings.TrimSpace(text)
 	yearLast := cronOf().FindStringSubmatch(text)
@@ -134,7 +133,7 @@ func cronElsewhere(text string) string {
 	switch {
 	case len(fields) == 6 && yearLast != nil:
 		return fmt.Sprintf("write `%s`, without a year", oneLine(strings.Join(fields[:5], " ")))
-	case len(fields) == 7 || len(fields) == 6: // seconds stand first
+	case len(fields) == 7 || len(fields) == 6: // seconds come first
 		return fmt.Sprintf("write `%s`, without seconds", oneLine(strings.Join(fields[1:6], " ")))
 	case len(fields) == 5 && fields[1] == "24":
 		return "midnight is hour 0: " + fmt.Sprintf("`%s 0 %s`", oneLine(fields[0]), oneLine(strings.Join(fields[2:], " ")))

@@ -13,7 +13,7 @@ import (
 	"github.com/swrun/swrun/internal/shorten"
 )
 
-// ReadText reads the text of a document. Of one that is too large it reads no more than Parse needs to say so.
+// ReadText reads the text of a document. If the text is too large, it reads just enough for Parse to report that.
 func ReadText(r io.Reader) ([]byte, error) { return io.ReadAll(io.LimitReader(r, source.MaxSize+1)) }
 
 // Parse reads a workflow document, YAML or JSON, whose name file is only used in messages. It always returns a tree,
@@ -33,7 +33,7 @@ func Parse(file string, text []byte) (*Workflow, Diagnostics) {
 	if tree.Root != nil && !p.otherLanguage(tree.Root) {
 		w = p.workflow(tree.Root)
 		p.checkQuotes(tree.Root, "")
-		if len(problems) == 0 { // of a text that ends too early, a list may only look empty
+		if len(problems) == 0 { // in a text that ends too early, a list may only look empty
 			p.reportIdle()
 		}
 	}
@@ -93,7 +93,7 @@ func pointersOf(found Diagnostics) (all []Pointer) {
 	return all
 }
 
-// oneLine makes a text of the document safe to print on one line. What nobody sees is shown by its number.
+// oneLine makes a text of the document safe to print on one line. It shows invisible characters by their numbers.
 func oneLine(text string) string {
 	const most = 400
 	text = shorten.To(text, most)

@@ -25,7 +25,7 @@ func benchmarkParse(b *testing.B, lines int) {
 	}
 }
 
-// longDocument writes a valid document of about that many lines.
+// longDocument returns a valid document with about the given number of lines.
 func longDocument(lines int) string {
 	var text strings.Builder
 	text.WriteString("document:\n  dsl: 1.0.3\n  namespace: bench\n  name: long\n  version: 1.0.0\ndo:\n")

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Pointer is a JSON Pointer (RFC 6901) into a workflow's definition. It is static: it names a place in the
-// document, whatever loop pass or attempt runs it. The empty pointer is the document itself.
+// Pointer is a JSON Pointer (RFC 6901) into a workflow's definition. It is static: it names a place in the document, independent of loop passes and
+// attempts. The empty pointer is the document itself.
 type Pointer string
 
 var (

@@ -1,7 +1,7 @@
 package dsl
 
-// property is the name of a property that may hold expressions, for rules and messages. All arguments of a call have one name,
-// unless a rule treats them differently.
+// property is the name of a property that may contain expressions, for rules and messages. All arguments of a call have one name, unless a rule
+// treats them differently.
 type property string
 
 const (
@@ -44,7 +44,7 @@ func inputProperties() []property {
 	return append(sentProperties(), propertySet, propertyForIn, propertyWhen, propertyRaise, propertyCode, propertyAuthentication)
 }
 
-// sentProperties are what a task sends to other systems.
+// sentProperties are the properties that a task sends to other systems.
 func sentProperties() []property {
 	return []property{propertyCall, propertyEndpoint, propertyRun, propertyRunArguments, propertyRunInput, propertyEmit}
 }

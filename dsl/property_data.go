@@ -34,12 +34,12 @@ func (o *object) mapping(name string) map[string]any {
 	return o.p.data(n, o.at.Key(name)).(map[string]any)
 }
 
-// pairs returns how to write a map in whose place a list of texts stands, as files of Compose and requests of curl have it, or "".
+// pairs returns how to write a map in the place of a list of texts, as in files of Compose and requests of curl, or "".
 func pairs(name string, n *yaml.Node) string {
 	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 {
 		return ""
 	}
-	if _, key := source.Child(n.Content[0], "name"); key != nil { // with its value beside it, as Kubernetes has it
+	if _, key := source.Child(n.Content[0], "name"); key != nil { // beside its value, as in Kubernetes
 		return fmt.Sprintf("write `%s: { %s: ... }`", name, oneLine(key.Value))
 	}
 	if !source.IsText(n.Content[0]) {
@@ -48,13 +48,13 @@ func pairs(name string, n *yaml.Node) string {
 	separator := map[string]string{"ports": ":", "volumes": ":", "environment": "=", "headers": ":"}[name]
 	first := oneLine(n.Content[0].Value)
 	before, after, found := strings.Cut(first, separator)
-	if i := strings.LastIndexByte(first, ':'); name == "ports" && i >= 0 { // an address may stand before both
+	if i := strings.LastIndexByte(first, ':'); name == "ports" && i >= 0 { // an address may precede both
 		before, after = first[:i], first[i+1:]
 	}
 	switch {
 	case separator == "" || !found || before == "" || strings.TrimSpace(after) == "":
 		return ""
-	case name == "ports": // the port of the machine stands first there, and last here
+	case name == "ports": // the port of the machine comes first there, and last here
 		before, after = after, before
 	case name == "volumes" && strings.HasPrefix(before, "."):
 		return fmt.Sprintf("write `volumes: { /path/of/the/folder: %s }`: a folder of the machine begins with /", after)
@@ -70,7 +70,7 @@ func (o *object) dataOrText(name string) any {
 	return o.data(name)
 }
 
-// data decodes any JSON value. It reports what JSON does not have, and scalars that do not mean what they look like.
+// data decodes any JSON value. It reports values that JSON does not have, and scalars whose meaning differs from their look.
 func (p *parser) data(n *yaml.Node, at Pointer) any {
 	p.checkData(n, at)
 	return source.Data(n)
@@ -97,13 +97,13 @@ func (p *parser) checkData(n *yaml.Node, at Pointer) {
 	}
 }
 
-// otherTemplate matches expressions as other tools write them: {{ .x }}, #{ .x }, $( .x ), <% .x %>.
+// otherTemplate matches expressions in the notation of other tools: {{ .x }}, #{ .x }, $( .x ), <% .x %>.
 var otherTemplate = lazyregexp.New(`^\s*(?:(?:\{\{|#\{|<%=?|\{)\s*([.$][^{}]*?)\s*(?:\}\}|\}|%>)|\$\(\s*(\.[A-Za-z_][\w.]*)\s*\))\s*$`)
 
-// olderNumber matches an integer of YAML 1.1 that YAML 1.2 reads as text: one with underscores, and a binary one.
+// olderNumber matches an integer of YAML 1.1 that YAML 1.2 reads as text: a number with underscores, and a binary number.
 var olderNumber = lazyregexp.New(`^[-+]?(0b[01_]+|[0-9][0-9_]*_[0-9_]*(\.[0-9_]*)?|0x[0-9a-fA-F_]+)$`)
 
-// variableRoot matches the variable that an expression begins with.
+// variableRoot matches the variable at the beginning of an expression.
 var variableRoot = lazyregexp.New(`^\$[A-Za-z_]\w*`)
 
 func (p *parser) checkScalar(n *yaml.Node, at Pointer) {

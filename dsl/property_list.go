@@ -22,7 +22,7 @@ func (o *object) list(name string) []*yaml.Node {
 	return n.Content
 }
 
-// noList reports what stands in the place of a list.
+// noList reports a value of another type in the place of a list.
 func (p *parser) noList(n *yaml.Node, at Pointer, name string) {
 	d := Diagnostic{Code: "SW108", Message: fmt.Sprintf("`%s` must be a list, got %s", name, source.Describe(n)), Pointer: at, Range: p.src.RangeOf(n)}
 	switch {

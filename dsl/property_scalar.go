@@ -42,7 +42,7 @@ func (o *object) version(name string) string {
 	return version
 }
 
-// Latest is the version that stands for the highest version.
+// Latest is the version that represents the highest version.
 const Latest = "latest"
 
 // versionOrLatest decodes a semantic version, or latest.
@@ -83,7 +83,7 @@ func (o *object) name(property string) string {
 	return name
 }
 
-// hyphenated suggests the same name with hyphens in place of what is not allowed, or returns "" if that is not a name either.
+// hyphenated suggests the same name with hyphens in place of invalid characters, or returns "" if that is not a name either.
 func hyphenated(name string) string {
 	meant := strings.Trim(notInName().ReplaceAllString(name, "-"), "-")
 	if !IsName(meant) {
@@ -104,7 +104,7 @@ func (o *object) boolean(name string) bool {
 	return n.Value[0] == 't' || n.Value[0] == 'T'
 }
 
-// noBoolean reports what stands in the place of a boolean, as wrongType does. Words of YAML 1.1 and quotes are the likeliest mistakes.
+// noBoolean reports a value of another type in the place of a boolean, as wrongType does. Words of YAML 1.1 and quotes are the likeliest mistakes.
 func (p *parser) noBoolean(n *yaml.Node, at Pointer, message string) {
 	d := Diagnostic{Code: "SW108", Message: message + ", got " + source.Describe(n), Pointer: at, Range: p.src.RangeOf(n)}
 	if n.Kind == yaml.ScalarNode {

@@ -22,7 +22,7 @@ func (o *object) textOr(name, otherwise string) string {
 	return o.p.text(n, o.at.Key(name), name)
 }
 
-// text decodes a string, and reports one that is empty: that is not the same as an absent one (semantics 1.3a).
+// text decodes a string, and reports an empty string, which is different from an absent one (semantics 1.3a).
 func (p *parser) text(n *yaml.Node, at Pointer, name string) string {
 	text := p.anyText(n, at, name)
 	if source.IsText(n) && p.reportIfEmpty(n, at, name) {
@@ -93,7 +93,7 @@ func (p *parser) emptyName(n *yaml.Node, at Pointer, what string) {
 		Help: "give it a value; what is not required may be left out"})
 }
 
-// emptyExpression reports whether text is an expression with nothing in it.
+// emptyExpression reports whether text is an expression without content.
 func emptyExpression(text string) bool {
 	return delimited.Is(text) && strings.TrimSpace(delimited.Inside(text)) == ""
 }

@@ -9,7 +9,7 @@ import (
 // typographic matches text in typographic quotes, which are not quotes in YAML.
 var typographic = lazyregexp.New(`^[“”„‟«‘’‚‛](?s:.*)[“”‟»‘’‛]$`)
 
-// checkQuotes: SW133, values in typographic quotes. If such a value already has an error, the quotes are its help instead.
+// checkQuotes: SW133, values in typographic quotes. If such a value already has an error, the advice about quotes replaces the help of that error.
 func (p *parser) checkQuotes(n *yaml.Node, at Pointer) {
 	switch n.Kind {
 	case yaml.MappingNode:

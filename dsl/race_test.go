@@ -2,5 +2,5 @@
 
 package dsl_test
 
-// everyNth makes tests that go through many documents, one after the other, take one of ten: the race detector makes them slow.
+// everyNth is the fraction of documents that tests of many documents take: one of ten, because the race detector makes them slow.
 const everyNth = 10

@@ -9,7 +9,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// asObject returns how to write an object in whose place another value stands. Allowed are the properties that it may have, if they are known.
+// asObject returns how to write an object in the place of another value. Allowed are the properties that it may have, if they are known.
 func asObject(n *yaml.Node, allowed []string) string {
 	if n.Kind == yaml.SequenceNode {
 		return "write its members as `name: value`, without hyphens"
@@ -21,7 +21,7 @@ func asObject(n *yaml.Node, allowed []string) string {
 	return propertiesBelow + ": " + strings.Join(known, " ")
 }
 
-// asText returns how to write a text in whose place a list or an object stands.
+// asText returns how to write a text in the place of a list or an object.
 func asText(n *yaml.Node) string {
 	if n.Kind == yaml.SequenceNode {
 		return "write one text, without hyphens and brackets"
@@ -29,12 +29,12 @@ func asText(n *yaml.Node) string {
 	return "write one text, in quotes if a colon or a brace is in it"
 }
 
-// asItem returns how to write an item of a list in whose place another value stands.
+// asItem returns how to write an item of a list in the place of another value.
 func asItem(l listed) string {
 	return "write `- " + l.example + ":` and indent its properties below it"
 }
 
-// asName returns how to write a text in a list that names what stands there.
+// asName returns how to write a name in a list of names in the place of a text.
 func asName(text string) string {
 	switch {
 	case strings.Contains(text, ">>") || strings.Contains(text, "->"):
@@ -45,7 +45,7 @@ func asName(text string) string {
 	return fmt.Sprintf("write `- %s:` with a colon, and indent its properties below", oneLine(text))
 }
 
-// wanted is which values a place takes, as a message names them.
+// wanted is the type of value that a place accepts, as a message names it.
 type wanted string
 
 const (
@@ -77,7 +77,7 @@ func (w wanted) remedy(n *yaml.Node) string {
 	return ""
 }
 
-// chooseOne returns what to do about properties of which exactly one must be there, and about how many are.
+// chooseOne returns the help for properties of which exactly one must be present; present is the number of present properties.
 func chooseOne(present int) string {
 	if present > 1 {
 		return "remove all but one"
@@ -85,17 +85,17 @@ func chooseOne(present int) string {
 	return "write one of them, with its value"
 }
 
-// howToWriteObject returns how to write an object in whose place one value stands.
+// howToWriteObject returns how to write an object in the place of one value.
 func (s *Source) howToWriteObject(what string, n *yaml.Node, allowed []string) string {
 	return cmp.Or(s.howToWrite(what, n), asObject(n, allowed))
 }
 
-// reportWith adds a diagnostic at the value of a property, with what to do about it.
+// reportWith adds a diagnostic at the value of a property, with its help.
 func (o *object) reportWith(code, name, message, help string) {
 	o.p.add(Diagnostic{Code: code, Message: message, Pointer: o.at.Key(name), Range: o.p.src.RangeOf(o.value(name)), Help: help})
 }
 
-// helpBetter gives the diagnostic that was reported last another help, unless that is empty.
+// helpBetter replaces the help of the last diagnostic, unless the new help is empty.
 func (p *parser) helpBetter(help string) {
 	if help != "" {
 		p.found[len(p.found)-1].Help = oneLine(help)

@@ -11,7 +11,7 @@ import (
 	"github.com/swrun/swrun/internal/duration"
 )
 
-// RetryPolicy says when and how often to try again.
+// RetryPolicy specifies the conditions, the number and the delays of retries.
 type RetryPolicy struct {
 	Pointer         Pointer
 	When            Expression
@@ -23,12 +23,12 @@ type RetryPolicy struct {
 	LimitDuration   *Duration
 	JitterFrom      *Duration
 	JitterTo        *Duration
-	// Delays are those before each retry, the last one also before those that follow. They take the place of Delay and Backoff.
+	// Delays are the delays before each retry; the last delay also applies to all further retries. They replace Delay and Backoff.
 	Delays []*Duration
 }
 
-// RetryPolicyOf returns the retry policy of a catch, or the one in use.retries that it names, with the delays that its task lists; nil if
-// there is none.
+// RetryPolicyOf returns the retry policy of a catch, or the policy in use.retries that it names, with the delays that its task lists; nil if there is
+// no policy.
 func (w *Workflow) RetryPolicyOf(c *Catch) *RetryPolicy {
 	policy := c.Retry
 	if c.RetryUse.Name != "" {
@@ -50,15 +50,15 @@ func (r *RetryPolicy) ListedDelay(n int) *Duration {
 	return r.Delays[min(n, len(r.Delays))-1]
 }
 
-// The delay of a policy that gives none.
+// The delay of a policy without a delay.
 const (
 	defaultDelay    = 500 * time.Millisecond
 	maxDefaultDelay = 2 * time.Minute
 )
 
-// DelayBefore returns how long retry n, which counts from 1, waits without jitter; delay is the length of the policy's own
-// delay (semantics 7.10). A policy that gives neither delay nor jitter waits half a second that grows with its backoff,
-// exponentially if it gives none: 1 s, 2 s, 4 s and so on, up to two minutes. Of a policy that lists its delays, delay is the one of the list.
+// DelayBefore returns the delay before retry n, which counts from 1, without jitter; delay is the length of the policy's own delay (semantics 7.10).
+// A policy with neither delay nor jitter waits half a second that grows with its backoff, exponentially by default: 1 s, 2 s, 4 s and so on, up to
+// two minutes. For a policy that lists its delays, delay is the listed delay.
 func (r *RetryPolicy) DelayBefore(n int, delay time.Duration) time.Duration {
 	if len(r.Delays) > 0 {
 		return delay
@@ -73,7 +73,7 @@ func (r *RetryPolicy) DelayBefore(n int, delay time.Duration) time.Duration {
 	return min(grown(defaultDelay, backoff, n), maxDefaultDelay)
 }
 
-// usesDefaultDelay reports whether the policy leaves open how long to wait.
+// usesDefaultDelay reports whether the policy specifies no delay.
 func (r *RetryPolicy) usesDefaultDelay() bool {
 	return r.Delay == nil && r.JitterFrom == nil && r.JitterTo == nil && len(r.Delays) == 0
 }

@@ -25,7 +25,7 @@ func checkActivities(c *checker) {
 	})
 }
 
-// reportIdleRetry: SW311, what is said about further attempts where there are none, or fewer.
+// reportIdleRetry: SW311, options of attempts that cannot happen.
 func (c *checker) reportIdleRetry(r *ActivityRetry) {
 	at := r.Pointer
 	const help = "`maxAttempts` counts the first attempt too: allow more, or leave this out"
@@ -43,7 +43,7 @@ func (c *checker) reportIdleRetry(r *ActivityRetry) {
 	}
 }
 
-// reportOddGrowth: SW308, delays that begin above what they may grow to.
+// reportOddGrowth: SW308, delays that begin above their maximum.
 func (c *checker) reportOddGrowth(r *ActivityRetry) {
 	initial, knownInitial := knownLength(r.Initial)
 	longest, knownLongest := knownLength(r.Max)
@@ -54,8 +54,8 @@ func (c *checker) reportOddGrowth(r *ActivityRetry) {
 	}
 }
 
-// reportLateAttempts: SW305, adds up the delays between attempts. Where attempts are not counted, the time there is ends them as meant;
-// only a first delay that is too long cannot be.
+// reportLateAttempts: SW305, adds up the delays between attempts. If the number of attempts is unlimited, the timeout is meant to end them; only a
+// first delay that is too long cannot be meant.
 func (c *checker) reportLateAttempts(r *ActivityRetry, s scope) {
 	retries := r.MaxAttempts - 1
 	if r.MaxAttempts == 0 {
@@ -72,7 +72,7 @@ func (c *checker) reportLateAttempts(r *ActivityRetry, s scope) {
 	c.addLateRetry(r.Pointer, s, message)
 }
 
-// delayBefore returns how long retry n waits, if that is known before a run.
+// delayBefore returns the delay before retry n, if it is known before a run.
 func (r *ActivityRetry) delayBefore(n int) (delay time.Duration, known bool) {
 	if len(r.Delays) > 0 {
 		return knownLength(r.Delays[min(n, len(r.Delays))-1])
@@ -91,7 +91,7 @@ func (r *ActivityRetry) delayBefore(n int) (delay time.Duration, known bool) {
 	return grown.At(n), true
 }
 
-// misspeltType: SW407, a type in `nonRetryable` that is almost a standard one. Any other is a worker's own.
+// misspeltType: SW407, a type in `nonRetryable` that is almost a standard type. Any other type is a worker's own.
 func (c *checker) misspeltType(at Pointer, named string) {
 	if errors.StandardType(named) != "" || errors.StandardName(named) != "" {
 		return
@@ -103,7 +103,7 @@ func (c *checker) misspeltType(at Pointer, named string) {
 		c.add(c.asStandard(named, d))
 	case meant != "":
 		d.Message, d.Label = fmt.Sprintf(d.Message, named), didYouMean(meant)
-		d.Fix = onlyIf(false, c.replace(at, meant)) // a worker's own type may be called so
+		d.Fix = onlyIf(false, c.replace(at, meant)) // a worker's own type may have this name
 		c.add(d)
 	}
 }

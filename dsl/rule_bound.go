@@ -9,7 +9,7 @@ import (
 // walkScopes calls visit for every task with the scope around it.
 func (c *checker) walkScopes(visit func(t Task, outer scope)) {
 	c.scopes(c.w.Do, c.inside(scope{}, c.w.Timeout), visit)
-	unknown := scope{bounded: true} // a function or extension runs wherever it is used
+	unknown := scope{bounded: true} // a function or extension runs at every place that uses it
 	for _, name := range sortedKeys(c.w.Use.Functions) {
 		c.scopes(TaskList{c.w.Use.Functions[name]}, unknown, visit)
 	}
@@ -36,7 +36,7 @@ func (c *checker) scopes(tasks TaskList, outer scope, visit func(t Task, outer s
 	}
 }
 
-// limitedBy returns s, bounded by a limit of a retry policy too. A limit of zero means that there is none.
+// limitedBy returns s, bounded by a limit of a retry policy too. A limit of zero is no limit.
 func (s scope) limitedBy(d *Duration) scope {
 	if d == nil || d.IsZero() {
 		return s
@@ -48,7 +48,7 @@ func (s scope) limitedBy(d *Duration) scope {
 	return s
 }
 
-// checkBounds: SW307 tasks that may take for ever, SW309 loops of unknown length under a timeout.
+// checkBounds: SW307 tasks that may take forever, SW309 loops of unknown length under a timeout.
 func checkBounds(c *checker) {
 	first := true
 	c.walkScopes(func(t Task, outer scope) {
@@ -62,15 +62,14 @@ func checkBounds(c *checker) {
 			Code: "SW307", Pointer: t.Base().Pointer, Range: c.w.Source.Key(t.Base().Pointer),
 			Message: fmt.Sprintf("nothing bounds how long `%s` takes", t.Base().Name), Help: "give it, something around it, or the workflow a timeout",
 		}
-		if first { // one timeout serves all
+		if first { // one timeout is enough for all
 			d.Fix, first = c.appendTimeout(), false
 		}
 		c.add(d)
 	})
 }
 
-// unbounded reports whether a task itself, or the function that it runs, may take as long as the other side wants; depth
-// counts functions.
+// unbounded reports whether the duration of a task itself, or of the function that it runs, depends on the other side; depth counts functions.
 func (c *checker) unbounded(t Task, depth int) bool {
 	traits := t.Traits()
 	function := c.w.Use.Functions[traits.Function]
@@ -92,7 +91,7 @@ func (c *checker) unknownPasses(loop *ForTask) {
 	}
 }
 
-// checkRaces: SW309, branches that compete and have effects: nothing undoes these when another branch wins.
+// checkRaces: SW309, branches that compete and have effects, which stay when another branch wins.
 func checkRaces(c *checker) {
 	Walk(c.w, func(t Task) bool {
 		fork, ok := t.(*ForkTask)
@@ -122,7 +121,7 @@ func effectOf(branch Task) Task {
 	return effect
 }
 
-// appendTimeout adds a timeout to the workflow, as the last thing of the document.
+// appendTimeout adds a timeout to the workflow, at the end of the document.
 func (c *checker) appendTimeout() []source.Edit {
 	text := c.w.Source.Text
 	if len(text) == 0 || text[0] == '{' {

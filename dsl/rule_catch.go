@@ -57,8 +57,8 @@ func (c *checker) filterType(try *TryTask, f *ErrorFilter) {
 	}
 }
 
-// standardStatus returns the status that all errors of a standard type have. ok is false for communication errors, which have the
-// server's status, and for runtime errors, which have any.
+// standardStatus returns the status that all errors of a standard type have. ok is false for communication errors, which have the server's status,
+// and for runtime errors, which have any.
 func standardStatus(name string) (status int, ok bool) {
 	for _, s := range errors.Standards() {
 		if s.Name == name && name != "communication" && name != "runtime" {
@@ -76,7 +76,7 @@ func standardNames() []string {
 	return all
 }
 
-// unknownType reports a type that is almost a standard one: a short name, or a misspelt URI. It also reports one that nothing raises.
+// unknownType reports a type that is almost a standard type: a short name, or a misspelt URI. It also reports a type that nothing raises.
 func (c *checker) unknownType(try *TryTask, at Pointer, uri string) {
 	u, err := url.Parse(uri)
 	if err != nil || delimited.Is(uri) || c.sourcesOf(try).mayRaise(uri) {
@@ -103,7 +103,7 @@ func (c *checker) unknownType(try *TryTask, at Pointer, uri string) {
 	}
 }
 
-// otherErrorTypes returns what to write in place of types of errors that other languages have.
+// otherErrorTypes returns the replacements of types of errors in other languages.
 func otherErrorTypes() map[string]string {
 	const all, filter = "leave `errors` out, which catches every error", "write `type: " + errors.Base
 	return map[string]string{
@@ -113,12 +113,12 @@ func otherErrorTypes() map[string]string {
 	}
 }
 
-// asStandard completes d, which is about a misspelt URI of a standard type, with the type that was probably meant. The message names,
-// for %s, what is wrong.
+// asStandard completes d, which is about a misspelt URI of a standard type, with the type that was probably meant. The %s in the message becomes the
+// misspelt part.
 func (c *checker) asStandard(uri string, d Diagnostic) Diagnostic {
 	d.Help = "standard types: " + strings.Join(standardNames(), " ")
 	last := errors.InStandardFolder(uri)
-	if contains(standardNames(), last) { // what is wrong stands before it
+	if contains(standardNames(), last) { // the mistake precedes it
 		d.Message, d.Label, d.Fix = fmt.Sprintf(d.Message, uri), didYouMean(errors.Base+last), c.replace(d.Pointer, errors.Base+last)
 		return d
 	}
@@ -158,8 +158,8 @@ func checkRaised(c *checker) {
 // standardURI matches the URI of a standard error type inside an expression.
 var standardURI = lazyregexp.New(`https?://(?:serverlessworkflow\.io|open-workflow-specification\.org)/(?:spec/[^/"]+/errors|dsl/errors/types)/\w*`)
 
-// checkComparedTypes: SW406, an error type that an expression compares as text. A filter matches all spellings of a type; text only
-// equals the one that the engine is configured to raise (semantics 1.2).
+// checkComparedTypes: SW406, an error type that an expression compares as text. A filter matches all spellings of a type; text only equals the
+// spelling that the engine is configured to raise (semantics 1.2).
 func checkComparedTypes(c *checker) {
 	for _, e := range c.texts {
 		if e.property == propertyRaise || !e.isExpression() {

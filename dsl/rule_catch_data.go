@@ -10,8 +10,7 @@ import (
 	"github.com/swrun/swrun/internal/lazyregexp"
 )
 
-// checkCatchData: SW509, what the tasks of a catch do not see: data that tasks inside the try have put out, and the error as a
-// member of the data.
+// checkCatchData: SW509, data that the tasks of a catch do not see: output of tasks inside the try, and the error as a member of the data.
 func checkCatchData(c *checker) {
 	Walk(c.w, func(t Task) bool {
 		if try, ok := t.(*TryTask); ok {
@@ -52,7 +51,7 @@ func isErrorMember(name string) bool {
 	return slices.Contains([]string{"type", "status", "title", "detail", "instance"}, name)
 }
 
-// notTheError returns the diagnostic for `.error`, where the error is a variable.
+// notTheError returns the diagnostic for `.error`, because the error is a variable.
 func (c *checker) notTheError(e expressionText, variable, member string) Diagnostic {
 	d := Diagnostic{Code: "SW509", Pointer: e.at, Message: fmt.Sprintf("the error that was caught is `$%s`; `.error.%s` is a member of the data", variable, member),
 		Label: didYouMean("$" + variable + "." + member)}
@@ -63,8 +62,8 @@ func (c *checker) notTheError(e expressionText, variable, member string) Diagnos
 	return d
 }
 
-// firstReaders returns the tasks of a list that may get the input of the list: the first one, and the next as long as those before may
-// be skipped.
+// firstReaders returns the tasks of a list that may receive the input of the list: the first task, and the following tasks as long as all tasks
+// before may be skipped.
 func firstReaders(tasks TaskList) TaskList {
 	for i, t := range tasks {
 		if t.Base().If.Text == "" {
@@ -77,7 +76,7 @@ func firstReaders(tasks TaskList) TaskList {
 // objectKey matches the keys of the objects that an expression makes.
 var objectKey = lazyregexp.New(`[{,]\s*"?([A-Za-z_]\w*)"?\s*:`)
 
-// putOut adds the members of what a task and those inside it put out, with the place of the task.
+// putOut adds the members of the output of a task and of the tasks inside it, with the place of the task.
 func putOut(t Task, members map[string]Pointer) {
 	walkList(TaskList{t}, func(t Task) bool {
 		base := t.Base()
@@ -104,8 +103,8 @@ func putOut(t Task, members map[string]Pointer) {
 	})
 }
 
-// knownMembers returns the members of the data that may be there before a try: those that tasks outside of it put out, those of the
-// workflow's input, and those that the try itself reads first.
+// knownMembers returns the members of the data that may exist before a try: members of the output of tasks outside of it, of the workflow's input,
+// and of the data that the try itself reads first.
 func (c *checker) knownMembers(try *TryTask) map[string]bool {
 	members := map[string]Pointer{}
 	Walk(c.w, func(t Task) bool {

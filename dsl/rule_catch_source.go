@@ -13,13 +13,13 @@ type errorSources struct {
 	timeouts     []Pointer       // of tasks and of the attempts of inner tries
 	types        map[string]bool // that are raised by literal URI
 	serverErrors bool            // something calls a server, which may answer with any status
-	anyError     bool            // something may raise what the document does not show
+	anyError     bool            // something may raise an error that the document does not show
 }
 
 // mayRaise reports whether they may raise an error of a type.
 func (s errorSources) mayRaise(uri string) bool { return s.anyError || s.types[uri] }
 
-// sourcesOf returns the sources of errors in a try, without those of its catch.
+// sourcesOf returns the sources of errors in a try, without the sources in its catch.
 func (c *checker) sourcesOf(try *TryTask) errorSources {
 	s := errorSources{types: map[string]bool{}, anyError: len(c.w.Use.Extensions) > 0} // an extension may raise around any task
 	c.addSources(&s, try.Try, map[string]bool{})
@@ -29,7 +29,7 @@ func (c *checker) sourcesOf(try *TryTask) errorSources {
 	return s
 }
 
-// addSources adds the sources of errors in a list; called holds the functions that were visited.
+// addSources adds the sources of errors in a list; called contains the visited functions.
 func (c *checker) addSources(s *errorSources, tasks TaskList, called map[string]bool) {
 	w := &walker{onError: s.addRaised, onReference: func(r Reference) {
 		if r.Section == "errors" {

@@ -2,10 +2,10 @@ package dsl
 
 import "regexp"
 
-// plainURI matches a URI, or a template of one, that is called without TLS, whatever its variables are.
+// plainURI matches a URI, or a template of one, that is called without TLS, with any values of its variables.
 var plainURI = regexp.MustCompile(`^\s*(?i:http)://`)
 
-// checkCertificates: SW124, certificates for what is called without TLS as the document has it.
+// checkCertificates: SW124, certificates for calls that the document makes without TLS.
 func checkCertificates(c *checker) {
 	w := &walker{onPlaintext: func(a *Authentication, at Pointer, help string) {
 		if a != nil && a.Use.Name != "" {

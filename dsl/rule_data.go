@@ -8,13 +8,13 @@ import (
 	"github.com/swrun/swrun/internal/lazyregexp"
 )
 
-// outputShape is what a task is known to put out.
+// outputShape is the known shape of the output of a task.
 type outputShape struct {
 	at     Pointer // of the task
 	what   string  // in words: a list
 	events *EventStrategy
-	data   bool   // of events, only the data are put out
-	read   string // the property that says how events are read
+	data   bool   // the output contains only the data of events
+	read   string // the property that specifies how events are read
 	help   string
 }
 
@@ -54,7 +54,7 @@ func checkOutputShapes(c *checker) {
 	c.lengths()
 }
 
-// lengths: SW508, the length of a list that is read as a member, as other languages have it.
+// lengths: SW508, the length of a list that is read as a member, as in other languages.
 func (c *checker) lengths() {
 	c.facts(func(e expressionText, facts Facts) {
 		for _, path := range facts.Fields {
@@ -70,7 +70,7 @@ func (c *checker) lengths() {
 	})
 }
 
-// onlyAfter reports whether the task after tasks[i] is reached from tasks[i] alone, and tasks[i] goes nowhere else.
+// onlyAfter reports whether the task after tasks[i] is reached from tasks[i] alone, and tasks[i] leads to no other place.
 func (c *checker) onlyAfter(tasks TaskList, i int) bool {
 	for j := range tasks {
 		for _, next := range c.following(tasks, j) {
@@ -82,7 +82,7 @@ func (c *checker) onlyAfter(tasks TaskList, i int) bool {
 	return true
 }
 
-// addReaders notes that a task gets an input of a known shape, and the first task inside it does if it passes its input on.
+// addReaders records that a task receives an input of a known shape, and so does the first task inside it if the task passes its input on.
 func addReaders(readers map[Task]outputShape, t Task, shape outputShape) {
 	readers[t] = shape
 	if in := t.Base().Input; in != nil && in.From.Data != nil {
@@ -93,7 +93,7 @@ func addReaders(readers map[Task]outputShape, t Task, shape outputShape) {
 	}
 }
 
-// readsRaw reports whether an expression reads what the task before has put out.
+// readsRaw reports whether an expression reads the output of the task before.
 func (e expressionText) readsRaw() bool {
 	if e.property == propertyIf || e.property == propertyInputFrom {
 		return true
@@ -110,7 +110,7 @@ func (e expressionText) readsOutput() bool {
 	return within && (e.property == propertyOutputAs || e.property == propertyExportAs)
 }
 
-// shapeOf returns what a task puts out, if that is known.
+// shapeOf returns the shape of the output of a task, if it is known.
 func shapeOf(t Task) (outputShape, bool) {
 	if listen, ok := t.(*ListenTask); ok {
 		if listen.ForEach != nil || listen.To == nil {
@@ -175,7 +175,7 @@ func (c *checker) misread(e expressionText, facts Facts, shape outputShape) {
 	c.add(d)
 }
 
-// envelopeMember completes d, which is about an expression that may read an attribute of an event where only its data is.
+// envelopeMember completes d, which is about an expression that may read an attribute of an event in a place where only the data of the event is available.
 func (c *checker) envelopeMember(d Diagnostic, e expressionText, shape outputShape) (Diagnostic, bool) {
 	member := ""
 	if itemData().MatchString(e.text) {
@@ -207,7 +207,7 @@ func comparesWithFilter(text string, s *EventStrategy) bool {
 	})
 }
 
-// eventItems: SW508, `.data` of the variable of a `foreach` that holds the data of an event.
+// eventItems: SW508, `.data` of the variable of a `foreach` that contains the data of an event.
 func (c *checker) eventItems() {
 	c.facts(func(e expressionText, facts Facts) {
 		for _, v := range facts.Variables {

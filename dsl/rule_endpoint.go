@@ -74,7 +74,7 @@ func (c *checker) hostToFillIn(e *Endpoint) {
 		Message: fmt.Sprintf("`%s` is not a host", uri[m[2]:m[3]]), Help: "write the host in its place, such as example.com"})
 }
 
-// otherPlaceholder: SW126, a part of a URL that other tools replace, and that is sent as it stands here.
+// otherPlaceholder: SW126, a part of a URL that other tools replace, and that is sent unchanged here.
 func (c *checker) otherPlaceholder(e *Endpoint) {
 	uri := e.URI.Text()
 	m := placeholder().FindStringSubmatchIndex(uri)
@@ -101,7 +101,7 @@ var (
 	startsWithHost = lazyregexp.New(`^(?:[\w{}-]+\.[\w{}.-]+|localhost|\[[\da-fA-F:]+\]|[\w-]+:\d)`)
 )
 
-// portInRange reports whether the port of a URL, if there is one, can be a port. A template can.
+// portInRange reports whether a URL has a valid port, a template for its port, or no port.
 func portInRange(authority string) bool {
 	m := afterHost().FindStringSubmatch(authority)
 	if m == nil || m[1] == "" || strings.ContainsAny(m[1], "{}") {
@@ -121,7 +121,7 @@ func likelyScheme(uri string) string {
 	return "https"
 }
 
-// httpNames reports what HTTP does not take as a method or as the name of a header.
+// httpNames reports names that HTTP does not accept as a method or as the name of a header.
 func (c *checker) httpNames(call *CallHTTP) {
 	const allowed = "letters, digits and hyphens are allowed, and no space"
 	if method := call.Method.Text(); method != "" && !delimited.Is(method) {
@@ -138,7 +138,7 @@ func (c *checker) httpNames(call *CallHTTP) {
 	c.headers(call.Headers, allowed)
 }
 
-// headers reports headers that cannot be sent as they are written; allowed is what a name may be of.
+// headers reports headers that cannot be sent as they are written; allowed describes the characters of a name.
 func (c *checker) headers(all Value, allowed string) {
 	headers, _ := all.Data.(map[string]any)
 	same := map[string]string{}
@@ -148,7 +148,7 @@ func (c *checker) headers(all Value, allowed string) {
 		d := Diagnostic{Code: "SW112", Pointer: at, Range: c.w.Source.Key(at), Help: allowed, Message: fmt.Sprintf("%s is not the name of a header", shorten.Quoted(name))}
 		first, twice := same[strings.ToLower(name)]
 		switch {
-		case value == nil || strings.TrimSpace(name) == "": // what is blank is reported by Parse
+		case value == nil || strings.TrimSpace(name) == "": // Parse reports blank names and values
 			continue
 		case twice:
 			d.Message, d.Help = fmt.Sprintf("the header `%s` is given twice", name), fmt.Sprintf("upper and lower case make no difference: remove `%s` or `%s`", name, first)
@@ -156,17 +156,17 @@ func (c *checker) headers(all Value, allowed string) {
 			same[strings.ToLower(name)] = name
 			continue
 		case IsToken(name):
-			d.Range = source.Range{} // that of the value
+			d.Range = source.Range{} // the range of the value
 			d.Message, d.Help = fmt.Sprintf("the header `%s` has a line break or another control character", name), "write its value on one line; a text of YAML after `|` ends with a line break, and one after `|-` does not"
 		}
 		c.add(d)
 	}
 }
 
-// IsControl reports whether the value of a header must not hold a character, as RFC 9110 has it.
+// IsControl reports whether the value of a header must not contain a character, according to RFC 9110.
 func IsControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 
-// likelyMethod returns the method that one which HTTP does not have was meant to be, or "". Others are left to the server.
+// likelyMethod returns the method that was probably meant by a method that HTTP does not have, or "". The server checks others.
 func likelyMethod(method string) string {
 	known := []string{"get", "post", "put", "patch", "delete", "head", "options", "trace", "connect", "query"}
 	lower := strings.ToLower(method)
@@ -183,7 +183,7 @@ func likelyMethod(method string) string {
 	return meant
 }
 
-// IsToken reports whether HTTP takes a text as a method or as the name of a header: a token of RFC 9110.
+// IsToken reports whether HTTP accepts a text as a method or as the name of a header: a token of RFC 9110.
 func IsToken(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)

@@ -27,7 +27,7 @@ func checkEngine(c *checker) {
 	c.idleSchedule()
 }
 
-// isPerformed reports whether a worker performs a task, or one inside it. What is inside a function is not looked at.
+// isPerformed reports whether a worker performs a task, or a task inside it. It does not look into functions.
 func isPerformed(t Task) bool {
 	if is := t.Traits(); is.Performed || is.Function != "" {
 		return true
@@ -42,7 +42,7 @@ func isPerformed(t Task) bool {
 	return false
 }
 
-// idleSchedule reports what metadata.swrun of the document says of a schedule that it has not, or that is another one.
+// idleSchedule reports members of metadata.swrun of the document that are about a schedule that does not exist, or about another kind of schedule.
 func (c *checker) idleSchedule() {
 	const at = Pointer("/document/metadata/swrun/schedule")
 	s := c.w.Schedule
@@ -61,7 +61,7 @@ func (c *checker) idleSchedule() {
 	}
 }
 
-// idle reports a member of metadata.swrun, if it is there: it has no effect, and why.
+// idle reports a member of metadata.swrun, if it is present, with the reason why it has no effect.
 func (c *checker) idle(at Pointer, why, help string) {
 	key, value, exact := c.w.Source.find(at)
 	if !exact || value == nil || source.IsNull(value) {

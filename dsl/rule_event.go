@@ -8,7 +8,7 @@ import (
 	"github.com/swrun/swrun/internal/lazyregexp"
 )
 
-// checkCorrelations: SW701, correlations without effect, and listeners with some filters that lack a correlation of the others.
+// checkCorrelations: SW701, correlations without effect, and listeners of which some filters lack a correlation of the others.
 func checkCorrelations(c *checker) {
 	Walk(c.w, func(t Task) bool {
 		if listen, ok := t.(*ListenTask); ok && listen.To != nil {

@@ -14,7 +14,7 @@ import (
 // checkExpressions: SW501 syntax errors, SW502 unknown functions, SW503 variables that do not exist.
 func checkExpressions(c *checker) {
 	for _, e := range c.texts {
-		if !e.isExpression() || emptyExpression(e.text) { // of which Parse has told
+		if !e.isExpression() || emptyExpression(e.text) { // which Parse has reported
 			continue
 		}
 		facts, err := c.analyze(e.text)
@@ -129,7 +129,7 @@ func (c *checker) unknownFunction(e expressionText, f Name) {
 	c.add(shellVariable(d, e))
 }
 
-// bareWord returns what to write for a word that is no function: a text, or a field of the input.
+// bareWord returns the replacement of a word that is no function: a text, or a field of the input.
 func bareWord(text string, f Name) string {
 	if f.Offset > 0 && strings.HasSuffix(strings.TrimRight(text[:f.Offset], " "), "=") {
 		return fmt.Sprintf("text stands in double quotes: `\"%s\"`; a field of the input begins with a dot: `.%s`", oneLine(f.Name), oneLine(f.Name))

@@ -12,7 +12,8 @@ import (
 	"github.com/swrun/swrun/internal/shorten"
 )
 
-// checkEventFilters: SW708, filters with an attribute that no event can have, or with a broken regular expression. Events that are no CloudEvents come to nobody (semantics 14.9).
+// checkEventFilters: SW708, filters with an attribute that no event can have, or with a broken regular expression. An event that is not a CloudEvent
+// reaches no filter (semantics 14.9).
 func checkEventFilters(c *checker) {
 	Walk(c.w, func(t Task) bool {
 		if listen, is := t.(*ListenTask); is {
@@ -32,7 +33,7 @@ func (c *checker) eventFilters(s *EventStrategy) {
 	for _, f := range s.Filters() {
 		with, _ := f.With.Data.(map[string]any)
 		for _, name := range sortedKeys(with) {
-			if value := with[name]; value != nil && strings.TrimSpace(name) != "" && !delimited.Is(name) { // which are reported
+			if value := with[name]; value != nil && strings.TrimSpace(name) != "" && !delimited.Is(name) { // reported elsewhere
 				c.eventFilter(f.With.Pointer.Key(name), name, value)
 			}
 		}
@@ -99,4 +100,4 @@ func plainPattern(text string) string {
 	return help
 }
 
-const maxPlain = 60 // bytes of a text that the help repeats
+const maxPlain = 60 // maximum length of the text that the help repeats, in bytes

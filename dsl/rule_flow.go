@@ -8,7 +8,7 @@ import (
 	"github.com/swrun/swrun/internal/suggest"
 )
 
-// checkNames: SW204, one name for two tasks of a list.
+// checkNames: SW204, two tasks of a list with the same name.
 func checkNames(c *checker) {
 	c.lists(func(_ Task, tasks TaskList) {
 		for i, t := range tasks {
@@ -102,7 +102,7 @@ func checkLoops(c *checker) {
 	})
 }
 
-// alwaysGoes reports whether each task of a loop always continues with the next, at once.
+// alwaysGoes reports whether each task of a loop always continues with the next task, immediately.
 func (c *checker) alwaysGoes(loop TaskList, first int, tasks TaskList) bool {
 	for i, t := range loop {
 		if !t.Traits().Instant && !waitsForNothing(t) || t.Base().If.Text != "" {
@@ -115,7 +115,7 @@ func (c *checker) alwaysGoes(loop TaskList, first int, tasks TaskList) bool {
 	return true
 }
 
-// waitsForNothing reports whether a task is a wait of no length.
+// waitsForNothing reports whether a task is a wait of zero duration.
 func waitsForNothing(t Task) bool {
 	wait, is := t.(*WaitTask)
 	if !is {
@@ -125,7 +125,7 @@ func waitsForNothing(t Task) bool {
 	return known && length == 0
 }
 
-// checkSwitches: SW204, switches without a default case, with several, or with one before other cases.
+// checkSwitches: SW204, switches without a default case, with several, or with a default case before other cases.
 func checkSwitches(c *checker) {
 	Walk(c.w, func(t Task) bool {
 		task, ok := t.(*SwitchTask)
@@ -160,7 +160,7 @@ func checkSwitches(c *checker) {
 	})
 }
 
-// checkForks: SW124, branches that compete though there are none.
+// checkForks: SW124, a fork that competes but has no branches.
 func checkForks(c *checker) {
 	Walk(c.w, func(t Task) bool {
 		if fork, ok := t.(*ForkTask); ok {

@@ -2,11 +2,11 @@ package dsl
 
 import "strings"
 
-// LifecycleTypes is how the types of the events begin that tell what runs do.
+// LifecycleTypes is the beginning of the types of events about the life of runs.
 const LifecycleTypes = "io.serverlessworkflow."
 
-// IsLifecycleType reports whether a type of events is reserved for those that tell what runs do: it is about workflows or tasks. Other types that begin with
-// LifecycleTypes are free, and the examples of the specification use some.
+// IsLifecycleType reports whether a type of events is reserved for events about the life of runs: it is about workflows or tasks. Other types that
+// begin with LifecycleTypes are free, and the examples of the specification use some.
 func IsLifecycleType(kind string) bool {
 	rest, is := strings.CutPrefix(kind, LifecycleTypes)
 	return is && (strings.HasPrefix(rest, "workflow.") || strings.HasPrefix(rest, "task."))
@@ -29,7 +29,7 @@ func checkLifecycleEmits(c *checker) {
 	})
 }
 
-// checkLifecycleFilters: SW706, filters for events that do not come to runs by themselves.
+// checkLifecycleFilters: SW706, filters for events that do not reach runs automatically.
 func checkLifecycleFilters(c *checker) {
 	Walk(c.w, func(t Task) bool {
 		if listen, is := t.(*ListenTask); is {

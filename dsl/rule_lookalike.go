@@ -11,15 +11,15 @@ import (
 var (
 	// bareStart matches the beginning of text that may be a program without its delimiters.
 	bareStart = lazyregexp.New(`^(?:\.[A-Za-z_\[]|\$[A-Za-z_]|[(\[{]|"|if\s|[a-z_][a-z0-9_]*\()`)
-	// contextPath matches a path into what runs, as AWS Step Functions have it.
+	// contextPath matches a path into the running execution, as in AWS Step Functions.
 	contextPath = lazyregexp.New(`^\s*\$\$\.[A-Za-z_]`)
 	// calledOnPath matches a function that is called with a path of its input: map(.name).
 	calledOnPath = lazyregexp.New(`^[a-z_][a-z0-9_]*\(.*\.[A-Za-z_\[].*\)`)
 	// environmentVariable matches variables of the environment that people expect everywhere.
 	environmentVariable = lazyregexp.New(`^\s*\$\{?(?:HOME|PATH|USER|PWD|HOSTNAME|TMPDIR|SHELL|LANG)\}?\s*$`)
-	// templateWithin matches an expression as other tools write it, within text: Hello {{ .name }}.
+	// templateWithin matches an expression in the notation of other tools, within text: Hello {{ .name }}.
 	templateWithin = lazyregexp.New(`\$?\{\{-?\s*([.$][^{}]*?|(?:inputs|steps|workflow|tasks|item|github|env|secrets|needs|matrix|vars|outputs)\.[^{}]*?)\s*-?\}\}`)
-	// expressionWithin matches the beginning of an expression within code, where no shell and no language of scripts has one.
+	// expressionWithin matches the beginning of an expression within code, where it is not part of the syntax of a shell or a script.
 	expressionWithin = lazyregexp.New(`\$\{\s*(\.(?:[A-Za-z_\[][^{}]*)?)\}`)
 	// otherTemplates matches programs whose arguments are templates of their own.
 	otherTemplates = lazyregexp.New(`docker|podman|kubectl|nerdctl|helm|template|format|jinja|mustache|-o\s*=?go`)
@@ -71,7 +71,7 @@ func (c *checker) expressionInCode(e expressionText) {
 
 // otherTemplate reports expressions of another tool within text.
 func (c *checker) otherTemplate(e expressionText) {
-	if otherTemplate().MatchString(e.text) { // of which Parse has told
+	if otherTemplate().MatchString(e.text) { // Parse has reported it
 		return
 	}
 	m := templateWithin().FindStringSubmatchIndex(e.text)

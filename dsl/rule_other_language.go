@@ -30,7 +30,7 @@ func (c *checker) emptyCall(d Diagnostic, e expressionText, m []int) Diagnostic 
 	return d
 }
 
-// otherMethod returns how to call what other languages have as a method of a value.
+// otherMethod returns how to call the equivalent of a method of a value in other languages.
 func otherMethod(value, method string) string {
 	if value == "now" && method == "format" {
 		return "write `now | strftime(\"%Y-%m-%d\")`"
@@ -59,7 +59,7 @@ func onPipe(text string, f Name) string {
 	return fmt.Sprintf("the input of a function stands before it: `%s | %s`", strings.TrimSpace(m[1]), f.Name)
 }
 
-// otherSign returns help for an expression with a sign that jq does not have there, or "".
+// otherSign returns help for an expression with a sign that jq does not allow there, or "".
 func otherSign(text string) string {
 	switch sign := escapedSign().FindString(text); {
 	case sign != "":
@@ -161,7 +161,7 @@ func dashedName(text string, offset int) string {
 	return text[begin:end]
 }
 
-// otherVariables returns what to write in place of variables that other tools have.
+// otherVariables returns the replacements of variables of other tools.
 func otherVariables() map[string]string {
 	return map[string]string{
 		"json": "the input is `.`: write `.name`", "node": "what a task before has put out is `.`; keep it by `export` and read `$context`", "now": "write `now`",
@@ -174,7 +174,7 @@ func otherVariables() map[string]string {
 
 var ternary = lazyregexp.New(`\?[^?/]*[^:]:[^:]`)
 
-// otherFunctions returns what to write in place of functions that other languages have and jq lacks.
+// otherFunctions returns the replacements of functions that other languages have and jq lacks.
 func otherFunctions() map[string]string {
 	const identity = "jq has no random values; `$workflow.id` is another for each run, and `$task.reference` says which task it is"
 	const size, text = "write `... | length`", "write `... | tostring`"

@@ -12,7 +12,7 @@ import (
 // otherOperator is a piece of syntax that other languages have and jq lacks.
 type otherOperator struct {
 	pattern string
-	instead string // what to put in its place; empty if that depends on what is meant
+	instead string // its replacement; empty if that depends on the meaning
 	help    string
 }
 
@@ -98,7 +98,7 @@ func (c *checker) repairedBy(d Diagnostic, meant string) Diagnostic {
 	return d
 }
 
-// withinText matches a text of jq that holds an expression as other languages put it there: "Hello ${.name}".
+// withinText matches a text of jq that contains an expression in the notation of other languages: "Hello ${.name}".
 var withinText = lazyregexp.New(`"[^"\\]*?([$#]\{\s*([.$][A-Za-z_][^{}"]*?)\s*\})[^"\\]*"`)
 
 // interpolations: SW504, an expression within a text of jq that is not in \( ).
@@ -112,7 +112,7 @@ func (c *checker) interpolations(e expressionText) {
 	c.add(c.repairedBy(d, e.text[:m[2]]+`\(`+e.text[m[4]:m[5]]+`)`+e.text[m[3]:]))
 }
 
-// otherReference matches text that is a whole reference or template of another tool, and that nothing else looks like.
+// otherReference matches text that is a whole reference or template of another tool, and cannot be anything else.
 var otherReference = lazyregexp.New(`^\s*(?:\$\((?:params|tasks|context|workspaces|steps|inputs|outputs|variables)\.[\w.\[\]'-]+\)` +
 	`|@\{?(?:triggerBody|triggerOutputs|body|variables|outputs|parameters|actions|items?|concat|utcNow|guid)\(.*` +
 	`|\{\{-?\s*[A-Za-z_][\w.]*(?:\(.*\)|\s*\|.*)?\s*-?\}\}` +
@@ -120,7 +120,8 @@ var otherReference = lazyregexp.New(`^\s*(?:\$\((?:params|tasks|context|workspac
 	`|msg\.(?:payload|topic|req|headers)[\w.\[\]]*` +
 	`|=\s*[a-z_][\w.]*(?:\s*[-+*/]\s*[\w.]+)*)\s*$`)
 
-// isOtherReference reports whether a value that is kept is a reference of another tool. What is sent elsewhere may be a template for what receives it.
+// isOtherReference reports whether a value that is kept is a reference of another tool. A value that is sent to another system may be a template of
+// that system.
 func isOtherReference(e expressionText) bool {
 	return slices.Contains(keptProperties(), e.property) && otherReference().MatchString(e.text)
 }
@@ -164,17 +165,17 @@ func computedNames(at Pointer, data any) (all []Pointer) {
 // startsAsExpression matches text that is one expression.
 var startsAsExpression = lazyregexp.New(`^\s*\$\{\s*[.$][^{}]*\}\s*$`)
 
-// membersElsewhere returns the members of errors that other languages have, with those of this one.
+// membersElsewhere returns the members of errors in other languages, with the corresponding members here.
 func membersElsewhere() map[string]string {
 	return map[string]string{"message": "detail", "statusCode": "status"}
 }
 
-// describedMembers returns what the variables have that describe a run.
+// describedMembers returns the members of the variables that describe a run.
 func describedMembers() map[string][]string {
 	return map[string][]string{"workflow": {"id", "definition", "input", "startedAt", "deadline", "timeouts"}}
 }
 
-// checkMembers: SW508, members that the variables for the workflow and for errors have not.
+// checkMembers: SW508, members that the variables for the workflow and for errors do not have.
 func checkMembers(c *checker) {
 	caught := map[string]bool{}
 	Walk(c.w, func(t Task) bool {

@@ -8,7 +8,7 @@ import (
 	"github.com/swrun/swrun/internal/shorten"
 )
 
-// checkRecursion: SW206, functions that call themselves each time that they are called, directly or by way of others.
+// checkRecursion: SW206, functions that call themselves each time that they are called, directly or through other functions.
 func checkRecursion(c *checker) {
 	if len(c.w.Use.Extensions) > 0 { // an extension may end the workflow before any call
 		return
@@ -34,8 +34,9 @@ type CertainCall struct {
 	Call     Task
 }
 
-// Circles returns the functions that call themselves each time that they are called: in each circle a function calls the next one, and the last one calls
-// the first. A document with extensions has none, since an extension may end the workflow before any call; the caller asks for that.
+// Circles returns the functions that call themselves each time that they are called: in each circle a function calls the next function, and the last
+// function calls the first. A document with extensions has no circles, since an extension may end the workflow before any call; the caller checks for
+// extensions.
 func (f Functions) Circles() [][]CertainCall {
 	r := recursion{Functions: f, c: &checker{w: &Workflow{}}, visited: map[string]bool{}}
 	for _, name := range sortedKeys(f.Tasks) {
@@ -44,12 +45,12 @@ func (f Functions) Circles() [][]CertainCall {
 	return r.circles
 }
 
-// recursion goes through the functions along the calls that happen each time, and visits each function once.
+// recursion follows the calls that happen each time, and visits each function once.
 type recursion struct {
 	Functions
 	c       *checker
 	visited map[string]bool
-	path    []CertainCall // the calls that lead to the function that is visited
+	path    []CertainCall // the calls that lead to the visited function
 	circles [][]CertainCall
 }
 
@@ -89,7 +90,7 @@ func (c *checker) reportCircle(circle []CertainCall) {
 	c.add(d)
 }
 
-// Recursion returns the diagnostic about functions each of which calls the next one, while the last one calls the first.
+// Recursion returns the diagnostic about functions of which each calls the next, and the last calls the first.
 func Recursion(at Pointer, names []string) Diagnostic {
 	const longest = 200
 	d := Diagnostic{
@@ -103,7 +104,7 @@ func Recursion(at Pointer, names []string) Diagnostic {
 	return d
 }
 
-// uncaughtLists returns the lists of a task that run each time, except those of a try: its catch may end a recursion.
+// uncaughtLists returns the lists of a task that run each time, except the lists of a try: its catch may end a recursion.
 func uncaughtLists(t Task) []TaskList {
 	if _, is := t.(*TryTask); is {
 		return nil

@@ -36,7 +36,7 @@ func checkRetries(c *checker) {
 	})
 }
 
-// endlessAttempts: SW306, a task that is attempted again by itself, any number of times, with nothing around it that ends that.
+// endlessAttempts: SW306, a task that is attempted automatically, any number of times, without a bound around it.
 func (c *checker) endlessAttempts(t Task, outer scope) {
 	retry := t.Traits().Retry
 	if retry.Policy == nil || retry.Policy.MaxAttempts > 0 || retry.Within != nil || c.inside(outer, t.Base().Timeout).bounded {
@@ -46,7 +46,7 @@ func (c *checker) endlessAttempts(t Task, outer scope) {
 		Message: "nothing ends these attempts", Help: "give `maxAttempts`, or `timeouts: { scheduleToClose: ... }`, or put a timeout around the task"})
 }
 
-// reportIdleDelays reports a list of delays that is for no policy, and what of a policy such a list takes the place of.
+// reportIdleDelays reports a list of delays without a policy, and the members of a policy that such a list replaces.
 func (c *checker) reportIdleDelays(t Task, policy *RetryPolicy) {
 	if len(t.Base().Engine.BackoffList) == 0 {
 		return
@@ -94,15 +94,15 @@ func (c *checker) reportLateRetries(try *TryTask, policy *RetryPolicy, s scope) 
 	}
 }
 
-// addLateRetry reports, at a key, retries that the limit of a scope comes before.
+// addLateRetry reports, at a key, retries after the limit of a scope.
 func (c *checker) addLateRetry(at Pointer, s scope, message string) {
 	c.add(Diagnostic{Code: "SW305", Pointer: at, Range: c.w.Source.Key(at), Message: message, Related: related(c.w.Source.Key(s.at), "the limit")})
 }
 
 // lateRetry is the first retry that cannot start before the limit of a scope.
 type lateRetry struct {
-	n      int    // counts from 1; 0 if there is none
-	delays string // the first ones up to it
+	n      int    // counts from 1; 0 if all are in time
+	delays string // the first delays up to it
 }
 
 // firstLate adds up the delays before some retries, as far as they are known, until they reach the limit of the scope.

@@ -8,7 +8,7 @@ import (
 	"github.com/swrun/swrun/internal/delimited"
 )
 
-// checkRunOn: SW207, tasks that cases of one switch lead to, and that run on into each other.
+// checkRunOn: SW207, tasks to which cases of one switch lead, and of which one runs on into the next.
 func checkRunOn(c *checker) {
 	c.lists(func(_ Task, tasks TaskList) {
 		for _, t := range tasks {
@@ -20,14 +20,14 @@ func checkRunOn(c *checker) {
 }
 
 func (c *checker) runOn(task *SwitchTask, tasks TaskList) {
-	targets := map[int]string{} // the names of cases by the positions that they lead to
+	targets := map[int]string{} // the names of cases by the positions to which they lead
 	for _, one := range task.Cases {
 		if d, i, ok := tasks.Target(one.Then); ok && d == DirectiveTask {
 			targets[i] = one.Name
 		}
 	}
 	positions := slices.Sorted(maps.Keys(targets))
-	all := len(positions) > 2 // three in a row that end nowhere are no steps that a case may skip
+	all := len(positions) > 2 // three in a row without an end are not steps that a case may skip
 	for i := 1; i < len(positions) && all; i++ {
 		all = c.runsInto(tasks, positions[i-1], positions[i])
 	}
@@ -47,7 +47,7 @@ func (c *checker) runOn(task *SwitchTask, tasks TaskList) {
 	}
 }
 
-// runsInto reports whether the flow goes from a task to a later one without any directive.
+// runsInto reports whether the flow leads from a task to a later one without any directive.
 func (c *checker) runsInto(tasks TaskList, from, to int) bool {
 	for i := from; i < to; i++ {
 		if next := c.following(tasks, i); len(next) != 1 || next[0] != i+1 || tasks[i].Base().Then != "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/internal/shorten"
 )
 
-// checkCron: SW703, cron expressions that nothing can follow.
+// checkCron: SW703, invalid cron expressions.
 func checkCron(c *checker) {
 	if c.w.Schedule == nil || c.w.Schedule.Cron == "" {
 		return
@@ -20,13 +20,13 @@ func checkCron(c *checker) {
 	}
 }
 
-// MinInterval is the shortest interval of a schedule.
+// MinInterval is the minimum interval of a schedule.
 const MinInterval = time.Second
 
-// checkSchedule: SW704, schedules that start nothing, or too much, and time zones that there are not.
+// checkSchedule: SW704, schedules that start nothing, or too much, and unknown time zones.
 func checkSchedule(c *checker) {
 	if zone := c.w.Document.Engine.Schedule.TimeZone; zone != "" {
-		if _, err := time.LoadLocation(zone); err != nil || zone == "Local" { // which is not the same everywhere
+		if _, err := time.LoadLocation(zone); err != nil || zone == "Local" { // Local differs between machines
 			const at = Pointer("/document/metadata/swrun/schedule/timeZone")
 			c.add(Diagnostic{Code: "SW704", Pointer: at, Range: c.w.Source.Value(at), Message: "there is no time zone " + shorten.Quoted(zone), Help: "for example Europe/Paris"})
 		}

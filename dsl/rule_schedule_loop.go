@@ -25,7 +25,7 @@ func checkScheduleLoops(c *checker) {
 		filters = []*EventFilter{{Pointer: s.On.Pointer}}
 	}
 	taken := map[*EmitTask]*EventFilter{}
-	for _, f := range filters { // those of `all` take an event each
+	for _, f := range filters { // each filter of `all` takes one event
 		for _, t := range emitted {
 			if taken[t] == nil && c.passes(f, t) {
 				taken[t] = f
@@ -47,8 +47,8 @@ func checkScheduleLoops(c *checker) {
 	}
 }
 
-// eachCertain calls visit for the tasks of a list that run each time, unless a task before them fails, as far as the document tells. Inner returns the lists
-// of a task that are gone through as well.
+// eachCertain calls visit for the tasks of a list that run each time, unless a task before them fails, as far as the document shows. Inner returns
+// the lists of a task that are visited as well.
 func (c *checker) eachCertain(tasks TaskList, inner func(Task) []TaskList, visit func(Task)) {
 	for _, t := range tasks {
 		if t.Base().If.Text != "" {
@@ -75,7 +75,7 @@ func certainLists(t Task) []TaskList {
 	return Lists(t)
 }
 
-// passes reports whether a filter certainly lets the event of a task pass.
+// passes reports whether a filter certainly accepts the event of a task.
 func (c *checker) passes(f *EventFilter, t *EmitTask) bool {
 	wanted, _ := f.With.Data.(map[string]any)
 	given, _ := t.With.Data.(map[string]any)
@@ -94,10 +94,10 @@ func (c *checker) passes(f *EventFilter, t *EmitTask) bool {
 	return true
 }
 
-// isLiterally reports whether a value is certainly what a filter wants.
+// isLiterally reports whether a value is certainly the value that a filter requires.
 func isLiterally(want, value any) bool {
 	switch want := want.(type) {
-	case string: // not one that is a regular expression (semantics 14.6)
+	case string: // except a regular expression (semantics 14.6)
 		return value == want && !delimited.Is(want) && regexp.QuoteMeta(want) == strings.ReplaceAll(want, ".", `\.`)
 	case map[string]any:
 		object, _ := value.(map[string]any)

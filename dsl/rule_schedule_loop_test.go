@@ -7,7 +7,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 )
 
-// TestScheduleLoops: a warning where each run starts the next, and none where something may keep it from that.
+// TestScheduleLoops: a warning if each run starts the next, and no warning if something may prevent it.
 func TestScheduleLoops(t *testing.T) {
 	const a, b = `[{a: {emit: {event: {with: {type: a, n: 1}}}}}]`, `[{a: {emit: {event: {with: {type: a}}}}}, {b: {emit: {event: {with: {type: b}}}}}]`
 	for _, c := range []struct {
@@ -20,7 +20,7 @@ func TestScheduleLoops(t *testing.T) {
 		{`{any: [{with: {type: x}}, {with: {source: /demo/loop/1.0.0}}]}`, a, true},
 		{`{all: [{with: {type: a}}, {with: {type: b}}]}`, b, true},
 		{`{all: [{with: {type: a}}, {with: {type: b}}]}`, a, false},
-		{`{all: [{with: {type: a}}, {with: {type: a}}]}`, a, false}, // two runs start one
+		{`{all: [{with: {type: a}}, {with: {type: a}}]}`, a, false}, // two runs start one run
 		{`{one: {with: {type: a, n: 2}}}`, a, false},
 		{`{one: {with: {type: a, m: 1}}}`, a, false},
 		{`{one: {with: {type: a, data: '${ .again }'}}}`, a, false},

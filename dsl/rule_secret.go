@@ -33,7 +33,7 @@ func checkSecrets(c *checker) {
 	})
 }
 
-// secretFlow holds the tasks into whose input a secret flows.
+// secretFlow contains the tasks into whose input a secret flows.
 type secretFlow map[Task]bool // tasks that send their input, and whose input.from reads a secret
 
 func (c *checker) secretFlow() secretFlow {
@@ -51,10 +51,10 @@ func (c *checker) secretFlow() secretFlow {
 // isSent reports whether an expression belongs to a task that sends its input and does not make it its output.
 func (e expressionText) isSent() bool { return e.task != nil && e.task.Traits().SendsInput }
 
-// isSecrets reports whether a variable is one of those that hold the secrets of a run.
+// isSecrets reports whether a variable contains the secrets of a run.
 func isSecrets(v Name) bool { return v.Name == "secrets" || v.Name == "secret" }
 
-// secret reports whether a variable holds a secret in an expression.
+// secret reports whether a variable contains a secret in an expression.
 func (f secretFlow) secret(e expressionText, v Name) bool {
 	switch v.Name {
 	case "secrets", "secret":
@@ -100,8 +100,7 @@ func (c *checker) undeclared(e expressionText, v Name) {
 	c.add(d)
 }
 
-// holdsSecret reports whether the last part of a pointer names something secret. The token endpoint of a policy is not: it is a
-// path.
+// holdsSecret reports whether the last part of a pointer names a secret. The token endpoint of a policy is not secret: it is a path.
 func holdsSecret(at Pointer) bool {
 	tokens := at.Tokens()
 	n := len(tokens)

@@ -56,8 +56,7 @@ func checkLookalikes(c *checker) {
 	}
 }
 
-// expressionFor completes d with the expression that the author probably meant. The edit is not safe: the text may be meant as it
-// is.
+// expressionFor completes d with the expression that the author probably meant. The edit is not safe: the author may mean the text itself.
 func (c *checker) expressionFor(d Diagnostic, meant string) Diagnostic {
 	_, n, exact := c.w.Source.find(d.Pointer)
 	facts, err := c.analyze(meant)
@@ -69,8 +68,8 @@ func (c *checker) expressionFor(d Diagnostic, meant string) Diagnostic {
 	return d
 }
 
-// interpolated returns one expression for a text with expressions in it: ${ "Hello \(.name)!" } for `Hello ${ .name }!`. It is
-// empty if a `${` is not closed.
+// interpolated returns one expression for a text that contains expressions: ${ "Hello \(.name)!" } for `Hello ${ .name }!`. It is empty if a `${` is
+// not closed.
 func interpolated(text string) string {
 	var b strings.Builder
 	b.WriteString(`${ "`)
@@ -104,7 +103,7 @@ func insideQuotes(text string) string {
 	var b strings.Builder
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(text) // a string cannot fail
+	_ = encoder.Encode(text) // encoding a string cannot fail
 	return strings.TrimSuffix(strings.TrimPrefix(b.String(), `"`), "\"\n")
 }
 

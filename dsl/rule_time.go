@@ -9,8 +9,8 @@ import (
 
 // scope is the bound of a task by the timeouts around it.
 type scope struct {
-	limit   time.Duration // the shortest one; 0 is none
-	at      Pointer       // of the shortest one
+	limit   time.Duration // the shortest limit; 0 is no limit
+	at      Pointer       // of the shortest limit
 	bounded bool          // there is a timeout around it, of known length or not
 }
 
@@ -62,7 +62,7 @@ func checkTimes(c *checker) {
 	})
 }
 
-// reportInnerTimeouts reports the timeouts of parts of a task that are not shorter than what they lie in.
+// reportInnerTimeouts reports the timeouts of parts of a task that are not shorter than the timeouts around them.
 func (c *checker) reportInnerTimeouts(t Task, s scope) {
 	for _, inner := range t.Traits().Timeouts {
 		around := s
@@ -73,7 +73,7 @@ func (c *checker) reportInnerTimeouts(t Task, s scope) {
 	}
 }
 
-// reportNeverFirst reports a bound that is not shorter than the timeout that ends its scope; none if it is nil.
+// reportNeverFirst reports a bound that is not shorter than the timeout that ends its scope. A nil bound is not reported.
 func (c *checker) reportNeverFirst(bound *Duration, s scope, what string) {
 	if limit, known := knownLength(bound); known {
 		c.reportNeverFires(limit, bound.Pointer, s, what)

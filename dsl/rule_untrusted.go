@@ -10,7 +10,7 @@ import (
 // fixedHost matches an expression that yields a literal scheme and host before any data.
 var fixedHost = lazyregexp.New(`^\s*(?:\$\{)?\s*\(?\s*"[a-z][a-z0-9+.-]*://[^/"\\]+(?:/|"\s*\+\s*"/)`)
 
-// checkUntrusted: SW603, data that becomes code, or decides which host is called.
+// checkUntrusted: SW603, data that becomes code, or that determines the called host.
 func checkUntrusted(c *checker) {
 	c.facts(func(e expressionText, facts Facts) {
 		if !readsData(facts) {

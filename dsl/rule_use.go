@@ -53,23 +53,23 @@ func checkReferences(c *checker) {
 	}
 }
 
-// howToDefine returns what to do about a name that is not defined in a section of use.
+// howToDefine returns the help for a name that is not defined in a section of use.
 func (c *checker) howToDefine(r Reference, defined []string) string {
 	switch other := calledElsewhere(r); {
 	case other != "":
 		return other
 	case len(defined) > 0:
 		return "defined: " + strings.Join(defined, ", ")
-	case r.Section == "errors" && strings.ContainsFunc(r.Name, unicode.IsSpace): // no name, and meant to be read
+	case r.Section == "errors" && strings.ContainsFunc(r.Name, unicode.IsSpace): // not a name, but text for people
 		return fmt.Sprintf("write the error here: `error: { type: ..., status: 500, title: %s }`", c.w.Source.Quote(r.Name))
-	case r.Section == "functions" && otherProtocols()[r.Name] != "": // which the label names
+	case r.Section == "functions" && otherProtocols()[r.Name] != "": // named in the label
 		return ""
 	}
 	return fmt.Sprintf("define it under use.%s", r.Section)
 }
 
-// function completes d, which is about a function that is not defined: it may be a misspelt protocol too, but surely only if the call
-// has its arguments.
+// function completes d, which is about a function that is not defined: it may be a misspelt protocol too, but surely only if the call has the
+// arguments of the protocol.
 func (c *checker) function(d Diagnostic, defined []string) Diagnostic {
 	name, _ := c.w.Source.Data(d.Pointer).(string)
 	if meant := otherProtocols()[name]; meant != "" {
@@ -83,7 +83,7 @@ func (c *checker) function(d Diagnostic, defined []string) Diagnostic {
 	return d
 }
 
-// calledElsewhere returns what to write for a call that other tools have, or "".
+// calledElsewhere returns the replacement of a call of other tools, or "".
 func calledElsewhere(r Reference) string {
 	switch name := strings.ToLower(r.Name); {
 	case r.Section != "functions":
@@ -159,7 +159,7 @@ func (c *checker) unusedSecrets(used map[string]bool) {
 			if !isSecrets(v) {
 				continue
 			}
-			if len(v.Path) == 0 { // it reads all secrets, or one whose name is computed
+			if len(v.Path) == 0 { // it reads all secrets, or a secret whose name is computed
 				used["secrets"] = true
 				continue
 			}

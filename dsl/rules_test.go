@@ -14,8 +14,8 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// TestRulesOfCheck checks every file of testdata/rules, whose comments say what is reported on their line, and nothing
-// else may be. Where the rule has a fix, it must make the fixed file that stands beside it.
+// TestRulesOfCheck checks every file of testdata/rules. Its comments contain the diagnostics of their lines, and no others are allowed. If the rule
+// has a fix, it must yield the fixed file beside it.
 func TestRulesOfCheck(t *testing.T) {
 	for _, file := range mustRuleFiles(t) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestEveryRuleOfCheckIsTested(t *testing.T) {
 	}
 }
 
-// TestIgnoreNeedsAReason: without one the comment is reported, and hides nothing.
+// TestIgnoreNeedsAReason: a comment without a reason is reported, and hides no diagnostic.
 func TestIgnoreNeedsAReason(t *testing.T) {
 	const text = `document: { dsl: 1.0.3, namespace: demo, name: rule, version: 0.1.0 }
 do:

@@ -12,13 +12,13 @@ import (
 	"github.com/swrun/swrun/internal/shorten"
 )
 
-// RunBase is what the tasks that run a process share.
+// RunBase contains the properties of all tasks that run a process.
 type RunBase struct {
 	Detached bool   // await: false
 	Return   string // stdout (default), stderr, code, all or none
 }
 
-// Process is what a shell command, a script and a container share.
+// Process contains the properties of shell commands, scripts and containers.
 type Process struct {
 	Stdin       Value // text
 	Arguments   Value // a list, or a map (semantics 1.7)
@@ -28,7 +28,7 @@ type Process struct {
 // runKind is a kind of `run` task.
 type runKind struct {
 	kind  Kind
-	key   string // the property of `run` that says what to run
+	key   string // the property of `run` for the kind
 	parse func(p *parser, run *object, base TaskBase, shared RunBase) Task
 }
 
@@ -61,12 +61,12 @@ func parseRun(p *parser, o *object, base TaskBase) Task {
 	return &DoTask{TaskBase: base} // it is not known what to run
 }
 
-// traits returns those of all `run` tasks.
+// traits returns the traits of all `run` tasks.
 func (r RunBase) traits() Traits {
 	return Traits{Group: "run", Unbounded: !r.Detached, ChangesOutside: true}
 }
 
-// processTraits returns those of a process, which gets its input from the task; program is what runs, in words.
+// processTraits returns the traits of a process, which gets its input from the task; program is its name in messages.
 func (r RunBase) processTraits(program string) Traits {
 	traits := r.traits()
 	traits.SendsInput, traits.Performed, traits.Program = true, true, program
@@ -102,8 +102,8 @@ func (o *object) checkVariables() {
 	}
 }
 
-// secretElsewhere reports the value of a variable that is a reference to a secret as pipelines and Kubernetes have it. Here it is an object,
-// which a program gets as JSON.
+// secretElsewhere reports the value of a variable that is a reference to a secret as in pipelines and Kubernetes. Here it is an object, which a
+// program gets as JSON.
 func (p *parser) secretElsewhere(name, n *yaml.Node, at Pointer) {
 	for _, reference := range []string{"from_secret", "valueFrom", "secretKeyRef", "vault"} {
 		if key, _ := source.Child(n, reference); key != nil {
@@ -114,7 +114,7 @@ func (p *parser) secretElsewhere(name, n *yaml.Node, at Pointer) {
 	}
 }
 
-// process decodes what the processes share. Arguments may be a list or, as up to 1.0.1, a map (semantics 1.7).
+// process decodes the properties of all processes. Arguments may be a list or, as up to 1.0.1, a map (semantics 1.7).
 func (o *object) process() Process {
 	process := Process{Environment: o.mappingValue("environment")}
 	o.checkVariables()

@@ -23,7 +23,7 @@ type RunContainer struct {
 // Kind returns KindRunContainer.
 func (*RunContainer) Kind() Kind { return KindRunContainer }
 
-// Traits are those of a process.
+// Traits returns the traits of a process.
 func (t *RunContainer) Traits() Traits {
 	traits := t.processTraits("container")
 	if t.Cleanup == "never" {

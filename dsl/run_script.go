@@ -16,7 +16,7 @@ type RunScript struct {
 // Kind returns KindRunScript.
 func (*RunScript) Kind() Kind { return KindRunScript }
 
-// Traits are those of a process.
+// Traits returns the traits of a process.
 func (t *RunScript) Traits() Traits { return t.processTraits("script") }
 
 func (t *RunScript) parts(w *walker) {

@@ -16,7 +16,7 @@ type RunShell struct {
 // Kind returns KindRunShell.
 func (*RunShell) Kind() Kind { return KindRunShell }
 
-// Traits are those of a process.
+// Traits returns the traits of a process.
 func (t *RunShell) Traits() Traits { return t.processTraits("command") }
 
 func (t *RunShell) parts(w *walker) {

@@ -42,7 +42,7 @@ func parseRunWorkflow(p *parser, r *object, base TaskBase, run RunBase) Task {
 	}
 }
 
-// checkVersions: SW111, versions of other workflows that no workflow can have. The official schema takes any text there.
+// checkVersions: SW111, versions of other workflows that no workflow can have. The official schema accepts any text there.
 func checkVersions(c *checker) {
 	Walk(c.w, func(t Task) bool {
 		run, ok := t.(*RunWorkflow)

@@ -23,7 +23,7 @@ const (
 	Draft2020 = "https://json-schema.org/draft/2020-12/schema"
 )
 
-// Dialect returns the version of JSON Schema that a schema is of whose document does not say it (semantics 3.9).
+// Dialect returns the version of JSON Schema of a schema whose document does not specify it (semantics 3.9).
 func (s *Schema) Dialect() string {
 	switch s.Format {
 	case "json:2020-12":

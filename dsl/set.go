@@ -12,13 +12,13 @@ const KindSet Kind = "set"
 // SetTask replaces the data.
 type SetTask struct {
 	TaskBase
-	Set Value // an expression, or an object that holds some
+	Set Value // an expression, or an object that contains expressions
 }
 
 // Kind returns KindSet.
 func (*SetTask) Kind() Kind { return KindSet }
 
-// Traits: it is done at once.
+// Traits: the task is done immediately.
 func (*SetTask) Traits() Traits { return Traits{Instant: true} }
 
 func (t *SetTask) parts(w *walker) { w.value(propertySet, t.Set) }

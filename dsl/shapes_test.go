@@ -11,8 +11,8 @@ import (
 	"github.com/swrun/swrun/dsl"
 )
 
-// TestWrongShapesHaveARemedy puts each of some values into the place of every object and every list of a document with all properties, and a list into the
-// place of an object. Each diagnostic about it says what to do.
+// TestWrongShapesHaveARemedy puts each of some values into the place of every object and every list of a document with all properties, and a list
+// into the place of an object. Each diagnostic about it contains a remedy.
 func TestWrongShapesHaveARemedy(t *testing.T) {
 	text, err := os.ReadFile("testdata/valid/everything.yaml")
 	if err != nil {
@@ -61,7 +61,7 @@ func smallDocuments(t *testing.T, text []byte) (all []*yaml.Node) {
 	return all
 }
 
-// mustHaveRemedies requires that each diagnostic about a document says what to do, and returns how many there are.
+// mustHaveRemedies requires a remedy in each diagnostic about a document, and returns the number of diagnostics.
 func mustHaveRemedies(t *testing.T, changed string, document *yaml.Node) int {
 	t.Helper()
 	text, err := yaml.Marshal(document)
@@ -77,7 +77,7 @@ func mustHaveRemedies(t *testing.T, changed string, document *yaml.Node) int {
 	return len(found)
 }
 
-// otherShapes returns values in the place of a node: empty ones, scalars, lists of what means nothing, and an object's members as a list.
+// otherShapes returns values in the place of a node: empty ones, scalars, lists without meaning, and an object's members as a list.
 func otherShapes(t *testing.T, n yaml.Node) (all []*yaml.Node) {
 	t.Helper()
 	for _, text := range []string{"null", "''", "{}", "[]", "text", "7", "true", "[null]", "[[]]", "[{}]"} {

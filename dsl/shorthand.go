@@ -12,18 +12,18 @@ import (
 	"github.com/swrun/swrun/internal/lazyregexp"
 )
 
-// gluedText matches text that was meant as a key and a value, without the space after the colon.
+// gluedText matches text that was meant as a key and a value, but lacks the space after the colon.
 var gluedText = lazyregexp.New(`^[A-Za-z]\w*:[^\s/]\S*$`)
 
-// loopHeader matches the head of a loop as other languages have it: item in .items.
+// loopHeader matches the head of a loop in other languages: item in .items.
 var loopHeader = lazyregexp.New(`^\$?([A-Za-z_]\w*) in (.+)$`)
 
 const propertiesBelow = "write its properties below it, indented deeper than its name"
 
-// documentBelow says what makes a document of a text that is none.
+// documentBelow is the help for a text that is no document.
 const documentBelow = "a workflow has `document:`, which names it, and its tasks below `do:`; `swrun init` makes one to begin with"
 
-// howToFill returns what belongs to a required property that has no value, or that is missing.
+// howToFill returns the content of a required property that has no value, or that is missing.
 func howToFill(what, name string) string {
 	switch {
 	case what == aWorkflow && name == "document":
@@ -34,7 +34,7 @@ func howToFill(what, name string) string {
 	return "write its value after the colon, or below it, indented deeper"
 }
 
-// howToWrite returns how to write an object in whose place one value stands, or "".
+// howToWrite returns how to write an object in the place of one value, or "".
 func (s *Source) howToWrite(what string, n *yaml.Node) string {
 	switch {
 	case what == aWorkflow:
@@ -72,7 +72,7 @@ func (s *Source) howToWrite(what string, n *yaml.Node) string {
 	return filledIn(objectsAroundText()[what], s.Quote(value))
 }
 
-// objectsAroundList returns how to write objects in whose place a list stands.
+// objectsAroundList returns how to write objects in the place of a list.
 func objectsAroundList(n *yaml.Node) map[string]string {
 	return map[string]string{
 		"`fork`": "write the list below `branches`", "`catch`": catchAsList(n), "a case": "write one directive: `then: end`",
@@ -83,7 +83,7 @@ func objectsAroundList(n *yaml.Node) map[string]string {
 	}
 }
 
-// textElsewhere returns how to write a text that stands for an object in other languages, or "".
+// textElsewhere returns the object for a text that represents an object in other languages, or "".
 func (s *Source) textElsewhere(what, value string) string {
 	switch {
 	case what == "`for`" && loopHeader().MatchString(value):
@@ -102,7 +102,7 @@ func (s *Source) textElsewhere(what, value string) string {
 	return ""
 }
 
-// catchAsList returns how to write the catch for which a list stands: tasks, or the catches of several errors.
+// catchAsList returns how to write a catch in the place of a list: of tasks, or of the catches of several errors.
 func catchAsList(n *yaml.Node) string {
 	if len(n.Content) > 0 && isObject(n.Content[0]) && len(n.Content[0].Content) > 0 && contains([]string{"errors", "when", "as", "retry", "exceptWhen"}, n.Content[0].Content[0].Value) {
 		return "a `try` has one `catch`: write its properties without hyphens, and put a `try` around this one for other errors"
@@ -131,7 +131,7 @@ func filledIn(object, value string) string {
 	return "write " + strings.ReplaceAll(object, "$", value)
 }
 
-// objectsAroundText returns how to write objects in whose place a text stands.
+// objectsAroundText returns how to write objects in the place of a text.
 func objectsAroundText() map[string]string {
 	return map[string]string{
 		"`output`": "`{ as: $ }`", "`export`": "`{ as: $ }`", "`input`": "`{ from: $ }`",
@@ -160,8 +160,7 @@ func objectsAroundNumber() map[string]string {
 	}
 }
 
-// memberProperties returns the properties of members of objects. If one of them stands beside the member, it was probably meant
-// inside.
+// memberProperties returns the properties of members of objects. If one of them is beside the member, it was probably meant inside.
 func memberProperties() map[string][]string {
 	return map[string][]string{
 		"document": {"dsl", "namespace", "name", "version"},
@@ -204,7 +203,7 @@ func (o *object) reportTooDeep(inner *object, names ...string) {
 	}
 }
 
-// markPresent notes that a property is there in a wrong place or under a wrong name, so that it is not reported as missing too.
+// markPresent marks a property as present in a wrong place or under a wrong name, so that it is not reported as missing too.
 func (o *object) markPresent(name string) {
 	if o.misspelt == nil {
 		o.misspelt = map[string]bool{}

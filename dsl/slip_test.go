@@ -10,8 +10,8 @@ import (
 	"github.com/swrun/swrun/dsl"
 )
 
-// TestOneSlipIsOneDiagnostic misspells every key of the document that uses every property, one at a time and in three
-// ways: there is at most one diagnostic. None is right for keys that are names or data.
+// TestOneSlipIsOneDiagnostic misspells every key of the document that uses every property, one at a time and in three ways: there is at most one
+// diagnostic. Zero is right for keys that are names or data.
 func TestOneSlipIsOneDiagnostic(t *testing.T) {
 	text, err := os.ReadFile("testdata/valid/everything.yaml")
 	if err != nil {

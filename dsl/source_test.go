@@ -107,7 +107,7 @@ func TestKeysAreText(t *testing.T) {
 	}
 }
 
-// TestBrokenJSON: what breaks JSON is reported with its place.
+// TestBrokenJSON: a syntax error of JSON is reported with its place.
 func TestBrokenJSON(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"{\"document\": {},\n \"do\": [}", `f.json:2:9: error[SW101]: this is not JSON: invalid character '}' looking for beginning of value`},
@@ -120,7 +120,7 @@ func TestBrokenJSON(t *testing.T) {
 	}
 }
 
-// mustSource reads a text that is not a workflow, but has positions all the same.
+// mustSource reads a text that is no workflow. Its positions are valid anyway.
 func mustSource(t testing.TB, text string) *dsl.Source {
 	t.Helper()
 	w, diagnostics := dsl.Parse("test.yaml", []byte(text))

@@ -10,12 +10,12 @@ import (
 	"github.com/swrun/swrun/internal/suggest"
 )
 
-// certain returns the choice that a misspelt text surely means, or "". It is suggest.Word for words of the language, and
-// suggest.Name for names of the author.
+// certain returns the choice that is surely meant by a misspelt text, or "". It is suggest.Word for words of the language, and suggest.Name for names
+// of the author.
 type certain func(misspelt string, choices []string) string
 
-// suggested completes d, which is about the misspelt text of a node, with the choice that was probably meant: with a question, and
-// with an edit that is safe only if no other choice can be meant.
+// suggested completes d, which is about the misspelt text of a node, with the choice that was probably meant: with a question, and with an edit that
+// is safe only if no other choice can be meant.
 func (s *Source) suggested(d Diagnostic, n *yaml.Node, choices []string, sure certain) Diagnostic {
 	name := asSeen(n.Value)
 	meant := suggest.Nearest(name, choices)
@@ -46,7 +46,7 @@ func resembling() map[string]string {
 	}
 }
 
-// otherKeyFor returns the allowed property that an unknown one most likely means, or "".
+// otherKeyFor returns the allowed property that an unknown property most likely means, or "".
 func otherKeyFor(name string, allowed []string) string {
 	name = asSeen(name)
 	for _, words := range []map[string]string{synonyms(), resembling()} {
@@ -57,7 +57,7 @@ func otherKeyFor(name string, allowed []string) string {
 	return suggest.Nearest(name, allowed)
 }
 
-// otherKey completes d, which is about an unknown property, with the allowed one that was probably meant.
+// otherKey completes d, which is about an unknown property, with the allowed property that was probably meant.
 func (s *Source) otherKey(d Diagnostic, key *yaml.Node, allowed []string) Diagnostic {
 	meant := otherKeyFor(key.Value, allowed)
 	if meant == "" {

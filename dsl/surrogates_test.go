@@ -8,8 +8,8 @@ import (
 	"github.com/swrun/swrun/dsl"
 )
 
-// TestPairsOfSurrogates: what JSON writes as two escapes is one character in a document too, if it stands in double quotes; what
-// follows on the line keeps its place.
+// TestPairsOfSurrogates: two escapes that are one character in JSON are one character in a document too, in double quotes. The rest of the line keeps
+// its place.
 func TestPairsOfSurrogates(t *testing.T) {
 	for text, want := range map[string]string{
 		`"\uD83D\uDE00"`:                "\U0001F600",
@@ -38,7 +38,7 @@ func at(document string, d dsl.Diagnostic) string {
 	return document[d.Range.Start.Offset:d.Range.End.Offset]
 }
 
-// TestHalvesOfSurrogates: half of a character is refused where it stands, also beside whole ones.
+// TestHalvesOfSurrogates: half of a character is refused at its place, also beside whole characters.
 func TestHalvesOfSurrogates(t *testing.T) {
 	for _, half := range []string{`\uD83D`, `\uDE00`, `\uDE00\uD83D`, `\uD83D\n`, `\uD83D \uDE00`, `\uD83D\\uDE00`} {
 		document := `{document: {}, do: "\uD83D\uDE00 ` + half + `"}`
@@ -50,7 +50,7 @@ func TestHalvesOfSurrogates(t *testing.T) {
 	}
 }
 
-// TestSlashesOfJSON: what JSON writes as an escaped slash is a slash in a document too; what follows on the line keeps its place.
+// TestSlashesOfJSON: an escaped slash of JSON is a slash in a document too. The rest of the line keeps its place.
 func TestSlashesOfJSON(t *testing.T) {
 	for text, want := range map[string]string{
 		`"https:\/\/x"`:           "https://x",
@@ -73,7 +73,8 @@ func TestSlashesOfJSON(t *testing.T) {
 	}
 }
 
-// TestQuestionMarksInBrackets: a question mark in brackets is a part of the text, unless it stands alone before a key. The library of YAML reads each as the mark of a key.
+// TestQuestionMarksInBrackets: a question mark in brackets is a part of the text, unless it is alone before a key. The library of YAML reads each as
+// the mark of a key.
 func TestQuestionMarksInBrackets(t *testing.T) {
 	const head = "document: {dsl: 1.0.3, namespace: a, name: a, version: 1.0.0}\ndo:\n  - a: "
 	for text, want := range map[string]string{

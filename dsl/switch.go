@@ -12,7 +12,7 @@ import (
 // KindSwitch is the kind of SwitchTask.
 const KindSwitch Kind = "switch"
 
-// SwitchTask chooses where the flow goes on.
+// SwitchTask chooses where the flow continues.
 type SwitchTask struct {
 	TaskBase
 	Cases []SwitchCase
@@ -35,7 +35,7 @@ func (t *SwitchTask) jumps() (all []jump, exhaustive bool) {
 	return all, exhaustive
 }
 
-// SwitchCase is one case. Without When it is the default, wherever it stands.
+// SwitchCase is one case. Without When it is the default, at any position.
 type SwitchCase struct {
 	Pointer Pointer
 	Name    string
@@ -71,7 +71,7 @@ func parseSwitch(p *parser, o *object, base TaskBase) Task {
 	return t
 }
 
-// switchOnValue reports a switch over a value, as other languages have it.
+// switchOnValue reports a switch over a value, as in other languages.
 func (p *parser) switchOnValue(n *yaml.Node, at Pointer) bool {
 	for _, name := range []string{"cases", "choices", "Choices", "conditions", "branches", "dataConditions", "decisionCases"} {
 		if key, _ := source.Child(n, name); key != nil {

@@ -49,7 +49,7 @@ func (o *object) tasks(name string) TaskList {
 	return list
 }
 
-// maxName is the greatest length of a task's name, in characters.
+// maxName is the maximum length of a task's name, in characters.
 const maxName = 128
 
 func (p *parser) appendTask(list TaskList, e entry) TaskList {
@@ -72,7 +72,7 @@ func (p *parser) appendTask(list TaskList, e entry) TaskList {
 	return append(list, p.task(e.key.Value, e.value, e.at))
 }
 
-// mapForList reports tasks or cases that are written as one object, and how to make a list of them.
+// mapForList reports tasks or cases that are written as one object, with the list that they should be.
 func (p *parser) mapForList(n *yaml.Node, at Pointer, message, item string) {
 	d := Diagnostic{
 		Code: "SW113", Message: message + ", got an object", Pointer: at, Range: p.src.RangeOf(n),
@@ -91,8 +91,8 @@ func (p *parser) mapForList(n *yaml.Node, at Pointer, message, item string) {
 	p.add(d)
 }
 
-// dashed returns the name in the first key that begins with an attempt at the dash of a list item, or "": a hyphen without a space
-// after it, or a character that looks like a hyphen.
+// dashed returns the name in the first key that begins with an attempt at the dash of a list item, or "": a hyphen without a space after it, or a
+// character that resembles a hyphen.
 func dashed(n *yaml.Node) string {
 	const dashes = "-\u2010\u2011\u2012\u2013\u2014\u2022\u2212"
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -103,7 +103,7 @@ func dashed(n *yaml.Node) string {
 	return ""
 }
 
-// isOneTask reports whether an object is a task without a name, where a list of tasks should be.
+// isOneTask reports whether an object is a task without a name, in the place of a list of tasks.
 func isOneTask(n *yaml.Node) bool {
 	return slices.ContainsFunc(keywords(), func(k keyword) bool {
 		_, value := source.Child(n, k.name)

@@ -11,11 +11,11 @@ import (
 	"github.com/swrun/swrun/dsl"
 )
 
-// TestBadDocuments parses every file of testdata, whose comments say what is wrong with their line:
+// TestBadDocuments parses every file of testdata. Its comments contain the errors of their lines:
 //
 //	wait: { second: 1 } # ERROR SW110 "`second` is not"
 //
-// Nothing else may be found. Several comments on a line are divided by ";".
+// No other errors are allowed. Several comments on a line are divided by ";".
 func TestBadDocuments(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.yaml")
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/dsl/source"
 )
 
-// Timeout bounds a scope. It is a definition or the name of one.
+// Timeout bounds a scope. It is a definition or the name of a definition.
 type Timeout struct {
 	Pointer Pointer
 	Use     Reference // in use.timeouts
@@ -86,7 +86,7 @@ func (p *parser) timeoutDefinition(n *yaml.Node, at Pointer) *Timeout {
 	return t
 }
 
-// TimeoutAfter returns the duration of a timeout, or of the one in use.timeouts that it names; nil if there is none.
+// TimeoutAfter returns the duration of a timeout, or of the timeout in use.timeouts that it names; nil if there is no timeout.
 func (w *Workflow) TimeoutAfter(t *Timeout) *Duration {
 	if t != nil && t.Use.Name != "" {
 		t = w.Use.Timeouts[t.Use.Name]

@@ -38,7 +38,7 @@ func (t *TryTask) jumps() (all []jump, exhaustive bool) {
 	return all, false
 }
 
-// mayComplete does not ask which errors are caught.
+// mayComplete assumes that any error may be caught.
 func (t *TryTask) mayComplete(c *checker) bool {
 	return c.listMayComplete(t.Try) || c.listMayComplete(t.Catch.Do)
 }
@@ -53,14 +53,14 @@ func (t *TryTask) boundedLists(c *checker, inner scope) []boundedList {
 	return []boundedList{{t.Try, attempt}, {t.Catch.Do, inner}}
 }
 
-// Catch says which errors a try handles, and how.
+// Catch specifies the errors that a try handles, and their handling.
 type Catch struct {
 	Pointer    Pointer
 	Errors     *ErrorFilter // nil matches every error
-	As         string       // variable that holds the error, default error, without $
+	As         string       // variable that contains the error, default error, without $
 	When       Expression
 	ExceptWhen Expression
-	Retry      *RetryPolicy // nil if RetryUse names one
+	Retry      *RetryPolicy // nil if RetryUse names a policy
 	RetryUse   Reference    // in use.retries
 	Do         TaskList     // nil if absent
 	Then       string

@@ -7,8 +7,8 @@ import (
 	"github.com/swrun/swrun/internal/delimited"
 )
 
-// Walk calls visit for every task of the workflow: those of extensions and functions first, then the others in the order of the
-// document. A task comes before the tasks inside it. If visit returns false, the tasks inside are left out.
+// Walk calls visit for every task of the workflow: tasks of extensions and functions first, then the others in the order of the document. A task
+// precedes the tasks inside it. If visit returns false, the tasks inside are left out.
 func Walk(w *Workflow, visit func(Task) bool) {
 	(&walker{onTask: visit}).workflow(w, nil)
 }
@@ -28,15 +28,15 @@ func walkList(l TaskList, visit func(Task) bool) {
 	(&walker{onTask: visit}).list(nil, l)
 }
 
-// Lists returns the lists of tasks that a task holds, in the order of the document.
+// Lists returns the lists of tasks that a task contains, in the order of the document.
 func Lists(t Task) []TaskList {
 	w := &walker{shallow: true}
 	t.parts(w)
 	return w.lists
 }
 
-// walker goes through all parts of a tree, and calls each hook that is set for the parts of one sort. The method parts of each kind
-// of task walks through the properties that only this kind has.
+// walker visits all parts of a tree, and calls each hook that is set for the parts of one sort. The method parts of each kind of task visits the
+// properties that only this kind has.
 type walker struct {
 	onTask      func(Task) bool              // before the parts inside it; false leaves them out
 	onList      func(owner Task, l TaskList) // the owner is nil for the workflow and for extensions
@@ -45,14 +45,14 @@ type walker struct {
 	onSchema    func(*Schema)
 	onError     func(*ErrorDefinition)
 	onReference func(Reference)
-	onPlaintext func(a *Authentication, at Pointer, help string) // what is called without TLS, and how it would be with TLS
-	shallow     bool                                             // lists are collected in the field lists, and not walked through
+	onPlaintext func(a *Authentication, at Pointer, help string) // calls without TLS, with the form that uses TLS
+	shallow     bool                                             // lists are collected in the field lists, and not visited
 	lists       []TaskList
-	variables   []string // that are bound at the current part
+	variables   []string // bound at the current part
 	task        Task     // the innermost task around the current part, or nil
 }
 
-// workflow walks through a document. Definitions under use run wherever they are named: variables are those that they may use.
+// workflow visits a document. Definitions under use run at every place that names them: variables are the variables that they may use.
 func (w *walker) workflow(doc *Workflow, variables []string) {
 	w.input(doc.Input)
 	w.output(doc.Output)
@@ -93,7 +93,7 @@ func (w *walker) use(u *Use) {
 	}
 }
 
-// bind binds variables for the parts that follow. It returns those that were bound before, which the caller restores.
+// bind binds variables for the parts that follow. It returns the previously bound variables, which the caller restores.
 func (w *walker) bind(variables []string) (outer []string) {
 	outer = w.variables
 	if len(variables) > 0 {
@@ -118,7 +118,7 @@ func (w *walker) list(owner Task, l TaskList) {
 	}
 }
 
-// one walks through one task.
+// one visits one task.
 func (w *walker) one(t Task) {
 	if w.onTask != nil && !w.onTask(t) {
 		return
@@ -157,7 +157,7 @@ func (w *walker) export(export *Export) {
 	}
 }
 
-// value walks through values of a property.
+// value visits values of a property.
 func (w *walker) value(p property, values ...Value) {
 	for _, v := range values {
 		if w.onValue != nil && v.Data != nil {
@@ -252,7 +252,7 @@ func (w *walker) schema(s *Schema) {
 	}
 }
 
-// strategy walks through the filters, correlations and end of the consumption of events.
+// strategy visits the filters, correlations and end of the consumption of events.
 func (w *walker) strategy(s *EventStrategy) {
 	if s == nil {
 		return
@@ -267,8 +267,7 @@ func (w *walker) strategy(s *EventStrategy) {
 	w.strategy(s.UntilEvent)
 }
 
-// correlation walks through the expressions of a correlation: `from` unless it is the name of an attribute (semantics 14.7), and
-// `expect` unless it is a literal.
+// correlation visits the expressions of a correlation: `from` unless it is the name of an attribute (semantics 14.7), and `expect` unless it is a literal.
 func (w *walker) correlation(c Correlation) {
 	if !c.IsAttribute() {
 		w.expression(propertyCorrelateFrom, c.From)

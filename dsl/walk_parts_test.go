@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestWalkVisitsEveryPart compares what a walk visits with a search through the whole tree by reflection, for the document
-// that has every property: no kind of task leaves out an expression, a name of something under use, a schema or an error.
+// TestWalkVisitsEveryPart compares the parts that a walk visits with a search through the whole tree by reflection, for the document that has every
+// property: no kind of task leaves out an expression, a name of something under use, a schema or an error.
 func TestWalkVisitsEveryPart(t *testing.T) {
 	doc := mustEverything(t)
 	got := map[string][]Pointer{}
@@ -92,7 +92,7 @@ func partsIn(v reflect.Value, found map[string][]Pointer) {
 	eachInside(v, func(inner reflect.Value, _ string) { partsIn(inner, found) })
 }
 
-// fieldsIn notes each field of the tree whose type is one of those that have an address, and whether it is ever there.
+// fieldsIn records each field of the tree whose type has an address, and whether the field is ever filled.
 func fieldsIn(v reflect.Value, filled map[string]bool) {
 	eachInside(v, func(inner reflect.Value, field string) {
 		switch part := inner.Interface().(type) {

@@ -52,7 +52,7 @@ func TestEveryListOfTasksIsFilled(t *testing.T) {
 	}
 }
 
-// TestWalkLeavesOut: what is inside a task is left out if visit says so.
+// TestWalkLeavesOut: the tasks inside a task are left out if visit returns false.
 func TestWalkLeavesOut(t *testing.T) {
 	var got []string
 	Walk(mustEverything(t), func(task Task) bool {

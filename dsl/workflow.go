@@ -33,13 +33,13 @@ type Document struct {
 	Summary   string
 	Tags      map[string]any
 	Metadata  map[string]any
-	Engine    WorkflowEngine // what metadata.swrun says
+	Engine    WorkflowEngine // the content of metadata.swrun
 }
 
 // String returns namespace/name:version.
 func (d Document) String() string { return d.Namespace + "/" + d.Name + ":" + d.Version }
 
-// Use holds the workflow's reusable components by name.
+// Use contains the workflow's reusable components by name.
 type Use struct {
 	Authentications map[string]*Authentication
 	Catalogs        map[string]*Endpoint
@@ -66,7 +66,7 @@ func (e *Extension) Extends(t Task) bool {
 	return slices.Contains([]string{"all", string(t.Kind()), t.Traits().Group}, e.Extend)
 }
 
-// Schedule says when instances start by themselves.
+// Schedule specifies when instances start automatically.
 type Schedule struct {
 	Every *Duration
 	Cron  string
@@ -75,7 +75,7 @@ type Schedule struct {
 	Read  string // data (default), envelope or raw
 }
 
-// Kinds returns which of its properties say when instances start.
+// Kinds returns its properties that specify when instances start.
 func (s *Schedule) Kinds() (all []string) {
 	for name, has := range map[string]bool{"every": s.Every != nil, "cron": s.Cron != "", "after": s.After != nil, "on": s.On != nil} {
 		if has {

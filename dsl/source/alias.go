@@ -8,15 +8,15 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// expander replaces aliases by what they stand for, and merge keys by the properties that they merge. The value of
-// an alias is shared and not copied, so that a diagnostic about it points at the text of the anchor.
+// expander replaces aliases by their values, and merge keys by the properties that they merge. The value of an alias is shared and not copied, so
+// that a diagnostic about it points at the text of the anchor.
 type expander struct {
 	*reader
 	aliases map[*yaml.Node][]*yaml.Node // as in Tree
 	anchors map[string]*yaml.Node
 	open    map[*yaml.Node]bool // nodes that are being expanded
 	done    map[*yaml.Node]bool
-	merged  int // properties that merge keys have gone through
+	merged  int // number of properties that merge keys have visited
 }
 
 // expand expands the tree below root. It reports an alias inside its own value, and returns nil.
@@ -32,7 +32,7 @@ func (r *reader) expand(root *yaml.Node) *yaml.Node {
 	return e.node(root)
 }
 
-// noteAnchors notes every anchor. It reports two anchors with one name: their order would decide which one an alias means.
+// noteAnchors records every anchor. It reports two anchors with one name: their order would determine the meaning of an alias.
 func (e *expander) noteAnchors(n *yaml.Node) {
 	if n.Anchor != "" {
 		if first := e.anchors[n.Anchor]; first != nil {
@@ -108,8 +108,8 @@ func (e *expander) note(n *yaml.Node, i int, alias *yaml.Node) {
 	e.aliases[n][i] = alias
 }
 
-// merge replaces the merge key of a mapping by the properties that it merges. The mapping's own properties win over merged ones,
-// and earlier merged mappings win over later ones.
+// merge replaces the merge key of a mapping by the properties that it merges. The mapping's own properties take precedence over merged ones, and
+// earlier merged mappings over later ones.
 func (e *expander) merge(n *yaml.Node) bool {
 	taken := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -143,7 +143,7 @@ func (e *expander) merge(n *yaml.Node) bool {
 type merger struct {
 	*expander
 	taken   map[string]bool
-	aliases []*yaml.Node // of the mapping as it was
+	aliases []*yaml.Node // of the original mapping
 	content []*yaml.Node
 	by      []*yaml.Node // for each node of content its alias, or nil
 }

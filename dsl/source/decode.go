@@ -9,11 +9,11 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Decode reads the first document of a YAML text. It reads what the library does not, or reads in another way than YAML 1.2 has it: the escapes of JSON in double quotes, and question marks
-// in brackets. The decoder reads the documents that follow.
+// Decode reads the first document of a YAML text. It also reads two forms that the library refuses, or does not read as YAML 1.2 requires: the
+// escapes of JSON in double quotes, and question marks in brackets. The decoder reads the documents that follow.
 func Decode(text []byte) (*yaml.Node, *yaml.Decoder, error) { return newTree("", text).decode(text) }
 
-// decode is Decode for the text of the tree, of which a directive may have become a comment. It notes which columns are others.
+// decode is Decode for the text of the tree, in which a directive may have become a comment. It records the columns that differ.
 func (t *Tree) decode(text []byte) (*yaml.Node, *yaml.Decoder, error) {
 	document, decoder, err := decodeHidden(text)
 	if readable := t.readableEscapes(text, err); readable != nil {
@@ -22,7 +22,8 @@ func (t *Tree) decode(text []byte) (*yaml.Node, *yaml.Decoder, error) {
 	return document, decoder, err
 }
 
-// decodeHidden decodes a text in which question marks are hidden that the library would take for something else: in brackets, each of them would begin a key. The columns stay the same.
+// decodeHidden decodes a text after hiding question marks that the library would misread: in brackets, each of them would begin a key. The columns
+// stay the same.
 func decodeHidden(text []byte) (*yaml.Node, *yaml.Decoder, error) {
 	hidden, stand := hide(text)
 	decoder := yaml.NewDecoder(bytes.NewReader(hidden))
@@ -34,13 +35,14 @@ func decodeHidden(text []byte) (*yaml.Node, *yaml.Decoder, error) {
 	return document, decoder, err
 }
 
-// The private characters of Unicode, one of which stands for a question mark.
+// The private characters of Unicode, one of which replaces a question mark.
 const (
 	firstPrivate = 0xe000
 	lastPrivate  = 0xf8ff
 )
 
-// hide replaces the question marks in brackets that are part of a text by a character that the text does not have, which is returned; "" if there is nothing to replace.
+// hide replaces the question marks in brackets that are part of a text by a character that the text does not contain. It returns that character; ""
+// if there is nothing to replace.
 func hide(text []byte) (hidden []byte, stand string) {
 	if !bytes.ContainsRune(text, '?') {
 		return text, ""
@@ -63,7 +65,7 @@ func hide(text []byte) (hidden []byte, stand string) {
 	return append(hidden, text[done:]...), stand
 }
 
-// show puts question marks where another character stands for them.
+// show replaces the character of hide by question marks.
 func show(n *yaml.Node, stand string) {
 	n.Value = strings.ReplaceAll(n.Value, stand, "?")
 	for _, c := range n.Content {

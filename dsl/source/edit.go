@@ -47,8 +47,7 @@ func (t *Tree) Wrap(n *yaml.Node, key string) []Edit {
 	return []Edit{t.Insert(start, "{ "+t.Word(key)+": "), t.Insert(end, " }")}
 }
 
-// closing returns the offset after the bracket that ends a collection in flow style, if nothing but white space stands
-// between its last value and the bracket.
+// closing returns the offset after the bracket that ends a collection in flow style, if there is only white space between its last value and the bracket.
 func (t *Tree) closing(n *yaml.Node) (offset int, ok bool) {
 	last := n
 	for len(last.Content) > 0 {
@@ -82,7 +81,7 @@ func (t *Tree) depthBelow(n *yaml.Node) int {
 	return depth
 }
 
-// Word writes a word as a key or value: in JSON it stands in quotes.
+// Word writes a word as a key or value, in JSON in quotes.
 func (t *Tree) Word(word string) string {
 	if t.json {
 		return inDoubleQuotes(word)

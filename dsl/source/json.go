@@ -21,8 +21,8 @@ type jsonReader struct {
 	decoder *json.Decoder
 }
 
-// value reads the next value of a text that is known to be valid. It leaves out what is nested too deep, except for one node that
-// the check of the depth finds.
+// value reads the next value of a text that is known to be valid. It omits values that are nested too deep, except for one node that the check of the
+// depth finds.
 func (j *jsonReader) value(depth int) *yaml.Node {
 	offset := j.next()
 	token, err := j.decoder.Token()

@@ -69,7 +69,7 @@ func (r *reader) reportAt(code string, offset int, message string) {
 	r.report(Problem{Code: code, Message: message, Range: Range{at, at}})
 }
 
-// readRoot reads the nodes, and replaces aliases and merge keys. It leaves no root if the tree is too large to go through.
+// readRoot reads the nodes, and replaces aliases and merge keys. It leaves no root if the tree is too large to visit.
 func (r *reader) readRoot() {
 	if r.json {
 		r.Root = r.readJSON()
@@ -178,7 +178,7 @@ func (r *reader) jsonError(text []byte) bool {
 	return true
 }
 
-// jsonHelp returns what to do about a comment at an offset, which JSON does not have, or "".
+// jsonHelp returns the help for a comment at an offset, which JSON does not have, or "".
 func jsonHelp(text []byte, offset int) string {
 	if offset < len(text) && text[offset] == '/' {
 		return "JSON has no comments: leave it out, or write the document as YAML, where `#` begins one"
@@ -186,7 +186,7 @@ func jsonHelp(text []byte, offset int) string {
 	return ""
 }
 
-// isTooDeep reports whether the reader of YAML or of JSON has given a text up because of its depth: both do at 10000 levels.
+// isTooDeep reports whether the reader of YAML or of JSON rejected a text because of its depth: both do at 10000 levels.
 func isTooDeep(err error) bool { return strings.Contains(err.Error(), "exceeded max depth") }
 
 // reportTooDeep reports a text that was not read to its end, as sizeCheck reports a tree that is too deep.
@@ -195,7 +195,7 @@ func (r *reader) reportTooDeep(offset int) {
 	r.report(Problem{Code: "SW104", Message: fmt.Sprintf(tooDeep, MaxDepth), Range: Range{at, at}, Help: flatter})
 }
 
-// sizeCheck checks what a document is made of before it is decoded.
+// sizeCheck checks the size of a document before it is decoded.
 type sizeCheck struct {
 	r        *reader
 	nodes    int
@@ -203,8 +203,7 @@ type sizeCheck struct {
 	reported map[string]bool
 }
 
-// check reports a tree that is too large or too deep, and tags that are not allowed, each once. It returns false if it did not go
-// through the whole tree.
+// check reports a tree that is too large or too deep, and tags that are not allowed, each once. It returns false if it did not visit the whole tree.
 func (s *sizeCheck) check(n *yaml.Node, depth int) bool {
 	s.nodes++
 	s.bytes += len(n.Value)

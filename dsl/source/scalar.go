@@ -146,7 +146,7 @@ func jsonNumber(text string) string {
 	return sign + strings.NewReplacer(".e", "e", ".E", "E").Replace(strings.TrimSuffix(text, "."))
 }
 
-// Describe says what a node is, for messages.
+// Describe returns the words for a node in messages.
 func Describe(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -168,7 +168,7 @@ func Describe(n *yaml.Node) string {
 // IsText reports whether a node is text.
 func IsText(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && TypeOf(n) == TextScalar }
 
-// IsNull reports whether a node is null, or nothing at all.
+// IsNull reports whether a node is null, or empty.
 func IsNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && TypeOf(n) == NullScalar }
 
 // IsBool reports whether a node is true or false.

@@ -8,8 +8,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// offsets returns where the bytes of a scalar's decoded value stand in the text, with one more element for its end: byte i begins at
-// starts[i] and ends at ends[i+1]. The YAML library only says where the scalar begins.
+// offsets returns the offsets in the text of the bytes of a scalar's decoded value, with one more element for its end: byte i begins at starts[i] and
+// ends at ends[i+1]. The YAML library only reports where the scalar begins.
 func (t *Tree) offsets(n *yaml.Node) (starts, ends []int) {
 	w := &scalarWalk{text: t.Text, at: t.OffsetOf(n), value: n.Value}
 	w.skipTag()
@@ -31,7 +31,7 @@ func (t *Tree) offsets(n *yaml.Node) (starts, ends []int) {
 	return append(w.starts, w.at), w.ends
 }
 
-// scalarWalk follows a decoded value through the text that it was read from.
+// scalarWalk follows a decoded value through the text from which it was read.
 type scalarWalk struct {
 	text   []byte
 	at     int // offset in text
@@ -44,7 +44,7 @@ type scalarWalk struct {
 	ends   []int
 }
 
-// skipTag passes over a tag and an anchor before the scalar.
+// skipTag skips a tag and an anchor before the scalar.
 func (w *scalarWalk) skipTag() {
 	if w.at >= len(w.text) || w.text[w.at] != '!' && w.text[w.at] != '&' {
 		return
@@ -58,12 +58,12 @@ func (w *scalarWalk) skipTag() {
 		}
 		w.at++
 	}
-	w.skipTag() // a tag and an anchor may stand in either order
+	w.skipTag() // a tag and an anchor may be in either order
 }
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
-// header passes over a block scalar's indicators and finds its indentation.
+// header skips a block scalar's indicators and finds its indentation.
 func (w *scalarWalk) header() {
 	w.block = true
 	explicit := 0
@@ -102,7 +102,7 @@ func (w *scalarWalk) skipIndent() {
 	}
 }
 
-// take notes that the next n bytes of the value come from the current offset, which then moves on by size.
+// take records that the next n bytes of the value come from the current offset, which then advances by size.
 func (w *scalarWalk) take(n, size int) {
 	for range min(n, len(w.value)-w.done) {
 		w.starts = append(w.starts, min(w.at, len(w.text)))
@@ -133,7 +133,7 @@ func (w *scalarWalk) step() {
 	}
 }
 
-// copy takes one character that stands for itself, byte by byte.
+// copy takes one character that represents itself, byte by byte.
 func (w *scalarWalk) copy(size int) {
 	for range size {
 		w.take(1, 1)
@@ -152,7 +152,7 @@ func (w *scalarWalk) skipSpace() {
 	}
 }
 
-// lineBreak passes over a line break. In the value of a block scalar it is a line break, a space or nothing.
+// lineBreak skips a line break. In the value of a block scalar it is a line break, a space or nothing.
 func (w *scalarWalk) lineBreak(next byte) {
 	if !w.block {
 		w.fold()
@@ -167,8 +167,7 @@ func (w *scalarWalk) lineBreak(next byte) {
 	w.skipIndent()
 }
 
-// fold passes over the line breaks between two lines of a flow scalar. A single one is a space in the value; if there are several,
-// the first one is dropped.
+// fold skips the line breaks between two lines of a flow scalar. A single one is a space in the value; if there are several, the first one is dropped.
 func (w *scalarWalk) fold() {
 	first, size := w.at, w.breakSize()
 	w.at += size
@@ -190,7 +189,7 @@ func (w *scalarWalk) emptyLines() {
 	}
 }
 
-// breakSize returns the number of bytes of the line break that stands here.
+// breakSize returns the number of bytes of the line break at the current offset.
 func (w *scalarWalk) breakSize() int {
 	switch rest := w.text[w.at:]; {
 	case bytes.HasPrefix(rest, []byte("\n")):
@@ -201,7 +200,7 @@ func (w *scalarWalk) breakSize() int {
 	return 0
 }
 
-// escaped passes over an escape sequence of a double-quoted scalar.
+// escaped skips an escape sequence of a double-quoted scalar.
 func (w *scalarWalk) escaped() {
 	if w.at+1 >= len(w.text) {
 		w.take(1, 1)

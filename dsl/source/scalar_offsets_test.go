@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/dsl/source"
 )
 
-// TestWithinScalars marks, for scalars of every style, the piece of text that a part of the decoded value came from.
+// TestWithinScalars marks, for scalars of every style, the source text of a part of the decoded value.
 func TestWithinScalars(t *testing.T) {
 	for _, c := range scalarCases() {
 		t.Run(c.name, func(t *testing.T) {
@@ -101,7 +101,7 @@ func scalarCases() []scalarCase {
 	}
 }
 
-// mustRead reads a text, and returns the node of its member v too.
+// mustRead reads a text, and also returns the node of its member v.
 func mustRead(t testing.TB, text string) (*source.Tree, *yaml.Node) {
 	t.Helper()
 	tree, problems := source.Read("test.yaml", []byte(text))
@@ -112,7 +112,7 @@ func mustRead(t testing.TB, text string) (*source.Tree, *yaml.Node) {
 	return tree, node
 }
 
-// TestWithinIsOneToOne compares every character of every case: what stands for itself is found as itself.
+// TestWithinIsOneToOne compares every character of every case: a character that represents itself is found as itself.
 func TestWithinIsOneToOne(t *testing.T) {
 	for _, c := range scalarCases() {
 		tree, node := mustRead(t, c.text)

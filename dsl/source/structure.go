@@ -120,7 +120,7 @@ func (c *structureScan) quote(b byte) {
 	}
 }
 
-// block passes over a block scalar: all lines that are indented deeper than the line where it begins.
+// block skips a block scalar: all lines that are indented deeper than the line where it begins.
 func (c *structureScan) block() {
 	first := c.source.PositionOf(c.at).Line
 	indent := indentOf(c.source.Line(first))

@@ -11,18 +11,18 @@ import (
 	"github.com/swrun/swrun/internal/lazyregexp"
 )
 
-// surrogates matches two escapes that stand for one character, as JSON writes those beyond U+FFFF.
+// surrogates matches two escapes that represent one character, as JSON writes characters beyond U+FFFF.
 var surrogates = lazyregexp.New(`^\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}`)
 
-// narrowing is an escape of JSON that has become shorter in the text that the library reads.
+// narrowing is an escape of JSON that is shorter in the text that the library reads.
 type narrowing struct {
 	column int // where it begins in the document
-	by     int // by how many characters
-	before int // how many characters all earlier ones of the line have lost
+	by     int // number of characters that it lost
+	before int // number of characters that all earlier narrowings of the line lost
 }
 
-// readableEscapes replaces what JSON knows in double quotes and the library does not: each pair of surrogates by one escape, and \/ by the slash. It notes the
-// places, so that columns stay those of the document. It returns nil if the library's error is about something else.
+// readableEscapes replaces the escapes in double quotes that JSON knows and the library does not: each pair of surrogates by one escape, and \/ by
+// the slash. It records the places, so that columns match the document. It returns nil if the library's error is about something else.
 func (t *Tree) readableEscapes(text []byte, err error) []byte {
 	if err == nil || !strings.Contains(err.Error(), "invalid Unicode") && !strings.Contains(err.Error(), "unknown escape") {
 		return nil
@@ -51,7 +51,7 @@ func (t *Tree) readableEscapes(text []byte, err error) []byte {
 	return append(changed, text[done:]...)
 }
 
-// readableEscape returns what stands for the escape that a text begins with, and its size; 0 if the library reads it.
+// readableEscape returns the replacement of the escape at the beginning of a text, and the size of the escape; 0 if the library reads it.
 func readableEscape(text []byte) (size int, readable string) {
 	if len(text) > 1 && text[1] == '/' {
 		return 2, "/"
@@ -62,7 +62,7 @@ func readableEscape(text []byte) (size int, readable string) {
 	return 0, ""
 }
 
-// narrow notes that an escape at an offset has become shorter.
+// narrow records that an escape at an offset became shorter.
 func (t *Tree) narrow(offset, by int) {
 	if t.narrowed == nil {
 		t.narrowed = map[int][]narrowing{}
@@ -86,7 +86,7 @@ func oneEscape(pair []byte) string {
 	return `\U` + strings.Repeat("0", 8-len(digits)) + strings.ToUpper(digits)
 }
 
-// widened converts a column of the text that the library has read to the document's.
+// widened converts a column of the text that the library read to a column of the document.
 func (t *Tree) widened(line, column int) int {
 	all := t.narrowed[line]
 	n := sort.Search(len(all), func(i int) bool { return all[i].column-all[i].before >= column })
@@ -96,8 +96,7 @@ func (t *Tree) widened(line, column int) int {
 	return column + all[n-1].before + all[n-1].by
 }
 
-// widen moves all nodes of a tree to their columns in the document. It returns false if a change
-// was made outside of double quotes after all.
+// widen moves all nodes of a tree to their columns in the document. It returns false if a change was made outside of double quotes after all.
 func (t *Tree) widen(root *yaml.Node) bool {
 	if t.narrowed == nil {
 		return true

@@ -43,8 +43,8 @@ func (r *reader) yamlError(decoder *yaml.Decoder, err error) {
 	r.report(Problem{Code: "SW101", Message: "this is not YAML: " + message, Range: Range{at, end}, Help: help})
 }
 
-// openExpression returns the offset of a `${` that ends its line, shortly before a line or on it, and that is neither quoted nor closed;
-// -1 if there is none.
+// openExpression returns the offset of a `${` that ends its line, shortly before a line or on it, and that is neither quoted nor closed; -1 if there
+// is no such `${`.
 func (t *Tree) openExpression(line int) int {
 	const near = 3
 	for i := line; i > 0 && i > line-near; i-- {
@@ -98,12 +98,12 @@ func (t *Tree) tabbed(e syntaxError) int {
 var (
 	unknownAnchor = lazyregexp.New(`^unknown anchor '(.*)' referenced$`)
 	gluedColon    = lazyregexp.New(`^\s*(?:- +)*["']?[\w.-]+["']?:[^\s/:][^:]*$`)
-	// foreignComment matches a comment where no value can be: at the beginning of a line, and after what ends a value.
+	// foreignComment matches a comment where no value can be: at the beginning of a line, and after the end of a value.
 	foreignComment = lazyregexp.New(`(?:^|[,{}\[\]"])\s*(//\s|//$|/\*)`)
 	bareWord       = lazyregexp.New(`^\s*(?:- +)*[\w.-]+\s*$`)
 )
 
-// explain returns the place of the mistake behind an error of the library, what it is, and how to mend it.
+// explain returns the place of the mistake behind an error of the library, its description, and its remedy.
 func (t *Tree) explain(e syntaxError) (offset int, message, help string) {
 	if m := unknownAnchor().FindStringSubmatch(e.message); m != nil {
 		return t.aliasWithout(m[1]), fmt.Sprintf("there is no anchor `&%s` before this alias", m[1]), "put text that begins with * in quotes"
@@ -148,7 +148,7 @@ func (e syntaxError) has(words ...string) bool {
 	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(e.message, word) })
 }
 
-// explanation explains a problem of the library at the place where the library has found it.
+// explanation explains a problem of the library at the place that the library reports.
 type explanation struct {
 	words         []string // of the library's message
 	message, help string
@@ -218,7 +218,7 @@ func (t *Tree) startOf(line int) int {
 	return min(t.lines[line-1]+indentOf(t.Line(line)), len(t.Text))
 }
 
-// hasComment reports whether a line that goes on behind it has a bracket after a # that begins a comment.
+// hasComment reports whether a line that continues after a # has a bracket in the comment.
 func hasComment(line []byte) bool {
 	_, comment, found := bytes.Cut(line, []byte(" #"))
 	return found && bytes.ContainsAny(comment, "]}")
@@ -283,7 +283,7 @@ func (t *Tree) missingColon(offset int) (int, string, string) {
 	return t.startOf(line), "a colon is missing after the key", "write `key:`, and its value after it or indented below"
 }
 
-// misplaced explains a problem where the next key or item is expected.
+// misplaced explains a problem in the place of a key or an item.
 func (t *Tree) misplaced(e syntaxError, structure *structure) (int, string, string) {
 	problem, context := t.PositionOf(e.problem), t.PositionOf(e.context)
 	before := t.before(problem.Line)

@@ -9,8 +9,7 @@ import (
 
 const head = "document: { dsl: 1.0.3, namespace: test, name: aliases, version: 1.0.0 }\n"
 
-// TestSyntaxErrorsPointAtTheirLine: texts in which a comment would change what is wrong; the others are in testdata/syntax of
-// package dsl.
+// TestSyntaxErrorsPointAtTheirLine: texts in which a comment would change the mistake; the others are in testdata/syntax of package dsl.
 func TestSyntaxErrorsPointAtTheirLine(t *testing.T) {
 	for _, c := range []struct {
 		name, text string

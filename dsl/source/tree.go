@@ -9,8 +9,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Tree is a text, the nodes that it was read into, and the place of each of them. Aliases and merge keys are replaced by
-// their values, so that a node may be at several places of the tree.
+// Tree is a text, the nodes that were read from it, and the place of each node. Aliases and merge keys are replaced by their values, so that a node
+// may be at several places of the tree.
 type Tree struct {
 	File string
 	Text []byte
@@ -20,8 +20,8 @@ type Tree struct {
 	lines []int // offset of each line's first byte
 	runes []int // characters before every stride-th byte, so that long lines are not slow
 
-	aliases map[*yaml.Node][]*yaml.Node // of a collection: for each of its nodes the alias that stands there in the text, or nil
-	anchors map[string]*yaml.Node       // nil if there are none
+	aliases map[*yaml.Node][]*yaml.Node // of a collection: for each of its nodes the alias at that place in the text, or nil
+	anchors map[string]*yaml.Node       // nil if the text has no anchors
 
 	narrowed map[int][]narrowing // the escapes that the library reads in a shorter form, by line
 }
@@ -92,7 +92,7 @@ func (t *Tree) Line(line int) []byte {
 	return bytes.TrimRight(t.Text[t.LineStart(line):t.LineStart(line+1)], "\r\n")
 }
 
-// LineStart returns the offset of a line's first byte; that of the line after the last one is the end of the text.
+// LineStart returns the offset of a line's first byte; for the line after the last one, the end of the text.
 func (t *Tree) LineStart(line int) int {
 	if line > len(t.lines) {
 		return len(t.Text)
@@ -115,7 +115,7 @@ func (t *Tree) OffsetOf(n *yaml.Node) int {
 	return t.byteOffset(t.runesBefore(t.lines[n.Line-1]) + n.Column - 1)
 }
 
-// RangeOf returns where a node stands: a scalar and an empty collection as a whole, of another collection the first line.
+// RangeOf returns the range of a node: the whole of a scalar and of an empty collection, the first line of another collection.
 func (t *Tree) RangeOf(n *yaml.Node) Range {
 	if n == nil {
 		return Range{t.PositionOf(0), t.PositionOf(0)}
@@ -134,8 +134,8 @@ func (t *Tree) RangeOf(n *yaml.Node) Range {
 	return Range{t.PositionOf(start), t.PositionOf(t.endOfLine(start, end))}
 }
 
-// RangeWithin returns where the bytes [from, to) of a scalar's value stand, through quotes, escapes and block scalars. Offsets
-// outside the value are moved to its ends.
+// RangeWithin returns the range of the bytes [from, to) of a scalar's value, through quotes, escapes and block scalars. Offsets outside the value are
+// moved to its ends.
 func (t *Tree) RangeWithin(n *yaml.Node, from, to int) Range {
 	starts, ends := t.offsets(n)
 	last := len(starts) - 1
@@ -143,7 +143,7 @@ func (t *Tree) RangeWithin(n *yaml.Node, from, to int) Range {
 	return Range{t.PositionOf(starts[from]), t.PositionOf(max(starts[from], ends[to]))}
 }
 
-// firstLine returns where a node begins, up to the end of its line.
+// firstLine returns the range from the beginning of a node to the end of its line.
 func (t *Tree) firstLine(n *yaml.Node) Range {
 	start := t.OffsetOf(n)
 	return Range{t.PositionOf(start), t.PositionOf(t.endOfLine(start, len(t.Text)))}
@@ -171,7 +171,7 @@ func (t *Tree) LastLine(n *yaml.Node) int {
 	return line
 }
 
-// Child returns the key and value of a mapping's member, or an item of a sequence as both. Both are nil if there is none.
+// Child returns the key and value of a mapping's member, or an item of a sequence as both. Both are nil if it does not exist.
 func Child(n *yaml.Node, token string) (key, value *yaml.Node) {
 	if n == nil {
 		return nil, nil
@@ -191,7 +191,7 @@ func Child(n *yaml.Node, token string) (key, value *yaml.Node) {
 	return nil, nil
 }
 
-// pathTo returns the path to a node, as keys and indices. The path to a key is that to its value.
+// pathTo returns the path to a node, as keys and indices. The path to a key is the path to its value.
 func (t *Tree) pathTo(n *yaml.Node) []string {
 	path, _ := pathIn(t.Root, n)
 	return path
