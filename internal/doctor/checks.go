@@ -1,6 +1,6 @@
 package doctor
 
-// Check is one thing that doctor looks at, with its explanation.
+// Check is one check of doctor, with its explanation.
 type Check struct{ Code, Name, Title, Story string }
 
 // CodeSources is the check of the sources of events.
@@ -18,7 +18,7 @@ const CodeDocuments = "SD018"
 // CodeSecrets is the check of the secrets that deployed workflows declare.
 const CodeSecrets = "SD022"
 
-// Checks returns all of them, sorted by code.
+// Checks returns all checks, sorted by code.
 func Checks() []Check {
 	return []Check{
 		{"SD001", "store", "whether the store can be opened, and takes writes",

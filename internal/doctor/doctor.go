@@ -1,5 +1,5 @@
-// Package doctor looks at a store and says what it needs: durability, room, clocks, workers. It changes nothing but a key of its own, by which it
-// finds out whether the store takes writes. The command doctor prints what it finds, and the command explain explains each check.
+// Package doctor examines a store and reports its needs: durability, room, clocks, workers. It changes only a key of its own, which shows whether the
+// store takes writes. The command `doctor` prints the findings, and the command `explain` explains each check.
 package doctor
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Finding is one thing that doctor has looked at.
+// Finding is the result of one check.
 type Finding struct {
 	Code  string
 	Level string // OK, Note, Warning or Error
@@ -29,12 +29,12 @@ type Finding struct {
 // The levels of findings.
 const (
 	OK      = "ok"
-	Note    = "note"    // nothing that a run could miss
-	Warning = "warning" // something that a deployment should have, and has not
-	Error   = "error"   // the store does not take new runs, or nothing at all
+	Note    = "note"    // no run lacks anything
+	Warning = "warning" // a deployment lacks something that it should have
+	Error   = "error"   // the store takes no new runs, or no requests at all
 )
 
-// Report returns findings as programs see them. Its status is that of the worst; notes do not count.
+// Report returns findings in their form for programs. Its status is the status of the worst finding; notes do not count.
 func Report(found []Finding) api.Health {
 	names := map[string]string{}
 	for _, c := range Checks() {
@@ -50,28 +50,29 @@ func Report(found []Finding) api.Health {
 	return report
 }
 
-// Unopened is what is found of a store that could not be opened.
+// Unopened is the finding about a store that could not be opened.
 func Unopened(err error, because, fix string) Finding {
 	return Finding{"SD001", Error, err.Error() + " (" + because + ")", fix}
 }
 
-// Missing is what is found of a store that the first run makes.
+// Missing is the finding about a store that the first run creates.
 func Missing(name, because string) Finding {
 	return Finding{"SD001", OK, fmt.Sprintf("there is no store yet: the first run makes %s (%s)", name, because), ""}
 }
 
-// Examine looks at a store that could be opened. The reason why it is this store, because, is told with it. In a context that grants some namespaces
-// (definition.WithGranted) it counts and names nothing of the others: what cannot be counted by namespace is left out.
+// Examine examines an opened store. Because is the reason for the choice of the store, which the findings contain. In a context that grants some
+// namespaces (definition.WithGranted) it counts and names only objects of these: numbers without a count by namespace are left out.
 func Examine(ctx context.Context, s *swrun.Store, now func() time.Time, because string) []Finding {
 	return new(Looks).Examine(ctx, s, now, because)
 }
 
-// Examine is the function of this name, which reads only some of the runs and definitions anew. All examinations with l have the same granted namespaces.
+// Examine is the function of this name, except that it reads only some of the runs and definitions again. All examinations with l have the same
+// granted namespaces.
 func (l *Looks) Examine(ctx context.Context, s *swrun.Store, now func() time.Time, because string) []Finding {
 	all := Ailments(ctx, s, now)
 	found := opened(s, all, because)
 	if store.Refuses(all) == store.RefusesAll {
-		return found // there is nothing else to be had
+		return found // nothing else is available
 	}
 	found = append(found, ofServer(ctx, s, all)...)
 	found = append(found, clocks(ctx, s, now, all)...)
@@ -87,7 +88,7 @@ func (l *Looks) Examine(ctx context.Context, s *swrun.Store, now func() time.Tim
 	return append(found, workers(ctx, s, &counted)...)
 }
 
-// opened returns what ails a store that could be opened, and that it is well if nothing does.
+// opened returns the ailments of an opened store as findings, and a good finding without any.
 func opened(s *swrun.Store, all []store.Ailment, because string) []Finding {
 	found := ailing(all)
 	if slices.ContainsFunc(found, func(f Finding) bool { return f.Code == "SD001" }) {
@@ -96,7 +97,7 @@ func opened(s *swrun.Store, all []store.Ailment, because string) []Finding {
 	return append([]Finding{{"SD001", OK, fmt.Sprintf("the store %s can be opened and written to: %s (%s)", s, layout(s.Layout()), because), ""}}, found...)
 }
 
-// ofServer reports how the server of a store is set up, as far as the ailments do not say so.
+// ofServer reports the configuration of the server of a store, except for the parts that ailments report.
 func ofServer(ctx context.Context, s *swrun.Store, all []store.Ailment) []Finding {
 	redis, ok := s.Store.(*redisstore.Store)
 	if !ok {
@@ -110,17 +111,17 @@ func ofServer(ctx context.Context, s *swrun.Store, all []store.Ailment) []Findin
 	return slices.DeleteFunc(found, func(f Finding) bool { return told(all, f.Code) })
 }
 
-// told reports whether an ailment belongs to a check.
+// told reports whether one of the ailments belongs to a check.
 func told(all []store.Ailment, code string) bool {
 	return slices.ContainsFunc(all, func(a store.Ailment) bool { return codeOf(a.Reason) == code })
 }
 
-// layout says how a store is laid out.
+// layout describes the layout of a store.
 func layout(l store.Layout) string {
 	return fmt.Sprintf("deployment %s, %s, schema %d", l.Deployment, terminal.Counted(l.Partitions, "partition"), l.Schema)
 }
 
-// clocks compares the store's clock with this machine's, and measures how fast it answers.
+// clocks compares the store's clock with this machine's, and measures the response time of the store.
 func clocks(ctx context.Context, s *swrun.Store, now func() time.Time, all []store.Ailment) []Finding {
 	var best, skew time.Duration
 	for n := range 20 {
@@ -147,7 +148,7 @@ func clocks(ctx context.Context, s *swrun.Store, now func() time.Time, all []sto
 	return []Finding{answer, {"SD004", OK, "the store's clock agrees with this machine's", ""}}
 }
 
-// health reports what the store has counted of itself.
+// health reports the statistics of the store.
 func health(ctx context.Context, all *store.Statistics) Finding {
 	what := fmt.Sprintf("runs: %d ready, %d waiting or held by workers, %d ended; %s on the way", all.Ready, all.Waiting, all.Closed, terminal.Counted(all.Outbox, "message"))
 	if definition.GrantedIn(ctx) != nil {
@@ -164,7 +165,7 @@ func health(ctx context.Context, all *store.Statistics) Finding {
 	return Finding{"SD006", OK, what, ""}
 }
 
-// quarantined reports runs that wait for somebody to release them.
+// quarantined reports runs that wait for their release.
 func quarantined(ctx context.Context, all *store.Statistics) Finding {
 	if definition.GrantedIn(ctx) != nil {
 		return Finding{"SD011", Note, "the store counts the quarantined runs of all namespaces together", "swrun ls --status quarantined lists those of some"}
@@ -176,12 +177,12 @@ func quarantined(ctx context.Context, all *store.Statistics) Finding {
 		"swrun ls --status quarantined lists them; mend what ends their workers, then let them go on: swrun retry"}
 }
 
-// failed is what is found if a check could not be made.
+// failed is the finding of a check that failed.
 func failed(code string, err error) Finding {
 	return Finding{code, Error, err.Error(), FixOf(err)}
 }
 
-// FixOf is what to do about a store that does not answer a question.
+// FixOf returns the remedy for a store whose operation failed.
 func FixOf(err error) string {
 	if store.IsUnreadable(err) {
 		return "do what SD019 says about what cannot be read"

@@ -14,7 +14,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// TestReport: the status of a report is that of its worst finding; notes do not count (promises 134), nor does the order.
+// TestReport: the status of a report is the status of its worst finding, regardless of the order; notes do not count (promises 134).
 func TestReport(t *testing.T) {
 	for name, c := range map[string]struct {
 		levels []string
@@ -45,7 +45,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestSchedules: those whose time has passed while nobody was there are told with how late they are; what is paused is not.
+// TestSchedules: schedules whose time passed without a worker are reported with their lateness, and paused schedules are not.
 func TestSchedules(t *testing.T) {
 	now := time.Now()
 	of := func(name string) definition.Reference {

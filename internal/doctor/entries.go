@@ -19,14 +19,14 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// reader is how the readers of a kind of entries read one, and what to do about one that they cannot read.
+// reader checks whether the readers of a kind of entries can read an entry, and contains the remedy if they cannot.
 type reader struct {
 	check func(store.Registered) error
 	fix   string
-	set   string // the same for a value that no command can set
+	set   string // the remedy for a value that no command can set
 }
 
-// readers returns those of the kinds that can be listed. The sinks (SD016) and the dead letters (SD021) have checks of their own.
+// readers returns the readers of the kinds that can be listed. The sinks (SD016) and the dead letters (SD021) have checks of their own.
 func readers() map[store.RegistryKind]reader {
 	return map[store.RegistryKind]reader{
 		store.RegistryTokens:       {check: access.CheckEntry, fix: "swrun token revoke NAME removes a damaged token, and swrun token new makes another one"},
@@ -49,7 +49,7 @@ type damagedEntries struct {
 	fixes []string // by the kinds, each once
 }
 
-// note counts an entry, and notes what to do about it.
+// note counts an entry, and adds its remedy.
 func (d *damagedEntries) note(err error, fix string) {
 	d.n++
 	if d.first == nil {
@@ -68,7 +68,7 @@ func unreadableEntries(ctx context.Context, s store.Store) (found damagedEntries
 			continue
 		}
 		all, err := s.ListRegistered(ctx, store.RegistryList{Kind: kind})
-		if store.IsUnreadable(err) { // all of its kind
+		if store.IsUnreadable(err) { // the whole kind cannot be listed
 			found.note(err, restoreFix)
 			continue
 		}
@@ -92,13 +92,13 @@ func unreadableEntries(ctx context.Context, s store.Store) (found damagedEntries
 	return found, nil
 }
 
-// restoreFix is what to do about something damaged that nothing makes anew.
+// restoreFix is the remedy for damaged data that nothing creates again.
 const restoreFix = "restore the store from a backup"
 
-// newerFix is what to do about something that a newer swrun has written.
+// newerFix is the remedy for data that a newer swrun has written.
 const newerFix = "use the version that has written it for all workers and servers"
 
-// withFix adds what to do, unless it is known.
+// withFix adds a remedy, unless it is present.
 func withFix(all []string, fix string) []string {
 	fix = cmp.Or(fix, restoreFix)
 	if slices.Contains(all, fix) {

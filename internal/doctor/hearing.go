@@ -8,7 +8,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// hearing tells which namespaces hear what runs emit.
+// hearing reports the namespaces that the events of runs reach.
 func hearing(ctx context.Context, r store.Registry) Finding {
 	said, err := settings.NewCache(r, time.Now).EventsIn(ctx, "")
 	if err != nil {
@@ -17,7 +17,7 @@ func hearing(ctx context.Context, r store.Registry) Finding {
 	return Finding{"SD020", OK, HearingText(said), ""}
 }
 
-// HearingText says for people who hears what runs emit: settings.EventsAll, settings.EventsOwn, or names.
+// HearingText describes for people the namespaces that the events of runs reach: settings.EventsAll, settings.EventsOwn, or names.
 func HearingText(said string) string {
 	switch said {
 	case settings.EventsAll:

@@ -9,26 +9,27 @@ import (
 )
 
 const (
-	// parts is how many examinations read the newest runs and the definitions of a store once, if they are so frequent that none is older than keptFor.
+	// parts is the number of examinations that together read the newest runs and the definitions of a store once, if no look becomes older than
+	// keptFor.
 	parts = 8
-	// keptFor is how long it counts that nothing was damaged in a part of a store.
+	// keptFor is the time for which a part of a store without damage counts as undamaged.
 	keptFor = time.Minute
 )
 
-// Looks keeps what was read of the runs and definitions of a store, for examinations every few seconds. The first one reads all. A later one reads the next
-// part, the parts in which something is damaged, and those that were read too long ago. One examination at a time may use it.
+// Looks is a cache of the runs and definitions of a store, for examinations every few seconds. The first examination reads all parts. A later one
+// reads the next part, the damaged parts, and the parts that were read too long ago. One examination at a time may use it.
 type Looks struct {
 	next int
 	kept [parts]look
 }
 
-// look is what was damaged in a part of a store.
+// look contains the damage in a part of a store.
 type look struct {
 	at      time.Time
 	damaged damagedData
 }
 
-// read returns what is damaged in the runs and definitions of a store.
+// read returns the damage in the runs and definitions of a store.
 func (l *Looks) read(ctx context.Context, s store.Store, now time.Time) (all damagedData, err error) {
 	for part := range l.kept {
 		kept := &l.kept[part]
@@ -45,7 +46,7 @@ func (l *Looks) read(ctx context.Context, s store.Store, now time.Time) (all dam
 	return all, nil
 }
 
-// readPart counts the newest runs and the definitions of a part of a store of which something is damaged.
+// readPart counts the damaged ones among the newest runs and the definitions of a part of a store.
 func readPart(ctx context.Context, s store.Store, part int) (found damagedData, err error) {
 	partitions := s.Layout().Partitions
 	for p := part; p < partitions; p += parts {

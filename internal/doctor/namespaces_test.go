@@ -14,7 +14,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// TestOthersHideNothing: a caller for one namespace is told of its own overdue run, however many runs of another namespace come before it.
+// TestOthersHideNothing: a caller for one namespace sees its own overdue run, even after many runs of another namespace.
 func TestOthersHideNothing(t *testing.T) {
 	const others = 201
 	now := time.Now()
@@ -22,7 +22,7 @@ func TestOthersHideNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close() // nothing is left to be written
+	defer s.Close() // there is nothing left to write
 	start := func(namespace string, n int, delay time.Duration) {
 		i := store.Instance{Namespace: namespace, ID: fmt.Sprint("run-", n)}
 		if _, err := s.Start(t.Context(), store.Start{Instance: i, Invocation: []byte(`{"#":3}`), Delay: delay}); err != nil {
@@ -51,7 +51,7 @@ func TestOthersHideNothing(t *testing.T) {
 	}
 }
 
-// overdue returns what SD009 says.
+// overdue returns the finding of SD009.
 func overdue(t *testing.T, ctx context.Context, s *swrun.Store) string {
 	t.Helper()
 	found := doctor.Examine(ctx, s, time.Now, "it is tested")

@@ -33,15 +33,15 @@ func (d damaged) List(ctx context.Context, partition int, cursor string, n int) 
 	return page, err
 }
 
-// TestOthersHideNoUnreadableRun: a run that cannot be read is told to a caller of its namespace, although 1001 runs of another namespace in its partition are
-// newer. The caller of the other namespace is not told of it.
+// TestOthersHideNoUnreadableRun: a caller of a namespace sees its run that cannot be read, although 1001 runs of another namespace in the partition
+// are newer. The caller of the other namespace does not see it.
 func TestOthersHideNoUnreadableRun(t *testing.T) {
 	now := time.Now()
 	s, err := swrun.OpenStore(t.Context(), "memory:", swrun.StoreConfig{Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close() // nothing is left to be written
+	defer s.Close() // there is nothing left to write
 	start := func(i store.Instance) {
 		if _, err := s.Start(t.Context(), store.Start{Instance: i, Invocation: []byte(`{"#":3}`)}); err != nil {
 			t.Fatal(err)

@@ -32,13 +32,13 @@ func room(f redisstore.Facts) Finding {
 		return Finding{"SD003", Warning, fmt.Sprintf("%d MB in use, without a limit", f.Memory>>20), "set maxmemory below the machine's memory, so that the server refuses writes before the machine kills it"}
 	}
 	what := fmt.Sprintf("%d of %d MB in use", f.Memory>>20, f.MaxMemory>>20)
-	if f.Used() > 0.7 { // above redisstore.Full, an ailment says so
+	if f.Used() > 0.7 { // above redisstore.Full, an ailment reports it
 		return Finding{"SD003", Warning, what, "raise maxmemory soon"}
 	}
 	return Finding{"SD003", OK, what, ""}
 }
 
-// exposure reports what gives others access to the server.
+// exposure reports settings that give others access to the server.
 func exposure(f redisstore.Facts, location string) (found []Finding) {
 	if !patched(f.Version) {
 		found = append(found, Finding{"SD007", Warning, "Redis " + f.Version + " is older than the corrections of CVE-2025-49844, with which a user who may run scripts takes over the server",
@@ -58,7 +58,7 @@ func exposure(f redisstore.Facts, location string) (found []Finding) {
 func patched(version string) bool {
 	v, err := semver.NewVersion(version)
 	if err != nil {
-		return true // nobody knows
+		return true // unknown versions are not reported
 	}
 	for _, corrected := range []string{">=8.2.2", ">=8.0.4 <8.1", ">=7.4.6 <7.5", ">=7.2.11 <7.3"} {
 		if c, err := semver.NewConstraint(corrected); err == nil && c.Check(v) {

@@ -12,11 +12,11 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// wrongClock is how much the clocks of a store and of this machine may differ before people must be warned.
+// wrongClock is the difference between the clocks of a store and of this machine above which people must be warned.
 const wrongClock = 30 * time.Second
 
-// Ailments returns everything that keeps a store from being relied on. It is the only judge: doctor, /v1/health, /readyz, metrics and logs
-// all tell what it returns. It ends with ctx at the latest.
+// Ailments returns everything that keeps a store from being relied on. It is the only judge: doctor, /v1/health, /readyz, metrics and logs all report
+// its result. It ends with ctx at the latest.
 func Ailments(ctx context.Context, s *swrun.Store, now func() time.Time) []store.Ailment {
 	all := s.Examine(ctx)
 	if store.Refuses(all) == store.RefusesAll {
@@ -25,7 +25,7 @@ func Ailments(ctx context.Context, s *swrun.Store, now func() time.Time) []store
 	began := now()
 	written, err := s.Written(ctx)
 	if err != nil {
-		return all // Examine says what is wrong with the store, and SD006 what is wrong with a partition
+		return all // Examine reports the faults of the store, and SD006 the faults of a partition
 	}
 	half := now().Sub(began) / 2
 	if a := wrongTimes(s, written, began.Add(half), half); a.Reason != "" {
@@ -34,12 +34,13 @@ func Ailments(ctx context.Context, s *swrun.Store, now func() time.Time) []store
 	return all
 }
 
-// wrongTimes says by how much the times of partitions differ from that of this machine, if it is too much. Each may be off by a difference.
+// wrongTimes reports the differences between the times of partitions and the time of this machine, if they are too large. Off is the tolerance of the
+// measurement.
 func wrongTimes(s *swrun.Store, written []store.Written, now time.Time, off time.Duration) (a store.Ailment) {
 	var most time.Duration
 	var wrong []int
 	for p := range written {
-		// A partition whose time is not known is set right by the next poll.
+		// The next poll corrects a partition whose time is not known.
 		if skew := written[p].At.Sub(now).Abs(); !written[p].At.IsZero() && skew-off > wrongClock {
 			most, wrong = max(most, skew), append(wrong, p)
 		}
@@ -58,7 +59,7 @@ func wrongTimes(s *swrun.Store, written []store.Written, now time.Time, off time
 	return a
 }
 
-// fixOfClock is what to do about a store whose time differs from that of this machine.
+// fixOfClock returns the remedy for a store whose time differs from the time of this machine.
 func fixOfClock(s *swrun.Store, by time.Duration) string {
 	if s.Local() {
 		return "deadlines and schedules follow the store's time, which is that of this machine and never goes back. Correct this machine's clock if it is wrong. " +
@@ -71,27 +72,27 @@ func fixOfClock(s *swrun.Store, by time.Duration) string {
 	return fix
 }
 
-// goesOn is from which difference on it is said that the store may have it from an earlier clock: no clock that runs is off by so much.
+// goesOn is the difference from which the remedy names an earlier clock as a possible cause: no running clock is off by so much.
 const goesOn = time.Hour
 
-// Verdict is what Ailments found at a time.
+// Verdict is the result of Ailments at a time.
 type Verdict struct {
 	Ailments []store.Ailment
 	At       time.Time
-	// Since is when the store began to refuse what it refuses now; zero if it refuses nothing.
+	// Since is the time at which the store began its current refusals; zero if it refuses nothing.
 	Since time.Time
 }
 
-// Refuses returns what the store refuses.
+// Refuses returns the kind of requests that the store refuses.
 func (v Verdict) Refuses() store.Refusing { return store.Refuses(v.Ailments) }
 
-// RefusedSince reports whether the store refuses something, and has done so for some time, by a verdict that is not older than a time.
+// RefusedSince reports whether the store has refused the needed kind of requests for some time, by a verdict that is not older than a time.
 func (v Verdict) RefusedSince(needs store.Refusing, oldest time.Time, lasting time.Duration) bool {
 	return v.Refuses() >= needs && !v.At.Before(oldest) && !v.Since.IsZero() && v.At.Sub(v.Since) >= lasting
 }
 
-// Ill returns what keeps the store from being relied on. A store that takes no new runs, and lets others go on, is not ill: it needs the
-// requests that end these.
+// Ill returns the ailment that keeps the store from being relied on. A store that takes no new runs, but continues the others, is not ill: it needs
+// the requests that end these.
 func (v Verdict) Ill() (worst store.Ailment, ill bool) {
 	for _, a := range v.Ailments {
 		if !a.Minor && a.Refuses != store.RefusesStarts && (!ill || a.Refuses > worst.Refuses) {
@@ -109,12 +110,12 @@ func (v Verdict) Err() error {
 	return nil
 }
 
-// IllError says why a store cannot be relied on.
+// IllError contains the reason why a store cannot be relied on.
 type IllError struct{ store.Ailment }
 
 func (e *IllError) Error() string { return e.What }
 
-// Monitor keeps the verdict on a store, so that many who ask cost it no more than one. Several goroutines may use it.
+// Monitor caches the verdict on a store, so that many callers cost the store no more than one. Several goroutines may use it.
 type Monitor struct {
 	store *swrun.Store
 	now   func() time.Time
@@ -125,11 +126,11 @@ type Monitor struct {
 }
 
 const (
-	// freshFor is how long a verdict holds.
+	// freshFor is the time for which a verdict counts.
 	freshFor = time.Second
-	// examineWithin is how long a store may take to be examined before it counts as silent.
+	// examineWithin is the time limit of an examination, after which the store counts as silent.
 	examineWithin = 5 * time.Second
-	// watchEvery is how often a store is examined for the log.
+	// watchEvery is the interval of the examinations for the log.
 	watchEvery = 2 * time.Second
 )
 
@@ -158,14 +159,14 @@ func (m *Monitor) Verdict(ctx context.Context) Verdict {
 	}
 }
 
-// Last returns the last verdict, however old it is.
+// Last returns the last verdict of any age.
 func (m *Monitor) Last() Verdict {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.last
 }
 
-// Because returns what ails the store: as the last look at it says, or else as an error of one of its operations does, which may be newer.
+// Because returns the ailment of the store: from its last examination, or else from an error of one of its operations, which may be newer.
 func (m *Monitor) Because(err error) (worst store.Ailment, ill bool) {
 	if worst, ill = m.Last().Ill(); ill {
 		return worst, true
@@ -176,8 +177,8 @@ func (m *Monitor) Because(err error) (worst store.Ailment, ill bool) {
 	return worst, false
 }
 
-// Damage returns what is damaged in the store, if that is why one of its operations has failed: to ask again does not help then. A store that is damaged
-// as a whole is not meant: it may come back when its file is restored.
+// Damage returns the damaged part of the store, if it caused the error of an operation: then another attempt does not help. It does not report a
+// store that is damaged as a whole, which may return when its file is restored.
 func (m *Monitor) Damage(err error) (store.Ailment, bool) {
 	if d, ok := m.store.Store.(store.Diagnoser); ok {
 		if a, known := d.Diagnose(err); known {
@@ -207,7 +208,7 @@ func (m *Monitor) examine(ctx context.Context) {
 	m.examining = nil
 }
 
-// Watch logs when the store becomes ill, and when it is well again, until ctx ends.
+// Watch logs when the store becomes ill, and when it recovers, until ctx ends.
 func (m *Monitor) Watch(ctx context.Context, log *slog.Logger) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
@@ -241,7 +242,7 @@ func (m *Monitor) Watch(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// logClock tells once that the store's clock differs, and once that it does no more. It returns what is so now.
+// logClock logs the first difference of the store's clock, and its end. It returns whether the clock differs now.
 func logClock(v Verdict, told bool, log *slog.Logger) (differs bool) {
 	for _, a := range v.Ailments {
 		if differs = a.Reason == store.ClockDiffers; differs {
@@ -251,17 +252,17 @@ func logClock(v Verdict, told bool, log *slog.Logger) (differs bool) {
 			return true
 		}
 	}
-	if told && v.Refuses() < store.RefusesAll { // otherwise it is not known
+	if told && v.Refuses() < store.RefusesAll { // otherwise the time is not known
 		log.Info("the store's time is that of this machine again")
 		return false
 	}
 	return told
 }
 
-// damagedParts are the damaged parts of a store that the log has told of.
+// damagedParts are the damaged parts of a store that the log contains.
 type damagedParts map[string]bool
 
-// log tells of each part once, and again if it is damaged again later.
+// log logs each part once, and again if it is damaged again later.
 func (d *damagedParts) log(all []store.Ailment, log *slog.Logger) {
 	told := damagedParts{}
 	for _, a := range all {

@@ -18,14 +18,14 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// maxRead is about how many runs of a store are read to find those that cannot be read and that no worker has met.
+// maxRead is the approximate number of runs of a store that are read to find unreadable ones that no worker has met.
 const maxRead = 1000
 
-// unreadable reports the runs and the settings, tokens, schedules and so on that this build cannot read, and the runs that lack activities.
+// unreadable reports the runs, settings, tokens, schedules and other entries that this build cannot read, and the runs that lack activities.
 func (l *Looks) unreadable(ctx context.Context, s store.Store, now time.Time, all *store.Statistics) []Finding {
 	read, err := l.read(ctx, s, now)
 	var entries damagedEntries
-	if err == nil && definition.GrantedIn(ctx) == nil { // the store's count and the registry are of all namespaces
+	if err == nil && definition.GrantedIn(ctx) == nil { // the store's count and the registry concern all namespaces
 		read.unreadable = max(read.unreadable, all.Unreadable)
 		if entries, err = unreadableEntries(ctx, s); err != nil {
 			err = fmt.Errorf("list the registry: %w", err)
@@ -48,7 +48,7 @@ func (l *Looks) unreadable(ctx context.Context, s store.Store, now time.Time, al
 	return found
 }
 
-// undeliverable reports the messages that have left runs and cannot be read. It is not known of which namespaces they are.
+// undeliverable reports the messages that have left runs and cannot be read. Their namespaces are not known.
 func undeliverable(ctx context.Context, s store.Store) []Finding {
 	if definition.GrantedIn(ctx) != nil {
 		return nil
@@ -64,7 +64,7 @@ func undeliverable(ctx context.Context, s store.Store) []Finding {
 		"swrun repair removes damaged messages. A run that waits for such a message, for example for the start of its child, waits until it is cancelled. If a newer swrun has written them, use that version for all workers"}}
 }
 
-// Undeliverable counts the messages that have left runs and cannot be read, and returns why the first one cannot. It reads about maxRead messages.
+// Undeliverable counts the messages that have left runs and cannot be read, and returns the error of the first one. It reads about maxRead messages.
 func Undeliverable(ctx context.Context, s store.Store) (count int, first, err error) {
 	for p := range s.Layout().Partitions {
 		found, err := client.Undeliverable(ctx, s, p, maxRead/s.Layout().Partitions+1)
@@ -79,7 +79,7 @@ func Undeliverable(ctx context.Context, s store.Store) (count int, first, err er
 	return count, first, nil
 }
 
-// What to do about runs and definitions that are damaged.
+// The remedies for damaged runs and definitions.
 const (
 	runFix        = "nothing goes on with a damaged run, and its deadlines do not fire: restore it from a backup"
 	inboxFix      = "a run with a damaged message in its inbox does not continue, and its deadlines do not fire: swrun terminate ends it, or restore the store from a backup"
@@ -87,7 +87,7 @@ const (
 	definitionFix = "deploy the document of a damaged workflow again"
 )
 
-// cannotBeRead reports how many runs and registered things cannot be read, with an example, and what to do about each of the causes.
+// cannotBeRead reports the number of unreadable runs and entries of the registry, with an example, and the remedies for their causes.
 func cannotBeRead(read *damagedData, entries *damagedEntries) Finding {
 	fixes := slices.Clone(read.fixes)
 	if read.unreadable > 0 && read.first == nil { // the store only counts it
@@ -110,24 +110,24 @@ func cannotBeRead(read *damagedData, entries *damagedEntries) Finding {
 	return Finding{"SD019", Error, what, strings.Join(fixes, ". ")}
 }
 
-// maxPages is how many times as many runs are read for a context that does not grant all namespaces: those of others may be the newest.
+// maxPages is the factor of the runs that are read for a context that does not grant all namespaces: runs of others may be the newest.
 const maxPages = 20
 
-// damagedData are runs and definitions of which something is damaged.
+// damagedData are damaged runs and definitions.
 type damagedData struct {
 	unreadable  int64
-	first       error // why one of the runs cannot be read
+	first       error // error of one of the unreadable runs
 	fixes       []string
-	lacking     int64 // runs that can be read, but lack activities
+	lacking     int64 // readable runs that lack activities
 	lacks       string
 	definitions int64
-	undefined   error // why one of the definitions cannot be read
+	undefined   error // error of one of the unreadable definitions
 }
 
 // isZero reports whether nothing is damaged.
 func (d *damagedData) isZero() bool { return d.unreadable+d.lacking+d.definitions == 0 }
 
-// add adds what was found in another part of the store.
+// add adds the damage of another part of the store.
 func (d *damagedData) add(o *damagedData) {
 	d.unreadable, d.first = d.unreadable+o.unreadable, cmp.Or(d.first, o.first)
 	for _, fix := range o.fixes {
@@ -137,7 +137,7 @@ func (d *damagedData) add(o *damagedData) {
 	d.definitions, d.undefined = d.definitions+o.definitions, cmp.Or(d.undefined, o.undefined)
 }
 
-// note counts a run by why it cannot be read, or else by what it lacks.
+// note counts a run by its error, or else by its lack.
 func (d *damagedData) note(unreadable error, lacks string) {
 	switch {
 	case unreadable != nil:
@@ -159,7 +159,7 @@ func (d *damagedData) note(unreadable error, lacks string) {
 	}
 }
 
-// newest counts the newest runs of a partition that are granted.
+// newest counts the damage among the newest granted runs of a partition.
 func (d *damagedData) newest(ctx context.Context, s store.Store, partition, n int) error {
 	granted := definition.GrantedIn(ctx)
 	looked, cursor := 0, ""
@@ -196,19 +196,19 @@ func (d *damagedData) newest(ctx context.Context, s store.Store, partition, n in
 	return nil
 }
 
-// maxLoaded and maxLoadedBytes are about how many runs are loaded to find those whose states cannot be read, and how large their states are.
+// maxLoaded and maxLoadedBytes are the approximate limits of the number and of the size of the runs that are loaded to find unreadable states.
 const maxLoaded, maxLoadedBytes = 200, 8 << 20
 
-// loads is how much of the runs of a partition is still loaded.
+// loads is the remaining budget for loading runs of the partition.
 type loads struct{ runs, bytes int }
 
-// check returns the refusal of a run that is listed, but of which another part cannot be read, and that it lacks activities, for people.
+// check returns the refusal of a listed run if another part of it cannot be read, and the activities that it lacks, for people.
 func (l *loads) check(ctx context.Context, s store.Store, one *store.Listed) (lacks string, err error) {
 	run := store.Loaded{Lifecycle: one.Lifecycle, Invocation: one.Invocation}
 	why := run.CheckInvocation()
 	if why == nil && l.runs > 0 && l.bytes > 0 {
 		if run, err = s.Load(ctx, one.Instance); store.RefusedAs(err) == store.NoSuch {
-			return "", nil // it was deleted meanwhile
+			return "", nil // it was just deleted
 		} else if err != nil {
 			return "", err
 		}
@@ -225,10 +225,10 @@ func (l *loads) check(ctx context.Context, s store.Store, one *store.Listed) (la
 	return "", store.RefuseUnreadable("run "+one.Instance.String(), why, time.Time{})
 }
 
-// maxMessages is how many messages to a run are read.
+// maxMessages is the maximum number of messages to a run that are read.
 const maxMessages = 10
 
-// checkInbox returns the refusal of a run of which one of the first messages that it has not read cannot be read.
+// checkInbox returns the refusal of a run if one of its first unread messages cannot be read.
 func (l *loads) checkInbox(ctx context.Context, s store.Store, one *store.Listed) error {
 	if one.Lifecycle.Status.Final() || !one.Lifecycle.Unread() && l.runs <= 0 || l.bytes <= 0 {
 		return nil
@@ -246,17 +246,17 @@ func (l *loads) checkInbox(ctx context.Context, s store.Store, one *store.Listed
 	return err
 }
 
-// messageError is about a run of which only a message cannot be read: it can be terminated.
+// messageError is about a run with an unreadable message: the run can be terminated.
 type messageError struct{ error }
 
 func (e messageError) Unwrap() error { return e.error }
 
-// strayError is about an entry among the runs that names no run.
+// strayError is about an entry in the list of runs that names no run.
 type strayError struct{ error }
 
 func (e strayError) Unwrap() error { return e.error }
 
-// undeployed counts the workflows whose definitions cannot be read, in a part of them. All parts together are about maxLoaded.
+// undeployed counts the workflows whose definitions cannot be read, in a part of them. All parts together read about maxLoaded definitions.
 func (d *damagedData) undeployed(ctx context.Context, s store.Store, part int) error {
 	deployed, err := definition.AllDeployed(ctx, s, "", "")
 	if err != nil {

@@ -17,20 +17,20 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// lateAfter is how late something has to be before doctor warns of it: a worker that is well is late by milliseconds.
+// lateAfter is the lateness from which doctor warns: a healthy worker is late by milliseconds.
 const lateAfter = 5 * time.Second
 
-// maxLate is how many runs of a partition doctor looks at. Of runs that its context does not grant it only reads the names.
+// maxLate is the maximum number of runs of a partition that doctor examines. Of runs that its context does not grant it only reads the names.
 const maxLate = 200
 
-// late is what doctor knows of runs that somebody should have taken.
+// late describes runs that no worker has taken in time.
 type late struct {
 	runs    int
 	longest time.Duration
 	of      store.Instance
 }
 
-// overdue looks for runs whose time has come long ago, and nobody has taken.
+// overdue finds runs that are due for a long time, and that no worker has taken.
 func overdue(ctx context.Context, s *swrun.Store) (l late, err error) {
 	granted := definition.GrantedIn(ctx)
 	for p := range s.Layout().Partitions {
@@ -48,7 +48,7 @@ func overdue(ctx context.Context, s *swrun.Store) (l late, err error) {
 			}
 			since := waitsSince(&loaded.Lifecycle)
 			by := at.Sub(since)
-			if since.IsZero() || by < lateAfter { // it has been taken meanwhile, or waits
+			if since.IsZero() || by < lateAfter { // a worker has just taken it, or it waits
 				continue
 			}
 			if l.runs++; by > l.longest {
@@ -59,8 +59,8 @@ func overdue(ctx context.Context, s *swrun.Store) (l late, err error) {
 	return l, nil
 }
 
-// dueIn returns runs of a partition that are granted and that somebody should take, and what time it is there: at least the first maxLate of each kind. Others may
-// have many that come before them.
+// dueIn returns granted runs of a partition that a worker should take, and the time of the partition: at least the first maxLate of each kind. Runs
+// of other namespaces may come before them.
 func dueIn(ctx context.Context, s *swrun.Store, partition int, granted definition.Granted) (due []store.Instance, at time.Time, err error) {
 	for n := maxLate; ; n *= 4 {
 		work, err := s.Poll(ctx, partition, n, false)
@@ -75,7 +75,7 @@ func dueIn(ctx context.Context, s *swrun.Store, partition int, granted definitio
 		due = nil
 		for _, kind := range kinds {
 			own := slices.DeleteFunc(slices.Clone(kind), func(i store.Instance) bool { return !granted.Has(i.Namespace) })
-			enough = enough && (len(own) >= maxLate || len(kind)+len(work.Due) < n) // those that are due are not among those of leases that have ended
+			enough = enough && (len(own) >= maxLate || len(kind)+len(work.Due) < n) // runs that are due are not among the runs of expired leases
 			due = append(due, own[:min(len(own), maxLate)]...)
 		}
 		if enough {
@@ -84,7 +84,7 @@ func dueIn(ctx context.Context, s *swrun.Store, partition int, granted definitio
 	}
 }
 
-// waitsSince returns since when somebody should take a run; zero if nobody should.
+// waitsSince returns the time since which a worker should take a run; zero if no worker should.
 func waitsSince(r *store.Lifecycle) time.Time {
 	if !r.Ready.IsZero() {
 		return r.Ready
@@ -106,8 +106,8 @@ func workers(ctx context.Context, s *swrun.Store, counted *store.Statistics) []F
 	return append([]Finding{lateness}, present(ctx, s, counted.Ready+counted.Waiting)...)
 }
 
-// unheard reports that workers and polls cannot be judged: the store takes no word from them because of an ailment. Nobody is to blame then for what
-// is overdue.
+// unheard reports that workers and polls cannot be judged, because an ailment keeps the store from accepting their announcements. Overdue runs are
+// then no fault of the workers.
 func unheard(ctx context.Context, s *swrun.Store, worst store.Ailment) []Finding {
 	found := []Finding{{"SD010", Note, (&store.UnheardError{Ailment: worst}).Error(), "mend what SD001 to SD003 report: workers that are there announce themselves then"}}
 	if l, err := overdue(ctx, s); err == nil && l.runs > 0 {
@@ -117,7 +117,7 @@ func unheard(ctx context.Context, s *swrun.Store, worst store.Ailment) []Finding
 	return found
 }
 
-// present reports whether there is a worker, if unfinished runs need one, and of which versions the workers are.
+// present reports whether there is a worker, if unfinished runs need one, and the versions of the workers.
 func present(ctx context.Context, s *swrun.Store, live int64) []Finding {
 	workers, err := s.Workers(ctx)
 	if err != nil {
@@ -128,7 +128,7 @@ func present(ctx context.Context, s *swrun.Store, live int64) []Finding {
 	return []Finding{served(ctx, s, serving, live), versions(workers), unserved(ctx, s, workers), polled(ctx, s, workers), scheduled(ctx, s, serving)}
 }
 
-// scheduled reports schedules whose time has come, and nobody has started their runs, or will.
+// scheduled reports schedules whose runs are due and were not started.
 func scheduled(ctx context.Context, s *swrun.Store, serving int) Finding {
 	all, now, err := schedule.Now(ctx, s)
 	if err != nil {
@@ -156,7 +156,7 @@ func scheduled(ctx context.Context, s *swrun.Store, serving int) Finding {
 	return Finding{"SD017", OK, "no schedule is overdue", ""}
 }
 
-// polled reports queues in which activities wait and that nobody polls, and those that are paused.
+// polled reports queues with waiting activities and without polls, and paused queues.
 func polled(ctx context.Context, s *swrun.Store, workers []presence.Worker) Finding {
 	all, err := queue.States(ctx, s, workers)
 	if err != nil {
@@ -180,10 +180,10 @@ func polled(ctx context.Context, s *swrun.Store, workers []presence.Worker) Find
 	return Finding{"SD014", OK, "no activity waits in a queue that nobody polls", ""}
 }
 
-// maxNamed is how many queues or schedules a finding names.
+// maxNamed is the maximum number of queues or schedules in a finding.
 const maxNamed = 5
 
-// Listed names the first of what a finding is about, and says how many more there are.
+// Listed names the first subjects of a finding, and the number of the others.
 func Listed(all []string) string {
 	text := strings.Join(all[:min(len(all), maxNamed)], "; ")
 	if more := len(all) - maxNamed; more > 0 {
@@ -192,7 +192,7 @@ func Listed(all []string) string {
 	return text
 }
 
-// unserved reports what runs wait for that no worker has.
+// unserved reports the needs of runs that no worker meets.
 func unserved(ctx context.Context, s *swrun.Store, workers []presence.Worker) Finding {
 	all, err := presence.AllWaiting(ctx, s, workers)
 	if err != nil {
@@ -228,7 +228,7 @@ func unserved(ctx context.Context, s *swrun.Store, workers []presence.Worker) Fi
 	return Finding{"SD013", Warning, what, "start a worker with what they need, for example with --queue, --allow-processes, --allow-containers, --allow-volume, --allow-files, --network or --secrets"}
 }
 
-// untakenAfter is how long runs wait for what no worker tells that it has, a secret for example, before somebody has to look: one that has it takes
+// untakenAfter is the time for which runs may wait for a resource that workers do not announce, such as a secret. A worker with the resource takes
 // them within a second.
 const untakenAfter = 5 * time.Second
 
@@ -250,7 +250,7 @@ func versions(workers []presence.Worker) Finding {
 	return Finding{"SD012", Warning, "workers of several versions are there: " + strings.Join(all, ", "), "finish the upgrade: stop the older workers"}
 }
 
-// served reports whether a worker is there.
+// served reports whether there is a worker.
 func served(ctx context.Context, s *swrun.Store, connected int, live int64) Finding {
 	where := "no worker is connected"
 	if s.Local() {
@@ -259,7 +259,7 @@ func served(ctx context.Context, s *swrun.Store, connected int, live int64) Find
 	switch {
 	case connected > 0:
 		return Finding{"SD010", OK, "connected: " + terminal.Counted(connected, "worker"), ""}
-	case definition.GrantedIn(ctx) != nil: // of how many runs, the store counts for all namespaces together
+	case definition.GrantedIn(ctx) != nil: // the store counts the runs of all namespaces together
 		return Finding{"SD010", Note, where, "runs that are not finished go on once there is one: swrun worker"}
 	case live == 0:
 		return Finding{"SD010", OK, where + ", and no run waits for one", ""}

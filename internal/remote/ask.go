@@ -6,12 +6,12 @@ import (
 	"github.com/swrun/swrun/internal/api"
 )
 
-// Ask asks a deployment for an operation. A refusal is an *api.Problem.
+// Ask calls an operation of a deployment. A refusal is an *api.Problem.
 func Ask[In, Out any](ctx context.Context, d *Deployment, row api.Operation[In, Out], in *In) (Out, error) {
 	return ask[Out](withOperation(ctx, row.ID), d, requestOf(row.Request(in)))
 }
 
-// AskAll asks a deployment for all pages of a list.
+// AskAll requests all pages of a list of a deployment.
 func AskAll[In, Element any](ctx context.Context, d *Deployment, row api.Operation[In, []Element], in *In) ([]Element, error) {
 	return pages[Element](withOperation(ctx, row.ID), d, requestOf(row.Request(in)))
 }

@@ -11,15 +11,16 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// What is done with runs.
+// The commands to runs.
 
-// Send asks several runs for the same, and returns the outcomes and the errors, both at the same positions: an *api.Problem of a run that refuses it.
+// Send sends a command to several runs, and returns the outcomes and the errors, both at the same positions: an *api.Problem of a run that refuses
+// it.
 func (d *Deployment) Send(ctx context.Context, v control.Verb, all []store.Instance, reason string) ([]api.Outcome, []error) {
 	answer, err := ask[api.Outcomes](ctx, d, request{method: http.MethodPost, path: path("/v1/runs", v.Name), body: bulk(all, reason)})
 	return inOrder(all, answer), outcomes(all, answer, err)
 }
 
-// Check returns the outcomes and the errors that Send would return for the runs as they are now.
+// Check returns the outcomes and the errors that Send would return for the current states of the runs.
 func (d *Deployment) Check(ctx context.Context, v control.Verb, all []store.Instance) ([]api.Outcome, []error) {
 	r := bulk(all, "")
 	r.DryRun = true
@@ -55,7 +56,7 @@ func outcomes(all []store.Instance, answer api.Outcomes, err error) []error {
 	return failed
 }
 
-// Retry has several runs go on that are quarantined, or have failed, and returns the outcomes and the errors, both at the same positions.
+// Retry continues several runs that are quarantined or faulted, and returns the outcomes and the errors, both at the same positions.
 func (d *Deployment) Retry(ctx context.Context, all []store.Instance, r api.RetryRequest) ([]api.Outcome, []error) {
 	body := api.BulkRetry{BulkRequest: bulk(all, r.Reason), Version: r.Version, Again: r.Again}
 	body.DryRun = r.DryRun
@@ -85,7 +86,7 @@ func (d *Deployment) SetDeadlines(ctx context.Context, all []store.Instance, c a
 	return oneByOne(all, func(i store.Instance) (api.MovedDeadline, error) { return d.SetDeadline(ctx, i, c) })
 }
 
-// oneByOne asks for several runs, and returns what is answered and the errors, both at the same positions. After an outage the others are not asked.
+// oneByOne sends requests for several runs, and returns the answers and the errors, both at the same positions. It stops after an outage.
 func oneByOne[T any](all []store.Instance, ask func(store.Instance) (T, error)) ([]T, []error) {
 	answers, failed := make([]T, len(all)), make([]error, len(all))
 	for n, i := range all {
@@ -97,16 +98,15 @@ func oneByOne[T any](all []store.Instance, ask func(store.Instance) (T, error)) 
 	return answers, failed
 }
 
-// Migrate has several runs go on with another version of their workflows, and returns what becomes of them and the errors, both at the same
-// positions.
+// Migrate migrates several runs to another version of their workflows, and returns the migrations and the errors, both at the same positions.
 func (d *Deployment) Migrate(ctx context.Context, all []store.Instance, r api.MigrationRequest) ([]api.Migrated, []error) {
 	return oneByOne(all, func(i store.Instance) (api.Migrated, error) {
 		return ask[api.Migrated](ctx, d, request{method: http.MethodPost, path: runPath(i) + "/migrate", body: r})
 	})
 }
 
-// Deadlines returns the deadlines that pass within a time, of runs of a namespace, or of all if it is empty. Which runs cannot be described
-// stands in the log of the server.
+// Deadlines returns the deadlines that pass within a time, of runs of a namespace, or of all runs if it is empty. The log of the server names the
+// runs that cannot be described.
 func (d *Deployment) Deadlines(ctx context.Context, within time.Duration, namespace string, _ func(store.Instance, error)) ([]api.UpcomingDeadline, error) {
 	query := queryOf("within", within.String(), "namespace", namespace)
 	return pages[api.UpcomingDeadline](ctx, d, request{method: http.MethodGet, path: "/v1/deadlines", query: query})
@@ -120,22 +120,22 @@ func (d *Deployment) Import(ctx context.Context, r api.ImportRequest) (api.Descr
 // runPath returns the path of a run.
 func runPath(i store.Instance) string { return path("/v1/runs", i.Namespace, i.ID) }
 
-// Fork starts a run that goes on from a task of another one.
+// Fork starts a run that continues from a task of another one.
 func (d *Deployment) Fork(ctx context.Context, i store.Instance, r api.ForkRequest) (api.Forked, error) {
 	return ask[api.Forked](ctx, d, request{method: http.MethodPost, path: runPath(i) + "/fork", body: r})
 }
 
-// SetDeadline changes when a run, or a task of it that is in progress, ends at the latest.
+// SetDeadline changes the deadline of a run, or of one of its tasks in progress.
 func (d *Deployment) SetDeadline(ctx context.Context, i store.Instance, c api.DeadlineChange) (api.MovedDeadline, error) {
 	return ask[api.MovedDeadline](ctx, d, request{method: http.MethodPost, path: runPath(i) + "/deadline", body: c})
 }
 
-// Export returns a run with all that is stored of it.
+// Export returns a run with everything that is stored about it.
 func (d *Deployment) Export(ctx context.Context, i store.Instance) (api.Export, error) {
 	return ask[api.Export](ctx, d, request{method: http.MethodGet, path: runPath(i) + "/export"})
 }
 
-// Publish brings CloudEvents to the runs that listen for them in a namespace, or in all that the caller sees if none is named.
+// Publish brings CloudEvents to the runs that listen for them, in some namespaces, or in all namespaces of the caller without any.
 func (d *Deployment) Publish(ctx context.Context, all []map[string]any, namespaces []string) (api.Published, error) {
 	query := url.Values{}
 	for _, name := range namespaces {

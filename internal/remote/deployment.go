@@ -11,7 +11,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// What is asked about the deployment as a whole.
+// The operations on the deployment as a whole.
 
 // Ready returns an error if the server does not answer.
 func (d *Deployment) Ready(ctx context.Context) error {
@@ -19,7 +19,7 @@ func (d *Deployment) Ready(ctx context.Context) error {
 	return err
 }
 
-// Health returns whether the deployment is well.
+// Health returns the health of the deployment.
 func (d *Deployment) Health(ctx context.Context) (api.Health, error) {
 	got, err := d.send(ctx, request{method: http.MethodGet, path: "/v1/health", answers: []int{http.StatusServiceUnavailable}})
 	if err != nil {
@@ -32,19 +32,19 @@ func (d *Deployment) Health(ctx context.Context) (api.Health, error) {
 	return h, nil
 }
 
-// Repair compares runs with the indexes of the store and repairs what differs.
+// Repair compares runs with the indexes of the store, and repairs the differences.
 func (d *Deployment) Repair(ctx context.Context, of api.RepairScope) (api.Repair, error) {
 	query := queryOf("dryRun", strconv.FormatBool(of.DryRun), "run", of.Run, "namespace", of.Namespace)
 	return ask[api.Repair](ctx, d, request{method: http.MethodPost, path: "/v1/repair", query: query, wait: repairWithin})
 }
 
-// Workflows returns the deployed workflows of a namespace, or of all if it is empty.
+// Workflows returns the deployed workflows of a namespace; of all namespaces if it is empty.
 func (d *Deployment) Workflows(ctx context.Context, namespace string) ([]api.Workflow, error) {
 	found, err := pages[api.Workflow](ctx, d, request{method: http.MethodGet, path: "/v1/workflows"})
 	return slices.DeleteFunc(found, func(w api.Workflow) bool { return namespace != "" && w.Namespace != namespace }), err
 }
 
-// Workflow returns a deployed workflow; one that is not deployed is refused as store.NoSuch.
+// Workflow returns a deployed workflow; a workflow that is not deployed is refused as store.NoSuch.
 func (d *Deployment) Workflow(ctx context.Context, namespace, name string) (api.Workflow, error) {
 	found, err := d.Workflows(ctx, namespace)
 	if err != nil {
@@ -57,5 +57,5 @@ func (d *Deployment) Workflow(ctx context.Context, namespace, name string) (api.
 	return found[n], nil
 }
 
-// repairWithin is how long a repair may take: it looks at every run.
+// repairWithin is the time limit of a repair, which reads every run.
 const repairWithin = time.Hour

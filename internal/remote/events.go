@@ -10,12 +10,12 @@ import (
 	"github.com/swrun/swrun/internal/control"
 )
 
-// Untaken returns the last events that nobody took, the newest first, at most MaxPage of them.
+// Untaken returns the last events that were not taken, the newest first, at most MaxPage of them.
 func (d *Deployment) Untaken(ctx context.Context, q control.EventQuery) ([]api.UntakenEvent, error) {
 	return ask[[]api.UntakenEvent](ctx, d, request{method: http.MethodGet, path: "/v1/events/unmatched", query: eventQuery(q)})
 }
 
-// Listeners returns a page of those who listen for events.
+// Listeners returns a page of the listeners for events.
 func (d *Deployment) Listeners(ctx context.Context, q control.EventQuery) (page control.ListenersPage, err error) {
 	query := eventQuery(q)
 	if q.Cursor != "" {

@@ -13,7 +13,7 @@ import (
 	"github.com/swrun/swrun/internal/control"
 )
 
-// silence is how long a stream may say nothing, not even that nothing has happened, before its server counts as gone.
+// silence is the time after which the server of a stream without events and heartbeats counts as gone.
 const silence = time.Minute
 
 var (
@@ -21,12 +21,12 @@ var (
 	errSilent      = errors.New("it has said nothing for a minute")
 )
 
-// maxEvent is how large an event may be, in bytes.
+// maxEvent is the maximum size of an event, in bytes.
 const maxEvent = 64 << 20
 
-// FollowFleet gives a follower the lifecycle events of the runs that are chosen, as control.Control does, until it returns an error, ctx ends, or the
-// server is gone (*UnreachableError). Begun is called when the server has answered, Idle never, and events have no Name. Unreadable is called with each comment
-// of the server that tells why events are left out.
+// FollowFleet passes the lifecycle events of the selected runs to a follower, in the manner of control.Control, until it returns an error, ctx ends,
+// or the server is gone (*UnreachableError). It calls Begun when the server has answered, and never calls Idle. Events have no Name. It calls
+// Unreadable with each comment of the server about omitted events.
 func (d *Deployment) FollowFleet(ctx context.Context, chosen control.Choice, after control.FleetPosition, to control.Follower) error {
 	query := choiceQuery(chosen)
 	if len(to.Types) > 0 {
@@ -69,31 +69,29 @@ func (d *Deployment) streamError(ctx context.Context, err error) error {
 	return &UnreachableError{d.called, err}
 }
 
-// heard calls something for whatever is read.
+// heard calls a function after each read.
 type heard struct {
 	io.Reader
 	heard func()
 }
 
-// Read reads.
 func (h heard) Read(to []byte) (int, error) {
 	n, err := h.Reader.Read(to)
 	h.heard()
 	return n, err
 }
 
-// commentReader tells of the comments of a stream, which the library leaves out, while it reads them.
+// commentReader reports the comments of a stream while it reads them. The library drops them.
 type commentReader struct {
 	from io.Reader
-	tell func(error) error // nil for nobody
-	line []byte            // what was read of a line, as far as it may be a comment
-	data bool              // the line is none
+	tell func(error) error // nil for no reports
+	line []byte            // the part of a line that was read, if it may be a comment
+	data bool              // the line is no comment
 }
 
-// maxComment is how many bytes of a comment are told.
+// maxComment is the maximum length of a reported comment, in bytes.
 const maxComment = 4096
 
-// Read reads.
 func (c *commentReader) Read(to []byte) (int, error) {
 	n, err := c.from.Read(to)
 	for _, b := range to[:n] {
@@ -119,10 +117,10 @@ func (c *commentReader) Read(to []byte) (int, error) {
 	return n, err
 }
 
-// maxProblem is how large a refusal may be, in bytes.
+// maxProblem is the maximum size of a refusal, in bytes.
 const maxProblem = 1 << 20
 
-// stream sends a request that is answered by a stream of events, those after one with an id.
+// stream sends a request whose answer is a stream of events, which begins after the event with an id.
 func (d *Deployment) stream(ctx context.Context, r request, after string) (io.ReadCloser, error) {
 	sent := d.http.R().SetContext(ctx).SetQueryParamsFromValues(r.query).SetHeader("Accept", "text/event-stream").SetDoNotParseResponse(true)
 	if after != "" {

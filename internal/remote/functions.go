@@ -14,9 +14,10 @@ import (
 	"github.com/swrun/swrun/runtime/function"
 )
 
-// What is done with the functions of the default catalog that are deployed.
+// The operations on the deployed functions of the default catalog.
 
-// DeployFunction deploys a function with the files that it refers to, which were read here; again says that exactly this one was deployed already.
+// DeployFunction deploys a function with the files that it refers to, which were read on this machine; again is true if the same function was
+// deployed already.
 func (d *Deployment) DeployFunction(ctx context.Context, f *swrun.Function) (deployed api.DeployedFunction, again bool, err error) {
 	if err := f.Err(); err != nil {
 		return deployed, false, err
@@ -39,7 +40,7 @@ func (d *Deployment) DeployFunction(ctx context.Context, f *swrun.Function) (dep
 	return deployed, got.StatusCode() == http.StatusOK, nil
 }
 
-// Functions returns the functions that are deployed.
+// Functions returns the deployed functions.
 func (d *Deployment) Functions(ctx context.Context) ([]api.Function, error) {
 	return pages[api.Function](ctx, d, request{method: http.MethodGet, path: "/v1/functions"})
 }
@@ -55,7 +56,7 @@ func (d *Deployment) RemoveFunction(ctx context.Context, named string) error {
 	return err
 }
 
-// functionFiles returns the files of a function that the server has, for documents that are read here.
+// functionFiles returns the files of a function of the server, for documents that are read on this machine.
 func (d *Deployment) functionFiles(ctx context.Context, named string) (map[string][]byte, error) {
 	f, err := d.Function(ctx, named)
 	var refused *api.Problem

@@ -9,10 +9,10 @@ import (
 	"github.com/swrun/swrun/internal/api"
 )
 
-// here sends requests to a handler of this process. Answers are read as a whole: streams of events are followed otherwise.
+// here sends requests to a handler of this process. It reads answers completely, so it cannot follow streams of events.
 type here struct{ handler http.Handler }
 
-// ownError is an error of this process, and not of an answer.
+// ownError is an error of this process. It comes from no answer.
 type ownError struct{ error }
 
 // Unwrap returns the error.
@@ -21,7 +21,7 @@ func (e ownError) Unwrap() error { return e.error }
 // RoundTrip implements http.RoundTripper.
 func (t here) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Body == nil {
-		r.Body = http.NoBody // as a connection does
+		r.Body = http.NoBody // a connection does the same
 	}
 	call := &api.Call{Operation: operationOf(r.Context())}
 	a := &answer{header: http.Header{}, status: http.StatusOK}
@@ -58,7 +58,7 @@ func withOperation(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, operationKey{}, id)
 }
 
-// operationOf returns the operation that a request asks for.
+// operationOf returns the operation that a request calls.
 func operationOf(ctx context.Context) string {
 	id, _ := ctx.Value(operationKey{}).(string)
 	return id

@@ -1,5 +1,5 @@
-// Package remote asks a deployment over the HTTP API of a server, by the methods that package control has for one of this process: verbs of
-// the command do not know which of them they speak to.
+// Package remote calls the operations of a deployment over the HTTP API of a server. It has the methods of package control: the verbs of the command
+// do not know which of the two they use.
 package remote
 
 import (
@@ -28,34 +28,34 @@ import (
 	"github.com/swrun/swrun/runtime/client"
 )
 
-// Config says which server is asked, and as whom.
+// Config specifies a server, and the identity of the caller.
 type Config struct {
 	URL   string // http:// or https://
-	Token string // for a server that asks for one
-	CA    string // PEM file of the authorities that sign the server's certificate; default those of the machine
-	// Name is what the server is called in messages; default that it is the one with this URL.
+	Token string // for a server that requires one
+	CA    string // PEM file of the authorities that sign the server's certificate; default: those of the machine
+	// Name is the name of the server in messages; default: the server with this URL.
 	Name string
-	// Dial connects to the server, in place of the URL's address.
+	// Dial connects to the server, instead of the URL's address.
 	Dial func(context.Context) (net.Conn, error)
-	// Handler answers in this process, in place of a server; nil to connect to one.
+	// Handler answers in this process, instead of a server; nil to connect to one.
 	Handler http.Handler
-	// Actor is who gives the commands, for a server that takes this user's word for it: one on a Unix socket.
+	// Actor is the giver of the commands, for a server that trusts the name from this user: a server on a Unix socket.
 	Actor string
-	// TraceParent names the span that requests belong to, as the header `traceparent` does; empty for none.
+	// TraceParent names the span of the requests, in the form of the header `traceparent`; empty for none.
 	TraceParent string
-	// Host reads the external resources of documents that are sent. Functions that it does not have are those of the server.
+	// Host reads the external resources of sent documents. Functions that it lacks are read from the server.
 	Host swrun.Host
-	// Version is that of this program, for servers that say theirs.
+	// Version is the version of this program, for servers that return theirs.
 	Version string
-	// Within is how long an answer may take, besides what is waited for; default 30 s.
+	// Within is the time limit of an answer, in addition to requested waits; default 30 s.
 	Within time.Duration
 }
 
-// Deployment asks a server. Several goroutines may use it.
+// Deployment calls the operations of a server. Several goroutines may use it.
 type Deployment struct {
 	http    *resty.Client
 	name    string // the URL
-	actor   string // empty if the server knows its callers by themselves
+	actor   string // empty if the server identifies its callers
 	called  string
 	version string
 	within  time.Duration
@@ -67,7 +67,7 @@ type URLError struct{ Detail string }
 
 func (e *URLError) Error() string { return e.Detail }
 
-// New returns what asks a server. It connects to nothing yet. A URL that names no server is a *URLError.
+// New returns the deployment of a server. It connects to nothing yet. A URL that names no server is a *URLError.
 func New(c Config) (*Deployment, error) {
 	u, err := url.Parse(c.URL)
 	switch {
@@ -101,7 +101,7 @@ func New(c Config) (*Deployment, error) {
 	return d, nil
 }
 
-// maxAnswer is how large an answer may be, in bytes: the largest history, and more.
+// maxAnswer is the maximum size of an answer, in bytes: the largest history, and more.
 const maxAnswer = 512 << 20
 
 func (c *Config) roundTripper() (http.RoundTripper, error) {
@@ -135,10 +135,10 @@ func (c *Config) transport() (*http.Transport, error) {
 // String returns the URL of the server.
 func (d *Deployment) String() string { return d.name }
 
-// Host returns what documents that are sent are read with.
+// Host returns the host that reads the resources of sent documents.
 func (d *Deployment) Host() swrun.Host { return d.host }
 
-// UnreachableError says that a server has not answered. Whether what was asked for is done is not known.
+// UnreachableError reports that a server did not answer. It is not known whether the request was carried out.
 type UnreachableError struct {
 	Server string
 	cause  error
@@ -152,12 +152,12 @@ func (e *UnreachableError) Error() string {
 	return fmt.Sprintf("%s cannot be reached: %s", e.Server, cause)
 }
 
-// Untrusted reports whether the server was reached, and its certificate is not signed by anybody who is trusted here.
+// Untrusted reports whether the server was reached, but no authority that this machine trusts has signed its certificate.
 func (e *UnreachableError) Untrusted() bool {
 	return errors.As(e.cause, new(x509.UnknownAuthorityError))
 }
 
-// Cause returns why a request has failed, without what it was.
+// Cause returns the cause of a failed request, without the request.
 func Cause(err error) error {
 	if e := new(UnreachableError); errors.As(err, &e) {
 		err = e.cause
@@ -168,7 +168,7 @@ func Cause(err error) error {
 	return err
 }
 
-// Unwrap returns why.
+// Unwrap returns the cause.
 func (e *UnreachableError) Unwrap() error { return e.cause }
 
 // AnswerError is an answer that no swrun server gives.
@@ -178,7 +178,7 @@ func (e *AnswerError) Error() string {
 	return fmt.Sprintf("%s does not answer as a swrun server does: %s", e.Server, e.Detail)
 }
 
-// VersionError is an answer that may be due to what asks and what answers being of different versions.
+// VersionError is a refusal that different versions of the caller and the server may have caused.
 type VersionError struct {
 	Server, Theirs, Ours string
 	cause                error
@@ -188,26 +188,26 @@ func (e *VersionError) Error() string {
 	return fmt.Sprintf("%s is swrun %s, and this is swrun %s, which it does not understand: %s", e.Server, shorten.To(e.Theirs, maxVersion), e.Ours, e.cause)
 }
 
-// maxVersion is how many bytes of a server's version are shown.
+// maxVersion is the maximum length of a server's version in a message, in bytes.
 const maxVersion = 100
 
-// Unwrap returns what the server has answered.
+// Unwrap returns the error of the server's answer.
 func (e *VersionError) Unwrap() error { return e.cause }
 
-// request is what a server is asked.
+// request is a request to a server.
 type request struct {
 	method, path string
 	query        url.Values
 	header       map[string]string
 	body         any           // written as JSON; nil for none
-	text         []byte        // in place of body: as it is
+	text         []byte        // replaces body, unchanged
 	mediaType    string        // of text
-	answers      []int         // statuses that are no refusals, besides those of success
-	wait         time.Duration // that the server may take besides
+	answers      []int         // statuses that are no refusals, besides the statuses of success
+	wait         time.Duration // additional time for the server
 	accept       string        // the media type of the answer; empty for JSON
 }
 
-// ask asks a server, and reads the answer. A request that the server refuses is an *api.Problem.
+// ask sends a request to a server, and reads the answer. A refusal is an *api.Problem.
 func ask[T any](ctx context.Context, d *Deployment, r request) (answer T, err error) {
 	got, err := d.send(ctx, r)
 	if err != nil || len(got.Body()) == 0 {
@@ -219,7 +219,7 @@ func ask[T any](ctx context.Context, d *Deployment, r request) (answer T, err er
 	return answer, nil
 }
 
-// pages asks for a list, page by page.
+// pages requests a list, page by page.
 func pages[T any](ctx context.Context, d *Deployment, r request) ([]T, error) {
 	all := []T{}
 	for {
@@ -292,7 +292,7 @@ func (d *Deployment) problem(got *resty.Response) error {
 	return &AnswerError{d.called, fmt.Sprintf("status %d, %s", got.StatusCode(), shorten.To(got.Header().Get("Content-Type"), 50))}
 }
 
-// versioned returns the error of a refusal, which is a *VersionError if the server is of another version and does not know what it was asked.
+// versioned returns the error of a refusal, which is a *VersionError if the server has another version and does not know the request.
 func (d *Deployment) versioned(got *resty.Response, err error) error {
 	theirs := got.Header().Get(api.VersionHeader)
 	if theirs == "" || theirs == d.version {
@@ -313,7 +313,7 @@ func path(first string, names ...string) string {
 	return first
 }
 
-// queryOf returns a query of names and values in turn, without those that are empty.
+// queryOf returns a query of names and values in turn, without the empty ones.
 func queryOf(pairs ...string) url.Values {
 	q := url.Values{}
 	for n := 0; n < len(pairs); n += 2 {

@@ -15,9 +15,9 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// What is asked about runs.
+// The requests about runs.
 
-// MaxPage is how many runs or records a server gives at a time.
+// MaxPage is the maximum number of runs or records in an answer of a server.
 const MaxPage = 1000
 
 // List returns a page of runs, the newest first.
@@ -45,7 +45,7 @@ func (d *Deployment) List(ctx context.Context, q control.RunQuery) (control.RunP
 	return page, nil
 }
 
-// listPage asks for one page of a list of runs.
+// listPage requests one page of a list of runs.
 func (d *Deployment) listPage(ctx context.Context, query url.Values) (runs []api.Run, next string, unreadable int, err error) {
 	got, err := d.send(ctx, request{method: http.MethodGet, path: "/v1/runs", query: query})
 	if err != nil {
@@ -59,7 +59,7 @@ func (d *Deployment) listPage(ctx context.Context, query url.Values) (runs []api
 	return runs, next, unreadable, err
 }
 
-// Count counts runs: all together, or by what a field of them is.
+// Count counts runs: all together, or by the value of a field.
 func (d *Deployment) Count(ctx context.Context, chosen control.Choice, by string) (api.Count, error) {
 	query := choiceQuery(chosen)
 	if by != "" {
@@ -78,19 +78,19 @@ func (d *Deployment) Select(ctx context.Context, chosen control.Choice, limit in
 	return s, err
 }
 
-// Find returns the runs of some namespaces, or of all, that a name means.
+// Find returns the runs of some namespaces, or of all, that match a name.
 func (d *Deployment) Find(ctx context.Context, name string, namespaces []string) (api.FoundRuns, error) {
 	query := choiceQuery(control.Choice{Namespaces: namespaces})
 	query.Set("name", name)
 	return ask[api.FoundRuns](ctx, d, request{method: http.MethodGet, path: "/v1/runs/find", query: query})
 }
 
-// Describe returns a run with everything that is known of it.
+// Describe returns a run with everything that is known about it.
 func (d *Deployment) Describe(ctx context.Context, i store.Instance) (api.Description, error) {
 	return ask[api.Description](ctx, d, request{method: http.MethodGet, path: runPath(i)})
 }
 
-// DescribeRun does so with one run of an execution; 0 stands for the latest.
+// DescribeRun describes one run of an execution; 0 means the latest.
 func (d *Deployment) DescribeRun(ctx context.Context, execution store.Instance, number int) (api.Description, error) {
 	return ask[api.Description](ctx, d, request{method: http.MethodGet, path: runPath(execution), query: runQuery(number)})
 }
@@ -103,7 +103,7 @@ func runQuery(number int) url.Values {
 	return queryOf("run", strconv.Itoa(number))
 }
 
-// choiceQuery returns the parameters that choose runs. A server takes one namespace at most, and a command has no more.
+// choiceQuery returns the parameters that select runs. A server takes at most one namespace, and a command has no more.
 func choiceQuery(chosen control.Choice) url.Values {
 	query := queryOf("where", chosen.Where)
 	if len(chosen.Namespaces) > 0 {
@@ -112,7 +112,7 @@ func choiceQuery(chosen control.Choice) url.Values {
 	return query
 }
 
-// askPage is ask for a part of a list: next is the cursor of the part that follows, and empty if there is none.
+// askPage is ask for a part of a list: next is the cursor of the next part, and empty at the end.
 func askPage[T any](ctx context.Context, d *Deployment, r request) (answer T, next string, err error) {
 	got, err := d.send(ctx, r)
 	if err != nil {
@@ -125,7 +125,7 @@ func askPage[T any](ctx context.Context, d *Deployment, r request) (answer T, ne
 	return answer, next, err
 }
 
-// next returns the cursor that the Link of a page has.
+// next returns the cursor in the Link of a page.
 func (d *Deployment) next(got *resty.Response) (string, error) {
 	link := got.Header().Get("Link")
 	if link == "" {
@@ -139,22 +139,22 @@ func (d *Deployment) next(got *resty.Response) (string, error) {
 	return u.Query().Get("cursor"), nil
 }
 
-// maxWait is how long one request waits.
+// maxWait is the maximum wait of one request.
 const maxWait = time.Minute
 
-// Outcome returns how a run ends within a time, or that it has not; 0 does not wait.
+// Outcome returns the outcome of a run that ends within a time, or that it is still in progress; 0 does not wait.
 func (d *Deployment) Outcome(ctx context.Context, i store.Instance, within time.Duration) (api.RunOutcome, error) {
 	return d.OutcomeOf(ctx, control.RunOf{Execution: i}, within)
 }
 
-// OutcomeOf is Outcome of one run of an execution.
+// OutcomeOf is Outcome for one run of an execution.
 func (d *Deployment) OutcomeOf(ctx context.Context, run control.RunOf, within time.Duration) (api.RunOutcome, error) {
 	waiting, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	end, _ := waiting.Deadline()
 	for {
 		left := time.Until(end)
-		wait := max(0, min(left, maxWait)) // a server that stops answers sooner
+		wait := max(0, min(left, maxWait)) // a stopping server answers sooner
 		r := request{method: http.MethodGet, path: runPath(run.Execution) + "/outcome", query: waitQuery(wait), wait: wait}
 		if run.Number > 0 {
 			r.query.Set("run", strconv.Itoa(run.Number))
@@ -166,7 +166,7 @@ func (d *Deployment) OutcomeOf(ctx context.Context, run control.RunOf, within ti
 	}
 }
 
-// waitQuery returns how long a server is to wait.
+// waitQuery returns the time for which a server is to wait.
 func waitQuery(wait time.Duration) url.Values {
 	if wait <= 0 {
 		return url.Values{}
@@ -189,12 +189,12 @@ func (d *Deployment) History(ctx context.Context, i store.Instance, q control.Hi
 	return page, err
 }
 
-// Task returns what a run's history tells of the occurrence of a task that begins with the record seq.
+// Task returns the record of the occurrence of a task that begins with the record seq, from the history of its run.
 func (d *Deployment) Task(ctx context.Context, i store.Instance, seq int) (api.TaskRecord, error) {
 	return ask[api.TaskRecord](ctx, d, request{method: http.MethodGet, path: runPath(i) + "/tasks/" + strconv.Itoa(seq)})
 }
 
-// Start starts a run of a workflow that has been deployed, and describes it; again says that the run was there already.
+// Start starts a run of a deployed workflow, and describes it; again is true if the run existed already.
 func (d *Deployment) Start(ctx context.Context, r api.StartRequest) (described api.Description, again bool, err error) {
 	got, err := d.send(ctx, request{method: http.MethodPost, path: "/v1/runs", body: r})
 	if err != nil {

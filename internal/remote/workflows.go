@@ -12,9 +12,9 @@ import (
 	"github.com/swrun/swrun/runtime/definition"
 )
 
-// What is done with documents.
+// The operations on documents.
 
-// DeployAll deploys documents, one after the other, with the external resources that they need: these are read here, and not by the server.
+// DeployAll deploys documents, one after the other, with the external resources that they need. This machine reads the resources, and not the server.
 func (d *Deployment) DeployAll(ctx context.Context, all ...*swrun.Document) error {
 	if err := swrun.Distinct(all...); err != nil {
 		return err
@@ -39,7 +39,8 @@ func (d *Deployment) DeployAll(ctx context.Context, all ...*swrun.Document) erro
 	return nil
 }
 
-// asFound returns what a server has found in a document or function that was read from a file, as if it had been found here; any other error as it is.
+// asFound returns the findings of a server in a document or function that was read from a file, in the form of local findings; any other error
+// unchanged.
 func asFound(err error, file string) error {
 	var refused *api.Problem
 	if errors.As(err, &refused) && refused.Name() == "invalid-document" {
@@ -50,7 +51,7 @@ func asFound(err error, file string) error {
 	return err
 }
 
-// CheckRuns says what becomes of the runs in progress if a document is deployed, and changes nothing.
+// CheckRuns returns the effect of a document's deployment on the runs in progress, and changes nothing.
 func (d *Deployment) CheckRuns(ctx context.Context, document *swrun.Document) (api.DeployResult, error) {
 	r, err := d.defined(http.MethodPost, versionPath(document)+"/check-runs", document)
 	if err != nil {
@@ -70,7 +71,7 @@ func (d *Deployment) defined(method, path string, document *swrun.Document) (req
 	return request{method: method, path: path, text: text, mediaType: api.DefinitionMediaType}, err
 }
 
-// Define returns a document with the external resources that it needs, as they are now on this machine.
+// Define returns a document with the external resources that it needs, in their current state on this machine.
 func (d *Deployment) Define(document *swrun.Document) (*api.Definition, error) {
 	whole, err := document.WithResources(d.host)
 	if err != nil {
@@ -88,12 +89,12 @@ func versionPath(document *swrun.Document) string {
 	return path("/v1/workflows", w.Namespace, w.Name, w.Version)
 }
 
-// Deployed returns a version of a workflow as it is deployed; definition.Latest stands for the latest.
+// Deployed returns a deployed version of a workflow; definition.Latest means the latest.
 func (d *Deployment) Deployed(ctx context.Context, r definition.Reference) (api.DeployedWorkflow, error) {
 	return ask[api.DeployedWorkflow](ctx, d, request{method: http.MethodGet, path: referencePath(r)})
 }
 
-// WorkflowText returns the text of a workflow that is deployed, as it was sent.
+// WorkflowText returns the text of a deployed workflow, as it was sent.
 func (d *Deployment) WorkflowText(ctx context.Context, r definition.Reference) (string, error) {
 	got, err := d.send(ctx, request{method: http.MethodGet, path: referencePath(r), accept: "application/yaml"})
 	if err != nil {
@@ -102,7 +103,7 @@ func (d *Deployment) WorkflowText(ctx context.Context, r definition.Reference) (
 	return string(got.Body()), nil
 }
 
-// Undeploy deletes a version of a workflow of which no run is in progress.
+// Undeploy deletes a version of a workflow without runs in progress.
 func (d *Deployment) Undeploy(ctx context.Context, r definition.Reference) error {
 	_, err := d.send(ctx, request{method: http.MethodDelete, path: referencePath(r)})
 	return err
