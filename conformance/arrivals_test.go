@@ -12,7 +12,7 @@ import (
 	"github.com/swrun/swrun/runtime/local"
 )
 
-// arrivals returns the events that come to the case, as `run --event` takes them.
+// arrivals returns the events that reach the case, as `run --event` takes them.
 func (c testCase) arrivals(t *testing.T) (all []local.Arrival) {
 	t.Helper()
 	r := cloudevent.NewReader(strings.NewReader(c.files["arrivals.json"]), "arrivals.json")
@@ -28,7 +28,7 @@ func (c testCase) arrivals(t *testing.T) (all []local.Arrival) {
 	}
 }
 
-// arrival hands out the events of a case in order: timed ones at their time, the others when something listens.
+// arrival hands out the events of a case in order: timed events at their time, the others when a run listens.
 type arrival struct {
 	timed, waiting []local.Arrival
 	seen           map[[2]any]bool // by source and id
@@ -46,7 +46,7 @@ func newArrival(t *testing.T, c testCase) *arrival {
 	return a
 }
 
-// next returns the event that comes now, if one does.
+// next returns the event that arrives now, if there is one.
 func (a *arrival) next(now time.Time, listens bool) (event map[string]any, comes bool) {
 	switch {
 	case len(a.timed) > 0 && !now.Before(a.at()):
@@ -57,7 +57,7 @@ func (a *arrival) next(now time.Time, listens bool) (event map[string]any, comes
 	return event, event != nil
 }
 
-// isNew reports whether an event comes for the first time.
+// isNew reports whether an event arrives for the first time.
 func (a *arrival) isNew(event map[string]any) bool {
 	id := [2]any{event["source"], event["id"]}
 	seen := a.seen[id]
@@ -65,7 +65,7 @@ func (a *arrival) isNew(event map[string]any) bool {
 	return !seen
 }
 
-// at returns when the next timed event comes; zero if none does.
+// at returns the time of the next timed event; zero if there is no such event.
 func (a *arrival) at() time.Time {
 	if len(a.timed) == 0 {
 		return time.Time{}

@@ -24,7 +24,7 @@ type testCase struct {
 	files   map[string]string
 }
 
-// ending is what a run of a case came to.
+// ending is the outcome of a run of a case.
 type ending struct {
 	status  interpreter.Status
 	output  any
@@ -90,13 +90,13 @@ func mustDecode(t *testing.T, text string) any {
 	return v
 }
 
-// endless reports whether an effect does not end by itself.
+// endless reports whether an effect does not end on its own.
 func (c testCase) endless(e interpreter.Effect) bool {
 	lines, path := c.lines("endless.txt"), string(e.Request.Path)
 	return slices.Contains(lines, path) || slices.Contains(lines, fmt.Sprintf("%s %d", path, e.ID))
 }
 
-// verify compares how a run ended with what the case wants.
+// verify compares the outcome of a run with the expected outcome of the case.
 func (c testCase) verify(t *testing.T, got ending) {
 	t.Helper()
 	if want, ok := c.files["output.json"]; ok {
@@ -154,7 +154,7 @@ func (c testCase) verifyRecords(t *testing.T, records []interpreter.HistoryEvent
 	}
 }
 
-// verifyCounts checks how many records there are of a type and pointer.
+// verifyCounts checks the number of records of a type and pointer.
 func (c testCase) verifyCounts(t *testing.T, records []interpreter.HistoryEvent) {
 	t.Helper()
 	counts := map[string]int{}
@@ -169,7 +169,7 @@ func (c testCase) verifyCounts(t *testing.T, records []interpreter.HistoryEvent)
 	}
 }
 
-// verifyEvents compares the emitted events with the wanted ones, which may name fewer attributes.
+// verifyEvents compares the emitted events with the wanted events, which may name fewer attributes.
 func (c testCase) verifyEvents(t *testing.T, events []any) {
 	t.Helper()
 	text, ok := c.files["events.json"]
@@ -189,7 +189,7 @@ func (c testCase) verifyEvents(t *testing.T, events []any) {
 	}
 }
 
-// verifyElapsed compares the virtual time that the run took; a negative one is not known.
+// verifyElapsed compares the virtual time of the run; a negative time is unknown.
 func (c testCase) verifyElapsed(t *testing.T, got time.Duration) {
 	t.Helper()
 	text := strings.TrimSpace(c.files["elapsed.txt"])

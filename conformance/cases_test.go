@@ -11,7 +11,7 @@ import (
 	"github.com/swrun/swrun/runtime/local"
 )
 
-// epoch is when cases begin.
+// epoch is the time at which cases begin.
 func epoch() time.Time { return time.Date(2026, 1, 31, 9, 30, 0, 0, time.UTC) }
 
 // TestCases runs every case as a user would, on virtual time.
@@ -32,7 +32,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// mustRun runs the case by the runtime.
+// mustRun runs the case in the runtime.
 func (c testCase) mustRun(t *testing.T) ending {
 	t.Helper()
 	return c.mustRunIn(t, newOutside(c.files))

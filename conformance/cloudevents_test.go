@@ -12,7 +12,7 @@ import (
 	"github.com/swrun/swrun/runtime/local"
 )
 
-// TestEventsAreCloudEvents: the library of CloudEvents takes each event that a case emits, and each that tells of its run.
+// TestEventsAreCloudEvents: the library of CloudEvents accepts each event that a case emits, and each lifecycle event of its run.
 func TestEventsAreCloudEvents(t *testing.T) {
 	var emitted, told atomic.Int64
 	t.Run("", func(t *testing.T) {
@@ -33,7 +33,7 @@ func TestEventsAreCloudEvents(t *testing.T) {
 	}
 }
 
-// mustTellCloudEvents runs a case, and returns how many events told of its runs and how many it emitted.
+// mustTellCloudEvents runs a case, and returns the number of lifecycle events of its runs and the number of events that it emitted.
 func mustTellCloudEvents(t *testing.T, c testCase) (told, emitted int64) {
 	t.Helper()
 	d := newDriver(t, c)
@@ -67,7 +67,7 @@ func mustBeCloudEvent(t *testing.T, name string, v any) {
 	}
 }
 
-// TestEmittedEventsComeBack: what the library reads of an emitted event, and writes again, is the same event, whatever its attributes and data are.
+// TestEmittedEventsComeBack: an emitted event that the library reads and writes again is unchanged, for all attributes and data.
 func TestEmittedEventsComeBack(t *testing.T) {
 	for _, members := range []string{
 		``, `subject: cow`, `subject: "größe ✓"`, `id: "7"`, `source: "https://example.com/cows?a=b#c"`, `source: "urn:x:y"`, `source: "#5"`, `time: "2026-01-31T12:00:00Z"`,

@@ -20,17 +20,17 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// mortal is a store as one asker sees it who is lost at a write: before it is stored, or after that and before the answer.
+// mortal is the store of a caller that is lost at a write: before the write is stored, or after that and before the answer.
 type mortal struct {
 	store.Store
 	writes atomic.Int64
-	at     int64 // the write at which the asker is lost; 0 for none
+	at     int64 // the write at which the caller is lost; 0 for none
 	stored bool
 }
 
 var errLost = errors.New("the asker is lost")
 
-// write does a write, unless the asker is lost.
+// write does a write, unless the caller is lost.
 func write[A any](m *mortal, do func() (A, error)) (answer A, err error) {
 	n := m.writes.Add(1)
 	if m.at == 0 || n < m.at {
@@ -83,11 +83,11 @@ func (m *mortal) ChangeActivities(ctx context.Context, c store.ChangeActivities)
 	return write(m, func() ([]store.ActivityChanged, error) { return m.Store.ChangeActivities(ctx, c) })
 }
 
-// commanded is a deployment that is given commands, by askers who may be lost.
+// commanded is a deployment that receives commands from callers that may be lost.
 type commanded struct {
 	*testing.T
 	store  *swrun.Store
-	client *client.Client // that is never lost
+	client *client.Client // never lost
 	name   string         // of the workflows and runs of one case
 }
 
@@ -111,10 +111,10 @@ func (h *commanded) definition(version, body string) definition.Definition {
 	return definition.Definition{Document: fmt.Sprintf("document: {dsl: 1.0.3, namespace: test, name: %s, version: %s}\n%s", h.name, version, body)}
 }
 
-// run is the run of a case.
+// run returns the run of a case.
 func (h *commanded) run() store.Instance { return store.Instance{Namespace: "test", ID: h.name} }
 
-// begin starts the run of a case, and waits until a field of it is so.
+// begin starts the run of a case, and waits until the run matches a filter.
 func (h *commanded) begin(body, until string) {
 	h.Helper()
 	_, err := h.client.StartDefinition(h.Context(), h.definition("1.0.0", body), nil, client.StartOptions{ID: h.name})
@@ -122,7 +122,7 @@ func (h *commanded) begin(body, until string) {
 	h.until(until)
 }
 
-// until waits until the run of a case fits a filter.
+// until waits until the run of a case matches a filter.
 func (h *commanded) until(text string) {
 	h.Helper()
 	where, err := filter.Parse(text, time.Now())
@@ -139,7 +139,7 @@ func (h *commanded) until(text string) {
 	}
 }
 
-// ended returns how a run has ended.
+// ended returns the outcome of a run.
 func (h *commanded) ended(i store.Instance) string {
 	h.Helper()
 	o, err := h.client.Wait(h.Context(), i)
@@ -147,7 +147,7 @@ func (h *commanded) ended(i store.Instance) string {
 	return fmt.Sprint(o.Status, " ", o.Output)
 }
 
-// records returns what a run has recorded of some types.
+// records returns the number of records of a run with some types.
 func (h *commanded) records(types ...interpreter.HistoryEventType) (n int) {
 	h.Helper()
 	_, err := h.client.History(h.Context(), h.run(), 0, func(e client.HistoryEntry) error {
@@ -171,15 +171,15 @@ const (
 	retriesLate = "do: [{t: {try: [{r: {if: '$context.n == null', raise: {error: {type: https://a.b/c, status: 400}}}}], catch: {retry: {delay: PT1H, limit: {attempt: {count: 1}}}, do: []}}}]"
 )
 
-// command is one that an asker gives.
+// command is a command of a caller.
 type command struct {
 	setUp func(*commanded)
 	give  func(*commanded, *client.Client) error
-	after func(*commanded) string // what it comes to
-	again string                  // what giving it again may say, once it has happened
+	after func(*commanded) string // the effect of the command
+	again string                  // the permitted errors of a repetition after the command has happened
 }
 
-// commands are all that a client can be asked to change.
+// commands returns all commands that a client can give.
 func commands() map[string]command {
 	waiting := func(h *commanded) { h.begin(waitsAnHour, "status=waiting") }
 	over := func(h *commanded) string { return h.ended(h.run()) }
@@ -261,7 +261,7 @@ func commands() map[string]command {
 			h.ended(h.run())
 			h.must(h.client.Delete(h.Context(), h.run()))
 			_, err = c.Import(h.Context(), a)
-			if err != nil { // as the archive's holder would: again
+			if err != nil { // the holder of an archive repeats the command
 				if _, second := h.client.Import(h.Context(), a); second != nil && !strings.Contains(second.Error(), "is there already") {
 					return second
 				}
@@ -274,8 +274,8 @@ func commands() map[string]command {
 	}
 }
 
-// TestCommandsOfLostAskers: whoever gives a command may be lost before and after each of its writes. Given again, it comes to the same, in every store: it
-// happens once, or says that it has happened.
+// TestCommandsOfLostAskers: the caller of a command may be lost before and after each of its writes. A repetition of the command has the same effect,
+// in every store: the command happens once, or the error reports that it happened.
 func TestCommandsOfLostAskers(t *testing.T) {
 	redis := redistest.Start(t)
 	for kind, url := range map[string]string{"memory": "memory:", "file": "file:" + filepath.Join(t.TempDir(), "runs.db"), "redis": redis.URL()} {
@@ -309,7 +309,7 @@ func TestCommandsOfLostAskers(t *testing.T) {
 	}
 }
 
-// survives gives a command without a crash, and then with one at each of its writes.
+// survives gives a command without a crash, and then with a crash at each of its writes.
 func (c command) survives(t *testing.T, host func(at int64, stored bool) *commanded) {
 	calm := host(0, false)
 	c.setUp(calm)
@@ -339,7 +339,7 @@ func (c command) survives(t *testing.T, host func(at int64, stored bool) *comman
 	}
 }
 
-// fits reports whether an error says one of several things.
+// fits reports whether an error contains one of several texts.
 func fits(err error, texts string) bool {
 	for text := range strings.SplitSeq(texts, "|") {
 		if text != "" && strings.Contains(err.Error(), text) {

@@ -15,11 +15,11 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// outsider is a worker outside of the deployment, which performs activities. No crash of the deployment loses it.
+// outsider is a worker outside of the deployment, which performs activities. No crash of the deployment affects it.
 type outsider struct {
 	waits bool // until no worker of the deployment holds a run: then the runs are parked
 	taken int
-	now   *attempt // that it performs; nil for none
+	now   *attempt // in progress, or nil
 }
 
 // attempt is an attempt of an activity that an outsider has taken.
@@ -30,8 +30,8 @@ type attempt struct {
 	beaten bool
 }
 
-// work takes the next step of the outsider, and reports whether there was one. It reports progress of the first attempt and fails, is silent in the second
-// one, and completes the third one after a heartbeat.
+// work does the next step of the outsider, and reports whether there was a step. It reports progress of the first attempt and fails, is silent in the
+// second attempt, and completes the third attempt after a heartbeat.
 func (o *outsider) work(d *durable) bool {
 	d.t.Helper()
 	if o == nil || o.waits && len(d.held) > 0 {
@@ -78,7 +78,7 @@ func (o *outsider) take(d *durable) bool {
 	return false
 }
 
-// next returns when the outsider can take the next activity of a partition; zero if none waits for its time.
+// next returns the time at which the outsider can take the next activity of a partition; zero if no activity waits for its time.
 func (o *outsider) next(d *durable, partition int) time.Time {
 	d.t.Helper()
 	if o == nil {
@@ -89,7 +89,8 @@ func (o *outsider) next(d *durable, partition int) time.Time {
 	return offered.Next
 }
 
-// change does an operation on an activity as a commit that can be lost, and returns the activity; nil if it has ended. If the answer is lost, it is asked for again.
+// change does an operation on an activity as a commit that can be lost, and returns the activity; nil if it is ended. If the answer is lost, the
+// operation is repeated.
 func (d *durable) change(id store.ActivityID, op activity.Operation) *activity.Activity {
 	d.t.Helper()
 	c := store.ChangeActivities{Partition: id.Run.Partition(d.bench.store.Layout().Partitions), Activities: []store.ActivityID{id}, Operation: op}
@@ -116,12 +117,12 @@ func (d *durable) change(id store.ActivityID, op activity.Operation) *activity.A
 	return a
 }
 
-// TestCrashesWithOutsideWorker: the worker of the deployment is lost at each commit around an activity and at each step of who performs it outside, and so is
-// each answer: every attempt is made once, and the run ends with the result of the last one.
+// TestCrashesWithOutsideWorker: the worker of the deployment is lost at each commit around an activity and at each step of the outside worker, and so
+// is each answer. Every attempt is made once, and the run ends with the result of the last attempt.
 func TestCrashesWithOutsideWorker(t *testing.T) {
 	server := redistest.Start(t, "--appendonly", "yes")
 	redisClient := redis.NewClient(&redis.Options{Addr: server.Addr, DisableIdentity: true})
-	t.Cleanup(func() { redisClient.Close() }) // the server is gone then anyway
+	t.Cleanup(func() { redisClient.Close() }) // the server is already stopped
 	var deployments atomic.Int64
 	c := testCase{name: "outside", files: map[string]string{
 		"workflow.yaml": `

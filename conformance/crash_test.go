@@ -18,11 +18,11 @@ import (
 	"github.com/swrun/swrun/runtime/storetest"
 )
 
-// maxCrashes bounds the cases that commit very often.
+// maxCrashes limits the crashes in cases that commit very often.
 const maxCrashes = 40
 
-// TestCrashes runs every case on a store, with the worker lost after each of its commits and with the answer to each
-// of them lost: it ends as if nothing had happened.
+// TestCrashes runs every case on a store: the worker is lost after each of its commits, and the answer to each of them is lost. The outcome is the
+// same as without faults.
 func TestCrashes(t *testing.T) {
 	crashes(t, 3, 1, memoryBench)
 }
@@ -33,8 +33,8 @@ func memoryBench(*testing.T) bench {
 	return bench{memstore.New(memstore.Config{Partitions: 2, Now: clock.Now}), clock.Now, clock.Advance}
 }
 
-// crashes tries every case, and under the race detector one of some: each has one goroutine at a time. Of the commits of a case it tries one of each:
-// another one of the next case, so that all places are tried on every store. What the run makes of a crash does not depend on the store.
+// crashes tries every case, and under the race detector one of some: each case has one goroutine at a time. It tries one of each commits of a case,
+// and starts at another commit in the next case, so that all places are tried on every store. The run reacts to a crash independently of the store.
 func crashes(t *testing.T, some, each int, open func(*testing.T) bench) {
 	for at, c := range pacetest.Thinned(mustCases(t), some) {
 		if !c.runs() {
@@ -85,7 +85,7 @@ func TestCrashesInFile(t *testing.T) {
 	crashes(t, 12, 3, fileBench)
 }
 
-// fileBench opens a new file, in which time stands still.
+// fileBench opens a new file with a clock that does not advance.
 func fileBench(t *testing.T) bench {
 	t.Helper()
 	clock := &storetest.Clock{At: epoch()}
@@ -93,11 +93,11 @@ func fileBench(t *testing.T) bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.Close() }) // the folder goes too
+	t.Cleanup(func() { s.Close() }) // the folder is removed too
 	return bench{s, clock.Now, clock.Advance}
 }
 
-// mustFolder returns a folder in memory if there is such a thing: what is tested is the order of writes, not the disk.
+// mustFolder returns a folder in memory if possible: the test is about the order of writes, not about the disk.
 func mustFolder(t *testing.T) string {
 	t.Helper()
 	folder, err := os.MkdirTemp("/dev/shm", "swrun")
@@ -112,15 +112,15 @@ func mustFolder(t *testing.T) string {
 func TestCrashesOnRedis(t *testing.T) {
 	server := redistest.Start(t, "--appendonly", "yes")
 	client := redis.NewClient(&redis.Options{Addr: server.Addr, DisableIdentity: true})
-	t.Cleanup(func() { client.Close() }) // the server is gone then anyway
+	t.Cleanup(func() { client.Close() }) // the server is already stopped
 	var deployments atomic.Int64
 	t.Run("", func(t *testing.T) {
 		crashes(t, 12, 4, func(t *testing.T) bench { return mustDeployment(t, server.URL(), client, deployments.Add(1)) })
 	})
 }
 
-// mustDeployment opens a new deployment in which time stands still, as far as the store allows: its clock runs behind
-// the highest time that was seen, by less than what counts as having gone back.
+// mustDeployment opens a new deployment whose clock does not advance, as far as the store allows: its clock is behind the highest observed time, by
+// less than the limit for a clock that went back.
 func mustDeployment(t *testing.T, url string, client *redis.Client, n int64) bench {
 	t.Helper()
 	name := fmt.Sprintf("case%d", n)
@@ -143,7 +143,7 @@ func mustDeployment(t *testing.T, url string, client *redis.Client, n int64) ben
 			t.Error(err)
 		}
 	})
-	set() // before anything is stored
+	set() // before the first write
 	advance := func(d time.Duration) {
 		clock = clock.Add(d)
 		set()

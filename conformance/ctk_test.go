@@ -19,11 +19,11 @@ import (
 	"github.com/swrun/swrun/runtime/local"
 )
 
-// ctkFolder is where the specification's own features are, beside the checkout.
+// ctkFolder is the folder of the specification's own features, beside the checkout.
 const ctkFolder = "../../shared/spec/ctk"
 
-// TestCTK runs the specification's features unmodified. Their hosts are answered by a local stand-in. The runner's own
-// summary, which counts skipped scenarios as passed, is dropped; the test logs its own.
+// TestCTK runs the specification's features unmodified. A local stand-in answers for their hosts. The runner's own summary, which counts skipped
+// scenarios as passed, is dropped; the test logs its own.
 func TestCTK(t *testing.T) {
 	if _, err := os.Stat(ctkFolder); err != nil {
 		t.Skip("the specification's features are not beside the checkout (" + ctkFolder + ")")
@@ -179,7 +179,7 @@ func equal(want, got any) error {
 	return nil
 }
 
-// yamlData reads YAML data as documents do: through the parser, as what a set task sets.
+// yamlData reads YAML data as documents do: through the parser, as the value of a set task.
 func yamlData(text string) (any, error) {
 	indented := "      " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n      ")
 	w, diagnostics := dsl.Parse("data.yaml", []byte("document: {dsl: 1.0.3, namespace: a, name: a, version: 0.1.0, metadata: {}}\ndo:\n- a:\n    set: {a: 1}\n    metadata:\n     data:\n"+indented+"\n"))

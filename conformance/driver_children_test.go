@@ -32,7 +32,7 @@ func (d *driver) performWorkflow(f effectInFlight) {
 	d.step(child, interpreter.Start{Input: request.Input.V, Depth: f.run.state.Depth + 1})
 }
 
-// dropBeside ends a child that ends with its parent although nothing waits for it, and reports whether the effect has started one.
+// dropBeside ends a child that ends with its parent although no task waits for it, and reports whether the effect has started such a child.
 func (d *driver) dropBeside(i *caseRun, id interpreter.EffectID) bool {
 	at := slices.IndexFunc(d.live, func(c *caseRun) bool { return c.beside != nil && c.beside.run == i && c.beside.effect.ID == id })
 	if at < 0 {

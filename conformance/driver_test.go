@@ -13,8 +13,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// driver runs a case step by step: effects take no time and happen one after the other, time jumps when nothing is in
-// flight, and what stands between two steps is in the hands of the test.
+// driver runs a case step by step: effects take no time and happen one after the other, time jumps when nothing is in flight, and the test can
+// replace the state between two steps.
 type driver struct {
 	t       *testing.T
 	c       testCase
@@ -22,7 +22,7 @@ type driver struct {
 	now     time.Time
 	// between replaces the state after each step; nil keeps it.
 	between func(*interpreter.Program, *interpreter.State) *interpreter.State
-	cancel  time.Time // when the run is cancelled from outside; zero for never
+	cancel  time.Time // the time of a cancellation from outside; zero for never
 	nudge   bool      // wake runs needlessly
 	pause   bool      // suspend runs while something happens
 	reverse bool      // of the effects in flight the newest ends first
@@ -38,11 +38,11 @@ type driver struct {
 
 // caseRun is one run of a case.
 type caseRun struct {
-	programs []*interpreter.Program // of its definitions, the one that it has last
+	programs []*interpreter.Program // of its definitions, in order; the last one is current
 	state    *interpreter.State
 	again    bool
-	parent   *effectInFlight // what waits for it
-	beside   *effectInFlight // what started it, if it ends with that run although nothing waits for it
+	parent   *effectInFlight // the effect that waits for the run, or nil
+	beside   *effectInFlight // the effect that started the run, if the run ends with the parent although no task waits for it
 	waiting  map[interpreter.EffectID]*store.Activity
 
 	steps   []step
@@ -52,7 +52,7 @@ type caseRun struct {
 
 func (i *caseRun) program() *interpreter.Program { return i.programs[len(i.programs)-1] }
 
-// step steps the run, and goes on with another program if it has migrated.
+// step steps the run, and continues with another program after a migration.
 func (i *caseRun) step(ev interpreter.Event, now time.Time) interpreter.Result {
 	result := interpreter.Step(i.program(), i.state, ev, now)
 	if f, ok := ev.(interpreter.Finished); ok && result.Migrated() {
@@ -61,18 +61,18 @@ func (i *caseRun) step(ev interpreter.Event, now time.Time) interpreter.Result {
 	return result
 }
 
-// step is one call of interpreter.Step and what it left.
+// step is one call of interpreter.Step and its result.
 type step struct {
 	event interpreter.Event
 	now   time.Time
 	state string // as JSON
 }
 
-// effectInFlight is an effect on its way.
+// effectInFlight is an effect in progress.
 type effectInFlight struct {
 	run    *caseRun
 	effect interpreter.Effect
-	child  *caseRun // what performs it, for run.workflow
+	child  *caseRun // the run that performs it, for run.workflow
 }
 
 func newDriver(t *testing.T, c testCase) *driver {
@@ -94,7 +94,7 @@ func (d *driver) run() []*caseRun {
 	return nil
 }
 
-// advance does the next thing.
+// advance does the next step.
 func (d *driver) advance() {
 	if d.nudge && !d.due() {
 		d.nudgeAll()
@@ -157,7 +157,7 @@ func (d *driver) nudgeAll() {
 	}
 }
 
-// nextToEnd returns which of the effects in flight ends now, or -1.
+// nextToEnd returns the index of the effect in flight that ends now, or -1.
 func (d *driver) nextToEnd() int {
 	if !d.reverse {
 		return slices.IndexFunc(d.inFlight, d.ends)
@@ -178,7 +178,7 @@ func (d *driver) due() bool {
 	})
 }
 
-// ends reports whether an effect ends by itself, and does not wait for a child.
+// ends reports whether an effect ends on its own, and does not wait for a child.
 func (d *driver) ends(f effectInFlight) bool {
 	return f.child == nil && !d.c.endless(f.effect)
 }
@@ -241,7 +241,7 @@ func (d *driver) keep(i *caseRun, e interpreter.HistoryStep, withheld bool) {
 	}
 }
 
-// drop takes an effect back, and with it the child that performs it.
+// drop removes an effect, and with it the child that performs it.
 func (d *driver) drop(i *caseRun, id interpreter.EffectID) {
 	if i.waiting[id] != nil {
 		delete(i.waiting, id)
@@ -263,7 +263,7 @@ func (d *driver) drop(i *caseRun, id interpreter.EffectID) {
 	}
 }
 
-// end takes a run out of the run and tells its parent.
+// end removes a run from the live runs and reports its end to its parent.
 func (d *driver) end(i *caseRun) {
 	d.live = slices.DeleteFunc(d.live, func(other *caseRun) bool { return other == i })
 	if i.beside != nil {
@@ -309,7 +309,7 @@ func (d *driver) perform(f effectInFlight) {
 	}
 }
 
-// findDefinition tells a run the definition of its next run.
+// findDefinition gives a run the definition of its next run.
 func (d *driver) findDefinition(f effectInFlight) {
 	d.t.Helper()
 	request, err := interpreter.ReadDefinitionRequest(f.effect.Request.Body)
@@ -327,7 +327,7 @@ func (d *driver) findDefinition(f effectInFlight) {
 	d.step(f.run, ev)
 }
 
-// schedule has an activity wait for a worker, who never comes.
+// schedule lets an activity wait for a worker, which never comes.
 func (d *driver) schedule(f effectInFlight) {
 	d.t.Helper()
 	request, err := interpreter.ReadActivityRequest(f.effect.Request.Body)
@@ -356,7 +356,7 @@ func (d *driver) expire(i *caseRun, effect interpreter.EffectID, a *store.Activi
 	d.step(i, expired.Told)
 }
 
-// ending returns what the case's own run came to.
+// ending returns the outcome of the case's own run.
 func (d *driver) ending() ending {
 	root := d.all[0]
 	last := root.steps[len(root.steps)-1]

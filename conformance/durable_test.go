@@ -26,8 +26,8 @@ type bench struct {
 	advance func(time.Duration)
 }
 
-// durable runs a case on a store, as a worker would, but on one goroutine and on virtual time: effects take no time,
-// and time jumps when nothing else is left to do. It can lose the worker, or an answer, at a commit of its choice.
+// durable runs a case on a store, as a worker does, but on one goroutine and on virtual time: effects take no time, and time jumps when nothing else
+// is left to do. It can lose the worker, or an answer, at a chosen commit.
 type durable struct {
 	t       *testing.T
 	c       testCase
@@ -40,27 +40,27 @@ type durable struct {
 	root    store.Instance
 
 	began   time.Time
-	crashAt int // the worker is lost after so many commits; 0 for never
+	crashAt int // the worker is lost after this number of commits; 0 for never
 	loseAt  int // the answer to this commit is lost; 0 for none
 	commits int
 	nonces  int
 
-	outsider *outsider // performs activities; nil if no worker outside comes
+	outsider *outsider // performs activities; nil if the case has no worker outside
 
 	held  []*executor
 	calls map[string]int // effects that were begun, by idempotency key
-	lost  int            // workers
+	lost  int            // number of lost workers
 
-	programs map[string]*interpreter.Program // that the worker has compiled, by digest
+	programs map[string]*interpreter.Program // compiled by the worker, by digest
 }
 
-// executor is a run in the worker's hands.
+// executor is a run that the worker holds.
 type executor struct {
 	*execution.Execution
 	performing []interpreter.Effect
 }
 
-// leaseTime is longer than anything is held: leases end when the worker is lost.
+// leaseTime is longer than the worker holds any run: leases end when the worker is lost.
 const leaseTime = 1000 * time.Hour
 
 func newDurable(t *testing.T, c testCase, b bench) *durable {
@@ -91,7 +91,7 @@ func newDurable(t *testing.T, c testCase, b bench) *durable {
 	return d
 }
 
-// deploy makes a document known; one that is not valid is left out, as a server would refuse it.
+// deploy stores a document; it omits an invalid one, as a server would refuse it.
 func (d *durable) deploy(text string) {
 	if _, err := d.client.Deploy(d.t.Context(), definition.Definition{Document: text}); err != nil && d.t.Context().Err() != nil {
 		d.t.Fatal(err)
@@ -112,7 +112,7 @@ func (d *durable) run() {
 	d.t.Fatal("the case does not come to an end")
 }
 
-// pollAll does what there is to do in the store, and reports whether there was anything.
+// pollAll does all available work in the store, and reports whether there was any.
 func (d *durable) pollAll() (busy bool) {
 	for p := range d.bench.store.Layout().Partitions {
 		work, err := d.bench.store.Poll(d.t.Context(), p, 100, false)
@@ -146,7 +146,7 @@ func (d *durable) pollAll() (busy bool) {
 	return busy
 }
 
-// mail reports to executions that their runs have messages; a worker learns that from hints.
+// mail reports to executions that their runs have messages; a real worker learns that from hints.
 func (d *durable) mail() {
 	lost := d.lost
 	for _, h := range slices.Clone(d.held) {
@@ -171,7 +171,7 @@ func (d *durable) claim(partition int, ready []store.Instance) {
 	lost := d.lost
 	for _, c := range claimed {
 		if d.lost > lost {
-			return // and with it the rest of what was claimed
+			return // and so are the other claimed runs
 		}
 		x, err := execution.New(d.config(), &c)
 		d.must(err)
@@ -197,7 +197,7 @@ func (d *durable) program(digest string) *interpreter.Program {
 	return p
 }
 
-// act does what an execution asks for.
+// act carries out the actions of an execution.
 func (d *durable) act(h *executor) {
 	for {
 		a := h.Actions()
@@ -242,7 +242,7 @@ func (d *durable) again(h *executor) *store.Claimed {
 	return &claimed[0]
 }
 
-// commit stores what an execution has decided, and reports whether the worker was lost at it.
+// commit stores the decision of an execution, and reports whether the worker was lost at it.
 func (d *durable) commit(h *executor) (lost bool) {
 	c := *h.Actions().Commit
 	done, err := d.bench.store.Commit(d.t.Context(), c)
@@ -263,7 +263,7 @@ func (d *durable) commit(h *executor) (lost bool) {
 	return false
 }
 
-// crash loses the worker with everything that it holds; another one takes over at once.
+// crash loses the worker with everything that it holds; another worker takes over immediately.
 func (d *durable) crash() {
 	d.held, d.programs = nil, map[string]*interpreter.Program{}
 	d.lost++
@@ -274,7 +274,7 @@ func (d *durable) crash() {
 	}
 }
 
-// publish publishes the next event that comes to the case, if there is one.
+// publish publishes the next event of the case, if there is one.
 func (d *durable) publish() bool {
 	event, comes := d.arrival.next(epoch().Add(d.bench.now().Sub(d.began)), d.listens())
 	if comes {
@@ -284,7 +284,7 @@ func (d *durable) publish() bool {
 	return comes
 }
 
-// listens reports whether the case's run listens as it is stored.
+// listens reports whether the case's run listens, according to the store.
 func (d *durable) listens() bool {
 	l, err := d.bench.store.Load(d.t.Context(), d.root)
 	d.must(err)
@@ -303,7 +303,7 @@ func (d *durable) tick() bool {
 	return false
 }
 
-// perform ends one effect, if there is one that ends.
+// perform ends one effect, if an effect can end.
 func (d *durable) perform() bool {
 	for _, h := range d.held {
 		at := slices.IndexFunc(h.performing, func(e interpreter.Effect) bool { return !d.c.endless(e) })
@@ -312,11 +312,11 @@ func (d *durable) perform() bool {
 		}
 		e := h.performing[at]
 		h.performing = slices.Delete(h.performing, at, at+1)
-		if d.c.files["messages.json"] == "" { // how many come with one effect is not known
+		if d.c.files["messages.json"] == "" { // the number of messages that arrive with one effect is unknown
 			d.calls[e.Request.Key]++
 		}
 		result, err := h.Program().Performer(e.Kind)(d.t.Context(), e.Request)
-		d.bench.advance(0) // to start a broker takes seconds, in which the time of the store went on
+		d.bench.advance(0) // starting a broker takes seconds, in which the time of the store advanced
 		fault := errors.AsError(err)
 		if fault == nil {
 			d.must(err)
@@ -330,7 +330,7 @@ func (d *durable) perform() bool {
 	return false
 }
 
-// wait lets time pass until something is due, and reports whether anything is.
+// wait advances the time until something is due, and reports whether anything is.
 func (d *durable) wait() bool {
 	var next time.Time
 	earlier := func(at time.Time) {
@@ -358,7 +358,7 @@ func (d *durable) wait() bool {
 	return true
 }
 
-// worker is what the worker is called that has not been lost.
+// worker returns the name of the worker that is not lost.
 func (d *durable) worker() string { return fmt.Sprintf("w%d", d.lost) }
 
 func (d *durable) finished() bool {

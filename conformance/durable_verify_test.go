@@ -8,7 +8,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// ending returns what the case came to, by what is stored.
+// ending returns the outcome of the case, according to the store.
 func (d *durable) ending() ending {
 	d.t.Helper()
 	outcome, done, err := d.client.Outcome(d.t.Context(), d.root)
@@ -26,7 +26,7 @@ func (d *durable) ending() ending {
 	}
 }
 
-// once leaves out events that were published again.
+// once omits events that were published again.
 func once(events []any) (all []any) {
 	seen := map[any]bool{}
 	for _, e := range events {
@@ -56,8 +56,7 @@ func (d *durable) history(i store.Instance) (all []interpreter.HistoryStep) {
 	}
 }
 
-// verifyStore checks what must hold of every run: records without gaps, one end, and a history that folds to the
-// state (I1, I2 of docs/engine.md).
+// verifyStore checks the invariants of every run: records without gaps, one end, and a history that folds to the state (I1, I2 of docs/engine.md).
 func (d *durable) verifyStore() {
 	d.t.Helper()
 	for p := range d.bench.store.Layout().Partitions {

@@ -17,20 +17,20 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// data are the places where text is data, which may be empty: any other text must say something.
+// data matches the places where text is data, which may be empty: any other text must not be empty.
 var data = regexp.MustCompile(`/(set|as|headers|query|body|environment|ports|volumes|metadata|tags|parameters|variables|payload|data|input|options)(/|$)|` +
 	`/with/(extra|a)$|/callGRPC/with/arguments/|/(stdin|username|password)$|/arguments/\d+$|/schema/document|/callFunction/with/`)
 
-// expressionData are those of them where text is an expression all the same.
+// expressionData matches those of these places where text is an expression anyway.
 var expressionData = regexp.MustCompile(`/(set|parameters|as)$`)
 
-// TestEmptyValuesInEveryPlace writes values that are empty, blank, of another type or too large in every place of the
-// language: each has a diagnostic or a meaning, and text that says nothing has one clear diagnostic, but where it is data.
+// TestEmptyValuesInEveryPlace writes values that are empty, blank, of another type or too large in every place of the language. Each has a diagnostic
+// or a meaning, and an empty text has one clear diagnostic, unless it is data.
 func TestEmptyValuesInEveryPlace(t *testing.T) {
 	t.Parallel()
 	texts, places := 0, 0
 	config := newOutside(nil).config
-	for _, piece := range pacetest.Thinned(pieces(mustRead(t, "../dsl/testdata/valid/everything.yaml")), 20) { // it has one goroutine
+	for _, piece := range pacetest.Thinned(pieces(mustRead(t, "../dsl/testdata/valid/everything.yaml")), 20) { // the test has one goroutine
 		var values [][]string
 		seen := map[string]bool{}
 		eachMutation(piece, func(m mutation) {
@@ -50,7 +50,7 @@ func TestEmptyValuesInEveryPlace(t *testing.T) {
 	}
 }
 
-// emptied tries every empty value at one place, and reports whether text belongs there.
+// emptied tries every empty value at one place, and reports whether the place takes text.
 func emptied(t *testing.T, config interpreter.Config, piece *yaml.Node, at []string) bool {
 	t.Helper()
 	place := mutation{at: at}.pointer()
@@ -86,7 +86,7 @@ func nodeAt(n *yaml.Node, path []string) *yaml.Node {
 			continue
 		}
 		i := 0
-		for n.Content[i].Value != token { // of the keys: a value may be called the same
+		for n.Content[i].Value != token { // compare keys only: a value may be equal to the key
 			i += 2
 		}
 		n = n.Content[i+1]
@@ -94,15 +94,15 @@ func nodeAt(n *yaml.Node, path []string) *yaml.Node {
 	return n
 }
 
-// yields are what an expression may yield where something else is expected, by what a message calls it.
+// yields returns unexpected values of an expression, by their names in messages.
 func yields() map[string]string {
 	return map[string]string{
 		"empty": `""`, "blank": `" "`, "null": "null", "a list": "[]", "an object": "{}", "a number": "0", "a boolean": "true", "huge": `"x" * 1000000`,
 	}
 }
 
-// TestExpressionsThatYieldNothing runs tasks whose properties are expressions that yield what says nothing. The input is
-// itself a command: were it ever taken for one, the file it makes would be there.
+// TestExpressionsThatYieldNothing runs tasks whose properties are expressions that yield empty or unsuitable values. The input is itself a command:
+// if it were ever run, its file would exist.
 func TestExpressionsThatYieldNothing(t *testing.T) {
 	t.Parallel()
 	canary := filepath.Join(t.TempDir(), "canary")
@@ -124,7 +124,7 @@ func TestExpressionsThatYieldNothing(t *testing.T) {
 		"headers":            {"call: http, with: {method: get, endpoint: 'http://example.com', headers: '${ YIELD }'}", "the headers"},
 		"query":              {"call: http, with: {method: get, endpoint: 'http://example.com', query: '${ YIELD }'}", "the query"},
 	} {
-		for _, kind := range pacetest.Thinned(slices.Sorted(maps.Keys(yields())), 8) { // tests of local.Run are where its goroutines are
+		for _, kind := range pacetest.Thinned(slices.Sorted(maps.Keys(yields())), 8) { // the goroutines of local.Run have tests of their own
 			yield := yields()[kind]
 			t.Run(name+"/"+kind, func(t *testing.T) {
 				t.Parallel()
@@ -141,7 +141,7 @@ func TestExpressionsThatYieldNothing(t *testing.T) {
 	})
 }
 
-// allowed are the yields that mean something where they stand.
+// allowed reports whether an unexpected value is valid in its place.
 func allowed(name, kind string) bool {
 	switch name + "/" + kind {
 	case "command/huge", "code/huge", "source/huge", "method/huge", "endpoint/huge", "token/huge", "type/huge", "source of an event/huge", // any text

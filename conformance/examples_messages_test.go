@@ -10,14 +10,14 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// messageExample is an example of the specification that subscribes, what brokers send to it, and what comes of it until they send nothing more.
+// messageExample is an example of the specification that subscribes, with the messages that brokers send to it, and its expected result.
 type messageExample struct {
 	file     string
-	document string // of AsyncAPI, that it refers to
+	document string // of AsyncAPI, to which the example refers
 	messages string // as messages.json of a case
-	endless  string // the same for endless.txt: the effect that waits for more, in vain for half an hour; empty if none does
-	// output is that of an example that ends. One that does not is cancelled after an hour, and has emitted events, or received as often as counts
-	// says.
+	endless  string // the content of endless.txt: the effect that waits in vain for more messages, for half an hour; may be empty
+	// output is the output of an example that ends. An example that does not end is cancelled after an hour; it has emitted the events, or its records
+	// have the counts.
 	output, events, counts string
 }
 

@@ -14,21 +14,21 @@ import (
 	"github.com/swrun/swrun/runtime/schedule"
 )
 
-// examplesFolder is where the specification's examples are, beside the checkout.
+// examplesFolder is the folder of the specification's examples, beside the checkout.
 const examplesFolder = "../../shared/spec/examples"
 
-// exampleRun is an example of the specification and what comes of it: an output or a fault.
+// exampleRun is an example of the specification and its result: an output or a fault.
 type exampleRun struct {
 	file  string
 	input string // {} unless given
 	// output is the exact output, fault the members of the error that must be equal.
 	output, fault string
 	elapsed       string // of virtual time, if it matters
-	arrivals      string // events that come to it, as in arrivals.json of a case
+	arrivals      string // events that reach it, as in arrivals.json of a case
 }
 
-// exampleRuns are all of the examples. Those whose tasks talk to the world talk to the stand-in. Those that events start are started by the
-// events that come to them, unless they have an input: then they are run as if they had been started by hand, as those with times are.
+// exampleRuns returns all of the examples. The stand-in answers the calls of their tasks. Examples that start by events are started by their
+// arrivals, unless they have an input: then they are run as if a person had started them, as examples that start at times are.
 func exampleRuns() []exampleRun {
 	const milou = `"name": "Milou", "photoUrls": [], "category": {"id": 1, "name": "dog"}`
 	const search = `{"search": "search=luke+s", "accept": ""}`
@@ -91,7 +91,7 @@ func exampleRuns() []exampleRun {
 		{file: "schedule-cron", output: `{"sent": ""}`},
 		{file: "schedule-event-driven", input: `[{"data": {"patient": {"id": 1, "name": "Ada", "room": {"number": 4}, "vitals": {"bpm": 20}}, "timestamp": "now"}}]`,
 			output: `{"sent": "{\"message\":\"Alert: Patient's heartbeat is critically low. Immediate attention required.\",\"patientId\":1,\"patientName\":\"Ada\",\"roomNumber\":4,\"vitals\":{\"heartRate\":20,\"timestamp\":\"now\"}}"}`},
-		// The example reads events, where their data are given.
+		// The example reads events, but receives only their data.
 		{file: "schedule-event-driven", arrivals: `{"type": "other"} {"type": "com.example.hospital.events.patients.heartbeat.low", "data": {"patient": {"id": 1}}}`,
 			output: `{"sent": "{\"message\":\"Alert: Patient's heartbeat is critically low. Immediate attention required.\",\"patientId\":null,\"patientName\":null,\"roomNumber\":null,\"vitals\":{\"heartRate\":null,\"timestamp\":null}}"}`},
 		{file: "set", arrivals: trigger, output: `{"startEvent": {"by": "Ada"}}`},
@@ -176,7 +176,7 @@ func (e exampleRun) verify(t *testing.T) {
 	c.verify(t, ending{status: outcome.Status, output: outcome.Output, fault: outcome.Fault, elapsed: outcome.EndedAt.Sub(outcome.StartedAt)})
 }
 
-// begins returns the input of a workflow that events start, and the events that come then.
+// begins returns the input of a workflow that events start, and the events that arrive after the start.
 func begins(t *testing.T, w *dsl.Workflow, events []local.Arrival) (any, []local.Arrival) {
 	t.Helper()
 	forecast, err := schedule.NewForecast(w, func(d definition.Definition) (*interpreter.Program, error) {

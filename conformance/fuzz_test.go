@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// FuzzCompile loads any text as a document: it becomes a program, or there are diagnostics that say why not.
+// FuzzCompile loads any text as a document: it becomes a program, or diagnostics give the reason.
 func FuzzCompile(f *testing.F) {
 	for _, pattern := range []string{"../examples/*.yaml", "../dsl/testdata/*.yaml", "../dsl/testdata/rules/*.yaml", "../dsl/testdata/valid/*.yaml"} {
 		files, err := filepath.Glob(pattern)

@@ -8,8 +8,8 @@ import (
 
 const hostileHead = "document: {dsl: 1.0.3, namespace: test, name: hostile, version: 0.1.0}\n"
 
-// TestHostileWorkflowsAreRefused loads documents that are made to exhaust what reads them (reliability B3, B4, B13, B30):
-// each has a diagnostic that names the limit.
+// TestHostileWorkflowsAreRefused loads documents that are made to exhaust their reader (reliability B3, B4, B13, B30): each has a diagnostic that
+// names the limit.
 func TestHostileWorkflowsAreRefused(t *testing.T) {
 	t.Parallel()
 	branches := strings.Builder{}

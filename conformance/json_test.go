@@ -16,8 +16,8 @@ func mustJSON(t *testing.T, v any) string {
 	return string(data)
 }
 
-// diffJSON says in which lines two values differ when they are written as JSON. Lines are compared, since comparing the
-// values themselves takes twice the time with each array that lies within another.
+// diffJSON returns the lines in which two values differ when they are written as JSON. It compares lines, since a comparison of the values themselves
+// takes twice the time with each array inside another.
 func diffJSON(t *testing.T, want, got any) string {
 	t.Helper()
 	return cmp.Diff(indented(t, want), indented(t, got))

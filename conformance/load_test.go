@@ -29,27 +29,27 @@ func load(file, text string, config interpreter.Config) (*interpreter.Program, d
 	return p, found.Errors()
 }
 
-// processes is where all cases run their commands and scripts.
+// processes runs the commands and scripts of all cases.
 var processes = sync.OnceValue(processtest.NewPool)
 
 // brokers are for all cases.
 var brokers = newStandInBrokers()
 
-// outside is what a case sees of the outside, and what reaches it.
+// outside is the outside world of a case, in both directions.
 type outside struct {
 	config interpreter.Config
 
-	worker func() []interpreter.Kind // what another worker has; nil if that is what this one has
+	worker func() []interpreter.Kind // the kinds of another worker; nil if they are the same as this worker's
 
 	mu     sync.Mutex
-	events []any // that were emitted
+	events []any // emitted events
 	conns  []net.Conn
 }
 
 // dialEngine connects to an engine of containers.
 type dialEngine func(ctx context.Context) (net.Conn, error)
 
-// containers returns an engine that is connected to so, and what its containers may have of this machine.
+// containers returns an engine that connects by the given function, and the grants of containers on this machine.
 func containers(engine dialEngine) *tasks.Containers {
 	return &tasks.Containers{Engine: container.New(container.Config{Dial: engine}), Volumes: []string{"/"}}
 }
@@ -67,7 +67,7 @@ func newOutsideWith(files map[string]string, engine dialEngine) *outside {
 			found.Data = []byte(text)
 			return found, nil
 		}
-		if uri == "app/greet.proto" { // of the specification's example
+		if uri == "app/greet.proto" { // used by the specification's example
 			found.Data = []byte(greeterDocument)
 			return found, nil
 		}
@@ -103,7 +103,7 @@ func (o *outside) dial(ctx context.Context, network, address string) (net.Conn, 
 	return conn, err
 }
 
-// lose loses what the worker has outside, and has another one.
+// lose loses what the worker has outside, and replaces the worker.
 func (o *outside) lose() {
 	if o.worker == nil {
 		return
@@ -123,7 +123,7 @@ func (o *outside) publish(_ context.Context, event map[string]any) error {
 	return nil
 }
 
-// secrets are the secrets that cases may use.
+// secrets returns the secrets that cases may use.
 func secrets(name string) (any, bool) {
 	if v, ok := oauthSecrets()[name]; ok {
 		return v, true
@@ -131,7 +131,7 @@ func secrets(name string) (any, bool) {
 	v, ok := map[string]any{
 		"api":   map[string]any{"username": "ada", "password": "lovelace", "token": "t0ken"},
 		"plain": "s3cret",
-		"words": map[string]any{ // that stand in any document and in any data
+		"words": map[string]any{ // words that any document and any data may contain
 			"scheme": "https", "kind": "timeout", "errors": "errors", "database": "orders", "user": "admin", "user2": "orders", "port": 5432,
 			"on": "true", "one": "1", "format": "json", "name": "name", "input": "input", "namespace": "test", "root": "/do/",
 		},

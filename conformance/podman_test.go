@@ -7,7 +7,7 @@ import (
 	"github.com/swrun/swrun/internal/enginetest"
 )
 
-// TestCasesByPodman runs the cases of containers by a real engine, where there is one.
+// TestCasesByPodman runs the cases of containers with a real engine, if it is installed.
 func TestCasesByPodman(t *testing.T) {
 	p, err := enginetest.NewPodman(t.TempDir())
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"testing"
 )
 
-// rowsOfPromises is how many rows docs/promises.md has.
+// rowsOfPromises is the number of rows of docs/promises.md.
 const rowsOfPromises = 237
 
 var (
@@ -26,7 +26,7 @@ var (
 	inQuotes    = regexp.MustCompile("`([^`]+)`")
 )
 
-// TestPromises: docs/promises.md has every row, each with one verdict and what belongs to it: tests that exist, or a reason.
+// TestPromises: docs/promises.md has every row, each with one verdict and its evidence: tests that exist, or a reason.
 func TestPromises(t *testing.T) {
 	tests := testsOfTheModule(t)
 	page, err := os.ReadFile("../docs/promises.md")
@@ -54,7 +54,7 @@ func TestPromises(t *testing.T) {
 	}
 }
 
-// misjudged says what is wrong with the verdict of a row, given its last column.
+// misjudged returns the faults in the verdict of a row, given its last column.
 func misjudged(verdict, by string, tests map[string]knownTest) (problems []string) {
 	names := inQuotes.FindAllStringSubmatch(by, -1)
 	switch {
@@ -83,7 +83,7 @@ func misjudged(verdict, by string, tests map[string]knownTest) (problems []strin
 	return problems
 }
 
-// isCase reports whether there is a case or a script of that name.
+// isCase reports whether a case or a script of that name exists.
 func isCase(name string) bool {
 	for _, file := range []string{"testdata/" + name + ".txtar", "../cmd/swrun/testdata/script/" + name} {
 		if _, err := os.Stat(file); err == nil && strings.Trim(name, "./") == name {
@@ -93,7 +93,7 @@ func isCase(name string) bool {
 	return false
 }
 
-// missingRows returns the rows that have no verdict.
+// missingRows returns the rows without a verdict.
 func missingRows(verdicts map[int]string) (missing []int) {
 	for number := 1; number <= rowsOfPromises; number++ {
 		if verdicts[number] == "" {
@@ -106,10 +106,10 @@ func missingRows(verdicts map[int]string) (missing []int) {
 // knownTest is a test of the module.
 type knownTest struct {
 	runs      bool // scripts/test.sh surely runs it
-	asUsersDo bool // it asks the command, the API or the library
+	asUsersDo bool // it uses the command, the API or the library
 }
 
-// foldersOfUsers are those whose tests do as users do.
+// foldersOfUsers returns the folders whose tests use swrun as users do.
 func foldersOfUsers() []string {
 	return []string{"..", "../cmd/swrun", "../server", "../examples", "../faults", "../conformance"}
 }
@@ -139,7 +139,7 @@ func testsOfTheModule(t *testing.T) map[string]knownTest {
 	return tests
 }
 
-// testFile is a file of tests, and whether it is built where they run, by its name too: name_windows_test.go is not.
+// testFile is a file of tests, and whether it is built where they run, also by its name: name_windows_test.go is not.
 type testFile struct {
 	*ast.File
 	built bool
@@ -161,8 +161,8 @@ func mustTestFile(t *testing.T, name string, text []byte) testFile {
 	return testFile{parsed, built}
 }
 
-// testsOf returns the tests of the files of a folder: one is not surely run if it may skip itself, or one of the functions of the folder that
-// it calls may, or if its file is not built.
+// testsOf returns the tests of the files of a folder. A test is not surely run if it, or a function of the folder that it calls, may skip it, or if
+// its file is not built.
 func testsOf(files []testFile) map[string]bool {
 	skips, calls, tests := map[string]bool{}, map[string][]string{}, map[string]bool{}
 	for _, file := range files {
@@ -207,7 +207,7 @@ func maySkip(name string, skips map[string]bool, calls map[string][]string, seen
 	return skips[name] || slices.ContainsFunc(calls[name], func(called string) bool { return maySkip(called, skips, calls, seen) })
 }
 
-// TestPromisesAreJudged holds the check itself to rows that are wrong.
+// TestPromisesAreJudged runs the check on wrong rows.
 func TestPromisesAreJudged(t *testing.T) {
 	tests := map[string]knownTest{"TestThere": {true, true}, "TestSkips": {false, true}, "TestInside": {true, false}}
 	for name, c := range map[string]struct {
@@ -237,7 +237,7 @@ func TestPromisesAreJudged(t *testing.T) {
 	}
 }
 
-// TestTestsAreFound holds what is found out about tests to files of all sorts.
+// TestTestsAreFound runs the search for tests on files of all sorts.
 func TestTestsAreFound(t *testing.T) {
 	parse := func(text string) testFile { return mustTestFile(t, "a_test.go", []byte(text)) }
 	got := testsOf([]testFile{

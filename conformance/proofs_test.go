@@ -14,8 +14,8 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// TestProofs shows for every case that the interpreter is a function of data: the same again gives the same, a state
-// that was stored, change by change, and read after every step goes on as if nothing had happened, and the events alone rebuild it.
+// TestProofs shows for every case that the interpreter is a function of data: a second run gives the same result, a run whose state is stored (change
+// by change) and read after every step gives the same result, and the events alone rebuild the state.
 func TestProofs(t *testing.T) {
 	for _, c := range pacetest.Thinned(mustCases(t), 10) { // each case has one goroutine
 		if !c.runs() {
@@ -46,7 +46,7 @@ func verifyAgain(t *testing.T, c testCase, want []*caseRun) {
 	compareRuns(t, "run again", want, newDriver(t, c).run())
 }
 
-// verifyStored runs the case with nothing surviving a step but its JSON.
+// verifyStored runs the case with a state that survives each step only as JSON.
 func verifyStored(t *testing.T, c testCase, want []*caseRun) {
 	t.Helper()
 	d := newDriver(t, c)
@@ -55,7 +55,7 @@ func verifyStored(t *testing.T, c testCase, want []*caseRun) {
 	c.verify(t, d.ending())
 }
 
-// mustStoreEach returns what stores the changes of a state, and reads it again.
+// mustStoreEach returns a function that stores the changes of a state, and reads it again.
 func mustStoreEach(t *testing.T) func(*interpreter.Program, *interpreter.State) *interpreter.State {
 	kept := map[*interpreter.State]interpreter.StoredState{}
 	return func(p *interpreter.Program, s *interpreter.State) *interpreter.State {
@@ -75,8 +75,8 @@ func mustStoreEach(t *testing.T) func(*interpreter.Program, *interpreter.State) 
 	}
 }
 
-// verifySuspended runs the case with the run suspended whenever something happens, and resumed right after: with
-// nothing surviving in between but what is stored, it comes to the same end.
+// verifySuspended suspends the run whenever something happens, and resumes it right after. Only the stored data survives in between, and the outcome
+// is the same.
 func verifySuspended(t *testing.T, c testCase) {
 	t.Helper()
 	d := newDriver(t, c)
@@ -106,7 +106,7 @@ func verifySuspensions(t *testing.T, i *caseRun) {
 	}
 }
 
-// mustStore adds to what is stored the changes of a step.
+// mustStore adds the changes of a step to the stored data.
 func mustStore(t *testing.T, s *interpreter.State, stored *interpreter.StoredState) {
 	t.Helper()
 	changes, err := s.TakeChanges()
@@ -121,8 +121,7 @@ func mustStore(t *testing.T, s *interpreter.State, stored *interpreter.StoredSta
 	stored.Apply(changes)
 }
 
-// verifyNudged runs the case with needless wake-ups after every step and half-way to each point of time: they change
-// nothing.
+// verifyNudged runs the case with needless wake-ups after every step and half-way to each point of time: they change nothing.
 func verifyNudged(t *testing.T, c testCase, want []*caseRun) {
 	t.Helper()
 	d := newDriver(t, c)
@@ -132,8 +131,7 @@ func verifyNudged(t *testing.T, c testCase, want []*caseRun) {
 	}
 }
 
-// verifyReversed runs the case with the effects in flight ending in the opposite order: the outcome does not depend
-// on it, as long as nothing competes.
+// verifyReversed runs the case with the effects in flight ending in the opposite order: the outcome is independent of the order, unless tasks compete.
 func verifyReversed(t *testing.T, c testCase) {
 	t.Helper()
 	d := newDriver(t, c)
@@ -142,7 +140,7 @@ func verifyReversed(t *testing.T, c testCase) {
 	c.outcome().verify(t, d.ending().outcome())
 }
 
-// outcome is the part of a case that does not depend on the order in which things happen.
+// outcome returns the part of a case that is independent of the order in which things happen.
 func (c testCase) outcome() testCase {
 	outcome := testCase{files: map[string]string{}}
 	for _, name := range []string{"output.json", "error.json", "elapsed.txt"} {
@@ -153,13 +151,13 @@ func (c testCase) outcome() testCase {
 	return outcome
 }
 
-// outcome is the same part of what a run came to.
+// outcome returns the same part of the outcome of a run.
 func (e ending) outcome() ending {
 	e.records, e.events = nil, nil
 	return e
 }
 
-// verifyHidden looks for what must not be stored in everything that is.
+// verifyHidden searches all stored data for texts that must not be stored.
 func verifyHidden(t *testing.T, c testCase, all []*caseRun) {
 	t.Helper()
 	for _, text := range c.lines("hidden.txt") {
@@ -176,7 +174,7 @@ func verifyHidden(t *testing.T, c testCase, all []*caseRun) {
 	}
 }
 
-// verifyFolded makes each run's state again from its history alone, as it is stored: with large data apart.
+// verifyFolded makes each run's state again from its stored history alone, with large data apart.
 func verifyFolded(t *testing.T, c testCase) {
 	t.Helper()
 	d := newDriver(t, c)
@@ -267,8 +265,8 @@ func states(i *caseRun) []string {
 	return all
 }
 
-// TestCancelAtEveryMoment cancels every case at every point of time at which something happens: the run ends as
-// cancelled, or had ended before, and leaves no task open.
+// TestCancelAtEveryMoment cancels every case at every point of time at which something happens: the run ends as cancelled, or was ended before, and
+// leaves no task open.
 func TestCancelAtEveryMoment(t *testing.T) {
 	for _, c := range pacetest.Thinned(mustCases(t), 10) { // each case has one goroutine
 		if !c.runs() {
@@ -295,8 +293,7 @@ func TestCancelAtEveryMoment(t *testing.T) {
 	}
 }
 
-// endsWell reports whether a run that was asked to end is cancelled, or was ended by a deadline of the same moment,
-// which comes first.
+// endsWell reports whether a run with a request to end is cancelled, or was ended by a deadline of the same moment, which comes first.
 func endsWell(s *interpreter.State) bool {
 	if s.Status == interpreter.StatusFaulted {
 		return errors.Same(s.Fault.Type, errors.Timeout)
@@ -314,7 +311,7 @@ func moments(instances []*caseRun) map[time.Time]bool {
 	return all
 }
 
-// verifyBalanced checks that every task that started has come to one end, and that nothing happens after the end.
+// verifyBalanced checks that every started task has one end, and that nothing happens after the end.
 func verifyBalanced(t *testing.T, i *caseRun) {
 	t.Helper()
 	open := map[interpreter.Path]int{}

@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// TestCoreIsPure looks in the packages that must be functions of data for what a pure function cannot have: the outside, the
-// clock, chance and concurrency.
+// TestCoreIsPure searches the packages that must be functions of data for impure code: the outside, the clock, chance and concurrency.
 func TestCoreIsPure(t *testing.T) {
 	for _, pkg := range []string{"interpreter", "runtime/execution", "runtime/lease"} {
 		files, err := filepath.Glob("../" + pkg + "/*.go")
@@ -38,7 +37,7 @@ func mustBePure(t *testing.T, file string) {
 	}
 }
 
-// TestImpuritiesAreFound holds the search itself to a file that has one of each.
+// TestImpuritiesAreFound runs the search on a file that contains one of each.
 func TestImpuritiesAreFound(t *testing.T) {
 	const source = `package p
 import ("os"; clock "time"; "math/rand/v2")
@@ -95,7 +94,7 @@ func impurities(file *ast.File) []impurity {
 	return found
 }
 
-// forbidden reports whether a package of the standard library gives access to anything but data.
+// forbidden reports whether a package of the standard library gives access to anything except data.
 func forbidden(path string) bool {
 	for _, root := range []string{"os", "net", "sync", "math/rand", "crypto/rand", "io/fs", "syscall", "runtime", "log", "unsafe"} {
 		if path == root || strings.HasPrefix(path, root+"/") {
@@ -105,7 +104,7 @@ func forbidden(path string) bool {
 	return false
 }
 
-// impure says what is impure about a node, or nothing.
+// impure returns the impurity of a node, or "".
 func impure(n ast.Node, clock string) string {
 	switch n := n.(type) {
 	case *ast.GoStmt:

@@ -15,10 +15,10 @@ import (
 
 // mutation is one change of a document.
 type mutation struct {
-	at     []string // where, as the tokens of a pointer; the key's own for changes of keys
+	at     []string // the place, as the tokens of a pointer; for changes of keys, the place of the key
 	what   string   // for example: becomes 7
-	text   string   // what was made of the document's own text, if that is what was changed
-	beside string   // the keys of the object in which it was changed, if they matter
+	text   string   // the changed text, if the document's own text was changed
+	beside string   // the keys of the changed object, if they matter
 	root   *yaml.Node
 }
 
@@ -37,8 +37,8 @@ func (m mutation) pointer() string {
 
 const innerNames = 2
 
-// place is the same for mutations that change the same property in the same way beside the same others: it has neither
-// positions in lists nor what stands right below them, which mostly are names of tasks, and keeps the inner names only.
+// place returns the same text for mutations that change the same property in the same way beside the same properties. It contains neither positions
+// in lists nor the tokens right below them, which mostly are names of tasks, and only the inner names.
 func (m mutation) place() string {
 	var names []string
 	below := false
@@ -62,7 +62,7 @@ func (m mutation) document(t *testing.T) []byte {
 	return text
 }
 
-// eachMutation calls visit with each change of a document, always in the same order. The document is changed only meanwhile.
+// eachMutation calls visit with each change of a document, always in the same order. The document is changed only during the call.
 func eachMutation(document *yaml.Node, visit func(mutation)) {
 	w := &mutator{root: document, found: visit}
 	w.visit(document.Content[0], nil)
@@ -82,7 +82,7 @@ func (w *mutator) add(m mutation, parent *yaml.Node, content ...*yaml.Node) {
 	parent.Content = kept
 }
 
-// keys are the keys of an object that has several: a single one mostly is the name of a task.
+// keys returns the keys of an object that has several keys: a single key mostly is the name of a task.
 func keys(n *yaml.Node) string {
 	var all []string
 	for i := 0; i+1 < len(n.Content) && n.Kind == yaml.MappingNode && len(n.Content) > 2; i += 2 {
@@ -126,7 +126,7 @@ func (w *mutator) visit(n *yaml.Node, at []string) {
 	}
 }
 
-// doubled is what mutations do that only the parser can tell of: to a schema, an object has each key once.
+// doubled describes mutations that only the parser can detect: to a schema, an object has each key once.
 const doubled = "stands twice"
 
 func (w *mutator) changeKey(n *yaml.Node, i int, at []string) {
@@ -146,7 +146,7 @@ func (w *mutator) changeKey(n *yaml.Node, i int, at []string) {
 	}
 }
 
-// formerly are other names that a property has or had in published documents.
+// formerly returns other names of a property in published documents.
 func formerly(key string) []string {
 	switch key {
 	case "endpoint":
@@ -157,7 +157,7 @@ func formerly(key string) []string {
 	return nil
 }
 
-// misspelt yields what becomes of a text by the ways to misspell it: too long, and in the other case.
+// misspelt yields a text by the ways to misspell it: too long, and in the other case.
 func misspelt(s string) iter.Seq2[string, string] {
 	return func(yield func(way, other string) bool) {
 		other := strings.ToUpper(s[:1])
@@ -168,12 +168,12 @@ func misspelt(s string) iter.Seq2[string, string] {
 	}
 }
 
-// values are what every value becomes, one after the other.
+// values returns the replacements of every value, one after the other.
 func values() []string {
 	return []string{"null", "true", "false", "7", "-7", "2.5", "'text'", "''", "'a b'", "'${ .x }'", "2026-01-01", "on", "[]", "[a]", "{}", "{a: b}", "{a: 1}", "{a: {b: 1}}"}
 }
 
-// edges are what values become where a property is called so, besides.
+// edges returns further replacements of the values of a property.
 func edges(property string) []string {
 	switch property {
 	case "after", "delay", "duration", "every", "for", "from", "timeout", "to", "wait":
@@ -265,8 +265,7 @@ func merged(list *yaml.Node) *yaml.Node {
 	return object
 }
 
-// pieces cuts a document into small ones that hold one task, component or property each: the official schema takes long
-// over large documents.
+// pieces cuts a document into small ones that contain one task, component or property each: the official schema takes long for large documents.
 func pieces(document *yaml.Node) []*yaml.Node {
 	var all []*yaml.Node
 	whole := document.Content[0]

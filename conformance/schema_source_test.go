@@ -16,7 +16,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// officialFolder holds the specification's schema and examples, beside the checkout.
+// officialFolder contains the specification's schema and examples, beside the checkout.
 const officialFolder = "../../shared/spec"
 
 var (
@@ -25,8 +25,8 @@ var (
 	coreFloat = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
 )
 
-// plain turns a YAML node into JSON by the core schema of YAML 1.2: keys are text, and so are dates and words such as
-// yes and on. Of two equal keys the later one counts.
+// plain converts a YAML node into JSON by the core schema of YAML 1.2: keys are text, and so are dates and words such as yes and on. Of two equal
+// keys the later one counts.
 func plain(n *yaml.Node) any {
 	switch n.Kind {
 	case yaml.DocumentNode:
@@ -76,7 +76,7 @@ func plainScalar(text string) any {
 	return text
 }
 
-// TestPlainReadsYAML12: what the schemas are given is what the core schema of YAML 1.2 reads.
+// TestPlainReadsYAML12: the schemas receive the values that the core schema of YAML 1.2 reads.
 func TestPlainReadsYAML12(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"a date is text", "v: 2026-01-01", `{"v":"2026-01-01"}`},
@@ -129,7 +129,7 @@ func mustOfficial(t *testing.T) *jsonschema.Schema {
 	return mustSchema(t, encoded)
 }
 
-// mustSchema compiles a schema that refers to nothing outside; formats count.
+// mustSchema compiles a schema without external references; formats count.
 func mustSchema(t *testing.T, text []byte) *jsonschema.Schema {
 	t.Helper()
 	compiler := jsonschema.NewCompiler()

@@ -15,18 +15,18 @@ import (
 	"github.com/swrun/swrun/spec"
 )
 
-// verdict tells who accepts a document: the parser, our exact schema, the official schema.
+// verdict contains the readers that accept a document: the parser, our exact schema, the official schema.
 type verdict struct{ parser, exact, official bool }
 
 func (v verdict) agreed() bool { return v.parser == v.exact && v.exact == v.official }
 
 var (
-	lenient    = verdict{parser: true, exact: true}   // we take more than the official schema does
-	strict     = verdict{official: true}              // we take less
-	parserOnly = verdict{exact: true, official: true} // no schema can tell, or ours leaves it to the parser
+	lenient    = verdict{parser: true, exact: true}   // we accept more than the official schema
+	strict     = verdict{official: true}              // we accept less
+	parserOnly = verdict{exact: true, official: true} // no schema can detect it, or ours leaves it to the parser
 )
 
-// difference is a disagreement that is meant.
+// difference is an intended disagreement.
 type difference struct {
 	name    string
 	why     string // with the number of the rule in the semantics, if there is one
@@ -34,10 +34,10 @@ type difference struct {
 	at      string // pattern of the mutations, as their String gives them
 }
 
-// anyText is what a value became, if it became text.
+// anyText matches the mutation of a value to text.
 const anyText = ` becomes ('.*'|2026-01-01|on)$`
 
-// differences are all disagreements that are meant. What is not in this table fails the test.
+// differences returns all intended disagreements. Any other disagreement fails the test.
 func differences() []difference {
 	return []difference{
 		{"schemas that are null", "1.3a: null is absence, and a schema needs one of document and resource", strict, `/schema/document becomes null$`},
@@ -103,7 +103,7 @@ func mustJudges(t *testing.T) *judges {
 	return j
 }
 
-// judge fails the test unless the three agree on the mutated document, or differ as is meant.
+// judge fails the test unless the three readers agree on the mutated document, or have an intended disagreement.
 func (j *judges) judge(t *testing.T, m mutation) {
 	t.Helper()
 	text := m.document(t)
@@ -129,7 +129,7 @@ func (j *judges) judge(t *testing.T, m mutation) {
 	}
 }
 
-// meant returns the index of the difference that a verdict on a mutated document is one of, or -1.
+// meant returns the index of the difference that explains a verdict on a mutated document, or -1.
 func (j *judges) meant(m mutation, got verdict) int {
 	for i, p := range j.patterns {
 		if j.differences[i].verdict == got && p.MatchString(m.String()) {
@@ -139,8 +139,8 @@ func (j *judges) meant(m mutation, got verdict) int {
 	return -1
 }
 
-// judgeEditor holds the editor's schema against the exact one: it refuses no more than properties that the parser warns
-// of, which mean nothing where they stand.
+// judgeEditor compares the editor's schema with the exact one: it additionally refuses only properties that the parser warns of, which have no
+// meaning in their place.
 func (j *judges) judgeEditor(t *testing.T, m mutation, value any, got verdict, found dsl.Diagnostics) {
 	t.Helper()
 	editor := j.editor.Validate(value) == nil
@@ -153,14 +153,14 @@ func isTold(found dsl.Diagnostics, codes ...string) bool {
 	return slices.ContainsFunc(found, func(d dsl.Diagnostic) bool { return slices.Contains(codes, d.Code) })
 }
 
-// TestSchemaAgreement changes the specification's examples, and the document that uses every property, in every place
-// and in many ways, one at a time. The parser, our schema and the official schema must agree on what is a workflow.
+// TestSchemaAgreement changes the specification's examples, and the document that uses every property, in every place and in many ways, one at a
+// time. The parser, our schema and the official schema must agree on which documents are workflows.
 func TestSchemaAgreement(t *testing.T) {
 	t.Parallel()
 	j := mustJudges(t)
 	examples := officialExamples(t)
 	all := append(examples, pieces(mustRead(t, "../dsl/testdata/valid/everything.yaml"))...)
-	seeds, seen := pacetest.Thinned(all, 20), map[string]bool{} // it has one goroutine
+	seeds, seen := pacetest.Thinned(all, 20), map[string]bool{} // the test has one goroutine
 	for _, seed := range seeds {
 		eachMutation(seed, func(m mutation) {
 			place := m.place()
@@ -183,7 +183,7 @@ func TestSchemaAgreement(t *testing.T) {
 	}
 }
 
-// TestAllAcceptTheExamples: unchanged, the examples are workflows to everybody.
+// TestAllAcceptTheExamples: all readers accept the unchanged examples.
 func TestAllAcceptTheExamples(t *testing.T) {
 	j := mustJudges(t)
 	files, err := filepath.Glob(officialFolder + "/examples/*.yaml")

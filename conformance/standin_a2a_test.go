@@ -16,7 +16,7 @@ import (
 	"github.com/swrun/swrun/internal/a2atest"
 )
 
-// speakingA2A answers as agents do: one of the protocol's library, and one that says what it was sent, at every path of its hosts.
+// speakingA2A answers as agents do: an agent of the protocol's library, and an agent that repeats its request, at every path of its hosts.
 func speakingA2A(mux *http.ServeMux) {
 	mux.Handle("a2a.test/", &steadyAgent{Agent: a2atest.New(a2atest.Card("http://a2a.test")), told: map[string]string{}})
 	for _, host := range []string{"echo.a2a.test", "other.a2a.test"} {
@@ -43,12 +43,12 @@ func speakingA2A(mux *http.ServeMux) {
 	mux.HandleFunc("page.a2a.test/", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") })
 }
 
-// steadyAgent is an agent whose ids, which the library makes by chance, and whose times are the same each time that a case is run.
+// steadyAgent is an agent whose ids, which the library chooses randomly, and whose times are the same in each run of a case.
 type steadyAgent struct {
 	*a2atest.Agent
 
 	mu   sync.Mutex
-	told map[string]string // ids that are told, by those that are meant
+	told map[string]string // replacement ids, by the original ids
 }
 
 var (
@@ -58,7 +58,7 @@ var (
 
 // ServeHTTP implements http.Handler.
 func (a *steadyAgent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(r.Body) // a broken body shows in the answer
+	body, _ := io.ReadAll(r.Body) // the answer shows a broken body
 	a.mu.Lock()
 	text := string(body)
 	for meant, told := range a.told {
@@ -81,7 +81,7 @@ func (a *steadyAgent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, chosenTime.ReplaceAllString(text, `"timestamp":"2026-01-31T09:30:00Z"`))
 }
 
-// cardsA2A are cards that differ from that of the agent that says what it was sent.
+// cardsA2A returns cards that differ from the card of the agent that repeats its request.
 func cardsA2A() map[string]func(*a2a.AgentCard) {
 	key := a2a.APIKeySecurityScheme{In: a2a.APIKeySecuritySchemeInHeader, Name: "X-Key"}
 	wants := func(security ...a2a.SecurityRequirements) func(*a2a.AgentCard) {
@@ -110,7 +110,7 @@ func cardsA2A() map[string]func(*a2a.AgentCard) {
 	}
 }
 
-// toldA2A answers each message with one that says what it was sent. The last part of the path may ask for another answer.
+// toldA2A answers each message with a message that contains the request. The last part of the path may select another answer.
 func toldA2A(host string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var asked struct {
@@ -130,7 +130,7 @@ func toldA2A(host string) http.HandlerFunc {
 		}
 		data, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": asked.ID, "result": map[string]any{
 			"kind": "message", "messageId": "m", "role": "agent", "parts": []any{map[string]any{"kind": "data", "data": told}}, "beyond": json.Number("9007199254740993"),
-		}}) // data that was read as JSON
+		}}) // valid, since it was read as JSON
 		message := string(data)
 		w.Header().Set("Content-Type", "application/json")
 		path := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
@@ -161,7 +161,7 @@ func eventsA2A(path, message string) string {
 	return ""
 }
 
-// strangeA2A are other answers than a message, by paths.
+// strangeA2A returns answers that are not messages, by paths.
 func strangeA2A() map[string]string {
 	deep := strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000)
 	return map[string]string{

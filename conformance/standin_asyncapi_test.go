@@ -15,11 +15,11 @@ import (
 	"github.com/swrun/swrun/internal/brokers/brokertest"
 )
 
-// standInBrokers are the brokers that cases talk to, by the names of their hosts. They run once there is a case that asks for one.
+// standInBrokers are the brokers of the cases, by the names of their hosts. They start with the first case that uses one.
 type standInBrokers struct {
 	start     func() error
 	addresses map[string]string
-	processes map[string]func() (string, error) // those that are processes: each runs once there is a case that asks for it
+	processes map[string]func() (string, error) // brokers that are processes: each starts with the first case that uses it
 
 	mu   sync.Mutex
 	stop []func()
@@ -53,7 +53,7 @@ func (s *standInBrokers) process(start func(folder string) (*brokertest.Broker, 
 	defer s.mu.Unlock()
 	s.stop = append(s.stop, func() {
 		b.Stop()
-		os.RemoveAll(folder) // the system removes what is left
+		os.RemoveAll(folder) // the system removes the rest
 	})
 	return b.Address, nil
 }
@@ -65,7 +65,7 @@ func (s *standInBrokers) run() error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.stop = append(s.stop, func() { os.RemoveAll(folder) }) // the system removes what is left
+	s.stop = append(s.stop, func() { os.RemoveAll(folder) }) // the system removes the rest
 	for host, start := range map[string]func() (*brokertest.Broker, error){
 		"kafka.test": func() (*brokertest.Broker, error) { return brokertest.Kafka("orders") },
 		"nats.test":  func() (*brokertest.Broker, error) { return brokertest.NATS(folder, "t0ken") },
@@ -82,7 +82,7 @@ func (s *standInBrokers) run() error {
 	return nil
 }
 
-// dial reaches the brokers, what they say about where they are, and nothing else.
+// dial reaches the brokers, the addresses that they announce, and nothing else.
 func (s *standInBrokers) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -92,12 +92,12 @@ func (s *standInBrokers) dial(ctx context.Context, network, address string) (net
 		if address, err = s.addressOf(strings.TrimSuffix(host, ".test")); err != nil {
 			return nil, err
 		}
-		address = cmp.Or(address, "127.0.0.1:1") // where nobody is
+		address = cmp.Or(address, "127.0.0.1:1") // an address without a server
 	}
 	return new(net.Dialer).DialContext(ctx, network, address)
 }
 
-// addressOf returns where the broker of a protocol is.
+// addressOf returns the address of the broker of a protocol.
 func (s *standInBrokers) addressOf(protocol string) (string, error) {
 	host := strings.TrimRight(protocol, "15") + ".test"
 	if start := s.processes[host]; start != nil {
@@ -113,22 +113,22 @@ func (s *standInBrokers) close() {
 	}
 }
 
-// announcer is a server of WebSockets that tells everybody who only listens what others say, on the same channel. What is said while nobody listens is told to
-// the next one who comes: a client is connected before the server knows of it.
+// announcer is a server of WebSockets that sends the messages of its clients to all clients of the same channel that only listen. A message without a
+// listener is sent to the next listener: a client is connected before the server knows of it.
 type announcer struct {
 	mu    sync.Mutex
 	conns map[*websocket.Conn]*visitor
 	kept  map[string][]announcement // by channel
 }
 
-// visitor is somebody who is connected.
+// visitor is a connected client.
 type visitor struct {
 	channel string
-	speaks  bool           // and does not listen
-	told    []announcement // what was kept when they came
+	speaks  bool           // it sends messages and does not listen
+	told    []announcement // kept messages that it received on connecting
 }
 
-// announcement is what somebody has said.
+// announcement is a message of a client.
 type announcement struct {
 	kind websocket.MessageType
 	data []byte
@@ -156,7 +156,7 @@ func (a *announcer) add(conn *websocket.Conn, r *http.Request) {
 	a.conns[conn] = v
 	delete(a.kept, v.channel)
 	for _, one := range v.told {
-		_ = conn.Write(r.Context(), one.kind, one.data) // it may have gone
+		_ = conn.Write(r.Context(), one.kind, one.data) // the client may have disconnected
 	}
 }
 
@@ -166,7 +166,7 @@ func (a *announcer) remove(conn *websocket.Conn) {
 	delete(a.conns, conn)
 }
 
-// hear takes what somebody says. What they were told when they came is for another one.
+// hear handles a message of a client. The kept messages that this client received on connecting are for another client.
 func (a *announcer) hear(conn *websocket.Conn, r *http.Request, said announcement) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -178,7 +178,7 @@ func (a *announcer) hear(conn *websocket.Conn, r *http.Request, said announcemen
 	v.told = nil
 }
 
-// tell tells all who listen; the caller holds the lock.
+// tell sends a message to all listeners; the caller holds the lock.
 func (a *announcer) tell(r *http.Request, channel string, one announcement) {
 	heard := false
 	for conn, v := range a.conns {
@@ -191,7 +191,7 @@ func (a *announcer) tell(r *http.Request, channel string, one announcement) {
 	}
 }
 
-// petsDocument is what the specification's examples call.
+// petsDocument is the document that the specification's examples call.
 const petsDocument = `
 asyncapi: 3.0.0
 defaultContentType: application/json

@@ -12,13 +12,13 @@ import (
 	"github.com/swrun/swrun/internal/oauthtest"
 )
 
-// The authorities of cases. What guarded hosts answer is what the token says that they were sent.
+// The authorities of cases. Guarded hosts answer with the content of the token that they received.
 const (
 	authority = "https://auth.test/realm"
 	impostor  = "https://impostor.test"
 )
 
-// oauthSecret is that of the client app: long enough to sign with.
+// oauthSecret is the secret of the client app: long enough to sign with.
 const oauthSecret = "s3cret-of-the-application-0123456789"
 
 // clientKey is the private key of the client signer.
@@ -26,11 +26,11 @@ func clientKey() ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed([]byte("the key of a client in the cases"))
 }
 
-// oauthSecrets are the secrets of clients, users and whole policies.
+// oauthSecrets returns the secrets of clients, users and whole policies.
 func oauthSecrets() map[string]any {
 	der, err := x509.MarshalPKCS8PrivateKey(clientKey())
 	if err != nil {
-		panic(err) // the key is one of ours
+		panic(err) // the key is valid
 	}
 	client := map[string]any{"id": "app", "secret": oauthSecret}
 	return map[string]any{
@@ -39,13 +39,13 @@ func oauthSecrets() map[string]any {
 		"signer":     string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})),
 		"policy":     map[string]any{"authority": authority, "grant": "client_credentials", "client": client, "scopes": []any{"pets:read"}},
 		"halfPolicy": map[string]any{"authority": authority, "grant": "password", "username": "ada"},
-		"mySecret": map[string]any{ // of the specification's examples
+		"mySecret": map[string]any{ // used by the specification's examples
 			"authority": authority, "grant": "password", "client": client, "username": oauthtest.Username, "password": oauthtest.Password,
 		},
 	}
 }
 
-// authorizing answers for authorities, for services that want their tokens, and for what is not an authority.
+// authorizing answers for authorities, for services that require their tokens, and for servers that are no authorities.
 func authorizing(mux *http.ServeMux) {
 	clients := map[string]oauthtest.Client{
 		"app": {Secret: oauthSecret}, "signer": {Key: clientKey().Public()}, "public": {Public: true}, "workflow-runtime-id": {Secret: "workflow-runtime-secret"},
@@ -55,7 +55,7 @@ func authorizing(mux *http.ServeMux) {
 	other := oauthtest.New(impostor, clients)
 	other.Named = authority
 	mux.Handle("impostor.test/", other.Handler())
-	keycloak := oauthtest.New("http://keycloak/realms/fake-authority", clients) // of the specification's examples
+	keycloak := oauthtest.New("http://keycloak/realms/fake-authority", clients) // used by the specification's examples
 	mux.Handle("keycloak/", keycloak.Handler())
 	mux.HandleFunc("keycloak/realms/fake-authority/auth/token", func(w http.ResponseWriter, r *http.Request) {
 		r.URL.Path = "/realms/fake-authority/oauth2/token"
@@ -77,7 +77,7 @@ func authorizing(mux *http.ServeMux) {
 	noAuthorities(mux)
 }
 
-// guarded answers with what an accepted token says, and with what was sent.
+// guarded answers with the content of an accepted token, and with the request.
 func guarded(server *oauthtest.Server, accepts func(oauthtest.Claims) bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		claims, err := server.Verify(r.Header.Get("Authorization"))
@@ -86,7 +86,7 @@ func guarded(server *oauthtest.Server, accepts func(oauthtest.Claims) bool) http
 			http.Error(w, "no: "+r.Header.Get("Authorization"), http.StatusUnauthorized)
 			return
 		}
-		body, _ := io.ReadAll(r.Body) // a broken body shows in the answer
+		body, _ := io.ReadAll(r.Body) // the answer shows a broken body
 		said := map[string]any{"method": r.Method, "subject": claims.Subject, "client": claims.Client, "by": claims.Method, "grant": claims.Grant, "body": string(body)}
 		if claims.Scope != "" {
 			said["scope"] = claims.Scope
@@ -104,7 +104,7 @@ func guarded(server *oauthtest.Server, accepts func(oauthtest.Claims) bool) http
 	}
 }
 
-// maySee reports whether a request for a pet comes from who may see it: two pets are for those whom an authority knows.
+// maySee reports whether the sender of a request may see a pet: two pets are for users of an authority.
 func maySee(pet int, r *http.Request) bool {
 	issuer := map[int]string{8: "http://keycloak/realms/fake-authority", 9: authority}[pet]
 	if issuer == "" {
@@ -114,11 +114,11 @@ func maySee(pet int, r *http.Request) bool {
 	return err == nil
 }
 
-// noAuthorities answers as those do who are asked for tokens and have none.
+// noAuthorities answers requests for tokens as servers without tokens do.
 func noAuthorities(mux *http.ServeMux) {
 	mux.HandleFunc("broken.test/page/oauth2/token", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
-		body, _ := io.ReadAll(r.Body) // it is repeated as far as it came
+		body, _ := io.ReadAll(r.Body) // the answer repeats it as far as it arrived
 		_, _ = io.WriteString(w, "<html>"+string(body))
 	})
 	mux.HandleFunc("broken.test/huge/oauth2/token", func(w http.ResponseWriter, _ *http.Request) {

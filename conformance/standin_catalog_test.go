@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// logFunction is what the specification's catalog holds as log:1.0.0, without the program that formats.
+// logFunction is log:1.0.0 of the specification's catalog, without the program that formats.
 const logFunction = `
 input:
   schema:

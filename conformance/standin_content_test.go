@@ -14,7 +14,7 @@ import (
 	httpdigest "github.com/icholy/digest"
 )
 
-// contents answers with what a case wants to be sent.
+// contents answers with the content that a case requests.
 func contents(mux *http.ServeMux) {
 	mux.HandleFunc("/content", func(w http.ResponseWriter, r *http.Request) {
 		query := r.URL.Query()
@@ -33,13 +33,13 @@ func contents(mux *http.ServeMux) {
 		_, _ = w.Write(body)
 	})
 	mux.HandleFunc("/hexadecimal", func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body) // a broken body shows in the answer
+		body, _ := io.ReadAll(r.Body) // the answer shows a broken body
 		answer(map[string]any{"type": r.Header.Get("Content-Type"), "body": hex.EncodeToString(body)})(w, r)
 	})
 	mux.HandleFunc("/digests/{kind}", digests)
 }
 
-// digests asks for a digest as the kind says, and checks what it gets by RFC 7616.
+// digests requests a digest of the given kind, and checks the answer by RFC 7616.
 func digests(w http.ResponseWriter, r *http.Request) {
 	ask := func(challenges ...string) {
 		for _, c := range challenges {
@@ -74,7 +74,7 @@ func digests(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// isDigest reports whether a digest is the one of ada's password for a request, with a nonce that still counts.
+// isDigest reports whether a digest is correct for ada's password and a request, with a nonce that is still valid.
 func isDigest(given *httpdigest.Credentials, r *http.Request) bool {
 	plain, session := strings.CutSuffix(strings.ToUpper(given.Algorithm), "-SESS")
 	hashed := func(parts ...string) string {

@@ -11,7 +11,7 @@ import (
 	"github.com/swrun/swrun/internal/grpctest"
 )
 
-// greeterDocument is what the specification's example names.
+// greeterDocument is the document that the specification's example names.
 const greeterDocument = `syntax = "proto3";
 package GreeterApi;
 service Greeter { rpc SayHello(HelloRequest) returns (HelloReply); }
@@ -19,14 +19,14 @@ message HelloRequest { string name = 1; }
 message HelloReply { string message = 1; }
 `
 
-// grpcServer serves all services that cases call. It lasts as long as the tests.
+// grpcServer serves all services that cases call. It runs as long as the tests.
 var grpcServer = sync.OnceValue(func() *grpctest.Server {
 	return grpctest.New(nil, grpctest.Greeter(greeterDocument))
 })
 
 // dialOutside connects with the server of gRPC and with the brokers.
 func dialOutside(ctx context.Context, network, address string) (net.Conn, error) {
-	if strings.HasPrefix(address, "grpc.test:") || address == "localhost:5011" { // that of the specification's example
+	if strings.HasPrefix(address, "grpc.test:") || address == "localhost:5011" { // used by the specification's example
 		return grpcServer().Dial(ctx, network, address)
 	}
 	return brokers.dial(ctx, network, address)

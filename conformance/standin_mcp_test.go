@@ -62,7 +62,7 @@ func newMCPServer() *mcp.Server {
 	return s
 }
 
-// whoAsks returns the client of a call and its version of the protocol. Without a session each call says them.
+// whoAsks returns the client of a call and its version of the protocol. Without a session each call contains them.
 func whoAsks(r *mcp.CallToolRequest) (client, protocol string) {
 	if version, ok := r.Params.Meta[mcp.MetaKeyProtocolVersion].(string); ok {
 		info, _ := r.Params.Meta[mcp.MetaKeyClientInfo].(map[string]any)
@@ -91,7 +91,7 @@ func (*exactResult) MarshalJSON() ([]byte, error) {
 	return []byte(`{"content": [{"type": "hologram", "depth": 3}], "structuredContent": {"id": 7615917337495251231}, "isError": false, "beyond": null, "Content": 1}`), nil
 }
 
-// conversing answers over streamable HTTP. The server speaks as JSON at one path, and in streams of events at the other.
+// conversing answers over streamable HTTP. The server answers with JSON at one path, and with streams of events at the other.
 func conversing(mux *http.ServeMux) {
 	server := newMCPServer()
 	of := func(*http.Request) *mcp.Server { return server }
@@ -101,14 +101,14 @@ func conversing(mux *http.ServeMux) {
 	mux.Handle("mcp.test/stateless-json", mcp.NewStreamableHTTPHandler(of, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true}))
 	mux.HandleFunc("mcp.test/future", func(w http.ResponseWriter, r *http.Request) {
 		var asked struct{ ID json.RawMessage }
-		_ = json.NewDecoder(r.Body).Decode(&asked) // without an id the answer is one of nobody
+		_ = json.NewDecoder(r.Body).Decode(&asked) // without an id the answer belongs to no request
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusBadRequest)
 		_, _ = fmt.Fprintf(w, `{"jsonrpc": "2.0", "id": %s, "error": {"code": -32022, "message": "Unsupported protocol version", "data": {"supported": ["2099-01-01"]}}}`, asked.ID)
 	})
 }
 
-// mcpCommand is the argument with which the tests are a server that speaks over standard input and output.
+// mcpCommand is the argument with which the test program is a server on standard input and output.
 const mcpCommand = "be-an-mcp-server"
 
 // serveMCP is such a server.
@@ -118,11 +118,11 @@ func serveMCP() {
 	}
 }
 
-// installed is the variable that says where the programs are, for the processes that the tests start.
+// installed is the environment variable with the folder of the programs, for the processes that the tests start.
 const installed = "SWRUN_TEST_MCP"
 
-// installMCP puts programs that start the server where commands are looked for: the one of the specification's example, one that ends, and one
-// that says nothing. It returns what removes them.
+// installMCP puts programs that start the server into a folder of PATH: the program of the specification's example, a program that ends, and a
+// program that stays silent. It returns a function that removes them.
 func installMCP() (remove func(), err error) {
 	if os.Getenv(installed) != "" {
 		return func() {}, nil
@@ -131,7 +131,7 @@ func installMCP() (remove func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	remove = func() { _ = os.RemoveAll(folder) } // of the temporary folder
+	remove = func() { _ = os.RemoveAll(folder) } // a temporary folder
 	for name, text := range map[string]string{"npx": fmt.Sprintf("exec '%s' %s", os.Args[0], mcpCommand), "mcp-ends": "echo gone >&2; exit 3", "mcp-silent": "exec sleep 1000",
 		"mcp-strict": fmt.Sprintf(`read -r first; case $first in *'"initialize"'*) (printf '%%s\n' "$first"; exec cat) | exec '%s' %s;; *) echo 'expected initialize' >&2; exit 1;; esac`, os.Args[0], mcpCommand)} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil {

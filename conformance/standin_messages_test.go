@@ -23,22 +23,22 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// theWorld stands in files for a text that no other run of a case has, so that the channels of each are its own.
+// theWorld represents in files a text that is unique to a run of a case, so that each run has its own channels.
 const theWorld = "WORLD"
 
 // worlds counts runs of cases.
 var worlds atomic.Int64
 
-// feed is what brokers send to a run: all of it once its first effect of call_asyncapi has ended, which has made the subscription.
+// feed is the messages that brokers send to a run: all of them after the end of its first effect of call_asyncapi, which has made the subscription.
 type feed struct {
 	world   string
 	text    string   // of messages.json
-	handles []string // of the messages that have come, by which the broker knows them
+	handles []string // the broker's handles of the received messages
 	prepare func() error
 	send    func() error
 }
 
-// feedMessage is a message of messages.json. Its payload is data, or text as it is.
+// feedMessage is a message of messages.json. Its payload is data, or unchanged text.
 type feedMessage struct {
 	Protocol, Channel string
 	Payload           json.RawMessage
@@ -47,7 +47,7 @@ type feedMessage struct {
 	CorrelationID     string
 	Headers           map[string]string
 	ID                string
-	Again             bool // it is sent as long as somebody waits: over a broker that keeps nothing
+	Again             bool // it is sent repeatedly as long as a run waits, over a broker that keeps no messages
 }
 
 func newFeed(files map[string]string) *feed {
@@ -59,7 +59,7 @@ func newFeed(files map[string]string) *feed {
 // named returns the text of a file in this world.
 func (f *feed) named(text string) string { return strings.ReplaceAll(text, theWorld, f.world) }
 
-// naming returns a loader for what runs read themselves, of this world.
+// naming returns a loader for the resources that runs of this world read.
 func (f *feed) naming(load interpreter.Loader) interpreter.Loader {
 	return func(ctx context.Context, uri string) (interpreter.Resource, error) {
 		found, err := load(ctx, uri)
@@ -82,13 +82,13 @@ func (f *feed) messages() (all []feedMessage, err error) {
 	}
 }
 
-// survivesReconnecting reports whether what was not acknowledged comes again at once, and in its order, over another connection. The stand-ins of
-// NATS and MQTT take a second, or any order.
+// survivesReconnecting reports whether unacknowledged messages arrive again immediately, and in order, over another connection. The stand-ins of NATS
+// and MQTT take a second, or any order.
 func (f *feed) survivesReconnecting() bool {
 	return f.text != "" && !strings.Contains(f.text, `"nats"`) && !strings.Contains(f.text, `"mqtt`)
 }
 
-// makeTopics makes what brokers of Kafka and AMQP have to have before somebody subscribes.
+// makeTopics makes the topics and queues that brokers of Kafka and AMQP need before a subscription.
 func (f *feed) makeTopics() error {
 	all, err := f.messages()
 	if err != nil {
@@ -157,7 +157,7 @@ func (m *feedMessage) payload() []byte {
 	return []byte(m.Text)
 }
 
-// publish publishes a message over any protocol but MQTT.
+// publish publishes a message over any protocol except MQTT.
 func (m *feedMessage) publish(ctx context.Context) error {
 	address, err := brokers.addressOf(m.Protocol)
 	if err != nil {
@@ -173,7 +173,7 @@ func (m *feedMessage) publish(ctx context.Context) error {
 	return client.Publish(ctx, brokerclient.Message{Payload: m.payload(), ContentType: m.ContentType, CorrelationID: m.CorrelationID, Headers: m.Headers, ID: m.ID})
 }
 
-// repeat publishes what is sent again and again, until ctx ends.
+// repeat publishes the messages that are sent repeatedly, until ctx ends.
 func (f *feed) repeat(ctx context.Context) error {
 	all, err := f.messages()
 	if err != nil || !slices.ContainsFunc(all, func(m feedMessage) bool { return m.Again }) {
@@ -193,8 +193,7 @@ func (f *feed) repeat(ctx context.Context) error {
 	return nil
 }
 
-// feeding returns kinds whose calls are fed. What runs of a case have in common, they see; where they must not meet each other, it is another thing
-// for the brokers.
+// feeding returns kinds whose calls receive the messages. The runs of a case see equal names; for the brokers, the names of each run are different.
 func (f *feed) feeding(kinds []interpreter.Kind) []interpreter.Kind {
 	if f.text == "" {
 		return kinds
@@ -231,7 +230,7 @@ func (f *feed) fed(perform interpreter.Performer) interpreter.Performer {
 	}
 }
 
-// inside returns a request for this world. Messages come one by one, so that runs of a case are the same.
+// inside returns a request for this world. Messages arrive one by one, so that runs of a case are equal.
 func (f *feed) inside(body []byte) ([]byte, error) {
 	decoded, err := expr.Decode([]byte(f.named(string(body))))
 	if err != nil {
@@ -258,7 +257,7 @@ func (f *feed) inside(body []byte) ([]byte, error) {
 	return expr.Encode(decoded)
 }
 
-// handle returns what the broker knows a message by.
+// handle returns the broker's handle of a message.
 func (f *feed) handle(here any) (string, error) {
 	var at int
 	if _, err := fmt.Sscanf(here.(string), "message %d", &at); err != nil {
@@ -267,7 +266,7 @@ func (f *feed) handle(here any) (string, error) {
 	return f.handles[at], nil
 }
 
-// outward returns a result as all worlds have it.
+// outward returns a result that is equal in all worlds.
 func (f *feed) outward(result any) any {
 	switch v := result.(type) {
 	case map[string]any:

@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// petstoreDocument is what petstore.swagger.io says of its operations: those that the specification's features call.
+// petstoreDocument is the document of petstore.swagger.io, with the operations that the specification's features call.
 const petstoreDocument = `{
   "swagger": "2.0", "info": {"title": "Petstore", "version": "1.0.7"}, "host": "petstore.swagger.io", "basePath": "/v2", "schemes": ["https", "http"],
   "paths": {
@@ -17,7 +17,7 @@ const petstoreDocument = `{
   }
 }`
 
-// ordersDocument is what the specification's example of orders names.
+// ordersDocument is the document that the specification's example of orders names.
 const ordersDocument = `{
   "openapi": "3.0.3", "info": {"title": "Orders", "version": "1"}, "servers": [{"url": "/api"}],
   "paths": {
@@ -26,7 +26,7 @@ const ordersDocument = `{
   }
 }`
 
-// described answers for the services that OpenAPI documents describe. Those under stand-in.test are files of the cases.
+// described answers for the services that OpenAPI documents describe. The services under stand-in.test are files of the cases.
 func described(mux *http.ServeMux) {
 	document := func(text string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {

@@ -19,7 +19,7 @@ import (
 // standIn answers for every host, without a network.
 func standIn() http.RoundTripper { return answering{sync.OnceValue(standInHandler)} }
 
-// answering has a handler answer what would go out.
+// answering answers outgoing requests with a handler.
 type answering struct {
 	handler func() http.Handler // it takes long to make, and most cases send nothing
 }
@@ -43,17 +43,16 @@ func (a answering) RoundTrip(sent *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// refused is the header by which a handler says that there is no answer at all.
+// refused is the header with which a handler signals that there is no answer at all.
 const refused = "X-Refused"
 
-// standInHandler answers for the hosts of the specification's features and for stand-in.test, whose paths say what
-// they do.
+// standInHandler answers for the hosts of the specification's features and for stand-in.test, whose paths select the behaviour.
 func standInHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/echo", echo)
 	mux.HandleFunc("/echo/{rest...}", echo)
 	mux.HandleFunc("/status/{code}", func(w http.ResponseWriter, r *http.Request) {
-		code, _ := strconv.Atoi(r.PathValue("code")) // 0 is not a status: the test would see it
+		code, _ := strconv.Atoi(r.PathValue("code")) // 0 is not a status: the test would fail
 		http.Error(w, "status "+r.PathValue("code"), code)
 	})
 	mux.HandleFunc("/text", func(w http.ResponseWriter, _ *http.Request) {
@@ -104,7 +103,7 @@ func standInHandler() http.Handler {
 
 // echo answers with what it was sent.
 func echo(w http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(r.Body) // a broken body shows in the answer
+	body, _ := io.ReadAll(r.Body) // the answer shows a broken body
 	headers := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
 		if name == "Content-Type" || name == "Swrun-Deadline" || strings.HasPrefix(name, "X-") && name != "X-Swrun-Attempt" {
@@ -118,7 +117,7 @@ func echo(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// digest asks for a digest of ada's password, and answers with the user's name once there is one.
+// digest requests a digest of ada's password, and answers a correct one with the user's name.
 func digest(w http.ResponseWriter, r *http.Request) {
 	given := r.Header.Get("Authorization")
 	if !strings.HasPrefix(given, "Digest ") || !strings.Contains(given, `username="ada"`) || !strings.Contains(given, "response=") {
@@ -130,7 +129,7 @@ func digest(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, `{"digest":"ada"}`)
 }
 
-// petstore answers what the specification's features ask petstore.swagger.io and httpbin.org for.
+// petstore answers the requests of the specification's features to petstore.swagger.io and httpbin.org.
 func petstore(mux *http.ServeMux) {
 	pet := map[string]any{"id": 1, "name": "Milou", "status": "available", "photoUrls": []string{}, "category": map[string]any{"id": 1, "name": "dog"}}
 	mux.HandleFunc("/v2/pet/{id}", func(w http.ResponseWriter, r *http.Request) {
@@ -152,7 +151,7 @@ func petstore(mux *http.ServeMux) {
 			return
 		}
 		if r.Method != http.MethodGet {
-			http.NotFound(w, r) // as the real one, which has PUT at /v2/pet only
+			http.NotFound(w, r) // as the real server, which has PUT only at /v2/pet
 			return
 		}
 		found := maps.Clone(pet)
@@ -171,10 +170,10 @@ func petstore(mux *http.ServeMux) {
 	})
 }
 
-// others answers what the specification's examples ask further hosts for.
+// others answers the requests of the specification's examples to further hosts.
 func others(mux *http.ServeMux) {
 	sent := func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body) // a broken body shows in the answer
+		body, _ := io.ReadAll(r.Body) // the answer shows a broken body
 		answer(map[string]any{"sent": string(body)})(w, r)
 	}
 	mux.HandleFunc("superbet-casinos.com/api/bet/on/football", sent)

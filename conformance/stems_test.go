@@ -11,11 +11,11 @@ import (
 	"github.com/swrun/swrun/tasks"
 )
 
-// unsupported is how a kind's note says that its documents are understood and cannot be run.
+// unsupported matches the sentence of a kind's note that its documents are valid but cannot be run.
 var unsupported = regexp.MustCompile(`(?m)^Documents with this task validate; running it is not supported yet\.`)
 
-// TestStems checks that every kind of task is complete: its note, its part of the parser, and, once it runs, its
-// logic, its cases and its example, all by its stem.
+// TestStems checks that every kind of task is complete: its note, its part of the parser, and, if it can run, its logic, its cases and its example,
+// all by its stem.
 func TestStems(t *testing.T) {
 	runs := map[dsl.Kind]bool{}
 	for _, k := range tasks.All(tasks.Config{}) {
@@ -44,7 +44,7 @@ func TestStems(t *testing.T) {
 	}
 }
 
-// TestFolders checks that no case lies where nobody expects it.
+// TestFolders checks that every case is in a known folder.
 func TestFolders(t *testing.T) {
 	known := map[string]bool{"workflow": true, "expression": true, "timeout": true, "data_flow": true, "error": true, "extension": true}
 	for _, kind := range dsl.Kinds() {
