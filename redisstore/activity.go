@@ -94,6 +94,14 @@ type activityRead struct {
 	input    string
 }
 
+// refusal returns why nothing can be done with the activity: its run or its record cannot be read, and must not be overwritten.
+func (r *activityRead) refusal() error {
+	if r.newer != nil {
+		return store.RefuseUnreadable("activity "+r.id.String(), r.newer, time.Time{})
+	}
+	return r.kept.refusal("run " + r.id.Run.String())
+}
+
 // lookAtActivities reads activities of a partition, and its time.
 func (s *Store) lookAtActivities(ctx context.Context, c *store.ChangeActivities, ids []store.ActivityID) ([]activityRead, time.Time, error) {
 	k := &s.keys.partitions[c.Partition]
@@ -112,11 +120,11 @@ func (s *Store) lookAtActivities(ctx context.Context, c *store.ChangeActivities,
 	all := make([]activityRead, len(ids))
 	for n := range ids {
 		all[n].id = ids[n]
+		all[n].kept = keptIn(fields[n])
 		values := fields[n].Val()
 		if len(values) != 3 {
 			continue
 		}
-		all[n].kept = newKept(values[0], values[1])
 		if text, ok := values[2].(string); ok {
 			a, err := store.ParseActivity(text)
 			switch {
@@ -201,6 +209,9 @@ func (s *Store) changeActivities(ctx context.Context, c *store.ChangeActivities,
 
 // changeActivity writes the change of one activity, if there is a change.
 func (s *Store) changeActivity(ctx context.Context, b *batch, c *store.ChangeActivities, is *activityRead, now time.Time) (store.ActivityChanged, error) {
+	if err := is.refusal(); err != nil {
+		return store.ActivityChanged{Refused: err}, nil
+	}
 	id := is.id
 	changed := store.ActivityChanged{Was: is.activity, Activity: is.activity}
 	to := s.subjectIn(c.Partition, id.Run)

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -39,25 +40,39 @@ func (s *Store) lostActivity(ctx context.Context, to *subject, is *activityRead)
 	if err != nil || !listed {
 		return false, err
 	}
-	again, err := s.scheduleAgain(ctx, to, is, now)
-	if err != nil {
-		return true, err
-	}
-	return true, s.pipelined(ctx, to.partition, func(p redis.Pipeliner) {
-		for _, key := range keys {
-			p.ZRem(ctx, key, member)
-		}
-		if again {
-			p.ZAdd(ctx, to.keys.activities, redis.Z{Score: float64(store.Millis(now.Add(store.LostActivityRecheck))), Member: member})
-		}
-	})
+	return true, s.unlist(ctx, to, is, keys, now)
 }
 
-// scheduleAgain makes the run of a lost activity ready. It reports whether this must be retried because the run is held.
-func (s *Store) scheduleAgain(ctx context.Context, to *subject, is *activityRead, now time.Time) (again bool, err error) {
-	if is.damaged != nil || is.newer != nil { // Scrub reports it
-		return false, nil
+// unlist removes a lost activity from keys and makes its run ready, in one step: the owner of the run may list the activity again a moment
+// later. If the run is held, then the activity is looked at again later. If the run changed concurrently, then nothing is removed, and the
+// next poll that finds the activity repeats this.
+func (s *Store) unlist(ctx context.Context, to *subject, is *activityRead, keys []string, now time.Time) error {
+	b := s.newBatch(to.partition, 1)
+	change, code := store.LostActivity().Transition(is.lifecycle, now)
+	if code == "" {
+		s.write(b, to, change, rewrite{is.text, change.To.String()})
+	} else {
+		b.begin(to, is.text)
 	}
+	for _, key := range keys {
+		b.do("ZREM", key, is.id.String())
+	}
+	if code == store.Conflict {
+		b.do("ZADD", to.keys.activities, store.Millis(now.Add(store.LostActivityRecheck)), is.id.String())
+	}
+	_, err := s.send(ctx, &s.scripts.applyFull, to, b)
+	if errors.Is(err, errDeleted) { // no run of this name can start, so that nothing lists the activity again
+		err = s.pipelined(ctx, to.partition, func(p redis.Pipeliner) {
+			for _, key := range keys {
+				p.ZRem(ctx, key, is.id.String())
+			}
+		})
+	}
+	return err
+}
+
+// scheduleAgain makes a run ready that lacks activities. It reports whether the run changed concurrently.
+func (s *Store) scheduleAgain(ctx context.Context, to *subject, is *standing, now time.Time) (changed bool, err error) {
 	change, code := store.LostActivity().Transition(is.lifecycle, now)
 	if code != "" {
 		return code == store.Conflict, nil
@@ -87,7 +102,7 @@ func (s *Store) lostActivities(ctx context.Context, c *store.Scrub, done *store.
 	}
 	read, _, err := s.lookAtActivities(ctx, &store.ChangeActivities{Partition: partition}, ids)
 	for n := range read {
-		if read[n].activity != nil || read[n].newer != nil || err != nil {
+		if read[n].activity != nil || read[n].refusal() != nil || err != nil {
 			continue
 		}
 		listed := true // so it was read
@@ -206,7 +221,7 @@ func (s *Store) lackingActivities(ctx context.Context, c *store.Scrub, found []s
 			if err != nil {
 				return err
 			}
-			again, err := s.scheduleAgain(ctx, s.subjectIn(c.Partition, is.instance), &activityRead{kept: is.kept}, now)
+			again, err := s.scheduleAgain(ctx, s.subjectIn(c.Partition, is.instance), is, now)
 			if err != nil {
 				return err
 			}

@@ -23,7 +23,15 @@ func waitingActivity(t *testing.T, s *redisstore.Store) {
 	if err != nil || len(claimed) != 1 {
 		t.Fatal(claimed, err)
 	}
-	c := store.Commit{Instance: instance("x"), Token: claimed[0].Token, Next: 1, At: claimed[0].At, Status: interpreter.StatusWaiting, Release: true}
+	schedule(t, s, claimed[0])
+}
+
+// schedule commits that the run x waits for the activity 4.
+func schedule(t *testing.T, s *redisstore.Store, claimed store.Claimed) {
+	t.Helper()
+	c := store.Commit{
+		Instance: instance("x"), Token: claimed.Token, Version: claimed.Lifecycle.Version, Next: claimed.Lifecycle.Version + 1, At: claimed.At, Status: interpreter.StatusWaiting, Release: true,
+	}
 	to := &store.Activity{Queue: "mail", Available: c.At, Due: c.At.Add(3600e9), Data: []byte("{}")}
 	c.Activities = []store.ActivityChange{{Effect: 4, Queue: "mail", To: to, Input: []byte("i")}}
 	if _, err := s.Commit(t.Context(), c); err != nil {
