@@ -58,8 +58,13 @@ func TestWaitingTakesNoSlot(t *testing.T) {
 			}
 			all = append(all, h.start(document, client.StartOptions{}))
 		}
-		time.Sleep(10 * time.Second)
 		for range 2 {
+			for range 60 { // the runs begin two by two, at polls
+				time.Sleep(time.Second)
+				if p.waiting.Load() == many {
+					break
+				}
+			}
 			if n := p.waiting.Load(); n != many {
 				t.Fatalf("%d wait, want %d", n, many)
 			}
@@ -78,8 +83,8 @@ func TestWaitingTakesNoSlot(t *testing.T) {
 				t.Errorf("what only waits keeps a worker from stopping for %s", took)
 			}
 			stop = h.work(worker.Config{Concurrency: 2, NamespaceConcurrency: 1})
-			time.Sleep(5 * time.Second)
 		}
+		time.Sleep(5 * time.Second)
 		defer stop()
 		close(p.comes)
 		for _, i := range all {
