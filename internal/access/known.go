@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// KnownFor is how long a server goes on with what it knows of a token: a token that is revoked is refused everywhere after that time.
+// KnownFor is the time for which a server uses a cached token: a revoked token is refused everywhere after that time.
 const KnownFor = 5 * time.Second
 
-// maxKnown is how many tokens a server remembers at a time.
+// maxKnown is the maximum number of cached tokens of a server.
 const maxKnown = 1000
 
-// known are the tokens with which somebody has asked lately, so that the store is not asked about each request.
+// known is a cache of the tokens of recent requests, so that the store is not asked about each request.
 type known struct {
 	mu  sync.Mutex
 	all map[string]remembered // by name
 }
 
-// remembered is a token as the store had it at a time.
+// remembered is a token in the state of the store at a time.
 type remembered struct {
 	stored
 	name string
@@ -32,7 +32,7 @@ func (k *known) of(name string, now time.Time) (remembered, bool) {
 	return r, ok && now.Sub(r.at) < KnownFor
 }
 
-// add remembers a token that somebody has shown. One that expires within the time for which it would be remembered is asked for each time.
+// add caches a token that a caller has sent. A token that expires within the time of the cache is not cached.
 func (k *known) add(r remembered, now time.Time) {
 	if r.at = now; !r.ends.IsZero() && r.ends.Sub(now) < 2*KnownFor {
 		return

@@ -18,7 +18,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Token is what is known of a token: everything but the token itself.
+// Token is the known data of a token: everything except for the token itself.
 type Token struct {
 	Name string
 	Grant
@@ -27,39 +27,39 @@ type Token struct {
 	ExpiresAt time.Time // by the store's clock; zero for never
 }
 
-// Grant is what a token lets its bearer do.
+// Grant contains the rights of a token's bearer.
 type Grant struct {
 	Role       Role
 	Namespaces []string
 	Everywhere bool // all namespaces
-	HidesData  bool // a viewer sees what runs do, and not their data
+	HidesData  bool // a viewer sees the progress of runs, and not their data
 }
 
-// Caller returns who asks with the token.
+// Caller returns the caller that the token identifies.
 func (t Token) Caller() Caller {
 	return Caller{Name: t.Name, Role: t.Role, Namespaces: t.Namespaces, Everywhere: t.Everywhere, HidesData: t.HidesData, Since: t.CreatedAt.UTC().Format(time.RFC3339Nano)}
 }
 
-// InvalidError says that there can be no such token.
+// InvalidError reports an impossible token.
 type InvalidError struct {
 	Field  string // name, role, namespaces, hideData or expiresIn
 	Detail string
-	Limit  *errors.Error // if it is larger than it may be
+	Limit  *errors.Error // if a value is too large
 }
 
 func (e *InvalidError) Error() string { return e.Field + ": " + e.Detail }
 
-// ErrUnknown says that text is no token of the deployment, or not any more.
+// ErrUnknown reports that a text is no valid token of the deployment.
 var ErrUnknown = errors.New("the token is not known, was revoked, or has expired")
 
-// Tokens are those of a deployment. Several goroutines may use them.
+// Tokens are the tokens of a deployment. Several goroutines may use them.
 type Tokens struct {
 	registry store.Registry
 	now      func() time.Time
 	known    known
 }
 
-// NewTokens returns the tokens that a registry keeps; now is the clock of this process, nil for time.Now.
+// NewTokens returns the tokens of a registry; now is the clock of this process, nil for time.Now.
 func NewTokens(r store.Registry, now func() time.Time) *Tokens {
 	if now == nil {
 		now = time.Now
@@ -67,8 +67,7 @@ func NewTokens(r store.Registry, now func() time.Time) *Tokens {
 	return &Tokens{registry: r, now: now}
 }
 
-// stored is a token as the registry keeps it, under its name. The secret has 256 random bits, so that nobody can try all of them: a fast
-// hash is enough.
+// stored is the entry of a token in the registry, under its name. The secret has 256 random bits, too many to try: a fast hash is enough.
 type stored struct {
 	Hash       []byte    `json:"hash"`
 	Role       Role      `json:"role"`
@@ -79,10 +78,10 @@ type stored struct {
 	CreatedBy  string    `json:"createdBy,omitempty"`
 }
 
-// prefix is what all tokens begin with, so that programs that look for leaked credentials recognize them.
+// prefix begins all tokens, so that programs that search for leaked credentials recognize them.
 const prefix = "swrun_"
 
-// New makes a token with a name that no other has, for some time; 0 for ever. The text is the token: it cannot be had again.
+// New creates a token with an unused name, for some time; 0 means unlimited. The text is the token. It cannot be read again.
 func (t *Tokens) New(ctx context.Context, name string, g Grant, lasts time.Duration, by string) (text string, made Token, err error) {
 	if err := check(name, g, lasts); err != nil {
 		return "", Token{}, err
@@ -103,10 +102,10 @@ func (t *Tokens) New(ctx context.Context, name string, g Grant, lasts time.Durat
 	return prefix + name + "_" + secret, s.token(r), nil
 }
 
-// tokenName is what a token may be called: there is no underscore in it, so that it can be told from what follows.
+// tokenName is the form of a token's name. It contains no underscore, so that the name ends at the first one.
 var tokenName = lazyregexp.New(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
-// maxNamespaces is how many namespaces a token may name.
+// maxNamespaces is the maximum number of namespaces of a token.
 const maxNamespaces = 100
 
 func check(name string, g Grant, lasts time.Duration) error {
@@ -142,7 +141,7 @@ func check(name string, g Grant, lasts time.Duration) error {
 	return nil
 }
 
-// CheckRole refuses what is no role that a token can have with an *InvalidError.
+// CheckRole refuses a role that tokens cannot have with an *InvalidError.
 func CheckRole(r Role) error {
 	if slices.Contains(Granted(), r) {
 		return nil
@@ -187,7 +186,7 @@ func decode(r store.Registered) (stored, error) {
 	return s, err
 }
 
-// CheckEntry reports why an entry of the tokens cannot be read.
+// CheckEntry returns the reason why an entry of the tokens cannot be read.
 func CheckEntry(r store.Registered) error {
 	_, err := decode(r)
 	return err
@@ -221,7 +220,7 @@ func (t *Tokens) Revoke(ctx context.Context, name string) error {
 		return refusal
 	}
 	if store.RefusedAs(err) == store.Corrupt {
-		r.Version, err = store.AnyVersion, nil // nobody can use it, and its name is free then
+		r.Version, err = store.AnyVersion, nil // no caller can use it, and its name becomes free
 	}
 	if err != nil {
 		return err
@@ -230,7 +229,7 @@ func (t *Tokens) Revoke(ctx context.Context, name string) error {
 	return t.registry.Unregister(ctx, store.RegistryTokens, name, r.Version)
 }
 
-// Authenticate returns who asks with a token. ErrUnknown refuses it; any other error says that the store could not be asked.
+// Authenticate returns the caller that a token identifies. ErrUnknown refuses it; any other error means that the store did not answer.
 func (t *Tokens) Authenticate(ctx context.Context, text string) (Caller, error) {
 	name, secret, ok := strings.Cut(strings.TrimPrefix(text, prefix), "_")
 	if !ok || !strings.HasPrefix(text, prefix) || !tokenName().MatchString(name) {

@@ -12,7 +12,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// clock is a time that tests move.
+// clock is a clock that tests move.
 type clock struct{ at time.Time }
 
 func (c *clock) now() time.Time { return c.at }
@@ -54,7 +54,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestRevokedTokens: a server knows of a token that another has revoked after KnownFor, and its own at once.
+// TestRevokedTokens: a server refuses a token that another server has revoked after KnownFor, and its own revoked tokens immediately.
 func TestRevokedTokens(t *testing.T) {
 	ctx := context.Background()
 	tokens, s, now := newTokens(t)
@@ -95,7 +95,7 @@ func TestRevokedTokens(t *testing.T) {
 	}
 }
 
-// TestWrongTokens are refused, whatever they look like.
+// TestWrongTokens: wrong tokens of any form are refused.
 func TestWrongTokens(t *testing.T) {
 	ctx := context.Background()
 	tokens, _, _ := newTokens(t)
@@ -115,7 +115,7 @@ func TestWrongTokens(t *testing.T) {
 	}
 }
 
-// TestTokensThatCannotBe: nothing is granted that was not said.
+// TestTokensThatCannotBe: a token grants only the named rights.
 func TestTokensThatCannotBe(t *testing.T) {
 	tokens, _, _ := newTokens(t)
 	some := func(namespaces ...string) access.Grant {
@@ -155,7 +155,7 @@ func TestTokensThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestRolesAllow holds which role may use what.
+// TestRolesAllow checks which role may use which operation.
 func TestRolesAllow(t *testing.T) {
 	for i, role := range access.Roles() {
 		for j, need := range access.Roles() {

@@ -15,29 +15,29 @@ import (
 	"github.com/swrun/swrun/internal/shorten"
 )
 
-// Error is an attribute that an event cannot have, or lacks.
+// Error reports an attribute that is invalid or missing.
 type Error struct {
 	Attribute string
 	Err       error
 }
 
-// Error says what is wrong with it.
+// Error returns the mistake.
 func (e *Error) Error() string { return e.Err.Error() }
 
-// Unwrap returns the same.
+// Unwrap returns the mistake.
 func (e *Error) Unwrap() error { return e.Err }
 
 func wrong(name, format string, args ...any) error {
 	return &Error{name, fmt.Errorf(format, args...)}
 }
 
-// IsName reports whether an attribute may be called so (CloudEvents 1.0, "Attribute Naming Convention").
+// IsName reports whether a text is a valid name of an attribute (CloudEvents 1.0, "Attribute Naming Convention").
 func IsName(name string) bool { return pattern().MatchString(name) }
 
 var pattern = lazyregexp.New(`^[a-z0-9]+$`)
 
-// Pattern returns the regular expression for a whole value that a text of a filter is; nil for plain text. A text whose only special characters are dots is
-// plain: types of events have them. The error reports a text that was probably meant as a regular expression.
+// Pattern returns the regular expression of a text in a filter, which has to match a whole value; nil for plain text. A text whose only special
+// characters are dots is plain, because types of events contain dots. The error reports a text that was probably meant as a regular expression.
 func Pattern(text string) (*regexp.Regexp, error) {
 	if !strings.ContainsAny(text, `\*+?()[]{}|^$`) {
 		return nil, nil
@@ -48,12 +48,12 @@ func Pattern(text string) (*regexp.Regexp, error) {
 	return regexp.Compile("^(?:" + text + ")$")
 }
 
-// texts are the attributes that are text, each with what the text has to be.
+// texts are the attributes that are text, each with the check of its form.
 var texts = map[string]func(string) error{
 	"id": anyText, "source": reference, "type": anyText, "specversion": version, "dataschema": absolute, "time": timestamp, "datacontenttype": media, "subject": anyText,
 }
 
-// Check returns what is wrong with one attribute of an event, or with its data, as an *Error; nil if nothing is.
+// Check returns the mistake in one attribute of an event, or in its data, as an *Error; nil if it is valid.
 func Check(event map[string]any, name string) error {
 	value := event[name]
 	check, isText := texts[name]
@@ -90,7 +90,7 @@ func checkText(name string, value any, check func(string) error) error {
 	return checkCharacters(name, text)
 }
 
-// checkCharacters: what cannot be part of a header is no part of an attribute (CloudEvents 1.0, "Type System").
+// checkCharacters refuses characters that a header cannot contain (CloudEvents 1.0, "Type System").
 func checkCharacters(name, text string) error {
 	if at := strings.IndexFunc(text, unicode.IsControl); at >= 0 {
 		return wrong(name, "`%s` of an event must not have control characters, got %s", name, shorten.Quoted(text))
@@ -143,7 +143,7 @@ func timestamp(text string) error {
 }
 
 func media(text string) error {
-	if kind, _, err := mime.ParseMediaType(text); err != nil || !strings.Contains(kind, "/") { // the library takes a word alone
+	if kind, _, err := mime.ParseMediaType(text); err != nil || !strings.Contains(kind, "/") { // the library accepts a single word
 		return fmt.Errorf("must be a media type such as application/json, got %s", shorten.Quoted(text))
 	}
 	return nil

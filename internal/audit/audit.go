@@ -1,5 +1,5 @@
-// Package audit says who has asked for a change: in lines of a log that no level leaves out, and in the audit trail of a store, from which the
-// processes that work on the store write what was changed without them into their logs.
+// Package audit records the actors of changes: in log lines that every level includes, and in the audit trail of a store. The processes that work on
+// the store copy changes that were made without them from the trail into their logs.
 package audit
 
 import (
@@ -22,7 +22,7 @@ func Log(ctx context.Context, log *slog.Logger, fields ...any) {
 	log.Log(ctx, Level, "audit", fields...)
 }
 
-// LevelName replaces the level of audit lines by AUDIT, as slog.HandlerOptions.ReplaceAttr does; it returns other attributes as they are.
+// LevelName replaces the level of audit lines by AUDIT, for slog.HandlerOptions.ReplaceAttr; it returns other attributes unchanged.
 func LevelName(_ []string, a slog.Attr) slog.Attr {
 	if level, ok := a.Value.Any().(slog.Level); ok && a.Key == slog.LevelKey && level == Level {
 		a.Value = slog.StringValue("AUDIT")
@@ -30,7 +30,7 @@ func LevelName(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// Keep returns a handler that takes audit lines whatever the level of h is.
+// Keep returns a handler that accepts audit lines at any level of h.
 func Keep(h slog.Handler) slog.Handler { return keeping{h} }
 
 type keeping struct{ slog.Handler }
@@ -45,7 +45,7 @@ func (k keeping) WithAttrs(attrs []slog.Attr) slog.Handler {
 
 func (k keeping) WithGroup(name string) slog.Handler { return keeping{k.Handler.WithGroup(name)} }
 
-// Lower returns a handler that takes audit lines as lines of slog.LevelInfo, for a log that one person reads at their desk.
+// Lower returns a handler that treats audit lines as lines of slog.LevelInfo, for the log of a single user.
 func Lower(h slog.Handler) slog.Handler { return lowering{h} }
 
 type lowering struct{ slog.Handler }
@@ -63,14 +63,14 @@ func (l lowering) WithAttrs(attrs []slog.Attr) slog.Handler {
 
 func (l lowering) WithGroup(name string) slog.Handler { return lowering{l.Handler.WithGroup(name)} }
 
-// Record is a change that somebody has asked for.
+// Record is a change with its actor.
 type Record struct {
 	At        time.Time `json:"at"` // by the clock of the process that made the change
 	Actor     string    `json:"actor"`
-	Operation string    `json:"operation"` // as the HTTP API calls it
+	Operation string    `json:"operation"` // the name in the HTTP API
 	Subject   string    `json:"subject,omitempty"`
 	Reason    string    `json:"reason,omitempty"`
-	Outcome   string    `json:"outcome"` // done, or why it was refused
+	Outcome   string    `json:"outcome"` // done, or the reason of the refusal
 }
 
 // Done is the outcome of a change that was made.
@@ -79,11 +79,11 @@ const Done = "done"
 const (
 	keepFor    = 30 * 24 * time.Hour
 	drainEvery = 2 * time.Second
-	drained    = 100 // entries that are read at a time
+	drained    = 100 // entries of one read
 	maxText    = 1000
 )
 
-// Trail is where a store keeps changes until a process with a log has written them there.
+// Trail contains the changes of a store until a process writes them into its log.
 type Trail struct{ registry store.Registry }
 
 // NewTrail returns the audit trail of a store.
@@ -114,12 +114,12 @@ func (t Trail) Write(ctx context.Context, r Record) error {
 	return err
 }
 
-// Follow writes the changes of the trail into a log until ctx ends. A process that is killed may leave a line that another one writes again.
+// Follow writes the changes of the trail into a log until ctx ends. If a process is killed, another one may write a line again.
 func (t Trail) Follow(ctx context.Context, log *slog.Logger) {
 	tick := time.NewTicker(drainEvery)
 	defer tick.Stop()
 	for {
-		_ = t.Drain(ctx, log) // whether the store is well is told by others, and nothing is lost
+		_ = t.Drain(ctx, log) // others report the health of the store, and nothing is lost
 		select {
 		case <-ctx.Done():
 			return
@@ -128,7 +128,7 @@ func (t Trail) Follow(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// Drain writes the changes that are there into a log. Those that a newer build has written stay for newer builds.
+// Drain writes the present changes into a log. Changes of a newer build stay for newer builds.
 func (t Trail) Drain(ctx context.Context, log *slog.Logger) error {
 	for after := ""; ; {
 		some, err := t.registry.ListRegistered(ctx, store.RegistryList{Kind: store.RegistryAudit, After: after, N: drained})
@@ -144,13 +144,13 @@ func (t Trail) Drain(ctx context.Context, log *slog.Logger) error {
 	}
 }
 
-// CheckEntry reports why an entry of the trail cannot be read.
+// CheckEntry returns the reason why an entry of the trail cannot be read.
 func CheckEntry(r store.Registered) error {
 	_, err := store.DecodeEntry[Record](store.RegistryAudit, r)
 	return err
 }
 
-// move writes one change into a log, and takes it from the trail.
+// move writes one change into a log, and removes it from the trail.
 func (t Trail) move(ctx context.Context, log *slog.Logger, one store.Registered) error {
 	r, err := store.DecodeEntry[Record](store.RegistryAudit, one)
 	switch store.RefusedAs(err) {

@@ -18,7 +18,7 @@ func logTo(b *bytes.Buffer, wrap func(slog.Handler) slog.Handler, level slog.Lev
 	return slog.New(wrap(slog.NewTextHandler(b, &slog.HandlerOptions{Level: level, ReplaceAttr: audit.LevelName})))
 }
 
-// TestLevels: audit lines are in every log that keeps them, and in a lowered one with those of slog.LevelInfo.
+// TestLevels: every log that keeps audit lines contains them, and a lowered log treats them as lines of slog.LevelInfo.
 func TestLevels(t *testing.T) {
 	for _, c := range []struct {
 		wrap  func(slog.Handler) slog.Handler
@@ -36,8 +36,8 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// TestTrail: what is written comes into the log once, in its order, whatever it says; what a newer build has written stays, and what cannot be
-// read is told and goes.
+// TestTrail: each written change enters the log once, in order, with any content. A change of a newer build stays, and an unreadable one is reported
+// and removed.
 func TestTrail(t *testing.T) {
 	s := memstore.New(memstore.Config{Partitions: 4})
 	trail := audit.NewTrail(s)
@@ -71,7 +71,7 @@ func TestTrail(t *testing.T) {
 	}
 }
 
-// TestFullTrail: a trail that nobody writes into a log drops its oldest changes, and takes new ones.
+// TestFullTrail: a trail that no process writes into a log drops its oldest changes, and accepts new ones.
 func TestFullTrail(t *testing.T) {
 	s := memstore.New(memstore.Config{Partitions: 4})
 	for n := range store.MaxRegistered {

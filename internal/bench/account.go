@@ -15,8 +15,8 @@ import (
 	"github.com/swrun/swrun/runtime/worker"
 )
 
-// account looks at every run: it returns how many have not completed, and how many effects were committed twice, and
-// calls late with each entry.
+// account reads every run: it returns the number of runs that are not completed, and the number of effects that were committed twice, and calls late
+// with each entry.
 func (b *benchmark) account(ctx context.Context, late func(client.HistoryEntry)) (lost, duplicates int, err error) {
 	var mu sync.Mutex
 	var group sync.WaitGroup
@@ -73,10 +73,10 @@ func (b *benchmark) look(ctx context.Context, i store.Instance) (lost, duplicate
 	return lost, duplicates, entries, err
 }
 
-// abandoned is how long an interrupted bench takes to remove its runs, at most.
+// abandoned is the maximum time for the cleanup of an interrupted bench.
 const abandoned = time.Minute
 
-// abandon ends and removes what an interrupted bench has started, so that it is not in the way of the next one.
+// abandon ends and deletes the runs of an interrupted bench, so that they do not disturb the next one.
 func (b *benchmark) abandon(ctx context.Context) {
 	left := slices.DeleteFunc(b.runs, func(i store.Instance) bool { return i.ID == "" })
 	if len(left) == 0 {

@@ -16,10 +16,10 @@ import (
 	"github.com/swrun/swrun/server"
 )
 
-// ActivitiesVariable is the environment variable with which this program is started anew as an outside worker: it holds the URL of the server.
+// ActivitiesVariable is the environment variable with which this program starts itself as an outside worker: it contains the URL of the server.
 const ActivitiesVariable = "SWRUN_BENCH_ACTIVITIES"
 
-// activitiesPerRun is how many activities a run of bench has performed, one after the other.
+// activitiesPerRun is the number of activities of a run of bench, one after the other.
 const activitiesPerRun = 10
 
 func (b *benchmark) activities(ctx context.Context) (*Measured, error) {
@@ -70,7 +70,7 @@ func (b *benchmark) startActivities(ctx context.Context, runs int) error {
 	return b.start(ctx, reference, runs, func(n int) any { return map[string]any{"n": n} })
 }
 
-// serveActivities has an engine work, and its API answered, until stop is called.
+// serveActivities runs an engine and its API until stop is called.
 func (b *benchmark) serveActivities(ctx context.Context, engine *swrun.Engine) (address string, stop func(), err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -100,7 +100,7 @@ func (b *benchmark) spawnOutside(server string) (*exec.Cmd, error) {
 	return c, c.Start()
 }
 
-// PerformActivities is what a program does that was started with ActivitiesVariable, until ctx ends or it is killed.
+// PerformActivities is the main function of a program that was started with ActivitiesVariable, until ctx ends or it is killed.
 func PerformActivities(ctx context.Context, server string, concurrency int) error {
 	w, err := activity.New(activity.Config{Server: server, Queues: []string{"bench"}, Concurrency: concurrency})
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/swrun/swrun/runtime/client"
 )
 
-// activityTimeouts are the timeouts of activities that are measured one after the other: those that pass while an outside worker
-// has the activity, and those that pass while it waits for one.
+// activityTimeouts are the measured timeouts of activities: the timeouts that pass while an outside worker holds the activity, and those that pass
+// while the activity waits for one.
 func activityTimeouts() []string {
 	return []string{"queue: bench, timeouts: {startToClose: PT2S}", "queue: bench, timeouts: {heartbeat: PT2S}",
 		"queue: nobody, timeouts: {scheduleToStart: PT2S}", "queue: nobody, timeouts: {scheduleToClose: PT2S}"}
@@ -72,7 +72,7 @@ func (b *benchmark) startEach(ctx context.Context, with string, runs int) error 
 	return err
 }
 
-// holdActivities has an outside worker take activities, and do nothing for them until release is called.
+// holdActivities lets an outside worker take activities, and do nothing for them until release is called.
 func holdActivities(ctx context.Context, server string, most int) (release func(), err error) {
 	w, err := activity.New(activity.Config{Server: server, Queues: []string{"bench"}, Concurrency: most, Drain: time.Millisecond})
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package bench measures how fast a store and this machine run workflows: its scenarios are what `swrun bench` offers, and their
-// figures have the names that people compare. It starts runs of its own in a store that nobody else uses, and removes them; it
-// never looks at other runs. Where a scenario needs another process, it starts this program anew.
+// Package bench measures the speed of workflows on a store and this machine: its scenarios are the scenarios of `swrun bench`, and their figures have
+// the names that people compare. It starts its own runs in a store that has no other user, and deletes them; it never reads other runs. If a scenario
+// needs another process, the package starts this program again.
 package bench
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/swrun/swrun/runtime/worker"
 )
 
-// Config is what is measured, and how large.
+// Config specifies the measurement, and its size.
 type Config struct {
 	Store       *swrun.Store
 	Client      *client.Client // of Store
@@ -23,13 +23,13 @@ type Config struct {
 	Stderr      io.Writer
 }
 
-// Scenario is one thing that bench measures.
+// Scenario is one measurement of bench.
 type Scenario struct {
 	Name, About string
 	measure     func(*benchmark, context.Context) (*Measured, error)
 }
 
-// Scenarios returns all of them, in the order in which they are measured.
+// Scenarios returns all scenarios, in the order of their measurement.
 func Scenarios() []Scenario {
 	return []Scenario{
 		{"throughput", "2 000 runs of ten durable steps, one worker", (*benchmark).throughput},
@@ -46,7 +46,7 @@ func Scenarios() []Scenario {
 	}
 }
 
-// Measure measures a scenario, and removes the runs that it has started; an interruption removes them too.
+// Measure measures a scenario, and deletes its runs, even after an interruption.
 func (s Scenario) Measure(ctx context.Context, c Config) (*Measured, error) {
 	b := &benchmark{Config: c}
 	m, err := s.measure(b, ctx)
@@ -64,7 +64,7 @@ func (s Scenario) Measure(ctx context.Context, c Config) (*Measured, error) {
 	return m, nil
 }
 
-// Work is what a program does that was started with WorkerVariable, until ctx ends or it is killed.
+// Work is the main function of a program that was started with WorkerVariable, until ctx ends or it is killed.
 func Work(ctx context.Context, c Config) {
 	b := &benchmark{Config: c}
 	stop := b.work(ctx, worker.Config{Compile: b.compile(effortless), Concurrency: c.Concurrency})
@@ -72,11 +72,11 @@ func Work(ctx context.Context, c Config) {
 	stop()
 }
 
-// benchmark is a scenario that is being measured.
+// benchmark is a scenario during its measurement.
 type benchmark struct {
 	Config
 	runs []store.Instance
 }
 
-// of returns n at the size that was asked for.
+// of returns n at the requested size.
 func (b *benchmark) of(n int) int { return max(1, int(float64(n)*b.Size)) }

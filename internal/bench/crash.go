@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// WorkerVariable is the environment variable with which this program is started anew as a worker: see Work.
+// WorkerVariable is the environment variable with which this program starts itself as a worker: see Work.
 const WorkerVariable = "SWRUN_BENCH_WORKER"
 
-// ErrEmbedded is why crash cannot be measured.
+// ErrEmbedded is the reason why crash cannot be measured.
 var ErrEmbedded = errors.New("an embedded store is open in one process only, which cannot be killed and go on measuring")
 
 func (b *benchmark) crash(ctx context.Context) (*Measured, error) {
@@ -34,7 +34,7 @@ func (b *benchmark) crash(ctx context.Context) (*Measured, error) {
 	if err := b.closed(ctx, before, m.Runs/2, time.Minute); err != nil {
 		return nil, err
 	}
-	first.Process.Kill() // it is there: it has just worked
+	first.Process.Kill() // the process exists, because it has just worked
 	_ = first.Wait()     // it was killed
 	killed := time.Now()
 	time.Sleep(time.Second)
@@ -63,7 +63,7 @@ func (b *benchmark) spawn() (*exec.Cmd, error) {
 		return nil, err
 	}
 	c := exec.Command(self, "bench", "worker", "--concurrency", fmt.Sprint(b.Concurrency))
-	c.Env = append(os.Environ(), WorkerVariable+"=1", "SWRUN_STORE="+b.Store.URL()) // the URL may hold a password
+	c.Env = append(os.Environ(), WorkerVariable+"=1", "SWRUN_STORE="+b.Store.URL()) // the URL may contain a password
 	c.Stderr = b.Stderr
 	return c, c.Start()
 }

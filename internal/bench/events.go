@@ -11,16 +11,16 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// The documents of runs that listen: each for its own order, and all for the same.
+// The documents of listening runs: each for its own order, and all for the same.
 const (
 	ownOrder = "do:\n- paid: {listen: {to: {one: {with: {type: paid}, correlate: {order: {from: .data.n, expect: '${ .n }'}}}}}}\n"
 	anyBell  = "do:\n- rung: {listen: {to: {one: {with: {type: bell}}}}}\n"
 )
 
-// listenersRate is how many events are published in a second.
+// listenersRate is the number of published events a second.
 const listenersRate = 500
 
-// events measures how fast events reach runs that listen: one of very many each, and all of many at once.
+// events measures the time until events reach listening runs: one of very many each, and many together.
 func (b *benchmark) events(ctx context.Context) (*Measured, error) {
 	m := &Measured{Runs: b.of(100_000)}
 	pid, stop, err := b.apart(ctx)
@@ -48,19 +48,19 @@ func (b *benchmark) events(ctx context.Context) (*Measured, error) {
 	return m, b.reachAll(ctx, m, b.of(10_000))
 }
 
-// bus returns what publishes events that start nothing.
+// bus returns a bus of events that start nothing.
 func (b *benchmark) bus() *events.Bus {
 	return events.NewBus(b.Store, func(context.Context, events.Event, events.Audience) (events.Started, error) {
 		return events.Started{}, nil
 	}, nil)
 }
 
-// event returns an event that has not been published before.
+// event returns a new event.
 func event(kind string, n int) map[string]any {
 	return map[string]any{"specversion": "1.0", "source": "/bench", "type": kind, "id": rand.Text(), "data": map[string]any{"n": n}}
 }
 
-// reachOne publishes n events at a fixed rate, each for one of the runs, and measures how long after that the run has ended.
+// reachOne publishes n events at a fixed rate, each for one of the runs, and measures the time until the run is over.
 func (b *benchmark) reachOne(ctx context.Context, m *Measured, n int) error {
 	before, err := b.count(ctx)
 	if err != nil {
@@ -97,7 +97,7 @@ func (b *benchmark) reachOne(ctx context.Context, m *Measured, n int) error {
 	return b.cleanEvery(ctx, apart, n)
 }
 
-// cleanEvery removes n of the runs, which have ended: the first, and each that is so far from the one before.
+// cleanEvery deletes n of the finished runs: the first, and each one at that distance from the one before.
 func (b *benchmark) cleanEvery(ctx context.Context, apart, n int) error {
 	var ended, others []store.Instance
 	for i, run := range b.runs {
@@ -111,7 +111,7 @@ func (b *benchmark) cleanEvery(ctx context.Context, apart, n int) error {
 	return cmp.Or(b.Client.DeleteAll(ctx, ended)...)
 }
 
-// reachAll publishes one event that n runs listen for, and measures how long it takes until all have ended.
+// reachAll publishes one event that n runs listen for, and measures the time until all of them are over.
 func (b *benchmark) reachAll(ctx context.Context, m *Measured, n int) error {
 	all, err := b.deploy(ctx, "bell", anyBell)
 	if err != nil {

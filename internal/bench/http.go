@@ -18,10 +18,10 @@ import (
 	"github.com/swrun/swrun/tasks"
 )
 
-// ServerVariable is the environment variable with which this program is started anew as the server of http: see Serve.
+// ServerVariable is the environment variable with which this program starts itself as the server of http: see Serve.
 const ServerVariable = "SWRUN_BENCH_SINK"
 
-// httpRounds is how often the runs are measured, each time between two measurements of the bare requests.
+// httpRounds is the number of measurements of the runs, each between two measurements of the bare requests.
 const httpRounds = 3
 
 func (b *benchmark) http(ctx context.Context) (*Measured, error) {
@@ -35,7 +35,7 @@ func (b *benchmark) http(ctx context.Context) (*Measured, error) {
 	transport := b.transportTo(address, &connections)
 	defer transport.CloseIdleConnections()
 	w := worker.Config{Compile: b.compileCalls(transport), Concurrency: b.Concurrency}
-	if _, err := b.runSteps(ctx, b.of(200), w); err != nil { // connections and memory are there then
+	if _, err := b.runSteps(ctx, b.of(200), w); err != nil { // so that connections and memory exist
 		return nil, err
 	}
 	var rounds, bare []cost
@@ -63,7 +63,7 @@ func (b *benchmark) http(ctx context.Context) (*Measured, error) {
 	return m, err
 }
 
-// transportTo returns a transport to one server, whatever the documents call it, which counts the connections that it opens.
+// transportTo returns a transport to one server, for any name in the documents. It counts its connections.
 func (b *benchmark) transportTo(address string, connections *atomic.Int64) *http.Transport {
 	transport := tasks.NewTransport(tasks.TransportConfig{Connections: b.Concurrency})
 	transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
@@ -90,7 +90,7 @@ func microseconds(d time.Duration, n int) float64 {
 	return float64(d.Nanoseconds()) / 1000 / float64(n)
 }
 
-// compileCalls makes the documents of bench ready to run with real calls.
+// compileCalls compiles the documents of bench with real calls.
 func (b *benchmark) compileCalls(transport http.RoundTripper) definition.Compile {
 	return func(d definition.Definition) (*interpreter.Program, error) {
 		w, found := dsl.Parse("bench", []byte(d.Document))
@@ -102,7 +102,7 @@ func (b *benchmark) compileCalls(transport http.RoundTripper) definition.Compile
 	}
 }
 
-// requests sends n bare requests, as many at a time as a worker does, and reads their answers.
+// requests sends n bare requests with the concurrency of a worker, and reads their answers.
 func (b *benchmark) requests(ctx context.Context, transport http.RoundTripper, n int) (cost, error) {
 	var left atomic.Int64
 	left.Store(int64(n))

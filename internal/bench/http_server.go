@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// startServer starts this program as a server, and returns where it listens.
+// startServer starts this program as a server, and returns its address.
 func (b *benchmark) startServer() (address string, stop func(), err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -22,7 +22,7 @@ func (b *benchmark) startServer() (address string, stop func(), err error) {
 	}
 	c := exec.Command(self, "bench", "http")
 	c.Env, c.Stderr = append(os.Environ(), ServerVariable+"=1"), b.Stderr
-	life, err := c.StdinPipe() // the server ends when it is closed, however this process ends
+	life, err := c.StdinPipe() // closing it ends the server, even if this process is killed
 	if err != nil {
 		return "", nil, err
 	}
@@ -33,7 +33,7 @@ func (b *benchmark) startServer() (address string, stop func(), err error) {
 	if err := c.Start(); err != nil {
 		return "", nil, err
 	}
-	stop = func() { life.Close(); _ = c.Wait() } // it ends when its input does
+	stop = func() { life.Close(); _ = c.Wait() } // the server ends with its input
 	if address, err = bufio.NewReader(output).ReadString('\n'); err != nil {
 		stop()
 		return "", nil, fmt.Errorf("the server of the measurement does not begin: %w", err)
@@ -41,7 +41,7 @@ func (b *benchmark) startServer() (address string, stop func(), err error) {
 	return strings.TrimSpace(address), stop, nil
 }
 
-// Serve is what a program does that was started with ServerVariable: it says where it listens, and answers every request until its input
+// Serve is the main function of a program that was started with ServerVariable: it prints its address, and answers every request until its input
 // ends.
 func Serve(in io.Reader, out io.Writer) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -55,7 +55,7 @@ func Serve(in io.Reader, out io.Writer) error {
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
 	fmt.Fprintln(out, l.Addr())
-	_, _ = io.Copy(io.Discard, in) // its end is what is waited for
+	_, _ = io.Copy(io.Discard, in) // waits for the end of the input
 	server.Close()
 	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
 		return err

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// untilIdle is how long a worker may work before it counts as idle.
+// untilIdle is the time after which a worker counts as idle.
 const untilIdle = 5 * time.Second
 
-// idle measures what a worker with nothing to do costs while runs sleep.
+// idle measures the cost of a worker with nothing to do while runs sleep.
 func (b *benchmark) idle(ctx context.Context) (*Measured, error) {
 	m := &Measured{Runs: b.of(1000)}
 	r, err := b.deploy(ctx, "sleeper", "do:\n- nap: {wait: P7D}\n")

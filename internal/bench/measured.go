@@ -10,7 +10,7 @@ import (
 	"github.com/swrun/swrun/internal/terminal"
 )
 
-// Measured are the figures of a scenario. The percentiles are of what percentilesOf says.
+// Measured are the figures of a scenario. percentilesOf names the subject of the percentiles.
 type Measured struct {
 	Scenario  string  `json:"scenario"`
 	Runs      int     `json:"runs"`
@@ -27,25 +27,25 @@ type Measured struct {
 	RatioToRaw       float64 `json:"ratio_to_raw"`
 	GrowthPerStep    float64 `json:"cost_at_end_to_beginning,omitempty"`
 	Recovery         float64 `json:"recovery_seconds,omitempty"`
-	BurstLateness    float64 `json:"burst_late_seconds,omitempty"` // of the last of those that were due at once
+	BurstLateness    float64 `json:"burst_late_seconds,omitempty"` // of the last of the runs that were due together
 	CPUPerStep       float64 `json:"worker_cpu_us_per_step,omitempty"`
 	OutsideCPU       float64 `json:"outside_cpu_us_per_step,omitempty"`
 	RawHTTPPerS      float64 `json:"raw_http_per_s,omitempty"`
 	RawHTTPCPU       float64 `json:"raw_http_cpu_us_per_request,omitempty"`
-	Connections      int     `json:"http_connections,omitempty"` // that all requests of the scenario took, the bare ones too
+	Connections      int     `json:"http_connections,omitempty"` // of all requests of the scenario, including the bare ones
 	Started          float64 `json:"started_per_s,omitempty"`
 	Ended            float64 `json:"ended_per_s,omitempty"`
 	Removed          float64 `json:"removed_per_s,omitempty"`
 	StoreOpsPerS     float64 `json:"store_ops_per_s,omitempty"`
 	WorkerCPU        float64 `json:"worker_cpu_percent,omitempty"`
-	Broadcast        float64 `json:"broadcast_seconds,omitempty"` // until an event has ended all that listen for it
+	Broadcast        float64 `json:"broadcast_seconds,omitempty"` // until an event has ended all of its listeners
 
-	ByKind map[string]Percentiles `json:"by_timeout_kind,omitempty"` // of each kind of timeout alone
+	ByKind map[string]Percentiles `json:"by_timeout_kind,omitempty"` // separately for each kind of timeout
 
 	percentilesOf string // lateBy, stepTook or eventTook
 }
 
-// Percentiles are those of some durations, in milliseconds.
+// Percentiles are the percentiles of some durations, in milliseconds.
 type Percentiles struct {
 	P50 float64 `json:"p50_ms"`
 	P99 float64 `json:"p99_ms"`
@@ -63,11 +63,11 @@ func (p Percentiles) text() string {
 	return fmt.Sprintf("p50 %.1fms p99 %.1fms max %.1fms", p.P50, p.P99, p.Max)
 }
 
-// What percentiles are of.
+// The subjects of percentiles.
 const (
-	lateBy    = "late by" // from when something was due to when it was stored
+	lateBy    = "late by" // from the due time to the time of the commit
 	stepTook  = "a step took"
-	eventTook = "an event took" // from when it was published to when its run had consumed it
+	eventTook = "an event took" // from the publication to the consumption by its run
 )
 
 // durations fills in the percentiles of some durations.
@@ -86,7 +86,7 @@ func (m *Measured) durations(of string, all []time.Duration) {
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// took fills in how long so many steps took.
+// took fills in the duration of some steps.
 func (m *Measured) took(d time.Duration, steps int) {
 	m.Steps, m.Seconds = steps, d.Seconds()
 	m.StepsPerS = float64(steps) / d.Seconds()
@@ -124,7 +124,7 @@ func (m *Measured) String() string {
 	return b.String()
 }
 
-// own are the figures that only some scenarios have.
+// own returns the figures of single scenarios.
 func (m *Measured) own() string {
 	var b strings.Builder
 	if m.GrowthPerStep > 0 {

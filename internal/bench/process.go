@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// cpuOf returns how long a process has computed, to the hundredth of a second, or 0 where it is not known.
+// cpuOf returns the CPU time of a process, to the hundredth of a second, or 0 if it is not known.
 func cpuOf(pid int) time.Duration {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -23,7 +23,7 @@ func cpuOf(pid int) time.Duration {
 	return time.Duration(user+system) * 10 * time.Millisecond
 }
 
-// rss returns the resident memory of this process, or 0 where it is not known.
+// rss returns the resident memory of this process in bytes, or 0 if it is not known.
 func rss() int64 { return residentOf(os.Getpid()) }
 
 func residentOf(pid int) int64 {

@@ -17,8 +17,7 @@ import (
 	"github.com/swrun/swrun/tasks"
 )
 
-// compile makes the documents of bench ready to run: a call is a function of this process, which takes no time, or as
-// long as it is let.
+// compile compiles the documents of bench: a call is a function of this process, which takes no time, or the time of perform.
 func (b *benchmark) compile(perform interpreter.Performer) definition.Compile {
 	return func(d definition.Definition) (*interpreter.Program, error) {
 		w, found := dsl.Parse("bench", []byte(d.Document))
@@ -36,7 +35,7 @@ func (b *benchmark) compile(perform interpreter.Performer) definition.Compile {
 	}
 }
 
-// effortless is what a durable step of bench does.
+// effortless is the call in a durable step of bench.
 func effortless(context.Context, interpreter.Request) (any, error) {
 	return map[string]any{"ok": true}, nil
 }
@@ -57,7 +56,7 @@ func (b *benchmark) deploy(ctx context.Context, name, body string) (definition.R
 	return reference, err
 }
 
-// start starts n runs at once, from several sides. input gives each its input.
+// start starts n runs from several goroutines. input returns the input of each.
 func (b *benchmark) start(ctx context.Context, r definition.Reference, n int, input func(int) any) error {
 	runs := make([]store.Instance, n)
 	failed := make(chan error, 64)

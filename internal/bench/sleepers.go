@@ -12,7 +12,7 @@ import (
 	"github.com/swrun/swrun/runtime/worker"
 )
 
-// sleepers measures what runs that sleep cost, and how fast they start and end.
+// sleepers measures the cost of sleeping runs, and the speed of their starts and ends.
 func (b *benchmark) sleepers(ctx context.Context) (*Measured, error) {
 	m := &Measured{Runs: b.of(100_000)}
 	r, err := b.deploy(ctx, "sleeper", "do:\n- nap: {wait: P7D}\n")
@@ -24,7 +24,7 @@ func (b *benchmark) sleepers(ctx context.Context) (*Measured, error) {
 		return nil, err
 	}
 	defer stop()
-	if err := b.startAsleep(ctx, r, b.of(5000)); err != nil { // what is needed once is there then
+	if err := b.startAsleep(ctx, r, b.of(5000)); err != nil { // so that everything that is allocated once exists
 		return nil, err
 	}
 	memory, err := b.memory(ctx)
@@ -46,7 +46,7 @@ func (b *benchmark) sleepers(ctx context.Context) (*Measured, error) {
 	return m, b.endSleepers(ctx, m)
 }
 
-// endSleepers ends the runs and removes them, and measures both.
+// endSleepers ends the runs and deletes them, and measures both.
 func (b *benchmark) endSleepers(ctx context.Context, m *Measured) error {
 	began, all := time.Now(), float64(len(b.runs))
 	if err := b.endAll(ctx); err != nil {
@@ -59,7 +59,7 @@ func (b *benchmark) endSleepers(ctx context.Context, m *Measured) error {
 	return err
 }
 
-// startAsleep starts runs that sleep, and waits until they do.
+// startAsleep starts runs that sleep, and waits until they sleep.
 func (b *benchmark) startAsleep(ctx context.Context, r definition.Reference, n int) error {
 	if err := b.start(ctx, r, n, numbered); err != nil {
 		return err
@@ -67,7 +67,7 @@ func (b *benchmark) startAsleep(ctx context.Context, r definition.Reference, n i
 	return b.asleep(ctx)
 }
 
-// apart runs a worker in a process of its own, if the store allows it, and returns its process.
+// apart runs a worker in a separate process, if the store allows it, and returns its process.
 func (b *benchmark) apart(ctx context.Context) (pid int, stop func(), err error) {
 	if b.Store.Local() {
 		return os.Getpid(), b.work(ctx, worker.Config{Compile: b.compile(effortless)}), nil
@@ -82,7 +82,7 @@ func (b *benchmark) apart(ctx context.Context) (pid int, stop func(), err error)
 	}, nil
 }
 
-// asleep waits until no run is ready or in a worker's hands.
+// asleep waits until no run is ready or held by a worker.
 func (b *benchmark) asleep(ctx context.Context) error {
 	return b.progress(ctx, len(b.runs), time.Minute, func() (busy int64, err error) {
 		for p := range b.Store.Layout().Partitions {
@@ -100,7 +100,7 @@ func (b *benchmark) asleep(ctx context.Context) error {
 	})
 }
 
-// endAll cancels the runs that sleep, so that they can be removed.
+// endAll cancels the sleeping runs, so that they can be deleted.
 func (b *benchmark) endAll(ctx context.Context) error {
 	before, err := b.count(ctx)
 	if err != nil {

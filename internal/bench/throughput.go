@@ -12,10 +12,10 @@ import (
 	"github.com/swrun/swrun/runtime/worker"
 )
 
-// stepsPerRun is how many steps a run of throughput has.
+// stepsPerRun is the number of steps of a run of throughput.
 const stepsPerRun = 10
 
-// endpoint is what the documents of bench call.
+// endpoint is the endpoint in the documents of bench.
 const endpoint = "http://bench.invalid/"
 
 // steps returns a list of n durable steps.
@@ -30,7 +30,7 @@ func steps(n int) string {
 
 func numbered(i int) any { return map[string]any{"n": i} }
 
-// throughputRounds is how often throughput is measured, which takes half a second; the median counts.
+// throughputRounds is the number of measurements of throughput, each of which takes half a second; the median counts.
 const throughputRounds = 5
 
 func (b *benchmark) throughput(ctx context.Context) (*Measured, error) {
@@ -40,7 +40,7 @@ func (b *benchmark) throughput(ctx context.Context) (*Measured, error) {
 	}
 	m := &Measured{Runs: b.of(2000)}
 	w := worker.Config{Compile: b.compile(effortless), Concurrency: b.Concurrency}
-	if _, err := b.runSteps(ctx, b.of(200), w); err != nil { // connections and memory are there then
+	if _, err := b.runSteps(ctx, b.of(200), w); err != nil { // so that connections and memory exist
 		return nil, err
 	}
 	var rounds []time.Duration
@@ -68,10 +68,10 @@ func (b *benchmark) throughput(ctx context.Context) (*Measured, error) {
 	return m, err
 }
 
-// gaps adds to took how long after the entry before it each entry was stored.
+// gaps adds the times between the commits of successive entries to took.
 func gaps(took *[]time.Duration) func(client.HistoryEntry) {
 	var before time.Time
-	return func(e client.HistoryEntry) { // all entries of a run come at once, in order
+	return func(e client.HistoryEntry) { // all entries of a run come together, in order
 		if e.Events[0].Seq > 1 {
 			*took = append(*took, e.CommittedAt.Sub(before))
 		}
@@ -79,10 +79,10 @@ func gaps(took *[]time.Duration) func(client.HistoryEntry) {
 	}
 }
 
-// cost is what something took of time, and of this process's processors.
+// cost is the elapsed time and the CPU time of this process.
 type cost struct{ elapsed, cpu time.Duration }
 
-// runSteps starts n runs of durable steps, and returns what a worker then takes for them.
+// runSteps starts n runs of durable steps, and returns the cost of a worker for them.
 func (b *benchmark) runSteps(ctx context.Context, n int, c worker.Config) (cost, error) {
 	if _, err := b.startSteps(ctx, n); err != nil {
 		return cost{}, err
@@ -97,7 +97,7 @@ func (b *benchmark) runSteps(ctx context.Context, n int, c worker.Config) (cost,
 	return took, err
 }
 
-// startSteps starts n runs of durable steps, and returns how many runs had ended before.
+// startSteps starts n runs of durable steps, and returns the number of runs that were over before.
 func (b *benchmark) startSteps(ctx context.Context, n int) (before int64, err error) {
 	r, err := b.deploy(ctx, "steps", steps(stepsPerRun))
 	if err != nil {

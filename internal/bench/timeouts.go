@@ -45,10 +45,10 @@ func (b *benchmark) timeouts(ctx context.Context) (*Measured, error) {
 	return m, err
 }
 
-// lateTimeouts are the times by which timeouts were late, by kind of timeout.
+// lateTimeouts are the delays of timeouts, by their kind.
 type lateTimeouts map[string][]time.Duration
 
-// add adds the timeouts that an entry stores.
+// add adds the timeouts in an entry.
 func (l lateTimeouts) add(e client.HistoryEntry) {
 	for _, event := range e.Events {
 		if event.Type != interpreter.TaskFaulted || event.Error == nil {

@@ -31,7 +31,7 @@ func (b *benchmark) timers(ctx context.Context) (*Measured, error) {
 	return spread, nil
 }
 
-// sleepUntil starts n runs that sleep to moments spread over a time, and measures how late they wake.
+// sleepUntil starts n runs that sleep until moments spread over a time, and measures their delays.
 func (b *benchmark) sleepUntil(ctx context.Context, n int, over time.Duration) (*Measured, error) {
 	m := &Measured{Runs: n}
 	r, err := b.deploy(ctx, "sleep", "do:\n- nap: {wait: '${ .for }'}\n")
@@ -72,7 +72,7 @@ func (b *benchmark) sleepUntil(ctx context.Context, n int, over time.Duration) (
 	return m, err
 }
 
-// lateness returns by how much the waits that an entry ends were late. The entries of a run come in order.
+// lateness returns the delays of the waits that an entry ends. The entries of a run come in order.
 func lateness(e client.HistoryEntry, due map[string]time.Time) (late []time.Duration) {
 	for _, r := range e.Events {
 		switch r.Type {

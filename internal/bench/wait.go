@@ -11,7 +11,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// countdown counts the runs that a worker ends, so that the store need not be asked while it is measured.
+// countdown counts the runs that a worker ends, so that a measurement sends no requests to the store.
 type countdown struct {
 	left atomic.Int64
 	done chan struct{}
@@ -45,7 +45,7 @@ func (c *countdown) wait(ctx context.Context, limit time.Duration) error {
 	}
 }
 
-// closed waits until so many more runs have ended than before, as long as some end within limit.
+// closed waits until n more runs than before are over, as long as some end within limit.
 func (b *benchmark) closed(ctx context.Context, before int64, n int, limit time.Duration) error {
 	return b.progress(ctx, n, limit, func() (left int64, err error) {
 		count, err := b.count(ctx)
@@ -53,8 +53,8 @@ func (b *benchmark) closed(ctx context.Context, before int64, n int, limit time.
 	})
 }
 
-// progress waits until none of n runs are left, as long as their number changes within limit. It asks less often if they
-// are many: asking is work for the store.
+// progress waits until none of n runs are left, as long as their number changes within limit. For many runs it asks less often, because requests are
+// work for the store.
 func (b *benchmark) progress(ctx context.Context, n int, limit time.Duration, left func() (int64, error)) error {
 	pause := min(max(20*time.Millisecond, time.Duration(n)*10*time.Microsecond), time.Second)
 	last, changed := int64(-1), time.Now()

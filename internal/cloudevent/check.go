@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/internal/attribute"
 )
 
-// Check returns what is wrong with an event, the same of several mistakes each time, as an *attribute.Error; nil if nothing is.
+// Check returns the mistake in an event as an *attribute.Error, always the same one of several; nil if the event is valid.
 func Check(event map[string]any) error {
 	for _, name := range []string{"id", "source", "type", "specversion"} {
 		if _, present := event[name]; !present {
@@ -24,7 +24,8 @@ func Check(event map[string]any) error {
 	return nil
 }
 
-// withoutNulls removes the attributes of an event that are null: that says the same as leaving them out (CloudEvents 1.0, JSON Format 2.2). Its data may be null.
+// withoutNulls removes the attributes of an event that are null, which is the same as leaving them out (CloudEvents 1.0, JSON Format 2.2). Its data
+// may be null.
 func withoutNulls(event map[string]any) {
 	maps.DeleteFunc(event, func(name string, value any) bool { return value == nil && name != "data" })
 }

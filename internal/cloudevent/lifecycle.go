@@ -6,7 +6,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 )
 
-// The types of the specification's lifecycle events begin and end so.
+// The prefix and the suffix of the types of the specification's lifecycle events.
 const (
 	LifecyclePrefix  = dsl.LifecycleTypes
 	lifecycleVersion = ".v1"

@@ -17,24 +17,24 @@ const (
 	MediaEvents = "application/cloudevents-batch+json"
 )
 
-// Message is what a protocol carries: events in structured mode, several of them, or the data of one whose attributes stand beside it
+// Message is the content of a protocol's message: events in structured mode, several of them, or the data of one event with its attributes beside it
 // (binary mode).
 type Message struct {
-	ContentType string         // as the protocol says it; may be empty
-	Attributes  map[string]any // that stand beside the body, without what the protocol puts before their names
+	ContentType string         // from the protocol; may be empty
+	Attributes  map[string]any // attributes beside the body, without the prefix of the protocol
 	Body        []byte
 }
 
-// BodyError says that the body of a message is not JSON.
+// BodyError reports that the body of a message is not JSON.
 type BodyError struct{ Err error }
 
-// Error says why.
+// Error returns the reason.
 func (e *BodyError) Error() string { return e.Err.Error() }
 
-// Unwrap returns why.
+// Unwrap returns the reason.
 func (e *BodyError) Unwrap() error { return e.Err }
 
-// Events returns the events of a message, in whatever mode they come. They have not been checked.
+// Events returns the unchecked events of a message in any mode.
 func (m Message) Events() ([]map[string]any, error) {
 	media := content.Media(m.ContentType)
 	if media != MediaEvent && media != MediaEvents && len(m.Attributes) > 0 {
@@ -58,8 +58,7 @@ func (m Message) Events() ([]map[string]any, error) {
 	return nil, errors.New("the body is neither one event nor a list of events, as its Content-Type says")
 }
 
-// contradiction refuses an event whose attributes stand in headers too, and differ there: whoever only reads the headers on its way would
-// take it for another one.
+// contradiction refuses an event whose attributes differ in the headers: a reader of the headers would treat it as another event.
 func contradiction(event, attributes map[string]any) error {
 	for name, text := range attributes {
 		if got := event[name]; fmt.Sprint(got) != text {
@@ -81,7 +80,7 @@ func objects(list []any) (all []map[string]any, _ error) {
 	return all, nil
 }
 
-// binary returns the event whose attributes stand beside the body, which is its data.
+// binary returns the event with its attributes beside the body, which is its data.
 func (m Message) binary(media string) ([]map[string]any, error) {
 	event := maps.Clone(m.Attributes)
 	if m.ContentType != "" {
@@ -113,7 +112,7 @@ func (m Message) binary(media string) ([]map[string]any, error) {
 	return []map[string]any{event}, nil
 }
 
-// json decodes the body in the charset that it has.
+// json decodes the body in its charset.
 func (m Message) json() (any, error) {
 	text, err := content.Text(m.ContentType, m.Body)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/swrun/swrun/internal/cloudevent"
 )
 
-// Why an event is judged otherwise than by the library of CloudEvents.
+// The reasons why Check differs from the library of CloudEvents.
 const (
 	numberOfAnySize = "extensions may be any number: what JSON has is kept"
 	either          = "which of them is the data (CloudEvents 1.0, JSON Format 3.1)"
@@ -20,7 +20,7 @@ const (
 	control         = "control characters must not be part of text (CloudEvents 1.0, Type System)"
 )
 
-// TestCheckAgreesWithTheLibrary judges events as the library of CloudEvents does, but where there is a reason.
+// TestCheckAgreesWithTheLibrary: Check and the library of CloudEvents agree about events, except for documented differences.
 func TestCheckAgreesWithTheLibrary(t *testing.T) {
 	for _, c := range []struct{ members, differs string }{
 		{``, ""},
@@ -64,11 +64,11 @@ func TestCheckAgreesWithTheLibrary(t *testing.T) {
 	}
 }
 
-// mustJudge returns what the library says of an event.
+// mustJudge returns the verdict of the library on an event.
 func mustJudge(t *testing.T, v map[string]any) (err error) {
 	t.Helper()
 	defer func() {
-		if r := recover(); r != nil { // its reader does, of data_base64 that is no text
+		if r := recover(); r != nil { // its reader panics if data_base64 is no text
 			err = fmt.Errorf("%v", r)
 		}
 	}()

@@ -14,38 +14,38 @@ import (
 	"github.com/swrun/swrun/internal/jsonvalue"
 )
 
-// Arrival is an event that comes to a run.
+// Arrival is an event that reaches a run.
 type Arrival struct {
-	// After is how long after the start it comes, if Timed; otherwise it comes once something listens.
+	// After is the time from the start to the arrival, if Timed; otherwise the event arrives once a task listens.
 	After time.Duration
 	Timed bool
 	Event map[string]any
 }
 
-// Reader reads the events of a stream: JSON values, each an event, {"after": DURATION, "event": EVENT}, or an array of them. What an event
-// has to have and its author has left out is filled in, except the type.
+// Reader reads the events of a stream: JSON values, each an event, {"after": DURATION, "event": EVENT}, or an array of them. It fills in the required
+// attributes that the author has left out, except for the type.
 type Reader struct {
 	decoder *json.Decoder
 	stream  *bounded
-	name    string // of the stream, which events without an id are named after
-	read    []any  // and not returned yet
+	name    string // name of the stream, which is a part of the ids of events without one
+	read    []any  // read, but not returned yet
 	count   int
-	// NewID returns the id of an event that has none; nil names it after the stream and its place there.
+	// NewID returns the id of an event without one; nil means a name of the stream and its place there.
 	NewID func() string
-	// Further says what else is wrong with an event; nil for nothing.
+	// Further returns another mistake of an event; nil means no further checks.
 	Further func(event map[string]any) error
 }
 
-// NewReader returns a reader of a stream; name says where it comes from.
+// NewReader returns a reader of a stream; name describes its origin.
 func NewReader(r io.Reader, name string) *Reader {
 	stream := &bounded{Reader: &unmarked{Reader: r}}
 	return &Reader{decoder: json.NewDecoder(stream), stream: stream, name: name}
 }
 
-// maxValue is how many bytes one JSON value of a stream may have: a file of events is not larger either.
+// maxValue is the maximum size of one JSON value of a stream, in bytes: the size limit of a file of events.
 const maxValue = 4 << 20
 
-// bounded is a stream of which no more than maxValue bytes are read for one value.
+// bounded is a stream with a limit of maxValue bytes for one value.
 type bounded struct {
 	io.Reader
 	read int
@@ -60,7 +60,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unmarked is a stream without the byte order mark that it may begin with.
+// unmarked is a stream without its leading byte order mark.
 type unmarked struct {
 	io.Reader
 	begun bool
@@ -88,13 +88,13 @@ func (u *unmarked) Read(p []byte) (int, error) {
 // mark is the byte order mark of UTF-8.
 const mark = "\ufeff"
 
-// failing is the end of a stream that fails, or has less than a mark.
+// failing is the end of a stream that fails, or is shorter than a mark.
 type failing struct{ err error }
 
 // Read implements io.Reader.
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// NewValueReader returns a reader of one value that was decoded already.
+// NewValueReader returns a reader of one decoded value.
 func NewValueReader(v any, name string) *Reader {
 	r := NewReader(strings.NewReader(""), name)
 	r.add(v)
@@ -181,7 +181,7 @@ func onlyMembers(object map[string]any, names ...string) error {
 	return nil
 }
 
-// completed fills in what an event must have besides its type.
+// completed fills in the required attributes of an event, except for its type.
 func (r *Reader) completed(event map[string]any) map[string]any {
 	withoutNulls(event)
 	id := fmt.Sprintf("%s#%d", r.name, r.count+1)

@@ -19,18 +19,18 @@ import (
 	"github.com/swrun/swrun/internal/shorten"
 )
 
-// errNoCharset is the error of bytes that are not UTF-8, where nothing says what they are.
+// errNoCharset is the error of bytes that are not UTF-8, and have no other charset.
 var errNoCharset = errors.New("is not UTF-8, and does not say which charset it is in")
 
-// marks are the byte order marks. That of UTF-32 begins as one of UTF-16 does.
+// marks are the byte order marks. The mark of UTF-32 begins with a mark of UTF-16.
 func marks() []struct{ bytes, charset string } {
 	return []struct{ bytes, charset string }{
 		{"\xef\xbb\xbf", "utf-8"}, {"\xff\xfe\x00\x00", "utf-32le"}, {"\x00\x00\xfe\xff", "utf-32be"}, {"\xff\xfe", "utf-16le"}, {"\xfe\xff", "utf-16be"},
 	}
 }
 
-// Text returns the text of a body as UTF-8, without a byte order mark. A mark says more of the charset than the content type does. The error says what is wrong
-// with the body, as the end of a sentence.
+// Text returns the text of a body as UTF-8, without a byte order mark. A mark takes precedence over the charset of the content type. The error
+// describes the fault of the body, as the end of a sentence.
 func Text(contentType string, body []byte) ([]byte, error) {
 	for _, mark := range marks() {
 		if rest, marked := bytes.CutPrefix(body, []byte(mark.bytes)); marked {
@@ -50,14 +50,14 @@ func Text(contentType string, body []byte) ([]byte, error) {
 	return body, nil
 }
 
-// charsetOf returns the charset that a Content-Type declares, in lower case; "" for none.
+// charsetOf returns the charset that a Content-Type declares, in lower case; empty without one.
 func charsetOf(contentType string) string {
 	if !strings.Contains(contentType, ";") {
 		return ""
 	}
 	_, parameters, err := mime.ParseMediaType(contentType)
 	charset := parameters["charset"]
-	if err != nil { // one that is not well-formed may still have a charset
+	if err != nil { // a malformed content type may still contain a charset
 		if found := declared().FindStringSubmatch(contentType); found != nil {
 			charset = found[1]
 		}
@@ -71,11 +71,11 @@ var (
 	ofHTML   = lazyregexp.New(`(?i)<meta\s[^>]*charset\s*=\s*["']?\s*([^\s"'/>;]+)`)
 )
 
-// maxProlog is how far from its beginning a page may say which charset it is in.
+// maxProlog is the length of the part of a page that may name its charset, in bytes.
 const maxProlog = 1024
 
-// ownCharset returns the charset that a body without a declared one has by its own beginning: XML and HTML name it, and JSON of two or four bytes a character
-// begins with zeros.
+// ownCharset returns the charset of a body without a declared one, from its beginning: XML and HTML name it, and JSON of two or four bytes a
+// character begins with zeros.
 func ownCharset(media string, body []byte) string {
 	start := body[:min(len(body), maxProlog)]
 	var found [][]byte
@@ -107,7 +107,8 @@ func ofZeros(start []byte) string {
 	return map[string]string{"000x": "utf-32be", "x000": "utf-32le", "0x0x": "utf-16be", "x0x0": "utf-16le"}[zeros]
 }
 
-// FieldText returns the text of a header of HTTP. One that is not UTF-8 is in ISO 8859-1, which each header can be read as (RFC 9110, section 5.5).
+// FieldText returns the text of an HTTP header. A text that is not UTF-8 is read as ISO 8859-1, which is possible for each header (RFC 9110, section
+// 5.5).
 func FieldText(value string) string {
 	if utf8.ValidString(value) {
 		return value
@@ -132,7 +133,7 @@ func isASCII(body []byte) bool {
 func decode(charset string, body []byte) ([]byte, error) {
 	e := toRead(charset)
 	switch {
-	case e == nil && isASCII(body): // which is the same in nearly all
+	case e == nil && isASCII(body): // ASCII is the same in nearly all charsets
 		return body, nil
 	case e == nil:
 		return nil, fmt.Errorf("declares the charset %s, which is not known here", shorten.Quoted(charset))
@@ -141,14 +142,14 @@ func decode(charset string, body []byte) ([]byte, error) {
 			return nil, undecodable(charset)
 		}
 		return body, nil
-	case charset == "utf-16" && len(body) > 1 && body[0] == 0: // without a mark, as many write it
+	case charset == "utf-16" && len(body) > 1 && body[0] == 0: // without a mark, which is common
 		return decode("utf-16be", body)
 	}
 	text, err := e.NewDecoder().Bytes(body)
 	if err != nil {
 		return nil, undecodable(charset)
 	}
-	if bytes.ContainsRune(text, utf8.RuneError) { // which stands for what cannot be decoded, unless it was sent
+	if bytes.ContainsRune(text, utf8.RuneError) { // it replaces bytes that cannot be decoded, unless it was sent
 		if again, err := e.NewEncoder().Bytes(text); err != nil || !bytes.Equal(again, body) {
 			return nil, undecodable(charset)
 		}
@@ -160,7 +161,7 @@ func undecodable(charset string) error {
 	return fmt.Errorf("cannot be decoded by its charset %s: some of its bytes are no characters of that", shorten.Quoted(charset))
 }
 
-// toRead returns what a charset is decoded by: as browsers do, for whom iso-8859-1 includes windows-1252. It is nil for one that is not known.
+// toRead returns the decoder of a charset. It is the one of browsers, where iso-8859-1 includes windows-1252. It is nil for an unknown charset.
 func toRead(charset string) encoding.Encoding {
 	if e, err := htmlindex.Get(charset); err == nil && e != encoding.Replacement {
 		return e
@@ -168,7 +169,7 @@ func toRead(charset string) encoding.Encoding {
 	return toWrite(charset)
 }
 
-// toWrite returns what a charset is encoded by: exactly as it is registered. It is nil for one that is not known.
+// toWrite returns the encoder of a charset, exactly as it is registered. It is nil for an unknown charset.
 func toWrite(charset string) encoding.Encoding {
 	switch charset {
 	case "utf-32", "utf-32be":
@@ -184,7 +185,7 @@ func toWrite(charset string) encoding.Encoding {
 	return nil
 }
 
-// Encode returns a text in the charset that a Content-Type declares; UTF-8 without one. The error says why that is not possible.
+// Encode returns a text in the charset that a Content-Type declares; UTF-8 without one. The error contains the reason why that is not possible.
 func Encode(contentType, text string) ([]byte, error) {
 	charset := charsetOf(contentType)
 	if charset == "" || charset == "utf-8" || charset == "utf8" {
@@ -192,7 +193,7 @@ func Encode(contentType, text string) ([]byte, error) {
 	}
 	e := toWrite(charset)
 	if e == nil {
-		e, _ = htmlindex.Get(charset) // nil if that is not known either
+		e, _ = htmlindex.Get(charset) // nil if it is unknown there too
 	}
 	if e == nil || e == encoding.Replacement {
 		return nil, fmt.Errorf("the charset %s is not known here", shorten.Quoted(charset))

@@ -1,4 +1,4 @@
-// Package content reads and writes bodies as their content type says: JSON as data, text in its charset, and everything else as base64.
+// Package content reads and writes bodies by their content type: JSON as data, text in its charset, and everything else as base64.
 package content
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/swrun/swrun/internal/jsonvalue"
 )
 
-// Media returns the media type that a Content-Type names.
+// Media returns the media type in a Content-Type.
 func Media(contentType string) string {
 	switch contentType {
 	case "application/json", "text/plain": // the usual ones
@@ -36,7 +36,7 @@ func IsJSON(media string) bool {
 	return strings.HasSuffix(media, "+json")
 }
 
-// IsText reports whether content of a media type is text, if its bytes are.
+// IsText reports whether content of a media type is text, if its bytes are valid text.
 func IsText(media string) bool {
 	switch media {
 	case "", "application/xml", "application/xml-dtd", "application/yaml", "application/x-yaml", "application/toml",
@@ -48,8 +48,8 @@ func IsText(media string) bool {
 	return strings.HasPrefix(media, "text/") || strings.HasSuffix(media, "+xml") || strings.HasSuffix(media, "+yaml") || strings.HasSuffix(media, "+json-seq")
 }
 
-// Decode reads a body: JSON as data, text as text, nothing as nil, and everything else as base64. The error says what is wrong with the body, as the end of a
-// sentence. The caller must not change the body afterwards: the text of the result may be the same memory.
+// Decode reads a body: JSON as data, text as text, an empty body as nil, and everything else as base64. The error describes the fault of the body, as
+// the end of a sentence. The caller must not change the body afterwards: the text of the result may share its memory.
 func Decode(contentType string, body []byte) (any, error) {
 	if len(body) == 0 {
 		return nil, nil

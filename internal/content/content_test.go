@@ -11,10 +11,10 @@ import (
 )
 
 func TestDecode(t *testing.T) {
-	wide := func(text string) string { return strings.Join(append(strings.Split(text, ""), ""), "\x00") } // as UTF-16 of little endian
+	wide := func(text string) string { return strings.Join(append(strings.Split(text, ""), ""), "\x00") } // UTF-16, little endian
 	for _, c := range []struct {
 		contentType, body string
-		want              any // what begins with ! is a part of the error
+		want              any // a text after ! is a part of the error
 	}{
 		{"application/json; charset=iso-8859-1", "{\"a\":\"caf\xe9\"}", map[string]any{"a": "café"}},
 		{"application/json; charset=windows-1252", "\"\x80\"", "€"},

@@ -1,5 +1,5 @@
-// Package cron says when something happens that a cron expression describes: five fields, as cron has them, in a time zone. The grammar is that of
-// netresearch/go-cron. What it makes of clocks that are changed is decided here.
+// Package cron computes the times of cron expressions with five fields, in a time zone. The grammar is the grammar of netresearch/go-cron. The
+// behaviour at changes of the clocks is defined here.
 package cron
 
 import (
@@ -15,14 +15,14 @@ import (
 
 // Expression is a cron expression. The zero value never happens.
 type Expression struct {
-	fields *cron.SpecSchedule // of times as clocks show them: its zone is UTC, which never changes its clocks
+	fields *cron.SpecSchedule // of times on the clock: its zone is UTC, whose clocks never change
 	zone   *time.Location
 }
 
-// Parse reads an expression: minute, hour, day of the month, month and day of the week; or a name such as @daily. CRON_TZ=ZONE before it says in
-// which time zone; otherwise it is zone.
+// Parse parses an expression: minute, hour, day of the month, month and day of the week; or a name such as @daily. The prefix CRON_TZ=ZONE specifies
+// a time zone; the default is zone.
 //
-// Where both days are limited, either suffices, as cron has it. L, 15W and FRI#2 are understood. An expression that never happens is an error.
+// If both days are limited, either suffices, as in cron. L, 15W and FRI#2 are supported. An expression that never happens is an error.
 func Parse(text string, zone *time.Location) (Expression, error) {
 	if err := checkShape(text); err != nil {
 		return Expression{}, err
@@ -36,10 +36,10 @@ func Parse(text string, zone *time.Location) (Expression, error) {
 		return Expression{}, err
 	}
 	fields, ok := parsed.(*cron.SpecSchedule)
-	if !ok { // only @every is something else
+	if !ok { // only @every has another type
 		return Expression{}, errors.New("@every is not for cron: a schedule has `every`, with a duration")
 	}
-	if fields.Location != time.Local { // it has named one
+	if fields.Location != time.Local { // the expression names a zone
 		zone = fields.Location
 	}
 	walls := *fields
@@ -50,7 +50,7 @@ func Parse(text string, zone *time.Location) (Expression, error) {
 	return Expression{fields: &walls, zone: zone}, nil
 }
 
-// checkShape reports what the parser would not, or in words that do not help.
+// checkShape reports mistakes that the parser accepts, or reports in unclear words.
 func checkShape(text string) error {
 	fields := strings.Fields(text)
 	if len(fields) > 0 && (strings.HasPrefix(fields[0], "CRON_TZ=") || strings.HasPrefix(fields[0], "TZ=")) {
@@ -77,10 +77,10 @@ func checkShape(text string) error {
 	}
 }
 
-// names are what may stand in place of the fields.
+// names are possible in place of the fields.
 var names = []string{"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}
 
-// checkName checks an expression that begins like a name. @every is told of by the parser's result.
+// checkName checks an expression that begins like a name. Parse reports @every later.
 func checkName(fields []string) error {
 	switch name := fields[0]; {
 	case name == "@every", slices.Contains(names, name) && len(fields) == 1:
@@ -92,7 +92,7 @@ func checkName(fields []string) error {
 	}
 }
 
-// searchYears is for how long a next time is looked for: in that time every date has come that comes at all, on each day of the week.
+// searchYears is the number of years in which the next time is searched: in that time every possible date occurs, on each day of the week.
 const searchYears = 50
 
 func parser() cron.Parser {
@@ -100,10 +100,10 @@ func parser() cron.Parser {
 	return cron.MustNewParser(fields | cron.Descriptor | cron.Extended | cron.DowOrDom).WithMaxSearchYears(searchYears)
 }
 
-// Next returns the first time after one; zero if there is none within 50 years.
+// Next returns the first time after a time; zero without one within 50 years.
 //
-// A time that the clocks skip happens as long after the change as it stands after it on the clock: 02:30 at 03:30, if they go from 02:00
-// to 03:00. A time that comes twice happens the first time; both times, if the expression is for every hour.
+// A time that the clocks skip happens after the change, as long after it as the time is after the skipped hour began: 02:30 happens at 03:30, if the
+// clocks go from 02:00 to 03:00. A time that comes twice happens the first time; both times, if the expression is for every hour.
 func (e Expression) Next(after time.Time) time.Time {
 	if e.fields == nil {
 		return time.Time{}
@@ -116,10 +116,10 @@ func (e Expression) Next(after time.Time) time.Time {
 	return e.around(after)
 }
 
-// maxChange is more than clocks have ever been changed by at once.
+// maxChange is longer than any single change of clocks.
 const maxChange = 26 * time.Hour
 
-// within is Next where no clock is changed between after and the next time, nor shortly before.
+// within is Next without a change of the clocks between after and the next time, or shortly before.
 func (e Expression) within(after time.Time) time.Time {
 	wall := e.fields.Next(clock(after))
 	if wall.IsZero() {
@@ -129,7 +129,7 @@ func (e Expression) within(after time.Time) time.Time {
 	return wall.Add(-time.Duration(offset) * time.Second).In(e.zone)
 }
 
-// around is Next where clocks are changed: it tries all times of the clock from so long before that none is missed.
+// around is Next near changes of the clocks: it tries all times of the clock from an early enough time to miss none.
 func (e Expression) around(after time.Time) (next time.Time) {
 	wall := clock(after).Add(-maxChange)
 	for {
@@ -144,10 +144,10 @@ func (e Expression) around(after time.Time) (next time.Time) {
 	}
 }
 
-// happens returns when a time of the clock happens.
+// happens returns the times at which a time of the clock happens.
 func (e Expression) happens(wall time.Time) []time.Time {
 	var all []time.Time
-	for _, around := range []time.Duration{-maxChange, maxChange} { // before and after a change, if there is one
+	for _, around := range []time.Duration{-maxChange, maxChange} { // before and after a possible change
 		_, offset := wall.Add(around).In(e.zone).Zone()
 		at := wall.Add(-time.Duration(offset) * time.Second).In(e.zone)
 		if clock(at).Equal(wall) && (len(all) == 0 || !all[0].Equal(at)) {

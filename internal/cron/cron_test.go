@@ -66,7 +66,7 @@ func TestZone(t *testing.T) {
 	}
 }
 
-// TestWrong: each is refused, in words that say why.
+// TestWrong: each wrong expression is refused with the reason.
 func TestWrong(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                      "it has 0 fields, and takes five: minute, hour",
@@ -106,7 +106,7 @@ func TestWrong(t *testing.T) {
 	}
 }
 
-// FuzzNext: each time is later than the one before, and so is the clock of the next but where clocks are changed.
+// FuzzNext: each time is later than the one before, and so is the time on the clock, except at changes of the clocks.
 func FuzzNext(f *testing.F) {
 	for _, text := range []string{"* * * * *", "30 2 * * *", "0 0 L * FRI#2", "*/7 1-3 * * *", "CRON_TZ=Asia/Beirut 0 0 * * *"} {
 		f.Add(text, int64(1_800_000_000))

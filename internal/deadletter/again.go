@@ -16,7 +16,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Load returns a letter with its box and its content, if a caller who sees some namespaces may see it; otherwise it is refused as store.NoSuch.
+// Load returns a letter with its box and its content, if a caller of some namespaces may see it; otherwise it is refused as store.NoSuch.
 func Load(ctx context.Context, r store.Registry, id string, namespaces []string) (box Box, l Letter, c Content, err error) {
 	source, hash, _ := strings.Cut(id, "/")
 	none := store.Refuse(store.NoSuch, time.Time{}, "dead letter %s", shorten.Quoted(id))
@@ -39,8 +39,8 @@ func Load(ctx context.Context, r store.Registry, id string, namespaces []string)
 	return box, box.Letters[n], c, err
 }
 
-// Chosen returns the ids of letters: an id without a slash is a source, and stands for all of its letters. What is not there, or is not seen by a caller
-// who sees some namespaces, is refused as store.NoSuch.
+// Chosen returns the ids of letters: an id without a slash is a source, and means all of its letters. A letter that does not exist, or that a caller
+// of some namespaces may not see, is refused as store.NoSuch.
 func Chosen(ctx context.Context, r store.Registry, ids, namespaces []string) (all []string, err error) {
 	boxes, err := All(ctx, r, namespaces)
 	if err != nil {
@@ -64,15 +64,15 @@ func Chosen(ctx context.Context, r store.Registry, ids, namespaces []string) (al
 	return slices.Compact(all), nil
 }
 
-// UnfitError says that a letter cannot be published as it is kept.
+// UnfitError reports that a kept letter cannot be published.
 type UnfitError struct{ Err error }
 
 func (e *UnfitError) Error() string { return e.Err.Error() }
 
-// Unwrap returns why.
+// Unwrap returns the reason.
 func (e *UnfitError) Unwrap() error { return e.Err }
 
-// Events returns the events that a letter holds.
+// Events returns the events in a letter.
 func (c Content) Events(l Letter) ([]map[string]any, error) {
 	switch {
 	case l.Cut:
@@ -102,7 +102,7 @@ func (c Content) Events(l Letter) ([]map[string]any, error) {
 	return all, nil
 }
 
-// Drop forgets a letter. One that is not there any more is none to forget.
+// Drop deletes a letter. A missing letter is no error.
 func Drop(ctx context.Context, r store.Registry, id string) error {
 	source, hash, _ := strings.Cut(id, "/")
 	_, err := changeBox(ctx, r, source, func(b *Box) error {
@@ -115,7 +115,7 @@ func Drop(ctx context.Context, r store.Registry, id string) error {
 	return unregister(ctx, r, source, hash)
 }
 
-// Examine returns the sources that have letters, as checks of health; those whose events reach a namespace that ctx does not grant are left out.
+// Examine returns the sources with letters, as checks of health. Sources whose events reach a namespace that ctx does not grant are left out.
 func Examine(ctx context.Context, r store.Registry) (found []doctor.Finding) {
 	all, err := All(ctx, r, definition.GrantedIn(ctx))
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package deadletter keeps the messages of brokers that hold no event, or one that nobody can take: in the registry of the store, a bounded number of
-// each source, until somebody publishes or drops them.
+// Package deadletter keeps messages of brokers that contain no event, or an event that no run can take: in the registry of the store, a limited
+// number of each source, until an operator publishes or drops them.
 package deadletter
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// The bounds of what is kept.
+// The limits of the kept messages.
 const (
 	MaxOfSource = 100                 // the newest letters of each source
 	MaxBody     = 64 << 10            // bytes of a body
@@ -29,53 +29,53 @@ const (
 // Message is a message that a source sets aside.
 type Message struct {
 	Source, Kind string
-	// Namespaces are those that events of the source reach; nil for all.
+	// Namespaces are the namespaces that events of the source reach; nil for all.
 	Namespaces []string
-	Place      string // where it stood in its broker, for people
+	Place      string // its position in the broker, for people
 	Why        string
-	// Broken says that the attributes of the message cannot be read, so that it cannot be published as it is.
+	// Broken is true if the attributes of the message cannot be read, so that it cannot be published unchanged.
 	Broken  bool
 	Headers map[string][]string
 	cloudevent.Message
 }
 
-// Letter is a message as it is listed.
+// Letter is a message in a list.
 type Letter struct {
 	Hash  string    `json:"h"`
 	Place string    `json:"p"`
 	First time.Time `json:"f"`
 	Last  time.Time `json:"l"`
-	// Times is how often a message with the same place and content has come. A broker may give the same one again.
+	// Times is the number of times that a message with the same place and content has arrived. A broker may deliver the same message again.
 	Times       int    `json:"n"`
 	Why         string `json:"w"`
 	ContentType string `json:"c,omitempty"`
 	Bytes       int    `json:"b"`
-	// Cut says that only a part of the message is kept.
+	// Cut is true if only a part of the message is kept.
 	Cut    bool `json:"x,omitempty"`
 	Broken bool `json:"k,omitempty"`
 }
 
-// Box holds the letters of a source.
+// Box contains the letters of a source.
 type Box struct {
 	Source     string   `json:"-"`
 	Kind       string   `json:"k"`
 	Namespaces []string `json:"s,omitempty"`
-	// Forgotten counts the letters that have made room for newer ones.
+	// Forgotten counts the letters that were dropped for newer ones.
 	Forgotten int      `json:"f,omitempty"`
 	Letters   []Letter `json:"l"` // the newest last
 }
 
-// Content is what a letter holds.
+// Content is the content of a letter.
 type Content struct {
 	Attributes map[string]string   `json:"a,omitempty"`
 	Headers    map[string][]string `json:"h,omitempty"`
 	Body       []byte              `json:"b,omitempty"`
 }
 
-// ID returns what people call a letter of the box.
+// ID returns the name of a letter of the box for people.
 func (b *Box) ID(l Letter) string { return b.Source + "/" + l.Hash }
 
-// IsSeenBy reports whether a caller who sees some namespaces, nil for all, sees the letters: events of the source would reach no others.
+// IsSeenBy reports whether a caller of some namespaces, nil for all, sees the letters: events of the source reach no other namespaces.
 func (b *Box) IsSeenBy(namespaces []string) bool {
 	if namespaces == nil {
 		return true
@@ -83,7 +83,7 @@ func (b *Box) IsSeenBy(namespaces []string) bool {
 	return len(b.Namespaces) > 0 && !slices.ContainsFunc(b.Namespaces, func(n string) bool { return !slices.Contains(namespaces, n) })
 }
 
-// Find returns the place of a letter in the box; -1 if it is not there.
+// Find returns the index of a letter in the box; -1 for a missing letter.
 func (b *Box) Find(hash string) int {
 	return slices.IndexFunc(b.Letters, func(l Letter) bool { return l.Hash == hash })
 }
@@ -98,8 +98,8 @@ func changeBox(ctx context.Context, r store.Registry, source string, change func
 	return b, err
 }
 
-// Keep keeps a message, and forgets the oldest ones of its source that are too many. A message that is kept already is counted once more. After an error
-// it may be kept or not: it can be kept again.
+// Keep keeps a message, and deletes the oldest ones of its source above the limit. For a message that is kept already, it only increases the count.
+// After an error the message may be kept or not, and can be kept again.
 func Keep(ctx context.Context, r store.Registry, m Message) error {
 	content, cut := contentOf(m)
 	letter := Letter{
@@ -142,7 +142,7 @@ func unregister(ctx context.Context, r store.Registry, source, hash string) erro
 	return r.Unregister(ctx, store.RegistryContents, source+"/"+hash, store.AnyVersion)
 }
 
-// contentOf returns what is kept of a message, and whether something is left out.
+// contentOf returns the kept part of a message, and whether something is left out.
 func contentOf(m Message) (c Content, cut bool) {
 	c = Content{Headers: m.Headers, Body: m.Body}
 	size := 0
@@ -166,14 +166,14 @@ func contentOf(m Message) (c Content, cut bool) {
 	return c, cut
 }
 
-// hash names a message by where it stood and what it holds.
+// hash names a message by its place and its content.
 func hash(m Message) string {
-	text, _ := json.Marshal([]any{m.Place, m.ContentType, m.Attributes, m.Headers}) // texts alone
+	text, _ := json.Marshal([]any{m.Place, m.ContentType, m.Attributes, m.Headers}) // it contains only texts
 	sum := sha256.Sum256(append(append(text, '\n'), m.Body...))
 	return hex.EncodeToString(sum[:8])
 }
 
-// All returns the boxes that a caller who sees some namespaces, nil for all, may see.
+// All returns the boxes that a caller of some namespaces, nil for all, may see.
 func All(ctx context.Context, r store.Registry, namespaces []string) (all []Box, err error) {
 	entries, err := r.ListRegistered(ctx, store.RegistryList{Kind: store.RegistryLetters})
 	if err != nil {

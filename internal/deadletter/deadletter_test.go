@@ -30,7 +30,7 @@ func mustOpen(t *testing.T, url string) *swrun.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.Close() }) // the store goes anyway
+	t.Cleanup(func() { s.Close() }) // the store is discarded anyway
 	return s
 }
 
@@ -47,7 +47,7 @@ func mustKeep(t *testing.T, r store.Registry, m deadletter.Message) {
 	}
 }
 
-// TestStores: every store keeps the newest letters of a source with what they hold, counts those that come again, and forgets what is dropped.
+// TestStores: every store keeps the newest letters of a source with their content, counts repeated ones, and deletes dropped ones.
 func TestStores(t *testing.T) {
 	for name, url := range stores() {
 		t.Run(name, func(t *testing.T) {
@@ -96,7 +96,7 @@ func TestStores(t *testing.T) {
 	}
 }
 
-// TestWhatIsKept: a message has a bound, and what was cut cannot be published again; neither can what was never an event.
+// TestWhatIsKept: a message has a size limit. A message that was cut, or that was never an event, cannot be published again.
 func TestWhatIsKept(t *testing.T) {
 	const event = `{"specversion":"1.0","id":"1","source":"/s","type":"t","data":"`
 	long := event + strings.Repeat("x", deadletter.MaxBody) + `"}`
@@ -145,7 +145,7 @@ func TestWhatIsKept(t *testing.T) {
 	}
 }
 
-// TestWhoSeesLetters: a caller of some namespaces sees the letters of sources whose events reach no others.
+// TestWhoSeesLetters: a caller of some namespaces sees the letters of sources whose events reach no other namespaces.
 func TestWhoSeesLetters(t *testing.T) {
 	s := mustOpen(t, "memory:")
 	for source, namespaces := range map[string][]string{"of-all": nil, "of-shop": {"shop"}, "of-both": {"shop", "bank"}} {

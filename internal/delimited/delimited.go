@@ -1,4 +1,4 @@
-// Package delimited distinguishes runtime expressions from other text. It knows nothing of what is between the delimiters.
+// Package delimited distinguishes runtime expressions from other text. It does not examine the text between the delimiters.
 package delimited
 
 import "strings"
@@ -9,7 +9,7 @@ func Is(s string) bool {
 	return strings.HasPrefix(s, "${") && strings.HasSuffix(s, "}")
 }
 
-// Inside returns what is between the delimiters of an expression; other text is returned as it is.
+// Inside returns the text between the delimiters of an expression, and other text unchanged.
 func Inside(s string) string {
 	if !Is(s) {
 		return s
