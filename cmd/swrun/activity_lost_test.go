@@ -17,8 +17,8 @@ do:
 - work: {call: 'activity:1.0.0@default', with: {type: resize, queue: images, input: {n: 7}, timeouts: {startToClose: PT1M}}}
 `
 
-// TestActivityOfWhichNothingIsLeft (I4): an activity whose record and entries are all gone from Redis is found by repair, which says so before it
-// does anything, and scheduled again with the same key; its run ends.
+// TestActivityOfWhichNothingIsLeft (I4): if the record and all entries of an activity are gone from Redis, repair finds the activity, reports it
+// before it changes anything, and schedules it again with the same key. Its run ends.
 func TestActivityOfWhichNothingIsLeft(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -29,7 +29,7 @@ func TestActivityOfWhichNothingIsLeft(t *testing.T) {
 	h.until("images", "queue", "ls")
 	first := h.taken(s)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr})
-	defer client.Close() // the server is gone then
+	defer client.Close() // the server is already stopped
 	lost := 0
 	for keys := client.Scan(t.Context(), 0, "*", 1000).Iterator(); keys.Next(t.Context()); {
 		switch key := keys.Val(); {
@@ -44,7 +44,7 @@ func TestActivityOfWhichNothingIsLeft(t *testing.T) {
 		t.Fatalf("%d records were lost", lost)
 	}
 	const found = "demo/x: 1 of the 1 activities that it waits for were lost"
-	h.until(found, "repair", "--dry-run") // once no owner knows it still
+	h.until(found, "repair", "--dry-run") // as soon as no owner knows it
 	contains(t, h.exits(exitOK, "repair", "--dry-run"), "1 difference to repair")
 	contains(t, h.exits(exitOK, "repair"), found, "1 difference repaired")
 	again := h.taken(s)
@@ -57,14 +57,14 @@ func TestActivityOfWhichNothingIsLeft(t *testing.T) {
 	contains(t, h.exits(exitOK, "repair", "--dry-run"), "0 differences")
 }
 
-// takenActivity is an activity that a poll has answered with.
+// takenActivity is an activity in the answer of a poll.
 type takenActivity struct {
 	Token          string `json:"token"`
 	IdempotencyKey string `json:"idempotencyKey"`
 	Attempt        int    `json:"attempt"`
 }
 
-// taken polls for an activity, which is there.
+// taken polls for an activity, which must be available.
 func (h *hosted) taken(s *serving) takenActivity {
 	h.Helper()
 	is := h.polled(s)
@@ -74,7 +74,7 @@ func (h *hosted) taken(s *serving) takenActivity {
 	return is
 }
 
-// polled polls for an activity, and returns an empty one if none comes.
+// polled polls for an activity, and returns an empty one if no activity is available.
 func (h *hosted) polled(s *serving) (is takenActivity) {
 	h.Helper()
 	var polled struct{ Activities []takenActivity }

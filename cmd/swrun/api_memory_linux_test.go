@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// mostOfAPI is how much memory a server may take whose requests may hold 128 MiB, and its effects as much. A server without these bounds takes more than
-// twice as much for the inputs, and for the outputs that nobody reads.
+// mostOfAPI is the maximum memory of a server whose requests may use 128 MiB, and its effects as much. A server without these bounds takes more than
+// twice as much for the inputs, and for the outputs that clients do not read.
 const mostOfAPI = 2 << 30
 
 // largeDocuments are workflows whose runs are large: an output of 3 MB that takes 25 MB as values, and a history of ten times that text.
@@ -29,8 +29,8 @@ do:
 - b: {set: {a: '${ .a }', c: 1}}
 `
 
-// TestMemoryOfTheAPI: a server process keeps its bound of memory while many callers send large inputs, ask for large exports, lists and outputs at a time, or
-// do not read what they asked for. Whoever gets nothing is told to come again.
+// TestMemoryOfTheAPI: a server process keeps its bound of memory while many callers send large inputs, request large exports, lists and outputs at
+// the same time, or do not read their answers. A caller without an answer is asked to retry.
 func TestMemoryOfTheAPI(t *testing.T) {
 	s := startServerProcess(t, largeDocuments, "--effect-memory", "128MiB")
 	for _, id := range []string{"one", "two"} {
@@ -74,13 +74,13 @@ func TestMemoryOfTheAPI(t *testing.T) {
 	}
 }
 
-// serverProcess is a swrun serve that is a process of its own.
+// serverProcess is a swrun serve in a process of its own.
 type serverProcess struct {
 	*exec.Cmd
 	url string
 }
 
-// startServerProcess starts one that serves a document, on a file store, and ends it with the test.
+// startServerProcess starts a server that serves a document, on a file store, and ends it with the test.
 func startServerProcess(t *testing.T, document string, flags ...string) *serverProcess {
 	t.Helper()
 	folder := t.TempDir()
@@ -107,19 +107,19 @@ func startServerProcess(t *testing.T, document string, flags ...string) *serverP
 	}
 	go func() {
 		defer close(read)
-		for lines.Scan() { // a full pipe would stop it
+		for lines.Scan() { // a full pipe would block it
 			continue
 		}
 	}()
 	t.Cleanup(func() {
 		_ = s.Process.Signal(syscall.SIGTERM)
 		<-read
-		_ = s.Wait() // how it ends after a signal is another test's
+		_ = s.Wait() // another test covers its end after a signal
 	})
 	return s
 }
 
-// cutOff stands for the status of an answer that did not come whole.
+// cutOff represents the status of an incomplete answer.
 const cutOff = 0
 
 // ask sends a request and reads the whole answer. It returns the status.
@@ -140,14 +140,14 @@ func (s *serverProcess) ask(t *testing.T, method, path, body string) int {
 	return answer.StatusCode
 }
 
-// askSlowly sends a request, reads the header of the answer when it has come, and then nothing more until all have read theirs.
+// askSlowly sends a request, reads the header of the answer when it arrives, and nothing more until all others have read their answers.
 func (s *serverProcess) askSlowly(t *testing.T, path string) int {
 	c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
 	if err != nil {
 		return cutOff
 	}
 	t.Cleanup(func() { c.Close() })
-	_ = c.(*net.TCPConn).SetReadBuffer(4096) // a larger one makes the test weaker, and not wrong
+	_ = c.(*net.TCPConn).SetReadBuffer(4096) // a larger one makes the test weaker, but not wrong
 	fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", path)
 	answer, err := http.ReadResponse(bufio.NewReaderSize(c, 512), nil)
 	if err != nil {
@@ -156,7 +156,7 @@ func (s *serverProcess) askSlowly(t *testing.T, path string) int {
 	return answer.StatusCode
 }
 
-// bounded reports an error if the process has more memory of its own than it may while something happens.
+// bounded reports an error if the process exceeds its own memory bound during happens.
 func (s *serverProcess) bounded(t *testing.T, happens func()) {
 	t.Helper()
 	var most atomic.Int64
@@ -181,7 +181,7 @@ func (s *serverProcess) bounded(t *testing.T, happens func()) {
 	}
 }
 
-// ownMemory returns how many bytes of memory a process has that are no pages of files.
+// ownMemory returns the memory of a process without pages of files, in bytes.
 func (s *serverProcess) ownMemory(t *testing.T) int64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.Process.Pid))
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// localVerbs are those that ask no deployment, or need the store for themselves, and why.
+// localVerbs returns the verbs that use no deployment, or need the store for themselves, with the reasons.
 func localVerbs() map[string]string {
 	const document, process = "it is about documents", "it works in this process"
 	return map[string]string{
@@ -26,8 +26,8 @@ func localVerbs() map[string]string {
 	}
 }
 
-// TestEveryVerbAsksTheSame: every verb that can be given to a deployment says and ends the same, whether it opens the file, asks whoever has it, or a server.
-// The others have no --server.
+// TestEveryVerbAsksTheSame: every verb for a deployment prints and ends the same, whether it opens the file, asks the holder of the file, or asks a
+// server. The other verbs have no --server.
 func TestEveryVerbAsksTheSame(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -152,7 +152,7 @@ func (h *hosted) keepDead(m deadletter.Message) string {
 
 const dailyText = "document: {dsl: 1.0.3, namespace: demo, name: daily, version: 1.0.0}\nschedule: {cron: '0 9 * * *'}\ndo: [{a: {set: {n: 1}}}]\n"
 
-// eachVerb gives all verbs of cobra's tree, with the flags of a target, and returns what they say. The target is called TARGET there.
+// eachVerb runs all verbs of cobra's tree, with the flags of a target, and returns their outputs. The outputs contain TARGET in the place of the target.
 func (h *hosted) eachVerb(asked map[string][]askedVerb, target ...string) map[string]string {
 	h.Helper()
 	said := map[string]string{}
@@ -195,7 +195,8 @@ func compareVerbs(t *testing.T, which string, want, got map[string]string) {
 	}
 }
 
-// TestHolderOfAnotherVersion: what it does not understand is told with both versions; what it has refused for another reason is told as that.
+// TestHolderOfAnotherVersion: if the holder does not understand a request, the error contains both versions; if it refuses a request for another
+// reason, the error contains that reason.
 func TestHolderOfAnotherVersion(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "runs.db")
 	l, err := net.Listen("unix", file+".sock")

@@ -16,20 +16,20 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file notes what this process changes in a store without a server: the audit trail of the store keeps it until a server or worker writes
-// it into its log.
+// This file records the changes of this process in a store without a server: the audit trail of the store keeps them until a server or worker writes
+// them into its log.
 
-// change is what is asked for.
+// change is a requested change.
 type change struct {
-	operation string // as the HTTP API calls it
+	operation string // its name in the HTTP API
 	subject   string
 	reason    string
 }
 
-// noteWithin is how long the store may take to keep a note.
+// noteWithin is the maximum time for storing a note.
 const noteWithin = 3 * time.Second
 
-// note keeps a change, and how it ended. That it could not be kept is told: the change was made.
+// note stores a change and its outcome. A failure to store it is reported: the change was made.
 func (p *program) note(ctx context.Context, r store.Registry, c change, outcome string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteWithin)
 	defer cancel()
@@ -50,7 +50,7 @@ func documentNames(all []*swrun.Document) string {
 	return strings.Join(names, " ")
 }
 
-// trailHandler is a log of which audit lines come into the audit trail of the store, since nobody keeps what the process prints.
+// trailHandler is a log whose audit lines go into the audit trail of the store, since the output of the process is not kept.
 type trailHandler struct {
 	slog.Handler
 	program *program
@@ -89,8 +89,8 @@ func (o *operation) keepCurrent(ctx context.Context, f *workerFlags) {
 	both.Wait()
 }
 
-// writeAudit writes into the log of this process what commands have changed without a server, until ctx ends. The log of dev is for one person, who
-// has given those commands.
+// writeAudit writes the changes that commands made without a server into the log of this process, until ctx ends. The log of dev is for one person,
+// who gave those commands.
 func (o *operation) writeAudit(ctx context.Context, f *workerFlags) {
 	if !f.drafts {
 		audit.NewTrail(o.store).Follow(ctx, f.log)

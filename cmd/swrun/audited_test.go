@@ -11,7 +11,7 @@ import (
 	"github.com/swrun/swrun/redisstore/redistest"
 )
 
-// changes are commands that change something, and what the log says of each.
+// changes returns commands that change something, and their lines in the log.
 func changes(t *testing.T) (commands [][]string, lines []string) {
 	nap, function := mustWriteFile(t, "nap.yaml", napText), mustWriteFile(t, "function.yaml", "set: {a: 1}\n")
 	daily := mustWriteFile(t, "daily.yaml", dailyText)
@@ -42,8 +42,8 @@ func changes(t *testing.T) (commands [][]string, lines []string) {
 	return commands, lines
 }
 
-// TestChangesWithoutAServerAreAudited: what commands change in a store by themselves stands in the log of the next server or worker, once, with
-// who did it, whatever the level of the log is; what changes nothing does not.
+// TestChangesWithoutAServerAreAudited: the changes that commands make in a store without a server are in the log of the next server or worker, once,
+// with their actor, at every level of the log. A command without a change is not.
 func TestChangesWithoutAServerAreAudited(t *testing.T) {
 	for name, at := range map[string]func(t *testing.T) string{
 		"file":  func(t *testing.T) string { return "file:" + filepath.Join(t.TempDir(), "runs.db") },
@@ -76,7 +76,7 @@ func TestChangesWithoutAServerAreAudited(t *testing.T) {
 	}
 }
 
-// workUntil runs a process until its log says a text, and returns what it said.
+// workUntil runs a process until its log contains a text, and returns the log.
 func (h *hosted) workUntil(text string, args ...string) string {
 	h.Helper()
 	c := capture(map[string]string{"SWRUN_STORE": h.url})
@@ -98,7 +98,7 @@ func (h *hosted) workUntil(text string, args ...string) string {
 	return said.String()
 }
 
-// TestServedFoldersAreAudited: what a server deploys from its folders is audited once, also if its log has errors alone.
+// TestServedFoldersAreAudited: a deployment of a server from its folders is audited once, also if its log has errors alone.
 func TestServedFoldersAreAudited(t *testing.T) {
 	folder := t.TempDir()
 	if err := os.WriteFile(filepath.Join(folder, "nap.yaml"), []byte(napText), 0o600); err != nil {

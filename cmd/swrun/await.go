@@ -15,7 +15,7 @@ import (
 
 // This file waits for the end of runs, for output, wait and history.
 
-// awaited returns how a run has ended; if it has not within a time, that is exit 8.
+// awaited returns the outcome of a run; exit 8 if the run is not ended within a time.
 func (o *operation) awaited(ctx context.Context, run control.RunOf, wait time.Duration) (api.RunOutcome, error) {
 	i := run.Execution
 	outcome, err := o.ended(ctx, run, wait)
@@ -37,7 +37,7 @@ func (o *operation) awaited(ctx context.Context, run control.RunOf, wait time.Du
 	var watching sync.WaitGroup
 	watching.Go(func() { o.watchWorkers(waiting, i) })
 	outcome, err = o.deployment.OutcomeOf(waiting, run, wait)
-	over := waiting.Err() != nil && ctx.Err() == nil // then what it was doing may fail in its own way
+	over := waiting.Err() != nil && ctx.Err() == nil // then the interrupted call may fail in any way
 	cancel()
 	watching.Wait()
 	switch {
@@ -52,12 +52,12 @@ func (o *operation) awaited(ctx context.Context, run control.RunOf, wait time.Du
 	return outcome, o.unfinished(ctx, i)
 }
 
-// quarantined is the error of a run that nobody works on.
+// quarantined returns the error of a quarantined run, which no worker works on.
 func quarantined(i store.Instance, outcome api.RunOutcome) error {
 	return &client.QuarantinedError{Instance: i, Ends: api.ParseTime(outcome.EndsAt)}
 }
 
-// ended returns how a run has ended, if it has. A store that does not answer keeps who waits no longer than the time that is given.
+// ended returns the outcome of a run, if it is ended. A store that does not answer delays the caller no longer than the given time.
 func (o *operation) ended(ctx context.Context, run control.RunOf, wait time.Duration) (api.RunOutcome, error) {
 	if wait == 0 {
 		return o.deployment.OutcomeOf(ctx, run, 0)
@@ -71,7 +71,7 @@ func (o *operation) ended(ctx context.Context, run control.RunOf, wait time.Dura
 	return outcome, err
 }
 
-// unattended is the error of waiting for a run of an embedded store, which only one process at a time can have.
+// unattended returns the error of waiting for a run of an embedded store, which only one process at a time can hold.
 func (o *operation) unattended(i store.Instance) error {
 	store := o.flags.storeFlag()
 	return &exitError{
@@ -80,9 +80,9 @@ func (o *operation) unattended(i store.Instance) error {
 	}
 }
 
-// unfinished is the error of a run that has not ended. It says so if the reason is that no worker is there.
+// unfinished returns the error of a run that is not ended. It names a missing worker as the reason.
 func (o *operation) unfinished(ctx context.Context, i store.Instance) error {
-	ctx, done := context.WithTimeout(ctx, answerWithin) // a store that does not answer keeps nobody waiting
+	ctx, done := context.WithTimeout(ctx, answerWithin) // a store that does not answer must not delay the caller
 	defer done()
 	e := &exitError{code: exitWaited, message: fmt.Sprintf("%s is still in progress", i), hint: "swrun describe " + terminal.ShellWord(i.ID) + o.flags.target() + " shows the reason of its wait"}
 	if o.lacksWorker(ctx, i) {
@@ -91,16 +91,16 @@ func (o *operation) unfinished(ctx context.Context, i store.Instance) error {
 	return e
 }
 
-// lacksWorker reports whether it is known that no worker is there for a run.
+// lacksWorker reports whether a run is known to have no worker.
 func (o *operation) lacksWorker(ctx context.Context, i store.Instance) bool {
 	outcome, err := o.deployment.Outcome(ctx, i, 0)
 	return err == nil && outcome.NoWorker
 }
 
-// watchEvery is how often who waits for a run looks whether a worker is there.
+// watchEvery is the interval at which a command that waits for a run checks for a worker.
 const watchEvery = time.Second
 
-// watchWorkers says once, as soon as no worker is there for a run, that the run is not going on. It returns when ctx ends.
+// watchWorkers reports once, as soon as a run has no worker, that the run does not continue. It returns when ctx ends.
 func (o *operation) watchWorkers(ctx context.Context, i store.Instance) {
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
@@ -116,7 +116,7 @@ func (o *operation) watchWorkers(ctx context.Context, i store.Instance) {
 	}
 }
 
-// endedOtherwise is the error of a run that has ended, but has no output.
+// endedOtherwise returns the error of an ended run without output.
 func (o *operation) endedOtherwise(i store.Instance, outcome api.RunOutcome) error {
 	message := fmt.Sprintf("%s is %s%s", i, outcome.Status, because(outcome))
 	if fault := api.ParseError(outcome.Error); fault != nil {
@@ -125,7 +125,7 @@ func (o *operation) endedOtherwise(i store.Instance, outcome api.RunOutcome) err
 	return &exitError{code: outcomeExit(outcome, nil), message: message, hint: "swrun history " + terminal.ShellWord(i.ID) + o.flags.target() + " shows the cause"}
 }
 
-// because says why a run was cancelled, if that was said.
+// because returns the reason of a cancellation, if it was given.
 func because(outcome api.RunOutcome) string {
 	if outcome.Reason == "" {
 		return ""

@@ -39,7 +39,7 @@ func (p *program) benchCommand() *cobra.Command {
 				return bench.Serve(p.in, p.out)
 			}
 			if server, isOutside := p.env(bench.ActivitiesVariable); isOutside {
-				return bench.PerformActivities(context.Background(), server, f.concurrency) // until it is killed
+				return bench.PerformActivities(context.Background(), server, f.concurrency) // until the process is killed
 			}
 			f.scenarios = args
 			if err := f.checkSize(); err != nil {
@@ -61,32 +61,32 @@ func (p *program) benchCommand() *cobra.Command {
 	return cmd
 }
 
-// maxSize is more than any machine measures in a day.
+// maxSize is larger than any machine can measure in a day.
 const maxSize = 1000
 
 func (f *benchFlags) checkSize() error {
-	if !(f.size > 0 && f.size <= maxSize) { // NaN neither
+	if !(f.size > 0 && f.size <= maxSize) { // also refuses NaN
 		return usagef("for example --size 0.1", "--size must be above 0 and at most %d, got %g", maxSize, f.size)
 	}
 	return atLeast("--concurrency", f.concurrency, 1)
 }
 
-// benchApart makes the flags mean a store of bench's own, beside the one that they name: the worker of bench performs no
-// effects, so that it must not claim runs of users. leave removes what need not be kept.
+// benchApart sets the flags to a store of bench's own, beside the store that they name: the worker of bench performs no effects, so that it must not
+// claim runs of users. leave removes temporary data.
 func (p *program) benchApart(f *benchFlags) (leave func(), err error) {
 	leave = func() {}
 	f.url, _ = f.location(p)
 	scheme, path, _ := strings.Cut(f.url, ":")
 	_, spawned := p.env(bench.WorkerVariable)
 	switch {
-	case spawned: // by one that has done this
+	case spawned: // the parent process has done this
 	case scheme == "file":
 		folder, err := os.MkdirTemp(existing(filepath.Dir(path)), ".swrun-bench-")
 		if err != nil {
 			return leave, storeError(err)
 		}
 		f.url = "file:" + filepath.Join(folder, "store.db")
-		leave = func() { os.RemoveAll(folder) } // what cannot be removed does no harm
+		leave = func() { os.RemoveAll(folder) } // leftovers do no harm
 	case strings.HasPrefix(scheme, "redis"):
 		u, err := url.Parse(f.url)
 		if err != nil {
@@ -100,7 +100,7 @@ func (p *program) benchApart(f *benchFlags) (leave func(), err error) {
 	return leave, nil
 }
 
-// existing returns the nearest folder, from folder upward, that is there.
+// existing returns the nearest existing folder, from folder upward.
 func existing(folder string) string {
 	for folder != filepath.Dir(folder) {
 		if _, err := os.Stat(folder); err == nil {

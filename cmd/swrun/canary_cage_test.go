@@ -25,10 +25,10 @@ import (
 	"github.com/swrun/swrun/redisstore/redistest"
 )
 
-// canaryCage runs workflows in every way in which they can be run, and looks for their secrets in all that comes out.
+// canaryCage runs workflows in every possible way, and looks for their secrets in all output.
 type canaryCage struct {
 	*testing.T
-	echo    string // a server that answers with what it was asked
+	echo    string // a server that repeats its requests
 	redis   *redistest.Server
 	folder  string   // values a project, with its store and the documents
 	names   []string // values the documents
@@ -38,17 +38,17 @@ type canaryCage struct {
 	given   map[string]bool // the verbs
 }
 
-// verbsWithoutSecrets returns the verbs that are not asked for secrets, since they have none to show.
+// verbsWithoutSecrets returns the verbs that are not searched for secrets, since they have none to show.
 func verbsWithoutSecrets() []string {
 	return []string{
 		"cancel", "terminate", "suspend", "resume", "retry", "delete", "deadline", "fork", "migrate", "import", "repair", // ids
 		"queue",                                // names and numbers
-		"function",                             // what it deploys can read no secrets
-		"token",                                // of callers, and nothing of workflows
+		"function",                             // a deployed function can read no secrets
+		"token",                                // tokens of callers, and no data of workflows
 		"bench",                                // workflows of its own
-		"init", "schema", "version", "explain", // nothing of a document
-		"fmt",  // a document, which has the names of its secrets only
-		"expr", // an expression of the one who asks
+		"init", "schema", "version", "explain", // no data of a document
+		"fmt",  // a document, which contains only the names of its secrets
+		"expr", // an expression of the caller
 	}
 }
 
@@ -76,7 +76,7 @@ func (c *canaryCage) add(name, text string) {
 
 func (c *canaryCage) file(name string) string { return filepath.Join(c.folder, name+".yaml") }
 
-// engine serves an engine of containers where the commands find it.
+// engine serves an engine of containers at the address that the commands use.
 func (c *canaryCage) engine() {
 	c.Helper()
 	socket := filepath.Join(c.TempDir(), "engine.sock")
@@ -159,10 +159,10 @@ func (c *canaryCage) hosted() {
 	c.served()
 }
 
-// served asks a server for everything that it tells of the runs, by its own description.
+// served requests everything that a server returns about the runs, according to its own description.
 func (c *canaryCage) served() {
 	c.Helper()
-	c.given["serve"], c.given["dev"] = true, true // which is the same
+	c.given["serve"], c.given["dev"] = true, true // dev is the same
 	s := (&hosted{c.T, c.redis.URL()}).serve("--secrets", c.secrets, "--log-level", "debug")
 	_, text := c.ask(s, http.MethodGet, "/openapi.json")
 	var description struct {
@@ -186,7 +186,7 @@ func (c *canaryCage) served() {
 		}
 	}
 	for _, name := range c.names {
-		c.ask(s, http.MethodPost, "/v1/runs/demo/"+name+"/cancel") // it has ended
+		c.ask(s, http.MethodPost, "/v1/runs/demo/"+name+"/cancel") // it is ended
 	}
 	s.stop()
 	c.search.Absent(c, "the log of the server", s.err.String())
@@ -221,7 +221,7 @@ func (c *canaryCage) ask(s *serving, method, path string) (status int, text stri
 	return answer.StatusCode, string(body)
 }
 
-// newCollector starts a server that takes traces, and has the exporter know it.
+// newCollector starts a server that accepts traces, and configures the exporter for it.
 func newCollector(t *testing.T) (exported *told, url string) {
 	t.Helper()
 	exported = &told{lines: make(chan struct{}, 1)}
@@ -237,7 +237,7 @@ func newCollector(t *testing.T) (exported *told, url string) {
 	return exported, collector.URL
 }
 
-// look asks every verb about a run that shows something of it.
+// look runs every verb that shows a part of a run.
 func (c *canaryCage) look(store, id string) {
 	c.Helper()
 	for _, args := range [][]string{
@@ -267,8 +267,8 @@ func (c *canaryCage) swrun(store string, args ...string) {
 	c.search.Absent(c, strings.Join(args, " "), out.stdout.String()+out.stderr.String())
 }
 
-// newEcho starts a server that answers with all that it was asked: with the status that the path names, after a challenge
-// for a digest, or with a redirect to a place that repeats the key.
+// newEcho starts a server that repeats its requests: with the status that the path names, after a challenge for a digest, or with a redirect to a
+// place that repeats the key.
 func newEcho(t *testing.T) string {
 	other := httptest.NewServer(http.HandlerFunc(answerEcho)).URL
 	services := grpctest.New(nil)
@@ -292,14 +292,14 @@ func newEcho(t *testing.T) string {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = fmt.Fprintf(w, `{"access_token": %q, "token_type": "Bearer", "refresh_token": %[1]q}`, canaryToken)
 		case r.URL.Path == "/refusing/oauth2/token":
-			asked, _ := io.ReadAll(r.Body) // what has come of it
+			asked, _ := io.ReadAll(r.Body) // the part that has arrived
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusBadRequest)
 			_, _ = fmt.Fprintf(w, `{"error": "invalid_grant", "error_description": %q}`, asked)
 		case to != "":
 			w.Header().Set("Location", to)
 			w.WriteHeader(http.StatusFound)
-			_, _ = io.WriteString(w, to) // who asks may have left
+			_, _ = io.WriteString(w, to) // the client may have disconnected
 		case strings.HasPrefix(r.URL.Path, "/digest") && r.Header.Get("Authorization") == "":
 			w.Header().Set("WWW-Authenticate", `Digest realm="canaries", nonce="n0nce", qop="auth", algorithm=SHA-256`)
 			w.WriteHeader(http.StatusUnauthorized)
@@ -308,7 +308,7 @@ func newEcho(t *testing.T) string {
 			answerEcho(w, r)
 		}
 	}))
-	server.Config.ReadHeaderTimeout, server.Config.IdleTimeout = time.Second, time.Minute // who speaks MQTT to it waits no longer for an answer
+	server.Config.ReadHeaderTimeout, server.Config.IdleTimeout = time.Second, time.Minute // a client that uses MQTT waits no longer for an answer
 	server.Config.Protocols = &http.Protocols{}
 	server.Config.Protocols.SetHTTP1(true)
 	server.Config.Protocols.SetUnencryptedHTTP2(true)
@@ -317,17 +317,17 @@ func newEcho(t *testing.T) string {
 	return server.URL
 }
 
-// echoDocument describes what the echo can be asked for.
+// echoDocument describes the operations of the echo.
 const echoDocument = `{"openapi": "3.1.0", "servers": [{"url": "/"}], "paths": {"/{status}": {"post": {"operationId": "echo", "requestBody": {"content": {"application/json": {}}}, "parameters": [
 	{"name": "status", "in": "path"}, {"name": "X-Key", "in": "header"}, {"name": "k", "in": "query"}, {"name": "session", "in": "cookie"}]}}}}`
 
 func answerEcho(w http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(r.Body) // what has come of it
+	body, _ := io.ReadAll(r.Body) // the part that has arrived
 	status, before := 0, 0
 	fmt.Sscanf(r.URL.Path, "/%d", &status)
 	fmt.Sscan(r.URL.Query().Get("before"), &before)
 	if r.URL.Query().Has("slow") {
-		time.Sleep(150 * time.Millisecond) // so that the state is stored meanwhile
+		time.Sleep(150 * time.Millisecond) // so that the state is stored in the meantime
 	}
 	w.Header().Set("X-Echo", r.Header.Get("X-Key"))
 	w.Header().Set("Content-Type", "text/plain")
@@ -335,7 +335,7 @@ func answerEcho(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "%s%s\n%s\n%s %s", strings.Repeat("x", before), r.Header.Get("X-Key"), r.Header.Get("Authorization"), r.URL, body)
 }
 
-// searchRedis looks at every key and value of the server, and at every byte that it has written.
+// searchRedis searches every key and value of the server, and every byte that it has written.
 func (c *canaryCage) searchRedis() {
 	c.Helper()
 	client := redis.NewClient(&redis.Options{Addr: c.redis.Addr})

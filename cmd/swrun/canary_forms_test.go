@@ -62,7 +62,7 @@ func canaryFormTasks() map[string]string {
 	}
 }
 
-// TestNoSecretOfAnyFormLeaves sends secrets of all shapes through runs, and looks at what has left.
+// TestNoSecretOfAnyFormLeaves sends secrets of all shapes through runs, and searches all output.
 func TestNoSecretOfAnyFormLeaves(t *testing.T) {
 	forms := canaryForms()
 	c := newCanaryCage(t, forms)

@@ -10,7 +10,7 @@ import (
 	"github.com/swrun/swrun/tasks"
 )
 
-// canaries are the secrets of the workflows below; none of them may be seen where they are looked for.
+// canaries returns the secrets of the workflows below; none of them may appear in a searched place.
 func canaries() map[string]any {
 	return map[string]any{
 		"api": `kanarie/7f3Q+zw"9`, "db": map[string]any{"username": "canary-user", "password": "vogel-9b1dX8"}, "pin": "481516234218",
@@ -20,11 +20,11 @@ func canaries() map[string]any {
 	}
 }
 
-// canaryToken is what an authority gives calls. No workflow declares it as a secret, so that nothing but the call knows what to hide.
+// canaryToken is the token that an authority gives to calls. No workflow declares it as a secret, so that only the call knows that it must be hidden.
 const canaryToken = "zugvogel-aus-dem-Sueden-4711-und-zurueck"
 
-// canaryTasks are places where a secret, or what holds one, can go: expressions of every field, and all kinds of tasks.
-// URL is a server that answers what it was asked, with the status that the path names.
+// canaryTasks returns places that a secret, or a value that contains one, can reach: expressions of every field, and all kinds of tasks. URL is a
+// server that repeats its requests, with the status that the path names.
 func canaryTasks() map[string]string {
 	return map[string]string{
 		"set":                           `- a: {set: {x: "${ $secrets.api }", y: "${ $secrets.db }", z: ["${ $secrets.key }"]}}`,
@@ -155,8 +155,8 @@ do:
 - c: {if: "${ .fail }", raise: {error: {type: "https://x.test/no", status: 500, detail: "${ .k }", title: "${ $context.password }"}}}
 `
 
-// TestNoSecretLeavesARun lets canaries go wherever a value can go, and then looks at every byte that has left: what the
-// store holds and has written to disk, what was printed and logged, and all that the verbs tell of the run.
+// TestNoSecretLeavesARun puts canaries into every place that a value can reach, and then searches every byte of output: the data of the store in
+// memory and on disk, the printed and logged text, and the output of all verbs about the run.
 func TestNoSecretLeavesARun(t *testing.T) {
 	c := newCanaryCage(t, canaries())
 	c.add("child", canaryChild)
@@ -169,7 +169,7 @@ func TestNoSecretLeavesARun(t *testing.T) {
 	c.runAll()
 }
 
-// TestEveryKindIsGivenASecret: each kind of task that runs is among those of the test above.
+// TestEveryKindIsGivenASecret: the test above uses each kind of task that can run.
 func TestEveryKindIsGivenASecret(t *testing.T) {
 	seen := map[dsl.Kind]bool{}
 	for name, list := range canaryTasks() {
@@ -189,12 +189,12 @@ func TestEveryKindIsGivenASecret(t *testing.T) {
 	}
 }
 
-// places puts the server where the workflows call it.
+// places replaces the placeholders of the server in the workflows.
 func places(server string) *strings.Replacer {
 	return strings.NewReplacer("URL", server, "PORT", server[strings.LastIndexByte(server, ':')+1:])
 }
 
-// slug makes the name of a place the name of a workflow.
+// slug converts the name of a place into the name of a workflow.
 func slug(name string) string {
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r < 'a' || r > 'z' })
 	return strings.Join(words, "-")

@@ -12,14 +12,14 @@ import (
 
 const catalogVariable = "SWRUN_CATALOG"
 
-// catalogFlag names the default catalog, where documents are read.
+// catalogFlag names the default catalog, for verbs that read documents.
 type catalogFlag struct{ catalog string }
 
 func (f *catalogFlag) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.catalog, "catalog", "", "folder or URL of the default catalog; call: log:1.0.0 calls functions/log/1.0.0/function.yaml there (also "+catalogVariable+")")
 }
 
-// resourceFlags say from where the external resources of documents and functions are read, and how.
+// resourceFlags specify the sources of the external resources of documents and functions, and how they are read.
 type resourceFlags struct {
 	catalogFlag
 	network, proxy string
@@ -39,7 +39,7 @@ func (f *resourceFlags) apply(p *program, verb string, h *swrun.Host) error {
 	return cmp.Or(f.catalogFlag.apply(p, h), optionUsage(verb, nil, h.Check()))
 }
 
-// apply completes a host; the flag goes before the variable.
+// apply completes a host; the flag takes precedence over the variable.
 func (f *catalogFlag) apply(p *program, h *swrun.Host) error {
 	name := "--catalog"
 	if h.Catalog = f.catalog; h.Catalog == "" {

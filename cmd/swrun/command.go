@@ -18,7 +18,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// commandVerb is a verb that sends a command to runs, and how the command shows it.
+// commandVerb is a verb that sends a command to runs, and its words in the output.
 type commandVerb struct {
 	control.Verb
 	short, done string
@@ -82,10 +82,10 @@ func (p *program) sendCommand(v commandVerb) *cobra.Command {
 	return cmd
 }
 
-// sendSize is how many runs get a command before its answers are printed.
+// sendSize is the number of runs that get a command before its answers are printed.
 const sendSize = 1000
 
-// send sends a command to several runs. A run that refuses it does not keep it from the others.
+// send sends a command to several runs. A run that refuses it does not affect the others.
 func (o *operation) send(ctx context.Context, v commandVerb, runs []store.Instance, reason string) error {
 	settles := v.Ends && o.isLocal()
 	var first error
@@ -121,7 +121,7 @@ func (v commandVerb) outcome(o api.Outcome, done string) string {
 	return strings.TrimPrefix(o.NoEffect, "it ") + "; " + v.Name + " changes nothing"
 }
 
-// check says which of several runs would refuse a command as they are now. It ends as send would.
+// check reports which of several runs would refuse a command in their current state. It ends as send would.
 func (o *operation) check(ctx context.Context, v commandVerb, runs []store.Instance) error {
 	var first error
 	for some := range slices.Chunk(runs, sendSize) {
@@ -140,7 +140,7 @@ func (o *operation) check(ctx context.Context, v commandVerb, runs []store.Insta
 	return first
 }
 
-// storeFailure returns why the store takes no commands at all, if one of the errors says so.
+// storeFailure returns the reason why the store accepts no commands at all, if one of the errors contains it.
 func storeFailure(refused []error) error {
 	if n := slices.IndexFunc(refused, control.IsOutage); n >= 0 {
 		return refused[n]
@@ -148,7 +148,7 @@ func storeFailure(refused []error) error {
 	return nil
 }
 
-// reportLeft prints which runs got the command before the store refused it or a signal came, and how many did not.
+// reportLeft prints the runs that got the command before the store refused it or a signal arrived, and the number of the others.
 func (o *operation) reportLeft(ctx context.Context, v commandVerb, done []store.Instance, left int, err error) error {
 	for _, i := range done {
 		if err := write(o.out, i.ID+" "+v.done+"\n"); err != nil {
@@ -163,7 +163,7 @@ func (o *operation) reportLeft(ctx context.Context, v commandVerb, done []store.
 	return refusalError(err)
 }
 
-// accepted returns the runs that have not refused.
+// accepted returns the runs that did not refuse.
 func accepted(runs []store.Instance, refused []error) (all []store.Instance) {
 	for n, i := range runs {
 		if refused[n] == nil {
@@ -173,7 +173,7 @@ func accepted(runs []store.Instance, refused []error) (all []store.Instance) {
 	return all
 }
 
-// refusal returns the error of a run that refuses a command. A run that is not deleted may wait for a worker to end it.
+// refusal returns the error of a run that refuses a command. A run that was not deleted may wait for a worker to end it.
 func (o *operation) refusal(ctx context.Context, v commandVerb, i store.Instance, err error) error {
 	err = refusalError(err)
 	var exit *exitError

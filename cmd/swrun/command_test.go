@@ -45,7 +45,7 @@ func TestCommandIsBrokenOff(t *testing.T) {
 	}
 }
 
-// TestBenchIsInterrupted: nothing of what bench has started stays in the store.
+// TestBenchIsInterrupted: an interrupted bench leaves nothing in the store.
 func TestBenchIsInterrupted(t *testing.T) {
 	h := newHosted(t)
 	options, err := redis.ParseURL(strings.Split(h.url, "?")[0])
@@ -71,7 +71,7 @@ func TestBenchIsInterrupted(t *testing.T) {
 	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
-	_ = cmd.Wait() // its exit code is looked at
+	_ = cmd.Wait() // the test checks its exit code
 	if got := cmd.ProcessState.ExitCode(); got != exitInterrupt {
 		t.Errorf("it ended with %d", got)
 	}
@@ -80,7 +80,7 @@ func TestBenchIsInterrupted(t *testing.T) {
 	}
 }
 
-// TestCommandIsInterrupted: a signal between requests leaves the other runs as they were, and their number is reported.
+// TestCommandIsInterrupted: a signal between requests leaves the other runs unchanged, and their number is reported.
 func TestCommandIsInterrupted(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	c, requests := capture(nil), 0

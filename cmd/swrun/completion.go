@@ -12,12 +12,12 @@ const valuesToComplete = "swrun_values"
 
 // completeValues offers a flag's values to the shell.
 func completeValues(cmd *cobra.Command, flag string, values []string) {
-	// The only error is a flag that does not exist, which the tests of completion would show.
+	// The only possible error is a flag that does not exist, which the tests of completion would detect.
 	_ = cmd.Flags().SetAnnotation(flag, valuesToComplete, values)
 }
 
-// registerCompletions lets cobra answer a shell that asks for the values of flags. Cobra keeps each flag that it is given here as long as the process lives.
-// So it is given them only if a shell asks.
+// registerCompletions lets cobra answer a shell that requests the values of flags. Cobra keeps each flag that it is given here as long as the process
+// lives. So it is given them only if a shell requests them.
 func registerCompletions(root *cobra.Command, args []string) {
 	if len(args) > 0 && slices.Contains([]string{cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd}, args[0]) {
 		registerValues(root)

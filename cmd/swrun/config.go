@@ -67,7 +67,7 @@ func (p *program) configUnsetCommand() *cobra.Command {
 	})
 }
 
-// configChange makes a command that changes settings, all that are given or none.
+// configChange makes a command that changes settings, all given settings or none.
 func (p *program) configChange(use, short, example string, add func(*api.SettingsChange, string) error) *cobra.Command {
 	f := &operateFlags{makes: true, remote: true}
 	cmd := &cobra.Command{

@@ -14,7 +14,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// TestVerbsOnWhatIsNoStore: whatever stands where a store is expected, each verb says so in one message, with exit code 7.
+// TestVerbsOnWhatIsNoStore: if a path contains something else than a store, each verb reports it in one message, with exit code 7.
 func TestVerbsOnWhatIsNoStore(t *testing.T) {
 	document := mustWriteFile(t, "nap.yaml", napText)
 	whole := filledStore(t, document)
@@ -43,7 +43,7 @@ func TestVerbsOnWhatIsNoStore(t *testing.T) {
 
 // everyVerbRefuses tries all verbs that need a store.
 func everyVerbRefuses(t *testing.T, document, path string) {
-	given := map[string]bool{"bench": true} // which measures beside it
+	given := map[string]bool{"bench": true} // it measures beside the store
 	sum := sha256.Sum256([]byte("{}"))
 	export := mustWriteFile(t, "export.json", fmt.Sprintf(`{"schema": "swrun/v1/export", "stored": {"sha256": "%x", "data": "e30="}}`, sum))
 	function := mustWriteFile(t, "function.yaml", "set: {a: 1}\n")
@@ -71,7 +71,7 @@ func everyVerbRefuses(t *testing.T, document, path string) {
 	}
 }
 
-// filledStore returns what is in a file with a run.
+// filledStore returns the content of a file with a run.
 func filledStore(t *testing.T, document string) []byte {
 	path := filepath.Join(t.TempDir(), "good.db")
 	h := &hosted{t, "file:" + path}
@@ -84,7 +84,7 @@ func filledStore(t *testing.T, document string) []byte {
 	return data
 }
 
-// flipped returns a file whose pages do not say what they are, but for the first two, which say what the file is.
+// flipped returns a file whose pages have a wrong type, except for the first two, which identify the file.
 func flipped(whole []byte) []byte {
 	data := bytes.Clone(whole)
 	for page := 2 * 4096; page < len(data); page += 4096 {
@@ -104,7 +104,7 @@ func outdated(path string, whole []byte) error {
 	if err != nil {
 		return err
 	}
-	defer db.Close() // what was written is there
+	defer db.Close() // the data is already written
 	return db.Update(func(tx *bbolt.Tx) error {
 		b, key := tx.Bucket([]byte("swrun")), []byte("layout")
 		now, before := fmt.Appendf(nil, `"Schema":%d`, store.Schema), fmt.Appendf(nil, `"Schema":%d`, store.Schema-1)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// damagedActivities are what a test stores in the place of the record of an activity; nil for nothing.
+// damagedActivities are the replacements of the record of an activity in a test; nil for nothing.
 func damagedActivities() map[string][]byte {
 	return map[string][]byte{
 		"deleted": nil, "rubbish": []byte("rubbish"), "rubbish behind the queue": []byte("2 1795801746834 0 images rubbish"),
@@ -14,7 +14,7 @@ func damagedActivities() map[string][]byte {
 	}
 }
 
-// TestDamagedActivities: an activity whose record is damaged or missing is told by describe, doctor and health with the remedy, and scheduled again.
+// TestDamagedActivities: describe, doctor and health report an activity whose record is damaged or missing, with the remedy, and it is scheduled again.
 func TestDamagedActivities(t *testing.T) {
 	for name, data := range damagedActivities() {
 		t.Run("file/"+name, func(t *testing.T) {
@@ -84,7 +84,7 @@ func (h *hosted) endsOutside(s *serving) {
 	contains(h.T, out, "everything that was looked at can be read")
 }
 
-// TestActivityOfANewerSwrun: describe tells that an activity cannot be read here if a newer swrun has written it.
+// TestActivityOfANewerSwrun: describe reports that an activity cannot be read here if a newer swrun has written it.
 func TestActivityOfANewerSwrun(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "runs.db")

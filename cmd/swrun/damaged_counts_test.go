@@ -9,7 +9,7 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// TestRepairRemovesStrayCounts: repair removes keys of a file that count runs and name none. Those of runs stay.
+// TestRepairRemovesStrayCounts: repair removes keys of a file that count runs but contain no id. The keys of runs stay.
 func TestRepairRemovesStrayCounts(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "runs.db")
@@ -42,7 +42,7 @@ func TestRepairRemovesStrayCounts(t *testing.T) {
 	contains(t, out, "no run is quarantined", "1 run and 0 registered things cannot be read", fmt.Sprintf("%d repairs of indexes", added))
 }
 
-// TestDamagedEntriesEnd: entries of the registry in a file that are damaged, and whose time is over, are removed when others are stored.
+// TestDamagedEntriesEnd: damaged entries of the registry in a file whose time is over are removed when others are stored.
 func TestDamagedEntriesEnd(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "runs.db")
@@ -76,7 +76,7 @@ func TestDamagedEntriesEnd(t *testing.T) {
 	})
 }
 
-// TestRepairsAtTheStartAreLogged: a worker that repairs a file when it starts logs each repair, at most 100 of them, and how many more there were.
+// TestRepairsAtTheStartAreLogged: a worker that repairs a file when it starts logs each repair, at most 100 of them, and the number of further repairs.
 func TestRepairsAtTheStartAreLogged(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "runs.db")

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestDamagedDefinitions: a definition that is damaged or missing is told with its workflow, by commands, doctor and health, in a short text. To deploy the
-// same document again restores it.
+// TestDamagedDefinitions: commands, doctor and health report a definition that is damaged or missing with its workflow, in a short text. Deploying
+// the same document again restores it.
 func TestDamagedDefinitions(t *testing.T) {
 	for name, c := range map[string]struct {
 		part string
@@ -49,7 +49,7 @@ func (h *hosted) tellsDamagedDefinition(onlyName bool) {
 	const told = "the workflow demo/nap:0.1.0: the definition "
 	asked := []string{"start demo/nap --id two", "doctor", "describe one", "export one"}
 	if onlyName {
-		asked = asked[:2] // the run has the digest
+		asked = asked[:2] // the run contains the digest
 	}
 	for _, args := range asked {
 		if code, out := h.says(args); code != exitStore || !strings.Contains(out, told) || len(out) > 4000 {

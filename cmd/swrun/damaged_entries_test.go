@@ -16,10 +16,10 @@ import (
 	"github.com/swrun/swrun/redisstore/redistest"
 )
 
-// overwrites overwrites what is stored under the keys that contain a text: by rubbish, or on Redis by a list.
+// overwrites overwrites the values of the keys that contain a text: by rubbish, or on Redis by a list.
 type overwrites func(key string, list bool)
 
-// TestDamagedEntries: what is stored beside the runs and is damaged hurts only what it belongs to, and is told there with its name.
+// TestDamagedEntries: damaged data beside the runs affects only its owner, and is reported there with its name.
 func TestDamagedEntries(t *testing.T) {
 	t.Run("file", func(t *testing.T) {
 		t.Parallel()
@@ -61,7 +61,7 @@ func TestDamagedEntries(t *testing.T) {
 	})
 }
 
-// survivesDamage damages one thing after another: each is told by what it belongs to, and runs are listed as before.
+// survivesDamage damages one entry after another: the owner of each reports it, and runs are listed as before.
 func (h *hosted) survivesDamage(keys []string, overwrite overwrites) {
 	h.Helper()
 	h.exits(exitOK, "deploy", mustWriteFile(h.T, "nap.yaml", napText))
@@ -120,7 +120,7 @@ func (h *hosted) refusesDamagedWorkflow(s *serving) {
 	h.until("waiting for the timer", "describe", "three")
 }
 
-// overwriteEntry overwrites what a file keeps under the keys that contain a text; nil deletes it. Nobody may have the file open.
+// overwriteEntry overwrites the values of a file under the keys that contain a text; nil deletes them. The file must not be open.
 func overwriteEntry(t *testing.T, path, part string, data []byte) {
 	t.Helper()
 	changeEntries(t, path, func(b *bbolt.Bucket) error {
@@ -145,21 +145,21 @@ func overwriteEntry(t *testing.T, path, part string, data []byte) {
 	})
 }
 
-// changeEntries changes what a file keeps. Nobody may have the file open.
+// changeEntries changes the content of a file. The file must not be open.
 func changeEntries(t *testing.T, path string, change func(*bbolt.Bucket) error) {
 	t.Helper()
 	db, err := bbolt.Open(path, 0o600, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close() // what was written is there
+	defer db.Close() // the data is already written
 	if err := db.Update(func(tx *bbolt.Tx) error { return change(tx.Bucket([]byte("swrun"))) }); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// overwritesKeys damages the keys of Redis that fit a pattern: as "type" by another type, and otherwise by a text in the place of theirs, or of the value
-// of an entry.
+// overwritesKeys damages the keys of Redis that match a pattern: as "type" by another type, and otherwise by a text in the place of their text, or of
+// the value of an entry.
 func (h *hosted) overwritesKeys(client *redis.Client, pattern, by string) {
 	h.Helper()
 	keys := client.Keys(h.Context(), pattern).Val()
@@ -183,7 +183,7 @@ func (h *hosted) overwritesKeys(client *redis.Client, pattern, by string) {
 	}
 }
 
-// keepsAll returns a function that puts everything on a Redis back to what it is now.
+// keepsAll returns a function that restores everything on a Redis to its present state.
 func (h *hosted) keepsAll(client *redis.Client) (back func()) {
 	kept := map[string]string{}
 	for _, key := range client.Keys(h.Context(), "*").Val() {
@@ -199,7 +199,7 @@ func (h *hosted) keepsAll(client *redis.Client) (back func()) {
 	}
 }
 
-// mustFillRedis stores one thing of each kind on a Redis.
+// mustFillRedis stores one entry of each kind on a Redis.
 func mustFillRedis(t *testing.T) (*hosted, *redis.Client) {
 	t.Helper()
 	server := redistest.Start(t)
@@ -264,7 +264,7 @@ func TestDoctorReadsEntries(t *testing.T) {
 	}
 }
 
-// TestVerbsOnDamagedKeys: a verb that needs a key of Redis that somebody has overwritten ends with 7, names the key or the entry once, and shows what to do.
+// TestVerbsOnDamagedKeys: a verb that needs an overwritten key of Redis ends with 7, names the key or the entry once, and shows the remedy.
 func TestVerbsOnDamagedKeys(t *testing.T) {
 	t.Parallel()
 	h, client := mustFillRedis(t)

@@ -48,7 +48,7 @@ func TestDamagedPartsAreNamed(t *testing.T) {
 	}
 }
 
-// TestOverwrittenNumbers: runs go on beside an impossible number, and beside keys that no store has written.
+// TestOverwrittenNumbers: an impossible number, and keys that no store has written, do not stop other runs.
 func TestOverwrittenNumbers(t *testing.T) {
 	for name, c := range map[string]struct{ key, text string }{
 		"time beyond all numbers": {"clock", "99999999999999999999999"}, "time without a date": {"clock", "99999999999999999"},
@@ -83,7 +83,7 @@ func TestOverwrittenNumbers(t *testing.T) {
 	}
 }
 
-// TestFileFarAhead: doctor shows what to do about a file whose time is ahead of the clock of this machine.
+// TestFileFarAhead: doctor shows the remedy for a file whose time is ahead of the clock of this machine.
 func TestFileFarAhead(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "runs.db")
@@ -98,7 +98,7 @@ func TestFileFarAhead(t *testing.T) {
 	}
 }
 
-// TestDamagedChangesOfSchedules: a worker replaces the damaged entry by which it learns of changed schedules, and its log tells this once.
+// TestDamagedChangesOfSchedules: a worker replaces the damaged entry that notifies it of changed schedules, and logs this once.
 func TestDamagedChangesOfSchedules(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "runs.db")
@@ -111,7 +111,7 @@ do: [{a: {wait: PT3S}}]`))
 	log := capture(map[string]string{"SWRUN_STORE": h.url})
 	stop := working(t, log)
 	h.exits(exitOK, "start", "demo/tick", "--id", "x")
-	h.until("completed", "describe", "x") // the schedules are looked after each second
+	h.until("completed", "describe", "x") // the schedules are checked each second
 	stop()
 	told := log.stderr.String()
 	if strings.Count(told, "the entry that tells of changes of schedules was damaged, and is replaced") != 1 || strings.Contains(told, "the schedules cannot be looked after") {

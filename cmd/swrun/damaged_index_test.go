@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestStartWithADamagedIndex: a start that finds the key of the index overwritten names the key and the remedy, and ends as one whose store is not well.
+// TestStartWithADamagedIndex: a start that finds the key of the index overwritten names the key and the remedy, and ends with the exit code of an
+// unhealthy store.
 func TestStartWithADamagedIndex(t *testing.T) {
 	t.Parallel()
 	h, client := deployedOnRedis(t)
@@ -16,7 +17,7 @@ func TestStartWithADamagedIndex(t *testing.T) {
 	}
 	client.Del(t.Context(), keys...)
 	client.LPush(t.Context(), keys[0], "rubbish")
-	for _, key := range client.Keys(t.Context(), "*:demo/one").Val() { // the next start comes to the same partition
+	for _, key := range client.Keys(t.Context(), "*:demo/one").Val() { // the next start uses the same partition
 		client.Del(t.Context(), key)
 	}
 	if code, out := h.says("start demo/nap --id one"); code != exitStore || !strings.Contains(out, ":index is damaged") || !strings.Contains(out, "back from a copy") {

@@ -13,7 +13,7 @@ import (
 
 const layoutKey = "swrun:{swrun}:layout"
 
-// holdingData returns a Redis with a deployment of five partitions that has a number of runs.
+// holdingData returns a Redis with a deployment of five partitions that contains a number of runs.
 func holdingData(t *testing.T, runs int) (*hosted, *redis.Client) {
 	t.Helper()
 	server := redistest.Start(t)
@@ -27,7 +27,7 @@ func holdingData(t *testing.T, runs int) (*hosted, *redis.Client) {
 	return h, client
 }
 
-// TestLostLayout: a deployment whose layout somebody has deleted is refused, also if it has no run, and no other layout is written. The remedy works.
+// TestLostLayout: a deployment whose layout was deleted is refused, also if it has no run, and no other layout is written. The remedy works.
 func TestLostLayout(t *testing.T) {
 	t.Parallel()
 	for runs, says := range map[int]string{
@@ -57,7 +57,8 @@ func TestLostLayout(t *testing.T) {
 	}
 }
 
-// TestLostLayoutOfServedStore: a server whose deployment loses its layout, or gets another one, tells of it with the command that puts the layout back, and goes on.
+// TestLostLayoutOfServedStore: a server whose deployment loses its layout, or gets another one, reports it with the command that restores the layout,
+// and continues.
 func TestLostLayoutOfServedStore(t *testing.T) {
 	t.Parallel()
 	h, client := holdingData(t, 2)

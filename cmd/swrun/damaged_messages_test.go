@@ -7,7 +7,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// TestTerminateDespiteDamagedMessages: a run with damaged messages in its inbox ends by terminate, which is the remedy of doctor. The history contains how many are lost.
+// TestTerminateDespiteDamagedMessages: a run with damaged messages in its inbox ends by terminate, which is the remedy of doctor. The history
+// contains the number of lost messages.
 func TestTerminateDespiteDamagedMessages(t *testing.T) {
 	t.Run("file", func(t *testing.T) {
 		t.Parallel()
@@ -28,7 +29,7 @@ func TestTerminateDespiteDamagedMessages(t *testing.T) {
 	})
 }
 
-// endsDespite damages the messages to a run, and carries the remedy out.
+// endsDespite damages the messages to a run, and carries out the remedy.
 func (h *hosted) endsDespite(damage func()) {
 	h.Helper()
 	h.exits(exitOK, "start", "demo/nap", "--id", "one")

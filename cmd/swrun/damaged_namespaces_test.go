@@ -9,7 +9,7 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// TestDamagedActivityAndAnotherNamespace: what repairs a damaged activity leaves an activity of a run with the same id in another namespace in its queue.
+// TestDamagedActivityAndAnotherNamespace: the repair of a damaged activity leaves an activity of a run with the same id in another namespace in its queue.
 func TestDamagedActivityAndAnotherNamespace(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "runs.db")
@@ -34,7 +34,7 @@ func TestDamagedActivityAndAnotherNamespace(t *testing.T) {
 			}
 			return nil
 		})
-		for _, key := range keys[:len(keys)-1] { // the last one is whole
+		for _, key := range keys[:len(keys)-1] { // the last one is intact
 			if err == nil {
 				err = b.Put(key, []byte("rubbish"))
 			}

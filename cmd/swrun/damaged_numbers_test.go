@@ -10,7 +10,7 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// inEachPartition stores something under a key of each partition of a file. Nobody may have the file open.
+// inEachPartition stores a value under a key of each partition of a file. The file must not be open.
 func inEachPartition(t *testing.T, path, key, value string) {
 	t.Helper()
 	changeEntries(t, path, func(b *bbolt.Bucket) (err error) {
@@ -23,7 +23,7 @@ func inEachPartition(t *testing.T, path, key, value string) {
 	})
 }
 
-// TestDamagedPermits: a damaged permit of a queue in a file is held by nobody.
+// TestDamagedPermits: a damaged permit of a queue in a file has no holder.
 func TestDamagedPermits(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "runs.db")
@@ -35,7 +35,7 @@ func TestDamagedPermits(t *testing.T) {
 	h.endsOutside(h.listening("serve", "--listen", "127.0.0.1:0"))
 }
 
-// TestImpossiblePermits: a permit of a queue on Redis that ends at no time of a calendar is held by nobody, and a start that is to come does not count for the rate.
+// TestImpossiblePermits: a permit of a queue on Redis with an impossible end has no holder, and a start with an impossible time does not count for the rate.
 func TestImpossiblePermits(t *testing.T) {
 	t.Parallel()
 	h, client := deployedOnRedis(t)
@@ -51,7 +51,7 @@ func TestImpossiblePermits(t *testing.T) {
 	h.endsOutside(h.listening("serve", "--listen", "127.0.0.1:0"))
 }
 
-// TestDamagedNumberOfTheOutbox: a message that leaves a run replaces none that waits, although the number of the last message is damaged.
+// TestDamagedNumberOfTheOutbox: a message that leaves a run does not replace a waiting message, although the number of the last message is damaged.
 func TestDamagedNumberOfTheOutbox(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "runs.db")

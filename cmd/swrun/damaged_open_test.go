@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestDamagedWhileServed: a server whose file somebody damages ends with the reason, and neither by a panic nor as if nothing had happened. The file is
-// refused afterwards, and doctor says why.
+// TestDamagedWhileServed: a server whose file is damaged ends with the reason, and neither by a panic nor as if nothing had happened. The file is
+// refused afterwards, and doctor reports why.
 func TestDamagedWhileServed(t *testing.T) {
 	for name, change := range map[string]func(f *os.File, whole []byte){
 		"pages overwritten":    func(f *os.File, whole []byte) { f.WriteAt(bytes.Repeat([]byte{0xff}, len(whole)-2*4096), 2*4096) },
@@ -44,10 +44,10 @@ func TestDamagedWhileServed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer f.Close() // what was written is there
+			defer f.Close() // the data is already written
 			ended := make(chan struct{})
-			go func() { defer close(ended); _ = cmd.Wait() }() // its exit code is looked at
-			// What is being written at that moment may mend a header, or give a file that is cut its size back: it is damaged until that was noticed.
+			go func() { defer close(ended); _ = cmd.Wait() }() // the test checks its exit code
+			// A write at that moment may repair a header, or restore the size of a truncated file: the file is damaged until the server notices it.
 			for whole, tick := read(), time.NewTicker(20*time.Millisecond); ; {
 				change(f, whole)
 				select {

@@ -15,7 +15,8 @@ do:
 - nap: {run: {workflow: {namespace: demo, name: nap, version: 0.1.0}}}
 `
 
-// TestDamagedOutbox: a message that has left a run and is damaged is told once by the log, and by doctor and health until repair removes it. Others are delivered.
+// TestDamagedOutbox: a damaged message that has left a run is reported once by the log, and by doctor and health until repair removes it. Others are
+// delivered.
 func TestDamagedOutbox(t *testing.T) {
 	t.Run("file", func(t *testing.T) {
 		t.Parallel()
@@ -73,7 +74,7 @@ func (h *hosted) tellsDamagedOutbox() {
 	contains(h.T, out, "4 messages of runs cannot be read or delivered", "of a newer swrun")
 }
 
-// TestOutboxEntriesThatLackMembers: a message of a known form that does not say what it is for is told, and not dropped in silence.
+// TestOutboxEntriesThatLackMembers: a message of a known form that does not contain its purpose is reported, and not dropped silently.
 func TestOutboxEntriesThatLackMembers(t *testing.T) {
 	t.Parallel()
 	entries := []string{

@@ -14,7 +14,7 @@ import (
 	"github.com/swrun/swrun/redisstore/redistest"
 )
 
-// TestDamagedSealKey: a key of the tokens of activities that is damaged is told of. Activities are given out, and their reports count.
+// TestDamagedSealKey: a damaged key of the tokens of activities is reported. Activities are given out, and their reports count.
 func TestDamagedSealKey(t *testing.T) {
 	for _, text := range []string{"rubbish", "", "1 0 x rubbish", "1 0 x 99 7"} {
 		t.Run("file "+text, func(t *testing.T) {
@@ -36,7 +36,7 @@ func TestDamagedSealKey(t *testing.T) {
 	}
 }
 
-// overwriteKey gives the key that fits a pattern another text, or makes it a list.
+// overwriteKey gives the key that matches a pattern another text, or makes it a list.
 func overwriteKey(t *testing.T, client *redis.Client, pattern, text string) {
 	t.Helper()
 	keys := client.Keys(t.Context(), pattern).Val()
@@ -67,7 +67,7 @@ func (h *hosted) goesOnWithoutSealKey(damage func()) {
 			}
 		}
 		h.signal(cmd, syscall.SIGTERM)
-		_ = cmd.Wait() // its exit code is not looked at
+		_ = cmd.Wait() // its exit code is irrelevant
 		if id == "before" {
 			damage()
 		}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestDamagedWorkers: a damaged entry of a worker keeps nobody from asking about runs and queues, and the worker replaces it.
+// TestDamagedWorkers: commands about runs and queues work despite a damaged entry of a worker, and the worker replaces the entry.
 func TestDamagedWorkers(t *testing.T) {
 	for _, text := range []string{"rubbish", "", "1 0 x rubbish", "1 0 x 1 [", "list"} {
 		t.Run(text, func(t *testing.T) {

@@ -30,7 +30,7 @@ func TestADayInTheLife(t *testing.T) {
 	})
 }
 
-// TestTroubleOnRedis: groups of trouble, and lists of events, are on Redis what they are on a file (TestScripts).
+// TestTroubleOnRedis: groups of trouble, and lists of events, are the same on Redis and on a file (TestScripts).
 func TestTroubleOnRedis(t *testing.T) {
 	files := []string{}
 	for _, name := range []string{"trouble", "trouble_groups", "events_lists", "timeout_called"} {
@@ -39,7 +39,7 @@ func TestTroubleOnRedis(t *testing.T) {
 	runsOn(t, redistest.Start(t).URL(), testscript.Params{Files: files})
 }
 
-// runsOn runs scripts on a store; on Redis each has a deployment of its own. They may call a service, and find its URL in SERVICE.
+// runsOn runs scripts on a store; on Redis each has a deployment of its own. They may call a service, whose URL is in SERVICE.
 func runsOn(t *testing.T, store string, p testscript.Params) {
 	p.RequireExplicitExec = true
 	p.Setup = func(e *testscript.Env) error {
@@ -58,12 +58,12 @@ func runsOn(t *testing.T, store string, p testscript.Params) {
 	testscript.Run(t, p)
 }
 
-// scriptCommands are the commands that scripts have beside those of testscript.
+// scriptCommands returns the commands of scripts besides the commands of testscript.
 func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "until": repeated, "times": times, "group": kept}
 }
 
-// serviceOf starts a service for a script. It answers 503 until there is a file bank-is-up, and at /silent it does not answer at all.
+// serviceOf starts a service for a script. It answers 503 until the file bank-is-up exists, and never answers at /silent.
 func serviceOf(e *testscript.Env) string {
 	over := make(chan struct{})
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -83,7 +83,7 @@ func serviceOf(e *testscript.Env) string {
 	return service.URL
 }
 
-// TestANightTakesTwelveCommands: the forty runs of the night are mended or decided with twelve commands, the first look among them.
+// TestANightTakesTwelveCommands: the forty runs of the night are repaired or decided with twelve commands, including the first look.
 func TestANightTakesTwelveCommands(t *testing.T) {
 	text, err := os.ReadFile("testdata/day/night.txtar")
 	if err != nil {
@@ -100,7 +100,7 @@ func TestANightTakesTwelveCommands(t *testing.T) {
 	}
 }
 
-// times gives a command so many times, with the number of the time for {n}: times 3 swrun start demo/order --id order-{n}.
+// times repeats a command a number of times, with the number of the repetition for {n}: times 3 swrun start demo/order --id order-{n}.
 func times(ts *testscript.TestScript, neg bool, args []string) {
 	n := 0
 	if len(args) > 1 {
@@ -115,7 +115,7 @@ func times(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// kept keeps the first word of the line of the last output that fits, as a variable: group BANK 'communication .* 10'.
+// kept keeps the first word of the line of the last output that matches, as a variable: group BANK 'communication .* 10'.
 func kept(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: group VARIABLE PATTERN")
@@ -128,7 +128,7 @@ func kept(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], strings.Fields(line)[0])
 }
 
-// repeated repeats a command until it prints something: until PATTERN swrun workers.
+// repeated repeats a command until its output matches a pattern: until PATTERN swrun workers.
 func repeated(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: until PATTERN COMMAND...")

@@ -61,7 +61,7 @@ scope. It holds from its acceptance: the former deadline does not fire any more.
 	return cmd
 }
 
-// deadlineArguments requires a run and a deadline, or the deadline alone of the runs that --where chooses.
+// deadlineArguments requires a run and a deadline, or, with --where, only a deadline.
 func (f *selectFlags) deadlineArguments(cmd *cobra.Command, args []string) error {
 	if f.where != "" {
 		return exactly("a deadline")(cmd, args)
@@ -87,7 +87,7 @@ func (o *operation) setDeadline(ctx context.Context, name string, change api.Dea
 	return o.reportUnworked(ctx, !change.DryRun)
 }
 
-// setDeadlines changes the deadlines of the chosen runs. A run that is refused does not keep it from the others.
+// setDeadlines changes the deadlines of the chosen runs. A run that is refused does not affect the others.
 func (o *operation) setDeadlines(ctx context.Context, chosen *selectFlags, change api.DeadlineChange) error {
 	runs, _, err := o.selected(ctx, chosen, nil, "set the deadline of")
 	if err != nil {
@@ -120,7 +120,7 @@ func (o *operation) setDeadlines(ctx context.Context, chosen *selectFlags, chang
 	return cmp.Or(first, o.reportUnworked(ctx, len(all) > 0 && !change.DryRun))
 }
 
-// printDeadline prints what the deadline of a run is now, or would be.
+// printDeadline prints the new deadline of a run, or the deadline that it would get.
 func (o *operation) printDeadline(moved api.MovedDeadline, change api.DeadlineChange) error {
 	scope, was := moved.ID, "it had no deadline"
 	if change.Task != "" {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestDeletedHistory: a run whose history somebody has deleted from a served deployment is told of by its name, with 7 and 500. Nobody who follows it waits
-// forever. The same holds for a file.
+// TestDeletedHistory: if the history of a run is deleted from a served deployment, the run is reported by its name, with 7 and 500. No client that
+// follows it waits forever. The same holds for a file.
 func TestDeletedHistory(t *testing.T) {
 	const says = "run demo/bad cannot be read: its history has 0 entries instead of 1"
 	refused := func(h *hosted, s *serving) {
@@ -68,8 +68,8 @@ func TestDeletedHistory(t *testing.T) {
 	})
 }
 
-// TestDeletedRuns: a run whose key somebody has deleted, and not its history, is told of by its name. No other run gets its history. Once the key is back, the
-// run is as it was.
+// TestDeletedRuns: if the key of a run is deleted, but not its history, the run is reported by its name. No other run gets its history. If the key is
+// restored, the run is as before.
 func TestDeletedRuns(t *testing.T) {
 	t.Parallel()
 	h, client := deployedOnRedis(t)

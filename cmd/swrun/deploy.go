@@ -14,7 +14,7 @@ import (
 	"github.com/swrun/swrun/internal/terminal"
 )
 
-// deployFlags say what deploy does besides.
+// deployFlags are the options of deploy.
 type deployFlags struct{ checkRuns, dryRun bool }
 
 func (p *program) deployCommand() *cobra.Command {
@@ -50,7 +50,7 @@ why the others cannot move; with --dry-run, exit 13 reports that a run cannot mo
 	return cmd
 }
 
-// deployAll deploys documents, and says before what becomes of runs in progress if that is asked for.
+// deployAll deploys documents, and, if requested, first reports the effect on runs in progress.
 func (o *operation) deployAll(ctx context.Context, all []*swrun.Document, f deployFlags) error {
 	reports := make([]api.DeployResult, len(all))
 	whole, err := o.wholeToDeploy(ctx, all)
@@ -87,7 +87,7 @@ func (o *operation) deployAll(ctx context.Context, all []*swrun.Document, f depl
 	return nil
 }
 
-// printRunsCheck prints what becomes of runs in progress.
+// printRunsCheck prints the effect on runs in progress.
 func (o *operation) printRunsCheck(r api.DeployResult) {
 	if o.flags.output != "human" {
 		return
@@ -110,7 +110,7 @@ func (o *operation) printRunsCheck(r api.DeployResult) {
 	fmt.Fprint(o.out, o.outStyle().Text(b.String()))
 }
 
-// readDocuments reads documents, and prints what is wrong with each; if one of them is faulty, none is deployed.
+// readDocuments reads documents, and prints the mistakes in each; if one of them is faulty, no document is deployed.
 func (p *program) readDocuments(names []string) ([]*swrun.Document, error) {
 	all := make([]*swrun.Document, len(names))
 	faulty := failures{program: p}
@@ -148,7 +148,7 @@ func (o *operation) deploy(ctx context.Context, all []*swrun.Document) error {
 	return o.warnOfChildren(ctx, ofDocuments(all), "deploy the missing workflows before those tasks begin, or they fail: swrun deploy DOC... takes several documents, in any order")
 }
 
-// deployFailure returns why documents are not deployed.
+// deployFailure returns the reason why documents are not deployed.
 func (o *operation) deployFailure(all []*swrun.Document, err error) error {
 	if invalid := invalidAmong(all, err); invalid != nil { // with their resources, or by a server
 		return o.reportFailure("human", invalid)
@@ -161,7 +161,7 @@ func (o *operation) deployFailure(all []*swrun.Document, err error) error {
 	return &exitError{code: exitConflict, message: "another document is deployed as " + other.Workflow, hint: "give " + all[n].File + " a new version"}
 }
 
-// duplicateFailure returns an error as it is, but for documents that are called the same.
+// duplicateFailure returns an error unchanged, unless documents have the same name.
 func duplicateFailure(err error) error {
 	if errors.As(err, new(*swrun.DuplicateError)) {
 		return &exitError{code: exitConflict, message: err.Error(), hint: "give one of them another name or version"}

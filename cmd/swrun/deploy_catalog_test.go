@@ -9,14 +9,14 @@ import (
 	"testing"
 )
 
-// catalogOverHTTP is a catalog of functions on a server, which counts how often each file was asked for.
+// catalogOverHTTP is a catalog of functions on a server, which counts the requests for each file.
 type catalogOverHTTP struct {
 	URL   string
 	mu    sync.Mutex
 	asked map[string]int
 }
 
-// times returns how often a file was asked for since it was called last.
+// times returns the number of requests for a file since the last call.
 func (c *catalogOverHTTP) times(file string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -36,15 +36,15 @@ func catalogServer(t *testing.T, files map[string]string) *catalogOverHTTP {
 		if !ok {
 			w.WriteHeader(http.StatusNotFound)
 		}
-		_, _ = w.Write([]byte(text)) // a reader that has gone is told of by the command
+		_, _ = w.Write([]byte(text)) // the command reports a reader that disconnected
 	}))
 	t.Cleanup(server.Close)
 	c.URL = server.URL
 	return c
 }
 
-// TestDeployLooksIntoCatalogs: workflows that functions of a catalog over HTTP run are looked for, in a store and by a server. A function is read once. A
-// catalog that is ill gives its error, and nothing is deployed.
+// TestDeployLooksIntoCatalogs: deploy looks for workflows that functions of a catalog over HTTP run, in a store and by a server. A function is read
+// once. A catalog that fails gives its error, and nothing is deployed.
 func TestDeployLooksIntoCatalogs(t *testing.T) {
 	const pay, runsBank = "/functions/pay/1.0.0/function.yaml", "run: {workflow: {namespace: demo, name: bank, version: latest}}"
 	catalog := catalogServer(t, map[string]string{

@@ -14,13 +14,13 @@ import (
 	"github.com/swrun/swrun/runtime/definition"
 )
 
-// This file finds workflows that deployed documents and functions run, and that are nowhere.
+// This file finds workflows that deployed documents and functions run, but that are not deployed.
 
-// running is a document or a function that was deployed, and may run workflows.
+// running is a deployed document or function that may run workflows.
 type running struct {
 	file     string
 	children func(swrun.Host) ([]definition.Child, error)
-	known    []definition.Child // those that are known although the functions which it calls cannot be read
+	known    []definition.Child // known even if the functions which it calls cannot be read
 	source   *dsl.Source
 }
 
@@ -32,7 +32,7 @@ func ofDocuments(all []*swrun.Document) (found []running) {
 }
 
 func ofFunction(f *swrun.Function) running {
-	w, _, _ := dsl.ParseFunction(f.File, f.Text, f.Name, "") // it is deployed, so that nothing is wrong with it
+	w, _, _ := dsl.ParseFunction(f.File, f.Text, f.Name, "") // it is deployed, so that it has no errors
 	return running{file: f.File, children: f.Children, source: w.Source}
 }
 
@@ -41,16 +41,16 @@ type missingChild struct {
 	definition.Child
 	file string
 	line int    // of the task
-	what string // is missing: the workflow, or a version of it
+	what string // the missing part: the workflow, or a version of it
 }
 
-// unreadChildren says that the functions which a document calls cannot be read, so that nobody knows which workflows they run.
+// unreadChildren is a document whose called functions cannot be read, so that their workflows are unknown.
 type unreadChildren struct {
 	file string
 	err  error
 }
 
-// resourcesFrom returns what reads the external resources of documents that are deployed by this operation.
+// resourcesFrom returns the host that reads the external resources of documents that are deployed by this operation.
 func (o *operation) resourcesFrom() swrun.Host { return o.deployment.Host() }
 
 // withResources returns documents with the external resources that they need, so that they are read once.
@@ -68,7 +68,7 @@ func (o *operation) withResources(all []*swrun.Document) ([]*swrun.Document, err
 	return whole, nil
 }
 
-// wholeToDeploy is withResources for documents that are deployed next. If they cannot be read, the audit trail has that they were to be deployed.
+// wholeToDeploy is withResources for documents that are deployed next. If they cannot be read, the audit trail records the failed deployment.
 func (o *operation) wholeToDeploy(ctx context.Context, all []*swrun.Document) ([]*swrun.Document, error) {
 	whole, err := o.withResources(all)
 	if o.store != nil && err != nil {
@@ -77,7 +77,7 @@ func (o *operation) wholeToDeploy(ctx context.Context, all []*swrun.Document) ([
 	return whole, err
 }
 
-// missingChildren returns the workflows that tasks of some documents and functions run, and that are not deployed. It is called when all of them are
+// missingChildren returns the workflows that tasks of some documents and functions run, and that are not deployed. It is called after all of them are
 // deployed: they may run each other.
 func (o *operation) missingChildren(ctx context.Context, all []running) (found []missingChild, unread []unreadChildren, err error) {
 	for _, d := range all {
@@ -99,8 +99,8 @@ func (o *operation) missingChildren(ctx context.Context, all []running) (found [
 	return found, unread, nil
 }
 
-// warnOfChildren prints which tasks run workflows that are not deployed, and what to do. Those may be deployed later: nothing is refused because of
-// them.
+// warnOfChildren prints the tasks that run workflows which are not deployed, with the remedy. These workflows may be deployed later: nothing is
+// refused because of them.
 func (o *operation) warnOfChildren(ctx context.Context, all []running, help string) error {
 	found, unread, err := o.missingChildren(ctx, all)
 	if err != nil {
@@ -124,7 +124,7 @@ func (o *operation) warnOfChildren(ctx context.Context, all []running, help stri
 	return write(o.err, text.String())
 }
 
-// tellMissingChildren logs which tasks of served documents run workflows that are not deployed.
+// tellMissingChildren logs the tasks of served documents that run workflows which are not deployed.
 func (s *served) tellMissingChildren(ctx context.Context, all []*swrun.Document) error {
 	found, unread, err := s.missingChildren(ctx, ofDocuments(all))
 	for _, u := range unread {
@@ -140,7 +140,7 @@ func (s *served) tellMissingChildren(ctx context.Context, all []*swrun.Document)
 	return err
 }
 
-// missing says what of a workflow is not deployed; empty if it is.
+// missing returns the missing part of a workflow; empty if it is deployed.
 func (o *operation) missing(ctx context.Context, r definition.Reference) (string, error) {
 	deployed, err := o.deployment.Workflow(ctx, r.Namespace, r.Name)
 	if err != nil && !api.IsNotFound(err) {

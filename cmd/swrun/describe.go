@@ -42,7 +42,7 @@ func addRunNumber(cmd *cobra.Command, run *string) {
 	cmd.Flags().StringVar(run, "run", client.LatestRun, "number of the run within an execution that continued as new, counted from 1, or "+client.LatestRun)
 }
 
-// parseRunNumber reads that flag: 0 stands for the latest run.
+// parseRunNumber reads that flag: 0 is the latest run.
 func parseRunNumber(text string) (int, error) {
 	n, err := client.ParseRunNumber(text)
 	if err != nil || text == "" {
@@ -66,10 +66,11 @@ func (o *operation) describe(ctx context.Context, name string, number int) error
 	return write(o.out, o.outStyle().Text(describe.Run(&d, o.driver(&d))))
 }
 
-// isLocal reports whether this process has the store alone, so that nobody works on its runs meanwhile.
+// isLocal reports whether this process has the store alone, so that no other process works on its runs.
 func (o *operation) isLocal() bool { return o.store != nil && o.store.Local() }
 
-// noWorker says that no worker is there, and which command is one. Nobody can use an embedded store while this command has it open.
+// noWorker returns the text about a missing worker, with the command that starts one. No other process can use an embedded store while this command
+// has it open.
 func (o *operation) noWorker() string {
 	lead := "no worker is connected to " + o.at
 	if o.isLocal() {
@@ -81,18 +82,17 @@ func (o *operation) noWorker() string {
 	return lead + ": swrun worker" + o.flags.storeFlag() + " drives all of its runs"
 }
 
-// driver returns which command continues a run that no worker is there for. It is empty for other runs, and for one that a worker alone
-// does not help.
+// driver returns the command that continues a run without a worker. It is empty for other runs, and for a run that needs more than a worker.
 func (o *operation) driver(d *api.Description) string {
 	if !d.NoWorker || d.Status == store.Quarantined {
 		return ""
 	}
 	if o.byURL {
-		return o.noWorker() // which files are here, and its store, are not those of the server
+		return o.noWorker() // the files here, and its store, are not those on the server
 	}
 	file := d.File
 	if !isFile(file) {
-		file = "DOCUMENT" // it was another folder's, or has moved
+		file = "DOCUMENT" // it was in another folder, or was moved
 	}
 	switch {
 	case d.ReservedFor == d.Namespace+"/"+d.ID:

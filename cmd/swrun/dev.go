@@ -39,7 +39,7 @@ of a document are shown immediately, and the progress of runs line by line. Task
 			if err := f.logTo(p); err != nil {
 				return err
 			}
-			f.operateFlags.resourceFlags, f.operateFlags.verb = f.host.resourceFlags, "dev" // the documents of the folder are read as those that are sent
+			f.operateFlags.resourceFlags, f.operateFlags.verb = f.host.resourceFlags, "dev" // the documents of the folder are read as sent documents are
 			return p.operate(&f.operateFlags, func(ctx context.Context, o *operation) error { return o.dev(ctx, f, folder) })
 		}),
 	}
@@ -53,7 +53,7 @@ of a document are shown immediately, and the progress of runs line by line. Task
 	return cmd
 }
 
-// devFolder returns the folder that is meant: the working folder unless one is given.
+// devFolder returns the given folder, or the working folder.
 func devFolder(args []string) (string, error) {
 	folder := "."
 	if len(args) > 0 {
@@ -69,12 +69,12 @@ func devFolder(args []string) (string, error) {
 	return folder, nil
 }
 
-// devLogLevel is what dev logs: what it prints itself says the rest.
+// devLogLevel is the log level of dev: its own output contains the rest.
 const devLogLevel = "warn"
 
-// dev serves, and deploys what is saved in a folder, until ctx ends.
+// dev serves, and deploys the files that are saved in a folder, until ctx ends.
 func (o *operation) dev(ctx context.Context, f *serveFlags, folder string) error {
-	whole := *o.program // its lines come from several goroutines
+	whole := *o.program // several goroutines write its lines
 	whole.out, whole.err = &lines{to: o.out}, &lines{to: o.err}
 	o.program = &whole
 	f.observe = o.showRuns
@@ -94,7 +94,7 @@ func (l *lines) Write(p []byte) (int, error) {
 	return l.to.Write(p)
 }
 
-// showRuns prints what becomes of a run.
+// showRuns prints the progress of a run.
 func (o *operation) showRuns(i store.Instance, events []interpreter.HistoryEvent) {
 	for _, e := range events {
 		text := map[interpreter.HistoryEventType]string{
@@ -111,5 +111,5 @@ func (o *operation) showRuns(i store.Instance, events []interpreter.HistoryEvent
 	}
 }
 
-// maxShown is how many bytes of an error stand in a line.
+// maxShown is the maximum length of an error in a line, in bytes.
 const maxShown = 200

@@ -20,24 +20,24 @@ import (
 	"github.com/swrun/swrun/runtime/definition"
 )
 
-// drafts are the documents of a folder that are deployed while they are written.
+// drafts deploys the documents of a folder while they are being written.
 type drafts struct {
 	*operation
 	folder string
-	// seen is the text of each file when it was looked at last, with whose document it was already.
+	// seen is the last known text of each file, together with the file that already defines its document.
 	seen map[string][sha256.Size]byte
-	// missing says that the folder could not be read when it was looked at last.
+	// missing is true if the folder could not be read at the last look.
 	missing bool
 }
 
 const (
-	// settleFor is how long nothing must have changed before a folder is looked at: editors save in several steps.
+	// settleFor is the time without changes before a folder is read: editors save in several steps.
 	settleFor = 100 * time.Millisecond
-	// missingFor is how long it takes until a folder that has gone is looked for again.
+	// missingFor is the interval at which a missing folder is looked for.
 	missingFor = time.Second
 )
 
-// watch deploys what is in the folder, and again what is saved there, until ctx ends. A folder that goes may come back.
+// watch deploys the documents in the folder, and again each document that is saved there, until ctx ends. A removed folder may be created again.
 func (d *drafts) watch(ctx context.Context) error {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -69,15 +69,15 @@ func (d *drafts) watch(ctx context.Context) error {
 	}
 }
 
-// concerns reports whether what has happened in the folder is about a document, or about the folder itself.
+// concerns reports whether an event in the folder is about a document, or about the folder itself.
 func (d *drafts) concerns(event fsnotify.Event) bool {
 	return namedAsDocument(event.Name) || filepath.Clean(event.Name) == filepath.Clean(d.folder)
 }
 
-// files returns the documents of the folder, which is watched from then on. If it cannot be read that is said, once.
+// files returns the documents of the folder, and starts to watch the folder. It reports an unreadable folder once.
 func (d *drafts) files(w *fsnotify.Watcher) ([]string, error) {
 	if d.missing {
-		_ = w.Remove(d.folder) // another folder of that name is not the one that was watched
+		_ = w.Remove(d.folder) // another folder of that name is not the watched one
 	}
 	err := w.Add(d.folder)
 	if err != nil {
@@ -94,7 +94,7 @@ func (d *drafts) files(w *fsnotify.Watcher) ([]string, error) {
 	return files, err
 }
 
-// look deploys the documents of the folder that have changed. What is wrong with one is printed, and keeps nothing else from being deployed.
+// look deploys the documents of the folder that have changed. It prints the mistakes in a document, which do not affect other documents.
 func (d *drafts) look(ctx context.Context, files []string) error {
 	now, owners := map[string][sha256.Size]byte{}, map[string]string{}
 	var changed []*swrun.Document
@@ -127,7 +127,7 @@ func (d *drafts) look(ctx context.Context, files []string) error {
 	return d.warnOfChildren(ctx, ofDocuments(changed), "save or deploy the missing workflows before those tasks begin, or they fail; a document 1.0.0 of this folder is deployed as 1.0.0-dev.1: version: latest takes its last version")
 }
 
-// tellGone prints which files are there no more, and that there is none at first.
+// tellGone prints the files that are gone, and at the start that the folder contains no document.
 func (d *drafts) tellGone(files []string) {
 	if d.seen == nil && len(files) == 0 {
 		fmt.Fprintf(d.err, "there is no document in %s yet\n", d.folder)
@@ -144,10 +144,10 @@ func (d *drafts) tellGone(files []string) {
 	}
 }
 
-// complain prints what is wrong with one document.
+// complain prints the mistakes in one document.
 func (d *drafts) complain(err error) { (&failures{program: d.program}).add(err) }
 
-// deployDraft deploys a document as the next development version, unless the last one is the same. Its error is one of the store.
+// deployDraft deploys a document as the next development version, unless the last one is the same. Its error is an error of the store.
 func (d *drafts) deployDraft(ctx context.Context, document *swrun.Document, text []byte) (deployed bool, err error) {
 	if err := refused(document); err != nil {
 		d.complain(err)
@@ -181,13 +181,13 @@ func (d *drafts) deployDraft(ctx context.Context, document *swrun.Document, text
 	return d.tellDraft(drafted, err)
 }
 
-// tellDraft prints that a document is deployed, or what is wrong with it. Its error is one of the store.
+// tellDraft prints that a document is deployed, or its mistakes. Its error is an error of the store.
 func (d *drafts) tellDraft(document *swrun.Document, err error) (deployed bool, _ error) {
 	switch invalid := invalidated(document, err); {
 	case invalid != nil:
 		d.complain(invalid)
 		return false, nil
-	case errors.As(err, new(*swrun.DeployedError)): // somebody else was faster
+	case errors.As(err, new(*swrun.DeployedError)): // another process was faster
 		d.complain(&exitError{code: exitConflict, message: err.Error(), hint: "save it again"})
 		return false, nil
 	case err != nil:
@@ -197,7 +197,7 @@ func (d *drafts) tellDraft(document *swrun.Document, err error) (deployed bool, 
 	return true, err
 }
 
-// draftBase returns what the development versions of a version begin with: 1.0.0-dev. of 1.0.0, and 1.0.0-rc.1.dev. of 1.0.0-rc.1.
+// draftBase returns the beginning of the development versions of a version: 1.0.0-dev. for 1.0.0, and 1.0.0-rc.1.dev. for 1.0.0-rc.1.
 func draftBase(version string) string {
 	version, _, _ = strings.Cut(version, "+")
 	if strings.Contains(version, "-") {
@@ -206,7 +206,7 @@ func draftBase(version string) string {
 	return version + "-dev."
 }
 
-// lastDraft returns the highest number of a development version; 0 if there is none.
+// lastDraft returns the highest number of a development version; 0 if there is no such version.
 func lastDraft(versions []string, base string) (last int) {
 	for _, v := range versions {
 		if n, err := strconv.Atoi(strings.TrimPrefix(v, base)); err == nil && strings.HasPrefix(v, base) {

@@ -13,7 +13,7 @@ import (
 
 const draft = "document: {dsl: 1.0.3, namespace: demo, name: NAME, version: '1.0.0'} # a draft\ndo: [{a: {set: {x: VALUE}}}]\n"
 
-// draftParent runs a workflow that is nowhere, one as the version in its file, which dev does not deploy, and one as its last version.
+// draftParent runs a workflow that does not exist, one in the version of its file, which dev does not deploy, and one in its last version.
 const draftParent = `document: {dsl: 1.0.3, namespace: demo, name: parent, version: 1.0.0}
 do:
 - a: {run: {workflow: {namespace: demo, name: nowhere, version: latest}}}
@@ -22,8 +22,8 @@ do:
 - d: {call: "lost:1.0.0"}
 `
 
-// TestDev: what is saved in the folder is deployed at once as the next development version, mistakes are shown and keep nothing else from
-// being deployed, and what is deployed already is not deployed again.
+// TestDev: a saved file of the folder is deployed immediately as the next development version. Mistakes are shown and do not affect other files. A
+// version that is already deployed is not deployed again.
 func TestDev(t *testing.T) {
 	folder := t.TempDir()
 	below, catalog := filepath.Join(folder, "below"), t.TempDir()
@@ -118,7 +118,7 @@ func TestDev(t *testing.T) {
 	}
 }
 
-// TestDraftVersions: development versions come before the version that they lead to.
+// TestDraftVersions: development versions precede the version that they lead to.
 func TestDraftVersions(t *testing.T) {
 	for version, want := range map[string]string{"1.0.0": "1.0.0-dev.", "1.0.0-rc.1": "1.0.0-rc.1.dev.", "1.0.0+build": "1.0.0-dev."} {
 		if got := draftBase(version); got != want {

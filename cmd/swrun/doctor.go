@@ -53,7 +53,7 @@ func (p *program) doctor(f *operateFlags, strict bool) error {
 	})
 }
 
-// askHealth prints what a server has found.
+// askHealth prints the findings of a server.
 func (o *operation) askHealth(ctx context.Context, d *remote.Deployment, strict bool) error {
 	h, err := d.Health(ctx)
 	if err != nil {
@@ -62,7 +62,7 @@ func (o *operation) askHealth(ctx context.Context, d *remote.Deployment, strict 
 	return o.diagnose(h, strict)
 }
 
-// examine prints what is found of a store that this process opens.
+// examine prints the findings about a store that this process opens.
 func (o *operation) examine(ctx context.Context, strict bool) error {
 	f, p := o.flags, o.program
 	var found []doctor.Finding
@@ -83,7 +83,7 @@ func (o *operation) examine(ctx context.Context, strict bool) error {
 	case s.missing != "":
 		found = append(found, doctor.Missing(s.missing, because))
 	default:
-		defer s.Close() // it was only looked at
+		defer s.Close() // it was only read
 		found = append(found, doctor.Examine(ctx, s.Store, p.now, because)...)
 		found = append(found, sinks.Examine(ctx, s.Store)...)
 		found = append(found, deadletter.Examine(ctx, s.Store)...)
@@ -94,7 +94,7 @@ func (o *operation) examine(ctx context.Context, strict bool) error {
 	return o.diagnose(doctor.Report(found), strict)
 }
 
-// diagnose prints what doctor has found, and ends with the exit code that it means.
+// diagnose prints the findings of doctor, and ends with their exit code.
 func (o *operation) diagnose(h api.Health, strict bool) error {
 	if o.flags.output != "human" {
 		if err := o.print(h); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// TestDoctorOfWork: doctor warns of runs that nobody moves on, and of none while there is a worker. Who drives a run of its
+// TestDoctorOfWork: doctor warns of runs that no worker advances, and gives no warning while there is a worker. A process that drives a run of its
 // own is no worker for the others.
 func TestDoctorOfWork(t *testing.T) {
 	h := newHosted(t)
@@ -32,8 +32,7 @@ func TestDoctorOfWork(t *testing.T) {
 	h.until("no run is overdue", "doctor")
 }
 
-// TestDoctorOfQuarantine: doctor warns of runs that are quarantined, whatever the store, until they are released. ls and describe
-// find them.
+// TestDoctorOfQuarantine: doctor warns of quarantined runs in every store, until they are released. ls and describe find them.
 func TestDoctorOfQuarantine(t *testing.T) {
 	for name, url := range map[string]string{"redis": redistest.Start(t).URL(), "file": "file:" + filepath.Join(t.TempDir(), "s.db")} {
 		t.Run(name, func(t *testing.T) {
@@ -57,14 +56,14 @@ func TestDoctorOfQuarantine(t *testing.T) {
 	}
 }
 
-// quarantine has runs lose as many workers as put them into quarantine.
+// quarantine lets runs lose enough workers for a quarantine.
 func (h *hosted) quarantine(ids ...string) {
 	h.Helper()
 	s, err := swrun.OpenStore(h.Context(), h.url, swrun.StoreConfig{})
 	if err != nil {
 		h.Fatal(err)
 	}
-	defer s.Close() // everything has been answered
+	defer s.Close() // all requests are answered
 	for n := range store.DefaultMaxDeaths {
 		for _, id := range ids {
 			i := store.Instance{Namespace: "demo", ID: id}
@@ -80,7 +79,7 @@ func (h *hosted) quarantine(ids ...string) {
 	}
 }
 
-// prints reports that a command goes well and prints a text.
+// prints requires that a command succeeds and prints a text.
 func (h *hosted) prints(text string, args ...string) {
 	h.Helper()
 	if out := h.exits(exitOK, args...); !strings.Contains(out, text) {

@@ -24,7 +24,7 @@ func readDocument(s streams, name string) (string, []byte, error) {
 	return name, text, err
 }
 
-// loadDocument reads a document, and checks what needs neither configuration nor files: the form and the rules.
+// loadDocument reads a document, and checks everything that needs neither configuration nor files: the form and the rules.
 func loadDocument(s streams, name string) (*swrun.Document, error) {
 	file, text, err := readDocument(s, name)
 	if err != nil {
@@ -46,7 +46,7 @@ func refused(d *swrun.Document) error {
 	return nil
 }
 
-// invalidated returns the *invalidError of a document in which err was found when it was compiled; nil if err is something else.
+// invalidated returns the *invalidError of a document for an error of its compilation; nil for any other error.
 func invalidated(d *swrun.Document, err error) error {
 	var found dsl.Diagnostics
 	if !errors.As(err, &found) {
@@ -57,7 +57,7 @@ func invalidated(d *swrun.Document, err error) error {
 	return &invalidError{&compiled}
 }
 
-// invalidAmong is invalidated for the one of several documents that err is about.
+// invalidAmong is invalidated for the document, among several, that err is about.
 func invalidAmong(all []*swrun.Document, err error) error {
 	var found dsl.Diagnostics
 	if !errors.As(err, &found) {
@@ -70,7 +70,7 @@ func invalidAmong(all []*swrun.Document, err error) error {
 	return invalidated(all[n], err)
 }
 
-// visible returns the diagnostics down to a severity, and how many there are below.
+// visible returns the diagnostics down to a severity, and the number of diagnostics below.
 func visible(all dsl.Diagnostics, lowest dsl.Severity) (dsl.Diagnostics, int) {
 	shown := slices.DeleteFunc(slices.Clone(all), func(x dsl.Diagnostic) bool { return x.Severity > lowest })
 	return shown, len(all) - len(shown)

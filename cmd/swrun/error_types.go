@@ -12,7 +12,7 @@ import (
 	"github.com/swrun/swrun/internal/shorten"
 )
 
-// This file says how types of errors are spelt and read: with flags where workflows run, and with variables for every verb.
+// This file configures how types of errors are written and read: with flags for verbs that run workflows, and with variables for every verb.
 
 const (
 	errorBaseVariable    = "SWRUN_ERROR_BASE"
@@ -30,7 +30,7 @@ func (f *errorTypeFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.aliases, "error-alias", nil, "alias OLD=NEW of an error type: errors of type OLD are caught and listed as type NEW (repeatable; also "+errorAliasesVariable+", with commas)")
 }
 
-// apply completes a host; the flags go before the variables.
+// apply completes a host; the flags take precedence over the variables.
 func (f *errorTypeFlags) apply(p *program, h *swrun.Host) error {
 	name := "--error-base"
 	if h.ErrorBase = f.base; h.ErrorBase == "" {

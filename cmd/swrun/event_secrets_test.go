@@ -8,7 +8,8 @@ import (
 	"github.com/swrun/swrun"
 )
 
-// TestSecretsOfEventsAreNotForDocuments: what the file of --events names is for brokers and receivers alone, unless the file of --secrets says who may use it.
+// TestSecretsOfEventsAreNotForDocuments: the secrets that the file of --events names are for brokers and receivers alone, unless the file of
+// --secrets allows namespaces to use them.
 func TestSecretsOfEventsAreNotForDocuments(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "events.yaml")
 	text := `

@@ -64,7 +64,7 @@ source and id of an event of the last day is not delivered again.`,
 	return cmd
 }
 
-// publishable reads events that are to be published.
+// publishable reads the events to be published.
 func (p *program) publishable(file string) (all []map[string]any, err error) {
 	var r *cloudevent.Reader
 	switch {

@@ -58,10 +58,10 @@ func (p *program) eventsDeadListCommand() *cobra.Command {
 	return cmd
 }
 
-// tellForgotten says of which sources older messages are not kept any more.
+// tellForgotten reports the sources whose older messages are not kept any more.
 func (o *operation) tellForgotten(all []api.DeadMessage) {
 	last := ""
-	for _, m := range all { // those of a source follow each other
+	for _, m := range all { // the messages of a source follow each other
 		if m.Forgotten > 0 && m.Source != last {
 			o.tell("%s of the source %s made room for newer ones, and %s not kept", terminal.Counted(m.Forgotten, "older message"), m.Source, isOrAre(m.Forgotten))
 		}
@@ -89,10 +89,10 @@ func (p *program) eventsDeadGetCommand() *cobra.Command {
 	return cmd
 }
 
-// words are what help says of a verb, and what the verb says of a message with which it is done.
+// words are the help text of a verb, and the word that the verb prints for a message that it has handled.
 type words struct{ use, short, example, done string }
 
-// eventsDeadChange is a verb that does something with messages that could not be published, and prints what has become of each.
+// eventsDeadChange is a verb that changes messages that could not be published, and prints the result of each.
 func (p *program) eventsDeadChange(w words, row api.Operation[api.DeadMessageCommand, []api.DeadMessageResult]) *cobra.Command {
 	f, reason := &operateFlags{remote: true}, ""
 	cmd := &cobra.Command{

@@ -15,7 +15,7 @@ import (
 	"github.com/swrun/swrun/redisstore/redistest"
 )
 
-// deadMessages are the messages of a broker that could not be published, and how the command asks for them.
+// deadMessages are the messages of a broker that could not be published, and the command that lists them.
 type deadMessages struct {
 	*hosted
 	target []string
@@ -30,7 +30,7 @@ func (d *deadMessages) sends(body string) {
 	}
 }
 
-// says gives a verb of swrun events dead, and returns what it prints and what it says beside that.
+// says runs a verb of swrun events dead, and returns its standard output and standard error.
 func (d *deadMessages) says(want int, args ...string) (out, err string) {
 	d.Helper()
 	c := capture(nil)
@@ -42,7 +42,7 @@ func (d *deadMessages) says(want int, args ...string) (out, err string) {
 	return c.stdout.String(), c.stderr.String()
 }
 
-// listed waits until so many messages are listed, and returns them.
+// listed waits until a number of messages is listed, and returns them.
 func (d *deadMessages) listed(want int) (all []api.DeadMessage) {
 	d.Helper()
 	eventually(d.T, fmt.Sprint(want, " messages are listed"), func() bool {
@@ -73,8 +73,8 @@ func targetsOfServer() map[string]func(*hosted, *serving) []string {
 	}
 }
 
-// TestDeadMessagesOfABroker: a message that a broker has brought and that is no event is listed with its place and the reason. It is refused again as long as
-// it is none, and dropped. An id that is unknown is refused, and nothing is done with the others.
+// TestDeadMessagesOfABroker: a message of a broker that is no event is listed with its place and the reason. A retry is refused as long as the
+// message is no event; drop removes it. An unknown id is refused, and then the other messages stay unchanged.
 func TestDeadMessagesOfABroker(t *testing.T) {
 	for name, target := range targetsOfServer() {
 		t.Run(name, func(t *testing.T) {
@@ -92,7 +92,7 @@ func TestDeadMessagesOfABroker(t *testing.T) {
 				t.Errorf("its body is %q", out)
 			}
 			d.sends(event)
-			d.sends(other) // has the id of the other one
+			d.sends(other) // with the id of the other message
 			all := d.listed(2)
 			d.refusesUnknown(all)
 			out, said := d.says(exitInput, "retry", "orders", "--reason", "a try")
@@ -118,7 +118,7 @@ func TestDeadMessagesOfABroker(t *testing.T) {
 	}
 }
 
-// refusesUnknown asks for what is not there, also beside what is there.
+// refusesUnknown uses unknown ids, also together with known ids.
 func (d *deadMessages) refusesUnknown(all []api.DeadMessage) {
 	d.Helper()
 	for _, id := range []string{"none", "none/0000000000000000", "orders/0000000000000000", "orders/", "/", "a b/c", all[0].ID + "/x", strings.ToUpper(all[0].ID), "ORDERS", strings.Repeat("x", 5000)} {
@@ -138,14 +138,14 @@ func (d *deadMessages) refusesUnknown(all []api.DeadMessage) {
 	d.listed(len(all))
 }
 
-// TestForgottenDeadMessages: the list of messages that could not be published says how many older ones are not kept any more.
+// TestForgottenDeadMessages: the list of messages that could not be published contains the number of older messages that are not kept any more.
 func TestForgottenDeadMessages(t *testing.T) {
 	for name, target := range targetsOfServer() {
 		t.Run(name, func(t *testing.T) {
 			d := serveOrders(t, target)
 			const more = 3
 			for n := range deadletter.MaxOfSource + more {
-				d.sends("{" + strings.Repeat("x", n)) // each is another one
+				d.sends("{" + strings.Repeat("x", n)) // each is different
 			}
 			eventually(t, "all have come", func() bool {
 				_, said := d.says(exitOK, "ls")

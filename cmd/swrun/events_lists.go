@@ -30,7 +30,7 @@ func (f *eventsListFlags) query() control.EventQuery {
 	return control.EventQuery{Namespaces: f.only(), Type: f.kind, Limit: f.limit}
 }
 
-// eventsList makes a command that lists something about events.
+// eventsList makes a command that lists objects about events.
 func (p *program) eventsList(cmd *cobra.Command, list func(context.Context, *operation, *eventsListFlags) error) *cobra.Command {
 	f := &eventsListFlags{operateFlags: operateFlags{remote: true, looksOnly: true}}
 	cmd.Args, cmd.RunE = exactly(), verb(func([]string) error {
@@ -66,10 +66,10 @@ the newest 200 of each namespace, and the newest 20 of each type.`,
 	})
 }
 
-// untaken returns the events that nobody took, up to the limit, and says whether there are more, or may have been.
+// untaken returns the events that no run took, up to the limit, and reports whether there are more, or may have been.
 func (o *operation) untaken(ctx context.Context, f *eventsListFlags) ([]api.UntakenEvent, error) {
 	q := f.query()
-	q.Limit = min(q.Limit, math.MaxInt-1) + 1 // one more tells whether there are more
+	q.Limit = min(q.Limit, math.MaxInt-1) + 1 // one more shows whether there are more
 	all, err := o.deployment.Untaken(ctx, q)
 	if err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ event and the values that its correlations must have. --limit counts schedules a
 	})
 }
 
-// listeners returns those who listen, up to the limit, and whether there are more. A server gives a part of them at a time.
+// listeners returns the listeners, up to the limit, and whether there are more. A server returns a part of them at a time.
 func (o *operation) listeners(ctx context.Context, f *eventsListFlags) (all []api.Listener, more bool, err error) {
 	q := f.query()
 	all = []api.Listener{}

@@ -14,10 +14,10 @@ import (
 	"github.com/swrun/swrun/internal/terminal"
 )
 
-// eventsTail is which events are shown, and how far they have been: when whoever is asked ends, the next one is asked for the others.
+// eventsTail is the selection of events, and the position in the stream: when one server ends, the next server is asked for the remaining events.
 type eventsTail struct {
 	where, types, since string
-	count               int // that are shown at most; 0 for no end
+	count               int // maximum number of shown events; 0 for no maximum
 
 	chosen control.Choice
 	chose  control.EventTypes
@@ -25,7 +25,7 @@ type eventsTail struct {
 	shown  int
 	began  bool // it was answered once
 	known  seenEvents
-	told   map[string]bool // why events are left out
+	told   map[string]bool // the reasons why events are left out
 }
 
 func (p *program) eventsTailCommand() *cobra.Command {
@@ -76,13 +76,13 @@ func (t *eventsTail) parse(p *program, f *operateFlags) (err error) {
 // errEnough ends a stream whose events have been shown.
 var errEnough = errors.New("--count events were shown")
 
-// errNothingGoesOn ends the stream of a store that this process alone has.
+// errNothingGoesOn ends the stream of a store that only this process uses.
 var errNothingGoesOn = errors.New("no events happen while this process has the file")
 
-// againAfter is how long after a server has gone it is asked again.
+// againAfter is the delay before a request to a server that has ended is repeated.
 const againAfter = time.Second
 
-// follow gives events to a tail. A store that this process has opened is read: a stream of the API does not tell that nothing happens there.
+// follow gives events to a tail. A store that this process has opened is read directly: a stream of the API would not end although no event can happen.
 func (o *operation) follow(ctx context.Context, t *eventsTail) error {
 	if o.store != nil {
 		return o.control.FollowFleet(ctx, t.chosen, t.last, o.tailer(t))
@@ -90,7 +90,7 @@ func (o *operation) follow(ctx context.Context, t *eventsTail) error {
 	return o.deployment.FollowFleet(ctx, t.chosen, t.last, o.tailer(t))
 }
 
-// tail shows events until it is interrupted, or enough of them were shown.
+// tail shows events until it is interrupted, or has shown enough events.
 func (o *operation) tail(ctx context.Context, t *eventsTail) error {
 	told := false
 	for {
@@ -119,7 +119,7 @@ func (o *operation) tail(ctx context.Context, t *eventsTail) error {
 	}
 }
 
-// tailer takes events, and shows them.
+// tailer returns a follower that takes events, and shows them.
 func (o *operation) tailer(t *eventsTail) control.Follower {
 	return control.Follower{
 		Types: t.chose, Every: 200 * time.Millisecond,
@@ -142,10 +142,10 @@ func (o *operation) tailer(t *eventsTail) control.Follower {
 	}
 }
 
-// maxTold is how many reasons are told why events are left out.
+// maxTold is the maximum number of reported reasons why events are left out.
 const maxTold = 1000
 
-// tellLeftOut tells once why events are left out: a server that is asked again, or the next one, tells it again.
+// tellLeftOut reports once why events are left out: a server that is asked again, or the next one, reports it again.
 func (o *operation) tellLeftOut(t *eventsTail, why error) error {
 	if t.told == nil {
 		t.told = map[string]bool{}
@@ -176,16 +176,16 @@ func (o *operation) showEvent(t *eventsTail, e control.FollowedEvent) (err error
 	return err
 }
 
-// maxSeen is how many events are known to have been shown: those that come again are the last ones.
+// maxSeen is the number of shown events that are remembered: repeated events are among the last ones.
 const maxSeen = 20_000
 
-// seenEvents are the last events that were shown, by what stands behind the time in their ids.
+// seenEvents are the last shown events, by the part after the time in their ids.
 type seenEvents struct {
 	known map[string]bool
 	order []string
 }
 
-// add reports whether the event has not been shown.
+// add reports whether the event was not shown before.
 func (s *seenEvents) add(id string) bool {
 	_, id, _ = strings.Cut(id, "-")
 	if s.known[id] {

@@ -12,7 +12,7 @@ import (
 	"github.com/swrun/swrun/redisstore/redistest"
 )
 
-// tailing is `swrun events tail` at work.
+// tailing is a `swrun events tail` in progress.
 type tailing struct {
 	*hosted
 	out, err told
@@ -30,7 +30,7 @@ func (h *hosted) tails(args ...string) *tailing {
 	return t
 }
 
-// shows waits until something was shown.
+// shows waits until a text was shown.
 func (t *tailing) shows(text string) {
 	t.Helper()
 	for end := time.Now().Add(pacetest.Patience); !strings.Contains(t.out.String(), text); time.Sleep(5 * time.Millisecond) {
@@ -40,7 +40,7 @@ func (t *tailing) shows(text string) {
 	}
 }
 
-// TestTailGoesOn: what happens is shown once, with what happened while the server was away.
+// TestTailGoesOn: each event is shown once, including the events while the server was away.
 func TestTailGoesOn(t *testing.T) {
 	h := &hosted{t, redistest.Start(t).URL()}
 	document := filepath.Join(t.TempDir(), "failing.yaml")
@@ -71,7 +71,7 @@ func TestTailGoesOn(t *testing.T) {
 	}
 }
 
-// TestTailOfWhatIsEmitted: events that workflows emit are shown in their place; with -o ndjson they are what listeners get.
+// TestTailOfWhatIsEmitted: events that workflows emit are shown in their place; -o ndjson shows them as listeners get them.
 func TestTailOfWhatIsEmitted(t *testing.T) {
 	h := &hosted{t, "file:" + filepath.Join(t.TempDir(), "runs.db")}
 	s := h.serve()
@@ -89,7 +89,7 @@ func TestTailOfWhatIsEmitted(t *testing.T) {
 	}
 }
 
-// TestTailOfAFile: what has happened in a file is shown, and then that nothing goes on in it.
+// TestTailOfAFile: the past events of a file are shown, and then a message that no further events happen in it.
 func TestTailOfAFile(t *testing.T) {
 	h := &hosted{t, "file:" + filepath.Join(t.TempDir(), "runs.db")}
 	document := filepath.Join(t.TempDir(), "failing.yaml")

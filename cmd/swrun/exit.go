@@ -13,7 +13,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// The exit codes. 12 belongs to a verb that is not here yet.
+// The exit codes. 12 is reserved for a verb that does not exist yet.
 const (
 	exitOK          = 0
 	exitInternal    = 1
@@ -39,7 +39,7 @@ type exitCode struct {
 	title, story string
 }
 
-// exitCodes returns all of them.
+// exitCodes returns all exit codes.
 func exitCodes() []exitCode {
 	return []exitCode{
 		{exitOK, "fine", "The command succeeded: the run is completed, the document is valid."},
@@ -70,16 +70,16 @@ func exitLine() string {
 	return "Exit codes: " + strings.Join(all, ", ") + "."
 }
 
-// exitError ends the program with a code. An empty message means that everything has been printed.
+// exitError ends the program with a code. An empty message means that everything was printed already.
 type exitError struct {
 	code    int
 	message string
 	hint    string
-	// commands is the hint with the flags that its commands need to ask the same store or server; nil if they need none.
+	// commands is the hint with the flags that its commands need to use the same store or server; nil if they need none.
 	commands func(target string) string
 }
 
-// aimed gives the commands of a hint what they need to ask the same as this one.
+// aimed completes the commands of a hint with the flags that they need to use the same store or server as this command.
 func aimed(err error, target string) error {
 	var exit *exitError
 	if errors.As(err, &exit) && exit.commands != nil {
@@ -90,7 +90,7 @@ func aimed(err error, target string) error {
 
 func (e *exitError) Error() string { return e.message }
 
-// exitOf returns how an error ends the program: as an internal one, unless it says otherwise.
+// exitOf returns the exit of an error, by default an internal error.
 func exitOf(err error) *exitError {
 	var exit *exitError
 	if !errors.As(err, &exit) {
@@ -105,7 +105,7 @@ func usagef(hint, format string, args ...any) error {
 	return &exitError{code: exitUsage, message: fmt.Sprintf(format, args...), hint: hint}
 }
 
-// fileError is a file that could not be read or written: what is wrong, and why.
+// fileError returns the error of a file that could not be read or written, with the reason.
 func fileError(what string, err error) error {
 	if errors.As(err, new(*exitError)) {
 		return err
@@ -117,12 +117,12 @@ func fileError(what string, err error) error {
 	return &exitError{code: code, message: fmt.Sprintf("%s: %s", what, err)}
 }
 
-// notThere returns the errors of files that are not there: those of names that no file can have are among them.
+// notThere returns the errors of missing files, including errors of names that no file can have.
 func notThere() []error {
 	return []error{os.ErrNotExist, syscall.ENOTDIR, syscall.ENAMETOOLONG, syscall.ELOOP}
 }
 
-// signalExit is the code for a signal that ended the program.
+// signalExit returns the exit code for a signal that ended the program.
 func signalExit(s os.Signal) int {
 	if s == syscall.SIGTERM {
 		return exitTerminate
@@ -130,7 +130,7 @@ func signalExit(s os.Signal) int {
 	return exitInterrupt
 }
 
-// documentExit returns the code for what was found in documents.
+// documentExit returns the exit code for diagnostics of documents.
 func documentExit(found dsl.Diagnostics) int {
 	errs := found.Errors()
 	switch {
@@ -142,13 +142,13 @@ func documentExit(found dsl.Diagnostics) int {
 	return exitInvalid
 }
 
-// onlyUnsupported reports whether all that is wrong with a document is that this build cannot run it.
+// onlyUnsupported reports whether the only errors of a document are that this build cannot run it.
 func onlyUnsupported(found dsl.Diagnostics) bool {
 	errs := found.Errors()
 	return len(errs) > 0 && !slices.ContainsFunc(errs, func(d dsl.Diagnostic) bool { return d.Code != "SW801" })
 }
 
-// outcomeExit returns the code for how a run ended.
+// outcomeExit returns the exit code for the outcome of a run.
 func outcomeExit(o api.RunOutcome, interrupted os.Signal) int {
 	switch {
 	case o.Status == string(interpreter.StatusCompleted):

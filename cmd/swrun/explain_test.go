@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestExplainKnowsEveryCode that is written anywhere in the program, and every exit code.
+// TestExplainKnowsEveryCode: swrun explain knows every code that is written anywhere in the program, and every exit code.
 func TestExplainKnowsEveryCode(t *testing.T) {
 	code := regexp.MustCompile(`"(S[WD]\d{3})"`)
 	var codes []string
@@ -71,7 +71,7 @@ func problemTypes(t *testing.T) (names []string) {
 	return names
 }
 
-// TestOtherNamesMeanVerbs that there are, and are not verbs themselves.
+// TestOtherNamesMeanVerbs: the other names refer to existing verbs, and are not verbs themselves.
 func TestOtherNamesMeanVerbs(t *testing.T) {
 	var verbs []string
 	for _, c := range (&program{streams: capture(nil).streams}).root().Commands() {

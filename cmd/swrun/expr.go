@@ -61,7 +61,7 @@ func (p *program) evaluate(source string, inputs []string, printer *printer) err
 	return printer.document(v)
 }
 
-// syntaxUsage shows where an expression of the command line is wrong.
+// syntaxUsage shows the position of a syntax error in an expression of the command line.
 func syntaxUsage(flag, source string, err error) error {
 	var syntax *expr.SyntaxError
 	if !errors.As(err, &syntax) {

@@ -11,7 +11,7 @@ import (
 	"github.com/swrun/swrun/internal/terminal"
 )
 
-// This file reports how run failed, to people or as one JSON object (--errors).
+// This file reports failures of run, to people or as one JSON object (--errors).
 
 // invalidError is a document with errors.
 type invalidError struct{ document *swrun.Document }
@@ -26,7 +26,7 @@ type runError struct {
 
 func (e *runError) Error() string { return "the run did not complete" }
 
-// reportFailure prints a failure of run in the form that --errors asks for, and returns the exit code as an error.
+// reportFailure prints a failure of run in the form that --errors selects, and returns the exit code as an error.
 func (p *program) reportFailure(form string, err error) error {
 	var invalid *invalidError
 	var failed *runError
@@ -99,10 +99,10 @@ func (e *invalidError) problem() any {
 	}
 }
 
-// failures are the errors of several files. Each is printed as it is added, so that none keeps the others from being reported.
+// failures are the errors of several files. Each is printed when it is added, so that an error does not suppress the others.
 type failures struct {
 	program *program
-	err     error // ends the program with the code of the first; nil if there is none
+	err     error // ends the program with the code of the first; nil without errors
 }
 
 func (f *failures) add(err error) {

@@ -13,8 +13,8 @@ import (
 	"github.com/swrun/swrun/redisstore/redistest"
 )
 
-// TestStoreFarAhead: the clock of a Redis was in the year 5138 for a moment, and the store's time goes on from there. A schedule starts its runs by that time,
-// doctor, health and the log tell of it, and the server ends when it is told to. The remedy of docs/operating.md sets the store right.
+// TestStoreFarAhead: the clock of a Redis was in the year 5138 for a moment, and the store's time continues from there. A schedule starts its runs by
+// that time, doctor, health and the log report it, and the server ends on a signal. The remedy of docs/operating.md corrects the store.
 func TestStoreFarAhead(t *testing.T) {
 	server := redistest.Start(t)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr, DisableIdentity: true})
@@ -31,7 +31,7 @@ do: [{a: {set: {n: 1}}}]`))
 	h.answers(s, "/v1/health", http.StatusOK, "SD004")
 	contains(t, h.exits(exitOK, "doctor"), "A store that is ahead")
 	h.signal(cmd, syscall.SIGTERM)
-	_ = cmd.Wait() // its exit code is not looked at
+	_ = cmd.Wait() // its exit code is irrelevant
 
 	redistest.EditTime(t, client, "swrun:{swrun:0}:time", func(m *redistest.Time) { m.Written, m.Offset = 0, 0 })
 	contains(t, h.exits(exitOK, "doctor"), "the store's clock agrees")

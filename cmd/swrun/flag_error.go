@@ -36,7 +36,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usagef(flagHint(cmd, strings.TrimPrefix(err.Error(), "unknown flag: --")), "%s", message)
 }
 
-// invalidValue returns the message about a value that a flag does not take.
+// invalidValue returns the message about an invalid value of a flag.
 func invalidValue(e *pflag.InvalidValueError) string {
 	takes := map[string]string{"bool": "true or false", "int": "a whole number", "float64": "a number"}[e.GetFlag().Value.Type()]
 	value := shorten.To(e.GetValue(), maxShownValue)
@@ -49,5 +49,5 @@ func invalidValue(e *pflag.InvalidValueError) string {
 	return fmt.Sprintf("--%s takes %s, got %q", e.GetFlag().Name, takes, value)
 }
 
-// maxShownValue is how many bytes of a flag's wrong value are shown.
+// maxShownValue is the maximum length of a flag's wrong value in a message, in bytes.
 const maxShownValue = 60

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// flagHint says where the flags of a command are listed, and which nearby command has a flag that it lacks.
+// flagHint returns the command that lists the flags of a command, and a similar command that has the missing flag.
 func flagHint(cmd *cobra.Command, name string) string {
 	near := map[string]string{"dev": "serve", "serve": "worker", "worker": "serve", "run": "start", "start": "run"}[cmd.Name()]
 	if other, _, err := cmd.Root().Find([]string{near}); near != "" && err == nil && other.Flags().Lookup(name) != nil {

@@ -9,15 +9,15 @@ import (
 	"github.com/swrun/swrun/internal/shorten"
 )
 
-// once is the value of a flag that takes one value. A second, different one is refused: it could add to the first or take its place, and a command
-// that cancels runs must not guess.
+// once is the value of a flag that takes one value. It refuses a second, different value: that value could add to the first or replace it, and a
+// command that cancels runs must not guess.
 type once struct {
 	pflag.Value
 	given string // the value on the command line
-	is    bool   // there is one
+	is    bool   // a value was given
 }
 
-// Set takes the value, and refuses another one.
+// Set sets the value, and refuses a different second value.
 func (o *once) Set(text string) error {
 	if o.is && text != o.given {
 		return &givenTwiceError{first: o.given, second: text}
@@ -29,7 +29,7 @@ func (o *once) Set(text string) error {
 	return nil
 }
 
-// givenTwiceError says that a flag which takes one value got two.
+// givenTwiceError is the error of a flag that takes one value and got two.
 type givenTwiceError struct{ first, second string }
 
 // Error shows both values.
@@ -37,7 +37,7 @@ func (e *givenTwiceError) Error() string {
 	return fmt.Sprintf("is given twice, as %q and as %q", shorten.To(e.first, maxShownValue), shorten.To(e.second, maxShownValue))
 }
 
-// hint says how a flag is given once.
+// hint returns how to use the flag with one value.
 func (e *givenTwiceError) hint(flag string) string {
 	switch flag {
 	case "where":
@@ -48,7 +48,7 @@ func (e *givenTwiceError) hint(flag string) string {
 	return "give it once"
 }
 
-// takeOnce has every flag of a command, and of those below it, take one value, except the flags that are lists.
+// takeOnce restricts every flag of a command, and of its subcommands, to one value, except for lists.
 func takeOnce(cmd *cobra.Command) {
 	wrap := func(f *pflag.Flag) {
 		_, list := f.Value.(pflag.SliceValue)

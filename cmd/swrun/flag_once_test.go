@@ -40,7 +40,7 @@ func TestFlagsAreGivenOnce(t *testing.T) {
 	}
 }
 
-// TestVariablesAreNamed: a value from the environment that is refused, however late, is told by the name of its variable.
+// TestVariablesAreNamed: the error of a refused value from the environment contains the name of its variable, however late the value is refused.
 func TestVariablesAreNamed(t *testing.T) {
 	for variable, values := range map[string][]string{
 		"SWRUN_CHECK_INTERVAL":    {"0s", "-1s", "x", "1ms", "9"},

@@ -75,7 +75,7 @@ func (p *program) formatOne(name string, f formatFlags) (changed bool, err error
 	return !same, p.putFormatted(file, formatted, formatFlags{f.check, f.stdout || name == "-"})
 }
 
-// putFormatted hands out a text that had to be formatted, or is to be printed in any case.
+// putFormatted writes or prints a formatted text, if formatting changed it or it must be printed in any case.
 func (p *program) putFormatted(file string, text []byte, f formatFlags) error {
 	switch {
 	case f.check:

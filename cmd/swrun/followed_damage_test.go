@@ -14,7 +14,7 @@ import (
 // eventStream is a stream of events that a test follows.
 type eventStream struct{ lines *bufio.Scanner }
 
-// follows follows a run, or all of them from the first one on.
+// follows follows a run, or all runs from the first one on.
 func (h *hosted) follows(s *serving, path string) *eventStream {
 	h.Helper()
 	ctx, cancel := context.WithTimeout(h.Context(), pacetest.Patience)
@@ -36,7 +36,7 @@ func (h *hosted) follows(s *serving, path string) *eventStream {
 	return f
 }
 
-// until reads lines to one that contains all texts; read is everything up to there, and found false if the stream has ended before.
+// until reads lines to one that contains all texts; read is everything up to there, and found is false if the stream ended before.
 func (f *eventStream) until(texts ...string) (read string, found bool) {
 	for f.lines.Scan() {
 		read += f.lines.Text() + "\n"
@@ -51,8 +51,8 @@ func (f *eventStream) until(texts ...string) (read string, found bool) {
 	return read, false
 }
 
-// TestFollowedRunIsDamaged: who follows a run whose history is damaged meanwhile is told why, and the stream ends. Who follows all runs is told once, and sees what
-// the others do.
+// TestFollowedRunIsDamaged: a client that follows a run gets the reason when the history of the run is damaged, and the stream ends. A client that
+// follows all runs gets it once, and sees the events of the others.
 func TestFollowedRunIsDamaged(t *testing.T) {
 	t.Parallel()
 	h, client := deployedOnRedis(t)
@@ -87,7 +87,7 @@ func TestFollowedRunIsDamaged(t *testing.T) {
 	}
 }
 
-// TestDamagedHistoryAmongAll: who catches up with all runs is told which one cannot be read, and sees the others.
+// TestDamagedHistoryAmongAll: a client that catches up with all runs gets the name of the unreadable run, and sees the others.
 func TestDamagedHistoryAmongAll(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "runs.db")

@@ -27,7 +27,7 @@ at the same pointers.`
 
 func (p *program) forkCommand() *cobra.Command {
 	f, chosen, r := &operateFlags{remote: true}, &selectFlags{}, api.ForkRequest{}
-	var input, given []string // for the task
+	var input, given []string // of the task
 	var secrets, timeout string
 	cmd := &cobra.Command{
 		Use: "fork RUN...", Short: "Continue from a task of a run as another run; the run itself does not change",
@@ -66,7 +66,7 @@ func (p *program) forkCommand() *cobra.Command {
 	return cmd
 }
 
-// addForkData adds the flags about what a fork is, and about its data.
+// addForkData adds the flags about the identity of a fork, and about its data.
 func addForkData(cmd *cobra.Command, r *api.ForkRequest, input, given *[]string) {
 	flags := cmd.Flags()
 	flags.StringVar(&r.ID, "id", "", "id of the fork (default the id of the run with a number)")
@@ -86,13 +86,13 @@ func addForkTimes(cmd *cobra.Command, r *api.ForkRequest, timeout *string) {
 	flags.BoolVar(&r.NoDeadline, "no-deadline", false, "give the fork no deadline")
 }
 
-// timeoutSpan reads the value of --execution-timeout; an empty one is none that is given.
+// timeoutSpan reads the value of --execution-timeout; an empty text is no timeout.
 func timeoutSpan(text string) (api.Span, error) {
 	d, err := parseTimeout("--execution-timeout", text)
 	return api.Span{Duration: d, Given: text != "", None: d == client.NoTimeout}, err
 }
 
-// forkData reads the input of the task from which a fork goes on, or its $context; nil if none is given.
+// forkData reads the input of the task from which a fork continues, or its $context; nil if it is not given.
 func (p *program) forkData(forms []string) (*any, error) {
 	if len(forms) == 0 {
 		return nil, nil
@@ -118,7 +118,7 @@ func (o *operation) fork(ctx context.Context, name string, r api.ForkRequest) er
 		return o.print(forked)
 	}
 	text, says := forked.ID+"\n", forkText(forked)
-	if r.DryRun { // it is what was asked for
+	if r.DryRun { // the requested output
 		text, says = fmt.Sprintf("%s would continue as %s\n", i.ID, forked.ID)+says, ""
 	}
 	if err := write(o.out, text); err != nil {
@@ -174,7 +174,7 @@ func (o *operation) printForks(runs []store.Instance, c continuing) error {
 	return first
 }
 
-// forkText says from where a fork goes on, and which effects come again.
+// forkText returns the text about the start of a fork, and the effects that it repeats.
 func forkText(f api.Forked) string {
 	from := "the start"
 	if f.Task != "" {
@@ -183,7 +183,7 @@ func forkText(f api.Forked) string {
 	return fmt.Sprintf("the fork continues from %s of %s\n", terminal.Printable(from), f.ForkedFrom) + repeatsText(f)
 }
 
-// repeatsText says which effects a fork has again.
+// repeatsText returns the text about the effects that a fork repeats.
 func repeatsText(f api.Forked) string {
 	var b strings.Builder
 	for _, r := range f.Repeats {
