@@ -51,6 +51,12 @@ func (k keys) layout() string      { return k.deployment + "layout" }
 func (k keys) definitions() string { return k.deployment + "definitions" }
 func (k keys) hints() string       { return k.deployment + "hints" }
 
+// entriesOf returns the pattern of the keys of all entries of the registry in the partitions whose number matches a pattern.
+func (k keys) entriesOf(partitions string) string {
+	plain := strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`, "?", `\?`).Replace(strings.TrimSuffix(k.deployment, "}:"))
+	return plain + ":" + partitions + "}:e:*"
+}
+
 func (p *partitionKeys) instances() string                { return p.prefix + "i:" }
 func (p *partitionKeys) instance(i store.Instance) string { return p.instances() + i.String() }
 func (p *partitionKeys) history(i store.Instance) string  { return p.prefix + "h:" + i.String() }

@@ -24,6 +24,9 @@ type entry struct {
 
 // Scrub implements store.Store.
 func (s *Store) Scrub(ctx context.Context, c store.Scrub) (done store.Scrubbed, err error) {
+	if c.Registry {
+		return s.scrubRegistry(ctx, &c)
+	}
 	k := &s.keys.partitions[c.Partition]
 	if c.Adopt && !c.Check {
 		if done.Adopted, err = s.adopt(ctx, &c); err != nil {

@@ -32,7 +32,7 @@ func Checks() []Check {
 		{"SD005", "latency", "how fast the store answers",
 			"A durable step takes at least one answer of the store. More than 20 ms means that the workers are far away from it, or that the\nserver is busy."},
 		{"SD006", "indexes", "what the store has counted of itself",
-			"Runs that are ready, that wait, and that have ended; messages on their way; and signs of trouble: confirmed writes that were lost\n(a failover or a restore), jumps of the server's clock, and repairs of indexes. Repairs without a loss before them are a bug:\nplease report them."},
+			"Runs that are ready, that wait, and that have ended; messages on their way; and signs of trouble: confirmed writes that were lost\n(a failover or a restore), jumps of the server's clock, and repairs of indexes. Repairs without a loss before them are a bug:\nplease report them. An entry of the registry that its list lacks has no effect, or is not shown: swrun repair adds it to the list."},
 		{"SD007", "patches", "whether the server has corrections that matter",
 			"Versions of Redis without the corrections of CVE-2025-49844 let a user who may run scripts take over the server. Some\ndistributions correct older versions without changing their number."},
 		{"SD008", "encryption", "whether what is sent to the server is encrypted",

@@ -80,7 +80,8 @@ func (l *Looks) Examine(ctx context.Context, s *swrun.Store, now func() time.Tim
 	if err != nil {
 		return append(found, failed("SD006", err))
 	}
-	found = append(found, health(ctx, &counted), quarantined(ctx, &counted))
+	found = append(append(found, health(ctx, &counted)), l.lists(ctx, s, now())...)
+	found = append(found, quarantined(ctx, &counted))
 	found = append(append(found, l.unreadable(ctx, s, now(), &counted)...), hearing(ctx, s))
 	if worst, mute := store.Mute(all); mute {
 		return append(found, unheard(ctx, s, worst)...)

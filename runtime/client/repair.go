@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"math"
 
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -65,8 +66,27 @@ func (c *Client) scrub(ctx context.Context, request store.Scrub, from, before in
 		if err != nil {
 			return r, err
 		}
-		r.Repaired = append(r.Repaired, dropped...)
+		relisted, err := Unlisted(ctx, c.store, p, math.MaxInt, request.Check)
+		if err != nil {
+			return r, err
+		}
+		r.Repaired = append(append(r.Repaired, dropped...), relisted...)
 	}
 	r.Wrong = len(r.Repaired)
 	return r, nil
+}
+
+// Unlisted finds entries of the registry that are missing in the list of their kind, on some pages of a partition. It adds them, unless they
+// are only to be checked, and describes each for people.
+func Unlisted(ctx context.Context, s store.Store, partition, pages int, check bool) (all []string, err error) {
+	request := store.Scrub{Partition: partition, N: repairPage, Registry: true, Check: check}
+	for n := 0; n < pages && (n == 0 || request.Cursor != ""); n++ {
+		done, err := s.Scrub(ctx, request)
+		if err != nil {
+			return all, err
+		}
+		request.Cursor = done.Cursor
+		all = append(all, done.Repaired...)
+	}
+	return all, nil
 }

@@ -178,3 +178,44 @@ func (p *partition) forgetRegistered(n int) {
 		p.Delete(key) // a damaged entry does not contain its end
 	}
 }
+
+// scrubRegistry corrects the numbers of entries, and adds the missing keys that record their ends. A wrong number may refuse every new entry;
+// an entry without such a key is never deleted. No transition causes this; it results from manual changes.
+func (p *partition) scrubRegistry(c *store.Scrub, done *store.Scrubbed) {
+	if c.Only != nil || c.Partition > 0 {
+		return
+	}
+	for _, kind := range store.RegistryKinds() {
+		if kind.Listed() {
+			p.recount(kind, done)
+		}
+	}
+	if n := len(done.Repaired); n > 0 {
+		p.setCounter("repairs", p.counter("repairs")+int64(n))
+	}
+}
+
+// recount is scrubRegistry for one kind.
+func (p *partition) recount(kind store.RegistryKind, done *store.Scrubbed) {
+	prefix, count := registryPrefix(kind), int64(0)
+	var lost []store.Registered
+	p.Scan(prefix, prefix, func(key string, value []byte) bool {
+		count++
+		r, err := parseRegistered(kind, strings.TrimPrefix(key, prefix), value)
+		if err != nil || r.Ends.IsZero() {
+			return true
+		}
+		if _, ok := p.Get(endsKey(kind, &r)); !ok {
+			lost = append(lost, r)
+		}
+		return true
+	})
+	for n := range lost {
+		p.Put(endsKey(kind, &lost[n]), nil)
+		done.Repaired = append(done.Repaired, kind.EntryName(lost[n].Key)+" was missing in the index of ends")
+	}
+	if counted := p.counter("registry-count/" + string(kind)); counted != count {
+		p.setCounter("registry-count/"+string(kind), count)
+		done.Repaired = append(done.Repaired, fmt.Sprintf("the number of %s was counted wrongly", kind))
+	}
+}

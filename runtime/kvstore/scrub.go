@@ -19,6 +19,10 @@ func (s *Store) Scrub(ctx context.Context, c store.Scrub) (done store.Scrubbed, 
 		if c.Check {
 			p.Tx = unchanged{p.Tx}
 		}
+		if c.Registry {
+			p.scrubRegistry(&c, &done)
+			return nil
+		}
 		adopt := c.Adopt && !c.Loss // it loses no writes
 		done = store.Scrubbed{Adopted: adopt}
 		if after, listeners := strings.CutPrefix(c.Cursor, listenersPart); listeners {

@@ -385,6 +385,8 @@ type Scrub struct {
 	Check bool
 	// Only chooses the runs that are compared; nil for all. If it is set, entries that belong to no run are not looked for.
 	Only func(Instance) bool
+	// Registry compares entries of the registry with the lists of their kinds, instead of runs. It may read the names of all keys of the store.
+	Registry bool
 }
 
 // Chooses reports whether a run is compared.
