@@ -14,7 +14,7 @@ do:
 - second: {call: http, with: {method: post, endpoint: %URL%/second}}
 `
 
-// TestForkShowsItsRequests: a fork shows each request that it repeats as it is sent, whether the call has succeeded or failed before.
+// TestForkShowsItsRequests: a fork shows each request that it repeats as it is sent, whether the call succeeded or failed before.
 func TestForkShowsItsRequests(t *testing.T) {
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/second" {

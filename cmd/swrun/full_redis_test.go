@@ -10,7 +10,7 @@ import (
 	"github.com/swrun/swrun/redisstore/redistest"
 )
 
-// TestStartsOnAFullRedis: a start on a Redis without memory is refused with the same remedy, whether a run is there or not, by the command and by the API.
+// TestStartsOnAFullRedis: a start on a Redis without memory is refused with the same remedy, whether the run exists or not, by the command and by the API.
 func TestStartsOnAFullRedis(t *testing.T) {
 	server := redistest.Start(t)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr, DisableIdentity: true})

@@ -67,7 +67,7 @@ func functionArgs(cmd *cobra.Command, args []string) error {
 	return exactly("a name:version", "a file")(cmd, args)
 }
 
-// readFunctions reads functions, and prints what is wrong with each; if one of them is faulty, none is deployed.
+// readFunctions reads functions, and prints the mistakes in each; if one of them is faulty, no function is deployed.
 func (p *program) readFunctions(args []string) ([]*swrun.Function, error) {
 	files := map[string]string{} // by the function's name:version
 	var names []string
@@ -99,9 +99,9 @@ func escapedGlob(path string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }
 
-// readFunction reads one function. What is wrong with it is printed.
+// readFunction reads one function, and prints its mistakes.
 func (p *program) readFunction(named, file string) (*swrun.Function, error) {
-	if err := swrun.CheckFunctionName(named); err != nil { // whatever is wrong with the file
+	if err := swrun.CheckFunctionName(named); err != nil { // even if the file is faulty
 		return nil, p.functionFailure(nil, err)
 	}
 	var f *swrun.Function
@@ -146,13 +146,13 @@ func (o *operation) deployFunctions(ctx context.Context, all []*swrun.Function) 
 	return o.warnOfFunctions(ctx, all)
 }
 
-// warnOfFunctions prints warnings about functions that were deployed: they are known only when the functions that they call are read.
+// warnOfFunctions prints warnings about deployed functions that need the functions that they call.
 func (o *operation) warnOfFunctions(ctx context.Context, all []*swrun.Function) error {
 	var runs []running
 	var text strings.Builder
 	for _, f := range all {
 		runs = append(runs, ofFunction(f))
-		if f.Check(o.resourcesFrom()) == nil { // otherwise, what cannot be read is told with the children
+		if f.Check(o.resourcesFrom()) == nil { // otherwise, the error of reading is reported with the children
 			text.WriteString(diagnostics.Human(diagnostics.Report{Text: f.Text, Diagnostics: warnings(f.Diagnostics)}, o.errStyle()))
 		}
 	}
@@ -162,7 +162,7 @@ func (o *operation) warnOfFunctions(ctx context.Context, all []*swrun.Function) 
 	return o.warnOfChildren(ctx, runs, "deploy the missing workflows before those tasks begin, or they fail: swrun deploy DOC...")
 }
 
-// functionFailure returns how an error about a function ends the command; what was found in the function is printed.
+// functionFailure returns the exit of an error about a function, and prints the diagnostics of the function.
 func (p *program) functionFailure(f *swrun.Function, err error) error {
 	var (
 		found    dsl.Diagnostics
@@ -184,7 +184,7 @@ func (p *program) functionFailure(f *swrun.Function, err error) error {
 		return &exitError{code: exitStore, message: damaged.Error(), hint: remove}
 	case errors.As(err, &problem) && problem.Name() == "damaged-function":
 		return &exitError{code: exitStore, message: problem.Detail, hint: remove}
-	case errors.As(err, &problem) && problem.Name() == "too-large": // for the store: it has no room
+	case errors.As(err, &problem) && problem.Name() == "too-large": // from the store: it is full
 		return &exitError{code: exitStore, message: problem.Detail}
 	}
 	return err

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestWaitingForARunWhoseHolderEnds: verbs that wait through whoever has the file end with what to do when that one ends, regularly or by kill -9,
-// and go on where another one has the file then. What a history has shown is not shown again, and the socket that is left hinders nobody.
+// TestWaitingForARunWhoseHolderEnds: if the holder of the file ends, regularly or by kill -9, verbs that wait through it end with the remedy, or
+// continue with the next holder of the file. A history shows no record twice, and a leftover socket does not matter.
 func TestWaitingForARunWhoseHolderEnds(t *testing.T) {
 	t.Parallel()
 	for _, signal := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM} {
@@ -28,7 +28,7 @@ func TestWaitingForARunWhoseHolderEnds(t *testing.T) {
 		if err := holder.Process.Signal(signal); err != nil {
 			t.Fatal(err)
 		}
-		_ = holder.Wait() // it was told to end
+		_ = holder.Wait() // it received a signal to end
 		for verb, cmd := range waiting {
 			ends(t, cmd, exitStore)
 			if text := cmd.Stderr.(*told).String(); !strings.Contains(text, "is still in progress, and no worker can continue it while this command has file:") || !strings.Contains(text, "\n  swrun ") {
@@ -50,7 +50,7 @@ func TestWaitingForARunWhoseHolderEnds(t *testing.T) {
 	}
 }
 
-// TestHolderThatDoesNotAnswer: one that is stopped is told about, and keeps nobody waiting.
+// TestHolderThatDoesNotAnswer: a holder that is stopped is reported, and delays no verb.
 func TestHolderThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	h := &hosted{t, "file:" + filepath.Join(t.TempDir(), "runs.db")}
@@ -60,7 +60,7 @@ func TestHolderThatDoesNotAnswer(t *testing.T) {
 	if err := holder.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := syscall.Wait4(holder.Process.Pid, nil, syscall.WUNTRACED, nil); err != nil { // all its threads stand still
+	if _, err := syscall.Wait4(holder.Process.Pid, nil, syscall.WUNTRACED, nil); err != nil { // all its threads are stopped
 		t.Fatal(err)
 	}
 	asks := capture(map[string]string{"SWRUN_STORE": h.url})

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// started starts a process of swrun that no terminal controls, and waits until it says a text. Its standard error is collected.
+// started starts a process of swrun without a controlling terminal, and waits until it prints a text. Its standard error is collected.
 func (h *hosted) started(text string, args ...string) (*exec.Cmd, *serving) {
 	h.Helper()
 	s := &serving{err: &told{lines: make(chan struct{}, 1)}}
@@ -52,8 +52,8 @@ use: {secrets: [api]}
 do: [{a: {set: {is: "${ $secrets.api == \"new\" }"}}}]
 `
 
-// TestHangupOfServe: a server without a terminal that gets SIGHUP reads its folder and its secrets again. It tells of documents that are wrong now, goes on
-// with what it had, and is still there.
+// TestHangupOfServe: a server without a terminal reads its folder and its secrets again on SIGHUP. It reports documents that are faulty now,
+// continues with the former ones, and does not end.
 func TestHangupOfServe(t *testing.T) {
 	h := &hosted{t, "file:" + filepath.Join(t.TempDir(), "runs.db")}
 	folder, secrets := t.TempDir(), t.TempDir()
@@ -78,7 +78,7 @@ func TestHangupOfServe(t *testing.T) {
 		s.err.until(t, text)
 	}
 	h.answers(s, "/v1/health", http.StatusOK, "documents are not served: "+filepath.Join(folder, "a.yaml"))
-	for _, workflow := range []string{"a", "b"} { // the former document of a is deployed still
+	for _, workflow := range []string{"a", "b"} { // the former document of a is still deployed
 		h.exits(exitOK, "start", "demo/"+workflow, "--id", workflow)
 		h.exits(exitOK, "wait", workflow)
 	}
@@ -104,8 +104,7 @@ func TestHangupOfServe(t *testing.T) {
 	}
 }
 
-// TestHangupOfAWorker: a worker without a terminal that gets SIGHUP reads its secrets again, keeps those that it has if they cannot be read, and is still
-// there.
+// TestHangupOfAWorker: a worker without a terminal reads its secrets again on SIGHUP. It keeps the former secrets if they cannot be read, and does not end.
 func TestHangupOfAWorker(t *testing.T) {
 	h := newHosted(t)
 	secrets := filepath.Join(t.TempDir(), "secrets.yaml")
@@ -129,7 +128,7 @@ func TestHangupOfAWorker(t *testing.T) {
 	}
 }
 
-// TestPublicMetrics: others reach the metrics of a worker only if --metrics-public says so.
+// TestPublicMetrics: other machines reach the metrics of a worker only with --metrics-public.
 func TestPublicMetrics(t *testing.T) {
 	h := &hosted{t, "file:" + filepath.Join(t.TempDir(), "runs.db")}
 	for _, args := range [][]string{{"--metrics", "0.0.0.0:0"}, {"--metrics", ":0"}, {"--metrics", "[::]:0"}, {"--metrics-public"}} {
@@ -152,7 +151,7 @@ func TestPublicMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	answer.Body.Close()
-	if answer.StatusCode != http.StatusOK { // under another name than those of this machine
+	if answer.StatusCode != http.StatusOK { // under a name that is not a name of this machine
 		t.Error(answer.Status)
 	}
 	if code := w.stop(); code != exitOK {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// readsAncestors is a workflow whose command reads the environment of all processes that it descends from. It prints the secret if it finds it, and each of
-// its supervisor and swrun that lets itself be read.
+// readsAncestors is a workflow whose command reads the environment of all its ancestor processes. It prints the secret if it finds it, and the name
+// of its supervisor or swrun if that is readable.
 const readsAncestors = `document: {dsl: 1.0.3, namespace: demo, name: reads, version: 0.1.0}
 do:
 - look:
@@ -26,8 +26,8 @@ do:
           [ "$n" -ge 2 ] && echo looked
 `
 
-// TestCommandsDoNotReadTheEnvironment: a command of a workflow cannot read the secrets in the environment of the process that runs the workflow, nor what its
-// supervisor has. All of them have the same user, who is not root. What this process reads of itself is there all the same.
+// TestCommandsDoNotReadTheEnvironment: a command of a workflow can read neither the secrets in the environment of the process that runs the workflow,
+// nor the environment of its supervisor. All processes have the same user, who is not root. The process can still read its own environment.
 func TestCommandsDoNotReadTheEnvironment(t *testing.T) {
 	folder := t.TempDir()
 	file := filepath.Join(folder, "reads.yaml")
@@ -40,7 +40,7 @@ func TestCommandsDoNotReadTheEnvironment(t *testing.T) {
 		}
 	}
 	cmd := command(t, "run", "--progress", "none", "-r", file)
-	cmd.Path = "/proc/self/exe" // the other user may not enter the folder of this program
+	cmd.Path = "/proc/self/exe" // the other user cannot enter the folder of this program
 	cmd.Dir = "/"
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "SWRUN_SECRET_TOKEN=canary-of-the-environment"}
 	if os.Getuid() == 0 {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestHintsAskTheSame: the commands of a hint name the store or the server that the command was given, so that they can be pasted.
+// TestHintsAskTheSame: the commands of a hint name the store or the server of the failed command, so that they can be pasted.
 func TestHintsAskTheSame(t *testing.T) {
 	contains(t, (&hosted{t, ""}).stderr(exitStore, "ls", "--store", "redis://127.0.0.1:1"), "swrun doctor --store redis://127.0.0.1:1 checks the store")
 	h := &hosted{t, "file:" + filepath.Join(t.TempDir(), "s.db")}

@@ -55,7 +55,7 @@ after the task. The command replays the history, with the secrets that the run r
 	return cmd
 }
 
-// checkHistoryRun checks whose records are wanted.
+// checkHistoryRun checks the run whose records are requested.
 func checkHistoryRun(run string) error {
 	if run == control.AllRuns {
 		return nil
@@ -64,7 +64,7 @@ func checkHistoryRun(run string) error {
 	return err
 }
 
-// historyOfTask prints what is known of the task that begins with a record; others says that flags for other records are given too.
+// historyOfTask prints the details of the task that begins with a record; others is true if flags for other records are given too.
 func (p *program) historyOfTask(f *operateFlags, run string, seq int, others bool) error {
 	if err := atLeast("--task", seq, 1); err != nil {
 		return err
@@ -88,7 +88,7 @@ func (p *program) historyOfTask(f *operateFlags, run string, seq int, others boo
 	})
 }
 
-// historyReading is how far a history has been read: when whoever is asked ends, the next one is asked for the rest.
+// historyReading is the position in a history: when one server or holder ends, the next one is asked for the rest.
 type historyReading struct {
 	name    string
 	follow  bool
@@ -124,7 +124,7 @@ func (o *operation) history(ctx context.Context, r *historyReading) error {
 	return o.print(api.History{Schema: api.SchemaHistory, Run: i.String(), Records: r.records})
 }
 
-// The parts in which a history is read: how many records, and how long a later one is waited for.
+// The parts in which a history is read: the number of records, and the wait for a later record.
 const (
 	historyPage   = 500
 	historyWithin = 30 * time.Second
@@ -152,7 +152,7 @@ func (o *operation) read(ctx context.Context, i store.Instance, r *historyReadin
 	return err
 }
 
-// readUntil reads a history up to where it ends now; more says that something may come later.
+// readUntil reads a history up to its present end; more is true if further records are possible.
 func (o *operation) readUntil(ctx context.Context, i store.Instance, r *historyReading) (more bool, err error) {
 	for {
 		page, err := o.deployment.History(ctx, i, r.query)
@@ -172,7 +172,7 @@ func (o *operation) readUntil(ctx context.Context, i store.Instance, r *historyR
 	}
 }
 
-// endedHere returns an error for a run of an embedded store that has not ended: nothing goes on while this command has the store.
+// endedHere returns an error for a run of an embedded store that is not ended: the run cannot continue while this command has the store.
 func (o *operation) endedHere(ctx context.Context, i store.Instance) error {
 	outcome, err := o.deployment.Outcome(ctx, i, 0)
 	switch {

@@ -8,13 +8,13 @@ import (
 	"github.com/swrun/swrun"
 )
 
-// hostFlags say what workflows may use, and how they are read, where they run.
+// hostFlags specify the grants to workflows, and how workflows are read, for verbs that run them.
 type hostFlags struct {
 	errorTypes errorTypeFlags
 	resourceFlags
 }
 
-// add adds the flags; network is the policy that holds if none is given.
+// add adds the flags; network is the default policy.
 func (f *hostFlags) add(cmd *cobra.Command, network string) {
 	cmd.Flags().StringVar(&f.network, "network", network, "addresses that tasks may call: any, public, deny, or prefixes besides public addresses, 10.0.0.0/8,...")
 	cmd.Flags().StringVar(&f.proxy, "proxy", "", "URL of the proxy for HTTP calls, or none (default HTTPS_PROXY, but only with --network any)")
@@ -34,7 +34,8 @@ func (f *hostFlags) apply(p *program, verb string, h *swrun.Host) error {
 	return nil
 }
 
-// unusedProxy returns the variable of the environment that names a proxy which calls do not use, since the network policy limits them and no flag names a proxy; "" if there is none.
+// unusedProxy returns the variable of the environment that names a proxy which calls do not use, because the network policy limits them and no flag
+// names a proxy; "" if there is no such variable.
 func (f *hostFlags) unusedProxy(env func(name string) (string, bool)) string {
 	if f.proxy != "" || f.network == "" || f.network == swrun.NetworkAny || f.network == swrun.NetworkDeny {
 		return ""

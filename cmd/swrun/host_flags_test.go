@@ -2,7 +2,7 @@ package main
 
 import "testing"
 
-// TestUnusedProxies: a proxy of the environment is told that calls do not go through.
+// TestUnusedProxies: a proxy of the environment that calls do not use is reported.
 func TestUnusedProxies(t *testing.T) {
 	env := func(set string) func(string) (string, bool) {
 		return func(name string) (string, bool) {

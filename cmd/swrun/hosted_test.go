@@ -16,7 +16,7 @@ import (
 	"github.com/swrun/swrun/redisstore/redistest"
 )
 
-// hosted is a store on Redis with a worker, looked after by the command.
+// hosted is a store on Redis with a worker, which the command manages.
 type hosted struct {
 	*testing.T
 	url string
@@ -87,7 +87,7 @@ do:
 - nap: {wait: PT5H}
 `
 
-// TestWhereDeadlinesStand: those of the workflow too, unless a start option has set them.
+// TestWhereDeadlinesStand: deadlines of the workflow are listed too, unless a start option has set them.
 func TestWhereDeadlinesStand(t *testing.T) {
 	h := newHosted(t)
 	h.work()
@@ -102,12 +102,12 @@ func TestWhereDeadlinesStand(t *testing.T) {
 	}
 }
 
-// TestLookedAfter is a run's life on Redis, from its start to its end, with a worker at it.
+// TestLookedAfter is the life of a run on Redis, from its start to its end, with a worker.
 func TestLookedAfter(t *testing.T) {
 	h := newHosted(t)
 	h.work()
 	h.exits(exitOK, "deploy", mustWriteFile(t, "nap.yaml", napText))
-	h.exits(exitOK, "deploy", mustWriteFile(t, "renamed.yaml", napText)) // it is the same
+	h.exits(exitOK, "deploy", mustWriteFile(t, "renamed.yaml", napText)) // it is the same document
 	h.exits(exitOK, "start", "demo/nap", "--id", "nap-1")
 	h.until("waiting for the timer of /do/0/t/try/0/nap (nap.yaml:4)", "describe", "nap-1")
 	h.until("the timeout of /do/0/t/try/0/nap (nap.yaml:4) fires, and the catch of /do/0/t (nap.yaml:3) takes it", "describe", "nap-1")
@@ -129,7 +129,7 @@ func TestLookedAfter(t *testing.T) {
 	h.exits(exitNotFound, "describe", "nap-1")
 }
 
-// TestOutputWaits: --wait stands by itself, or before how long.
+// TestOutputWaits: --wait has no argument, or the duration of the wait.
 func TestOutputWaits(t *testing.T) {
 	h := newHosted(t)
 	h.work()
@@ -156,7 +156,7 @@ do:
 	h.exits(exitUsage, "output", "--wait")
 }
 
-// TestBenchLeavesRunsAlone: what is measured is not what others have in the store, and their workers do not meet it.
+// TestBenchLeavesRunsAlone: the runs of bench are separate from the runs of others in the store, and other workers do not see them.
 func TestBenchLeavesRunsAlone(t *testing.T) {
 	var calls atomic.Int64
 	service := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { calls.Add(1) }))

@@ -19,7 +19,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// illness is a state in which a store cannot be relied on, and what the surfaces say of it.
+// illness is a state in which a store is unreliable, with the reports of the surfaces.
 type illness struct {
 	reason store.Reason
 	code   string   // of the check
@@ -27,22 +27,22 @@ type illness struct {
 	ready  bool     // /readyz still answers 200, swrun_store_up is 1, and nothing is logged
 	doctor int      // its exit code
 	flags  []string // of serve and doctor
-	part   *part    // that is damaged; nil if the store is ill as a whole
-	// lasting says that it is there from the start, and stays. Otherwise cause brings it about.
+	part   *part    // that is damaged; nil if the whole store is ill
+	// lasting is true if the illness is present from the start, and stays. Otherwise cause causes it.
 	lasting bool
 	cause   func()
 	heal    func() // nil if that is not possible
 }
 
-// part is a damaged part of a store, which does not keep the rest from going on.
+// part is a damaged part of a store, which does not stop the rest.
 type part struct {
-	metric, log string // what they say
-	down        bool   // what the store counts cannot be counted
+	metric, log string // their contents
+	down        bool   // the store cannot count its contents
 }
 
-// TestIllStores: doctor, health, readiness, metrics and log say the same of a store that is not well, and that it is well again. Other states have tests of
-// their own: a damaged file ends the server (TestDamagedWhileServed), what is damaged before it is opened is refused (TestVerbsOnWhatIsNoStore), jumps
-// of the clock, a limit on the size of a file and writes that fail are tested with each store.
+// TestIllStores: doctor, health, readiness, metrics and log agree about a store that is ill, and about its recovery. Other states have tests of their
+// own: a damaged file ends the server (TestDamagedWhileServed), a store that is damaged before it is opened is refused (TestVerbsOnWhatIsNoStore),
+// jumps of the clock, a limit on the size of a file and failing writes are tested with each store.
 func TestIllStores(t *testing.T) {
 	for name, prepare := range illRedis() {
 		t.Run("redis/"+name, func(t *testing.T) {
@@ -79,7 +79,7 @@ func TestIllStores(t *testing.T) {
 // otherTime is the name of the state in which the server needs a clock that can be set.
 const otherTime = "another time from the start"
 
-// illServer is a Redis that is made ill.
+// illServer is a Redis that the test makes ill.
 type illServer struct {
 	*testing.T
 	*redistest.Server
@@ -109,7 +109,7 @@ func (s *illServer) signal(is syscall.Signal) func() {
 	}
 }
 
-// used returns how many bytes of its memory the server uses.
+// used returns the memory that the server uses, in bytes.
 func (s *illServer) used() (bytes int64) {
 	info, err := s.client.Info(context.Background(), "memory").Result()
 	if _, rest, ok := strings.Cut(info, "used_memory:"); ok {
@@ -148,7 +148,7 @@ func illRedis() map[string]func(*illServer) illness {
 			cause: func() { s.do(fmt.Sprint("CONFIG SET maxmemory ", s.used()*100/88))() },
 		}
 	}
-	// A clock that jumps later is noticed, and time goes on as it was (TestServerClockJumps of faults).
+	// A clock that jumps later is noticed, and time continues as before (TestServerClockJumps of faults).
 	all[otherTime] = func(s *illServer) illness {
 		s.Jump(2 * time.Minute)
 		return illness{reason: store.ClockDiffers, code: "SD004", health: "warning", ready: true, lasting: true, doctor: exitOK}
@@ -159,7 +159,7 @@ func illRedis() map[string]func(*illServer) illness {
 	return all
 }
 
-// refusingRedis are servers that answer with an error.
+// refusingRedis returns servers that answer with an error.
 func refusingRedis() map[string]func(*illServer) illness {
 	of := func(reason store.Reason, cause, heal string) func(*illServer) illness {
 		return func(s *illServer) illness {
@@ -209,7 +209,7 @@ func refusingRedis() map[string]func(*illServer) illness {
 			dump := filepath.Join(s.Folder(), "dump.rdb")
 			saved := func(status string) {
 				for {
-					s.client.BgSave(context.Background()) // refused while another one goes on
+					s.client.BgSave(context.Background()) // refused while another one is in progress
 					if info, err := s.client.Info(context.Background(), "persistence").Result(); err != nil || strings.Contains(info, "rdb_last_bgsave_status:"+status) {
 						return
 					}
@@ -282,7 +282,7 @@ func illFiles() map[string]func(*testing.T, string) illness {
 		},
 		"another disk mounted over it": func(t *testing.T, path string) illness {
 			folder := disktest.Over(t, filepath.Dir(path), "6m").Folder
-			// What stands below the folder is hidden, too: its file is not in its place.
+			// The mount also hides the content of the folder: the file is not in its place.
 			return illness{
 				reason: store.Gone, code: "SD001", health: "error", doctor: exitStore, heal: func() { syscall.Unmount(folder, 0) },
 				cause: func() { syscall.Mount("tmpfs", folder, "tmpfs", syscall.MS_RDONLY, "size=1m") },
@@ -304,7 +304,7 @@ func illFiles() map[string]func(*testing.T, string) illness {
 	}
 }
 
-// tellsIllness looks at all surfaces of a server before, during and after an illness.
+// tellsIllness checks all surfaces of a server before, during and after an illness.
 func (h *hosted) tellsIllness(is illness) {
 	h.Helper()
 	s := h.listening(append([]string{"serve", "--listen", "127.0.0.1:0"}, is.flags...)...)

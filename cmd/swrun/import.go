@@ -36,10 +36,10 @@ and terminate it in the old store after the import. Its children are separate ru
 	return cmd
 }
 
-// maxExport is how many bytes an export may have.
+// maxExport is the maximum size of an export, in bytes.
 const maxExport = 256 << 20
 
-// readExport reads what export has printed, as JSON or YAML.
+// readExport reads the output of export, as JSON or YAML.
 func (p *program) readExport(name string) (r api.ImportRequest, err error) {
 	var text []byte
 	if b := (bound{bytes: maxExport}); name == "-" {
@@ -59,7 +59,7 @@ func (p *program) readExport(name string) (r api.ImportRequest, err error) {
 			return r, usagef("import reads the output of swrun export", "the export in %s cannot be read: %s", name, err)
 		}
 	}
-	if _, err = expr.Decode(text); err == nil { // which refuses anything after the value
+	if _, err = expr.Decode(text); err == nil { // it refuses anything after the value
 		decoder := json.NewDecoder(bytes.NewReader(text))
 		decoder.UseNumber()
 		err = decoder.Decode(&r)

@@ -30,7 +30,7 @@ func a2aCells() map[string]incomingCell {
 	return cells
 }
 
-// a2aStreamCells are the cells of a stream: the results are as those of one answer, and the output is an array of them.
+// a2aStreamCells are the cells of a stream: the results are the same as of one answer, and the output is an array of them.
 func a2aStreamCells() map[string]incomingCell {
 	const section, inEvents = "11.11", "Content-Type: text/event-stream"
 	cells := a2aCells()

@@ -18,7 +18,7 @@ import (
 	"github.com/swrun/swrun/internal/grpctest"
 )
 
-// callsIn are the answers of calls.
+// callsIn returns the answers of calls.
 func callsIn() []incoming {
 	return []incoming{
 		{"call http", httpCells(), openHTTP}, {"call openapi", httpCells(), openOpenAPI}, {"call mcp", mcpCells(), openMCP}, {"call mcp by stdio", stdioCells(), openStdio},
@@ -33,7 +33,7 @@ const (
 	inLatin1 = "; charset=iso-8859-1"
 )
 
-// numbersIn are the cells of numbers and of empty values where a body of JSON is the output.
+// numbersIn returns the cells of numbers and of empty values if a body of JSON is the output.
 func numbersIn(head string) map[string]incomingCell {
 	same := func(bodies ...string) (c incomingCell) {
 		for _, body := range bodies {
@@ -71,19 +71,19 @@ func httpCells() map[string]incomingCell {
 func answersWith(t *testing.T, s sample) (url string) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header()["Content-Type"] = nil // the library would guess one
+		w.Header()["Content-Type"] = nil // the library would guess a type
 		s.headers(func(name, value string) { w.Header()[name] = append(w.Header()[name], value) })
 		status, err := strconv.Atoi(strings.SplitN(s.head, "\n", 2)[0])
 		if err == nil {
 			w.WriteHeader(status)
 		}
-		_, _ = io.WriteString(w, s.body) // none goes with 204
+		_, _ = io.WriteString(w, s.body) // an answer with 204 has no body
 	}))
 	t.Cleanup(server.Close)
 	return server.URL
 }
 
-// headersSeen is the output of a call whose answer has headers that matter.
+// headersSeen is the output of a call whose answer has relevant headers.
 const headersSeen = `, output: {as: '${ (.headers | .["Set-Cookie"] // .["X-Seen"]) as $seen | if $seen then [.content, $seen] else .content end }'}`
 
 func openHTTP(*testing.T) func(*testing.T, sample) string {
@@ -99,7 +99,7 @@ func openOpenAPI(*testing.T) func(*testing.T, sample) string {
 	}
 }
 
-// rpcCells are the cells that the two protocols of JSON-RPC have in common. Wrap makes the result of a value, and the output has it again.
+// rpcCells returns the cells that the two protocols of JSON-RPC have in common. Wrap makes the result of a value, and the output contains the value again.
 func rpcCells(wrap, section string) map[string]incomingCell {
 	cells := map[string]incomingCell{}
 	for variant, c := range numbersIn("") {
@@ -209,12 +209,12 @@ func grpcCells() map[string]incomingCell {
 	}
 }
 
-// shows is an answer with one member, of which the task puts out that alone.
+// shows returns an answer with one member, which alone is the output of the task.
 func shows(member, want string) sample {
 	return sample{head: "Show: " + strings.Split(member, `"`)[1], body: "{" + member + "}", want: "{" + want + "}"}
 }
 
-// incomingProto describes the service of the table. The one that the server has knows more than the one that the task reads.
+// incomingProto describes the service of the table. The server's description has more fields than the one that the task reads.
 const incomingProto = `syntax = "proto3"; package a; import "google/protobuf/struct.proto"; import "google/protobuf/empty.proto";
 service S { rpc Ask(google.protobuf.Empty) returns (M); }
 message M { %s text = 1; int64 signed = 2; uint64 unsigned = 3; double real = 4; google.protobuf.Value any = 5; optional string maybe = 6; bytes data = 7; repeated int32 list = 8; %s }`
@@ -223,7 +223,7 @@ func openGRPC(*testing.T) func(*testing.T, sample) string {
 	return func(t *testing.T, s sample) string {
 		kind, came := "string", metadata.MD{}
 		s.headers(func(name, value string) { came.Append(name, value) })
-		if len(came.Get("Raw")) > 0 { // as a server does that does not check its texts
+		if len(came.Get("Raw")) > 0 { // as a server that does not check its texts
 			kind = "bytes"
 		}
 		server := grpctest.New(nil, grpctest.Service{Proto: fmt.Sprintf(incomingProto, kind, "string later = 20;"), Handlers: map[string]grpctest.Handler{"Ask": func(stream *grpctest.Stream) error {

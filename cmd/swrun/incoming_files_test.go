@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// filesIn are files and arguments that people write.
+// filesIn returns files and arguments that people write.
 func filesIn() []incoming {
 	return []incoming{
 		{"-i @FILE", inputCells("in.json"), openInputFile}, {"-i -", inputCells(""), openInputStream}, {"-i TEXT", argumentCells(), openArgument},
@@ -20,10 +20,10 @@ func filesIn() []incoming {
 	}
 }
 
-// written is where docs/semantics.md says what holds for the text of files and arguments.
+// written is the section of docs/semantics.md about the text of files and arguments.
 const written = "1.8a"
 
-// textCells are the cells of a text that has a value in it, at another place for each way: wrap makes the text.
+// textCells returns the cells of a text that contains a value, at another place for each way: wrap makes the text.
 func textCells(head, wrap, refused string) map[string]incomingCell {
 	of := func(body, want string, wire func(string) string) sample {
 		return sample{head: head, body: fmt.Sprintf(wrap, body), want: want, wire: wire}
@@ -114,10 +114,10 @@ func openArgument(*testing.T) func(*testing.T, sample) string {
 	}
 }
 
-// putsOutSecret puts out a secret as JSON, of which each character is the next one: secrets are hidden in what is shown.
+// putsOutSecret outputs a secret as JSON in which each character is replaced by the next one: secrets are hidden in outputs.
 const putsOutSecret = "use: {secrets: [given]}\ndo: [{a: {set: {got: '${ [$secrets.given | tojson | explode[] + 1] | implode }'}, output: {as: .got}}}]\n"
 
-// revealed is what a document puts out that puts out a secret.
+// revealed returns the secret from the output of a document.
 func revealed(t *testing.T, file string) string {
 	t.Helper()
 	got := performed(t, putsOutSecret, "--secrets", file)
@@ -232,7 +232,7 @@ func describedCells() map[string]incomingCell {
 	return cells
 }
 
-// openDescribed calls an operation whose parameter has a default, and puts out what the service gets of it.
+// openDescribed calls an operation whose parameter has a default, and outputs the parameter that the service receives.
 func openDescribed(t *testing.T) func(*testing.T, sample) string {
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -253,10 +253,10 @@ func scriptFileCells() map[string]incomingCell {
 	const refused = "!Invalid document: UTF-8"
 	cells := textCells("a.js", "console.log(JSON.stringify(%s))", refused)
 	cells["null"] = comes(sample{body: "console.log(null)", want: `"null"`})
-	for variant, c := range cells { // what a script prints is text
+	for variant, c := range cells { // the output of a script is text
 		for n, s := range c.samples {
 			if s.want[0] == '{' || s.want[0] == '[' || s.want[0] == '"' && s.want != `"null"` {
-				text, _ := json.Marshal(s.want) // a text can be written
+				text, _ := json.Marshal(s.want) // every text can be encoded
 				c.samples[n].want = string(text)
 			}
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/swrun/swrun/internal/brokers/brokertest"
 )
 
-// messagesIn are messages of brokers, and the tokens of authorities.
+// messagesIn returns messages of brokers, and the tokens of authorities.
 func messagesIn() []incoming {
 	return []incoming{{"call asyncapi", natsCells(), openNATS}, {"tokens", tokenCells(), openTokens}}
 }
@@ -37,7 +37,7 @@ func natsCells() map[string]incomingCell {
 	return cells
 }
 
-// openNATS publishes a message again and again, until the run that has subscribed has got it.
+// openNATS publishes a message repeatedly, until the run that has subscribed has received it.
 func openNATS(t *testing.T) func(*testing.T, sample) string {
 	broker, err := brokertest.NATS(t.TempDir(), "")
 	if err != nil {
@@ -107,7 +107,7 @@ func tokenCells() map[string]incomingCell {
 	}
 }
 
-// but returns a sample with another result, and failing one that is refused.
+// but returns a sample with another result, and an error for a refused one.
 func (s sample) but(want string) sample {
 	s.want = want
 	return s
@@ -115,12 +115,12 @@ func (s sample) but(want string) sample {
 
 func (s sample) failing() sample { return s.but("!authentication: ") }
 
-// openTokens calls a service that answers with the credential that it has got.
+// openTokens calls a service that answers with the credential that it received.
 func openTokens(t *testing.T) func(*testing.T, sample) string {
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		text := r.Header.Get("Authorization")
-		_ = json.NewEncoder(w).Encode(strings.Split(text, "")) // in letters, since credentials are hidden in what comes back
+		_ = json.NewEncoder(w).Encode(strings.Split(text, "")) // in letters, since credentials are hidden in results
 	}))
 	t.Cleanup(service.Close)
 	return func(t *testing.T, s sample) string {

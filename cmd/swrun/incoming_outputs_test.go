@@ -10,7 +10,7 @@ import (
 	"github.com/swrun/swrun/internal/enginetest"
 )
 
-// outputsIn are what processes write.
+// outputsIn returns the outputs of processes.
 func outputsIn() []incoming {
 	return []incoming{
 		{"run shell", writtenCells(), openShell}, {"run script in Python", writtenCells(), openPython}, {"run container", writtenCells(), openContainer},
@@ -18,7 +18,7 @@ func outputsIn() []incoming {
 	}
 }
 
-// writtenCells are the cells of a process that writes the body: all that it writes is text.
+// writtenCells returns the cells of a process that writes the body: all of its output is text.
 func writtenCells() map[string]incomingCell {
 	const section, refused = "10.2", "!runtime: standard output is not UTF-8"
 	text := func(body, want string) sample { return sample{body: body, want: want} }
@@ -48,9 +48,9 @@ func openPython(t *testing.T) func(*testing.T, sample) string {
 	}
 }
 
-// incomingEngine serves an engine of containers, as long as a test lasts.
+// incomingEngine serves an engine of containers for the duration of a test.
 func incomingEngine(t *testing.T) {
-	folder, err := os.MkdirTemp("", "engine") // the path of a socket is short
+	folder, err := os.MkdirTemp("", "engine") // the path of a socket must be short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func openContainer(*testing.T) func(*testing.T, sample) string {
 	}
 }
 
-// scriptCells are the cells of a script that prints an argument, which the task gives it as a variable.
+// scriptCells returns the cells of a script that prints an argument, which the task passes as a variable.
 func scriptCells() map[string]incomingCell {
 	const section = "10.5"
 	prints := func(body, want string) incomingCell { return comes(sample{body: body, want: want}) }

@@ -13,7 +13,7 @@ import (
 	"github.com/swrun/swrun/internal/api"
 )
 
-// startsIn are what the API takes.
+// startsIn returns the requests of the API.
 func startsIn() []incoming {
 	return []incoming{{"POST /v1/runs", startCells(), openStart}, {"POST /v1/events", eventCells(), openEvents},
 		{"POST /v1/activities/complete", reportCells(), openReports}}
@@ -33,7 +33,7 @@ func startCells() map[string]incomingCell {
 	return cells
 }
 
-// reportCells are the cells of results that outside workers report.
+// reportCells returns the cells of results that outside workers report.
 func reportCells() map[string]incomingCell {
 	cells := startCells()
 	cells["null"] = comes(sample{head: inJSON, body: "null", want: "null"}, sample{head: inJSON, body: "[null]", want: "[null]"})
@@ -41,7 +41,7 @@ func reportCells() map[string]incomingCell {
 	return cells
 }
 
-// eventCells are the cells of events whose data are a body, and whose attributes are headers; and of events in JSON.
+// eventCells returns the cells of events whose data are a body, and whose attributes are headers; and of events in JSON.
 func eventCells() map[string]incomingCell {
 	const structured, refused = "Content-Type: application/cloudevents+json", "!invalid-request: "
 	cells := numbersIn(inJSON)
@@ -77,7 +77,7 @@ func incomingServer(t *testing.T, flags ...string) *serving {
 	return (&hosted{t, "file:" + filepath.Join(t.TempDir(), "runs.db")}).serve(append([]string{folder}, flags...)...)
 }
 
-// hears starts a run that hears an event, and waits until it listens.
+// hears starts a run that receives an event, and waits until it listens.
 func (s *serving) hears(t *testing.T, run int) {
 	t.Helper()
 	s.starts(t, "hears", run)
@@ -93,7 +93,7 @@ func (s *serving) starts(t *testing.T, workflow string, run int) {
 	}
 }
 
-// structuredEvent is one whose data is a text of JSON.
+// structuredEvent returns an event whose data is a text of JSON.
 func structuredEvent(id int, data string) string {
 	return fmt.Sprintf(`{"specversion":"1.0","id":"%d","source":"/s","type":"t","data":%s}`, id, data)
 }
@@ -143,7 +143,7 @@ func openEvents(t *testing.T) func(*testing.T, sample) string {
 		}
 		s.headers(header.Add)
 		if status, text := server.posted(t, "/v1/events", body, header); status/100 != 2 {
-			server.asks(t, "POST", fmt.Sprintf("/v1/runs/demo/r%d/cancel", last), "{}") // it would hear the next one
+			server.asks(t, "POST", fmt.Sprintf("/v1/runs/demo/r%d/cancel", last), "{}") // it would receive the next event
 			return failureOf([]byte(text))
 		}
 		return server.output(t, last)

@@ -18,7 +18,7 @@ import (
 	"github.com/swrun/swrun/redisstore/redistest"
 )
 
-// sourcesIn are events that a server reads from brokers. What it refuses is kept, with the reason.
+// sourcesIn returns events that a server reads from brokers. Refused events are kept, with the reason.
 func sourcesIn() []incoming {
 	return []incoming{
 		{"events from Redis", sourceCells(), openRedisSource}, {"events from NATS", sourceCells(), openNATSSource},
@@ -49,11 +49,11 @@ func sourceCells() map[string]incomingCell {
 	return cells
 }
 
-// sourceSends sends a message with headers, each of which may stand several times.
+// sourceSends sends a message with headers, each of which may occur several times.
 type sourceSends func(t *testing.T, headers [][2]string, body string)
 
-// openSource serves a workflow that hears an event, with a source, and sends samples by its broker: events, or the data of one beside its attributes, before
-// whose names the broker has a prefix.
+// openSource serves a workflow that receives an event, with a source, and sends samples by its broker: events, or the data of an event with its
+// attributes, whose names have a prefix in the broker.
 func openSource(t *testing.T, source, prefix string, send sourceSends) func(*testing.T, sample) string {
 	file := mustWriteFile(t, "events.yaml", "sources: {orders: "+source+"}\n")
 	server, last := incomingServer(t, "--events", file), 0
@@ -81,13 +81,13 @@ func openSource(t *testing.T, source, prefix string, send sourceSends) func(*tes
 		if dead == "" {
 			return server.output(t, last)
 		}
-		server.asks(t, "POST", run+"/cancel", "{}") // it would hear the next one
+		server.asks(t, "POST", run+"/cancel", "{}") // it would receive the next event
 		server.asks(t, "POST", "/v1/events/dead/drop", `{"ids":["orders"]}`)
 		return "!dead letter: " + dead
 	}
 }
 
-// refused returns why the first message that is kept was refused.
+// refused returns the reason why the first kept message was refused.
 func (s *serving) refused(t *testing.T) string {
 	t.Helper()
 	var all []api.DeadMessage
@@ -175,7 +175,7 @@ func openKafkaSource(t *testing.T) func(*testing.T, sample) string {
 	})
 }
 
-// mqttCells are sourceCells, without a type that a message has twice: it is a property that MQTT allows once. A broker refuses texts that are not UTF-8 itself.
+// mqttCells returns sourceCells without a duplicate type: it is a property that MQTT allows once. A broker itself refuses texts that are not UTF-8.
 func mqttCells() map[string]incomingCell {
 	cells := sourceCells()
 	for variant, drop := range map[string]string{"several headers": "content-type: application/json\ncontent-type", "not UTF-8": "content-type: application/json\nsubject: \xe9"} {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// stdioCells are the cells of MCP where the server is a process: its answers are lines, which have no headers.
+// stdioCells returns the cells of MCP if the server is a process: its answers are lines, which have no headers.
 func stdioCells() map[string]incomingCell {
 	cells := mcpCells()
 	text := `{"content":[],"structuredContent":"é"}`
@@ -21,7 +21,7 @@ func stdioCells() map[string]incomingCell {
 	return cells
 }
 
-// stdioServer answers a call with the file that has the number of the question as its name.
+// stdioServer answers a call with the file whose name is the number of the request.
 const stdioServer = `while read -r line; do
 id=$(printf '%s' "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
 case $line in

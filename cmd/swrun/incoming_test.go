@@ -13,7 +13,7 @@ import (
 	"unicode/utf16"
 )
 
-// variants are the columns of the table: what is unusual about data that come in.
+// variants returns the columns of the table: unusual properties of incoming data.
 func variants() []string {
 	return []string{
 		"another charset", "UTF-16", "byte order mark", "not UTF-8", "null", "absent", "empty", "empty values", "large integer", "1e400", "long fraction",
@@ -21,46 +21,46 @@ func variants() []string {
 	}
 }
 
-// incoming is a row of the table: a way on which data come in.
+// incoming is a row of the table: a way of incoming data.
 type incoming struct {
 	name  string
 	cells map[string]incomingCell // one for each variant
-	// open prepares the way, and returns what sends a sample and says what has become of it: the output of a run as JSON, or "!TYPE: DETAIL" for an error.
+	// open prepares the way, and returns a function that sends a sample and returns the result: the output of a run as JSON, or "!TYPE: DETAIL" for an error.
 	open func(t *testing.T) func(*testing.T, sample) string
 }
 
-// incomingCell is what a way makes of a variant.
+// incomingCell is the result of a variant on a way.
 type incomingCell struct {
 	samples  []sample
 	notThere string // why the way does not have the variant, if there are no samples
-	section  string // of docs/semantics.md, that says why the way differs from 11.3
+	section  string // of docs/semantics.md that explains why the way differs from 11.3
 }
 
-// sample is one thing that comes in.
+// sample is one piece of incoming data.
 type sample struct {
-	head string // what stands before the body, as the way has it: headers, the name of a file
+	head string // the part before the body: headers, or the name of a file
 	body string
 	want string              // the output, as JSON; or "!TYPE: " and a part of the error's detail
-	wire func(string) string // changes all that is sent, if the body is a part of that
+	wire func(string) string // changes the whole data, if the body is a part of it
 }
 
 func comes(samples ...sample) incomingCell { return incomingCell{samples: samples} }
 
 func nothingOf(reason string) incomingCell { return incomingCell{notThere: reason} }
 
-// as says which section has the sentence about a difference.
+// as sets the section that explains a difference.
 func (c incomingCell) as(section string) incomingCell {
 	c.section = section
 	return c
 }
 
-// waysIn are the rows of the table.
+// waysIn returns the rows of the table.
 func waysIn() []incoming {
 	return slices.Concat(callsIn(), messagesIn(), filesIn(), outputsIn(), startsIn(), sourcesIn())
 }
 
-// TestIncoming sends every variant on every way, through the command to the output of a run. A value that is changed without an error fails it, unless a section
-// of docs/semantics.md says so.
+// TestIncoming sends every variant on every way, through the command to the output of a run. A value that is changed without an error fails it,
+// unless a section of docs/semantics.md allows the change.
 func TestIncoming(t *testing.T) {
 	semantics, err := os.ReadFile("../../docs/semantics.md")
 	if err != nil {
@@ -98,7 +98,7 @@ func (c incomingCell) check(t *testing.T, semantics string, send func(*testing.T
 	}
 }
 
-// failed reports whether a result is the error that is wanted.
+// failed reports whether a result is the expected error.
 func (s sample) failed(got string) bool {
 	kind, part, is := strings.Cut(s.want, ": ")
 	return is && kind[0] == '!' && strings.HasPrefix(got, kind+": ") && strings.Contains(got, part)
@@ -113,7 +113,7 @@ func (s sample) headers(add func(name, value string)) {
 	}
 }
 
-// sent returns all that is sent, of a text in which the body stands.
+// sent returns the whole data of a text that contains the body.
 func (s sample) sent(text string) string {
 	if s.wire == nil {
 		return text
@@ -149,7 +149,7 @@ func performed(t *testing.T, tasks string, args ...string) string {
 	return ran(t, "", append([]string{mustWriteFile(t, "incoming.yaml", incomingDocument+tasks)}, args...)...)
 }
 
-// ran runs a document with a text as standard input, and returns what open says.
+// ran runs a document with a text as standard input, and returns the result in the form of open.
 func ran(t *testing.T, stdin string, args ...string) string {
 	t.Helper()
 	c := capture(nil)
@@ -160,7 +160,7 @@ func ran(t *testing.T, stdin string, args ...string) string {
 	return compacted(c.stdout.Bytes())
 }
 
-// compacted returns JSON without white space, and anything else as it is.
+// compacted returns JSON without white space, and anything else unchanged.
 func compacted(text []byte) string {
 	var b bytes.Buffer
 	if err := json.Compact(&b, text); err != nil {
@@ -169,7 +169,7 @@ func compacted(text []byte) string {
 	return b.String()
 }
 
-// failureOf returns a problem as open says.
+// failureOf returns a problem in the form of open.
 func failureOf(text []byte) string {
 	var problem struct{ Type, Title, Detail string }
 	if err := json.Unmarshal(text, &problem); err != nil {

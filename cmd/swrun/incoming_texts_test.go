@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestOtherTexts: the texts that are not data themselves are not changed either: schemas, cards of agents, and secrets in the environment.
+// TestOtherTexts: texts that are not data themselves are not changed either: schemas, cards of agents, and secrets in the environment.
 func TestOtherTexts(t *testing.T) {
 	t.Parallel()
 	const (

@@ -39,7 +39,7 @@ func (p *program) initCommand() *cobra.Command {
 	return cmd
 }
 
-// schemaFile is where init puts the editor's schema, seen from the document.
+// schemaFile is the place of the editor's schema that init writes, relative to the document.
 const schemaFile = ".swrun/workflow.schema.json"
 
 func (p *program) initialise(file, template string) error {
@@ -56,7 +56,7 @@ func (p *program) initialise(file, template string) error {
 	}
 	_, err = f.WriteString(text)
 	if err := errors.Join(err, f.Close(), writeSchema(filepath.Join(filepath.Dir(file), schemaFile))); err != nil {
-		_ = os.Remove(file) // without its schema it would be in the way of the next try
+		_ = os.Remove(file) // without its schema it would obstruct the next attempt
 		return fileError("the document and its schema cannot be written", err)
 	}
 	line := fmt.Sprintf("wrote %s (%s, editor schema attached)", terminal.Printable(file), terminal.Counted(strings.Count(text, "\n"), "line"))
@@ -77,7 +77,7 @@ func writeSchema(file string) error {
 
 var notInName = lazyregexp.New(`[^a-z0-9]+`)
 
-// documentName makes a workflow's name of a file's.
+// documentName makes the name of a workflow from the name of a file.
 func documentName(file, otherwise string) string {
 	stem := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 	name := strings.Trim(notInName().ReplaceAllString(strings.ToLower(stem), "-"), "-")

@@ -12,18 +12,18 @@ import (
 	"github.com/swrun/swrun/limits"
 )
 
-// This file reads the data that runs start with.
+// This file reads the inputs of runs.
 
 const inputHint = `forms: -i '{"a":1}', -i @file.json, -i @file.yaml, -i -, -i a=text, -i a:=3`
 
-// assignment matches how a form begins that gives one value a name.
+// assignment matches the beginning of a form that names one value.
 var assignment = lazyregexp.New(`^([A-Za-z_$][A-Za-z0-9_.$-]*)(:?=)`)
 
-// otherAssignment matches what begins like an assignment to a name that assignment does not take.
+// otherAssignment matches the beginning of an assignment with an invalid name.
 var otherAssignment = lazyregexp.New(`^([^-{\["=:][^{\["=:]*):?=`)
 
-// readInput merges the values of -i in order; without any, the input is absent, which is nil. The limit of an input is one of
-// each text too, so that no more than that is read of a file or a stream.
+// readInput merges the values of -i in order; without a value, the input is absent, which is nil. The limit of an input is also the limit of each
+// text, so that no more is read of a file or a stream.
 func readInput(s streams, forms []string, bounds limits.Set) (any, error) {
 	var merged any
 	for i, form := range forms {
@@ -92,11 +92,11 @@ func assigned(name, operator, text string) (any, error) {
 	return map[string]any{name: v}, nil
 }
 
-// shownForm is a value of -i as messages quote it.
+// shownForm returns a value of -i for messages.
 func shownForm(form string) string { return shorten.To(terminal.Printable(form), 60) }
 
-// typedInput returns the first of the forms that gives as text what is also a number, a boolean or null, as JSON: amount:=10 for
-// amount=10. It is empty if there is none.
+// typedInput returns the first form that passes a number, a boolean or null as text, in its JSON form: amount:=10 for amount=10. It is empty if there
+// is no such form.
 func typedInput(forms []string) string {
 	for _, form := range forms {
 		m := assignment().FindStringSubmatch(form)
@@ -113,7 +113,7 @@ func typedInput(forms []string) string {
 	return ""
 }
 
-// merge lays b over a: objects member by member, anything else as a whole.
+// merge merges b into a: objects member by member, anything else as a whole.
 func merge(a, b any) any {
 	under, ok := a.(map[string]any)
 	over, ok2 := b.(map[string]any)

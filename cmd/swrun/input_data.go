@@ -20,8 +20,8 @@ import (
 
 const byteOrderMark = "\ufeff"
 
-// decodeData reads one JSON or YAML value into the types of expr.Decode. A file called *.json must be JSON. Scalars of YAML mean what
-// they mean in a document.
+// decodeData reads one JSON or YAML value into the types of expr.Decode. A file with the extension .json must be JSON. Scalars of YAML mean the same
+// as in a document.
 func decodeData(name string, text []byte) (any, error) {
 	text = bytes.TrimPrefix(text, []byte(byteOrderMark))
 	if len(bytes.TrimSpace(text)) == 0 {
@@ -54,14 +54,14 @@ func decodeYAML(text []byte) (any, error) {
 	if err := checkJSON(document.Content[0]); err != nil {
 		return nil, err
 	}
-	var bounded any // the library refuses aliases whose value has no end, or is far larger than the text
+	var bounded any // the library refuses aliases whose value is infinite, or far larger than the text
 	if err := document.Decode(&bounded); err != nil {
 		return nil, err
 	}
 	return yamlData(document.Content[0]), nil
 }
 
-// checkYAML refuses what JSON does not have.
+// checkYAML refuses values that JSON does not have.
 func checkYAML(n *yaml.Node) error {
 	switch {
 	case n.Style&yaml.TaggedStyle != 0 && n.Tag != "!!str":
@@ -89,7 +89,7 @@ func checkYAML(n *yaml.Node) error {
 	return nil
 }
 
-// checkJSON refuses words inside { } and [ ] that other languages write for numbers that JSON does not have: YAML takes them for text.
+// checkJSON refuses words inside { } and [ ] that other languages write for numbers that JSON does not have: YAML reads them as text.
 func checkJSON(n *yaml.Node) error {
 	if n.Style&yaml.FlowStyle == 0 {
 		return nil
@@ -121,7 +121,7 @@ func yamlData(n *yaml.Node) any {
 	return source.Data(n)
 }
 
-// yamlObject returns the data of a mapping. Its own members win over those that a merge key adds, and of these the first.
+// yamlObject returns the data of a mapping. Its own members take precedence over members that a merge key adds; of those, the first takes precedence.
 func yamlObject(n *yaml.Node) map[string]any {
 	object := make(map[string]any, len(n.Content)/2)
 	var merged []*yaml.Node
@@ -147,7 +147,7 @@ func yamlObject(n *yaml.Node) map[string]any {
 
 func isMergeKey(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!merge" }
 
-// resolved returns the node that an alias stands for, and any other node as it is.
+// resolved returns the node that an alias refers to, and any other node unchanged.
 func resolved(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode {
 		return n.Alias

@@ -151,7 +151,7 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// TestOddSecrets: what is provided in odd ways, and what then is not a secret.
+// TestOddSecrets: secrets in unusual forms, and values that are not secrets.
 func TestOddSecrets(t *testing.T) {
 	file := mustWriteFile(t, "secrets.yaml", "both: \nblank: ''\nlist: [a]\nyes: true\n'': x\n")
 	env := map[string]string{
@@ -221,7 +221,7 @@ func TestPanicsHideSecrets(t *testing.T) {
 
 // usingSecrets returns a workflow that declares secrets.
 func usingSecrets(names ...string) *dsl.Workflow {
-	w, _ := dsl.Parse("w.yaml", []byte("use: {secrets: ["+strings.Join(names, ", ")+"]}")) // what else it lacks does not matter
+	w, _ := dsl.Parse("w.yaml", []byte("use: {secrets: ["+strings.Join(names, ", ")+"]}")) // other mistakes do not matter
 	return w
 }
 

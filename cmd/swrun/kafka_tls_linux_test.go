@@ -16,8 +16,8 @@ import (
 	"github.com/swrun/swrun/internal/certtest"
 )
 
-// TestServeEventsOverTLS: a server reads events from a broker of Kafka that speaks TLS only, if the machine trusts its certificate, and sends events to such a
-// broker. If the machine does not trust the certificate, nothing is read, and the health says why.
+// TestServeEventsOverTLS: a server reads events from a Kafka broker that requires TLS, if the machine trusts its certificate, and sends events to
+// such a broker. If the machine does not trust the certificate, nothing is read, and the health contains the reason.
 func TestServeEventsOverTLS(t *testing.T) {
 	authority, err := certtest.New("authority")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/swrun/swrun/redisstore/redistest"
 )
 
-// TestLateReportsInHistory: `swrun history` tells of each late report about a run that has ended at which task it was, and tells it once (promises 213, 235).
+// TestLateReportsInHistory: `swrun history` shows each late report about an ended run once, with its task (promises 213, 235).
 func TestLateReportsInHistory(t *testing.T) {
 	t.Parallel()
 	for name, url := range map[string]string{"Redis": redistest.Start(t).URL(), "file": "file:" + filepath.Join(t.TempDir(), "runs.db")} {

@@ -9,7 +9,7 @@ import (
 // limitsVariable sets limits for every verb: input=8MiB,items=1000.
 const limitsVariable = "SWRUN_LIMITS"
 
-// limits returns what the environment and --limit say; the flags win.
+// limits returns the limits of the environment and of --limit; the flags take precedence.
 func (p *program) limits(flags []string) (limits.Set, error) {
 	set := limits.Set{}
 	for _, text := range strings.Split(p.variable(limitsVariable), ",") {

@@ -49,7 +49,7 @@ func (p *program) lintCommand() *cobra.Command {
 	return cmd
 }
 
-// fix repairs documents. Those that cannot be read are left to the report.
+// fix repairs documents. The report covers documents that cannot be read.
 func (p *program) fix(names []string) error {
 	failed := failures{program: p}
 	for _, name := range names {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestListsInAllForms: verbs that list do so in the same forms.
+// TestListsInAllForms: all verbs that list support the same forms.
 func TestListsInAllForms(t *testing.T) {
 	h := &hosted{t, "file:" + filepath.Join(t.TempDir(), "s.db")}
 	h.exits(exitOK, "deploy", mustWriteFile(t, "nap.yaml", napText))

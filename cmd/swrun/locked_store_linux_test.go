@@ -8,7 +8,7 @@ import (
 	"github.com/swrun/swrun/internal/disktest"
 )
 
-// TestOpeningWhatCannotBeWritten: a command that opens a file on a read-only or full disk, or a file that may not be changed, tells what to do about it.
+// TestOpeningWhatCannotBeWritten: a command that opens a file on a read-only or full disk, or a file that may not be changed, prints the remedy.
 func TestOpeningWhatCannotBeWritten(t *testing.T) {
 	document := mustWriteFile(t, "nap.yaml", napText)
 	for name, c := range map[string]struct {
@@ -35,7 +35,7 @@ func TestOpeningWhatCannotBeWritten(t *testing.T) {
 			c.prepare(t, h, path)
 			for _, verb := range []string{"deploy " + document, "worker", "serve --listen 127.0.0.1:0", "doctor", "start demo/nap", "ls", "describe a", "history a", "config ls"} {
 				if strings.HasPrefix(c.says, "make room") && !strings.HasPrefix(verb, "deploy") {
-					continue // nothing is there, and nothing is made
+					continue // the store does not exist, and is not created
 				}
 				code, out := h.says(verb)
 				if code != exitStore || !strings.Contains(out, c.says) || !strings.Contains(out, path) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestUsageErrorsAreShort: a usage error does not repeat the whole of a long argument, and still says what is wrong with it.
+// TestUsageErrorsAreShort: a usage error does not repeat the whole of a long argument, and still names the mistake.
 func TestUsageErrorsAreShort(t *testing.T) {
 	long := strings.Repeat("x", 40_000)
 	for _, args := range [][]string{

@@ -53,7 +53,7 @@ func (p *program) lsCommand() *cobra.Command {
 	return cmd
 }
 
-// parse returns which runs the flags choose.
+// parse returns the runs that the flags choose.
 func (f *lsFlags) parse(p *program) (control.Choice, error) {
 	where, err := f.chosen(f.where), p.checkWhere(f.where)
 	if err != nil {
@@ -121,7 +121,7 @@ func (o *operation) list(ctx context.Context, f *lsFlags) error {
 	return o.print(page.Runs)
 }
 
-// count prints how many runs there are: by what -by says, or all together.
+// count prints the number of runs: by the groups of -by, or all together.
 func (o *operation) count(ctx context.Context, where control.Choice, f *lsFlags) error {
 	counted, err := o.deployment.Count(ctx, where, f.by)
 	if err != nil {
@@ -147,7 +147,7 @@ func (o *operation) count(ctx context.Context, where control.Choice, f *lsFlags)
 	return w.Flush()
 }
 
-// groupRow is a group of runs in columns; troubled says that there are columns for when their trouble has begun.
+// groupRow returns a group of runs in columns; troubled adds columns for the begin of their trouble.
 func (o *operation) groupRow(g api.Group, troubled bool) (row []string) {
 	values := g.Values
 	if len(values) == 0 {
@@ -169,17 +169,17 @@ func (o *operation) groupRow(g api.Group, troubled bool) (row []string) {
 	return row
 }
 
-// tell says something about a list on standard error.
+// tell prints a remark about a list on standard error.
 func (o *operation) tell(format string, values ...any) {
 	fmt.Fprintln(o.err, o.errStyle().Text(terminal.Printable(fmt.Sprintf(format, values...))))
 }
 
-// tellMore says that --limit has cut a list.
+// tellMore prints that --limit has cut a list.
 func (o *operation) tellMore(format string, values ...any) {
 	o.tell(format+"; --limit lists more of them", values...)
 }
 
-// tellUnreadable says how many runs are not among those that are listed or counted since they cannot be read.
+// tellUnreadable prints the number of runs that are neither listed nor counted because they cannot be read.
 func (o *operation) tellUnreadable(n int) {
 	if n > 0 {
 		o.tell("%s cannot be read, and %s missing here: swrun doctor shows the reason", terminal.Counted(n, "run"), isOrAre(n))
@@ -223,7 +223,7 @@ func (o *operation) table(ctx context.Context, found []api.Run) error {
 	return o.reportUnworked(ctx, slices.ContainsFunc(found, func(r api.Run) bool { return r.ClosedAt == "" }))
 }
 
-// reportUnworked says on standard error that unfinished runs do not go on, if no worker is there.
+// reportUnworked prints on standard error that unfinished runs do not continue, if there is no worker.
 func (o *operation) reportUnworked(ctx context.Context, open bool) error {
 	if !open {
 		return nil

@@ -1,7 +1,7 @@
 // Command swrun runs, checks, formats and explains workflows of the CNCF Serverless Workflow DSL.
 //
-// Start with root.go, the list of its verbs; each verb has one file. Standard output carries what was asked for and
-// nothing else, standard error the rest; exit.go lists the exit codes.
+// Start with root.go, the list of its verbs; each verb has one file. Standard output contains the requested output and nothing else, standard error
+// the rest; exit.go lists the exit codes.
 package main
 
 import (
@@ -24,10 +24,10 @@ func main() {
 	os.Exit(start())
 }
 
-// start does what the command line asks for and returns the exit code.
+// start carries out the command line and returns the exit code.
 func start() int {
 	s := systemStreams()
-	s.processes = swrun.Supervise() // in a supervisor it does not return: there may be many of them, and each needs little
+	s.processes = swrun.Supervise() // in a supervisor it does not return: there may be many supervisors, and each needs little memory
 	defer s.processes.Close()
 	process.Hide() // the commands of workflows run as the same user, and must not read the secrets of the environment
 	collector.Pace()
@@ -47,11 +47,11 @@ type streams struct {
 
 	env func(name string) (string, bool)
 	now func() time.Time
-	// user is the name of who runs the program; empty if the machine does not know it.
+	// user returns the name of the user who runs the program; empty if the machine does not know it.
 	user func() string
-	// signals delivers interrupts until its second result is called; from then on they end the process at once.
+	// signals delivers interrupts until its second result is called; from then on they end the process immediately.
 	signals func() (<-chan os.Signal, func())
-	// hangups delivers signals to read again what was read at the start; nil for none.
+	// hangups delivers signals to read the configuration of the start again; nil if there are no such signals.
 	hangups func() (<-chan os.Signal, func())
 }
 
@@ -76,7 +76,7 @@ func systemStreams() streams {
 
 func userName() string {
 	u, err := user.Current()
-	if err != nil { // a container may run under a number that has no name
+	if err != nil { // a container may run under a number without a name
 		return ""
 	}
 	return u.Username

@@ -18,7 +18,7 @@ import (
 	"github.com/swrun/swrun/internal/pacetest"
 )
 
-// noDelay lets a program that is built with the race detector end at once, and not a second later.
+// noDelay lets a program that is built with the race detector end immediately, and not a second later.
 const noDelay = "atexit_sleep_ms=0"
 
 func TestMain(m *testing.M) {
@@ -32,8 +32,8 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// command returns the command in a process of its own: the test's own binary is swrun when it is called so (TestMain). One that does not end is
-// made to say where its goroutines are, and is killed.
+// command returns the command in a process of its own: the test's own binary is swrun if it has that name (TestMain). A process that does not end
+// must print the stacks of its goroutines, and is killed.
 func command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
@@ -79,7 +79,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// captured is streams whose outputs are kept, on a clock that stands still.
+// captured is streams whose outputs are kept, with a clock that does not advance.
 type captured struct {
 	streams
 	stdout, stderr bytes.Buffer

@@ -8,10 +8,10 @@ import (
 	"github.com/swrun/swrun/internal/machine"
 )
 
-// This file decides how much memory a worker takes.
+// This file determines the memory of a worker.
 
-// effectMemory returns how many bytes everything that effects read may take: what the flag or SWRUN_EFFECT_MEMORY says, or a
-// quarter of what this process may have.
+// effectMemory returns the maximum memory for everything that effects read, in bytes: the value of the flag or of SWRUN_EFFECT_MEMORY, or a quarter
+// of the memory of this process.
 func (p *program) effectMemory(given string) (int64, error) {
 	source := "--effect-memory"
 	if fromEnv, _ := p.env("SWRUN_EFFECT_MEMORY"); given == "" && fromEnv != "" {

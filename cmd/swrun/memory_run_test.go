@@ -10,12 +10,11 @@ import (
 	"testing"
 )
 
-// TestRunHasABoundOfMemory: while one answer takes all that there is, another waits, and its timeout goes on. With more memory
-// it does not wait.
+// TestRunHasABoundOfMemory: while one answer uses all memory, another waits, and its timeout keeps running. With more memory it does not wait.
 func TestRunHasABoundOfMemory(t *testing.T) {
 	for memory, want := range map[string]string{"1MiB": "waited\n", "1GiB": "read\n"} {
 		t.Run(memory, func(t *testing.T) {
-			const large = 9 << 20 // more than the buffers of a connection take: whoever has got it has reserved memory
+			const large = 9 << 20 // larger than the buffers of a connection: a client that received it has reserved memory
 			taken, wanted := make(chan struct{}), make(chan struct{})
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Content-Type", "text/plain")

@@ -9,7 +9,7 @@ import (
 func TestEffectMemory(t *testing.T) {
 	for _, c := range []struct {
 		given, env string
-		want       int64 // 0 for wrong use
+		want       int64 // 0 for a usage error
 	}{
 		{"512MiB", "", 512 << 20},
 		{"2GiB", "1GiB", 2 << 30},

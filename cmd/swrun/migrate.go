@@ -58,7 +58,7 @@ const (
 	pointerMapExample = "for example /do/1/pay: /do/2/pay"
 )
 
-// readPointerMap reads the file of a map from old to new pointers; none if there is no file.
+// readPointerMap reads the file of a map from old to new pointers; nil without a file.
 func readPointerMap(file string) (map[string]string, error) {
 	if file == "" {
 		return nil, nil
@@ -74,7 +74,7 @@ func readPointerMap(file string) (map[string]string, error) {
 	return pointerMap(v)
 }
 
-// pointerMap returns the pointers in what a file holds.
+// pointerMap returns the pointers in the content of a file.
 func pointerMap(v any) (map[string]string, error) {
 	wrong := usagef(pointerMapExample, "--map must be an object that maps the old pointers of tasks to the new ones")
 	object, ok := v.(map[string]any)
@@ -92,7 +92,7 @@ func pointerMap(v any) (map[string]string, error) {
 	return pointers, nil
 }
 
-// migrate has several runs go on with another version. A run that is refused does not keep it from the others.
+// migrate lets several runs continue with another version. A run that is refused does not affect the others.
 func (o *operation) migrate(ctx context.Context, runs []store.Instance, r api.MigrationRequest) error {
 	var first error
 	all := []api.Migrated{}
@@ -116,7 +116,7 @@ func (o *operation) migrate(ctx context.Context, runs []store.Instance, r api.Mi
 	return cmp.Or(first, o.reportUnworked(ctx, len(all) > 0 && !r.DryRun))
 }
 
-// printMigrated prints the runs that have not refused.
+// printMigrated prints the runs that did not refuse.
 func (o *operation) printMigrated(all []api.Migrated, dry bool) error {
 	if o.flags.output != "human" {
 		return o.print(all)

@@ -17,7 +17,8 @@ import (
 	"github.com/swrun/swrun/redisstore/redistest"
 )
 
-// TestWorkersOfAMuteStore: while a store refuses writes, nobody is said to be gone: workers cannot announce themselves, renew leases or note polls.
+// TestWorkersOfAMuteStore: while a store refuses writes, no worker is reported as gone, although workers cannot announce themselves, renew leases or
+// record polls.
 func TestWorkersOfAMuteStore(t *testing.T) {
 	t.Run("file", func(t *testing.T) {
 		t.Parallel()
@@ -26,7 +27,7 @@ func TestWorkersOfAMuteStore(t *testing.T) {
 		h.knowsNoWorker(func() {
 			disk.Fill()
 			big := mustWriteFile(t, "big.json", `{"text": "`+strings.Repeat("x", 100_000)+`"}`)
-			for _, input := range []string{"@" + big, "{}"} { // until no free page of the file is left
+			for _, input := range []string{"@" + big, "{}"} { // until the file has no free page
 				for code := exitOK; code != exitStore; {
 					code, _ = h.swrun("start", "demo/nap", "--input", input)
 				}
@@ -43,7 +44,7 @@ func TestWorkersOfAMuteStore(t *testing.T) {
 	})
 }
 
-// knowsNoWorker looks at all that tells of workers while the store takes no word from them, and afterwards.
+// knowsNoWorker checks all reports about workers while the store refuses their writes, and afterwards.
 func (h *hosted) knowsNoWorker(cause, heal func()) {
 	h.Helper()
 	s := h.listening("serve", "--listen", "127.0.0.1:0", "--allow-processes")
@@ -120,8 +121,8 @@ func (h *hosted) answersWithout(s *serving, path string, texts ...string) {
 	h.Fatalf("%s is answered with one of %q: %.3000s", path, texts, told)
 }
 
-// TestReadingAReplica: whoever only reads is answered by a Redis that takes no writes, through a server that is there and without one. What changes
-// something is refused, with the reason and what to do.
+// TestReadingAReplica: a Redis that accepts no writes answers commands that only read, with and without a server. A command that changes something is
+// refused, with the reason and the remedy.
 func TestReadingAReplica(t *testing.T) {
 	server := redistest.Start(t, "--appendonly", "no", "--save", "3600 1000000")
 	client := redis.NewClient(&redis.Options{Addr: server.Addr, DisableIdentity: true})

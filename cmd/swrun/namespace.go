@@ -10,9 +10,9 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file says which namespace a verb is about: for every verb that has -n, in the same way.
+// This file selects the namespace of a verb: for every verb that has -n, in the same way.
 
-// namespaceVariable names the namespace of verbs that are given none.
+// namespaceVariable names the default namespace of verbs.
 const namespaceVariable = "SWRUN_NAMESPACE"
 
 // namespaceFlags choose a namespace.
@@ -20,10 +20,10 @@ type namespaceFlags struct {
 	namespace string // empty for all namespaces
 	all       bool
 	offered   bool // the verb has these flags
-	assumed   bool // the namespace is that of the variable: what is named with its own namespace may be in another
+	assumed   bool // the namespace comes from the variable: a name may contain another namespace
 }
 
-// within adds -n to a verb about what is in namespaces.
+// within adds -n to a verb about objects in namespaces.
 func (f *namespaceFlags) within(cmd *cobra.Command) {
 	f.offered = true
 	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "namespace to which the command is limited (also "+namespaceVariable+")")
@@ -56,7 +56,7 @@ func (f *namespaceFlags) resolve(p *program) error {
 	return nil
 }
 
-// only returns the namespace that is meant alone, as a list; nil for all.
+// only returns the selected namespace as a list; nil for all.
 func (f *namespaceFlags) only() []string {
 	if f.namespace == "" {
 		return nil
@@ -69,7 +69,7 @@ func (f *namespaceFlags) audience() api.AudienceQuery {
 	return api.AudienceQuery{Namespace: f.namespace}
 }
 
-// qualified returns the name of a workflow with its namespace: that of the flags if it has none of its own.
+// qualified returns the name of a workflow with its namespace: the namespace of the flags if the name has none.
 func (f *namespaceFlags) qualified(name string) (string, error) {
 	namespace, _, full := strings.Cut(name, "/")
 	if !full && f.namespace != "" {
@@ -81,7 +81,7 @@ func (f *namespaceFlags) qualified(name string) (string, error) {
 	return name, nil
 }
 
-// contradicts refuses what is named with another namespace than that of -n.
+// contradicts refuses a name with another namespace than -n.
 func (f *namespaceFlags) contradicts(namespace, name string) error {
 	if f.namespace == "" || f.assumed || f.namespace == namespace {
 		return nil

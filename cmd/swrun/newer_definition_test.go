@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestNewerDefinitions: a server starts a workflow that a newer swrun has deployed, since a worker of that version can perform it. Until then the run waits, and
-// nobody is told that something is damaged.
+// TestNewerDefinitions: a server starts a workflow that a newer swrun has deployed, since a worker of that version can perform it. Until then the run
+// waits, and no damage is reported.
 func TestNewerDefinitions(t *testing.T) {
 	t.Parallel()
 	h, client := deployedOnRedis(t)
@@ -36,7 +36,7 @@ func TestNewerDefinitions(t *testing.T) {
 			t.Errorf("GET %s is answered with %s: %s", path, answer.Status, text)
 		}
 	}
-	writeForms("99", "2") // as if a worker of the newer version had come
+	writeForms("99", "2") // as if a worker of the newer version had started
 	h.until("waiting for the timer", "describe", "one")
 	h.until("waiting for the timer", "describe", "two")
 }

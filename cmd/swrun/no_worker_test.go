@@ -28,7 +28,7 @@ func (h *hosted) stderr(want int, args ...string) string {
 	return c.stderr.String()
 }
 
-// contains checks that a text has parts, and that it has none of those that begin with an exclamation mark.
+// contains checks that a text contains parts, and does not contain the parts that begin with an exclamation mark.
 func contains(t *testing.T, text string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
@@ -39,7 +39,7 @@ func contains(t *testing.T, text string, parts ...string) {
 	}
 }
 
-// followed follows a run's history until something is on standard error, and returns that.
+// followed follows a run's history until standard error contains a text, and returns that text.
 func (h *hosted) followed(id string) string {
 	c := capture(map[string]string{"SWRUN_STORE": h.url})
 	signals := make(chan os.Signal, 1)
@@ -51,7 +51,7 @@ func (h *hosted) followed(id string) string {
 	return said.text
 }
 
-// firstWrite keeps what is written first, and then calls done.
+// firstWrite keeps the first write, and then calls done.
 type firstWrite struct {
 	once sync.Once
 	text string
@@ -63,8 +63,8 @@ func (w *firstWrite) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// TestMissingWorkerIsReported: on a Redis that no worker is connected to, each verb about unfinished runs says so, and none promises that
-// something happens by itself.
+// TestMissingWorkerIsReported: on a Redis without a connected worker, each verb about unfinished runs reports it, and none promises that anything
+// happens automatically.
 func TestMissingWorkerIsReported(t *testing.T) {
 	h := newHosted(t)
 	stop := working(t, capture(map[string]string{"SWRUN_STORE": h.url}))
@@ -91,7 +91,7 @@ func TestMissingWorkerIsReported(t *testing.T) {
 	contains(t, h.exits(exitOK, "describe", "d-1", "--store", h.url), "swrun worker --store "+h.url+" drives all of its runs")
 }
 
-// TestRunThatIsDrivenAloneHasAWorker, and other runs of the store have none.
+// TestRunThatIsDrivenAloneHasAWorker: a run that a process drives alone has a worker, and other runs of the store have none.
 func TestRunThatIsDrivenAloneHasAWorker(t *testing.T) {
 	h := newHosted(t)
 	file := mustWriteFile(t, "half.yaml", halfMinuteText)
@@ -112,7 +112,7 @@ func TestRunThatIsDrivenAloneHasAWorker(t *testing.T) {
 	h.until("No worker is there to go on with it.", "describe", "alone")
 }
 
-// TestTimeoutOfWaitHoldsWithoutTheStore: it ends although the store has stopped answering meanwhile.
+// TestTimeoutOfWaitHoldsWithoutTheStore: a wait ends in time although the store stops answering.
 func TestTimeoutOfWaitHoldsWithoutTheStore(t *testing.T) {
 	server := redistest.Start(t)
 	h := &hosted{t, server.URL()}
@@ -127,7 +127,7 @@ func TestTimeoutOfWaitHoldsWithoutTheStore(t *testing.T) {
 	contains(t, said.text, "demo/d-3 does not continue")
 }
 
-// TestCommandsThatWaitAreNamed: without a worker, what was asked for is named, and what makes no sense any more is not offered.
+// TestCommandsThatWaitAreNamed: without a worker, a requested command is named, and commands without an effect are not offered.
 func TestCommandsThatWaitAreNamed(t *testing.T) {
 	h := newHosted(t)
 	h.exits(exitOK, "deploy", mustWriteFile(t, "half.yaml", halfMinuteText))
@@ -156,7 +156,7 @@ func TestCommandsThatWaitAreNamed(t *testing.T) {
 	h.exits(exitOK, "delete", "p-1")
 }
 
-// TestWorkerIsGoneWithItsConnection: a worker that was killed is known to be gone before its lease ends.
+// TestWorkerIsGoneWithItsConnection: a killed worker is known to be gone before its lease ends.
 func TestWorkerIsGoneWithItsConnection(t *testing.T) {
 	h := newHosted(t)
 	h.exits(exitOK, "deploy", mustWriteFile(t, "half.yaml", halfMinuteText))

@@ -2,5 +2,5 @@
 
 package main
 
-// everyNth makes the tests of secrets take all documents.
+// everyNth is the fraction of documents that the tests of secrets take: all of them.
 const everyNth = 1

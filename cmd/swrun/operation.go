@@ -20,7 +20,7 @@ import (
 	"github.com/swrun/swrun/server"
 )
 
-// This file holds what the verbs for hosted runs share.
+// This file contains the common parts of the verbs for hosted runs.
 
 // operateFlags are the flags of those verbs.
 type operateFlags struct {
@@ -29,10 +29,10 @@ type operateFlags struct {
 	outputFlags
 	namespaceFlags
 	resourceFlags
-	makes  bool   // it makes a store that is not there
-	remote bool   // it can ask a server
-	verb   string // whose --help lists what the resource flags take
-	// looksOnly is set by verbs that change nothing: when whoever is asked ends, the next one is asked.
+	makes  bool   // it creates a missing store
+	remote bool   // it can use a server
+	verb   string // its --help lists the values of the resource flags
+	// looksOnly is set by verbs that change nothing: if the server or holder ends, the next one is asked.
 	looksOnly bool
 }
 
@@ -46,16 +46,16 @@ func (f *operateFlags) add(cmd *cobra.Command, forms ...string) {
 	}
 }
 
-// operation is a verb at work on a deployment.
+// operation is a verb in progress on a deployment.
 type operation struct {
 	*program
 	flags      *operateFlags
 	deployment *remote.Deployment
-	at         string // where it is, for people
-	byURL      bool   // it is a server that was named, and may be another machine
+	at         string // its place, for people
+	byURL      bool   // it is a named server, and may be another machine
 	printer    *printer
 
-	// Of a store that this process has opened; nil if a server is asked:
+	// The fields of a store that this process has opened; nil if a server is asked:
 	host    swrun.Host
 	store   *openedStore
 	engine  *swrun.Engine
@@ -63,7 +63,7 @@ type operation struct {
 	control *control.Control
 }
 
-// prepare reads what an engine of this process needs.
+// prepare reads the configuration of an engine of this process.
 func (o *operation) prepare() error {
 	bounds, err := o.limits(nil)
 	if err != nil {
@@ -80,7 +80,7 @@ func (o *operation) prepare() error {
 	return new(errorTypeFlags).apply(o.program, &o.host)
 }
 
-// open opens the store for what do does with it.
+// open opens the store for do.
 func (o *operation) open(ctx context.Context, do func(context.Context, *operation) error) error {
 	return o.flags.storeFlags.with(ctx, o.program, func(s *openedStore) (err error) {
 		if o.engine, err = swrun.NewEngine(s.Store, swrun.EngineConfig{Host: o.host}); err != nil {
@@ -106,18 +106,18 @@ func (o *operation) askHere() (*remote.Deployment, error) {
 	})
 }
 
-// attributed returns a context whose commands are those of the user, and whose starts belong to the trace that the environment names.
+// attributed returns a context whose commands have the user as their actor, and whose starts belong to the trace that the environment names.
 func (p *program) attributed(ctx context.Context) context.Context {
 	return client.WithActor(client.WithTraceParent(ctx, p.traceParent()), p.actor())
 }
 
-// traceParent is the span that the environment names; empty if it names none.
+// traceParent returns the span that the environment names; empty without one.
 func (p *program) traceParent() string {
 	parent, _ := p.env("TRACEPARENT")
 	return client.TraceParent(client.WithTraceParent(context.Background(), parent))
 }
 
-// actor is who gives the commands of this program: a user of this machine.
+// actor returns the actor of the commands of this program: a user of this machine.
 func (p *program) actor() string { return p.userAs("local") }
 
 // userAs returns the user of this machine as an actor of a kind.
@@ -131,10 +131,10 @@ func (p *program) userAs(name string) string {
 	return name
 }
 
-// maxUser is how many bytes of a user's name are recorded.
+// maxUser is the maximum length of a user's name in a record, in bytes.
 const maxUser = 64
 
-// alsoFailed prints an error about one of several runs, and returns what the command ends with: the exit code of the first such error.
+// alsoFailed prints an error about one of several runs, and returns the result of the command: the exit code of the first such error.
 func (o *operation) alsoFailed(first, err error) error {
 	if err == nil {
 		return first
@@ -144,10 +144,10 @@ func (o *operation) alsoFailed(first, err error) error {
 	return cmp.Or(first, quietExit(exit.code))
 }
 
-// listForms are the values of -o of verbs that list.
+// listForms returns the values of -o of verbs that list.
 func listForms() []string { return []string{"human", "json", "yaml", "name"} }
 
-// printList prints a list in the form that -o asks for: as names, as a table, or as data.
+// printList prints a list in the form of -o: as names, as a table, or as data.
 func printList[T any](o *operation, all []T, name func(T) string, table func([]T) error) error {
 	switch o.flags.output {
 	case "name":
@@ -161,7 +161,7 @@ func printList[T any](o *operation, all []T, name func(T) string, table func([]T
 	return o.print(all)
 }
 
-// print prints data in the form that -o asks for.
+// print prints data in the form of -o.
 func (o *operation) print(v any) error {
 	plain, err := expr.Normalize(v)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// TestRunsThatOutlastARun: `run --id` names the children that end with the run, and that have not ended. It leaves after ten seconds, or on Ctrl-C. The output and the exit
-// code are those of the run.
+// TestRunsThatOutlastARun: `run --id` names the children that end with the run, and that are not ended. It leaves after ten seconds, or on Ctrl-C.
+// The output and the exit code are the same as of the run.
 func TestRunsThatOutlastARun(t *testing.T) {
 	for name, interrupt := range map[string]bool{"ten seconds": false, "Ctrl-C": true} {
 		t.Run(name, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestRunsThatOutlastARun(t *testing.T) {
 	}
 }
 
-// awaitWhileItEnds waits for the children of a run with contexts that end while the store is asked: those that are left are told all the same.
+// awaitWhileItEnds waits for the children of a run with contexts that end during a request to the store: the remaining children are reported anyway.
 func (h *hosted) awaitWhileItEnds(t *testing.T) {
 	s, err := swrun.OpenStore(t.Context(), h.url, swrun.StoreConfig{})
 	if err != nil {

@@ -51,10 +51,10 @@ func (p *program) outputCommand() *cobra.Command {
 	return cmd
 }
 
-// always is --wait by itself. What may follow it is then an argument, as pflag has it.
+// always is the value of --wait without a duration. To pflag, the next word is then an argument.
 const always = "always"
 
-// waitingSpan reads how long --wait waits.
+// waitingSpan reads the duration of --wait.
 func waitingSpan(wait string) (time.Duration, error) {
 	if wait == always {
 		return asLongAsItTakes, nil
@@ -64,7 +64,7 @@ func waitingSpan(wait string) (time.Duration, error) {
 
 const asLongAsItTakes = 100 * 365 * 24 * time.Hour
 
-// spanAmong returns which of two arguments is the span of --wait, and the other one.
+// spanAmong returns which of two arguments is the duration of --wait, and the other one.
 func spanAmong(args []string) (wait string, rest []string) {
 	if _, err := parseSpan("--wait", args[1]); err != nil {
 		if _, err := parseSpan("--wait", args[0]); err == nil {

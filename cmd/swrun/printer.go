@@ -19,14 +19,14 @@ import (
 	"github.com/swrun/swrun/internal/jsonvalue"
 )
 
-// outputForms are the values of -o where data is printed.
+// outputForms returns the values of -o for data.
 func outputForms() []string { return []string{"json", "yaml"} }
 
-// outputFlags say in which form data is printed, and what of it.
+// outputFlags specify the form of printed data, and the part that is printed.
 type outputFlags struct {
 	output, jq string
 	raw        bool
-	forms      []string    // that -o may be; none for verbs that print no data
+	forms      []string    // the valid values of -o; nil for verbs that print no data
 	chosen     *pflag.Flag // -o
 }
 
@@ -40,7 +40,7 @@ func (f *outputFlags) add(cmd *cobra.Command, forms ...string) {
 	completeValues(cmd, "output", forms)
 }
 
-// printer checks the flags and returns what prints in the form that they say.
+// printer checks the flags and returns a printer for their form.
 func (f *outputFlags) printer(p *program) (*printer, error) {
 	if len(f.forms) == 0 {
 		return &printer{w: p.out, form: "json"}, nil
@@ -56,7 +56,7 @@ func (f *outputFlags) printer(p *program) (*printer, error) {
 		if f.chosen.Changed {
 			return nil, usagef("leave out -o, or choose json", "--jq and -r are for JSON and YAML, not for -o %s", f.output)
 		}
-		f.output = "json" // which is what there is to reshape
+		f.output = "json" // the only form that --jq can reshape
 	}
 	return &printer{w: p.out, form: f.output, raw: f.raw, pretty: p.outTTY, query: q}, nil
 }
@@ -66,13 +66,13 @@ type printer struct {
 	w       io.Writer
 	form    string // json, yaml or ndjson
 	raw     bool   // text without quotes
-	pretty  bool   // JSON on several lines, as somebody reads it
-	query   *query // what to print of it
-	mask    *mask  // what it must not say; nil for nothing
+	pretty  bool   // JSON on several lines, for people
+	query   *query // the printed part of the data
+	mask    *mask  // hides texts in the output; may be nil
 	printed bool
 }
 
-// print prints what --jq makes of data: each of its outputs as a document of its own.
+// print prints the outputs of --jq for data, each as a document of its own.
 func (p *printer) print(v any) error {
 	outputs, err := p.query.outputs(v)
 	if err != nil {
@@ -123,7 +123,7 @@ func encoded(v any) ([]byte, error) {
 	return line, nil
 }
 
-// writeOutput prints data as one document; JSON stands on one line.
+// writeOutput prints data as one document, JSON on one line.
 func writeOutput(w io.Writer, v any, form string) error {
 	line, err := encoded(v)
 	if err != nil {
@@ -161,7 +161,7 @@ func yamlNode(v any) any {
 	})
 }
 
-// numberTag returns the tag that yaml.v3 finds by itself: it writes any other one before the number, and data have no tags.
+// numberTag returns the tag that yaml.v3 would find itself: it writes any other tag before the number, and data have no tags.
 func numberTag(n json.Number) string {
 	_, err := n.Int64()
 	if _, unsigned := strconv.ParseUint(n.String(), 10, 64); err == nil || unsigned == nil {
@@ -195,17 +195,17 @@ func compileQuery(flag, source string, now func() time.Time) (*query, error) {
 
 // compileOutputs is compileQuery for a query whose outputs are taken one by one.
 func compileOutputs(flag, source string, now func() time.Time) (*query, error) {
-	q, err := compileQuery(flag, source, now) // by itself, so that a mistake is shown where it stands
+	q, err := compileQuery(flag, source, now) // compiled alone, so that a mistake is shown at its place
 	if q == nil || err != nil {
 		return nil, err
 	}
 	return compileQuery(flag, "["+delimited.Inside(source)+"\n]", now) // the line break ends a comment
 }
 
-// apply returns what q makes of v.
+// apply returns the result of q for v.
 func (q *query) apply(v any) (any, error) { return q.code.Eval(q, v) }
 
-// outputs returns each output of q for v. A nil query leaves v as it is.
+// outputs returns each output of q for v. A nil query returns v unchanged.
 func (q *query) outputs(v any) ([]any, error) {
 	if q == nil {
 		return []any{v}, nil
@@ -214,11 +214,11 @@ func (q *query) outputs(v any) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, _ := all.([]any) // it is compiled to one
+	list, _ := all.([]any) // the query is compiled to a list
 	return list, nil
 }
 
-// Variable knows no variable: compileQuery has refused all.
+// Variable returns nil: compileQuery has refused all variables.
 func (q *query) Variable(string) any { return nil }
 
 // Now is the clock of jq's now.

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestJSONIsForPeopleOnATerminal and on one line for programs.
+// TestJSONIsForPeopleOnATerminal: JSON is indented on a terminal, and on one line for programs.
 func TestJSONIsForPeopleOnATerminal(t *testing.T) {
 	for terminal, want := range map[bool]string{true: "{\n  \"a\": 12345678901234567890,\n  \"b\": []\n}\n", false: `{"a":12345678901234567890,"b":[]}` + "\n"} {
 		c := capture(nil)

@@ -21,8 +21,7 @@ do:
 - pay: {call: http, with: {method: post, endpoint: URL/pay, body: {}}}
 `
 
-// TestPromptsOfBulkVerbs: before runs go on that have failed, somebody at a terminal is shown as what they go on and which calls are made again, and
-// asked. Only yes is yes.
+// TestPromptsOfBulkVerbs: before failed runs continue, a person at a terminal sees the new runs and the repeated calls, and must confirm. Only yes is yes.
 func TestPromptsOfBulkVerbs(t *testing.T) {
 	var packed, paid atomic.Int32
 	var up atomic.Bool
@@ -76,7 +75,7 @@ func TestPromptsOfBulkVerbs(t *testing.T) {
 		if paid.Load() != before+1 {
 			t.Errorf("%s has paid %d times", verb, paid.Load()-before)
 		}
-		// Nobody is asked about what goes on already.
+		// A run that continues already needs no confirmation.
 		if code, shown := h.typed("y\n", verb, "--where", "id="+id+" forked=no"); code != exitOK || !strings.Contains(shown, "there is nothing to "+verb) {
 			t.Errorf("the second %s ends with %d:\n%s", verb, code, shown)
 		}
@@ -86,7 +85,7 @@ func TestPromptsOfBulkVerbs(t *testing.T) {
 	}
 }
 
-// typed gives a command at a terminal, types an answer as soon as it is asked something, and returns the exit code and what the terminal shows.
+// typed runs a command at a terminal, types an answer to its first question, and returns the exit code and the text on the terminal.
 func (h *hosted) typed(answer string, args ...string) (int, string) {
 	h.Helper()
 	cmd := command(h.T, args...)
@@ -95,13 +94,13 @@ func (h *hosted) typed(answer string, args ...string) (int, string) {
 	if err != nil {
 		h.Fatal(err)
 	}
-	defer terminal.Close() // the process has ended
+	defer terminal.Close() // the process is ended
 	var shown strings.Builder
 	buffer, asked := make([]byte, 4096), false
 	for {
 		n, err := terminal.Read(buffer)
 		shown.Write(buffer[:n])
-		if err != nil { // EIO on Linux, EOF elsewhere: nobody has the other end any more
+		if err != nil { // EIO on Linux, EOF elsewhere: the other end is closed
 			break
 		}
 		if !asked && strings.Contains(shown.String(), "[y/N] ") {
@@ -111,6 +110,6 @@ func (h *hosted) typed(answer string, args ...string) (int, string) {
 			}
 		}
 	}
-	_ = cmd.Wait() // its exit code is looked at
+	_ = cmd.Wait() // the test checks its exit code
 	return cmd.ProcessState.ExitCode(), strings.ReplaceAll(shown.String(), "\r\n", "\n")
 }

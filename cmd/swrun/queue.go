@@ -136,11 +136,11 @@ func queueWorkers(q api.Queue) string {
 	return fmt.Sprint(len(q.Workers))
 }
 
-// queuePerforming tells how much of a queue is performed. What outside workers have is counted only where there is a limit.
+// queuePerforming returns the text about the tasks of a queue in progress. Tasks of outside workers are counted only if the queue has a limit.
 func queuePerforming(q api.Queue) string {
 	limited := q.Concurrency > 0 || q.Rate != ""
 	switch {
-	case q.Performing == nil: // a token of some namespaces is not told
+	case q.Performing == nil: // a token of some namespaces does not see it
 		return "-"
 	case limited || len(q.Pollers) == 0:
 		return fmt.Sprint(*q.Performing)
@@ -189,7 +189,7 @@ func (o *operation) queueLimits(q api.Queue) string {
 	return terminal.Printable(text)
 }
 
-// queuePolled says who has polled the queue last, and when.
+// queuePolled returns the last poller of the queue, with the time.
 func (o *operation) queuePolled(q api.Queue) string {
 	if len(q.Pollers) == 0 {
 		if q.Unpolled {

@@ -6,7 +6,7 @@ import (
 	"github.com/swrun/swrun/internal/api"
 )
 
-// TestQueuePerforming: nothing is told as known that nobody has counted.
+// TestQueuePerforming: a number that was not counted is not shown as known.
 func TestQueuePerforming(t *testing.T) {
 	polled := []api.QueuePoller{{Worker: "w"}}
 	for want, q := range map[string]api.Queue{

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// inQueues is workflows of which each asks for the queue gpu in its own way.
+// inQueues returns workflows that select the queue gpu, each in its own way.
 func inQueues() map[string]string {
 	const queue, other = "metadata: {swrun: {queue: gpu}}", "metadata: {swrun: {queue: other}}"
 	const shell = "run: {shell: {command: 'true'}}"
@@ -21,9 +21,9 @@ func inQueues() map[string]string {
 	}
 }
 
-// TestTasksAreInQueues: a document, a task or a function names the queue that its work is for, or what is around it does; the call wins over its
-// function, and the task over its document. No worker performs what is in a queue that it does not take. Metrics tell what waits in each queue, for how
-// long, and what is repaired (promises 63, 64, 65, 73, 119, 121, 210).
+// TestTasksAreInQueues: a document, a task or a function names the queue of its work, or the enclosing task does; the call takes precedence over its
+// function, and the task over its document. No worker performs a task of a queue that it does not take. Metrics contain the number and the wait of
+// tasks in each queue, and the repairs (promises 63, 64, 65, 73, 119, 121, 210).
 func TestTasksAreInQueues(t *testing.T) {
 	h := newHosted(t)
 	w := h.listening("worker", "--allow-processes", "--queue", "default", "--queue", "other", "--metrics", "127.0.0.1:0")

@@ -9,19 +9,19 @@ import (
 	"github.com/swrun/swrun/limits"
 )
 
-// bound is how many bytes of a file or a stream are read into memory.
+// bound is the maximum size of a file or a stream that is read into memory.
 type bound struct {
 	bytes int
-	limit limits.Name // whose value it is; empty for a fixed one
+	limit limits.Name // the limit that it comes from; empty for a fixed bound
 }
 
-// Fixed bounds, in bytes. That of a document is dsl.ReadText's.
+// Fixed bounds, in bytes. The bound of a document is in dsl.ReadText.
 const (
-	maxSecrets = 1 << 20 // each spelling of each is looked for in all that is printed
+	maxSecrets = 1 << 20 // all output is searched for each spelling of each secret
 	maxEvents  = 4 << 20
 )
 
-// readFile reads a file as a whole. Its size is not asked for: a device or a pipe has none.
+// readFile reads a whole file. It does not query the size: a device or a pipe has none.
 func readFile(what, name string, b bound) ([]byte, error) {
 	return readWhole(what, name, func(r io.Reader) ([]byte, error) { return b.read(r, name) })
 }
@@ -39,7 +39,7 @@ func readWhole(what, name string, read func(io.Reader) ([]byte, error)) ([]byte,
 	return text, nil
 }
 
-// read reads at most one byte more than there may be, and refuses what has more.
+// read reads at most one byte more than allowed, and refuses longer contents.
 func (b bound) read(r io.Reader, name string) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, int64(b.bytes)+1))
 	switch {
@@ -51,7 +51,7 @@ func (b bound) read(r io.Reader, name string) ([]byte, error) {
 	return nil, usagef(fmt.Sprintf("for example %s=%s=64MiB allows more", limitsVariable, b.limit), "%s is larger than %s (limit %s)", name, limits.Bytes(b.bytes), b.limit)
 }
 
-// checkedWriter remembers the first error of writing, so that what could not be printed is never taken for printed.
+// checkedWriter remembers the first error of writing, so that failed output is never taken for printed.
 type checkedWriter struct {
 	w   io.Writer
 	mu  sync.Mutex

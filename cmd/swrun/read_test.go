@@ -10,7 +10,7 @@ import (
 	"github.com/swrun/swrun/limits"
 )
 
-// endless is a stream that counts what is read of it.
+// endless is a stream that counts the bytes that are read from it.
 type endless struct{ read int }
 
 func (e *endless) Read(b []byte) (int, error) {
@@ -19,13 +19,13 @@ func (e *endless) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestNoMoreIsReadThanMayBe: of a stream without end, one byte more than there may be is read; a file that large is refused alike.
+// TestNoMoreIsReadThanMayBe: of an endless stream, one byte more than allowed is read; a file of that size is refused in the same way.
 func TestNoMoreIsReadThanMayBe(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "large")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(file, 1<<30); err != nil { // it takes no place on the disk
+	if err := os.Truncate(file, 1<<30); err != nil { // it uses no space on the disk
 		t.Fatal(err)
 	}
 	input := func(form string) func(*program) error {
@@ -63,7 +63,7 @@ func TestNoMoreIsReadThanMayBe(t *testing.T) {
 	}
 }
 
-// TestNoMoreOfADocumentIsRead than shows that it is too large.
+// TestNoMoreOfADocumentIsRead: no more of a document is read than is needed to see that it is too large.
 func TestNoMoreOfADocumentIsRead(t *testing.T) {
 	in := &endless{}
 	d, err := loadDocument(streams{in: in}, "-")
@@ -72,7 +72,7 @@ func TestNoMoreOfADocumentIsRead(t *testing.T) {
 	}
 }
 
-// TestInputOfItsLimit: the last size that is allowed is read.
+// TestInputOfItsLimit: an input of the maximum size is read.
 func TestInputOfItsLimit(t *testing.T) {
 	text := `{"a":"` + strings.Repeat("x", 1000) + `"}`
 	for max, ok := range map[int]bool{len(text): true, len(text) - 1: false} {

@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// movedResources are two servers: the first one redirects everything below /old to /new/place of the second one, and has nothing else.
+// movedResources are two servers: the first one redirects everything below /old to /new/place of the second one, and serves nothing else.
 type movedResources struct {
 	url  string
-	gone atomic.Bool // the second one has resources no more, and only the API that they describe
+	gone atomic.Bool // the second one serves only the described API, and no resources any more
 }
 
 func newMovedResources(t *testing.T) *movedResources {
@@ -34,7 +34,7 @@ func newMovedResources(t *testing.T) *movedResources {
 		} else if !ok || m.gone.Load() {
 			w.WriteHeader(http.StatusNotFound)
 		}
-		_, _ = w.Write([]byte(text)) // a reader that has gone is told of by the command
+		_, _ = w.Write([]byte(text)) // the command reports a reader that disconnected
 	}))
 	t.Cleanup(second.Close)
 	first := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -50,8 +50,9 @@ func newMovedResources(t *testing.T) *movedResources {
 	return m
 }
 
-// TestReferencesStartBehindRedirects: relative references in a resource start from the URL that it was redirected to (RFC 3986, section 5.1.3): those of
-// functions, of OpenAPI documents and of .proto documents, read with the document and by the task. A definition that is deployed needs no server any more.
+// TestReferencesStartBehindRedirects: relative references in a resource start from the URL to which it was redirected (RFC 3986, section 5.1.3). This
+// holds for references of functions, of OpenAPI documents and of .proto documents, read with the document and by the task. A deployed definition
+// needs no server any more.
 func TestReferencesStartBehindRedirects(t *testing.T) {
 	m := newMovedResources(t)
 	write := func(tasks string) string {
@@ -74,7 +75,7 @@ func TestReferencesStartBehindRedirects(t *testing.T) {
 	other := &hosted{t, "file:" + filepath.Join(t.TempDir(), "other.db")}
 	h.serve("--allow-processes", "--network", "any")
 	other.work("--allow-processes", "--network", "any")
-	for _, by := range []*hosted{h, other} { // a server, and a store
+	for _, by := range []*hosted{h, other} { // through a server, and on a store
 		m.gone.Store(false)
 		by.exits(exitOK, "deploy", frozen)
 		m.gone.Store(true)

@@ -9,8 +9,8 @@ import (
 	"github.com/swrun/swrun/runtime/client"
 )
 
-// hangups delivers SIGHUP until its second result is called. A process that was started from a terminal gets none: SIGHUP says then that the
-// terminal has gone, and is one of the interrupts.
+// hangups delivers SIGHUP until its second result is called. A process that was started from a terminal gets none: there, SIGHUP means that the
+// terminal is gone, and is one of the interrupts.
 func hangups() (<-chan os.Signal, func()) {
 	c := make(chan os.Signal, 1)
 	if !hasTerminal() {
@@ -29,7 +29,7 @@ func hasTerminal() bool {
 	return true
 }
 
-// reloads returns what calls reload for each SIGHUP, until ctx ends. From now on the signal does not end this process.
+// reloads returns a function that calls reload for each SIGHUP, until ctx ends. From now on the signal does not end this process.
 func (o *operation) reloads(ctx context.Context, reload func(context.Context)) func() error {
 	if o.hangups == nil {
 		return func() error { return nil }

@@ -20,15 +20,15 @@ import (
 	"github.com/swrun/swrun/runtime/client"
 )
 
-// This file finds the server that a verb asks, if it does not open the store itself: one that is named, or whoever has the file.
+// This file finds the server of a verb that does not open the store itself: a named server, or the holder of the file.
 
-// The environment variables of the server that verbs ask.
+// The environment variables of the server that verbs use.
 const (
 	serverVariable = "SWRUN_SERVER"
 	tokenVariable  = "SWRUN_TOKEN"
 )
 
-// serverFlags say which server is asked.
+// serverFlags select the server.
 type serverFlags struct {
 	server, token, ca string
 }
@@ -40,7 +40,7 @@ func (f *serverFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.ca, "ca-file", "", "PEM file of the authorities that sign the certificate of the server")
 }
 
-// named returns the server that is named; nil if none is.
+// named returns the named server, or nil.
 func (f *operateFlags) named(p *program, host swrun.Host) (*remote.Deployment, error) {
 	fromEnv, _ := p.env(serverVariable)
 	switch {
@@ -71,7 +71,7 @@ func (f *operateFlags) named(p *program, host swrun.Host) (*remote.Deployment, e
 	return d, nil
 }
 
-// target is what another command needs to ask the same: nothing, unless a server or a store was named by a flag.
+// target returns the flags that another command needs to use the same server or store: empty, unless a flag named one.
 func (f *operateFlags) target() string {
 	if f.server == "" {
 		return f.storeFlag()
@@ -86,7 +86,7 @@ func (f *operateFlags) target() string {
 	return text
 }
 
-// maxToken is how many bytes a token may have.
+// maxToken is the maximum length of a token, in bytes.
 const maxToken = 4096
 
 func (f *serverFlags) readToken(p *program) (string, error) {
@@ -105,10 +105,10 @@ func (f *serverFlags) readToken(p *program) (string, error) {
 	return token, nil
 }
 
-// holderWithin is how long whoever has the file of a store may take to say that it is there.
+// holderWithin is the maximum time for the holder of a store's file to answer that it is there.
 const holderWithin = 5 * time.Second
 
-// holder returns whoever has the file of a store, if that answers others; nil if nobody does.
+// holder returns the holder of a store's file, if it serves other processes; nil without a holder.
 func (p *program) holder(ctx context.Context, file string, host swrun.Host) (*remote.Deployment, error) {
 	d, err := remote.New(remote.Config{
 		URL: "http://localhost", Name: "the process that has " + file, Actor: p.actor(), Host: host, Version: swrun.Version(), TraceParent: p.traceParent(),
@@ -125,26 +125,26 @@ func (p *program) holder(ctx context.Context, file string, host swrun.Host) (*re
 		return d, nil
 	case ctx.Err() != nil:
 		return nil, err
-	case isGone(err): // nobody listens, or whoever did is ending just now
+	case isGone(err): // no process listens, or the holder is just ending
 		return nil, nil
 	}
 	return nil, notAnswering("the process that has " + file + " does not answer")
 }
 
-// notAnswering is the error of a process that has a file, and that may never answer.
+// notAnswering returns the error of a process that holds a file, and that may never answer.
 func notAnswering(message string) error {
 	return &exitError{code: exitStore, message: message, hint: "it may be stopped, or busy; " + heldHint}
 }
 
-// isGone reports whether an error is that a server could not be reached: if it was whoever had the file of a store, somebody else may have it now.
+// isGone reports whether an error means that a server could not be reached: if it was the holder of the store's file, another process may hold the file now.
 func isGone(err error) bool {
 	return errors.As(err, new(*remote.UnreachableError)) && !errors.Is(err, context.DeadlineExceeded)
 }
 
-// heldHint says what to do about a file that another process has.
+// heldHint is the remedy for a file that another process holds.
 const heldHint = "SWRUN_STORE=redis://localhost:6379 names a store that many processes can share"
 
-// operate lets do ask the deployment that the flags mean: a server that is named, whoever has the file of the store, or the store itself.
+// operate calls do with the deployment that the flags select: a named server, the holder of the store's file, or the store itself.
 func (p *program) operate(f *operateFlags, do func(context.Context, *operation) error) error {
 	if err := f.resolve(p); err != nil {
 		return err
@@ -170,11 +170,11 @@ func (p *program) operate(f *operateFlags, do func(context.Context, *operation) 
 	return aimed(p.interruptibly(func(ctx context.Context) error { return o.local(ctx, do) }), f.target())
 }
 
-// maxHolders is how often a file is tried that the same process has, which answers nobody.
+// maxHolders is the number of attempts to open a file whose holder stays the same and serves no other processes.
 const maxHolders = 3
 
-// shared lets there ask whoever has the file of a store, or here open it: whichever is possible, again and again as others take the file and let
-// go of it. There returns a *remote.UnreachableError if it is to be asked again of whoever has the file next. An empty file is none.
+// shared calls there with the holder of a store's file, or here to open the file: whichever is possible, repeatedly while other processes take and
+// release the file. If there returns a *remote.UnreachableError, it is called again with the next holder of the file. An empty file is no file.
 func (p *program) shared(ctx context.Context, file string, host swrun.Host, there func(*remote.Deployment) error, here func() error) error {
 	tries, last := 0, ""
 	for {
@@ -205,7 +205,7 @@ func (p *program) shared(ctx context.Context, file string, host swrun.Host, ther
 	}
 }
 
-// local lets do ask the store, or whoever has its file.
+// local calls do with the store, or with the holder of its file.
 func (o *operation) local(ctx context.Context, do func(context.Context, *operation) error) error {
 	at, _ := o.flags.location(o.program)
 	file, _ := swrun.StoreFile(at)
@@ -231,7 +231,7 @@ func (o *operation) local(ctx context.Context, do func(context.Context, *operati
 	}, func() error { return o.open(ctx, do) })
 }
 
-// workedOn reports whether a worker is there for all runs.
+// workedOn reports whether there is a worker for all runs.
 func workedOn(all []api.Worker) bool {
 	for _, w := range all {
 		if !w.Draining && len(w.Runs) == 0 {
@@ -241,7 +241,7 @@ func workedOn(all []api.Worker) bool {
 	return false
 }
 
-// serverError gives what a server has refused, or why it does not answer, its exit code; nil for any other error.
+// serverError adds the exit code to a refusal of a server, or to the error of an unreachable server; nil for any other error.
 func serverError(err error) error {
 	var problem *api.Problem
 	var other *remote.VersionError
@@ -251,7 +251,7 @@ func serverError(err error) error {
 		return &exitError{code: exitStore, message: other.Error(), hint: "use one version for both: end that process, or ask it with its own swrun"}
 	case errors.As(err, &problem):
 		text := cmp.Or(problem.Detail, problem.Title)
-		if strings.HasPrefix(text, problem.Field+": ") { // it is given by a flag here
+		if strings.HasPrefix(text, problem.Field+": ") { // a flag sets it here
 			text = flagOf(&client.OptionError{Field: problem.Field}) + strings.TrimPrefix(text, problem.Field)
 		}
 		e := &exitError{code: problemExit(problem), message: text, hint: problemHint(problem)}
@@ -267,7 +267,7 @@ func serverError(err error) error {
 	return nil
 }
 
-// problemHint returns what to do about a problem, in words of the command.
+// problemHint returns the remedy of a problem, in words of the command.
 func problemHint(p *api.Problem) string {
 	switch p.Name() {
 	case "quarantined":
@@ -278,7 +278,7 @@ func problemHint(p *api.Problem) string {
 	return commandHint(p.Help)
 }
 
-// commandHint returns a hint that leads with a verb as a command that can be given.
+// commandHint returns a hint that begins with a verb as a command that can be pasted.
 func commandHint(help string) string {
 	first, _, _ := strings.Cut(help, " ")
 	if _, ok := control.VerbNamed(first); ok {
@@ -287,15 +287,15 @@ func commandHint(help string) string {
 	return help
 }
 
-// existsHint says what to do about a run that is there already.
+// existsHint is the remedy for a run that exists already.
 const existsHint = "choose another --id, or --on-duplicate return-existing for a run of the same workflow"
 
-// quarantinedHint says what to do about a run that is quarantined.
+// quarantinedHint returns the remedy for a quarantined run.
 func quarantinedHint(target string) string {
 	return "swrun history RUN" + target + " shows its last records, and the log of its worker the cause of the loss; swrun retry RUN" + target + " lets it run again"
 }
 
-// problemExit returns the exit code of a problem: that of the same refusal by a store of this process.
+// problemExit returns the exit code of a problem: the same as for the refusal of a store in this process.
 func problemExit(p *api.Problem) int {
 	switch p.Name() {
 	case "invalid-document":

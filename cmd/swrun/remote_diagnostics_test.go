@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// TestWhatAServerFindsInDocuments: a server that takes less than this command, since it is of another version, is quoted with the lines that
-// it is about. Here that is one that reads another document.
+// TestWhatAServerFindsInDocuments: if a server of another version refuses a document that this command accepts, the command quotes its diagnostics
+// with the lines of the document. Here a server that reads another document simulates it.
 func TestWhatAServerFindsInDocuments(t *testing.T) {
 	h := &hosted{t, "file:" + filepath.Join(t.TempDir(), "runs.db")}
 	at, err := url.Parse(h.serve().url)

@@ -14,7 +14,7 @@ do:
 - fails: {raise: {error: {type: https://example.com/b, status: 418, title: "B \u00e9", detail: broken}}}
 `
 
-// TestVerbsSayTheSameOfAServer: of the same runs, verbs print the same whether they open the store or ask a server.
+// TestVerbsSayTheSameOfAServer: verbs print the same about the same runs, whether they open the store or use a server.
 func TestVerbsSayTheSameOfAServer(t *testing.T) {
 	folder := t.TempDir()
 	h := &hosted{t, "file:" + filepath.Join(folder, "runs.db")}
@@ -88,7 +88,7 @@ func TestVerbsSayTheSameOfAServer(t *testing.T) {
 	h.exits(exitOK, "delete", "--where", "id="+id, "--yes")
 }
 
-// askedOfStarts are verbs that start runs and command them, as far as they say the same each time.
+// askedOfStarts returns verbs that start runs and command them, as far as their output is constant.
 func askedOfStarts() []askedVerb {
 	return []askedVerb{
 		{exitNotFound, []string{"start", "demo/none"}},

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestVerbsAskTheHolderOfAFile: while a worker or a server has the file of a store, verbs work through it, and when it is gone, by themselves.
-// Its socket is for its owner alone, and goes with it.
+// TestVerbsAskTheHolderOfAFile: while a worker or a server holds the file of a store, verbs work through it, and afterwards on their own. Its socket
+// is for its owner alone, and is removed with it.
 func TestVerbsAskTheHolderOfAFile(t *testing.T) {
 	for _, folder := range []string{"", strings.Repeat("long/", 30)} {
 		file := filepath.Join(t.TempDir(), folder, "runs.db")
@@ -48,7 +48,7 @@ func TestVerbsAskTheHolderOfAFile(t *testing.T) {
 	}
 }
 
-// TestSocketThatIsLeft: one of a process that was killed keeps nobody from the store.
+// TestSocketThatIsLeft: the socket of a killed process does not keep other processes from the store.
 func TestSocketThatIsLeft(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "runs.db")
 	h := &hosted{t, "file:" + file}
@@ -64,7 +64,7 @@ func TestSocketThatIsLeft(t *testing.T) {
 	h.exits(exitOK, "workers")
 }
 
-// TestServersThatAreNone: a URL that names no swrun server is told so, with what to do.
+// TestServersThatAreNone: the error of a URL that names no swrun server contains the remedy.
 func TestServersThatAreNone(t *testing.T) {
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -100,7 +100,7 @@ func TestServersThatAreNone(t *testing.T) {
 	}
 }
 
-// TestServerAndStore: which of them is meant must be plain.
+// TestServerAndStore: it must be unambiguous whether the server or the store is meant.
 func TestServerAndStore(t *testing.T) {
 	file := "file:" + filepath.Join(t.TempDir(), "runs.db")
 	for _, c := range []struct {
@@ -122,7 +122,7 @@ func TestServerAndStore(t *testing.T) {
 	}
 }
 
-// TestServerWithTokens: a verb sends its token, and says what is missing without one.
+// TestServerWithTokens: a verb sends its token, and its error without one names the token.
 func TestServerWithTokens(t *testing.T) {
 	h := &hosted{t, "file:" + filepath.Join(t.TempDir(), "runs.db")}
 	token := h.exits(exitOK, "token", "new", "ada", "--role", "admin", "--all-namespaces")
@@ -149,7 +149,7 @@ func TestServerWithTokens(t *testing.T) {
 	}
 }
 
-// TestServerHidesData: with a token that hides the data of runs the verbs tell how runs end, and say what is left out.
+// TestServerHidesData: with a token that hides the data of runs the verbs report the outcome of runs, and that data is omitted.
 func TestServerHidesData(t *testing.T) {
 	h := &hosted{t, "file:" + filepath.Join(t.TempDir(), "runs.db")}
 	for name, body := range map[string]string{"ends": "{set: '${ . }'}", "fails": "{raise: {error: {type: https://a.b/c, status: 400, title: '${ .secret }'}}}"} {

@@ -33,7 +33,7 @@ func (p *program) repairCommand() *cobra.Command {
 	return cmd
 }
 
-// repair compares the run of a name, or those of the namespace, or all.
+// repair compares the run of a name, or the runs of the namespace, or all runs.
 func (o *operation) repair(ctx context.Context, run string, dry bool) error {
 	of := api.RepairScope{Namespace: o.flags.namespace, DryRun: dry}
 	if run != "" {

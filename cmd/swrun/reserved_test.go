@@ -19,9 +19,9 @@ do:
 - write: {run: {shell: {command: 'echo done >> "$1"', arguments: ["${ .file }"]}}}
 `
 
-// TestRunIsPerformedByItsProcess: what `run --id` starts on a store that workers share is performed by that process alone, and so is what it
-// starts and waits for. It is killed: the worker that is there, which may do all that, keeps timers and deadlines, and the run waits and says for what.
-// Run again, it goes on where it was.
+// TestRunIsPerformedByItsProcess: the process of `run --id` alone performs the run that it starts on a store that workers share, and the runs that
+// this run starts and waits for. It is killed. The present worker, which could perform everything, keeps timers and deadlines, and the run waits and
+// names the reason. A second `run --id` continues the run.
 func TestRunIsPerformedByItsProcess(t *testing.T) {
 	t.Parallel()
 	h := newHosted(t)

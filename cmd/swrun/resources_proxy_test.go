@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// resourceProxy is a proxy that has every resource, and notes for which it was asked.
+// resourceProxy is a proxy that serves every resource, and records the requested ones.
 type resourceProxy struct {
 	URL   string
 	mu    sync.Mutex
@@ -34,14 +34,14 @@ func newResourceProxy(t *testing.T) *resourceProxy {
 		case strings.HasSuffix(r.URL.Path, "schema.json"):
 			text = `{"type":"object"}`
 		}
-		_, _ = io.WriteString(w, text) // a reader that has gone is told of by the command
+		_, _ = io.WriteString(w, text) // the command reports a reader that disconnected
 	}))
 	t.Cleanup(server.Close)
 	p.URL = server.URL
 	return p
 }
 
-// wasAsked takes the resources that the proxy was asked for since the last call.
+// wasAsked returns the resources that were requested since the last call.
 func (p *resourceProxy) wasAsked() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -50,7 +50,7 @@ func (p *resourceProxy) wasAsked() string {
 	return asked
 }
 
-// resourcesOfProxies are documents with an external resource of each sort, which only a proxy can reach.
+// resourcesOfProxies returns documents with an external resource of each sort, which only a proxy can reach.
 func resourcesOfProxies() map[string]string {
 	return map[string]string{
 		"http://catalog.invalid/functions/f/1.0.0/function.yaml": "use: {catalogs: {c: {endpoint: {uri: 'http://catalog.invalid/'}}}}\ndo: [{a: {call: 'f:1.0.0@c'}}]",
@@ -60,7 +60,7 @@ func resourcesOfProxies() map[string]string {
 	}
 }
 
-// TestResourcesFollowNetworkAndProxy: every verb that reads the external resources of documents does so as --network and --proxy say.
+// TestResourcesFollowNetworkAndProxy: every verb that reads the external resources of documents obeys --network and --proxy.
 func TestResourcesFollowNetworkAndProxy(t *testing.T) {
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "NO_PROXY", "no_proxy"} {
 		t.Setenv(name, "")
@@ -96,7 +96,7 @@ func TestResourcesFollowNetworkAndProxy(t *testing.T) {
 	}
 }
 
-// endsWith gives a command with a store of its own, and returns what it has said. One that serves is ended when it has read its folder.
+// endsWith runs a command with a store of its own, and returns its output. A command that serves is ended after it has read its folder.
 func endsWith(t *testing.T, args []string) string {
 	t.Helper()
 	c := capture(map[string]string{"SWRUN_STORE": "file:" + filepath.Join(t.TempDir(), "runs.db")})

@@ -16,7 +16,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file has runs go on that are quarantined, and those that have failed as other runs.
+// This file lets quarantined runs continue, and failed runs as other runs.
 
 func (p *program) retryCommand(v commandVerb) *cobra.Command {
 	f, chosen, r := &operateFlags{remote: true}, &selectFlags{}, api.RetryRequest{}
@@ -71,7 +71,7 @@ func (o *operation) retryNow(ctx context.Context, v commandVerb, chosen *selectF
 	return cmp.Or(unknown, o.send(ctx, now, runs, r.Reason))
 }
 
-// retrySelected has the chosen runs go on.
+// retrySelected lets the chosen runs continue.
 func (o *operation) retrySelected(ctx context.Context, chosen *selectFlags, args []string, r api.RetryRequest) error {
 	chosen.preview = func(all []store.Instance) error {
 		dry := r
@@ -96,15 +96,15 @@ func forksOf(all []api.Outcome) (forks []*api.Forked) {
 	return forks
 }
 
-// continuing has several runs go on, most of them as other runs.
+// continuing lets several runs continue, most of them as other runs.
 type continuing struct {
 	verb  string
-	skips bool // a run of which another one goes on already is no failure
+	skips bool // a run that another run continues already is no failure
 	dry   bool
-	ask   func([]store.Instance) ([]*api.Forked, []error) // nil for a run that goes on itself
+	ask   func([]store.Instance) ([]*api.Forked, []error) // nil for a run that continues itself
 }
 
-// goOn has runs go on, and prints what becomes of each. A run that is refused does not keep it from the others.
+// goOn lets runs continue, and prints the result of each. A run that is refused does not affect the others.
 func (o *operation) goOn(ctx context.Context, runs []store.Instance, c continuing) error {
 	var first error
 	done, left := 0, len(runs)
@@ -135,7 +135,7 @@ func (o *operation) goOn(ctx context.Context, runs []store.Instance, c continuin
 	return cmp.Or(first, o.reportUnworked(ctx, done > 0 && !c.dry))
 }
 
-// printGoing prints that a run goes on: itself, or as a fork, whose calls that are made again follow.
+// printGoing prints that a run continues: itself, or as a fork, with its repeated calls.
 func (o *operation) printGoing(i store.Instance, fork *api.Forked, dry bool) error {
 	text, again := i.ID+" released\n", ""
 	switch {
@@ -146,7 +146,7 @@ func (o *operation) printGoing(i store.Instance, fork *api.Forked, dry bool) err
 	case fork != nil:
 		text, again = fmt.Sprintf("%s continues as %s\n", i.ID, fork.ID), repeatsText(*fork)
 	}
-	if dry { // it is what was asked for
+	if dry { // the requested output
 		text, again = text+again, ""
 	}
 	if err := write(o.out, text); err != nil {
@@ -156,10 +156,10 @@ func (o *operation) printGoing(i store.Instance, fork *api.Forked, dry bool) err
 	return err
 }
 
-// shownForks bounds how many runs are shown before somebody is asked.
+// shownForks is the maximum number of runs that are shown before a confirmation.
 const shownForks = 20
 
-// previewForks says as what runs would go on, and which calls they would make again, before somebody is asked.
+// previewForks prints the runs that would continue, and their repeated calls, before a confirmation.
 func (o *operation) previewForks(all []store.Instance, forks []*api.Forked, failed []error) error {
 	if err := storeFailure(failed); err != nil {
 		return refusalError(err)
@@ -180,7 +180,7 @@ func (o *operation) previewForks(all []store.Instance, forks []*api.Forked, fail
 	return nil
 }
 
-// isContinued reports whether a run was refused because another one goes on in its place already.
+// isContinued reports whether a run was refused because another run continues it already.
 func isContinued(err error) bool {
 	var problem *api.Problem
 	return errors.As(err, new(*client.ContinuedError)) || errors.As(err, &problem) && problem.Name() == api.ProblemContinued
