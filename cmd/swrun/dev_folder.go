@@ -24,7 +24,7 @@ import (
 type drafts struct {
 	*operation
 	folder string
-	// seen is the last known text of each file, together with the file that already defines its document.
+	// seen is the checksum of the text of each file at the last look, and of the file that already declares its document.
 	seen map[string][sha256.Size]byte
 	// missing is true if the folder could not be read at the last look.
 	missing bool

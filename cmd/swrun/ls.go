@@ -228,7 +228,7 @@ func (o *operation) reportUnworked(ctx context.Context, open bool) error {
 	if !open {
 		return nil
 	}
-	if workers, err := remote.Ask(ctx, o.deployment, api.ListWorkers(), &api.None{}); err != nil || workedOn(workers) { // where they cannot be counted, doctor says why
+	if workers, err := remote.Ask(ctx, o.deployment, api.ListWorkers(), &api.None{}); err != nil || workedOn(workers) { // if unreadable, doctor reports why
 		return nil
 	}
 	l := o.errStyle()

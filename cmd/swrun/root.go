@@ -18,22 +18,22 @@ import (
 	"github.com/swrun/swrun/internal/terminal"
 )
 
-// program is one call of swrun: its surroundings and the flags that all verbs share.
+// program is one call of swrun: its environment and the flags that all verbs share.
 type program struct {
 	streams
 	noColor, ascii bool
-	secrets        *swrun.Secrets // that the command was given
+	secrets        *swrun.Secrets // given to the command
 }
 
-// run does what args ask for and returns the exit code.
+// run carries out args and returns the exit code.
 func run(args []string, s streams) (code int) {
-	logging.Disable()         // the client of Redis would print what is tried again anyway
-	log.SetOutput(io.Discard) // libraries return what matters as errors
+	logging.Disable()         // the client of Redis would print errors that are retried anyway
+	log.SetOutput(io.Discard) // libraries return relevant errors
 	out := &checkedWriter{w: s.out}
 	s.out = out
 	p := &program{streams: s, secrets: swrun.NewSecrets(nil, nil)}
 	defer func() {
-		// Go would exit with 2, which means wrong use here.
+		// Go would exit with 2, which is the code of a usage error.
 		if bug := recover(); bug != nil {
 			fmt.Fprintf(s.err, "swrun: internal error, please report it: %s\n%s", terminal.Printable(p.secrets.Hide(fmt.Sprint(bug))), debug.Stack())
 			code = exitInternal
@@ -51,14 +51,14 @@ func run(args []string, s streams) (code int) {
 	}
 	var exit *exitError
 	if !errors.As(err, &exit) {
-		// What cobra itself reports, before any verb has begun, is wrong use.
+		// An error of cobra itself, before any verb has begun, is a usage error.
 		exit = &exitError{code: exitUsage, message: err.Error(), hint: "swrun --help lists the commands"}
 	}
 	p.printExit(exit.short())
 	return exit.code
 }
 
-// printExit prints why a command ends, or what it could not do besides.
+// printExit prints why a command ends, or a further failure.
 func (p *program) printExit(exit *exitError) {
 	if exit.message == "" {
 		return
@@ -81,7 +81,7 @@ func printableLines(s string) string {
 func (p *program) outStyle() terminal.Style { return p.style(p.outTTY) }
 func (p *program) errStyle() terminal.Style { return p.style(p.errTTY) }
 
-// style returns how text is shown on one of the streams.
+// style returns the style of text on one of the streams.
 func (p *program) style(tty bool) terminal.Style {
 	l := terminal.NewStyle(p.env, tty, p.noColor)
 	l.ASCII = p.ascii
@@ -152,7 +152,7 @@ func (p *program) addVerbs(root *cobra.Command) {
 	}
 }
 
-// group makes a command that only has commands below it show its help, and refuse what is none of them.
+// group makes a command that only has subcommands show its help, and refuse unknown subcommands.
 func group(cmd *cobra.Command) {
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -176,7 +176,7 @@ func helpCommand() *cobra.Command {
 	}
 }
 
-// helpTemplate leads with examples: most questions end there.
+// helpTemplate begins with examples: they answer most questions.
 const helpTemplate = `{{.Short}}
 {{if .HasExample}}
 Examples:
@@ -218,7 +218,7 @@ func unknownCommand(parent *cobra.Command, name string) error {
 	return usagef("commands: "+strings.Join(names, ", "), "unknown command %q", name)
 }
 
-// otherNames returns the verbs that other programs call otherwise, by what those call them.
+// otherNames returns the verbs by their names in other programs.
 func otherNames() map[string]string {
 	verbs := map[string]string{}
 	for verb, others := range map[string]string{
@@ -259,7 +259,7 @@ func otherNames() map[string]string {
 	return verbs
 }
 
-// refuseBlanks has every command refuse blanks before it looks at its arguments.
+// refuseBlanks lets every command refuse blanks before it looks at its arguments.
 func refuseBlanks(cmd *cobra.Command) {
 	check := cmd.Args
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
@@ -273,8 +273,8 @@ func refuseBlanks(cmd *cobra.Command) {
 	}
 }
 
-// nothingBlank refuses empty arguments and values of flags, whatever they are for: they come from variables that are not
-// set, and nobody means all runs, any namespace or a default by them.
+// nothingBlank refuses empty arguments and values of flags, of any kind: they come from variables that are not set, and never mean all runs, any
+// namespace or a default.
 func nothingBlank(cmd *cobra.Command, args []string) (err error) {
 	isBlank := func(s string) bool { return strings.TrimSpace(s) == "" }
 	if slices.ContainsFunc(args, isBlank) {
@@ -321,7 +321,7 @@ func atLeastOne(name string) cobra.PositionalArgs {
 	}
 }
 
-// verb makes an error of a verb that says no exit code an internal one, so that it is not taken for wrong use.
+// verb makes an error of a verb without an exit code an internal one, so that it is not taken for a usage error.
 func verb(do func(args []string) error) func(*cobra.Command, []string) error {
 	return func(_ *cobra.Command, args []string) error {
 		err := do(args)
@@ -332,7 +332,7 @@ func verb(do func(args []string) error) func(*cobra.Command, []string) error {
 	}
 }
 
-// oneOf checks a flag's value against the values it may have.
+// oneOf checks a flag's value against its valid values.
 func oneOf(flag, value string, allowed ...string) error {
 	for _, a := range allowed {
 		if value == a {

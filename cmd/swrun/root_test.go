@@ -38,7 +38,7 @@ func TestHelpGroupsEveryVerb(t *testing.T) {
 	}
 }
 
-// TestGroupsRefuseWhatTheyDoNotHave: a command of which only those below it do something shows its help, and takes nothing for one of them.
+// TestGroupsRefuseWhatTheyDoNotHave: a command that only has subcommands shows its help, and refuses an unknown subcommand.
 func TestGroupsRefuseWhatTheyDoNotHave(t *testing.T) {
 	var groups int
 	var check func(*cobra.Command)

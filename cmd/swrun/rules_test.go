@@ -11,7 +11,7 @@ import (
 	"github.com/swrun/swrun/internal/terminal"
 )
 
-// TestRulesForPeople: what validate and lint show for the bad documents of every rule, to the letter.
+// TestRulesForPeople: the exact output of validate and lint for the bad documents of every rule.
 func TestRulesForPeople(t *testing.T) {
 	var files []string
 	for _, folder := range []string{"../../dsl/testdata", "../../dsl/testdata/rules"} {

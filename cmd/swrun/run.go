@@ -118,29 +118,29 @@ type job struct {
 	program   *program
 	flags     *runFlags
 	document  *swrun.Document
-	others    []*swrun.Document // of --workflow
+	others    []*swrun.Document // the documents of --workflow
 	documents *swrun.Documents  // that its tasks may run
 	host      swrun.Host
-	found     dsl.Diagnostics // in the document, before the functions were read that it calls of catalogs and URLs
+	found     dsl.Diagnostics // in the document, before the functions of catalogs and URLs that it calls were read
 	input     any
 	events    *runEvents
 	options   swrun.StartOptions // its timeouts
 	id        string
-	now       func() time.Time // when it runs
+	now       func() time.Time // the clock of the run
 	printer   *printer
 	mask      *mask
-	view      *progress.View // how the run is shown, once it runs
+	view      *progress.View // shows the run, after its start
 	history   *faultreport.History
 
-	// Of a run in a store:
+	// The fields of a run in a store:
 	signals     <-chan os.Signal
 	seen        int       // the last record that was shown
-	last        time.Time // when that was
-	kept        string    // what other commands name it by
-	endedBefore time.Time // when it ended, if that was before the command began
+	last        time.Time // the time of that record
+	kept        string    // its name in other commands
+	endedBefore time.Time // the time of its end, if it ended before the command began
 }
 
-// publish shows the events that the workflow emits; they go nowhere else.
+// publish shows the events that the workflow emits; they are sent nowhere else.
 func (j *job) publish(_ context.Context, event map[string]any) error {
 	j.view.Publish(event)
 	return nil
@@ -211,7 +211,7 @@ func (p *program) prepare(d *swrun.Document, f *runFlags) (*job, error) {
 		return nil, err
 	}
 	if j.input == nil && len(f.inputs) > 0 {
-		j.input = map[string]any{} // what null is to a workflow; nil is the input of the run that is there
+		j.input = map[string]any{} // a workflow reads null so; nil is the input of the existing run
 	}
 	memory, err := p.effectMemory("")
 	if err != nil {
@@ -228,7 +228,7 @@ func (p *program) prepare(d *swrun.Document, f *runFlags) (*job, error) {
 	return j, j.loadOthers()
 }
 
-// loadOthers reads the documents of --workflow. The tasks of the document may run them, and those in its folder.
+// loadOthers reads the documents of --workflow. The tasks of the document may run them, and the documents in its folder.
 func (j *job) loadOthers() error {
 	for _, name := range j.flags.workflows {
 		d, err := loadDocument(j.program.streams, name)
@@ -248,8 +248,8 @@ func (j *job) loadOthers() error {
 	return nil
 }
 
-// warnOfFunctions shows the warnings that are known only when the functions are read which the document calls of catalogs and URLs. What keeps the document from
-// running is told where it is run.
+// warnOfFunctions shows the warnings that require the functions of catalogs and URLs which the document calls. Errors that keep the document from
+// running are reported when it runs.
 func (j *job) warnOfFunctions(h swrun.Host) error {
 	if j.flags.progress == progress.None || !dsl.CallsElsewhere(j.document.Workflow) {
 		return nil
@@ -265,7 +265,7 @@ func (j *job) warnOfFunctions(h swrun.Host) error {
 	return j.program.warn(j.flags.errors == "json" || j.flags.progress == progress.JSON, &whole)
 }
 
-// run runs the workflow and prints how it ended.
+// run runs the workflow and prints its outcome.
 func (j *job) run() error {
 	if err := j.warnOfFunctions(j.host); err != nil {
 		return err
@@ -291,7 +291,7 @@ func (j *job) run() error {
 		Arrivals: j.events.arrivals, Live: j.events.live, Outlasting: j.view.Outlast,
 	})
 	stopTicking()
-	if failed := j.events.failed.Load(); failed != nil { // the run may have lacked what came after it
+	if failed := j.events.failed.Load(); failed != nil { // the run may lack the events that followed
 		return *failed
 	}
 	if result.Status.Final() {
@@ -306,7 +306,7 @@ func (j *job) run() error {
 	return &exitError{code: exitInternal, message: j.mask.Text("the run stopped: " + err.Error())}
 }
 
-// end shows how the run has ended, and prints its output. Anything but an output is a *runError.
+// end shows the outcome of the run, and prints its output. Any other outcome is a *runError.
 func (j *job) end(result swrun.Result, signal os.Signal) error {
 	outcome := execution.Outcome(result)
 	outcome.Fault = j.mask.fault(outcome.Fault)
@@ -329,7 +329,7 @@ func (j *job) end(result swrun.Result, signal os.Signal) error {
 
 func (j *job) virtual() bool { return j.flags.clock == "virtual" }
 
-// show makes what shows the run, unless it is shown already.
+// show makes the view of the run, unless it exists.
 func (j *job) show() {
 	if j.view != nil {
 		return

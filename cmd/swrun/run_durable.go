@@ -22,7 +22,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file runs a workflow with --id or --store: the run lives in a store, and the same command continues it.
+// This file runs a workflow with --id or --store: the run is in a store, and the same command continues it.
 
 // durableRun is a run in a store that this process drives.
 type durableRun struct {
@@ -32,16 +32,16 @@ type durableRun struct {
 	engine *swrun.Engine
 }
 
-// durable reports whether the run lives in a store.
+// durable reports whether the run is in a store.
 func (f *runFlags) durable() bool { return f.id != "" || f.store.url != "" }
 
-// runDurable starts the run, or takes it up, and prints how it ended. While another process has the file of the store, that one performs it,
-// and when it ends before the run does, this one goes on with it.
+// runDurable starts or continues the run, and prints its outcome. While another process holds the file of the store, that process performs the run;
+// if it ends before the run does, this process continues the run.
 func (j *job) runDurable() error {
 	ctx, cancel := context.WithCancel(j.program.attributed(context.Background()))
 	defer cancel()
 	before := j.host
-	before.Functions = func(context.Context, string) (map[string][]byte, error) { return nil, interpreter.ErrNotFetched } // the store is not at hand yet
+	before.Functions = func(context.Context, string) (map[string][]byte, error) { return nil, interpreter.ErrNotFetched } // the store is not open yet
 	if err := j.document.Check(swrun.CheckConfig{Host: before, Fetch: true}); err != nil {
 		return refused(j.document)
 	}
@@ -53,7 +53,7 @@ func (j *job) runDurable() error {
 	return aimed(err, j.flags.store.storeFlag())
 }
 
-// refusalUnlessGone is refusalError, but for a server that is not there any more.
+// refusalUnlessGone is refusalError, except for a server that is not there any more.
 func refusalUnlessGone(err error) error {
 	if isGone(err) {
 		return err
@@ -61,7 +61,7 @@ func refusalUnlessGone(err error) error {
 	return refusalError(err)
 }
 
-// runHere runs it in this process. That another one has the file is an error for which isHeld holds.
+// runHere runs it in this process. If another process holds the file, isHeld returns true for the error.
 func (j *job) runHere(ctx context.Context) error {
 	return j.flags.store.with(ctx, j.program, func(s *openedStore) error {
 		config := swrun.EngineConfig{Host: j.host, Drain: time.Second}
@@ -74,7 +74,7 @@ func (j *job) runHere(ctx context.Context) error {
 		if err := j.warnOfFunctions(j.host); err != nil {
 			return err
 		}
-		config.Host.Publish = nil // what is shown is this run
+		config.Host.Publish = nil // this run itself is shown
 		until := make(chan struct{})
 		own := store.Instance{Namespace: j.document.Workflow.Document.Namespace, ID: j.flags.id}
 		guests := &guests{store: s.Store, config: config, until: until, known: map[store.Instance]bool{own: true}}
@@ -88,7 +88,7 @@ func (j *job) runHere(ctx context.Context) error {
 	})
 }
 
-// finish drives the run until it has ended, or a signal comes, and prints how that was.
+// finish drives the run until it is ended, or a signal arrives, and prints the outcome.
 func (r *durableRun) finish(ctx context.Context) error {
 	j := r.job
 	j.show()
@@ -103,7 +103,7 @@ func (r *durableRun) finish(ctx context.Context) error {
 	return j.end(result, nil)
 }
 
-// begin starts the run, or finds that it has been started from the same document and input.
+// begin starts the run, or checks that the existing run has the same document and input.
 func (r *durableRun) begin(ctx context.Context) error {
 	input, options, err := r.takeUp(ctx)
 	if err != nil {
@@ -131,7 +131,7 @@ func (r *durableRun) begin(ctx context.Context) error {
 	return r.reportResumed(ctx)
 }
 
-// unfitInput returns the error with which a run of an input would end that the workflow refuses; nil if the start failed for another reason.
+// unfitInput returns the error of a run whose input the workflow refuses; nil if the start failed for another reason.
 func unfitInput(err error) *errors.Error {
 	var unfit *client.UnfitInputError
 	if errors.As(err, &unfit) {
@@ -144,35 +144,35 @@ func unfitInput(err error) *errors.Error {
 	return nil
 }
 
-// inputRefused reports an input that the workflow refuses, as a run in memory would. No run was started.
+// inputRefused reports an input that the workflow refuses, in the same way as for a run in memory. No run was started.
 func (j *job) inputRefused(fault *errors.Error) error {
 	j.id = j.flags.id
 	j.show()
 	return j.end(swrun.Result{Status: interpreter.StatusFaulted, Fault: fault}, nil)
 }
 
-// otherDocument is the error of a workflow that is deployed already, as another document.
+// otherDocument returns the error of a workflow that is deployed already with another document.
 func otherDocument(e *swrun.DeployedError, where string) error {
 	return &exitError{code: exitConflict, message: fmt.Sprintf("another document is deployed as %s in %s", e.Workflow, where), hint: "give the document a new version"}
 }
 
-// keep notes what the run is called in its store.
+// keep records the name of the run in its store.
 func (j *job) keep(i store.Instance) {
 	j.id = i.ID
 	j.kept = terminal.ShellWord(i.ID) + j.flags.store.storeFlag()
 }
 
-// otherRun is the error of a run that is there already, and is another one.
+// otherRun returns the error of an existing run that is a different one.
 func (j *job) otherRun(i store.Instance, what string) error {
 	return &exitError{code: exitConflict, message: what, hint: "choose another --id; swrun describe " + terminal.ShellWord(i.ID) + j.flags.store.storeFlag() + " shows that run"}
 }
 
-// takeUp returns what the run is started with: input and timeouts of the run that is there, as far as none are given.
+// takeUp returns the arguments of the start: input and timeouts of the existing run, unless the command specifies them.
 func (r *durableRun) takeUp(ctx context.Context) (any, swrun.StartOptions, error) {
 	options, there := r.options, false
 	input := r.input
 	i := store.Instance{Namespace: r.document.Workflow.Document.Namespace, ID: r.flags.id}
-	if i.Check() == nil { // otherwise it is a new run, or its start returns what is wrong
+	if i.Check() == nil { // otherwise it is a new run, or its start returns the fault
 		var err error
 		if input, there, err = r.engine.Client().TakeUp(ctx, i, input, &options); err != nil {
 			return nil, options, err
@@ -184,8 +184,8 @@ func (r *durableRun) takeUp(ctx context.Context) (any, swrun.StartOptions, error
 	return input, options, r.flags.timeouts.notPast(options, r.program.now())
 }
 
-// reportResumed finds out whether the run has ended before, and says on a terminal that it has been in progress or has completed. The
-// report of any other end says so itself.
+// reportResumed determines whether the run was ended before, and reports on a terminal that it is in progress or completed. The report of any other
+// outcome contains this itself.
 func (r *durableRun) reportResumed(ctx context.Context) error {
 	l, err := r.store.Load(ctx, r.Instance)
 	if err == nil && l.Lifecycle.Entries == 0 {
@@ -208,7 +208,7 @@ func (r *durableRun) reportResumed(ctx context.Context) error {
 	return err
 }
 
-// drive works on the run until it has ended or a signal comes, and shows what happens.
+// drive works on the run until it is ended or a signal arrives, and shows its progress.
 func (r *durableRun) drive(ctx context.Context) (swrun.Result, os.Signal, error) {
 	working, stop := context.WithCancel(ctx)
 	defer stop()
@@ -237,7 +237,7 @@ func (r *durableRun) drive(ctx context.Context) (swrun.Result, os.Signal, error)
 	}
 	stop()
 	leave()
-	hurry := time.AfterFunc(leaveWithin, func() { r.store.Close() }) // closing it again returns what is wrong
+	hurry := time.AfterFunc(leaveWithin, func() { r.store.Close() }) // closing it again returns the fault
 	group.Wait()
 	hurry.Stop()
 	stopTicking()
@@ -247,7 +247,7 @@ func (r *durableRun) drive(ctx context.Context) (swrun.Result, os.Signal, error)
 	return r.outcome(ctx, signal)
 }
 
-// outcome returns how the run has ended, if it has. After a signal, nobody waits for it for long.
+// outcome returns the outcome of the run, if it is ended. After a signal, the command waits for it only briefly.
 func (r *durableRun) outcome(ctx context.Context, signal os.Signal) (swrun.Result, os.Signal, error) {
 	if signal == nil {
 		outcome, _, err := r.engine.Client().Outcome(ctx, r.Instance)
@@ -255,11 +255,11 @@ func (r *durableRun) outcome(ctx context.Context, signal os.Signal) (swrun.Resul
 	}
 	brief, done := context.WithTimeout(ctx, answerWithin)
 	defer done()
-	outcome, _, _ := r.engine.Client().Outcome(brief, r.Instance) // a store that does not answer keeps nobody from leaving
+	outcome, _, _ := r.engine.Client().Outcome(brief, r.Instance) // a store that does not answer must not delay the exit
 	return swrun.Result(outcome), signal, nil
 }
 
-// awaitChildren works on until the runs have ended that end with the run, or a signal comes.
+// awaitChildren continues to work until the runs that end with the run are ended, or a signal arrives.
 func (r *durableRun) awaitChildren(ctx context.Context) (signal os.Signal) {
 	ctx, done := context.WithTimeout(ctx, childrenWithin)
 	defer done()
@@ -267,7 +267,7 @@ func (r *durableRun) awaitChildren(ctx context.Context) (signal os.Signal) {
 	waited := make(chan struct{})
 	go func() {
 		defer close(waited)
-		left, _ = r.AwaitChildren(ctx, r.view.Outlast) // a store that fails is told by the work on it, or by what reads the outcome
+		left, _ = r.AwaitChildren(ctx, r.view.Outlast) // the work on a failing store, or the reader of the outcome, reports the failure
 	}()
 	select {
 	case <-waited:
@@ -286,26 +286,25 @@ func (r *durableRun) awaitChildren(ctx context.Context) (signal os.Signal) {
 	return signal
 }
 
-// childrenWithin is how long the runs are waited for that end with a run.
+// childrenWithin is the maximum wait for the runs that end with a run.
 const childrenWithin = 10 * time.Second
 
-// maxLeft is how many bytes of the names of runs a message shows.
+// maxLeft is the maximum length of the names of runs in a message, in bytes.
 const maxLeft = 300
 
-// leaveWithin is how long handing over may take: effects have a second for their end.
+// leaveWithin is the maximum time for handing over: effects have a second to end.
 const leaveWithin = 2 * time.Second
 
-// answerWithin is how long a store may take to answer after a signal.
+// answerWithin is the maximum time for an answer of a store after a signal.
 const answerWithin = time.Second
 
-// cancelWithin is how soon after a first Ctrl-C a second one cancels the run.
+// cancelWithin is the maximum time between a first Ctrl-C and a second one that cancels the run.
 const cancelWithin = 2 * time.Second
 
-// twice is why a run is cancelled by two signals.
+// twice is the reason of a run that two signals cancelled.
 const twice = "interrupted twice"
 
-// await returns when the run has ended, or when a signal has come: a first one stops driving it, and a second one
-// right after cancels it.
+// await returns when the run is ended, or when a signal arrives: a first one stops driving it, and a second one right after cancels it.
 func (j *job) await(ctx context.Context, ended <-chan error, stop func(), cancel func(context.Context) error) (os.Signal, error) {
 	var first os.Signal
 	select {
@@ -334,12 +333,12 @@ func (j *job) await(ctx context.Context, ended <-chan error, stop func(), cancel
 	select {
 	case err := <-ended:
 		return first, err
-	case <-j.signals: // it may take long: it goes on elsewhere
+	case <-j.signals: // it may take long: the run continues elsewhere
 		return first, nil
 	}
 }
 
-// listen has signals come to the job until the function that it returns is called.
+// listen delivers signals to the job until the returned function is called.
 func (j *job) listen() (release func()) {
 	if j.program.signals == nil {
 		return func() {}
@@ -349,7 +348,7 @@ func (j *job) listen() (release func()) {
 	return release
 }
 
-// reportKept says how the run goes on.
+// reportKept prints how to continue the run.
 func (p *program) reportKept(i store.Instance, f *runFlags, d *swrun.Document, s os.Signal) error {
 	again := fmt.Sprintf("swrun run %s --id %s", terminal.DocumentWord(d.File), terminal.ShellWord(i.ID))
 	again += f.store.storeFlag()

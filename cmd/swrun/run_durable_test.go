@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestCompletedRunIsNotTakenForANewOne: on a terminal, running a run again that has completed says that nothing has run. A program that
-// reads the output gets the output, and nothing else.
+// TestCompletedRunIsNotTakenForANewOne: on a terminal, running a completed run again reports that nothing was run. A program that reads the output
+// gets the output, and nothing else.
 func TestCompletedRunIsNotTakenForANewOne(t *testing.T) {
 	file := mustWriteFile(t, "a.yaml", "document: {dsl: 1.0.3, namespace: demo, name: a, version: 1.0.0}\ndo: [{a: {set: {x: 1}}}]\n")
 	store := "file:" + filepath.Join(t.TempDir(), "runs.db")

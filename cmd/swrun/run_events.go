@@ -21,15 +21,15 @@ import (
 
 const eventHint = `an event is {"type": "order.paid", "data": {...}}, or {"after": "PT5M", "event": {...}}; a file holds one, a list, or one after the other`
 
-// runEvents are the events that come to a run.
+// runEvents are the events that reach a run.
 type runEvents struct {
 	bounds   limits.Set // of their sizes
 	arrivals []swrun.Arrival
-	live     chan swrun.Arrival    // from standard input; nil for none
-	failed   atomic.Pointer[error] // why live has ended early; nil if it has not
+	live     chan swrun.Arrival    // from standard input; nil without it
+	failed   atomic.Pointer[error] // the reason why live ended early, or nil
 }
 
-// readEvents reads the events of files; those of standard input are read while the run goes on, unless its clock is virtual.
+// readEvents reads the events of files. Events of standard input are read while the run is in progress, unless its clock is virtual.
 func (j *job) readEvents(bounds limits.Set) (*runEvents, error) {
 	p, virtual := j.program, j.virtual()
 	if len(j.flags.events) > 0 && !listens(j.document.Workflow) && !j.startedByEvents() {
@@ -94,7 +94,7 @@ func (e *runEvents) readAll(r *cloudevent.Reader) error {
 	}
 }
 
-// checkSize returns why an event is too large to come to a run.
+// checkSize returns an error if an event is too large for a run.
 func (e *runEvents) checkSize(event map[string]any) error {
 	fault := errors.AsError(interpreter.CheckEvent(event, e.bounds))
 	if fault == nil {
@@ -103,7 +103,7 @@ func (e *runEvents) checkSize(event map[string]any) error {
 	return errors.New(fault.Detail)
 }
 
-// follow hands on the events of a stream until it ends.
+// follow passes on the events of a stream until it ends.
 func (e *runEvents) follow(r *cloudevent.Reader) {
 	defer close(e.live)
 	r.Further = e.checkSize
@@ -129,7 +129,7 @@ func listens(w *dsl.Workflow) (found bool) {
 	return found
 }
 
-// noEventLeft is the failure of a run that listens when no event is left to come, or of a schedule that waits for one: it says which does.
+// noEventLeft is the failure of a run that listens when no event is left, or of a schedule that waits for one: it names the waiting task or schedule.
 func (j *job) noEventLeft(who string, e *swrun.ListeningError) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "no event is left, and %s:", who)
@@ -158,10 +158,10 @@ func (j *job) noEventLeft(who string, e *swrun.ListeningError) error {
 	return &exitError{code: exitWaited, message: j.mask.Text(b.String()), hint: "add events with --event FILE, or --event - for standard input; a timeout ends a listen task without events"}
 }
 
-// maxUnmatched is how many events that nothing consumed are shown.
+// maxUnmatched is the maximum number of unconsumed events in a message.
 const maxUnmatched = 20
 
-// place returns where a filter stands, for messages.
+// place returns the place of a filter, for messages.
 func (j *job) place(filter dsl.Pointer) string {
 	return j.placeOf(j.document.Workflow.Source.Value(filter))
 }

@@ -17,7 +17,7 @@ import (
 
 // This file follows the schedule of a document that is not deployed.
 
-// checkSchedule refuses what does not go with --follow-schedule.
+// checkSchedule refuses flags that conflict with --follow-schedule.
 func (f *runFlags) checkSchedule() error {
 	switch {
 	case !f.follow && f.until != "":
@@ -37,22 +37,22 @@ type followed struct {
 	job         *job
 	forecast    *schedule.Forecast
 	began       time.Time
-	end         time.Time       // zero for none
-	events      []swrun.Arrival // that are to come, in their order
+	end         time.Time       // zero for no end
+	events      []swrun.Arrival // future events, in order
 	once        bool            // the first run that events start is the only one
 	interrupted bool
-	untimed     []swrun.Arrival   // those that have come without a time
-	ignored     []swrun.Unmatched // some of those that came and started nothing
-	started     int               // how many runs
+	untimed     []swrun.Arrival   // past events without a time
+	ignored     []swrun.Unmatched // some of the events that started nothing
+	started     int               // number of runs
 
-	mu      sync.Mutex // for what follows, and to print one run at a time
-	failed  error      // the first of the runs that did
+	mu      sync.Mutex // for the fields below, and to print one run at a time
+	failed  error      // the error of the first failed run
 	changed chan struct{}
 	feeds   map[*feed]bool // of the runs in progress
 }
 
-// followSchedule runs the workflow when its schedule says, or once, when its events have come. What becomes of a run is printed when it has ended; the first
-// that failed gives the exit code.
+// followSchedule runs the workflow according to its schedule, or once, after its events have arrived. The result of each run is printed when it is
+// ended; the first failed run determines the exit code.
 func (j *job) followSchedule() error {
 	f, err := j.followed()
 	if err != nil {
@@ -78,7 +78,7 @@ func (j *job) followSchedule() error {
 	return err
 }
 
-// followed returns the schedule as it is to be followed.
+// followed returns the schedule with its events and its end.
 func (j *job) followed() (*followed, error) {
 	s := j.document.Workflow.Schedule
 	switch {
@@ -108,7 +108,7 @@ func (j *job) followed() (*followed, error) {
 	return f, nil
 }
 
-// announce says when the first run starts.
+// announce prints when the first run starts.
 func (f *followed) announce() {
 	if f.job.flags.progress == progress.None || f.job.flags.progress == progress.JSON || f.job.flags.errors == "json" {
 		return
@@ -127,7 +127,7 @@ func (f *followed) announce() {
 	fmt.Fprintf(f.job.program.err, "%s runs by its schedule; the first run starts %s\n", f.job.document, when)
 }
 
-// simulate runs on the virtual clock, one run after the other. What a run does changes nothing for those that are in progress at the same time.
+// simulate runs on the virtual clock, one run after the other. Runs that are in progress at the same time do not affect each other.
 func (f *followed) simulate() error {
 	for {
 		next := f.next()
@@ -170,14 +170,14 @@ func (f *followed) follow() error {
 			})
 		}
 	}
-	if f.interrupted = interrupted() != nil; !f.interrupted { // they are, too
+	if f.interrupted = interrupted() != nil; !f.interrupted { // the runs are interrupted, too
 		f.closeFeeds()
 	}
 	runs.Wait()
 	return nil
 }
 
-// due returns the runs whose time has come, or whose events have.
+// due returns the runs whose time or events have arrived.
 func (f *followed) due(now time.Time) (all []*scheduledRun, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -193,7 +193,7 @@ func (f *followed) due(now time.Time) (all []*scheduledRun, err error) {
 	return all, nil
 }
 
-// next returns when the next time or event comes; zero if neither is known.
+// next returns the time of the next start or event; zero if neither is known.
 func (f *followed) next() (next time.Time) {
 	if !f.once {
 		next = f.forecast.Next()
@@ -207,7 +207,7 @@ func (f *followed) next() (next time.Time) {
 // isOver reports whether no further run is started.
 func (f *followed) isOver() bool { return f.once && f.started > 0 }
 
-// wait waits for the next time, event, or end of a run. It reports false when it is over.
+// wait waits for the next time, event, or end of a run. It returns false when the schedule is over.
 func (f *followed) wait(ctx context.Context) bool {
 	f.mu.Lock()
 	next, live, running := f.next(), f.job.events.live, len(f.feeds)
@@ -235,11 +235,11 @@ func (f *followed) wait(ctx context.Context) bool {
 	return true
 }
 
-// tell has wait look again.
+// tell wakes wait.
 func (f *followed) tell() {
 	select {
 	case f.changed <- struct{}{}:
-	default: // it is told already
+	default: // it is awake already
 	}
 }
 
@@ -251,7 +251,7 @@ func (f *followed) fail(err error) {
 	}
 }
 
-// run runs the workflow once, and returns when that has ended.
+// run runs the workflow once, and returns the time of its end.
 func (f *followed) run(r *scheduledRun, now func() time.Time) (ended time.Time) {
 	one := *f.job
 	one.id, one.now, one.view, one.history, one.seen = r.firing.ID, now, nil, nil, 0
@@ -268,7 +268,7 @@ func (f *followed) run(r *scheduledRun, now func() time.Time) (ended time.Time) 
 	printed.w = &out
 	one.printer = &printed
 	err := one.run()
-	r.feed.end() // who sends events to it holds the lock
+	r.feed.end() // a sender of events to it holds the lock
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	fmt.Fprint(f.job.program.out, out.String())

@@ -11,7 +11,7 @@ import (
 
 // This file brings events to a schedule that is followed, and to its runs.
 
-// ordered returns events in the order in which they come: those without a time at the start.
+// ordered returns events in their order of arrival: events without a time come first.
 func ordered(all []swrun.Arrival) []swrun.Arrival {
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b swrun.Arrival) int { return cmp.Compare(afterStart(a), afterStart(b)) })
@@ -33,7 +33,7 @@ func (j *job) startedByEvents() bool {
 	return s != nil && s.On != nil && len(j.flags.events) > 0 && len(j.flags.inputs) == 0
 }
 
-// lacksEvents reports whether nothing has started because the events for it have not come.
+// lacksEvents reports whether no run has started because its events did not arrive.
 func (f *followed) lacksEvents() bool {
 	return f.started == 0 && f.next().IsZero() && !f.interrupted && f.job.startedByEvents()
 }
@@ -42,16 +42,16 @@ func (f *followed) lacksEvents() bool {
 type scheduledRun struct {
 	firing   schedule.Firing
 	input    any
-	arrivals []swrun.Arrival // the events that come to it; on the clock of this machine, those come through the feed
+	arrivals []swrun.Arrival // its events; on the clock of this machine, events arrive through the feed
 	feed     *feed           // nil on the virtual clock
 }
 
-// begin makes a run ready. It gets the events that come from now on.
+// begin prepares a run. It receives the events from now on.
 func (f *followed) begin(t schedule.Triggered) *scheduledRun {
 	f.started++
 	r := &scheduledRun{firing: t.Firing, input: t.Input}
 	if t.Kind != schedule.KindOn {
-		r.arrivals = slices.Clone(f.untimed) // they wait for something that listens
+		r.arrivals = slices.Clone(f.untimed) // they wait for a listener
 	}
 	if !f.job.virtual() {
 		r.feed = &feed{to: make(chan swrun.Arrival), done: make(chan struct{})}
@@ -65,7 +65,7 @@ func (f *followed) begin(t schedule.Triggered) *scheduledRun {
 	return r
 }
 
-// take takes the next event, and returns the runs that it starts. On the clock of this machine, those in progress get it too.
+// take takes the next event, and returns the runs that it starts. On the clock of this machine, runs in progress receive it too.
 func (f *followed) take(now time.Time) (all []*scheduledRun, err error) {
 	next := f.events[0]
 	if f.events = f.events[1:]; !next.Timed {
@@ -90,19 +90,19 @@ func (f *followed) take(now time.Time) (all []*scheduledRun, err error) {
 	return all, err
 }
 
-// explain keeps why an event is ignored, if it is.
+// explain records why an event is ignored, if it is.
 func (f *followed) explain(event map[string]any, now time.Time) {
 	u := swrun.Unmatched{Event: event}
 	for _, l := range f.forecast.Listening(event, now) {
 		if len(l.Refusals) < len(l.Missing) {
 			return
 		}
-		u.Refusals = l.Refusals // the last one is about all filters
+		u.Refusals = l.Refusals // the last entry is about all filters
 	}
 	f.ignored = append(f.ignored, u)
 }
 
-// arrived takes an event of standard input; it is the last one if that is not open any more.
+// arrived takes an event of standard input; the event is the last one if open is false.
 func (f *followed) arrived(a swrun.Arrival, open bool) {
 	if open {
 		f.mu.Lock()
@@ -119,11 +119,11 @@ func (f *followed) arrived(a swrun.Arrival, open bool) {
 // feed brings events to a run in progress.
 type feed struct {
 	to     chan swrun.Arrival
-	done   chan struct{} // closed when the run has ended
+	done   chan struct{} // closed when the run is ended
 	closed bool
 }
 
-// events returns the channel of the events; nil of no feed.
+// events returns the channel of the events; nil for a nil feed.
 func (f *feed) events() chan swrun.Arrival {
 	if f == nil {
 		return nil
@@ -137,7 +137,7 @@ func (f *feed) end() {
 	}
 }
 
-// send hands an event to the run, unless that has ended. A timed one has come at its time, and does not wait for something that listens.
+// send passes an event to the run, unless the run is ended. A timed event arrives at its time, and does not wait for a listener.
 func (f *feed) send(a swrun.Arrival) {
 	if a.Timed {
 		a.After = time.Nanosecond
@@ -148,7 +148,7 @@ func (f *feed) send(a swrun.Arrival) {
 	}
 }
 
-// closeFeeds says to the runs in progress that no event is left to come.
+// closeFeeds signals the runs in progress that no event is left.
 func (f *followed) closeFeeds() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -20,10 +20,10 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file runs a workflow with --id while another process has the file of the store: that one performs it.
+// This file runs a workflow with --id while another process holds the file of the store. That process performs the run.
 
-// runThere starts the run, or takes it up, where the file is, and prints how it ended. A *remote.UnreachableError says that whoever has had the file
-// has it no more.
+// runThere starts or continues the run through the holder of the file, and prints its outcome. A *remote.UnreachableError means that the process does
+// not hold the file any more.
 func (j *job) runThere(ctx context.Context, holder *remote.Deployment, file string) error {
 	if err := j.sharable(file); err != nil {
 		return err
@@ -54,7 +54,7 @@ func (j *job) runThere(ctx context.Context, holder *remote.Deployment, file stri
 	return j.end(swrun.Result(result), nil)
 }
 
-// say prints a line about the run, unless a program reads what is shown.
+// say prints a line about the run, unless a program reads the output.
 func (j *job) say(text string) {
 	if j.flags.progress == progress.None || j.flags.progress == progress.JSON || j.flags.errors == "json" {
 		return
@@ -62,7 +62,7 @@ func (j *job) say(text string) {
 	fmt.Fprintln(j.program.err, j.program.errStyle().Text(terminal.Printable(text)))
 }
 
-// sharable refuses what only the process that performs a run can be given.
+// sharable refuses options that only the process that performs a run can have.
 func (j *job) sharable(file string) error {
 	f := j.flags
 	for _, option := range []struct {
@@ -83,7 +83,7 @@ func (j *job) sharable(file string) error {
 	return nil
 }
 
-// beginThere starts the run, or finds the one that was started in the same way.
+// beginThere starts the run, or finds the existing run that was started in the same way.
 func (j *job) beginThere(ctx context.Context, holder *remote.Deployment) (store.Instance, error) {
 	d := j.document.Workflow.Document
 	children, err := j.documents.Children(j.document, holder.Host())
@@ -123,7 +123,7 @@ func (j *job) beginThere(ctx context.Context, holder *remote.Deployment) (store.
 	return run.Instance(), err
 }
 
-// followThere shows the run until it has ended or a signal comes.
+// followThere shows the run until it is ended or a signal arrives.
 func (j *job) followThere(ctx context.Context, holder *remote.Deployment, i store.Instance) (api.RunOutcome, os.Signal, error) {
 	following, leave := context.WithCancel(ctx)
 	defer leave()
@@ -150,12 +150,12 @@ func (j *job) followThere(ctx context.Context, holder *remote.Deployment, i stor
 	}
 	outcome, err := holder.Outcome(ctx, i, 0)
 	if signal != nil {
-		err = nil // whoever does not answer keeps nobody from leaving
+		err = nil // a holder that does not answer must not delay the exit
 	}
 	return outcome, signal, err
 }
 
-// readThere shows the records of the run until it has ended.
+// readThere shows the records of the run until it is ended.
 func (j *job) readThere(ctx context.Context, holder *remote.Deployment, i store.Instance) error {
 	q := control.HistoryQuery{Limit: historyPage, Wait: historyWithin}
 	for {
@@ -175,7 +175,7 @@ func (j *job) readThere(ctx context.Context, holder *remote.Deployment, i store.
 	}
 }
 
-// watchThere says once that the run waits for something that whoever performs it lacks.
+// watchThere reports once that the run waits for something that its worker lacks.
 func (j *job) watchThere(ctx context.Context, holder *remote.Deployment, i store.Instance) {
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
@@ -193,18 +193,18 @@ func (j *job) watchThere(ctx context.Context, holder *remote.Deployment, i store
 	}
 }
 
-// guests are the runs that others want to have performed while this process has the file for a run of its own.
+// guests are the runs of other processes that this process performs while it holds the file for a run of its own.
 type guests struct {
 	store   *swrun.Store
 	config  swrun.EngineConfig
-	until   <-chan struct{} // no guest is worked on any longer
+	until   <-chan struct{} // closed when the work on guests ends
 	working sync.WaitGroup
 
 	mu    sync.Mutex
-	known map[store.Instance]bool // and the run of this process itself
+	known map[store.Instance]bool // includes the run of this process itself
 }
 
-// take works on a run until it has ended, or until no guest is worked on any longer.
+// take works on a run until it is ended, or until the work on guests ends.
 func (g *guests) take(run *swrun.Run) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -237,7 +237,7 @@ func (g *guests) perform(run *swrun.Run) {
 	})
 	watching.Go(func() {
 		defer cancel()
-		_, _ = engine.Run(run.Namespace, run.ID).Await(ctx) // who waits for the run is told how it has ended
+		_, _ = engine.Run(run.Namespace, run.ID).Await(ctx) // a process that waits for the run reads its outcome
 	})
 	_ = engine.WorkOn(ctx, run) // an error of the store ends the run of this process too
 	cancel()

@@ -13,10 +13,10 @@ import (
 	"github.com/swrun/swrun/internal/pacetest"
 )
 
-// elapsed is what is different each time in what run prints.
+// elapsed matches the parts of the output of run that differ each time.
 var elapsed = regexp.MustCompile(`\d+(\.\d+)?(ms|s)|\d\d:\d\d:\d\d(\.\d+)?|\d{4}-\d\d-\d\dT[0-9:.]+Z`)
 
-// process is the command in a process of its own, on a store.
+// process returns the command in a process of its own, on a store.
 func (h *hosted) process(args ...string) (*exec.Cmd, *told) {
 	h.Helper()
 	said := &told{lines: make(chan struct{}, 1)}
@@ -26,13 +26,13 @@ func (h *hosted) process(args ...string) (*exec.Cmd, *told) {
 		h.Fatal(err)
 	}
 	h.Cleanup(func() {
-		_ = cmd.Process.Kill() // it may have ended
+		_ = cmd.Process.Kill() // it may be ended already
 		_ = cmd.Wait()
 	})
 	return cmd, said
 }
 
-// TestRunBesideTheHolder: while another process has the file, run --id has its document performed there, and prints what it would print alone.
+// TestRunBesideTheHolder: while another process holds the file, it performs the document of run --id, and the command prints the same as alone.
 func TestRunBesideTheHolder(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -101,7 +101,7 @@ func (w *told) until(t *testing.T, text string) {
 	}
 }
 
-// TestTwoRunsAtOnce: both go on at the same time, and when the one that has the file ends, regularly or by kill -9, the other one takes it.
+// TestTwoRunsAtOnce: both runs continue at the same time, and when the holder of the file ends, regularly or by kill -9, the other process takes the file.
 func TestTwoRunsAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, killed := range []bool{false, true} {

@@ -72,7 +72,7 @@ func (o *operation) scheduleTable(all []api.Schedule) error {
 	return table.Flush()
 }
 
-// tellSchedule prints when the workflow of a document starts by itself, if it does.
+// tellSchedule prints when the workflow of a document starts automatically, if it does.
 func (o *operation) tellSchedule(ctx context.Context, d *swrun.Document) error {
 	if d.Workflow.Schedule == nil {
 		return nil

@@ -12,8 +12,8 @@ do:
 - size: {set: {n: "${ ($secrets.api | length) + ($secrets.other | length) }"}}
 `
 
-// TestSecretsThatAWorkerLacks (promises 139 to 141): describe and doctor say the same of a run that waits for secrets, of which no worker tells that
-// it has them; a worker that has one of two leaves it alone. Once it has ended nothing says that it waits.
+// TestSecretsThatAWorkerLacks (promises 139 to 141): describe and doctor agree about a run that waits for secrets that no worker reports; a worker
+// with one of two secrets does not claim it. After its end neither reports it as waiting.
 func TestSecretsThatAWorkerLacks(t *testing.T) {
 	t.Parallel()
 	h := newHosted(t)
@@ -34,7 +34,7 @@ func TestSecretsThatAWorkerLacks(t *testing.T) {
 	contains(t, h.exits(exitOK, "repair", "--dry-run"), "0 differences")
 }
 
-// TestASecretThatComesLater: a run on Redis that waits for a secret goes on once a file in the folder of its worker has the secret.
+// TestASecretThatComesLater: a run on Redis that waits for a secret continues as soon as a file in the folder of its worker contains the secret.
 func TestASecretThatComesLater(t *testing.T) {
 	t.Parallel()
 	h, folder := newHosted(t), t.TempDir()
@@ -66,7 +66,7 @@ do:
 - reach: {call: http, with: {method: get, endpoint: 'http://127.0.0.1:9/', headers: {X-Key: "${ $secrets.api }"}}}
 `
 
-// TestWhatAWorkerLacksIsTold: describe names what a worker lacked that has tried, and not the secret that it has.
+// TestWhatAWorkerLacksIsTold: describe names the missing secrets of a worker that tried, and not the secret that it has.
 func TestWhatAWorkerLacksIsTold(t *testing.T) {
 	t.Parallel()
 	h := newHosted(t)

@@ -24,13 +24,13 @@ import (
 	"github.com/swrun/swrun/redact"
 )
 
-// readSecrets reads the file or folder of --secrets; an empty name is none.
+// readSecrets reads the file or folder of --secrets; an empty name is no file.
 func readSecrets(env func(string) (string, bool), name string) (*swrun.Secrets, error) {
 	s, _, err := takeSecrets(env, name)
 	return s, err
 }
 
-// takeSecrets reads secrets, and returns also the values that were in the file or folder.
+// takeSecrets reads secrets, and also returns the values in the file or folder.
 func takeSecrets(env func(string) (string, bool), name string) (*swrun.Secrets, map[string]any, error) {
 	s := swrun.NewSecrets(nil, env)
 	values, unread, err := secretValues(name)
@@ -44,8 +44,8 @@ func takeSecrets(env func(string) (string, bool), name string) (*swrun.Secrets, 
 	return s, values, err
 }
 
-// secretValues reads a file of secrets, a YAML or JSON object, or a folder with a file for each; an empty name is none. Of a folder it returns the errors
-// of those files too that cannot be read, by name.
+// secretValues reads a file of secrets, a YAML or JSON object, or a folder with a file for each; an empty name is no file. For a folder it also
+// returns the errors of unreadable files, by name.
 func secretValues(name string) (values map[string]any, unread map[string]error, err error) {
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		return secretFolder(name)
@@ -74,8 +74,8 @@ func secretObject(name string) (map[string]any, error) {
 	return object, nil
 }
 
-// secretFolder reads a folder of secrets, as Kubernetes mounts them and agents write them: each file is one, called as the file. Hidden files and
-// folders are none. A file that cannot be read keeps no other from being read.
+// secretFolder reads a folder of secrets, as Kubernetes mounts them and agents write them: each file is a secret with the name of the file. Hidden
+// files and folders are ignored. An unreadable file does not affect the others.
 func secretFolder(folder string) (values map[string]any, unread map[string]error, err error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -85,7 +85,7 @@ func secretFolder(folder string) (values map[string]any, unread map[string]error
 	left := maxSecrets
 	for _, entry := range entries {
 		name, file := entry.Name(), filepath.Join(folder, entry.Name())
-		info, err := os.Stat(file) // of what a link leads to
+		info, err := os.Stat(file) // of the target of a link
 		if strings.HasPrefix(name, ".") || err == nil && info.IsDir() {
 			continue
 		}
@@ -107,7 +107,7 @@ func secretFolder(folder string) (values map[string]any, unread map[string]error
 	return values, unread, nil
 }
 
-// secretFile reads the file of a secret, which may have so many bytes; its info is nil if it leads to nothing.
+// secretFile reads the file of a secret of at most most bytes; its info is nil for a broken link.
 func secretFile(file string, info os.FileInfo, most int) (string, error) {
 	if info != nil && !info.Mode().IsRegular() {
 		return "", usagef("each file of the folder must be a secret", "the secret %s is no file", file)
@@ -124,8 +124,8 @@ func secretFile(file string, info os.FileInfo, most int) (string, error) {
 	return string(text), nil
 }
 
-// secretOf returns the secret that the text of a file is: JSON objects and arrays, and any other text without the line break at its end; nil if that
-// is empty. JSON of which a part would be lost is an error, that quotes nothing of it but a name.
+// secretOf returns the secret in the text of a file: JSON objects and arrays, and any other text without the line break at its end; nil if that is
+// empty. JSON of which a part would be lost is an error that quotes only a name.
 func secretOf(text string) (any, error) {
 	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
 	if strings.TrimSpace(text) == "" {
@@ -139,7 +139,7 @@ func secretOf(text string) (any, error) {
 	return text, nil
 }
 
-// rereadEvery is how often it is looked whether the secrets were replaced.
+// rereadEvery is the interval at which replaced secrets are looked for.
 const rereadEvery = 2 * time.Second
 
 // rereader reads the secrets again when they are replaced.
@@ -149,8 +149,8 @@ type rereader struct {
 	log     *slog.Logger
 
 	mu     sync.Mutex
-	values map[string]any // that were taken last
-	failed string         // why they, or some of them, could not be read last
+	values map[string]any // the last values
+	failed string         // the last error of reading them, or some of them
 }
 
 // watch rereads the secrets until ctx ends.
@@ -170,19 +170,19 @@ func (r *rereader) watch(ctx context.Context) {
 	}
 }
 
-// reread takes the secrets as they are now. A secret that cannot be read keeps its former value.
+// reread reads the present secrets. An unreadable secret keeps its former value.
 func (r *rereader) reread() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	values, unread, err := secretValues(r.name)
-	if err == nil { // they may be replaced one after the other, or be written just now
+	if err == nil { // they may be replaced one after the other, or a write may be in progress
 		var again map[string]any
 		if again, _, err = secretValues(r.name); err == nil && !reflect.DeepEqual(values, again) {
 			return
 		}
 	}
 	if err == nil {
-		// New secrets are not taken as long as it is not known which namespaces may use them.
+		// Without known namespaces, new secrets are not used.
 		err = unread[namespacesOfSecrets]
 	}
 	if err == nil {
@@ -210,7 +210,7 @@ func (r *rereader) reread() {
 	}
 }
 
-// isNews reports whether secrets cannot be read, for another reason than the last time; err is nil if they can be.
+// isNews reports whether secrets are unreadable for another reason than the last time; err is nil if they are readable.
 func (r *rereader) isNews(err error) bool {
 	text := ""
 	if err != nil {
@@ -221,7 +221,7 @@ func (r *rereader) isNews(err error) bool {
 	return text != "" && text != was
 }
 
-// secretsAdvice says what to do about the secrets that documents declare and that their tasks cannot read here; empty if there are none.
+// secretsAdvice returns the remedies for the secrets that documents declare and that their tasks cannot read here; empty if there are no such secrets.
 func secretsAdvice(s *swrun.Secrets, all ...*swrun.Document) (advice []string) {
 	var noValue []string
 	refusedIn := map[string][]string{}
@@ -249,7 +249,7 @@ func sortedOnce(names []string) []string {
 	return slices.Compact(names)
 }
 
-// valuesAdvice says what to do about secrets without a value.
+// valuesAdvice returns the remedy for secrets without a value.
 func valuesAdvice(names []string) string {
 	which, they := "the secret "+names[0]+" has", "a task that reads it"
 	if len(names) > 1 {
@@ -258,11 +258,11 @@ func valuesAdvice(names []string) string {
 	return terminal.Printable(which + " no value, and " + they + " fails: give it by --secrets FILE or FOLDER, or as SWRUN_SECRET_<NAME>")
 }
 
-// namespacesOfSecrets is the member of the file of --secrets that says which namespaces may use a secret.
+// namespacesOfSecrets is the member of the file of --secrets with the namespaces that may use each secret.
 const namespacesOfSecrets = "$namespaces"
 
-// takeNamespaces takes out of the values what says who may use them, and restricts the secrets so. What was said before and is not said any more
-// holds until the program ends.
+// takeNamespaces removes the member about namespaces from the values, and restricts the secrets. A former restriction that was removed holds until
+// the program ends.
 func takeNamespaces(s *swrun.Secrets, file string, values map[string]any) error {
 	namespaces, err := secretNamespaces(file, values)
 	delete(values, namespacesOfSecrets)
@@ -272,7 +272,7 @@ func takeNamespaces(s *swrun.Secrets, file string, values map[string]any) error 
 	return err
 }
 
-// secretNamespaces returns the namespaces that may use a secret, of those of which the file says it.
+// secretNamespaces returns the namespaces that may use a secret, for the secrets that the file restricts.
 func secretNamespaces(file string, object map[string]any) (map[string][]string, error) {
 	said, there := object[namespacesOfSecrets]
 	if !there {
@@ -301,12 +301,12 @@ func secretNamespaces(file string, object map[string]any) (map[string][]string, 
 	return all, nil
 }
 
-// newMask returns what hides the secrets of a workflow, and everything in the file of --secrets.
+// newMask returns a mask for the secrets of a workflow, and everything in the file of --secrets.
 func newMask(s *swrun.Secrets, w *dsl.Workflow, ascii bool) *mask {
 	return &mask{set: s.Of(w), ascii: ascii}
 }
 
-// mask hides secrets in what this process prints. Nil hides nothing.
+// mask hides secrets in the output of this process. Nil hides nothing.
 type mask struct {
 	set   *redact.Set
 	ascii bool
@@ -327,7 +327,7 @@ func (m *mask) look(s string) string {
 	return strings.NewReplacer("‹", "<", "›", ">").Replace(s)
 }
 
-// value returns JSON data without secrets. Data that holds none is returned as it is.
+// Value returns JSON data without secrets. Data without secrets is returned unchanged.
 func (m *mask) Value(v any) any {
 	if m == nil {
 		return v
@@ -335,7 +335,7 @@ func (m *mask) Value(v any) any {
 	return m.set.Value(v)
 }
 
-// fault returns e without secrets. It has to come before e's texts are shortened: half a secret is hard to recognise.
+// fault returns e without secrets. It must precede the shortening of e's texts: half a secret is hard to recognise.
 func (m *mask) fault(e *errors.Error) *errors.Error {
 	if m == nil {
 		return e

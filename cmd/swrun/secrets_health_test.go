@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestLackedSecretsAreAFinding: a worker and a server that have the file of the store say which secrets of the deployed workflows they lack, and which are not
-// granted, until they have them. They say it of the latest versions.
+// TestLackedSecretsAreAFinding: a worker and a server that hold the file of the store report the missing secrets of the deployed workflows, and the
+// secrets that are not granted, until they have them. They report the latest versions.
 func TestLackedSecretsAreAFinding(t *testing.T) {
 	for _, verb := range []string{"worker", "serve"} {
 		t.Run(verb, func(t *testing.T) {

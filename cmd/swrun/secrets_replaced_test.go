@@ -41,7 +41,7 @@ func (m *mount) swap(secrets map[string]string) {
 	check(os.MkdirAll(data, 0o700))
 	for name, text := range secrets {
 		check(os.WriteFile(filepath.Join(data, name), []byte(text), 0o600))
-		_ = os.Remove(filepath.Join(m.folder, name)) // of the former ones
+		_ = os.Remove(filepath.Join(m.folder, name)) // of the former version
 		check(os.Symlink(filepath.Join("..data", name), filepath.Join(m.folder, name)))
 	}
 	link := filepath.Join(m.folder, "..new")
@@ -49,8 +49,8 @@ func (m *mount) swap(secrets map[string]string) {
 	check(os.Rename(link, filepath.Join(m.folder, "..data")))
 }
 
-// TestReplacedSecrets: a server that reads a folder of secrets takes those that replace them, by itself and at once on SIGHUP; a run that waits for a secret goes
-// on once it is there. A task that has begun with the former value shows neither.
+// TestReplacedSecrets: a server that reads a folder of secrets takes replaced secrets, automatically and immediately on SIGHUP; a run that waits for
+// a secret continues when it exists. A task that began with the former value shows neither.
 func TestReplacedSecrets(t *testing.T) {
 	var mu sync.Mutex
 	var keys []string
@@ -103,7 +103,7 @@ func TestReplacedSecrets(t *testing.T) {
 	}
 }
 
-// saysTimes waits until a log has said a text so often.
+// saysTimes waits until a log contains a text n times.
 func (s *serving) saysTimes(t *testing.T, text string, n int) {
 	t.Helper()
 	for late := time.After(pacetest.Patience); strings.Count(s.err.String(), text) < n; {
@@ -115,7 +115,7 @@ func (s *serving) saysTimes(t *testing.T, text string, n int) {
 	}
 }
 
-// TestSecretsThatCannotBeReread: the former secrets stay while a file cannot be read, which is told once for each reason.
+// TestSecretsThatCannotBeReread: the former secrets stay while a file cannot be read, which is reported once for each reason.
 func TestSecretsThatCannotBeReread(t *testing.T) {
 	file := mustWriteFile(t, "s.yaml", "api: one-value\n")
 	c := capture(nil)
@@ -187,8 +187,8 @@ func TestSecretsAreReplacedWhileTheyAreRead(t *testing.T) {
 	reading.Wait()
 }
 
-// TestSomeSecretsCannotBeReread: a file of a folder that cannot be read keeps its former value, and no other from being read again. It is told once for each
-// reason. No secret is taken while $namespaces cannot be read, and none of this is there for a server that starts.
+// TestSomeSecretsCannotBeReread: an unreadable file of a folder keeps its former value, and does not affect other files. It is reported once for each
+// reason. No secret is taken while $namespaces cannot be read. A server that starts has none of these secrets.
 func TestSomeSecretsCannotBeReread(t *testing.T) {
 	for name, spoil := range spoiledSecrets() {
 		t.Run(name, func(t *testing.T) {
@@ -241,7 +241,7 @@ func TestSomeSecretsCannotBeReread(t *testing.T) {
 	}
 }
 
-// spoiledSecrets are ways to put something that cannot be read in the place of a file.
+// spoiledSecrets returns ways to replace a file by something unreadable.
 func spoiledSecrets() map[string]func(t *testing.T, file string) {
 	link := func(to string) func(*testing.T, string) {
 		return func(t *testing.T, file string) {

@@ -12,15 +12,15 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file finds the run that a name on the command line means.
+// This file finds the run that a name on the command line refers to.
 
 const lastRun = "@last"
 
-// runArgument is the help on RUN of verbs that only look at a run; the others need the whole id.
+// runArgument is the help on RUN of verbs that only read a run; the others need the whole id.
 const runArgument = "RUN is an id, namespace/id, @last, or the beginning of an id if only one run has such an id."
 
-// instance returns the run with exactly the id name, or @last. Verbs that change a run, or that scripts wait for, use it:
-// the beginning of an id may be the id of a run that is not there yet, or not any more.
+// instance returns the run with exactly the id name, or @last. Verbs that change a run, or that scripts wait for, use it: the beginning of an id may
+// be the id of a run that does not exist yet, or any more.
 func (o *operation) instance(ctx context.Context, name string) (store.Instance, error) {
 	exact, prefixed, err := o.find(ctx, name)
 	if err == nil && len(exact) == 0 {
@@ -32,8 +32,8 @@ func (o *operation) instance(ctx context.Context, name string) (store.Instance, 
 	return single(name, exact)
 }
 
-// named returns the runs with exactly the ids names. A name that means none or several, or a damaged run, is reported, and does not keep a
-// verb from the others: unknown is then what the verb ends with.
+// named returns the runs with exactly the ids names. A name of no run or of several runs, or of a damaged run, is reported, and does not affect the
+// others: the verb then ends with unknown.
 func (o *operation) named(ctx context.Context, names []string) (all []store.Instance, unknown, err error) {
 	for _, name := range names {
 		i, err := o.instance(ctx, name)
@@ -50,8 +50,8 @@ func (o *operation) named(ctx context.Context, names []string) (all []store.Inst
 	return all, unknown, nil
 }
 
-// lookUp returns the run that a name means for a verb that only looks at it: the one with exactly this id or, if there is none, the
-// only one whose id begins so, which is reported.
+// lookUp returns the run that a name refers to, for a verb that only reads it: the run with exactly this id or, if there is none, the only run whose
+// id begins with it, which is reported.
 func (o *operation) lookUp(ctx context.Context, name string) (store.Instance, error) {
 	exact, prefixed, err := o.find(ctx, name)
 	if err == nil && len(exact)+len(prefixed) == 0 {
@@ -71,7 +71,7 @@ func (o *operation) lookUp(ctx context.Context, name string) (store.Instance, er
 	return i, err
 }
 
-// find returns the runs with exactly the id name, or else those whose id begins so.
+// find returns the runs with exactly the id name, or else the runs whose id begins with it.
 func (o *operation) find(ctx context.Context, name string) (exact, prefixed []store.Instance, err error) {
 	if name == lastRun {
 		newest, err := o.deployment.Select(ctx, o.flags.chosen(""), 1)
@@ -84,7 +84,7 @@ func (o *operation) find(ctx context.Context, name string) (exact, prefixed []st
 	if err := o.checkName(name); err != nil {
 		return nil, nil, err
 	}
-	var among []string // what has a namespace in its name is there, whatever SWRUN_NAMESPACE says
+	var among []string // a namespace in the name takes precedence over SWRUN_NAMESPACE
 	if !strings.Contains(name, "/") {
 		among = o.flags.chosen("").Namespaces
 	}
@@ -92,7 +92,7 @@ func (o *operation) find(ctx context.Context, name string) (exact, prefixed []st
 	return instances(found.Exact), instances(found.Begun), err
 }
 
-// instances returns the runs of names that a deployment has answered with.
+// instances returns the runs of names in an answer of a deployment.
 func instances(names []string) (all []store.Instance) {
 	for _, name := range names {
 		all = append(all, store.InstanceOf(name))
@@ -100,7 +100,7 @@ func instances(names []string) (all []store.Instance) {
 	return all
 }
 
-// checkName refuses what cannot be an id, nor the beginning of one.
+// checkName refuses a name that can be neither an id nor the beginning of one.
 func (o *operation) checkName(name string) error {
 	const hint = "a run is named by its id, by namespace/id, or @last"
 	if namespace, _, full := strings.Cut(name, "/"); full {
@@ -114,7 +114,7 @@ func (o *operation) checkName(name string) error {
 	return usagef(hint, "%q cannot be a run", shorten.To(name, 150))
 }
 
-// noRun is the error of a name that no run has. Runs whose ids begin so are named in the hint.
+// noRun returns the error of a name that no run has. The hint names runs whose ids begin with it.
 func (o *operation) noRun(name string, prefixed []store.Instance) error {
 	hint := "swrun ls" + o.flags.target() + " lists the runs"
 	if len(prefixed) > 0 {
@@ -130,7 +130,7 @@ func single(name string, found []store.Instance) (store.Instance, error) {
 	return found[0], nil
 }
 
-// shownNames bounds how many runs a hint names.
+// shownNames is the maximum number of runs in a hint.
 const shownNames = 5
 
 func names(found []store.Instance) string {

@@ -33,15 +33,15 @@ type serveFlags struct {
 	workerFlags
 	listen, certFile, keyFile string
 	auth, strict, checks      bool
-	served                    *served // what the folders have; nil for dev
+	served                    *served // the documents of the folders; nil for dev
 	requests, rate            int
 	events                    string          // the file of --events
-	file                      *eventfile.File // what it says
+	file                      *eventfile.File // its content
 	sources                   *sources.Sources
-	control                   *control.Control // in which the sources publish, and which the sinks follow
+	control                   *control.Control // the sources publish in it, and the sinks follow it
 }
 
-// defaultListen is where serve listens; only this machine reaches it.
+// defaultListen is the default address of serve, which only this machine reaches.
 const defaultListen = "127.0.0.1:7474"
 
 func (p *program) serveCommand() *cobra.Command {
@@ -94,7 +94,7 @@ func (p *program) serveFolders(f *serveFlags, folders []string) error {
 	} else if err := areFolders(folders); err != nil {
 		return err
 	}
-	f.operateFlags.resourceFlags, f.operateFlags.verb = f.host.resourceFlags, "serve" // the documents of the folders are read as those that are sent
+	f.operateFlags.resourceFlags, f.operateFlags.verb = f.host.resourceFlags, "serve" // the documents of the folders are read as sent documents are
 	return p.operate(&f.operateFlags, func(ctx context.Context, o *operation) error {
 		f.served = &served{operation: o, folders: folders, log: f.log}
 		deploy := f.served.deploy
@@ -108,10 +108,10 @@ func (p *program) serveFolders(f *serveFlags, folders []string) error {
 	})
 }
 
-// folderActor is who deploys the documents of the folders of serve: the user as whom it runs.
+// folderActor returns the actor that deploys the documents of the folders of serve: the user as whom it runs.
 func (p *program) folderActor() string { return p.userAs("serve") }
 
-// areFolders reports why serve cannot serve some folders.
+// areFolders returns an error if serve cannot serve a folder.
 func areFolders(folders []string) error {
 	for _, folder := range folders {
 		if isFile(folder) {
@@ -146,13 +146,13 @@ func (o *operation) serve(ctx context.Context, f *serveFlags) error {
 	return o.serveWith(ctx, f, func(context.Context) error { return nil })
 }
 
-// serveWith is serve with something else beside it.
+// serveWith is serve with another function beside it.
 func (o *operation) serveWith(ctx context.Context, f *serveFlags, beside func(context.Context) error) error {
 	engine, err := o.worker(ctx, &f.workerFlags)
 	if err != nil {
 		return err
 	}
-	defer o.answerOthers(ctx, o.store, engine.Engine, f.log, nil)() // before it is said that this one is ready
+	defer o.answerOthers(ctx, o.store, engine.Engine, f.log, nil)() // before this process reports that it is ready
 	listener, err := o.listen(ctx, f)
 	if err != nil {
 		return err
@@ -186,7 +186,7 @@ func (o *operation) serveWith(ctx context.Context, f *serveFlags, beside func(co
 	return all.Wait()
 }
 
-// listen listens where the flags say, and prints where that is.
+// listen listens at the address of the flags, and prints it.
 func (o *operation) listen(ctx context.Context, f *serveFlags) (net.Listener, error) {
 	scheme := "http"
 	var secured *tls.Config
@@ -208,14 +208,14 @@ func (o *operation) listen(ctx context.Context, f *serveFlags) (net.Listener, er
 	return listener, nil
 }
 
-// tellHearing says which namespaces hear what runs emit.
+// tellHearing prints the namespaces that receive the events of runs.
 func (f *serveFlags) tellHearing(ctx context.Context, c *control.Control) {
-	if said, err := c.EventsByDefault(ctx); err == nil { // otherwise the store is away, and that is told elsewhere
+	if said, err := c.EventsByDefault(ctx); err == nil { // otherwise the store is away, which is reported elsewhere
 		f.log.Info(doctor.HearingText(said)+"; swrun config set events=... changes that", "events", said)
 	}
 }
 
-// adviseTokens says what callers would miss, or what would be seen on their way.
+// adviseTokens warns of missing tokens, or of tokens that are visible in transit.
 func (o *operation) adviseTokens(ctx context.Context, c *control.Control, f *serveFlags) {
 	if all, err := c.ListTokens(ctx, nil); err == nil && len(all.Tokens) == 0 {
 		f.log.Warn("no token exists yet, so that every request is refused: swrun token new makes a token")
@@ -241,7 +241,7 @@ func (p *program) readFolders(folders []string) ([]*swrun.Document, error) {
 	return p.readDocuments(files)
 }
 
-// filesOf returns the documents of a folder, and prints that there is none.
+// filesOf returns the documents of a folder, and reports a folder without documents.
 func (p *program) filesOf(folder string) ([]string, error) {
 	files, err := workflowFiles(folder)
 	if err == nil && len(files) == 0 {
@@ -275,12 +275,11 @@ func namedAsDocument(file string) bool {
 	return false
 }
 
-// foreign reports whether a file is certainly something else than a workflow document: what cannot be read as YAML may
-// be a document with a mistake, which is reported.
+// foreign reports whether a file is certainly no workflow document: a file that cannot be read as YAML may be a document with a mistake, which is reported.
 func foreign(file string) bool {
 	if !isFile(file) {
 		_, err := os.Stat(file)
-		return err == nil // what cannot be looked at is reported when it is deployed
+		return err == nil // an unreadable file is reported when it is deployed
 	}
 	text, err := readWhole("the document", file, dsl.ReadText)
 	if err != nil {
@@ -294,7 +293,7 @@ func foreign(file string) bool {
 	return data != nil && !isMeant(data)
 }
 
-// isMeant reports whether data without a title were meant as a workflow: they have tasks, and their `document` is spelt another way.
+// isMeant reports whether data without a title were meant as a workflow: they have tasks, and their `document` is misspelt.
 func isMeant(data any) bool {
 	members, _ := data.(map[string]any)
 	if _, tasks := members["do"].([]any); !tasks {
@@ -309,7 +308,7 @@ func isMeant(data any) bool {
 	return false
 }
 
-// isFile reports whether something in a folder is a file that can be read, and no pipe or device, which may never end.
+// isFile reports whether an entry of a folder is a readable file, and no pipe or device, which may never end.
 func isFile(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && info.Mode().IsRegular()

@@ -30,7 +30,7 @@ import (
 type told struct {
 	mu    sync.Mutex
 	b     bytes.Buffer
-	lines chan struct{} // something was written
+	lines chan struct{} // signals a write
 }
 
 func (w *told) Write(p []byte) (int, error) {
@@ -154,7 +154,7 @@ func TestServeWithTokensOverTLS(t *testing.T) {
 	}
 }
 
-// eventually waits until something is so.
+// eventually polls until is returns true.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(pacetest.Patience); !is(); {
@@ -165,8 +165,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// askAllTheTime makes one connection after the other, whatever the certificate, until the function that it returns is called: with the
-// first errors.
+// askAllTheTime makes one connection after the other, with any certificate, until the returned function is called, which returns the first errors.
 func askAllTheTime(t *testing.T, url string) (stop func() []error) {
 	t.Helper()
 	var failed []error
@@ -221,8 +220,7 @@ func writeCertificate(t *testing.T, cert, key string, serial int64) *x509.Certif
 	return made
 }
 
-// TestServeTraces: a server exports the spans of its runs as OTLP, in the trace of the request that has started them, and hands the trace to
-// what tasks call.
+// TestServeTraces: a server exports the spans of its runs as OTLP, in the trace of the request that started them, and passes the trace to calls of tasks.
 func TestServeTraces(t *testing.T) {
 	exported, _ := newCollector(t)
 	called := make(chan string, 1)

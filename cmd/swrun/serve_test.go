@@ -16,8 +16,8 @@ import (
 	"github.com/swrun/swrun/redisstore/redistest"
 )
 
-// TestServe: on each store, serve deploys a folder, starts and runs what is asked for over HTTP, and ends at once although others wait
-// for runs and follow them.
+// TestServe: on each store, serve deploys a folder, starts and runs requested runs over HTTP, and ends immediately although clients wait for runs and
+// follow them.
 func TestServe(t *testing.T) {
 	for name, url := range map[string]string{"redis": redistest.Start(t).URL(), "file": "file:" + filepath.Join(t.TempDir(), "runs.db")} {
 		t.Run(name, func(t *testing.T) {
@@ -50,7 +50,7 @@ func TestServe(t *testing.T) {
 			if code := s.stop(); code != exitTerminate && code != exitOK {
 				t.Errorf("it ended with %d: %s", code, s.err)
 			}
-			// Who waits may come too late to be answered; nobody waits for longer.
+			// A waiting client may be too late for an answer; no client waits longer.
 			if got := <-waits; !strings.HasPrefix(got, "202 ") && !strings.HasPrefix(got, "0 ") {
 				t.Errorf("who waits was told: %s", got)
 			}
@@ -61,7 +61,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// asks sends a request, and returns the status and the body of the answer; 0 and the error if there is none.
+// asks sends a request, and returns the status and the body of the answer; 0 and the error without an answer.
 func (s *serving) asks(t *testing.T, method, path, body string) string {
 	r, err := http.NewRequestWithContext(t.Context(), method, s.url+path, strings.NewReader(body))
 	if err != nil {
@@ -80,7 +80,7 @@ func (s *serving) asks(t *testing.T, method, path, body string) string {
 	return fmt.Sprintf("%d %s", response.StatusCode, text)
 }
 
-// TestServeNoDocuments: a folder in which there is nothing to deploy is told about, and served all the same.
+// TestServeNoDocuments: a folder without documents is reported, and served anyway.
 func TestServeNoDocuments(t *testing.T) {
 	folder := t.TempDir()
 	if err := os.WriteFile(filepath.Join(folder, "README.md"), []byte("no: document\n"), 0o600); err != nil {
@@ -92,7 +92,7 @@ func TestServeNoDocuments(t *testing.T) {
 	}
 }
 
-// TestServeEvents: what a broker has starts runs, and health and metrics show the source; the password of the file of secrets is shown nowhere.
+// TestServeEvents: events of a broker start runs, and health and metrics show the source; the password of the file of secrets is shown nowhere.
 func TestServeEvents(t *testing.T) {
 	broker := redistest.Start(t)
 	client := redis.NewClient(&redis.Options{Addr: broker.Addr})
@@ -136,7 +136,7 @@ func TestServeEvents(t *testing.T) {
 	}
 }
 
-// TestServeSinks: a webhook gets what happens in runs, with its token, and health and metrics show it; the token of the file of secrets is shown nowhere.
+// TestServeSinks: a webhook receives the events of runs, with its token, and health and metrics show it; the token of the file of secrets is shown nowhere.
 func TestServeSinks(t *testing.T) {
 	var taken atomic.Int64
 	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

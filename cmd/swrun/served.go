@@ -18,14 +18,14 @@ import (
 	"github.com/swrun/swrun/internal/terminal"
 )
 
-// served are the documents of the folders of serve. What is wrong with one keeps no other from being served.
+// served are the documents of the folders of serve. A faulty document does not affect the others.
 type served struct {
 	*operation
 	folders []string
 	log     *slog.Logger
 
 	mu       sync.Mutex
-	unserved []unserved // since the folders were read last
+	unserved []unserved // at the last reading of the folders
 }
 
 // unserved is a document that is not served.
@@ -34,7 +34,7 @@ type unserved struct {
 	err  error
 }
 
-// deploy reads the folders and deploys their documents. Its error is one of the store or of a folder.
+// deploy reads the folders and deploys their documents. Its error is an error of the store or of a folder.
 func (s *served) deploy(ctx context.Context) error {
 	var documents []*swrun.Document
 	var wrong []unserved
@@ -83,7 +83,7 @@ func (s *served) deployOne(ctx context.Context, d *swrun.Document, documents []*
 	return whole, s.operation.deployment.DeployAll(ctx, whole...)
 }
 
-// files returns the documents of the folders, and tells of those in folders of them.
+// files returns the documents of the folders, and reports documents in folders below them.
 func (s *served) files() (all []string, err error) {
 	for _, folder := range s.folders {
 		files, err := s.filesOf(folder)
@@ -98,13 +98,13 @@ func (s *served) files() (all []string, err error) {
 	return all, nil
 }
 
-// maxBelow is how many files and folders are looked at for documents that are not served.
+// maxBelow is the maximum number of files and folders that are searched for documents that are not served.
 const maxBelow = 2000
 
-// foldersBelow returns the folders below a folder that have workflow documents. Hidden ones are left out.
+// foldersBelow returns the folders below a folder that contain workflow documents. Hidden folders are left out.
 func foldersBelow(folder string) (found []string) {
 	looked := 0
-	_ = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error { // what cannot be read is not served either
+	_ = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error { // unreadable folders are not served either
 		if looked++; err != nil || looked > maxBelow {
 			return filepath.SkipAll
 		}
@@ -132,7 +132,7 @@ func ambiguous(d *swrun.Document, all []*swrun.Document) error {
 	return nil
 }
 
-// ofDocument returns what an error says of a document; nil if it is about the store.
+// ofDocument returns the part of an error that is about a document; nil if it is about the store.
 func ofDocument(d *swrun.Document, err error) error {
 	if invalid := invalidated(d, err); invalid != nil {
 		return invalid
@@ -146,7 +146,7 @@ func ofDocument(d *swrun.Document, err error) error {
 	return nil
 }
 
-// shortly returns the first line of what is wrong with a document.
+// shortly returns the first line of the error of a document.
 func shortly(err error) string {
 	text := err.Error()
 	if invalid := new(invalidError); errors.As(err, &invalid) && len(invalid.document.Diagnostics.Errors()) > 0 {
@@ -156,7 +156,7 @@ func shortly(err error) string {
 	return line
 }
 
-// tellDeployed logs what was deployed, and whether it starts by itself.
+// tellDeployed logs a deployed document, and whether it starts automatically.
 func (s *served) tellDeployed(ctx context.Context, d *swrun.Document) {
 	about := []any{"workflow", d.String(), "file", d.File}
 	if d.Workflow.Schedule != nil {
@@ -176,7 +176,7 @@ func (s *served) tellDeployed(ctx context.Context, d *swrun.Document) {
 	s.log.Info("a document is deployed", about...)
 }
 
-// tell logs what is not served, and keeps it for the health of the deployment.
+// tell logs the documents that are not served, and keeps them for the health of the deployment.
 func (s *served) tell(wrong []unserved) {
 	for _, w := range wrong {
 		s.log.Warn("a document is not served", "file", w.file, "error", shortly(w.err))
@@ -187,7 +187,7 @@ func (s *served) tell(wrong []unserved) {
 	s.unserved = wrong
 }
 
-// findings returns what health says of the documents.
+// findings returns the findings about the documents for health.
 func (s *served) findings() []doctor.Finding {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -204,8 +204,8 @@ func (s *served) findings() []doctor.Finding {
 	}}
 }
 
-// preflight says what of some folders could not be served here, and opens no store: documents that are wrong or twice there, and secrets that
-// have no value.
+// preflight reports the documents in some folders that could not be served here, and opens no store: faulty and duplicate documents, and secrets
+// without a value.
 func (p *program) preflight(folders []string) error {
 	if len(folders) == 0 {
 		return usagef("for example swrun serve workflows/ --check", "--check needs the folders whose documents would be served")
@@ -230,7 +230,7 @@ func (p *program) preflight(folders []string) error {
 	return write(p.out, "nothing is wrong with "+terminal.Counted(len(all), "document")+"\n")
 }
 
-// letExamine has the health of a server include its secrets and the documents of its folders.
+// letExamine adds the secrets and the documents of the folders to the health of a server.
 func (o *operation) letExamine(c *control.Control, f *serveFlags) {
 	c.Secrets = o.secrets
 	if f.served != nil {

@@ -11,8 +11,8 @@ import (
 
 const echoText = "document: {dsl: 1.0.3, namespace: demo, name: NAME, version: 1.0.0}\ndo:\n- echo: {set: '${ . }'}\n"
 
-// TestServeWhatIsRight: a document that is wrong, misspelt, twice there, or whose version is taken keeps no other from being served, and is told in the
-// log and by health. SIGHUP reads the folder again. --strict does not start.
+// TestServeWhatIsRight: a document that is faulty, misspelt, a duplicate, or whose version is taken does not affect the others, and is reported in
+// the log and by health. SIGHUP reads the folder again. --strict does not start.
 func TestServeWhatIsRight(t *testing.T) {
 	h := &hosted{t, "file:" + filepath.Join(t.TempDir(), "runs.db")}
 	folder := t.TempDir()
@@ -86,8 +86,8 @@ func TestServeWhatIsRight(t *testing.T) {
 	}
 }
 
-// TestServeTellsOfMissingChildren: the log names tasks that run workflows which are nowhere, once all documents of the folder are deployed. It names
-// none of two documents that run each other.
+// TestServeTellsOfMissingChildren: the log names tasks that run workflows which are not deployed, after all documents of the folder are deployed. It
+// does not name two documents that run each other.
 func TestServeTellsOfMissingChildren(t *testing.T) {
 	h := &hosted{t, "file:" + filepath.Join(t.TempDir(), "runs.db")}
 	folder := t.TempDir()

@@ -6,10 +6,10 @@ import (
 	"github.com/swrun/swrun/internal/shorten"
 )
 
-// maxWord is how much of a word of the command line a message about it repeats.
+// maxWord is the maximum length of a word of the command line in a message.
 const maxWord = 200
 
-// shortWords shortens each long word of a message, so that the end of the message, which says what is wrong, is still there.
+// shortWords shortens each long word of a message, so that the end of the message, which names the fault, stays visible.
 func shortWords(message string) string {
 	words := strings.Split(message, " ")
 	for n, word := range words {

@@ -43,7 +43,7 @@ func TestASignalEndsTheRun(t *testing.T) {
 					}
 				}
 			}
-			_ = cmd.Wait() // its exit code is looked at
+			_ = cmd.Wait() // the test checks its exit code
 			if got := cmd.ProcessState.ExitCode(); got != c.want {
 				t.Errorf("exit %d, want %d:\n%s", got, c.want, told.String())
 			}
@@ -54,7 +54,7 @@ func TestASignalEndsTheRun(t *testing.T) {
 	}
 }
 
-// TestASignalEndsTheWait: what goes on after the run is told, and a signal ends it, which does not change how the run has ended.
+// TestASignalEndsTheWait: runs that continue after the run are reported. A signal ends the wait for them, and does not change the outcome of the run.
 func TestASignalEndsTheWait(t *testing.T) {
 	file := mustWriteFile(t, "beside.yaml", `document: { dsl: 1.0.3, namespace: demo, name: beside, version: 0.1.0 }
 do:
@@ -120,7 +120,7 @@ do:
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	_ = cmd.Wait() // its exit code is looked at
+	_ = cmd.Wait() // the test checks its exit code
 	if got := cmd.ProcessState.ExitCode(); got != exitInterrupt {
 		t.Errorf("exit %d, want %d:\n%s", got, exitInterrupt, stderr.String())
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// makeSinks makes the sinks of the file of --events; of the engine and its store they know when they run.
+// makeSinks makes the sinks of the file of --events; they get the engine and its store when they run.
 func (o *operation) makeSinks(f *serveFlags, e *swrun.Engine, s store.Registry) (*sinks.Sinks, error) {
 	return sinks.New(f.file.Sinks, sinks.Config{
 		Secret: o.secrets.Lookup, Log: f.log, Out: o.out, Registry: s, Transport: e.Transport(),
@@ -21,13 +21,13 @@ func (o *operation) makeSinks(f *serveFlags, e *swrun.Engine, s store.Registry) 
 	})
 }
 
-// checkSinks reports a secret of a sink that is not there before anything starts.
+// checkSinks reports a missing secret of a sink before anything starts.
 func (p *program) checkSinks(f *serveFlags) error {
 	_, err := sinks.New(f.file.Sinks, sinks.Config{Secret: p.secrets.Lookup})
 	return f.explained(err)
 }
 
-// sendEvents has a control and metrics know of the sinks, and returns what sends to them until its context ends.
+// sendEvents registers the sinks in a control and metrics, and returns a function that sends to them until its context ends.
 func (o *operation) sendEvents(f *serveFlags, e *swrun.Engine, m *metrics.Metrics) (func(context.Context) error, error) {
 	if f.file == nil || len(f.file.Sinks) == 0 {
 		return func(context.Context) error { return nil }, nil
@@ -44,7 +44,7 @@ func (o *operation) sendEvents(f *serveFlags, e *swrun.Engine, m *metrics.Metric
 	return s.Run, nil
 }
 
-// bothFindings returns what two functions find; one is nil for none.
+// bothFindings returns the findings of two functions; one may be nil.
 func bothFindings(one, two func() []doctor.Finding) func() []doctor.Finding {
 	if one == nil {
 		return two

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestSinksExample: the example of sinks is started as it says, and prints what its workflow emits, and what happens in it.
+// TestSinksExample: the example of sinks starts with its documented command, and prints the events that its workflow emits, and the events of its run.
 func TestSinksExample(t *testing.T) {
 	t.Parallel()
 	examples := filepath.Join("..", "..", "examples", "sinks")

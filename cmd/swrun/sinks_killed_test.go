@@ -14,13 +14,13 @@ import (
 	"github.com/swrun/swrun/internal/pacetest"
 )
 
-// hook is a webhook that does not answer an event that is there yet, until it is let.
+// hook is a webhook that does not answer a certain event until the test allows it.
 type hook struct {
-	stops string // what the event holds that it does not answer
+	stops string // text in the event that it does not answer
 
 	mu    sync.Mutex
 	stood bool
-	all   []string // that came, also again
+	all   []string // received events, with repetitions
 }
 
 func (h *hook) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
@@ -35,7 +35,7 @@ func (h *hook) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// counts returns how often an event came that holds a text.
+// counts returns how often an event with a text was received.
 func (h *hook) counts(text string) (n int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -56,7 +56,7 @@ func (h *hook) until(t *testing.T, text string) {
 	}
 }
 
-// sinksHold waits until a server that has said where it listens sends to sinks of a kind.
+// sinksHold waits until a server, whose output contains its address, sends to sinks of a kind.
 func sinksHold(t *testing.T, said, kind string, names ...string) {
 	t.Helper()
 	url := listeningOn.FindStringSubmatch(said)[1]
@@ -78,8 +78,8 @@ func sinksHold(t *testing.T, said, kind string, names ...string) {
 	}
 }
 
-// TestSinksOfAKilledServer: after kill -9, when a webhook has an event and the server does not know, and others are stored that nobody has sent, all of them come: what
-// workflows emit, and what runs do.
+// TestSinksOfAKilledServer: after kill -9, all events arrive, even if a webhook has an event without the server's knowledge, and stored events were
+// not sent: events that workflows emit, and events of runs.
 func TestSinksOfAKilledServer(t *testing.T) {
 	t.Parallel()
 	emitted, lifecycle := &hook{stops: `"order.paid"`}, &hook{stops: `task.completed.v1"`}
@@ -107,7 +107,7 @@ do:
 	if err := server.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = server.Wait() // it was told to end
+	_ = server.Wait() // it received a signal to end
 	_, said = h.process("serve", "--listen", "127.0.0.1:0", "--events", events, "--network", "any")
 	said.until(t, "listening on")
 	h.exits(exitOK, "events", "publish", mustWriteFile(t, "go.json", `{"id": "1", "source": "/s", "type": "go"}`))

@@ -11,10 +11,10 @@ import (
 	"github.com/swrun/swrun/server"
 )
 
-// This file answers other commands of the same user while this process has the file of a store.
+// This file answers other commands of the same user while this process holds the file of a store.
 
-// answerOthers answers on the socket beside the file until stop is called, also while this process hands over. Of a store that is no file it does
-// nothing. A process that does not work on all runs is told by perform which ones others want to have performed.
+// answerOthers answers on the socket beside the file until stop is called, also while this process hands over. It does nothing for a store that is no
+// file. In a process that does not work on all runs, perform receives the runs that other processes want to have performed.
 func (p *program) answerOthers(ctx context.Context, of *openedStore, engine *swrun.Engine, log *slog.Logger, perform func(*swrun.Run)) (stop func()) {
 	at := of.url
 	file, ok := swrun.StoreFile(at)

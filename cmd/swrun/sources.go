@@ -53,7 +53,7 @@ func (f *serveFlags) readEvents(p *program) error {
 	return f.explained(err)
 }
 
-// explained is an error of sources or sinks, with what to do about a secret that is not there.
+// explained adds to an error of sources or sinks the remedy for a missing secret.
 func (f *serveFlags) explained(err error) error {
 	if missing := new(eventfile.MissingSecretError); errors.As(err, &missing) {
 		return usagef("give it as text in the file of --secrets, or in SWRUN_SECRET_<NAME>", "%s: %s", f.events, missing)
@@ -61,7 +61,7 @@ func (f *serveFlags) explained(err error) error {
 	return err
 }
 
-// namesOrAll lists namespaces; none are all.
+// namesOrAll lists namespaces; an empty list means all.
 func namesOrAll(namespaces []string) string {
 	if len(namespaces) == 0 {
 		return "all"
@@ -69,7 +69,7 @@ func namesOrAll(namespaces []string) string {
 	return strings.Join(namespaces, ",")
 }
 
-// readSources has a control and metrics know of the sources, and returns what reads them until its context ends.
+// readSources registers the sources in a control and metrics, and returns a function that reads them until its context ends.
 func (f *serveFlags) readSources(c *control.Control, m *metrics.Metrics) func(context.Context) error {
 	f.control = c
 	if f.sources == nil {

@@ -48,7 +48,7 @@ func (p *program) startCommand() *cobra.Command {
 	return cmd
 }
 
-// options adds the flags that say how a run starts.
+// options adds the flags of a start.
 func (f *startFlags) options(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&f.inputs, "input", "i", nil, "input of the run: JSON, @FILE, -, name=text, name:=json (repeatable)")
@@ -90,7 +90,7 @@ func parseWorkflow(name string) (definition.Reference, error) {
 	return reference, err
 }
 
-// parse returns what is to be started, and how; it refuses what cannot be before a store is opened.
+// parse returns the workflow and the options of the start; it refuses impossible values before a store is opened.
 func (f *startFlags) parse(p *program, name string) (definition.Reference, client.StartOptions, error) {
 	err := f.resolve(p)
 	if err == nil {
@@ -158,7 +158,7 @@ func (o *operation) start(ctx context.Context, reference definition.Reference, o
 	return o.print(run.Started)
 }
 
-// inputRefused is the error of an input that the workflow refuses.
+// inputRefused returns the error of an input that the workflow refuses.
 func (f *startFlags) inputRefused(err error) error {
 	e := exitOf(refusalError(err))
 	e.hint = "nothing was started: give another input with -i, or -i @FILE"
@@ -168,16 +168,16 @@ func (f *startFlags) inputRefused(err error) error {
 	return e
 }
 
-// isNotDeployed reports whether a start is refused since its workflow is not deployed.
+// isNotDeployed reports whether a start is refused because its workflow is not deployed.
 func isNotDeployed(err error) bool {
 	var p *api.Problem
 	return store.RefusedAs(err) == store.NoSuch || errors.As(err, &p) && p.Name() == "not-deployed"
 }
 
-// maxNamed bounds how many versions or namespaces a hint names.
+// maxNamed is the maximum number of versions or namespaces in a hint.
 const maxNamed = 5
 
-// notDeployed is the error of a workflow that is not deployed. If other versions of it are, it names them.
+// notDeployed returns the error of a workflow that is not deployed. It names other deployed versions.
 func (o *operation) notDeployed(ctx context.Context, r definition.Reference) error {
 	name := r.Namespace + "/" + r.Name
 	if r.Version != definition.Latest {
@@ -189,7 +189,7 @@ func (o *operation) notDeployed(ctx context.Context, r definition.Reference) err
 		if elsewhere := o.sameName(ctx, r.Name); elsewhere != "" {
 			e.hint = elsewhere
 		}
-		return e // what is wrong is said without them
+		return e // the error is complete without them
 	}
 	var versions []string
 	for _, v := range found.Versions {
@@ -199,13 +199,13 @@ func (o *operation) notDeployed(ctx context.Context, r definition.Reference) err
 	return e
 }
 
-// noNamespace is the error of a workflow that is named without its namespace.
+// noNamespace returns the error of a workflow that is named without its namespace.
 func (o *operation) noNamespace(ctx context.Context, name string) error {
 	hint := cmp.Or(o.sameName(ctx, name), "for example demo/"+name+", or -n demo; no workflow of that name is deployed in "+o.at)
 	return usagef(hint, "%q has no namespace", shorten.To(name, maxShownValue))
 }
 
-// sameName says in which namespaces a workflow of this name is deployed; "" for none.
+// sameName returns the namespaces in which a workflow of this name is deployed; "" if there are none.
 func (o *operation) sameName(ctx context.Context, name string) string {
 	all, err := o.deployment.Workflows(ctx, "")
 	if err != nil {

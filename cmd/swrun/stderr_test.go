@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// TestLibrariesDoNotWriteToStderr: a server that sends more than it was asked for makes net/http write a line of its own,
-// which may hold what must not be shown.
+// TestLibrariesDoNotWriteToStderr: if a server sends more than requested, net/http writes a line of its own, which may contain secrets.
 func TestLibrariesDoNotWriteToStderr(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -26,7 +25,7 @@ func TestLibrariesDoNotWriteToStderr(t *testing.T) {
 			if err != nil {
 				return
 			}
-			// The stray answer ends at once: the second request may go out before it was seen, and get it as its own.
+			// The stray answer ends immediately: the second request may be sent before it is noticed, and get it as its own answer.
 			answer, wait := "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK stray\r\nContent-Length: 0\r\n\r\n", first
 			first = false
 			go func() {

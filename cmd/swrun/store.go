@@ -25,16 +25,16 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file finds and opens the store that runs live in.
+// This file finds and opens the store of runs.
 
-// storeFlags say which store is meant, and how safe it has to be.
+// storeFlags select the store, and its required durability.
 type storeFlags struct {
 	url     string
 	require string
 	log     *slog.Logger // nil writes to standard error, for people
-	looks   bool         // it is only looked at, so that no file is made
-	reads   bool         // nothing is changed, so that a Redis need not take writes
-	alone   bool         // no other command has to find what is in it: it may be in memory
+	looks   bool         // it is only read, so that no file is created
+	reads   bool         // nothing is changed, so that a Redis need not accept writes
+	alone   bool         // no other command needs its content: it may be in memory
 }
 
 const (
@@ -52,11 +52,11 @@ func durabilities() []string {
 	return []string{string(redisstore.DurabilityMemory), string(redisstore.DurabilityEverysec), string(redisstore.DurabilityFsync)}
 }
 
-// embeddedStore is where runs live by default, below the project's folder.
+// embeddedStore is the default place of runs, below the project's folder.
 const embeddedStore = swrun.ProjectFolder + "/store.db"
 
-// location returns the URL of the store, for every verb in the same way: the flag, SWRUN_STORE, or the embedded store of
-// the project around the working folder. The second result says which of them it was.
+// location returns the URL of the store, for every verb in the same way: the flag, SWRUN_STORE, or the embedded store of the project around the
+// working folder. The second result names the source.
 func (f *storeFlags) location(p *program) (at, because string) {
 	if f.url != "" {
 		return f.url, "named by --store"
@@ -72,8 +72,8 @@ func (f *storeFlags) location(p *program) (at, because string) {
 	return "file:" + filepath.Join(folder, embeddedStore), because
 }
 
-// projectFolder returns the nearest folder, from the working folder upward, that is the root of a project, and what marks
-// it as one. If there is none, it is the working folder.
+// projectFolder returns the nearest folder, from the working folder upward, that is the root of a project, and the entry that marks it. Without a
+// project, it is the working folder.
 func projectFolder() (folder, mark string) {
 	working, err := filepath.Abs(".")
 	if err != nil {
@@ -91,7 +91,7 @@ func projectFolder() (folder, mark string) {
 	}
 }
 
-// storeFlag is what another command needs to find the same store: nothing, unless --store was given.
+// storeFlag returns the flag that another command needs to find the same store: empty, unless --store was given.
 func (f *storeFlags) storeFlag() string {
 	if f.url == "" {
 		return ""
@@ -99,11 +99,11 @@ func (f *storeFlags) storeFlag() string {
 	return " --store " + terminal.ShellWord(errors.MaskURL(f.url))
 }
 
-// openedStore is a store that has to be closed.
+// openedStore is a store that must be closed.
 type openedStore struct {
 	*swrun.Store
 	url     string
-	missing string // the embedded store that is not there yet, and in whose place this one is empty
+	missing string // the embedded store that does not exist yet; this store is empty in its place
 }
 
 // String names the store for people, without a password.
@@ -114,10 +114,10 @@ func (s *openedStore) String() string {
 	return s.Store.String()
 }
 
-// isHeld reports whether an error is that another process has the file of a store.
+// isHeld reports whether an error means that another process holds the file of a store.
 func isHeld(err error) bool { _, held := heldBy(err); return held }
 
-// heldBy returns which process has the file of a store, if an error is that one has.
+// heldBy returns the process that holds the file of a store, if the error means that there is one.
 func heldBy(err error) (process string, held bool) {
 	var e *boltstore.HeldError
 	if !errors.As(err, &e) {
@@ -126,7 +126,7 @@ func heldBy(err error) (process string, held bool) {
 	return e.By, true
 }
 
-// openUnlessHeld is open, but for a file that another process has: that is a *boltstore.HeldError.
+// openUnlessHeld is open, except for a file that another process holds: that is a *boltstore.HeldError.
 func (f *storeFlags) openUnlessHeld(ctx context.Context, p *program) (*openedStore, error) {
 	if err := oneOf("--require-durability", f.require, durabilities()...); err != nil {
 		return nil, err
@@ -154,7 +154,7 @@ func (f *storeFlags) openUnlessHeld(ctx context.Context, p *program) (*openedSto
 	return &openedStore{Store: s, url: at}, nil
 }
 
-// nothing is what is found in a file that is not there: nothing yet in the embedded store, and a mistake elsewhere.
+// nothing returns the result for a missing file: an empty store for the embedded store, and an error for any other.
 func (f *storeFlags) nothing(ctx context.Context, p *program, path string) (*openedStore, error) {
 	if fromEnv, _ := p.env("SWRUN_STORE"); f.url != "" || fromEnv != "" {
 		return nil, &exitError{code: exitStore, message: "there is no store " + path, hint: "swrun deploy, run, worker and serve make one"}
@@ -163,15 +163,15 @@ func (f *storeFlags) nothing(ctx context.Context, p *program, path string) (*ope
 	return &openedStore{Store: s, missing: "file:" + path}, err
 }
 
-// doctorHint says what to do about a store that answers with an error.
+// doctorHint returns the remedy for a store that answers with an error.
 func doctorHint(target string) string { return "swrun doctor" + target + " checks the store" }
 
-// unreadableHint says what to do about something stored that cannot be read.
+// unreadableHint returns the remedy for unreadable data in a store.
 func unreadableHint(target string) string {
 	return "swrun doctor" + target + " lists the entries that cannot be read, and their remedies"
 }
 
-// storeError gives what is wrong with a store its exit code and a hint.
+// storeError adds the exit code and a hint to an error of a store.
 func storeError(err error) error {
 	var held *boltstore.HeldError
 	var damaged *boltstore.DamagedError
@@ -196,7 +196,7 @@ func storeError(err error) error {
 	return &exitError{code: exitStore, message: err.Error(), hint: doctorHint(""), commands: doctorHint}
 }
 
-// flagOf returns the flag that gives an option.
+// flagOf returns the flag of an option.
 func flagOf(o *client.OptionError) string {
 	switch o.Field {
 	case "labels":
@@ -207,7 +207,7 @@ func flagOf(o *client.OptionError) string {
 	return "--" + kebab(o.Field)
 }
 
-// refusalError turns what a store refuses into an exit code.
+// refusalError adds an exit code to a refusal of a store.
 func refusalError(err error) error {
 	if remote := serverError(err); remote != nil {
 		return remote
@@ -243,7 +243,7 @@ func refusalError(err error) error {
 	return &exitError{code: exitStore, message: err.Error()}
 }
 
-// lostStore gives what is wrong with a store itself, and not with what is asked of it, its exit code.
+// lostStore adds the exit code to an error of a store itself, as opposed to an error of a request.
 func lostStore(err error) error {
 	var damaged *boltstore.DamagedError
 	var server redis.Error
@@ -266,7 +266,7 @@ func kebab(name string) string {
 	return b.String()
 }
 
-// with opens the store for what do does with it. A file that another process has is a *boltstore.HeldError.
+// with opens the store for do. A file that another process holds is a *boltstore.HeldError.
 func (f *storeFlags) with(ctx context.Context, p *program, do func(*openedStore) error) (err error) {
 	s, err := f.openUnlessHeld(ctx, p)
 	if err != nil {
@@ -280,7 +280,7 @@ func (f *storeFlags) with(ctx context.Context, p *program, do func(*openedStore)
 	return do(s)
 }
 
-// interruptibly lets do ask a deployment until a signal comes. What it refuses becomes an exit code.
+// interruptibly lets do use a deployment until a signal arrives. Its refusals become exit codes.
 func (p *program) interruptibly(do func(context.Context) error) error {
 	ctx, interrupted, stop := p.interruptible()
 	defer stop()

@@ -8,7 +8,7 @@ import (
 	"github.com/swrun/swrun/internal/terminal"
 )
 
-// storeLog prints that a store does not answer, and that it does again, on standard error.
+// storeLog prints on standard error that a store does not answer, and that it answers again.
 type storeLog struct{ p *program }
 
 // Enabled implements slog.Handler.
@@ -30,7 +30,7 @@ func (l storeLog) Handle(_ context.Context, r slog.Record) error {
 	return err
 }
 
-// WithAttrs implements slog.Handler: which server it is, is said with the error.
+// WithAttrs implements slog.Handler. It drops the attributes: the error names the server.
 func (l storeLog) WithAttrs([]slog.Attr) slog.Handler { return l }
 
 // WithGroup implements slog.Handler.

@@ -12,7 +12,7 @@ import (
 )
 
 // TestDocumentedPermissions: the permissions that docs/operating.md gives to the user of the store are enough to deploy, start, run, list and delete
-// runs, and nothing is refused meanwhile.
+// runs, and no request is refused.
 func TestDocumentedPermissions(t *testing.T) {
 	page, err := os.ReadFile("../../docs/operating.md")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/swrun/swrun/redisstore/redistest"
 )
 
-// TestStrayActivities: members of a queue in Redis that name no activity keep none from those who poll the queue.
+// TestStrayActivities: members of a queue in Redis that name no activity do not disturb workers that poll the queue.
 func TestStrayActivities(t *testing.T) {
 	server := redistest.Start(t)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr, DisableIdentity: true})

@@ -11,7 +11,7 @@ import (
 	"github.com/swrun/swrun/redisstore/redistest"
 )
 
-// TestRepairRemovesStrays: repair counts and removes members of sets that name no run and that no poll comes to. It leaves those of runs.
+// TestRepairRemovesStrays: repair counts and removes members of sets that name no run and that no poll reads. It leaves the members of runs.
 func TestRepairRemovesStrays(t *testing.T) {
 	server := redistest.Start(t)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr, DisableIdentity: true})

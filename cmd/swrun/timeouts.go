@@ -12,7 +12,7 @@ import (
 	"github.com/swrun/swrun/runtime/client"
 )
 
-// timeoutFlags are the flags of start and run that say how much time a run has.
+// timeoutFlags are the flags of start and run that limit the time of a run.
 type timeoutFlags struct{ execution, run, deadline string }
 
 func (f *timeoutFlags) add(cmd *cobra.Command) {
@@ -22,7 +22,7 @@ func (f *timeoutFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.deadline, "deadline", "", "time at which the execution ends at the latest, for example 2026-12-24T18:00:00Z")
 }
 
-// read adds to the options of a start what the flags say.
+// read adds the values of the flags to the options of a start.
 func (f *timeoutFlags) read(o *client.StartOptions) (err error) {
 	if o.ExecutionTimeout, err = parseTimeout("--execution-timeout", f.execution); err != nil {
 		return err
@@ -56,7 +56,7 @@ func parseTimeout(flag, text string) (time.Duration, error) {
 	return d, nil
 }
 
-// notPast refuses a deadline that is not to come.
+// notPast refuses a deadline that is not in the future.
 func (f *timeoutFlags) notPast(o client.StartOptions, now time.Time) error {
 	if late, is := o.Late(now); is {
 		return usagef("give a time in the future, for example "+api.Time(now.Add(time.Hour).Truncate(time.Second)), "--deadline %s is past, by %s", f.deadline, terminal.Elapsed(late))

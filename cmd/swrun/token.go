@@ -15,7 +15,7 @@ import (
 	"github.com/swrun/swrun/internal/terminal"
 )
 
-// tokenCommand is about the tokens of those who may use the HTTP API. Whoever has the store may make them.
+// tokenCommand is about the tokens of the users of the HTTP API. Every process that can open the store may make them.
 func (p *program) tokenCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "token", Short: "Make and revoke tokens for the HTTP API (serve --auth)",
@@ -55,7 +55,7 @@ func (p *program) tokenNewCommand() *cobra.Command {
 	return cmd
 }
 
-// tokenError says which argument of token new is wrong; other errors stay as they are.
+// tokenError names the faulty argument of token new; other errors stay unchanged.
 func tokenError(err error) error {
 	var invalid *access.InvalidError
 	var refused *api.Problem
@@ -83,7 +83,7 @@ func (o *operation) newToken(ctx context.Context, r api.TokenRequest) error {
 	return write(o.out, made.Text+"\n")
 }
 
-// granted is the role of a token, and what it leaves out.
+// granted returns the role of a token, and the data that it omits.
 func granted(t api.Token) string {
 	if t.HideData {
 		return t.Role + ", no data"

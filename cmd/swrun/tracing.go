@@ -12,7 +12,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file traces what a worker does, if the environment asks for it.
+// This file traces the work of a worker, if the environment requests it.
 
 // tracedEngine is an engine whose runs are traced while it works; nil traces nothing.
 type tracedEngine struct {
@@ -20,7 +20,7 @@ type tracedEngine struct {
 	tracer *tracing.Tracer
 }
 
-// trace returns what makes spans of the runs that an engine works on, as the variables OTEL_* say; nil if they ask for none.
+// trace returns the tracer of the runs that an engine works on, according to the variables OTEL_*; nil if they request no tracing.
 func (o *operation) trace(ctx context.Context, f *workerFlags, engine func() *swrun.Engine) (*tracing.Tracer, error) {
 	exporter, err := tracing.Exporter(ctx, o.env)
 	if err != nil {
@@ -39,7 +39,7 @@ func (o *operation) trace(ctx context.Context, f *workerFlags, engine func() *sw
 	})
 }
 
-// Work is the engine's, and traces until it has handed over.
+// Work is the engine's Work, and traces until it has handed over.
 func (e *tracedEngine) Work(ctx context.Context) error {
 	if e.tracer == nil {
 		return e.Engine.Work(ctx)

@@ -96,7 +96,7 @@ func (o *operation) troubleTable(all []api.TroubleGroup) error {
 	return table.Flush()
 }
 
-// acknowledgedText says who has acknowledged a group, when and why, and of how many runs.
+// acknowledgedText returns the text about the acknowledgement of a group: actor, time, reason, and number of runs.
 func (o *operation) acknowledgedText(g api.TroubleGroup) string {
 	a := g.Acknowledged
 	if a == nil {
@@ -112,7 +112,7 @@ func (o *operation) acknowledgedText(g api.TroubleGroup) string {
 	return terminal.Printable(text)
 }
 
-// troubleChange makes a command that changes groups of trouble, all that are given or none.
+// troubleChange makes a command that changes groups of trouble, all given groups or none.
 func (p *program) troubleChange(use, short, example string, row api.Operation[api.TroubleCommand, []api.TroubleGroup]) *cobra.Command {
 	f, reason := &operateFlags{makes: true, remote: true}, ""
 	cmd := &cobra.Command{

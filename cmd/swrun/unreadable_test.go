@@ -16,11 +16,11 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// broken changes the stored records of runs: what is given is the record, and what is returned is stored.
+// broken changes the stored records of runs: the argument is the record, and the result is stored.
 type broken func(change func(id string, record []byte) []byte)
 
-// TestUnreadableRuns: a run whose record a newer build has written, or that is damaged, is told of by every command and surface that it concerns, and
-// keeps no other run from what is asked for.
+// TestUnreadableRuns: a run whose record a newer build has written, or is damaged, is reported by every command and surface about it, and does not
+// affect requests about other runs.
 func TestUnreadableRuns(t *testing.T) {
 	t.Run("file", func(t *testing.T) {
 		t.Parallel()
@@ -30,7 +30,7 @@ func TestUnreadableRuns(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer db.Close() // what was written is there
+			defer db.Close() // the data is already written
 			err = db.Update(func(tx *bbolt.Tx) error {
 				b, changed := tx.Bucket([]byte("swrun")), map[string][]byte{}
 				err := b.ForEach(func(key, record []byte) error {
@@ -62,7 +62,7 @@ func TestUnreadableRuns(t *testing.T) {
 			for _, key := range keys {
 				var record string
 				if record, err = client.HGet(t.Context(), key, "k").Result(); err != nil {
-					continue // it is another thing of the run
+					continue // it is another part of the run
 				}
 				id := key[strings.LastIndex(key, "/")+1:]
 				if err := client.HSet(t.Context(), key, "k", change(id, []byte(record))).Err(); err != nil {
@@ -76,7 +76,7 @@ func TestUnreadableRuns(t *testing.T) {
 	})
 }
 
-// deployedOnRedis deploys the workflow demo/nap on a Redis, and returns a client with which a test damages what is stored there.
+// deployedOnRedis deploys the workflow demo/nap on a Redis, and returns a client with which a test damages the stored data.
 func deployedOnRedis(t *testing.T) (*hosted, *redis.Client) {
 	t.Helper()
 	server := redistest.Start(t)
@@ -87,7 +87,7 @@ func deployedOnRedis(t *testing.T) (*hosted, *redis.Client) {
 	return h, client
 }
 
-// TestUnreadableParts: a run of which one part is damaged on Redis is told of by its name, and nobody is asked to try again.
+// TestUnreadableParts: a run of which one part is damaged on Redis is reported by its name, and no message recommends a retry.
 func TestUnreadableParts(t *testing.T) {
 	t.Parallel()
 	h, client := deployedOnRedis(t)
@@ -133,8 +133,8 @@ func TestUnreadableParts(t *testing.T) {
 	h.until("waiting for the timer", "describe", "good")
 }
 
-// TestDamagedHistoryOfFile: a run of which an entry of the history in a file is damaged is told of by its name wherever the history is read, and keeps no other
-// run from going on.
+// TestDamagedHistoryOfFile: a run of which an entry of the history in a file is damaged is reported by its name by every reader of the history, and
+// does not stop other runs.
 func TestDamagedHistoryOfFile(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{"rubbish": "rubbish", "empty": "", "another event": "1 1 nonce rubbish", "cut": `1 1 nonce 1 {"type":`, "newer": `1 1 nonce 99 {}`} {
@@ -195,7 +195,7 @@ func TestDamagedLayout(t *testing.T) {
 	}
 }
 
-// tellsUnreadable breaks two of four runs, and gives the commands.
+// tellsUnreadable breaks two of four runs, and runs the commands.
 func (h *hosted) tellsUnreadable(breaks broken) {
 	h.Helper()
 	h.exits(exitOK, "deploy", mustWriteFile(h.T, "nap.yaml", napText))
@@ -264,7 +264,7 @@ func (h *hosted) tellsUnreadable(breaks broken) {
 	}
 }
 
-// says gives a command, and returns its exit code and what it writes to both streams.
+// says runs a command, and returns its exit code and its output on both streams.
 func (h *hosted) says(args string) (int, string) {
 	c := capture(map[string]string{"SWRUN_STORE": h.url})
 	c.now = time.Now
@@ -272,7 +272,7 @@ func (h *hosted) says(args string) (int, string) {
 	return code, c.stdout.String() + c.stderr.String()
 }
 
-// TestStoresOfSchema1: a store of the schema before forms had numbers is refused, and what to do with it is said, by commands and servers, on file and Redis.
+// TestStoresOfSchema1: a store of the schema before forms had numbers is refused by commands and servers, on file and Redis, with the remedy.
 func TestStoresOfSchema1(t *testing.T) {
 	older := fmt.Appendf(nil, `"Schema":%d`, store.Schema-1)
 	now := fmt.Appendf(nil, `"Schema":%d`, store.Schema)

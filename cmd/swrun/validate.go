@@ -53,8 +53,8 @@ func (f *reportFlags) add(cmd *cobra.Command) {
 	completeValues(cmd, "output", reportForms())
 }
 
-// report prints what was found in the documents, down to a severity. It returns what it showed, and the exit code for it as a
-// quietExit unless all documents can run.
+// report prints the diagnostics of the documents, down to a severity. It returns the printed ones, and their exit code as a quietExit unless all
+// documents can run.
 func (p *program) report(names []string, f reportFlags, lowest dsl.Severity) (dsl.Diagnostics, error) {
 	if err := oneOf("-o", f.output, reportForms()...); err != nil {
 		return nil, err
@@ -91,12 +91,11 @@ func (p *program) report(names []string, f reportFlags, lowest dsl.Severity) (ds
 	return all, unread.err
 }
 
-// checkDocument reads a document and finds out all that is wrong with it, as far as that needs no secrets, and no network unless
-// it may fetch.
+// checkDocument reads a document and finds all its mistakes, as far as that needs no secrets, and no network unless it may fetch.
 func (p *program) checkDocument(name string, c swrun.CheckConfig) (*swrun.Document, error) {
 	d, err := loadDocument(p.streams, name)
 	if err == nil && d.Err() == nil {
-		_ = d.Check(c) // what it finds is among the diagnostics
+		_ = d.Check(c) // its findings are among the diagnostics
 	}
 	return d, err
 }
@@ -138,7 +137,7 @@ func humanReport(d *swrun.Document, lowest dsl.Severity, l terminal.Style) strin
 	return diagnostics.Human(r, l) + verdict(d, l)
 }
 
-// reportOn returns the report that shows some of what was found in a document.
+// reportOn returns the report of some diagnostics of a document.
 func reportOn(d *swrun.Document, shown dsl.Diagnostics) diagnostics.Report {
 	r := diagnostics.Report{Text: d.Text, Diagnostics: shown}
 	if d.File != terminal.StandardInput {
@@ -147,14 +146,14 @@ func reportOn(d *swrun.Document, shown dsl.Diagnostics) diagnostics.Report {
 	return r
 }
 
-// warnings returns the warnings that a verb shows which does more than validate.
+// warnings returns the warnings that are shown by a verb that does more than validate.
 func warnings(all dsl.Diagnostics) dsl.Diagnostics {
 	shown, _ := visible(all, dsl.SeverityWarning)
 	return slices.DeleteFunc(shown, func(x dsl.Diagnostic) bool { return slices.Contains(aboutLengths(), x.Code) })
 }
 
-// aboutLengths returns the codes of the warnings about lengths of time. They are left to validate: a timeout that ends a run is shown by the run, and often
-// there to be tried out.
+// aboutLengths returns the codes of the warnings about lengths of time. Only validate shows them: a run shows a timeout that ends it, and such a
+// timeout is often intended as an experiment.
 func aboutLengths() []string { return []string{"SW301", "SW302", "SW305", "SW306", "SW308"} }
 
 // warn shows the warnings of documents on standard error, to people or as the JSON of validate.
@@ -172,7 +171,7 @@ func (p *program) warn(asJSON bool, documents ...*swrun.Document) error {
 	return write(p.err, text.String())
 }
 
-// verdict says that a document is valid, or is empty. A valid one may still be more than this build can run.
+// verdict returns the text that a document is valid, or is empty. This build may be unable to run a valid document.
 func verdict(d *swrun.Document, l terminal.Style) string {
 	switch {
 	case d.Diagnostics.Err() == nil:

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// verbs returns all verbs of swrun but help and completion, which cobra makes.
+// verbs returns all verbs of swrun except help and completion, which cobra makes.
 func verbs() map[string]*cobra.Command {
 	all := map[string]*cobra.Command{}
 	for _, verb := range (&program{streams: capture(nil).streams}).root().Commands() {
@@ -23,7 +23,7 @@ func verbs() map[string]*cobra.Command {
 	return all
 }
 
-// TestVerbsHaveTheirFiles: a verb is made in the file of its name; those that send a command are made from one table.
+// TestVerbsHaveTheirFiles: a verb is made in the file of its name; verbs that send a command are made from one table.
 func TestVerbsHaveTheirFiles(t *testing.T) {
 	for verb := range verbs() {
 		if slices.ContainsFunc(commandVerbs(), func(v commandVerb) bool { return v.Name == verb }) {
@@ -36,8 +36,8 @@ func TestVerbsHaveTheirFiles(t *testing.T) {
 	}
 }
 
-// TestNamespacesMeanTheSame are promises 86, 93 and 94: every verb with -n has it from the same place, so that it means the same, and so
-// does SWRUN_NAMESPACE. A token is for several namespaces, and has them for itself.
+// TestNamespacesMeanTheSame (promises 86, 93 and 94): every verb with -n gets it from the same place, so that it means the same, and so does
+// SWRUN_NAMESPACE. A token is for several namespaces, and has a flag of its own for them.
 func TestNamespacesMeanTheSame(t *testing.T) {
 	want := &cobra.Command{}
 	new(namespaceFlags).within(want)
@@ -72,7 +72,7 @@ func TestNamespacesMeanTheSame(t *testing.T) {
 	}
 }
 
-// TestVerbsAreInScripts: what each verb prints, and how it ends, is in a script.
+// TestVerbsAreInScripts: the output of each verb, and its exit code, is in a script.
 func TestVerbsAreInScripts(t *testing.T) {
 	scripts, err := filepath.Glob("testdata/script/*.txtar")
 	if err != nil {
@@ -95,7 +95,7 @@ func TestVerbsAreInScripts(t *testing.T) {
 	}
 }
 
-// missingVerbs returns the verbs for which wanted holds and that were not given, sorted.
+// missingVerbs returns the verbs for which wanted returns true and that were not given, sorted.
 func missingVerbs(given map[string]bool, wanted func(*cobra.Command) bool) (missing []string) {
 	all := verbs()
 	for _, name := range slices.Sorted(maps.Keys(all)) {

@@ -10,7 +10,7 @@ import (
 	"github.com/swrun/swrun/internal/api"
 )
 
-// dslVersion is the newest version of the DSL that is understood.
+// dslVersion is the newest supported version of the DSL.
 const dslVersion = "1.0.3"
 
 func (p *program) versionCommand() *cobra.Command {

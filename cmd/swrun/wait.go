@@ -36,13 +36,13 @@ func (p *program) waitCommand() *cobra.Command {
 	return cmd
 }
 
-// waiting is what is left to be waited for: when whoever is asked ends, the next one is asked for the rest.
+// waiting is the rest of a wait: when one server or holder ends, the next one is asked for the rest.
 type waiting struct {
 	names    []string
 	timeout  time.Duration
 	deadline time.Time // zero before it has begun
 	left     []store.Instance
-	first    error // what it ends with
+	first    error // the final error
 }
 
 func (o *operation) wait(ctx context.Context, w *waiting) error {
@@ -59,7 +59,7 @@ func (o *operation) wait(ctx context.Context, w *waiting) error {
 	for ; len(w.left) > 0; w.left = w.left[1:] {
 		i := w.left[0]
 		outcome, err := o.awaited(ctx, control.RunOf{Execution: i}, max(w.deadline.Sub(o.now()), time.Nanosecond))
-		if errors.As(err, new(*exitError)) || errors.As(err, new(*client.QuarantinedError)) { // the others may end all the same
+		if errors.As(err, new(*exitError)) || errors.As(err, new(*client.QuarantinedError)) { // the others may end anyway
 			w.first = o.alsoFailed(w.first, refusalError(err))
 			continue
 		}

@@ -8,10 +8,10 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// This file connects a run to who watches it: signals and progress.
+// This file connects a run to its observers: signals and progress.
 
-// interruptible returns a context that ends with the first signal, which the second result returns; a second signal
-// then ends the process at once. Call the third result when the run is over.
+// interruptible returns a context that ends with the first signal, which the second result returns; a second signal then ends the process
+// immediately. Call the third result when the run is over.
 func (p *program) interruptible() (context.Context, func() os.Signal, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	if p.signals == nil {

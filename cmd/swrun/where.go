@@ -15,20 +15,20 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file chooses runs by what they are: --where 'status=waiting workflow=demo/*'.
+// This file chooses runs by their properties: --where 'status=waiting workflow=demo/*'.
 
 const whereUsage = "filter that selects runs, for example 'status=running,waiting workflow=demo/* label.team=pay started>-1h'; fields: "
 
-// whereHelp is the help on --where.
+// whereHelp returns the help on --where.
 func whereHelp() string { return whereUsage + strings.Join(filter.Names(), ", ") }
 
-// checkWhere refuses a value of --where that cannot be read, before anything is asked.
+// checkWhere refuses an invalid value of --where before any request.
 func (p *program) checkWhere(text string) error {
 	_, err := filter.Parse(text, p.now())
 	return filterError("--where", err)
 }
 
-// chosen returns the choice of the runs that a filter fits, in the namespace of the command.
+// chosen returns the choice of the runs that match a filter, in the namespace of the command.
 func (f *operateFlags) chosen(where string) control.Choice {
 	chosen := control.Choice{Where: where}
 	if f.namespace != "" {
@@ -37,7 +37,7 @@ func (f *operateFlags) chosen(where string) control.Choice {
 	return chosen
 }
 
-// equal returns the filter of a flag that names one value of a field; an empty one chooses all runs.
+// equal returns the filter of a flag that names one value of a field; an empty value chooses all runs.
 func equal(flag, field, value string) (string, error) {
 	if value == "" {
 		return "", nil
@@ -46,7 +46,7 @@ func equal(flag, field, value string) (string, error) {
 	return filter.Text(field, value), filterError(flag, err)
 }
 
-// filterError is the error about the value of a flag that is a filter, or a part of one.
+// filterError returns the error about the value of a flag that is a filter, or a part of one.
 func filterError(flag string, err error) error {
 	var wrong *filter.Error
 	if errors.As(err, &wrong) {
@@ -59,7 +59,7 @@ func filterError(flag string, err error) error {
 type selectFlags struct {
 	where string
 	yes   bool
-	// preview shows what the verb would do, before somebody is asked; nil if the number of runs says enough.
+	// preview shows the effect of the verb before the confirmation; nil if the number of runs is enough.
 	preview func([]store.Instance) error
 }
 
@@ -79,8 +79,7 @@ func (f *selectFlags) arguments(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// selected returns the runs that are named, or those that --where selects, which are counted and confirmed. Unknown is as
-// named returns it.
+// selected returns the named runs, or the runs that --where selects, which are counted and confirmed. Unknown is the same as in named.
 func (o *operation) selected(ctx context.Context, f *selectFlags, names []string, verb string) (all []store.Instance, unknown, err error) {
 	if f.where == "" {
 		return o.named(ctx, names)
@@ -101,7 +100,7 @@ func (o *operation) selected(ctx context.Context, f *selectFlags, names []string
 	return all, nil, o.confirm(ctx, f, verb, all)
 }
 
-// confirm asks whether the verb is for these runs. Without a terminal, --yes has to say so.
+// confirm asks for a confirmation of the verb for these runs. Without a terminal, --yes is required.
 func (o *operation) confirm(ctx context.Context, f *selectFlags, verb string, all []store.Instance) error {
 	if f.yes {
 		return nil
@@ -117,7 +116,7 @@ func (o *operation) confirm(ctx context.Context, f *selectFlags, verb string, al
 	}
 	fmt.Fprint(o.err, question+" [y/N] ")
 	typed := make(chan string, 1)
-	go func() { // which nobody can interrupt: it ends with the process
+	go func() { // it cannot be interrupted: it ends with the process
 		var answer string
 		_, _ = fmt.Fscanln(o.in, &answer) // no answer is no
 		typed <- strings.ToLower(answer)

@@ -25,7 +25,7 @@ import (
 type workerFlags struct {
 	operateFlags
 	given                              *pflag.FlagSet
-	variables                          map[string]string // of the environment, by the flag whose value each gives
+	variables                          map[string]string // of the environment, by the flags that they set
 	concurrency, namespaceConcurrency  int
 	drain, lease, parkAfter, retention string
 	memory                             string
@@ -113,7 +113,7 @@ func (f *workerFlags) logTo(p *program) (err error) {
 	return nil
 }
 
-// utc has a log write times in UTC, as everything else does.
+// utc lets a log write times in UTC, as all other output does.
 func utc(groups []string, a slog.Attr) slog.Attr {
 	if a.Key == slog.LevelKey {
 		return audit.LevelName(groups, a)
@@ -133,7 +133,7 @@ func (o *operation) work(ctx context.Context, f *workerFlags) error {
 	return o.workBeside(ctx, engine, f)
 }
 
-// worker returns an engine that works as the flags say.
+// worker returns an engine that works according to the flags.
 func (o *operation) worker(ctx context.Context, f *workerFlags) (*tracedEngine, error) {
 	if err := f.fromEnvironment(o.program); err != nil {
 		return nil, err
@@ -154,7 +154,7 @@ func (o *operation) worker(ctx context.Context, f *workerFlags) (*tracedEngine, 
 	return traced, optionUsage("worker", f.variables, err)
 }
 
-// optionUsage says of which flag of a verb an *swrun.OptionError is, or of which variable that gave the flag its value; other errors stay as they are.
+// optionUsage names the flag of a verb that an *swrun.OptionError is about, or the variable that gave the flag its value; other errors stay unchanged.
 func optionUsage(verb string, variables map[string]string, err error) error {
 	var option *swrun.OptionError
 	if errors.As(err, &option) {
@@ -203,12 +203,12 @@ func (o *operation) engineConfig(f *workerFlags) (swrun.EngineConfig, error) {
 			return c, usagef("for example 10s", "%s must be longer than nothing", sourceOf(flag, f.variables))
 		}
 	}
-	c.ParkAfter, c.Drain = max(c.ParkAfter, time.Nanosecond), max(c.Drain, time.Nanosecond) // 0 is none, and not the default
+	c.ParkAfter, c.Drain = max(c.ParkAfter, time.Nanosecond), max(c.Drain, time.Nanosecond) // 0 means no time, and not the default
 	return c, cmp.Or(oneOf("--js", f.js, "quickjs", "node"), atLeast("--concurrency", f.concurrency, 1),
 		atLeast(sourceOf("recovery-attempts", f.variables), f.recoveryAttempts, 1), atLeast(sourceOf("scan-limit", f.variables), f.scanLimit, 1))
 }
 
-// fromEnvironment takes the settings of checks and of recovery from the environment, as far as no flag says them.
+// fromEnvironment takes the settings of checks and of recovery from the environment, unless a flag sets them.
 func (f *workerFlags) fromEnvironment(p *program) error {
 	f.variables = map[string]string{}
 	for _, flag := range []string{"check-interval", "sweep-interval", "scan-limit", "recovery-attempts"} {
@@ -225,7 +225,7 @@ func (f *workerFlags) fromEnvironment(p *program) error {
 	return nil
 }
 
-// allowContainers lets a host run containers, if the flags say so.
+// allowContainers lets a host run containers, if the flags allow them.
 func (f *workerFlags) allowContainers(h *swrun.Host) error {
 	if f.containers {
 		h.Containers = &swrun.Containers{Volumes: f.volumes}

@@ -13,7 +13,7 @@ import (
 	"github.com/swrun/swrun/server"
 )
 
-// checkMetrics reports why the metrics of a worker cannot be served at an address: nothing there asks who wants them.
+// checkMetrics returns an error if the metrics of a worker cannot be served at an address: their requests are not authenticated.
 func (f *workerFlags) checkMetrics() error {
 	switch {
 	case f.metrics == "" && f.publicMetrics:
@@ -25,7 +25,7 @@ func (f *workerFlags) checkMetrics() error {
 	return nil
 }
 
-// workBeside works, watches the store, and serves the metrics of the process if they are asked for.
+// workBeside works, watches the store, and serves the metrics of the process if they are requested.
 func (o *operation) workBeside(ctx context.Context, engine *tracedEngine, f *workerFlags) error {
 	c := control.New(engine.Engine, o.store.Store, o.now)
 	all, ctx := errgroup.WithContext(ctx)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestMetricsOfAWorker: a worker serves its metrics, and nothing of the API, to those who ask for this machine by its name.
+// TestMetricsOfAWorker: a worker serves its metrics, and no part of the API, to requests for this machine by its name.
 func TestMetricsOfAWorker(t *testing.T) {
 	h := &hosted{t, "file:" + filepath.Join(t.TempDir(), "runs.db")}
 	w := h.listening("worker", "--metrics", "127.0.0.1:0")

@@ -53,7 +53,7 @@ func (o *operation) workerTable(all []api.Worker) error {
 	return err
 }
 
-// ago says how long ago a time was that the API has written.
+// ago returns the time since a time in the format of the API, as text.
 func (o *operation) ago(at string) string {
 	t, err := time.Parse(time.RFC3339Nano, at)
 	if err != nil {
@@ -62,7 +62,7 @@ func (o *operation) ago(at string) string {
 	return terminal.Elapsed(max(0, o.now().Sub(t)))
 }
 
-// maxGrant is how many bytes of what a worker grants stand in a table.
+// maxGrant is the maximum length of a worker's grants in a table, in bytes.
 const maxGrant = 60
 
 func grants(g api.WorkerGrants) string {
@@ -83,7 +83,7 @@ func grants(g api.WorkerGrants) string {
 }
 
 func workerLoad(w api.Worker) string {
-	text := fmt.Sprintf("%d at a time", w.Concurrency) // a token of some namespaces is told no more
+	text := fmt.Sprintf("%d at a time", w.Concurrency) // a token of some namespaces sees no more
 	if w.Held != nil && w.Performing != nil {
 		text = fmt.Sprintf("%d, %d of %d performing", *w.Held, *w.Performing, w.Concurrency)
 	}

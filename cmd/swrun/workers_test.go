@@ -11,7 +11,7 @@ import (
 	"github.com/swrun/swrun/redisstore/redistest"
 )
 
-// TestWorkersAreListed with what they say of themselves, from when they are there until they are not.
+// TestWorkersAreListed: workers are listed with their own descriptions, from their start to their end.
 func TestWorkersAreListed(t *testing.T) {
 	h := newHosted(t)
 	if got := h.exits(exitOK, "workers", "-o", "json"); got != "[]\n" {
@@ -45,7 +45,7 @@ func TestWorkersAreListed(t *testing.T) {
 	h.until("[]", "workers", "-o", "json", "--jq", "map(.name)")
 }
 
-// TestWorkersOnALostServer: the list says that the store does not answer, and does not say that there are none.
+// TestWorkersOnALostServer: the list reports that the store does not answer, and not that there are no workers.
 func TestWorkersOnALostServer(t *testing.T) {
 	server := redistest.Start(t)
 	h := &hosted{t, server.URL()}

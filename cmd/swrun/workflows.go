@@ -57,7 +57,7 @@ func (p *program) workflowsListCommand(use string) *cobra.Command {
 	return cmd
 }
 
-// deployedSince leaves the versions that were deployed after a time; a zero time leaves all.
+// deployedSince keeps the versions that were deployed after a time; a zero time keeps all.
 func deployedSince(w api.Workflow, after time.Time) api.Workflow {
 	w.Versions = slices.DeleteFunc(slices.Clone(w.Versions), func(v api.WorkflowVersion) bool {
 		return !after.IsZero() && (v.DeployedAt == "" || api.ParseTime(v.DeployedAt).Before(after))
@@ -183,7 +183,7 @@ the folder the next time.`,
 	return cmd
 }
 
-// stillUsed adds to the refusal of a version with runs how they are found.
+// stillUsed adds to the refusal of a version with runs the command that lists them.
 func stillUsed(r definition.Reference, err error) error {
 	exit := exitOf(err)
 	if exit.code == exitConflict {

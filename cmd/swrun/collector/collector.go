@@ -1,12 +1,12 @@
-// Package collector trades memory, which a machine has, for less work of the garbage collector. GOGC says otherwise.
+// Package collector trades memory, which a machine has, for less work of the garbage collector. GOGC overrides it.
 //
-// Go collects a heap as soon as it is twice as large as what is needed, from 4 MB on. The libraries alone allocate that while they are initialized, and
-// most verbs end soon after; a worker needs 20 MB and makes hundreds of MB a second that it does not need for long. So a heap is collected for the
-// first time when it has 64 MB, and then when there is four times as much garbage as what is needed; but large answers would cost five times their
-// size, so that it is less from 64 MB of need on, and half as much at the end.
+// Go collects a heap as soon as it is twice as large as the live data, from 4 MB on. The libraries alone allocate that during their initialization,
+// and most verbs end soon after; a worker needs 20 MB and makes hundreds of MB a second that it does not need for long. So a heap is collected for
+// the first time when it has 64 MB, and then when the garbage is four times as large as the live data. Large answers would then cost five times their
+// size, so the ratio falls from 64 MB of live data on, down to half.
 //
-// This begins before main, so that only a package can do it: Go initializes packages in the order of their paths, and before most of the others
-// it comes to this one, which needs none of them.
+// This begins before main, which only a package can do: Go initializes packages in the order of their paths, and this package is among the first
+// ones, since it imports no other.
 package collector
 
 import (
@@ -15,24 +15,24 @@ import (
 	"runtime/metrics"
 )
 
-// Percentages of garbage, of what is needed.
+// Percentages of garbage, in relation to the live data.
 const (
-	usual = 100 // where GOGC does not say another
+	usual = 100 // the default of GOGC
 	most  = 400
 	least = 50
 )
 
 const (
-	floor = 64 << 20 // bytes of a heap that is collected first
-	// little is up to how many bytes of need there may be most garbage.
+	floor = 64 << 20 // size in bytes of the heap at its first collection
+	// little is the maximum live data, in bytes, for the highest percentage.
 	little = 64 << 20
-	// unit is the heap, in bytes, that Go collects first with the usual percentage; with another one, it is in proportion.
+	// unit is the size in bytes of the heap at Go's first collection with the usual percentage; it is proportional to the percentage.
 	unit = 4 << 20
 )
 
 var paced = begin()
 
-// begin puts the first collection off. It reports false, and does nothing, where GOGC has been set.
+// begin postpones the first collection. It returns false, and changes nothing, if GOGC is set.
 func begin() bool {
 	before := debug.SetGCPercent(floor / unit * usual)
 	if before != usual {
@@ -41,18 +41,18 @@ func begin() bool {
 	return before == usual
 }
 
-// Pace goes on with it after the first collection, unless GOGC has been set.
+// Pace adapts the percentage from the first collection on, unless GOGC is set.
 func Pace() {
 	if paced {
 		afterCollection(floor / unit * usual)
 	}
 }
 
-// afterCollection says how much garbage may gather, after each collection. now is what was said by then.
+// afterCollection sets the percentage of garbage after each collection. now is the present percentage.
 func afterCollection(now int) {
-	runtime.AddCleanup(new([16]byte), func(now int) { // nobody holds it: it goes with the next collection
+	runtime.AddCleanup(new([16]byte), func(now int) { // unreferenced: the next collection frees it
 		next := percentFor(needed())
-		if next < now*9/10 || next > now*11/10 { // since everything stands still for it
+		if next < now*9/10 || next > now*11/10 { // because the change stops the world
 			debug.SetGCPercent(next)
 			now = next
 		}
@@ -60,14 +60,14 @@ func afterCollection(now int) {
 	}, now)
 }
 
-// needed returns how many bytes the last collection has left.
+// needed returns the live data after the last collection, in bytes.
 func needed() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(sample)
 	return sample[0].Value.Uint64()
 }
 
-// percentFor returns how much garbage may gather where so many bytes are needed.
+// percentFor returns the percentage of garbage for an amount of live data, in bytes.
 func percentFor(needed uint64) int {
 	return int(min(most, max(least, most*little/max(1, needed))))
 }

@@ -16,9 +16,9 @@ func TestPercentage(t *testing.T) {
 	}
 }
 
-// TestPace shows that the percentage follows what is needed, up and down.
+// TestPace shows that the percentage follows the live data, up and down.
 func TestPace(t *testing.T) {
-	before := debug.SetGCPercent(floor / unit * usual) // GOGC may be set where the tests run
+	before := debug.SetGCPercent(floor / unit * usual) // GOGC may be set in the environment of the tests
 	t.Cleanup(func() { debug.SetGCPercent(before) })
 	afterCollection(floor / unit * usual)
 	collect(t, func(percent uint64) bool { return percent == most })
@@ -28,7 +28,7 @@ func TestPace(t *testing.T) {
 	collect(t, func(percent uint64) bool { return percent == most })
 }
 
-// collect collects memory until the percentage is as wanted.
+// collect collects memory until the percentage satisfies wanted.
 func collect(t *testing.T, wanted func(percent uint64) bool) {
 	t.Helper()
 	sample := []metrics.Sample{{Name: "/gc/gogc:percent"}}
