@@ -102,8 +102,8 @@ func parser() cron.Parser {
 
 // Next returns the first time after a time; zero without one within 50 years.
 //
-// A time that the clocks skip happens after the change, as long after it as the time is after the skipped hour began: 02:30 happens at 03:30, if the
-// clocks go from 02:00 to 03:00. A time that comes twice happens the first time; both times, if the expression is for every hour.
+// If the clocks skip a time, it happens after the change, delayed by the skipped interval: 02:30 happens at 03:30, if the clocks go from 02:00 to
+// 03:00. A time that comes twice happens the first time; both times, if the expression is for every hour.
 func (e Expression) Next(after time.Time) time.Time {
 	if e.fields == nil {
 		return time.Time{}

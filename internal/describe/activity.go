@@ -11,8 +11,8 @@ import (
 	"github.com/swrun/swrun/internal/terminal"
 )
 
-// activities lists the activities that a run waits for: their attempts, their retry policy, all of their timeouts, and which of these passes
-// next (promises 46); nothing if there are none.
+// activities lists the activities that a run waits for: their attempts, their retry policy, all of their timeouts, and the timeout that passes next
+// (promises 46); empty without activities.
 func activities(d *api.Description) string {
 	var open []api.Task
 	for _, t := range d.Open {
@@ -30,7 +30,7 @@ func activities(d *api.Description) string {
 	})
 }
 
-// ago says how long before the description something was.
+// ago returns the time from an event to the description, as text.
 func ago(d *api.Description, at string) string {
 	if at == "" {
 		return "-"
@@ -38,7 +38,7 @@ func ago(d *api.Description, at string) string {
 	return terminal.Elapsed(max(0, api.ParseTime(d.DescribedAt).Sub(api.ParseTime(at)))) + " ago"
 }
 
-// progress is the beginning of what the last heartbeat told.
+// progress returns the beginning of the data of the last heartbeat.
 func progress(told any) string {
 	if told == nil {
 		return "-"
@@ -71,7 +71,7 @@ func lasting(seconds float64) string {
 	return terminal.Elapsed(time.Duration(seconds * float64(time.Second)))
 }
 
-// nextToPass names the deadline that passes first, when, and whether it ends the activity.
+// nextToPass describes the deadline that passes first: its kind, its time, and whether it ends the activity.
 func nextToPass(all []api.OpenDeadline) string {
 	first := api.OpenDeadline{}
 	for _, d := range all {

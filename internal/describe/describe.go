@@ -1,5 +1,5 @@
-// Package describe describes runs for people: what a run waits for, what happens next, its deadlines, and its history line by line. It
-// formats what package api has the shapes of, wherever that comes from, and asks nobody itself.
+// Package describe describes runs for people: the tasks of a run, its next event, its deadlines, and its history line by line. It formats the types
+// of package api, of any origin, and sends no requests.
 package describe
 
 import (
@@ -16,8 +16,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Run describes a run in lines. Driver says how it goes on if nobody works on
-// its store, and is empty if somebody may.
+// Run describes a run in lines. Driver describes how the run continues if no worker works on its store; it is empty if a worker may.
 func Run(d *api.Description, driver string) string {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
@@ -71,7 +70,7 @@ func softLine(soft api.SoftDeadline) (name, format string, at any) {
 	return "Late:", "%s", fmt.Sprintf("%s, since %s; it goes on all the same", scope, soft.At)
 }
 
-// start describes how the run was started.
+// start describes the start of the run.
 func start(line func(name, format string, args ...any), d *api.Description) {
 	if d.ForkedFrom != "" {
 		line("Forked:", "from %s", d.ForkedFrom)
@@ -113,7 +112,7 @@ func start(line func(name, format string, args ...any), d *api.Description) {
 	}
 }
 
-// failure describes why the run has faulted, and where the error comes from if that is another run.
+// failure describes the error of a faulted run, and its origin if that is another run.
 func failure(line func(name, format string, args ...any), d *api.Description) {
 	if d.Failure == nil {
 		return
@@ -146,7 +145,7 @@ func deadlines(d *api.Description) string {
 	return b.String()
 }
 
-// DeadlineColumns are the heads of the columns of DeadlineRow.
+// DeadlineColumns are the headings of the columns of DeadlineRow.
 func DeadlineColumns() []string {
 	return []string{"SCOPE", "SOURCE", "KIND", "WITHIN", "AT", "LEFT", "CAUGHT BY"}
 }
@@ -173,7 +172,7 @@ func DeadlineRow(in api.Deadline) []string {
 	return []string{cmp.Or(in.Pointer, "the workflow"), source, in.Kind, within(in), in.At, leftOrOverdue(in.Left()), by}
 }
 
-// within is how long the scope of a deadline may take; a deadline that was set as a moment has no such length.
+// within returns the length of the deadline; a deadline that was set as a moment has no length.
 func within(in api.Deadline) string {
 	if in.StartedAt == "" {
 		return "-"
@@ -181,7 +180,7 @@ func within(in api.Deadline) string {
 	return terminal.Elapsed(api.ParseTime(in.At).Sub(api.ParseTime(in.StartedAt)))
 }
 
-// workerText names the worker that has a run, and says whether it is there.
+// workerText names the worker that holds a run, and reports whether it is present.
 func workerText(d *api.Description) string { return d.Worker + ", " + presence(d) }
 
 func presence(d *api.Description) string {
@@ -199,7 +198,7 @@ func presence(d *api.Description) string {
 	return fmt.Sprintf("has it until %s, and longer as long as it is there", d.HeldUntil)
 }
 
-// leftOrOverdue shows how much time there is, or by how much it is over.
+// leftOrOverdue returns the remaining time, or the time by which a deadline is overdue.
 func leftOrOverdue(d time.Duration) string {
 	if d < 0 {
 		return client.Due(d)
@@ -211,7 +210,7 @@ func leftOrOverdue(d time.Duration) string {
 func possible(d *api.Description) (all []string) {
 	read := d.ClosedAt != "" || slices.Contains(d.Commands, string(store.VerbCancel)) || slices.Contains(d.Commands, string(store.VerbTerminate))
 	for _, verb := range client.PermissionVerbs() {
-		if verb == client.VerbDelete && read { // there is little else to do
+		if verb == client.VerbDelete && read { // few other commands remain
 			all = append(all, "history")
 		}
 		if p := d.Allowed[verb]; p.Allowed && p.NoEffect == "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/internal/describe"
 )
 
-// TestWorkerIsNamed: people and programs see which worker holds a run, and whether it is there.
+// TestWorkerIsNamed: people and programs see the worker that holds a run, and whether it is present.
 func TestWorkerIsNamed(t *testing.T) {
 	now := time.UnixMilli(1_800_000_000_000)
 	held := func(lease time.Time, gone bool) *api.Description {

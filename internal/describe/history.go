@@ -14,13 +14,13 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// notable is how much later than it happened a record has to be stored for the difference to be shown.
+// notable is the minimum delay from a record to its commit that is shown.
 const notable = 100 * time.Millisecond
 
-// lateReport says what a report that came too late means (promises 214).
+// lateReport explains a late report (promises 214).
 const lateReport = "it does not count; what it tells of may have happened all the same"
 
-// HistoryLine is a record for people: when, what, where, and the beginning of its data.
+// HistoryLine returns a record for people: its time, its type, its place, and the beginning of its data.
 func HistoryLine(r api.HistoryEvent) string {
 	at := api.ParseTime(r.At)
 	words := []string{fmt.Sprintf("%5d  %s  %-18s", r.Seq, milliseconds(at), r.Type)}
@@ -52,7 +52,7 @@ func HistoryLine(r api.HistoryEvent) string {
 	return strings.TrimRight(strings.Join(words, " "), " ") + "\n"
 }
 
-// deadlinesOfRun says how long the run may take and when its time is over, with the names of the JSON.
+// deadlinesOfRun returns the timeouts of the run and their deadlines, with the names of the JSON.
 func deadlinesOfRun(t api.Timeouts) (words []string) {
 	length := func(name string, seconds *float64) {
 		if seconds != nil {
@@ -71,7 +71,7 @@ func deadlinesOfRun(t api.Timeouts) (words []string) {
 	return words
 }
 
-// failed is the error of a record, its category, how it has come about, what was called, whether it is retried, and which timeout it is.
+// failed returns the error of a record, its category, its cause, the called address, the retry, and the kind of its timeout.
 func failed(r api.HistoryEvent) (words []string) {
 	if r.Error == nil {
 		return nil
@@ -93,7 +93,7 @@ func failed(r api.HistoryEvent) (words []string) {
 	return words
 }
 
-// nonRetryable marks an error that is not retried; nothing for any other one.
+// nonRetryable returns the mark of an error that is not retried; empty for other errors.
 func nonRetryable(e any) []string {
 	if marked, _ := api.ParseError(e).Extensions[interpreter.MemberNonRetryable].(bool); marked {
 		return []string{"non-retryable"}
@@ -101,7 +101,7 @@ func nonRetryable(e any) []string {
 	return nil
 }
 
-// attempt says which attempt a record is of, who has made it, and whether its report came too late.
+// attempt returns the attempt of a record, its worker, and whether its report was late.
 func attempt(r api.HistoryEvent) (words []string) {
 	if r.Attempt > 1 {
 		words = append(words, fmt.Sprintf("attempt=%d", r.Attempt))

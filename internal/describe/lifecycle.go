@@ -11,7 +11,7 @@ import (
 	"github.com/swrun/swrun/internal/terminal"
 )
 
-// lifecycleEvent is what is shown of a lifecycle event.
+// lifecycleEvent contains the displayed parts of a lifecycle event.
 type lifecycleEvent struct {
 	ID, Source, Type, Time string
 	Data                   struct {
@@ -20,7 +20,7 @@ type lifecycleEvent struct {
 	}
 }
 
-// LifecycleLine is a lifecycle event for people, from the JSON of its CloudEvent: when, what, where, of which run, and its error.
+// LifecycleLine returns a lifecycle event for people, from the JSON of its CloudEvent: its time, its type, its run, its task, and its error.
 func LifecycleLine(event []byte) string {
 	var e lifecycleEvent
 	if err := json.Unmarshal(event, &e); err != nil {
@@ -39,15 +39,15 @@ func LifecycleLine(event []byte) string {
 	return terminal.Printable(strings.Join(words, " ")) + "\n"
 }
 
-// EmittedLine is an event that a run has emitted, for people, from the JSON of its CloudEvent: when, which run, and what type, source and id it has.
+// EmittedLine returns an event that a run has emitted for people, from the JSON of its CloudEvent: its time, its run, its type, source and id.
 func EmittedLine(event []byte, run string) string {
 	var e struct{ ID, Source, Type, Time string }
-	_ = json.Unmarshal(event, &e) // what could be read of it is shown
+	_ = json.Unmarshal(event, &e) // the readable parts are shown
 	about := shorten.To(e.Type+" source="+e.Source+" id="+e.ID, 400)
 	return terminal.Printable(fmt.Sprintf("%s  %-22s %s %s", milliseconds(api.ParseTime(e.Time)), "emitted", run, about)) + "\n"
 }
 
-// runOf returns the run that an event is about: the first part of its source is the namespace, and its id begins with that of the run.
+// runOf returns the run of an event: the first part of its source is the namespace, and the id of the run is the prefix of its id.
 func runOf(source, id string) string {
 	namespace, _, _ := strings.Cut(strings.TrimPrefix(source, "/"), "/")
 	if end := strings.LastIndexByte(id, '-'); end >= 0 {

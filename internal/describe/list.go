@@ -28,7 +28,7 @@ func Where(d *api.Description) string {
 	return strings.Join(all, " ")
 }
 
-// Next says in a few words what happens next.
+// Next describes the next event in a few words.
 func Next(d *api.Description) string {
 	said := ""
 	if d.Reason != "" {
@@ -67,7 +67,7 @@ func Next(d *api.Description) string {
 	return strings.Join(all, " · ")
 }
 
-// waits says what a run waits for, but for a moment.
+// waits describes the waits of a run, except for timers.
 func waits(d *api.Description) (all []string) {
 	for _, one := range d.Waiting {
 		switch one {
@@ -83,7 +83,7 @@ func waits(d *api.Description) (all []string) {
 	return all
 }
 
-// queues returns the queues that tasks of a run need, and those of its activities.
+// queues returns the queues of the tasks that wait, and of the activities.
 func queues(d *api.Description) (all []string) {
 	add := func(name string) {
 		if !slices.Contains(all, name) {
@@ -105,7 +105,7 @@ func queues(d *api.Description) (all []string) {
 	return all
 }
 
-// due says which timer, retry and deadline comes first.
+// due describes the first timer, retry and deadline.
 func due(d *api.Description) (all []string) {
 	for _, t := range d.Open {
 		if t.Until != "" {
@@ -131,7 +131,7 @@ func due(d *api.Description) (all []string) {
 	return all
 }
 
-// Late says which scope of a run in progress is late, and since when: of several, the outermost. It is empty if none is.
+// Late describes the late scope of a run in progress, and its delay: of several, the outermost. It is empty if no scope is late.
 func Late(d *api.Description) string {
 	for _, soft := range d.SoftDeadlines {
 		if left := soft.Left(); left <= 0 {

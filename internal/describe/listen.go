@@ -8,7 +8,7 @@ import (
 	"github.com/swrun/swrun/internal/terminal"
 )
 
-// listens shows the events that tasks which listen have not consumed, and why.
+// listens lists the events that listening tasks have not consumed, with the reasons.
 func listens(d *api.Description) string {
 	var b strings.Builder
 	for _, t := range d.Open {

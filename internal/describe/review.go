@@ -10,17 +10,17 @@ import (
 	"github.com/swrun/swrun/internal/terminal"
 )
 
-// shownOfReview bounds how many children and failures are shown: the last ones.
+// shownOfReview is the maximum number of displayed children and failures: the last ones.
 const shownOfReview = 20
 
-// children lists the runs that a run has started; nothing if there are none.
+// children lists the runs that a run has started; empty without any.
 func children(d *api.Description) string {
 	return lastRows("Children", d.Children, []string{"RUN", "STATUS", "STARTED BY", "AT"}, func(c api.Child) []string {
 		return []string{c.Run, cmp.Or(c.Status, "-"), cmp.Or(c.Path, c.Pointer), c.StartedAt}
 	})
 }
 
-// failures lists the failures of a run, with those that were caught; nothing if there are none.
+// failures lists the failures of a run, including caught ones; empty without any.
 func failures(d *api.Description) string {
 	return lastRows("Failures", d.Failures, []string{"AT", "WHERE", "CATEGORY", "PROPAGATION", "OUTCOME", "ERROR"}, func(f api.Failure) []string {
 		outcome := cmp.Or(f.Outcome, "-")
@@ -38,7 +38,7 @@ func failures(d *api.Description) string {
 	})
 }
 
-// lastRows is a table of the last of some things, under a title that says how many there are.
+// lastRows returns a table of the last items of a list, under a title with their number.
 func lastRows[T any](title string, all []T, columns []string, row func(T) []string) string {
 	if len(all) == 0 {
 		return ""

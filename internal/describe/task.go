@@ -11,10 +11,10 @@ import (
 	"github.com/swrun/swrun/internal/terminal"
 )
 
-// maxTaskData is how many bytes of a value are shown of a task.
+// maxTaskData is the maximum length of a displayed value of a task, in bytes.
 const maxTaskData = 2000
 
-// Task says what an occurrence of a task saw, and what it has changed.
+// Task describes the data and the changes of an occurrence of a task.
 func Task(r *api.TaskRecord) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (%s) of %s: %s", terminal.Printable(cmp.Or(r.Path, r.Pointer)), r.Kind, r.Run, r.Status)
@@ -43,7 +43,7 @@ func Task(r *api.TaskRecord) string {
 	return b.String()
 }
 
-// change is one in words.
+// change describes a change.
 func change(c api.Change) string {
 	switch {
 	case c.Before == nil:

@@ -13,15 +13,15 @@ import (
 	"github.com/swrun/swrun/internal/jsonvalue"
 )
 
-// Limits of a document in YAML, whose aliases multiply what stands in it.
+// Limits of a document in YAML, whose aliases multiply its content.
 const (
-	maxMarks  = 600_000 // characters that values are separated by
+	maxMarks  = 600_000 // characters that separate values
 	maxValues = 1_000_000
-	maxBytes  = 16 << 20 // of its text, aliases written out
+	maxBytes  = 16 << 20 // of its text, with expanded aliases
 	maxDepth  = 200
 )
 
-// Decode reads a document: as JSON if it is, and otherwise as YAML.
+// Decode reads a document: as JSON if possible, and otherwise as YAML.
 func Decode(data []byte) (any, error) {
 	data, err := content.Text("", data)
 	if err != nil {
@@ -32,11 +32,11 @@ func Decode(data []byte) (any, error) {
 		if err == nil {
 			return v, nil
 		}
-		if bytes.HasPrefix(bytes.TrimLeft(trimmed[1:], " \t\r\n"), []byte(`"`)) { // it was meant to be
+		if bytes.HasPrefix(bytes.TrimLeft(trimmed[1:], " \t\r\n"), []byte(`"`)) { // the author meant JSON
 			return nil, fmt.Errorf("it is not JSON: %w", err)
 		}
 	}
-	// Each value of YAML is separated from the others by one of these, so that this is an upper bound of how many there are.
+	// One of these separates each value of YAML from the others, so that this is an upper bound of their number.
 	marks := 1
 	for _, c := range []string{",", "\n", ":", "[", "{", "-"} {
 		marks += bytes.Count(data, []byte(c))
@@ -57,7 +57,7 @@ func Decode(data []byte) (any, error) {
 	return new(converter).value(document.Content[0], 0)
 }
 
-// converter makes data of YAML, and counts what it makes.
+// converter converts YAML to data, and counts the values.
 type converter struct{ values, bytes int }
 
 func (c *converter) value(n *yaml.Node, depth int) (any, error) {

@@ -1,5 +1,5 @@
-// Package description reads documents that describe services, as JSON or YAML, and follows the references in them. It knows what such documents
-// have in common: they may come from anywhere, are read within bounds, and nothing else is fetched because of them.
+// Package description reads documents that describe services, as JSON or YAML, and follows the references in them. It handles the common part of such
+// documents: they may come from anywhere, are read within limits, and nothing else is fetched because of them.
 package description
 
 import (
@@ -10,16 +10,16 @@ import (
 	"github.com/swrun/swrun/internal/shorten"
 )
 
-// maxReferences is how many references may lead to one thing.
+// maxReferences is the maximum number of references in a chain.
 const maxReferences = 32
 
-// Resolve returns an object of a document, or that which it refers to.
+// Resolve returns an object of a document, or the target of its reference.
 func Resolve(root map[string]any, v any) (map[string]any, error) {
 	found, _, err := Find(root, v)
 	return found, err
 }
 
-// Find is Resolve, and returns the last reference that has led to the object, too; it is empty if none has.
+// Find is Resolve with the last reference of the chain to the object; it is empty without references.
 func Find(root map[string]any, v any) (found map[string]any, reference string, err error) {
 	for range maxReferences {
 		found = Object(v)
@@ -35,7 +35,7 @@ func Find(root map[string]any, v any) (found map[string]any, reference string, e
 	return nil, "", fmt.Errorf("its references lead in a circle, or on for more than %d steps", maxReferences)
 }
 
-// follow returns what a reference leads to. It leads nowhere else than into the document.
+// follow returns the target of a reference, which must be in the document.
 func follow(root map[string]any, reference string) (any, error) {
 	if !strings.HasPrefix(reference, "#/") {
 		return nil, fmt.Errorf("the reference %s is not followed: it leads out of the document; bundle what it refers to", shorten.Quoted(withoutUser(reference)))
@@ -51,7 +51,7 @@ func follow(root map[string]any, reference string) (any, error) {
 	return at, nil
 }
 
-// Tokens returns the names that a reference into a document goes through.
+// Tokens returns the names in the path of a reference into a document.
 func Tokens(reference string) []string {
 	pointer := strings.TrimPrefix(reference, "#/")
 	if unescaped, err := url.PathUnescape(pointer); err == nil {
@@ -64,7 +64,7 @@ func Tokens(reference string) []string {
 	return tokens
 }
 
-// withoutUser returns a reference without what may be a password.
+// withoutUser returns a reference without the parts that may be a password.
 func withoutUser(reference string) string {
 	if u, err := url.Parse(reference); err == nil {
 		u.User, u.RawQuery = nil, ""
@@ -73,19 +73,19 @@ func withoutUser(reference string) string {
 	return "to something that is not a URL"
 }
 
-// Object returns v if it is an object, and otherwise nothing.
+// Object returns v if it is an object, and nil otherwise.
 func Object(v any) map[string]any {
 	found, _ := v.(map[string]any)
 	return found
 }
 
-// Text returns v if it is a text, and otherwise an empty one.
+// Text returns v if it is a text, and an empty text otherwise.
 func Text(v any) string {
 	found, _ := v.(string)
 	return found
 }
 
-// List returns v if it is a list, and otherwise nothing.
+// List returns v if it is a list, and nil otherwise.
 func List(v any) []any {
 	found, _ := v.([]any)
 	return found

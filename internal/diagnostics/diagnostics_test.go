@@ -16,7 +16,7 @@ import (
 	"github.com/swrun/swrun/internal/terminal"
 )
 
-// checkoutText is a document with four mistakes in it.
+// checkoutText is a document with four mistakes.
 const checkoutText = `document: { dsl: 1.0.3, namespace: demo, name: checkout, version: 0.1.0 }
 do:
   - pay:
@@ -37,7 +37,7 @@ do:
   - ship: { set: { shipped: true } }
 `
 
-// span is a range on one line of checkoutText, which holds only single-byte characters.
+// span is a range on one line of checkoutText, which contains only single-byte characters.
 func rangeOf(text string, line int, word string) source.Range {
 	lines := strings.SplitAfter(text, "\n")
 	before := strings.Join(lines[:line-1], "")
@@ -123,7 +123,7 @@ func TestExcerptAlignsMarks(t *testing.T) {
 	}
 }
 
-// wordRange counts columns in characters, as the contract of Position says.
+// wordRange counts columns in characters, as the contract of Position requires.
 func wordRange(line, word string) source.Range {
 	before, _, _ := strings.Cut(line, word)
 	start := source.Position{Line: 1, Column: len([]rune(before)) + 1, Offset: len(before)}
@@ -183,7 +183,7 @@ func TestMachineDiagnostics(t *testing.T) {
 			return api.Write(b, map[string]any{"diagnostics": api.Diagnostics(ds)})
 		}},
 		{"sarif", func(b *bytes.Buffer, ds dsl.Diagnostics) error {
-			for i := range ds { // the titles of real rules are not this test's business
+			for i := range ds { // the titles of real rules are not a subject of this test
 				ds[i].Code = "X" + ds[i].Code
 			}
 			return WriteSARIF(b, ds)
@@ -252,7 +252,7 @@ func FuzzHumanDiagnostics(f *testing.F) {
 	})
 }
 
-// TestSummaryNamesTheFirstError: the code that the summary explains is that of the first of the gravest diagnostics, wherever others stand.
+// TestSummaryNamesTheFirstError: the summary names the code of the first of the gravest diagnostics, regardless of the places of the others.
 func TestSummaryNamesTheFirstError(t *testing.T) {
 	for want, all := range map[string]dsl.Diagnostics{
 		"1 error · 2 warnings · swrun explain SW2":  {{Code: "SW1", Severity: dsl.SeverityWarning}, {Code: "SW2"}, {Code: "SW3", Severity: dsl.SeverityWarning}},

@@ -56,7 +56,7 @@ func (e excerpts) write(b *strings.Builder, d dsl.Diagnostic) {
 	}
 }
 
-// underline returns what stands below a marked range that is that many columns wide.
+// underline returns the text below a marked range of that number of columns.
 func (e excerpts) underline(m mark, s dsl.Severity, width int) string {
 	label := terminal.Printable(m.label)
 	if label != "" {
@@ -68,10 +68,10 @@ func (e excerpts) underline(m mark, s dsl.Severity, width int) string {
 	return e.look.Blue(strings.Repeat("-", width) + label)
 }
 
-// expanded is a source line as it is shown: tabs are spaces, what could drive the terminal is escaped.
+// expanded is a source line for display: tabs are spaces, and characters that could control the terminal are escaped.
 type expanded struct {
 	text string
-	at   []int // display column at which the i-th character of the source starts, and the end
+	at   []int // display column of the start of the i-th character of the source, and of the end
 	byte []int // the same as offsets into text
 }
 
@@ -108,7 +108,7 @@ func (x expanded) columns(r source.Range) (from, to int) {
 	return x.at[start], max(x.at[end], x.at[start]+1)
 }
 
-// cutSign stands for what is left out; it is one column wide.
+// cutSign replaces omitted text; it is one column wide.
 func cutSign(l terminal.Style) string {
 	if l.ASCII {
 		return "~"

@@ -9,10 +9,10 @@ import (
 	"github.com/swrun/swrun/dsl/source"
 )
 
-// fixRounds bounds how often a document is fixed: one repair may bring another finding to light.
+// fixRounds is the maximum number of rounds of fixes for a document: one repair may reveal another finding.
 const fixRounds = 5
 
-// Fix makes all safe edits of what check finds, and returns how many findings they repair.
+// Fix makes all safe edits of the findings of check, and returns the number of findings that they repair.
 func Fix(text []byte, check func([]byte) dsl.Diagnostics) ([]byte, int) {
 	repaired := 0
 	for range fixRounds {
@@ -29,7 +29,7 @@ func Fix(text []byte, check func([]byte) dsl.Diagnostics) ([]byte, int) {
 	return text, repaired
 }
 
-// safeEdits collects the edits of all findings that can be repaired at once: no two of them touch the same text.
+// safeEdits collects the edits of all findings that can be repaired together: no two of them touch the same text.
 func safeEdits(ds dsl.Diagnostics) (edits []source.Edit, findings int) {
 	for _, d := range ds {
 		if !isFixable(d) || slices.ContainsFunc(d.Fix, func(e source.Edit) bool { return overlapsAny(edits, e) }) {
@@ -47,7 +47,7 @@ func overlapsAny(edits []source.Edit, e source.Edit) bool {
 	})
 }
 
-// applyEdits makes edits that do not overlap.
+// applyEdits applies edits that do not overlap.
 func applyEdits(text []byte, edits []source.Edit) []byte {
 	edits = slices.Clone(edits)
 	slices.SortStableFunc(edits, func(a, b source.Edit) int { return cmp.Compare(b.Range.Start.Offset, a.Range.Start.Offset) })

@@ -1,6 +1,5 @@
-// Package diagnostics shows what was found in documents: to people, with the lines that it is about, and to other programs as SARIF
-// and as GitHub's annotations (their JSON is package api's). It also makes the edits that repair findings. It finds nothing itself:
-// that is done by packages dsl and interpreter.
+// Package diagnostics displays findings in documents: for people, with their lines, and for other programs as SARIF and as GitHub's annotations
+// (their JSON is in package api). It also makes the edits that repair findings. The findings come from packages dsl and interpreter.
 package diagnostics
 
 import (
@@ -14,20 +13,20 @@ import (
 
 const (
 	shownDiagnostics = 20  // the rest is only counted
-	locationColumn   = 78  // where file:line:column stands if the message leaves room
+	locationColumn   = 78  // column of file:line:column, if the message leaves room
 	sourceWidth      = 200 // longer source lines are cut around the mark
 	tabWidth         = 4
 )
 
-// Report is what is shown of one document.
+// Report contains the display of one document.
 type Report struct {
 	Text        []byte
 	Diagnostics dsl.Diagnostics // shown
-	Hidden      int             // of lower severity, not shown
-	FixCommand  string          // how to apply the fixes, empty if that is not offered
+	Hidden      int             // number of findings of lower severity that are not shown
+	FixCommand  string          // command that applies the fixes; empty if it is not offered
 }
 
-// Human returns the report as text that ends in a newline, or nothing if there is nothing to show.
+// Human returns the report as text that ends in a newline, or an empty text without findings.
 func Human(r Report, l terminal.Style) string {
 	var b strings.Builder
 	lines := strings.Split(string(r.Text), "\n")

@@ -11,7 +11,7 @@ import (
 	"github.com/swrun/swrun/internal/terminal"
 )
 
-// summary counts what was found and says what to do next.
+// summary counts the findings, and names the next commands.
 func summary(r Report) string {
 	if len(r.Diagnostics)+r.Hidden == 0 {
 		return ""
@@ -27,7 +27,7 @@ func summary(r Report) string {
 	}
 	if len(r.Diagnostics) > 0 {
 		gravest := slices.MinFunc(r.Diagnostics, func(a, b dsl.Diagnostic) int { return cmp.Compare(a.Severity, b.Severity) })
-		parts = append(parts, "swrun explain "+gravest.Code) // of several, the first
+		parts = append(parts, "swrun explain "+gravest.Code) // of several codes, the first
 	}
 	if n := countFixable(r.Diagnostics); n > 0 && r.FixCommand != "" {
 		parts = append(parts, fmt.Sprintf("fix %d automatically: %s", n, r.FixCommand))
@@ -53,7 +53,7 @@ func countFixable(ds dsl.Diagnostics) (n int) {
 	return n
 }
 
-// isFixable reports whether all of d's edits may be made without asking.
+// isFixable reports whether all edits of d may be made without confirmation.
 func isFixable(d dsl.Diagnostic) bool {
 	return len(d.Fix) > 0 && !slices.ContainsFunc(d.Fix, func(e source.Edit) bool { return !e.Safe })
 }

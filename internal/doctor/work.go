@@ -228,8 +228,8 @@ func unserved(ctx context.Context, s *swrun.Store, workers []presence.Worker) Fi
 	return Finding{"SD013", Warning, what, "start a worker with what they need, for example with --queue, --allow-processes, --allow-containers, --allow-volume, --allow-files, --network or --secrets"}
 }
 
-// untakenAfter is the time for which runs may wait for a resource that workers do not announce, such as a secret. A worker with the resource takes
-// them within a second.
+// untakenAfter is the time before doctor warns of runs that wait for a resource that workers do not announce, such as a secret: a worker with the
+// resource takes them within a second.
 const untakenAfter = 5 * time.Second
 
 // versions reports whether all workers are of one version.

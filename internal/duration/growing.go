@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Growing are delays, each of which is longer than the one before by a factor.
+// Growing is a sequence of delays, each of which is longer than the one before by a factor.
 type Growing struct {
 	Initial time.Duration
 	Factor  float64
-	Max     time.Duration // of each; 0 for Max of this package
+	Max     time.Duration // of each delay; 0 means Max of this package
 }
 
 // At returns delay n, which counts from 1.

@@ -12,10 +12,10 @@ import (
 	"github.com/swrun/swrun/internal/shorten"
 )
 
-// Max is the longest time that counts: 100 years of 366 days.
+// Max is the maximum duration: 100 years of 366 days.
 const Max = 100 * 366 * 24 * time.Hour
 
-// Parts are what an ISO 8601 duration consists of. How long its years and months are depends on the date.
+// Parts are the parts of an ISO 8601 duration. The length of its years and months depends on the date.
 type Parts struct {
 	Years, Months int
 	Exact         time.Duration // weeks (7 days), days (24 h), hours and below
@@ -23,8 +23,7 @@ type Parts struct {
 
 var isoPattern = lazyregexp.New(`^P(\d+(?:\.\d+)?Y)?(\d+(?:\.\d+)?M)?(\d+(?:\.\d+)?W)?(\d+(?:\.\d+)?D)?(T(\d+(?:\.\d+)?H)?(\d+(?:\.\d+)?M)?(\d+(?:\.\d+)?S)?)?$`)
 
-// ParseISO reads an ISO 8601 duration such as P1DT2.5S without a sign. Its years and months are whole, and it is at most a hundred
-// years.
+// ParseISO parses an ISO 8601 duration such as P1DT2.5S without a sign. Its years and months are whole, and it is at most a hundred years.
 func ParseISO(text string) (Parts, error) {
 	if !isoPattern().MatchString(text) || strings.HasSuffix(text, "P") || strings.HasSuffix(text, "T") {
 		return Parts{}, fmt.Errorf("%s is not an ISO 8601 duration such as PT2S or P1DT12H", shorten.Quoted(text))
@@ -47,7 +46,7 @@ func ParseISO(text string) (Parts, error) {
 	return Parts{Years: int(read.Years), Months: int(read.Months), Exact: exact}, nil
 }
 
-// amount is n units; the whole ones are counted apart, so that no digits are lost.
+// amount returns n units; whole units are counted separately, so that no digits are lost.
 func amount(n float64, unit time.Duration) time.Duration {
 	whole, fraction := math.Modf(n)
 	return time.Duration(whole)*unit + time.Duration(math.Round(fraction*float64(unit)))

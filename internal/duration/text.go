@@ -1,5 +1,5 @@
-// Package duration reads and writes lengths of time as people do outside of documents, 2h30m or 1.5s, and reads ISO 8601. Flags,
-// logs, messages and package dsl use it. It knows nothing of workflows, and never asks for the time.
+// Package duration parses and formats lengths of time outside of documents, such as 2h30m or 1.5s, and parses ISO 8601. Flags, logs, messages and
+// package dsl use it. It knows nothing about workflows, and never reads a clock.
 package duration
 
 import (
@@ -13,23 +13,23 @@ import (
 	"github.com/swrun/swrun/internal/shorten"
 )
 
-// unit is a unit of time as people write it.
+// unit is a unit of time with its name.
 type unit struct {
 	name   string
 	length time.Duration
 }
 
-// writtenUnits are the units that durations are written in, the longest first.
+// writtenUnits are the units of Format, the longest first.
 func writtenUnits() []unit {
 	return []unit{{"d", 24 * time.Hour}, {"h", time.Hour}, {"m", time.Minute}, {"s", time.Second}, {"ms", time.Millisecond}}
 }
 
-// readUnits are the units that are read.
+// readUnits are the units of Parse.
 func readUnits() []unit {
 	return append(writtenUnits(), unit{"w", 7 * 24 * time.Hour}, unit{"us", time.Microsecond}, unit{"µs", time.Microsecond}, unit{"ns", 1})
 }
 
-// Format writes a duration as people do: 2d4h, 5m, 1.5s, 250ms. Parse reads it back.
+// Format formats a duration for people: 2d4h, 5m, 1.5s, 250ms. Parse reads it back.
 func Format(d time.Duration) string {
 	if d == 0 {
 		return "0s"
@@ -38,7 +38,7 @@ func Format(d time.Duration) string {
 	if d < 0 {
 		b.WriteByte('-')
 	}
-	rest := uint64(max(d, -d)) // also of the least duration, which has no opposite
+	rest := uint64(max(d, -d)) // the smallest duration too, which has no negative
 	fraction := func(unit time.Duration) string {
 		text := strconv.FormatUint(rest/uint64(unit), 10)
 		if below := rest % uint64(unit); below > 0 {
@@ -62,8 +62,8 @@ func Format(d time.Duration) string {
 	return b.String()
 }
 
-// FormatRough writes a duration as precisely as people want to know how long something took or will take: milliseconds below a
-// second, tenths below a minute, and above that its two largest units.
+// FormatRough formats a duration with the precision that people need for elapsed and remaining times: milliseconds below a second, tenths below a
+// minute, and above that its two largest units.
 func FormatRough(d time.Duration) string {
 	size := max(d, -d)
 	switch {
@@ -92,7 +92,7 @@ var (
 	plainNumber  = lazyregexp.New(`^\d+(\.\d+)?$`)
 )
 
-// ParseSigned is Parse that also takes what is negative: whoever asks says what it must be at least.
+// ParseSigned is Parse for durations that may be negative: the caller reports the minimum.
 func ParseSigned(text string) (time.Duration, error) {
 	if rest, negative := strings.CutPrefix(text, "-"); negative && !strings.HasPrefix(rest, "-") {
 		d, err := Parse(rest)
@@ -103,8 +103,8 @@ func ParseSigned(text string) (time.Duration, error) {
 
 var errTooLong = errors.New("is longer than a hundred years")
 
-// Parse reads a duration as people write it (2h30m, 1d, 1w), as Format does, or in ISO 8601 (PT2H30M). Its length must be fixed:
-// years and months are refused. It is not negative, and at most a hundred years.
+// Parse parses a duration in the forms of people (2h30m, 1d, 1w), of Format, or of ISO 8601 (PT2H30M). Its length must be fixed: years and months are
+// refused. It is not negative, and at most a hundred years.
 func Parse(text string) (time.Duration, error) {
 	switch {
 	case text == "0":

@@ -1,5 +1,5 @@
-// Package enginetest serves the Docker Engine API for tests: its containers are processes of this machine, in the folder of the test, with
-// an environment of their own. Images are names; what they run by themselves is said in Images.
+// Package enginetest serves the Docker Engine API for tests: its containers are processes of this machine, in the folder of the test, with their own
+// environment. Images are names; Images specifies their default commands.
 package enginetest
 
 import (
@@ -18,10 +18,10 @@ import (
 	"time"
 )
 
-// Engine is an engine. Its fields may be set before it is used.
+// Engine is a container engine. Its fields may be set before its first use.
 type Engine struct {
-	Images    map[string][]string // that are there: what each runs without a command
-	Pullable  map[string][]string // that can be pulled
+	Images    map[string][]string // available images, with their default commands
+	Pullable  map[string][]string // images that can be pulled
 	Intercept func(w http.ResponseWriter, r *http.Request, what string) bool
 
 	once  sync.Once
@@ -49,7 +49,7 @@ type Container struct {
 	ended   chan struct{}
 }
 
-// Request is what a container was made from, as far as it matters here.
+// Request is the relevant part of a container's creation request.
 type Request struct {
 	Image           string
 	Entrypoint, Cmd []string
@@ -80,7 +80,7 @@ func New() *Engine {
 func (e *Engine) Dial(ctx context.Context) (net.Conn, error) {
 	e.once.Do(func() {
 		e.calls = make(chan net.Conn)
-		go func() { _ = e.server().Serve(listener{e.calls}) }() // as long as the test's process
+		go func() { _ = e.server().Serve(listener{e.calls}) }() // for the lifetime of the test's process
 	})
 	here, there, err := pair()
 	if err != nil {
@@ -105,7 +105,7 @@ func (e *Engine) Listen(path string) (stop func(), err error) {
 	return func() { _ = server.Close() }, nil
 }
 
-// All returns the containers that there are.
+// All returns all containers.
 func (e *Engine) All() []Container {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -116,7 +116,7 @@ func (e *Engine) All() []Container {
 	return all
 }
 
-// Pulls returns how many images were pulled.
+// Pulls returns the number of pulled images.
 func (e *Engine) Pulls() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -130,7 +130,7 @@ func (l listener) Accept() (net.Conn, error) { return <-l.calls, nil }
 func (l listener) Close() error              { return nil }
 func (l listener) Addr() net.Addr            { return &net.UnixAddr{Name: "engine", Net: "unix"} }
 
-// pair returns two ends of a connection, each of which can be closed for writing alone.
+// pair returns two ends of a connection, each of which can be closed for writing separately.
 func pair() (here, there net.Conn, err error) {
 	ends, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -140,7 +140,7 @@ func pair() (here, there net.Conn, err error) {
 	for i, end := range ends {
 		f := os.NewFile(uintptr(end), "engine")
 		all[i], err = net.FileConn(f)
-		_ = f.Close() // the connection has a descriptor of its own
+		_ = f.Close() // the connection has its own descriptor
 		if err != nil {
 			return nil, nil, err
 		}
@@ -194,10 +194,10 @@ func (e *Engine) ping(w http.ResponseWriter, _ *http.Request) {
 func answer(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // who asked may be gone
+	_ = json.NewEncoder(w).Encode(v) // the caller may be gone
 }
 
-// Fail answers with an error as engines do.
+// Fail answers with an error in the form of engines.
 func Fail(w http.ResponseWriter, status int, message string) {
 	answer(w, status, map[string]string{"message": message})
 }
@@ -268,7 +268,7 @@ func (e *Engine) create(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusCreated, map[string]any{"Id": c.ID, "Warnings": []string{}})
 }
 
-// find returns a container by its name or id; nil if it is not there.
+// find returns a container by its name or id; nil for an unknown one.
 func (e *Engine) find(name string) *Container {
 	if c, ok := e.containers[name]; ok {
 		return c
@@ -281,7 +281,7 @@ func (e *Engine) find(name string) *Container {
 	return nil
 }
 
-// with answers for a container that is there.
+// with answers for an existing container.
 func (e *Engine) with(w http.ResponseWriter, r *http.Request, do func(*Container)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -294,7 +294,7 @@ func (e *Engine) with(w http.ResponseWriter, r *http.Request, do func(*Container
 
 func (e *Engine) list(w http.ResponseWriter, r *http.Request) {
 	var filters map[string]map[string]bool
-	_ = json.Unmarshal([]byte(r.URL.Query().Get("filters")), &filters) // none is all
+	_ = json.Unmarshal([]byte(r.URL.Query().Get("filters")), &filters) // no filter means all
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	all := []map[string]any{}
@@ -326,8 +326,8 @@ func (e *Engine) inspect(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// frame writes a part of a stream as engines do over attached connections.
+// frame writes a part of a stream in the form of attached connections.
 func frame(to net.Conn, stream byte, data []byte) {
 	header := []byte{stream, 0, 0, 0, byte(len(data) >> 24), byte(len(data) >> 16), byte(len(data) >> 8), byte(len(data))}
-	_, _ = to.Write(append(header, bytes.Clone(data)...)) // who reads may be gone
+	_, _ = to.Write(append(header, bytes.Clone(data)...)) // the reader may be gone
 }

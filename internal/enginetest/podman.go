@@ -19,14 +19,14 @@ import (
 	"github.com/google/go-containerregistry/pkg/registry"
 )
 
-// Podman is a real engine, with folders of its own. It has the images that New has, and a registry in this process to pull from.
+// Podman is a real engine, with its own folders. It has the images of New, and a registry in this process to pull from.
 type Podman struct {
 	folder   string
 	registry *httptest.Server
 	service  *exec.Cmd
 }
 
-// podmanConfig lets Podman run containers where limits of processes cannot be raised, and nothing but Podman itself is installed.
+// podmanConfig lets Podman run containers where limits of processes cannot be raised, and only Podman itself is installed.
 const podmanConfig = `[containers]
 default_ulimits=["nofile=1024:1024","nproc=1024:1024"]
 [network]
@@ -37,7 +37,8 @@ cgroup_manager="cgroupfs"
 events_logger="file"
 `
 
-// NewPodman starts Podman in a folder. It fails where Podman is not installed (Debian: podman, runc, netavark, iptables and busybox-static), or cannot run containers.
+// NewPodman starts Podman in a folder. It fails if Podman is not installed (Debian: podman, runc, netavark, iptables and busybox-static), or cannot
+// run containers.
 func NewPodman(folder string) (*Podman, error) {
 	for _, program := range []string{"podman", "runc", "busybox"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -56,9 +57,9 @@ func NewPodman(folder string) (*Podman, error) {
 
 // Close ends the engine and its containers.
 func (p *Podman) Close() {
-	_ = p.Clear() // the folder goes away
+	_ = p.Clear() // the folder is deleted
 	if p.service != nil {
-		_ = p.service.Process.Kill() // it may have ended
+		_ = p.service.Process.Kill() // it may be gone
 		_ = p.service.Wait()         // the same
 	}
 	p.registry.Close()
@@ -67,7 +68,7 @@ func (p *Podman) Close() {
 // pulled is the image that has to be pulled.
 const pulled = "docker.io/library/pulled"
 
-// Clear removes all containers, and the image that has been pulled.
+// Clear deletes all containers, and the pulled image.
 func (p *Podman) Clear() error {
 	if err := p.run("rm", "--all", "--force", "--time", "0"); err != nil {
 		return err
@@ -80,12 +81,12 @@ func (p *Podman) Dial(ctx context.Context) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, "unix", p.socket())
 }
 
-// Host is what DOCKER_HOST has to be for a process to find this engine.
+// Host is the value of DOCKER_HOST with which a process finds this engine.
 func (p *Podman) Host() string { return "unix://" + p.socket() }
 
 func (p *Podman) socket() string { return filepath.Join(p.folder, "socket") }
 
-// configure writes what Podman reads: the registry takes the place of Docker's.
+// configure writes the configuration of Podman: the registry replaces Docker's.
 func (p *Podman) configure() error {
 	registries := fmt.Sprintf("[[registry]]\nprefix=\"docker.io\"\nlocation=%q\ninsecure=true\n", p.registry.Listener.Addr())
 	for name, text := range map[string]string{
@@ -113,7 +114,7 @@ func (p *Podman) run(args ...string) error {
 	return nil
 }
 
-// fill imports the images, and pushes the one that can be pulled.
+// fill imports the images, and pushes the image that can be pulled.
 func (p *Podman) fill() error {
 	files, err := busybox()
 	if err != nil {
@@ -136,7 +137,7 @@ func (p *Podman) fill() error {
 	return p.Clear()
 }
 
-// busybox returns the files of an image that has nothing but busybox.
+// busybox returns the files of an image that contains only busybox.
 func busybox() ([]byte, error) {
 	file, err := exec.LookPath("busybox")
 	if err != nil {
@@ -171,10 +172,10 @@ func busybox() ([]byte, error) {
 	return files.Bytes(), w.Close()
 }
 
-// probe runs a container: not every machine lets Podman do so.
+// probe runs a container, which some machines do not allow.
 func (p *Podman) probe() error { return p.run("run", "--rm", "docker.io/library/alpine", "true") }
 
-// serve starts the API. It ends by itself too, when nobody has asked for a while: this process may be killed.
+// serve starts the API. It also ends after a while without requests, because this process may be killed.
 func (p *Podman) serve() error {
 	p.service = p.command("system", "service", "--time", "120", p.Host())
 	if err := p.service.Start(); err != nil {

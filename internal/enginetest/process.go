@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// attach takes the connection over: what the container writes goes there, and what comes from there is its input.
+// attach takes over the connection: it carries the output and the input of the container.
 func (e *Engine) attach(w http.ResponseWriter, r *http.Request) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -40,7 +40,7 @@ func (e *Engine) attach(w http.ResponseWriter, r *http.Request) {
 	}
 	c.stdin = read
 	go func() {
-		_, _ = io.Copy(write, buffered) // until there is no more, or nobody reads
+		_, _ = io.Copy(write, buffered) // until the input ends, or has no reader
 		_ = write.Close()
 		_, _ = io.Copy(io.Discard, buffered) // until the connection is closed
 	}()
@@ -56,7 +56,7 @@ func (e *Engine) start(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// stream is one of a process, on its way to who is attached.
+// stream is an output stream of a process, on its way to the attached client.
 type stream struct {
 	mu   *sync.Mutex
 	to   net.Conn
@@ -106,7 +106,7 @@ func (e *Engine) await(c *Container) {
 		}
 	}
 	if half, ok := c.output.(interface{ CloseWrite() error }); ok {
-		_ = half.CloseWrite() // who reads may be gone; what it still writes is read
+		_ = half.CloseWrite() // the reader may be gone; the rest of the output is read
 	}
 	if c.stdin != nil {
 		_ = c.stdin.Close() // the same
@@ -121,12 +121,12 @@ func (e *Engine) wait(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = http.NewResponseController(w).Flush() // engines say at once that they wait
+	_ = http.NewResponseController(w).Flush() // engines send the headers immediately
 	select {
 	case <-c.ended:
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		_ = json.NewEncoder(w).Encode(map[string]int{"StatusCode": c.ExitCode}) // who asked may be gone
+		_ = json.NewEncoder(w).Encode(map[string]int{"StatusCode": c.ExitCode}) // the caller may be gone
 	case <-r.Context().Done():
 	}
 }
@@ -139,12 +139,12 @@ func (e *Engine) stop(w http.ResponseWriter, r *http.Request) {
 		Fail(w, http.StatusNotFound, "No such container")
 		return
 	}
-	seconds, _ := strconv.Atoi(r.URL.Query().Get("t")) // none is none
+	seconds, _ := strconv.Atoi(r.URL.Query().Get("t")) // without the parameter, it is 0
 	e.kill(c, time.Duration(seconds)*time.Second)
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// kill ends a container. As in a real one, SIGTERM does nothing to a process that does not wait for it; here nobody waits for that.
+// kill ends a container. As in a real engine, SIGTERM has no effect on a process without a handler; this engine then does not wait.
 func (e *Engine) kill(c *Container, after time.Duration) {
 	e.mu.Lock()
 	runs := c.State == "running"
@@ -153,7 +153,7 @@ func (e *Engine) kill(c *Container, after time.Duration) {
 		return
 	}
 	if after > 0 && c.catches(syscall.SIGTERM) {
-		_ = c.command.Process.Signal(syscall.SIGTERM) // it may have ended
+		_ = c.command.Process.Signal(syscall.SIGTERM) // it may be gone
 		select {
 		case <-c.ended:
 		case <-time.After(after):
@@ -167,7 +167,7 @@ func (e *Engine) kill(c *Container, after time.Duration) {
 func (c *Container) catches(s syscall.Signal) bool {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.command.Process.Pid))
 	if err != nil {
-		return false // it has ended
+		return false // it is gone
 	}
 	_, mask, _ := strings.Cut(string(status), "SigCgt:")
 	mask, _, _ = strings.Cut(mask, "\n")

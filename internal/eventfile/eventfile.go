@@ -1,4 +1,4 @@
-// Package eventfile reads the file that says where a server gets events from, and where it sends them. It knows the text, and no broker.
+// Package eventfile reads the file that specifies the sources and the sinks of a server's events. It knows the text, and no broker.
 package eventfile
 
 import (
@@ -16,27 +16,28 @@ import (
 	"github.com/swrun/swrun/internal/suggest"
 )
 
-// File is what the file says.
+// File is the content of the file.
 type File struct {
 	Sources []Source
 	Sinks   []Sink
 }
 
-// Source is where events come from.
+// Source is a source of events.
 type Source struct {
 	Name       string
 	Kind       string   // redis, nats, kafka or mqtt
-	Namespaces []string // that its events may reach; none for all
+	Namespaces []string // the namespaces that its events may reach; none for all
 
 	URL      string   // of redis, nats and mqtt
 	Brokers  []string // of kafka: HOST:PORT
 	Stream   string   // of redis and nats
-	Subject  string   // of nats: only messages of these subjects
+	Subject  string   // of nats: only messages with these subjects
 	Topics   []string // of kafka
 	Topic    string   // of mqtt: may have wildcards
 	Group    string   // of redis and kafka; the durable consumer of nats
 	ClientID string   // of mqtt
-	// DeadLetters is where messages are kept that hold no event, or one that cannot be accepted: a stream of redis, a subject of nats, a topic of kafka and mqtt.
+	// DeadLetters is the place for messages that contain no event, or an event that cannot be accepted: a stream of redis, a subject of nats, a topic
+	// of kafka and mqtt.
 	DeadLetters string
 
 	Username       string
@@ -52,12 +53,12 @@ type Error struct {
 	Detail, Help string
 }
 
-// Error says where and what.
+// Error returns the place and the mistake.
 func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Detail)
 }
 
-// Parse reads a file. What is wrong with it is an *Error, about the first mistake.
+// Parse parses a file. The first mistake is an *Error.
 func Parse(name string, text []byte) (*File, error) {
 	tree, problems := source.Read(name, text)
 	if len(problems) > 0 {
@@ -93,7 +94,7 @@ func (r *reader) fail(n *yaml.Node, help, format string, args ...any) {
 	}
 }
 
-// object reads the members of an object; what is the object for people, and needed are members that it must have.
+// object reads the members of an object; what names the object for people, and needed are the required members.
 func (r *reader) object(n *yaml.Node, what string, members map[string]func(*yaml.Node), needed ...string) {
 	if n.Kind != yaml.MappingNode {
 		r.fail(n, "", "%s is an object, got %s", what, source.Describe(n))
@@ -125,7 +126,7 @@ func (r *reader) object(n *yaml.Node, what string, members map[string]func(*yaml
 	}
 }
 
-// entryName is what a source or a sink may be called: it is a label of metrics.
+// entryName is the form of the names of sources and sinks, which are labels of metrics.
 var entryName = lazyregexp.New(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
 // named reads an object of entries by their names.
@@ -144,22 +145,22 @@ func (r *reader) named(n *yaml.Node, what, example string, read func(name string
 	}
 }
 
-// kind is what a kind of source or sink has.
+// kind contains the members of a kind of source or sink.
 type kind struct {
 	members map[string]func(*yaml.Node)
 	needed  []string
 }
 
-// entry is a source or a sink while it is read.
+// entry is a source or a sink that is being read.
 type entry struct {
-	what    string // for people
+	what    string // its name for people
 	is      *string
-	members map[string]func(*yaml.Node) // that all kinds have
+	members map[string]func(*yaml.Node) // members of all kinds
 	kinds   map[string]kind
-	check   func(*yaml.Node) // is called when its kind was read
+	check   func(*yaml.Node) // called when its kind was read
 }
 
-// entry reads an entry: its kind is that one of several members which it has.
+// entry reads an entry. One of several members determines its kind.
 func (r *reader) entry(n *yaml.Node, e entry) {
 	for name, own := range e.kinds {
 		e.members[name] = func(n *yaml.Node) {
@@ -188,7 +189,7 @@ func (r *reader) entry(n *yaml.Node, e entry) {
 	}
 }
 
-// misplaced returns the name of the first member of an object that has its place elsewhere, or nil.
+// misplaced returns the name of the first member of an object that belongs elsewhere, or nil.
 func misplaced(n *yaml.Node, here, elsewhere map[string]func(*yaml.Node)) *yaml.Node {
 	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
 		if key := n.Content[i]; here[key.Value] == nil && elsewhere[key.Value] != nil {
@@ -258,14 +259,14 @@ func (r *reader) oneOf(to *string, allowed ...string) func(*yaml.Node) {
 	}
 }
 
-// url reads a URL with one of some schemes, and without a password: files are read by more people than secrets should be.
+// url reads a URL with one of some schemes, and without a password: more people read files than should know secrets.
 func (r *reader) url(to *string, schemes ...string) func(*yaml.Node) {
 	return func(n *yaml.Node) {
 		r.text(to)(n)
 		u, err := url.Parse(*to)
 		allowed := strings.Join(schemes, "://, ") + "://"
 		switch {
-		case err != nil: // which may quote the password
+		case err != nil: // the error may quote the password
 			r.fail(n, "for example "+schemes[0]+"://localhost", "it is not a URL")
 		case u.User != nil:
 			r.fail(n, "write username and passwordSecret, the name of a secret (swrun serve --secrets FILE)", "a URL of this file must not hold a user or a password")

@@ -11,7 +11,7 @@ import (
 	"github.com/swrun/swrun/internal/eventfile"
 )
 
-// TestParse: what each kind may have.
+// TestParse checks the possible members of each kind.
 func TestParse(t *testing.T) {
 	got, err := eventfile.Parse("events.yaml", []byte(`sources:
   a: {redis: {url: rediss://cache:6380/1, stream: s, group: g, username: u, passwordSecret: p}, namespaces: [demo, shop]}
@@ -39,7 +39,7 @@ sinks:
 	}
 }
 
-// TestParseMistakes: each mistake is told with its place, and passwords are not repeated.
+// TestParseMistakes: each mistake is reported with its place, and passwords are not repeated.
 func TestParseMistakes(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", "e.yaml:1:1: the document is empty"},
@@ -95,7 +95,7 @@ func TestParseMistakes(t *testing.T) {
 	}
 }
 
-// TestMisplacedMembers: a member that stands one level too high or too deep is told where it belongs.
+// TestMisplacedMembers: the error of a member one level too high or too deep names its proper place.
 func TestMisplacedMembers(t *testing.T) {
 	for _, c := range []struct{ text, want, help string }{
 		{"sources: {a: {redis: {url: redis://h, stream: s}, deadLetters: d}}", `e.yaml:1:51: the source a has no member "deadLetters"`, "write it below `redis`: `redis: { deadLetters: ... }`"},

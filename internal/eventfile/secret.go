@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// MissingSecretError says that a source or a sink names a secret that is not there.
+// MissingSecretError reports that a source or a sink names a missing secret.
 type MissingSecretError struct {
-	Of     string // which one, such as "source orders"
+	Of     string // the source or sink, such as "source orders"
 	Secret string
 }
 
-// Error says so.
+// Error returns the message.
 func (e *MissingSecretError) Error() string {
 	return fmt.Sprintf("the %s needs the secret %s, which is not there", e.Of, e.Secret)
 }
@@ -27,7 +27,7 @@ func (f *File) Secrets() (all []string) {
 	return slices.DeleteFunc(all, func(name string) bool { return name == "" })
 }
 
-// Secret returns the secret that a source or a sink names; empty if it names none. One that is not there, or is no text, is a *MissingSecretError.
+// Secret returns the secret that a source or a sink names; empty without a name. A secret that is missing, or is no text, is a *MissingSecretError.
 func Secret(of, name string, lookup func(name string) (any, bool)) (string, error) {
 	if name == "" {
 		return "", nil

@@ -13,20 +13,20 @@ import (
 	"github.com/swrun/swrun/internal/shorten"
 )
 
-// Sink is where lifecycle events go, and those that workflows emit.
+// Sink is a target of lifecycle events, and of events that workflows emit.
 type Sink struct {
 	Name       string
 	Kind       string   // http, redis, nats, kafka or stdout
-	Events     string   // that it takes: SinkLifecycle, SinkEmitted or SinkAll
-	Types      []string // how the types of its events begin; none for all but the changes of states
-	Namespaces []string // of whose runs it has the events; none for all
-	// GiveUpAfter is how long an event is tried that is not taken; then it is a dead letter.
+	Events     string   // the accepted events: SinkLifecycle, SinkEmitted or SinkAll
+	Types      []string // prefixes of the types of its events; none for all except for the changes of states
+	Namespaces []string // namespaces of the runs whose events it gets; none for all
+	// GiveUpAfter is the time after which an event that the sink does not accept becomes a dead letter.
 	GiveUpAfter time.Duration
 
 	URL         string   // of http, redis and nats
 	TokenSecret string   // of http: the name of a secret, the bearer token
 	Stream      string   // of redis
-	MaxLength   int64    // of redis: about how many entries the stream keeps; 0 for all
+	MaxLength   int64    // of redis: approximate number of entries that the stream keeps; 0 for all
 	Subject     string   // of nats
 	Brokers     []string // of kafka: HOST:PORT
 	Topic       string   // of kafka
@@ -37,14 +37,14 @@ type Sink struct {
 	SASL           string // of kafka: plain, scram-sha-256 or scram-sha-512
 }
 
-// Which events a sink takes.
+// The events that a sink accepts.
 const (
 	SinkLifecycle = "lifecycle"
 	SinkEmitted   = "emitted" // by workflows
 	SinkAll       = "all"
 )
 
-// defaultGiveUp is long enough for somebody to mend what does not take events.
+// defaultGiveUp is long enough for repairing a sink that does not accept events.
 const defaultGiveUp = 24 * time.Hour
 
 func (r *reader) sinks(n *yaml.Node, file *File) {
@@ -78,7 +78,7 @@ func (r *reader) sinkKinds(s *Sink) map[string]kind {
 	}
 }
 
-// checkTypes: what no type of a sink of lifecycle events begins with is a mistake.
+// checkTypes refuses prefixes that no type of a sink of lifecycle events has.
 func (r *reader) checkTypes(n *yaml.Node, s *Sink) {
 	if s.Events != SinkLifecycle {
 		return
@@ -91,7 +91,7 @@ func (r *reader) checkTypes(n *yaml.Node, s *Sink) {
 	}
 }
 
-// duration reads a length of time that is not nothing.
+// duration reads a length of time above zero.
 func (r *reader) duration(to *time.Duration) func(*yaml.Node) {
 	return func(n *yaml.Node) {
 		var text string
@@ -104,7 +104,7 @@ func (r *reader) duration(to *time.Duration) func(*yaml.Node) {
 	}
 }
 
-// count reads a whole number from 1 on.
+// count reads a whole number of at least 1.
 func (r *reader) count(to *int64) func(*yaml.Node) {
 	return func(n *yaml.Node) {
 		if n.Decode(to) != nil || *to < 1 {

@@ -22,7 +22,7 @@ func (r *reader) sources(n *yaml.Node, file *File) {
 	})
 }
 
-// account refuses what does not say as whom one connects.
+// account refuses an incomplete account.
 func (r *reader) account(n *yaml.Node, username, secret, sasl string) {
 	if username != "" && secret == "" {
 		r.fail(n, "", "`username` needs `passwordSecret`, the name of a secret")

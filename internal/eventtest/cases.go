@@ -1,5 +1,5 @@
-// Package eventtest has events that are right or wrong by CloudEvents 1.0: what the conformance suite of CloudEvents and the examples of its bindings
-// ask about, made here in other words, and what they leave out. Tests send them by every way on which events come in.
+// Package eventtest contains valid and invalid events by CloudEvents 1.0: the subjects of the conformance suite of CloudEvents and of the examples of
+// its bindings, in other words, and further ones. Tests send them through every entrance of events.
 package eventtest
 
 import (
@@ -9,12 +9,12 @@ import (
 	"slices"
 )
 
-// Case is an event.
+// Case is a valid or invalid event.
 type Case struct {
 	Name  string
 	Event map[string]any
 	Valid bool
-	// Means is the event as those who listen get it; nil if that is Event.
+	// Means is the event for listeners; nil if it equals Event.
 	Means map[string]any
 }
 
@@ -34,7 +34,7 @@ func changed(name string, attributes map[string]any) map[string]any {
 	return e
 }
 
-// Cases returns all of them. The id and type of each valid one name it.
+// Cases returns all cases. The id and the type of each valid event contain its name.
 func Cases() (all []Case) {
 	for name, attributes := range valid() {
 		c := Case{Name: name, Event: changed(name, attributes), Valid: true}
@@ -75,7 +75,7 @@ func valid() map[string]map[string]any {
 			"extinteger": json.Number("10"), "extboolean": true, "exttext": "text", "exturi": "https://example.com", "extreference": "//a/b",
 			"exttime": "2020-02-29T23:59:59Z", "extbinary": "TWE=", "x1": "digit", "averyveryverylongextensionname": "long",
 		},
-		// CloudEvents has integers of 32 bits, and URI references without spaces: what is not, is passed on as it was sent (docs/decisions/0070).
+		// CloudEvents has integers of 32 bits, and URI references without spaces: other values are passed on unchanged (docs/decisions/0070).
 		"extension-fraction": {"myextension": json.Number("1.5")},
 		"extension-large":    {"myextension": json.Number("2147483648")},
 		"source-space":       {"source": "a b"},

@@ -1,5 +1,4 @@
-// Package explain tells in full what the codes of findings and the types of errors mean: swrun explain prints it, and the HTTP API answers
-// with it.
+// Package explain explains the codes of findings and the types of errors in full: `swrun explain` prints the text, and the HTTP API answers with it.
 package explain
 
 import (
@@ -12,7 +11,7 @@ import (
 	"github.com/swrun/swrun/internal/doctor"
 )
 
-// Names returns what can be explained: the codes of findings, and the short names of error types and of problems.
+// Names returns the names that can be explained: the codes of findings, and the short names of error types and of problems.
 func Names() []string {
 	var names []string
 	for _, r := range dsl.Rules() {
@@ -28,7 +27,7 @@ func Names() []string {
 	return names
 }
 
-// Of explains a code, or a type of errors or problems by its short name or its URI; ok is false if there is none.
+// Of explains a code, or a type of errors or problems by its short name or its URI; ok is false for an unknown one.
 func Of(name string) (text string, ok bool) {
 	if rule, ok := diagnostics.Rule(strings.ToUpper(name)); ok {
 		return explainRule(rule), true

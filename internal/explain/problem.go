@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// problem is a type of problem with which the HTTP API answers a request that it refuses.
+// problem is a type of problem with which the HTTP API refuses a request.
 type problem struct {
 	name  string // the last part of the type's URI
-	story string // what happened, and what to do
+	story string // the event, and the remedy
 }
 
 // problems returns all types of problems.
@@ -53,7 +53,7 @@ func problems() []problem {
 	}
 }
 
-// problemNamed explains a type of problem by its name or its URI; ok is false if there is none.
+// problemNamed explains a type of problem by its name or its URI; ok is false for an unknown one.
 func problemNamed(name string) (text string, ok bool) {
 	short := strings.ToLower(name[strings.LastIndexByte(name, '/')+1:])
 	for _, p := range problems() {
