@@ -17,7 +17,7 @@ type otherWord struct {
 func elsewhere(name string, allowed []string) string {
 	if len(allowed) == 2 && allowed[0] == "schema" && suggest.Nearest(name, allowed) == "" {
 		if slices.Contains([]string{"type", "properties", "required", "items", "additionalProperties", "$schema", "$ref", "definitions", "$defs"}, name) {
-			return fmt.Sprintf("a schema stands below `schema.document`: `schema: { document: { %s: ... } }`", name)
+			return "a schema stands below `schema.document`: `schema: { document: { type: ..., properties: ... } }`" // one help for all its properties
 		}
 		return transformElsewhere(name, allowed[1])
 	}

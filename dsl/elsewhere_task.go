@@ -3,6 +3,11 @@ package dsl
 import (
 	"fmt"
 	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/dsl/source"
 )
 
 // catchOfTry is the help for a misplaced retry.
@@ -84,6 +89,20 @@ func keywordElsewhere(name string) string {
 		if slices.Contains(word.names, name) {
 			return word.help
 		}
+	}
+	return ""
+}
+
+// stateElsewhere returns the form to write in the place of a property that names the kind of a task in another language: by its name, or by the type of a state.
+func stateElsewhere(key, value *yaml.Node) string {
+	if key.Value != "Type" || !source.IsText(value) {
+		return keywordElsewhere(key.Value)
+	}
+	switch value.Value {
+	case "Succeed", "Fail":
+		return keywordElsewhere(value.Value)
+	case "Choice", "Parallel", "Map":
+		return keywordElsewhere(strings.ToLower(value.Value))
 	}
 	return ""
 }

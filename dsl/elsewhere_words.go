@@ -69,6 +69,7 @@ func scheduleWords() []otherWord {
 		{[]string{"interval", "rate", "recurrence", "frequency"}, "write `every: { minutes: 5 }`"},
 		{[]string{"event", "events", "trigger"}, "write `on: { one: { with: { type: ... } } }`"},
 		{[]string{"catchup", "backfill", "depends_on_past", "missed"}, "write `metadata: { swrun: { schedule: { missed: ... } } }` under `document` to say how runs are caught up"},
+		{[]string{"at", "once", "runAt", "date"}, "a schedule repeats; `swrun start NAMESPACE/NAME --delay 10m` starts one run later, and `cron: '0 9 1 1 *'` one each year"},
 		{[]string{"start", "startAt", "end", "until", "jitter"}, "a schedule has neither a beginning nor an end; `swrun schedule pause` stops it"},
 	}
 }

@@ -153,7 +153,7 @@ func (p *parser) noKeyword(name string, n *yaml.Node, at Pointer) {
 	}
 	for i := 0; value == n && i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
-		help := keywordElsewhere(key.Value)
+		help := stateElsewhere(key, n.Content[i+1])
 		if help == "" && slices.Contains(append(baseProperties(), "with", "while", "catch", "foreach"), key.Value) {
 			continue
 		}

@@ -1,6 +1,8 @@
 package dsl
 
 import (
+	"gopkg.in/yaml.v3"
+
 	"github.com/swrun/swrun/dsl/source"
 	"github.com/swrun/swrun/internal/delimited"
 )
@@ -34,6 +36,11 @@ func (*RaiseTask) mayComplete(*checker) bool { return false }
 
 func parseRaise(p *parser, o *object, base TaskBase) Task {
 	t := &RaiseTask{TaskBase: base}
+	if cause, _ := source.Child(o.value("raise"), "Cause"); cause != nil {
+		p.reportCause(cause, o.at.Key("raise"))
+		t.Error = &ErrorDefinition{Pointer: o.at.Key("raise").Key("error")}
+		return t
+	}
 	r := p.object(o.value("raise"), o.at.Key("raise"), "`raise`", "error")
 	r.require("error")
 	switch n := r.value("error"); {
@@ -45,4 +52,10 @@ func parseRaise(p *parser, o *object, base TaskBase) Task {
 		t.Error = p.errorDefinition(n, r.at.Key("error"))
 	}
 	return t
+}
+
+// reportCause reports an error as Step Functions write it, with `Error` and `Cause`: one mistake of two properties.
+func (p *parser) reportCause(cause *yaml.Node, raise Pointer) {
+	p.add(Diagnostic{Code: "SW106", Message: "`Cause` is not a property of `raise`", Pointer: raise.Key(cause.Value), Range: p.src.RangeOf(cause),
+		Help: "write `error: { type: https://example.com/errors/NAME, status: 500, detail: ... }` in the place of `Error` and `Cause`"})
 }

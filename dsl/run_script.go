@@ -1,5 +1,11 @@
 package dsl
 
+import (
+	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/dsl/source"
+)
+
 // KindRunScript is the kind of RunScript.
 const KindRunScript Kind = "run_script"
 
@@ -26,10 +32,20 @@ func (t *RunScript) parts(w *walker) {
 }
 
 func parseRunScript(p *parser, r *object, base TaskBase, run RunBase) Task {
+	if image, _ := source.Child(r.value("script"), "image"); image != nil {
+		p.reportImage(image, r.at.Key("script"))
+		return &RunScript{TaskBase: base, RunBase: run}
+	}
 	o := p.object(r.value("script"), r.at.Key("script"), "`script`", "language", "code", "source", "stdin", "arguments", "environment")
 	o.require("language")
 	o.exactlyOne("code", "source")
 	return &RunScript{
 		TaskBase: base, RunBase: run, Process: o.process(), Language: o.text("language"), Code: o.textValue("code"), Source: o.resource("source"),
 	}
+}
+
+// reportImage reports a script as Argo writes it, with `image` and its text as `source`: one mistake of two properties.
+func (p *parser) reportImage(image *yaml.Node, script Pointer) {
+	p.add(Diagnostic{Code: "SW106", Message: "`image` is not a property of `script`", Pointer: script.Key(image.Value), Range: p.src.RangeOf(image),
+		Help: "write `script: { language: js, code: ... }`, or `run: { container: { image: ..., command: ... } }` for an image"})
 }
