@@ -135,12 +135,18 @@ func (p *parser) misspeltFor(n *yaml.Node, at Pointer) []string {
 	return nil
 }
 
+// besideKeywords returns the properties that some tasks have beside their keyword.
+func besideKeywords() []string { return []string{"with", "while", "catch", "foreach"} }
+
+// oneOfKeywords begins the help for a task that resembles no other one.
+const oneOfKeywords = "a task has one of: "
+
 func (p *parser) noKeyword(name string, n *yaml.Node, at Pointer) {
 	names := keywordNames()
 	key, value, _ := p.src.find(at)
 	d := Diagnostic{
 		Code: "SW115", Message: fmt.Sprintf("the task `%s` has no keyword that says what it does", name), Pointer: at, Range: p.src.RangeOf(key),
-		Expected: names, Help: "a task has one of: " + strings.Join(names, " "),
+		Expected: names, Help: oneOfKeywords + strings.Join(names, " "),
 	}
 	if help := keywordElsewhere(name); len(n.Content) == 0 && help != "" {
 		d.Help = help
@@ -154,7 +160,7 @@ func (p *parser) noKeyword(name string, n *yaml.Node, at Pointer) {
 	for i := 0; value == n && i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
 		help := stateElsewhere(key, n.Content[i+1])
-		if help == "" && slices.Contains(append(baseProperties(), "with", "while", "catch", "foreach"), key.Value) {
+		if help == "" && slices.Contains(append(baseProperties(), besideKeywords()...), key.Value) {
 			continue
 		}
 		d.Range, d.Message = p.src.RangeOf(key), fmt.Sprintf("`%s` is not a keyword of a task", key.Value)
@@ -166,7 +172,23 @@ func (p *parser) noKeyword(name string, n *yaml.Node, at Pointer) {
 			break
 		}
 	}
-	p.add(d)
+	p.add(p.withOtherWords(d, n))
+}
+
+// withOtherWords adds to an error about a task without a keyword the properties of the task that belong to another language, each with its remedy.
+func (p *parser) withOtherWords(d Diagnostic, task *yaml.Node) Diagnostic {
+	for i := 0; i+1 < len(task.Content); i += 2 {
+		name, at := task.Content[i].Value, p.src.RangeOf(task.Content[i])
+		help := oneLine(elsewhere(name, baseProperties()))
+		switch {
+		case help == "" || slices.Contains(besideKeywords(), name) || slices.ContainsFunc(d.Related, func(r source.Related) bool { return r.Label == help }):
+		case at != d.Range:
+			d.Related = append(d.Related, source.Related{Range: at, Label: help})
+		case d.Label == "" && strings.HasPrefix(d.Help, oneOfKeywords):
+			d.Label = help
+		}
+	}
+	return d
 }
 
 // hasIf reports whether a task has a condition.

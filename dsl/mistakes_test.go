@@ -38,7 +38,7 @@ func TestMistakes(t *testing.T) {
 			t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar")+"/"+document.Name, func(t *testing.T) { checkMistake(t, string(document.Data)) })
 		}
 	}
-	if count < 913 {
+	if count < 920 {
 		t.Errorf("only %d mistakes", count)
 	}
 }
@@ -64,6 +64,9 @@ func checkMistake(t *testing.T, text string) {
 			continue
 		}
 		said := d.Message + " | " + d.Label + " | " + d.Help
+		for _, r := range d.Related {
+			said += " | " + r.Label
+		}
 		i := 0
 		for ; i < len(want); i++ {
 			if want[i].line == d.Range.Start.Line && want[i].code == d.Code && want[i].message.MatchString(said) {

@@ -125,10 +125,10 @@ func (o *object) unknown(key *yaml.Node, allowed []string) {
 		d.Help = elsewhere("onError", allowed)
 	} else if elsewhere := elsewhere(name, allowed); elsewhere != "" {
 		d.Help = elsewhere
-		if o.told(elsewhere) {
+		o.markNamed(elsewhere, allowed)
+		if o.joinsOther(d, name, allowed) {
 			return
 		}
-		o.markNamed(elsewhere, allowed)
 	} else if meant == "" {
 		d.Help = "allowed: " + strings.Join(allowed, " ")
 	} else {
@@ -146,11 +146,27 @@ func (o *object) wraps(key *yaml.Node, allowed []string) bool {
 	return o.what == aWorkflow && do != nil && o.key("do") == nil && slices.Contains(allowed, "do")
 }
 
-// told reports whether the same help was given for another property of o.
-func (o *object) told(help string) bool {
-	return slices.ContainsFunc(o.p.found, func(d Diagnostic) bool {
-		return d.Code == "SW106" && d.Help == oneLine(help) && strings.HasPrefix(string(d.Pointer), string(o.at)+"/")
-	})
+// joinsOther adds a word of another language to the error about an earlier one in the same object, whose author has one mistake to learn of. It returns false
+// if there is no such error.
+func (o *object) joinsOther(d Diagnostic, name string, allowed []string) bool {
+	const ending, endings = " is not a property of ", " are not properties of "
+	for i, first := range o.p.found {
+		at := first.Pointer.Tokens()
+		if first.Code != d.Code || len(at) == 0 || o.at.Key(at[len(at)-1]) != first.Pointer || oneLine(elsewhere(at[len(at)-1], allowed)) != first.Help {
+			continue
+		}
+		words, single := strings.CutSuffix(first.Message, ending+o.what)
+		if !single {
+			words = strings.ReplaceAll(strings.TrimSuffix(first.Message, endings+o.what), " and ", ", ")
+		}
+		o.p.found[i].Message = oneLine(fmt.Sprintf("%s and `%s`%s%s", words, name, endings, o.what))
+		help := oneLine(d.Help)
+		if help != first.Help && !slices.ContainsFunc(first.Related, func(r source.Related) bool { return r.Label == help }) {
+			o.p.found[i].Related = append(first.Related, source.Related{Range: d.Range, Label: help})
+		}
+		return true
+	}
+	return false
 }
 
 // markNamed marks the properties that a help text recommends as present under other names. `do` and `then` represent tasks in most help texts, and
