@@ -10,9 +10,9 @@ import (
 	"github.com/swrun/swrun/internal/terminal"
 )
 
-// This file finds out, after the fact, why no catch took an error.
+// This file explains afterwards why no catch took an error.
 
-// missedCatch is one catch on the way of the error, and why it did not take it.
+// missedCatch is one catch on the way of the error, with the reason why it did not take it.
 type missedCatch struct {
 	pointer dsl.Pointer // of the try
 	reason  string
@@ -77,7 +77,7 @@ func conditions(c dsl.Catch) string {
 	return strings.Join(all, ", ")
 }
 
-// misfit says which member of a filter the error of the run does not have, or nothing if it fits.
+// misfit describes the first member of a filter that the error of the run does not match; empty if all match.
 func (r Report) misfit(f *dsl.ErrorFilter) string {
 	e := r.Outcome.Fault
 	member := f.WithAliases(r.ErrorAliases).Mismatch(e)
@@ -106,7 +106,7 @@ func shortTypes(want, got string) (string, string) {
 
 func quoted(s string) string { return `"` + terminal.Printable(shorten.To(s, 100)) + `"` }
 
-// remedy proposes what to change so that the error is handled.
+// remedy proposes a change with which the error is handled.
 func (r Report) remedy() string {
 	fault, at := r.Outcome.Fault, r.pointer()
 	if r.Outcome.TimedOut && at == "" {
@@ -131,7 +131,7 @@ func (r Report) remedy() string {
 	return "wrap the task in a try with " + filter
 }
 
-// inside reports whether p stands in the given slot of the task at outer.
+// inside reports whether p is in the given slot of the task at outer.
 func inside(p, outer dsl.Pointer, slot string) bool {
 	return strings.HasPrefix(string(p), string(outer)+"/"+slot+"/")
 }

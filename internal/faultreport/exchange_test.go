@@ -7,7 +7,7 @@ import (
 	"github.com/swrun/swrun/runtime/execution"
 )
 
-// TestExchange: the report of a failed call tells what was sent and what came back, for errors that have it.
+// TestExchange: the report of a failed call contains the request and the answer, for errors that contain them.
 func TestExchange(t *testing.T) {
 	refused := errors.Communicationf("overloaded").With("request", map[string]any{"method": "POST", "uri": "https://api.pay.test/charge"})
 	for _, c := range []struct {

@@ -9,8 +9,7 @@ import (
 	"github.com/swrun/swrun/internal/terminal"
 )
 
-// expression says which expression the error comes from, if one does: as it is written, where it stands, and what it
-// was given.
+// expression describes the expression that the error comes from, if there is one: its text, its place, and its input.
 func (r Report) expression() []string {
 	cited, ok := r.Outcome.Fault.ExpressionContext()
 	if !ok {

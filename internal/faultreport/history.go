@@ -10,20 +10,20 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// History is what the report of a run's end needs of the run's records. Its size does not grow with the run.
+// History contains the parts of a run's records that the report of its end needs. Its size does not grow with the run.
 type History struct {
 	tasks   bool                                 // a task has started or was skipped
 	retries map[interpreter.Path][]time.Duration // delays, by the path of a try in progress
-	faults  []interpreter.HistoryEvent           // how the error at hand travelled, innermost task first
+	faults  []interpreter.HistoryEvent           // path of the error at hand, innermost task first
 }
 
-// shownRetries bounds how many delays are kept of one try.
+// shownRetries is the maximum number of kept delays of one try.
 const shownRetries = 8
 
-// NewHistory returns one without records.
+// NewHistory returns a History without records.
 func NewHistory() *History { return &History{retries: map[interpreter.Path][]time.Duration{}} }
 
-// TasksStarted reports whether the run has come as far as its tasks.
+// TasksStarted reports whether the run has started any task.
 func (h *History) TasksStarted() bool { return h.tasks }
 
 // Observe records the next history event of the run.
@@ -53,7 +53,7 @@ func sameError(a, b *errors.Error) bool {
 	return a == b || a != nil && b != nil && a.Type == b.Type && a.Instance == b.Instance && a.Detail == b.Detail
 }
 
-// origin returns the innermost task that the error err came from, and whether it is known.
+// origin returns the innermost task of the error err, and whether it is known.
 func (h *History) origin(err *errors.Error) (interpreter.HistoryEvent, bool) {
 	if len(h.faults) == 0 || !sameError(h.faults[0].Error, err) {
 		return interpreter.HistoryEvent{}, false
@@ -61,7 +61,7 @@ func (h *History) origin(err *errors.Error) (interpreter.HistoryEvent, bool) {
 	return h.faults[0], true
 }
 
-// attempts is what is known of the retries around a task.
+// attempts are the known retries around a task.
 type attempts struct {
 	number int // of the last attempt, from 1
 	delays []time.Duration
@@ -79,7 +79,7 @@ func (h *History) attemptsOf(r interpreter.HistoryEvent) attempts {
 	if end := strings.IndexFunc(digits, func(c rune) bool { return c < '0' || c > '9' }); end >= 0 {
 		digits = digits[:end]
 	}
-	n, _ := strconv.Atoi(digits) // a path holds nothing but digits there
+	n, _ := strconv.Atoi(digits) // a path contains only digits there
 	a := attempts{number: n + 1, delays: h.retries[interpreter.Path(path[:i])]}
 	for _, f := range h.faults {
 		if f.Kind == dsl.KindTry && string(f.Path) == path[:i] {

@@ -2,7 +2,7 @@ package faultreport
 
 import "github.com/swrun/swrun/internal/api"
 
-// Problem returns the fault as RFC 9457 JSON, with what is known beside it.
+// Problem returns the fault as RFC 9457 JSON, with additional known data.
 func (r Report) Problem() map[string]any {
 	if r.Outcome.Fault == nil {
 		return r.dated(map[string]any{
@@ -27,7 +27,7 @@ func (r Report) Problem() map[string]any {
 	return r.dated(problem)
 }
 
-// place returns where the error comes from. Of a function from elsewhere, the report does not have the text.
+// place returns the origin of the error. The report does not have the text of a remote function.
 func (r Report) place() map[string]any {
 	if _, uri, remote := r.pointer().RemoteFunction(); remote {
 		return map[string]any{"file": uri}
@@ -37,7 +37,7 @@ func (r Report) place() map[string]any {
 	return map[string]any{"file": source.File, "line": at.Line, "column": at.Column}
 }
 
-// dated adds when a run has ended before, so that nothing has run now.
+// dated adds the end of a run that was over before the command began.
 func (r Report) dated(problem map[string]any) map[string]any {
 	if !r.EndedBefore.IsZero() {
 		problem["endedBefore"] = api.Time(r.EndedBefore)

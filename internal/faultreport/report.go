@@ -1,6 +1,6 @@
-// Package faultreport explains why a run did not complete: what failed, where it stands in the document, what was sent and received, why no
-// catch took the error, and what to change; for people, and as RFC 9457 JSON. The command shows it when a run ends. It reads what is
-// known already, and runs nothing again.
+// Package faultreport explains why a run did not complete: the fault, its place in the document, the request and the answer, the reasons why no catch
+// took the error, and the remedy; for people, and as RFC 9457 JSON. The command shows it when a run ends. It only reads known data, and runs nothing
+// again.
 package faultreport
 
 import (
@@ -22,35 +22,35 @@ import (
 	"github.com/swrun/swrun/runtime/execution"
 )
 
-// Report is what is known of a run that did not complete.
+// Report contains the known data of a run that did not complete.
 type Report struct {
 	Workflow *dsl.Workflow
 	ID       string
 	Outcome  execution.Outcome
 	History  *History
-	Exit     int    // the code that the command ends with
-	Signal   string // that interrupted it; empty for none
-	// InputRejected says that it did not begin: its input does not fit. TypedInput is the part of the input that is text and could
-	// have been written as JSON, as it is written then.
+	Exit     int    // the exit code of the command
+	Signal   string // the signal that interrupted it; empty for none
+	// InputRejected is true if the run did not begin, because its input does not fit. TypedInput is the part of the input that is text and could have
+	// been JSON, in the form for JSON.
 	InputRejected bool
 	TypedInput    string
-	// ErrorAliases are what types of errors are read as where they are caught.
+	// ErrorAliases are the aliases of types of errors in catches.
 	ErrorAliases errors.Aliases
-	// Kept is what other commands name the run by, with the flag of its store if they need it; empty for a run in memory.
+	// Kept is the name of the run in other commands, with the flag of its store if they need it; empty for a run in memory.
 	Kept string
-	// EndedBefore is when the run ended, if that was before the command began, so that nothing has run now.
+	// EndedBefore is the end of the run, if it was over before the command began.
 	EndedBefore time.Time
-	// Documents returns the workflow that a reference means, if it could be read; nil knows none.
+	// Documents returns the workflow of a reference, if it could be read; nil knows none.
 	Documents func(definition.Reference) *dsl.Workflow
-	// Children returns the workflows that the workflow of Documents runs, with those of functions from elsewhere.
+	// Children returns the workflows that the workflow of Documents runs, including those of remote functions.
 	Children func(definition.Reference) []definition.Child
-	// StartedBy returns the workflow that a task of the workflow of Documents runs, also a task of a function from elsewhere.
+	// StartedBy returns the workflow that a task of the workflow of Documents runs, including tasks of remote functions.
 	StartedBy func(definition.Reference, dsl.Pointer) (child definition.Reference, ok bool)
 
-	placed string // where the error stands, if Placed was called
+	placed string // the place of the error, if Placed was called
 }
 
-// Placed returns the report with what Documents, Children and StartedBy know now: they may read what is not there later.
+// Placed returns the report with the current results of Documents, Children and StartedBy, whose sources may be gone later.
 func (r Report) Placed() Report {
 	if r.Outcome.Fault != nil {
 		r.placed = r.where()
@@ -60,9 +60,9 @@ func (r Report) Placed() Report {
 
 const (
 	shownDetail = 2100 // bytes of an error's detail
-	detailHead  = 4    // lines of a longer one that are shown from its beginning
-	detailTail  = 8    // and from its end
-	headWidth   = 72   // where the run's id stands if the line leaves room
+	detailHead  = 4    // displayed lines from the beginning of a longer detail
+	detailTail  = 8    // displayed lines from its end
+	headWidth   = 72   // column of the run's id, if the line leaves room
 )
 
 // Text returns the report for people, which ends in a newline.
@@ -105,7 +105,7 @@ func (r Report) Text(l terminal.Style) string {
 	return b.String()
 }
 
-// sentLabel is how the report introduces the request, which for want of a token or a secret may not have been sent.
+// sentLabel returns the label of the request. Without a token or a secret, the request may not have been sent.
 func (r Report) sentLabel(got string) string {
 	if kind := r.Outcome.Fault.Type; got == "" && (kind == errors.Authentication || kind == errors.Authorization) {
 		return "call"
@@ -133,7 +133,7 @@ func (r Report) stopped(l terminal.Style) string {
 	return l.Yellow(l.Text(text)) + "\n" + l.Text("  "+again) + "\n"
 }
 
-// before says that the run has ended before, and that nothing has run now.
+// before reports that the run was over before, and that nothing has run now.
 func (r Report) before() string {
 	if r.EndedBefore.IsZero() {
 		return ""
@@ -154,7 +154,7 @@ func labelled(name, text string) string {
 	return fmt.Sprintf("%-6s %s", name, text)
 }
 
-// labelledFirst aligns texts below each other, of which the first has the name.
+// labelledFirst aligns texts below each other. The first has the name.
 func labelledFirst(name string, texts []string) (all []string) {
 	for _, text := range texts {
 		all = append(all, labelled(name, text))
@@ -170,8 +170,7 @@ func (r Report) whyNotCaught() (all []string) {
 	return all
 }
 
-// detailLines shows a detail of several lines, such as what a process wrote to standard error, as lines that stand
-// below each other: of many the first and the last.
+// detailLines formats a detail of several lines, such as the standard error of a process, as aligned lines: the first and the last of many.
 func detailLines(detail string) string {
 	lines := strings.Split(strings.TrimRight(strings.ReplaceAll(shorten.To(detail, shownDetail), "\r\n", "\n"), "\n"), "\n")
 	if left := len(lines) - detailHead - detailTail; left > 1 {
@@ -192,7 +191,7 @@ func (r Report) title() string {
 	return title
 }
 
-// timeout says which timeout fired, how long it had, and what was going on.
+// timeout describes the timeout that fired: its kind, its length, and the tasks in progress.
 func (r Report) timeout() string {
 	fault := r.Outcome.Fault
 	length, ok := api.TimeoutLength(fault)
@@ -214,11 +213,11 @@ func (r Report) timeout() string {
 	return labelled("fired", terminal.Printable(shorten.To(text, shownDetail)))
 }
 
-// listening says what the tasks that listened had got when the time was over, and what they lacked.
+// listening describes the consumed and the missing events of the tasks that listened at the timeout.
 func (r Report) listening() (all []string) {
 	tasks, _ := r.Outcome.Fault.Extensions["listening"].([]any)
 	if !r.Outcome.TimedOut {
-		return nil // it is the author's own word
+		return nil // the member comes from the author
 	}
 	for _, v := range tasks[:min(len(tasks), shownListening)] {
 		task, ok := v.(map[string]any)
@@ -238,7 +237,7 @@ func (r Report) listening() (all []string) {
 	return all
 }
 
-// shownListening is how many tasks that listened are shown.
+// shownListening is the maximum number of displayed listening tasks.
 const shownListening = 5
 
 func texts(values []any, limit int) []string {
@@ -252,11 +251,10 @@ func texts(values []any, limit int) []string {
 	return all
 }
 
-// extensions shows the further members of the error, as they are the author's or the performer's own words.
-// exchange returns what a call that failed has sent and received, if the error knows.
+// exchange returns the request and the answer of a failed call, if the error contains them.
 func (r Report) exchange() (sent, got string) {
 	member := func(name string) map[string]any {
-		object, _ := r.Outcome.Fault.Extensions[name].(map[string]any) // what else it is has its own line
+		object, _ := r.Outcome.Fault.Extensions[name].(map[string]any) // a member of another type is shown in another line
 		return object
 	}
 	if request := member("request"); request["method"] != nil {
@@ -271,6 +269,7 @@ func (r Report) exchange() (sent, got string) {
 	return sent, got
 }
 
+// extensions returns the further members of the error, which are in the words of the author or the performer.
 func (r Report) extensions() string {
 	members := maps.Clone(r.Outcome.Fault.Extensions)
 	if sent, _ := r.exchange(); sent != "" {
@@ -285,7 +284,7 @@ func (r Report) extensions() string {
 	}
 	text, err := expr.Encode(members)
 	if err != nil {
-		return "" // they are extras: the report goes on without them
+		return "" // the report is complete without them
 	}
 	return labelled("with", terminal.Printable(shorten.To(string(text), 500)))
 }
@@ -302,7 +301,7 @@ func (r Report) next() string {
 		parts = append(parts, "provide secrets with SWRUN_SECRET_<NAME> or --secrets FILE"+r.toAnother())
 	}
 	switch {
-	case r.Kept != "": // to run it again would repeat its effects as another run
+	case r.Kept != "": // running it again would repeat its effects as another run
 		parts = append(parts, "swrun history "+r.Kept, "swrun describe "+r.Kept)
 	case !secrets:
 		parts = append(parts, "swrun run --progress lines "+file)
@@ -316,7 +315,7 @@ func (r Report) next() string {
 	return strings.Join(parts, "   ·   ")
 }
 
-// otherInput says what to do about an input that is refused.
+// otherInput returns the remedy for a refused input.
 func (r Report) otherInput(file string) string {
 	text := "give another input with -i (or -i @file)" + r.toAnother() + ", or change input.schema in " + file
 	if r.TypedInput != "" {
@@ -328,7 +327,7 @@ func (r Report) otherInput(file string) string {
 	return text
 }
 
-// toAnother says that a run that is kept has ended and stays so: what it needed is for another one.
+// toAnother reports that a kept run stays as it is: the remedy is for another run.
 func (r Report) toAnother() string {
 	if r.Kept == "" {
 		return ""

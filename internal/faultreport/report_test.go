@@ -45,7 +45,7 @@ do:
   - alone: { set: { x: '${ .a + 1 }' } }
 `
 
-// began is when the runs here began.
+// began is the start of the runs in these tests.
 var began = time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 
 // Exit codes.
@@ -96,13 +96,13 @@ func stepError() *errors.Error {
 	return &errors.Error{Type: errors.Communication, Status: 503, Title: "Communication Failed", Instance: step}
 }
 
-// hostileError tries to write to the terminal and to fill it.
+// hostileError tries to control the terminal and to fill it.
 func hostileError() *errors.Error {
 	e := &errors.Error{Type: "https://example.com/\x1b[31m", Status: 500, Title: "a\nb", Detail: strings.Repeat("x", 5000) + "\x1b]0;owned\a", Instance: "/do/3/alone"}
 	return e.With("body", strings.Repeat("y", 5000))
 }
 
-// faultedAt is a run whose try retried until err came from the task at path.
+// faultedAt is a run whose try retried until the task at path returned err.
 func faultedAt(err *errors.Error, path, pointer string) []interpreter.HistoryEvent {
 	try, _, _ := strings.Cut(path, "!")
 	retry := func(after, delay time.Duration) interpreter.HistoryEvent {

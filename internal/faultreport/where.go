@@ -11,7 +11,7 @@ import (
 	"github.com/swrun/swrun/runtime/definition"
 )
 
-// pointer returns the task that failed, as it stands in the document.
+// pointer returns the place of the failed task in the document.
 func (r Report) pointer() dsl.Pointer {
 	if origin, ok := r.History.origin(r.Outcome.Fault); ok {
 		return origin.Place()
@@ -61,7 +61,7 @@ func (r Report) where() string {
 	return text + fmt.Sprintf(", after %d %s (%s)", a.number-1, retries, strings.Join(delays, ", "))
 }
 
-// child says where an error stands that came out of a child workflow: its instance is a task of the child's document.
+// child describes the place of an error that comes from a child workflow: its instance is a task of the child's document.
 func (r Report) child(origin interpreter.HistoryEvent, instance string) string {
 	by := fmt.Sprintf("of a workflow that task %s (%s) has started", terminal.Printable(string(origin.Pointer)), r.location())
 	reference, ok := r.started(origin.Place())
@@ -114,8 +114,8 @@ func (r Report) location() string {
 	return fmt.Sprintf("%s:%d", terminal.Printable(source.File), source.Key(r.pointer()).Start.Line)
 }
 
-// holders returns the documents in which a pointer leads to a task, or to the whole if it is empty: that of a workflow, or
-// else those that it starts, and those that they start.
+// holders returns the documents in which a pointer leads to a task, or to the whole document if it is empty: the document of a workflow, or else of
+// the workflows that it starts, level by level.
 func (r Report) holders(reference definition.Reference, at dsl.Pointer) (found []*dsl.Workflow) {
 	seen := map[*dsl.Workflow]bool{}
 	for level := []definition.Reference{reference}; len(level) > 0 && len(found) == 0; {

@@ -1,5 +1,5 @@
-// Package form numbers the forms in which things are stored. Each stored thing carries the number of the form that it was written in, so that
-// a build of swrun reads what it knows, and leaves alone what a newer build has written (docs/decisions/0059).
+// Package form numbers the forms of stored data. Each stored object contains the number of its form, so that a build of swrun reads the forms that it
+// knows, and does not touch data of a newer build (docs/decisions/0059).
 package form
 
 import (
@@ -10,19 +10,19 @@ import (
 	"strconv"
 )
 
-// Form is the number of a form. Forms of one kind of thing follow one another; the first is 1.
+// Form is the number of a form. The forms of one kind of data are numbered from 1.
 type Form int
 
-// The forms in which this build writes. Whoever changes what is stored of a kind adds 1 to its number.
+// The forms that this build writes. A change of the stored data of a kind adds 1 to its number.
 const (
 	Record     Form = 2 // the record of a run, store.Lifecycle
-	Invocation Form = 3 // what is fixed when a run starts; 3 says which run's events have led to it
-	State      Form = 3 // the head and the frames of a run, and its context; 3 says what a try has called that waits for its next attempt
+	Invocation Form = 3 // the fixed data of a run's start; 3 adds the run whose events have led to it
+	State      Form = 3 // the head and the frames of a run, and its context; 3 adds the called address of a try that waits for its next attempt
 	History    Form = 1 // a step of a history
-	Message    Form = 2 // what comes into the inbox of a run; 2 says which task a report of an outside worker is about
-	Outgoing   Form = 3 // what leaves a run by the outbox; 2 says in which namespace an event was emitted, among others, 3 says that of all and what has led to events
-	Activity   Form = 2 // what an outside worker performs
-	Definition Form = 2 // a deployed document with its resources; 2 says where relative references in redirected ones start
+	Message    Form = 2 // an entry of a run's inbox; 2 adds the task of an outside worker's report
+	Outgoing   Form = 3 // an entry of a run's outbox; 2 adds the namespace of some emitted events, 3 the namespace of all emitted events and their cause
+	Activity   Form = 2 // an activity of an outside worker
+	Definition Form = 2 // a deployed document with its resources; 2 adds the bases of relative references in redirected ones
 )
 
 // member is the first member of each stored JSON object: its form.
@@ -30,7 +30,7 @@ const member = "#"
 
 const opening = `{"` + member + `":`
 
-// NewerError says that something was written in a form that this build does not know.
+// NewerError reports data in a form that this build does not know.
 type NewerError struct {
 	What        string
 	Form, Known Form
@@ -40,10 +40,10 @@ func (e *NewerError) Error() string {
 	return fmt.Sprintf("%s has the form %d of a newer swrun, and this one knows forms up to %d: use the newer version", e.What, e.Form, e.Known)
 }
 
-// IsNewer reports whether an error says that a newer build has written something.
+// IsNewer reports whether an error is about data of a newer build.
 func IsNewer(err error) bool { return errors.As(err, new(*NewerError)) }
 
-// Check reports why something that was written in a form cannot be read by a build that knows forms up to known.
+// Check returns an error if a build that knows forms up to known cannot read data in a form.
 func Check(what string, is, known Form) error {
 	switch {
 	case is > known:
@@ -54,7 +54,7 @@ func Check(what string, is, known Form) error {
 	return nil
 }
 
-// Parse reads the number of a form.
+// Parse parses the number of a form.
 func Parse(text string) (Form, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {
@@ -63,7 +63,7 @@ func Parse(text string) (Form, error) {
 	return Form(n), nil
 }
 
-// Marshal writes a value, which must be an object in JSON, in a form.
+// Marshal encodes a value, which must be an object in JSON, in a form.
 func Marshal(f Form, v any) ([]byte, error) {
 	b := strconv.AppendInt([]byte(opening), int64(f), 10)
 	buffer := bytes.NewBuffer(b)
@@ -74,13 +74,13 @@ func Marshal(f Form, v any) ([]byte, error) {
 	if data[len(b)] != '{' {
 		return nil, fmt.Errorf("a %T is no object in JSON", v)
 	}
-	if data[len(b)] = ','; data[len(b)+1] == '}' { // it has no other members
+	if data[len(b)] = ','; data[len(b)+1] == '}' { // the object has no other members
 		data = append(data[:len(b)], '}')
 	}
 	return data, nil
 }
 
-// Of returns the form of a stored object; 0 if it does not say it.
+// Of returns the form of a stored object; 0 if the object does not contain it.
 func Of(data []byte) Form {
 	rest, ok := bytes.CutPrefix(data, []byte(opening))
 	if !ok {
@@ -90,11 +90,11 @@ func Of(data []byte) Form {
 	if end < 0 {
 		return 0
 	}
-	f, _ := Parse(string(rest[:end])) // anything else is no form
+	f, _ := Parse(string(rest[:end])) // any other text is no form
 	return f
 }
 
-// Unmarshal reads what Marshal has written in a form up to known; what names it in errors.
+// Unmarshal decodes the result of Marshal in a form up to known; what is its name in errors.
 func Unmarshal(what string, known Form, data []byte, into any) error {
 	if err := Check(what, Of(data), known); err != nil {
 		return err
@@ -102,5 +102,5 @@ func Unmarshal(what string, known Form, data []byte, into any) error {
 	return json.Unmarshal(data, into)
 }
 
-// Member returns the name of the member that says the form of an object.
+// Member returns the name of the member that contains the form of an object.
 func Member() string { return member }

@@ -1,5 +1,5 @@
-// Package format formats documents: two spaces per level, everything else as its author wrote it. It never changes what a document says,
-// and leaves one as it is if formatting would change that.
+// Package format formats documents: two spaces per level, everything else as written by the author. It never changes the meaning of a document, and
+// returns a document unchanged if formatting would change it.
 package format
 
 import (
@@ -18,7 +18,8 @@ import (
 	"github.com/swrun/swrun/internal/lazyregexp"
 )
 
-// Document returns the text of a document in its standard form. Formatting twice changes nothing more, and never what a document says.
+// Document returns the text of a document in its standard form. Formatting the result again changes nothing, and formatting never changes the meaning
+// of a document.
 func Document(file string, text []byte) ([]byte, error) {
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	if strings.EqualFold(filepath.Ext(file), ".json") || bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) && json.Valid(text) {
@@ -29,7 +30,7 @@ func Document(file string, text []byte) ([]byte, error) {
 	return append(head, formatted...), err
 }
 
-// directives splits off the lines such as %YAML, up to the one that begins the document; they stay as they are.
+// directives splits off lines such as %YAML, up to the line that begins the document; they stay unchanged.
 func directives(text []byte) (head, rest []byte) {
 	if at := directiveLines().FindIndex(text); at != nil {
 		return bytes.Clone(text[:at[1]]), text[at[1]:]
@@ -53,8 +54,8 @@ func formatAsYAML(file string, text []byte) ([]byte, error) {
 	return nil, fmt.Errorf("formatting %s would change what it says, so it stays as it is: %w", file, refused)
 }
 
-// blockStyle is how texts of several lines are written. The YAML library does not write every text in every style so
-// that it reads the same again; then a plainer style has to do.
+// blockStyle is the style of texts of several lines. The YAML library cannot write every text in every style so that it reads back the same; then a
+// plainer style is used.
 type blockStyle uint8
 
 const (
@@ -79,7 +80,7 @@ func (s blockStyle) apply(n *yaml.Node) {
 	}
 }
 
-// settled checks that formatted says what text does, and that it stays as it is when it is formatted again.
+// settled checks that formatted has the meaning of text, and that formatting it again changes nothing.
 func settled(text, formatted []byte, block blockStyle) error {
 	if err := sameData(text, formatted); err != nil {
 		return err
@@ -123,7 +124,7 @@ func formatYAML(text []byte, block blockStyle) ([]byte, error) {
 	return restoreGaps(b.Bytes()), nil
 }
 
-// gap is a comment that stands for an empty line, as the YAML library keeps comments but not empty lines.
+// gap is a comment in the place of an empty line, because the YAML library keeps comments but not empty lines.
 const gap = "#swrun-empty-line"
 
 // markGaps puts a gap before every key and item that follows an empty line.
@@ -152,7 +153,7 @@ func followsEmptyLine(n *yaml.Node, lines []string) bool {
 	return above >= 0 && above < len(lines) && strings.TrimSpace(lines[above]) == ""
 }
 
-// restoreGaps turns gaps back into empty lines. Where the library has set an empty line already, one is enough.
+// restoreGaps turns gaps back into empty lines. If the library has written an empty line already, one is enough.
 func restoreGaps(text []byte) []byte {
 	var kept []string
 	restored := false
@@ -172,10 +173,10 @@ func restoreGaps(text []byte) []byte {
 	return []byte(strings.TrimRight(strings.Join(kept, "\n"), "\n") + "\n")
 }
 
-// readYAML reads what documents may hold, and so more than the library does.
+// readYAML reads everything that documents may contain, which is more than the library accepts.
 func readYAML(text []byte, into any) error {
 	document, _, err := source.Decode(text)
-	if errors.Is(err, io.EOF) { // nothing
+	if errors.Is(err, io.EOF) { // an empty text
 		return nil
 	}
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"net"
 )
 
-// AMQP follows what a broker sends by AMQP 0.9.1, whose frames have frame bytes at most. Its library meets a sign of life on a channel, where no
-// broker sends one, with a panic.
+// AMQP follows the data of a broker in AMQP 0.9.1, whose frames have at most frame bytes. The library panics on a heartbeat on a channel, which no
+// broker sends.
 func (g *Guard) AMQP(conn net.Conn, frame int) net.Conn {
 	f := &amqpFrames{frame: frame, most: uint64(g.Most)}
 	return g.over(conn, f.follow)
@@ -16,7 +16,7 @@ func (g *Guard) AMQP(conn net.Conn, frame int) net.Conn {
 type amqpFrames struct {
 	frame int
 	most  uint64
-	head  []byte // of the frame, as far as it has come
+	head  []byte // the bytes of the frame that have arrived
 	skip  int
 }
 
@@ -24,7 +24,7 @@ const (
 	amqpHead      = 7
 	amqpHeader    = 2
 	amqpHeartbeat = 8
-	// amqpSized is where the size of a message ends in a frame with its header: behind the class and the weight.
+	// amqpSized is the end of the size of a message in a frame with its header: after the class and the weight.
 	amqpSized = amqpHead + 2 + 2 + 8
 )
 
@@ -44,7 +44,7 @@ func (f *amqpFrames) follow(p []byte) error {
 	return nil
 }
 
-// begun looks at what has come of a frame.
+// begun examines the arrived bytes of a frame.
 func (f *amqpFrames) begun() error {
 	if len(f.head) < amqpHead {
 		return nil

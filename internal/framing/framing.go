@@ -1,5 +1,5 @@
-// Package framing follows the frames that a server sends, on the connection below a library, and ends the connection before the library makes room
-// for what the server only announces, or meets what would end the process.
+// Package framing follows the frames of a server, on the connection below a library. It closes the connection before the library allocates memory for
+// data that the server only announces, or reads data that would end the process.
 package framing
 
 import (
@@ -10,23 +10,23 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// ErrTooLarge says that a server announces, or sends, more than a message may have.
+// ErrTooLarge reports that a server announces, or sends, more than the maximum size of a message.
 var ErrTooLarge = errors.New("the broker sends more than a message may have")
 
-// ErrBroken says that a server sends what its protocol does not have.
+// ErrBroken reports that a server violates its protocol.
 var ErrBroken = errors.New("the broker sends what its protocol does not have")
 
 // Guard follows the connections of one client. It may be used by several goroutines.
 type Guard struct {
-	// Most is how many bytes a message may have.
+	// Most is the maximum size of a message, in bytes.
 	Most int
-	// Refused is called when a connection is ended; it may be nil, and be called more than once.
+	// Refused is called when a connection is closed; it may be nil, and may be called more than once.
 	Refused func()
 
 	refused atomic.Pointer[error]
 }
 
-// Err returns why a connection was ended; nil if none was. Libraries hide why they could not read on.
+// Err returns the reason why a connection was closed; nil if none was. Libraries hide the cause of their read errors.
 func (g *Guard) Err() error {
 	if why := g.refused.Load(); why != nil {
 		return *why
@@ -34,7 +34,7 @@ func (g *Guard) Err() error {
 	return nil
 }
 
-// Refuse notes why a connection is ended; of several reasons the first one is kept.
+// Refuse notes the reason why a connection is closed; the first of several reasons is kept.
 func (g *Guard) Refuse(why error) {
 	g.refused.CompareAndSwap(nil, &why)
 	if g.Refused != nil {
@@ -50,12 +50,12 @@ type guardedConn struct {
 	err    error
 }
 
-// over returns a connection that reads what follow accepts.
+// over returns a connection that reads the data that follow accepts.
 func (g *Guard) over(conn net.Conn, follow func([]byte) error) net.Conn {
 	return &guardedConn{Conn: conn, guard: g, follow: follow}
 }
 
-// Read implements net.Conn. After a refusal nothing is read any more.
+// Read implements net.Conn. It reads nothing after a refusal.
 func (c *guardedConn) Read(p []byte) (int, error) {
 	if c.err != nil {
 		return 0, c.err
@@ -68,18 +68,18 @@ func (c *guardedConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// mostLine is how long a line may be: what a server says of itself, or why it refuses something.
+// mostLine is the maximum length of a line: the description of a server, or the reason of a refusal.
 const mostLine = 256 << 10
 
-// lines cuts what comes into lines, and passes over what is announced in them.
+// lines splits the data into lines, and skips the data that they announce.
 type lines struct {
 	line []byte
 	skip int
-	// take takes a line without its end, and returns how many bytes come next that are no line.
+	// take handles a line without its end, and returns the number of following bytes that are no line.
 	take func(line []byte) (skip int, err error)
 }
 
-// follow takes the next bytes.
+// follow handles the next bytes.
 func (l *lines) follow(p []byte) (err error) {
 	for len(p) > 0 {
 		if skipped := min(l.skip, len(p)); skipped > 0 {

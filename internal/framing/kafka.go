@@ -7,21 +7,21 @@ import (
 	"sync"
 )
 
-// Kafka follows what a broker of Kafka answers. Its library makes room for as many records as a batch announces and has bytes, of about 200 bytes of
-// memory each, and for as many elements as an answer announces and has bytes. An answer with records is therefore read as a whole before the library
-// sees it. Everything else has the limits of the library.
+// Kafka follows the answers of a broker of Kafka. The library allocates memory for as many records as a batch announces and has bytes, with about 200
+// bytes for each, and for as many elements as an answer announces and has bytes. Therefore an answer with records is read completely before the
+// library sees it. Everything else has the limits of the library.
 func (g *Guard) Kafka(conn net.Conn) net.Conn {
 	return &kafkaConn{Conn: conn, guard: g, fetches: map[uint32]uint16{}}
 }
 
 const (
 	kafkaFetch = 1
-	// kafkaBatch is how many records a batch may have. Producers fill batches of 16 KiB to 1 MiB, and the smallest record has 7 bytes.
+	// kafkaBatch is the maximum number of records of a batch. Producers fill batches of 16 KiB to 1 MiB, and the smallest record has 7 bytes.
 	kafkaBatch  = 1 << 18
 	kafkaRecord = 7
-	// kafkaAsked is how long the beginning of a request is: size, key, version and number.
+	// kafkaAsked is the length of the beginning of a request, in bytes: size, key, version and number.
 	kafkaAsked = 12
-	// kafkaBatchHeader is how long the beginning of a batch is, up to its records.
+	// kafkaBatchHeader is the length of a batch before its records, in bytes.
 	kafkaBatchHeader = 61
 )
 
@@ -32,10 +32,10 @@ type kafkaConn struct {
 	mu      sync.Mutex
 	fetches map[uint32]uint16 // versions of requests for records, by their numbers
 	asking  []byte            // the beginning of a request
-	unsent  int               // bytes of it that come
+	unsent  int               // remaining bytes of it
 
-	ready   []byte // has been read, and may be seen
-	passing int    // bytes of an answer that are not looked at; -1 for all that come
+	ready   []byte // was read, and may be returned
+	passing int    // bytes of an answer that are not examined; -1 for all further bytes
 }
 
 // Write implements net.Conn.
@@ -86,13 +86,13 @@ func (c *kafkaConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// answer reads the beginning of the next answer, and all of it if it has records.
+// answer reads the beginning of the next answer, and the whole answer if it has records.
 func (c *kafkaConn) answer() error {
 	const sizes = 4
 	head := make([]byte, 2*sizes)
 	if n, err := io.ReadFull(c.Conn, head); err != nil {
 		c.ready, c.passing = head[:n], -1
-		if n > 0 { // the library says what is wrong
+		if n > 0 { // the library reports the fault
 			return nil
 		}
 		return err
@@ -124,10 +124,10 @@ func (c *kafkaConn) answer() error {
 	return nil
 }
 
-// The versions since when an answer has something.
+// The versions that have added a member to an answer.
 const (
 	kafkaThrottled   = 1
-	kafkaStable      = 4 // and transactions that were aborted
+	kafkaStable      = 4 // and aborted transactions
 	kafkaStarts      = 5
 	kafkaSessions    = 7
 	kafkaPreferences = 11
@@ -135,7 +135,7 @@ const (
 	kafkaByID        = 13
 )
 
-// refuseRecords returns an error if an answer announces more than it can have. What is broken otherwise, the library says.
+// refuseRecords returns an error if an answer announces more than it can contain. The library reports other faults.
 func refuseRecords(version int, body []byte) error {
 	r := &kafkaReader{rest: body, version: version}
 	r.tags()
@@ -160,7 +160,7 @@ func refuseRecords(version int, body []byte) error {
 	return nil
 }
 
-// partition reads what an answer says of a partition, and returns its batches.
+// partition reads the members of a partition in an answer, and returns its batches.
 func (r *kafkaReader) partition() (batches []byte) {
 	r.skip(14)
 	r.since(kafkaStable, 8)
@@ -177,12 +177,12 @@ func (r *kafkaReader) partition() (batches []byte) {
 	return batches
 }
 
-// announcesTooMuch reports whether a batch announces more records than a batch may have, or than its bytes can be.
+// announcesTooMuch reports whether a batch announces more records than the maximum, or than its bytes allow.
 func announcesTooMuch(batches []byte) bool {
 	const compressed = 7
 	for len(batches) >= kafkaBatchHeader {
 		size := int64(binary.BigEndian.Uint32(batches[8:])) + 12
-		if batches[16] == 2 { // the format since version 0.11; the older ones have no number of records
+		if batches[16] == 2 { // the format since version 0.11; older ones contain no number of records
 			announced, bytes := int64(int32(binary.BigEndian.Uint32(batches[57:]))), min(size, int64(len(batches)))-kafkaBatchHeader
 			plain := batches[22]&compressed == 0
 			if announced > kafkaBatch || plain && announced > max(bytes, 0)/kafkaRecord {
@@ -201,7 +201,7 @@ func announcesTooMuch(batches []byte) bool {
 type kafkaReader struct {
 	rest    []byte
 	version int
-	excess  bool // a list announces more elements than there is room for
+	excess  bool // a list announces more elements than it has room for
 }
 
 func (r *kafkaReader) take(n int) []byte {
@@ -213,14 +213,14 @@ func (r *kafkaReader) take(n int) []byte {
 
 func (r *kafkaReader) skip(n int) { r.take(n) }
 
-// since skips what answers of a version and later have.
+// since skips members of answers from a version on.
 func (r *kafkaReader) since(version, bytes int) {
 	if r.version >= version {
 		r.skip(bytes)
 	}
 }
 
-// number reads a number of so many bytes.
+// number reads a number of the given size in bytes.
 func (r *kafkaReader) number(bytes int) int {
 	taken := r.take(bytes)
 	if len(taken) < bytes {
@@ -239,7 +239,7 @@ func (r *kafkaReader) compact() int {
 	return int(min(value, 1<<31))
 }
 
-// length reads how long something is; the newer form counts from 1.
+// length reads the length of a member; the newer form counts from 1.
 func (r *kafkaReader) length(bytes int) int {
 	if r.version >= kafkaFlexible {
 		return r.compact() - 1
@@ -247,7 +247,7 @@ func (r *kafkaReader) length(bytes int) int {
 	return r.number(bytes)
 }
 
-// count reads how many elements a list has, each of at least so many bytes.
+// count reads the number of elements of a list, each of at least the given size in bytes.
 func (r *kafkaReader) count(least int) int {
 	n := max(r.length(4), 0)
 	if most := len(r.rest) / least; n > most {
@@ -257,7 +257,7 @@ func (r *kafkaReader) count(least int) int {
 	return n
 }
 
-// tags reads members that only some know.
+// tags reads optional members.
 func (r *kafkaReader) tags() {
 	if r.version < kafkaFlexible {
 		return

@@ -2,14 +2,14 @@ package framing
 
 import "net"
 
-// lateConn is a connection that becomes secure before something is written.
+// lateConn is a connection that becomes secure before the first write.
 type lateConn struct {
 	net.Conn
-	secure func() (net.Conn, error) // nil once it is
+	secure func() (net.Conn, error) // nil once the connection is secure
 }
 
-// Late returns a connection that becomes secure before something is written: a server of NATS says first, for all to read, how it wants to be
-// talked to. Nobody may read while the first thing is written.
+// Late returns a connection that becomes secure before the first write: a server of NATS first sends its requirements in plain text. No goroutine may
+// read during the first write.
 func Late(conn net.Conn, secure func() (net.Conn, error)) net.Conn {
 	return &lateConn{conn, secure}
 }

@@ -2,8 +2,8 @@ package framing
 
 import "net"
 
-// MQTT follows what a broker sends by MQTT 3.1.1 or 5. Its libraries make room for a packet when they have read its length, and that of MQTT 3.1.1
-// meets an answer to more subscriptions than it has asked for with a panic. What is asked for here is one subscription at a time.
+// MQTT follows the data of a broker in MQTT 3.1.1 or 5. Its libraries allocate memory for a packet when they have read its length. The library of
+// MQTT 3.1.1 panics on an answer to more subscriptions than it has requested. This client requests one subscription at a time.
 func (g *Guard) MQTT(conn net.Conn, version int) net.Conn {
 	m := &mqttPackets{guard: g, version: version}
 	return g.over(conn, m.follow)
@@ -14,16 +14,16 @@ type mqttPackets struct {
 	guard   *Guard
 	version int
 	kind    byte
-	digits  int // of the length that have come
+	digits  int // arrived digits of the length
 	length  int
 	began   bool
 	skip    int
 }
 
 const (
-	// mqttExtra is what a packet may have besides the payload: a topic, and the properties of MQTT 5.
+	// mqttExtra is the maximum size of a packet besides the payload, in bytes: a topic, and the properties of MQTT 5.
 	mqttExtra = 256 << 10
-	// mqttSmall is how long a packet may be that carries no message.
+	// mqttSmall is the maximum size of a packet without a message, in bytes.
 	mqttSmall   = 256 << 10
 	mqttPublish = 3
 	mqttSuback  = 9
@@ -46,7 +46,7 @@ func (m *mqttPackets) follow(p []byte) error {
 	return nil
 }
 
-// digit takes a byte of a length.
+// digit handles a byte of a length.
 func (m *mqttPackets) digit(b byte) error {
 	const digits, bits, more = 4, 7, 0x80
 	m.length |= int(b&^more) << (bits * m.digits)

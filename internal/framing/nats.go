@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// NATS follows what a server of NATS sends. Its library makes room for a message when it has read the line before it.
+// NATS follows the data of a server of NATS. The library allocates memory for a message when it has read the line before it.
 func (g *Guard) NATS(conn net.Conn) net.Conn {
 	m := &natsMessages{most: g.Most}
 	return g.over(conn, (&lines{take: m.line}).follow)
@@ -15,10 +15,10 @@ func (g *Guard) NATS(conn net.Conn) net.Conn {
 // natsMessages follows the lines of a server of NATS.
 type natsMessages struct {
 	most   int
-	behind bool // what comes next is behind a message: the library passes over one byte, and then over all up to the end of the line
+	behind bool // the next data follows a message: the library skips one byte, and then everything up to the end of the line
 }
 
-// line takes a line. The line of a message ends with its size; before it is the size of the headers, if it has some.
+// line handles a line. The line of a message ends with its size; the size of the headers, if any, precedes it.
 func (m *natsMessages) line(line []byte) (int, error) {
 	fields := bytes.Fields(line)
 	if m.behind || len(fields) == 0 {
@@ -46,7 +46,7 @@ func (m *natsMessages) line(line []byte) (int, error) {
 	return size + 1, nil
 }
 
-// natsSize reads a number that a server announces. One with more digits than any size has is too large, not broken.
+// natsSize parses an announced number. A number with more digits than any size is too large, not broken.
 func natsSize(text []byte) (int, error) {
 	const digits = 18
 	for _, c := range text {

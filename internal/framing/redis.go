@@ -5,28 +5,28 @@ import (
 	"strconv"
 )
 
-// Redis follows what a server of Redis sends. Its library makes room for texts and lists when it has read how long they are. A list may have
-// elements elements at most.
+// Redis follows the data of a server of Redis. The library allocates memory for texts and lists when it has read their lengths. A list may have at
+// most elements elements.
 func (g *Guard) Redis(conn net.Conn, elements int) net.Conn {
 	answers := &redisAnswers{guard: g, elements: elements}
 	return g.over(conn, (&lines{take: answers.line}).follow)
 }
 
-// redisNesting is how deep lists may stand in others: an answer to XREADGROUP has five.
+// redisNesting is the maximum depth of nested lists: an answer to XREADGROUP has five levels.
 const redisNesting = 8
 
-// redisExtra is what the answer with a message may have besides the message: the name of a channel, for example.
+// redisExtra is the maximum size of an answer with a message besides the message, in bytes: the name of a channel, for example.
 const redisExtra = 64 << 10
 
 // redisAnswers follows the answers of a server of Redis.
 type redisAnswers struct {
 	guard    *Guard
 	elements int
-	total    int   // bytes of the texts of an answer that has begun
-	nesting  []int // how many elements are still to come of each list that has begun
+	total    int   // bytes of the texts of an incomplete answer
+	nesting  []int // number of missing elements of each incomplete list
 }
 
-// line takes the first line of a value.
+// line handles the first line of a value.
 func (a *redisAnswers) line(line []byte) (skip int, err error) {
 	text := string(line)
 	if text == "" || text == "\r" {
@@ -60,7 +60,7 @@ func (a *redisAnswers) line(line []byte) (skip int, err error) {
 	return skip, nil
 }
 
-// complete takes note of a value that is complete.
+// complete notes that a value is complete.
 func (a *redisAnswers) complete() {
 	for len(a.nesting) > 0 {
 		last := len(a.nesting) - 1

@@ -1,4 +1,4 @@
-// Package golden compares what tests get with files in their testdata/golden, and writes those anew with -update. Only tests use it.
+// Package golden compares results of tests with files in their testdata/golden, and writes the files with -update. Only tests use it.
 package golden
 
 import (
@@ -15,7 +15,7 @@ var update = flag.Bool("update", false, "write the golden files and scripts anew
 // Update reports whether -update was given.
 func Update() bool { return *update }
 
-// Match fails the test unless got is what testdata/golden holds under a name.
+// Match fails the test unless got is the content of a file in testdata/golden.
 func Match(t testing.TB, name, got string) {
 	t.Helper()
 	file := filepath.Join("testdata", "golden", name)

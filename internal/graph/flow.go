@@ -50,7 +50,7 @@ func (f *flow) edge(from, to int, label string) {
 	f.edges = append(f.edges, flowEdge{from, to, label})
 }
 
-// list draws tasks that run one after the other and then go on with after. It returns where they begin.
+// list draws tasks that run one after the other and then continue with after. It returns their first node.
 func (f *flow) list(tasks dsl.TaskList, after int) int {
 	if len(tasks) == 0 {
 		return after
@@ -80,7 +80,7 @@ func (f *flow) list(tasks dsl.TaskList, after int) int {
 	return places[0]
 }
 
-// task draws the arrows that leave a task, and what is inside it.
+// task draws the arrows that leave a task, and its content.
 func (f *flow) task(t dsl.Task, at int, goTo func(then string) int) {
 	next := goTo(t.Base().Then)
 	switch t := t.(type) {
@@ -97,7 +97,7 @@ func (f *flow) task(t dsl.Task, at int, goTo func(then string) int) {
 			caught = goTo(t.Catch.Then)
 		}
 		f.edge(at, f.list(t.Catch.Do, caught), "catch "+catchLabel(t))
-	case *dsl.RaiseTask: // it leads to whatever catches it
+	case *dsl.RaiseTask: // a raised error leads to its catch
 	default:
 		f.loops(t, at, next)
 	}

@@ -1,5 +1,5 @@
-// Package graph draws workflows: as an outline of nested tasks, and as boxes and arrows in Mermaid, DOT and SVG. It shows
-// what a document says, and marks what a run has done with it.
+// Package graph draws workflows: as an outline of nested tasks, and as boxes and arrows in Mermaid, DOT and SVG. It draws the content of a document,
+// and marks the progress of a run.
 package graph
 
 import (
@@ -60,7 +60,7 @@ func dotShape(s flowShape) any {
 	return "box"
 }
 
-// mermaidLabel escapes what means something in Mermaid, in its own way: the library's HTML entities come out as text.
+// mermaidLabel escapes special characters of Mermaid in Mermaid's own way: the library's HTML entities would be displayed as text.
 func mermaidLabel(s string) string {
 	return strings.NewReplacer("#", "#35;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "&", "#amp;", "'", "#39;", "`", "#96;").Replace(s)
 }

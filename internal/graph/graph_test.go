@@ -51,7 +51,7 @@ func TestEveryExampleCanBeDrawn(t *testing.T) {
 	}
 }
 
-// TestItemsOfAListenerAreDrawn: what runs for each event is as much a loop as a for.
+// TestItemsOfAListenerAreDrawn: tasks that run for each event are drawn as a loop, like those of a for.
 func TestItemsOfAListenerAreDrawn(t *testing.T) {
 	w, _ := dsl.Parse("listen.yaml", []byte(`do: [{wait: {listen: {to: {any: []}}, foreach: {do: [{note: {set: {a: 1}}}]}}}]`))
 	drawn := Draw(w, "mermaid", terminal.Style{})

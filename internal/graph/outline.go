@@ -10,7 +10,7 @@ import (
 	"github.com/swrun/swrun/internal/terminal"
 )
 
-// outlineText draws the tasks as they stand in each other.
+// outlineText draws the tasks with their nesting.
 func outlineText(w *dsl.Workflow) string {
 	var b strings.Builder
 	b.WriteString(terminal.Printable(w.Document.String()))
@@ -22,7 +22,7 @@ func outlineText(w *dsl.Workflow) string {
 	return b.String()
 }
 
-// outlineItem is a line of the outline with what stands below it.
+// outlineItem is a line of the outline with the lines below it.
 type outlineItem struct {
 	line  string
 	below []outlineItem

@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/internal/svg"
 )
 
-// Mark is how far a run has come with a task.
+// Mark is the progress of a task in a run.
 type Mark string
 
 // The marks. A task without one was not reached.
@@ -28,7 +28,7 @@ const (
 	margin      = 24.0
 	gap         = 28.0
 	letter      = 7.2 // width of a character
-	maxLabel    = 40  // characters of a label that are shown
+	maxLabel    = 40  // maximum number of displayed characters of a label
 )
 
 // DrawRun returns a workflow as SVG, with the marks of a run's tasks.
@@ -37,7 +37,7 @@ func DrawRun(w *dsl.Workflow, marks map[dsl.Pointer]Mark) string {
 	return f.laidOut().svg(w.Document.String(), marks)
 }
 
-// layout is where the nodes of a flow stand.
+// layout contains the places of the nodes of a flow.
 type layout struct {
 	*flow
 	layer         []int
@@ -46,7 +46,7 @@ type layout struct {
 	right, bottom float64
 }
 
-// laidOut puts the nodes in layers: each below all that lead to it, but for loops.
+// laidOut puts the nodes into layers: each below all nodes that lead to it, except for loops.
 func (f *flow) laidOut() *layout {
 	l := &layout{flow: f, layer: make([]int, len(f.nodes)), x: make([]float64, len(f.nodes)), width: make([]float64, len(f.nodes)), back: make([]bool, len(f.edges))}
 	l.layers()
@@ -174,7 +174,7 @@ func (l *layout) box(d *svg.Drawing, node int, mark Mark) {
 	d.Text(svg.Text{X: l.x[node], Y: l.y(node) + nodeHeight/2 + 4, Text: signs()[mark] + shown(n.label), Color: svg.Ink, Size: 13, Middle: true})
 }
 
-// signs tell the marks apart for those who do not see colours.
+// signs distinguish the marks without colours.
 func signs() map[Mark]string {
 	return map[Mark]string{MarkDone: "✔ ", MarkActive: "▶ ", MarkFaulted: "✖ ", MarkCancelled: "⊘ ", MarkSkipped: "⤼ "}
 }

@@ -1,4 +1,4 @@
-// Package grpctest has a gRPC server for tests and examples. Its services are described by .proto texts, and implemented without generated code.
+// Package grpctest contains a gRPC server for tests and examples. Its services are described by .proto texts, and implemented without generated code.
 package grpctest
 
 import (
@@ -30,36 +30,36 @@ import (
 //go:embed echo.proto
 var Proto string
 
-// Server serves test.Echo, and whatever else a test adds.
+// Server serves test.Echo, and the services that a test adds.
 type Server struct {
 	*grpc.Server
 	inMemory *bufconn.Listener
 
-	// Allow says whom to answer, by what they authorize themselves with; nil answers everybody.
+	// Allow decides by the authorization whether a call is answered; nil answers every call.
 	Allow func(authorization string) bool
 
-	Began, Cut chan struct{} // get something when Wait has begun, and when it has seen that nobody waits for it any more
+	Began, Cut chan struct{} // receive a value when Wait has begun, and when its caller is gone
 }
 
 // Service is another service of a server, the only one of a .proto text.
 type Service struct {
 	Proto    string
-	Handlers map[string]Handler // by the names of methods; the others are unimplemented
+	Handlers map[string]Handler // by the names of methods; other methods are unimplemented
 }
 
-// Greeter is the service of a .proto text whose method SayHello answers the name that it is given with a message.
+// Greeter is the service of a .proto text whose method SayHello answers a name with a message.
 func Greeter(proto string) Service {
 	return Service{proto, map[string]Handler{"SayHello": func(s *Stream) error {
 		asked, err := s.Receive()
 		if err != nil {
 			return err
 		}
-		name, _ := asked["name"].(string) // missing, if it is empty
+		name, _ := asked["name"].(string) // absent if it is empty
 		return s.Answer(map[string]any{"message": "Hello, " + name})
 	}}}
 }
 
-// New returns a server; with a configuration of TLS, it speaks that. It has to be stopped.
+// New returns a server; with a configuration of TLS, it speaks TLS. The caller must stop it.
 func New(secured *tls.Config, more ...Service) *Server {
 	s := &Server{}
 	options := []grpc.ServerOption{grpc.StreamInterceptor(s.guard)}
@@ -78,14 +78,14 @@ func New(secured *tls.Config, more ...Service) *Server {
 	return s
 }
 
-// Dial connects with the server in memory, whatever the address is.
+// Dial connects to the server in memory, for any address.
 func (s *Server) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	return s.inMemory.DialContext(ctx)
 }
 
-// guard answers only those whom it allows.
+// guard answers only allowed calls.
 func (s *Server) guard(of any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
-	came, _ := metadata.FromIncomingContext(stream.Context()) // none, if nothing came along
+	came, _ := metadata.FromIncomingContext(stream.Context()) // empty without metadata
 	if s.Allow != nil && !s.Allow(strings.Join(came.Get("authorization"), "")) {
 		return status.Error(codes.Unauthenticated, "who is it?")
 	}
@@ -125,12 +125,12 @@ func describe(proto string) protoreflect.ServiceDescriptor {
 	})}
 	files, err := compiler.Compile(context.Background(), "test.proto")
 	if err != nil {
-		panic(err) // a test has a wrong text
+		panic(err) // the text of the test is wrong
 	}
 	return files[0].Services().Get(0)
 }
 
-// Receive returns the next request as JSON has it; io.EOF after the last one.
+// Receive returns the next request as JSON; io.EOF after the last one.
 func (s *Stream) Receive() (map[string]any, error) {
 	m := dynamicpb.NewMessage(s.method.Input())
 	if err := s.RecvMsg(m); err != nil {
@@ -146,7 +146,7 @@ func (s *Stream) Receive() (map[string]any, error) {
 	return v, decoder.Decode(&v)
 }
 
-// Answer sends an answer, given as JSON has it.
+// Answer sends an answer that is given as JSON.
 func (s *Stream) Answer(v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -159,7 +159,7 @@ func (s *Stream) Answer(v any) error {
 	return s.SendMsg(m)
 }
 
-// Came returns what came along under a name, or nothing.
+// Came returns the metadata of a name, or an empty text.
 func (s *Stream) Came(name string) string {
 	came, _ := metadata.FromIncomingContext(s.Context())
 	if values := came.Get(name); len(values) > 0 {
@@ -182,13 +182,13 @@ func (s *Stream) all() (all []map[string]any, err error) {
 	}
 }
 
-// say answers with what it was told, and with what came along.
+// say answers with its input, and with the metadata.
 func say(s *Stream) error {
 	v, err := s.Receive()
 	if err != nil {
 		return err
 	}
-	name, _ := v["name"].(string) // missing, if it is empty
+	name, _ := v["name"].(string) // absent if it is empty
 	_, deadline := s.Context().Deadline()
 	return s.Answer(map[string]any{
 		"text": "Hello, " + name, "authorization": s.Came("authorization"), "authority": s.Came(":authority"),
@@ -196,7 +196,7 @@ func say(s *Stream) error {
 	})
 }
 
-// fail fails as it is told to.
+// fail fails with the requested code.
 func fail(s *Stream) error {
 	v, err := s.Receive()
 	if err != nil {
@@ -210,7 +210,7 @@ func fail(s *Stream) error {
 	return status.Errorf(codes.Code(code.Code), "%v", v["message"])
 }
 
-// types answers with what it was sent.
+// types answers with its input.
 func types(s *Stream) error {
 	m := dynamicpb.NewMessage(s.method.Input())
 	if err := s.RecvMsg(m); err != nil {
@@ -219,13 +219,13 @@ func types(s *Stream) error {
 	return s.SendMsg(m)
 }
 
-// count counts, and then fails if it is told to.
+// count counts, and then fails on request.
 func count(s *Stream) error {
 	v, err := s.Receive()
 	if err != nil {
 		return err
 	}
-	to, _ := v["to"].(json.Number) // missing, if it is 0
+	to, _ := v["to"].(json.Number) // absent if it is 0
 	n, _ := to.Int64()
 	for i := range n {
 		if err := s.Answer(map[string]any{"n": i + 1}); err != nil {
@@ -238,7 +238,7 @@ func count(s *Stream) error {
 	return nil
 }
 
-// sum adds up what it is sent.
+// sum adds up its inputs.
 func sum(s *Stream) error {
 	all, err := s.all()
 	if err != nil {
@@ -246,14 +246,14 @@ func sum(s *Stream) error {
 	}
 	var total int64
 	for _, v := range all {
-		n, _ := v["n"].(string) // missing, if it is 0
+		n, _ := v["n"].(string) // absent if it is 0
 		one, _ := strconv.ParseInt(n, 10, 64)
 		total += one
 	}
 	return s.Answer(map[string]any{"n": total})
 }
 
-// chat answers each message with the same.
+// chat answers each message with the same message.
 func chat(s *Stream) error {
 	for {
 		v, err := s.Receive()
@@ -280,7 +280,7 @@ func (s *Server) wait(stream *Stream) error {
 func tell(whoever chan struct{}) {
 	select {
 	case whoever <- struct{}{}:
-	default: // it has been told
+	default: // the channel has a value already
 	}
 }
 

@@ -1,7 +1,6 @@
 package jsonvalue
 
-// Extent returns the length of the JSON value at the start of data, or 0 if the value does not end. It expects valid JSON, and does
-// not check it.
+// Extent returns the length of the JSON value at the start of data, or 0 if the value does not end. It expects valid JSON, and does not check it.
 func Extent(data []byte) int {
 	depth := 0
 	for i := 0; i < len(data); i++ {
@@ -34,7 +33,7 @@ func Extent(data []byte) int {
 	return len(data)
 }
 
-// closing returns the index of the quote that closes the string at i, or len(data) if there is none.
+// closing returns the index of the quote that closes the string at i, or len(data) without one.
 func closing(data []byte, i int) int {
 	for i++; i < len(data); i++ {
 		switch data[i] {

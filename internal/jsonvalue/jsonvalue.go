@@ -1,5 +1,5 @@
-// Package jsonvalue reads JSON into the types of a workflow's data: nil, bool, int, float64, json.Number for numbers that
-// neither holds exactly, string, []any and map[string]any. It is the one place that decides what a number becomes.
+// Package jsonvalue reads JSON into the types of a workflow's data: nil, bool, int, float64, json.Number for numbers that neither represents exactly,
+// string, []any and map[string]any. It is the one place that decides the type of a number.
 package jsonvalue
 
 import (
@@ -24,10 +24,10 @@ func Decode(data []byte) (any, error) {
 	return v, nil
 }
 
-// syntaxError says what is wrong with a text that is not JSON, and where.
+// syntaxError describes the mistake in a text that is not JSON, and its place.
 type syntaxError struct {
 	message string
-	offset  int // of the character that is wrong, in bytes
+	offset  int // of the wrong character, in bytes
 }
 
 func (e *syntaxError) Error() string { return "invalid JSON: " + e.message }
@@ -53,7 +53,7 @@ func mistake(data []byte) *syntaxError {
 	return &syntaxError{"it cannot be read", 0}
 }
 
-// Reason returns in words what an error of encoding/json says is wrong with a text; another error as it is.
+// Reason returns the mistake that an error of encoding/json reports, in words; another error unchanged.
 func Reason(err error) error {
 	syntax := new(json.SyntaxError)
 	switch {
@@ -74,7 +74,7 @@ func reason(err *json.SyntaxError) string {
 	return fmt.Sprintf("objects and arrays lie within each other more than %d deep", maxDepth)
 }
 
-// wholeCharacter puts the character that text begins with in place of its first byte, which is what encoding/json quotes.
+// wholeCharacter replaces the first byte of text, which encoding/json quotes, with the whole character.
 func wholeCharacter(message string, text []byte) string {
 	if len(text) == 0 || text[0] < utf8.RuneSelf {
 		return message
@@ -87,7 +87,7 @@ func wholeCharacter(message string, text []byte) string {
 	return strings.Replace(message, strconv.QuoteRune(rune(text[0])), quoted, 1)
 }
 
-// Number returns n as an int or a float64 if one of them holds it exactly, otherwise n.
+// Number returns n as an int or a float64 if one of them represents it exactly, otherwise n.
 func Number(n json.Number) any {
 	text := n.String()
 	if text == "-0" {

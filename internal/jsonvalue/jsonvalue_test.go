@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/internal/jsonvalue"
 )
 
-// plain is what encoding/json reads, with numbers as this package has them.
+// plain converts the result of encoding/json to the numbers of this package.
 func plain(v any) any {
 	switch v := v.(type) {
 	case json.Number:
@@ -57,7 +57,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// TestNothingRefersToTheText: who decodes may use the bytes again.
+// TestNothingRefersToTheText: the caller of Decode may use the bytes again.
 func TestNothingRefersToTheText(t *testing.T) {
 	data := []byte(`{"name":"text","long":"` + strings.Repeat("x", 5000) + `","n":123456789012345678901234567890}`)
 	v, err := jsonvalue.Decode(data)
@@ -71,10 +71,10 @@ func TestNothingRefersToTheText(t *testing.T) {
 	}
 }
 
-// record is what many services list.
+// record is a typical element of a service's list.
 const record = `{"id":123456,"name":"a name of some length","price":12.5,"tags":["one","two"],"description":"a text of a hundred characters or so, as it stands in many answers of many services, without much sense."}`
 
-// BenchmarkDecode tells how many bytes are allocated for each byte of a document.
+// BenchmarkDecode measures the allocated bytes for each byte of a document.
 func BenchmarkDecode(b *testing.B) {
 	for name, item := range map[string]string{
 		"empty": `{},`, "number": `1234567,`, "small": `{"id":123456,"name":"abcdef"},`,
@@ -93,7 +93,7 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
-// TestDecodeStrict: nothing of a text is changed or left out, and what is refused is shown.
+// TestDecodeStrict: nothing of a text is changed or left out, and the error shows the refused part.
 func TestDecodeStrict(t *testing.T) {
 	for text, want := range map[string]string{
 		"{\"big\":\"\xfc\"}":              "line 1, column 9: the byte 0xfc is not UTF-8",

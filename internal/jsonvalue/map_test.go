@@ -8,7 +8,7 @@ import (
 	"github.com/swrun/swrun/internal/jsonvalue"
 )
 
-// TestMap: every scalar is replaced, and the value itself stays as it is.
+// TestMap: every scalar is replaced, and the value itself stays unchanged.
 func TestMap(t *testing.T) {
 	name := func(v any) any {
 		if v == nil {

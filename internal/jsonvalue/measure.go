@@ -1,25 +1,24 @@
 package jsonvalue
 
-// Size estimates how many bytes of memory Decode's value for data takes. It reads data once. The result means nothing if data is
-// not JSON.
+// Size estimates the memory of Decode's value for data, in bytes. It reads data once. For data that is not JSON the result has no meaning.
 func Size(data []byte) int { return measure(data).bytes }
 
-// measured is an estimate of the value that Decode will make of a text.
+// measured is an estimate of the value that Decode would return for a text.
 type measured struct {
 	text  []byte
 	at    int
 	bytes int
-	long  map[int]int // offset of each list and object of many values, and how many values it has
+	long  map[int]int // offset of each list and object of many values, with the number of its values
 	open  []container
 }
 
-// container is a list or an object. A member of an object counts as two values: its name comes first.
+// container is a list or an object. A member of an object counts as two values, because its name comes first.
 type container struct {
 	start, values int
 	object        bool
 }
 
-// longFrom is the number of values from which on Decode allocates a list or an object at once, instead of letting it grow.
+// longFrom is the number of values from which Decode allocates a list or an object in one step, instead of letting it grow.
 const longFrom = 1000
 
 // The memory of values in 64-bit Go, with the overhead of the allocator.
@@ -30,13 +29,13 @@ const (
 	slotBytes      = 16 // an item of a list
 	mapBytes       = 48 // a map without its members
 	smallMapBytes  = 288
-	smallMap       = 8  // members that a map has place for from the first on
-	memberBytes    = 33 // place for one member in a larger map
+	smallMap       = 8  // members for which a map has room from the beginning
+	memberBytes    = 33 // room for one member in a larger map
 	largeMap       = 1024
-	largeBytes     = 40 // place for one member in a map with so many places
+	largeBytes     = 40 // room for one member in a map of that size
 	directoryBytes = 64
-	freeNumberSize = 2  // digits of numbers for which Go has a value already
-	exactDigits    = 15 // digits of a number that is surely an int or a float64
+	freeNumberSize = 2  // digits of numbers that Go does not allocate
+	exactDigits    = 15 // digits of a number that is certainly an int or a float64
 )
 
 func measure(text []byte) *measured {
@@ -64,7 +63,7 @@ func measure(text []byte) *measured {
 	return m
 }
 
-// value counts a value that begins, and reports whether it is the name of a member.
+// value counts the beginning of a value, and reports whether it is the name of a member.
 func (m *measured) value() (isName bool) {
 	if len(m.open) == 0 {
 		return false
@@ -120,7 +119,7 @@ func (m *measured) quoted() {
 		}
 	}
 	m.bytes += m.at - start
-	if !isName && m.at > start { // Go has the empty one already
+	if !isName && m.at > start { // Go does not allocate the empty one
 		m.bytes += textBytes
 	}
 	m.at++

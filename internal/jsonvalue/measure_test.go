@@ -11,8 +11,8 @@ import (
 	"github.com/swrun/swrun/internal/jsonvalue"
 )
 
-// TestSize: what is said of a text before it is read is what its value takes, whatever it consists of. With the race detector a
-// number takes twice its bytes.
+// TestSize: the estimate for a text before it is read is the memory of its value, for any content. With the race detector a number takes twice its
+// bytes.
 func TestSize(t *testing.T) {
 	list := func(item string) string { return "[" + strings.Repeat(item+",", (1<<20)/len(item)) + "null]" }
 	many := &strings.Builder{}
@@ -44,16 +44,16 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// heap returns how many bytes live.
+// heap returns the number of live bytes.
 func heap() int {
 	runtime.GC()
-	runtime.GC() // what the first has found unused is gone after the second
+	runtime.GC() // the second run frees the objects that the first has found unused
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	return int(stats.HeapAlloc)
 }
 
-// TestSizeOfWhatIsNoJSON: it ends, and takes no more than the text allows.
+// TestSizeOfWhatIsNoJSON: for a text that is not JSON, Size ends, and returns no more than the text allows.
 func TestSizeOfWhatIsNoJSON(t *testing.T) {
 	for _, text := range []string{"", " ", "}", "]]", `"`, `"\`, `{"a`, "tru", "-", "1e", "{]", strings.Repeat("[", 1<<20), strings.Repeat(`{"":`, 1<<20), strings.Repeat("]", 1<<20), "\x00\xff"} {
 		if size := jsonvalue.Size([]byte(text)); size < 0 || size > 400*(len(text)+1) {

@@ -7,15 +7,15 @@ import (
 	"unsafe"
 )
 
-// reader reads JSON with little more memory than the value takes: encoding/json copies the text, and lets lists and objects grow.
-// For invalid JSON it only reports that it is invalid.
+// reader reads JSON with little more memory than the value takes: encoding/json copies the text, and lets lists and objects grow. For invalid JSON it
+// only reports that it is invalid.
 type reader struct {
 	text    []byte
 	at      int
-	items   []any      // of the arrays that are being read, the innermost last
-	members []member   // of the objects
-	block   []byte     // where short texts stand one after the other
-	names   [64]string // of members: objects of a list have the same
+	items   []any      // of the incomplete arrays, the innermost last
+	members []member   // of the incomplete objects
+	block   []byte     // contains short texts one after the other
+	names   [64]string // of members: objects of a list have the same names
 	long    map[int]int
 }
 
@@ -24,10 +24,10 @@ type member struct {
 	value any
 }
 
-// maxDepth is how deep encoding/json reads.
+// maxDepth is the maximum depth of encoding/json.
 const maxDepth = 10_000
 
-// measuredFrom is the size of a text, in bytes, from which on it is measured before it is read.
+// measuredFrom is the size of a text from which it is measured before it is read, in bytes.
 const measuredFrom = 16 << 10
 
 // Short texts share blocks, to save allocations. A reference to one of them keeps its whole block alive.

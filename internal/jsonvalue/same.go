@@ -2,7 +2,7 @@ package jsonvalue
 
 import "reflect"
 
-// Same reports whether a and b are surely the same value. It does not look inside objects and arrays.
+// Same reports whether a and b are certainly the same value. It does not look inside objects and arrays.
 func Same(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:

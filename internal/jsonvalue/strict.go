@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// DecodeStrict is Decode for what people write. It also refuses what Decode changes or leaves out: bytes that are not UTF-8, half
-// of a surrogate pair, and a name that stands twice in one object. Its errors say where.
+// DecodeStrict is Decode for texts of people. It also refuses texts that Decode would change or shorten: bytes that are not UTF-8, half of a
+// surrogate pair, and a repeated name in one object. Its errors contain the place.
 func DecodeStrict(data []byte) (any, error) {
 	if err := CheckUTF8(data); err != nil {
 		return nil, err
@@ -27,7 +27,7 @@ func DecodeStrict(data []byte) (any, error) {
 	return v, nil
 }
 
-// CheckUTF8 returns an error that says where the first byte stands that is not UTF-8, or nil.
+// CheckUTF8 returns an error with the place of the first byte that is not UTF-8, or nil.
 func CheckUTF8(text []byte) error {
 	for i := 0; i < len(text); {
 		c, size := utf8.DecodeRune(text[i:])
@@ -46,7 +46,7 @@ func position(text []byte, offset int) string {
 	return fmt.Sprintf("line %d, column %d", bytes.Count(before, []byte("\n"))+1, utf8.RuneCount(before[start:])+1)
 }
 
-// strictCheck finds what Decode changes or leaves out in a text that is valid JSON and UTF-8.
+// strictCheck finds parts of valid JSON in UTF-8 that Decode would change or leave out.
 type strictCheck struct {
 	text []byte
 	open []map[string]bool // the names of each object that is open, the innermost last; nil for an array
@@ -75,7 +75,7 @@ func (s *strictCheck) check() error {
 	return nil
 }
 
-// name checks a text that is the name of a member: only after a name there is a colon.
+// name checks a text that is the name of a member: only names are followed by a colon.
 func (s *strictCheck) name(start, end int) error {
 	if !bytes.HasPrefix(bytes.TrimLeft(s.text[end:], " \t\r\n"), []byte(":")) {
 		return nil

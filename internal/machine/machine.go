@@ -1,5 +1,5 @@
-// Package machine finds out how much memory this process may have. It also paces the garbage collector of a process that
-// is a worker. Hosts of workflows use it for their defaults.
+// Package machine finds the memory limit of this process. It also sets the pace of the garbage collector in the process of a worker. Hosts of
+// workflows use it for their defaults.
 package machine
 
 import (
@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// unknownMemory is assumed where nothing says how much there is.
+// unknownMemory is assumed if the memory is not known.
 const unknownMemory = 2 << 30
 
-// Memory returns how many bytes this process may have: what the machine has, or its control group may have.
+// Memory returns the memory limit of this process in bytes: the memory of the machine, or the limit of its control group.
 func Memory() int64 {
 	limit := int64(unknownMemory)
 	if total, ok := totalMemory("/proc/meminfo"); ok {
@@ -36,8 +36,8 @@ func Memory() int64 {
 	return limit
 }
 
-// groupMemory returns the least that a control group and those around it may have. In a container the group's own path may
-// be that of the machine, and not be there: the root is its own then.
+// groupMemory returns the minimum of the limits of a control group and its parents. In a container the group's own path may be the path on the
+// machine, and may not exist: then the root is the group.
 func groupMemory(root, group, file string) int64 {
 	limit := int64(math.MaxInt64)
 	for {
@@ -52,7 +52,7 @@ func groupMemory(root, group, file string) int64 {
 	}
 }
 
-// totalMemory returns what /proc/meminfo says of the machine.
+// totalMemory returns the memory of the machine from /proc/meminfo.
 func totalMemory(file string) (int64, bool) {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/runtime/worker"
 )
 
-// engineCollector shows what the workers of this process have counted.
+// engineCollector exports the counters of this process's workers.
 type engineCollector struct{ figures *worker.Figures }
 
 // figure is a number that grows.

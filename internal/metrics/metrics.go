@@ -1,5 +1,5 @@
-// Package metrics shows what a process and its store have counted as Prometheus reads it. The engine counts by itself, whether or not
-// anybody asks; the store is asked when somebody does. No label has values that callers or workflows choose.
+// Package metrics exports the counters of a process and its store for Prometheus. The engine counts in any case; the store is only read for a
+// request. No label has values that callers or workflows choose.
 package metrics
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/swrun/swrun/internal/doctor"
 )
 
-// Metrics are those of one process. Several goroutines may use them.
+// Metrics are the metrics of one process. Several goroutines may use them.
 type Metrics struct {
 	registry   *prometheus.Registry
 	requests   *prometheus.CounterVec
@@ -46,8 +46,8 @@ func New(e *swrun.Engine, s *swrun.Store, monitor *doctor.Monitor, now func() ti
 	return m
 }
 
-// RequestBegan counts a request in progress, until the function that it returns is told how it was answered: by which operation, empty for
-// none, with which status, and how long that took.
+// RequestBegan counts a request in progress. The returned function must be called with its answer: the operation, empty for none, the status, and the
+// duration.
 func (m *Metrics) RequestBegan() (answered func(operation string, status int, took time.Duration)) {
 	m.inProgress.Inc()
 	return func(operation string, status int, took time.Duration) {
@@ -63,7 +63,7 @@ func (m *Metrics) RequestBegan() (answered func(operation string, status int, to
 // Form is the media type of Text.
 const Form = string(expfmt.FmtText)
 
-// Text returns all metrics as Prometheus reads them.
+// Text returns all metrics in the format of Prometheus.
 func (m *Metrics) Text() ([]byte, error) {
 	families, err := m.registry.Gather()
 	if err != nil {

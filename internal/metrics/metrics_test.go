@@ -26,8 +26,7 @@ do:
 - skipped: {if: "${ false }", set: {x: 2}}
 `
 
-// TestMetrics: what happens in a run is counted, once, and what stands in the store too. Names and labels are those of
-// docs/operating.md, and no others.
+// TestMetrics: everything in a run is counted once, and so is the content of the store. Names and labels are exactly those of docs/operating.md.
 func TestMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
@@ -101,7 +100,7 @@ func has(t *testing.T, text string, lines ...string) {
 	}
 }
 
-// agreesWithThePage holds the table of docs/operating.md to what is served: names with their labels.
+// agreesWithThePage compares the table of docs/operating.md with the served metrics: names with their labels.
 func agreesWithThePage(t *testing.T, text string) {
 	t.Helper()
 	served := map[string]bool{}

@@ -12,7 +12,7 @@ import (
 	"github.com/swrun/swrun/internal/metrics"
 )
 
-// observed runs a document in virtual time, with a performer of `call: f@default`, and hands its metrics to a test a minute later.
+// observed runs a document in virtual time, with a performer of `call: f@default`, and passes its metrics to a test a minute later.
 func observed(t *testing.T, document string, f swrun.Performer, test func(t *testing.T, m *metrics.Metrics, run *swrun.Run)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -44,7 +44,7 @@ func observed(t *testing.T, document string, f swrun.Performer, test func(t *tes
 	})
 }
 
-// TestPromise210: what is tried again is counted, how much of that waits, and how many attempts have failed.
+// TestPromise210: retries, waiting retries and failed attempts are counted.
 func TestPromise210(t *testing.T) {
 	const document = "do: [{a: {try: [{c: {call: f@default}}], catch: {retry: {delay: PT45S}}}}]\n"
 	attempts := 0
@@ -73,7 +73,7 @@ func TestPromise210(t *testing.T) {
 	})
 }
 
-// TestPromise121: what waits is told by queue, with its age and who takes it; repairs are counted, and how much was looked at for them.
+// TestPromise121: the waiting work is exported by queue, with its age and its workers. Repairs and the examined entries are counted.
 func TestPromise121(t *testing.T) {
 	const document = "do: [{a: {call: f@default, metadata: {swrun: {queue: gpu}}}}]\n"
 	never := func(context.Context, swrun.Call) (any, error) { return nil, nil }

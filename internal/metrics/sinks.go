@@ -8,14 +8,14 @@ import (
 	"github.com/swrun/swrun/internal/sinks"
 )
 
-// Sinks shows how the sinks of events of this process do.
+// Sinks exports the state of the sinks of events of this process.
 func (m *Metrics) Sinks(states func() []sinks.State) {
 	m.registry.MustRegister(sinkCollector(states))
 }
 
 type sinkCollector func() []sinks.State
 
-// Describe describes nothing: which sinks there are is the operator's choice.
+// Describe describes nothing, because the operator chooses the sinks.
 func (sinkCollector) Describe(chan<- *prometheus.Desc) {}
 
 func (states sinkCollector) Collect(all chan<- prometheus.Metric) {

@@ -6,14 +6,14 @@ import (
 	"github.com/swrun/swrun/internal/sources"
 )
 
-// Sources shows how the sources of events of this process do.
+// Sources exports the state of the sources of events of this process.
 func (m *Metrics) Sources(states func() []sources.State) {
 	m.registry.MustRegister(sourceCollector(states))
 }
 
 type sourceCollector func() []sources.State
 
-// Describe describes nothing: which sources there are is the operator's choice.
+// Describe describes nothing, because the operator chooses the sources.
 func (sourceCollector) Describe(chan<- *prometheus.Desc) {}
 
 func (states sourceCollector) Collect(all chan<- prometheus.Metric) {

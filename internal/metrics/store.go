@@ -18,7 +18,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// storeCollector shows what the store counts, for all processes that share it.
+// storeCollector exports the counters of the store, for all processes that share it.
 type storeCollector struct {
 	store   *swrun.Store
 	monitor *doctor.Monitor
@@ -28,7 +28,7 @@ type storeCollector struct {
 	last reading
 }
 
-// reading is what the store has answered.
+// reading is an answer of the store.
 type reading struct {
 	at      time.Time // zero for never
 	counted store.Statistics
@@ -36,16 +36,16 @@ type reading struct {
 	workers []presence.Worker
 	queues  []queue.State
 	letters []deadletter.Box
-	// undeliverable is how many messages in outboxes cannot be read.
+	// undeliverable is the number of unreadable messages in outboxes.
 	undeliverable int
 	err           error
-	unknown       bool // which workers are there, and who polls queues
+	unknown       bool // the workers and the pollers of queues are not known
 }
 
 const (
-	// readEvery is how old an answer of the store may be: several that ask cost it no more than one.
+	// readEvery is the maximum age of an answer of the store: several callers cost it no more than one.
 	readEvery = 5 * time.Second
-	// readWithin is how long the store may take.
+	// readWithin is the time limit of the store.
 	readWithin = 5 * time.Second
 )
 
@@ -107,7 +107,7 @@ func (c *storeCollector) Collect(all chan<- prometheus.Metric) {
 	}
 }
 
-// verdict shows what ails the store, and returns what it refuses.
+// verdict exports the ailments of the store, and returns the refused kind of requests.
 func (c *storeCollector) verdict(all chan<- prometheus.Metric) (refuses store.Refusing, ill bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), readWithin)
 	defer cancel()
@@ -123,7 +123,7 @@ func (c *storeCollector) verdict(all chan<- prometheus.Metric) (refuses store.Re
 	return v.Refuses(), ill
 }
 
-// counted shows what the store counts.
+// counted exports the counters of the store.
 func (c *storeCollector) counted(all chan<- prometheus.Metric, r reading) {
 	st := r.counted
 	runs := describe("swrun_runs", "Runs in the store: ready for a worker, held by one, waiting for a time or an event, or closed.", "state")
@@ -160,7 +160,7 @@ func (c *storeCollector) counted(all chan<- prometheus.Metric, r reading) {
 	letters(all, r.letters)
 }
 
-// letters shows how many messages of sources could not be published, and are kept.
+// letters exports the number of kept messages of sources that could not be published.
 func letters(all chan<- prometheus.Metric, boxes []deadletter.Box) {
 	kept := describe("swrun_source_dead_letters", "Messages of a source that could not be published, and are kept in the store.", "source", "kind")
 	for _, b := range boxes {
@@ -168,10 +168,10 @@ func letters(all chan<- prometheus.Metric, boxes []deadletter.Box) {
 	}
 }
 
-// maxQueues is how many queues are shown: those in which something has waited longest. Workflows may make up names.
+// maxQueues is the maximum number of exported queues: the queues with the oldest waiting work. Workflows may invent names.
 const maxQueues = 100
 
-// queues shows what waits in task queues.
+// queues exports the waiting work of task queues.
 func queues(all chan<- prometheus.Metric, r *reading) {
 	states := slices.SortedStableFunc(slices.Values(r.queues), func(a, b queue.State) int { return cmp.Compare(b.Oldest, a.Oldest) })
 	set := func(yes bool) float64 {
@@ -199,12 +199,12 @@ func queues(all chan<- prometheus.Metric, r *reading) {
 	}
 }
 
-// announced reports whether a metric of a queue is of what workers tell of themselves.
+// announced reports whether a metric of a queue comes from the announcements of workers.
 func announced(name string) bool {
 	return name == "swrun_queue_workers" || name == "swrun_queue_unpolled"
 }
 
-// slots shows how busy the workers are, all together.
+// slots exports the use of the slots of all workers together.
 func (c *storeCollector) slots(all chan<- prometheus.Metric, workers []presence.Worker) {
 	taken, of := 0, 0
 	for _, w := range workers {
