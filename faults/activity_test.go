@@ -23,10 +23,10 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// outsideVariable is the environment variable with which this program is an outside worker: it holds the URL of a server.
+// outsideVariable is the environment variable that makes this program an outside worker. It contains the URL of a server.
 const outsideVariable = "SWRUN_FAULTS_OUTSIDE"
 
-// performOutside performs activities until it is killed: each tells the sink of itself, and says which attempt has ended.
+// performOutside performs activities until it is killed. Each activity calls the sink, and returns the number of the attempt that ended.
 func performOutside(server, sink string) error {
 	w, err := activity.New(activity.Config{Server: server, Concurrency: 5})
 	if err != nil {
@@ -44,7 +44,7 @@ func performOutside(server, sink string) error {
 			return nil, err
 		}
 		response.Body.Close()
-		_ = t.Heartbeat(ctx, map[string]any{"attempt": t.Attempt}) // the end of ctx tells what it does
+		_ = t.Heartbeat(ctx, map[string]any{"attempt": t.Attempt}) // the end of ctx is handled below
 		time.Sleep(10 * time.Millisecond)                          // work that nothing interrupts
 		return map[string]any{"attempt": t.Attempt}, nil
 	})
@@ -54,7 +54,7 @@ func performOutside(server, sink string) error {
 	return w.Run(context.Background())
 }
 
-// site is a server, what stands before it, and what asks it.
+// site is a server with the proxy before it, and the programs that use it.
 type site struct {
 	address string
 	proxy   *proxy
@@ -76,7 +76,7 @@ func (w *world) site() *site {
 		w.Fatal(err)
 	}
 	s := &site{address: l.Addr().String()}
-	l.Close() // it is the server's from now on
+	l.Close() // the server uses it from now on
 	s.proxy = startProxy(w.T, s.address)
 	w.serve(s)
 	return s
@@ -94,7 +94,7 @@ func (w *world) outside(s *site) *worker {
 	return w.spawn(c)
 }
 
-// activities is a workflow of n activities in a row.
+// activities returns a workflow of n activities in a row.
 func activities(n int) string {
 	var b strings.Builder
 	b.WriteString("do:\n")
@@ -124,8 +124,8 @@ func newOutsideWorld(t *testing.T, runs int, delay time.Duration) *outsideWorld 
 	return w
 }
 
-// verify holds each activity to its promises: one end, which is that of the attempt that its result names; attempts with the
-// numbers 1, 2, 3; and no timeout that is early, or later than bound.
+// verify checks each activity: one end, which is the end of the attempt that its result names; attempts with the numbers 1, 2, 3; and no timeout that
+// is early, or later than bound.
 func (w *outsideWorld) verify(bound time.Duration) (timeouts int) {
 	w.Helper()
 	w.settle(pacetest.Patience)
@@ -165,8 +165,8 @@ func (w *outsideWorld) verifyTimeout(i store.Instance, r interpreter.HistoryEven
 	return 1
 }
 
-// TestKillOutside: outside workers and servers are killed, stopped for longer than a heartbeat and a lease, and cut off from each other and
-// from Redis. Nothing is lost, and of each activity one end counts.
+// TestKillOutside: outside workers and servers are killed, stopped for longer than a heartbeat and a lease, and cut off from each other and from
+// Redis. Nothing is lost, and one end of each activity counts.
 func TestKillOutside(t *testing.T) {
 	w := newOutsideWorld(t, of(80), 250*time.Millisecond)
 	harms := []func(){
@@ -194,7 +194,7 @@ func TestKillOutside(t *testing.T) {
 	if done < len(harms) {
 		t.Errorf("only %d of %d kinds of harm were done", done, len(harms))
 	}
-	timeouts := w.verify(lease + soon) // while servers are stopped and Redis cannot be reached, nobody ends anything
+	timeouts := w.verify(lease + soon) // while servers are stopped and Redis cannot be reached, no process ends anything
 	_, again := w.sink.counts()
 	t.Logf("%d harms, %d timeouts, %d attempts beyond the first", done, timeouts, again)
 	if timeouts == 0 {
@@ -202,14 +202,14 @@ func TestKillOutside(t *testing.T) {
 	}
 }
 
-// stopFor has a process stand still for a while.
+// stopFor stops a process for a while.
 func (w *outsideWorld) stopFor(k *worker, d time.Duration) {
 	w.signal(k, syscall.SIGSTOP)
 	time.Sleep(d)
 	w.signal(k, syscall.SIGCONT)
 }
 
-// cutFor has nobody reach the other side for a while.
+// cutFor cuts the connections through a proxy for a while.
 func (w *outsideWorld) cutFor(p *proxy, d time.Duration) {
 	p.cut.Store(true)
 	p.reset()

@@ -16,12 +16,12 @@ import (
 	"github.com/swrun/swrun/internal/pacetest"
 )
 
-// orderService is a service that takes orders, and packs what was ordered. It knows a request that is sent again by its idempotency key.
+// orderService is a service that takes orders, and packs them. It recognizes a repeated request by its idempotency key.
 type orderService struct {
 	down atomic.Bool // it takes no orders, and still packs
 
 	mu   sync.Mutex
-	keys map[string]map[string]int // how many requests there were, by path and key
+	keys map[string]map[string]int // number of requests, by path and key
 }
 
 func (o *orderService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -36,23 +36,23 @@ func (o *orderService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// sent returns how many different requests of a path there were.
+// sent returns the number of different requests for a path.
 func (o *orderService) sent(path string) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return len(o.keys[path])
 }
 
-// shop is a store with the processes that run what it has, and the service that they call.
+// shop is a store with the processes that work on its runs, and the service that they call.
 type shop struct {
 	*testing.T
 	store   string // its URL
 	service *orderService
-	// fault lets something crash, of one kind or the other; what it returns is called later, and mends it.
+	// fault lets a process crash, of one kind or the other. The returned function repairs it later.
 	fault func(kind int) (mend func())
 }
 
-// command runs the program on the store, and returns the words that it prints. It may fail: the store may be down.
+// command runs the program on the store, and returns the words of its output. It may fail: the store may be down.
 func (s *shop) command(args ...string) []string {
 	out, err := exec.Command(binary, append(args, "--store", s.store)...).Output()
 	if err != nil {
@@ -61,7 +61,7 @@ func (s *shop) command(args ...string) []string {
 	return strings.Fields(string(out))
 }
 
-// count returns how many runs fit.
+// count returns the number of runs that match.
 func (s *shop) count(where string) string {
 	return strings.Join(s.command("ls", "--where", where, "--count", "-o", "json", "--jq", ".count"), " ")
 }
@@ -91,7 +91,7 @@ func redisShop(t *testing.T) *shop {
 	}}
 }
 
-// fileShop has a server that is killed: it holds the file, and runs what that has. While it is gone, commands change the file themselves.
+// fileShop has a server that is killed: it holds the file, and works on its runs. Without the server, commands change the file themselves.
 func fileShop(t *testing.T) *shop {
 	w, file := &world{T: t}, filepath.Join(t.TempDir(), "runs.db")
 	serve := func() *worker {
@@ -110,7 +110,7 @@ func fileShop(t *testing.T) *shop {
 	}}
 }
 
-// open deploys what the shop does with an order, and starts some runs of it.
+// open deploys the workflow of an order, and starts some runs of it.
 func (s *shop) open(runs int) {
 	s.Helper()
 	s.service = &orderService{keys: map[string]map[string]int{}}
@@ -132,8 +132,8 @@ func (s *shop) open(runs int) {
 	}
 }
 
-// TestContinuedInBulkOnce: all runs that have failed are retried, or forked, in bulk ten times, by two people at a time, while the service is down and what runs
-// them is killed. Each order has one idempotency key, and what another branch has completed is not sent again.
+// TestContinuedInBulkOnce: all failed runs are retried, or forked, in bulk ten times, by two people at the same time, while the service is down and
+// the workers are killed. Each order has one idempotency key, and requests that another branch has completed are not repeated.
 func TestContinuedInBulkOnce(t *testing.T) {
 	for name, start := range map[string]func(*testing.T) *shop{"redis": redisShop, "file": fileShop} {
 		for _, verb := range []string{"retry", "fork"} {

@@ -10,8 +10,7 @@ import (
 	"github.com/swrun/swrun/redisstore/redistest"
 )
 
-// TestBench: every scenario of swrun bench comes to its end on a small scale, and loses, doubles and hastens nothing. It
-// says nothing about speed.
+// TestBench: every scenario of swrun bench completes on a small scale, and loses, repeats and hastens nothing. The test does not measure speed.
 func TestBench(t *testing.T) {
 	server := redistest.Start(t, "--appendonly", "yes")
 	bench := exec.Command(binary, "bench", "--size", "0.01", "--store", server.URL(), "-o", "json")

@@ -17,7 +17,7 @@ import (
 	"github.com/swrun/swrun/internal/pacetest"
 )
 
-// leaving starts one container that runs for ten minutes for each cleanup. When they run, one has ended.
+// leaving starts, for each cleanup, one container that runs for ten minutes. When they run, one has ended.
 const leaving = `
 do:
 - ends: {run: {container: {image: alpine, name: ends, command: 'true', lifetime: {cleanup: eventually, after: %s}}}}
@@ -29,20 +29,20 @@ do:
       - c: {run: {container: {image: alpine, name: later, command: sleep 600, lifetime: {cleanup: eventually, after: PT1S}}}}
 `
 
-// containerEngine is Podman, and what its API says of it.
+// containerEngine is Podman, with its API.
 type containerEngine struct {
 	*testing.T
 	api *moby.Client
 }
 
-// newContainerEngine starts Podman where swrun finds it. Where that cannot be, the test is skipped.
+// newContainerEngine starts Podman at the address that swrun uses. Without Podman, the test is skipped.
 func newContainerEngine(t *testing.T) containerEngine {
 	t.Helper()
-	folder, err := os.MkdirTemp("", "podman") // Podman wants short names
+	folder, err := os.MkdirTemp("", "podman") // Podman requires short names
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(folder) }) // what is left is in a folder for such things
+	t.Cleanup(func() { _ = os.RemoveAll(folder) }) // a leftover is in the folder of temporary files
 	p, err := enginetest.NewPodman(folder)
 	if err != nil {
 		t.Skip("Podman cannot run containers here: ", err)
@@ -57,7 +57,7 @@ func newContainerEngine(t *testing.T) containerEngine {
 	return containerEngine{t, api}
 }
 
-// await waits until the containers are in these states; meanwhile it calls each.
+// await waits until the containers are in these states; it calls each repeatedly while it waits.
 func (e containerEngine) await(want string, each func()) {
 	e.Helper()
 	states := ""
@@ -89,8 +89,8 @@ func (e containerEngine) clear() {
 	}
 }
 
-// TestContainersOfTheKilled: run, a worker and a server are killed while their containers run. The next process that may run containers stops these, and
-// removes those that are to be removed, while the run that needs them waits for somebody else.
+// TestContainersOfTheKilled: run, a worker and a server are killed while their containers run. The next process that may run containers stops them,
+// and removes the containers whose cleanup requires it, while the run that needs them waits for another worker.
 func TestContainersOfTheKilled(t *testing.T) {
 	e := newContainerEngine(t)
 	const alive, left = "ends:exited kept:running later:running removed:running", "kept:exited"
@@ -103,7 +103,7 @@ func TestContainersOfTheKilled(t *testing.T) {
 		}
 		e.await(alive, func() {})
 		run.Process.Kill() // it waits for its containers
-		run.Wait()         // that it was killed is no news
+		run.Wait()         // it was killed
 		e.await(left, func() {
 			if out, err := exec.Command(binary, "run", next).CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, out)
@@ -119,7 +119,7 @@ func TestContainersOfTheKilled(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, 0)
-			start(w, "--allow-containers", "--queue", "other") // it leaves the tasks alone
+			start(w, "--allow-containers", "--queue", "other") // it takes no tasks of the default queue
 			victim := start(w, "--allow-containers")
 			w.start(1, fmt.Sprintf(leaving, "PT1S"))
 			e.await(strings.TrimPrefix(alive, "ends:exited "), func() {}) // the worker has removed it

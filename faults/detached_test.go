@@ -10,8 +10,8 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// TestKillDetached: a process that nobody waits for goes on when its run is cancelled, ends with its worker, and is not begun again by another
-// one: its run goes on without it. Where it fails, its worker says so.
+// TestKillDetached: a process that no task waits for continues when its run is cancelled, ends with its worker, and is not started again by another
+// worker: its run continues without it. If it fails, its worker logs it.
 func TestKillDetached(t *testing.T) {
 	w := newWorld(t, time.Millisecond)
 	notes := filepath.Join(t.TempDir(), "notes")

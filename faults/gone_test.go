@@ -18,8 +18,8 @@ do:
 - nap: {wait: PT1H}
 `
 
-// TestRunWhoseRedisIsGone: a run whose Redis ends or falls silent says so while it waits, goes on when the server answers
-// again, and stops on the first interrupt all the same.
+// TestRunWhoseRedisIsGone: a run whose Redis ends or stops answering reports this while it waits, continues when the server answers again, and stops
+// on the first interrupt anyway.
 func TestRunWhoseRedisIsGone(t *testing.T) {
 	document := filepath.Join(t.TempDir(), "nap.yaml")
 	if err := os.WriteFile(document, []byte(napping), 0o600); err != nil {
@@ -70,7 +70,7 @@ func tell(t *testing.T, s *redistest.Server, signal syscall.Signal) {
 	}
 }
 
-// until reads lines until one has a text.
+// until reads lines until a line contains a text.
 func until(t *testing.T, lines *bufio.Reader, text string) {
 	t.Helper()
 	for {

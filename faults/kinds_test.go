@@ -24,7 +24,7 @@ import (
 // kindMark is in the command line of every process of these tests.
 const kindMark = "swrun-kinds-7431"
 
-// kinds are the kinds of effects, as branches of a fork. Calls reach the sink, with their key; @NOTE notes what its environment has as KEY in
+// kinds are the kinds of effects, as branches of a fork. Calls reach the sink, with their key; @NOTE writes the value of KEY in its environment into
 // a file, and takes its time.
 const kinds = `
 - http: {call: http, with: {method: get, endpoint: '@SINK/http'}}
@@ -40,9 +40,9 @@ const kinds = `
 // The calls and the processes among kinds.
 const callKinds, processKinds = 5, 3
 
-// TestKinds (F1, F9): while effects of all kinds are in flight, the worker is killed, stands still for longer than its lease, and is cut off from
-// Redis. Nothing is lost and nothing is committed twice; what is begun again has the key of the first time; and no process and no container
-// is left running. The first attempt at each effect ends only after the harm, however slow the machine is.
+// TestKinds (F1, F9): while effects of all kinds are in flight, the worker is killed, stopped for longer than its lease, and cut off from Redis.
+// Nothing is lost and nothing is committed twice; an effect that is begun again has the key of the first time; and no process and no container is
+// left running. The first attempt at each effect ends only after the fault, on a machine of any speed.
 func TestKinds(t *testing.T) {
 	engine := enginetest.New()
 	socket := filepath.Join(t.TempDir(), "engine.sock")
@@ -79,7 +79,7 @@ func TestKinds(t *testing.T) {
 		}
 		next := work()
 		harm(current)
-		w.sink.hold()() // the calls of the next round are held, those of this one are not any more
+		w.sink.hold()() // holds the calls of the next round, and releases the calls of this one
 		if err := os.WriteFile(fmt.Sprintf("%s.%d", notes, round), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +114,7 @@ func (w *world) startKinds(n, rounds int, notes string) {
 	})
 }
 
-// serveGRPC has the sink be reached by gRPC, and returns the port.
+// serveGRPC makes the sink available over gRPC, and returns the port.
 func (s *sink) serveGRPC(t *testing.T, proto string) (port string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -130,11 +130,11 @@ func (s *sink) serveGRPC(t *testing.T, proto string) (port string) {
 	}}})
 	go func() { _ = server.Serve(l) }() // until it is stopped
 	t.Cleanup(server.Stop)
-	_, port, _ = net.SplitHostPort(l.Addr().String()) // it has one
+	_, port, _ = net.SplitHostPort(l.Addr().String()) // a host and a port
 	return port
 }
 
-// serveMCP has the sink be reached as a tool, and returns the URL of its server.
+// serveMCP makes the sink available as a tool, and returns the URL of its server.
 func (s *sink) serveMCP(t *testing.T) (url string) {
 	t.Helper()
 	tools := mcp.NewServer(&mcp.Implementation{Name: "sink", Version: "1"}, nil)
@@ -147,18 +147,18 @@ func (s *sink) serveMCP(t *testing.T) (url string) {
 	return server.URL
 }
 
-// noted returns what processes have noted, and how often.
+// noted returns the notes of processes, with their numbers.
 func noted(file string) map[string]int {
 	all := map[string]int{}
-	data, _ := os.ReadFile(file) // there is none before the first one
+	data, _ := os.ReadFile(file) // the file is missing before the first note
 	for line := range strings.Lines(string(data)) {
 		all[line]++
 	}
 	return all
 }
 
-// verifyNothingRuns fails unless the processes and the containers of all attempts have ended. Those of a lost worker end soon after it, or when
-// the next one begins.
+// verifyNothingRuns fails unless the processes and the containers of all attempts are ended. Those of a lost worker end soon after it, or when the
+// next worker begins.
 func (w *world) verifyNothingRuns(engines ...*enginetest.Engine) {
 	w.Helper()
 	all := func() (found []string) {
@@ -181,7 +181,7 @@ func (w *world) verifyNothingRuns(engines ...*enginetest.Engine) {
 
 // running returns the processes of this machine with a text in their command line.
 func running(text string) (found []string) {
-	files, _ := filepath.Glob("/proc/[0-9]*/cmdline") // the pattern is right
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline") // the pattern is valid
 	for _, file := range files {
 		if line, err := os.ReadFile(file); err == nil && strings.Contains(string(line), text) {
 			found = append(found, string(line))

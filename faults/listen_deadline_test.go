@@ -18,7 +18,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// approving is a workflow that waits for its event, and goes on without it in the end.
+// approving is a workflow that waits for its event, and finally continues without it.
 const approving = `do:
 - t:
     try:
@@ -32,7 +32,7 @@ const approving = `do:
     catch: {errors: {with: {status: 408}}, do: [{late: {set: {late: true}}}]}
 `
 
-// approval is when the event of a run was published.
+// approval contains the times of publishing the event of a run.
 type approval struct {
 	deadline           time.Time // of the run
 	sent, acknowledged time.Time
@@ -58,7 +58,7 @@ func (p *plant) approvals(n int) (all []approval) {
 	return all
 }
 
-// approve has each run's event published about its deadline: some well before it, most within some milliseconds.
+// approve publishes each run's event near its deadline: some well before it, most within some milliseconds.
 func (p *plant) approve(all []approval, publish func(event)) *sync.WaitGroup {
 	var publishing sync.WaitGroup
 	for order := range all {
@@ -77,11 +77,11 @@ func (p *plant) approve(all []approval, publish func(event)) *sync.WaitGroup {
 	return &publishing
 }
 
-// precision is how far the clock of the test may be from that of the store, which counts milliseconds.
+// precision is the maximum difference between the clock of the test and the clock of the store, which counts milliseconds.
 const precision = 2 * time.Millisecond
 
-// verifyApprovals holds each run to its event: one that was acknowledged before the deadline counts, one that was sent afterwards does not, and of
-// each run either the event counts or the timeout.
+// verifyApprovals checks each run and its event: an event that was acknowledged before the deadline counts, an event that was sent afterwards does
+// not, and each run has either the event or the timeout.
 func (p *plant) verifyApprovals(all []approval) (counted int) {
 	p.Helper()
 	p.settle(pacetest.Patience)
@@ -113,8 +113,8 @@ func (p *plant) verifyApprovals(all []approval) (counted int) {
 	return counted
 }
 
-// TestDeadAtDeadline (F34): events come about the deadlines of those who listen, while no process is there. What came in time counts, however late
-// somebody sees it.
+// TestDeadAtDeadline (F34): events arrive near the deadlines of their listeners, while no process is running. An event in time counts, however late a
+// process sees it.
 func TestDeadAtDeadline(t *testing.T) {
 	t.Parallel()
 	for n := range of(1) {
@@ -146,7 +146,7 @@ func deadAtDeadline(t *testing.T) {
 	}
 }
 
-// TestKillAtDeadline (F34): workers and servers are killed while events come about the deadlines of those who listen.
+// TestKillAtDeadline (F34): workers and servers are killed while events arrive near the deadlines of their listeners.
 func TestKillAtDeadline(t *testing.T) {
 	t.Parallel()
 	for n := range of(1) {
@@ -171,7 +171,7 @@ func killAtDeadline(t *testing.T) {
 	p.verifyApprovals(all)
 }
 
-// correlating is a workflow that waits for two events of the same payment, whichever comes first.
+// correlating is a workflow that waits for two events of the same payment, in any order.
 const correlating = `do:
 - l:
     listen:
@@ -184,8 +184,8 @@ const correlating = `do:
         - with: {type: news}
 `
 
-// TestKillBetweenEvents (F34): all processes are killed between the beginning of a listen and its first event, when an event was acknowledged,
-// and between events. What the first has bound holds.
+// TestKillBetweenEvents (F34): all processes are killed between the beginning of a listen and its first event, when an event was acknowledged, and
+// between events. The correlation of the first event stays valid.
 func TestKillBetweenEvents(t *testing.T) {
 	t.Parallel()
 	p := newPlant(newWorld(t, 0))
@@ -223,11 +223,11 @@ func TestKillBetweenEvents(t *testing.T) {
 	})
 }
 
-// TestKillDelivering (F34): a server is killed when an event has reached some of those who listen for it, and not all. Whoever published it does so
-// again, and each has it once.
+// TestKillDelivering (F34): a server is killed when an event has reached some of its listeners, and not all. Its publisher publishes it again, and
+// each listener receives it once.
 func TestKillDelivering(t *testing.T) {
 	p := newPlant(newWorld(t, 0))
-	const most = 30 // rounds, until the event had reached some and not all
+	const most = 30 // rounds, until the event had reached some listeners and not all
 	rounds, inBetween := of(3), 0
 	for round := 0; round < rounds || inBetween == 0 && round < most; round++ {
 		rounds = max(rounds, round+1)
@@ -248,12 +248,12 @@ func TestKillDelivering(t *testing.T) {
 	})
 }
 
-// killDelivering kills a server as soon as somebody has an event that it delivers, and returns whether it had not been acknowledged.
+// killDelivering kills a server as soon as a run has received an event that the server delivers, and reports whether the event was not acknowledged yet.
 func (p *plant) killDelivering(round int) (unanswered bool) {
 	const n, most = 200, 160
 	kind := fmt.Sprintf("news%d", round)
 	p.startEach(most, "do:\n- l: {listen: {to: {any: [{with: {type: "+kind+"}}], until: {one: {with: {type: last}}}}}}\n")
-	p.startEach(n-most, "do:\n- l: {listen: {to: {one: {with: {type: "+kind+"}}}}}\n") // which listen no more when they have it
+	p.startEach(n-most, "do:\n- l: {listen: {to: {one: {with: {type: "+kind+"}}}}}\n") // they stop listening after the event
 	p.awaitListening(n, kind)
 	e, victim := newEvent(kind, kind, map[string]any{"n": round}), p.sites[round%2]
 	var publishing sync.WaitGroup

@@ -18,7 +18,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// collecting is a workflow that collects the events of its order, and those for everybody, until its order is over.
+// collecting is a workflow that collects the events of its order, and the events for all orders, until its order is over.
 const collecting = `do:
 - l:
     listen:
@@ -40,15 +40,15 @@ func beginning() []string {
 	}
 }
 
-// crowd is runs that listen, and all that is published for them.
+// crowd is runs that listen, and all events that are published for them.
 type crowd struct {
 	*plant
-	events []event          // those that come again among them, in no order
+	events []event          // including repeated events, in random order
 	want   map[int][]string // the ids of the events for each run
-	begun  []string         // what the events start, as the outputs of the runs say
+	begun  []string         // results of the runs that the events start, by their outputs
 }
 
-// newCrowd starts so many runs, and makes as many events for each; one of twenty comes again.
+// newCrowd starts a number of runs, and makes a number of events for each; one of twenty events is repeated.
 func newCrowd(t *testing.T, runs, each int) *crowd {
 	t.Helper()
 	c := &crowd{plant: &plant{world: newWorld(t, 0)}, want: map[int][]string{}}
@@ -91,7 +91,7 @@ func newCrowd(t *testing.T, runs, each int) *crowd {
 	return c
 }
 
-// over publishes that all orders are over, twice.
+// over publishes twice that all orders are over.
 func (c *crowd) over() {
 	var all []event
 	for order := range c.want {
@@ -102,7 +102,7 @@ func (c *crowd) over() {
 	c.publishAll(all, nil)
 }
 
-// verify holds each run to its events: it has consumed each of them once, and no other one; and each that starts a run has started one.
+// verify checks the events of each run: it has consumed each of its events once, and no other event; and each event that starts a run has started one run.
 func (c *crowd) verify() {
 	c.Helper()
 	c.settleAll(int64(len(c.runs)+len(c.begun)), pacetest.Patience)
@@ -125,7 +125,7 @@ func (c *crowd) verify() {
 	}
 }
 
-// started returns how many runs have started, by their outputs.
+// started returns the number of started runs, by their outputs.
 func (c *crowd) started() map[string]int {
 	c.Helper()
 	started := map[string]int{}
@@ -153,8 +153,8 @@ func (c *crowd) started() map[string]int {
 	return started
 }
 
-// TestKillListening (F33): events come in no order, some of them again, from several who repeat what was not acknowledged, while workers and
-// servers are killed at random. Each run consumes exactly its events, and each event that starts a run starts one.
+// TestKillListening (F33): events arrive in random order, some repeatedly, from several publishers that repeat unacknowledged events, while workers
+// and servers are killed at random. Each run consumes exactly its events, and each event that starts a run starts one.
 func TestKillListening(t *testing.T) {
 	c := newCrowd(t, of(40), 24)
 	kills, kind := of(5), rand.IntN(6)
@@ -182,8 +182,8 @@ func TestKillListening(t *testing.T) {
 	t.Logf("%d events for %d runs, %d kills, %d published again since they were not acknowledged", len(c.events), len(c.runs), kills, c.again.Load())
 }
 
-// TestLostRepliesListening (F13, F33): replies of Redis are lost, connections to it break, and it is killed and started again, while events are published
-// and consumed. Each run consumes exactly its events all the same.
+// TestLostRepliesListening (F13, F33): replies of Redis are lost, connections to it break, and it is killed and started again, while events are
+// published and consumed. Each run consumes exactly its events anyway.
 func TestLostRepliesListening(t *testing.T) {
 	c := newCrowd(t, of(20), 24)
 	c.proxy.drop.Store(41)
@@ -215,8 +215,8 @@ const emitting = `do:
     do: [{e: {emit: {event: {with: {source: /faults, type: paid, data: {order: '${ $workflow.input.order }', n: '${ "\($workflow.id) \($n)" }'}}}}}}]
 `
 
-// TestKillEmitting (F6): all processes are killed when runs that emit events have ended, and others have not got these yet. What was emitted comes
-// to them, once.
+// TestKillEmitting (F6): all processes are killed when runs that emit events are ended, and other runs have not received the events yet. The emitted
+// events reach them, once.
 func TestKillEmitting(t *testing.T) {
 	p := newPlant(newWorld(t, 0))
 	n, rounds := 20, of(3)
@@ -258,7 +258,7 @@ func TestKillEmitting(t *testing.T) {
 	t.Logf("%d events had not come to those who listen when all processes were killed", missing)
 }
 
-// consumption returns how many events some runs have consumed.
+// consumption returns the number of events that some runs have consumed.
 func (w *world) consumption(runs []store.Instance) (n int) {
 	w.Helper()
 	for _, i := range runs {

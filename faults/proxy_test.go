@@ -8,18 +8,18 @@ import (
 	"testing"
 )
 
-// proxy stands between workers and Redis, and does harm.
+// proxy is between workers and Redis, and causes faults.
 type proxy struct {
 	addr   string
 	target string
 
-	// drop says that each drop-th piece of reply is swallowed, with its connection; 0 for none.
+	// drop makes the proxy swallow each drop-th piece of reply, and break its connection; 0 for never.
 	drop    atomic.Int64
 	replies atomic.Int64
 	dropped atomic.Int64
-	// cut says that nobody reaches the other side.
+	// cut makes the other side unreachable.
 	cut atomic.Bool
-	// bytes counts what has passed in both directions.
+	// bytes counts the data in both directions.
 	bytes atomic.Int64
 
 	mu    sync.Mutex
@@ -44,7 +44,7 @@ func startProxy(t *testing.T, target string) *proxy {
 		}
 	})
 	t.Cleanup(func() {
-		l.Close() // nobody connects any more
+		l.Close() // no client connects any more
 		p.reset()
 		serving.Wait()
 	})
@@ -54,11 +54,11 @@ func startProxy(t *testing.T, target string) *proxy {
 func (p *proxy) serve(client net.Conn) {
 	server, err := net.Dial("tcp", p.target)
 	if err == nil && p.cut.Load() {
-		server.Close() // nobody has used it
+		server.Close() // it was not used
 		err = net.ErrClosed
 	}
 	if err != nil {
-		client.Close() // as if nobody were there
+		client.Close() // as if there were no server
 		return
 	}
 	p.keep(client, server)
@@ -69,7 +69,7 @@ func (p *proxy) serve(client net.Conn) {
 	p.forget(client, server)
 }
 
-// pass copies until one side is gone; a reply may be swallowed, and with it the connection.
+// pass copies until one side is closed; a reply may be swallowed, and with it the connection.
 func (p *proxy) pass(to, from net.Conn, reply bool) {
 	buffer := make([]byte, 32<<10)
 	for {
@@ -113,7 +113,7 @@ func (p *proxy) forget(conns ...net.Conn) {
 	}
 }
 
-// reset breaks every connection, and returns how many there were.
+// reset breaks every connection, and returns their number.
 func (p *proxy) reset() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -121,7 +121,7 @@ func (p *proxy) reset() int {
 		if tcp, ok := c.(*net.TCPConn); ok {
 			tcp.SetLinger(0) // a reset, not an end
 		}
-		c.Close() // that is the point
+		c.Close() // intended
 	}
 	return len(p.conns)
 }

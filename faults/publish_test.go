@@ -21,7 +21,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// event is a CloudEvent that others publish.
+// event is a CloudEvent from outside.
 type event map[string]any
 
 // newEvent returns an event with an id and data.
@@ -29,13 +29,13 @@ func newEvent(kind, id string, data map[string]any) event {
 	return event{"specversion": "1.0", "id": id, "source": "/faults", "type": kind, "data": data}
 }
 
-// plant is two servers on one Redis, with two workers beside them, and those who publish events there.
+// plant is two servers on one Redis, with two workers beside them, and the publishers of events.
 type plant struct {
 	*world
 	sites   []*site
 	running []*worker
 
-	again atomic.Int64 // how often something was published that had not been acknowledged
+	again atomic.Int64 // number of repetitions of unacknowledged events
 }
 
 func newPlant(w *world) *plant {
@@ -43,7 +43,7 @@ func newPlant(w *world) *plant {
 	return &plant{world: w, sites: []*site{w.site(), w.site()}, running: []*worker{w.work(), w.work()}}
 }
 
-// killAll kills some of the processes at once: workers, servers, or one of them.
+// killAll kills some of the processes at the same time: workers, servers, or both.
 func (p *plant) killAll(workers, servers bool) {
 	var killing sync.WaitGroup
 	for n := range 2 {
@@ -57,7 +57,7 @@ func (p *plant) killAll(workers, servers bool) {
 	killing.Wait()
 }
 
-// revive starts the processes again that were killed.
+// revive starts the killed processes again.
 func (p *plant) revive() {
 	p.Helper()
 	for n := range 2 {
@@ -70,8 +70,9 @@ func (p *plant) revive() {
 	}
 }
 
-// aim returns a harm of six: it kills one of the servers, one of the workers, all workers, or all processes. It is called while nothing is
-// published. One server stands still from then on, and is killed as soon as somebody waits for its answer: that event is published again.
+// aim returns a fault of one of six kinds, which kills one of the servers, one of the workers, all workers, or all processes. It is called while no
+// event is published. A server that is to be killed is stopped first, and killed as soon as a publisher waits for its answer: that event is published
+// again.
 func (p *plant) aim(kind int) (harm func()) {
 	p.Helper()
 	switch n := kind % 6; n {
@@ -89,7 +90,7 @@ func (p *plant) aim(kind int) (harm func()) {
 	}
 }
 
-// post publishes an event once, at one of the servers, and returns the status, 0 if there was no answer.
+// post publishes an event once, at one of the servers, and returns the status, 0 without an answer.
 func (p *plant) post(s *site, e event) (status int, answer api.Published) {
 	body, err := json.Marshal(e)
 	if err != nil {
@@ -120,15 +121,15 @@ func (p *plant) publish(e event) {
 			return
 		}
 		p.again.Add(1)
-		time.Sleep(10 * time.Millisecond) // nobody may be there
+		time.Sleep(10 * time.Millisecond) // there may be no server
 	}
 }
 
-// publishAll has several publish events at the same time, and calls meanwhile with how many were acknowledged, as often as it likes.
+// publishAll lets several publishers publish events at the same time, and calls meanwhile with a function that returns the number of acknowledged events.
 func (p *plant) publishAll(all []event, meanwhile func(acknowledged func() int)) {
 	var done atomic.Int64
 	var publishing sync.WaitGroup
-	defer publishing.Wait() // also if meanwhile ends the test
+	defer publishing.Wait() // even if meanwhile ends the test
 	next := make(chan event)
 	for range 8 {
 		publishing.Go(func() {
@@ -162,7 +163,7 @@ func (w *world) startEach(n int, body string) {
 	}
 }
 
-// await waits until something is so.
+// await waits until is returns true.
 func (w *world) await(what string, is func() bool) {
 	w.Helper()
 	for deadline := time.Now().Add(pacetest.Patience); !is(); time.Sleep(5 * time.Millisecond) {
@@ -173,7 +174,7 @@ func (w *world) await(what string, is func() bool) {
 	}
 }
 
-// listening returns how many runs listen for a type without a correlation.
+// listening returns the number of runs that listen for a type without a correlation.
 func (w *world) listening(kind string) (n int) {
 	w.Helper()
 	ask := store.Listening{Filters: []store.ListenFilter{{EventFilter: interpreter.EventFilter{Type: kind}}}, N: 10000}

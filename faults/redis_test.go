@@ -18,7 +18,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// during runs f again and again until all runs have ended, and returns how often it did harm.
+// during calls f repeatedly until all runs are ended, and returns how often f caused a fault.
 func (w *world) during(every time.Duration, f func() bool) (harm int) {
 	w.Helper()
 	for deadline := time.Now().Add(pacetest.Patience); w.closed() < int64(len(w.runs)); time.Sleep(every) {
@@ -33,8 +33,7 @@ func (w *world) during(every time.Duration, f func() bool) (harm int) {
 	return harm
 }
 
-// TestLostReplies (F13): replies of Redis are lost after it has done what was asked. The same operation asked again
-// changes nothing.
+// TestLostReplies (F13): replies of Redis are lost after it has carried out the operation. Repeating the same operation changes nothing.
 func TestLostReplies(t *testing.T) {
 	w := newWorld(t, time.Millisecond)
 	const each = 10
@@ -55,7 +54,7 @@ func TestLostReplies(t *testing.T) {
 	}
 }
 
-// TestResets: connections to Redis break all the time.
+// TestResets: connections to Redis break repeatedly.
 func TestResets(t *testing.T) {
 	w := newWorld(t, 2*time.Millisecond)
 	const each = 10
@@ -100,8 +99,8 @@ func TestRedisRestarts(t *testing.T) {
 	}
 }
 
-// TestRedisLosesWrites (F22): Redis comes back as it was some time ago. That is noticed, nobody's token counts any more,
-// and everything goes on from there: effects may be repeated, and each is committed once.
+// TestRedisLosesWrites (F22): Redis returns to an earlier state. This is noticed, all former tokens become invalid, and everything continues from
+// there: effects may be repeated, and each is committed once.
 func TestRedisLosesWrites(t *testing.T) {
 	w := newWorld(t, 10*time.Millisecond, "--appendonly", "no")
 	const each = 20
@@ -136,7 +135,7 @@ func TestRedisLosesWrites(t *testing.T) {
 	t.Logf("%d losses were noticed, %d effects repeated", losses, again)
 }
 
-// reach waits until so many effects have been asked for.
+// reach waits until a number of effects were requested.
 func (w *world) reach(n int) {
 	w.Helper()
 	for deadline := time.Now().Add(pacetest.Patience); w.progressed() < n; time.Sleep(time.Millisecond) {
@@ -146,7 +145,7 @@ func (w *world) reach(n int) {
 	}
 }
 
-// TestScriptFlush (F37): Redis forgets the scripts all the time.
+// TestScriptFlush (F37): Redis loses its scripts repeatedly.
 func TestScriptFlush(t *testing.T) {
 	w := newWorld(t, 2*time.Millisecond)
 	w.start(of(100), calls(10))
@@ -162,7 +161,7 @@ func TestScriptFlush(t *testing.T) {
 	}
 }
 
-// TestQuarantine (F39): a run whose worker dies at the same step again and again is put aside, and the others go on.
+// TestQuarantine (F39): a run whose worker dies at the same step repeatedly is quarantined, and the others continue.
 func TestQuarantine(t *testing.T) {
 	w := newWorld(t, time.Minute)
 	w.start(1, "do:\n- poison: {call: http, with: {method: get, endpoint: '@SINK/poison'}}\n")
@@ -204,7 +203,7 @@ func TestQuarantine(t *testing.T) {
 	}
 }
 
-// tellsOfQuarantine holds the history that the command prints to the workers that were lost, and to the quarantine (promise 227).
+// tellsOfQuarantine checks that the history of the command contains the lost workers, and the quarantine (promise 227).
 func (w *world) tellsOfQuarantine(i store.Instance) {
 	w.Helper()
 	out, err := exec.CommandContext(w.Context(), binary, "history", i.String(), "--store", "redis://"+w.proxy.addr, "-o", "json",
@@ -214,7 +213,7 @@ func (w *world) tellsOfQuarantine(i store.Instance) {
 	}
 }
 
-// requests returns how many requests have arrived for a path.
+// requests returns the number of requests for a path.
 func (w *world) requests(path string) (n int) {
 	w.sink.mu.Lock()
 	defer w.sink.mu.Unlock()
@@ -228,7 +227,7 @@ func (w *world) requests(path string) (n int) {
 	return n
 }
 
-// trouble is a state in which a server refuses what it is asked for.
+// trouble is a state in which a server refuses requests.
 type trouble struct {
 	name        string
 	begin, over []string // as commands
@@ -244,14 +243,14 @@ func troubles() []trouble {
 		{name: "NOPERM on reads", begin: []string{"ACL SETUSER default -hget"}, over: []string{"ACL SETUSER default +@all"}},
 		{name: "NOAUTH", begin: []string{"CONFIG SET requirepass secret", "CLIENT KILL TYPE normal SKIPME yes"}, over: []string{"CONFIG SET requirepass "}},
 		{name: "BUSY", begin: []string{"CONFIG SET busy-reply-threshold 10"}, hold: func(ctx context.Context, admin *redis.Client) {
-			_ = admin.Eval(ctx, "local t = redis.call('TIME') while redis.call('TIME')[1] - t[1] < 2 do end", nil).Err() // it is the trouble
+			_ = admin.Eval(ctx, "local t = redis.call('TIME') while redis.call('TIME')[1] - t[1] < 2 do end", nil).Err() // the error is the trouble itself
 		}},
 		{name: "no connections", begin: []string{"CONFIG SET maxclients 1", "CLIENT KILL TYPE normal SKIPME yes"}, over: []string{"CONFIG SET maxclients 10000"}},
 	}
 }
 
-// TestServerErrors (F18b): the server refuses everything for a while, in each of its ways. Nothing is lost, nothing is
-// put aside, and nobody has to do anything when it is over.
+// TestServerErrors (F18b): the server refuses everything for a while, in each of its ways. Nothing is lost, nothing is quarantined, and no action is
+// needed when it is over.
 func TestServerErrors(t *testing.T) {
 	for _, trouble := range troubles() {
 		t.Run(trouble.name, func(t *testing.T) {
@@ -261,7 +260,7 @@ func TestServerErrors(t *testing.T) {
 			admin.Ping(t.Context()) // it is connected before all others
 			const each = 20
 			w.start(of(40), calls(each))
-			w.work("--concurrency", "5") // so that it has to claim as well while the trouble lasts
+			w.work("--concurrency", "5") // so that it must also claim runs during the trouble
 			w.reach(each)
 			w.give(admin, trouble.begin)
 			if trouble.hold != nil {
@@ -287,7 +286,7 @@ func TestServerErrors(t *testing.T) {
 	}
 }
 
-// give has the server carry out commands.
+// give lets the server carry out commands.
 func (w *world) give(admin *redis.Client, commands []string) {
 	w.Helper()
 	for _, text := range commands {
@@ -301,8 +300,8 @@ func (w *world) give(admin *redis.Client, commands []string) {
 	}
 }
 
-// TestServerClockJumps (F27, F28): the server's clock goes an hour ahead, and later an hour back, under load. No timeout
-// fires because of it, none is lost, and time goes on.
+// TestServerClockJumps (F27, F28): the server's clock jumps an hour ahead, and later an hour back, under load. No timeout fires because of it, none
+// is lost, and time continues.
 func TestServerClockJumps(t *testing.T) {
 	w := newWorldOn(t, redistest.StartWithClock(t, "--appendonly", "yes", "--appendfsync", "no"), 5*time.Millisecond)
 	w.start(of(30), "timeout: {after: PT1M}\ndo:\n"+

@@ -18,8 +18,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// TestRepairCommand is promises 122, 125, 142 and 148: what an index has lost is counted by a dry run and put right by the command, and
-// doing it again changes nothing.
+// TestRepairCommand (promises 122, 125, 142 and 148): a dry run counts the lost entries of an index, and the command repairs them. Repeating it
+// changes nothing.
 func TestRepairCommand(t *testing.T) {
 	document := filepath.Join(t.TempDir(), "nap.yaml")
 	if err := os.WriteFile(document, []byte(napping), 0o600); err != nil {
@@ -37,7 +37,7 @@ func TestRepairCommand(t *testing.T) {
 	swrun("deploy", document)
 	swrun("start", "faults/nap", "--id", "nap", "--delay", "1h")
 	db := redis.NewClient(&redis.Options{Addr: server.Addr})
-	defer db.Close() // the server is gone then
+	defer db.Close() // the server is already stopped
 	keys, err := db.Keys(t.Context(), "swrun:*:waiting").Result()
 	if err != nil || len(keys) != 1 {
 		t.Fatalf("the run waits in %q, error %v", keys, err)
@@ -54,8 +54,8 @@ func TestRepairCommand(t *testing.T) {
 	}
 }
 
-// TestRepairListeners (F31): entries of those who listen that were lost, or that no run has, are counted by a dry run and put right by the command.
-// Events come to those who listen then.
+// TestRepairListeners (F31): entries of listeners that were lost, or that belong to no run, are counted by a dry run and repaired by the command.
+// Events then reach the listeners.
 func TestRepairListeners(t *testing.T) {
 	w := newWorld(t, 0)
 	w.startEach(3, collecting)

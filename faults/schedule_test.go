@@ -14,8 +14,8 @@ import (
 	"github.com/swrun/swrun/runtime/filter"
 )
 
-// TestKillScheduled: workers are killed at random while workflows start by themselves, also all of them at once. There is one run for each time, and
-// none is missing (reliability 1.3.5; decision 37).
+// TestKillScheduled: workers are killed at random while workflows start automatically, also all of them at the same time. There is one run for each
+// time, and none is missing (reliability 1.3.5; decision 37).
 func TestKillScheduled(t *testing.T) {
 	w := newWorld(t, 0)
 	const workflows = 30
@@ -39,7 +39,7 @@ func TestKillScheduled(t *testing.T) {
 			}
 		}
 	}
-	for began := time.Now(); ; time.Sleep(time.Second) { // what was left behind is started within some seconds
+	for began := time.Now(); ; time.Sleep(time.Second) { // missed starts happen within some seconds
 		all, gaps := w.scheduled(), []string(nil)
 		for name, times := range all {
 			if len(times) < of(8)/2 {

@@ -16,12 +16,12 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// crashSecrets are two secrets that look like nothing else.
+// crashSecrets returns two secrets that are unmistakable.
 func crashSecrets() map[string]any {
 	return map[string]any{"api": `canary/0f+Lw"7=x9`, "db": map[string]any{"username": "dora-canary", "password": "Qz81-password-canary"}}
 }
 
-// The paths that are asked for tell which secret must come along.
+// The path of a request determines the secret that it must contain.
 const secretive = `use: {secrets: [api, db], authentications: {basic: {basic: {use: db}}}}
 timeout: {after: PT2M}
 do:
@@ -48,9 +48,9 @@ do:
 - c: {call: http, with: {method: get, endpoint: '@SINK/password/8', headers: {X-Key: "${ .key }"}}}
 `
 
-// TestKillWithSecrets: workers are killed in the middle of runs that hold secrets in an input, in their context, a header, a
-// loop and a child. Others take over and send the real values, and no byte of the store ever holds one: Redis keeps in its
-// append-only file everything that it has ever received.
+// TestKillWithSecrets: workers are killed in the middle of runs that use secrets in an input, in their context, a header, a loop and a child. Other
+// workers take over and send the real values, and no byte of the store ever contains one: Redis keeps everything that it has ever received in its
+// append-only file.
 func TestKillWithSecrets(t *testing.T) {
 	search := redacttest.For(crashSecrets())
 	w := newWorld(t, 30*time.Millisecond, redacttest.Redis()...)
@@ -91,7 +91,7 @@ func (w *world) secretsFile() string {
 	return file
 }
 
-// auditSecrets looks at what was sent, what is stored and what was logged.
+// auditSecrets checks all sent, stored and logged data.
 func (w *world) auditSecrets(search redacttest.Search) {
 	w.Helper()
 	taken := 0
@@ -117,7 +117,7 @@ func (w *world) auditSecrets(search redacttest.Search) {
 	}
 }
 
-// sentSecrets checks that every request has the secret that its path names.
+// sentSecrets checks that every request contains the secret that its path names.
 func (w *world) sentSecrets() {
 	w.Helper()
 	w.sink.mu.Lock()

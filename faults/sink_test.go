@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// sink is the outside: it notes every request before it answers.
+// sink is the outside: it records every request before it answers.
 type sink struct {
 	url   string
 	delay time.Duration
@@ -53,8 +53,7 @@ func (s *sink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"path": r.URL.Path})
 }
 
-// hold has the first request of each key that arrives from now on wait for the release of the next hold. It returns the release of those that were
-// held until now.
+// hold lets the first request of each new key wait for the release of the next hold. It returns the release of the requests that were held until now.
 func (s *sink) hold() (release func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,7 +66,7 @@ func (s *sink) hold() (release func()) {
 	}
 }
 
-// release ends what hold has begun: nothing is held any more.
+// release ends hold: no request is held any more.
 func (s *sink) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,7 +76,7 @@ func (s *sink) release() {
 	}
 }
 
-// note notes what has arrived. It returns what the answer has to wait for; nil for nothing.
+// note records a request. It returns the channel that the answer must wait for, or nil.
 func (s *sink) note(key string, r request) (held <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +87,7 @@ func (s *sink) note(key string, r request) (held <-chan struct{}) {
 	return s.held
 }
 
-// take takes the time that an answer takes, and reports whether somebody still waits for it then.
+// take waits for the duration of an answer, and reports whether the client still waits for it.
 func (s *sink) take(ctx context.Context, held <-chan struct{}) bool {
 	delay := time.After(s.delay)
 	for held != nil || delay != nil {
@@ -104,7 +103,7 @@ func (s *sink) take(ctx context.Context, held <-chan struct{}) bool {
 	return true
 }
 
-// counts returns how many keys there were, and how many requests beyond the first of each.
+// counts returns the number of keys, and of requests beyond the first of each key.
 func (s *sink) counts() (keys, again int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/swrun/swrun/runtime/definition"
 )
 
-// start starts n runs of a document; @SINK stands for the sink's address, and sink.yaml describes it.
+// start starts n runs of a document; @SINK is replaced by the sink's address, and sink.yaml describes it.
 func (w *world) start(n int, body string) {
 	w.Helper()
 	w.startWith(n, body, nil)
@@ -32,7 +32,7 @@ func (w *world) startWith(n int, body string, resources map[string]string) {
 	}
 }
 
-// calls is a workflow of n calls in a row, by turns of a URL and of an operation.
+// calls returns a workflow of n calls in a row, alternately of a URL and of an operation.
 func calls(n int) string {
 	var b strings.Builder
 	b.WriteString("do:\n")

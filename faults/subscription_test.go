@@ -18,7 +18,7 @@ import (
 	"github.com/swrun/swrun/runtime/client"
 )
 
-// orders consumes messages, and has the sink hear of each.
+// orders consumes messages, and calls the sink for each.
 const orders = `do:
 - orders:
     call: asyncapi
@@ -41,8 +41,8 @@ channels: {orders: {address: kept.orders}}
 operations: {ordersPlaced: {action: send, channel: {$ref: "#/channels/orders"}}}
 `
 
-// TestSubscriptions (F1): workers are killed in the middle of subscriptions. Each message is consumed once, in its order, and none is lost; what a
-// message leads to has one key.
+// TestSubscriptions (F1): workers are killed in the middle of subscriptions. Each message is consumed once, in order, and none is lost; the call for
+// a message has one key.
 func TestSubscriptions(t *testing.T) {
 	w := newWorld(t, 10*time.Millisecond)
 	kafka, err := brokertest.Kafka("kept.orders")
@@ -99,7 +99,7 @@ func TestSubscriptions(t *testing.T) {
 	}
 }
 
-// finishedEffects returns how many effects of all runs have been committed.
+// finishedEffects returns the number of committed effects of all runs.
 func (w *world) finishedEffects() (n int) {
 	w.Helper()
 	for _, i := range w.runs {

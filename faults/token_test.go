@@ -30,7 +30,7 @@ const withToken = `do:
         authentication: {oauth2: {authority: '@AUTHORITY', grant: client_credentials, client: {id: app, secret: s3cret-of-the-app}}}
 `
 
-// issuing is an authority that notes the tokens that it issues.
+// issuing is an authority that records the tokens that it issues.
 type issuing struct {
 	*oauthtest.Server
 	mu     sync.Mutex
@@ -59,10 +59,10 @@ func (i *issuing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", answer.Header().Get("Content-Type"))
 	w.WriteHeader(answer.Code)
-	_, _ = w.Write(answer.Body.Bytes()) // who asks may be gone
+	_, _ = w.Write(answer.Body.Bytes()) // the client may have disconnected
 }
 
-// issued returns the tokens as something to look for.
+// issued returns the tokens as texts for a search.
 func (i *issuing) issued() map[string]any {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -73,8 +73,8 @@ func (i *issuing) issued() map[string]any {
 	return all
 }
 
-// TestTokens (F1): a worker is killed when it has a token, and before the service has heard of it. The next one gets a token of its own, and what the service
-// gets is the same attempt at the same thing; neither token is in the store or in a log.
+// TestTokens (F1): a worker is killed when it has a token, and before the service receives it. The next worker gets a token of its own, and the
+// service receives the same attempt at the same call; neither token is in the store or in a log.
 func TestTokens(t *testing.T) {
 	w := newWorld(t, 0, redacttest.Redis()...)
 	authority := startIssuing(t)
@@ -84,16 +84,16 @@ func TestTokens(t *testing.T) {
 	}
 	got := make(chan *http.Request, 10)
 	service := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got <- r }))
-	service.Listener.Close() // it gets another one
+	service.Listener.Close() // it gets another listener
 	service.Listener = listener
 	t.Setenv("SSL_CERT_FILE", certificateFile(t))
 	w.start(1, strings.NewReplacer("@AUTHORITY", authority.Issuer, "@SERVICE", "https://"+listener.Addr().String()).Replace(withToken))
 	first := w.work("--log-level", "debug")
-	conn, err := listener.Accept() // with the token in hand, it connects, and waits for the service to say who that is
+	conn, err := listener.Accept() // after it got the token, the worker connects, and waits for the certificate of the service
 	if err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(200 * time.Millisecond) // until what is in flight is stored
+	time.Sleep(200 * time.Millisecond) // until all data in flight is stored
 	if n := len(authority.issued()); n != 1 {
 		t.Fatalf("%d tokens are issued: nothing is tested", n)
 	}
@@ -124,7 +124,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// certificateFile returns a file with the certificate of all servers that are started for tests.
+// certificateFile returns a file with the certificate of all servers that tests start.
 func certificateFile(t *testing.T) string {
 	t.Helper()
 	server := httptest.NewTLSServer(nil)

@@ -15,7 +15,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// wakeFault is a way in which the messages of Redis that announce work do harm.
+// wakeFault is a fault of the messages of Redis that announce work.
 type wakeFault struct {
 	name  string
 	begin []string // commands
@@ -39,8 +39,7 @@ func wakeFaults() []wakeFault {
 	}
 }
 
-// TestWakeChannel (F36): the messages that announce work are lost, or are thousands of lies. Events come to those who listen all the same, and what
-// is due is done.
+// TestWakeChannel (F36): the messages that announce work are lost, or thousands of them are false. Events reach their listeners anyway, and due work is done.
 func TestWakeChannel(t *testing.T) {
 	t.Parallel()
 	for _, fault := range wakeFaults() {
@@ -66,7 +65,7 @@ func TestWakeChannel(t *testing.T) {
 	}
 }
 
-// hearing has runs wait for a time and for events, and expects that none is late.
+// hearing lets runs wait for a time and for events, and expects that none is late.
 func (p *plant) hearing() {
 	p.Helper()
 	n := of(30)

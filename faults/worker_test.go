@@ -13,8 +13,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// TestKill (F1 to F7): workers are killed at random under load. Nothing is lost, nothing is committed twice, and no
-// effect is repeated but those that were in flight.
+// TestKill (F1 to F7): workers are killed at random under load. Nothing is lost, nothing is committed twice, and no effect is repeated except effects
+// in flight.
 func TestKill(t *testing.T) {
 	w := newWorld(t, 40*time.Millisecond)
 	const each = 20
@@ -49,7 +49,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestStop (F9): a worker stops longer than its lease, and goes on. What it still wants to write is refused.
+// TestStop (F9): a worker stops longer than its lease, and continues. Its further writes are refused.
 func TestStop(t *testing.T) {
 	w := newWorld(t, 50*time.Millisecond)
 	w.start(20, calls(8))
@@ -80,13 +80,13 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// progressed returns how many effects have reached the sink.
+// progressed returns the number of effects that reached the sink.
 func (w *world) progressed() int {
 	keys, _ := w.sink.counts()
 	return keys
 }
 
-// TestDrain (F11): SIGTERM hands over what is idle within a second, and lets effects in flight end.
+// TestDrain (F11): SIGTERM hands over idle runs within a second, and lets effects in flight end.
 func TestDrain(t *testing.T) {
 	w := newWorld(t, 300*time.Millisecond)
 	w.start(20, calls(4))
@@ -110,17 +110,17 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// TestAllDown (F19): the deadlines of many runs pass while no worker is there. They are enforced as soon as one is, and
-// nothing else of those runs happens.
+// TestAllDown (F19): the deadlines of many runs pass while no worker is there. The next worker enforces them immediately, and nothing else happens in
+// those runs.
 func TestAllDown(t *testing.T) {
 	w := newWorld(t, time.Minute)
-	n := min(of(500), 3000) // all of them have to begin before the first is over
+	n := min(of(500), 3000) // all of them must begin before the first is over
 	w.start(n, "timeout: {after: PT12S}\ndo:\n- slow: {call: http, with: {method: get, endpoint: '@SINK/slow'}}\n- after: {call: http, with: {method: get, endpoint: '@SINK/after'}}\n")
 	first := w.work("--concurrency", strconv.Itoa(n))
 	for w.progressed() < n {
 		time.Sleep(5 * time.Millisecond)
 	}
-	time.Sleep(200 * time.Millisecond) // until what is in flight is stored
+	time.Sleep(200 * time.Millisecond) // until all data in flight is stored
 	first.kill()
 	time.Sleep(13 * time.Second)
 	if w.closed() != 0 {

@@ -67,20 +67,20 @@ type world struct {
 	redis   *redistest.Server
 	proxy   *proxy
 	sink    *sink
-	store   *redisstore.Store // not by the proxy
+	store   *redisstore.Store // not through the proxy
 	client  *client.Client
 	workers []*worker
 	runs    []store.Instance
 }
 
-// lease is short, so that tests are.
+// lease is short, so that tests are short.
 const lease = 2 * time.Second
 
-// soon is how late something may be that nothing keeps from happening: a machine may be busy with much else.
+// soon is the maximum delay of something that nothing prevents: a machine may be busy with other work.
 const soon = time.Minute
 
-// newWorld starts a server, which keeps everything unless persistence says otherwise: it writes what it confirms before it does, and leaves the disk to the machine,
-// which is not killed. With everysec it would confirm what it has not written while the disk is slow.
+// newWorld starts a server, which keeps everything unless persistence specifies otherwise: it writes each confirmed change before the confirmation,
+// and leaves the disk to the machine, which is not killed. With everysec it would confirm unwritten changes while the disk is slow.
 func newWorld(t *testing.T, delay time.Duration, persistence ...string) *world {
 	t.Helper()
 	if persistence == nil {
@@ -97,7 +97,7 @@ func newWorldOn(t *testing.T, server *redistest.Server, delay time.Duration) *wo
 	if w.store, err = redisstore.Open(t.Context(), w.redis.URL(), redisstore.Config{Partitions: 8}); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { w.store.Close() }) // the server may be gone
+	t.Cleanup(func() { w.store.Close() }) // the server may be stopped
 	w.client = client.New(client.Config{Store: w.store})
 	return w
 }
@@ -116,7 +116,7 @@ func (w *world) work(args ...string) *worker {
 	return w.spawn(exec.Command(binary, all...))
 }
 
-// spawn starts a process, and keeps what it logs.
+// spawn starts a process, and keeps its log.
 func (w *world) spawn(command *exec.Cmd) *worker {
 	w.Helper()
 	k := &worker{command: command}
@@ -158,7 +158,7 @@ func (k *worker) everything() []string {
 	return slices.Clone(k.log)
 }
 
-// told reports whether the worker has logged something.
+// told reports whether the worker's log contains a text.
 func (k *worker) told(text string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -168,8 +168,8 @@ func (k *worker) told(text string) bool {
 // kill ends the process as kill -9 does, and returns whether it was alive.
 func (k *worker) kill() bool {
 	alive := k.command.Process.Signal(syscall.Signal(0)) == nil
-	k.command.Process.Kill() // it may be gone
-	k.command.Wait()         // that it was killed is no news
+	k.command.Process.Kill() // it may be ended
+	k.command.Wait()         // it was killed
 	return alive
 }
 
@@ -180,7 +180,7 @@ func (w *world) signal(k *worker, s syscall.Signal) {
 	}
 }
 
-// closed returns how many runs have ended.
+// closed returns the number of ended runs.
 func (w *world) closed() (n int64) {
 	w.Helper()
 	for p := range w.store.Layout().Partitions {
@@ -193,13 +193,13 @@ func (w *world) closed() (n int64) {
 	return n
 }
 
-// settle waits until all runs have ended; with -long, ten times as long.
+// settle waits until all runs are ended; with -long, ten times as long.
 func (w *world) settle(limit time.Duration) {
 	w.Helper()
 	w.settleAll(int64(len(w.runs)), limit)
 }
 
-// settleAll is settle for runs that start others: ends is how many end in all.
+// settleAll is settle for runs that start others: ends is the total number of ends.
 func (w *world) settleAll(ends int64, limit time.Duration) {
 	w.Helper()
 	limit *= time.Duration(of(1))
@@ -211,7 +211,7 @@ func (w *world) settleAll(ends int64, limit time.Duration) {
 	}
 }
 
-// unfinished describes some runs that have not ended.
+// unfinished describes some runs that are not ended.
 func (w *world) unfinished() {
 	told := 0
 	for _, i := range w.runs {
@@ -225,9 +225,8 @@ func (w *world) unfinished() {
 	}
 }
 
-// audit looks at every run: its records have no gaps and one end, each effect was committed once, nothing completed
-// after its time, and its history makes the state that is stored (I1, I2, I3, I8, I10 of docs/engine.md). It calls
-// each with every run's history.
+// audit checks every run: its records have no gaps and one end, each effect was committed once, nothing completed after its time, and its history
+// yields the stored state (I1, I2, I3, I8, I10 of docs/engine.md). It calls each with every run's history.
 func (w *world) audit(want interpreter.Status, each func(store.Instance, []client.HistoryEntry)) {
 	w.Helper()
 	for _, i := range w.runs {
@@ -306,7 +305,7 @@ func (w *world) auditState(i store.Instance, l store.Loaded, entries []interpret
 		w.Fatal(err)
 	}
 	stored.NumberFrom(int(l.Lifecycle.Records))
-	want, _ := stored.MarshalJSON() // what was decoded encodes
+	want, _ := stored.MarshalJSON() // a decoded state can be encoded
 	got, _ := folded.MarshalJSON()
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		w.Errorf("%s: the history does not make the state (-want +got):\n%s", i, diff)
@@ -326,7 +325,7 @@ func (w *world) program(info *execution.Invocation) *interpreter.Program {
 	return p
 }
 
-// auditIndexes holds the indexes to the records (I4, I5).
+// auditIndexes compares the indexes with the records (I4, I5).
 func (w *world) auditIndexes() {
 	w.Helper()
 	for p := range w.store.Layout().Partitions {
@@ -345,7 +344,7 @@ func (w *world) auditIndexes() {
 	}
 }
 
-// takenOver returns how many runs had more than one owner.
+// takenOver reports whether a run had more than one owner.
 func takenOver(entries []client.HistoryEntry) bool {
 	return len(entries) > 0 && entries[0].Token.Epoch != entries[len(entries)-1].Token.Epoch
 }
@@ -365,6 +364,6 @@ func compileDefinition(data []byte) (*interpreter.Program, error) {
 
 func (w *world) redisClient() *redis.Client {
 	c := redis.NewClient(&redis.Options{Addr: w.redis.Addr, DisableIdentity: true})
-	w.Cleanup(func() { c.Close() }) // the server may be gone
+	w.Cleanup(func() { c.Close() }) // the server may be stopped
 	return c
 }
