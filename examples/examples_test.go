@@ -98,7 +98,7 @@ func mustRun(t *testing.T, file string, servers rewrite) execution.Outcome {
 	return outcome
 }
 
-// begins returns the input of a workflow, which is the events that start it if it is one that events start, and the events that come then.
+// begins returns the input of a workflow, which is the events that start it if events start it, and the events that arrive after the start.
 func begins(t *testing.T, w *dsl.Workflow, events []local.Arrival) (input any, come []local.Arrival) {
 	t.Helper()
 	if w.Schedule == nil || w.Schedule.On == nil {
@@ -128,12 +128,12 @@ func begins(t *testing.T, w *dsl.Workflow, events []local.Arrival) (input any, c
 	return nil, nil
 }
 
-// arrivals returns the events that come to an example.
+// arrivals returns the events that reach an example.
 func arrivals(t *testing.T, file string) (all []local.Arrival) {
 	t.Helper()
 	events, err := os.Open(file)
 	if err != nil {
-		return nil // it needs none
+		return nil // the example needs no events
 	}
 	defer events.Close()
 	r := cloudevent.NewReader(events, file)
@@ -205,7 +205,7 @@ func compareFault(t *testing.T, outcome execution.Outcome, want []byte) {
 	}
 }
 
-// standIns starts what examples call, by the host under which they call it; the empty one is the service that has all other names.
+// standIns starts the services that examples call, by the host under which they call it; the empty host is the service with all other names.
 func standIns(t *testing.T) rewrite {
 	t.Helper()
 	broker, err := brokertest.AnsweringMQTT("parcels/shipped", `{"order": 6, "parcel": "Z"}`, `{"order": 7, "parcel": "A"}`, `{"order": 7, "parcel": "B"}`)
@@ -223,7 +223,7 @@ func standIns(t *testing.T) rewrite {
 	}
 }
 
-// served serves something until the test ends.
+// served serves a handler until the test ends.
 func served(t *testing.T, h http.Handler) *url.URL {
 	t.Helper()
 	server := httptest.NewServer(h)
@@ -246,8 +246,8 @@ func pets(t *testing.T) *url.URL {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = server.Process.Kill(); _ = server.Wait() }) // that it was killed is no news
-	line, _ := bufio.NewReader(output).ReadString('\n')                // without one, there is no URL
+	t.Cleanup(func() { _ = server.Process.Kill(); _ = server.Wait() }) // it was killed
+	line, _ := bufio.NewReader(output).ReadString('\n')                // without a line, there is no URL
 	u, err := url.Parse(strings.TrimSpace(line))
 	if err != nil || u.Host == "" {
 		t.Fatalf("it says %q, %v", line, err)
@@ -255,7 +255,7 @@ func pets(t *testing.T) *url.URL {
 	return u
 }
 
-// secured returns a transport to a server that wants to know who calls, and the secret of somebody it knows.
+// secured returns a transport to a server that requires authentication, and the secret of a known user.
 func secured(t *testing.T) (http.RoundTripper, map[string]any) {
 	t.Helper()
 	authority, err := certtest.New("authority")
@@ -283,7 +283,7 @@ func secured(t *testing.T) (http.RoundTripper, map[string]any) {
 	return transport, secret
 }
 
-// rewrite sends requests to what stands in for their host.
+// rewrite sends requests to the stand-in of their host.
 type rewrite map[string]*url.URL
 
 func (r rewrite) RoundTrip(request *http.Request) (*http.Response, error) {

@@ -129,7 +129,7 @@ func (p *plant) publish(e event) {
 func (p *plant) publishAll(all []event, meanwhile func(acknowledged func() int)) {
 	var done atomic.Int64
 	var publishing sync.WaitGroup
-	defer publishing.Wait() // even if meanwhile ends the test
+	defer publishing.Wait() // even if the callback ends the test
 	next := make(chan event)
 	for range 8 {
 		publishing.Go(func() {

@@ -18,7 +18,7 @@ import (
 // languageServer is the version of the language server that most editors use for YAML.
 const languageServer = "yaml-language-server@1.19.2"
 
-// TestEditorsComplete asks the real language server what it offers where the cursor stands, which is marked by |.
+// TestEditorsComplete requests the suggestions of the real language server at the position of the cursor, which is marked by |.
 func TestEditorsComplete(t *testing.T) {
 	editor := mustStartEditor(t)
 	every := []string{"set", "wait", "emit", "listen", "do", "fork", "for", "switch", "try", "raise", "call http", "run shell", "run script", "run container", "run workflow"}
@@ -79,8 +79,8 @@ func TestEditorsComplete(t *testing.T) {
 	}
 }
 
-// TestEditorsInsertValidTasks inserts each task that the real language server offers for a list, as an editor does: in an empty line, behind a dash, and
-// behind the name of the list. What comes of it is valid.
+// TestEditorsInsertValidTasks inserts each task that the real language server offers for a list, as an editor does: in an empty line, behind a dash,
+// and behind the name of the list. The result is valid.
 func TestEditorsInsertValidTasks(t *testing.T) {
 	editor := mustStartEditor(t)
 	const do = header + "do:\n"
@@ -107,7 +107,7 @@ func TestEditorsInsertValidTasks(t *testing.T) {
 	}
 }
 
-// expect completes a text at its mark, and compares the labels that are offered with those that must be there, and those that must not.
+// expect completes a text at its mark, and compares the offered labels with the required and the forbidden ones.
 func (e *editorSession) expect(name, text string, has, lacks []string) {
 	e.t.Helper()
 	offered := e.labels(text)
@@ -162,7 +162,7 @@ func mustStartEditor(t *testing.T) *editorSession {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = server.Process.Kill() // it has nothing to end
+		_ = server.Process.Kill() // it needs no orderly end
 		_ = server.Wait()         // it was killed
 	})
 	e := &editorSession{t: t, in: in, out: bufio.NewReader(out), schema: "file://" + schema}
@@ -181,7 +181,7 @@ func (e *editorSession) settings() map[string]any {
 	return map[string]any{"schemas": map[string]any{e.schema: "*.yaml"}, "completion": true, "schemaStore": map[string]any{"enable": false}}
 }
 
-// offer is one entry that is offered, and what it writes.
+// offer is one suggestion, and the text that it inserts.
 type offer struct {
 	Label    string
 	TextEdit struct{ NewText string }
@@ -195,7 +195,7 @@ func (e *editorSession) labels(text string) (labels []string) {
 	return labels
 }
 
-// complete returns what is offered at the mark | of a document.
+// complete returns the suggestions at the mark | of a document.
 func (e *editorSession) complete(text string) []offer {
 	before, after, _ := strings.Cut(text, "|")
 	uri := fmt.Sprintf("file:///%d.yaml", e.ids)
@@ -213,7 +213,7 @@ func (e *editorSession) complete(text string) []offer {
 	return offered.Items
 }
 
-// ask sends a request and returns its result. Requests of the server are answered meanwhile.
+// ask sends a request and returns its result. It answers requests of the server while it waits.
 func (e *editorSession) ask(method string, params any) json.RawMessage {
 	e.ids++
 	id := e.ids

@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "write the schemas anew")
 
-// TestTheFilesAreFresh: the embedded files are those that package schema generates.
+// TestTheFilesAreFresh: the embedded files are equal to the output of package schema.
 func TestTheFilesAreFresh(t *testing.T) {
 	for _, c := range []struct {
 		file           string

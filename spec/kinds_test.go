@@ -13,7 +13,7 @@ import (
 	"github.com/swrun/swrun/spec"
 )
 
-// TestEachKindHasItsPage: there is a page for each kind of task, and none besides.
+// TestEachKindHasItsPage: there is a page for each kind of task, and no other page.
 func TestEachKindHasItsPage(t *testing.T) {
 	pages, err := filepath.Glob("*.md")
 	if err != nil {
@@ -37,7 +37,7 @@ func TestEditorSuggestsTheStandardErrors(t *testing.T) {
 	}
 }
 
-// TestVersionsAreTakenWithoutAWarning: a document of a released version has no diagnostics, and the next one has.
+// TestVersionsAreTakenWithoutAWarning: a document of a released version has no diagnostics, and a document of the next version has.
 func TestVersionsAreTakenWithoutAWarning(t *testing.T) {
 	parse := func(version string) dsl.Diagnostics {
 		_, found := dsl.Parse("version.yaml", fmt.Appendf(nil, "document: {dsl: %s, namespace: a, name: a, version: 0.1.0}\ndo: [{a: {wait: PT1S}}]", version))

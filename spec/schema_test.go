@@ -39,7 +39,7 @@ func mustData(t *testing.T, text string) any {
 	return v
 }
 
-// TestBothShapesAcceptTheExamples: our examples, and the specification's if they are beside the checkout.
+// TestBothShapesAcceptTheExamples: both shapes accept our examples, and the specification's examples if they are beside the checkout.
 func TestBothShapesAcceptTheExamples(t *testing.T) {
 	own, err := filepath.Glob("../examples/*.yaml")
 	if err != nil || len(own) < 20 {
@@ -66,7 +66,7 @@ func TestBothShapesAcceptTheExamples(t *testing.T) {
 	}
 }
 
-// TestTheEditorShapeRefusesTypos: also where the DSL lets objects have any member.
+// TestTheEditorShapeRefusesTypos: also in places where the DSL lets objects have any member.
 func TestTheEditorShapeRefusesTypos(t *testing.T) {
 	schema := mustCompile(t, spec.EditorSchema())
 	const header = "document: {dsl: 1.0.3, namespace: a, name: a, version: 0.1.0}\ndo:\n- a: "
@@ -102,7 +102,7 @@ func TestTheEditorShapeIsFlat(t *testing.T) {
 	}
 }
 
-// TestTheEditorShapeDescribesEveryProperty: every property has a description, its own or that of the definition that it refers to.
+// TestTheEditorShapeDescribesEveryProperty: every property has a description, its own or the description of the definition to which it refers.
 func TestTheEditorShapeDescribesEveryProperty(t *testing.T) {
 	var root map[string]any
 	if err := json.Unmarshal(spec.EditorSchema(), &root); err != nil {

@@ -10,13 +10,13 @@ import (
 	"github.com/swrun/swrun/spec"
 )
 
-// header is what stands before the tasks of a document into which a snippet is inserted.
+// header is the part before the tasks of a document into which a snippet is inserted.
 const header = "document: {dsl: 1.0.3, namespace: a, name: a, version: 0.1.0}\n"
 
 // called is the function that the snippet of a call names.
 const called = "use: {functions: {name: {set: {a: '${ .argument }'}}}}\n"
 
-// places says into which text a snippet goes that stands at a place of the editor's schema; # is the snippet.
+// places returns the text around a snippet for each place of the editor's schema; # is the snippet.
 func places() map[string]string {
 	return map[string]string{
 		"/defaultSnippets":                                 "#",
@@ -40,7 +40,7 @@ func placeOf(t *testing.T, at string) string {
 	return ""
 }
 
-// TestEverySnippetIsValid inserts every snippet of the editor's schema into a document: with what stands in its gaps, swrun has nothing to say about it.
+// TestEverySnippetIsValid inserts every snippet of the editor's schema into a document: with the default text of its gaps, swrun has no diagnostics about it.
 func TestEverySnippetIsValid(t *testing.T) {
 	var root any
 	if err := json.Unmarshal(spec.EditorSchema(), &root); err != nil {
@@ -64,7 +64,7 @@ func TestEverySnippetIsValid(t *testing.T) {
 	}
 }
 
-// gaps are where an author types something else.
+// gaps matches the parts that an author replaces.
 var gaps = regexp.MustCompile(`\$\{\d+:([^}]*)\}`)
 
 // mustBeValid fills the gaps of a document, and checks it as swrun validate does.
@@ -86,7 +86,7 @@ func mustBeValid(t *testing.T, name, text string) {
 	}
 }
 
-// snippets calls visit for every snippet in a schema, with the pointer of what it is a value of.
+// snippets calls visit for every snippet in a schema, with the pointer of its schema.
 func snippets(v any, at string, visit func(at, label string, body any)) {
 	switch v := v.(type) {
 	case map[string]any:

@@ -47,14 +47,14 @@ func start(t *testing.T, c *exec.Cmd, of func(*exec.Cmd) (io.ReadCloser, error))
 		}
 	}()
 	t.Cleanup(func() {
-		_ = c.Process.Kill() // it may have ended
+		_ = c.Process.Kill() // it may be ended
 		<-read
-		_ = c.Wait() // the same
+		_ = c.Wait() // it may be ended
 	})
 	return p
 }
 
-// await returns the rest of the first line that has a text.
+// await returns the rest of the first line that contains a text.
 func (p *program) await(t *testing.T, text string) string {
 	t.Helper()
 	var before []string
@@ -68,7 +68,7 @@ func (p *program) await(t *testing.T, text string) string {
 	return ""
 }
 
-// api is a server, and what the test asks it.
+// api is a server, with the requests of the test.
 type api string
 
 func (a api) ask(t *testing.T, method, path, body string, into any) {
@@ -106,7 +106,7 @@ func (a api) output(t *testing.T, id string) map[string]any {
 	for range 10 {
 		var output map[string]any
 		a.ask(t, "GET", "/v1/runs/demo/"+id+"/output?wait=10s", "", &output)
-		if output["status"] == nil { // not the problem that says that it goes on
+		if output["status"] == nil { // not the problem about a run in progress
 			return output
 		}
 	}
@@ -126,7 +126,7 @@ func serve(t *testing.T) api {
 	return api(served.await(t, "listening on "))
 }
 
-// work starts the example, which takes so long for a tenth of its work.
+// work starts the example with the number of seconds for a tenth of its work.
 func work(t *testing.T, server api, seconds string) *program {
 	t.Helper()
 	c := exec.Command("python3", "-u", "worker.py", string(server))
@@ -134,8 +134,7 @@ func work(t *testing.T, server api, seconds string) *program {
 	return start(t, c, (*exec.Cmd).StdoutPipe)
 }
 
-// TestPythonWorker: the example does what it says, and what it was doing goes on elsewhere when it is killed, or stands still for longer than
-// the server waits for a heartbeat.
+// TestPythonWorker: the example does its work. If it is killed, or stopped for longer than the server waits for a heartbeat, its work continues elsewhere.
 func TestPythonWorker(t *testing.T) {
 	server := serve(t)
 	worker := func(seconds string) *program { return work(t, server, seconds) }
@@ -151,7 +150,7 @@ func TestPythonWorker(t *testing.T) {
 	if err := first.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	for range first.lines { // it ends by itself
+	for range first.lines { // it ends on its own
 	}
 
 	for name, stop := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "standing still": syscall.SIGSTOP} {
@@ -165,7 +164,7 @@ func TestPythonWorker(t *testing.T) {
 		if got := server.output(t, run); fmt.Sprint(got["height"]) != "120" || fmt.Sprint(got["attempt"]) == "1" {
 			t.Errorf("%s: the activity comes to %v", name, got)
 		}
-		_ = slow.Process.Signal(syscall.SIGCONT) // one that was killed does not mind
+		_ = slow.Process.Signal(syscall.SIGCONT) // a killed process ignores it
 		if stop == syscall.SIGSTOP {
 			slow.await(t, "is not wanted any more")
 		}
@@ -174,8 +173,8 @@ func TestPythonWorker(t *testing.T) {
 	}
 }
 
-// TestPythonWorkerIsRefused: what something between the worker and its server answers, in whatever form, is tried again; a result that is
-// refused is a failure that the run gets to know.
+// TestPythonWorkerIsRefused: after an answer of something between the worker and its server, in any form, the worker retries; a refused result is a
+// failure that the run receives.
 func TestPythonWorkerIsRefused(t *testing.T) {
 	server := serve(t)
 	behind, err := url.Parse(string(server))
@@ -187,7 +186,7 @@ func TestPythonWorkerIsRefused(t *testing.T) {
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer := func(status int, text string) {
 			w.WriteHeader(status)
-			_, _ = io.WriteString(w, text) // the worker may have gone
+			_, _ = io.WriteString(w, text) // the worker may have disconnected
 		}
 		switch path.Base(r.URL.Path) {
 		case "poll":
@@ -221,7 +220,7 @@ func TestPythonWorkerIsRefused(t *testing.T) {
 	}
 }
 
-// awaitProgress waits until a heartbeat of the activity has come.
+// awaitProgress waits until a heartbeat of the activity has arrived.
 func (a api) awaitProgress(t *testing.T, run string) {
 	t.Helper()
 	for {

@@ -1,4 +1,4 @@
-// Command certificate serves those who prove themselves with a certificate of its authority. It makes one for examples/authentication_certificate.yaml.
+// Command certificate serves clients with a certificate of its authority. It makes one for examples/authentication_certificate.yaml.
 package main
 
 import (
@@ -50,6 +50,6 @@ func serve() error {
 	})}
 	ctx, done := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer done()
-	context.AfterFunc(ctx, func() { _ = server.Close() }) // so that the folder with the key goes
+	context.AfterFunc(ctx, func() { _ = server.Close() }) // so that the folder with the key is removed
 	return server.ListenAndServeTLS("", "")
 }

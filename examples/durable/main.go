@@ -1,4 +1,4 @@
-// Command durable runs a workflow that outlives its process. Kill it at any moment and start it again: it goes on where it was.
+// Command durable runs a workflow that outlives its process. Kill it at any moment and start it again: the run continues.
 //
 //	go run ./examples/durable orders.db
 package main
@@ -33,7 +33,7 @@ func main() {
 	}
 }
 
-// run starts the order, or takes it up, and prints how it ends.
+// run starts or continues the order, and prints its outcome.
 func run(ctx context.Context, file string) error {
 	runs, err := swrun.OpenStore(ctx, "file:"+file, swrun.StoreConfig{})
 	if err != nil {
@@ -51,7 +51,7 @@ func run(ctx context.Context, file string) error {
 	if err != nil {
 		return err
 	}
-	// The same id, document and input are the same run: started again, it goes on.
+	// The same id, document and input identify the same run: a second call continues it.
 	started, err := engine.StartDocument(ctx, document, map[string]any{"amount": 30}, swrun.StartOptions{ID: "order-7"})
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func run(ctx context.Context, file string) error {
 	return err
 }
 
-// pay takes the money. Its key lets the bank tell a repetition, if this process is killed before the result is stored.
+// pay takes the money. Its key lets the bank recognize a repetition, if this process is killed before the result is stored.
 func pay(_ context.Context, c swrun.Call) (any, error) {
 	fmt.Println("paying", c.With["amount"], "with a key of", len(c.Key), "characters")
 	return map[string]any{"paid": c.With["amount"]}, nil
@@ -78,7 +78,7 @@ func pay(_ context.Context, c swrun.Call) (any, error) {
 
 func ship(context.Context, swrun.Call) (any, error) { return map[string]any{"shipped": true}, nil }
 
-// show prints what is stored of the run.
+// show prints the stored events of the run.
 func show(_ store.Instance, events []interpreter.HistoryEvent) {
 	for _, e := range events {
 		fmt.Println(e.Type, e.Pointer)

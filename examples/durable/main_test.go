@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestKilledAndStartedAgain kills the program with SIGKILL while its run waits; started again, it only does what is left.
+// TestKilledAndStartedAgain kills the program with SIGKILL while its run waits. The second program only does the remaining work.
 func TestKilledAndStartedAgain(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "durable")
 	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {

@@ -1,4 +1,4 @@
-// Command oauth is an authority, and a service that wants its tokens or, by TLS, the certificate of a client. The examples of authentication call them.
+// Command oauth is an authority, and a service that requires its tokens or, by TLS, the certificate of a client. The examples of authentication call them.
 package main
 
 import (

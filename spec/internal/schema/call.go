@@ -3,12 +3,12 @@ package schema
 // protocol is a kind of call.
 type protocol struct {
 	definition string // its name in the schema
-	name       string // what `call` says
+	name       string // the value of `call`
 	with       shape  // its arguments
-	bare       bool   // it needs none
+	bare       bool   // it needs no arguments
 }
 
-// protocols returns the kinds of calls but one: any other call is of a function.
+// protocols returns the kinds of calls except the call of a function, which is the kind of any other call.
 func protocols() []protocol {
 	return []protocol{
 		{"callAsyncAPI", "asyncapi", callAsyncAPI(), false},
@@ -22,7 +22,7 @@ func protocols() []protocol {
 	}
 }
 
-// callNames returns what `call` says for each protocol.
+// callNames returns the value of `call` for each protocol.
 func callNames() []string {
 	var names []string
 	for _, p := range protocols() {
@@ -58,7 +58,7 @@ func callContinueAsNew() shape {
 	})
 }
 
-// outputFormat is what the output of an HTTP request is.
+// outputFormat returns the choice of the output of an HTTP request.
 func outputFormat() shape {
 	return enum("raw", "content", "response").about("The output: the content (the default), its bytes in base64, or the whole response.")
 }
@@ -169,7 +169,7 @@ func callActivity() shape {
 	})
 }
 
-// activityRetry says how many attempts there are: by a number, or by a delay for each.
+// activityRetry specifies the number of attempts: by a number, or by a delay for each.
 func activityRetry() shape {
 	length, factor, count := use("duration"), shape{"type": "number", "minimum": 1, "maximum": 1000}, integer()
 	count["minimum"] = 0

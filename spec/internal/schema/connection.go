@@ -38,7 +38,7 @@ func credentials(names ...string) shape {
 	about := map[string]string{"username": "The name of the user.", "password": "The user's password.", "token": "The token to send."}
 	members := properties{}
 	for _, name := range names {
-		member := anyText() // there are servers that take a name only, or a password only
+		member := anyText() // some servers take only a name, or only a password
 		if name == "token" {
 			member = text()
 		}
@@ -137,7 +137,7 @@ func eventDefinitions() properties {
 	}
 }
 
-// strategy says which events to wait for. Without until (nil), all three forms may have an until that is false.
+// strategy specifies the events to wait for. Without until (nil), all three forms may have an until that is false.
 func strategy(until shape) shape {
 	filters, filter := listOf(use("eventFilter")), use("eventFilter")
 	all := properties{"all": filters.about("Wait for all of these events.")}

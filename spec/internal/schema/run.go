@@ -1,12 +1,12 @@
 package schema
 
-// runnable is what a run task can run.
+// runnable is an object that a run task can run.
 type runnable struct {
-	key  string // the property of `run` that says what to run
-	with shape  // what it holds
+	key  string // the property of `run` that selects it
+	with shape  // its content
 }
 
-// runnables returns what run tasks can run.
+// runnables returns the objects that run tasks can run.
 func runnables() []runnable {
 	return []runnable{
 		{"container", runContainer().about("A container.")},
@@ -16,7 +16,7 @@ func runnables() []runnable {
 	}
 }
 
-// run is the `run` of a task: exactly one of what can be run, and what all of them share.
+// run is the `run` of a task: exactly one runnable, with the properties of all of them.
 func run() shape {
 	all := properties{
 		"await":  boolean().about("Whether to wait until it ends: true unless set."),

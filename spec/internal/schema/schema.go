@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Exact returns the schema in draft 2020-12. It accepts the documents that package dsl accepts, except for what a schema
-// cannot express: duplicate keys, references, the names of variables.
+// Exact returns the schema in draft 2020-12. It accepts the documents that package dsl accepts, except for conditions that a schema cannot express:
+// duplicate keys, references, the names of variables.
 func Exact() []byte {
 	return encode(shape{
 		"$schema":     "https://json-schema.org/draft/2020-12/schema",
@@ -60,7 +60,7 @@ const (
 	name   = `^[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$`
 )
 
-// definitions are the named parts of the schema; task decides which kind a task is.
+// definitions are the named parts of the schema; task determines the kind of a task.
 func definitions(task shape) properties {
 	all := properties{
 		"workflow": workflow(),

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// shape is a JSON Schema that is being built.
+// shape is a JSON Schema under construction.
 type shape map[string]any
 
 // about returns the shape with a description.
@@ -19,7 +19,7 @@ func (s shape) about(description string) shape {
 // properties are the members of an object, by name.
 type properties map[string]shape
 
-// object is an object that has no other members.
+// object is an object without other members.
 func object(required []string, members properties) shape {
 	s := shape{"type": "object", "properties": members, "additionalProperties": false}
 	if len(required) > 0 {
@@ -28,8 +28,7 @@ func object(required []string, members properties) shape {
 	return s
 }
 
-// open marks an object that may have further members in the DSL, although they mean nothing: only the editor's schema refuses
-// them.
+// open marks an object that may have further members in the DSL, although they have no meaning: only the editor's schema refuses them.
 func (s shape) open() shape {
 	opened := maps.Clone(s)
 	opened[openMark] = true
@@ -64,10 +63,10 @@ func anyOf(shapes ...shape) shape { return shape{"anyOf": shapes} }
 
 func enum(values ...string) shape { return shape{"type": "string", "enum": values} }
 
-// likely is text of which some values are offered, and any other is taken too.
+// likely is text of which some values are offered, and any other value is accepted too.
 func likely(values ...string) shape { return anyOf(enum(values...), text()) }
 
-// directive is what runs next.
+// directive is a flow directive.
 func directive() shape { return likely("continue", "exit", "end") }
 
 // says adds the message that an editor shows for a value of another form.
@@ -87,7 +86,8 @@ func (s shape) called(name string) shape {
 // nameMark is a title in the editor's schema only.
 const nameMark = "called"
 
-// offers adds what an editor offers where the value is to be written. For a list it is an item: the editor writes the dash before it, unless there is one.
+// offers adds the suggestions of an editor in the place of the value. For a list it is an item: the editor writes the dash before it, unless it is
+// already there.
 func (s shape) offers(snippets []any) shape {
 	with := maps.Clone(s)
 	with["defaultSnippets"] = snippets
@@ -113,7 +113,7 @@ func (p properties) with(more properties) properties {
 	return all
 }
 
-// exactlyOne makes an object need just one of the given members.
+// exactlyOne makes an object require exactly one of the given members.
 func (s shape) exactlyOne(names ...string) shape {
 	var choices []shape
 	for _, name := range names {
@@ -124,16 +124,16 @@ func (s shape) exactlyOne(names ...string) shape {
 	return with
 }
 
-// ref names a definition; where definitions stand depends on the draft.
+// ref names a definition; the place of definitions depends on the draft.
 type ref string
 
 func use(name string) shape { return shape{"$ref": ref(name)} }
 
-// form is what differs between the two shapes of the schema.
+// form contains the differences between the two shapes of the schema.
 type form struct {
-	definitions string // where definitions stand
-	dependent   string // the keyword that says which property needs which
-	editor      bool   // whether descriptions are given in the form that editors show, and open objects are closed
+	definitions string // the place of definitions
+	dependent   string // the keyword for properties that need other properties
+	editor      bool   // descriptions have the form that editors show, and open objects are closed
 }
 
 func exactForm() form { return form{definitions: "#/$defs/", dependent: "dependentRequired"} }
@@ -142,7 +142,7 @@ func editorForm() form {
 	return form{definitions: "#/definitions/", dependent: "dependencies", editor: true}
 }
 
-// dependent stands for the keyword dependentRequired of draft 2020-12, which is dependencies in draft-07.
+// dependent represents the keyword dependentRequired of draft 2020-12, which is dependencies in draft-07.
 const dependent = "dependent"
 
 // resolve writes a shape in a form.
@@ -188,7 +188,7 @@ func resolveShape(s shape, f form) any {
 		}
 	}
 	if f.editor {
-		if required, ok := s["required"].([]string); ok && s["type"] == "object" && s["title"] == nil { // the entry that writes what is required
+		if required, ok := s["required"].([]string); ok && s["type"] == "object" && s["title"] == nil { // the entry that writes the required members
 			resolved["title"] = "{" + strings.Join(required, ", ") + "}"
 		}
 		return besideRef(resolved)
@@ -201,7 +201,7 @@ func forEditors() []string {
 	return []string{"defaultSnippets", "errorMessage", "patternErrorMessage", "examples"}
 }
 
-// besideRef keeps a description beside a reference: draft-07 ignores what stands next to $ref.
+// besideRef keeps a description beside a reference: draft-07 ignores the siblings of $ref.
 func besideRef(s map[string]any) any {
 	to, ok := s["$ref"]
 	if !ok || len(s) == 1 {

@@ -11,14 +11,14 @@ type members = map[string]any
 // nothing is an object without members in the body of a snippet. An editor would write an empty object as no value, which is refused.
 const nothing = "{}"
 
-// within is a timeout in the body of a snippet: a task that reaches something else has one, so that it does not wait for ever.
+// within is a timeout in the body of a snippet: a task that uses another system has one, so that it does not wait forever.
 func within(time string) members { return members{"after": time} }
 
 func snippet(label, description string, body any) any {
 	return members{"label": label, "description": description, "body": body}
 }
 
-// documentSnippets are what an editor offers in an empty document.
+// documentSnippets are the suggestions of an editor in an empty document.
 func documentSnippets() []any {
 	document := members{"dsl": "1.0.3", "namespace": "${1:default}", "name": "${2:name}", "version": "0.1.0"}
 	return []any{
@@ -34,10 +34,10 @@ func documentSnippets() []any {
 	}
 }
 
-// taskSnippets are what an editor offers where a task is to be written.
+// taskSnippets are the suggestions of an editor in the place of a task.
 func taskSnippets() []any { return slices.Concat(dataSnippets(), callSnippets(), flowSnippets()) }
 
-// namedTaskSnippets are what an editor offers in a list of tasks: each task under a name, which is typed first.
+// namedTaskSnippets are the suggestions of an editor in a list of tasks: each task under a name, which is typed first.
 func namedTaskSnippets() (all []any) {
 	for _, s := range taskSnippets() {
 		of := s.(members)
@@ -70,14 +70,14 @@ func later(body any) any {
 // gap is the beginning of a gap of a snippet. No snippet has more than eight.
 var gap = regexp.MustCompile(`\$\{[1-8]:`)
 
-// extensionSnippets are what an editor offers in the list of extensions.
+// extensionSnippets are the suggestions of an editor in the list of extensions.
 func extensionSnippets() []any {
 	return []any{snippet("extension", "a task before each call", members{"${1:extension}": members{
 		"extend": "${2:call}", "before": []any{members{"${3:task}": members{"set": members{"${4:name}": "${5:value}"}}}},
 	}})}
 }
 
-// caseSnippets are what an editor offers in the list of cases of a switch.
+// caseSnippets are the suggestions of an editor in the list of cases of a switch.
 func caseSnippets() []any {
 	return []any{
 		snippet("case", "a case with a condition", members{"${1:case}": members{"when": "${2:.ok}", "then": "${3:end}"}}),
@@ -85,12 +85,12 @@ func caseSnippets() []any {
 	}
 }
 
-// timeoutSnippets are what an editor offers as a timeout.
+// timeoutSnippets are the suggestions of an editor for a timeout.
 func timeoutSnippets() []any {
 	return []any{snippet("timeout after a time", "how long it may take", members{"after": "${1:PT10S}"})}
 }
 
-// retrySnippets are what an editor offers as a retry policy.
+// retrySnippets are the suggestions of an editor for a retry policy.
 func retrySnippets() []any {
 	limit := members{"attempt": members{"count": 5}}
 	return []any{
@@ -99,7 +99,7 @@ func retrySnippets() []any {
 	}
 }
 
-// dataSnippets are those of tasks with data and events.
+// dataSnippets are the snippets of tasks with data and events.
 func dataSnippets() []any {
 	return []any{
 		snippet("set", "replace the data", members{"set": members{"${1:name}": "${2:value}"}}),
@@ -113,7 +113,7 @@ func dataSnippets() []any {
 	}
 }
 
-// callSnippets are those of tasks that reach something else.
+// callSnippets are the snippets of tasks that use another system.
 func callSnippets() []any {
 	return []any{
 		snippet("call http", "send a request, with a timeout", members{
@@ -129,7 +129,7 @@ func callSnippets() []any {
 	}
 }
 
-// flowSnippets are those of tasks that hold others, or end.
+// flowSnippets are the snippets of tasks that contain other tasks, or end.
 func flowSnippets() []any {
 	return []any{
 		snippet("do", "a list of tasks as one task", members{"do": []any{members{"${1:task}": members{"set": members{"${2:name}": "${3:value}"}}}}}),

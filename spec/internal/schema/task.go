@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// kind is how the schema recognizes one kind of task.
+// kind contains the properties by which the schema recognizes one kind of task.
 type kind struct {
 	definition string
 	keyword    string // the property that identifies the kind
 	value      string // of the keyword, for calls
 }
 
-// kinds returns all kinds of tasks. Of two that fit, the earlier one counts: `for` has a `do` too.
+// kinds returns all kinds of tasks. If two kinds match, the earlier one counts: `for` has a `do` too.
 func kinds() []kind {
 	var calls []kind
 	for _, p := range protocols() {
@@ -43,7 +43,7 @@ func taskChoice() shape {
 	return oneOf(choices...)
 }
 
-// taskChain is a task as a chain of conditions, so that an editor shows the author of a `wait` only what concerns wait tasks.
+// taskChain is a task as a chain of conditions, so that an editor shows the author of a `wait` only the properties of wait tasks.
 func taskChain() shape {
 	all := kinds()
 	isCall := func(k kind) bool { return k.keyword == "call" }
@@ -66,13 +66,13 @@ func taskChain() shape {
 		}
 		chain = shape{"if": condition, "then": use(all[i].definition), "else": chain}
 	}
-	// An editor takes a value that is not there yet for one that fulfils every condition: it is asked first whether it is an object.
+	// An editor considers a missing value valid for every condition: so the first condition is that the value is an object.
 	task := shape{"if": shape{"type": "object", "minProperties": 1}, "then": chain, "else": shape{"type": "object", "minProperties": 1, "defaultSnippets": taskSnippets()}}
 	calls := properties{"call": likely(callNames()...).about("The called protocol, or a function of `use.functions` or of a catalog.")}
 	return shape{"allOf": []shape{task, {"type": "object", "properties": calls}}}
 }
 
-// metadata is an object with any members, of which `swrun` has the options of the engine.
+// metadata is an object with any members, of which `swrun` contains the options of the engine.
 func metadata(options properties) shape {
 	engine := shape{"type": "object", "properties": options}.about("The options of the engine.")
 	return shape{"type": "object", "properties": properties{"swrun": engine}}
