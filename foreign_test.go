@@ -178,7 +178,7 @@ func methodsAboutRuns(e *swrun.Engine, namespace string) map[string]func(context
 	c := reflect.TypeFor[*client.Client]()
 	for n := range c.NumMethod() {
 		m := c.Method(n)
-		if m.Type.NumIn() > 2 && m.Type.In(2) == reflect.TypeFor[store.Instance]() && m.Name != "Forks" && m.Name != "TakeUp" { // they say something of a run that was read before, or is to be started
+		if m.Type.NumIn() > 2 && m.Type.In(2) == reflect.TypeFor[store.Instance]() && m.Name != "Forks" && m.Name != "TakeUp" { // about a run that was read before, or is not started yet
 			add("Client."+m.Name, func(store.Instance) reflect.Value { return reflect.ValueOf(e.Client()).Method(n) }, 2)
 		}
 	}

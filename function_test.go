@@ -113,7 +113,7 @@ func ends(t *testing.T, e *swrun.Engine, d *swrun.Document) string {
 	return fmt.Sprint(result.Output, err)
 }
 
-// TestWhoseFunctionIsCalled: a performer in Go comes first, then the default catalog of the host, then what is deployed.
+// TestWhoseFunctionIsCalled: a performer in Go comes first, then the default catalog of the host, then the deployed functions.
 func TestWhoseFunctionIsCalled(t *testing.T) {
 	catalog := t.TempDir()
 	at := filepath.Join(catalog, "functions", "greet", "1.0.0")

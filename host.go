@@ -101,7 +101,7 @@ type environment struct {
 	reaches   func(address string) bool
 	engine    *tasks.Containers                                     // runs containers; nil for no containers
 	scripts   *tasks.ScriptHost                                     // runs scripts here
-	publish   func(ctx context.Context, event map[string]any) error // of runs in memory; a worker publishes what is stored
+	publish   func(ctx context.Context, event map[string]any) error // of runs in memory; a worker publishes the stored events
 }
 
 // close closes idle connections.

@@ -19,7 +19,7 @@ import (
 // ProxyNone is the value of Host.Proxy with which calls go through no proxy, whatever the environment specifies.
 const ProxyNone = "none"
 
-// proxies sets which proxy a request goes through. The control is that of the network policy; nil allows everything.
+// proxies sets which proxy a request goes through. The control belongs to the network policy; nil allows everything.
 func (h Host) proxies(c *tasks.TransportConfig, places storePlaces, control tasks.Control) error {
 	switch {
 	case h.Proxy == ProxyNone, h.Proxy == "" && control != nil:

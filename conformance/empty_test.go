@@ -21,7 +21,7 @@ import (
 var data = regexp.MustCompile(`/(set|as|headers|query|body|environment|ports|volumes|metadata|tags|parameters|variables|payload|data|input|options)(/|$)|` +
 	`/with/(extra|a)$|/callGRPC/with/arguments/|/(stdin|username|password)$|/arguments/\d+$|/schema/document|/callFunction/with/`)
 
-// expressionData matches those of these places where text is an expression anyway.
+// expressionData matches the places among them where text is an expression anyway.
 var expressionData = regexp.MustCompile(`/(set|parameters|as)$`)
 
 // TestEmptyValuesInEveryPlace writes values that are empty, blank, of another type or too large in every place of the language. Each has a diagnostic

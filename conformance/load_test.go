@@ -103,7 +103,7 @@ func (o *outside) dial(ctx context.Context, network, address string) (net.Conn, 
 	return conn, err
 }
 
-// lose loses what the worker has outside, and replaces the worker.
+// lose closes the connections of the worker, and replaces its kinds of tasks as another worker would.
 func (o *outside) lose() {
 	if o.worker == nil {
 		return

@@ -101,7 +101,7 @@ func standInHandler() http.Handler {
 	return mux
 }
 
-// echo answers with what it was sent.
+// echo answers with its request.
 func echo(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body) // the answer shows a broken body
 	headers := map[string]string{}

@@ -83,7 +83,7 @@ func notOneKey(n *yaml.Node, at Pointer, what string, place source.Range) Diagno
 	}
 }
 
-// severalKeys reports an item with more than one key, and decodes what was probably meant: the properties of the first key, which
+// severalKeys reports an item with more than one key, and decodes the probable meaning: the properties of the first key, which
 // are not indented enough, or several items, of which it returns the first.
 func (p *parser) severalKeys(n *yaml.Node, at Pointer, what string) entry {
 	key, value, second := n.Content[0], n.Content[1], n.Content[2]

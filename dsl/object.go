@@ -332,7 +332,7 @@ func (p *parser) openObject(n *yaml.Node, at Pointer, what string, known ...stri
 	return o
 }
 
-// wrongType reports a value of a wrong type. what names the place.
+// wrongType reports a value of a wrong type. The parameter what names the place.
 func (p *parser) wrongType(n *yaml.Node, at Pointer, what string, must wanted) {
 	d := Diagnostic{Code: "SW108", Message: fmt.Sprintf("%s must be %s, got %s", what, must, source.Describe(n)), Pointer: at, Range: p.src.RangeOf(n)}
 	d.Help = must.remedy(n)

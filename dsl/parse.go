@@ -65,7 +65,7 @@ func newParser(s *Source) *parser {
 // add reports d, with the alias by which its text is used.
 func (p *parser) add(d Diagnostic) { p.keep(p.src.withAlias(d)) }
 
-// keep reports d; its severity is that of its rule.
+// keep reports d with the severity of its rule.
 func (p *parser) keep(d Diagnostic) {
 	d.File, d.Severity = p.src.File, p.severities[d.Code]
 	d.Message, d.Label, d.Help = oneLine(d.Message), oneLine(d.Label), oneLine(d.Help)

@@ -8,7 +8,7 @@ import (
 	"github.com/swrun/swrun/internal/lazyregexp"
 )
 
-// notBefore matches `not` before what it is meant to negate.
+// notBefore matches `not` before the expression that it is meant to negate.
 var notBefore = lazyregexp.New(`(?:^|\$\{|\(|\band|\bor)\s*(not)\s+[.$(]`)
 
 // checkConditions: SW507, conditions whose value is never true or false.

@@ -58,7 +58,7 @@ func parseRun(p *parser, o *object, base TaskBase) Task {
 			return kinds[i].parse(p, r, base, shared)
 		}
 	}
-	return &DoTask{TaskBase: base} // it is not known what to run
+	return &DoTask{TaskBase: base} // the kind of process is unknown
 }
 
 // traits returns the traits of all `run` tasks.

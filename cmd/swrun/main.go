@@ -38,7 +38,7 @@ func start() int {
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
-	// The terminals among the streams; width is that of err's terminal.
+	// The terminals among the streams; width returns the width of err's terminal.
 	inTTY, outTTY, errTTY bool
 	width                 func() int
 	height                func() int

@@ -17,7 +17,7 @@ timeout: {after: PT1H}
 do: [{a: {wait: PT30M}}]
 `
 
-// stderr runs a command, checks its exit code, and returns what it prints on standard error.
+// stderr runs a command, checks its exit code, and returns its standard error.
 func (h *hosted) stderr(want int, args ...string) string {
 	h.Helper()
 	c := capture(map[string]string{"SWRUN_STORE": h.url})

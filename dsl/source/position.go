@@ -10,7 +10,7 @@ type Range struct {
 	Start, End Position
 }
 
-// Edit replaces the text of Range. Safe edits never change what a valid document means.
+// Edit replaces the text of Range. Safe edits never change the meaning of a valid document.
 type Edit struct {
 	Range   Range
 	NewText string
