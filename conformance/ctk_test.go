@@ -22,7 +22,7 @@ import (
 // ctkFolder is the folder of the specification's own features, beside the checkout.
 const ctkFolder = "../../shared/spec/ctk"
 
-// TestCTK runs the specification's features unmodified. A local stand-in answers for their hosts. The runner's own summary, which counts skipped
+// TestCTK runs the specification's features unmodified. A local handler answers for their hosts. The runner's own summary, which counts skipped
 // scenarios as passed, is dropped; the test logs its own.
 func TestCTK(t *testing.T) {
 	if _, err := os.Stat(ctkFolder); err != nil {

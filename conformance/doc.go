@@ -18,5 +18,5 @@
 //	messages.json     messages that brokers send after the first effect of a call asyncapi; WORLD is another text in every run
 //	hidden.txt        texts, one per line, that no state and no record contains
 //
-// Any other file is an external resource of that name. Calls reach the stand-in (standin_test.go).
+// Any other file is an external resource of that name. The handlers of standin_test.go answer calls.
 package conformance

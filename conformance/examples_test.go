@@ -27,7 +27,7 @@ type exampleRun struct {
 	arrivals      string // events that reach it, as in arrivals.json of a case
 }
 
-// exampleRuns returns all of the examples. The stand-in answers the calls of their tasks. Examples that start by events are started by their
+// exampleRuns returns all of the examples. The handlers of standin_test.go answer the calls of their tasks. Examples that start by events are started by their
 // arrivals, unless they have an input: then they are run as if a person had started them, as examples that start at times are.
 func exampleRuns() []exampleRun {
 	const milou = `"name": "Milou", "photoUrls": [], "category": {"id": 1, "name": "dog"}`

@@ -82,7 +82,7 @@ func (f *feed) messages() (all []feedMessage, err error) {
 	}
 }
 
-// survivesReconnecting reports whether unacknowledged messages arrive again immediately, and in order, over another connection. The stand-ins of NATS
+// survivesReconnecting reports whether unacknowledged messages arrive again immediately, and in order, over another connection. The local brokers of NATS
 // and MQTT take a second, or any order.
 func (f *feed) survivesReconnecting() bool {
 	return f.text != "" && !strings.Contains(f.text, `"nats"`) && !strings.Contains(f.text, `"mqtt`)

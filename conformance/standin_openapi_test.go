@@ -26,7 +26,7 @@ const ordersDocument = `{
   }
 }`
 
-// described answers for the services that OpenAPI documents describe. The services under stand-in.test are files of the cases.
+// described answers for the services that OpenAPI documents describe. The services under `stand-in.test` are files of the cases.
 func described(mux *http.ServeMux) {
 	document := func(text string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {

@@ -46,7 +46,7 @@ func (a answering) RoundTrip(sent *http.Request) (*http.Response, error) {
 // refused is the header with which a handler signals that there is no answer at all.
 const refused = "X-Refused"
 
-// standInHandler answers for the hosts of the specification's features and for stand-in.test, whose paths select the behaviour.
+// standInHandler answers for the hosts of the specification's features and for `stand-in.test`, whose paths select the behaviour.
 func standInHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/echo", echo)
