@@ -1,4 +1,4 @@
-// Package oauthtest has an authority that issues signed tokens by OAuth 2.0 and OpenID Connect, for tests and examples.
+// Package oauthtest contains an authority that issues signed tokens by OAuth 2.0 and OpenID Connect, for tests and examples.
 package oauthtest
 
 import (
@@ -27,20 +27,20 @@ const (
 	Refresh  = "refresh-of-ada-0"
 )
 
-// Client is who may ask for tokens.
+// Client is a client that may request tokens.
 type Client struct {
 	Secret string
 	Key    any  // a public key, for assertions that are signed with a private one
-	Public bool // it proves nothing
+	Public bool // it needs no proof
 }
 
 // Server is an authority. Its fields are set before it is used.
 type Server struct {
 	Issuer  string // its URL
-	Named   string // what it calls itself, if that is something else
+	Named   string // its own name for itself, if it differs
 	Clients map[string]Client
-	Valid   any  // what it says of how long tokens are valid; nil says nothing
-	Once    bool // a code, and a refresh token, can be used once
+	Valid   any  // the lifetime in its answers; nil for none
+	Once    bool // a code, or a refresh token, can be used only once
 
 	mu     sync.Mutex
 	asked  []Asked
@@ -48,22 +48,22 @@ type Server struct {
 	issued int
 }
 
-// Asked is a request of a token that was granted.
+// Asked is a granted request for a token.
 type Asked struct {
 	Grant, Client, Method, Encoding, Scope string
 	Audience                               []string
 }
 
-// Claims is what a token says.
+// Claims are the claims of a token.
 type Claims struct {
 	jwt.Claims
 	Scope    string            `json:"scope,omitempty"`
 	Client   string            `json:"client_id,omitempty"`
 	Grant    string            `json:"grant,omitempty"`
-	Method   string            `json:"method,omitempty"` // how the client has proved who it is
+	Method   string            `json:"method,omitempty"` // the method by which the client has authenticated itself
 	Encoding string            `json:"encoding,omitempty"`
 	Actor    map[string]string `json:"act,omitempty"`
-	Number   int               `json:"number,omitempty"` // of the tokens that the authority has issued
+	Number   int               `json:"number,omitempty"` // among the tokens that the authority has issued
 	Hash     string            `json:"at_hash,omitempty"`
 }
 
@@ -72,14 +72,14 @@ func New(issuer string, clients map[string]Client) *Server {
 	return &Server{Issuer: issuer, Clients: clients, Valid: 3600, spent: map[string]bool{}}
 }
 
-// Asked returns what it has granted.
+// Asked returns the granted requests.
 func (s *Server) Asked() []Asked {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.asked)
 }
 
-// Handler returns what answers for the authority.
+// Handler returns the HTTP handler of the authority.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	base := ""
@@ -106,13 +106,13 @@ func (s *Server) name() string {
 	return s.Issuer
 }
 
-// key returns the key that tokens are signed with. It follows from the issuer, so that whoever is made of the same one verifies them.
+// key returns the key that signs tokens. It follows from the issuer, so that every server of the same issuer can verify the tokens.
 func (s *Server) key() ed25519.PrivateKey {
 	seed := sha256.Sum256([]byte(s.Issuer))
 	return ed25519.NewKeyFromSeed(seed[:])
 }
 
-// refused is an error as the protocol has it.
+// refused is an error of the protocol.
 type refused struct {
 	status            int
 	code, description string
@@ -172,7 +172,7 @@ func (s *Server) grant(r *http.Request) (map[string]any, error) {
 	return answered, nil
 }
 
-// identity returns a token that tells who the user is.
+// identity returns a token with the identity of the user.
 func (s *Server) identity(client, access string) string {
 	return s.Sign(Claims{
 		Claims: jwt.Claims{Issuer: s.name(), Subject: Username, Audience: jwt.Audience{client}, IssuedAt: jwt.NewNumericDate(time.Now()), Expiry: jwt.NewNumericDate(time.Now().Add(time.Hour))},
@@ -180,7 +180,7 @@ func (s *Server) identity(client, access string) string {
 	})
 }
 
-// check checks what a grant gives, and fills in the claims.
+// check checks the credentials of a grant, and fills in the claims.
 func (s *Server) check(form url.Values, claims *Claims, answered map[string]any) error {
 	switch claims.Grant {
 	case "client_credentials":
@@ -190,7 +190,7 @@ func (s *Server) check(form url.Values, claims *Claims, answered map[string]any)
 		return nil
 	case "password":
 		if form.Get("username") != Username || form.Get("password") != Password {
-			return invalid("invalid_grant", "wrong password %s", form.Get("password")) // as a careless server would
+			return invalid("invalid_grant", "wrong password %s", form.Get("password")) // a careless server would do this
 		}
 	case "authorization_code":
 		if !s.spend(form.Get("code"), Code) || form.Get("redirect_uri") != "https://app.example.com/back" {
@@ -213,7 +213,7 @@ func (s *Server) check(form url.Values, claims *Claims, answered map[string]any)
 	return nil
 }
 
-// turn returns how many refresh tokens have been used.
+// turn returns the number of used refresh tokens.
 func (s *Server) turn() int {
 	n := 0
 	for text := range s.spent {
@@ -224,7 +224,7 @@ func (s *Server) turn() int {
 	return n
 }
 
-// spend reports whether something is what is wanted, and has not been used if it can be used once.
+// spend reports whether a credential is the expected one, and has not been used if it can be used only once.
 func (s *Server) spend(given, wanted string) bool {
 	if given != wanted || s.spent[given] {
 		return false
@@ -236,7 +236,7 @@ func (s *Server) spend(given, wanted string) bool {
 	return true
 }
 
-// exchange gives a token on behalf of a subject, and perhaps of an actor.
+// exchange issues a token on behalf of a subject, and perhaps of an actor.
 func (s *Server) exchange(form url.Values, claims *Claims, answered map[string]any) error {
 	answered["issued_token_type"] = "urn:ietf:params:oauth:token-type:access_token"
 	subject, known := strings.CutPrefix(form.Get("subject_token"), "token-of-")
@@ -258,7 +258,7 @@ func (s *Server) exchange(form url.Values, claims *Claims, answered map[string]a
 func (s *Server) Sign(claims any) string {
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.EdDSA, Key: jose.JSONWebKey{Key: s.key(), KeyID: "1"}}, (&jose.SignerOptions{}).WithType("JWT"))
 	if err != nil {
-		panic(err) // the key is one of ours
+		panic(err) // the key is valid
 	}
 	text, err := jwt.Signed(signer).Claims(claims).Serialize()
 	if err != nil {
@@ -267,7 +267,7 @@ func (s *Server) Sign(claims any) string {
 	return text
 }
 
-// Verify returns what the token of a request to a service says, if the authority has issued it.
+// Verify returns the claims of the token in a request to a service, if the authority has issued it.
 func (s *Server) Verify(authorization string) (Claims, error) {
 	var claims Claims
 	text, bearer := strings.CutPrefix(authorization, "Bearer ")
@@ -307,14 +307,14 @@ func parametersOf(r *http.Request) (form url.Values, encoding string, err error)
 	return form, encoding, nil
 }
 
-// client returns who asks, and how that is proved.
+// client returns the client of a request, and the method of its authentication.
 func (s *Server) client(r *http.Request, form url.Values) (id, method string, err error) {
 	wrong := invalid("invalid_client", "the client is not known, or its proof %s%s is wrong", form.Get("client_secret"), form.Get("client_assertion"))
 	user, password, basic := r.BasicAuth()
 	switch {
 	case basic:
 		id, _ = url.QueryUnescape(user)
-		secret, _ := url.QueryUnescape(password) // what cannot be read is wrong
+		secret, _ := url.QueryUnescape(password) // a text that cannot be decoded is wrong
 		known, ok := s.Clients[id]
 		if !ok || known.Secret == "" || known.Secret != secret {
 			return "", "", wrong
@@ -360,16 +360,16 @@ func (s *Server) asserted(form url.Values, wrong error) (id, method string, err 
 func answer(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // who asked may have gone
+	_ = json.NewEncoder(w).Encode(v) // the caller may be gone
 }
 
-// hashOf returns the hash by which an ID token says which access token it is about.
+// hashOf returns the hash of an access token for its ID token.
 func hashOf(access string) string {
-	sum := sha512.Sum512([]byte(access)) // which goes with EdDSA
+	sum := sha512.Sum512([]byte(access)) // the hash for EdDSA
 	return base64.RawURLEncoding.EncodeToString(sum[:len(sum)/2])
 }
 
-// Pets is a service that answers those to whom an authority has issued a token.
+// Pets is a service that requires a token of the authority.
 func Pets(authority *Server) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		claims, err := authority.Verify(r.Header.Get("Authorization"))

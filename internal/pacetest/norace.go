@@ -2,5 +2,5 @@
 
 package pacetest
 
-// Detector is whether the tests run under the race detector.
+// Detector reports whether the tests run under the race detector.
 const Detector = false

@@ -1,4 +1,4 @@
-// Package pacetest says how many cases a test tries, and how many tests run at a time. Only tests use it.
+// Package pacetest determines the number of cases of a test, and the number of parallel tests. Only tests use it.
 package pacetest
 
 import (
@@ -19,7 +19,7 @@ func Thinned[T any](all []T, n int) []T {
 	return thinned(all, n)
 }
 
-// ThinnedMap is Thinned of cases that have names, in the order of these.
+// ThinnedMap is Thinned for cases with names, in the order of the names.
 func ThinnedMap[T any](all map[string]T, n int) map[string]T {
 	if !Detector {
 		return all
@@ -40,7 +40,7 @@ func thinned[T any](all []T, n int) (some []T) {
 	return some
 }
 
-// Fewer returns how often a test repeats something: all times, and under the race detector one nth of them, but at least once.
+// Fewer returns the number of repetitions of a test: all of them, and under the race detector one nth, but at least one.
 func Fewer(all, n int) int {
 	if !Detector {
 		return all
@@ -48,14 +48,14 @@ func Fewer(all, n int) int {
 	return max(1, all/n)
 }
 
-// WaitMuch is for the TestMain of a package whose parallel tests wait for processes and timers most of the time: more of them run at a time than
-// there are processors, unless -parallel says how many.
+// WaitMuch is for the TestMain of a package whose parallel tests mostly wait for processes and timers: more of them run at a time than there are
+// processors, unless -parallel sets the number.
 func WaitMuch() {
 	const each = 2
 	// TestMain calls it before the flags are parsed, and the name is right.
 	_ = flag.Set("test.parallel", strconv.Itoa(each*runtime.GOMAXPROCS(0)))
 }
 
-// Patience is how long a test waits for something that happens soon, before it says that it does not: long enough for a machine that is busy with much
-// else. A test that passes never waits so long.
+// Patience is the time for which a test waits for an expected event before it fails: long enough for a busy machine. A passing test never waits so
+// long.
 const Patience = 5 * time.Minute

@@ -15,16 +15,16 @@ import (
 	"github.com/swrun/swrun/runtime/execution"
 )
 
-// lifecycle shows the specification's lifecycle events, and those that the workflow emits, as CloudEvents, one JSON object per line (semantics section
-// 16). Of the output there is a URI if the run is kept in a store, and nothing otherwise.
+// lifecycle writes the specification's lifecycle events, and the events that the workflow emits, as CloudEvents, one JSON object per line (semantics
+// section 16). It replaces the output by a URI if the run is kept in a store, and omits it otherwise.
 type lifecycle struct {
 	w       io.Writer
 	run     Run
 	secrets Redactor
 }
 
-// LifecycleTypes returns all types of lifecycle events of the specification, without what they have in common: io.serverlessworkflow. before them and .v1
-// after them.
+// LifecycleTypes returns all types of lifecycle events of the specification, without the common prefix io.serverlessworkflow. and the common suffix
+// .v1.
 func LifecycleTypes() []string {
 	return []string{
 		"workflow.started", "workflow.suspended", "workflow.resumed", "workflow.correlation-started", "workflow.correlation-completed",
@@ -39,34 +39,34 @@ func (l *lifecycle) observe(r interpreter.HistoryEvent) {
 	}
 }
 
-// LifecycleEvent is one of the events that a record of history tells of.
+// LifecycleEvent is one of the events of a record of history.
 type LifecycleEvent struct {
-	Name  string         // of its type, such as task.faulted; Emitted for one that the workflow emits
-	ID    string         // the id of the CloudEvent, but for one that the workflow emits: its run may give several the same
+	Name  string         // of its type, such as task.faulted; Emitted for an event that the workflow emits
+	ID    string         // the id of the CloudEvent, except for an event that the workflow emits: its run may give several events the same id
 	Event map[string]any // a CloudEvent
-	Place int            // among those of the record; see PlaceOf
+	Place int            // among the events of the record; see PlaceOf
 }
 
-// The events of a record are told apart by the ends of their ids.
+// The suffixes of ids distinguish the events of a record.
 const (
 	placeCreated = "c"
 	placeMain    = ""
 	placeListens = "l"
 	placeStatus  = "s"
-	// PlaceEmitted is that of an event that the run emits.
+	// PlaceEmitted is the suffix of an event that the run emits.
 	PlaceEmitted = "e"
 )
 
-// Emitted is the name of events that workflows emit, whatever types these have.
+// Emitted is the name of events that workflows emit, of any type.
 const Emitted = "emitted"
 
-// PlaceOf returns the place of an event among those of its record, by the letter that its id ends with; ok is false for one that no id ends with.
+// PlaceOf returns the place of an event among the events of its record, by the last letter of its id; ok is false for an unknown letter.
 func PlaceOf(letter string) (place int, ok bool) {
 	place = slices.Index([]string{placeCreated, placeMain, placeListens, placeStatus, PlaceEmitted}, letter)
 	return place, place >= 0
 }
 
-// Lifecycle returns the lifecycle events that a record of a run's history tells of, or the event that was emitted. Of its types, they are those that the run chooses.
+// Lifecycle returns the lifecycle events of a record of a run's history, or the emitted event, limited to the types that the run selects.
 func Lifecycle(run Run, r interpreter.HistoryEvent) []LifecycleEvent {
 	n := narrator{run: run}
 	if r.Kind == "" {
@@ -77,7 +77,7 @@ func Lifecycle(run Run, r interpreter.HistoryEvent) []LifecycleEvent {
 	return n.events
 }
 
-// narrator makes the events of one record.
+// narrator builds the events of one record.
 type narrator struct {
 	run    Run
 	events []LifecycleEvent
@@ -150,14 +150,14 @@ func (n *narrator) taskEvent(r interpreter.HistoryEvent, verb, place string, fau
 	n.emit("task."+verb, r, place, data)
 }
 
-// emitted adds the event that a task emits, as those who listen get it.
+// emitted adds the event that a task emits, in the form for listeners.
 func (n *narrator) emitted(r interpreter.HistoryEvent) {
 	if event, ok := r.Data.(map[string]any); ok && r.Route == interpreter.RoutePublish {
 		n.add(Emitted, r, PlaceEmitted, event)
 	}
 }
 
-// listens adds that the workflow begins to correlate events, or has ended it, if the task listens.
+// listens adds the begin or the end of the workflow's correlation of events, if the task listens.
 func (n *narrator) listens(r interpreter.HistoryEvent, verb string) {
 	if r.Kind != dsl.KindListen {
 		return
@@ -177,13 +177,13 @@ func (n *narrator) taskChanged(r interpreter.HistoryEvent, status string) {
 	n.changed("task", r, map[string]any{"workflow": n.qualifiedName(), "task": string(r.Pointer)}, status)
 }
 
-// changed adds that something is in another state now.
+// changed adds a change of state.
 func (n *narrator) changed(what string, r interpreter.HistoryEvent, data map[string]any, status string) {
 	data["updatedAt"], data["status"] = api.Time(r.At), status
 	n.emit(what+"."+statusChanged, r, placeStatus, data)
 }
 
-// emit adds one lifecycle event, if it is chosen; place distinguishes the events of one record.
+// emit adds one lifecycle event, if its type is selected; place distinguishes the events of one record.
 func (n *narrator) emit(name string, r interpreter.HistoryEvent, place string, data map[string]any) {
 	d := n.run.Workflow.Document
 	n.add(name, r, place, map[string]any{
@@ -204,15 +204,15 @@ func (n *narrator) idOf(r interpreter.HistoryEvent, place string) string {
 	return n.run.ID + "-" + strconv.Itoa(r.Seq) + place
 }
 
-// publish shows nothing: the record of an event shows it, in its place.
+// publish writes nothing: the record of an event writes it, in its place.
 func (l *lifecycle) publish(map[string]any) {}
 
 func (l *lifecycle) write(event map[string]any) {
 	line, err := expr.Encode(l.secrets.Value(event))
 	if err != nil {
-		return // an error's extensions are the only part that could not be written, and errorValue has cleaned them
+		return // only the extensions of an error could be impossible to encode, and errorValue has cleaned them
 	}
-	l.w.Write(append(line, '\n')) // a stream that is gone is no reason to stop the run
+	l.w.Write(append(line, '\n')) // a broken stream is no reason to stop the run
 }
 
 func (n *narrator) qualifiedName() string {
@@ -220,7 +220,7 @@ func (n *narrator) qualifiedName() string {
 	return d.Name + "-" + n.run.ID + "." + d.Namespace
 }
 
-// outlast shows nothing: what goes on after the run has no events.
+// outlast writes nothing: the work after the end of the run has no events.
 func (l *lifecycle) outlast([]string) {}
 
 func (l *lifecycle) tick(time.Time)              {}

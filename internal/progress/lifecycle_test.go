@@ -10,11 +10,11 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// TestEveryLifecycleEvent: there is one of each type of the specification, with the members that it has there, and an id of its own (semantics 16.6).
+// TestEveryLifecycleEvent: each type of the specification occurs, with the members of the specification and a unique id (semantics 16.6).
 func TestEveryLifecycleEvent(t *testing.T) {
 	run := quoteRun()
 	run.Types, run.Output = AllTypes(), "/v1/runs/demo/01K7ZA/output"
-	members := map[string]string{ // by the verb: what the data has besides the name of the workflow, or of it and the task
+	members := map[string]string{ // by the verb: members of the data besides the names of the workflow and the task
 		"started": "startedAt", "suspended": "suspendedAt", "resumed": "resumedAt", "cancelled": "cancelledAt", "faulted": "error faultedAt", "completed": "completedAt",
 		"created": "createdAt", "retried": "retriedAt", "status-changed": "status updatedAt", "correlation-started": "startedAt", "correlation-completed": "completedAt correlationKeys",
 	}
@@ -59,7 +59,7 @@ func TestEveryLifecycleEvent(t *testing.T) {
 	}
 }
 
-// everyRecord returns records of all kinds that lifecycle events are about.
+// everyRecord returns records of all kinds with lifecycle events.
 func everyRecord() []interpreter.HistoryEvent {
 	fault := errors.Timeoutf("no")
 	about := func(typ interpreter.HistoryEventType, kind dsl.Kind, path string) interpreter.HistoryEvent {
@@ -76,7 +76,7 @@ func everyRecord() []interpreter.HistoryEvent {
 	}
 }
 
-// TestLifecycleTypes: which types a choice has.
+// TestLifecycleTypes checks the types of a selection.
 func TestLifecycleTypes(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                             "emitted workflow.started task.created task.faulted workflow.correlation-started",

@@ -14,19 +14,19 @@ import (
 	"github.com/swrun/swrun/runtime/execution"
 )
 
-// lines shows one line per change of state, made for grep and for the logs of CI.
+// lines writes one line per change of state, for grep and for the logs of CI.
 type lines struct {
 	w       io.Writer
 	run     Run
-	last    time.Time                                     // when a line was written, on the real clock
+	last    time.Time                                     // time of the last line, on the real clock
 	at      time.Time                                     // of the last record, on the clock of the run
-	running map[interpreter.Path]interpreter.HistoryEvent // what started and has not ended
-	// outlasting are the tasks that have begun what goes on although the run has ended.
+	running map[interpreter.Path]interpreter.HistoryEvent // tasks in progress
+	// outlasting are the tasks whose work continues after the end of the run.
 	outlasting []string
 	now        func() time.Time
 }
 
-// heartbeat is the longest time between two lines.
+// heartbeat is the maximum time between two lines.
 const heartbeat = 30 * time.Second
 
 func newLines(w io.Writer, s Run, now func() time.Time) *lines {
@@ -42,7 +42,7 @@ func (l *lines) observe(r interpreter.HistoryEvent) {
 	case interpreter.TaskCompleted, interpreter.TaskFaulted, interpreter.TaskCancelled:
 		delete(l.running, r.Path)
 	case interpreter.EffectStarted, interpreter.EffectFinished, interpreter.ResultLate:
-		return // no change of state that a reader of the log needs
+		return // readers of the log do not need this record
 	}
 	l.write(r.At, string(r.Type), l.words(r))
 }
@@ -52,7 +52,7 @@ func (l *lines) publish(event map[string]any) {
 	l.write(l.moment(l.now()), "event.published", words)
 }
 
-// moment returns when something happens that has no time of its own, on the clock of the run.
+// moment returns the time of an event without its own time, on the clock of the run.
 func (l *lines) moment(now time.Time) time.Time {
 	if l.run.Virtual && !l.at.IsZero() {
 		return l.at
@@ -105,7 +105,7 @@ func (l *lines) tick(now time.Time) {
 	l.write(l.moment(now), "running", append([]string{l.run.name(), "run=" + terminal.Printable(l.run.ID), "at"}, firstFew(l.innermost())...))
 }
 
-// innermost returns the paths of what is in progress and has nothing in progress inside.
+// innermost returns the paths of the tasks in progress that contain no other task in progress.
 func (l *lines) innermost() []string {
 	var paths []string
 	for _, path := range slices.Sorted(maps.Keys(l.running)) {

@@ -10,14 +10,14 @@ import (
 	"github.com/swrun/swrun/internal/terminal"
 )
 
-// listening is what a task that listens waits for, and how many events it has consumed.
+// listening describes the events that a listening task waits for, and the number of events that it has consumed.
 type listening struct {
 	filters string // the types of the events
-	all     int    // how many events it needs; 0 if that is not known before
+	all     int    // number of required events; 0 if that is not known before
 	came    int
 }
 
-// listeningAt returns what a task of a document listens for; nil if it does not listen.
+// listeningAt returns the events that a task of a document listens for; nil if it does not listen.
 func listeningAt(w *dsl.Workflow, p dsl.Pointer) *listening {
 	task, _ := dsl.TaskAt(w, p).(*dsl.ListenTask)
 	if task == nil || task.To == nil {
@@ -42,10 +42,10 @@ func listeningAt(w *dsl.Workflow, p dsl.Pointer) *listening {
 	return l
 }
 
-// shownTypes is how many filters of a task are shown.
+// shownTypes is the maximum number of displayed filters of a task.
 const shownTypes = 3
 
-// typeOf says which events pass a filter, as far as their type says it.
+// typeOf describes the events that pass a filter by their type.
 func typeOf(f *dsl.EventFilter) string {
 	with, _ := f.With.Data.(map[string]any)
 	kind, ok := with["type"].(string)
@@ -55,7 +55,7 @@ func typeOf(f *dsl.EventFilter) string {
 	return terminal.Printable(shorten.To(kind, 60))
 }
 
-// text says it in a few words.
+// text returns a short description.
 func (l *listening) text() string {
 	text := "waits for " + l.filters
 	switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// TestTreeOfATaskThatListens: it shows what a task waits for and how many events came, until it has them.
+// TestTreeOfATaskThatListens: the tree shows the events that a task waits for and the number of arrived events, until it has all of them.
 func TestTreeOfATaskThatListens(t *testing.T) {
 	for _, c := range []struct{ to, before, after string }{
 		{"{one: {with: {type: paid}}}", "waits for paid", "waits for paid, 1 came"},

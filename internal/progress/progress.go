@@ -1,6 +1,5 @@
-// Package progress shows a run while it goes on: as a tree that is drawn again and again on a terminal, as lines for logs, or as the
-// lifecycle events of the specification. The command shows on standard error what this makes of a run's history; nothing here
-// changes or stops a run, even if its output cannot be written.
+// Package progress shows a run in progress: as a tree that is redrawn on a terminal, as lines for logs, or as the lifecycle events of the
+// specification. The command writes the result to standard error. The package never changes or stops a run, even if its output cannot be written.
 package progress
 
 import (
@@ -15,7 +14,7 @@ import (
 	"github.com/swrun/swrun/runtime/execution"
 )
 
-// View shows a run while it goes on. It may be used by several goroutines.
+// View shows a run in progress. Several goroutines may use it.
 type View struct {
 	mu    sync.Mutex
 	shown view
@@ -31,12 +30,12 @@ type view interface {
 	end(o execution.Outcome, failed bool)
 }
 
-// Run is the run that is shown.
+// Run is the displayed run.
 type Run struct {
 	Workflow *dsl.Workflow
 	ID       string
 	Virtual  bool // it runs on virtual time
-	// Output is a URI of its output, if somebody keeps that; empty otherwise.
+	// Output is a URI of the run's output, if it is kept; empty otherwise.
 	Output string
 	Types  Types // of lifecycle events
 }
@@ -49,7 +48,7 @@ type Redactor interface {
 	Value(any) any
 }
 
-// Config says what is shown, and where.
+// Config specifies the displayed run, the form, and the output.
 type Config struct {
 	Mode     string // one of Modes
 	Run      Run
@@ -57,12 +56,12 @@ type Config struct {
 	Secrets  Redactor
 	Now      func() time.Time
 	Style    terminal.Style
-	Terminal bool                       // Out is one
+	Terminal bool                       // Out is a terminal
 	Dumb     bool                       // a terminal whose cursor cannot be moved
 	Size     func() (width, height int) // of the terminal
 }
 
-// The forms of progress. Auto is a tree on a terminal, and nothing elsewhere.
+// The forms of progress. Auto is a tree on a terminal, and no output elsewhere.
 const (
 	Auto  = "auto"
 	Tree  = "tree"
@@ -74,7 +73,7 @@ const (
 // Modes returns all forms.
 func Modes() []string { return []string{Auto, Tree, Lines, JSON, None} }
 
-// New returns what shows a run.
+// New returns the view of a run.
 func New(c Config) *View {
 	return &View{shown: newView(c), now: c.Now}
 }
@@ -92,7 +91,7 @@ func newView(c Config) view {
 	return silent{}
 }
 
-// redactedWriter hides secrets in what is written. Each Write holds whole lines.
+// redactedWriter hides secrets in the output. Each Write contains whole lines.
 type redactedWriter struct {
 	w       io.Writer
 	secrets Redactor
@@ -119,7 +118,7 @@ func (v *View) Publish(event map[string]any) {
 	v.shown.publish(event)
 }
 
-// Outlast shows that the run has ended and that what some of its tasks have begun, by their places, is waited for.
+// Outlast shows that the run is over and waits for the work of some of its tasks, by their places.
 func (v *View) Outlast(tasks []interpreter.Path) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -130,7 +129,7 @@ func (v *View) Outlast(tasks []interpreter.Path) {
 	v.shown.outlast(firstFew(words))
 }
 
-// firstFew shortens a list to what fits into a line.
+// firstFew shortens a list to the length of a line.
 func firstFew(words []string) []string {
 	const few = 5
 	if more := len(words) - few; more > 0 {
@@ -139,14 +138,14 @@ func firstFew(words []string) []string {
 	return words
 }
 
-// End shows how the run has ended, once all records are there. Failed says that a report of the failure follows.
+// End shows the outcome of the run, after all records. Failed means that a report of the failure follows.
 func (v *View) End(o execution.Outcome, failed bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.shown.end(o, failed)
 }
 
-// Tick has what is shown follow the clock, until the function that it returns is called.
+// Tick updates the view with the clock, until the returned function is called.
 func (v *View) Tick() (stop func()) {
 	if _, ok := v.shown.(silent); ok {
 		return func() {}

@@ -20,10 +20,10 @@ import (
 	"github.com/swrun/swrun/runtime/execution"
 )
 
-// quote is a workflow with what showing a run needs.
-// quoteTime is when the run of quote starts.
+// quoteTime is the start of the run of quote.
 var quoteTime = time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 
+// quote is a workflow for displaying a run.
 func quote() *dsl.Workflow {
 	ask := &dsl.WaitTask{TaskBase: dsl.TaskBase{Pointer: "/do/0/quote/try/0/askSupplier", Name: "askSupplier"}}
 	use := &dsl.SetTask{TaskBase: dsl.TaskBase{Pointer: "/do/0/quote/catch/do/0/useCached", Name: "useCached"}}
@@ -37,7 +37,7 @@ func quote() *dsl.Workflow {
 	}
 }
 
-// quoteRecords is a run of quote in which the first task times out.
+// the earlier rows have up to 80 columns, and fill two lines each now
 func quoteRecords() []interpreter.HistoryEvent {
 	const try, ask, use = "/do/0/quote", "/do/0/quote/try/0/askSupplier", "/do/0/quote/catch/do/0/useCached"
 	timeout := errors.Timeoutf("the task did not finish within 1s").At(ask).
@@ -147,7 +147,7 @@ func TestRedrawClearsWhatWasDrawn(t *testing.T) {
 		t.Errorf("two rows must be cleared, got %q", b.String())
 	}
 	b.Reset()
-	width = 40 // the rows of before are up to 80 wide and fill two lines each now
+	width = 40 // TestLinesOnVirtualTime: an event without its own time has the time of the last record, and not of this machine.
 	v.tick(quoteTime.Add(600 * time.Millisecond))
 	if !regexp.MustCompile(`^\x1b\[[34]A`).MatchString(b.String()) {
 		t.Errorf("wrapped rows must be counted, got %q", b.String())
@@ -194,7 +194,7 @@ func TestLines(t *testing.T) {
 	golden.Match(t, "lines.txt", b.String())
 }
 
-// TestLinesOnVirtualTime: what has no time of its own happens at the time of the last record, and not at that of this machine.
+// manyBranches is a fork of n branches that wait, the first one the longest.
 func TestLinesOnVirtualTime(t *testing.T) {
 	var b bytes.Buffer
 	run := quoteRun()
@@ -256,7 +256,7 @@ func TestTreeTellsOfRetries(t *testing.T) {
 	}
 }
 
-// manyBranches is a fork of n branches that wait: the first the longest.
+// drawn returns the lines of a live tree on a terminal of a size.
 func manyBranches(n int) []interpreter.HistoryEvent {
 	records := []interpreter.HistoryEvent{{At: quoteTime, Type: interpreter.WorkflowStarted}, started(dsl.KindFork, "/do/0/all", 0)}
 	for i := range n {

@@ -16,8 +16,8 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// tree is the tasks of a run as they happened, built from its records. What long loops have finished is dropped and
-// only counted, so that its size stays bounded.
+// tree contains the tasks of a run in their order, built from its records. Finished parts of long loops are dropped and only counted, so that its
+// size is limited.
 type tree struct {
 	workflow *dsl.Workflow
 	root     occurrence
@@ -27,7 +27,7 @@ type tree struct {
 	at       time.Time // of the last record
 }
 
-// occurrence is one task that ran, or runs.
+// occurrence is one task that ran, or is in progress.
 type occurrence struct {
 	path     interpreter.Path
 	label    string
@@ -36,14 +36,14 @@ type occurrence struct {
 	started  time.Time
 	ended    time.Time
 	deadline time.Time  // zero if the task has no timeout
-	waits    time.Time  // until when it waits; zero if it does not
-	retry    int        // the attempt that a waiting try is about to make
-	note     string     // the error and what became of it, or why nothing ran
-	listens  *listening // nil if it does not
+	waits    time.Time  // end of its wait; zero if it does not wait
+	retry    int        // the next attempt of a waiting try
+	note     string     // the error and its consequence, or the reason why nothing ran
+	listens  *listening // nil if it does not listen
 	parent   *occurrence
 	children []*occurrence
-	over     int // children that have ended and are kept
-	dropped  int // children that have ended and are not kept
+	over     int // finished children that are kept
+	dropped  int // finished children that are dropped
 }
 
 type taskState uint8
@@ -56,7 +56,7 @@ const (
 	stateSkipped
 )
 
-// How many children of one task are kept once they have ended; those of a loop look alike.
+// The maximum number of kept finished children of one task; children of a loop look alike.
 const (
 	keptChildren = 40
 	keptPasses   = 12
@@ -108,7 +108,7 @@ func (t *tree) add(r interpreter.HistoryEvent, state taskState) *occurrence {
 	o := &occurrence{
 		path: r.Path, label: label(r.Pointer, rest), kind: r.Kind, state: state, started: r.At, ended: r.At, deadline: r.Until,
 	}
-	parent.waits = time.Time{} // a try that retries does not wait any more
+	parent.waits = time.Time{} // a retrying try no longer waits
 	o.parent = parent
 	parent.children = append(parent.children, o)
 	if state != stateRunning {
@@ -118,7 +118,7 @@ func (t *tree) add(r interpreter.HistoryEvent, state taskState) *occurrence {
 	return o
 }
 
-// parentOf returns the innermost task in progress around path, and what path adds to it.
+// parentOf returns the innermost task in progress around path, and the rest of the path.
 func (t *tree) parentOf(path interpreter.Path) (*occurrence, string) {
 	s := string(path)
 	for i := len(s) - 1; i > 0; i-- {
@@ -140,7 +140,7 @@ func label(p dsl.Pointer, rest string) string {
 		name = "[" + strings.TrimSuffix(loop, "]") + "] " + name
 	}
 	if retry, ok := strings.CutPrefix(slot, "!"); ok {
-		n, _ := strconv.Atoi(retry) // a path holds nothing but digits there
+		n, _ := strconv.Atoi(retry) // a path contains only digits there
 		name += fmt.Sprintf(" #%d", n+1)
 	}
 	if i := strings.LastIndexByte(rest, '+'); i > strings.LastIndexByte(rest, '/') {
@@ -149,8 +149,8 @@ func label(p dsl.Pointer, rest string) string {
 	return name
 }
 
-// isOver counts a child that has ended. If too many have, the oldest of them is forgotten: one that went well if there is
-// one. What is in progress is always kept.
+// isOver counts a finished child. Above the limit, the oldest finished child is dropped: a successful one if possible. Tasks in progress are always
+// kept.
 func (o *occurrence) isOver() {
 	o.over++
 	kept := keptChildren
@@ -187,7 +187,7 @@ func (t *tree) fault(o *occurrence, r interpreter.HistoryEvent) {
 	t.close(o, stateFaulted, r.At)
 }
 
-// catch notes at the task that an error came from where it was caught.
+// catch adds the place of the catch to the task that the error came from.
 func (t *tree) catch(r interpreter.HistoryEvent) {
 	t.caught++
 	if len(t.faulted) == 0 {
@@ -197,8 +197,7 @@ func (t *tree) catch(r interpreter.HistoryEvent) {
 	t.faulted = nil
 }
 
-// retried notes at the task that an error came from that it is tried again. The record comes before the one that says
-// the error was caught.
+// retried adds the retry to the task that the error came from. Its record precedes the record of the catch.
 func (t *tree) retried(r interpreter.HistoryEvent) {
 	if len(t.faulted) == 0 {
 		return
@@ -211,7 +210,7 @@ func (t *tree) retried(r interpreter.HistoryEvent) {
 	t.faulted = nil
 }
 
-// filter describes what a try catches.
+// filter describes the errors that a try catches.
 func (t *tree) filter(p dsl.Pointer) string {
 	try, _ := dsl.TaskAt(t.workflow, p).(*dsl.TryTask)
 	if try == nil || try.Catch.Errors == nil {
@@ -227,7 +226,7 @@ func (t *tree) filter(p dsl.Pointer) string {
 	return "by its filter"
 }
 
-// shortError words the error of a record in a few words.
+// shortError describes the error of a record in a few words.
 func shortError(r interpreter.HistoryEvent) string {
 	e := r.Error
 	if e == nil {
@@ -245,7 +244,7 @@ func shortError(r interpreter.HistoryEvent) string {
 	return text
 }
 
-// taskName returns the name of the task that a pointer leads to.
+// taskName returns the name of the task at a pointer.
 func taskName(p dsl.Pointer) string {
 	tokens := p.Tokens()
 	if len(tokens) == 0 {

@@ -12,9 +12,9 @@ import (
 	"github.com/swrun/swrun/runtime/execution"
 )
 
-// treeView shows a run as a tree: redrawn while the run goes on if the stream is a terminal, and whole at the end.
+// treeView shows a run as a tree: redrawn during the run if the stream is a terminal, and complete at the end.
 //
-// It moves the cursor itself: a terminal library would put the terminal into raw mode and take Ctrl-C away.
+// It moves the cursor itself: a terminal library would put the terminal into raw mode and disable Ctrl-C.
 type treeView struct {
 	w      io.Writer
 	look   terminal.Style
@@ -22,10 +22,10 @@ type treeView struct {
 	tree   *tree
 	live   bool
 	size   func() (width, height int)
-	drawn  []string // what stands on the screen and is drawn over next
+	drawn  []string // rows on the screen, which the next drawing replaces
 	lastAt time.Time
 	began  bool
-	// outlasting says what goes on although the run has ended; empty if nothing does.
+	// outlasting describes the work after the end of the run; empty without any.
 	outlasting string
 }
 
@@ -56,10 +56,10 @@ func (v *treeView) header() {
 	fmt.Fprintln(v.w, line)
 }
 
-// publish shows nothing: the emit task itself is in the tree.
+// publish shows nothing: the tree contains the emit task.
 func (v *treeView) publish(map[string]any) {}
 
-// outlast is drawn below the tree while it is true, and printed where nothing can be drawn over.
+// outlast is drawn below the tree while it applies, or printed once if nothing can be redrawn.
 func (v *treeView) outlast(tasks []string) {
 	v.outlasting = v.look.Text("the run has ended; waiting for what " + strings.Join(tasks, ", ") + " began, which Ctrl-C ends")
 	if !v.live {
@@ -83,7 +83,7 @@ func (v *treeView) tick(now time.Time) {
 	v.draw(append(v.fitting(now, max(1, width-1), max(1, height-2-len(below))), below...), width)
 }
 
-// draw replaces what was drawn before. A narrower terminal has wrapped the old rows by now, hence the counting.
+// draw replaces the previous drawing. A narrower terminal has wrapped the old rows, hence the count.
 func (v *treeView) draw(rows []string, width int) {
 	var b strings.Builder
 	if up := screenRows(v.drawn, width); up > 0 {
@@ -93,7 +93,7 @@ func (v *treeView) draw(rows []string, width int) {
 		b.WriteString(row + "\n")
 	}
 	v.drawn = rows
-	io.WriteString(v.w, b.String()) // a terminal that is gone is no reason to stop the run
+	io.WriteString(v.w, b.String()) // a broken terminal is no reason to stop the run
 }
 
 func screenRows(rows []string, width int) int {
@@ -132,11 +132,11 @@ func (v *treeView) end(o execution.Outcome, failed bool) {
 type row struct {
 	prefix, mark, label string
 	paint               func(string) string
-	short               string   // the time, where there is little room
+	short               string   // the time for narrow terminals
 	rest                []string // kind, time, note
 }
 
-// rows returns the tree as it is at now; of its tasks only those in shown, or all if that is nil.
+// rows returns the tree at a time, limited to the tasks in shown; all tasks if that is nil.
 func (v *treeView) rows(now time.Time, shown window) []row {
 	root := &v.tree.root
 	if len(root.children) == 1 && len(root.children[0].children) == 0 && root.dropped == 0 {
@@ -147,7 +147,7 @@ func (v *treeView) rows(now time.Time, shown window) []row {
 	return all.rows
 }
 
-// treeRows are the rows of a tree, as they are gathered.
+// treeRows collects the rows of a tree.
 type treeRows struct {
 	view  *treeView
 	now   time.Time
@@ -175,7 +175,7 @@ func (t *treeRows) addBelow(o *occurrence, indent string) {
 	}
 }
 
-// more is a line that stands for tasks that are not shown.
+// more returns a line in the place of tasks that are not shown.
 func (v *treeView) more(prefix string, n int, what string) row {
 	return row{
 		prefix: prefix, label: fmt.Sprintf("%s %d %s", v.look.Sign("…"), n, what),
@@ -208,7 +208,7 @@ func (v *treeView) row(prefix string, o *occurrence, now time.Time) row {
 	if r.short == "" {
 		r.short = r.rest[1]
 	}
-	if o.state == stateCompleted && len(o.children) > 0 { // the tasks of a group say it already
+	if o.state == stateCompleted && len(o.children) > 0 { // the tasks of a group show it already
 		r.mark, r.rest[1], r.short = "", "", ""
 	}
 	if r.mark != "" {
@@ -217,7 +217,7 @@ func (v *treeView) row(prefix string, o *occurrence, now time.Time) row {
 	return r
 }
 
-// remaining says what a task in progress waits for.
+// remaining describes the wait of a task in progress.
 func remaining(o *occurrence, now time.Time) string {
 	var parts []string
 	switch {
@@ -234,7 +234,7 @@ func remaining(o *occurrence, now time.Time) string {
 	return strings.Join(parts, "  ")
 }
 
-// aligned puts the columns of all rows below each other.
+// aligned aligns the columns of all rows.
 func aligned(rows []row) []string {
 	var names, kinds, times int
 	for _, r := range rows {

@@ -8,12 +8,12 @@ import (
 	"github.com/swrun/swrun/internal/terminal"
 )
 
-// This file fits the tree into the terminal while the run goes on.
+// This file fits the tree into the terminal during the run.
 
-// window is the tasks that are shown of a tree; nil shows all.
+// window is the set of displayed tasks of a tree; nil means all.
 type window map[*occurrence]bool
 
-// of returns which children of o are shown, and how many others have ended and are in progress.
+// of returns the displayed children of o, and the numbers of the other finished children and of those in progress.
 func (w window) of(o *occurrence) (visible []*occurrence, over, running int) {
 	if w == nil {
 		return o.children, o.dropped, 0
@@ -32,14 +32,14 @@ func (w window) of(o *occurrence) (visible []*occurrence, over, running int) {
 	return visible, over, running
 }
 
-// fitting returns the tree in at most so many columns and lines. If there are more lines than that, it shows what ends
-// first of what is in progress, and how much more there is.
+// fitting returns the tree with a maximum number of columns and lines. If the tree has more lines, it contains the tasks in progress that end first,
+// and the number of the others.
 func (v *treeView) fitting(now time.Time, width, height int) []string {
 	rows := v.rows(now, nil)
 	if len(rows) > height {
 		rows = v.soonest(now, height)
 	}
-	if over := len(rows) - height; over > 0 { // it is nested deeper than that
+	if over := len(rows) - height; over > 0 { // the tree is nested deeper than the height
 		rows = append([]row{{label: v.look.Sign("…"), paint: func(s string) string { return s }, rest: []string{"", "", ""}}}, rows[over+1:]...)
 	}
 	text := aligned(rows)
@@ -49,7 +49,7 @@ func (v *treeView) fitting(now time.Time, width, height int) []string {
 	return text
 }
 
-// soonest returns the rows of as many of the tasks in progress as there is room for, those that end first.
+// soonest returns the rows of the tasks in progress that end first, as many as there is room for.
 func (v *treeView) soonest(now time.Time, height int) []row {
 	leaves := leavesOf(&v.tree.root, nil)
 	slices.SortStableFunc(leaves, func(a, b *occurrence) int { return endOfTask(a).Compare(endOfTask(b)) })
@@ -67,7 +67,7 @@ func (v *treeView) soonest(now time.Time, height int) []row {
 	return v.rows(now, nil)
 }
 
-// leavesOf appends the tasks in progress below o that have none in progress below them.
+// leavesOf appends the tasks in progress below o that contain no other task in progress.
 func leavesOf(o *occurrence, all []*occurrence) []*occurrence {
 	before := len(all)
 	for _, child := range o.children {
@@ -81,10 +81,10 @@ func leavesOf(o *occurrence, all []*occurrence) []*occurrence {
 	return all
 }
 
-// never is later than anything ends.
+// never is later than the end of any task.
 var never = time.Unix(1<<40, 0)
 
-// endOfTask is when a task in progress ends at the latest, as far as is known: its own wait, or its timeout.
+// endOfTask returns the latest known end of a task in progress: the end of its wait, or its timeout.
 func endOfTask(o *occurrence) time.Time {
 	end := never
 	for _, at := range []time.Time{o.waits, o.deadline} {
@@ -95,7 +95,7 @@ func endOfTask(o *occurrence) time.Time {
 	return end
 }
 
-// shortest is remaining in few columns: until when it waits, or may take.
+// shortest is remaining in few columns: the time until the end of the wait or the timeout.
 func shortest(o *occurrence, now time.Time) string {
 	end := endOfTask(o)
 	switch {
@@ -107,7 +107,7 @@ func shortest(o *occurrence, now time.Time) string {
 	return ""
 }
 
-// narrow puts rows into few columns: what state a task is in, its name as far as there is room, and its time.
+// narrow formats rows for few columns: the state of a task, its name as far as there is room, and its time.
 func narrow(rows []row, width int) []string {
 	times := 0
 	for _, r := range rows {
@@ -118,7 +118,7 @@ func narrow(rows []row, width int) []string {
 	for i, r := range rows {
 		prefix, room := r.prefix, max(1, names/2)
 		if over := terminal.Width(prefix+r.mark+r.label) - names; over > 0 && terminal.Width(prefix) > room {
-			prefix = terminal.Clip(prefix, max(2, room-2)) + " " // deep inside the name matters more than where
+			prefix = terminal.Clip(prefix, max(2, room-2)) + " " // deep inside, the name is more important than the place
 		}
 		name := terminal.Clip(r.label, max(1, names-terminal.Width(prefix+r.mark)))
 		line := prefix + r.paint(r.mark) + name

@@ -8,16 +8,17 @@ import (
 	"github.com/swrun/swrun/internal/shorten"
 )
 
-// Types choose lifecycle events by their types, and those that workflows emit. None at all are all but the changes of states, which repeat what the others tell.
+// Types select lifecycle events by their types, and events that workflows emit. No types select everything except for the changes of states, which
+// repeat the other events.
 type Types []string
 
-// AllTypes are all types.
+// AllTypes selects all types.
 func AllTypes() Types { return Types{"workflow", "task", statusChanged, Emitted} }
 
 const statusChanged = "status-changed"
 
-// ParseTypes reads types with commas between them: workflow or task for all of these but the changes of their states, task.faulted for one of them,
-// status-changed for the changes of the states of both, and emitted for the events that workflows emit.
+// ParseTypes parses types that are separated by commas: workflow or task for all of their types except for the changes of their states, task.faulted
+// for one type, status-changed for the changes of both states, and emitted for the events that workflows emit.
 func ParseTypes(text string) (all Types, err error) {
 	if text == "" {
 		return nil, nil
@@ -32,7 +33,7 @@ func ParseTypes(text string) (all Types, err error) {
 	return all, nil
 }
 
-// Has reports whether a type is chosen, such as task.faulted.
+// Has reports whether a type such as task.faulted is selected.
 func (t Types) Has(name string) bool {
 	what, verb, _ := strings.Cut(name, ".")
 	if slices.Contains(t, name) {
@@ -44,5 +45,5 @@ func (t Types) Has(name string) bool {
 	return len(t) == 0 || slices.Contains(t, what)
 }
 
-// String returns what ParseTypes reads as the same types.
+// String returns the text that ParseTypes parses as the same types.
 func (t Types) String() string { return strings.Join(t, ",") }

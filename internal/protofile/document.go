@@ -1,5 +1,5 @@
-// Package protofile reads .proto documents and what they import, and turns JSON into the messages of their methods and back. It needs no
-// protoc, and nothing generated.
+// Package protofile reads .proto documents and their imports, and converts JSON into the messages of their methods and back. It needs neither protoc
+// nor generated code.
 package protofile
 
 import (
@@ -21,7 +21,7 @@ import (
 // Load returns the document at a URL.
 type Load func(uri string) ([]byte, error)
 
-// Bounds of a document with all that it imports.
+// Limits of a document with all of its imports.
 const (
 	maxFiles   = 200
 	maxText    = 8 << 20
@@ -34,8 +34,8 @@ type Document struct {
 	services map[string]protoreflect.ServiceDescriptor
 }
 
-// Parse compiles the document that stands at uri. What it imports is loaded from beside it, or from the folder that the path of the import
-// begins in; what protoc brings along (google/protobuf) is there already.
+// Parse compiles the document at uri. Its imports are loaded from its folder, or from the folder in which the path of the import begins. The files of
+// protoc (google/protobuf) are built in.
 func Parse(ctx context.Context, uri string, data []byte, load Load) (*Document, error) {
 	s := &source{uri: uri, data: data, load: load}
 	compiler := protocompile.Compiler{Resolver: s, MaxParallelism: 1}
@@ -51,7 +51,7 @@ func Parse(ctx context.Context, uri string, data []byte, load Load) (*Document, 
 	return d, nil
 }
 
-// add adds a file, what it imports, and the services of these.
+// add adds a file, its imports, and their services.
 func (d *Document) add(f protoreflect.FileDescriptor, known map[string]bool) {
 	if known[f.Path()] {
 		return
@@ -67,17 +67,17 @@ func (d *Document) add(f protoreflect.FileDescriptor, known map[string]bool) {
 	}
 }
 
-// UnknownError says that a document does not have a service or a method.
+// UnknownError reports that a document lacks a service or a method.
 type UnknownError struct {
 	What    string   // service or method
-	Of      string   // the service, if it is a method
-	Name    string   // that is asked for
-	Nearest string   // one that may be meant, or empty
-	Several bool     // the name fits all of these, in several packages
-	All     []string // that there are
+	Of      string   // the service, for a method
+	Name    string   // the requested name
+	Nearest string   // the probably intended name, or empty
+	Several bool     // the name matches all of these, in several packages
+	All     []string // the existing names
 }
 
-// Error says so.
+// Error returns the message.
 func (e *UnknownError) Error() string {
 	if e.Several {
 		return fmt.Sprintf("the .proto document has several %ss %s: %s; write the one that is meant with its package", e.What, shorten.Quoted(e.Name), strings.Join(e.All, ", "))
@@ -115,7 +115,7 @@ func (d *Document) Method(service, method string) (*Method, error) {
 	return s.Method()
 }
 
-// service returns a service by its name. Its package may be left out, if only one service is called so then.
+// service returns a service by its name. The package may be left out if only one service has the name.
 func (d *Document) service(name string) (protoreflect.ServiceDescriptor, error) {
 	name = strings.TrimPrefix(name, ".")
 	if found := d.services[name]; found != nil {
@@ -137,17 +137,17 @@ func (d *Document) service(name string) (protoreflect.ServiceDescriptor, error) 
 	return nil, &UnknownError{What: "service", Name: name, Several: true, All: fit}
 }
 
-// source finds the text of a document and of what it imports.
+// source finds the texts of a document and of its imports.
 type source struct {
 	uri    string
 	data   []byte
 	load   Load
 	files  int
 	text   int
-	failed error // why something could not be loaded: it says more than what the compiler makes of it
+	failed error // the reason why a file could not be loaded, which is clearer than the error of the compiler
 }
 
-// name is what the document is called among its imports.
+// name returns the name of the document among its imports.
 func (s *source) name() string {
 	place, _, _ := strings.Cut(s.uri, "?")
 	if name := path.Base(place); path.Ext(name) == ".proto" && !strings.ContainsAny(name, "%#") {
@@ -176,7 +176,7 @@ func (s *source) FindFileByPath(name string) (protocompile.SearchResult, error) 
 
 func (s *source) read(name string) ([]byte, error) {
 	if s.files == 0 {
-		return s.data, nil // the document itself is asked for first
+		return s.data, nil // the document itself is requested first
 	}
 	if name == s.name() {
 		return nil, fmt.Errorf("the .proto document imports itself")
@@ -184,7 +184,7 @@ func (s *source) read(name string) ([]byte, error) {
 	return s.imported(name)
 }
 
-// check counts a file, and refuses what would take too much to compile.
+// check counts a file, and refuses files that would take too much to compile.
 func (s *source) check(name string, data []byte) error {
 	s.files++
 	s.text += len(data)
@@ -199,7 +199,7 @@ func (s *source) check(name string, data []byte) error {
 	return nil
 }
 
-// nesting returns how deep the brackets of a text are nested, whatever they mean.
+// nesting returns the depth of the nested brackets of a text, regardless of their meaning.
 func nesting(data []byte) (deepest int) {
 	depth := 0
 	for _, c := range data {

@@ -10,7 +10,7 @@ import (
 	"github.com/swrun/swrun/internal/shorten"
 )
 
-// imported loads what a document imports, from the first of its places where it is.
+// imported loads an import of a document, from the first place that contains it.
 func (s *source) imported(name string) ([]byte, error) {
 	if !isPath(name) {
 		return nil, fmt.Errorf("the import of %s is refused: an import is a path below the folder of the .proto document, without ..", shorten.Quoted(name))
@@ -28,28 +28,28 @@ func (s *source) imported(name string) ([]byte, error) {
 	return nil, &ImportError{Name: name, Err: failed}
 }
 
-// ImportError says that something that a document imports cannot be read.
+// ImportError reports that an import of a document cannot be read.
 type ImportError struct {
 	Name string
 	Err  error
 }
 
-// Error says so.
+// Error returns the message.
 func (e *ImportError) Error() string {
 	return fmt.Sprintf("it imports %s, which cannot be read: %s", shorten.Quoted(e.Name), e.Err)
 }
 
-// Unwrap returns why.
+// Unwrap returns the cause.
 func (e *ImportError) Unwrap() error { return e.Err }
 
-// isPath reports whether the name of an import leads nowhere but downward: it never names another server.
+// isPath reports whether the name of an import leads only downward: it never names another server.
 func isPath(name string) bool {
 	return name != "" && !strings.ContainsAny(name, `:\%?#`) && !strings.HasPrefix(name, "/") && path.Clean(name) == name &&
 		!slices.Contains(strings.Split(name, "/"), "..")
 }
 
-// places returns the URLs at which an import can be: beside the document, and, since imports count from the root of a tree of packages, at the
-// root that the document is below: for a document acme/orders/v1/orders.proto, the import acme/money.proto is in the folder that has acme.
+// places returns the possible URLs of an import: beside the document, and, because imports count from the root of a tree of packages, at the root
+// above the document: for a document acme/orders/v1/orders.proto, the import acme/money.proto is in the folder that contains acme.
 func places(uri, name string) []string {
 	base, err := url.Parse(uri)
 	if err != nil {

@@ -18,17 +18,17 @@ import (
 	"github.com/swrun/swrun/internal/suggest"
 )
 
-// Method is a method as it is called.
+// Method is a method for calls.
 type Method struct {
 	Signature
 	input, output protoreflect.MessageDescriptor
 	types         resolver
 }
 
-// maxDepth is how deep messages may be nested.
+// maxDepth is the maximum depth of nested messages.
 const maxDepth = 1000
 
-// Request returns a request as it is sent. Its fields may have the names of JSON or those of the document.
+// Request encodes a request. Its fields may have the names of JSON or of the document.
 func (m *Method) Request(data json.RawMessage) ([]byte, error) {
 	message := dynamicpb.NewMessage(m.input)
 	if err := (protojson.UnmarshalOptions{Resolver: m.types, RecursionLimit: maxDepth}).Unmarshal(data, message); err != nil {
@@ -37,7 +37,7 @@ func (m *Method) Request(data json.RawMessage) ([]byte, error) {
 	return proto.Marshal(message)
 }
 
-// Answer returns an answer as JSON, with the names of JSON. Fields that have their default value, and cannot be unset, are there.
+// Answer decodes an answer to JSON, with the names of JSON. Fields with their default value, which cannot be unset, are included.
 func (m *Method) Answer(data []byte) (json.RawMessage, error) {
 	message := dynamicpb.NewMessage(m.output)
 	if err := (proto.UnmarshalOptions{Resolver: m.types, RecursionLimit: maxDepth}).Unmarshal(data, message); err != nil {
@@ -50,27 +50,27 @@ func (m *Method) Answer(data []byte) (json.RawMessage, error) {
 	return text, nil
 }
 
-// withoutPrefix returns a message without what its library begins all with.
+// withoutPrefix returns a message without the common prefix of its library.
 func withoutPrefix(text string) string {
 	return strings.TrimLeft(strings.TrimPrefix(text, "proto:"), " \u00a0")
 }
 
 var place = lazyregexp.New(`^(syntax error )?\(line \d+:\d+\): `)
 
-// withoutPlace returns a message without a place in JSON that nobody has written.
+// withoutPlace returns a message without its place in generated JSON.
 func withoutPlace(text string) string {
 	return place().ReplaceAllString(strings.ReplaceAll(withoutPrefix(text), "\u00a0", " "), "")
 }
 
-// UnknownField is a field that a message does not have.
+// UnknownField is a field that a message lacks.
 type UnknownField struct {
 	Path    []string // to it
 	Of      string   // the message
-	Nearest string   // one that may be meant, or empty
-	All     []string // that there are
+	Nearest string   // the probably intended field, or empty
+	All     []string // the existing fields
 }
 
-// Error says so.
+// Error returns the message.
 func (f UnknownField) Error() string {
 	text := fmt.Sprintf("the message %s has no field %s", f.Of, shorten.Quoted(f.Path[len(f.Path)-1]))
 	if f.Nearest != "" {
@@ -79,13 +79,13 @@ func (f UnknownField) Error() string {
 	return text
 }
 
-// Check returns the fields of a request that the method does not have, in order. Values may be expressions.
+// Check returns the fields of a request that the method lacks, in order. Values may be expressions.
 func (m *Method) Check(request any) []UnknownField { return check(m.input, request, nil) }
 
 func check(message protoreflect.MessageDescriptor, v any, at []string) (wrong []UnknownField) {
 	object, ok := v.(map[string]any)
 	if !ok || strings.HasPrefix(string(message.FullName()), "google.protobuf.") {
-		return nil // what is well known has JSON of its own
+		return nil // well-known types have their own JSON
 	}
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		here := append(slices.Clone(at), name)

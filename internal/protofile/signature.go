@@ -12,17 +12,17 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// Signature is what a call of a method has to know of the documents, as it can be kept.
+// Signature contains the parts of the documents that a call of a method needs, in a form for storage.
 type Signature struct {
-	Path     string `json:"path"` // as it is sent: /package.Service/Method
+	Path     string `json:"path"` // in the request: /package.Service/Method
 	Input    string `json:"input"`
 	Output   string `json:"output"`
-	Requests bool   `json:"requests,omitempty"` // a stream of them is sent
-	Answers  bool   `json:"answers,omitempty"`  // a stream of them comes
-	Types    []byte `json:"types"`              // a FileDescriptorSet of the messages that the two lead to, files before those that import them
+	Requests bool   `json:"requests,omitempty"` // the method takes a stream of requests
+	Answers  bool   `json:"answers,omitempty"`  // the method returns a stream of answers
+	Types    []byte `json:"types"`              // a FileDescriptorSet of the messages that Input and Output need, each file after its imports
 }
 
-// own is the prefix of the files that every program has.
+// own is the prefix of the built-in files.
 const own = "google/protobuf/"
 
 // sign returns the signature of a method.
@@ -35,7 +35,7 @@ func (d *Document) sign(m protoreflect.MethodDescriptor) (Signature, error) {
 	needed := types{}
 	needed.add(m.Input())
 	needed.add(m.Output())
-	if needed["google.protobuf.Any"] { // it may hold anything
+	if needed["google.protobuf.Any"] { // it may contain any message
 		for _, f := range d.files {
 			needed.addAll(f.Messages())
 		}
@@ -50,7 +50,7 @@ func (d *Document) sign(m protoreflect.MethodDescriptor) (Signature, error) {
 	return s, err
 }
 
-// types are the messages and enumerations that are needed, by name.
+// types are the needed messages and enumerations, by name.
 type types map[protoreflect.FullName]bool
 
 func (t types) add(m protoreflect.MessageDescriptor) {
@@ -76,7 +76,7 @@ func (t types) addAll(messages protoreflect.MessageDescriptors) {
 	}
 }
 
-// write adds a file with what is needed of it, after the files that it imports.
+// write adds the needed parts of a file, after the files that it imports.
 func (t types) write(f protoreflect.FileDescriptor, set *descriptorpb.FileDescriptorSet, written map[string]bool) {
 	if written[f.Path()] || strings.HasPrefix(f.Path(), own) {
 		return
@@ -97,7 +97,7 @@ func (t types) write(f protoreflect.FileDescriptor, set *descriptorpb.FileDescri
 	set.File = append(set.File, kept)
 }
 
-// messages returns those that are needed, or have something inside that is.
+// messages returns the needed messages, and the messages with a needed one inside.
 func (t types) messages(parent protoreflect.FullName, all []*descriptorpb.DescriptorProto) (kept []*descriptorpb.DescriptorProto) {
 	for _, m := range all {
 		name := parent.Append(protoreflect.Name(m.GetName()))
@@ -116,7 +116,7 @@ func (t types) messages(parent protoreflect.FullName, all []*descriptorpb.Descri
 	return kept
 }
 
-// strip removes from a message the options that only others know.
+// strip removes unneeded options from a message.
 func strip(m *descriptorpb.DescriptorProto) {
 	if o := m.Options; o != nil {
 		m.Options = &descriptorpb.MessageOptions{MapEntry: o.MapEntry, MessageSetWireFormat: o.MessageSetWireFormat, Features: o.Features}
@@ -158,7 +158,7 @@ func (s Signature) Method() (*Method, error) {
 	}
 	files := registry{&protoregistry.Files{}}
 	for _, f := range set.File {
-		known, err := protodesc.FileOptions{AllowUnresolvable: true}.New(f, files) // imports of which nothing is needed are kept all the same
+		known, err := protodesc.FileOptions{AllowUnresolvable: true}.New(f, files) // imports without needed parts are kept too
 		if err == nil {
 			err = files.RegisterFile(known)
 		}
@@ -174,7 +174,7 @@ func (s Signature) Method() (*Method, error) {
 	return m, err
 }
 
-// registry has the files of a signature and those that every program has.
+// registry contains the files of a signature and the built-in files.
 type registry struct{ *protoregistry.Files }
 
 func (r registry) FindFileByPath(name string) (protoreflect.FileDescriptor, error) {

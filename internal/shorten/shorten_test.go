@@ -28,7 +28,7 @@ func TestTo(t *testing.T) {
 	}
 }
 
-// TestPanic: whatever a panic says becomes one line.
+// TestPanic: the value of any panic becomes one line.
 func TestPanic(t *testing.T) {
 	for _, c := range []struct {
 		recovered any
