@@ -101,7 +101,7 @@ func (c calls) replace(kinds []interpreter.Kind) []interpreter.Kind {
 }
 
 // isCataloged reports whether a function of the default catalog is read from the catalog. A function that has a version may be, unless it is
-// performed here. If other processes may perform it, the definition already contains the decision.
+// performed here. If other processes may perform it, it is read from the catalog if the definition contains it.
 func (c calls) isCataloged(b *interpreter.Builder, name string) bool {
 	if c.performers[name] != nil || !strings.Contains(name, ":") {
 		return false

@@ -9,7 +9,7 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// TestRepairRemovesStrayCounts: repair removes keys of a file that count runs but contain no id. The keys of runs stay.
+// TestRepairRemovesStrayCounts: repair removes keys of a file that count runs but name no run. The keys of runs stay.
 func TestRepairRemovesStrayCounts(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "runs.db")

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// readsAncestors is a workflow whose command reads the environment of all its ancestor processes. It prints the secret if it finds it, and the name
-// of its supervisor or swrun if that is readable.
+// readsAncestors is a workflow whose command reads the environment of all its ancestor processes. It prints the secret if it finds it, and "readable
+// 1" or "readable 2" if the environment of its supervisor or of swrun can be read.
 const readsAncestors = `document: {dsl: 1.0.3, namespace: demo, name: reads, version: 0.1.0}
 do:
 - look:
