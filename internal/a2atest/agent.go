@@ -1,4 +1,4 @@
-// Package a2atest has an agent by the A2A protocol for tests and examples, of the protocol's own library.
+// Package a2atest contains an agent of the A2A protocol for tests and examples, with the protocol's own library.
 package a2atest
 
 import (
@@ -15,10 +15,10 @@ import (
 	"github.com/a2aproject/a2a-go/a2asrv/push"
 )
 
-// RPC is the path at which the agent takes JSON-RPC. Its card is where cards are looked for.
+// RPC is the path of the agent's JSON-RPC. Its card is at the standard path of cards.
 const RPC = "/rpc"
 
-// Card returns the card of an agent that is at a URL.
+// Card returns the card of an agent at a URL.
 func Card(url string) *a2a.AgentCard {
 	return &a2a.AgentCard{
 		Name: "greeter", Description: "Greets, and counts", URL: url + RPC, Version: "1.0.0", ProtocolVersion: "0.3.0",
@@ -28,15 +28,15 @@ func Card(url string) *a2a.AgentCard {
 	}
 }
 
-// Agent is an agent: what it is told says what it does. To "count N" it is a task that has N artifacts, to "wait" one that goes on until it is
-// cancelled, to "fail" an error, and to everything else a greeting.
+// Agent is an agent whose behaviour depends on the message. "count N" is a task with N artifacts, "wait" is a task that lasts until it is cancelled,
+// "fail" is an error, and everything else is a greeting.
 type Agent struct {
 	mux   *http.ServeMux
-	Began chan struct{} // gets something when it begins to wait
-	Cut   chan struct{} // gets something when a request has ended before its answer
+	Began chan struct{} // receives a value when it begins to wait
+	Cut   chan struct{} // receives a value when a request ends before its answer
 }
 
-// New returns an agent that has a card.
+// New returns an agent with a card.
 func New(card *a2a.AgentCard) *Agent {
 	g := &Agent{mux: http.NewServeMux(), Began: make(chan struct{}, 1), Cut: make(chan struct{}, 1)}
 	extended := *card
@@ -87,7 +87,7 @@ func (g *Agent) count(ctx context.Context, asked *a2asrv.RequestContext, answers
 	return write(ctx, answers, append(events, last)...)
 }
 
-// wait goes on until the task is cancelled, and says so now and then.
+// wait lasts until the task is cancelled, and reports its progress at intervals.
 func (g *Agent) wait(ctx context.Context, asked *a2asrv.RequestContext, answers eventqueue.Queue) error {
 	task := a2a.NewSubmittedTask(asked, asked.Message)
 	task.Status = a2a.NewStatusUpdateEvent(asked, a2a.TaskStateWorking, nil).Status
@@ -128,7 +128,7 @@ func write(ctx context.Context, answers eventqueue.Queue, events ...a2a.Event) e
 func note(happened chan struct{}) {
 	select {
 	case happened <- struct{}{}:
-	default: // that is known
+	default: // the channel has a value already
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv/taskstore"
 )
 
-// CurrentCard returns the card of an agent of version 1.0 that is at a URL.
+// CurrentCard returns the card of an agent of version 1.0 at a URL.
 func CurrentCard(url string) *a2a.AgentCard {
 	return &a2a.AgentCard{
 		Name: "greeter", Description: "Greets, and counts", Version: "1.0.0",
@@ -25,8 +25,8 @@ func CurrentCard(url string) *a2a.AgentCard {
 	}
 }
 
-// NewCurrent returns an agent of version 1.0. To "count N" it is a task that has N artifacts, to "wait" a task that waits for another message, to
-// "fail" an error, and to everything else a greeting.
+// NewCurrent returns an agent of version 1.0. "count N" is a task with N artifacts, "wait" is a task that waits for another message, "fail" is an
+// error, and everything else is a greeting.
 func NewCurrent(card *a2a.AgentCard) http.Handler {
 	handler := a2asrv.NewHandler(currentAgent{}, a2asrv.WithExtendedAgentCard(card), a2asrv.WithLogger(slog.New(slog.DiscardHandler)),
 		a2asrv.WithPushNotifications(push.NewInMemoryStore(), silentCurrent{}), a2asrv.WithCapabilityChecks(&card.Capabilities),

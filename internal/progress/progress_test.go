@@ -37,7 +37,7 @@ func quote() *dsl.Workflow {
 	}
 }
 
-// the earlier rows have up to 80 columns, and fill two lines each now
+// quoteRecords is a run of quote in which the first task times out.
 func quoteRecords() []interpreter.HistoryEvent {
 	const try, ask, use = "/do/0/quote", "/do/0/quote/try/0/askSupplier", "/do/0/quote/catch/do/0/useCached"
 	timeout := errors.Timeoutf("the task did not finish within 1s").At(ask).
@@ -147,7 +147,7 @@ func TestRedrawClearsWhatWasDrawn(t *testing.T) {
 		t.Errorf("two rows must be cleared, got %q", b.String())
 	}
 	b.Reset()
-	width = 40 // TestLinesOnVirtualTime: an event without its own time has the time of the last record, and not of this machine.
+	width = 40 // the earlier rows have up to 80 columns, and fill two lines each now
 	v.tick(quoteTime.Add(600 * time.Millisecond))
 	if !regexp.MustCompile(`^\x1b\[[34]A`).MatchString(b.String()) {
 		t.Errorf("wrapped rows must be counted, got %q", b.String())
@@ -194,7 +194,7 @@ func TestLines(t *testing.T) {
 	golden.Match(t, "lines.txt", b.String())
 }
 
-// manyBranches is a fork of n branches that wait, the first one the longest.
+// TestLinesOnVirtualTime: an event without its own time has the time of the last record, and not of this machine.
 func TestLinesOnVirtualTime(t *testing.T) {
 	var b bytes.Buffer
 	run := quoteRun()
@@ -256,7 +256,7 @@ func TestTreeTellsOfRetries(t *testing.T) {
 	}
 }
 
-// drawn returns the lines of a live tree on a terminal of a size.
+// manyBranches is a fork of n branches that wait, the first one the longest.
 func manyBranches(n int) []interpreter.HistoryEvent {
 	records := []interpreter.HistoryEvent{{At: quoteTime, Type: interpreter.WorkflowStarted}, started(dsl.KindFork, "/do/0/all", 0)}
 	for i := range n {
@@ -275,7 +275,7 @@ func started(kind dsl.Kind, at string, timeout time.Duration) interpreter.Histor
 	return r
 }
 
-// drawn is how a live tree stands on a terminal of a size.
+// drawn returns the lines of a live tree on a terminal of a size.
 func drawn(t *testing.T, records []interpreter.HistoryEvent, width, height int) []string {
 	t.Helper()
 	var b bytes.Buffer

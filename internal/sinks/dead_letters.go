@@ -15,37 +15,37 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// DeadLetter is an event that a sink has not taken. The history of its run has it still.
+// DeadLetter is an event that a sink has not accepted. The history of its run still contains it.
 type DeadLetter struct {
-	ID   string `json:"id"` // of the event: the namespace of its run, and which event of the run it is
+	ID   string `json:"id"` // of the event: the namespace of its run, and the id of the event in the run
 	Run  string `json:"run"`
 	Type string `json:"type"`
-	// Happened is when the event did. A run that is started later under the same id has other events.
+	// Happened is the time of the event. A later run with the same id has other events.
 	Happened time.Time `json:"happened"`
-	At       time.Time `json:"at"` // when it was given up
+	At       time.Time `json:"at"` // time at which the delivery was given up
 	Why      string    `json:"why"`
 	Again    bool      `json:"again,omitempty"` // it is to be sent again
 }
 
-// namespace returns that of its run.
+// namespace returns the namespace of its run.
 func (l *DeadLetter) namespace() string {
 	namespace, _, _ := strings.Cut(l.Run, "/")
 	return namespace
 }
 
-// event returns which event of its run it is.
+// event returns the id of the event in its run.
 func (l *DeadLetter) event() string {
 	_, id, _ := strings.Cut(l.ID, "/")
 	return id
 }
 
-// maxDeadLetters is how many are kept of each sink: all of them are in one entry of the registry.
+// maxDeadLetters is the maximum number of dead letters of each sink: all of them are in one entry of the registry.
 const maxDeadLetters = 200
 
-// bounded returns the letters that are kept. Above the bound, the oldest of the namespace with the most is forgotten, and so on: a namespace pushes out no
-// letter of one that has fewer.
+// bounded returns the letters that are kept. Above the limit, the oldest letter of the namespace with the most letters is dropped, repeatedly: a
+// namespace never pushes out a letter of a namespace with fewer letters.
 func bounded(all []DeadLetter) []DeadLetter {
-	var namespaces []string // that with the oldest letter first: it is the one to forget a letter if others have as many
+	var namespaces []string // the namespace with the oldest letter first: among namespaces with equal numbers, it loses a letter
 	kept := map[string]int{}
 	for n := range all {
 		of := all[n].namespace()
@@ -66,12 +66,12 @@ func bounded(all []DeadLetter) []DeadLetter {
 	})
 }
 
-// kept is how long the store knows a sink to which nobody sends any more: it is removed, or no server has been there for so long.
+// kept is the time for which the store keeps a sink without a sender: the sink is removed from the configuration, or its server is gone.
 const kept = 90 * 24 * time.Hour
 
 const deadLettersOf = "/dead-letters"
 
-// deadLetters is where those of a sink are kept.
+// deadLetters is the entry for the dead letters of a sink.
 func deadLetters(sink string) store.RegistryEntry[[]DeadLetter] {
 	return store.RegistryEntry[[]DeadLetter]{Kind: store.RegistrySinks, Key: sink + deadLettersOf, For: func(*[]DeadLetter) time.Duration { return kept }}
 }
@@ -80,7 +80,7 @@ func changeDeadLetters(ctx context.Context, r store.Registry, sink string, chang
 	return deadLetters(sink).Change(ctx, r, change, func(all *[]DeadLetter) bool { return len(*all) == 0 })
 }
 
-// Known is what the store knows of a sink.
+// Known is the knowledge of the store about a sink.
 type Known struct {
 	Name, Kind  string
 	Active      bool // a process sends to it
@@ -94,7 +94,7 @@ func All(ctx context.Context, r store.Registry) (all []Known, err error) {
 		return nil, err
 	}
 	for _, found := range entries {
-		if name, is := strings.CutSuffix(found.Key, deadLettersOf); is { // it comes right after its sink, or after others that begin with the name of that
+		if name, is := strings.CutSuffix(found.Key, deadLettersOf); is { // it comes after its sink, or after others whose names begin with the name of the sink
 			n := slices.IndexFunc(all, func(k Known) bool { return k.Name == name })
 			if n < 0 {
 				all, n = append(all, Known{Name: name}), len(all)
@@ -113,7 +113,7 @@ func All(ctx context.Context, r store.Registry) (all []Known, err error) {
 	return all, nil
 }
 
-// Examine returns the sinks that have dead letters, as checks of health; those with letters of runs that ctx grants, and their number.
+// Examine returns the sinks with dead letters of runs that ctx grants, and their numbers, as checks of health.
 func Examine(ctx context.Context, r store.Registry) (found []doctor.Finding) {
 	all, err := All(ctx, r)
 	if err != nil {
@@ -128,7 +128,7 @@ func Examine(ctx context.Context, r store.Registry) (found []doctor.Finding) {
 			}
 		}
 		if n > 0 {
-			found = append(found, doctor.Finding{ // which runs they are of is not for all who ask for health
+			found = append(found, doctor.Finding{ // not every viewer of the health may see the names of the runs
 				Code: doctor.CodeSinks, Level: doctor.Warning,
 				What: fmt.Sprintf("the sink %s has not taken events: %s", k.Name, terminal.Counted(n, "dead letter")),
 				Fix:  "swrun sink dead-letters " + k.Name + " says why; swrun sink retry " + k.Name + " sends them again",
@@ -138,7 +138,7 @@ func Examine(ctx context.Context, r store.Registry) (found []doctor.Finding) {
 	return found
 }
 
-// Retry has dead letters of a sink sent again by the process that sends to it, those with the ids or all; an id that is none is refused as store.NoSuch.
+// Retry orders the process of a sink to send dead letters again: those with the ids, or all. An unknown id is refused as store.NoSuch.
 func Retry(ctx context.Context, r store.Registry, sink string, ids []string) error {
 	return choose(ctx, r, sink, ids, func(all *[]DeadLetter, is func(DeadLetter) bool) {
 		for n := range *all {
@@ -147,7 +147,7 @@ func Retry(ctx context.Context, r store.Registry, sink string, ids []string) err
 	})
 }
 
-// Drop forgets dead letters of a sink, those with the ids or all; an id that is none is refused as store.NoSuch.
+// Drop deletes dead letters of a sink: those with the ids, or all. An unknown id is refused as store.NoSuch.
 func Drop(ctx context.Context, r store.Registry, sink string, ids []string) error {
 	return choose(ctx, r, sink, ids, func(all *[]DeadLetter, is func(DeadLetter) bool) { *all = slices.DeleteFunc(*all, is) })
 }
@@ -171,7 +171,7 @@ func choose(ctx context.Context, r store.Registry, sink string, ids []string, ch
 	return err
 }
 
-// giveUp makes an event a dead letter: it is logged and counted. It is stored before the sink comes forward.
+// giveUp makes an event a dead letter, which is logged and counted. It is stored before the position of the sink moves.
 func (d *delivery) giveUp(e Event, why error) {
 	namespace, _, _ := strings.Cut(e.Run, "/")
 	letter := DeadLetter{ID: namespace + "/" + e.ID, Run: e.Run, Type: shorten.To(e.kind(), 200), Happened: e.At, At: time.Now().UTC().Truncate(time.Millisecond), Why: shorten.To(why.Error(), 300)}
@@ -182,7 +182,7 @@ func (d *delivery) giveUp(e Event, why error) {
 	d.unstored = append(d.unstored, letter)
 }
 
-// storeDeadLetters stores those that are not stored yet, many at once: of a sink that refuses everything, not each is a write.
+// storeDeadLetters stores the letters that are not stored yet, many in one write, because a sink may refuse everything.
 func (s *sink) storeDeadLetters(ctx context.Context) error {
 	s.storing.Lock()
 	defer s.storing.Unlock()
@@ -208,7 +208,7 @@ func (s *sink) storeDeadLetters(ctx context.Context) error {
 	return nil
 }
 
-// mustStoreDeadLetters returns when all are stored. An error says that ctx ended.
+// mustStoreDeadLetters returns when all are stored. An error means that ctx ended.
 func (s *sink) mustStoreDeadLetters(ctx context.Context) error {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		err := s.storeDeadLetters(ctx)
@@ -223,7 +223,7 @@ func (s *sink) mustStoreDeadLetters(ctx context.Context) error {
 	}
 }
 
-// resend sends the dead letters again that somebody has asked for, again and again until ctx ends.
+// resend sends the requested dead letters again, repeatedly until ctx ends.
 func (s *sink) resend(ctx context.Context) {
 	d := &delivery{sink: s}
 	defer d.close()
@@ -258,7 +258,8 @@ func (d *delivery) resendAll(ctx context.Context) error {
 	return nil
 }
 
-// resendOne sends a dead letter once: taken, it is none any more; refused, it is one as before. Otherwise it stays to be sent.
+// resendOne sends a dead letter once. If the sink accepts it, it is deleted. If the sink refuses it, it stays a dead letter. Otherwise it stays
+// requested.
 func (d *delivery) resendOne(ctx context.Context, l DeadLetter) error {
 	e, err := d.Find(ctx, l.Run, l.event())
 	switch {
@@ -277,7 +278,7 @@ func (d *delivery) resendOne(ctx context.Context, l DeadLetter) error {
 	all, failed := changeDeadLetters(ctx, d.Registry, d.to.Name, func(all *[]DeadLetter) error {
 		n := slices.IndexFunc(*all, func(o DeadLetter) bool { return o.ID == l.ID })
 		switch {
-		case n < 0: // somebody has dropped it
+		case n < 0: // an operator has dropped it
 		case err == nil:
 			*all = slices.Delete(*all, n, n+1)
 		default:

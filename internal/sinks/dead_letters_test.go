@@ -18,7 +18,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// deadLetters are those of the sink, each with whether it is sent again.
+// deadLetters are the dead letters of the sink, each with its mark for another delivery.
 func (d *deployment) deadLetters() string {
 	d.t.Helper()
 	all, err := d.Sinks(d.t.Context(), nil)
@@ -33,7 +33,7 @@ func (d *deployment) deadLetters() string {
 	return strings.Join(letters, ", ")
 }
 
-// TestDeadLetters: what a sink has refused is listed, sent again if somebody asks for it, or dropped.
+// TestDeadLetters: an event that a sink has refused is listed, sent again on request, or dropped.
 func TestDeadLetters(t *testing.T) {
 	d, got := newDeployment(t, ""), &received{}
 	var refuses atomic.Bool
@@ -74,13 +74,13 @@ func TestDeadLetters(t *testing.T) {
 		}
 	}
 
-	// Refused again, it stays.
+	// After another refusal, it stays.
 	_, err := d.RetryDeadLetters(t.Context(), &api.SinkCommand{Name: "a", Body: &api.DeadLetterChoice{IDs: []string{"demo/one-3e"}}})
 	must(t, err)
 	failed := s.States()[0].Failed
 	waitFor(t, "the refusal", func() bool { return s.States()[0].Failed > failed && !strings.Contains(d.deadLetters(), "true") })
 
-	// Taken, it is none any more. A sink to which nobody sends keeps what is asked for.
+	// An accepted letter is deleted. A sink without a sender keeps the requests.
 	stop()
 	refuses.Store(false)
 	_, err = d.RetryDeadLetters(t.Context(), &api.SinkCommand{Name: "a", Body: &api.DeadLetterChoice{IDs: []string{"demo/one-3e", "demo/one-6e"}}})
@@ -92,7 +92,7 @@ func TestDeadLetters(t *testing.T) {
 	_, err = d.DropDeadLetters(t.Context(), &api.SinkCommand{Name: "a", Body: &api.DeadLetterChoice{IDs: []string{"other/two-6e"}}})
 	must(t, err)
 
-	// Of a run that is gone, it stays, and says so, also if another run has its id now.
+	// A letter of a deleted run stays, with this reason, even if another run has its id.
 	must(t, other.Delete(t.Context()))
 	d.startDocument(fmt.Sprintf(emits, "other"), "two")
 	_, err = d.RetryDeadLetters(t.Context(), &api.SinkCommand{Name: "a", Body: &api.DeadLetterChoice{}})
@@ -110,7 +110,7 @@ func TestDeadLetters(t *testing.T) {
 	must(t, run.Delete(t.Context()))
 }
 
-// TestAllRefused: of a sink that refuses everything the last dead letters are kept, and it comes forward.
+// TestAllRefused: the last dead letters of a sink that refuses everything are kept, and its position moves.
 func TestAllRefused(t *testing.T) {
 	d := newDeployment(t, "")
 	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) }))
@@ -118,7 +118,7 @@ func TestAllRefused(t *testing.T) {
 	to := eventfile.Sink{Kind: "http", URL: hook.URL}
 	s, stop := d.run(to, nil)
 	holds(t, s)
-	for n := range 30 { // of eight events each
+	for n := range 30 { // eight events each
 		d.start(fmt.Sprintf("run%d", n))
 	}
 	waitFor(t, "all dead letters", func() bool { return s.States()[0].DeadLetters == 240 && strings.Count(d.deadLetters(), "false") == 200 })
@@ -128,7 +128,7 @@ func TestAllRefused(t *testing.T) {
 	waitFor(t, "the dead letters, after a restart", func() bool { return len(again.States()[0].Last) == 200 })
 }
 
-// TestDeadLettersOfNamespaces: a namespace with many dead letters pushes out none of one that has fewer.
+// TestDeadLettersOfNamespaces: a namespace with many dead letters pushes out no letter of a namespace with fewer.
 func TestDeadLettersOfNamespaces(t *testing.T) {
 	d := newDeployment(t, "")
 	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) }))
@@ -153,7 +153,7 @@ func TestDeadLettersOfNamespaces(t *testing.T) {
 	waitFor(t, "a second flood", func() bool { return s.States()[0].DeadLetters == 334 && kept() == "2 99 0 99" })
 }
 
-// TestManyRuns: events of several runs are sent at a time, and those of each in their order.
+// TestManyRuns: events of several runs are sent concurrently, and the events of each run in their order.
 func TestManyRuns(t *testing.T) {
 	d, got := newDeployment(t, ""), &received{}
 	var mu sync.Mutex
@@ -168,7 +168,7 @@ func TestManyRuns(t *testing.T) {
 		most = max(most, inHand)
 		mu.Unlock()
 		select {
-		case <-second: // nothing is answered before there are two
+		case <-second: // no request is answered before there are two
 			got.add(t, body)
 		case <-r.Context().Done():
 		}
@@ -184,7 +184,7 @@ func TestManyRuns(t *testing.T) {
 	for n := range 40 {
 		runs = append(runs, d.startDocument(document, fmt.Sprintf("run%d", n)))
 	}
-	for _, run := range runs { // whose events wait together
+	for _, run := range runs { // their events wait together
 		_, err := run.Await(t.Context())
 		must(t, err)
 	}

@@ -13,17 +13,18 @@ import (
 type delivery struct {
 	*sink
 	connecting sync.Mutex
-	conn       target // nil if there is none
+	conn       target // nil without a connection
 }
 
 const (
-	// atOnce is for how many runs events are sent at a time.
+	// atOnce is the number of runs whose events are sent concurrently.
 	atOnce = 16
-	// inHand is how many events are sent before the sink has come forward. One that is not taken keeps no more of them from being known as sent.
+	// inHand is the maximum number of events that are sent before the position of the sink moves. An event that is not accepted keeps at most so many
+	// others from being recorded as sent.
 	inHand = 500
 )
 
-// take sends events, those of each run in their order. An error says that ctx ended.
+// take sends events, the events of each run in their order. An error means that ctx ended.
 func (d *delivery) take(ctx context.Context, all []Event) error {
 	for some := range slices.Chunk(all, inHand) {
 		if err := d.takeSome(ctx, some); err != nil {
@@ -34,7 +35,7 @@ func (d *delivery) take(ctx context.Context, all []Event) error {
 	return nil
 }
 
-// takeSome sends events of several runs at a time.
+// takeSome sends events of several runs concurrently.
 func (d *delivery) takeSome(ctx context.Context, some []Event) error {
 	runs, order, oldest := map[string][]Event{}, []string{}, time.Time{}
 	for _, e := range some {
@@ -69,7 +70,7 @@ func (d *delivery) takeSome(ctx context.Context, some []Event) error {
 	return d.mustStoreDeadLetters(ctx)
 }
 
-// atOnce returns for how many runs events are sent at a time: of lines, each is written after the other.
+// atOnce returns the number of runs whose events are sent concurrently: lines are written one after the other.
 func (s *sink) atOnce() int {
 	if s.to.Kind == "stdout" {
 		return 1
@@ -77,7 +78,7 @@ func (s *sink) atOnce() int {
 	return atOnce
 }
 
-// deliver sends an event until it is taken, refused, or has been tried for too long.
+// deliver sends an event until it is accepted, refused, or has been tried for too long.
 func (d *delivery) deliver(ctx context.Context, e Event) error {
 	began := time.Now()
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
@@ -130,7 +131,7 @@ func (d *delivery) connect(ctx context.Context) (target, error) {
 	return conn, nil
 }
 
-// disconnect closes a connection that has failed, also for those who send over it: another one is opened for what they send again.
+// disconnect closes a failed connection, also for its other users: their next attempts open another one.
 func (d *delivery) disconnect(conn target) {
 	d.connecting.Lock()
 	defer d.connecting.Unlock()

@@ -48,8 +48,8 @@ func (d *deployment) listens(run *swrun.Run) {
 	})
 }
 
-// TestEmitted: each kind of sink gets what a workflow emits once, where the workflow has emitted it, and byte for byte what those who listen get; the library of
-// CloudEvents takes it.
+// TestEmitted: each kind of sink gets an emitted event once, at its place in the workflow, and with the same bytes as listeners. The library of
+// CloudEvents accepts it.
 func TestEmitted(t *testing.T) {
 	for name, start := range kinds() {
 		t.Run(name, func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestEmitted(t *testing.T) {
 	}
 }
 
-// TestChosen: a sink has the events, types and namespaces that it chooses.
+// TestChosen: a sink gets the events, types and namespaces that it selects.
 func TestChosen(t *testing.T) {
 	const lifecycle = "workflow.started task.created task.started task.completed task.created task.started task.completed workflow.completed"
 	const changes = "workflow.started workflow.status-changed order.sent workflow.completed workflow.status-changed"
@@ -115,10 +115,10 @@ func TestChosen(t *testing.T) {
 	}
 }
 
-// canary is a secret that must not come out.
+// canary is a secret that must not be sent.
 const canary = "kanari-7f3a-not-to-be-seen"
 
-// leaks is a workflow that has a secret wherever it can, and goes through everything that events tell of.
+// leaks is a workflow with a secret in every possible place, which leads to every kind of event.
 const leaks = `document: {dsl: 1.0.3, namespace: demo, name: leaks, version: 1.0.0}
 use: {secrets: [api]}
 do:
@@ -134,8 +134,8 @@ do:
 - fails: {raise: {error: {type: https://example.com/x, status: 400, title: no, detail: "${ \"it was \" + $secrets.api.token }"}}}
 `
 
-// TestSecrets: a secret of a run reaches no sink: neither with any of the 18 types of lifecycle events, all of which come, nor with what it emits, which is
-// refused if it holds one.
+// TestSecrets: a secret of a run reaches no sink: neither in any of the 18 types of lifecycle events, all of which arrive, nor in an emitted event,
+// which is refused if it contains a secret.
 func TestSecrets(t *testing.T) {
 	d, got := newDeploymentWith(t, swrun.Host{Secrets: func(string) (any, bool) { return map[string]any{"token": canary}, true }}), &received{}
 	s, _ := d.run(eventfile.Sink{Kind: "stdout", Types: []string{"io.serverlessworkflow.", "leak", "told"}}, got)
@@ -171,7 +171,7 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// checkShape holds an event to the library of CloudEvents and, if it is of a lifecycle, to the members that the specification gives its data.
+// checkShape checks an event with the library of CloudEvents and, for a lifecycle event, the members of its data in the specification.
 func checkShape(t *testing.T, text string) {
 	t.Helper()
 	var e event.Event
@@ -203,14 +203,14 @@ func checkShape(t *testing.T, text string) {
 	}
 }
 
-// text is everything that came.
+// text returns everything that arrived.
 func (r *received) text() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return strings.Join(r.all, "\n")
 }
 
-// with returns the events that came with an id.
+// with returns the arrived events with an id.
 func (r *received) with(id string) (all []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

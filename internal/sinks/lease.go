@@ -10,7 +10,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// entry is what the store knows of a sink.
+// entry is the entry of a sink in the registry.
 type entry struct {
 	Kind     string    `json:"kind"`
 	Position string    `json:"position"`
@@ -18,22 +18,22 @@ type entry struct {
 	Until    time.Time `json:"until,omitzero"`   // by the store's clock
 }
 
-// held is what a process knows of a sink that it holds; it is guarded by the mutex of the sink.
+// held is the knowledge of a process about a sink that it holds; the mutex of the sink guards it.
 type held struct {
 	holder   string
 	version  int64
 	position string
-	until    time.Time // by the clock of this process: nothing is sent from then on
+	until    time.Time // by the clock of this process: it sends nothing afterwards
 	stored   time.Time // a time of the store
-	here     time.Time // not after that, by the clock of this process
+	here     time.Time // not later than that, by the clock of this process
 }
 
-// lag is more than the time of what a store writes is behind the time that it tells.
+// lag is longer than the delay of the time of a written event behind the time of the store.
 const lag = 2 * time.Second
 
 var errLost = errors.New("another process sends to the sink now")
 
-// take holds the sink if nobody does.
+// take takes the sink if no process holds it.
 func (s *sink) take(ctx context.Context) (bool, error) {
 	var known entry
 	var version int64
@@ -58,7 +58,7 @@ func (s *sink) take(ctx context.Context) (bool, error) {
 	s.mu.Unlock()
 	if err := s.hold(ctx); err != nil {
 		if code := store.RefusedAs(err); code == store.Conflict || code == store.NoSuch {
-			err = nil // another was quicker
+			err = nil // another process was faster
 		}
 		return false, err
 	}
@@ -66,9 +66,9 @@ func (s *sink) take(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// hold stores that this process sends. Of a sink that is new, the events begin now, which is known before the first of them.
+// hold stores that this process sends. The events of a new sink begin now; this is stored before the first of them.
 func (s *sink) hold(ctx context.Context) error {
-	if s.held.version == 0 { // this tells what time it is
+	if s.held.version == 0 { // this returns the time of the store
 		if err := s.store(ctx, 0); err != nil {
 			return err
 		}
@@ -79,7 +79,7 @@ func (s *sink) hold(ctx context.Context) error {
 	return s.store(ctx, s.Lease)
 }
 
-// store stores how far the sink has come, and that it is held for a while; with 0, that nobody holds it.
+// store stores the position of the sink, and that this process holds it for a while; 0 means that no process holds it.
 func (s *sink) store(ctx context.Context, hold time.Duration) error {
 	began := time.Now()
 	s.mu.Lock()
@@ -102,7 +102,7 @@ func (s *sink) store(ctx context.Context, hold time.Duration) error {
 	return nil
 }
 
-// holds returns an error if another process may send by now.
+// holds returns an error if another process may send already.
 func (s *sink) holds() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,7 +112,7 @@ func (s *sink) holds() error {
 	return nil
 }
 
-// renew stores how far the sink has come, again and again; what cannot be stored in time ends the session.
+// renew repeatedly stores the position of the sink; a failure to store it in time ends the session.
 func (s *sink) renew(ctx context.Context, end context.CancelCauseFunc) {
 	for {
 		rest(ctx, s.Lease/4)
@@ -137,7 +137,7 @@ func (s *sink) renew(ctx context.Context, end context.CancelCauseFunc) {
 	}
 }
 
-// release stores how far the sink has come, and lets go of it.
+// release stores the position of the sink, and releases it.
 func (s *sink) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -153,14 +153,14 @@ func (s *sink) position() string {
 	return s.held.position
 }
 
-// storedUntil returns a time of the store before which everything was stored already.
+// storedUntil returns a time of the store before which all events are stored.
 func (s *sink) storedUntil() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.held.stored.Add(-lag)
 }
 
-// move notes how far the sink has come. It is stored with the next renewal.
+// move notes the position of the sink. It is stored with the next renewal.
 func (s *sink) move(position string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

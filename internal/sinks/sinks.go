@@ -1,6 +1,7 @@
-// Package sinks sends the lifecycle events of a deployment, and those that its workflows emit, to webhooks, to streams of Redis, to NATS JetStream, to Kafka, and to standard output: each
-// at least once, those of one run in their order. How far a sink has come stands in the store, so that it goes on there after a restart, in
-// whichever process; one process at a time sends to it. Runs know nothing of sinks, so that none holds them up.
+// Package sinks sends the lifecycle events of a deployment, and the events that its workflows emit, to webhooks, to streams of Redis, to NATS
+// JetStream, to Kafka, and to standard output: each event at least once, the events of one run in their order. The store contains the position of
+// each sink, so that any process can continue there after a restart; one process at a time sends to a sink. Runs do not depend on sinks, so that no
+// sink delays them.
 package sinks
 
 import (
@@ -24,59 +25,59 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Event is a lifecycle event of a run, or one that the run emits.
+// Event is a lifecycle event of a run, or an event that the run emits.
 type Event struct {
-	Position string    // from which one goes on after it; that of several events may be the same
-	ID       string    // which of its run it is; the same whenever it is sent
+	Position string    // for continuing after it; several events may have the same position
+	ID       string    // id of the event in its run; the same each time that it is sent
 	Name     string    // of the type of a lifecycle event, such as task.faulted
 	Emitted  bool      // by the run
-	At       time.Time // when it happened
+	At       time.Time // time of the event
 	Run      string    // namespace/id
 	Data     []byte    // the CloudEvent as JSON
 }
 
-// Following is what a sink asks for.
+// Following is the request of a sink for events.
 type Following struct {
 	Namespaces []string // none for all
-	AllTypes   bool     // also the changes of states
+	AllTypes   bool     // includes the changes of states
 	From       string   // a position
 	Take       func([]Event) error
-	CaughtUp   func() error // it is called when all from the position on that was stored before was taken
+	CaughtUp   func() error // called when all events from the position that were stored before have been taken
 }
 
-// Config is what sinks need of their host.
+// Config contains the parts that sinks need of their host.
 type Config struct {
-	// Follow gives events until Take returns an error or ctx ends, those of one run in order.
+	// Follow passes events until Take returns an error or ctx ends, the events of one run in order.
 	Follow func(context.Context, Following) error
-	// PositionAt returns the position of what is stored from a time of the store on.
+	// PositionAt returns the position of the events that are stored from a time of the store on.
 	PositionAt func(time.Time) string
-	// Find returns an event of a run, namespace/id, by its ID; one that is not there any more is refused as store.NoSuch.
+	// Find returns an event of a run, namespace/id, by its ID; a deleted event is refused as store.NoSuch.
 	Find      func(ctx context.Context, run, id string) (Event, error)
 	Registry  store.Registry
 	Secret    func(name string) (any, bool)
-	Transport http.RoundTripper // of webhooks: it knows what may be reached
+	Transport http.RoundTripper // of webhooks: it enforces the network policy
 	Out       io.Writer         // of stdout
 	Log       *slog.Logger
-	Lease     time.Duration // how long after a process was lost another one sends; 0 for 20 s
-	Within    time.Duration // how long a sink may take for one event; 0 for 15 s
+	Lease     time.Duration // time after the loss of a process until another one sends; 0 for 20 s
+	Within    time.Duration // time limit of a sink for one event; 0 for 15 s
 }
 
-// State is how a sink does in this process.
+// State is the state of a sink in this process.
 type State struct {
 	Name, Kind  string
 	Holds       bool   // this process sends to it
-	Err         error  // what keeps the event in hand, or the store, from being sent to or asked
+	Err         error  // the current fault of the sink or of the store
 	Sent        uint64 // events
 	Failed      uint64 // attempts
-	DeadLetters uint64 // events that were given up here
+	DeadLetters uint64 // events that this process gave up
 	Last        []DeadLetter
-	Waiting     time.Time // when the oldest of the events in hand happened; zero for none
+	Waiting     time.Time // time of the oldest event in hand; zero for none
 }
 
-// Sinks are those of one process. Several goroutines may use them.
+// Sinks are the sinks of one process. Several goroutines may use them.
 type Sinks struct{ all []*sink }
 
-// sink is one of them.
+// sink is one of the sinks.
 type sink struct {
 	Config
 	to     eventfile.Sink
@@ -90,7 +91,7 @@ type sink struct {
 	unstored []DeadLetter // each stays here until it is stored
 }
 
-// New returns the sinks of a file. Nothing is connected until Run. A secret that is not there is an *eventfile.MissingSecretError.
+// New returns the sinks of a file. Nothing is connected until Run. A missing secret is an *eventfile.MissingSecretError.
 func New(all []eventfile.Sink, c Config) (*Sinks, error) {
 	if c.Lease == 0 {
 		c.Lease = 20 * time.Second
@@ -110,7 +111,7 @@ func New(all []eventfile.Sink, c Config) (*Sinks, error) {
 	return s, nil
 }
 
-// Run sends until ctx ends. What does not take events is tried again.
+// Run sends events until ctx ends. It repeats failed deliveries.
 func (s *Sinks) Run(ctx context.Context) error {
 	var all errgroup.Group
 	for _, one := range s.all {
@@ -122,7 +123,7 @@ func (s *Sinks) Run(ctx context.Context) error {
 	return all.Wait()
 }
 
-// States returns how they do.
+// States returns the states of the sinks.
 func (s *Sinks) States() (all []State) {
 	for _, one := range s.all {
 		one.mu.Lock()
@@ -132,7 +133,7 @@ func (s *Sinks) States() (all []State) {
 	return all
 }
 
-// Findings returns how they do, as checks of health.
+// Findings returns the states of the sinks as checks of health.
 func (s *Sinks) Findings() (found []doctor.Finding) {
 	for _, state := range s.States() {
 		f := doctor.Finding{Code: doctor.CodeSinks, Level: doctor.OK, What: fmt.Sprintf("the sink %s (%s) has taken %s", state.Name, state.Kind, terminal.Counted(int(state.Sent), "event"))}
@@ -168,7 +169,7 @@ func (s *sink) note(change func(*State)) {
 	change(&s.state)
 }
 
-// run sends again and again, whenever nobody else does, until ctx ends.
+// run sends events until ctx ends, whenever no other process does.
 func (s *sink) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		ok, err := s.take(ctx)
@@ -195,7 +196,7 @@ func (e *Event) kind() string {
 	return event.Type
 }
 
-// wants reports whether the sink takes an event.
+// wants reports whether the sink accepts an event.
 func (s *sink) wants(e *Event) bool {
 	if e.Emitted && s.to.Events == eventfile.SinkLifecycle || !e.Emitted && s.to.Events == eventfile.SinkEmitted {
 		return false
@@ -212,7 +213,7 @@ func (s *sink) wants(e *Event) bool {
 	return false
 }
 
-// session sends while the sink is held, from where it is.
+// session sends events while the sink is held, from its position.
 func (s *sink) session(ctx context.Context) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

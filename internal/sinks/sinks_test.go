@@ -39,15 +39,15 @@ func waitFor(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// deployment is a real one, in memory.
+// deployment is a real deployment in memory.
 type deployment struct {
 	t        *testing.T
-	registry store.Registry // of the processes that are started next
+	registry store.Registry // of the processes that are started later
 	engine   *swrun.Engine
 	*control.Control
 }
 
-// cutRegistry does not answer while it is cut, as for a process that stands still or cannot reach the store.
+// cutRegistry does not answer while it is cut. It simulates a process that hangs or cannot reach the store.
 type cutRegistry struct {
 	store.Registry
 	cut atomic.Bool
@@ -105,7 +105,7 @@ func (d *deployment) start(id string) {
 	must(d.t, err)
 }
 
-// run starts a sink, as one process of maybe several; the function stops it.
+// run starts a sink, as one of possibly several processes; the function stops it.
 func (d *deployment) run(to eventfile.Sink, out io.Writer) (*sinks.Sinks, func()) {
 	d.t.Helper()
 	return d.runAs("a", to, out)
@@ -131,12 +131,12 @@ func (d *deployment) runAs(name string, to eventfile.Sink, out io.Writer) (*sink
 	return s, stop
 }
 
-// received is what a sink got: the names of the events of each run, each when it came first.
+// received contains the events that a sink got: their names for each run, each at its first arrival.
 type received struct {
 	mu    sync.Mutex
 	runs  map[string][]string
 	known map[string]bool
-	all   []string // also those that came again
+	all   []string // including repeated ones
 }
 
 func (r *received) add(t *testing.T, data []byte) {
@@ -164,7 +164,7 @@ func (r *received) of(run string) string {
 	return strings.Join(r.runs[run], " ")
 }
 
-// Write takes lines, as standard output does.
+// Write handles lines in the manner of standard output.
 func (r *received) Write(line []byte) (int, error) {
 	r.add(nil, line)
 	return len(line), nil
@@ -175,13 +175,13 @@ func holds(t *testing.T, s *sinks.Sinks) {
 	waitFor(t, "the sink", func() bool { return s.States()[0].Holds })
 }
 
-// kinds are all kinds of sinks: each starts what receives, and returns the sink.
+// kinds are all kinds of sinks: each function starts a receiver, and returns the sink.
 func kinds() map[string]func(*testing.T, *received) eventfile.Sink {
 	return map[string]func(*testing.T, *received) eventfile.Sink{"http": toHTTP, "redis": toRedis, "nats": toNATS, "kafka": toKafka, "stdout": func(*testing.T, *received) eventfile.Sink { return eventfile.Sink{Kind: "stdout"} }}
 }
 
-// TestWebhook: one that fails, hangs and is retired is tried again, and gets every event in order; what it refuses is a dead letter; runs go on
-// meanwhile.
+// TestWebhook: a webhook that fails, hangs and moves is tried again, and gets every event in order. A refused event is a dead letter. Runs continue
+// during the failures.
 func TestWebhook(t *testing.T) {
 	d, got := newDeployment(t, ""), &received{}
 	var mu sync.Mutex
@@ -210,7 +210,7 @@ func TestWebhook(t *testing.T) {
 	holds(t, s)
 	d.start("one")
 	waitFor(t, "the others", func() bool { return got.of("one") == strings.TrimPrefix(expected, "workflow.started ") })
-	waitFor(t, "the dead letter in the store", func() bool { return len(s.States()[0].Last) == 1 }) // before that, a stop has every event sent again
+	waitFor(t, "the dead letter in the store", func() bool { return len(s.States()[0].Last) == 1 }) // before that, a stop would cause another delivery of every event
 	state := s.States()[0]
 	if state.DeadLetters != 1 || state.Failed != 6 || len(state.Last) != 1 || state.Last[0].ID != "demo/one-1" || state.Last[0].Run != "demo/one" || state.Last[0].Type != "io.serverlessworkflow.workflow.started.v1" {
 		t.Errorf("%+v", state)
@@ -227,7 +227,7 @@ func TestWebhook(t *testing.T) {
 	})
 }
 
-// TestGivenUp: an event that is not taken for long is a dead letter, and the next one goes.
+// TestGivenUp: an event that is not accepted for a long time becomes a dead letter, and the next one is sent.
 func TestGivenUp(t *testing.T) {
 	d, got := newDeployment(t, ""), &received{}
 	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -245,7 +245,7 @@ func TestGivenUp(t *testing.T) {
 	waitFor(t, "the others", func() bool { return got.of("one") == strings.TrimPrefix(expected, "workflow.started ") })
 }
 
-// TestRestart: what happens while nobody sends is sent afterwards, and of two processes one sends.
+// TestRestart: events without a sender are sent afterwards, and only one of two processes sends.
 func TestRestart(t *testing.T) {
 	d, got := newDeployment(t, ""), &received{}
 	to := eventfile.Sink{Kind: "stdout"}
@@ -262,8 +262,8 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestLost: when the process that sends is lost in the middle of a run, and with it what it had not stored, another goes on without a gap, and the first sends nothing
-// more once it is back.
+// TestLost: if the sending process is lost in the middle of a run with its unstored position, another one continues without a gap, and the first one
+// sends nothing after its return.
 func TestLost(t *testing.T) {
 	d, got := newDeployment(t, ""), &received{}
 	own := &cutRegistry{Registry: d.registry}
@@ -276,7 +276,7 @@ func TestLost(t *testing.T) {
 		}
 		body, _ := io.ReadAll(r.Body)
 		got.add(t, body)
-		if taken++; taken == 4 { // of eight events: it has this one, and nobody knows
+		if taken++; taken == 4 { // of eight events: it has received this one, and no process knows
 			own.cut.Store(true)
 			<-r.Context().Done()
 		}
@@ -301,7 +301,7 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// TestNetworkPolicy: a webhook is held to what calls may reach.
+// TestNetworkPolicy: the network policy of calls applies to webhooks.
 func TestNetworkPolicy(t *testing.T) {
 	d, got := newDeployment(t, swrun.NetworkPublic), &received{}
 	s, _ := d.run(toHTTP(t, got), nil)

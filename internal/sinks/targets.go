@@ -18,21 +18,21 @@ import (
 	"github.com/swrun/swrun/internal/sources"
 )
 
-// target is what takes events: it has one when send returns no error.
+// target accepts events: it has accepted an event when send returns no error.
 type target interface {
 	send(ctx context.Context, e Event) error
 	close()
 }
 
-// refusedError says that an event will not be taken, however often it is sent.
+// refusedError reports that the sink will never accept an event.
 type refusedError struct{ error }
 
-// Unwrap returns why.
+// Unwrap returns the reason.
 func (e *refusedError) Unwrap() error { return e.error }
 
 func refused(err error) bool { return errors.As(err, new(*refusedError)) }
 
-// open connects to where the events go.
+// open connects to the target of the events.
 func (s *sink) open(ctx context.Context) (target, error) {
 	switch s.to.Kind {
 	case "http":
@@ -72,10 +72,10 @@ func (s *sink) openHTTP() target {
 	return &httpTarget{client, s.to.URL}
 }
 
-// maxConfirmation is how many bytes a broker may send to say that it has an event, or what it consists of.
+// maxConfirmation is the maximum size of a broker's confirmation or description, in bytes.
 const maxConfirmation = 4 << 20
 
-// maxAnswer is how much of an answer is read, so that its connection can be used again.
+// maxAnswer is the size of the part of an answer that is read, so that its connection can be used again.
 const maxAnswer = 64 << 10
 
 func (t *httpTarget) send(ctx context.Context, e Event) error {
@@ -96,7 +96,7 @@ func (t *httpTarget) send(ctx context.Context, e Event) error {
 	}
 }
 
-// mayPass reports whether a status says nothing about the event: who sends it, how fast, or where it goes has to change.
+// mayPass reports whether a status is not about the event: the sender, the rate or the target has to change.
 func mayPass(code int) bool {
 	switch code {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusProxyAuthRequired,
@@ -106,9 +106,9 @@ func mayPass(code int) bool {
 	return false
 }
 
-func (t *httpTarget) close() {} // its connections belong to all
+func (t *httpTarget) close() {} // all webhooks share its connections
 
-// redisTarget is a stream: the field event of an entry is the event, as sources read it.
+// redisTarget is a stream: the field event of an entry contains the event, in the form for sources.
 type redisTarget struct {
 	client    *redis.Client
 	stream    string
@@ -121,7 +121,7 @@ func (t *redisTarget) send(ctx context.Context, e Event) error {
 
 func (t *redisTarget) close() { t.client.Close() } // nothing is on its way
 
-// natsTarget is a stream of JetStream that keeps a subject.
+// natsTarget is a stream of JetStream that contains a subject.
 type natsTarget struct {
 	conn    *sources.NATSConn
 	stream  jetstream.JetStream
@@ -141,7 +141,7 @@ func (s *sink) openNATS() (target, error) {
 	return &natsTarget{conn, stream, s.to.Subject}, nil
 }
 
-// send waits until the stream has the event, which it takes once if it comes again soon: its id is that of the message.
+// send waits until the stream has stored the event. The stream ignores a repetition within a short time by the id of the message.
 func (t *natsTarget) send(ctx context.Context, e Event) error {
 	msg := &nats.Msg{Subject: t.subject, Data: e.Data, Header: nats.Header{"Content-Type": {cloudevent.MediaEvent}, nats.MsgIdHdr: {e.Run + "/" + e.ID}}}
 	_, err := t.stream.PublishMsg(ctx, msg)

@@ -9,17 +9,17 @@ import (
 	"github.com/swrun/swrun/internal/shorten"
 )
 
-// What a dead letter has besides its message: why it is one, and where it stood.
+// The additional headers of a dead letter: its reason and its place.
 const (
 	whyOf   = "swrun-error"
 	placeOf = "swrun-at"
 )
 
-// maxWhy is how many bytes of an error a dead letter has.
+// maxWhy is the maximum length of an error in a dead letter, in bytes.
 const maxWhy = 500
 
-// setAside keeps a message that cannot be accepted as a dead letter, counts it, and logs where it stands; not all of them if there are many. An error
-// says that it could not be kept: then it must not be acknowledged.
+// setAside keeps an unacceptable message as a dead letter, counts it, and logs its place, at a limited rate. An error means that it could not be
+// kept: then it must not be acknowledged.
 func (f *feed) setAside(ctx context.Context, b broker, m message, err error) error {
 	kept, failed := f.keepDead(ctx, b, m, err)
 	if failed != nil {
@@ -40,8 +40,8 @@ func (f *feed) setAside(ctx context.Context, b broker, m message, err error) err
 	return nil
 }
 
-// keepDead keeps a message where the source has its dead letters, and says where that is: at its broker if it names a place there, and otherwise in the
-// store. A dead letter of the broker that has come back is there already.
+// keepDead keeps a message in the place of the source's dead letters, and returns the place: at its broker if the source names a place there, and
+// otherwise in the store. A dead letter that the broker delivers again is kept there already.
 func (f *feed) keepDead(ctx context.Context, b broker, m message, err error) (where string, failed error) {
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackWithin)
 	defer cancel()

@@ -16,8 +16,8 @@ import (
 	"github.com/swrun/swrun/internal/sources"
 )
 
-// TestDeadLetters: what cannot be accepted is copied to the dead letters of its source with all that it has, so that another source can read it. A dead letter that cannot be accepted either is
-// copied nowhere.
+// TestDeadLetters: an unacceptable message is copied to the dead letters of its source with all of its parts, so that another source can read it. An
+// unacceptable dead letter is not copied again.
 func TestDeadLetters(t *testing.T) {
 	for kind, start := range brokers() {
 		t.Run(kind, func(t *testing.T) {
@@ -27,7 +27,7 @@ func TestDeadLetters(t *testing.T) {
 			switch kind {
 			case "redis":
 				b.from.DeadLetters, dead.from.Stream = "dead", "dead"
-			case "nats": // the subject is one of the stream: it comes back to the same source
+			case "nats": // the subject belongs to the stream: the copy returns to the same source
 				b.from.DeadLetters = "events.dead"
 			case "kafka":
 				b.from.DeadLetters, dead.from.Topics, dead.from.Group = "dead", []string{"dead"}, "dead"
@@ -55,7 +55,7 @@ func TestDeadLetters(t *testing.T) {
 	}
 }
 
-// TestAttributesThatStandTwice: a message with two values for an attribute is no event: none of them is taken.
+// TestAttributesThatStandTwice: a message with two values of an attribute is no event: neither value is used.
 func TestAttributesThatStandTwice(t *testing.T) {
 	for kind, start := range brokers() {
 		t.Run(kind, func(t *testing.T) {
@@ -91,8 +91,8 @@ func TestDeadLettersThatCannotBeKept(t *testing.T) {
 	}
 }
 
-// TestDeadLettersInTheStore: without a place at the broker, a message that cannot be accepted is kept in the store with all that it has. While the store
-// refuses it, it is not acknowledged; once the store takes it again, it is kept.
+// TestDeadLettersInTheStore: without a place at the broker, an unacceptable message is kept in the store with all of its parts. While the store
+// refuses it, it is not acknowledged; it is kept once the store accepts it again.
 func TestDeadLettersInTheStore(t *testing.T) {
 	for kind, start := range brokers() {
 		t.Run(kind, func(t *testing.T) {

@@ -13,7 +13,8 @@ import (
 	"github.com/swrun/swrun/internal/sources"
 )
 
-// TestHostileBrokers has brokers that announce what never comes, or send a line without end: a source says so, and its process takes little memory.
+// TestHostileBrokers: with a broker that announces missing data, or sends an endless line, a source reports the fault, and its process takes little
+// memory.
 func TestHostileBrokers(t *testing.T) {
 	const info, pong, huge = "INFO {\"server_id\":\"x\",\"headers\":true,\"max_payload\":1048576}\r\n", "PONG\r\n", "99999999999999"
 	line := strings.Repeat("a", 64<<10)

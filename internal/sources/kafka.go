@@ -26,7 +26,7 @@ type kafkaGroup struct {
 	deadLetters string
 }
 
-// takenOverAfter is how long after a process is killed others have its partitions.
+// takenOverAfter is the time after which other processes get the partitions of a killed process.
 const takenOverAfter = 15 * time.Second
 
 func openKafka(ctx context.Context, from eventfile.Source, password string) (broker, error) {
@@ -48,7 +48,7 @@ func openKafka(ctx context.Context, from eventfile.Source, password string) (bro
 	return &kafkaGroup{client, from.DeadLetters}, nil
 }
 
-// KafkaAccount is as whom, and how, brokers of Kafka are connected to.
+// KafkaAccount contains the credentials and the security of connections to brokers of Kafka.
 type KafkaAccount struct {
 	Username, Password string
 	TLS                bool
@@ -64,7 +64,7 @@ func (a KafkaAccount) Options(brokers []string) []kgo.Opt {
 	return options
 }
 
-// dial connects to a broker, and follows what it answers.
+// dial connects to a broker, and follows its answers.
 func (a KafkaAccount) dial(ctx context.Context, network, address string) (conn net.Conn, err error) {
 	plain := net.Dialer{Timeout: dialWithin}
 	if a.TLS {
@@ -80,7 +80,7 @@ func (a KafkaAccount) dial(ctx context.Context, network, address string) (conn n
 	return guard.Kafka(conn), nil
 }
 
-// dialWithin is how long a broker may take to accept a connection, as its library has it.
+// dialWithin is the time limit of a connection, the same as in the library.
 const dialWithin = 10 * time.Second
 
 func (a KafkaAccount) mechanism() sasl.Mechanism {
@@ -95,7 +95,7 @@ func (a KafkaAccount) mechanism() sasl.Mechanism {
 }
 
 func (b *kafkaGroup) receive(ctx context.Context) (all []message, err error) {
-	b.client.AllowRebalance() // nothing of the last messages is left to do
+	b.client.AllowRebalance() // the last messages are completely handled
 	within, cancel := context.WithTimeout(ctx, waits)
 	defer cancel()
 	fetches := b.client.PollRecords(within, atATime)
@@ -105,7 +105,7 @@ func (b *kafkaGroup) receive(ctx context.Context) (all []message, err error) {
 			return nil, failed.Err
 		}
 	}
-	if len(all) == 0 && ctx.Err() == nil { // the client tries for ever to reach its brokers, and says nothing
+	if len(all) == 0 && ctx.Err() == nil { // the client tries to reach its brokers forever, and does not report it
 		within, cancel := context.WithTimeout(ctx, ackWithin)
 		defer cancel()
 		if err := b.client.Ping(within); err != nil {
@@ -152,5 +152,5 @@ func (b *kafkaGroup) keep(ctx context.Context, m message, why string) error {
 	return b.client.ProduceSync(ctx, &kgo.Record{Topic: b.deadLetters, Key: r.Key, Value: r.Value, Headers: headers}).FirstErr()
 }
 
-// close leaves the group, so that another has its partitions at once.
+// close leaves the group, so that another member gets its partitions immediately.
 func (b *kafkaGroup) close() { b.client.CloseAllowingRebalance() }

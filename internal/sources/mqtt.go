@@ -19,7 +19,7 @@ import (
 	"github.com/swrun/swrun/internal/framing"
 )
 
-// mqttSession is a session that the broker keeps while nobody is connected.
+// mqttSession is a session that the broker keeps without a connection.
 type mqttSession struct {
 	client      *paho.Client
 	deadLetters string
@@ -27,7 +27,7 @@ type mqttSession struct {
 	ended       chan struct{}
 	once        sync.Once
 	guard       *framing.Guard
-	err         error // why it has ended
+	err         error // the reason of its end
 }
 
 const (
@@ -56,7 +56,7 @@ func openMQTT(ctx context.Context, from eventfile.Source, password string) (brok
 	}
 	connected, err := b.client.Connect(ctx, connect)
 	if err != nil {
-		conn.Close() // the error is the first one's
+		conn.Close() // the first error counts
 		return nil, cmp.Or(b.guard.Err(), err)
 	}
 	subscribed, err := b.client.Subscribe(ctx, &paho.Subscribe{Subscriptions: []paho.SubscribeOptions{{Topic: from.Topic, QoS: 1}}})
@@ -67,8 +67,8 @@ func openMQTT(ctx context.Context, from eventfile.Source, password string) (brok
 	return b, nil
 }
 
-// isInUse reports whether a broker has refused a subscription because a message of the session, which it sends again, has the same number. Some brokers take the
-// numbers of both directions for the same. The session has the subscription already.
+// isInUse reports whether a broker has refused a subscription because a message of the session, which it sends again, has the same number. Some
+// brokers confuse the numbers of both directions. The session has the subscription already.
 func isInUse(s *paho.Suback) bool {
 	return s != nil && len(s.Reasons) == 1 && s.Reasons[0] == packets.SubackPacketIdentifierinuse
 }
@@ -99,8 +99,8 @@ func (b *mqttSession) end(err error) {
 	})
 }
 
-// received keeps a message: attributes are user properties of the same name. The broker sends no more than the channel has room for until some
-// are acknowledged.
+// received keeps a message: attributes are user properties of the same name. The broker sends no more messages than the channel has room for until
+// some are acknowledged.
 func (b *mqttSession) received(r paho.PublishReceived) (bool, error) {
 	m := message{handle: r.Packet, headers: map[string][]string{}, place: r.Packet.Topic, Message: cloudevent.Message{Body: r.Packet.Payload, Attributes: map[string]any{}}}
 	if p := r.Packet.Properties; p != nil {
@@ -115,7 +115,7 @@ func (b *mqttSession) received(r paho.PublishReceived) (bool, error) {
 		}
 	}
 	if _, ok := m.Attributes["specversion"]; !ok {
-		m.Attributes = nil // other properties are nobody's attributes
+		m.Attributes = nil // other properties are no attributes
 	}
 	select {
 	case b.messages <- m:
@@ -160,9 +160,9 @@ func (b *mqttSession) keep(ctx context.Context, m message, why string) error {
 	return err
 }
 
-// close ends the connection and leaves the session: what is not acknowledged comes again.
+// close ends the connection and leaves the session: unacknowledged messages come again.
 func (b *mqttSession) close() {
-	time.Sleep(30 * time.Millisecond) // acknowledgements are sent that often
+	time.Sleep(30 * time.Millisecond) // acknowledgements are sent at this interval
 	b.end(net.ErrClosed)
 	b.client.Disconnect(&paho.Disconnect{}) // it may be broken already
 }

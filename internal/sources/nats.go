@@ -19,7 +19,7 @@ import (
 	"github.com/swrun/swrun/internal/framing"
 )
 
-// natsStream is a durable consumer of a stream of JetStream, shared by all processes.
+// natsStream is a durable consumer of a stream of JetStream. All processes share it.
 type natsStream struct {
 	conn     *NATSConn
 	consumer jetstream.Consumer
@@ -39,18 +39,18 @@ func openNATS(ctx context.Context, from eventfile.Source, password string) (brok
 	return b, nil
 }
 
-// Account is as whom a client connects.
+// Account contains the credentials of a client.
 type Account struct{ Username, Password string }
 
-// NATSConn is a connection to a server of NATS, which ends when the server announces too much.
+// NATSConn is a connection to a server of NATS. It is closed when the server announces too much.
 type NATSConn struct {
 	*nats.Conn
 	guard  *framing.Guard
 	secure bool
 }
 
-// ConnectNATS connects to a server of NATS; name is what the server shows. Without a username, the password is a token. A connection that ends is not
-// made again. It ends when the server announces a message of more than most bytes.
+// ConnectNATS connects to a server of NATS; name is displayed by the server. Without a username, the password is a token. A broken connection is not
+// opened again. The connection is closed when the server announces a message of more than most bytes.
 func ConnectNATS(name, url string, as Account, most int) (*NATSConn, error) {
 	c := &NATSConn{guard: &framing.Guard{Most: most}, secure: strings.HasPrefix(url, "tls:")}
 	options := []nats.Option{nats.NoReconnect(), nats.Timeout(ackWithin), nats.Name(name), nats.SetCustomDialer(c)}
@@ -60,7 +60,7 @@ func ConnectNATS(name, url string, as Account, most int) (*NATSConn, error) {
 		options = append(options, nats.UserInfo(as.Username, as.Password))
 	}
 	if c.secure {
-		options = append(options, nats.Secure()) // or not at all
+		options = append(options, nats.Secure()) // never without TLS
 	}
 	var err error
 	c.Conn, err = nats.Connect(url, options...)
@@ -79,10 +79,10 @@ func (c *NATSConn) Dial(network, address string) (net.Conn, error) {
 	return c.guard.NATS(conn), nil
 }
 
-// SkipTLSHandshake tells the library that connections become secure by themselves.
+// SkipTLSHandshake informs the library that the connections set up TLS themselves.
 func (c *NATSConn) SkipTLSHandshake() bool { return c.secure }
 
-// secured returns a connection over TLS to a server whose certificate fits its address.
+// secured returns a connection over TLS to a server whose certificate matches its address.
 func secured(conn net.Conn, address string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -94,10 +94,10 @@ func secured(conn net.Conn, address string) (net.Conn, error) {
 	return s, s.HandshakeContext(within)
 }
 
-// why returns the reason for which a connection has ended, if this side has ended it, and otherwise err.
+// why returns the reason of a connection's end, if this side has closed it, and otherwise err.
 func (c *NATSConn) why(err error) error { return cmp.Or(c.guard.Err(), err) }
 
-// durable returns the consumer, and makes it if it is not there.
+// durable returns the consumer, which it creates if it is missing.
 func durable(ctx context.Context, conn *nats.Conn, from eventfile.Source) (jetstream.Consumer, error) {
 	js, err := jetstream.New(conn)
 	if err != nil {
@@ -142,7 +142,7 @@ func (b *natsStream) receive(ctx context.Context) ([]message, error) {
 	return all, nil
 }
 
-// natsMessage reads a message: attributes are headers ce-NAME, encoded as those of HTTP are.
+// natsMessage reads a message: attributes are headers ce-NAME, in the encoding of HTTP.
 func natsMessage(msg jetstream.Msg) message {
 	m := message{handle: msg, headers: msg.Headers(), place: msg.Subject(), Message: cloudevent.Message{Body: msg.Data(), Attributes: map[string]any{}}}
 	if meta, err := msg.Metadata(); err == nil {
@@ -183,7 +183,7 @@ func (b *natsStream) acknowledge(_ context.Context, done []message) error {
 	return b.conn.FlushTimeout(ackWithin)
 }
 
-// keep waits until a stream has the copy.
+// keep waits until a stream has stored the copy.
 func (b *natsStream) keep(ctx context.Context, m message, why string) error {
 	js, err := jetstream.New(b.conn.Conn)
 	if err != nil {
@@ -191,7 +191,7 @@ func (b *natsStream) keep(ctx context.Context, m message, why string) error {
 	}
 	header := nats.Header{}
 	for name, values := range m.handle.(jetstream.Msg).Headers() {
-		if !strings.HasPrefix(strings.ToLower(name), "nats-") { // they are about the message as it was sent, such as the id that it is sent once by
+		if !strings.HasPrefix(strings.ToLower(name), "nats-") { // they concern the original message, such as its id for deduplication
 			header[name] = values
 		}
 	}
@@ -202,6 +202,6 @@ func (b *natsStream) keep(ctx context.Context, m message, why string) error {
 }
 
 func (b *natsStream) close() {
-	b.conn.FlushTimeout(time.Second) // what is not acknowledged comes again
+	b.conn.FlushTimeout(time.Second) // unacknowledged messages come again
 	b.conn.Close()
 }

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	atATime = 100         // messages that are asked for
-	waits   = time.Second // for the next one, unless ctx ends
+	atATime = 100         // messages of one request
+	waits   = time.Second // wait for the next one, unless ctx ends
 )
 
 // redisStream is a consumer of a group of a stream.
@@ -28,14 +28,14 @@ type redisStream struct {
 	from       eventfile.Source
 	consumer   string
 	claimAfter time.Duration
-	claimed    time.Time // when it was last looked for what others have left
-	count      int64     // how many messages are asked for at a time
+	claimed    time.Time // time of the last search for abandoned messages of others
+	count      int64     // number of messages of one request
 }
 
-// mostAnswer is how many bytes an answer of Redis may have: some messages of the usual size. Larger messages are asked for one by one.
+// mostAnswer is the maximum size of an answer of Redis, in bytes: several messages of the usual size. Larger messages are requested one by one.
 const mostAnswer = 128 << 20
 
-// redisElements is how many elements a list in an answer of Redis may have: the fields of an entry, with their values.
+// redisElements is the maximum number of elements of a list in an answer of Redis: the fields of an entry, with their values.
 const redisElements = 8192
 
 func (f *feed) openRedis(ctx context.Context, password string) (broker, error) {
@@ -49,14 +49,14 @@ func (f *feed) openRedis(ctx context.Context, password string) (broker, error) {
 	b := &redisStream{client: redis.NewClient(o), from: from, consumer: fmt.Sprintf("%s-%d-%s", host, os.Getpid(), rand.Text()[:8]), claimAfter: claimAfter, count: f.count}
 	err = b.client.XGroupCreateMkStream(ctx, from.Stream, from.Group, "0").Err()
 	if err != nil && !strings.HasPrefix(err.Error(), "BUSYGROUP") {
-		b.client.Close() // the error is the first one's
+		b.client.Close() // the first error counts
 		return nil, err
 	}
 	return b, nil
 }
 
-// RedisOptions returns how a server of Redis is connected to. The client does not try again what fails. A connection ends when the server announces
-// an answer of more than most bytes, before there is room for it.
+// RedisOptions returns the options of a connection to a server of Redis. The client does not repeat failed commands. A connection is closed when the
+// server announces an answer of more than most bytes, before memory is allocated for it.
 func RedisOptions(url, username, password string, most int) (*redis.Options, error) {
 	o, err := redis.ParseURL(url)
 	if err != nil {
@@ -93,15 +93,15 @@ func (b *redisStream) receive(ctx context.Context) ([]message, error) {
 	if err != nil || len(read.Val()) == 0 {
 		return nil, err
 	}
-	stream, _ := read.Val()[0].([]any) // its name and entries
+	stream, _ := read.Val()[0].([]any) // its name and its entries
 	return entries(stream[1]), nil
 }
 
-// entries returns messages. The library has their fields in a map, which keeps one of those that have the same name.
+// entries returns messages. The library returns fields in a map, which keeps only one of several fields with the same name.
 func entries(all any) (messages []message) {
 	list, _ := all.([]any)
 	for _, each := range list {
-		if entry, _ := each.([]any); len(entry) == 2 { // otherwise it was deleted meanwhile
+		if entry, _ := each.([]any); len(entry) == 2 { // otherwise it was just deleted
 			fields, _ := entry[1].([]any)
 			messages = append(messages, entryMessage(fmt.Sprint(entry[0]), fields))
 		}
@@ -109,8 +109,8 @@ func entries(all any) (messages []message) {
 	return messages
 }
 
-// entryMessage reads an entry: the field `event` holds one event or a list of them; otherwise attributes are fields ce_NAME, and `data` and
-// `content-type` are those of the event.
+// entryMessage reads an entry: the field `event` contains one event or a list of them; otherwise attributes are fields ce_NAME, and `data` and
+// `content-type` belong to the event.
 func entryMessage(id string, fields []any) message {
 	m := message{headers: map[string][]string{}, place: id, handle: id, Message: cloudevent.Message{Attributes: map[string]any{}}}
 	had := map[string]bool{}
@@ -160,7 +160,7 @@ func (b *redisStream) keep(ctx context.Context, m message, why string) error {
 	return b.client.XAdd(ctx, &redis.XAddArgs{Stream: b.from.DeadLetters, Values: append(values, body, m.Body)}).Err()
 }
 
-// close takes the consumer out of the group if nothing waits for its acknowledgement: what does is for another to claim.
+// close removes the consumer from the group if it has no unacknowledged messages. Otherwise another consumer claims them.
 func (b *redisStream) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), ackWithin)
 	defer cancel()
@@ -168,5 +168,5 @@ func (b *redisStream) close() {
 	if err == nil && len(pending) == 0 {
 		b.client.XGroupDelConsumer(ctx, b.from.Stream, b.from.Group, b.consumer)
 	}
-	b.client.Close() // nothing is on its way
+	b.client.Close() // nothing is in transit
 }

@@ -1,6 +1,6 @@
-// Package sources brings events from brokers to a deployment: streams of Redis, NATS JetStream, Kafka and MQTT. A message is acknowledged
-// when its events are stored, so that none is lost; what comes twice is known by the source and id of the event. What is no CloudEvent is
-// logged, counted, kept in the store or copied to the dead letters that the source may have, and acknowledged, so that it blocks nothing.
+// Package sources brings events from brokers to a deployment: streams of Redis, NATS JetStream, Kafka and MQTT. A message is acknowledged when its
+// events are stored, so that none is lost. A repeated event is recognized by its source and id. A message that is no CloudEvent is logged, counted,
+// kept in the store or copied to the dead letters of the source, and acknowledged, so that it blocks no others.
 package sources
 
 import (
@@ -23,28 +23,28 @@ import (
 	"github.com/swrun/swrun/runtime/events"
 )
 
-// Config is what sources need of their host.
+// Config contains the parts that sources need of their host.
 type Config struct {
-	// Publish stores an event for the namespaces that it may reach, nil for all.
+	// Publish stores an event for the namespaces that it may reach; nil means all.
 	Publish func(ctx context.Context, event map[string]any, namespaces []string) error
 	// Keep stores a message that cannot be published, for a source without deadLetters; nil keeps none.
 	Keep   func(context.Context, deadletter.Message) error
 	Secret func(name string) (any, bool)
 	Log    *slog.Logger
-	// ClaimAfter is how long after a process was given a message of Redis, and has not acknowledged it, another takes it; 0 for a minute.
+	// ClaimAfter is the time after which another process takes a message of Redis that a process got and has not acknowledged; 0 means a minute.
 	ClaimAfter time.Duration
 }
 
-// State is how a source does.
+// State is the state of a source.
 type State struct {
 	Name, Kind string
 	Connected  bool
-	Err        error  // why it is not connected, or what keeps an event from being stored
+	Err        error  // the reason why it is not connected, or why an event cannot be stored
 	Accepted   uint64 // events
-	SetAside   uint64 // messages that hold no event, or one that cannot be accepted
+	SetAside   uint64 // messages that contain no event, or an event that cannot be accepted
 }
 
-// Sources are those of one process. Several goroutines may use them.
+// Sources are the sources of one process. Several goroutines may use them.
 type Sources struct{ all []*feed }
 
 // feed is one source.
@@ -52,44 +52,44 @@ type feed struct {
 	Config
 	from eventfile.Source
 	open func(ctx context.Context) (broker, error)
-	told *rate.Limiter // of messages that were set aside
-	// count is how many messages are asked for at a time, where that can be said. It becomes less when they are too large together.
+	told *rate.Limiter // for log lines about messages that were set aside
+	// count is the number of messages of one request, if the broker supports it. It is reduced when they are too large together.
 	count int64
 
 	mu    sync.Mutex
 	state State
-	quiet uint64 // set aside since the last was logged
+	quiet uint64 // messages set aside since the last log line
 }
 
-// broker is a connection to one.
+// broker is a connection to a broker.
 type broker interface {
-	// receive waits for messages, not for ever; there may be none.
+	// receive waits for messages for a limited time; there may be none.
 	receive(ctx context.Context) ([]message, error)
-	// acknowledge is told of the first messages of those that were received, and of the next ones later.
+	// acknowledge gets the first received messages, and the next ones in later calls.
 	acknowledge(ctx context.Context, done []message) error
-	// keep copies a message to the dead letters of the source, with why it is one.
+	// keep copies a message to the dead letters of the source, with the reason.
 	keep(ctx context.Context, m message, why string) error
 	close()
 }
 
-// awayError says that nothing can be received now, and that the client itself tries to reach its broker again: it is kept, and with it what the
-// broker knows of it.
+// awayError reports that nothing can be received now, and that the client itself tries to reach its broker again: the client is kept, with the
+// broker's knowledge about it.
 type awayError struct{ error }
 
-// Unwrap returns why.
+// Unwrap returns the cause.
 func (e *awayError) Unwrap() error { return e.error }
 
-// message is what a broker has given.
+// message is a message of a broker.
 type message struct {
 	cloudevent.Message
-	headers map[string][]string // all that stand beside the body
-	place   string              // where it stands, for people
-	broken  error               // it is none, and why
-	dead    bool                // it is a dead letter, which has come back: it is not copied again
-	handle  any                 // what the broker knows it by
+	headers map[string][]string // all headers beside the body
+	place   string              // its place, for people
+	broken  error               // the reason why it is no valid message
+	dead    bool                // it is a dead letter that has returned: it is not copied again
+	handle  any                 // its identity at the broker
 }
 
-// New returns the sources of a file. Nothing is connected until Run. A secret that is not there is an *eventfile.MissingSecretError.
+// New returns the sources of a file. Nothing is connected until Run. A missing secret is an *eventfile.MissingSecretError.
 func New(all []eventfile.Source, c Config) (*Sources, error) {
 	if c.ClaimAfter == 0 {
 		c.ClaimAfter = time.Minute
@@ -112,7 +112,7 @@ func New(all []eventfile.Source, c Config) (*Sources, error) {
 	return s, nil
 }
 
-// Run reads all sources until ctx ends. A broker that cannot be reached is tried again.
+// Run reads all sources until ctx ends. It repeats failed connections to brokers.
 func (s *Sources) Run(ctx context.Context) error {
 	var all errgroup.Group
 	for _, f := range s.all {
@@ -124,7 +124,7 @@ func (s *Sources) Run(ctx context.Context) error {
 	return all.Wait()
 }
 
-// States returns how they do.
+// States returns the states of the sources.
 func (s *Sources) States() (all []State) {
 	for _, f := range s.all {
 		f.mu.Lock()
@@ -134,7 +134,7 @@ func (s *Sources) States() (all []State) {
 	return all
 }
 
-// Findings returns how they do, as checks of health.
+// Findings returns the states of the sources as checks of health.
 func (s *Sources) Findings() (found []doctor.Finding) {
 	for _, state := range s.States() {
 		what := fmt.Sprintf("the source %s (%s) has brought %s", state.Name, state.Kind, terminal.Counted(int(state.Accepted), "event"))
@@ -153,7 +153,7 @@ func (s *Sources) Findings() (found []doctor.Finding) {
 	return found
 }
 
-// mostMessage is how many bytes a message may have that is read at all: as many as a server of NATS can be configured to take.
+// mostMessage is the maximum size of a message that is read, in bytes: the largest configurable limit of a server of NATS.
 const mostMessage = 64 << 20
 
 const (
@@ -163,7 +163,7 @@ const (
 	ackWithin  = 5 * time.Second
 )
 
-// run connects and reads, again and again until ctx ends.
+// run connects and reads, repeatedly until ctx ends.
 func (f *feed) run(ctx context.Context) {
 	pause := firstPause
 	for ctx.Err() == nil {
@@ -199,7 +199,7 @@ func (f *feed) note(change func(*State)) {
 	change(&f.state)
 }
 
-// session reads one connection until it fails or ctx ends; it reports whether it could be read at all.
+// session reads one connection until it fails or ctx ends; it reports whether anything could be read.
 func (f *feed) session(ctx context.Context) (worked bool, err error) {
 	within, cancel := context.WithTimeout(ctx, openWithin)
 	b, err := f.open(within)
@@ -229,8 +229,7 @@ func (f *feed) session(ctx context.Context) (worked bool, err error) {
 	return worked, ctx.Err()
 }
 
-// publish publishes an event, and tries it again while the store does not take anything. An error says that this event cannot be accepted, or
-// that ctx ends.
+// publish publishes an event, repeatedly while the store accepts nothing. An error means that this event cannot be accepted, or that ctx ended.
 func (f *feed) publish(ctx context.Context, event map[string]any) error {
 	if err := cloudevent.Check(event); err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 	"github.com/swrun/swrun/internal/sources"
 )
 
-// testBroker is a broker of a test, and what sends to it.
+// testBroker is a broker of a test, and its sender.
 type testBroker struct {
 	from eventfile.Source
 	// send sends a body with a content type; attributes are those of binary mode.
@@ -31,11 +31,11 @@ func brokers() map[string]func(*testing.T) *testBroker {
 	return map[string]func(*testing.T) *testBroker{"redis": startRedis, "nats": startNATS, "kafka": startKafka, "mqtt": startMQTT}
 }
 
-// published are the events that a deployment has accepted: real ones, so that it is the deployment that knows repetitions.
+// published are the events that a deployment has accepted. It is a real one, so that the deployment itself recognizes repetitions.
 type published struct {
 	engine *swrun.Engine
 	mu     sync.Mutex
-	first  []string // ids, each when it came first
+	first  []string // ids, each at its first arrival
 	again  int
 }
 
@@ -114,7 +114,7 @@ func event(id string) string {
 	return fmt.Sprintf(`{"specversion": "1.0", "id": %q, "source": "/s", "type": "t", "data": {"n": 1}}`, id)
 }
 
-// TestModes: events come in structured and in binary mode and in batches, in their order; what is none is set aside and blocks nothing.
+// TestModes: events arrive in structured and in binary mode and in batches, in their order. Other messages are set aside and block nothing.
 func TestModes(t *testing.T) {
 	for name, start := range brokers() {
 		t.Run(name, func(t *testing.T) {
@@ -135,7 +135,7 @@ func TestModes(t *testing.T) {
 			if got := p.ids(); got != "1 2 3 4 5" {
 				t.Errorf("accepted: %s", got)
 			}
-			waitFor(t, "what is counted", func() bool { // what is set aside goes no line that an event waits for
+			waitFor(t, "what is counted", func() bool { // a message that is set aside belongs to no line that an event waits for
 				got := s.States()[0]
 				return got.SetAside == 5 && got.Accepted == 6
 			})
@@ -146,8 +146,8 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// TestKilledBeforeAcknowledgement: a process that ends after it has published an event, and before it acknowledges it, leaves it to the next
-// one; nothing is lost, and nobody gets anything twice.
+// TestKilledBeforeAcknowledgement: a process that ends between the publication and the acknowledgement of an event leaves it to the next one. Nothing
+// is lost, and no run gets an event twice.
 func TestKilledBeforeAcknowledgement(t *testing.T) {
 	for name, start := range brokers() {
 		t.Run(name, func(t *testing.T) {
@@ -172,7 +172,7 @@ func TestKilledBeforeAcknowledgement(t *testing.T) {
 			next, _ := run(t, b, p.publish)
 			waitFor(t, "the events", func() bool { return len(strings.Fields(p.ids())) >= len(want) })
 			got := strings.Fields(p.ids())
-			if name != "kafka" { // the others keep no order between what they give again and what comes then
+			if name != "kafka" { // the others keep no order between repeated and later messages
 				slices.Sort(got)
 			}
 			if !slices.Equal(got, want) {
@@ -186,7 +186,7 @@ func TestKilledBeforeAcknowledgement(t *testing.T) {
 	}
 }
 
-// TestGoneAndBack: a broker that is gone is tried again, and shown by health meanwhile.
+// TestGoneAndBack: an unavailable broker is tried again, and the health checks report it until it is back.
 func TestGoneAndBack(t *testing.T) {
 	for name, start := range brokers() {
 		t.Run(name, func(t *testing.T) {
@@ -208,7 +208,7 @@ func TestGoneAndBack(t *testing.T) {
 	}
 }
 
-// TestStoreAway: while the store takes nothing, an event is tried again, and not acknowledged.
+// TestStoreAway: while the store accepts nothing, an event is tried again, and not acknowledged.
 func TestStoreAway(t *testing.T) {
 	b, p := startRedis(t), newPublished(t)
 	var mu sync.Mutex

@@ -8,19 +8,19 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// atOnce is how many events of a source are published at the same time, at most.
+// atOnce is the maximum number of events of a source that are published concurrently.
 const atOnce = 16
 
 // received is a message with its events.
 type received struct {
 	message
 	events []map[string]any
-	err    error // they cannot be read, and why
+	err    error // the reason why the events cannot be read
 	done   bool  // they are stored, or set aside
 	failed error // it could not be set aside
 }
 
-// take publishes messages, and acknowledges the first ones that are stored or set aside: all of them, unless ctx ends in between.
+// take publishes messages, and acknowledges the first ones that are stored or set aside: all of them, unless ctx ends before.
 func (f *feed) take(ctx context.Context, b broker, all []message) error {
 	messages := make([]*received, len(all))
 	for n, m := range all {
@@ -59,8 +59,8 @@ func (f *feed) take(ctx context.Context, b broker, all []message) error {
 	return cmp.Or(b.acknowledge(within, all[:done]), failed)
 }
 
-// inLines splits messages into those that are published one after the other, in their order: all with events of the same line of events. If one of
-// them holds events of several lines, there is one line for all.
+// inLines splits messages into lines that are published in order: each with the events of the same line. If a message contains events of several
+// lines, there is one line for all.
 func inLines(all []*received) (lines [][]*received) {
 	at := map[string]int{}
 	for _, r := range all {
@@ -83,8 +83,8 @@ func inLines(all []*received) (lines [][]*received) {
 	return lines
 }
 
-// lineOf returns which events an event must not overtake: those with the same source and the same `partitionkey`, an extension of CloudEvents that
-// says just that; without it, with the same source and subject.
+// lineOf names the events that an event must not overtake: those with the same source and the same `partitionkey`, an extension of CloudEvents for
+// this purpose; without it, with the same source and subject.
 func lineOf(event map[string]any) string {
 	within, ok := event["partitionkey"]
 	if !ok {
@@ -93,7 +93,7 @@ func lineOf(event map[string]any) string {
 	return fmt.Sprintf("%q %q", event["source"], within)
 }
 
-// accept publishes the events of a message. It reports false only if ctx ends before, or the message can neither be published nor kept.
+// accept publishes the events of a message. It returns false only if ctx ends before, or if the message can neither be published nor kept.
 func (f *feed) accept(ctx context.Context, b broker, r *received) bool {
 	if r.err != nil {
 		r.failed = f.setAside(ctx, b, r.message, r.err)

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestOrder: events of one source and subject, or of one partition key, are published one after the other, in their order; others at the same time.
+// TestOrder: events of one source and subject, or of one partition key, are published one after the other, in their order; others are published
+// concurrently.
 func TestOrder(t *testing.T) {
 	const lines, each = 4, 10
 	for name, attributes := range map[string]func(line int) string{
@@ -26,7 +27,7 @@ func TestOrder(t *testing.T) {
 					b.send(t, structured, nil, fmt.Sprintf(`{"specversion": "1.0", "id": "%d-%d", "type": "t", %s}`, line, n, attributes(line)))
 				}
 			}
-			var arrived sync.WaitGroup // the first of each line waits for those of the others
+			var arrived sync.WaitGroup // the first event of each line waits for the first ones of the others
 			arrived.Add(lines)
 			run(t, b, func(ctx context.Context, event map[string]any, namespaces []string) error {
 				if strings.HasSuffix(event["id"].(string), "-0") {
@@ -48,7 +49,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestOrderOfBatches: an event does not overtake those of a batch before it, whatever these are of.
+// TestOrderOfBatches: an event does not overtake the events of a batch before it, regardless of their sources and subjects.
 func TestOrderOfBatches(t *testing.T) {
 	b, p := startRedis(t), newPublished(t)
 	of := func(id, subject string) string {

@@ -15,12 +15,12 @@ import (
 	"github.com/swrun/swrun/internal/sources"
 )
 
-// TestManyDeadLettersAreFewLines: of many messages that are set aside, the log tells of 20 at once, and then of one each second with the number of those
-// that it has not told.
+// TestManyDeadLettersAreFewLines: of many messages that are set aside, the log names 20 immediately, and then one each second with the number of the
+// omitted ones.
 func TestManyDeadLettersAreFewLines(t *testing.T) {
 	b, p := startRedis(t), newPublished(t)
 	const sent = 500
-	var log bytes.Buffer // of one goroutine, which has ended when it is read
+	var log bytes.Buffer // of one goroutine, which is over when it is read
 	begun := time.Now()
 	s, err := sources.New([]eventfile.Source{b.from}, sources.Config{Publish: p.publish, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	must(t, err)

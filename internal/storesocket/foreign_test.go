@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestForeignSockets: what another user has left beside the file of a store is neither talked to nor written through.
+// TestForeignSockets: files of another user beside the file of a store are neither used as a socket nor written through.
 func TestForeignSockets(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give files to another user")
@@ -48,7 +48,7 @@ func TestForeignSockets(t *testing.T) {
 	}
 }
 
-// TestForeignNotes: a file that says where the socket is counts only if it belongs to the owner of the store, and what it names too.
+// TestForeignNotes: a file that names the socket counts only if the file and the socket belong to the owner of the store.
 func TestForeignNotes(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give files to another user")

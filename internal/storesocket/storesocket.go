@@ -1,5 +1,5 @@
-// Package storesocket is the Unix socket beside the file of a store. Only one process at a time has such a file: it answers there what other
-// commands of the same user ask. Who may open the socket is who owns it.
+// Package storesocket is the Unix socket beside the file of a store. Only one process at a time holds such a file: on the socket, it answers other
+// commands of the same user. Only the owner of the socket may open it.
 package storesocket
 
 import (
@@ -15,13 +15,13 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// maxPath is how long the path of a socket may be everywhere.
+// maxPath is the maximum length of a socket's path on all systems.
 const maxPath = 100
 
-// socketOf returns where the socket of a store's file is, or a small file that says where it is.
+// socketOf returns the path of the socket of a store's file, or of a small file that names the socket.
 func socketOf(file string) string { return file + ".sock" }
 
-// Listen listens for other commands. The caller has the file, so that a socket which is there was left by a process that is gone.
+// Listen listens for other commands. The caller holds the file, so that an existing socket comes from a process that is gone.
 func Listen(ctx context.Context, file string) (net.Listener, error) {
 	at := socketOf(file)
 	if err := os.Remove(at); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -41,7 +41,7 @@ func Listen(ctx context.Context, file string) (net.Listener, error) {
 	return &elsewhere{l, at, folder}, err
 }
 
-// writeNote writes the file that says where the socket is. It follows no link.
+// writeNote writes the file that names the socket. It follows no link.
 func writeNote(at, text string) error {
 	f, err := os.OpenFile(at, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -52,18 +52,18 @@ func writeNote(at, text string) error {
 }
 
 func listen(ctx context.Context, at string) (net.Listener, error) {
-	before := syscall.Umask(0o177) // nobody else may open it, not even for a moment
+	before := syscall.Umask(0o177) // no other user may open it at any moment
 	defer syscall.Umask(before)
 	return new(net.ListenConfig).Listen(ctx, "unix", at)
 }
 
-// elsewhere is a listener whose socket is not beside the file.
+// elsewhere is a listener whose socket is in another folder.
 type elsewhere struct {
 	net.Listener
 	note, folder string
 }
 
-// Close ends the listening, and removes what says where the socket was.
+// Close ends the listening, and removes the file that names the socket.
 func (e *elsewhere) Close() error {
 	var err error
 	if e.Listener != nil {
@@ -72,10 +72,10 @@ func (e *elsewhere) Close() error {
 	return errors.Join(err, os.Remove(e.note), os.RemoveAll(e.folder))
 }
 
-// ErrNobody says that nobody listens beside a file.
+// ErrNobody reports that no process listens beside a file.
 var ErrNobody = errors.New("nobody listens beside the file")
 
-// ForeignError says that the socket beside a file is somebody else's.
+// ForeignError reports that the socket beside a file belongs to another user.
 type ForeignError struct {
 	Socket string
 	User   uint32 // the id of its owner
@@ -85,7 +85,7 @@ func (e *ForeignError) Error() string {
 	return fmt.Sprintf("the socket %s belongs to the user %d, who owns neither the store nor this process: whoever answers there is not the holder of the store; remove it", e.Socket, e.User)
 }
 
-// checkOwner refuses a socket, or a file that says where it is, of anybody but the owner of the store and the user of this process.
+// checkOwner refuses a socket, or a file that names it, unless it belongs to the owner of the store or to the user of this process.
 func checkOwner(file, at string) error {
 	owner, known := userOf(at)
 	of, there := userOf(file)
@@ -95,7 +95,7 @@ func checkOwner(file, at string) error {
 	return &ForeignError{at, owner}
 }
 
-// userOf returns who owns a file; a link is its own.
+// userOf returns the owner of a file, and for a link the owner of the link.
 func userOf(path string) (uint32, bool) {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -108,7 +108,8 @@ func userOf(path string) (uint32, bool) {
 	return s.Uid, true
 }
 
-// Dial connects to whoever has the file. A socket of another user is a *ForeignError. ErrNobody says that nobody listens: nobody has it, or somebody does without answering others.
+// Dial connects to the process that holds the file. A socket of another user is a *ForeignError. ErrNobody means that no process listens: no process
+// holds the file, or its holder does not answer others.
 func Dial(ctx context.Context, file string) (net.Conn, error) {
 	at := socketOf(file)
 	info, err := os.Lstat(at)
@@ -130,7 +131,7 @@ func Dial(ctx context.Context, file string) (net.Conn, error) {
 	return c, nil
 }
 
-// nobody tells errors that mean that nobody listens from others.
+// nobody returns ErrNobody for errors that mean that no process listens.
 func nobody(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOTDIR) {
 		return ErrNobody

@@ -1,15 +1,14 @@
-// Package suggest finds the name that a misspelt one was meant to be: one to ask about, or one that is certain enough to replace it.
+// Package suggest finds the intended name for a misspelt one: a name for a question, or a name that is certain enough for a replacement.
 package suggest
 
 import "strings"
 
-// longest is the length above which nobody misspells a name, but writes something else.
+// longest is the length above which a wrong name is no misspelling.
 const longest = 64
 
-// Nearest returns the choice that name was most likely meant to be, or "" if there is none or several are equally likely. A slip is
-// a letter too much, too few, another one, or two neighbours swapped; upper and lower case are the same. A short name has
-// at most one slip, and at most half of its letters are wrong. Without slips, name may be the beginning of the choice, or the
-// other way round.
+// Nearest returns the most likely intended choice for name, or an empty text without one, or if several are equally likely. A slip is an additional,
+// missing or different letter, or two swapped neighbours; upper and lower case are the same. A short name has at most one slip, and at most half of
+// its letters are wrong. Without slips, name may be the beginning of the choice, or the other way round.
 func Nearest(name string, choices []string) string {
 	const none = 6
 	if name == "" {
@@ -29,7 +28,7 @@ func Nearest(name string, choices []string) string {
 		case distance < least:
 			best, least = choice, distance
 		case distance == least && choice != best:
-			best = "" // two choices are as near as each other
+			best = "" // two choices are equally near
 		}
 	}
 	if least < none {
@@ -38,7 +37,7 @@ func Nearest(name string, choices []string) string {
 	return beginning(name, choices)
 }
 
-// beginning returns the only choice that name begins, or that begins name.
+// beginning returns the only choice that has name as its prefix, or is a prefix of name.
 func beginning(name string, choices []string) string {
 	found := ""
 	for _, choice := range choices {
@@ -53,8 +52,8 @@ func beginning(name string, choices []string) string {
 	return found
 }
 
-// Word returns the only word of a vocabulary within one slip of a misspelt one, or "". Since the misspelt word means nothing
-// in that vocabulary, the other one can be put in its place.
+// Word returns the only word of a vocabulary within one slip of a misspelt one, or an empty text. The misspelt word has no meaning in that
+// vocabulary, so that it can be replaced.
 func Word(misspelt string, vocabulary []string) string {
 	found := ""
 	for _, word := range vocabulary {
@@ -69,8 +68,8 @@ func Word(misspelt string, vocabulary []string) string {
 	return found
 }
 
-// Name returns the only one of an author's names that a misspelt one can be, or "". Authors choose names that resemble each
-// other on purpose (step1 and step2, item and items), so only case, a doubled letter and swapped neighbours count as slips.
+// Name returns the only one of an author's names that a misspelt one can mean, or an empty text. Authors choose similar names on purpose (step1 and
+// step2, item and items), so that only case, a doubled letter and swapped neighbours count as slips.
 func Name(misspelt string, names []string) string {
 	name := Word(misspelt, names)
 	if name == "" || strings.EqualFold(name, misspelt) || swapped(name, misspelt) || undoubled(name) == undoubled(misspelt) {
@@ -93,7 +92,7 @@ func swapped(a, b string) bool {
 	return false
 }
 
-// undoubled writes every letter that stands twice in a row once. Digits stay: 1 and 11 are two numbers.
+// undoubled writes every doubled letter once. Digits stay: 1 and 11 are two numbers.
 func undoubled(name string) string {
 	var b strings.Builder
 	name = strings.ToLower(name)
@@ -107,8 +106,7 @@ func undoubled(name string) string {
 
 func isLetter(c byte) bool { return 'a' <= c && c <= 'z' }
 
-// slipsBetween counts the letters to insert, delete, replace or swap with the next one to make b of a. Above two it only
-// says that there are more.
+// slipsBetween counts the letters to insert, delete, replace or swap with the next one to turn a into b. For more than two it returns 3.
 func slipsBetween(a, b string) int {
 	if d := len(a) - len(b); d > 2 || d < -2 || len(a) > longest {
 		return 3

@@ -7,8 +7,7 @@ import (
 	"github.com/swrun/swrun/internal/suggest"
 )
 
-// TestSuggestions: for misspelt names, what is suggested, and what is certain enough to be put in their place: as a word of
-// the language, and as a name that an author has chosen.
+// TestSuggestions checks the suggestions for misspelt names, and the certain replacements: as a word of the language, and as a name of an author.
 func TestSuggestions(t *testing.T) {
 	for _, c := range []struct{ misspelt, choices, nearest, word, name string }{
 		{"second", "seconds hours", "seconds", "seconds", ""},

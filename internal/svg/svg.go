@@ -1,4 +1,4 @@
-// Package svg writes drawings as SVG. It styles shapes by attributes alone: a page that forbids styles shows them as they are.
+// Package svg writes drawings as SVG. It styles shapes only by attributes: a page that forbids styles displays them unchanged.
 package svg
 
 import (
@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
-// Drawing is a drawing in the making; its origin is at the top left.
+// Drawing is an unfinished drawing; its origin is at the top left.
 type Drawing struct {
 	width, height int
 	title         string
 	b             strings.Builder
 }
 
-// New returns an empty drawing. The title is what it is for those who do not see it.
+// New returns an empty drawing. The title describes it for people that do not see it.
 func New(width, height int, title string) *Drawing {
 	return &Drawing{width: width, height: height, title: title}
 }
 
-// Color is a colour, as SVG writes it.
+// Color is a colour in the form of SVG.
 type Color string
 
-// The colours of drawings. None is the only thing that tells one state from another.
+// The colours of drawings. No state is distinguished by its colour alone.
 const (
 	Ink    Color = "#1f2933"
 	Faint  Color = "#7b8794"
@@ -36,7 +36,7 @@ const (
 	Alarm  Color = "#b42318"
 )
 
-// Box is a rectangle, with a title that a pointer shows.
+// Box is a rectangle, with a title for the pointer.
 type Box struct {
 	X, Y, W, H float64
 	Fill       Color
@@ -59,7 +59,7 @@ func (d *Drawing) Box(b Box) {
 	d.b.WriteString("</rect>\n")
 }
 
-// Text is a line of text; X and Y are where it begins, or its middle.
+// Text is a line of text; X and Y are its beginning, or its middle.
 type Text struct {
 	X, Y   float64
 	Text   string
@@ -90,7 +90,7 @@ func Dashed(c Color) string {
 	return fmt.Sprintf(`stroke="%s" stroke-width="1.5" stroke-dasharray="4 3" `, c)
 }
 
-// Arrow draws a curve from one point to another, which leaves and arrives in the direction of the points between.
+// Arrow draws a curve between two points, which leaves and arrives in the direction of the points between.
 func (d *Drawing) Arrow(points [4][2]float64, dashed bool) {
 	style := Plain(Line)
 	if dashed {
@@ -115,7 +115,7 @@ func number(f float64) string {
 	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.1f", f), "0"), ".")
 }
 
-// escape makes text safe, also that of characters that no XML can have.
+// escape makes text safe, including characters that XML does not allow.
 func escape(text string) string {
 	return html.EscapeString(strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0xfffe || r == 0xffff {

@@ -1,6 +1,6 @@
-// Package terminal shows text to people: colours, signs and what stands for them in ASCII, columns, lengths and counts in words,
-// and everything escaped that could drive a terminal. The command and the internal packages that write for people use it; it
-// decides nothing about workflows, and reads no terminal itself.
+// Package terminal formats text for people: colours, signs and their replacements in ASCII, columns, lengths and counts in words. It escapes
+// everything that could control a terminal. The command and the internal packages that write for people use it. It makes no decisions about
+// workflows, and reads no terminal itself.
 package terminal
 
 import (
@@ -8,15 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// Style is how text is shown on one stream.
+// Style is the style of text on one stream.
 type Style struct {
 	Color bool
 	ASCII bool
-	Width int // of the terminal; 0 if it is none
+	Width int // of the terminal; 0 for another stream
 }
 
-// NewStyle returns how text is shown on a stream that is a terminal or not: NO_COLOR, FORCE_COLOR and TERM decide whether it
-// has colours, and noColor above all.
+// NewStyle returns the style of a stream that is a terminal or not: NO_COLOR, FORCE_COLOR and TERM decide whether it has colours, and noColor
+// overrides them.
 func NewStyle(env func(name string) (string, bool), tty, noColor bool) Style {
 	l := Style{Color: tty}
 	value := func(name string) string { v, _ := env(name); return v }
@@ -48,7 +48,7 @@ func (l Style) Green(s string) string  { return l.Paint("32", s) }
 func (l Style) Yellow(s string) string { return l.Paint("33", s) }
 func (l Style) Blue(s string) string   { return l.Paint("36", s) }
 
-// asciiSign returns what stands for a sign in plain ASCII.
+// asciiSign returns the replacement of a sign in plain ASCII.
 func asciiSign(sign string) (string, bool) {
 	switch sign {
 	case "✔":
@@ -83,7 +83,7 @@ func asciiSign(sign string) (string, bool) {
 	return "", false
 }
 
-// Sign returns s, or what stands for it in plain ASCII.
+// Sign returns s, or its replacement in plain ASCII.
 func (l Style) Sign(s string) string {
 	if plain, ok := asciiSign(s); ok && l.ASCII {
 		return plain
@@ -91,7 +91,7 @@ func (l Style) Sign(s string) string {
 	return s
 }
 
-// Text returns a finished line with all signs in it replaced, if need be. What else it holds stays as it is.
+// Text returns a finished line with all signs in it replaced, if necessary. The rest stays unchanged.
 func (l Style) Text(s string) string {
 	if !l.ASCII {
 		return s

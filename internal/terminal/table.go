@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 )
 
-// Table writes rows in columns; text from outside is made printable.
+// Table writes rows in columns; it makes foreign text printable.
 type Table struct{ *tabwriter.Writer }
 
 // NewTable returns a table with its first row; Flush writes it.

@@ -15,8 +15,8 @@ import (
 	"github.com/swrun/swrun/internal/shorten"
 )
 
-// Printable returns s with everything escaped that could drive a terminal or break a line: control characters,
-// bytes that are not UTF-8, and characters that change the direction of text.
+// Printable returns s with everything escaped that could control a terminal or break a line: control characters, bytes that are not UTF-8, and
+// characters that change the direction of text.
 func Printable(s string) string {
 	if isPrintable(s) {
 		return s
@@ -30,7 +30,7 @@ func Printable(s string) string {
 	return b.String()
 }
 
-// isPrintable reports whether Printable returns s as it is.
+// isPrintable reports whether Printable returns s unchanged.
 func isPrintable(s string) bool {
 	for _, r := range s {
 		if r == utf8.RuneError || unsafeRune(r) {
@@ -44,7 +44,7 @@ func unsafeRune(r rune) bool {
 	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r) || r == '\ufeff'
 }
 
-// Escaped returns how r is shown; raw is its encoding.
+// Escaped returns the displayed form of r; raw is its encoding.
 func Escaped(r rune, raw string) string {
 	switch {
 	case r == utf8.RuneError && len(raw) == 1:
@@ -68,7 +68,7 @@ func hex(n uint64, digits int) string {
 	return strings.Repeat("0", max(0, digits-len(s))) + s
 }
 
-// Width returns how many columns of a terminal s takes.
+// Width returns the number of columns of s on a terminal.
 func Width(s string) int { return cells().String(s) }
 
 // cells measures text in columns of a terminal; colours take none.
@@ -79,7 +79,7 @@ func Pad(s string, width int) string {
 	return s + strings.Repeat(" ", max(0, width-Width(s)))
 }
 
-// Clip shortens s to width columns; it ends in … then.
+// Clip shortens s to width columns; a shortened text ends in ….
 func Clip(s string, width int) string {
 	if width <= 0 || Width(s) <= width {
 		return s
@@ -98,10 +98,10 @@ func Counted[N int | int64](n N, noun string) string {
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
-// Elapsed shows how long something took, or has left: 3ms, 1.5s, 4m47s, 30d. A negative time counts as zero.
+// Elapsed formats an elapsed or remaining time: 3ms, 1.5s, 4m47s, 30d. A negative time counts as zero.
 func Elapsed(d time.Duration) string { return duration.FormatRough(max(d, 0)) }
 
-// Duration shows a duration of the document.
+// Duration formats a duration of the document.
 func Duration(d *dsl.Duration) string {
 	if d.Expression != "" {
 		return Printable(shorten.To(d.Expression, 40))
@@ -130,7 +130,7 @@ func DocumentWord(file string) string {
 	return ShellWord(file)
 }
 
-// ShellWord quotes a file name where a shell would need it.
+// ShellWord quotes a file name if a shell needs it.
 func ShellWord(s string) string {
 	plain := !strings.ContainsFunc(s, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-/+:@%", r))

@@ -1,5 +1,5 @@
-// Package timeline draws what has happened in a run over time: a row for each task, with its attempts, the waits between them, and ticks
-// where deadlines are. It draws a history, and knows no store.
+// Package timeline draws the history of a run over time: a row for each task, with its attempts, the waits between them, and ticks for deadlines. It
+// draws a history, and knows no store.
 package timeline
 
 import (
@@ -16,18 +16,18 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// Timeline is a run over time. Add it the records of a run in their order.
+// Timeline is a run over time. Add takes the records of a run in their order.
 type Timeline struct {
 	title string
 	begin time.Time
-	end   time.Time // of what has happened so far
+	end   time.Time // of the records so far
 	rows  []*row
 	at    map[dsl.Pointer]*row
-	open  map[string]*bar // in progress, by the occurrence of the task
-	more  int             // tasks that have no row
+	open  map[string]*bar // bars in progress, by the occurrence of the task
+	more  int             // tasks without a row
 	runs  []time.Time     // deadlines of the whole run
 	told  interpreter.ToldDeadlines
-	fault string // the category of the error that has ended the run; empty if none has
+	fault string // the category of the error of a faulted run; otherwise empty
 }
 
 // row is a task.
@@ -40,10 +40,10 @@ type row struct {
 
 // bar is a span of time in a row.
 type bar struct {
-	from, to time.Time // to is zero while it goes on
+	from, to time.Time // to is zero while the bar is in progress
 	state    string
 	about    string
-	mark     string // beside the bar, behind the sign of its state
+	mark     string // beside the bar, after the sign of its state
 }
 
 // The states of bars.
@@ -55,7 +55,7 @@ const (
 	stateBackoff   = "waits for the next attempt"
 )
 
-// maxRows is how many tasks have rows: what has more cannot be read anyway.
+// maxRows is the maximum number of tasks with rows: a larger drawing is unreadable anyway.
 const maxRows = 200
 
 // New returns an empty timeline.
@@ -83,7 +83,7 @@ func (t *Timeline) Add(r interpreter.HistoryEvent) {
 	}
 }
 
-// InForce adds the deadlines in force, as a description of the run has them: those of attempts and activities stand in no record. Known ones are
+// InForce adds the active deadlines from a description of the run: records do not contain the deadlines of attempts and activities. Known ones are
 // drawn once.
 func (t *Timeline) InForce(all []interpreter.ActiveDeadline) {
 	for _, d := range all {
@@ -130,8 +130,8 @@ func (t *Timeline) task(in *row, r interpreter.HistoryEvent) {
 	}
 }
 
-// fails closes the bar of an attempt that has failed, and marks it with the category of the error. It marks an error that is not retried, since that is
-// why no other attempt follows.
+// fails closes the bar of a failed attempt, and marks it with the category of the error. It marks an error that is not retried, which explains the
+// missing attempts.
 func (t *Timeline) fails(occurrence string, r interpreter.HistoryEvent) {
 	if r.Error == nil {
 		t.close(occurrence, r.At, stateFaulted, "")
@@ -185,12 +185,12 @@ const (
 	chart     = 720.0
 	rowHeight = 24.0
 	head      = 56.0
-	margin    = 200.0 // right of the chart, for what stands beside a bar
+	margin    = 200.0 // right of the chart, for the marks beside bars
 	minimum   = 2.0   // width of a bar
 	ticks     = 5
 )
 
-// SVG returns the timeline as it is now; a run that has ended ends with its last record.
+// SVG returns the current timeline; the timeline of a finished run ends with its last record.
 func (t *Timeline) SVG(now time.Time, ended bool) string {
 	if t.begin.IsZero() {
 		t.begin = now
@@ -217,7 +217,7 @@ func (t *Timeline) SVG(now time.Time, ended bool) string {
 	return d.String()
 }
 
-// x is where a moment stands.
+// x returns the position of a moment.
 func (t *Timeline) x(at time.Time) float64 {
 	whole := max(t.end.Sub(t.begin), time.Millisecond)
 	return labels + chart*float64(at.Sub(t.begin))/float64(whole)
@@ -237,7 +237,7 @@ func (t *Timeline) draw(d *svg.Drawing, in *row, y float64) {
 	d.Text(svg.Text{X: 12 + 12*float64(in.depth), Y: y + 15, Text: shorten.To(name, 34-2*min(in.depth, 10)), Color: svg.Ink, Size: 12})
 	fills := map[string]svg.Color{stateOpen: svg.Blue, stateDone: svg.Green, stateFaulted: svg.Red, stateCancelled: svg.Grey, stateBackoff: svg.Yellow}
 	signs := map[string]string{stateFaulted: "✖", stateCancelled: "⊘", stateOpen: "▶"}
-	bars := slices.DeleteFunc(slices.Clone(in.bars), func(b *bar) bool { return b.from.After(t.end) }) // without attempts to come
+	bars := slices.DeleteFunc(slices.Clone(in.bars), func(b *bar) bool { return b.from.After(t.end) }) // without future attempts
 	for n, b := range bars {
 		to := b.to
 		if to.IsZero() || to.After(t.end) {
@@ -263,14 +263,14 @@ func (t *Timeline) draw(d *svg.Drawing, in *row, y float64) {
 	}
 }
 
-// tick is a deadline, and how high it stands in the drawing.
+// tick is a deadline, with its vertical position and height in the drawing.
 type tick struct {
 	at        time.Time
 	y, height float64
 	whose     string
 }
 
-// deadline draws a tick where a deadline is; one that lies beyond the drawing is an arrow at its edge.
+// deadline draws a tick for a deadline; a deadline beyond the drawing is an arrow at its edge.
 func (t *Timeline) deadline(d *svg.Drawing, k tick) {
 	x, title := t.x(k.at), fmt.Sprintf("deadline of %s: %s", k.whose, k.at.UTC().Format(time.RFC3339Nano))
 	if x > labels+chart {

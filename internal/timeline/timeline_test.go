@@ -14,7 +14,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// TestSVG draws a run with a retry, a timeout and a name that is no plain text, and holds what the drawing tells of them.
+// TestSVG draws a run with a retry, a timeout and a name with special characters, and checks their drawing.
 func TestSVG(t *testing.T) {
 	begin := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 	at := func(seconds int) time.Time { return begin.Add(time.Duration(seconds) * time.Second) }

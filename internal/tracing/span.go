@@ -13,14 +13,14 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// span is a span of a run or of a task, as the history tells it. It has no data of the workflow: no input, no output, no text of an error.
+// span is a span of a run or of a task, built from the history. It contains no data of the workflow: no input, no output, no text of an error.
 type span struct {
 	name       string
 	path       interpreter.Path // of the task's occurrence; empty for the run
 	start, end time.Time
 	attributes []attribute.KeyValue
 	status     codes.Code
-	because    string // the type of the error, if it has failed
+	because    string // the type of the error of a failed span
 	events     []spanEvent
 }
 
@@ -30,7 +30,7 @@ type spanEvent struct {
 	attributes []attribute.KeyValue
 }
 
-// progress is what is known of a run in progress.
+// progress is the known state of a run in progress.
 type progress struct {
 	instance store.Instance
 	info     *execution.Invocation
@@ -50,7 +50,7 @@ func newProgress(i store.Instance, info *execution.Invocation) *progress {
 	}}
 }
 
-// follow takes the next event of the run, and returns the spans that end with it.
+// follow handles the next event of the run, and returns the spans that end with it.
 func (p *progress) follow(e *interpreter.HistoryEvent) (ended []span) {
 	p.next = e.Seq + 1
 	switch e.Type {
@@ -69,7 +69,7 @@ func (p *progress) follow(e *interpreter.HistoryEvent) (ended []span) {
 		}
 	case interpreter.WorkflowCompleted, interpreter.WorkflowFaulted, interpreter.WorkflowCancelled:
 		p.run.finish(e)
-		if p.run.start.IsZero() { // it has never started
+		if p.run.start.IsZero() { // the run never started
 			p.run.start = e.At
 		}
 		ended = append(ended, p.run)
@@ -79,7 +79,7 @@ func (p *progress) follow(e *interpreter.HistoryEvent) (ended []span) {
 	return ended
 }
 
-// note adds what happened to the span of its task.
+// note adds an event to the span of its task.
 func (p *progress) note(e *interpreter.HistoryEvent) {
 	s := &p.run
 	if task := p.open[e.Path]; task != nil {
@@ -87,7 +87,7 @@ func (p *progress) note(e *interpreter.HistoryEvent) {
 	}
 	switch e.Type {
 	case interpreter.EffectStarted, interpreter.EffectFinished, interpreter.TaskSkipped, interpreter.TaskWaiting:
-		return // they say no more than the span itself
+		return // the span contains the same information
 	}
 	if len(s.events) >= maxEvents {
 		return
@@ -105,7 +105,7 @@ func (p *progress) note(e *interpreter.HistoryEvent) {
 	s.events = append(s.events, noted)
 }
 
-// maxEvents is how many events a span has: a loop that is retried for days has many.
+// maxEvents is the maximum number of events of a span: a loop that is retried for days has many.
 const maxEvents = 128
 
 func (s *span) finish(e *interpreter.HistoryEvent) {
@@ -122,8 +122,7 @@ func (s *span) finish(e *interpreter.HistoryEvent) {
 	}
 }
 
-// errorType is what a span says of an error: the short name of a standard one, or that it is the application's. Its other members are
-// data of the workflow.
+// errorType returns the type of an error in a span: the short name of a standard error, or "application". Its other members are data of the workflow.
 func errorType(e *errors.Error) string {
 	if e == nil {
 		return ""
@@ -134,7 +133,7 @@ func errorType(e *errors.Error) string {
 	return "application"
 }
 
-// called is what a span says of the call that has failed: its address, without user and query, under the names of OpenTelemetry.
+// called returns the attributes of the failed call: its address, without user and query, under the names of OpenTelemetry.
 func called(e *errors.Error) (all []attribute.KeyValue) {
 	r := e.Reached()
 	for _, one := range []struct{ name, value string }{{"swrun.call.method", r.Method}, {"server.address", r.Host}, {"url.path", r.Path}} {
@@ -154,7 +153,7 @@ func taskName(e *interpreter.HistoryEvent) string {
 	return pointer[strings.LastIndexByte(pointer, '/')+1:]
 }
 
-// parentOf returns the path of the task around another one: that of the longest open one that it begins with; empty for the run.
+// parentOf returns the path of the task around another one: the longest open path that is a prefix; empty for the run.
 func (p *progress) parentOf(path interpreter.Path) interpreter.Path {
 	for end := len(path) - 1; end > 0; end-- {
 		switch path[end] {

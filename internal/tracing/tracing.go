@@ -1,5 +1,6 @@
-// Package tracing makes OpenTelemetry spans of what runs have stored: one for each run, and one for each task. Their ids are derived from the
-// run (execution.SpanID), so that what one process begins and another one ends is one span, and a run is in one trace whatever is killed.
+// Package tracing builds OpenTelemetry spans from the stored events of runs: one for each run, and one for each task. Their ids are derived from the
+// run (execution.SpanID), so that a span that one process begins and another one ends is one span, and a run has one trace even if processes are
+// killed.
 package tracing
 
 import (
@@ -21,25 +22,25 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Config is what a tracer needs.
+// Config contains the parts that a tracer needs.
 type Config struct {
 	Exporter sdktrace.SpanExporter
 	Version  string // of the program
-	// History calls f with the history of a run from its beginning: for runs that others have begun.
+	// History calls f with the history of a run from its beginning: for runs that other processes have begun.
 	History func(ctx context.Context, i store.Instance, f func(client.HistoryEntry) error) error
 	Log     *slog.Logger
 }
 
-// Tracer makes spans of histories. Run has to run for it; Observe may be called from anywhere.
+// Tracer builds spans from histories. It needs Run; any goroutine may call Observe.
 type Tracer struct {
 	c       Config
 	spans   *sdktrace.TracerProvider
 	told    chan told
 	dropped atomic.Int64
-	runs    map[store.Instance]*progress // of Run alone
+	runs    map[store.Instance]*progress // only used by Run
 }
 
-// told is some events of a run.
+// told contains some events of a run.
 type told struct {
 	instance store.Instance
 	info     *execution.Invocation
@@ -47,15 +48,15 @@ type told struct {
 }
 
 const (
-	// maxTold is how many steps may wait for their spans. More are dropped: nothing waits for traces.
+	// maxTold is the maximum number of steps that wait for their spans. Further ones are dropped, so that nothing waits for traces.
 	maxTold = 10_000
-	// maxRuns is how many runs in progress are remembered. Of others the history is read again.
+	// maxRuns is the maximum number of cached runs in progress. The histories of other runs are read again.
 	maxRuns = 10_000
-	// flushWithin is how long the last spans may take to be exported.
+	// flushWithin is the time limit for exporting the last spans.
 	flushWithin = 5 * time.Second
 )
 
-// Exporter returns what exports spans as the variables OTEL_* say; nil if they ask for none.
+// Exporter returns the exporter of spans that the variables OTEL_* specify; nil if they specify none.
 func Exporter(ctx context.Context, env func(string) (string, bool)) (sdktrace.SpanExporter, error) {
 	value := func(name string) string { v, _ := env(name); return v }
 	exporter := value("OTEL_TRACES_EXPORTER")
@@ -66,7 +67,7 @@ func Exporter(ctx context.Context, env func(string) (string, bool)) (sdktrace.Sp
 	return otlptracehttp.New(ctx)
 }
 
-// New returns a tracer. The variables OTEL_* say how it samples, and what its resource is called.
+// New returns a tracer. The variables OTEL_* specify its sampling and the name of its resource.
 func New(ctx context.Context, c Config) (*Tracer, error) {
 	about, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", "swrun"), attribute.String("service.version", c.Version)), resource.WithFromEnv())
 	if err != nil {
@@ -78,7 +79,7 @@ func New(ctx context.Context, c Config) (*Tracer, error) {
 	}, nil
 }
 
-// Observe takes events that a run has stored. It never waits.
+// Observe takes stored events of a run. It never waits.
 func (t *Tracer) Observe(i store.Instance, info *execution.Invocation, events []interpreter.HistoryEvent) {
 	select {
 	case t.told <- told{i, info, events}:
@@ -87,7 +88,7 @@ func (t *Tracer) Observe(i store.Instance, info *execution.Invocation, events []
 	}
 }
 
-// Run makes spans until ctx ends, and then exports what is left.
+// Run builds spans until ctx ends, and then exports the rest.
 func (t *Tracer) Run(ctx context.Context) {
 	for {
 		select {
@@ -111,7 +112,7 @@ func (t *Tracer) Run(ctx context.Context) {
 	}
 }
 
-// follow makes the spans that end with some events.
+// follow builds the spans that end with some events.
 func (t *Tracer) follow(ctx context.Context, news told) {
 	if len(news.events) == 0 {
 		return
@@ -122,7 +123,7 @@ func (t *Tracer) follow(ctx context.Context, news told) {
 	}
 	for n := range news.events {
 		e := &news.events[n]
-		if e.Seq < p.next { // its spans were made
+		if e.Seq < p.next { // its spans were built already
 			continue
 		}
 		for _, s := range p.follow(e) {
@@ -134,7 +135,7 @@ func (t *Tracer) follow(ctx context.Context, news told) {
 	}
 }
 
-// catchUp returns the progress of a run up to some events, from its history. What has ended before was exported by others.
+// catchUp returns the progress of a run up to some events, from its history. Other processes have exported the earlier spans.
 func (t *Tracer) catchUp(ctx context.Context, news told) *progress {
 	p := newProgress(news.instance, news.info)
 	first := news.events[0].Seq
@@ -159,7 +160,7 @@ func (t *Tracer) catchUp(ctx context.Context, news told) *progress {
 	return p
 }
 
-// export makes one span.
+// export exports one span.
 func (t *Tracer) export(p *progress, s span) {
 	at := p.info.TraceOf(p.instance)
 	parent := at.Parent
@@ -180,7 +181,7 @@ func (t *Tracer) export(p *progress, s span) {
 	made.End(trace.WithTimestamp(s.end))
 }
 
-// derived gives spans the ids that their context names.
+// derived gives spans the ids in their context.
 type derived struct{}
 
 type (
@@ -201,17 +202,17 @@ func (derived) NewSpanID(ctx context.Context, _ trace.TraceID) trace.SpanID {
 }
 
 func traceID(text string) (id trace.TraceID) {
-	_, _ = hex.Decode(id[:], []byte(text)) // it was made, or checked, as hexadecimal
+	_, _ = hex.Decode(id[:], []byte(text)) // it was created, or checked, as hexadecimal
 	return id
 }
 
 func spanID(text string) (id trace.SpanID) {
-	_, _ = hex.Decode(id[:], []byte(text)) // the same
+	_, _ = hex.Decode(id[:], []byte(text)) // it was created, or checked, as hexadecimal
 	return id
 }
 
 func flags(text string) trace.TraceFlags {
 	var f [1]byte
-	_, _ = hex.Decode(f[:], []byte(text)) // the same
+	_, _ = hex.Decode(f[:], []byte(text)) // it was created, or checked, as hexadecimal
 	return trace.TraceFlags(f[0])
 }

@@ -27,7 +27,7 @@ type traced struct {
 	spans *tracetest.InMemoryExporter
 }
 
-// kept is an exporter that keeps what it has when a process stops.
+// kept is an exporter that keeps its spans when a process stops.
 type kept struct{ *tracetest.InMemoryExporter }
 
 func (kept) Shutdown(context.Context) error { return nil }
@@ -41,7 +41,7 @@ func newTraced(t *testing.T) *traced {
 	return &traced{t, s, tracetest.NewInMemoryExporter()}
 }
 
-// work runs a process that works on the runs until stop is called, which has its spans exported.
+// work runs a process that works on the runs until stop is called, which exports its spans.
 func (x *traced) work(c swrun.EngineConfig) (e *swrun.Engine, stop func()) {
 	x.Helper()
 	tracer, err := tracing.New(x.Context(), tracing.Config{Exporter: kept{x.spans}, Log: slog.New(slog.DiscardHandler), History: func(ctx context.Context, i store.Instance, f func(client.HistoryEntry) error) error {
@@ -103,8 +103,9 @@ func within(s, around tracetest.SpanStub) bool {
 
 const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
-// TestOneRunIsOneTrace: a run that two processes have worked on, one after the other, is one trace below the span that has started it.
-// Tasks are in the tasks around them, and have begun when they did; a child is in the task that started it.
+// TestOneRunIsOneTrace: a run on which two processes have worked, one after the other, is one trace below the span that has started it. The spans of
+// tasks are inside of the spans of the tasks around them, and begin with their tasks. The span of a child is inside of the span of the task that
+// started it.
 func TestOneRunIsOneTrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newTraced(t)
@@ -157,8 +158,8 @@ func TestOneRunIsOneTrace(t *testing.T) {
 	})
 }
 
-// TestTracesOfTheirOwn: runs that nobody has traced before have traces of their own, which do not change; a start that is repeated in another
-// trace, or by somebody else, is the same start.
+// TestTracesOfTheirOwn: runs without an earlier trace have their own traces, which do not change. A start that is repeated in another trace, or by
+// another caller, is the same start.
 func TestTracesOfTheirOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newTraced(t)
@@ -184,7 +185,7 @@ func TestTracesOfTheirOwn(t *testing.T) {
 	})
 }
 
-// TestNotTraced: what is not to be recorded is not, and nothing is exported unless the environment asks for it.
+// TestNotTraced: unsampled runs are not recorded, and nothing is exported unless the environment requests it.
 func TestNotTraced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newTraced(t)

@@ -1,4 +1,4 @@
-// Package brokertest starts brokers for tests, in this process where that can be. Whoever starts one stops it.
+// Package brokertest starts brokers for tests, in this process if possible. The caller that starts a broker stops it.
 package brokertest
 
 import (
@@ -24,16 +24,16 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Broker is one that runs.
+// Broker is a running broker.
 type Broker struct {
 	Address string // host:port
-	Secured string // the same, of a RabbitMQ that also speaks TLS
+	Secured string // host:port for TLS, of a RabbitMQ that also speaks TLS
 	Stop    func()
-	// Forgets waits until a broker of MQTT has ended a session, as it does some time after it was told to. Others do so at once.
+	// Forgets waits until a broker of MQTT has dropped a session, which it does some time after the request. Other brokers do so immediately.
 	Forgets func(ctx context.Context, session string) error
 }
 
-// Kafka starts one with topics of one partition.
+// Kafka starts a broker with topics of one partition.
 func Kafka(topics ...string) (*Broker, error) { return startKafka(kfake.SeedTopics(1, topics...)) }
 
 func startKafka(options ...kfake.Opt) (*Broker, error) {
@@ -44,7 +44,7 @@ func startKafka(options ...kfake.Opt) (*Broker, error) {
 	return &Broker{Address: cluster.ListenAddrs()[0], Stop: cluster.Close, Forgets: atOnce}, nil
 }
 
-// MakeTopics makes topics of one partition at a broker of Kafka.
+// MakeTopics creates topics of one partition at a broker of Kafka.
 func MakeTopics(address string, topics ...string) error {
 	client, err := kgo.NewClient(kgo.SeedBrokers(address))
 	if err != nil {
@@ -71,7 +71,8 @@ func MakeTopics(address string, topics ...string) error {
 	return nil
 }
 
-// NATS starts one whose JetStream keeps its files in a folder, and has a stream of the subjects kept.>; a token lets in, if it is not empty.
+// NATS starts a broker whose JetStream keeps its files in a folder, and has a stream of the subjects kept.>. Clients need the token, if it is not
+// empty.
 func NATS(folder, token string) (*Broker, error) {
 	b, err := startNATS(&server.Options{JetStream: true, StoreDir: folder, Authorization: token})
 	if err != nil {
@@ -103,7 +104,7 @@ func startNATS(o *server.Options) (*Broker, error) {
 	return b, nil
 }
 
-// keep makes the stream.
+// keep creates the stream.
 func keep(address, token string) error {
 	conn, err := nats.Connect("nats://"+address, nats.Token(token))
 	if err != nil {
@@ -120,8 +121,8 @@ func keep(address, token string) error {
 	return err
 }
 
-// PublishMQTT publishes messages, and returns when the broker has sent them on, in this order. It answers before it does so, and reads the next one
-// of a connection afterwards.
+// PublishMQTT publishes messages, and returns when the broker has forwarded them in this order. The broker answers before it forwards a message, and
+// reads the next one of a connection afterwards.
 func PublishMQTT(address string, messages ...*paho.Publish) error {
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
@@ -141,7 +142,7 @@ func PublishMQTT(address string, messages ...*paho.Publish) error {
 	return client.Disconnect(&paho.Disconnect{})
 }
 
-// answering publishes messages as soon as somebody has subscribed to their topic.
+// answering publishes messages as soon as a client has subscribed to their topic.
 type answering struct {
 	mqtt.HookBase
 	broker   *mqtt.Server
@@ -162,19 +163,19 @@ func (a *answering) OnSubscribed(_ *mqtt.Client, pk packets.Packet, _ []byte) {
 			continue
 		}
 		for _, payload := range a.payloads {
-			_ = a.broker.Publish(a.topic, []byte(payload), false, 1) // the test sees that nothing comes
+			_ = a.broker.Publish(a.topic, []byte(payload), false, 1) // the test notices a missing message
 		}
 	}
 }
 
-// AnsweringMQTT starts a broker that publishes messages to who subscribes to a topic.
+// AnsweringMQTT starts a broker that publishes messages to the subscribers of a topic.
 func AnsweringMQTT(topic string, payloads ...string) (*Broker, error) {
 	return startMQTT(nil, nil, func(running *mqtt.Server) error {
 		return running.AddHook(&answering{broker: running, topic: topic, payloads: payloads}, nil)
 	})
 }
 
-// MQTT starts one that speaks 3.1.1 and 5. Ledger says who may connect; nil lets everybody in.
+// MQTT starts a broker that speaks 3.1.1 and 5. Ledger decides which clients may connect; nil admits all.
 func MQTT(ledger *auth.Ledger) (*Broker, error) {
 	return startMQTT(ledger, nil, func(*mqtt.Server) error { return nil })
 }

@@ -9,11 +9,10 @@ import (
 	"testing"
 )
 
-// Hostile is a server that answers each connection with a greeting and then, for every thing that it reads, with the next answer. An answer that is
-// empty is silence.
+// Hostile is a server that answers each connection with a greeting and then each read with the next answer. An empty answer is silence.
 type Hostile struct {
 	Answers []string
-	Endless string // what is sent again and again after the answers, up to 1 GiB
+	Endless string // sent repeatedly after the answers, up to 1 GiB
 }
 
 // Start serves until the test ends.
@@ -59,10 +58,10 @@ func (h Hostile) serve(conn net.Conn) {
 			return
 		}
 	}
-	_, _ = io.Copy(io.Discard, conn) // until the client has gone
+	_, _ = io.Copy(io.Discard, conn) // until the client is gone
 }
 
-// Allocated is how many bytes this process has allocated so far.
+// Allocated returns the number of bytes that this process has allocated.
 func Allocated() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(sample)

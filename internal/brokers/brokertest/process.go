@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-// slowest is how long a broker may take to start on a machine that is busy.
+// slowest is the maximum time for the start of a broker on a busy machine.
 const slowest = 2 * time.Minute
 
-// program is a broker that is a process of its own.
+// program is a broker in a process of its own.
 type program struct {
 	command []string
-	env     []string // besides that of this process
-	ready   string   // what it prints when it answers
+	env     []string // in addition to the environment of this process
+	ready   string   // its output when it is ready
 }
 
-// started starts a server on ports that are free. Somebody else may take one before the server does: then others are tried.
+// started starts a server on free ports. If another process takes one before the server does, it tries other ports.
 func started(ports int, describe func(ports []string) (*program, error)) (b *Broker, err error) {
 	for range 5 {
 		free, err := freePorts(ports)
@@ -42,7 +42,7 @@ func started(ports int, describe func(ports []string) (*program, error)) (b *Bro
 	return nil, err
 }
 
-// freePorts returns ports at which nobody listens. They are none of those that the system gives to outgoing connections.
+// freePorts returns ports without a listener. They are outside of the range that the system uses for outgoing connections.
 func freePorts(n int) (ports []string, err error) {
 	for range 1000 {
 		port := strconv.Itoa(20000 + rand.IntN(10000))
@@ -58,7 +58,7 @@ func freePorts(n int) (ports []string, err error) {
 	return nil, fmt.Errorf("there are no free ports")
 }
 
-// run starts a server and returns when it answers. It ends with this process too, however that ends: a shell waits for that.
+// run starts a server and returns when it is ready. A shell ends the server with this process, even if this process is killed.
 func (s *program) run() (stop func(), err error) {
 	const untilNobodyWaits = `{ "$@"; kill -9 0; } & read -r nothing; kill -9 0`
 	command := exec.Command("sh", append([]string{"-c", untilNobodyWaits, "sh"}, s.command...)...)
@@ -77,7 +77,7 @@ func (s *program) run() (stop func(), err error) {
 		return nil, err
 	}
 	stop = func() {
-		held.Close()   // now it is killed
+		held.Close()   // this kills it
 		command.Wait() // it was killed on purpose
 	}
 	late := time.AfterFunc(slowest, func() { held.Close() })
@@ -85,7 +85,7 @@ func (s *program) run() (stop func(), err error) {
 	var log strings.Builder
 	for lines := bufio.NewScanner(said); lines.Scan(); {
 		if strings.Contains(lines.Text(), s.ready) {
-			go io.Copy(io.Discard, said) // until it ends, which closes the pipe
+			go io.Copy(io.Discard, said) // until the server ends, which closes the pipe
 			return stop, nil
 		}
 		fmt.Fprintln(&log, lines.Text())

@@ -11,12 +11,12 @@ import (
 	"github.com/swrun/swrun/internal/certtest"
 )
 
-// RabbitMQ starts one that speaks AMQP 0.9.1 and AMQP 1.0, keeps its files in a folder, and has queues. Its user guest has the password guest.
+// RabbitMQ starts a broker that speaks AMQP 0.9.1 and AMQP 1.0, keeps its files in a folder, and has queues. Its user guest has the password guest.
 func RabbitMQ(folder string, queues ...string) (*Broker, error) {
 	return startRabbitMQ(folder, nil, queues)
 }
 
-// SecuredRabbitMQ is one that also speaks TLS, at another port, to who has a certificate of an authority. It may have been issued to a user.
+// SecuredRabbitMQ is RabbitMQ with TLS at another port, for clients with a certificate of an authority. The certificate may be issued to a user.
 func SecuredRabbitMQ(folder string, a *certtest.Authority, queues ...string) (*Broker, error) {
 	return startRabbitMQ(folder, a, queues)
 }
@@ -40,7 +40,7 @@ func startRabbitMQ(folder string, a *certtest.Authority, queues []string) (*Brok
 	return b, nil
 }
 
-// rabbitMQ returns a server that leaves nothing outside of a folder, and knows of no other on this machine.
+// rabbitMQ returns a server that leaves nothing outside of a folder, and is independent of other servers on this machine.
 func rabbitMQ(folder string, ports []string, a *certtest.Authority) (*program, error) {
 	folder = filepath.Join(folder, ports[0])
 	config, plugins := "listeners.tcp.1 = 127.0.0.1:"+ports[0]+"\nlog.console = true\nlog.file = false\n", "[rabbitmq_amqp1_0].\n"
@@ -62,11 +62,11 @@ func rabbitMQ(folder string, ports []string, a *certtest.Authority) (*program, e
 			return nil, err
 		}
 	}
-	command := "/usr/lib/rabbitmq/bin/rabbitmq-server" // of Debian, whose command on the path runs as another user
+	command := "/usr/lib/rabbitmq/bin/rabbitmq-server" // of Debian, where the command on the path runs as another user
 	if _, err := os.Stat(command); err != nil {
 		command = "rabbitmq-server"
 	}
-	// The port mapper of Erlang is one of its own too, so that it ends with the broker.
+	// It has its own port mapper of Erlang, which ends with the broker.
 	const both = `epmd -port "$ERL_EPMD_PORT" & exec "$0"`
 	return &program{command: []string{"sh", "-c", both, command}, ready: "Server startup complete", env: []string{
 		"HOME=" + folder, "RABBITMQ_CONF_ENV_FILE=/dev/null", "RABBITMQ_CONFIG_FILE=" + filepath.Join(folder, "rabbitmq.conf"),
@@ -75,7 +75,7 @@ func rabbitMQ(folder string, ports []string, a *certtest.Authority) (*program, e
 	}}, nil
 }
 
-// MakeQueues makes queues.
+// MakeQueues creates queues.
 func MakeQueues(address string, queues ...string) error {
 	conn, err := amqp091.Dial("amqp://guest:guest@" + address)
 	if err != nil {

@@ -2,10 +2,10 @@ package brokertest
 
 import "fmt"
 
-// Redis starts one that keeps nothing; options are those of its command line.
+// Redis starts a server without persistence; options are options of its command line.
 func Redis(options ...string) (*Broker, error) { return startRedis("--port", options) }
 
-// startRedis starts one that has its port by an option.
+// startRedis starts a server whose port is set by an option.
 func startRedis(port string, options []string) (*Broker, error) {
 	b, err := started(1, func(ports []string) (*program, error) {
 		command := append([]string{"redis-server", port, ports[0], "--bind", "127.0.0.1", "--save", ""}, options...)

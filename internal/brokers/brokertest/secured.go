@@ -15,8 +15,8 @@ import (
 	"github.com/swrun/swrun/internal/certtest"
 )
 
-// Secured starts a broker of a protocol that speaks TLS only, to who has a certificate of an authority, and keeps its files in a folder. Of Kafka, it
-// has the topic orders. One of WebSockets sends what it gets to all.
+// Secured starts a broker of a protocol that speaks only TLS, for clients with a certificate of an authority, and keeps its files in a folder. A
+// broker of Kafka has the topic orders. A broker of WebSockets sends each message to all connections.
 func Secured(protocol, folder string, a *certtest.Authority) (*Broker, error) {
 	settings, err := a.Server()
 	if err != nil {
@@ -41,7 +41,7 @@ func Secured(protocol, folder string, a *certtest.Authority) (*Broker, error) {
 	return nil, fmt.Errorf("there is no broker of %s that speaks TLS", protocol)
 }
 
-// files are those that a server which is a process reads.
+// files are the files of a server in a separate process.
 type files struct{ certificate, key, authority string }
 
 // writeFiles writes the files of a server into a folder.
@@ -62,7 +62,7 @@ func writeFiles(folder string, a *certtest.Authority) (files, error) {
 	return f, nil
 }
 
-// relay sends what comes over one WebSocket to all of them, also to those that are opened later.
+// relay sends each message of one WebSocket to all of them, including those that are opened later.
 type relay struct {
 	mu   sync.Mutex
 	sent [][]byte
@@ -72,7 +72,7 @@ type relay struct {
 func (r *relay) serve(conn *websocket.Conn, request *http.Request) {
 	r.mu.Lock()
 	for _, data := range r.sent {
-		_ = conn.Write(request.Context(), websocket.MessageText, data) // the test sees that nothing comes
+		_ = conn.Write(request.Context(), websocket.MessageText, data) // the test notices a missing message
 	}
 	r.open = append(r.open, conn)
 	r.mu.Unlock()

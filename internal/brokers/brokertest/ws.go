@@ -10,7 +10,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// WS starts a server of WebSockets. Serve gets each that is opened, and the request that opened it, whose path is the channel.
+// WS starts a server of WebSockets. Serve gets each opened connection and its request, whose path is the channel.
 func WS(serve func(*websocket.Conn, *http.Request)) *Broker { return startWS(nil, serve) }
 
 func startWS(secured *tls.Config, serve func(*websocket.Conn, *http.Request)) *Broker {
@@ -22,7 +22,7 @@ func startWS(secured *tls.Config, serve func(*websocket.Conn, *http.Request)) *B
 		defer conn.CloseNow() // it may be closed already
 		serve(conn, r)
 	}))
-	running.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that are refused are no news
+	running.Config.ErrorLog = log.New(io.Discard, "", 0) // refused clients need no log
 	if running.TLS = secured; secured != nil {
 		running.StartTLS()
 	} else {
