@@ -73,11 +73,12 @@ func (h trailHandler) Handle(ctx context.Context, r slog.Record) error {
 		return true
 	})
 	c := change{operation: fields["operation"], subject: cmp.Or(fields["subject"], fields["path"]), reason: fields["reason"]}
-	outcome := audit.Done
-	if status := fields["status"]; !slices.Contains([]string{"200", "201", "202", "204"}, status) {
-		outcome = cmp.Or(fields["refusal"], "status "+status)
+	// A command for several runs answers with 200 although runs refuse it.
+	outcome := fields["refusal"]
+	if status := fields["status"]; outcome == "" && !slices.Contains([]string{"200", "201", "202", "204"}, status) {
+		outcome = "status " + status
 	}
-	h.program.note(client.WithActor(ctx, fields["actor"]), h.trail, c, outcome)
+	h.program.note(client.WithActor(ctx, fields["actor"]), h.trail, c, cmp.Or(outcome, audit.Done))
 	return nil
 }
 

@@ -76,6 +76,29 @@ func TestChangesWithoutAServerAreAudited(t *testing.T) {
 	}
 }
 
+// TestRefusalsOfSeveralRunsAreAudited: the log contains the reason why runs refused a command, although the request itself succeeded.
+func TestRefusalsOfSeveralRunsAreAudited(t *testing.T) {
+	t.Parallel()
+	h := &hosted{t, "file:" + filepath.Join(t.TempDir(), "runs.db")}
+	h.exits(exitOK, "deploy", mustWriteFile(t, "nap.yaml", napText))
+	for _, id := range []string{"a", "b"} {
+		h.exits(exitOK, "start", "demo/nap", "--id", id)
+	}
+	h.exits(exitOK, "cancel", "a")
+	h.exits(exitConflict, "cancel", "a")
+	h.exits(exitConflict, "cancel", "a", "b")
+	const last = `operation=cancelRuns subject="2: demo/a demo/b" `
+	said := h.workUntil(last, "worker", "--log-level", "error")
+	for _, line := range []string{
+		`operation=cancelRuns subject=demo/a outcome="1 of 1 refused: run demo/a has ended"`,
+		last + `outcome="1 of 2 refused: run demo/a has ended"`,
+	} {
+		if !strings.Contains(said, line) {
+			t.Errorf("%q is not said:\n%s", line, said)
+		}
+	}
+}
+
 // workUntil runs a process until its log contains a text, and returns the log.
 func (h *hosted) workUntil(text string, args ...string) string {
 	h.Helper()
