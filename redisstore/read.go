@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -83,43 +82,6 @@ func firstError(commands []redis.Cmder, otherwise error) error {
 		return nil
 	}
 	return otherwise
-}
-
-// readLoaded reads the fields of a run's hash.
-func readLoaded(fields map[string]string) (store.Loaded, error) {
-	l := store.Loaded{State: interpreter.StoredState{Frames: map[interpreter.FrameKey][]byte{}}}
-	var err error
-	for name, value := range fields {
-		switch name {
-		case fieldRecord:
-			l.Lifecycle, err = store.ParseLifecycle(value)
-		case fieldInfo:
-			l.Invocation = []byte(value)
-		case fieldHead:
-			l.State.Head = []byte(value)
-		case fieldContext:
-			l.State.Context = []byte(value)
-		case fieldMail, fieldIndex:
-		default:
-			if strings.HasPrefix(name, fieldActivity) {
-				l.Activities, err = addActivity(l.Activities, name, value)
-				break
-			}
-			key, bad := strconv.Atoi(strings.TrimPrefix(name, fieldFrame))
-			if bad != nil {
-				return l, fmt.Errorf("%q is not a field of a run", name)
-			}
-			l.State.Frames[interpreter.FrameKey(key)] = []byte(value)
-		}
-	}
-	if _, there := fields[fieldRecord]; there && err == nil {
-		var mail any // absent is another thing than empty
-		if text, written := fields[fieldMail]; written {
-			mail = text
-		}
-		l.Lifecycle.Mail, err = mailOf(mail, &l.Lifecycle)
-	}
-	return l, err
 }
 
 // Load implements store.Reader.

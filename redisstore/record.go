@@ -5,11 +5,14 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/swrun/swrun/internal/form"
+	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -40,6 +43,55 @@ func keptIn(fields *redis.SliceCmd) kept {
 		return kept{damaged: onlyDamage(fields)}
 	}
 	return newKept(values[0], values[1])
+}
+
+// readLoaded reads the fields of a run's hash. Its record is read first: of a run whose record cannot be read, nothing else matters.
+func readLoaded(fields map[string]string) (store.Loaded, error) {
+	l := store.Loaded{State: interpreter.StoredState{Frames: map[interpreter.FrameKey][]byte{}}}
+	if record, there := fields[fieldRecord]; there {
+		var mail any // absent is another thing than empty
+		if text, written := fields[fieldMail]; written {
+			mail = text
+		}
+		is := newKept(record, mail)
+		l.Lifecycle = *is.lifecycle
+		if is.damaged != nil {
+			return l, is.damaged
+		}
+	}
+	for name, value := range fields {
+		switch name {
+		case fieldInfo:
+			l.Invocation = []byte(value)
+		case fieldHead:
+			l.State.Head = []byte(value)
+		case fieldContext:
+			l.State.Context = []byte(value)
+		case fieldRecord, fieldMail, fieldIndex:
+		default:
+			if err := readPartOf(&l, name, value); err != nil {
+				return l, err
+			}
+		}
+	}
+	return l, nil
+}
+
+// readPartOf reads a field with an activity or a frame.
+func readPartOf(l *store.Loaded, name, value string) (err error) {
+	if strings.HasPrefix(name, fieldActivity) {
+		l.Activities, err = addActivity(l.Activities, name, value)
+		if form.IsNewer(err) {
+			l.Newer, err = err, nil
+		}
+		return err
+	}
+	key, err := strconv.Atoi(strings.TrimPrefix(name, fieldFrame))
+	if err != nil {
+		return fmt.Errorf("%q is not a field of a run", name)
+	}
+	l.State.Frames[interpreter.FrameKey(key)] = []byte(value)
+	return nil
 }
 
 // maxMail bounds how many messages a run can have got.
