@@ -31,7 +31,7 @@ func (p EventPosition) after(other EventPosition) bool {
 	return p.seq > other.seq || p.seq == other.seq && p.number > other.number
 }
 
-// FollowedEvent is a lifecycle event of a run, or one that the run emits.
+// FollowedEvent is a lifecycle event of a run, or an event that the run emits.
 type FollowedEvent struct {
 	ID   string    // the id for continuing after it; for followers of one run the id of the CloudEvent, if it is a lifecycle event
 	Name string    // of its type, such as task.faulted

@@ -25,7 +25,7 @@ func (c *Control) Settings(ctx context.Context, _ *api.None) ([]api.Settings, er
 	return all, nil
 }
 
-// NamespaceSettings returns the settings that apply in a namespace: its own, and those of the deployment.
+// NamespaceSettings returns the settings that apply in a namespace: its own, and the settings of the deployment.
 func (c *Control) NamespaceSettings(ctx context.Context, in *api.NamespacePath) (api.Settings, error) {
 	namespace := in.Namespace
 	if err := checkNamespace(namespace); err != nil {

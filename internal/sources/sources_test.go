@@ -22,7 +22,7 @@ import (
 // testBroker is a broker of a test, and its sender.
 type testBroker struct {
 	from eventfile.Source
-	// send sends a body with a content type; attributes are those of binary mode.
+	// send sends a body with a content type; attributes are the attributes of binary mode.
 	send          func(t *testing.T, contentType string, attributes map[string]string, body string)
 	stop, restart func(t *testing.T)
 }

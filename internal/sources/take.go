@@ -20,7 +20,7 @@ type received struct {
 	failed error // it could not be set aside
 }
 
-// take publishes messages, and acknowledges the first ones that are stored or set aside: all of them, unless ctx ends before.
+// take publishes messages, and acknowledges the first ones until one is neither stored nor set aside: all of them, unless ctx ends before.
 func (f *feed) take(ctx context.Context, b broker, all []message) error {
 	messages := make([]*received, len(all))
 	for n, m := range all {

@@ -185,7 +185,7 @@ func TestTracesOfTheirOwn(t *testing.T) {
 	})
 }
 
-// TestNotTraced: unsampled runs are not recorded, and nothing is exported unless the environment requests it.
+// TestNotTraced: the spans of an unsampled trace are not recorded, and nothing is exported unless the environment requests it.
 func TestNotTraced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newTraced(t)
