@@ -48,7 +48,7 @@ func end(message string) operation {
 
 const queue = "mail"
 
-// scheduled starts a run, and schedules an activity of it, with which it is parked.
+// scheduled starts a run, schedules an activity of the run, and parks the run with it.
 func (s *suite) scheduled(i store.Instance, delay time.Duration) store.ActivityID {
 	s.Helper()
 	_, err := s.Store.Start(s.ctx(), store.Start{Instance: i, Invocation: []byte(`{}`)})
@@ -117,7 +117,7 @@ func activityLater(s *suite) {
 	}
 }
 
-// activityTakenOnce: of many who take one activity, one gets it.
+// activityTakenOnce: only one of many concurrent requests gets an activity.
 func activityTakenOnce(s *suite) {
 	id := s.scheduled(instance("a"), 0)
 	var group sync.WaitGroup
@@ -150,7 +150,7 @@ func activityTakenOnce(s *suite) {
 func activityEnds(s *suite) {
 	id := s.scheduled(instance("a"), 0)
 	s.must(s.change(id, take("me")).Refused)
-	for range 2 { // repeating it is no refusal
+	for range 2 { // a repetition is not refused
 		s.must(s.change(id, end("done")).Refused)
 	}
 	s.refused(s.change(id, end("done otherwise")).Refused, store.NoSuch)
@@ -189,7 +189,7 @@ func activityEndsWithCommit(s *suite) {
 	_, err := s.Commit(s.ctx(), c)
 	s.refused(err, store.Conflict)
 	c.Activities[0].From = &is
-	for range 2 { // also if the first answer is lost
+	for range 2 { // the second time as if the first answer was lost
 		_, err = s.Commit(s.ctx(), c)
 		s.must(err)
 	}
@@ -207,7 +207,7 @@ func activityEndsWithCommit(s *suite) {
 	}
 }
 
-// activityTooLate: an outcome that must come before a time is refused from that time on.
+// activityTooLate: an outcome with a time limit is refused from that time on.
 func activityTooLate(s *suite) {
 	id := s.scheduled(instance("a"), 0)
 	at := s.available(id.Run).At
@@ -286,7 +286,7 @@ func activitiesFairly(s *suite) {
 	s.activitiesInTurn(one)
 }
 
-// beside returns a run of a namespace, in the partition of another, that is not there yet.
+// beside returns a new run of a namespace, in the partition of another run.
 func (s *suite) beside(one store.Instance, namespace string) store.Instance {
 	for n := 0; ; n++ {
 		if i := (store.Instance{Namespace: namespace, ID: fmt.Sprint(n)}); s.partition(i) == s.partition(one) {
@@ -300,7 +300,7 @@ func (s *suite) beside(one store.Instance, namespace string) store.Instance {
 // activitiesOfMany: the few activities that may be taken now are found among those of many namespaces that may be taken later.
 func activitiesOfMany(s *suite) {
 	one, now := instance("a"), map[string]bool{"many17": true, "many55": true, "many101": true}
-	var first time.Time // when one of the others may be taken
+	var first time.Time // the earliest time at which one of the others may be taken
 	for n := range 110 {
 		namespace, delay := fmt.Sprintf("many%d", n), time.Hour
 		if now[namespace] {
@@ -333,7 +333,7 @@ func activitiesOfMany(s *suite) {
 func (s *suite) activitiesInTurn(one store.Instance) {
 	s.Helper()
 	first := map[string]int{}
-	for turn := range 4 { // a caller that asks for one only finds each of them in turn
+	for turn := range 4 { // a caller that asks for only one activity gets each of them in turn
 		offered, err := s.Available(s.ctx(), store.Available{Partition: s.partition(one), Queues: []string{queue}, N: 1, Turn: turn})
 		s.must(err)
 		for _, id := range offered.Activities {

@@ -15,7 +15,7 @@ func activitiesLost(s *suite) {
 	s.scheduled(i, 0)
 	s.scrubs(i, "")
 	lacking := commit(s.claimAfter(i))
-	lacking.Release, lacking.Status, lacking.Awaits = true, interpreter.StatusWaiting, 3 // and nothing of two of them is left
+	lacking.Release, lacking.Status, lacking.Awaits = true, interpreter.StatusWaiting, 3 // two of the three activities are not stored
 	_, err := s.Commit(s.ctx(), lacking)
 	s.must(err)
 	s.scrubs(i, "test/a: 2 of the 3 activities that it waits for were lost")
@@ -35,7 +35,7 @@ func activitiesLost(s *suite) {
 	s.scrubs(i, "")
 	j := instance("b")
 	s.change(s.scheduled(j, 0), end("done"))
-	s.scrubs(j, "") // its end is on the way
+	s.scrubs(j, "") // its end is in transit
 }
 
 // claimAfter claims a parked run that gets a message.

@@ -7,7 +7,7 @@ import (
 
 // Clock is a clock that moves only by Advance.
 type Clock struct {
-	At time.Time // at first
+	At time.Time // the initial time
 
 	mu     sync.Mutex
 	passed time.Duration

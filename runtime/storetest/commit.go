@@ -68,7 +68,7 @@ func commitAgain(s *suite) {
 	}
 	c.Version, c.Next = c.Version+1, c.Next+1
 	c.Release = true
-	for range 3 { // also when the token is not held anymore
+	for range 3 { // also when the token is no longer valid
 		_, err := s.Commit(s.ctx(), c)
 		s.must(err)
 	}
@@ -91,7 +91,7 @@ func commitVersion(s *suite) {
 	}
 }
 
-// commitOvertaken: a commit that was refused comes again, and is taken this time, before another one of its version.
+// commitOvertaken: a refused commit is repeated, and is accepted this time, before another one of its version.
 func commitOvertaken(s *suite) {
 	i := s.start("a")
 	first := commit(s.claim(i))
@@ -103,7 +103,7 @@ func commitOvertaken(s *suite) {
 	s.must(err)
 	_, err = s.Commit(s.ctx(), second)
 	s.refused(err, store.Conflict)
-	_, err = s.Commit(s.ctx(), first) // the first answer again
+	_, err = s.Commit(s.ctx(), first) // the first answer is repeated
 	s.must(err)
 	if l := s.load(i); string(l.State.Head) != "first" || l.Lifecycle.Version != first.Next {
 		s.Errorf("stored is %s, %+v", l.State.Head, l.Lifecycle)
@@ -135,7 +135,7 @@ func commitClosed(s *suite) {
 	done := closing(claimed)
 	_, err := s.Commit(s.ctx(), done)
 	s.must(err)
-	_, err = s.Commit(s.ctx(), done) // the same again
+	_, err = s.Commit(s.ctx(), done) // the answer is repeated
 	s.must(err)
 	done.Version, done.Next = done.Version+1, done.Next+1
 	_, err = s.Commit(s.ctx(), done)
@@ -177,7 +177,7 @@ func commitGuarded(s *suite) {
 	_, err := s.Commit(s.ctx(), c)
 	s.refused(err, store.TimedOut)
 	c.Guard = c.Guard.Add(time.Hour)
-	for range 2 { // once in each form that a store may have for it
+	for range 2 { // once in each possible form of a store
 		_, err = s.Commit(s.ctx(), c)
 		s.must(err)
 		c.Version, c.Next = c.Version+1, c.Next+1
@@ -259,8 +259,8 @@ func releaseReady(s *suite) {
 	s.claim(i)
 }
 
-// asked: the requests of commits are counted for the originating run, in any partition, once for each commit. A commit that exceeds the
-// limit is refused completely.
+// asked: the requests of commits are counted for the originating run, in any partition, once for each commit. A commit that exceeds the limit is
+// refused completely.
 func asked(s *suite) {
 	p := s.Layout().Partitions
 	i, root := s.start("a"), instance("root")
@@ -273,7 +273,7 @@ func asked(s *suite) {
 	a.ask(3, 0, "")
 	a.ask(1, 5, store.TooMany)
 	a.ask(0, 0, "")
-	a.of = i // which counts separately
+	a.of = i // it is counted separately
 	at := a.commit.At
 	a.commit.At = at.Add(time.Hour)
 	a.ask(4, 0, store.TooEarly)
@@ -290,14 +290,14 @@ func asked(s *suite) {
 	a.askOtherwise()
 }
 
-// asking is a run whose commits ask for something, for another run.
+// asking is a run whose commits contain requests, for another run.
 type asking struct {
 	*suite
 	commit store.Commit
 	of     store.Instance
 }
 
-// ask commits a request for n, twice. before is the number of earlier requests, if it is refused as too many.
+// ask commits n requests, twice. before is the number of earlier requests, if the commit exceeds the limit.
 func (a *asking) ask(n int, before int64, code store.Code) {
 	a.Helper()
 	c := &a.commit
@@ -311,7 +311,7 @@ func (a *asking) ask(n int, before int64, code store.Code) {
 		return
 	}
 	a.must(err)
-	_, err = a.Store.Commit(a.ctx(), *c) // is the same commit
+	_, err = a.Store.Commit(a.ctx(), *c) // the same commit
 	a.must(err)
 	c.Version, c.Next = c.Next, c.Next+1
 }

@@ -126,12 +126,12 @@ func hints(s *suite) {
 	hints := s.Hints(ctx)
 	i := instance("a")
 	deadline := time.After(10 * time.Second)
-	for n := 0; ; n++ { // the first may come before the channel listens
+	for n := 0; ; n++ { // the first hint may come before the channel listens
 		s.start(fmt.Sprint("h", n))
 		select {
 		case <-hints:
 			cancel()
-			for range hints { // it ends
+			for range hints { // the channel is closed at the end
 			}
 			return
 		case <-deadline:

@@ -15,7 +15,7 @@ func commandInTime(s *suite) {
 	move := store.Command{To: i, ID: "c1", Verb: store.VerbDeadline, Message: store.Message("m"), Before: s.poll(i).At.Add(time.Second)}
 	s.must(s.Store.Command(s.ctx(), move))
 	s.Advance(time.Second)
-	s.must(s.Store.Command(s.ctx(), move)) // the first answer again
+	s.must(s.Store.Command(s.ctx(), move)) // the first answer is repeated
 	move.ID = "c2"
 	s.refused(s.Store.Command(s.ctx(), move), store.TimedOut)
 	if inbox, err := s.Store.Inbox(s.ctx(), i, 10); err != nil || len(inbox) != 1 {
@@ -28,7 +28,7 @@ func commitTimesOut(s *suite) {
 	i := s.start("a")
 	c := commit(s.claim(i))
 	c.TimesOut = true
-	for range 2 { // once in each form that a store may have for it
+	for range 2 { // once in each possible form of a store
 		_, err := s.Commit(s.ctx(), c)
 		s.must(err)
 		c.Version, c.Next = c.Version+1, c.Next+1
@@ -41,12 +41,12 @@ func commitTimesOut(s *suite) {
 	s.must(err)
 }
 
-// commitLast: an owner may have its last commit refused while there are messages that it does not know.
+// commitLast: an owner can request that its last commit is refused while there are messages that it does not know.
 func commitLast(s *suite) {
 	for _, last := range []bool{true, false} {
 		i := s.start(fmt.Sprint("last-", last))
 		c := commit(s.claim(i))
-		for range 2 { // once in each form that a store may have for it
+		for range 2 { // once in each possible form of a store
 			_, err := s.Commit(s.ctx(), c)
 			s.must(err)
 			c.Version, c.Next = c.Version+1, c.Next+1

@@ -9,8 +9,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// offeredFairly: however many runs of a namespace are ready, runs of other namespaces are found soon, whether they became ready before,
-// during or after them, and are among the first (reliability of many tenants).
+// offeredFairly: with any number of ready runs in one namespace, runs of other namespaces are found soon, whether they became ready before, during or
+// after them, and are among the first (reliability of many tenants).
 func offeredFairly(s *suite) {
 	const many, few = 700, 3
 	partition := s.partition(instance("x"))
@@ -33,7 +33,7 @@ func offeredFairly(s *suite) {
 	s.offersSoon(partition, func(w store.Work) []store.Instance { return w.Begun })
 }
 
-// neededFairly: however many runs of a namespace wait for a need, runs of others are found soon, also by callers that ask for one only.
+// neededFairly: with any number of runs of one namespace that wait for a need, runs of others are found soon, also by callers that ask for only one.
 func neededFairly(s *suite) {
 	const many = 400
 	partition, gpu := s.partition(instance("x")), store.NewNeed("queue:gpu")
@@ -53,7 +53,7 @@ func neededFairly(s *suite) {
 	wait("z-late", 1)
 	for _, asked := range []int{1, 100} {
 		found := map[string]bool{}
-		for n := 0; n < 2000 && len(found) < 4; n++ { // occasionally looks for runs behind the first ones
+		for n := 0; n < 2000 && len(found) < 4; n++ { // a poll occasionally looks for runs after the first ones
 			some, err := s.Needing(s.ctx(), store.Needing{Partition: partition, Need: gpu, N: asked, Turn: rand.Int()})
 			s.must(err)
 			if len(some) != asked {
@@ -76,7 +76,7 @@ func neededFairly(s *suite) {
 func (s *suite) offersSoon(partition int, ready func(store.Work) []store.Instance) {
 	s.Helper()
 	var missing []string
-	for range 40 { // looks for runs behind the first ones
+	for range 40 { // a poll looks for runs after the first ones
 		w, err := s.Poll(s.ctx(), partition, 100, false)
 		s.must(err)
 		first := ready(w)

@@ -22,7 +22,7 @@ func newerForms(s *suite) {
 	s.leftAlone(waits, 2)
 }
 
-// leftAlone tries to claim a run that this build cannot read, and has all runs compared.
+// leftAlone tries to claim a run that this build cannot read, and compares all runs with the indexes.
 func (s *suite) leftAlone(i store.Instance, counted int64) {
 	s.Helper()
 	before := s.load(i).Lifecycle

@@ -10,7 +10,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// exported returns all that the store has of a run.
+// exported returns everything that the store contains about a run.
 func (s *suite) exported(i store.Instance) (invocation []byte, r *store.Imported) {
 	s.Helper()
 	l := s.load(i)
@@ -28,7 +28,7 @@ func importRun(s *suite) {
 	i := s.start("a")
 	c := commit(s.claim(i))
 	c.Entries, c.Records, c.Payloads = nil, 1200, map[string][]byte{"ref": []byte("large")}
-	for n := range 1200 { // more than one command takes
+	for n := range 1200 { // more entries than one command takes
 		c.Entries = append(c.Entries, fmt.Appendf(nil, `{"n":%d}`, n))
 	}
 	c.Changes = interpreter.Changes{Head: []byte(`{"a":1}`), Context: []byte(`{"b":1}`), Frames: []interpreter.StoredFrame{{Key: 1, Data: []byte("f")}, {Key: 7, Data: []byte("g")}}}
@@ -62,8 +62,7 @@ func importRun(s *suite) {
 	}
 }
 
-// importHeld: a run that was held, or had messages, can be claimed. A quarantined run remains quarantined, and a run that ended remains
-// ended.
+// importHeld: a run that was held, or had messages, can be claimed. A quarantined run stays quarantined, and a finished run stays finished.
 func importHeld(s *suite) {
 	i := s.start("a")
 	held := s.claim(i)

@@ -39,7 +39,7 @@ func list(s *suite) {
 	listBehind(s, partition, want)
 }
 
-// listBehind: a list continues behind any run. An invalid cursor is refused or begins it somewhere.
+// listBehind: a list continues after any run. An invalid cursor is refused, or the list begins somewhere.
 func listBehind(s *suite, partition int, want []store.Instance) {
 	all, err := s.List(s.ctx(), partition, "", 7)
 	s.must(err)
@@ -93,7 +93,7 @@ func troubled(s *suite) {
 	s.retried(i, 0, 0)
 }
 
-// retried checks how many runs of a partition are counted as tried again, and how many of them wait for that.
+// retried checks the number of retried runs of a partition, and how many of them wait for their next attempt.
 func (s *suite) retried(i store.Instance, want, backlog int64) {
 	s.Helper()
 	st, err := s.Statistics(s.ctx(), s.partition(i))

@@ -8,11 +8,11 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// margin is how long before a time a case checks that nothing happens too early. The store's own time continues in between, however busy
-// the machine is.
+// margin is the distance to a time at which a case checks that nothing happens too early. It is large, because the store's own time continues during
+// the check, on a busy machine too.
 const margin = time.Second
 
-// renew prolongs the lease of a worker in the partition of a run, and reports whether there is one.
+// renew prolongs the lease of a worker in the partition of a run, and reports whether the lease exists.
 func (s *suite) renew(i store.Instance, worker string) bool {
 	s.Helper()
 	renewed, err := s.Store.Renew(s.ctx(), store.Renew{Worker: worker, Partitions: []int{s.partition(i)}, Lease: lease})
@@ -23,7 +23,7 @@ func (s *suite) renew(i store.Instance, worker string) bool {
 	return len(renewed) > 0
 }
 
-// claimAs has a worker claim a run.
+// claimAs lets a worker claim a run.
 func (s *suite) claimAs(worker string, i store.Instance) store.Claimed {
 	s.Helper()
 	claimed, err := s.Claim(s.ctx(), store.Claim{
@@ -85,7 +85,7 @@ func renewMany(s *suite) {
 	}
 }
 
-// renewLate: nothing was taken from the worker in between.
+// renewLate: a worker keeps its runs with a late renewal if no run was taken from it before.
 func renewLate(s *suite) {
 	i := s.start("a")
 	c := s.claim(i)
@@ -108,7 +108,7 @@ func renewLate(s *suite) {
 	}
 }
 
-// ownLease: a worker that stops has its lease forgotten before it ends, unless it still holds something.
+// ownLease: a stopping worker removes its lease before its end, unless it still holds a run.
 func ownLease(s *suite) {
 	i := s.start("a")
 	c := s.claim(i)
@@ -139,7 +139,7 @@ func renewLost(s *suite) {
 	c := s.claim(i)
 	s.Advance(lease + margin)
 	s.promote(i)
-	s.promote(i) // which finds that nothing is left
+	s.promote(i) // it finds that nothing is left
 	if s.renew(i, worker) {
 		s.Error("a lease was renewed after all of its runs were taken")
 	}
@@ -227,7 +227,7 @@ func leasesApart(s *suite) {
 	}
 }
 
-// givenUp: only the runs that the worker really holds.
+// givenUp: a worker gives up only the runs that it really holds.
 func givenUp(s *suite) {
 	i := s.start("a")
 	j := s.start(s.neighbour(i, "b").ID)

@@ -17,7 +17,7 @@ func (s *suite) listens(i store.Instance, filters ...interpreter.EventFilter) {
 	s.listensNow(i, filters...)
 }
 
-// listensNow has a run listen for other events.
+// listensNow lets a run listen for other events.
 func (s *suite) listensNow(i store.Instance, filters ...interpreter.EventFilter) {
 	s.Helper()
 	c := commit(s.claim(i))
@@ -33,7 +33,7 @@ func (s *suite) partitions() (all []int) {
 	return all
 }
 
-// heard returns the runs, of all partitions, with each of some filters of some types, and the expressions that there are.
+// heard returns the runs, of all partitions, for each of some filters of some types, and the existing expressions.
 func (s *suite) heard(types []string, filters ...interpreter.EventFilter) (ids []string, from []interpreter.EventFilter) {
 	s.Helper()
 	found, err := s.Listeners(s.ctx(), store.Listening{Partitions: s.partitions(), Types: ofAll(types), Filters: exactly(filters...), N: 1000})
@@ -50,7 +50,7 @@ func (s *suite) heard(types []string, filters ...interpreter.EventFilter) (ids [
 	return ids, found.From
 }
 
-// ofAll returns the filters of some types that events for all namespaces ask for.
+// ofAll returns the filters for events of some types for all namespaces.
 func ofAll(types []string) (all []store.ListenType) {
 	for _, kind := range types {
 		all = append(all, store.ListenType{Type: kind})
@@ -105,8 +105,8 @@ func sortedFilters(all []interpreter.EventFilter) []string {
 	return texts
 }
 
-// listenersOfNamespaces: an event of a namespace finds the expressions of that namespace, and expressions written by an older build. An
-// event for all namespaces finds each expression once, in however many namespaces it occurs.
+// listenersOfNamespaces: an event of a namespace finds the expressions of that namespace, and expressions written by an older build. An event for all
+// namespaces finds each expression once, regardless of the number of its namespaces.
 func listenersOfNamespaces(s *suite) {
 	paid := interpreter.EventFilter{Type: "paid", From: `[".data.n","~<#\\"]`, Key: "1"}
 	for _, namespace := range []string{"b", "bb", "c"} {
@@ -135,7 +135,7 @@ func listenersOfNamespaces(s *suite) {
 	s.pagesOf("b", bell)
 }
 
-// pagesOf asks for the runs of a namespace with a filter, one by one in each partition.
+// pagesOf requests the runs of a namespace with a filter, one by one in each partition.
 func (s *suite) pagesOf(namespace string, filter interpreter.EventFilter) {
 	s.Helper()
 	var runs []string
@@ -157,7 +157,7 @@ func (s *suite) pagesOf(namespace string, filter interpreter.EventFilter) {
 	}
 }
 
-// findsOf asks for the expressions that an event of a namespace finds, and then for the runs that have them.
+// findsOf requests the expressions for an event of a namespace, and then the runs with these expressions.
 func (s *suite) findsOf(namespace string, expressions []string, want string) {
 	s.Helper()
 	ask := store.Listening{Partitions: s.partitions(), Types: []store.ListenType{{Type: "paid", Namespace: namespace}}, N: 10}
@@ -187,8 +187,8 @@ func (s *suite) findsOf(namespace string, expressions []string, want string) {
 	}
 }
 
-// listenersFollow: a run is found from the commit on in which it listens until that in which it does not, its end, or its removal; and
-// scrubbing finds nothing wrong.
+// listenersFollow: a run is found from the first commit in which it listens until the first commit in which it does not, its end, or its deletion.
+// Scrubbing finds nothing wrong.
 func listenersFollow(s *suite) {
 	bell, horn := interpreter.EventFilter{Type: "bell"}, interpreter.EventFilter{Type: "horn", From: `["a"]`, Key: "k"}
 	types := []string{"bell", "horn"}
@@ -212,7 +212,7 @@ func listenersFollow(s *suite) {
 	s.scrubs(i, "")
 }
 
-// listenersInPages: very many that listen are found page by page, each once.
+// listenersInPages: very many listeners are found page by page, each once.
 func listenersInPages(s *suite) {
 	bell := interpreter.EventFilter{Type: "bell"}
 	want, partition := []string{}, s.partition(instance("r0"))
@@ -243,8 +243,8 @@ func listenersInPages(s *suite) {
 	}
 }
 
-// listenersImported: an imported run is found like the original. A run that ended is not found, and neither is a run that was removed, or
-// started again under its ID.
+// listenersImported: an imported run is found like the original. A finished run is not found, and neither is a run that was deleted, or started again
+// under its ID.
 func listenersImported(s *suite) {
 	bell, horn := interpreter.EventFilter{Type: "bell"}, interpreter.EventFilter{Type: "horn", From: `["a"]`, Key: "k"}
 	types := []string{"bell", "horn"}
@@ -274,7 +274,7 @@ func listenersImported(s *suite) {
 	s.scrubs(i, "")
 }
 
-// claimReady claims a run that waits, which a message makes ready.
+// claimReady claims a waiting run, which a message makes ready.
 func (s *suite) claimReady(i store.Instance) store.Claimed {
 	s.Helper()
 	s.must(s.Store.Deliver(s.ctx(), store.Delivery{To: i, ID: s.nonce() + i.String(), Message: store.Message("m")}))

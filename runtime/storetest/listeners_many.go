@@ -9,7 +9,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// longFilters: a run is found by its filter even if the expressions or the type are too long for the index: by the type alone then, or by every event.
+// longFilters: a run is found by its filter even if the expressions or the type are too long for the index: by the type alone then, or by every
+// event.
 func longFilters(s *suite) {
 	short, long := `[".data.n`+strings.Repeat(" ", 3000)+`"]`, `[".data.n`+strings.Repeat(" ", 60<<10)+`"]`
 	s.listensIn("b", interpreter.EventFilter{Type: "paid", From: short, Key: "1"})
@@ -24,7 +25,7 @@ func longFilters(s *suite) {
 	s.hears("[0 d/run]", []string{""}, interpreter.EventFilter{From: "  " + short, Key: "1"})
 }
 
-// listensIn starts the run of a namespace that listens with a filter.
+// listensIn starts a run of a namespace that listens with a filter.
 func (s *suite) listensIn(namespace string, filter interpreter.EventFilter) {
 	s.Helper()
 	i := store.Instance{Namespace: namespace, ID: "run"}

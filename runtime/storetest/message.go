@@ -117,7 +117,7 @@ func commandClosed(s *suite) {
 	claimed := s.claim(i)
 	_, err := s.Commit(s.ctx(), closing(claimed))
 	s.must(err)
-	s.must(s.Store.Command(s.ctx(), cancel)) // the first answer again
+	s.must(s.Store.Command(s.ctx(), cancel)) // the first answer is repeated
 	cancel.ID = "c2"
 	s.refused(s.Store.Command(s.ctx(), cancel), store.Closed)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// needy starts a run and gives it back so that it needs something, and wakes up after a while.
+// needy starts a run and gives it back so that it has a need, and wakes up after a while.
 func (s *suite) needy(id string, wake time.Duration, needs ...store.Need) store.Instance {
 	s.Helper()
 	i := s.start(id)
@@ -20,7 +20,7 @@ func (s *suite) needy(id string, wake time.Duration, needs ...store.Need) store.
 	return i
 }
 
-// waitsFor starts a run of any namespace, and gives it back so that it needs something.
+// waitsFor starts a run of any namespace, and gives it back so that it has a need.
 func (s *suite) waitsFor(i store.Instance, need store.Need) {
 	s.Helper()
 	_, err := s.Store.Start(s.ctx(), store.Start{Instance: i, Invocation: []byte(`{}`)})
@@ -42,7 +42,7 @@ func (s *suite) needing(partition int, n store.Need) (ids []string) {
 	return ids
 }
 
-// take claims a run for a worker that has some needs.
+// take claims a run for a worker that meets some needs.
 func (s *suite) take(i store.Instance, has ...store.Need) []store.Claimed {
 	s.Helper()
 	claimed, err := s.Claim(s.ctx(), store.Claim{
@@ -84,7 +84,7 @@ func needs(s *suite) {
 	s.takeNeedy(i, gpu, either)
 }
 
-// takeNeedy claims a run for one of its needs, and ends it: nothing is needed for it any more.
+// takeNeedy claims a run for one of its needs, and ends it: then it has no need.
 func (s *suite) takeNeedy(i store.Instance, has, other store.Need) {
 	s.Helper()
 	claimed := s.take(i, store.NewNeed("queue:other"), has)
@@ -129,7 +129,7 @@ func needsInTime(s *suite) {
 	s.must(err)
 }
 
-// needsInOrder: the longest waiting run comes first, as many as are asked for, and scrubbing finds nothing wrong.
+// needsInOrder: the longest waiting run comes first, up to the requested number, and scrubbing finds nothing wrong.
 func needsInOrder(s *suite) {
 	n := store.NewNeed("queue:q")
 	partition, want := -1, []string{}

@@ -46,7 +46,7 @@ func startFamily(s *suite) {
 	}
 	start(ids[0], "a", "")
 	start(ids[1], "a", "")
-	start(ids[1], "a", "") // is the same start
+	start(ids[1], "a", "") // the same start
 	start(ids[2], "a", store.TooMany)
 	start(ids[2], "b", "")
 	s.Advance(24 * time.Hour)
@@ -205,7 +205,7 @@ func overdueOwner(s *suite) {
 	s.must(err)
 }
 
-// endsBeforeStart: neither a run that waits for its time, nor a run that waits for an owner.
+// endsBeforeStart: a run can end at its deadline before its start, whether it waits for its time or for an owner.
 func endsBeforeStart(s *suite) {
 	for name, delay := range map[string]time.Duration{"delayed": time.Hour, "queued": 0} {
 		i := instance(name)
@@ -347,7 +347,8 @@ func concurrentClaims(s *suite) {
 	}
 }
 
-// startAsked: a start that no commit has counted counts itself for the run that has led to it, wherever that is, once; one too many is refused.
+// startAsked: a start that no commit has counted is counted for the run that has led to it, in any partition, once; a start above the limit is
+// refused.
 func startAsked(s *suite) {
 	root := instance("root")
 	start := func(id string, before int64, code store.Code) {
@@ -364,15 +365,15 @@ func startAsked(s *suite) {
 	}
 	for n := range 4 {
 		start(fmt.Sprintf("r%d", n), 0, "")
-		start(fmt.Sprintf("r%d", n), 0, "") // is the same start
+		start(fmt.Sprintf("r%d", n), 0, "") // the same start
 	}
 	i := s.start("by-commit")
 	c := commit(s.claim(i))
 	c.Asked = store.Asked{Of: root, Kind: store.AskedByEvents, N: 1, Max: 5}
-	_, err := s.Store.Commit(s.ctx(), c) // counts together with the starts
+	_, err := s.Store.Commit(s.ctx(), c) // it counts together with the starts
 	s.must(err)
 	start("r5", 5, store.TooMany)
-	start("r3", 0, "") // is there already
+	start("r3", 0, "") // it exists already
 	s.Advance(24 * time.Hour)
 	start("r5", 0, "")
 }

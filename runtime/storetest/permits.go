@@ -11,7 +11,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// wants asks for permits of a queue for some holders, and expects who holds one then.
+// wants requests permits of a queue for some holders, and checks the resulting holders.
 func (s *suite) wants(c store.Permit, want string) store.Permitted {
 	s.Helper()
 	done, err := s.Permit(s.ctx(), c)

@@ -71,7 +71,7 @@ func parked(claimed store.Claimed, wake time.Time) store.Commit {
 	return c
 }
 
-// quarantinedEnds: deadlines apply, regardless of messages.
+// quarantinedEnds: deadlines apply to quarantined runs, with or without messages.
 func quarantinedEnds(s *suite) {
 	i := s.start("a")
 	s.die(i, store.DefaultMaxDeaths)
@@ -101,7 +101,7 @@ func quarantinedEnds(s *suite) {
 	s.quarantined(i, 0)
 }
 
-// quarantined checks how many runs of the partition of i count as quarantined, and that scrubbing finds nothing wrong with that.
+// quarantined checks the number of quarantined runs in the partition of i, and that scrubbing finds no mistake in it.
 func (s *suite) quarantined(i store.Instance, want int64) {
 	s.Helper()
 	st, err := s.Statistics(s.ctx(), s.partition(i))

@@ -65,7 +65,7 @@ func registry(s *suite) {
 	}
 }
 
-// registryEnds: an entry is there for its time by the store's clock, which begins anew when it is stored again.
+// registryEnds: an entry exists for its time by the store's clock, which begins anew when it is stored again.
 func registryEnds(s *suite) {
 	for _, kind := range store.RegistryKinds() {
 		short := store.Registration{Kind: kind, Key: "short", Value: []byte("v"), For: 10 * time.Second, Version: store.AnyVersion}
@@ -205,7 +205,7 @@ func registryQuiet(s *suite) {
 	}
 }
 
-// attend: a worker is there from when it attends until it leaves.
+// attend: a worker is present from its announcement until it leaves.
 func attend(s *suite) {
 	attending := func(want ...string) {
 		s.Helper()
@@ -229,7 +229,7 @@ func attend(s *suite) {
 	attending()
 }
 
-// registryFull: there is a maximum number of entries of a kind that can be listed, and room for more when some expired.
+// registryFull: the number of entries of a kind that can be listed is limited, and there is room for more when some have expired.
 func registryFull(s *suite) {
 	var group sync.WaitGroup
 	for side := range 100 {

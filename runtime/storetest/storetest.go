@@ -1,4 +1,4 @@
-// Package storetest is the Store contract as a test-suite. Every store passes it.
+// Package storetest is the contract of Store as a test suite. Every store passes it.
 package storetest
 
 import (
@@ -19,7 +19,7 @@ type Opened struct {
 	Advance func(time.Duration)
 }
 
-// Run holds a store to the contract. Each call of open returns an empty store.
+// Run checks a store against the contract. Each call of open returns an empty store.
 func Run(t *testing.T, open func(*testing.T) Opened) {
 	for _, c := range cases() {
 		t.Run(c.name, func(t *testing.T) {
