@@ -81,11 +81,18 @@ func (l *lockedBuffer) String() string {
 // mustGuard returns a server whose callers need tokens; change modifies its configuration.
 func mustGuard(t *testing.T, change func(*server.Config)) *guarded {
 	t.Helper()
+	return mustGuardOn(t, "memory:", change)
+}
+
+// mustGuardOn is mustGuard with a store.
+func mustGuardOn(t *testing.T, url string, change func(*server.Config)) *guarded {
+	t.Helper()
 	now := &tick{at: time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)}
-	s, err := swrun.OpenStore(t.Context(), "memory:", swrun.StoreConfig{Now: now.now})
+	s, err := swrun.OpenStore(t.Context(), url, swrun.StoreConfig{Now: now.now})
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { s.Close() })
 	engine, err := swrun.NewEngine(s, swrun.EngineConfig{})
 	if err != nil {
 		t.Fatal(err)

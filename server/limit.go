@@ -14,6 +14,7 @@ import (
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/control"
 	"github.com/swrun/swrun/internal/doctor"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -186,7 +187,7 @@ func (s *Server) explain(p *api.Problem, x *exchange, err error) {
 	if !ill || x == nil || x.caller.Role == "" {
 		return
 	}
-	if !strings.Contains(p.Detail, worst.What) {
+	if worst = definition.Granted(x.caller.Audience()).Ailment(worst); !strings.Contains(p.Detail, worst.What) {
 		p.Detail += ": " + worst.What
 	}
 	p.Help = worst.Fix + "; " + p.Help

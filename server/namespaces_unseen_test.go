@@ -68,7 +68,7 @@ func (g *guarded) attends(t *testing.T, w presence.Worker) {
 	left := make(chan struct{})
 	go func() {
 		defer close(left)
-		(&presence.Announcer{Store: g.store, Worker: w, Load: func() presence.Load { return w.Load }}).Run(ctx, nil)
+		(&presence.Announcer{Store: g.store, Worker: w, Load: func() presence.Load { return w.Load }, Failed: func(error) {}}).Run(ctx, nil)
 	}()
 	t.Cleanup(func() { leave(); <-left })
 	now := g.now.now()

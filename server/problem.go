@@ -73,6 +73,7 @@ func (s *Server) damage(ctx context.Context, err error) *api.Problem {
 	p := unreadable("something that is stored is damaged")
 	x := exchangeOf(ctx)
 	if p.Applied = x.applied(); x != nil && x.caller.Role != "" {
+		found = definition.Granted(x.caller.Audience()).Ailment(found)
 		p.Detail, p.Help = found.What, found.Fix
 	}
 	return p

@@ -43,7 +43,7 @@ func (o *operation) workers(ctx context.Context) error {
 func (o *operation) workerTable(all []api.Worker) error {
 	table := terminal.NewTable(o.out, "NAME", "HOST", "PROCESS", "VERSION", "SINCE", "QUEUES", "MAY USE", "RUNS", "SEEN")
 	for _, w := range all {
-		table.Row(w.Name, cmp.Or(w.Host, "-"), fmt.Sprint(w.Process), w.Version, o.ago(w.Since), cmp.Or(shorten.To(strings.Join(w.Queues, ", "), maxGrant), "-"), grants(w.Grants), workerLoad(w), o.ago(w.SeenAt))
+		table.Row(w.Name, cmp.Or(w.Host, "-"), processOf(w), w.Version, o.ago(w.Since), cmp.Or(shorten.To(strings.Join(w.Queues, ", "), maxGrant), "-"), grants(w.Grants), workerLoad(w), o.ago(w.SeenAt))
 	}
 	if err := table.Flush(); err != nil || len(all) > 0 {
 		return err
@@ -51,6 +51,14 @@ func (o *operation) workerTable(all []api.Worker) error {
 	l := o.errStyle()
 	_, err := fmt.Fprintln(o.err, l.Dim(l.Text(o.noWorker())))
 	return err
+}
+
+// processOf returns the process of a worker; it is absent for a caller of some namespaces.
+func processOf(w api.Worker) string {
+	if w.Process == 0 {
+		return "-"
+	}
+	return fmt.Sprint(w.Process)
 }
 
 // ago returns the time since a time in the format of the API, as text.

@@ -17,8 +17,8 @@ func ListWorkers() Operation[None, []Worker] {
 type Worker struct {
 	Name    string       `json:"name" doc:"Under which it holds runs."`
 	Version string       `json:"version" doc:"Of its program."`
-	Host    string       `json:"host"`
-	Process int          `json:"process" doc:"Its id on the host."`
+	Host    string       `json:"host,omitempty" doc:"Its machine; absent for a caller of some namespaces."`
+	Process int          `json:"process,omitempty" doc:"Its id on the host; absent for a caller of some namespaces."`
 	Since   string       `json:"since" doc:"From when on it is there."`
 	SeenAt  string       `json:"seenAt" doc:"When it announced itself last, which it does every ten seconds."`
 	Grants  WorkerGrants `json:"grants" doc:"What tasks may use there."`

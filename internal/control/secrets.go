@@ -98,7 +98,7 @@ func (c *Control) lackedSecrets(ctx context.Context) doctor.Finding {
 	defer cancel()
 	known, unread, err := c.declared.read(within, c)
 	if err != nil {
-		return doctor.Finding{Code: doctor.CodeSecrets, Level: doctor.Error, What: err.Error(), Fix: doctor.FixOf(err)}
+		return doctor.Failed(ctx, doctor.CodeSecrets, err)
 	}
 	var all []string
 	granted := definition.GrantedIn(ctx)

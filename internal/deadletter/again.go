@@ -119,7 +119,8 @@ func Drop(ctx context.Context, r store.Registry, id string) error {
 func Examine(ctx context.Context, r store.Registry) (found []doctor.Finding) {
 	all, err := All(ctx, r, definition.GrantedIn(ctx))
 	if err != nil {
-		return []doctor.Finding{{Code: doctor.CodeLetters, Level: doctor.Warning, What: "the dead letters of sources cannot be read: " + err.Error()}}
+		why, fix := definition.GrantedIn(ctx).Failure(err, "")
+		return []doctor.Finding{{Code: doctor.CodeLetters, Level: doctor.Warning, What: "the dead letters of sources cannot be read: " + why, Fix: fix}}
 	}
 	for _, b := range all {
 		what := fmt.Sprintf("messages of the source %s could not be published: %s", b.Source, terminal.Counted(len(b.Letters), "dead letter"))

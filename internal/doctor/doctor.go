@@ -61,7 +61,7 @@ func Missing(name, because string) Finding {
 }
 
 // Examine examines an opened store. Because is the reason for the choice of the store, which the findings contain. In a context that grants some
-// namespaces (definition.WithGranted) it counts and names only objects of these: numbers without a count by namespace are left out.
+// namespaces (definition.WithGranted) it counts and names only objects of these, and no paths and addresses: numbers without a count by namespace are left out.
 func Examine(ctx context.Context, s *swrun.Store, now func() time.Time, because string) []Finding {
 	return new(Looks).Examine(ctx, s, now, because)
 }
@@ -70,7 +70,7 @@ func Examine(ctx context.Context, s *swrun.Store, now func() time.Time, because 
 // granted namespaces.
 func (l *Looks) Examine(ctx context.Context, s *swrun.Store, now func() time.Time, because string) []Finding {
 	all := Ailments(ctx, s, now)
-	found := opened(s, all, because)
+	found := opened(ctx, s, all, because)
 	if store.Refuses(all) == store.RefusesAll {
 		return found // nothing else is available
 	}
@@ -78,7 +78,7 @@ func (l *Looks) Examine(ctx context.Context, s *swrun.Store, now func() time.Tim
 	found = append(found, clocks(ctx, s, now, all)...)
 	counted, err := store.Total(ctx, s)
 	if err != nil {
-		return append(found, failed("SD006", err))
+		return append(found, Failed(ctx, "SD006", err))
 	}
 	found = append(append(found, health(ctx, &counted)), l.lists(ctx, s, now())...)
 	found = append(found, quarantined(ctx, &counted))
@@ -90,18 +90,23 @@ func (l *Looks) Examine(ctx context.Context, s *swrun.Store, now func() time.Tim
 }
 
 // opened returns the ailments of an opened store as findings, and a good finding without any.
-func opened(s *swrun.Store, all []store.Ailment, because string) []Finding {
-	found := ailing(all)
+func opened(ctx context.Context, s *swrun.Store, all []store.Ailment, because string) []Finding {
+	granted := definition.GrantedIn(ctx)
+	found := ailing(granted, all)
 	if slices.ContainsFunc(found, func(f Finding) bool { return f.Code == "SD001" }) {
 		return found
 	}
-	return append([]Finding{{"SD001", OK, fmt.Sprintf("the store %s can be opened and written to: %s (%s)", s, layout(s.Layout()), because), ""}}, found...)
+	name := "the store"
+	if granted == nil {
+		name += " " + s.String()
+	}
+	return append([]Finding{{"SD001", OK, fmt.Sprintf("%s can be opened and written to: %s (%s)", name, layout(s.Layout()), because), ""}}, found...)
 }
 
-// ofServer reports the configuration of the server of a store, except for the parts that ailments report.
+// ofServer reports the configuration of the server of a store, except for the parts that ailments report. A context that grants some namespaces gets none of it.
 func ofServer(ctx context.Context, s *swrun.Store, all []store.Ailment) []Finding {
 	redis, ok := s.Store.(*redisstore.Store)
-	if !ok {
+	if !ok || definition.GrantedIn(ctx) != nil {
 		return nil
 	}
 	facts, err := redis.Facts(ctx)
@@ -130,7 +135,7 @@ func clocks(ctx context.Context, s *swrun.Store, now func() time.Time, all []sto
 		work, err := s.Poll(ctx, 0, 1, false)
 		took := now().Sub(began)
 		if err != nil {
-			return []Finding{failed("SD004", err)}
+			return []Finding{Failed(ctx, "SD004", err)}
 		}
 		if n == 0 || took < best {
 			best, skew = took, work.At.Sub(began.Add(took/2))
@@ -178,13 +183,14 @@ func quarantined(ctx context.Context, all *store.Statistics) Finding {
 		"swrun ls --status quarantined lists them; mend what ends their workers, then let them go on: swrun retry"}
 }
 
-// failed is the finding of a check that failed.
-func failed(code string, err error) Finding {
-	return Finding{code, Error, err.Error(), FixOf(err)}
+// Failed is the finding of a check that failed.
+func Failed(ctx context.Context, code string, err error) Finding {
+	what, fix := definition.GrantedIn(ctx).Failure(err, fixOf(err))
+	return Finding{code, Error, what, fix}
 }
 
-// FixOf returns the remedy for a store whose operation failed.
-func FixOf(err error) string {
+// fixOf returns the remedy for a store whose operation failed.
+func fixOf(err error) string {
 	if store.IsUnreadable(err) {
 		return "do what SD019 says about what cannot be read"
 	}

@@ -12,7 +12,7 @@ import (
 func hearing(ctx context.Context, r store.Registry) Finding {
 	said, err := settings.NewCache(r, time.Now).EventsIn(ctx, "")
 	if err != nil {
-		return failed("SD020", err)
+		return Failed(ctx, "SD020", err)
 	}
 	return Finding{"SD020", OK, HearingText(said), ""}
 }

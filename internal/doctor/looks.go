@@ -77,7 +77,7 @@ func (l *Looks) lists(ctx context.Context, s store.Store, now time.Time) []Findi
 			found, err := client.Unlisted(ctx, s, p, maxKeyPages, true)
 			if err != nil {
 				l.listsAt = time.Time{}
-				return []Finding{failed("SD006", err)}
+				return []Finding{Failed(ctx, "SD006", err)}
 			}
 			l.unlisted = append(l.unlisted, found...)
 		}

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/internal/terminal"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -291,9 +293,10 @@ func codeOf(r store.Reason) string {
 	return "SD001"
 }
 
-// ailing returns ailments as findings.
-func ailing(all []store.Ailment) (found []Finding) {
+// ailing returns ailments as findings, as a caller may know them.
+func ailing(granted definition.Granted, all []store.Ailment) (found []Finding) {
 	for _, a := range all {
+		a = granted.Ailment(a)
 		level, code := Error, codeOf(a.Reason)
 		switch {
 		case a.Partial:
@@ -303,5 +306,5 @@ func ailing(all []store.Ailment) (found []Finding) {
 		}
 		found = append(found, Finding{code, level, a.What, a.Fix})
 	}
-	return found
+	return slices.Compact(found) // without details, several are alike
 }

@@ -32,7 +32,7 @@ func (l *Looks) unreadable(ctx context.Context, s store.Store, now time.Time, al
 		}
 	}
 	if err != nil {
-		return []Finding{failed("SD019", err)}
+		return []Finding{Failed(ctx, "SD019", err)}
 	}
 	var found []Finding
 	if read.unreadable > 0 || entries.n+read.definitions > 0 {
@@ -55,7 +55,7 @@ func undeliverable(ctx context.Context, s store.Store) []Finding {
 	}
 	count, first, err := Undeliverable(ctx, s)
 	if err != nil {
-		return []Finding{failed("SD019", err)}
+		return []Finding{Failed(ctx, "SD019", err)}
 	}
 	if count == 0 {
 		return nil

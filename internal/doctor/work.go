@@ -96,7 +96,7 @@ func waitsSince(r *store.Lifecycle) time.Time {
 func workers(ctx context.Context, s *swrun.Store, counted *store.Statistics) []Finding {
 	l, err := overdue(ctx, s)
 	if err != nil {
-		return []Finding{failed("SD009", err)}
+		return []Finding{Failed(ctx, "SD009", err)}
 	}
 	lateness := Finding{"SD009", OK, "no run is overdue", ""}
 	if l.runs > 0 {
@@ -109,7 +109,7 @@ func workers(ctx context.Context, s *swrun.Store, counted *store.Statistics) []F
 // unheard reports that workers and polls cannot be judged, because an ailment keeps the store from accepting their announcements. Overdue runs are
 // then no fault of the workers.
 func unheard(ctx context.Context, s *swrun.Store, worst store.Ailment) []Finding {
-	found := []Finding{{"SD010", Note, (&store.UnheardError{Ailment: worst}).Error(), "mend what SD001 to SD003 report: workers that are there announce themselves then"}}
+	found := []Finding{{"SD010", Note, (&store.UnheardError{Ailment: definition.GrantedIn(ctx).Ailment(worst)}).Error(), "mend what SD001 to SD003 report: workers that are there announce themselves then"}}
 	if l, err := overdue(ctx, s); err == nil && l.runs > 0 {
 		what := fmt.Sprintf("overdue: %s, %s by %s: nothing goes on while the store refuses writes", terminal.Counted(l.runs, "run"), l.of, terminal.Elapsed(l.longest))
 		found = append(found, Finding{"SD009", Note, what, ""})
@@ -121,7 +121,8 @@ func unheard(ctx context.Context, s *swrun.Store, worst store.Ailment) []Finding
 func present(ctx context.Context, s *swrun.Store, live int64) []Finding {
 	workers, err := s.Workers(ctx)
 	if err != nil {
-		return []Finding{{"SD010", Note, err.Error(), "let the user of the store run PUBSUB NUMSUB"}}
+		what, fix := definition.GrantedIn(ctx).Failure(err, "let the user of the store run PUBSUB NUMSUB")
+		return []Finding{{"SD010", Note, what, fix}}
 	}
 	workers = presence.Seen(ctx, workers)
 	serving := len(presence.Serving(workers))
@@ -132,7 +133,7 @@ func present(ctx context.Context, s *swrun.Store, live int64) []Finding {
 func scheduled(ctx context.Context, s *swrun.Store, serving int) Finding {
 	all, now, err := schedule.Now(ctx, s)
 	if err != nil {
-		return failed("SD017", err)
+		return Failed(ctx, "SD017", err)
 	}
 	granted := definition.GrantedIn(ctx)
 	all = slices.DeleteFunc(all, func(x schedule.Schedule) bool { return !granted.Has(x.Workflow.Namespace) })
@@ -160,7 +161,7 @@ func scheduled(ctx context.Context, s *swrun.Store, serving int) Finding {
 func polled(ctx context.Context, s *swrun.Store, workers []presence.Worker) Finding {
 	all, err := queue.States(ctx, s, workers)
 	if err != nil {
-		return failed("SD014", err)
+		return Failed(ctx, "SD014", err)
 	}
 	var unpolled, paused []string
 	for n := range all {
@@ -196,7 +197,7 @@ func Listed(all []string) string {
 func unserved(ctx context.Context, s *swrun.Store, workers []presence.Worker) Finding {
 	all, err := presence.AllWaiting(ctx, s, workers)
 	if err != nil {
-		return failed("SD013", err)
+		return Failed(ctx, "SD013", err)
 	}
 	runs, recent, told := 0, 0, false
 	var first *presence.Waiting

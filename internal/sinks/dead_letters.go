@@ -117,7 +117,8 @@ func All(ctx context.Context, r store.Registry) (all []Known, err error) {
 func Examine(ctx context.Context, r store.Registry) (found []doctor.Finding) {
 	all, err := All(ctx, r)
 	if err != nil {
-		return []doctor.Finding{{Code: doctor.CodeSinks, Level: doctor.Warning, What: "the sinks of events cannot be read: " + err.Error()}}
+		why, fix := definition.GrantedIn(ctx).Failure(err, "")
+		return []doctor.Finding{{Code: doctor.CodeSinks, Level: doctor.Warning, What: "the sinks of events cannot be read: " + why, Fix: fix}}
 	}
 	granted := definition.GrantedIn(ctx)
 	for _, k := range all {

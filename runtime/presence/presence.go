@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -233,12 +234,12 @@ func Workers(ctx context.Context, s store.Store) ([]Worker, error) {
 }
 
 // Unheard returns a *store.UnheardError if the store accepts no announcements now: workers whose announcement or lease renewal is late may
-// still be present.
+// still be present. Its details are those that the context grants.
 func Unheard(ctx context.Context, s store.Store) error {
 	ctx, cancel := context.WithTimeout(ctx, examineWithin)
 	defer cancel()
 	if ailment, mute := store.Mute(s.Examine(ctx)); mute {
-		return &store.UnheardError{Ailment: ailment}
+		return &store.UnheardError{Ailment: definition.GrantedIn(ctx).Ailment(ailment)}
 	}
 	return nil
 }

@@ -54,6 +54,26 @@ func Reasons() []Reason {
 	return []Reason{Unreachable, Silent, ReadOnly, DiskFull, Unwritable, MemoryFull, Evicting, Forbidden, NotDurable, Damaged, Gone, ClockDiffers}
 }
 
+// outlines are the texts of the reasons for callers that may not know the details.
+func outlines() map[Reason]string {
+	return map[Reason]string{
+		Unreachable: "the store cannot be reached", Silent: "the store does not answer in time", ReadOnly: "the store takes no writes", DiskFull: "the disk of the store is full",
+		Unwritable: "the store cannot be written to", MemoryFull: "the memory of the store is full", Evicting: "the store may evict stored data", Forbidden: "the store refuses a command",
+		NotDurable: "the store is less durable than required", Damaged: "the store is damaged", Gone: "the store is gone", ClockDiffers: "the clock of the store differs from that of the server",
+	}
+}
+
+// OutlinedFix is the remedy of a caller that may not know the details.
+const OutlinedFix = "tell the operator of the server; a token for all namespaces sees the details"
+
+// Outlined returns an ailment without details: its text and its remedy contain no path, no address, and no name of a run or key.
+func (a Ailment) Outlined() Ailment {
+	if a.What, a.Fix = outlines()[a.Reason], OutlinedFix; a.Partial {
+		a.What = "a part of the store is damaged"
+	}
+	return a
+}
+
 // Refusing is the set of operations that a store refuses because of an Ailment. Each value includes the values before it.
 type Refusing int
 
