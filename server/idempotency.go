@@ -219,8 +219,8 @@ func (k *keyed) perform(ctx huma.Context, r *http.Request, body []byte, next fun
 // settleWithin is the maximum time for keeping a reply in the registry.
 const settleWithin = 10 * time.Second
 
-// settle keeps the answer, or releases the key for another request. If the store refuses the write, the caller has its answer already, and the server
-// repeats the write until another request may take the key anyway.
+// settle keeps the answer, or releases the key for another request. If the store does not accept the write, the caller has its answer already, and
+// the server repeats the write until another request may take the key anyway.
 func (k *keyed) settle(ctx context.Context, a *keptAnswer) {
 	limited, done := k.server.limited(ctx, store.RefusesWrites, settleWithin)
 	defer done()

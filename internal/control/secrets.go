@@ -52,8 +52,8 @@ type declaration struct {
 	at      time.Time // time of the read: a version may be deleted and deployed again
 }
 
-// read reads documents, and returns the declarations of all documents that were ever read, and the number of unread documents. It begins with unread
-// documents, and continues with the documents that were read longest ago.
+// read reads documents, and returns the known declarations, and the number of documents that were never read. It begins with unread documents, and
+// continues with the documents that were read longest ago.
 func (d *declarations) read(ctx context.Context, c *Control) (map[definition.Reference]declaration, int, error) {
 	latest, err := definition.LatestVersions(ctx, c.store)
 	if err != nil {

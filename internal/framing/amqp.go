@@ -5,8 +5,8 @@ import (
 	"net"
 )
 
-// AMQP follows the data of a broker in AMQP 0.9.1, whose frames have at most frame bytes. The library panics on a heartbeat on a channel, which no
-// broker sends.
+// AMQP follows the data of a broker in AMQP 0.9.1, whose frames have at most frame bytes. The library panics on a heartbeat on a channel other than
+// 0, which no broker sends.
 func (g *Guard) AMQP(conn net.Conn, frame int) net.Conn {
 	f := &amqpFrames{frame: frame, most: uint64(g.Most)}
 	return g.over(conn, f.follow)
