@@ -69,12 +69,14 @@ func (d Deadline) error(pointer dsl.Pointer, running []any) *errors.Error {
 // expire ends every scope whose time is over, from the outermost scope to the innermost. It reports whether the run continues.
 func (m *machine) expire() bool {
 	if at := firstPassed(m.s.Deadlines, m.present()); at >= 0 {
+		m.noteLateBefore(m.s.Deadlines[at].At)
 		m.expired, m.expiredKind = m.timeout(m.s.Deadlines[at], nil), m.s.Deadlines[at].Kind
 		m.fault(m.expired)
 		return false
 	}
 	// A timeout may start a catch, but nothing whose deadline has already passed. Therefore the loop ends.
 	for f, d := m.overdue(); f != nil; f, d = m.overdue() {
+		m.noteLateBefore(d.At)
 		m.fail(f, m.expiry(f, d))
 		if m.s.Status.Final() {
 			return false
@@ -154,7 +156,10 @@ func (m *machine) errorAt(err *errors.Error, pointer dsl.Pointer) *errors.Error 
 }
 
 // endsRun reports whether a timeout of f by d ends the run: no try around f can catch it, regardless of the values of expressions.
-func (m *machine) endsRun(f frame, d Deadline) bool {
+func (m *machine) endsRun(f frame, d Deadline) bool { return m.catcher(f, d) == nil }
+
+// catcher returns the innermost task around f that may catch a timeout of f by d, depending on the values of expressions; nil if no task can.
+func (m *machine) catcher(f frame, d Deadline) *taskFrame {
 	err := m.visibleError(d.error(f.common().pointer(), nil))
 	for parent := range m.s.ancestors(f) {
 		list := "" // the list of parent that the error comes from
@@ -163,12 +168,12 @@ func (m *machine) endsRun(f frame, d Deadline) bool {
 		}
 		if task, ok := parent.(*taskFrame); ok && task.Phase == PhaseBody {
 			if catcher, ok := task.node.body.(Catcher); ok && catcher.MayCatch(list, err) {
-				return false
+				return task
 			}
 		}
 		f = parent
 	}
-	return true
+	return nil
 }
 
 // LatestEnd returns the latest time at which the run times out: the earliest of its own deadlines and of the task deadlines whose timeout no try can

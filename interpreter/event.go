@@ -123,10 +123,12 @@ func (m *machine) start(ev Start) {
 	}
 	m.record(HistoryEvent{Type: WorkflowStarted, Actor: ev.Actor, Data: input, Deadlines: s.Deadlines, Run: ev.By, Attempt: ev.attempt()})
 	if invalid != nil {
+		m.noteLate()
 		m.fault(invalid.At("/"))
 		return
 	}
 	if m.expire() {
+		m.noteLate()
 		m.enterWorkflow(input)
 	}
 }

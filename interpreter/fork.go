@@ -46,8 +46,8 @@ func (r Past) Before(task Path) (*Moment, error) {
 			continue
 		}
 		if e.State == nil || e.begins(task) {
-			m := &machine{p: replay.p, s: replay.s, now: e.At, until: task}
-			m.step(e.cause(r.Start))
+			m := &machine{p: replay.p, s: replay.s, until: task}
+			m.repeat(e, r.Start)
 			if !e.repeats(m.result.History, m.reached) {
 				return nil, errNotRepeated
 			}

@@ -96,7 +96,7 @@ func (r Past) endOf(fork *taskFrame) (later *Moment, end *HistoryStep, err error
 			continue
 		}
 		if e.State == nil {
-			Step(replay.p, replay.s, e.cause(r.Start), e.At)
+			(&machine{p: replay.p, s: replay.s}).repeat(e, r.Start)
 		}
 		if err := replay.restore(e); err != nil {
 			return nil, nil, err

@@ -213,6 +213,7 @@ func (m *machine) arrivedEarlier(ev Arrived) {
 	}
 	m.came = ev.At
 	goesOn := m.expire()
+	m.noteLate()
 	m.came = time.Time{}
 	if goesOn {
 		m.arrived(ev)

@@ -10,13 +10,19 @@ func Replay(r Past) (*State, error) {
 			continue
 		}
 		if e.State == nil {
-			Step(replay.p, replay.s, e.cause(r.Start), e.At)
+			(&machine{p: replay.p, s: replay.s}).repeat(e, r.Start)
 		}
 		if err := replay.restore(e); err != nil {
 			return nil, err
 		}
 	}
 	return replay.s, nil
+}
+
+// repeat computes a step of a history again.
+func (m *machine) repeat(e HistoryStep, start Start) {
+	m.now, m.recorded = e.At, e.Events
+	m.step(e.cause(start))
 }
 
 // replay is a run that is computed again from its history.

@@ -1,6 +1,7 @@
 package interpreter
 
 import (
+	"slices"
 	"time"
 
 	"github.com/swrun/swrun/dsl"
@@ -32,30 +33,99 @@ func (d *SoftDeadline) next() time.Time {
 	return d.At
 }
 
-// passes notes that the soft deadline has passed, and reports whether this was not noted before.
-func (d *SoftDeadline) passes(now time.Time) bool {
-	if d.Late || d.At.IsZero() || now.Before(d.At) {
-		return false
+// softScope is a scope with a soft deadline that has not passed yet: the run, or a task.
+type softScope struct {
+	task *taskFrame // nil for the run
+	soft *SoftDeadline
+}
+
+// notLate returns the scopes whose soft deadline was not noted, of outer scopes first.
+func (m *machine) notLate() (all []softScope) {
+	if !m.s.Soft.next().IsZero() {
+		all = append(all, softScope{nil, &m.s.Soft})
 	}
-	d.Late = true
-	return true
+	for f := range m.s.tasks() {
+		if !f.Soft.next().IsZero() {
+			all = append(all, softScope{f, &f.Soft})
+		}
+	}
+	return all
 }
 
 // noteLate marks the scopes whose soft deadline has passed.
 func (m *machine) noteLate() {
+	m.noteLateIf(func(s softScope) bool { return !m.present().Before(s.soft.At) })
+}
+
+// noteLateBefore marks the scopes whose soft deadline passed before end, a deadline that is about to end scopes. Both may have passed since the step
+// before.
+func (m *machine) noteLateBefore(end time.Time) {
+	m.noteLateIf(func(s softScope) bool { return s.soft.At.Before(end) && !m.endsBeforeLate(s) })
+}
+
+// noteLateIf marks the scopes that are late, in the order of their soft deadlines.
+func (m *machine) noteLateIf(late func(softScope) bool) {
 	if m.s.Status != StatusRunning {
 		return
 	}
-	if m.s.Soft.passes(m.now) {
-		m.s.headChanged = true
-		m.record(HistoryEvent{Type: WorkflowLate, Until: m.s.Soft.At})
+	if m.recorded != nil {
+		m.noteLateAgain()
+		return
 	}
-	for f := range m.s.tasks() {
-		if f.Soft.passes(m.now) {
-			f.changed()
-			m.record(f.event(HistoryEvent{Type: TaskLate, Until: f.Soft.At}))
+	all := slices.DeleteFunc(m.notLate(), func(s softScope) bool { return !late(s) })
+	slices.SortStableFunc(all, func(a, b softScope) int { return a.soft.At.Compare(b.soft.At) })
+	for _, s := range all {
+		m.becomesLate(s)
+	}
+}
+
+// noteLateAgain marks the scopes that a recorded step marked at this point. Steps of older histories noted less, and in another order.
+func (m *machine) noteLateAgain() {
+	for n := len(m.result.History); n < len(m.recorded); n++ {
+		r, all := m.recorded[n], m.notLate()
+		at := slices.IndexFunc(all, func(s softScope) bool { return s.isOf(r) })
+		if at < 0 {
+			return
+		}
+		m.becomesLate(all[at])
+	}
+}
+
+// isOf reports whether an event is the one that notes the scope as late.
+func (s softScope) isOf(r HistoryEvent) bool {
+	if s.task == nil {
+		return r.Type == WorkflowLate
+	}
+	return r.Type == TaskLate && r.Path == s.task.Path
+}
+
+func (m *machine) becomesLate(s softScope) {
+	s.soft.Late = true
+	e := HistoryEvent{Type: WorkflowLate, Until: s.soft.At}
+	if s.task != nil {
+		s.task.changed()
+		e.Type = TaskLate
+		e = s.task.event(e)
+	}
+	m.record(e) // it also marks the head of the run as changed
+}
+
+// endsBeforeLate reports whether a deadline ends the scope before the scope can become late. A deadline ends each scope inside the innermost try that
+// may catch its timeout.
+func (m *machine) endsBeforeLate(s softScope) bool {
+	for f, d := range m.s.deadlines() {
+		if d.At.After(s.soft.At) {
+			continue
+		}
+		if f == nil {
+			return true
+		}
+		catcher := m.catcher(f, d)
+		if catcher == nil || s.task != nil && m.s.isBelow(s.task, catcher.ID) {
+			return true
 		}
 	}
+	return false
 }
 
 // ActiveSoftDeadline is the soft deadline of a scope in progress.
@@ -65,18 +135,22 @@ type ActiveSoftDeadline struct {
 	Origin  dsl.Pointer // place in the document
 }
 
-// SoftDeadlines returns the soft deadlines of a run in progress, of outer scopes first.
+// SoftDeadlines returns the soft deadlines of a run in progress, of outer scopes first. Soft deadlines that cannot pass, because a deadline ends their
+// scopes before, are left out.
 func SoftDeadlines(p *Program, s *State) (all []ActiveSoftDeadline) {
 	if s.Status.Final() {
 		return nil
 	}
 	m := &machine{p: p, s: s}
 	m.resolveNodes()
-	if !s.Soft.At.IsZero() {
+	reached := func(soft softScope) bool {
+		return !soft.soft.At.IsZero() && (soft.soft.Late || !m.endsBeforeLate(soft))
+	}
+	if reached(softScope{nil, &s.Soft}) {
 		all = append(all, ActiveSoftDeadline{SoftDeadline: s.Soft})
 	}
 	for f := range s.tasks() {
-		if !f.Soft.At.IsZero() {
+		if reached(softScope{f, &f.Soft}) {
 			all = append(all, ActiveSoftDeadline{f.Soft, f.pointer(), f.Origin})
 		}
 	}

@@ -111,6 +111,7 @@ type machine struct {
 	observed      *observation   // of a task; nil unless the step is computed again for it
 	expired       *errors.Error  // the timeout error of the passed deadline, while it is passed on
 	expiredKind   string         // of that deadline
+	recorded      []HistoryEvent // of the step that is computed again; nil for a new step
 	migrated      bool           // the run continues with another program
 	successor     *Successor     // of the run that is about to end; nil if the next run keeps the definition
 }

@@ -30,8 +30,8 @@ func (r Past) TaskData(ctx context.Context, seq int) (TaskData, error) {
 		reached := len(e.Events) > 0 && e.Events[len(e.Events)-1].Seq >= seq
 		withheld := reached && e.withholds()
 		if e.State == nil || reached && !withheld {
-			m := &machine{p: replay.p, s: replay.s, now: e.At, observed: o}
-			m.step(e.cause(r.Start))
+			m := &machine{p: replay.p, s: replay.s, observed: o}
+			m.repeat(e, r.Start)
 			if !e.repeats(m.result.History, false) {
 				return o.data, errNotRepeated
 			}

@@ -45,7 +45,8 @@ type Description struct {
 	Since       int          `json:"reviewedFrom,omitempty"` // first record of a long history from which failures and children are listed
 	Open        []Task       `json:"open,omitempty"`
 	Deadlines   []Deadline   `json:"deadlines" nullable:"false"` // active deadlines, the next one first
-	// SoftDeadlines are the soft deadlines of the scopes in progress, passed or to come.
+	// SoftDeadlines are the soft deadlines of the scopes in progress, passed or to come. A soft deadline is left out if a deadline ends its scope
+	// before.
 	SoftDeadlines []SoftDeadline `json:"softDeadlines,omitempty"`
 	HiddenData    bool           `json:"hiddenData,omitempty" data:"hidden" doc:"Whoever asks sees no data of runs: what holds any is left out."`
 	// Allowed contains for each verb whether the run accepts it now.

@@ -199,3 +199,22 @@ func (d *Description) foresee(unread []inbox.Message) {
 		}
 	}
 }
+
+// FiresFirst returns the index in Deadlines of the next deadline to fire: of passed deadlines, the outermost. It is -1 without deadlines.
+func (d *Description) FiresFirst() int {
+	first := -1
+	if d.Lifecycle.Status.Final() || d.Earlier != nil {
+		return first
+	}
+	for n, in := range d.Deadlines {
+		passed := !in.At.After(d.At)
+		switch {
+		case in.AwaitsRelease:
+		case first < 0:
+			first = n
+		case passed && in.EndsRun && !d.Deadlines[first].EndsRun, passed && in.EndsRun == d.Deadlines[first].EndsRun && len(in.Pointer) < len(d.Deadlines[first].Pointer):
+			first = n
+		}
+	}
+	return first
+}

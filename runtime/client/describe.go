@@ -35,7 +35,7 @@ type Description struct {
 	Unmatched    map[int][]Unmatched                         // events that open tasks could have had, by the places of the tasks
 	Deadlines    []DescribedDeadline
 	Forks        []store.Instance                 // that were forked from it, the newest last
-	Soft         []interpreter.ActiveSoftDeadline // of the scopes in progress, passed or to come
+	Soft         []interpreter.ActiveSoftDeadline // of the scopes in progress, passed or to come, that no deadline ends before
 	Gone         bool                             // the worker that held it is gone, and no other one has taken it over
 	Commands     []store.Verb                     // that were given to it and that no worker has carried out yet: each once, the last one last
 	NoWorker     bool                             // the run did not end, and no worker is present to take it
@@ -158,7 +158,9 @@ func (d *Description) describeDeadlines() {
 	}
 	d.Deadlines = append(append(d.Deadlines, d.onceBegun()...), d.activityDeadlines()...)
 	slices.SortStableFunc(d.Deadlines, func(a, b DescribedDeadline) int { return a.At.Compare(b.At) })
-	d.Soft = interpreter.SoftDeadlines(d.Program, d.State)
+	d.Soft = slices.DeleteFunc(interpreter.SoftDeadlines(d.Program, d.State), func(soft interpreter.ActiveSoftDeadline) bool {
+		return slices.ContainsFunc(d.Deadlines, func(in DescribedDeadline) bool { return in.OnceBegun && !in.At.After(soft.At) })
+	})
 }
 
 // onceBegun returns the future deadlines of a run that has not begun.
@@ -327,25 +329,6 @@ func (d *Description) performing(at string, o interpreter.OpenTask) string {
 		return fmt.Sprintf("performing %s %s, since %s (attempt %d)", o.Kind.Words(), at, since, o.Attempt)
 	}
 	return fmt.Sprintf("performing %s %s (attempt %d; the task began %s ago)", o.Kind.Words(), at, o.Attempt, since)
-}
-
-// FiresFirst returns the index in Deadlines of the next deadline to fire: of passed deadlines, the outermost. It is -1 without deadlines.
-func (d *Description) FiresFirst() int {
-	first := -1
-	if d.Lifecycle.Status.Final() || d.Earlier != nil {
-		return first
-	}
-	for n, in := range d.Deadlines {
-		passed := !in.At.After(d.At)
-		switch {
-		case in.AwaitsRelease:
-		case first < 0:
-			first = n
-		case passed && in.EndsRun && !d.Deadlines[first].EndsRun, passed && in.EndsRun == d.Deadlines[first].EndsRun && len(in.Pointer) < len(d.Deadlines[first].Pointer):
-			first = n
-		}
-	}
-	return first
 }
 
 // then describes the effect of the first deadline.
