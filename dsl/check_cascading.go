@@ -106,6 +106,6 @@ func (c *checker) dropSecondary() {
 		errors[d.Pointer] = true
 	}
 	c.found = slices.DeleteFunc(c.found, func(d Diagnostic) bool {
-		return errors[d.Pointer] && slices.Contains([]string{"SW504", "SW507", "SW508", "SW509", "SW603", "SW129"}, d.Code)
+		return errors[d.Pointer] && slices.Contains([]string{"SW504", "SW507", "SW508", "SW509", "SW603", "SW129", "SW209"}, d.Code)
 	})
 }

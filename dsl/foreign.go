@@ -11,14 +11,14 @@ import (
 )
 
 // lookalikes are pairs of a letter of another script and the letter of keywords that it resembles.
-const lookalikes = "аaеeоoрpсcуyхxіiѕsјjԁdһhԛqԝwοoνvιiϲcϳj"
+const lookalikes = "АAВBЕEКKМMНHОOРPСCТTХXІIЈJЅSΑAΒBΕEΖZΗHΙIΚKΜMΝNΟOΡPΤTΥYΧXаaеeоoрpсcуyхxіiѕsјjԁdһhԛqԝwοoνvιiϲcϳj"
 
 // plainRune returns the character of keywords that a character resembles: a letter, a hyphen or a space. It is negative for an invisible character.
 func plainRune(r rune) rune {
 	switch {
 	case r <= unicode.MaxASCII:
 		return r
-	case unicode.Is(unicode.Cf, r):
+	case unicode.Is(unicode.Cf, r), strings.ContainsRune("\u034f\u115f\u1160\u2800\u3164\uffa0", r):
 		return -1
 	case unicode.Is(unicode.Zs, r):
 		return ' '
@@ -43,30 +43,105 @@ func asSeen(name string) string { return strings.TrimSpace(strings.TrimLeft(plai
 
 // foreignIn returns the help for a text with a character that resembles another character, or is invisible; "" for a text without one, and for a text
 // that is meant to be in another script.
-func foreignIn(text string) string {
+func foreignIn(text string, column int) string {
 	plain := plainText(text)
 	if plain == text || strings.ContainsFunc(plain, func(r rune) bool { return r > unicode.MaxASCII }) {
 		return ""
 	}
 	r, _ := utf8.DecodeRuneInString(text[strings.IndexFunc(text, func(r rune) bool { return r > unicode.MaxASCII }):])
+	name := fmt.Sprintf("%s in column %d", characterName(r), column+utf8.RuneCountInString(text[:strings.IndexRune(text, r)]))
 	switch meant := plainRune(r); meant {
 	case -1:
-		return fmt.Sprintf("remove the character U+%04X, which is invisible", r)
+		return fmt.Sprintf("remove the character %s, which is invisible", name)
 	case ' ':
-		return fmt.Sprintf("write a plain space in the place of U+%04X", r)
+		return fmt.Sprintf("write a plain space in the place of %s", name)
 	default:
-		if unicode.IsLetter(meant) && !strings.ContainsFunc(text, func(r rune) bool { return r <= unicode.MaxASCII && unicode.IsLetter(r) }) {
+		if unicode.IsLetter(meant) && !strings.ContainsFunc(text, isLatin) {
 			return "" // a word of that script, all of whose letters look like others
 		}
-		return fmt.Sprintf("write a plain `%c` in the place of U+%04X, which looks like it", meant, r)
+		return fmt.Sprintf("write a plain `%c` in the place of %s, which looks like it", meant, name)
 	}
+}
+
+// isLatin reports whether a character is a letter of ASCII.
+func isLatin(r rune) bool { return r <= unicode.MaxASCII && unicode.IsLetter(r) }
+
+// foreignWord returns the offset of the first character that makes a word resemble another word: a letter of another script among letters of ASCII, or an
+// invisible character where no script has one. It is -1 for a text without such a character.
+func foreignWord(text string) int {
+	from := 0 // where the word begins
+	for i, r := range text + " " {
+		switch {
+		case r > unicode.MaxASCII && plainRune(r) < 0 && !joins(r, text[:i], text[i+utf8.RuneLen(r):]):
+			return i
+		case unicode.In(r, unicode.L, unicode.M, unicode.N):
+			continue
+		case strings.ContainsFunc(text[from:i], isLatin) && foreignIn(text[from:i], 0) != "":
+			return from + strings.IndexFunc(text[from:i], func(r rune) bool { return r > unicode.MaxASCII })
+		}
+		from = i + utf8.RuneLen(r)
+	}
+	return -1
+}
+
+// joins reports whether an invisible character is a part of the text around it: some scripts have such characters between letters, and emoji are joined by them.
+func joins(r rune, before, after string) bool {
+	previous, _ := utf8.DecodeLastRuneInString(before)
+	next, _ := utf8.DecodeRuneInString(after)
+	switch {
+	case r == 0x00ad || r == 0xfeff || r == 0x2060:
+		return false
+	case r == 0x200b: // between the words of scripts without spaces
+		return unicode.In(previous, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar, unicode.Tibetan)
+	}
+	return before != "" && previous > unicode.MaxASCII || after != "" && next > unicode.MaxASCII
+}
+
+// plainQuote returns the quote of ASCII that a typographic quote resembles, and any other character unchanged.
+func plainQuote(r rune) rune {
+	switch {
+	case strings.ContainsRune("‘’‚‛", r):
+		return '\''
+	case strings.ContainsRune("“”„‟", r):
+		return '"'
+	}
+	return r
+}
+
+// foreignSign returns the offset of the first character that resembles a sign of ASCII in a text that is in ASCII otherwise, or -1.
+func foreignSign(text string) int {
+	if typographic().MatchString(text) || strings.ContainsFunc(strings.Map(plainQuote, plainText(text)), func(r rune) bool { return r > unicode.MaxASCII }) {
+		return -1
+	}
+	return strings.IndexFunc(text, func(r rune) bool { return r > unicode.MaxASCII && !unicode.IsLetter(r) })
+}
+
+// characterName returns the number of a character with its name, or its script.
+func characterName(r rune) string {
+	name := map[rune]string{
+		0xa0: "NO-BREAK SPACE", 0xad: "SOFT HYPHEN", 0x34f: "COMBINING GRAPHEME JOINER", 0x200b: "ZERO WIDTH SPACE", 0x200c: "ZERO WIDTH NON-JOINER", 0x200d: "ZERO WIDTH JOINER",
+		0x200e: "LEFT-TO-RIGHT MARK", 0x200f: "RIGHT-TO-LEFT MARK", 0x2002: "EN SPACE", 0x2003: "EM SPACE", 0x2007: "FIGURE SPACE", 0x2009: "THIN SPACE", 0x202f: "NARROW NO-BREAK SPACE",
+		0x202a: "LEFT-TO-RIGHT EMBEDDING", 0x202c: "POP DIRECTIONAL FORMATTING", 0x202e: "RIGHT-TO-LEFT OVERRIDE", 0x2010: "HYPHEN", 0x2011: "NON-BREAKING HYPHEN", 0x2012: "FIGURE DASH",
+		0x2013: "EN DASH", 0x2014: "EM DASH", 0x2018: "LEFT SINGLE QUOTATION MARK", 0x2019: "RIGHT SINGLE QUOTATION MARK", 0x201c: "LEFT DOUBLE QUOTATION MARK",
+		0x201d: "RIGHT DOUBLE QUOTATION MARK", 0x201e: "DOUBLE LOW-9 QUOTATION MARK", 0x2060: "WORD JOINER", 0x2212: "MINUS SIGN", 0x2800: "BRAILLE PATTERN BLANK",
+		0x3000: "IDEOGRAPHIC SPACE", 0x3164: "HANGUL FILLER", 0xfeff: "ZERO WIDTH NO-BREAK SPACE",
+	}[r]
+	switch {
+	case unicode.Is(unicode.Cyrillic, r):
+		name = "(a Cyrillic letter)"
+	case unicode.Is(unicode.Greek, r):
+		name = "(a Greek letter)"
+	case r >= 0xff01 && r <= 0xff5e:
+		name = "(of full width)"
+	}
+	return strings.TrimSpace(fmt.Sprintf("U+%04X %s", r, name))
 }
 
 // tellForeign adds to the diagnostics about a text with a foreign character the help to replace it.
 func (s *Source) tellForeign(found Diagnostics) {
 	for i, d := range found {
 		text := s.textIn(d)
-		if help := foreignIn(text); help != "" && d.Code != "SW113" && (d.Code != "SW108" || !isText(plainText(text))) {
+		if help := foreignIn(text, d.Range.Start.Column); help != "" && d.Code != "SW113" && (d.Code != "SW108" || !isText(plainText(text))) {
 			found[i].Help = help
 		}
 	}
@@ -97,7 +172,7 @@ func (p *parser) dropBeforeForeign() {
 	for _, d := range p.found.Errors() {
 		text := p.src.textIn(d)
 		first, _ := utf8.DecodeRuneInString(text)
-		if d.Code != "SW106" || first <= unicode.MaxASCII || !strings.ContainsRune(" -", plainRune(first)) || foreignIn(text) == "" {
+		if d.Code != "SW106" || first <= unicode.MaxASCII || !strings.ContainsRune(" -", plainRune(first)) || foreignIn(text, 0) == "" {
 			continue
 		}
 		p.found = slices.DeleteFunc(p.found, func(e Diagnostic) bool {

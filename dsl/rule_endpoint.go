@@ -136,6 +136,8 @@ func (c *checker) httpNames(call *CallHTTP) {
 		}
 	}
 	c.headers(call.Headers, allowed)
+	c.foreignTexts(call.Headers, nil)
+	c.foreignKeys(call.Query)
 }
 
 // headers reports headers that cannot be sent as they are written; allowed describes the characters of a name.
