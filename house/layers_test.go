@@ -24,7 +24,7 @@ func layers() map[string][]string {
 		"spec":                        nil,
 		"spec/internal/schema":        nil,
 		"errors":                      {"internal/jsonvalue", "internal/lazyregexp", "internal/shorten"},
-		"internal/api":                {"dsl", "dsl/source", "errors", "expr", "internal/access", "internal/duration", "internal/shorten", "internal/jsonvalue", "interpreter", "runtime/activity", "runtime/client", "runtime/definition", "runtime/events", "runtime/filter", "runtime/function", "runtime/matching", "runtime/presence", "runtime/queue", "runtime/schedule", "runtime/settings", "runtime/store", "runtime/execution"},
+		"internal/api":                {"dsl", "dsl/source", "errors", "expr", "internal/access", "internal/duration", "internal/jsonvalue", "interpreter", "runtime/activity", "runtime/client", "runtime/definition", "runtime/events", "runtime/filter", "runtime/function", "runtime/matching", "runtime/presence", "runtime/queue", "runtime/schedule", "runtime/settings", "runtime/store", "runtime/execution"},
 		"internal/attribute":          {"internal/lazyregexp", "internal/shorten"},
 		"internal/audit":              {"internal/shorten", "runtime/store"},
 		"internal/bench":              {".", "activity", "internal/control", "server", "errors", "dsl", "interpreter", "tasks", "redisstore", "runtime/client", "runtime/definition", "runtime/events", "runtime/store", "runtime/worker", "internal/terminal"},

@@ -46,7 +46,7 @@ func concerns(ctx context.Context, subject string) {
 	exchangeOf(ctx).subject = shorten.To(subject, maxSubject)
 }
 
-// maxSubject is the maximum length of a subject in the audit log, in bytes.
+// maxSubject is the maximum length of a subject, and of a refusal, in the audit log, in bytes.
 const maxSubject = 1000
 
 // concernsRuns notes the runs of a command, and how many of them refused it. A trial changes nothing, and is not noted.
@@ -63,7 +63,7 @@ func concernsRuns(ctx context.Context, all []store.Instance, failed []error, dry
 		}
 	}
 	if refused > 0 {
-		x.refusal = fmt.Sprintf("%d of %d refused: %s", refused, len(all), why)
+		x.refusal = shorten.To(fmt.Sprintf("%d of %d refused: %s", refused, len(all), why), maxSubject)
 	}
 	subject := strings.Join(names, " ")
 	if len(all) != 1 {

@@ -46,7 +46,7 @@ func TestCommandsAreAudited(t *testing.T) {
 	}
 	for _, line := range []string{
 		"actor=ada operation=putWorkflow method=PUT path=/v1/workflows/demo/nap/1.0.0 status=201 subject=demo/nap:1.0.0", `actor=ada operation=startRun method=POST path=/v1/runs status=201 subject="demo/nap ` + strings.TrimPrefix(run, "/v1/runs/") + `"`,
-		"actor=ada operation=suspendRun method=POST path=" + run + `/suspend status=202 reason="the shop is closed"`,
+		"actor=ada operation=suspendRun method=POST path=" + run + "/suspend status=202 subject=" + strings.TrimPrefix(run, "/v1/runs/") + ` reason="the shop is closed"`,
 		"actor=ada operation=retryDeadMessages method=POST path=/v1/events/dead/retry status=404 subject=orders reason=mended refusal=\"there is no dead letter \\\"orders\\\"\"",
 		`actor=ada operation=cancelRuns method=POST path=/v1/runs/cancel status=200 subject=` + strings.TrimPrefix(run, "/v1/runs/") + ` reason="nobody wants it"`,
 	} {
@@ -128,6 +128,25 @@ func working(t *testing.T, e *swrun.Engine) (stop func()) {
 		cancel()
 		if err := <-worked; err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestSubjectsAreShort: the log contains only the beginning of a subject that a caller made long.
+func TestSubjectsAreShort(t *testing.T) {
+	g := mustGuard(t, nil)
+	ada := g.token(t, "ada", access.Grant{Role: access.RoleAdmin, Everywhere: true})
+	long := strings.Repeat("x", 5000)
+	for _, r := range [][]string{
+		{"POST", "/v1/settings", `{"set":{"runTimeout":"` + long + `"}}`},
+		{"PATCH", "/v1/queues/gpu", `{"rate":"` + long + `"}`},
+		{"POST", "/v1/sinks/audit/drop", `{"ids":["` + long + `"]}`},
+		{"POST", "/v1/events/dead/drop", `{"ids":["` + long + `"]}`},
+	} {
+		before := len(g.log.String())
+		w := g.send(r[0], r[1], r[2], "Authorization", ada)
+		if line := g.log.String()[before:]; !strings.Contains(line, "subject=") || strings.Contains(line, long[:1001]) {
+			t.Errorf("%s is answered with %d, and the log contains %d bytes: %.200s", r[1], w.Code, len(line), line)
 		}
 	}
 }

@@ -73,6 +73,7 @@ func (s *Server) command(ctx context.Context, v control.Verb, in *commandInput) 
 	}
 	exchangeOf(ctx).reason = reason
 	outcomes, failed := s.control.Send(ctx, v, []store.Instance{i}, reason)
+	concernsRuns(ctx, []store.Instance{i}, failed, false)
 	if failed[0] != nil {
 		return nil, failed[0]
 	}

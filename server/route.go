@@ -15,6 +15,7 @@ import (
 	"github.com/swrun/swrun/internal/access"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/control"
+	"github.com/swrun/swrun/internal/shorten"
 )
 
 // Route is a served operation of the API.
@@ -95,8 +96,8 @@ func described[I, O any](row api.Operation[I, O]) huma.Operation {
 // audited notes the subject and the reason of a change for the audit log.
 func audited(ctx context.Context, in any) {
 	if change, ok := in.(api.Audited); ok {
-		x := exchangeOf(ctx)
-		x.subject, x.reason = change.AuditSubject(), change.AuditReason()
+		concerns(ctx, change.AuditSubject())
+		exchangeOf(ctx).reason = change.AuditReason()
 	}
 }
 
@@ -146,7 +147,7 @@ func (s *Server) refused(ctx context.Context, err error) error {
 	if call := api.CallOf(ctx); call != nil && callersProblem(err) == nil {
 		call.Failure = err
 	}
-	exchangeOf(ctx).refusal = p.Detail
+	exchangeOf(ctx).refusal = shorten.To(p.Detail, maxSubject)
 	return withRetryAfter(p)
 }
 

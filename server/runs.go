@@ -258,6 +258,7 @@ func (s *Server) deleteRun(ctx context.Context, in *RunPath) (*struct{}, error) 
 	if err != nil {
 		return nil, err
 	}
+	concerns(ctx, i.String())
 	verb, _ := control.VerbNamed(client.VerbDelete)
 	if _, err := s.control.Version(ctx, i); err != nil { // deleting many runs skips missing ones, but deleting one missing run is a mistake
 		return nil, err

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/swrun/swrun/internal/access"
-	"github.com/swrun/swrun/internal/shorten"
 )
 
 const deadPath = "/v1/events/dead"
@@ -64,12 +63,9 @@ type DeadMessageCommand struct {
 	Body DeadMessageChoice
 }
 
-// maxSubject is the maximum length of a subject in the audit log, in bytes.
-const maxSubject = 1000
-
 // AuditSubject implements Audited.
 func (in *DeadMessageCommand) AuditSubject() string {
-	return shorten.To(strings.Join(in.Body.IDs, " "), maxSubject)
+	return strings.Join(in.Body.IDs, " ")
 }
 
 // AuditReason implements Audited.

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/swrun/swrun/internal/access"
-	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/filter"
 )
@@ -55,7 +54,7 @@ type TroubleCommand struct {
 
 // AuditSubject implements Audited.
 func (in *TroubleCommand) AuditSubject() string {
-	return shorten.To(strings.Join(in.Body.Groups, " "), maxSubject)
+	return strings.Join(in.Body.Groups, " ")
 }
 
 // AuditReason implements Audited.
