@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -69,7 +70,7 @@ func (s *Store) candidates(ctx context.Context, c *store.Claim) (all []*candidat
 			err = cmp.Or(onlyDamage(fields[n]), errNoRecord)
 		}
 		if err = cmp.Or(err, l.CheckForms(nil)); err != nil {
-			if err := s.unreadable(ctx, found{c.Partition, i, err, len(values) > 0}, c.Unreadable); err != nil {
+			if err := s.unreadable(ctx, found{c.Partition, i, values[fieldRecord], err, len(values) > 0}, c.Unreadable); err != nil {
 				return nil, time.Time{}, err
 			}
 			continue
@@ -107,7 +108,7 @@ func (s *Store) readInboxes(ctx context.Context, c *store.Claim, candidates []*c
 	for n, one := range unread {
 		if damaged := onlyDamage(inboxes[n]); damaged != nil {
 			candidates = slices.DeleteFunc(candidates, func(is *candidate) bool { return is == one })
-			if err := s.unreadable(ctx, found{c.Partition, one.instance, damaged, true}, c.Unreadable); err != nil {
+			if err := s.unreadable(ctx, found{c.Partition, one.instance, one.record.from, damaged, true}, c.Unreadable); err != nil {
 				return nil, err
 			}
 		}
@@ -156,30 +157,44 @@ func (c *candidate) isTaken(r reply) bool {
 }
 
 // putAway moves a run whose record cannot be read to a place where nothing is ever due. Scrub reports it. A run that was removed
-// concurrently has no place.
-func (s *Store) putAway(ctx context.Context, partition int, i store.Instance) error {
-	to, k := s.subjectIn(partition, i), &s.keys.partitions[partition]
+// concurrently has no place. A run whose record has changed since, or that has started since, stays in its place.
+func (s *Store) putAway(ctx context.Context, f *found) error {
+	k := &s.keys.partitions[f.partition]
 	var there *redis.IntCmd
 	var held *redis.StringSliceCmd
-	err := s.pipelined(ctx, partition, func(p redis.Pipeliner) {
-		there, held = p.Exists(ctx, k.instance(i)), p.ZRange(ctx, k.sets[store.SetHeld], 0, -1)
+	err := s.pipelined(ctx, f.partition, func(p redis.Pipeliner) {
+		there, held = p.Exists(ctx, k.instance(f.instance)), p.ZRange(ctx, k.sets[store.SetHeld], 0, -1)
 	})
 	if err != nil {
 		return err
 	}
-	b := s.newBatch(partition, 1)
-	b.begin(to, anyRecord)
+	var moves [][]any
 	for _, set := range []store.Set{store.SetNew, store.SetBegun, store.SetWaiting, store.SetClosed} {
-		b.do("ZREM", k.sets[set], i.String())
+		moves = append(moves, []any{"ZREM", k.sets[set], f.instance.String()})
 	}
 	for _, member := range held.Val() {
-		if other, _ := holdingOf(member); other == i {
-			b.do("ZREM", k.sets[store.SetHeld], member)
+		if other, _ := holdingOf(member); other == f.instance {
+			moves = append(moves, []any{"ZREM", k.sets[store.SetHeld], member})
 		}
 	}
 	if there.Val() > 0 {
-		b.do("ZADD", k.sets[store.SetWaiting], "+inf", i.String())
+		moves = append(moves, []any{"ZADD", k.sets[store.SetWaiting], "+inf", f.instance.String()})
 	}
-	_, err = s.send(ctx, &s.scripts.applyFull, to, b)
+	return s.correctly(ctx, s.subjectIn(f.partition, f.instance), f.record, moves)
+}
+
+// correctly runs commands, each with a name, a key and arguments, if a run has the record that was read. If the key of the run is of
+// another type, or only its history is left, no run of this name can start, and the commands run in any case.
+func (s *Store) correctly(ctx context.Context, to *subject, record string, commands [][]any) (err error) {
+	for _, expected := range []string{record, anyRecord} {
+		b := s.newBatch(to.partition, 1)
+		b.begin(to, expected)
+		for _, c := range commands {
+			b.do(c[0].(string), c[1], c[2:]...)
+		}
+		if _, err = s.send(ctx, &s.scripts.applyFull, to, b); !errors.As(err, new(*damagedKeyError)) {
+			return err
+		}
+	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/swrun/swrun/internal/form"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -110,7 +111,8 @@ func (s *Store) lookBehindNeeds(ctx context.Context, c store.Needing, all []stri
 	return slices.Compact(all), nil
 }
 
-// Needing implements store.Reader. An entry that does not match the record of its run is deleted. The next scrubbing adds missing entries.
+// Needing implements store.Reader. An entry that does not match the record of its run is deleted, unless the record has changed since, or a
+// newer build has written it. The next scrubbing adds missing entries.
 func (s *Store) Needing(ctx context.Context, c store.Needing) (all []store.Needy, err error) {
 	entries, err := s.waitingFor(ctx, c)
 	if err != nil || len(entries) == 0 {
@@ -125,17 +127,19 @@ func (s *Store) Needing(ctx context.Context, c store.Needing) (all []store.Needy
 	if err != nil {
 		return nil, err
 	}
-	var wrong []any
 	for n, entry := range entries {
 		_, i := store.ParseNeedEntry(entry)
-		if r := found[n].lifecycle; r != nil && found[n].damaged == nil && slices.Contains(r.NeedEntries(i.Instance), entry) {
+		is := &found[n]
+		switch {
+		case is.lifecycle != nil && is.damaged == nil && slices.Contains(is.lifecycle.NeedEntries(i.Instance), entry):
 			all = append(all, i)
-		} else {
-			wrong = append(wrong, entry)
+		case form.IsNewer(is.damaged): // other workers can read it
+		default:
+			remove := []any{"ZREM", s.keys.partitions[c.Partition].needs, entry}
+			if err := s.correctly(ctx, s.subjectIn(c.Partition, i.Instance), is.text, [][]any{remove}); err != nil {
+				return all, err
+			}
 		}
 	}
-	if len(wrong) == 0 {
-		return all, nil
-	}
-	return all, s.pipelined(ctx, c.Partition, func(p redis.Pipeliner) { p.ZRem(ctx, s.keys.partitions[c.Partition].needs, wrong...) })
+	return all, nil
 }

@@ -1,12 +1,15 @@
 package redisstore_test
 
 import (
+	"strconv"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/swrun/swrun/internal/form"
+	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/redisstore"
 	"github.com/swrun/swrun/redisstore/redistest"
 	"github.com/swrun/swrun/runtime/store"
@@ -49,5 +52,68 @@ func TestRunOfANewerBuildWithActivities(t *testing.T) {
 				t.Errorf("the runs that wait are %s, were %s", after, before)
 			}
 		})
+	}
+}
+
+// TestNeedOfANewerBuild: a run of a newer swrun that waits for a need is not offered to this build, and newer workers find it still.
+func TestNeedOfANewerBuild(t *testing.T) {
+	server := redistest.Start(t)
+	s := mustOpen(t, server.URL(), redisstore.Config{Deployment: "D", Partitions: 1})
+	client := redis.NewClient(&redis.Options{Addr: server.Addr})
+	t.Cleanup(func() { _ = client.Close() })
+	need := store.NewNeed("queue:gpu")
+	if _, err := s.Start(t.Context(), store.Start{Instance: instance("x"), Invocation: []byte(`{}`)}); err != nil {
+		t.Fatal(err)
+	}
+	claimed, err := s.Claim(t.Context(), store.Claim{Instances: []store.Instance{instance("x")}, Worker: "w", Nonce: "n", Lease: time.Minute})
+	if err != nil || len(claimed) != 1 {
+		t.Fatal(claimed, err)
+	}
+	c := store.Commit{Instance: instance("x"), Token: claimed[0].Token, Next: 1, At: claimed[0].At, Status: interpreter.StatusWaiting, Release: true, Needs: store.NewNeeds([]store.Need{need})}
+	if _, err := s.Commit(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	const key, index = "swrun:{D:0}:i:test/x", "swrun:{D:0}:needs"
+	record := client.HGet(t.Context(), key, "k").Val()
+	for _, is := range []struct {
+		record  string
+		offered int
+		left    int64
+	}{{"99 waiting - x", 0, 1}, {record, 1, 1}, {"rubbish", 0, 0}} {
+		client.HSet(t.Context(), key, "k", is.record)
+		offered, err := s.Needing(t.Context(), store.Needing{Need: need, N: 10})
+		if left := client.ZCard(t.Context(), index).Val(); err != nil || len(offered) != is.offered || left != is.left {
+			t.Errorf("%q: offered %v, %v; the index has %d entries", is.record, offered, err, left)
+		}
+	}
+}
+
+// TestStartWhileItsPlaceIsCleared: a run that starts stays in its place, although another process has just found that there is no run of
+// this name.
+func TestStartWhileItsPlaceIsCleared(t *testing.T) {
+	server := redistest.Start(t)
+	s := mustOpen(t, server.URL(), redisstore.Config{Deployment: "D", Partitions: 1})
+	other := mustOpen(t, server.URL(), redisstore.Config{Deployment: "D", Partitions: 1})
+	client := redis.NewClient(&redis.Options{Addr: server.Addr})
+	t.Cleanup(func() { _ = client.Close() })
+	for round := range 300 {
+		i := instance("r" + strconv.Itoa(round))
+		var clearing sync.WaitGroup
+		for range 4 {
+			clearing.Go(func() {
+				for range 5 {
+					if _, err := other.Promote(t.Context(), store.Promote{Instances: []store.Instance{i}}); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		if _, err := s.Start(t.Context(), store.Start{Instance: i, Invocation: []byte(`{}`)}); err != nil {
+			t.Fatal(err)
+		}
+		clearing.Wait()
+		if err := client.ZScore(t.Context(), "swrun:{D:0}:new", i.String()).Err(); err != nil {
+			t.Fatalf("round %d: the run is not among the new ones: %v", round, err)
+		}
 	}
 }

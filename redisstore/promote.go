@@ -39,7 +39,7 @@ func (s *Store) promote(ctx context.Context, c *store.Promote, instances []store
 	var becomes []store.Lifecycle
 	for n, i := range instances {
 		if all[n].lifecycle == nil || all[n].damaged != nil {
-			if err := s.unreadable(ctx, found{c.Partition, i, all[n].damaged, all[n].damaged != nil}, c.Unreadable); err != nil {
+			if err := s.unreadable(ctx, found{c.Partition, i, all[n].text, all[n].damaged, all[n].damaged != nil}, c.Unreadable); err != nil {
 				return 0, err
 			}
 			continue
@@ -91,7 +91,7 @@ func (s *Store) remove(ctx context.Context, c *store.Remove, instances []store.I
 	for n, i := range instances {
 		r, damaged := all[n].lifecycle, all[n].damaged
 		if r == nil || damaged != nil { // in its place it would hide the runs that follow it
-			if err := s.unreadable(ctx, found{c.Partition, i, damaged, damaged != nil}, nil); err != nil {
+			if err := s.unreadable(ctx, found{c.Partition, i, all[n].text, damaged, damaged != nil}, nil); err != nil {
 				return 0, err
 			}
 		} else if c.Removes(r, now) {

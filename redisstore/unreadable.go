@@ -42,6 +42,7 @@ func refuseWrongType(name, key string, err error) error {
 type found struct {
 	partition int
 	instance  store.Instance
+	record    string // as it was read; empty if there is none
 	why       error
 	here      bool // something of it is there
 }
@@ -51,7 +52,7 @@ type found struct {
 func (s *Store) unreadable(ctx context.Context, f found, whom func(store.Unreadable)) error {
 	refused := store.RefuseUnreadable("run "+f.instance.String(), f.why, time.Time{})
 	if store.RefusedAs(refused) != store.Newer {
-		if err := s.putAway(ctx, f.partition, f.instance); err != nil || !f.here {
+		if err := s.putAway(ctx, &f); err != nil || !f.here {
 			return err
 		}
 	}
@@ -67,7 +68,7 @@ func (s *Store) withoutNewer(ctx context.Context, c *store.Claim, all []*candida
 		newer := one.loaded.CheckForms(one.inbox)
 		if newer == nil {
 			rest = append(rest, one)
-		} else if err := s.unreadable(ctx, found{c.Partition, one.instance, newer, true}, c.Unreadable); err != nil {
+		} else if err := s.unreadable(ctx, found{c.Partition, one.instance, one.record.from, newer, true}, c.Unreadable); err != nil {
 			return nil, err
 		}
 	}
