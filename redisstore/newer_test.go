@@ -117,3 +117,22 @@ func TestStartWhileItsPlaceIsCleared(t *testing.T) {
 		}
 	}
 }
+
+// TestStartOverARunWithoutARecord: a run whose record was deleted is damaged. No run of its name starts over what is left of it.
+func TestStartOverARunWithoutARecord(t *testing.T) {
+	server := redistest.Start(t)
+	s := mustOpen(t, server.URL(), redisstore.Config{Deployment: "D", Partitions: 1})
+	client := redis.NewClient(&redis.Options{Addr: server.Addr})
+	t.Cleanup(func() { _ = client.Close() })
+	waitingActivity(t, s)
+	const key = "swrun:{D:0}:i:test/x"
+	client.HDel(t.Context(), key, "k")
+	before := client.HGetAll(t.Context(), key).String()
+	_, err := s.Start(t.Context(), store.Start{Instance: instance("x"), Invocation: []byte(`{"other":1}`)})
+	if err == nil {
+		t.Error("a run started over the rest of another one")
+	}
+	if after := client.HGetAll(t.Context(), key).String(); after != before {
+		t.Errorf("%s, was %s; %v", after, before, err)
+	}
+}

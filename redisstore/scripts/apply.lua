@@ -138,7 +138,11 @@ local function change(mail, before, set, unset, entry, rest, commands, checks)
     if fields.err then return {head('DAMAGED'), instance} end
     is, many, fitting[instance] = fields[1] or '', fields[2], true
     if is ~= expected or mail and (many or '0') ~= mail then return {head('CHANGED'), is, many or '0'} end
-    if is == '' and call('EXISTS', instance) == 0 and call('EXISTS', KEYS[k + 2]) == 1 then return {head('DAMAGED'), instance, 'DELETED'} end
+    if is == '' then
+      local there = call('EXISTS', instance)
+      if there == 0 and call('EXISTS', KEYS[k + 2]) == 1 then return {head('DAMAGED'), instance, 'DELETED'} end
+      if there == 1 and unset > set then return {head('DAMAGED'), instance} end -- a new instance would keep fields of the one before
+    end
   end
   if tonumber(ARGV[a + 2]) > now then return head('TOO_EARLY') end
   if before and now >= tonumber(before) then return head('TIMED_OUT') end
