@@ -136,3 +136,32 @@ func TestStartOverARunWithoutARecord(t *testing.T) {
 		t.Errorf("%s, was %s; %v", after, before, err)
 	}
 }
+
+// TestDamagedEntry: an entry of the registry that cannot be read is only replaced or deleted by a call that does not care what is there.
+func TestDamagedEntry(t *testing.T) {
+	server := redistest.Start(t)
+	s := mustOpen(t, server.URL(), redisstore.Config{Deployment: "D", Partitions: 1})
+	client := redis.NewClient(&redis.Options{Addr: server.Addr})
+	t.Cleanup(func() { _ = client.Close() })
+	const key = "swrun:{D:0}:e:tokens:k"
+	for _, text := range []string{"rubbish", "0 0 x 1 {}", ""} {
+		if err := client.Set(t.Context(), key, text, 0).Err(); err != nil {
+			t.Fatal(err)
+		}
+		for _, version := range []int64{0, 1} {
+			_, err := s.Register(t.Context(), store.Registration{Kind: store.RegistryTokens, Key: "k", Value: []byte("v"), Version: version})
+			if code := store.RefusedAs(err); code != store.Corrupt {
+				t.Errorf("%q: registered: %v", text, err)
+			}
+			if err := s.Unregister(t.Context(), store.RegistryTokens, "k", version); store.RefusedAs(err) != store.Conflict {
+				t.Errorf("%q: unregistered: %v", text, err)
+			}
+		}
+		if is, err := client.Get(t.Context(), key).Result(); err != nil || is != text {
+			t.Errorf("%q: is %q, %v", text, is, err)
+		}
+		if _, err := s.Register(t.Context(), store.Registration{Kind: store.RegistryTokens, Key: "k", Value: []byte("v"), Version: store.AnyVersion}); err != nil {
+			t.Error(err)
+		}
+	}
+}

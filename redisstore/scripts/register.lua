@@ -2,7 +2,7 @@
 -- KEYS: time, the entry, the entries of its kind by their ends, the last version of an entry
 -- ARGV: ..., the expected version or -1, an id of this call, the key of the entry or empty if its kind is not listed, maximum number of
 -- entries, lifetime in ms or 0, the value; an entry is deleted if the last two are missing
--- Reply: OK, the version, when it ends or 0; CONFLICT; LIMIT
+-- Reply: OK, the version, when it ends or 0; CONFLICT; LIMIT; CORRUPT for an entry that cannot be read
 local expected, id, name, most, length, value = unpack(ARGV, ARGS)
 local text
 if expected == '-1' then -- any entry is replaced, even one written by another program
@@ -13,6 +13,7 @@ else
 end
 local version, ends, by = string.match(text or '', '^(%d+) (%d+) (%S+) ')
 if by == id then return reply('OK', version, ends) end -- the answer to the first attempt was lost
+if text and expected ~= '-1' and tonumber(version or 0) == 0 then return reply(value and 'CORRUPT' or 'CONFLICT') end
 if not version or ends ~= '0' and tonumber(ends) <= now then
   text, version = false, '0'
 end
