@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/swrun/swrun/internal/form"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -164,12 +166,7 @@ func (s *Store) misplacedActivities(ctx context.Context, partition int, found []
 
 // misplaced finds the misplaced activities of a run.
 func (s *Store) misplaced(ctx context.Context, partition int, is *standing, fields []string) error {
-	var names []string
-	for _, field := range fields {
-		if strings.HasPrefix(field, fieldActivity) {
-			names = append(names, field)
-		}
-	}
+	names := slices.DeleteFunc(fields, func(field string) bool { return !strings.HasPrefix(field, fieldActivity) })
 	if len(names) == 0 {
 		is.countActivities(0)
 		return nil
@@ -182,7 +179,11 @@ func (s *Store) misplaced(ctx context.Context, partition int, is *standing, fiel
 	var all []*listing
 	for n, value := range values.Val() {
 		text, _ := value.(string)
-		if some, err := addActivity(nil, names[n], text); err == nil && len(some) == 1 {
+		some, err := addActivity(nil, names[n], text)
+		if form.IsNewer(err) { // it is not lost
+			return nil
+		}
+		if err == nil && len(some) == 1 {
 			all = append(all, &listing{field: names[n], text: text, activity: some[0], queue: store.Queue{Name: some[0].Queue, Namespace: is.instance.Namespace}})
 		}
 	}

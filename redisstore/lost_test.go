@@ -30,7 +30,7 @@ func waitingActivity(t *testing.T, s *redisstore.Store) {
 func schedule(t *testing.T, s *redisstore.Store, claimed store.Claimed) {
 	t.Helper()
 	c := store.Commit{
-		Instance: instance("x"), Token: claimed.Token, Version: claimed.Lifecycle.Version, Next: claimed.Lifecycle.Version + 1, At: claimed.At, Status: interpreter.StatusWaiting, Release: true,
+		Instance: instance("x"), Token: claimed.Token, Version: claimed.Lifecycle.Version, Next: claimed.Lifecycle.Version + 1, At: claimed.At, Status: interpreter.StatusWaiting, Release: true, Awaits: 1,
 	}
 	to := &store.Activity{Queue: "mail", Available: c.At, Due: c.At.Add(3600e9), Data: []byte("{}")}
 	c.Activities = []store.ActivityChange{{Effect: 4, Queue: "mail", To: to, Input: []byte("i")}}

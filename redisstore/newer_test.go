@@ -165,3 +165,21 @@ func TestDamagedEntry(t *testing.T) {
 		}
 	}
 }
+
+// TestActivityOfANewerBuildIsNotLost: repairs count an activity that a newer swrun has written among those that a run waits for.
+func TestActivityOfANewerBuildIsNotLost(t *testing.T) {
+	const key = "swrun:{D:0}:i:test/x"
+	for text, want := range map[string]int{"99 x": 0, "rubbish": 1} {
+		server := redistest.Start(t)
+		s := mustOpen(t, server.URL(), redisstore.Config{Deployment: "D", Partitions: 1})
+		client := redis.NewClient(&redis.Options{Addr: server.Addr})
+		t.Cleanup(func() { _ = client.Close() })
+		waitingActivity(t, s)
+		client.HSet(t.Context(), key, "a4", text)
+		client.Del(t.Context(), "swrun:{D:0}:activities")
+		done, err := s.Scrub(t.Context(), store.Scrub{N: 10})
+		if err != nil || len(done.Repaired) != want {
+			t.Errorf("%q: repaired %q, %v", text, done.Repaired, err)
+		}
+	}
+}
