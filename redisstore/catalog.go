@@ -30,25 +30,32 @@ func (s *Store) Define(ctx context.Context, key string, data []byte) error {
 	return damageOf(s.keys.definitions(), err)
 }
 
-// Undefine implements store.Catalog.
-func (s *Store) Undefine(ctx context.Context, key string, data []byte) error {
-	err := s.client.Watch(ctx, func(tx *redis.Tx) error {
-		kept, err := tx.HGet(ctx, s.keys.definitions(), key).Bytes()
-		switch {
-		case errors.Is(err, redis.Nil):
-			return &store.Refusal{Code: store.NoSuch, Detail: "definition " + key}
-		case err != nil:
-			return err
-		case string(kept) != string(data):
-			return &store.Refusal{Code: store.Conflict, Detail: "definition " + key}
+// Undefine implements store.Catalog. Another definition that is stored or removed concurrently does not matter.
+func (s *Store) Undefine(ctx context.Context, key string, data []byte) (err error) {
+	for range maxAttempts {
+		err = s.client.Watch(ctx, func(tx *redis.Tx) error { return s.undefine(ctx, tx, key, data) }, s.keys.definitions())
+		if !errors.Is(err, redis.TxFailedErr) {
+			break
 		}
-		_, err = tx.TxPipelined(ctx, func(p redis.Pipeliner) error { return p.HDel(ctx, s.keys.definitions(), key).Err() })
-		if err == nil || !isRefused(err) {
-			store.Attempted(ctx)
-		}
-		return err
-	}, s.keys.definitions())
+	}
 	return damageOf(s.keys.definitions(), err)
+}
+
+func (s *Store) undefine(ctx context.Context, tx *redis.Tx, key string, data []byte) error {
+	kept, err := tx.HGet(ctx, s.keys.definitions(), key).Bytes()
+	switch {
+	case errors.Is(err, redis.Nil):
+		return &store.Refusal{Code: store.NoSuch, Detail: "definition " + key}
+	case err != nil:
+		return err
+	case string(kept) != string(data):
+		return &store.Refusal{Code: store.Conflict, Detail: "definition " + key}
+	}
+	_, err = tx.TxPipelined(ctx, func(p redis.Pipeliner) error { return p.HDel(ctx, s.keys.definitions(), key).Err() })
+	if err == nil || !errors.Is(err, redis.TxFailedErr) && !isRefused(err) {
+		store.Attempted(ctx)
+	}
+	return err
 }
 
 // Layout implements store.Reader.

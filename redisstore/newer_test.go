@@ -183,3 +183,35 @@ func TestActivityOfANewerBuildIsNotLost(t *testing.T) {
 		}
 	}
 }
+
+// TestUndefineBesideOthers: a definition is removed although others are stored at the same time.
+func TestUndefineBesideOthers(t *testing.T) {
+	server := redistest.Start(t)
+	s := mustOpen(t, server.URL(), redisstore.Config{Deployment: "D", Partitions: 1})
+	other := mustOpen(t, server.URL(), redisstore.Config{Deployment: "D", Partitions: 1})
+	stop := make(chan struct{})
+	var storing sync.WaitGroup
+	storing.Go(func() {
+		for n := 0; ; n++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if err := other.Define(t.Context(), "other"+strconv.Itoa(n), []byte("d")); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	for range 100 {
+		if err := s.Define(t.Context(), "x", []byte("d")); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Undefine(t.Context(), "x", []byte("d")); err != nil {
+			t.Error(err)
+			break
+		}
+	}
+	close(stop)
+	storing.Wait()
+}
