@@ -12,9 +12,7 @@ import (
 // TestRepairRemovesStrayCounts: repair removes keys of a file that count runs but name no run. The keys of runs stay.
 func TestRepairRemovesStrayCounts(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "runs.db")
-	h := &hosted{t, "file:" + path}
-	h.exits(exitOK, "deploy", mustWriteFile(t, "nap.yaml", napText))
+	h, path := deployedInFile(t)
 	h.exits(exitOK, "start", "demo/nap", "--id", "one")
 	overwriteEntry(t, path, "demo/one/record", []byte("rubbish"))
 	_, out := h.says("repair")
@@ -79,9 +77,7 @@ func TestDamagedEntriesEnd(t *testing.T) {
 // TestRepairsAtTheStartAreLogged: a worker that repairs a file when it starts logs each repair, at most 100 of them, and the number of further repairs.
 func TestRepairsAtTheStartAreLogged(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "runs.db")
-	h := &hosted{t, "file:" + path}
-	h.exits(exitOK, "deploy", mustWriteFile(t, "nap.yaml", napText))
+	h, path := deployedInFile(t)
 	h.exits(exitOK, "start", "demo/nap", "--id", "one")
 	for n := range 30 {
 		inEachPartition(t, path, fmt.Sprint("quarantined/rubbish", n), "")

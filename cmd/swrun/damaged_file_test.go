@@ -22,13 +22,8 @@ func TestDamagedPartsAreNamed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			path := filepath.Join(t.TempDir(), "runs.db")
-			h := &hosted{t, "file:" + path}
-			h.exits(exitOK, "deploy", mustWriteFile(t, "nap.yaml", napText))
-			stop := working(t, capture(map[string]string{"SWRUN_STORE": h.url}))
-			h.exits(exitOK, "start", "demo/nap", "--id", "bad")
-			h.until("waiting for the timer", "describe", "bad")
-			stop()
+			h, path := deployedInFile(t)
+			h.naps("bad")
 			h.exits(exitOK, "suspend", "bad")
 			overwriteEntry(t, path, "i/demo/bad/"+c.part, c.data)
 			for _, verb := range []string{"describe bad", "doctor"} {
@@ -57,9 +52,7 @@ func TestOverwrittenNumbers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			path := filepath.Join(t.TempDir(), "runs.db")
-			h := &hosted{t, "file:" + path}
-			h.exits(exitOK, "deploy", mustWriteFile(t, "nap.yaml", napText))
+			h, path := deployedInFile(t)
 			h.exits(exitOK, "start", "demo/nap", "--id", "one")
 			changeEntries(t, path, func(b *bbolt.Bucket) error {
 				for _, partition := range []string{"p/0000/", "p/0001/", "p/0002/", "p/0003/"} {
@@ -86,9 +79,7 @@ func TestOverwrittenNumbers(t *testing.T) {
 // TestFileFarAhead: doctor shows the remedy for a file whose time is ahead of the clock of this machine.
 func TestFileFarAhead(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "runs.db")
-	h := &hosted{t, "file:" + path}
-	h.exits(exitOK, "deploy", mustWriteFile(t, "nap.yaml", napText))
+	h, path := deployedInFile(t)
 	h.exits(exitOK, "start", "demo/nap", "--id", "one")
 	inEachPartition(t, path, "clock", "99999999999999")
 	_, out := h.says("doctor")

@@ -54,9 +54,7 @@ func TestImpossiblePermits(t *testing.T) {
 // TestDamagedNumberOfTheOutbox: a message that leaves a run does not replace a waiting message, although the number of the last message is damaged.
 func TestDamagedNumberOfTheOutbox(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "runs.db")
-	h := &hosted{t, "file:" + path}
-	h.exits(exitOK, "deploy", mustWriteFile(t, "nap.yaml", napText))
+	h, path := deployedInFile(t)
 	h.exits(exitOK, "deploy", mustWriteFile(t, "parent.yaml", `document: {dsl: 1.0.3, namespace: demo, name: parent, version: 0.1.0}
 do:
 - nap: {run: {workflow: {namespace: demo, name: nap, version: 0.1.0}}}

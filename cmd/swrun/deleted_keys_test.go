@@ -2,7 +2,6 @@ package main
 
 import (
 	"net/http"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -54,15 +53,8 @@ func TestDeletedHistory(t *testing.T) {
 	})
 	t.Run("file", func(t *testing.T) {
 		t.Parallel()
-		path := filepath.Join(t.TempDir(), "runs.db")
-		h := &hosted{t, "file:" + path}
-		h.exits(exitOK, "deploy", mustWriteFile(t, "nap.yaml", napText))
-		stop := working(t, capture(map[string]string{"SWRUN_STORE": h.url}))
-		for _, id := range []string{"bad", "good"} {
-			h.exits(exitOK, "start", "demo/nap", "--id", id)
-			h.until("waiting for the timer", "describe", id)
-		}
-		stop()
+		h, path := deployedInFile(t)
+		h.naps("bad", "good")
 		overwriteEntry(t, path, "/demo/bad/history/", nil)
 		refused(h, h.listening("serve", "--listen", "127.0.0.1:0"))
 	})

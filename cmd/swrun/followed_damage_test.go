@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -90,15 +89,8 @@ func TestFollowedRunIsDamaged(t *testing.T) {
 // TestDamagedHistoryAmongAll: a client that catches up with all runs gets the name of the unreadable run, and sees the others.
 func TestDamagedHistoryAmongAll(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "runs.db")
-	h := &hosted{t, "file:" + path}
-	h.exits(exitOK, "deploy", mustWriteFile(t, "nap.yaml", napText))
-	stop := working(t, capture(map[string]string{"SWRUN_STORE": h.url}))
-	for _, id := range []string{"early", "bad", "late"} {
-		h.exits(exitOK, "start", "demo/nap", "--id", id)
-		h.until("waiting for the timer", "describe", id)
-	}
-	stop()
+	h, path := deployedInFile(t)
+	h.naps("early", "bad", "late")
 	overwriteEntry(t, path, "/demo/bad/history/", []byte("rubbish"))
 	if code, out := h.says("events tail --since 1h --count 2"); code != exitOK || !strings.Contains(out, "run demo/bad") {
 		t.Errorf("events tail ends with %d: %s", code, out)

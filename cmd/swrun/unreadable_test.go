@@ -87,6 +87,26 @@ func deployedOnRedis(t *testing.T) (*hosted, *redis.Client) {
 	return h, client
 }
 
+// deployedInFile deploys the workflow nap to a store in a file.
+func deployedInFile(t *testing.T) (h *hosted, path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "runs.db")
+	h = &hosted{t, "file:" + path}
+	h.exits(exitOK, "deploy", mustWriteFile(t, "nap.yaml", napText))
+	return h, path
+}
+
+// naps starts runs of nap, and has a worker bring each of them to its timer. No worker is there afterwards.
+func (h *hosted) naps(ids ...string) {
+	h.Helper()
+	stop := working(h.T, capture(map[string]string{"SWRUN_STORE": h.url}))
+	defer stop()
+	for _, id := range ids {
+		h.exits(exitOK, "start", "demo/nap", "--id", id)
+		h.until("waiting for the timer", "describe", id)
+	}
+}
+
 // TestUnreadableParts: a run of which one part is damaged on Redis is reported by its name, and no message recommends a retry.
 func TestUnreadableParts(t *testing.T) {
 	t.Parallel()
