@@ -25,14 +25,20 @@ func entry(name string) store.RegistryEntry[Rules] {
 // CheckEntry reports why an entry of the queues, rules or notes of polls, cannot be read, or contains rules that nobody can decide.
 func CheckEntry(r store.Registered) error {
 	if strings.HasPrefix(r.Key, rulesPrefix) {
-		rules, err := store.DecodeEntry[Rules](store.RegistryQueues, r)
-		if err != nil {
-			return err
-		}
-		return store.RefuseValue(store.RegistryQueues, r, rules.check())
+		_, err := decode(r)
+		return err
 	}
 	_, err := store.DecodeEntry[map[string]Polled](store.RegistryQueues, r)
 	return err
+}
+
+// decode reads rules. Rules that no command can set are refused.
+func decode(r store.Registered) (Rules, error) {
+	rules, err := store.DecodeEntry[Rules](store.RegistryQueues, r)
+	if err == nil {
+		err = store.RefuseValue(store.RegistryQueues, r, rules.check())
+	}
+	return rules, err
 }
 
 // List returns the rules of all queues that have any, by their names. Rules that cannot be read are an error.
@@ -62,7 +68,7 @@ func read(ctx context.Context, r store.Registry) (all map[string]Rules, damaged 
 	all, damaged = map[string]Rules{}, map[string]error{}
 	for _, e := range entries {
 		name := strings.TrimPrefix(e.Key, rulesPrefix)
-		if rules, err := store.DecodeEntry[Rules](store.RegistryQueues, e); err != nil {
+		if rules, err := decode(e); err != nil {
 			damaged[name] = err
 		} else {
 			all[name] = rules

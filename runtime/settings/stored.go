@@ -40,11 +40,17 @@ func (s Scope) entry() store.RegistryEntry[Settings] {
 
 // CheckEntry reports why an entry of the settings cannot be read, or contains settings that nobody can set.
 func CheckEntry(r store.Registered) error {
+	_, err := decode(r)
+	return err
+}
+
+// decode reads settings. Settings that no command can set are refused.
+func decode(r store.Registered) (Settings, error) {
 	s, err := store.DecodeEntry[Settings](store.RegistrySettings, r)
-	if err != nil {
-		return err
+	if err == nil {
+		err = store.RefuseValue(store.RegistrySettings, r, s.checkStored())
 	}
-	return store.RefuseValue(store.RegistrySettings, r, s.checkStored())
+	return s, err
 }
 
 // checkStored reports what is wrong with settings that are stored.
@@ -84,7 +90,7 @@ func List(ctx context.Context, r store.Registry) (all []Scoped, err error) {
 		return nil, err
 	}
 	for _, e := range entries {
-		s, err := store.DecodeEntry[Settings](store.RegistrySettings, e)
+		s, err := decode(e)
 		if err != nil {
 			return nil, err
 		}
@@ -144,8 +150,12 @@ func (c *Cache) own(ctx context.Context, scope Scope) (Settings, error) {
 	if age := now.Sub(kept.at); ok && age >= 0 && age < MaxAge {
 		return kept.Settings, nil
 	}
-	s, _, err := scope.entry().Load(ctx, c.registry)
-	if err != nil {
+	var s Settings
+	found, err := c.registry.Registered(ctx, store.RegistrySettings, scope.key())
+	if err == nil {
+		s, err = decode(found)
+	}
+	if err != nil && store.RefusedAs(err) != store.NoSuch {
 		return s, err
 	}
 	c.mu.Lock()
