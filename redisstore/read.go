@@ -106,27 +106,6 @@ func (s *Store) Load(ctx context.Context, i store.Instance) (store.Loaded, error
 	return l, err
 }
 
-// absent returns the reason why a run is unknown: it does not exist, or its record, or its key without its history, was deleted by another
-// program.
-func (s *Store) absent(ctx context.Context, i store.Instance) error {
-	p, k := s.of(i)
-	var there, history *redis.IntCmd
-	var record *redis.BoolCmd
-	err := s.exchange(ctx, p, s.ownPipeline((*redis.Client).TxPipeline), func(p redis.Pipeliner) {
-		there, record, history = p.Exists(ctx, k.instance(i)), p.HExists(ctx, k.instance(i), fieldRecord), p.Exists(ctx, k.history(i))
-	})
-	if err != nil {
-		return fmt.Errorf("load run %s: %w", i, err)
-	}
-	if there.Val() == 1 && !record.Val() {
-		return store.RefuseUnreadable("run "+i.String(), errNoRecord, time.Time{})
-	}
-	if there.Val() == 0 && history.Val() == 1 {
-		return store.RefuseUnreadable("run "+i.String(), &damagedKeyError{k.instance(i), errDeleted}, time.Time{})
-	}
-	return &store.Refusal{Code: store.NoSuch, Detail: "run " + i.String()}
-}
-
 // indexEntry matches the IDs of entries of the index.
 var indexEntry = lazyregexp.New(`^\d{1,19}-\d{1,19}$`)
 
@@ -172,8 +151,8 @@ func (s *Store) List(ctx context.Context, partition int, cursor string, n int) (
 			continue
 		}
 		if is.lifecycle == nil && is.damaged == nil {
-			if err := s.absent(ctx, i); store.IsUnreadable(err) {
-				page.Unreadable = append(page.Unreadable, store.Unreadable{Instance: i, Err: err})
+			if u, is := s.lacksRecord(ctx, partition, entry{m.ID, i}); is {
+				page.Unreadable = append(page.Unreadable, u)
 			}
 		}
 		if is.damaged != nil {

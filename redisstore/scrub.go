@@ -149,6 +149,9 @@ func (s *Store) repairAll(ctx context.Context, c *store.Scrub, entries []entry, 
 // compared reads the places and other errors of runs. Runs that lack activities are made ready immediately.
 func (s *Store) compared(ctx context.Context, c *store.Scrub, entries []entry, done *store.Scrubbed) ([]standing, time.Time, error) {
 	found, now, err := s.standings(ctx, c.Partition, entries)
+	if err == nil {
+		found, err = s.withoutEmpty(ctx, c, found, done)
+	}
 	if err != nil {
 		return nil, now, err
 	}

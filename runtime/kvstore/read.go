@@ -181,7 +181,7 @@ func (s *Store) Load(_ context.Context, i store.Instance) (l store.Loaded, err e
 	err = s.view(s.of(i), func(p *partition) error {
 		r, err := p.record(i)
 		if err == nil && r == nil {
-			err = p.refuse(store.NoSuch, i)
+			err = p.absent(i)
 		}
 		if err == nil {
 			l = p.load(i, *r)
@@ -213,6 +213,8 @@ func (s *Store) List(_ context.Context, of int, cursor string, n int) (page stor
 			} else if r != nil {
 				info, _ := p.Get(p.key(i, "info"))
 				page.Items = append(page.Items, store.Listed{Instance: i, Lifecycle: *r, Invocation: clone(info), Cursor: rest})
+			} else {
+				page.Unreadable = append(page.Unreadable, p.lacksRecord(key, i))
 			}
 			page.Cursor = rest
 			return true

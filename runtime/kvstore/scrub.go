@@ -49,18 +49,17 @@ func (s *Store) Scrub(ctx context.Context, c store.Scrub) (done store.Scrubbed, 
 // scrubRuns compares a page of runs with the sets, and the first listeners after the last run.
 func (p *partition) scrubRuns(c *store.Scrub, done *store.Scrubbed) {
 	prefix := p.prefix + "index/"
-	var instances []store.Instance
+	var keys []string
 	p.Scan(prefix, prefix+c.Cursor, func(key string, _ []byte) bool {
-		if len(instances) == c.N {
+		if len(keys) == c.N {
 			done.Cursor = strings.TrimPrefix(key, prefix)
 			return false
 		}
-		_, i := indexed(key, prefix)
-		instances = append(instances, i)
+		keys = append(keys, key)
 		return true
 	})
-	for _, i := range instances {
-		if c.Chooses(i) {
+	for _, key := range keys {
+		if _, i := indexed(key, prefix); c.Chooses(i) && !p.removeEmpty(key, i, done) {
 			p.scrub(i, done)
 			p.scrubActivities(i, done)
 		}

@@ -1,6 +1,10 @@
 package kvstore
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -18,7 +22,7 @@ func (p *partition) claimable(i store.Instance) (l store.Loaded, inbox []store.M
 	case err != nil:
 		return l, nil, err
 	case r == nil:
-		return l, nil, p.refuse(store.NoSuch, i)
+		return l, nil, p.absent(i)
 	}
 	l, inbox = p.load(i, *r), p.inbox(i)
 	if err := l.CheckForms(inbox); err != nil {
@@ -57,4 +61,43 @@ func (p *partition) scrubUnreadable(i store.Instance, err error, done *store.Scr
 	case counted:
 		p.Delete(p.unreadableKey(i))
 	}
+}
+
+// absent returns why a run without a record is unknown: nothing of it is stored, or only some parts are.
+func (p *partition) absent(i store.Instance) error {
+	prefix := p.key(i, "")
+	var parts []string
+	p.Scan(prefix, prefix, func(key string, _ []byte) bool {
+		part, _, _ := strings.Cut(strings.TrimPrefix(key, prefix), "/")
+		if !slices.Contains(parts, part) {
+			parts = append(parts, part)
+		}
+		return true
+	})
+	if len(parts) == 0 {
+		return p.refuse(store.NoSuch, i)
+	}
+	return store.RefuseUnreadable("run "+i.String(), store.NoRecord(parts), p.now)
+}
+
+// lacksRecord returns the refusal of an entry of the list of runs whose run has no record: of the run if some part of it is stored, and
+// otherwise of the entry, without a run.
+func (p *partition) lacksRecord(key string, i store.Instance) store.Unreadable {
+	err := p.absent(i)
+	if store.RefusedAs(err) == store.NoSuch {
+		return store.Unreadable{Err: store.RefuseUnreadable("the key "+key, store.NamesNothing(i), p.now)}
+	}
+	return store.Unreadable{Instance: i, Err: err}
+}
+
+// removeEmpty removes an entry of the list of runs that names a run of which nothing is stored, and reports whether it was one.
+func (p *partition) removeEmpty(key string, i store.Instance, done *store.Scrubbed) bool {
+	if _, ok := p.Get(p.key(i, "record")); ok || store.RefusedAs(p.absent(i)) != store.NoSuch {
+		return false
+	}
+	p.Delete(key)
+	p.Delete(p.unreadableKey(i))
+	p.putAway(i)
+	done.Repaired = append(done.Repaired, fmt.Sprintf("the key %s named the run %s, of which nothing is stored", key, i))
+	return true
 }

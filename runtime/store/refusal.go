@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/swrun/swrun/errors"
@@ -84,6 +85,16 @@ func RefuseUnreadable(name string, why error, at time.Time) error {
 		code = Newer
 	}
 	return &Refusal{Code: code, Detail: name, Reason: "cannot be read: " + shorten.To(fmt.Sprint(why), maxDetail), At: at}
+}
+
+// NoRecord is the reason why a run cannot be read of which only some parts are stored.
+func NoRecord(parts []string) error {
+	return fmt.Errorf("it has no record, and these parts of it are stored: %s", strings.Join(parts, ", "))
+}
+
+// NamesNothing describes an entry of the list of runs that names a run of which nothing is stored.
+func NamesNothing(i Instance) error {
+	return fmt.Errorf("it names the run %s, and nothing of this run is stored", i)
 }
 
 // RefusedAs returns the code of the refusal in err, or the empty code.
