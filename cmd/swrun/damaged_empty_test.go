@@ -70,3 +70,19 @@ func (h *hosted) keepsEntries(part string, add, remove func()) {
 		h.Errorf("ls shows: %s", out)
 	}
 }
+
+// TestRunWithADamagedHistoryContinues: the remedy of doctor for a damaged history states that the run continues, and the run ends.
+func TestRunWithADamagedHistoryContinues(t *testing.T) {
+	t.Parallel()
+	h, client := deployedOnRedis(t)
+	h.naps("bad")
+	client.LSet(t.Context(), client.Keys(t.Context(), "*:h:demo/bad").Val()[0], -1, "rubbish")
+	code, out := h.says("doctor")
+	contains(t, out, "1 run and 0 registered things cannot be read", "a run with a damaged history continues")
+	if code != exitStore || strings.Contains(out, "nothing goes on with a damaged run") {
+		t.Errorf("doctor ends with %d:\n%s", code, out)
+	}
+	h.exits(exitOK, "cancel", "bad")
+	defer working(t, capture(map[string]string{"SWRUN_STORE": h.url}))()
+	h.until("cancelled", "ls")
+}

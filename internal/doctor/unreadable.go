@@ -83,6 +83,7 @@ func Undeliverable(ctx context.Context, s store.Store) (count int, first, err er
 const (
 	runFix        = "nothing goes on with a damaged run, and its deadlines do not fire: restore it from a backup"
 	inboxFix      = "a run with a damaged message in its inbox does not continue, and its deadlines do not fire: swrun terminate ends it, or restore the store from a backup"
+	historyFix    = "a run with a damaged history continues, but describe, history, export and fork of it fail: restore the store from a backup to read the history"
 	strayFix      = "swrun repair removes entries of the list of runs that name no run"
 	definitionFix = "deploy the document of a damaged workflow again"
 )
@@ -149,6 +150,8 @@ func (d *damagedData) note(unreadable error, lacks string) {
 			fix = newerFix
 		case errors.As(unreadable, new(messageError)):
 			fix = inboxFix
+		case errors.As(unreadable, new(historyError)):
+			fix = historyFix
 		case errors.As(unreadable, new(strayError)):
 			fix = strayFix
 		}
@@ -214,7 +217,9 @@ func (l *loads) check(ctx context.Context, s store.Store, one *store.Listed) (la
 		}
 		l.runs, l.bytes, why, lacks = l.runs-1, l.bytes-run.Size(), run.CheckState(), activity.Lacking(one.Instance, &run)
 		if last := int(run.Lifecycle.Entries) - 1; why == nil && last >= 0 {
-			if _, err := s.History(ctx, one.Instance, last, 1); err != nil && store.RefusedAs(err) != store.NoSuch {
+			if _, err := s.History(ctx, one.Instance, last, 1); store.IsUnreadable(err) {
+				return "", historyError{err}
+			} else if err != nil && store.RefusedAs(err) != store.NoSuch {
 				return "", err
 			}
 		}
@@ -250,6 +255,11 @@ func (l *loads) checkInbox(ctx context.Context, s store.Store, one *store.Listed
 type messageError struct{ error }
 
 func (e messageError) Unwrap() error { return e.error }
+
+// historyError reports a damaged history. The run itself continues.
+type historyError struct{ error }
+
+func (e historyError) Unwrap() error { return e.error }
 
 // strayError is about an entry in the list of runs that names no run.
 type strayError struct{ error }
