@@ -157,6 +157,7 @@ func product(a, b int) int {
 type extent struct {
 	nodes, bytes int
 	lists        int // bytes of the sorted names of objects, which each comparison lists
+	digits       int // of its longest number
 }
 
 // work returns the units of work for one visit of each part.
@@ -186,6 +187,8 @@ func (e *extent) walk(v any, depth int, most extent) bool {
 				return false
 			}
 		}
+	case json.Number:
+		e.bytes, e.digits = e.bytes+len(v), max(e.digits, len(v))
 	default:
 		e.bytes += approximateSize(v)
 	}
@@ -238,6 +241,14 @@ func (m *meter) chargeWalk(v any) (e extent, ok bool) {
 		return e, m.exceed("the expression builds a value that is nested deeper than %d levels", maxDepth)
 	}
 	return e, m.chargeWork(e.work())
+}
+
+// chargeCompared is chargeWalk for a value whose parts are compared. All numbers must be short enough to calculate with: a comparison parses them.
+func (m *meter) chargeCompared(v any) (e extent, ok bool) {
+	if e, ok = m.chargeWalk(v); ok && e.digits > maxDigits {
+		return e, m.exceed("a number has more than %d digits", maxDigits)
+	}
+	return e, ok
 }
 
 // approximateSize returns the approximate size in bytes of a scalar as JSON.

@@ -1,6 +1,7 @@
 package expr_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"iter"
 	"maps"
@@ -262,6 +263,22 @@ func TestBudgetIsNotCaught(t *testing.T) {
 				t.Errorf("got %v, want an error", v)
 			}
 		})
+	}
+}
+
+// TestLongNumbersAreNotCompared: a comparison fails if a part of a value is a number with too many digits, because it parses the number.
+func TestLongNumbersAreNotCompared(t *testing.T) {
+	input := map[string]any{"n": json.Number(strings.Repeat("9", 20_000))}
+	for _, program := range []string{
+		"[.n, .n, 1] | sort", "[.n, 1] | min", "[.n, 1] | max", "[.n, 1] | unique", "[[.n], [1]] | sort_by(.)", "[.n, 1] | group_by(.)", "[.n] == [.n]", "{a: .n} < {a: 1}",
+		"[1, .n] - [.n]", "[.n] | contains([1])", ".n as $n | [1, $n] | index([$n])", ".n as $n | [1, $n] | indices([$n])", ". as $all | [[1]] | bsearch([$all.n])",
+	} {
+		if v, err := evaluate(program, input); err == nil || !strings.Contains(err.Error(), "1300 digits") {
+			t.Errorf("%s: got %.40v, %v", program, v, err)
+		}
+	}
+	if v, err := evaluate("[.n, [.n]] | tojson | length", input); err != nil || fmt.Sprint(v) != "40005" {
+		t.Errorf("without a comparison: %v, %v", v, err)
 	}
 }
 

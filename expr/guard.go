@@ -184,15 +184,15 @@ func (m *meter) chargeComparison(l, r any) bool {
 	if !isContainer(l) || !isContainer(r) {
 		return true
 	}
-	left, ok := m.chargeWalk(l)
-	right, also := m.chargeWalk(r)
+	left, ok := m.chargeCompared(l)
+	right, also := m.chargeCompared(r)
 	return ok && also && m.chargeBytes(left.lists+right.lists)
 }
 
 // chargePairs charges a comparison of each part of l with each part of r.
 func (m *meter) chargePairs(l, r any) bool {
-	left, ok := m.chargeWalk(l)
-	right, also := m.chargeWalk(r)
+	left, ok := m.chargeCompared(l)
+	right, also := m.chargeCompared(r)
 	return ok && also && m.chargeWork(product(left.nodes, right.nodes+right.bytes/bytesPerMatch))
 }
 

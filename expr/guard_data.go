@@ -38,7 +38,7 @@ func collectionGuard(name string) guard {
 		return chargeTranspose
 	case "bsearch":
 		return func(m *meter, v any, args []any) bool {
-			e, ok := m.chargeWalk(args[0])
+			e, ok := m.chargeCompared(args[0])
 			return ok && m.chargeWork(product(e.work(), sortDepth(length(v))))
 		}
 	}
@@ -77,7 +77,7 @@ func (m *meter) chargeMembers(v any) bool {
 
 // chargeSort charges for a sort by the given keys.
 func (m *meter) chargeSort(keys any) bool {
-	e, ok := m.chargeWalk(keys)
+	e, ok := m.chargeCompared(keys)
 	rounds := sortDepth(length(keys))
 	return ok && m.chargeWork(product(e.work(), rounds)) && m.chargeBytes(product(length(keys), 64)+product(e.lists, rounds))
 }
