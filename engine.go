@@ -140,6 +140,7 @@ func NewEngine(s *Store, c EngineConfig) (*Engine, error) {
 		heard, err := engine.schedules.Publish(ctx, schedule.Event(e), to.Has)
 		return startedBy(heard), err
 	}, c.Host.Limits)
+	engine.events.Places = e.places
 	engine.activities = matching.New(matching.Config{
 		Store: s, Due: engine.activityDue, Report: engine.reportActivity, Gate: engine.gate, Log: e.host.Log, MadeUp: &engine.figures.MadeUp,
 	})

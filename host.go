@@ -7,11 +7,13 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"runtime"
 	"runtime/debug"
 	"slices"
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/internal/machine"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
@@ -98,6 +100,7 @@ type environment struct {
 	transport *http.Transport
 	dial      tasks.Dial
 	proofs    *tasks.Credentials // of calls, for all workflows
+	places    *expr.Places       // of evaluations
 	reaches   func(address string) bool
 	engine    *tasks.Containers                                     // runs containers; nil for no containers
 	scripts   *tasks.ScriptHost                                     // runs scripts here
@@ -152,7 +155,7 @@ func (h Host) environment(connections int, places storePlaces) (*environment, er
 		host: h, scripts: &tasks.ScriptHost{Node: h.Node}, engine: h.Containers.engine(h.Log),
 		calls:   calls{performers: h.Calls, log: h.Log, catalog: h.Catalog, deployed: h.Functions != nil},
 		reaches: reaches(h.Network, reaching.Control),
-		dial:    dial, transport: transport, proofs: &tasks.Credentials{},
+		dial:    dial, transport: transport, proofs: &tasks.Credentials{}, places: expr.NewPlaces(max(2, runtime.GOMAXPROCS(0))),
 	}, nil
 }
 
@@ -202,7 +205,7 @@ func (e *environment) config(of loading, performed calls) interpreter.Config {
 	}
 	return interpreter.Config{
 		Kinds: performed.replace(tasks.All(c)), Secrets: secrets, FormerSecrets: e.formerOf(refuses), RefusesSecret: refuses, Load: of.load,
-		Limits: e.host.Limits, ErrorBase: e.host.ErrorBase, ErrorAliases: e.host.ErrorAliases,
+		Limits: e.host.Limits, Places: e.places, ErrorBase: e.host.ErrorBase, ErrorAliases: e.host.ErrorAliases,
 		Runtime: map[string]any{"name": "swrun", "version": Version()},
 	}
 }

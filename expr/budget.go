@@ -60,6 +60,9 @@ type meter struct {
 	machine  reflect.Value // the jq machine, to measure its stacks; zero if the expression is evaluated without it
 	stacks   int           // the largest size of the stacks that was charged
 	exceeded string        // the message about the first exceeded limit
+
+	placed bool    // it has asked for a place
+	places *Places // where it has one; nil if it has none
 }
 
 const (
@@ -67,8 +70,9 @@ const (
 	workPerUnit  = 100 // inside of natives
 )
 
-// reportWork reports the work of the evaluation to the environment if that is a WorkCounter.
-func (m *meter) reportWork() {
+// end ends the evaluation: it leaves its place, and reports its work to the environment if that is a WorkCounter.
+func (m *meter) end() {
+	m.leave()
 	if s, ok := m.env.(WorkCounter); ok {
 		full := defaultLimits()
 		s.CountWork(max(0, full.steps-m.steps)/stepsPerUnit + max(0, full.work-m.work)/workPerUnit)
@@ -133,6 +137,7 @@ func (m *meter) chargeBytes(bytes int) bool {
 		return m.exceed("the expression builds more than %d MiB of data", defaultLimits().alloc>>20)
 	}
 	m.alloc -= bytes
+	m.place()
 	return true
 }
 

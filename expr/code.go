@@ -151,7 +151,7 @@ func (c *Code) newMeter(env Env) *meter { return &meter{limits: c.limits, env: e
 // run evaluates with the jq machine.
 func (c *Code) run(env Env, input any) (any, error) {
 	m := c.newMeter(env)
-	defer m.reportWork()
+	defer m.end()
 	var few [4]any
 	values := few[:0]
 	for _, name := range c.variables {

@@ -27,6 +27,7 @@ type run struct {
 // evalDirect evaluates c without the jq machine.
 func (c *Code) evalDirect(env Env, input any) (any, error) {
 	r := &run{code: c, env: env}
+	defer r.end()
 	for i, name := range c.variables {
 		if i < len(r.values) {
 			r.values[i] = env.Variable(name)
@@ -35,9 +36,6 @@ func (c *Code) evalDirect(env Env, input any) (any, error) {
 		}
 	}
 	v, err := c.direct.eval(r, input)
-	if r.meter != nil {
-		r.meter.reportWork()
-	}
 	if r.meter != nil && r.meter.exceeded != "" {
 		return nil, r.meter.failure(nil)
 	}
@@ -55,6 +53,13 @@ func (r *run) variable(i int) any {
 		return r.values[i]
 	}
 	return r.more[i-len(r.values)]
+}
+
+// end ends the evaluation.
+func (r *run) end() {
+	if r.meter != nil {
+		r.meter.end()
+	}
 }
 
 // budget returns the meter. It is created on demand, because most evaluations do not need it.

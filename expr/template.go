@@ -251,6 +251,14 @@ func (w *sharedWork) CountWork(units int) {
 	}
 }
 
+// Places returns the places of the environment.
+func (w *sharedWork) Places() *Places {
+	if in, ok := w.Env.(Placed); ok {
+		return in.Places()
+	}
+	return nil
+}
+
 // eval evaluates one of the expressions if the budget is not used up.
 func (w *sharedWork) eval(c *Code, input any) (any, error) {
 	if w.exceeded = w.exceeded || w.left < 0; w.exceeded {

@@ -48,6 +48,8 @@ type Config struct {
 	LeaveSecrets bool
 	Load         Loader // nil: no external resource can be read
 	Limits       limits.Set
+	// Places are the places for evaluations that build much data, which programs share. If it is nil, their number is not bounded.
+	Places *expr.Places
 
 	// ErrorBase is the base of the standard error types that tasks raise: errors.Base unless set.
 	ErrorBase string

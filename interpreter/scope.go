@@ -77,6 +77,9 @@ func (s *Scope) CountWork(units int) {
 	s.m.work += units
 }
 
+// Places returns the places for evaluations that build much data (see expr.Placed).
+func (s *Scope) Places() *expr.Places { return s.m.p.config.Places }
+
 // Bind makes $name visible to the expressions that s evaluates until the body returns.
 func (s *Scope) Bind(name string, value any) { s.bound = Vars{name: value} }
 

@@ -38,6 +38,8 @@ type Bus struct {
 	// AtOnce is how many runs an event is delivered to at the same time. It may be changed before the bus is used: with 1, one operation of the
 	// store follows the other.
 	AtOnce int
+	// Places are the places for evaluations of correlations that build much data. If it is nil, their number is not bounded.
+	Places *expr.Places
 	// recent limits the number of events kept to explain why they did not match.
 	recent *rate.Limiter
 	// unmatched limits the number of kept events that matched no run.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -38,7 +39,7 @@ func (b *Bus) key(from string, event map[string]any) string {
 		if code == nil {
 			return ""
 		}
-		v, err := code.Eval(noVariables{}, any(event))
+		v, err := code.Eval(noVariables{b.Places}, any(event))
 		if err != nil || v == nil {
 			return ""
 		}
@@ -48,7 +49,9 @@ func (b *Bus) key(from string, event map[string]any) string {
 }
 
 // noVariables is the environment of expressions that have no variables.
-type noVariables struct{}
+type noVariables struct{ places *expr.Places }
+
+func (v noVariables) Places() *expr.Places { return v.places }
 
 func (noVariables) Variable(string) any { return nil }
 
