@@ -107,10 +107,11 @@ func (s *Server) forOperation(ctx context.Context, o *huma.Operation) (context.C
 // readsOnly reports whether an operation that is no GET changes nothing.
 func readsOnly(id string) bool { return id == "count" || id == "validate" || id == "checkRuns" }
 
-// takesLong reports whether an operation reads many runs or a whole history, or fetches resources of others.
+// takesLong reports whether an operation reads many runs or a whole history, fetches resources of others, or publishes
+// many events.
 func takesLong(o *huma.Operation) bool {
 	switch o.OperationID {
-	case "repair", "importRun", "putWorkflow", "checkRuns", "forkRun", "migrateRun":
+	case "repair", "importRun", "putWorkflow", "publishEvents", "checkRuns", "forkRun", "migrateRun":
 		return true
 	}
 	return o.Method == http.MethodPost && strings.HasSuffix(o.OperationID, "Runs")

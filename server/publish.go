@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -16,6 +17,9 @@ import (
 )
 
 const eventsPath = "/v1/events"
+
+// maxEvents is how many events one request may publish. A busy server takes about 300 in a second.
+const maxEvents = 5000
 
 // publishRoutes serves the publication of events.
 func (s *Server) publishRoutes() {
@@ -31,7 +35,7 @@ func (s *Server) publishRoutes() {
 		Summary: "Publish CloudEvents",
 		Description: "One event (" + cloudevent.MediaEvent + "), several (" + cloudevent.MediaEvents + "), or the data of one whose attributes are headers: `ce-id`, `ce-source`, `ce-type`, `ce-specversion`. " +
 			"It answers when every run that listens has them, and says which these are. An event is known by its source and id: publishing it again within a day changes nothing, and another one under the same is refused. " +
-			"If an event of a list cannot be published at all, none of them is. One whose source and id another event has is refused alone: the others are published, and `errors` of the problem names each that was refused by its index.",
+			"A request has at most " + strconv.Itoa(maxEvents) + " events. If an event of a list cannot be published at all, none of them is. One whose source and id another event has is refused alone: the others are published, and `errors` of the problem names each that was refused by its index.",
 		SkipValidateBody: true,
 	}, s.publish)
 	described := s.api.OpenAPI().Paths[eventsPath]
@@ -69,6 +73,9 @@ func (s *Server) publish(ctx context.Context, in *publishInput) (*publishedAnswe
 	if problem != nil {
 		return nil, problem
 	}
+	if len(all) > maxEvents {
+		return nil, tooManyEvents(len(all))
+	}
 	concerns(ctx, eventNames(all))
 	audience, err := control.Audience(ctx, in.Namespace)
 	if err != nil {
@@ -79,6 +86,14 @@ func (s *Server) publish(ctx context.Context, in *publishInput) (*publishedAnswe
 		return nil, err
 	}
 	return &publishedAnswer{done}, nil
+}
+
+// tooManyEvents is the problem of a request with n events, which are more than one request may publish.
+func tooManyEvents(n int) *api.Problem {
+	p := newProblem(http.StatusRequestEntityTooLarge, "too-large", "Too large",
+		fmt.Sprintf("a request may publish at most %d events, and this one has %d: nothing was published, send them in several requests", maxEvents, n))
+	p.Limit = &api.LimitExceeded{Name: "events", Max: maxEvents, Value: n}
+	return p
 }
 
 // eventNames returns the types and ids of events: the audit log contains no data of events.

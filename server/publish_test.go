@@ -141,6 +141,25 @@ func (d *deployment) listens(t *testing.T, id string) {
 	}
 }
 
+// TestTooManyEvents: a request with more events than one request may publish is refused with the limit, and none of its events is published.
+func TestTooManyEvents(t *testing.T) {
+	d := mustDeployment(t)
+	const most = 5000
+	var all []string
+	for n := range most + 1 {
+		all = append(all, fmt.Sprintf(paid, fmt.Sprint(n), n))
+	}
+	p := d.ask(t, "POST", "/v1/events", "["+strings.Join(all, ",")+"]").isProblem(t, 413, "too-large")
+	if p.Limit == nil || *p.Limit != (api.LimitExceeded{Name: "events", Max: most, Value: most + 1}) || !strings.Contains(p.Detail, "nothing was published") {
+		t.Errorf("the problem is %+v, with the limit %+v", p, p.Limit)
+	}
+	a := d.ask(t, "POST", "/v1/events", "["+strings.Join(all[:most], ",")+"]")
+	var published api.Published
+	if err := json.Unmarshal([]byte(a.body), &published); err != nil || a.StatusCode != 202 || published.Accepted != most || published.Repeated != 0 {
+		t.Errorf("%s: %.500s", a.Status, a.body)
+	}
+}
+
 // TestEventsForSomeNamespaces: an event for some namespaces does not affect other namespaces. An event for all namespaces reaches each of them.
 func TestEventsForSomeNamespaces(t *testing.T) {
 	g := mustGuard(t, nil)
