@@ -12,7 +12,7 @@ func NewPlaces(n int) *Places { return &Places{make(chan struct{}, n)} }
 type Placed interface{ Places() *Places }
 
 // unplacedBytes is the size of the data, as a meter counts it, that an evaluation builds without a place.
-const unplacedBytes = 4 << 20
+const unplacedBytes = 1 << 20
 
 // place takes a place if the evaluation needs one and has none.
 func (m *meter) place() {
