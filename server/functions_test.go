@@ -50,7 +50,7 @@ func TestFunctionsOverHTTP(t *testing.T) {
 
 		{"PUT", "/v1/functions/log/1", "set: {a: 1}", yaml, 422, `"field":"name"`},
 		{"PUT", "/v1/functions/log/v1.0.0", "set: {a: 1}", yaml, 422, "names no function"},
-		{"PUT", "/v1/functions/..%2Fx/1.0.0", "set: {a: 1}", yaml, 404, "there is no path"},
+		{"PUT", "/v1/functions/..%2Fx/1.0.0", "set: {a: 1}", yaml, 422, "names no function"},
 		{"PUT", "/v1/functions/f/1.0.0", "sett: {a: 1}", yaml, 422, `"line":1`},
 		{"PUT", "/v1/functions/f/1.0.0", "", yaml, 400, ""},
 		{"PUT", "/v1/functions/f/1.0.0", " ", yaml, 422, "the document is empty"},

@@ -207,7 +207,11 @@ func (s *Server) ServeHTTP(answer http.ResponseWriter, r *http.Request) {
 // misdirected returns the problem of a request for an unknown path, or with an unsupported method. Paths are not cleaned, so that no two spellings
 // mean the same.
 func (s *Server) misdirected(w http.ResponseWriter, r *http.Request) *api.Problem {
-	if path.Clean(r.URL.Path) != r.URL.Path {
+	escaped := r.URL.EscapedPath()
+	if err := api.CheckPath(escaped); err != nil {
+		return newProblem(http.StatusNotFound, "not-found", "Not found", err.Error())
+	}
+	if path.Clean(escaped) != escaped { // an escaped slash is a part of a name, which the operation checks
 		return notFound(fmt.Sprintf("path %q", r.URL.Path))
 	}
 	if _, pattern := s.mux.Handler(r); pattern != "" {

@@ -245,3 +245,23 @@ func TestMisdirectedRequests(t *testing.T) {
 		t.Run(name, func(t *testing.T) { d.ask(t, c.method, c.path, "").isProblem(t, c.status, c.problem) })
 	}
 }
+
+// TestNamesOfFoldersAreRefused checks names that clients remove from a URL, and names with a slash, which the operation checks.
+func TestNamesOfFoldersAreRefused(t *testing.T) {
+	d := mustDeployment(t)
+	for path, want := range map[string]string{
+		"/v1/queues/%2e%2e/pause":         `".." is not a valid name: it means a folder in a URL`,
+		"/v1/queues/%2E/pause":            `"." is not a valid name: it means a folder in a URL`,
+		"/v1/schedules/demo/.%2e/trigger": `".." is not a valid name: it means a folder in a URL`,
+		"/v1/sinks/../retry":              `".." is not a valid name: it means a folder in a URL`,
+		"/v1/queues/a%2F/pause":           `queue is wrong: a queue is named by at most 128 letters and digits, with . _ - inside, got "a/"`,
+		"/v1/queues/a%2F%2e%2e/pause":     `queue is wrong: a queue is named by at most 128 letters and digits, with . _ - inside, got "a/.."`,
+		"/v1/sinks/a%2F%2Fb/retry":        `there is no sink "a//b"`,
+		"/v1/queues//pause":               `there is no path "/v1/queues//pause"`,
+	} {
+		answer := d.ask(t, "POST", path, "")
+		if p := mustRead[api.Problem](t, answer, answer.StatusCode); p.Detail != want {
+			t.Errorf("%s: %d %q, want %q", path, answer.StatusCode, p.Detail, want)
+		}
+	}
+}

@@ -246,7 +246,10 @@ func serverError(err error) error {
 	var problem *api.Problem
 	var other *remote.VersionError
 	var unreachable *remote.UnreachableError
+	var misnamed *api.NameError
 	switch {
+	case errors.As(err, &misnamed):
+		return usagef("", "%s", misnamed)
 	case errors.As(err, &other):
 		return &exitError{code: exitStore, message: other.Error(), hint: "use one version for both: end that process, or ask it with its own swrun"}
 	case errors.As(err, &problem):

@@ -247,22 +247,9 @@ func read(data []byte, v any) error {
 func (d *Deployment) send(ctx context.Context, r request) (*resty.Response, error) {
 	asking, cancel := context.WithTimeout(ctx, d.within+r.wait)
 	defer cancel()
-	sent := d.http.R().SetContext(asking).SetQueryParamsFromValues(r.query).SetHeaders(r.header)
-	if d.actor != "" {
-		sent.SetHeader(api.ActorHeader, cmp.Or(client.Actor(ctx), d.actor))
-	}
-	if r.accept != "" {
-		sent.SetHeader("Accept", r.accept)
-	}
-	switch {
-	case r.text != nil:
-		sent.SetHeader("Content-Type", r.mediaType).SetBody(r.text)
-	case r.body != nil:
-		data, err := json.Marshal(r.body)
-		if err != nil {
-			return nil, err
-		}
-		sent.SetHeader("Content-Type", "application/json").SetBody(data)
+	sent, err := d.prepared(asking, r)
+	if err != nil {
+		return nil, err
 	}
 	got, err := sent.Execute(r.method, r.path)
 	var own ownError
@@ -281,6 +268,31 @@ func (d *Deployment) send(ctx context.Context, r request) (*resty.Response, erro
 		return nil, d.versioned(got, d.problem(got))
 	}
 	return got, nil
+}
+
+// prepared returns a request that is ready to be sent.
+func (d *Deployment) prepared(ctx context.Context, r request) (*resty.Request, error) {
+	if err := api.CheckPath(r.path); err != nil {
+		return nil, err
+	}
+	sent := d.http.R().SetContext(ctx).SetQueryParamsFromValues(r.query).SetHeaders(r.header)
+	if d.actor != "" {
+		sent.SetHeader(api.ActorHeader, cmp.Or(client.Actor(ctx), d.actor))
+	}
+	if r.accept != "" {
+		sent.SetHeader("Accept", r.accept)
+	}
+	switch {
+	case r.text != nil:
+		sent.SetHeader("Content-Type", r.mediaType).SetBody(r.text)
+	case r.body != nil:
+		data, err := json.Marshal(r.body)
+		if err != nil {
+			return nil, err
+		}
+		sent.SetHeader("Content-Type", "application/json").SetBody(data)
+	}
+	return sent, nil
 }
 
 // problem returns the error of an answer that is a refusal.
