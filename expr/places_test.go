@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,7 +14,7 @@ func (placedEnv) Variable(string) any { return nil }
 
 func (placedEnv) Now() time.Time { return time.Time{} }
 
-func (e placedEnv) Places() *Places { return e.places }
+func (e placedEnv) Place() Place { return Place{Of: e.places} }
 
 // TestPlaces: an evaluation that builds much data waits for a place, and leaves it when it ends, in whatever way. Small evaluations do not wait.
 func TestPlaces(t *testing.T) {
@@ -45,7 +46,7 @@ func TestPlaces(t *testing.T) {
 					func() { _, _ = code.Eval(placedEnv{places}, input) },
 					func() { _, _ = template.Eval(placedEnv{places}, input) },
 				} {
-					places.taken <- struct{}{}
+					Place{Of: places}.take()
 					ended := make(chan struct{})
 					go func() {
 						eval()
@@ -62,13 +63,45 @@ func TestPlaces(t *testing.T) {
 							t.Error("it waits for a place")
 						}
 					}
-					<-places.taken
+					places.leave()
 					<-ended
-					if n := len(places.taken); n != 0 {
-						t.Errorf("%d places are taken after it ended", n)
+					if places.free != 1 || len(places.waiting)+len(places.turns) > 0 {
+						t.Errorf("after it ended, the places are %+v", places)
 					}
 				}
 			})
 		})
 	}
+}
+
+// TestPlacesInTurn: evaluations of several namespaces get places in turn, however many evaluations of one namespace wait. Each one reports its wait.
+func TestPlacesInTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		places := NewPlaces(1)
+		Place{Of: places}.take()
+		var order []string
+		var reports []bool
+		wait := func(namespace string) {
+			go func() {
+				Place{Of: places, Namespace: namespace, Waits: func(is bool) { reports = append(reports, is) }}.take()
+				order = append(order, namespace)
+				places.leave()
+			}()
+			synctest.Wait()
+		}
+		for _, namespace := range []string{"a", "a", "a", "a", "b", "b", "c"} {
+			wait(namespace)
+		}
+		if want := slices.Repeat([]bool{true}, 7); !slices.Equal(reports, want) {
+			t.Errorf("the waits are %v, want %v", reports, want)
+		}
+		places.leave()
+		synctest.Wait()
+		if want := []string{"a", "b", "c", "a", "b", "a", "a"}; !slices.Equal(order, want) {
+			t.Errorf("the order is %v, want %v", order, want)
+		}
+		if want := slices.Concat(slices.Repeat([]bool{true}, 7), slices.Repeat([]bool{false}, 7)); !slices.Equal(reports, want) {
+			t.Errorf("the waits are %v, want %v", reports, want)
+		}
+	})
 }

@@ -251,12 +251,12 @@ func (w *sharedWork) CountWork(units int) {
 	}
 }
 
-// Places returns the places of the environment.
-func (w *sharedWork) Places() *Places {
+// Place returns the place of the environment.
+func (w *sharedWork) Place() (at Place) {
 	if in, ok := w.Env.(Placed); ok {
-		return in.Places()
+		at = in.Place()
 	}
-	return nil
+	return at
 }
 
 // eval evaluates one of the expressions if the budget is not used up.

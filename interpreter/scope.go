@@ -77,8 +77,10 @@ func (s *Scope) CountWork(units int) {
 	s.m.work += units
 }
 
-// Places returns the places for evaluations that build much data (see expr.Placed).
-func (s *Scope) Places() *expr.Places { return s.m.p.config.Places }
+// Place returns how evaluations that build much data get a place (see expr.Placed).
+func (s *Scope) Place() expr.Place {
+	return expr.Place{Of: s.m.p.config.Places, Namespace: s.m.s.Namespace, Waits: s.m.s.waits}
+}
 
 // Bind makes $name visible to the expressions that s evaluates until the body returns.
 func (s *Scope) Bind(name string, value any) { s.bound = Vars{name: value} }

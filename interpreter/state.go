@@ -73,7 +73,11 @@ type State struct {
 	sizes          [2]int // bytes of the head and the context as they were stored last
 	redact         *redact.Set
 	leaveDetached  func(needs []string) []string // see LeaveDetached
+	waits          func(is bool)                 // see ReportWaits
 }
+
+// ReportWaits has waits called before and after each wait of a step for one of Config.Places.
+func (s *State) ReportWaits(waits func(is bool)) { s.waits = waits }
 
 // NewState returns the state of a run that has not started.
 func NewState(namespace, id string) *State {

@@ -33,7 +33,7 @@ func TestNothingIsForgotten(t *testing.T) {
 		s := &State{}
 		fill(t, reflect.ValueOf(s).Elem(), []string{
 			"ID", "Namespace", "Metadata", "Keys", "Input", "Context", "frames", // stored elsewhere
-			"queued", "headChanged", "contextChanged", "ended", "free", "lastKey", "sizes", "redact", "leaveDetached", // of the state in memory
+			"queued", "headChanged", "contextChanged", "ended", "free", "lastKey", "sizes", "redact", "leaveDetached", "waits", // of the state in memory
 		})
 		s.Status = StatusCompleted
 		back := &State{}

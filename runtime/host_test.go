@@ -9,6 +9,7 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/memstore"
@@ -26,9 +27,11 @@ type host struct {
 	store   store.Store
 	client  *client.Client
 	perform interpreter.Performer // of run_shell
+	enter   func()                // in each step that begins a run_shell; nil for nothing
 	limits  limits.Set            // of compiled definitions
 	aliases errors.Aliases
 	secrets func(string) (any, bool)
+	places  *expr.Places
 }
 
 func newHost(t *testing.T) *host {
@@ -44,7 +47,7 @@ func (h *host) compile(d definition.Definition) (*interpreter.Program, error) {
 		return nil, err
 	}
 	kinds := []interpreter.Kind{{
-		Kind: dsl.KindRunShell, Compile: newEffect,
+		Kind: dsl.KindRunShell, Compile: func(b *interpreter.Builder, t dsl.Task) interpreter.Body { return newEffect(b, t, h.enter) },
 		Perform: func(ctx context.Context, r interpreter.Request) (any, error) { return h.perform(ctx, r) },
 	}}
 	for _, k := range tasks.All(tasks.Config{}) {
@@ -52,7 +55,7 @@ func (h *host) compile(d definition.Definition) (*interpreter.Program, error) {
 			kinds = append(kinds, k)
 		}
 	}
-	p, found := interpreter.Compile(w, interpreter.Config{Kinds: kinds, Limits: h.limits, ErrorAliases: h.aliases, Secrets: h.secrets, Runtime: map[string]any{"name": "swrun"}})
+	p, found := interpreter.Compile(w, interpreter.Config{Kinds: kinds, Limits: h.limits, ErrorAliases: h.aliases, Secrets: h.secrets, Places: h.places, Runtime: map[string]any{"name": "swrun"}})
 	return p, found.Err()
 }
 
@@ -118,18 +121,24 @@ func (h *host) wait(i store.Instance) execution.Outcome {
 }
 
 // effect is a kind of effect that the test controls. With the command "receive", it only waits for messages from others.
-type effect struct{ detached, waits bool }
+type effect struct {
+	detached, waits bool
+	enter           func()
+}
 
-func newEffect(b *interpreter.Builder, t dsl.Task) interpreter.Body {
+func newEffect(b *interpreter.Builder, t dsl.Task, enter func()) interpreter.Body {
 	b.Needs(interpreter.NeedProcesses)
 	detached := t.(*dsl.RunShell).Detached
 	if detached {
 		b.Detaches()
 	}
-	return effect{detached, t.(*dsl.RunShell).Command.Data == "receive"}
+	return effect{detached, t.(*dsl.RunShell).Command.Data == "receive", enter}
 }
 
 func (e effect) Enter(*interpreter.Scope) interpreter.Next {
+	if e.enter != nil {
+		e.enter()
+	}
 	if e.detached {
 		return interpreter.Detach(nil, nil)
 	}

@@ -14,10 +14,10 @@ import (
 func (b *Bus) correlated(event map[string]any, groups []interpreter.EventFilter) (all []store.ListenFilter) {
 	keys := map[string]string{}
 	for _, f := range groups {
-		bare, _, _ := store.BareFrom(f.From)
+		bare, namespace, _ := store.BareFrom(f.From)
 		key, known := keys[bare]
 		if !known {
-			key = b.key(bare, event)
+			key = b.key(bare, namespace, event)
 			keys[bare] = key
 		}
 		if f.Key = key; key != "" {
@@ -27,8 +27,8 @@ func (b *Bus) correlated(event map[string]any, groups []interpreter.EventFilter)
 	return all
 }
 
-// key returns the key of the values that some expressions yield for an event; empty if one of them yields nothing.
-func (b *Bus) key(from string, event map[string]any) string {
+// key returns the key of the values that some expressions of a namespace yield for an event; empty if one of them yields nothing.
+func (b *Bus) key(from, namespace string, event map[string]any) string {
 	var texts []string
 	if json.Unmarshal([]byte(from), &texts) != nil {
 		return ""
@@ -39,7 +39,7 @@ func (b *Bus) key(from string, event map[string]any) string {
 		if code == nil {
 			return ""
 		}
-		v, err := code.Eval(noVariables{b.Places}, any(event))
+		v, err := code.Eval(noVariables{expr.Place{Of: b.Places, Namespace: namespace}}, any(event))
 		if err != nil || v == nil {
 			return ""
 		}
@@ -49,9 +49,9 @@ func (b *Bus) key(from string, event map[string]any) string {
 }
 
 // noVariables is the environment of expressions that have no variables.
-type noVariables struct{ places *expr.Places }
+type noVariables struct{ place expr.Place }
 
-func (v noVariables) Places() *expr.Places { return v.places }
+func (v noVariables) Place() expr.Place { return v.place }
 
 func (noVariables) Variable(string) any { return nil }
 

@@ -83,6 +83,8 @@ type Config struct {
 	// Waits takes a place for a run that waits for messages from others, unless it has one, and reports success; nil without such places.
 	// Such a run needs no slot.
 	Waits func() bool
+	// StepWaits is called before and after each wait of a step for its turn to build much data (see expr.Places); may be nil.
+	StepWaits func(is bool)
 	// Begins reports whether an effect of a task queue may begin now; nil if every effect may. An effect that may begin keeps its permit
 	// until the run no longer waits for it.
 	Begins func(id interpreter.EffectID, queue string) bool
@@ -155,6 +157,14 @@ func (x *Execution) Outcome() Outcome { return NewOutcome(x.state, x.batch.at) }
 
 // Awaits reports whether the run waits for an effect.
 func (x *Execution) Awaits(id interpreter.EffectID) bool { return x.state != nil && x.state.Awaits(id) }
+
+// Awaited returns the stored time at which the owner has to look at the run, and the run's first deadline. Each is zero for none.
+func (x *Execution) Awaited() (wake, deadline time.Time) {
+	if wake = x.stored.Wake; wake.IsZero() || x.state == nil {
+		return wake, x.stored.Deadline
+	}
+	return wake, interpreter.Earlier(x.stored.Deadline, x.state.NextDeadline())
+}
 
 // Finished handles the end of an effect that was performed here.
 func (x *Execution) Finished(ev interpreter.Finished) {

@@ -97,6 +97,7 @@ func (x *Execution) restore(c *store.Claimed) (err error) {
 	}
 	x.state.NumberFrom(int(c.Lifecycle.Records))
 	x.state.LeaveDetached(x.leaveDetached)
+	x.state.ReportWaits(x.StepWaits)
 	if x.quarantined() {
 		return nil
 	}

@@ -293,6 +293,9 @@ type Promote struct {
 	// the worker from continuing. This counts as the loss of an owner.
 	Worker string
 	Died   bool
+	// Busy is set with Worker if this worker keeps the runs: it still works on their wake-ups that passed. The runs count as hanging when
+	// HangTolerance has passed from now on. Runs whose wake-up did not pass are skipped.
+	Busy bool
 	// MaxDeaths is how many owners may be lost at one step before the run is quarantined; 0 for DefaultMaxDeaths.
 	MaxDeaths int64
 	// Unreadable is called with the runs that are unchanged because they cannot be read, possibly more than once per run; may be nil.

@@ -176,8 +176,11 @@ func (c *Claim) Transition(r *Lifecycle, now time.Time) (*Change, Code) {
 
 // Transition makes the run ready if it is due: its wake-up time passed, its owner's lease expired, or its owner hangs or gives it up.
 func (c *Promote) Transition(r *Lifecycle, now time.Time) (*Change, Code) {
-	if r == nil {
+	switch {
+	case r == nil:
 		return nil, NoSuch
+	case c.Busy:
+		return c.prolong(r, now)
 	}
 	at, died := c.due(r, now)
 	if at.IsZero() {
@@ -199,6 +202,16 @@ func (c *Promote) Transition(r *Lifecycle, now time.Time) (*Change, Code) {
 	} else {
 		to.Wake = time.Time{}
 	}
+	return change, ""
+}
+
+// prolong gives the owner of a run more time for the wake-up that passed.
+func (c *Promote) prolong(r *Lifecycle, now time.Time) (*Change, Code) {
+	if r.Owner != c.Worker || !r.Held() || !reached(r.Wake, now) {
+		return nil, Conflict
+	}
+	change := &Change{From: r, To: *r, NotBefore: now}
+	change.To.Wake = now
 	return change, ""
 }
 

@@ -161,50 +161,6 @@ func claimNotReady(s *suite) {
 	}
 }
 
-func hungOwner(s *suite) {
-	i := s.start("a")
-	claimed := s.claim(i)
-	c := commit(claimed)
-	c.Wake, c.Deadline = c.At.Add(time.Second), c.At.Add(time.Second)
-	_, err := s.Commit(s.ctx(), c)
-	s.must(err)
-	s.Advance(time.Second + store.HangTolerance - margin)
-	if p := s.promote(i); p.Ready != 0 {
-		s.Error("revoked within the hang tolerance")
-	}
-	s.Advance(margin)
-	if p := s.promote(i); p.Ready != 1 {
-		s.Errorf("promoted %+v", p)
-	}
-	late := commit(claimed)
-	late.Version, late.Next = late.Version+1, late.Next+1
-	_, err = s.Commit(s.ctx(), late)
-	s.refused(err, store.Fenced)
-}
-
-// overdueOwner: a long overdue run is not immediately taken from the owner that just claimed it.
-func overdueOwner(s *suite) {
-	i := s.start("a")
-	c := commit(s.claim(i))
-	c.Release, c.Wake, c.Deadline = true, c.At.Add(time.Second), c.At.Add(time.Second)
-	_, err := s.Commit(s.ctx(), c)
-	s.must(err)
-	s.Advance(time.Hour)
-	s.promote(i)
-	claimed := s.claim(i)
-	if p := s.promote(i); p.Ready != 0 {
-		s.Error("revoked immediately")
-	}
-	s.Advance(store.HangTolerance - margin)
-	if p := s.promote(i); p.Ready != 0 {
-		s.Error("revoked within the hang tolerance")
-	}
-	late := commit(claimed)
-	late.At = late.At.Add(time.Millisecond)
-	_, err = s.Commit(s.ctx(), late)
-	s.must(err)
-}
-
 // endsBeforeStart: a run can end at its deadline before its start, whether it waits for its time or for an owner.
 func endsBeforeStart(s *suite) {
 	for name, delay := range map[string]time.Duration{"delayed": time.Hour, "queued": 0} {

@@ -75,6 +75,7 @@ func cases() []testCase {
 		{"runs that a worker gives up", givenUp},
 		{"a hanging run without a lease is due once", dueOnce},
 		{"a hung owner is revoked", hungOwner},
+		{"a busy owner is not revoked", busyOwner},
 		{"an overdue instance leaves its owner time", overdueOwner},
 		{"five deaths quarantine", quarantine},
 		{"owners that only waited for a slot are not counted", lostWhileWaitingForASlot},

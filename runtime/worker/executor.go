@@ -42,6 +42,7 @@ type executor struct {
 	share    *share   // of its namespace in the slots; nil without a bound
 	shared   bool     // it has a slot of that
 	waiting  bool     // it is counted as waiting for a slot
+	busy     bool     // it is in the worker's busy
 	failures int      // of the same call, in a row
 	refusals int      // of its commits, in a row
 }
@@ -100,6 +101,7 @@ var errLeft = errors.New("the run has left this worker")
 
 // close ends effects in flight, and returns the resources of the executor.
 func (x *executor) close(ctx context.Context) {
+	x.rests()
 	x.stopWaiting()
 	x.revoke(errLeft)
 	for _, a := range x.attempts {
@@ -125,12 +127,13 @@ func (x *executor) run(ctx context.Context, c *store.Claimed) (err error) {
 	config := execution.Config{
 		Clock: x.partition.clock.estimate, LoadWithin: loadWithin, ParkAfter: w.c.ParkAfter,
 		CheckpointAfter: w.c.CheckpointAfter, Limits: w.c.Limits, Idle: w.c.Concurrency < 0, Late: w.c.Figures.Late.Observe,
-		Has: w.has, Lingers: &w.lingers, Waits: x.waitsAside(),
+		Has: w.has, Lingers: &w.lingers, Waits: x.waitsAside(), StepWaits: x.stepWaits,
 		Begins: w.begins(func(id interpreter.EffectID, queue string) bool { return x.begins(ctx, id, queue) }),
 	}
 	if x.execution, err = execution.New(config, c); err != nil {
 		return err
 	}
+	x.works()
 	if x.room == w.slots {
 		x.gotSlot()
 	}
@@ -197,19 +200,27 @@ func take[T any](all *[]T) []T {
 
 // await waits for the next thing that happens, and reports it.
 func (x *executor) await(ctx context.Context) error {
+	free, timer := x.freeSlot(), x.timer()
+	x.rests()
 	select {
 	case <-ctx.Done(): // the report decides
 	case end := <-x.ended:
+		x.works()
 		return x.finished(end)
 	case <-x.mail:
+		x.works()
 		x.execution.MailArrived()
 	case r := <-x.reports:
+		x.works()
 		x.reported(r)
-	case x.freeSlot() <- struct{}{}:
+	case free <- struct{}{}:
+		x.works()
 		x.tookSlot()
-	case <-x.timer():
+	case <-timer:
+		x.works()
 		x.execution.TimePassed()
 	case <-x.stopping:
+		x.works()
 		x.stop()
 	}
 	return nil

@@ -107,6 +107,7 @@ type Worker struct {
 	leaving    chan struct{} // closed when effects in flight are given up
 
 	leases        leases
+	busy          busy
 	held          atomic.Int64 // runs in memory
 	unreadable    unreadable[store.Instance]
 	undeliverable unreadable[string] // entries of outboxes
@@ -177,7 +178,7 @@ func New(c Config) *Worker {
 		slots:    newLimiter(max(c.Concurrency, 0)), begun: newLimiter(maxBegun),
 		waiting: newLimiter(maxWaiting), shares: shares{each: c.NamespaceConcurrency},
 		draining: make(chan struct{}), leaving: make(chan struct{}),
-		about: c.about(), permits: newPermits(c.Gate, &c),
+		about: c.about(), permits: newPermits(c.Gate, &c), busy: busy{of: map[*executor]*work{}},
 	}
 	w.takesDefault = w.has(store.NewNeed(interpreter.NeedQueue(dsl.DefaultQueue)))
 	n := c.Store.Layout().Partitions
@@ -210,6 +211,7 @@ func (w *Worker) Run(ctx context.Context) {
 	renewals.Go(func() { w.announce(background) })
 	renewals.Go(func() { w.renew(background) }) // also while draining
 	renewals.Go(func() { w.compare(background) })
+	renewals.Go(func() { w.prolongBusy(background) })
 	renewals.Go(func() { w.permits.run(background) })
 	<-ctx.Done()
 	loops.Wait()
