@@ -62,7 +62,11 @@ type Finished struct {
 type Due struct{}
 
 // Cancel ends the run from outside.
-type Cancel struct{ Reason, Actor string }
+type Cancel struct {
+	Reason, Actor string
+	// LateAt is the soft deadline that a run passed before it began; zero for none, and for a run in progress.
+	LateAt time.Time
+}
 
 // Suspend prevents tasks from starting until Resume. Work in progress continues, and deadlines stay in force.
 type Suspend struct{ Reason, Actor string }
@@ -267,6 +271,10 @@ func (m *machine) suspendTask(f *taskFrame) {
 func (m *machine) cancelRun(ev Cancel) {
 	if m.s.Status.Final() {
 		return
+	}
+	if m.s.Status == StatusPending && !ev.LateAt.IsZero() {
+		m.s.Soft.At = ev.LateAt
+		m.becomesLate(softScope{soft: &m.s.Soft})
 	}
 	m.cancelAll()
 	m.closeBeside()

@@ -95,7 +95,7 @@ func (e HistoryStep) cause(start Start) Event {
 		r := e.eventOf(ResultLate)
 		return ReportedLate{Effect: r.Effect, Attempt: attemptOf(r), Pointer: string(r.Pointer), Report: r.Report}
 	case EventCancel:
-		return Cancel(e.command())
+		return e.cancel()
 	case EventSuspend:
 		return Suspend(e.command())
 	case EventResume:
@@ -119,6 +119,11 @@ func (e HistoryStep) cause(start Start) Event {
 		return Abort{Error: e.Events[len(e.Events)-1].Error}
 	}
 	return Due{}
+}
+
+func (e HistoryStep) cancel() Cancel {
+	given := e.command()
+	return Cancel{Reason: given.Reason, Actor: given.Actor, LateAt: e.eventOf(WorkflowLate).Until}
 }
 
 // command returns the reason and the actor that the history event of a command contains. The event may be before or after the events that the command

@@ -155,3 +155,35 @@ func TestSoftDeadlineAfterTheTimeoutOfAPendingRun(t *testing.T) {
 		}
 	}
 }
+
+// TestLateBeforeItIsCancelled: a run that is cancelled before a worker takes it was late, if its soft deadline counts from its acceptance and passed before.
+func TestLateBeforeItIsCancelled(t *testing.T) {
+	accepted, late, cancelled := client.StartOptions{TimeoutsFromAccept: true}, "workflow.late", "workflow.cancelled"
+	for name, c := range map[string]struct {
+		soft, timeout string
+		options       client.StartOptions
+		want          []string
+	}{
+		"it is late":                   {"PT5S", "", accepted, []string{late, cancelled}},
+		"it is late before a timeout":  {"PT5S", "timeout: {after: PT10S}\n", accepted, []string{late, cancelled}},
+		"it would time out before":     {"PT5S", "timeout: {after: PT3S}\n", accepted, []string{cancelled}},
+		"its start is delayed":         {"PT5S", "", client.StartOptions{TimeoutsFromAccept: true, Delay: time.Hour}, []string{late, cancelled}},
+		"it is cancelled before":       {"PT1M", "", accepted, []string{cancelled}},
+		"it counts from its beginning": {"PT5S", "", client.StartOptions{}, []string{cancelled}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHost(t)
+				i := h.start("{"+lateAfter(c.soft)+"}\n"+c.timeout+"do: [{a: {set: {x: 1}}}]", c.options)
+				time.Sleep(20 * time.Second)
+				h.must(h.client.Cancel(t.Context(), i, "not needed"))
+				defer h.work(worker.Config{})()
+				h.wait(i)
+				if got := h.records(i); !slices.Equal(got, c.want) {
+					t.Errorf("got %q, want %q", got, c.want)
+				}
+				h.verifyReplay(i)
+			})
+		})
+	}
+}

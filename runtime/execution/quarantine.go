@@ -39,10 +39,14 @@ func (x *Execution) confine() {
 // terms returns when the run ends at the latest, when its first deadline passes, and the event with which it is stepped then.
 func (x *Execution) terms() (end, first time.Time, event interpreter.Event) {
 	if x.state.Status == interpreter.StatusPending {
-		start := x.invocation.Start(x.program, x.stored)
-		// A timeout whose expression fails has no deadline. The run would fault, but that is work.
-		begun, _ := interpreter.StateAtStart(x.program, x.invocation.NewState(x.instance), start)
-		return begun.NextDeadline(), begun.NextDeadline(), start
+		first = x.unbegun().NextDeadline()
+		return first, first, x.invocation.Start(x.program, x.stored)
 	}
 	return interpreter.LatestEnd(x.program, x.state), x.state.NextDeadline(), interpreter.Due{}
+}
+
+// unbegun returns the state with which a pending run will begin. A timeout whose expression fails sets no deadline. The run would fault, but that is work.
+func (x *Execution) unbegun() *interpreter.State {
+	s, _ := interpreter.StateAtStart(x.program, x.invocation.NewState(x.instance), x.invocation.Start(x.program, x.stored))
+	return s
 }

@@ -103,7 +103,7 @@ func (x *Execution) step(ev interpreter.Event) {
 		// Store first: the store has not fixed the time yet, or the run kills its workers and the next must know its deadlines.
 		x.batch.firm = x.batch.firm || x.stored.Status == interpreter.StatusPending || x.stored.Deaths > 0
 	case received:
-		ev = x.prepared(e.Event)
+		ev = x.lateCancel(x.prepared(e.Event), now)
 		x.batch.read += e.messages
 		x.batch.firm = true
 	case reported:
@@ -149,6 +149,20 @@ func (x *Execution) handle(result interpreter.Result) {
 	for _, e := range result.Effects {
 		x.request(e)
 	}
+}
+
+// lateCancel adds the soft deadline that has passed at a time to the cancellation of a pending run.
+func (x *Execution) lateCancel(ev interpreter.Event, now time.Time) interpreter.Event {
+	cancel, is := ev.(interpreter.Cancel)
+	if !is || x.state.Status != interpreter.StatusPending || !x.invocation.TimeoutsFromAccept {
+		return ev
+	}
+	for _, soft := range interpreter.SoftDeadlines(x.program, x.unbegun()) {
+		if !now.Before(soft.At) {
+			cancel.LateAt = soft.At
+		}
+	}
+	return cancel
 }
 
 // startTime is the time of the step that starts the run: when its first owner took it. It is now if the run is
