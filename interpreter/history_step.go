@@ -103,7 +103,7 @@ func (e HistoryStep) cause(start Start) Event {
 	case EventRelease:
 		return Release(e.command())
 	case EventDeadline:
-		set := setDeadlineOf(e.Events[0])
+		set := setDeadlineOf(e.eventOf(WorkflowDeadlineSet, WorkflowDeadlineKept, TaskDeadlineSet, TaskDeadlineKept))
 		set.expires = len(e.Events) > 1
 		return set
 	case EventRetryNow:
@@ -111,7 +111,7 @@ func (e HistoryStep) cause(start Start) Event {
 	case EventRollOver:
 		return RollOver{}
 	case EventMigrate:
-		return migrateOf(e.Events[0])
+		return migrateOf(e.eventOf(WorkflowMigrated, WorkflowMigrationRefused))
 	case EventArrived:
 		r := e.eventOf(EventConsumed)
 		return Arrived{Event: r.Data, At: r.Until}
