@@ -142,7 +142,7 @@ func (s *Server) authorized(role Role) func(huma.Context, func(huma.Context)) {
 		if err != nil {
 			p := s.problem(ctx.Context(), err)
 			challenge(w.Header(), request, p.Status)
-			writeProblem(w, p)
+			x.writeProblem(p)
 			return
 		}
 		defer leave()

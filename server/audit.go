@@ -7,6 +7,9 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/audit"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/runtime/store"
@@ -32,7 +35,7 @@ func (s *Server) end(x *exchange, r *http.Request) {
 		fields = append(fields, "reason", x.reason)
 	}
 	if x.refusal != "" {
-		fields = append(fields, "refusal", x.refusal)
+		fields = append(fields, "refusal", shorten.To(x.refusal, maxSubject))
 	}
 	if x.caller.Name == "" {
 		s.log.Warn("a request without a token was refused", append(fields[2:], "from", remoteAddress(r))...)
@@ -63,7 +66,7 @@ func concernsRuns(ctx context.Context, all []store.Instance, failed []error, dry
 		}
 	}
 	if refused > 0 {
-		x.refusal = shorten.To(fmt.Sprintf("%d of %d refused: %s", refused, len(all), why), maxSubject)
+		x.refusal = fmt.Sprintf("%d of %d refused: %s", refused, len(all), why)
 	}
 	subject := strings.Join(names, " ")
 	if len(all) != 1 {
@@ -85,4 +88,12 @@ func changes(method string) bool {
 		return false
 	}
 	return true
+}
+
+// notedProblem notes the reason of an answer that is a refusal for the audit log.
+func notedProblem(ctx huma.Context, _ string, v any) (any, error) {
+	if p, ok := v.(*api.Problem); ok {
+		exchangeOf(ctx.Context()).refusal = p.Detail
+	}
+	return v, nil
 }

@@ -2,12 +2,15 @@ package server_test
 
 import (
 	"context"
+	"encoding/json"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/internal/access"
+	"github.com/swrun/swrun/internal/api"
 )
 
 // recordTimes are the members of a record that contain the time of its commit.
@@ -103,9 +106,40 @@ func TestRefusedChangesAreAudited(t *testing.T) {
 	if w := g.send("POST", "/v1/runs/demo/a/cancel", ""); w.Code != 401 {
 		t.Errorf("got %d %s", w.Code, w.Body)
 	}
-	for _, line := range []string{"msg=audit actor=ada operation=cancelRun method=POST path=/v1/runs/demo/a/cancel status=403", `msg="a request without a token was refused" operation=cancelRun method=POST path=/v1/runs/demo/a/cancel status=401 from=192.0.2.1`} {
+	for _, line := range []string{
+		`msg=audit actor=ada operation=cancelRun method=POST path=/v1/runs/demo/a/cancel status=403 refusal="this needs the role operator, and the token's is viewer"`,
+		`msg="a request without a token was refused" operation=cancelRun method=POST path=/v1/runs/demo/a/cancel status=401 refusal="this needs a token" from=192.0.2.1`,
+	} {
 		if !strings.Contains(g.log.String(), line+"\n") {
 			t.Errorf("the log does not say %s:\n%s", line, g.log)
+		}
+	}
+}
+
+// TestRefusalsBeforeAnOperationAreAudited: the log contains the reason of a request that the schema, or another check before the operation, refused.
+func TestRefusalsBeforeAnOperationAreAudited(t *testing.T) {
+	g := mustGuard(t, nil)
+	ada := g.token(t, "ada", access.Grant{Role: access.RoleAdmin, Everywhere: true})
+	bob := g.token(t, "bob", access.Grant{Role: access.RoleAdmin, Namespaces: []string{"demo"}})
+	for _, c := range []struct{ by, method, path, body string }{
+		{ada, "POST", "/v1/runs", `{"workflow": "demo/nap", "owner": "hunter2"}`},
+		{ada, "POST", "/v1/runs", `{}`},
+		{ada, "POST", "/v1/runs", `{"workflow": ["hunter2"]}`},
+		{ada, "POST", "/v1/runs", `{"workflow": "hunter2`},
+		{ada, "POST", "/v1/repair?dryRun=7", ``},
+		{ada, "POST", "/v1/runs", `"` + strings.Repeat("x", 6<<20) + `"`},
+		{ada, "PATCH", "/v1/queues/" + strings.Repeat("x", 129), `{}`},
+		{bob, "POST", "/v1/runs/other/a/cancel", ``},
+		{bob, "POST", "/v1/repair", ``},
+	} {
+		before := len(g.log.String())
+		w := g.send(c.method, c.path, c.body, "Authorization", c.by)
+		line, p := g.log.String()[before:], new(api.Problem)
+		if err := json.Unmarshal(w.Body.Bytes(), p); err != nil || p.Detail == "" {
+			t.Fatalf("%s: %d %s", c.path, w.Code, w.Body)
+		}
+		if !strings.Contains(line, "refusal="+strconv.Quote(p.Detail)+"\n") || strings.Contains(line, "hunter2") {
+			t.Errorf("%s %.40s %.60s: the log contains %s; want the refusal %q", c.method, c.path, c.body, line, p.Detail)
 		}
 	}
 }

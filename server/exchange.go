@@ -174,3 +174,12 @@ func (b *timedBody) Read(p []byte) (int, error) {
 	}
 	return n, err
 }
+
+// writeProblem answers a request that reached no operation.
+func (x *exchange) writeProblem(p *api.Problem) {
+	x.refusal = p.Detail
+	x.Header().Set("Content-Type", api.ProblemMediaType)
+	retryAfter(x.Header(), p)
+	x.WriteHeader(p.Status)
+	_ = api.Write(x, p) // a disconnected caller needs no answer
+}

@@ -89,7 +89,7 @@ func (s *Server) idempotent(ctx huma.Context, next func(huma.Context)) {
 	}
 	switch {
 	case err != nil:
-		writeProblem(w, s.problem(r.Context(), err))
+		exchangeOf(r.Context()).writeProblem(s.problem(r.Context(), err))
 	case k.Status != 0:
 		k.replay(w)
 	default:

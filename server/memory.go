@@ -180,7 +180,7 @@ func (s *Server) reserve(ctx context.Context, p *part, bytes int64) (*held, erro
 
 // bodied reads a large body. It reserves the memory of the values before they are decoded.
 func (s *Server) bodied(ctx huma.Context, next func(huma.Context)) {
-	r, w := humago.Unwrap(ctx)
+	r, _ := humago.Unwrap(ctx)
 	length := r.ContentLength
 	if length < 0 {
 		length = ctx.Operation().MaxBodyBytes
@@ -192,7 +192,7 @@ func (s *Server) bodied(ctx huma.Context, next func(huma.Context)) {
 	x := exchangeOf(r.Context())
 	defer x.releaseBody()
 	if err := s.readBody(ctx, r, min(length, ctx.Operation().MaxBodyBytes)); err != nil {
-		writeProblem(w, s.problem(ctx.Context(), err))
+		exchangeOf(ctx.Context()).writeProblem(s.problem(ctx.Context(), err))
 		return
 	}
 	next(ctx)
@@ -230,14 +230,14 @@ const large = "large"
 // answeredLarge reserves memory for a large answer before the answer is built. A request that waits reserves nothing during its wait.
 func (s *Server) answeredLarge(ctx huma.Context, next func(huma.Context)) {
 	_, may := ctx.Operation().Metadata[large]
-	r, w := humago.Unwrap(ctx)
+	r, _ := humago.Unwrap(ctx)
 	if !may || mayWait(ctx) {
 		next(ctx)
 		return
 	}
 	h, err := s.reserve(ctx.Context(), s.memory.answers, largeAnswer)
 	if err != nil {
-		writeProblem(w, s.problem(ctx.Context(), err))
+		exchangeOf(ctx.Context()).writeProblem(s.problem(ctx.Context(), err))
 		return
 	}
 	x := exchangeOf(r.Context())

@@ -375,14 +375,6 @@ func (s *Server) describeProblems(o *huma.Operation) {
 	}
 }
 
-// writeProblem answers a request that reached no operation.
-func writeProblem(w http.ResponseWriter, p *api.Problem) {
-	w.Header().Set("Content-Type", api.ProblemMediaType)
-	retryAfter(w.Header(), p)
-	w.WriteHeader(p.Status)
-	_ = api.Write(w, p) // a disconnected caller needs no answer
-}
-
 // methodNotAllowed is the problem of a path that does not support the method.
 func methodNotAllowed(method, path string) *api.Problem {
 	return newProblem(http.StatusMethodNotAllowed, "method-not-allowed", "Method not allowed", strconv.Quote(path)+" has no method "+method)

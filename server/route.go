@@ -15,7 +15,6 @@ import (
 	"github.com/swrun/swrun/internal/access"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/control"
-	"github.com/swrun/swrun/internal/shorten"
 )
 
 // Route is a served operation of the API.
@@ -147,7 +146,6 @@ func (s *Server) refused(ctx context.Context, err error) error {
 	if call := api.CallOf(ctx); call != nil && callersProblem(err) == nil {
 		call.Failure = err
 	}
-	exchangeOf(ctx).refusal = shorten.To(p.Detail, maxSubject)
 	return withRetryAfter(p)
 }
 

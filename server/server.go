@@ -153,7 +153,7 @@ func (s *Server) library() huma.Config {
 		Formats:                      map[string]huma.Format{"application/json": form, "json": form},
 		DefaultFormat:                "application/json",
 		RejectUnknownQueryParameters: true,
-		Transformers:                 []huma.Transformer{libraryProblem},
+		Transformers:                 []huma.Transformer{libraryProblem, notedProblem},
 	}
 }
 
@@ -179,7 +179,7 @@ func (s *Server) ServeHTTP(answer http.ResponseWriter, r *http.Request) {
 			if w.status != 0 { // the caller has received a part of another answer, which must not look complete
 				panic(http.ErrAbortHandler)
 			}
-			writeProblem(w, newProblem(http.StatusInternalServerError, "internal", "Internal error", "this is a mistake of swrun: its log says more"))
+			w.writeProblem(newProblem(http.StatusInternalServerError, "internal", "Internal error", "this is a mistake of swrun: its log says more"))
 		}
 	}()
 	if len(r.TransferEncoding) > 0 { // it may have come with a Content-Length, which the library drops: the rest is not read as a request (RFC 9112, 6.1)
@@ -194,11 +194,11 @@ func (s *Server) ServeHTTP(answer http.ResponseWriter, r *http.Request) {
 		p = s.admit(r)
 	}
 	if p != nil {
-		writeProblem(w, p)
+		w.writeProblem(p)
 		return
 	}
 	if p := s.misdirected(w, r); p != nil {
-		writeProblem(w, p)
+		w.writeProblem(p)
 		return
 	}
 	s.mux.ServeHTTP(w, r)
