@@ -46,7 +46,7 @@ func TestAnswersWithholdTheStore(t *testing.T) {
 					t.Fatalf("%d %s", w.Code, w.Body)
 				}
 			}
-			g.attends(t, presence.Worker{Name: "all", Host: "hush-host", Process: 4711, Queues: []string{presence.AllQueues}, Concurrency: 8, Version: "1"})
+			g.attends(t, presence.Worker{Name: "all", Host: "hush-host", Process: 4711, Queues: []string{presence.AllQueues}, Concurrency: 8, Version: "1", Grants: presence.Grants{Containers: true, Volumes: []string{"/hush-volume"}}})
 			if said := g.health(root); !strings.Contains(said, a.secret) {
 				t.Errorf("health does not tell a token of all namespaces of %s: %s", a.secret, said)
 			}

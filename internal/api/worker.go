@@ -35,7 +35,7 @@ type Worker struct {
 type WorkerGrants struct {
 	Processes  bool     `json:"processes" doc:"Shell commands and scripts."`
 	Containers bool     `json:"containers" doc:"Containers."`
-	Volumes    []string `json:"volumes,omitempty" doc:"Folders of its machine, and volumes, that containers may have."`
+	Volumes    []string `json:"volumes,omitempty" doc:"Folders of its machine, and volumes, that containers may have; absent for a caller of some namespaces."`
 	Files      bool     `json:"files" doc:"Files of its machine, as external resources."`
 	Network    string   `json:"network" doc:"What calls may reach: any, public, deny, or prefixes besides public addresses."`
 	Scripts    []string `json:"scripts,omitempty" doc:"Languages of scripts that run there."`

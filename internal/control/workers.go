@@ -9,7 +9,7 @@ import (
 )
 
 // Workers returns the workers, the longest present first. A caller of some namespaces does not see workers for single runs of other namespaces. It
-// does not see hosts and processes, nor the numbers of held runs and performed tasks, which count the runs of all namespaces.
+// does not see hosts, processes and volumes, nor the numbers of held runs and performed tasks, which count the runs of all namespaces.
 func (c *Control) Workers(ctx context.Context, _ *api.None) ([]api.Worker, error) {
 	found, err := c.store.Workers(ctx)
 	if err != nil {
@@ -19,7 +19,7 @@ func (c *Control) Workers(ctx context.Context, _ *api.None) ([]api.Worker, error
 	for _, w := range presence.Seen(ctx, found) {
 		one := api.NewWorker(w)
 		if definition.GrantedIn(ctx) != nil {
-			one.Held, one.Performing, one.Host, one.Process = nil, nil, "", 0
+			one.Held, one.Performing, one.Host, one.Process, one.Grants.Volumes = nil, nil, "", 0, nil
 		}
 		all = append(all, one)
 	}
