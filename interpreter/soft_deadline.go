@@ -110,22 +110,33 @@ func (m *machine) becomesLate(s softScope) {
 	m.record(e) // it also marks the head of the run as changed
 }
 
-// endsBeforeLate reports whether a deadline ends the scope before the scope can become late. A deadline ends each scope inside the innermost try that
-// may catch its timeout.
+// endsBeforeLate reports whether a deadline ends the scope before the scope can become late.
 func (m *machine) endsBeforeLate(s softScope) bool {
+	end := m.endOf(s).At
+	return !end.IsZero() && !end.After(s.soft.At)
+}
+
+// endOf returns the first deadline that ends a scope: zero for none. A deadline ends each scope inside the innermost try that may catch its timeout.
+func (m *machine) endOf(s softScope) (first ScopeEnd) {
 	for f, d := range m.s.deadlines() {
-		if d.At.After(s.soft.At) {
+		if Earlier(first.At, d.At) == first.At {
 			continue
 		}
-		if f == nil {
-			return true
+		var catcher *taskFrame
+		if f != nil {
+			catcher = m.catcher(f, d)
 		}
-		catcher := m.catcher(f, d)
 		if catcher == nil || s.task != nil && m.s.isBelow(s.task, catcher.ID) {
-			return true
+			first = ScopeEnd{At: d.At, EndsRun: catcher == nil}
 		}
 	}
-	return false
+	return first
+}
+
+// ScopeEnd is the time at which a deadline ends a scope.
+type ScopeEnd struct {
+	At      time.Time // zero for none
+	EndsRun bool
 }
 
 // ActiveSoftDeadline is the soft deadline of a scope in progress.
@@ -133,6 +144,7 @@ type ActiveSoftDeadline struct {
 	SoftDeadline
 	Pointer dsl.Pointer // of the scope as errors show it; empty for the workflow
 	Origin  dsl.Pointer // place in the document
+	End     ScopeEnd    // of the scope
 }
 
 // SoftDeadlines returns the soft deadlines of a run in progress, of outer scopes first. Soft deadlines that cannot pass, because a deadline ends their
@@ -143,16 +155,15 @@ func SoftDeadlines(p *Program, s *State) (all []ActiveSoftDeadline) {
 	}
 	m := &machine{p: p, s: s}
 	m.resolveNodes()
-	reached := func(soft softScope) bool {
-		return !soft.soft.At.IsZero() && (soft.soft.Late || !m.endsBeforeLate(soft))
-	}
-	if reached(softScope{nil, &s.Soft}) {
-		all = append(all, ActiveSoftDeadline{SoftDeadline: s.Soft})
-	}
-	for f := range s.tasks() {
-		if reached(softScope{f, &f.Soft}) {
-			all = append(all, ActiveSoftDeadline{f.Soft, f.pointer(), f.Origin})
+	add := func(scope softScope, active ActiveSoftDeadline) {
+		if !active.At.IsZero() && (active.Late || !m.endsBeforeLate(scope)) {
+			active.End = m.endOf(scope)
+			all = append(all, active)
 		}
+	}
+	add(softScope{nil, &s.Soft}, ActiveSoftDeadline{SoftDeadline: s.Soft})
+	for f := range s.tasks() {
+		add(softScope{f, &f.Soft}, ActiveSoftDeadline{SoftDeadline: f.Soft, Pointer: f.pointer(), Origin: f.Origin})
 	}
 	return all
 }

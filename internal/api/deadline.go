@@ -17,6 +17,8 @@ type SoftDeadline struct {
 	LeftSeconds float64 `json:"leftSeconds"`
 	Late        bool    `json:"late"`                // it has passed
 	OnceBegun   bool    `json:"onceBegun,omitempty"` // it counts from the start of the run, which is still to come: at is correct if the run starts as early as possible
+	EndsAt      string  `json:"endsAt,omitempty"`    // the first deadline that ends the scope; absent if none does
+	Held        bool    `json:"held,omitempty"`      // the run is quarantined: the scope ends once the run is released
 }
 
 // Left returns the time that is left; it is negative for a soft deadline in the past.
@@ -26,6 +28,9 @@ func (d SoftDeadline) Left() time.Duration { return fromSeconds(d.LeftSeconds) }
 func newSoftDeadlines(d *client.Description) (all []SoftDeadline) {
 	for _, in := range d.Soft {
 		soft := SoftDeadline{Pointer: string(in.Pointer), At: Time(in.At), LeftSeconds: in.At.Sub(d.At).Seconds(), Late: in.Late || !in.At.After(d.At), OnceBegun: d.CountsOnceBegun()}
+		if !in.End.At.IsZero() {
+			soft.EndsAt, soft.Held = Time(in.End.At), d.Status == store.Quarantined && !in.End.EndsRun
+		}
 		if in.Pointer != "" {
 			source := d.Program.Source(in.Origin)
 			soft.File, soft.Line = source.File, source.Key(in.Origin).Start.Line

@@ -33,7 +33,7 @@ func Run(d *api.Description, driver string) string {
 		line("Then:", "%s", d.Then)
 	}
 	for _, soft := range d.SoftDeadlines {
-		line(softLine(soft))
+		line(softLine(soft, api.ParseTime(d.DescribedAt)))
 	}
 	start(line, d)
 	failure(line, d)
@@ -54,8 +54,8 @@ func Run(d *api.Description, driver string) string {
 	return b.String()
 }
 
-// softLine describes a soft deadline, as the arguments of a line.
-func softLine(soft api.SoftDeadline) (name, format string, at any) {
+// softLine describes a soft deadline at a time, as the arguments of a line.
+func softLine(soft api.SoftDeadline, now time.Time) (name, format string, at any) {
 	scope := "the workflow"
 	if soft.Pointer != "" {
 		scope = fmt.Sprintf("%s (%s:%d)", soft.Pointer, soft.File, soft.Line)
@@ -67,7 +67,20 @@ func softLine(soft api.SoftDeadline) (name, format string, at any) {
 		}
 		return "Soft:", "%s", text
 	}
-	return "Late:", "%s", fmt.Sprintf("%s, since %s; it goes on all the same", scope, soft.At)
+	return "Late:", "%s", fmt.Sprintf("%s, since %s. %s", scope, soft.At, lateEnd(soft, now))
+}
+
+// lateEnd describes the end of a late scope.
+func lateEnd(soft api.SoftDeadline, now time.Time) string {
+	switch {
+	case soft.EndsAt == "":
+		return "Being late does not end it"
+	case api.ParseTime(soft.EndsAt).After(now):
+		return fmt.Sprintf("It ends at %s at the latest", soft.EndsAt)
+	case soft.Held:
+		return fmt.Sprintf("Its time was over at %s, and it ends once the run is released", soft.EndsAt)
+	}
+	return fmt.Sprintf("Its time was over at %s, and a worker will end it", soft.EndsAt)
 }
 
 // start describes the start of the run.

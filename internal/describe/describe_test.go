@@ -38,3 +38,15 @@ func TestWorkerIsNamed(t *testing.T) {
 		t.Errorf("got\n%s", got)
 	}
 }
+
+// TestLateScopesInQuarantine: the timeout of a task ends it once the run is released, unless the timeout ends the run.
+func TestLateScopesInQuarantine(t *testing.T) {
+	now := time.UnixMilli(1_800_000_000_000)
+	for held, want := range map[bool]string{true: "it ends once the run is released", false: "a worker will end it"} {
+		soft := api.SoftDeadline{Pointer: "/do/0/a", At: api.Time(now.Add(-time.Minute)), LeftSeconds: -60, EndsAt: api.Time(now.Add(-time.Second)), Held: held}
+		d := &api.Description{Run: api.Run{Status: "quarantined"}, DescribedAt: api.Time(now), SoftDeadlines: []api.SoftDeadline{soft}}
+		if got := describe.Run(d, ""); !regexp.MustCompile(`(?m)^Late: .*Its time was over at .*, and ` + want + "$").MatchString(got) {
+			t.Errorf("got\n%s", got)
+		}
+	}
+}
