@@ -148,7 +148,7 @@ func leaveRegistry(t *testing.T, s *swrun.Store) {
 		c.RunTimeout = time.Hour
 		c.Events = "aa,bb"
 		return nil
-	}))
+	}, nil))
 }
 
 // until waits until no worker holds the runs, and they have a status.

@@ -66,7 +66,7 @@ func mustSetEvents(t *testing.T, r store.Registry, scope settings.Scope, value s
 	if value == "" {
 		return
 	}
-	if _, err := settings.Change(t.Context(), r, scope, func(s *settings.Settings) error { return s.Set("events", value) }); err != nil {
+	if _, err := settings.Change(t.Context(), r, scope, func(s *settings.Settings) error { return s.Set("events", value) }, nil); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -38,10 +38,10 @@ func (g *gauge) performs(ctx context.Context, d time.Duration) (any, error) {
 // rule changes the rules of a queue.
 func (h *host) rule(name string, change func(*queue.Rules)) {
 	h.Helper()
-	_, err := queue.Change(h.Context(), h.store, name, queue.Decision{At: time.Now(), Actor: "ann", Reason: "maintenance"}, func(r *queue.Rules) error {
+	_, err := queue.Change(h.Context(), h.store, name, queue.Decision{At: time.Now(), Actor: "ann", Reason: "maintenance"}, queue.Edit{Apply: func(r *queue.Rules) error {
 		change(r)
 		return nil
-	})
+	}})
 	h.must(err)
 }
 

@@ -26,7 +26,7 @@ func (h *host) set(scope settings.Scope, all ...string) {
 			}
 		}
 		return nil
-	})
+	}, nil)
 	h.must(err)
 }
 

@@ -96,7 +96,7 @@ func (g *guarded) full(t *testing.T, namespace, root string) {
 	if _, err := g.store.Register(ctx, store.Registration{Kind: store.RegistrySinks, Key: "to-" + namespace + "/dead-letters", Value: letters, Version: store.AnyVersion}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := settings.Change(ctx, g.store, settings.Scope(namespace), func(s *settings.Settings) error { s.Events = settings.EventsOwn; return nil }); err != nil {
+	if _, err := settings.Change(ctx, g.store, settings.Scope(namespace), func(s *settings.Settings) error { s.Events = settings.EventsOwn; return nil }, nil); err != nil {
 		t.Fatal(err)
 	}
 }

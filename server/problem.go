@@ -277,7 +277,12 @@ func requestProblem(err error) *api.Problem {
 // refusal returns the problem of a refusal by the store, or nil.
 func refusal(err error) *api.Problem {
 	if store.IsUnreadable(err) {
-		return unreadable(err.Error())
+		p := unreadable(err.Error())
+		var replaceable *store.ReplaceableError
+		if errors.As(err, &replaceable) {
+			p.Help = replaceable.Help("")
+		}
+		return p
 	}
 	switch store.RefusedAs(err) {
 	case store.NoSuch:

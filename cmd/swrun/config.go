@@ -69,11 +69,11 @@ func (p *program) configUnsetCommand() *cobra.Command {
 
 // configChange makes a command that changes settings, all given settings or none.
 func (p *program) configChange(use, short, example string, add func(*api.SettingsChange, string) error) *cobra.Command {
-	f := &operateFlags{makes: true, remote: true}
+	f, replace := &operateFlags{makes: true, remote: true}, false
 	cmd := &cobra.Command{
 		Use: use, Short: short, Example: example,
 		Args: atLeastOne("a setting"), RunE: verb(func(args []string) error {
-			change := api.SettingsChange{}
+			change := api.SettingsChange{Replace: replace}
 			for _, arg := range args {
 				if err := add(&change, arg); err != nil {
 					return err
@@ -84,6 +84,9 @@ func (p *program) configChange(use, short, example string, add func(*api.Setting
 			}
 			return p.operate(f, func(ctx context.Context, o *operation) error {
 				set, err := o.changeSettings(ctx, change)
+				if err == nil {
+					err = o.warnReplaced(set.Replaced, "its other settings are lost")
+				}
 				if err != nil {
 					return err
 				}
@@ -93,6 +96,7 @@ func (p *program) configChange(use, short, example string, add func(*api.Setting
 	}
 	f.add(cmd, "human", "json", "yaml")
 	f.within(cmd)
+	cmd.Flags().BoolVar(&replace, "replace", false, "set settings anew that cannot be read; the others of them are lost")
 	return cmd
 }
 

@@ -77,6 +77,7 @@ func (p *program) queueLimitCommand() *cobra.Command {
 	flags.StringVar(&change.Concurrency, "concurrency", "", "maximum number of tasks and activities in progress, in all workers together; none for any number")
 	flags.StringVar(&change.Rate, "rate", "", "maximum number of tasks and activities that begin within a time, for example 100/1m; none for any number")
 	flags.StringVar(&change.Reason, "reason", "", "reason, kept with the limit")
+	flags.BoolVar(&change.Replace, "replace", false, "set rules of the queue anew that cannot be read; their other limits and a pause are lost")
 	return cmd
 }
 
@@ -103,6 +104,9 @@ func (p *program) changeQueue(f *operateFlags, change func(context.Context, *ope
 		if errors.As(err, &problem) && problem.Name() == "invalid-request" {
 			return usagef("swrun queue --help", "%s", err)
 		}
+		if err == nil {
+			err = o.warnReplaced(q.Replaced, "its other limits and a pause are lost")
+		}
 		if err != nil {
 			return err
 		}
@@ -111,6 +115,15 @@ func (p *program) changeQueue(f *operateFlags, change func(context.Context, *ope
 		}
 		return o.printQueues([]api.Queue{q})
 	})
+}
+
+// warnReplaced warns that a change has replaced an entry that cannot be read, for a reason; nothing is printed without one.
+func (o *operation) warnReplaced(reason, lost string) error {
+	if reason == "" {
+		return nil
+	}
+	l := o.errStyle()
+	return write(o.err, fmt.Sprintf("%s %s; it is replaced, and %s\n", l.Yellow("warning:"), l.Text(reason), lost))
 }
 
 func (o *operation) printQueues(all []api.Queue) error {

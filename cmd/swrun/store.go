@@ -228,6 +228,10 @@ func refusalError(err error) error {
 	case store.NoSuch:
 		return &exitError{code: exitNotFound, message: err.Error()}
 	case store.Corrupt, store.Newer:
+		var replaceable *store.ReplaceableError
+		if errors.As(err, &replaceable) {
+			return &exitError{code: exitStore, message: err.Error(), hint: replaceable.Help(""), commands: replaceable.Help}
+		}
 		return &exitError{code: exitStore, message: err.Error(), hint: unreadableHint(""), commands: unreadableHint}
 	case store.Conflict, store.Closed, store.TimedOut:
 		var continued *client.ContinuedError

@@ -61,6 +61,9 @@ func (in *QueueLimit) AuditSubject() string {
 	if in.Body.Rate != "" {
 		subject += " rate=" + in.Body.Rate
 	}
+	if in.Body.Replace {
+		subject += " replace"
+	}
 	return subject
 }
 
@@ -93,6 +96,7 @@ type Queue struct {
 	WorkersUnknown   string        `json:"workersUnknown,omitempty" doc:"Why it is not known who takes and polls it: the store refuses writes, so that no worker can announce itself."`
 	Pollers          []QueuePoller `json:"pollers" nullable:"false" doc:"Outside workers that have polled it, the last one first; for a caller of some namespaces those that have polled for one of them, or for all."`
 	Unpolled         bool          `json:"unpolled,omitempty" doc:"Activities wait, and nobody has polled for them for half a minute."`
+	Replaced         string        `json:"replaced,omitempty" doc:"Why the rules before this change cannot be read: their other values are lost."`
 }
 
 // QueuePause is the pause of a queue, with its actor.
@@ -113,6 +117,7 @@ type QueueChange struct {
 	Concurrency string `json:"concurrency,omitempty" doc:"So many are performed at a time, in all workers together; none for any number." example:"4"`
 	Rate        string `json:"rate,omitempty" doc:"So many begin in any time of that length; none for any number." example:"10/1m"`
 	Reason      string `json:"reason,omitempty" doc:"Why; logs and lists keep it."`
+	Replace     bool   `json:"replace,omitempty" doc:"Rules that cannot be read are set anew, and their other values are lost. Without it, the change is refused."`
 }
 
 // NewQueue returns the JSON of a queue.

@@ -77,6 +77,7 @@ type Settings struct {
 	RunTimeoutSeconds          *float64 `json:"runTimeoutSeconds,omitempty" doc:"Timeout of runs for which neither the start nor the document has one."`
 	MaxExecutionTimeoutSeconds *float64 `json:"maxExecutionTimeoutSeconds,omitempty" doc:"No execution takes longer, whatever its start and document say."`
 	MaxRunTimeoutSeconds       *float64 `json:"maxRunTimeoutSeconds,omitempty" doc:"No run takes longer, whatever its start and document say."`
+	Replaced                   string   `json:"replaced,omitempty" doc:"Why the settings before this change cannot be read: the others are lost."`
 	Events                     string   `json:"events,omitempty" doc:"Which namespaces hear what runs emit: all, own for the namespace of the run, or names with commas between them." example:"own"`
 }
 
@@ -84,6 +85,8 @@ type Settings struct {
 type SettingsChange struct {
 	Set   map[string]string `json:"set,omitempty" doc:"Values by the names of settings: executionTimeout, runTimeout, maxExecutionTimeout, maxRunTimeout, events." example:"{\"executionTimeout\": \"2h\"}"`
 	Unset []string          `json:"unset,omitempty" maxItems:"10" doc:"Names of settings."`
+	// Replace has the settings set anew if they cannot be read.
+	Replace bool `json:"replace,omitempty" doc:"Settings that cannot be read are set anew, and the others of them are lost. Without it, the change is refused."`
 }
 
 // words returns the changes in the form of the audit log.
@@ -94,6 +97,9 @@ func (c SettingsChange) words() string {
 	}
 	for _, name := range c.Unset {
 		words = append(words, name+" unset")
+	}
+	if c.Replace {
+		words = append(words, "replace")
 	}
 	return strings.Join(words, " ")
 }

@@ -40,7 +40,8 @@ func (c *Control) Queues(ctx context.Context, _ *api.None) ([]api.Queue, error) 
 
 // LimitQueue changes the limits of a queue, and returns the queue in the form of Queues.
 func (c *Control) LimitQueue(ctx context.Context, in *api.QueueLimit) (api.Queue, error) {
-	return c.changeQueue(ctx, in.Name, in.Body.Reason, func(r *queue.Rules) error {
+	note, replaced := replacing(in.Body.Replace)
+	q, err := c.changeQueue(ctx, in.Name, in.Body.Reason, queue.Edit{Replaced: note, Apply: func(r *queue.Rules) error {
 		if in.Body.Concurrency != "" {
 			if err := r.SetConcurrency(in.Body.Concurrency); err != nil {
 				return err
@@ -50,26 +51,28 @@ func (c *Control) LimitQueue(ctx context.Context, in *api.QueueLimit) (api.Queue
 			return r.SetRate(in.Body.Rate)
 		}
 		return nil
-	})
+	}})
+	q.Replaced = *replaced
+	return q, err
 }
 
 // PauseQueue stops the start of activities and tasks of a queue.
 func (c *Control) PauseQueue(ctx context.Context, in *api.QueueCommand) (api.Queue, error) {
 	d := c.decision(ctx, in.AuditReason())
-	return c.changeQueue(ctx, in.Name, d.Reason, func(r *queue.Rules) error { r.Pause(d); return nil })
+	return c.changeQueue(ctx, in.Name, d.Reason, queue.Edit{Apply: func(r *queue.Rules) error { r.Pause(d); return nil }})
 }
 
 // ResumeQueue ends the pause of a queue.
 func (c *Control) ResumeQueue(ctx context.Context, in *api.QueueCommand) (api.Queue, error) {
-	return c.changeQueue(ctx, in.Name, in.AuditReason(), func(r *queue.Rules) error { r.Resume(); return nil })
+	return c.changeQueue(ctx, in.Name, in.AuditReason(), queue.Edit{Apply: func(r *queue.Rules) error { r.Resume(); return nil }})
 }
 
 func (c *Control) decision(ctx context.Context, reason string) queue.Decision {
 	return queue.Decision{At: c.now().UTC(), Actor: client.Actor(ctx), Reason: reason}
 }
 
-func (c *Control) changeQueue(ctx context.Context, name, reason string, change func(*queue.Rules) error) (api.Queue, error) {
-	rules, err := queue.Change(ctx, c.store, name, c.decision(ctx, reason), change)
+func (c *Control) changeQueue(ctx context.Context, name, reason string, edit queue.Edit) (api.Queue, error) {
+	rules, err := queue.Change(ctx, c.store, name, c.decision(ctx, reason), edit)
 	if err != nil {
 		return api.Queue{}, err
 	}

@@ -60,6 +60,18 @@ func (c *Control) ChangeNamespaceSettings(ctx context.Context, in *api.Namespace
 }
 
 func (c *Control) changeSettings(ctx context.Context, scope settings.Scope, change api.SettingsChange) (api.Settings, error) {
-	s, err := settings.Change(ctx, c.store, scope, change.Apply)
-	return api.NewSettings(scope, s), err
+	note, reason := replacing(change.Replace)
+	s, err := settings.Change(ctx, c.store, scope, change.Apply, note)
+	answer := api.NewSettings(scope, s)
+	answer.Replaced = *reason
+	return answer, err
+}
+
+// replacing returns the function that notes why a replaced entry cannot be read, and the noted reason. The function is nil if nothing is replaced.
+func replacing(replace bool) (note func(error), reason *string) {
+	reason = new(string)
+	if replace {
+		note = func(err error) { *reason = err.Error() }
+	}
+	return note, reason
 }

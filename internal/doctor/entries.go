@@ -30,8 +30,8 @@ type reader struct {
 func readers() map[store.RegistryKind]reader {
 	return map[store.RegistryKind]reader{
 		store.RegistryTokens:       {check: access.CheckEntry, fix: "swrun token revoke NAME removes a damaged token, and swrun token new makes another one"},
-		store.RegistrySettings:     {check: settings.CheckEntry, fix: restoreFix, set: "swrun config set and swrun config unset replace a wrong setting"},
-		store.RegistryQueues:       {check: queue.CheckEntry, fix: restoreFix, set: "swrun queue limit replaces a wrong limit, and swrun queue resume removes rules that contain none"},
+		store.RegistrySettings:     {check: settings.CheckEntry, fix: "swrun config set NAME=VALUE --replace sets damaged settings anew, of a namespace with -n; the others are lost", set: "swrun config set and swrun config unset replace a wrong setting"},
+		store.RegistryQueues:       {check: queue.CheckEntry, fix: "swrun queue limit QUEUE --concurrency N --replace sets damaged rules anew; other limits and a pause are lost. A server replaces a damaged note about polls at the next poll", set: "swrun queue limit replaces a wrong limit, and swrun queue resume removes rules that contain none"},
 		store.RegistryWorkers:      {check: presence.CheckEntry, fix: "the worker replaces its damaged entry within 10 s"},
 		store.RegistrySchedules:    {check: schedule.CheckEntry, fix: "deploy the workflow again, which makes its schedule anew; a worker or server replaces the entry changes by itself"},
 		store.RegistryFunctions:    {check: function.CheckEntry, fix: "swrun function rm NAME:VERSION removes a damaged function, and it can be deployed again"},

@@ -67,8 +67,11 @@ func NotePolls(ctx context.Context, r store.Registry, by map[string][]string) er
 func notePolls(ctx context.Context, r store.Registry, key string, by map[string][]string) error {
 	for range maxNotes {
 		all, found, err := polled(ctx, r, key)
-		if err != nil && (store.RefusedAs(err) != store.Corrupt || found.Version == 0) { // a damaged note is replaced
+		if err != nil && store.RefusedAs(err) != store.Corrupt {
 			return err
+		}
+		if err != nil && found.Version == 0 { // a damaged note is replaced, even if not even its version can be read
+			found.Version = store.AnyVersion
 		}
 		for name, workers := range by {
 			if all[name] == nil {
@@ -174,7 +177,7 @@ func polled(ctx context.Context, r store.Registry, key string) (all map[string]P
 		return all, store.Registered{At: refusal.At}, nil
 	}
 	if err != nil {
-		if refusal != nil {
+		if refusal != nil && !refusal.At.IsZero() {
 			found.At = refusal.At
 		}
 		return all, found, fmt.Errorf("read who has polled which queues: %w", err)

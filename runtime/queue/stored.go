@@ -77,9 +77,17 @@ func read(ctx context.Context, r store.Registry) (all map[string]Rules, damaged 
 	return all, damaged, nil
 }
 
-// Change applies change to the rules of a queue, and returns the new rules. If change returns an error, nothing is changed and the error is
-// returned.
-func Change(ctx context.Context, r store.Registry, name string, d Decision, change func(*Rules) error) (rules Rules, err error) {
+// Edit is a change of rules.
+type Edit struct {
+	// Apply changes the rules. If it returns an error, nothing is changed.
+	Apply func(*Rules) error
+	// Replaced gets the reason if Apply has got empty rules in the place of rules that cannot be read. A nil Replaced has such rules refused as a
+	// *store.ReplaceableError.
+	Replaced func(error)
+}
+
+// Change applies an edit to the rules of a queue, and returns the new rules, or the error of the edit.
+func Change(ctx context.Context, r store.Registry, name string, d Decision, edit Edit) (rules Rules, err error) {
 	if err := dsl.CheckQueue(name); err != nil {
 		return rules, &Error{"queue", "is wrong: " + err.Error()}
 	}
@@ -89,10 +97,13 @@ func Change(ctx context.Context, r store.Registry, name string, d Decision, chan
 		}
 		return rules, &Error{"reason", err.Error()}
 	}
-	return entry(name).Change(ctx, r, func(rules *Rules) error {
+	e := entry(name)
+	e.Replaced = edit.Replaced
+	rules, err = e.Change(ctx, r, func(rules *Rules) error {
 		rules.Changed = d
-		return change(rules)
+		return edit.Apply(rules)
 	}, (*Rules).isEmpty)
+	return rules, store.Replaceable(err, "swrun queue limit "+name+" --concurrency N --replace", "sets the rules of the queue anew; its other limits and a pause are lost")
 }
 
 // check reports what is wrong with rules that are stored.

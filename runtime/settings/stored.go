@@ -72,9 +72,17 @@ func (s *Settings) checkStored() error {
 }
 
 // Change applies change to the settings of a scope, and returns the new settings. If change returns an error, nothing is changed and the
-// error is returned.
-func Change(ctx context.Context, r store.Registry, scope Scope, change func(*Settings) error) (Settings, error) {
-	return scope.entry().Change(ctx, r, change, func(s *Settings) bool { return *s == Settings{} })
+// error is returned. Settings that cannot be read are refused as a *store.ReplaceableError if replaced is nil. Otherwise change gets empty settings
+// in their place, and replaced gets the reason.
+func Change(ctx context.Context, r store.Registry, scope Scope, change func(*Settings) error, replaced func(error)) (Settings, error) {
+	e := scope.entry()
+	e.Replaced = replaced
+	s, err := e.Change(ctx, r, change, func(s *Settings) bool { return *s == Settings{} })
+	command := "swrun config set"
+	if scope != "" {
+		command += " -n " + string(scope)
+	}
+	return s, store.Replaceable(err, command+" NAME=VALUE --replace", "sets the settings of "+scope.String()+" anew; the others are lost")
 }
 
 // Scoped are the settings of a scope itself.

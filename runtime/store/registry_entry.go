@@ -17,6 +17,8 @@ type RegistryEntry[T any] struct {
 	Key  string
 	// For returns the lifetime of a stored value; 0 for unlimited. A nil For means unlimited as well.
 	For func(*T) time.Duration
+	// Replaced has Change replace an entry that cannot be read, and is told the reason. A nil Replaced has Change refuse such an entry.
+	Replaced func(error)
 }
 
 // Form returns the form in which this build writes the values of a kind. A change of the contents of a kind requires the next number.
@@ -107,7 +109,8 @@ const maxEntryChanges = 100
 func (e RegistryEntry[T]) Change(ctx context.Context, r Registry, change func(*T) error, isEmpty func(*T) bool) (value T, err error) {
 	for range maxEntryChanges {
 		var version int64
-		if value, version, err = e.Load(ctx, r); err != nil {
+		var lost error
+		if value, version, lost, err = e.loadToChange(ctx, r); err != nil {
 			return value, err
 		}
 		if err := change(&value); err != nil {
@@ -118,11 +121,53 @@ func (e RegistryEntry[T]) Change(ctx context.Context, r Registry, change func(*T
 		} else {
 			err = e.put(ctx, r, &value, version)
 		}
+		if err == nil && lost != nil {
+			e.Replaced(lost)
+		}
 		if RefusedAs(err) != Conflict {
 			return value, err
 		}
 	}
 	return value, err
+}
+
+// loadToChange is Load for Change. If an unreadable entry is replaced, lost is the reason why it cannot be read, and the value is empty.
+func (e RegistryEntry[T]) loadToChange(ctx context.Context, r Registry) (value T, version int64, lost, err error) {
+	value, version, err = e.Load(ctx, r)
+	if !IsUnreadable(err) || e.Replaced == nil {
+		return value, version, nil, err
+	}
+	if version == 0 { // nothing but the key is known
+		version = AnyVersion
+	}
+	return *new(T), version, err, nil
+}
+
+// ReplaceableError is about an entry that a command can replace although it cannot be read.
+type ReplaceableError struct {
+	error
+	Command string // of swrun, without a store
+	About   string // the rest of the sentence about the command
+}
+
+// Unwrap returns the refusal.
+func (e *ReplaceableError) Unwrap() error { return e.error }
+
+// Help returns the remedy, with the flags that the command needs to use the same store.
+func (e *ReplaceableError) Help(target string) string {
+	help := e.Command + target + " " + e.About
+	if RefusedAs(e.error) == Newer {
+		help = "use the version that has written it, or lose its values: " + help
+	}
+	return help
+}
+
+// Replaceable adds a command to the refusal of an entry that cannot be read. It returns other errors unchanged.
+func Replaceable(err error, command, about string) error {
+	if !IsUnreadable(err) {
+		return err
+	}
+	return &ReplaceableError{err, command, about}
 }
 
 func (e RegistryEntry[T]) put(ctx context.Context, r Registry, value *T, version int64) error {
