@@ -107,6 +107,10 @@ func (p *program) changeQueue(f *operateFlags, change func(context.Context, *ope
 		if err == nil {
 			err = o.warnReplaced(q.Replaced, "its other limits and a pause are lost")
 		}
+		if err == nil && q.StateUnknown != "" {
+			l := o.errStyle()
+			err = write(o.err, fmt.Sprintf("%s the change is applied, but the state of the queue is not known: %s\n", l.Yellow("warning:"), l.Text(q.StateUnknown)))
+		}
 		if err != nil {
 			return err
 		}
@@ -143,7 +147,7 @@ func (o *operation) queueTable(all []api.Queue) error {
 }
 
 func queueWorkers(q api.Queue) string {
-	if q.WorkersUnknown != "" {
+	if q.WorkersUnknown != "" || q.StateUnknown != "" {
 		return "not known"
 	}
 	return fmt.Sprint(len(q.Workers))
@@ -164,6 +168,9 @@ func queuePerforming(q api.Queue) string {
 }
 
 func queueWaiting(q api.Queue) string {
+	if q.StateUnknown != "" {
+		return "not known"
+	}
 	var all []string
 	if q.Activities > 0 {
 		noun := "activities"

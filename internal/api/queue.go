@@ -96,6 +96,7 @@ type Queue struct {
 	WorkersUnknown   string        `json:"workersUnknown,omitempty" doc:"Why it is not known who takes and polls it: the store refuses writes, so that no worker can announce itself."`
 	Pollers          []QueuePoller `json:"pollers" nullable:"false" doc:"Outside workers that have polled it, the last one first; for a caller of some namespaces those that have polled for one of them, or for all."`
 	Unpolled         bool          `json:"unpolled,omitempty" doc:"Activities wait, and nobody has polled for them for half a minute."`
+	StateUnknown     string        `json:"stateUnknown,omitempty" doc:"Of a change: it was applied, and this is why nothing but the rules of the queue can be read."`
 	Replaced         string        `json:"replaced,omitempty" doc:"Why the rules before this change cannot be read: their other values are lost."`
 }
 

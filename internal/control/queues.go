@@ -71,6 +71,7 @@ func (c *Control) decision(ctx context.Context, reason string) queue.Decision {
 	return queue.Decision{At: c.now().UTC(), Actor: client.Actor(ctx), Reason: reason}
 }
 
+// changeQueue changes the rules of a queue. If the queues cannot be read after the change, the answer contains the rules, and the reason.
 func (c *Control) changeQueue(ctx context.Context, name, reason string, edit queue.Edit) (api.Queue, error) {
 	rules, err := queue.Change(ctx, c.store, name, c.decision(ctx, reason), edit)
 	if err != nil {
@@ -82,5 +83,12 @@ func (c *Control) changeQueue(ctx context.Context, name, reason string, edit que
 			return q, err
 		}
 	}
-	return api.NewQueue(&queue.State{Name: name, Rules: rules}), err
+	q := api.NewQueue(&queue.State{Name: name, Rules: rules})
+	if err != nil { // the change is applied: its answer is no error
+		q.Performing, q.StateUnknown = nil, err.Error()
+		if definition.GrantedIn(ctx) != nil {
+			q.StateUnknown = "the queues cannot be read"
+		}
+	}
+	return q, nil
 }
