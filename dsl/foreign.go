@@ -91,10 +91,35 @@ func joins(r rune, before, after string) bool {
 	switch {
 	case r == 0x00ad || r == 0xfeff || r == 0x2060:
 		return false
+	case r == 0x200c, r == 0x200d:
+		return joinsLetters(previous) || joinsLetters(next) || r == 0x200d && isEmoji(previous) && isEmoji(next)
 	case r == 0x200b: // between the words of scripts without spaces
 		return unicode.In(previous, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar, unicode.Tibetan)
 	}
 	return before != "" && previous > unicode.MaxASCII || after != "" && next > unicode.MaxASCII
+}
+
+// joinsLetters reports whether a character is of a script in which joiners and non-joiners change the shapes of letters. One neighbour of these scripts is
+// enough: Persian has a non-joiner after an abbreviation in Latin letters, and Malayalam a joiner at the end of a word.
+func joinsLetters(r rune) bool {
+	return unicode.In(r, unicode.Arabic, unicode.Syriac, unicode.Mongolian, unicode.Nko, unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati,
+		unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Khmer, unicode.Myanmar, unicode.Tibetan)
+}
+
+// isEmoji reports whether a character is an emoji, or the end of one: its colour or its variant.
+func isEmoji(r rune) bool {
+	return r == 0xfe0f || r >= 0x1f3fb && r <= 0x1f3ff || r > unicode.MaxASCII && unicode.Is(unicode.So, r) || r == 0x2194 || r == 0x2195
+}
+
+// isPrintable reports whether a name has no character that is invisible, apart from those that the scripts of the name need.
+func isPrintable(name string) bool {
+	for i, r := range name {
+		isJoiner := r == 0x200c || r == 0x200d
+		if !unicode.IsPrint(r) && !(isJoiner && joins(r, name[:i], name[i+utf8.RuneLen(r):])) {
+			return false
+		}
+	}
+	return true
 }
 
 // plainQuote returns the quote of ASCII that a typographic quote resembles, and any other character unchanged.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
@@ -63,7 +62,7 @@ func (p *parser) appendTask(list TaskList, e entry) TaskList {
 		d.Message = "a task must have a name"
 	case utf8.RuneCountInString(name) > maxName:
 		d.Message = fmt.Sprintf("the name of a task has at most %d characters, got %d", maxName, utf8.RuneCountInString(name))
-	case strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }):
+	case !isPrintable(name):
 		d.Message = fmt.Sprintf("the name of a task must be printable, got %s", shorten.Quoted(name))
 	}
 	if d.Message != "" {
