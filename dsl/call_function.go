@@ -38,6 +38,11 @@ func (t *CallFunction) Reference() Reference {
 	return Reference{Pointer: at}
 }
 
+// names returns the name of the function, for rules about the text of names.
+func (t *CallFunction) names() []Value {
+	return []Value{{t.Pointer.Key("call"), t.Function, FormData}}
+}
+
 // IsRemote reports whether the function comes from a catalog or a URI, not from use.functions.
 func (t *CallFunction) IsRemote() bool { return strings.ContainsAny(t.Function, "@:/") }
 

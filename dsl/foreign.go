@@ -66,22 +66,28 @@ func foreignIn(text string, column int) string {
 // isLatin reports whether a character is a letter of ASCII.
 func isLatin(r rune) bool { return r <= unicode.MaxASCII && unicode.IsLetter(r) }
 
-// foreignWord returns the offset of the first character that makes a word resemble another word: a letter of another script among letters of ASCII, or an
-// invisible character where no script has one. It is -1 for a text without such a character.
-func foreignWord(text string) int {
+// foreignWords returns the offsets of the characters that make a word resemble another word: a letter of another script among letters of ASCII, or an
+// invisible character where no script has one.
+func foreignWords(text string) (all []int) {
 	from := 0 // where the word begins
 	for i, r := range text + " " {
-		switch {
-		case r > unicode.MaxASCII && plainRune(r) < 0 && !joins(r, text[:i], text[i+utf8.RuneLen(r):]):
-			return i
-		case unicode.In(r, unicode.L, unicode.M, unicode.N):
+		invisible := r > unicode.MaxASCII && plainRune(r) < 0 && !joins(r, text[:i], text[i+utf8.RuneLen(r):])
+		if !invisible && unicode.In(r, unicode.L, unicode.M, unicode.N) {
 			continue
-		case strings.ContainsFunc(text[from:i], isLatin) && foreignIn(text[from:i], 0) != "":
-			return from + strings.IndexFunc(text[from:i], func(r rune) bool { return r > unicode.MaxASCII })
+		}
+		if word := text[from:i]; strings.ContainsFunc(word, isLatin) && foreignIn(word, 0) != "" {
+			for j, letter := range word {
+				if letter > unicode.MaxASCII {
+					all = append(all, from+j)
+				}
+			}
+		}
+		if invisible {
+			all = append(all, i)
 		}
 		from = i + utf8.RuneLen(r)
 	}
-	return -1
+	return all
 }
 
 // joins reports whether an invisible character is a part of the text around it: some scripts have such characters between letters, and emoji are joined by them.
@@ -133,12 +139,19 @@ func plainQuote(r rune) rune {
 	return r
 }
 
-// foreignSign returns the offset of the first character that resembles a sign of ASCII in a text that is in ASCII otherwise, or -1.
-func foreignSign(text string) int {
+// foreignSigns returns the offsets of foreignWords, and of the characters that resemble a sign of ASCII in a text that is in ASCII otherwise.
+func foreignSigns(text string) []int {
+	all := foreignWords(text)
 	if typographic().MatchString(text) || strings.ContainsFunc(strings.Map(plainQuote, plainText(text)), func(r rune) bool { return r > unicode.MaxASCII }) {
-		return -1
+		return all
 	}
-	return strings.IndexFunc(text, func(r rune) bool { return r > unicode.MaxASCII && !unicode.IsLetter(r) })
+	for i, r := range text {
+		if r > unicode.MaxASCII && !unicode.IsLetter(r) {
+			all = append(all, i)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // characterName returns the number of a character with its name, or its script.

@@ -81,6 +81,9 @@ func (s *errorSources) addRaised(e *ErrorDefinition) {
 
 // neverRaised: SW402, a type of the author that nothing in the try raises.
 func (c *checker) neverRaised(try *TryTask, at Pointer, uri string) {
+	if len(foreignSigns(uri)) > 0 {
+		return // SW209 tells why
+	}
 	c.add(Diagnostic{Code: "SW402", Pointer: at, Message: fmt.Sprintf("this catch never matches: nothing in the try raises `%s`", uri),
 		Help: "raise the error inside the try, or widen the filter", Related: c.otherRaise(uri)})
 }

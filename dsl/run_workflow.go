@@ -33,6 +33,12 @@ func (t *RunWorkflow) Traits() Traits {
 
 func (t *RunWorkflow) parts(w *walker) { w.value(propertyRunInput, t.With) }
 
+// names returns the names that the task contains, for rules about the text of names.
+func (t *RunWorkflow) names() []Value {
+	at := t.Pointer.Key("run").Key("workflow")
+	return []Value{{at.Key("namespace"), t.Namespace, FormData}, {at.Key("name"), t.Workflow, FormData}, {at.Key("version"), t.Version, FormData}}
+}
+
 func parseRunWorkflow(p *parser, r *object, base TaskBase, run RunBase) Task {
 	o := p.object(r.value("workflow"), r.at.Key("workflow"), "`workflow`", "namespace", "name", "version", "input")
 	o.require("namespace", "name", "version")
@@ -46,7 +52,7 @@ func parseRunWorkflow(p *parser, r *object, base TaskBase, run RunBase) Task {
 func checkVersions(c *checker) {
 	Walk(c.w, func(t Task) bool {
 		run, ok := t.(*RunWorkflow)
-		if ok && run.Version != "" && run.Version != Latest && !IsVersion(run.Version) && !delimited.Is(run.Version) {
+		if ok && run.Version != "" && run.Version != Latest && !IsVersion(run.Version) && len(foreignSigns(run.Version)) == 0 && !delimited.Is(run.Version) {
 			c.addAs(SeverityWarning, Diagnostic{Code: "SW111", Pointer: run.Pointer.Key("run").Key("workflow").Key("version"),
 				Message: fmt.Sprintf("no workflow has the version %s: versions have three numbers", shorten.Quoted(run.Version)),
 				Help:    "a range is not understood: write `version: latest` for the highest version"})

@@ -37,7 +37,8 @@ func lists() []list {
 			others: []string{
 				"examples/activity/worker_test.go", "examples/call_mcp.yaml", "examples/call_http.yaml", "examples/call_openapi.yaml", "examples/timeout_call.yaml", "examples/examples_test.go",
 				"faults/kinds_test.go",
-				"dsl/testdata/valid/everything.yaml",          // any language
+				"dsl/testdata/valid/everything.yaml",                                                 // any language
+				"dsl/testdata/other_scripts.txtar", "dsl/testdata/mistakes/foreign_characters.txtar", // code with characters of other scripts
 				"redact/spelling.go", "redact/redact_test.go", // how Python spells a secret in HTML
 			},
 		},
