@@ -9,7 +9,6 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/swrun/swrun/dsl/source"
-	"github.com/swrun/swrun/internal/suggest"
 )
 
 // object is a mapping of the document whose properties are being decoded. An absent or wrong value decodes as the zero value of its type, so that
@@ -251,13 +250,13 @@ func (o *object) require(names ...string) {
 func (o *object) near(d Diagnostic, missing ...string) Diagnostic {
 	for i := 0; o.open && i+1 < len(o.node.Content); i += 2 {
 		key := o.node.Content[i]
-		meant := suggest.Nearest(key.Value, missing)
+		meant := otherKeyFor(key.Value, missing)
 		if key.Kind != yaml.ScalarNode || meant == "" || meant == key.Value {
 			continue
 		}
 		d.Range = o.p.src.RangeOf(key)
 		o.p.found = slices.DeleteFunc(o.p.found, func(w Diagnostic) bool { return w.Code == "SW128" && w.Range == d.Range })
-		return o.p.src.suggested(d, key, missing, suggest.Word)
+		return o.p.src.otherKey(d, key, missing)
 	}
 	return d
 }

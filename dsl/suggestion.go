@@ -33,7 +33,7 @@ func synonyms() map[string]string {
 		"url": "endpoint", "uri": "endpoint", "minute": "minutes", "second": "seconds", "hour": "hours", "day": "days",
 		"millisecond": "milliseconds", "ms": "milliseconds", "sec": "seconds", "secs": "seconds", "min": "minutes", "mins": "minutes",
 		"condition": "if", "when": "if", "next": "then", "Next": "then", "transition": "then", "nextState": "then", "goto": "then", "params": "parameters", "args": "arguments", "env": "environment",
-		"verb": "method", "payload": "body", "json": "body", "cmd": "command", "user": "username", "pass": "password",
+		"verb": "method", "rpc": "method", "address": "host", "src": "source", "payload": "body", "json": "body", "cmd": "command", "user": "username", "pass": "password",
 	}
 }
 
@@ -42,7 +42,7 @@ func resembling() map[string]string {
 	return map[string]string{
 		"parallel": "fork", "delay": "wait", "sleep": "wait", "foreach": "for", "loop": "for", "invoke": "call", "throw": "raise",
 		"retries": "retry", "maxAttempts": "attempt", "attempts": "attempt", "duration": "after", "tasks": "do", "steps": "do",
-		"docker": "container", "message": "detail", "code": "status", "statusCode": "status", "if": "when", "case": "when", "item": "each", "of": "in", "except": "catch", "do": "then", "query_params": "query",
+		"docker": "container", "message": "detail", "code": "status", "statusCode": "status", "if": "when", "case": "when", "item": "each", "of": "in", "amount": "consume", "except": "catch", "do": "then", "query_params": "query",
 	}
 }
 
