@@ -110,7 +110,7 @@ func Keep(ctx context.Context, r store.Registry, m Message) error {
 	if err != nil {
 		return err
 	}
-	stored, err := r.Register(ctx, store.Registration{Kind: store.RegistryContents, Key: m.Source + "/" + letter.Hash, Value: value, Version: store.AnyVersion, For: KeptFor})
+	stored, err := store.Overwrite(ctx, r, store.Registration{Kind: store.RegistryContents, Key: m.Source + "/" + letter.Hash, Value: value, For: KeptFor})
 	if err != nil {
 		return err
 	}

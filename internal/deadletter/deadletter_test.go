@@ -96,6 +96,28 @@ func TestStores(t *testing.T) {
 	}
 }
 
+// TestKeepsNewerContent: the content of a message that a newer swrun has kept stays when the message comes again. A damaged content is replaced.
+func TestKeepsNewerContent(t *testing.T) {
+	s := mustOpen(t, "memory:")
+	m := unfit("orders", "place", "body")
+	mustKeep(t, s, m)
+	all, err := deadletter.All(t.Context(), s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := store.Registration{Kind: store.RegistryContents, Key: "orders/" + all[0].Letters[0].Hash, Version: store.AnyVersion}
+	for text, want := range map[string]string{"99 {}": "99 {}", "rubbish": "1 {"} {
+		to.Value = []byte(text)
+		if _, err := s.Register(t.Context(), to); err != nil {
+			t.Fatal(err)
+		}
+		mustKeep(t, s, m)
+		if is, err := s.Registered(t.Context(), to.Kind, to.Key); err != nil || !strings.HasPrefix(string(is.Value), want) || is.Ends.IsZero() {
+			t.Errorf("%q: is %q until %s, %v", text, is.Value, is.Ends, err)
+		}
+	}
+}
+
 // TestWhatIsKept: a message has a size limit. A message that was cut, or that was never an event, cannot be published again.
 func TestWhatIsKept(t *testing.T) {
 	const event = `{"specversion":"1.0","id":"1","source":"/s","type":"t","data":"`

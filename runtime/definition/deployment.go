@@ -66,7 +66,7 @@ func note(ctx context.Context, r store.Registry, digest string, d Deployment) er
 	if err != nil {
 		return err
 	}
-	_, err = r.Register(ctx, store.Registration{Kind: e.Kind, Key: e.Key, Value: value, Version: store.AnyVersion})
+	_, err = store.Overwrite(ctx, r, store.Registration{Kind: e.Kind, Key: e.Key, Value: value})
 	return err
 }
 

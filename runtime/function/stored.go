@@ -120,12 +120,18 @@ func (f *Functions) All(ctx context.Context) (all []Deployed, err error) {
 	}
 }
 
-// Remove deletes a function, so that no workflow can be deployed with it. A missing function is refused as store.NoSuch.
+// Remove deletes a function, so that no workflow can be deployed with it. A missing function is refused as store.NoSuch, and a
+// function that a newer swrun has written as store.Newer.
 func (f *Functions) Remove(ctx context.Context, named string) error {
 	if err := definition.GrantedIn(ctx).CheckAll(); err != nil {
 		return err
 	}
 	r, err := f.entry(ctx, named)
+	if err == nil {
+		if unreadable := store.CheckEntry(store.RegistryFunctions, r); store.RefusedAs(unreadable) == store.Newer {
+			return unreadable
+		}
+	}
 	if errors.As(err, new(*DamagedError)) {
 		r.Version, err = store.AnyVersion, nil
 	}

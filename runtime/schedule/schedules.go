@@ -135,7 +135,7 @@ func (s *Schedules) change(ctx context.Context, namespace, name string, change f
 
 // tell makes all processes read the schedules again.
 func (s *Schedules) tell(ctx context.Context) (store.Registered, error) {
-	return s.Store.Register(ctx, store.Registration{Kind: store.RegistrySchedules, Key: changes, Value: []byte("1 {}"), Version: store.AnyVersion})
+	return store.Overwrite(ctx, s.Store, store.Registration{Kind: store.RegistrySchedules, Key: changes, Value: []byte("1 {}")})
 }
 
 // Follow updates the schedule of a workflow to the version that `latest` means. Without a version, or without a schedule in it, the

@@ -143,6 +143,33 @@ func (e RegistryEntry[T]) loadToChange(ctx context.Context, r Registry) (value T
 	return *new(T), version, err, nil
 }
 
+// Overwrite stores an entry in the place of any entry of the same key, even of a damaged one. If a newer swrun has written the stored entry, its
+// value stays, and only its version and its end change. The version of the registration is ignored.
+func Overwrite(ctx context.Context, r Registry, to Registration) (done Registered, err error) {
+	for range maxEntryChanges {
+		found, err := r.Registered(ctx, to.Kind, to.Key)
+		if err == nil {
+			err = CheckEntry(to.Kind, found)
+		}
+		one := to
+		switch one.Version = found.Version; RefusedAs(err) {
+		case Newer:
+			one.Value = found.Value
+		case Corrupt:
+			one.Version = AnyVersion
+		case NoSuch:
+		default:
+			if err != nil {
+				return done, err
+			}
+		}
+		if done, err = r.Register(ctx, one); RefusedAs(err) != Conflict {
+			return done, err
+		}
+	}
+	return done, Refuse(Conflict, time.Time{}, "%s", to.Kind.EntryName(to.Key))
+}
+
 // ReplaceableError is about an entry that a command can replace although it cannot be read.
 type ReplaceableError struct {
 	error
