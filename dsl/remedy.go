@@ -11,8 +11,14 @@ import (
 
 // asObject returns how to write an object in the place of another value. Allowed are the properties that it may have, if they are known.
 func asObject(n *yaml.Node, allowed []string) string {
-	if n.Kind == yaml.SequenceNode {
+	isList := n.Kind == yaml.SequenceNode
+	switch {
+	case isList && slices.Contains(allowed, "any"):
+		return "write `any:` before the list for one of the events, or `all:` for all of them"
+	case isList:
 		return "write its members as `name: value`, without hyphens"
+	case slices.Contains(allowed, "until") && !slices.Contains(allowed, "?read"):
+		return "write a condition in quotes such as '.done', or `one: { with: { type: ... } }`"
 	}
 	known := slices.DeleteFunc(slices.Clone(allowed), func(a string) bool { return strings.HasPrefix(a, "?") })
 	if len(known) == 0 {

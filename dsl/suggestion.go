@@ -42,7 +42,7 @@ func resembling() map[string]string {
 	return map[string]string{
 		"parallel": "fork", "delay": "wait", "sleep": "wait", "foreach": "for", "loop": "for", "invoke": "call", "throw": "raise",
 		"retries": "retry", "maxAttempts": "attempt", "attempts": "attempt", "duration": "after", "tasks": "do", "steps": "do",
-		"docker": "container", "message": "detail", "code": "status", "statusCode": "status", "if": "when", "case": "when", "item": "each", "of": "in", "amount": "consume", "except": "catch", "do": "then", "query_params": "query",
+		"docker": "container", "message": "detail", "code": "status", "statusCode": "status", "if": "when", "case": "when", "item": "each", "of": "in", "amount": "consume", "command": "stdio", "except": "catch", "do": "then", "query_params": "query",
 	}
 }
 

@@ -64,8 +64,11 @@ func compileRunScript(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 		body.language = l.names[0]
 		b.Needs(interpreter.NeedScript(body.language))
 	} else {
-		b.Report("SW801", task.Pointer.Key("run").Key("script").Key("language"),
-			fmt.Sprintf("scripts in `%s` cannot run: use %s", task.Language, strings.Join(languageNames(), " or ")))
+		message := fmt.Sprintf("scripts in `%s` cannot run: use %s", task.Language, strings.Join(languageNames(), " or "))
+		if slices.Contains([]string{"bash", "sh", "zsh", "shell"}, strings.ToLower(task.Language)) {
+			message += ", or `run: { shell: { command: ... } }`"
+		}
+		b.Report("SW801", task.Pointer.Key("run").Key("script").Key("language"), message)
 	}
 	if task.Source == nil {
 		body.code = b.Value(task.Code)
