@@ -13,6 +13,15 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
+// mustOpenWithClient opens a store of one partition, D, on a Redis of its own, and returns a client of this Redis too.
+func mustOpenWithClient(t *testing.T) (*redisstore.Store, *redis.Client) {
+	t.Helper()
+	server := redistest.Start(t)
+	client := redis.NewClient(&redis.Options{Addr: server.Addr})
+	t.Cleanup(func() { _ = client.Close() })
+	return mustOpen(t, server.URL(), redisstore.Config{Deployment: "D", Partitions: 1}), client
+}
+
 // waitingActivity starts a run that waits for an activity.
 func waitingActivity(t *testing.T, s *redisstore.Store) {
 	t.Helper()

@@ -24,10 +24,7 @@ func TestRunOfANewerBuildWithActivities(t *testing.T) {
 		"activity": {"HSET", key, "a4", "99 x"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := redistest.Start(t)
-			s := mustOpen(t, server.URL(), redisstore.Config{Deployment: "D", Partitions: 1})
-			client := redis.NewClient(&redis.Options{Addr: server.Addr})
-			t.Cleanup(func() { _ = client.Close() })
+			s, client := mustOpenWithClient(t)
 			waitingActivity(t, s)
 			activity := client.HGet(t.Context(), key, "a4").Val()
 			client.HSet(t.Context(), key, "a5", activity, "a6", activity, "a7", activity)
@@ -57,10 +54,7 @@ func TestRunOfANewerBuildWithActivities(t *testing.T) {
 
 // TestNeedOfANewerBuild: a run of a newer swrun that waits for a need is not offered to this build, and newer workers find it still.
 func TestNeedOfANewerBuild(t *testing.T) {
-	server := redistest.Start(t)
-	s := mustOpen(t, server.URL(), redisstore.Config{Deployment: "D", Partitions: 1})
-	client := redis.NewClient(&redis.Options{Addr: server.Addr})
-	t.Cleanup(func() { _ = client.Close() })
+	s, client := mustOpenWithClient(t)
 	need := store.NewNeed("queue:gpu")
 	if _, err := s.Start(t.Context(), store.Start{Instance: instance("x"), Invocation: []byte(`{}`)}); err != nil {
 		t.Fatal(err)
@@ -120,10 +114,7 @@ func TestStartWhileItsPlaceIsCleared(t *testing.T) {
 
 // TestStartOverARunWithoutARecord: a run whose record was deleted is damaged. No run of its name starts over what is left of it.
 func TestStartOverARunWithoutARecord(t *testing.T) {
-	server := redistest.Start(t)
-	s := mustOpen(t, server.URL(), redisstore.Config{Deployment: "D", Partitions: 1})
-	client := redis.NewClient(&redis.Options{Addr: server.Addr})
-	t.Cleanup(func() { _ = client.Close() })
+	s, client := mustOpenWithClient(t)
 	waitingActivity(t, s)
 	const key = "swrun:{D:0}:i:test/x"
 	client.HDel(t.Context(), key, "k")
@@ -139,10 +130,7 @@ func TestStartOverARunWithoutARecord(t *testing.T) {
 
 // TestDamagedEntry: an entry of the registry that cannot be read is only replaced or deleted by a call that does not care what is there.
 func TestDamagedEntry(t *testing.T) {
-	server := redistest.Start(t)
-	s := mustOpen(t, server.URL(), redisstore.Config{Deployment: "D", Partitions: 1})
-	client := redis.NewClient(&redis.Options{Addr: server.Addr})
-	t.Cleanup(func() { _ = client.Close() })
+	s, client := mustOpenWithClient(t)
 	const key = "swrun:{D:0}:e:tokens:k"
 	for _, text := range []string{"rubbish", "0 0 x 1 {}", ""} {
 		if err := client.Set(t.Context(), key, text, 0).Err(); err != nil {
@@ -170,10 +158,7 @@ func TestDamagedEntry(t *testing.T) {
 func TestActivityOfANewerBuildIsNotLost(t *testing.T) {
 	const key = "swrun:{D:0}:i:test/x"
 	for text, want := range map[string]int{"99 x": 0, "rubbish": 1} {
-		server := redistest.Start(t)
-		s := mustOpen(t, server.URL(), redisstore.Config{Deployment: "D", Partitions: 1})
-		client := redis.NewClient(&redis.Options{Addr: server.Addr})
-		t.Cleanup(func() { _ = client.Close() })
+		s, client := mustOpenWithClient(t)
 		waitingActivity(t, s)
 		client.HSet(t.Context(), key, "a4", text)
 		client.Del(t.Context(), "swrun:{D:0}:activities")

@@ -5,10 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/swrun/swrun/redisstore"
-	"github.com/swrun/swrun/redisstore/redistest"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -27,10 +23,7 @@ func TestActivitiesThatCannotBeRead(t *testing.T) {
 		"newer activity":   {[]any{"HSET", key, "a4", "99 x"}, store.Newer},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := redistest.Start(t)
-			s := mustOpen(t, server.URL(), redisstore.Config{Deployment: "D", Partitions: 1})
-			client := redis.NewClient(&redis.Options{Addr: server.Addr})
-			t.Cleanup(func() { _ = client.Close() })
+			s, client := mustOpenWithClient(t)
 			waitingActivity(t, s)
 			if err := client.Do(t.Context(), c.harm...).Err(); err != nil {
 				t.Fatal(err)
@@ -68,10 +61,7 @@ func (ending) Transition(store.ActivityID, *store.Lifecycle, *store.Activity, ti
 
 // TestActivityOfADeletedRun: an activity whose run was deleted by another program, except for its history, leaves the lists of the store.
 func TestActivityOfADeletedRun(t *testing.T) {
-	server := redistest.Start(t)
-	s := mustOpen(t, server.URL(), redisstore.Config{Deployment: "D", Partitions: 1})
-	client := redis.NewClient(&redis.Options{Addr: server.Addr})
-	t.Cleanup(func() { _ = client.Close() })
+	s, client := mustOpenWithClient(t)
 	waitingActivity(t, s)
 	client.Del(t.Context(), "swrun:{D:0}:i:test/x")
 	client.RPush(t.Context(), "swrun:{D:0}:h:test/x", "rubbish")
