@@ -272,6 +272,7 @@ func TestLongNumbersAreNotCompared(t *testing.T) {
 	for _, program := range []string{
 		"[.n, .n, 1] | sort", "[.n, 1] | min", "[.n, 1] | max", "[.n, 1] | unique", "[[.n], [1]] | sort_by(.)", "[.n, 1] | group_by(.)", "[.n] == [.n]", "{a: .n} < {a: 1}",
 		"[1, .n] - [.n]", "[.n] | contains([1])", ".n as $n | [1, $n] | index([$n])", ".n as $n | [1, $n] | indices([$n])", ". as $all | [[1]] | bsearch([$all.n])",
+		"[.n] | bsearch(1)", `"x" == .n`, `.n > "x"`, ".n as $n | $n | contains($n)", ".n as $n | $n | inside($n)",
 	} {
 		if v, err := evaluate(program, input); err == nil || !strings.Contains(err.Error(), "1300 digits") {
 			t.Errorf("%s: got %.40v, %v", program, v, err)

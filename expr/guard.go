@@ -174,8 +174,8 @@ func digits(v any) int {
 
 // chargeComparison charges a comparison.
 func (m *meter) chargeComparison(l, r any) bool {
-	if s, ok := l.(string); ok {
-		t, _ := r.(string)
+	s, text := l.(string)
+	if t, also := r.(string); text && also {
 		return m.chargeWork(min(len(s), len(t)) / bytesPerMatch)
 	}
 	if !m.chargeScalar(l) || !m.chargeScalar(r) {

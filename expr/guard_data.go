@@ -1,6 +1,8 @@
 package expr
 
 import (
+	"sort"
+
 	"github.com/itchyny/gojq"
 
 	"github.com/swrun/swrun/internal/jsonvalue"
@@ -37,10 +39,7 @@ func collectionGuard(name string) guard {
 	case "transpose":
 		return chargeTranspose
 	case "bsearch":
-		return func(m *meter, v any, args []any) bool {
-			e, ok := m.chargeCompared(args[0])
-			return ok && m.chargeWork(product(e.work(), sortDepth(length(v))))
-		}
+		return func(m *meter, v any, args []any) bool { return m.chargeBinarySearch(v, args[0]) }
 	}
 	return nil
 }
@@ -87,7 +86,7 @@ func (m *meter) chargeContains(v, part any) bool {
 	if isContainer(v) && isContainer(part) {
 		return m.chargePairs(v, part)
 	}
-	return m.chargeWork((length(v) + length(part)) / bytesPerWork)
+	return m.chargeScalar(v) && m.chargeScalar(part) && m.chargeWork((length(v)+length(part))/bytesPerWork)
 }
 
 // chargeSearch charges for a search for part in v, which tries every position.
@@ -97,6 +96,17 @@ func (m *meter) chargeSearch(v, part any) bool {
 		return m.chargeWork(product(n, k)) && m.chargeBytes(product(n, 72)+product(k, 24))
 	}
 	return !isContainer(v) || m.chargeBytes(product(length(v), 48)) && m.chargePairs(v, part)
+}
+
+// chargeBinarySearch charges for the comparisons of a binary search. It compares the same items in the same order.
+func (m *meter) chargeBinarySearch(v, key any) bool {
+	items, _ := v.([]any)
+	ok := true
+	sort.Search(len(items), func(i int) bool {
+		ok = ok && m.chargeComparison(items[i], key)
+		return ok && gojq.Compare(items[i], key) >= 0
+	})
+	return ok
 }
 
 func chargeTranspose(m *meter, v any, _ []any) bool {
