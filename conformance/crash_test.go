@@ -125,8 +125,9 @@ func mustDeployment(t *testing.T, url string, client *redis.Client, n int64) ben
 	t.Helper()
 	name := fmt.Sprintf("case%d", n)
 	const behind = 900
-	clock := epoch()
+	clock, isSet := epoch(), time.Time{}
 	set := func() {
+		isSet = time.Now()
 		for p := range 2 {
 			key := fmt.Sprintf("swrun:{%s:%d}:time", name, p)
 			offset := clock.UnixMilli() - behind - time.Now().UnixMilli()
@@ -148,5 +149,11 @@ func mustDeployment(t *testing.T, url string, client *redis.Client, n int64) ben
 		clock = clock.Add(d)
 		set()
 	}
-	return bench{s, func() time.Time { return clock }, advance}
+	now := func() time.Time {
+		if time.Since(isSet) > behind*time.Millisecond/4 { // before a busy machine lets the store's clock advance
+			set()
+		}
+		return clock
+	}
+	return bench{s, now, advance}
 }

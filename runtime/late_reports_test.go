@@ -242,7 +242,11 @@ func TestSealedReportsAreBounded(t *testing.T) {
 		report := func(run store.Instance, effect int, nonce, pointer string) {
 			a.mustSupersede(m.Complete(a.Context(), a.sealed(run, effect, nonce, pointer), 1))
 		}
-		of := a.ended("first").Namespace
+		running, of := a.activity(""), a.ended("first").Namespace
+		full := 0 // an entry that the flooded runs share, and no other run
+		for full == running.Partition(matching.MaxLateEntries) || full == a.ended("first").Partition(matching.MaxLateEntries) {
+			full++
+		}
 		a.mustSupersede(m.Complete(a.Context(), madeUp(a.ended("first"), 1, "x"), 1)) // the key is made
 		for n := range 20 {
 			report(store.Instance{Namespace: of, ID: fmt.Sprint("none", n)}, n, "x", "")
@@ -250,7 +254,7 @@ func TestSealedReportsAreBounded(t *testing.T) {
 		a.expect(len(entries.keys), 0)
 		var flooded []store.Instance // that share an entry
 		for n := 0; len(flooded) < 3; n++ {
-			if i := (store.Instance{Namespace: of, ID: fmt.Sprint("run-", n)}); i.Partition(matching.MaxLateEntries) == 0 {
+			if i := (store.Instance{Namespace: of, ID: fmt.Sprint("run-", n)}); i.Partition(matching.MaxLateEntries) == full {
 				flooded = append(flooded, a.ended(i.ID))
 			}
 		}
@@ -270,7 +274,6 @@ func TestSealedReportsAreBounded(t *testing.T) {
 			report(a.ended("first"), n/4, fmt.Sprint(n), pointer)
 		}
 		a.expect(strings.Count(a.lateNotes(a.ended("first")), "completed"), 89) // in 2 MiB
-		running := a.activity("")
 		task := a.poll()
 		time.Sleep(store.Remembered - time.Hour)
 		report(running, 100, "x", "")
