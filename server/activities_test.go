@@ -93,7 +93,7 @@ func (d *deployment) tellsWhichAttemptCounts(t *testing.T, history string) {
 		if strings.HasPrefix(r.Type, "effect.") || r.Type == "result.late" {
 			got += strings.TrimSpace(fmt.Sprintln(r.Type, r.Pointer, r.Attempt, r.Worker)) + "\n"
 		}
-		if line := describe.HistoryLine(r); r.Type == "result.late" && !strings.Contains(line, "may have happened all the same") {
+		if line := describe.HistoryLine(r); r.Type == "result.late" && !strings.Contains(line, "may have been done nevertheless") {
 			t.Errorf("people are told %s", line)
 		}
 	}

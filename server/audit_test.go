@@ -90,7 +90,7 @@ func TestDeploymentsNameWhoMadeThem(t *testing.T) {
 		}
 	}
 	for _, version := range []string{"1.0.0", "latest"} {
-		if w := g.send("DELETE", "/v1/workflows/demo/nap/"+version, "", "Authorization", bob); w.Code != 409 || !strings.Contains(w.Body.String(), "workflow demo/nap:1.0.0 has 2 runs that have not ended") {
+		if w := g.send("DELETE", "/v1/workflows/demo/nap/"+version, "", "Authorization", bob); w.Code != 409 || !strings.Contains(w.Body.String(), "workflow demo/nap:1.0.0 has 2 open runs") {
 			t.Errorf("%s: got %d %s", version, w.Code, w.Body)
 		}
 	}

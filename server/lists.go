@@ -23,7 +23,7 @@ func paged[T any](all []T, p *Page, key func(T) string) (list []T, cursor string
 	if p.Cursor != "" {
 		after, err := base64.RawURLEncoding.DecodeString(p.Cursor)
 		if err != nil {
-			return nil, "", &client.OptionError{Field: "cursor", Detail: "must be one that a page of this list has returned"}
+			return nil, "", &client.OptionError{Field: "cursor", Detail: "must be a cursor from a page of this list"}
 		}
 		n := slices.IndexFunc(all, func(v T) bool { return key(v) > string(after) })
 		if n < 0 {

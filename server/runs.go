@@ -65,7 +65,7 @@ func (s *Server) runRoutes() {
 		Summary: "The output of a run",
 		Description: "Answers 200 with the output as it is; 202 while the run goes on; 500 with a problem that holds the workflow's error if it has faulted, " +
 			"and 409 if it was cancelled: the status never repeats that of the error.",
-		Responses: map[string]*huma.Response{"202": {Description: "It has not ended yet", Content: problemContent(s)}},
+		Responses: map[string]*huma.Response{"202": {Description: "The run is still open", Content: problemContent(s)}},
 	}, s.getOutput)
 	route(s, RoleViewer, huma.Operation{
 		OperationID: "getOutcome", Method: http.MethodGet, Path: runPathPattern + "/outcome", Tags: []string{"runs"},

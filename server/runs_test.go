@@ -326,7 +326,7 @@ func TestCommands(t *testing.T) {
 		d.ask(t, "POST", location+"/"+command, "").isProblem(t, http.StatusConflict, "run-ended")
 	}
 	p := d.ask(t, "POST", d.mustStart(t, "wait", "two")+"/retry", "").isProblem(t, http.StatusConflict, "conflict")
-	if !strings.Contains(p.Detail, "the run demo/two is ") || !strings.HasPrefix(p.Help, "retry is for runs that are quarantined, and for those that have failed") {
+	if !strings.Contains(p.Detail, "the run demo/two is ") || !strings.HasPrefix(p.Help, "retry is for quarantined and failed runs") {
 		t.Errorf("%+v", p)
 	}
 	d.ask(t, "POST", "/v1/runs/demo/nothing/cancel", "").isProblem(t, http.StatusNotFound, "not-found")

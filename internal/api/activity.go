@@ -12,7 +12,7 @@ import (
 type ActivityPoll struct {
 	Queues    []string `json:"queues" minItems:"1" maxItems:"100" nullable:"false" example:"default" doc:"The queues to take from."`
 	Limit     int      `json:"limit,omitempty" minimum:"1" maximum:"1000" default:"1" doc:"How many at most."`
-	Wait      Span     `json:"wait,omitzero" doc:"How long to wait if there are none, at most two minutes; not at all unless given."`
+	Wait      Span     `json:"wait,omitzero" doc:"The maximum time to wait for an activity if none is available, at most two minutes (default: no wait)."`
 	Worker    string   `json:"worker,omitempty" maxLength:"128" doc:"The name of the worker, for people."`
 	Namespace string   `json:"namespace,omitempty" minLength:"1" doc:"Only activities of runs of this namespace."`
 }
@@ -25,16 +25,16 @@ type Activities struct {
 // Activity is an activity in the hands of a worker.
 type Activity struct {
 	Token          string            `json:"token" doc:"For reports about this attempt."`
-	Type           string            `json:"type" doc:"What is to be done."`
+	Type           string            `json:"type" doc:"The name of the work."`
 	Queue          string            `json:"queue"`
 	Input          any               `json:"input"`
 	Attempt        int               `json:"attempt" doc:"Counts from 1."`
-	IdempotencyKey string            `json:"idempotencyKey" doc:"The same for all attempts: whoever is called can tell a repetition by it."`
+	IdempotencyKey string            `json:"idempotencyKey" doc:"A key that is the same for all attempts, so that a called service recognises a repetition."`
 	Run            ActivityRun       `json:"run"`
-	Pointer        string            `json:"pointer" doc:"Where the task stands in its document."`
+	Pointer        string            `json:"pointer" doc:"The position of the task in its document, as a JSON pointer."`
 	StartedAt      string            `json:"startedAt" format:"date-time" doc:"When the worker took it, by the clock of the store, as the deadlines are."`
 	Deadlines      ActivityDeadlines `json:"deadlines"`
-	Progress       any               `json:"progress,omitempty" doc:"What the last heartbeat told that had any, also of an earlier attempt."`
+	Progress       any               `json:"progress,omitempty" doc:"The progress of the last heartbeat with progress, also of an earlier attempt."`
 }
 
 // ActivityRun is the run that an activity belongs to.
@@ -82,12 +82,12 @@ func millisecond(t time.Time) string { return Time(t.Truncate(time.Millisecond))
 // ActivityHeartbeat reports that the worker of an attempt is alive.
 type ActivityHeartbeat struct {
 	Token    string `json:"token" minLength:"1" maxLength:"32768"`
-	Progress any    `json:"progress,omitempty" doc:"How far the worker has come, for people and for the next attempt."`
+	Progress any    `json:"progress,omitempty" doc:"The progress of the worker, for people and for the next attempt."`
 }
 
 // ActivityHeartbeatReply is the answer to a heartbeat.
 type ActivityHeartbeatReply struct {
-	CancelRequested bool `json:"cancelRequested" doc:"Nobody waits for the activity any more: the worker may stop."`
+	CancelRequested bool `json:"cancelRequested" doc:"The run no longer waits for the activity: the worker may stop."`
 }
 
 // ActivityResult reports the success of an attempt.
@@ -120,7 +120,7 @@ type ActivityReportsReply struct {
 
 // ActivityReportReply is the answer to one of several reports.
 type ActivityReportReply struct {
-	Status  int      `json:"status" doc:"What the report alone would have been answered: 204, or the status of the problem."`
+	Status  int      `json:"status" doc:"The status of the answer to this report alone: 204, or the status of the problem."`
 	Problem *Problem `json:"problem,omitempty"`
 }
 
@@ -141,7 +141,7 @@ type OpenActivity struct {
 	IdempotencyKey string           `json:"idempotencyKey"`
 	Retry          ActivityRetry    `json:"retry"`
 	ScheduledAt    string           `json:"scheduledAt" format:"date-time"`
-	AvailableAt    string           `json:"availableAt,omitempty" format:"date-time" doc:"Since when, or from when on, it waits for a worker, who gets it unless its run is suspended; absent while one has it."`
+	AvailableAt    string           `json:"availableAt,omitempty" format:"date-time" doc:"The time from which on a worker may take the activity, unless its run is suspended; absent while a worker performs it."`
 	Worker         string           `json:"worker,omitempty" doc:"That has it, or had it last."`
 	StartedAt      string           `json:"startedAt,omitempty" format:"date-time" doc:"When the worker took it."`
 	HeartbeatAt    string           `json:"heartbeatAt,omitempty" format:"date-time" doc:"When its last heartbeat came."`

@@ -12,9 +12,9 @@ type DeployResult struct {
 
 // RunsCheck describes the future of the runs in progress of other versions.
 type RunsCheck struct {
-	Count    int        `json:"count" doc:"The runs that have not ended and have another version. They go on with it."`
+	Count    int        `json:"count" doc:"The number of open runs of another version. They continue with their version."`
 	Versions []Group    `json:"versions" nullable:"false" doc:"How many have which."`
-	Migrate  int        `json:"migrate" doc:"How many could go on with the document as they stand now."`
+	Migrate  int        `json:"migrate" doc:"The number of runs that could continue with the document from their present position."`
 	Refused  []Obstacle `json:"refused" nullable:"false" doc:"Why the others could not."`
 }
 

@@ -19,8 +19,8 @@ func (r *CommandRequest) reason() string {
 type RetryRequest struct {
 	Reason  string `json:"reason,omitempty" doc:"Why, for the history of a run that is quarantined."`
 	Version string `json:"version,omitempty" minLength:"1" doc:"A version of the workflow, or latest, for a run that has failed; the definition of the run unless set."`
-	Again   bool   `json:"again,omitempty" doc:"Although another run goes on in its place already, or has done so: calls are made again, with new idempotency keys."`
-	DryRun  bool   `json:"dryRun,omitempty" doc:"Nothing is changed: only what would become of it now is answered, with the calls that would be made again."`
+	Again   bool   `json:"again,omitempty" doc:"Continue the run although another run already continues it, or has continued it. Calls are repeated with new idempotency keys."`
+	DryRun  bool   `json:"dryRun,omitempty" doc:"Change nothing. The answer shows the result that the command would have now, and the calls that it would repeat."`
 }
 
 // Options returns the options of the client.
@@ -32,7 +32,7 @@ func (r RetryRequest) Options() client.RetryOptions {
 type BulkRetry struct {
 	BulkRequest
 	Version string `json:"version,omitempty" minLength:"1" doc:"A version of the workflow, or latest, for runs that have failed; their definitions unless set."`
-	Again   bool   `json:"again,omitempty" doc:"Also those of which another run goes on already, or has done so: calls are made again, with new idempotency keys."`
+	Again   bool   `json:"again,omitempty" doc:"Include runs that another run already continues, or has continued. Calls are repeated with new idempotency keys."`
 }
 
 // Request returns the request for each of the runs.
@@ -45,7 +45,7 @@ type BulkRequest struct {
 	Runs   []string `json:"runs,omitempty" nullable:"false" maxItems:"1000" doc:"namespace/id of each run."`
 	Where  string   `json:"where,omitempty" doc:"A filter: at most 1000 of the runs that it chooses get the command, the newest first." example:"workflow=demo/order status=waiting"`
 	Reason string   `json:"reason,omitempty" doc:"Why, for the runs' histories."`
-	DryRun bool     `json:"dryRun,omitempty" doc:"Nothing is changed: only what would become of it now is answered."`
+	DryRun bool     `json:"dryRun,omitempty" doc:"Change nothing. The answer shows the result that the command would have now."`
 }
 
 // Outcomes are the outcomes of a command to several runs.
@@ -53,7 +53,7 @@ type Outcomes struct {
 	Outcomes []Outcome `json:"outcomes" nullable:"false"`
 	More     bool      `json:"more" doc:"The filter chooses more runs, which got nothing: send the request again."`
 	// Unreadable counts runs that may match the filter.
-	Unreadable int `json:"unreadable,omitempty" doc:"How many runs the filter might mean that cannot be read, and got nothing: swrun doctor says why."`
+	Unreadable int `json:"unreadable,omitempty" doc:"The number of unreadable runs that the filter may match. They are left unchanged; swrun doctor shows the causes."`
 }
 
 // Outcome is the outcome of the command for one of the runs.
@@ -63,7 +63,7 @@ type Outcome struct {
 	Problem *Problem `json:"problem,omitempty" doc:"Why it was refused or skipped."`
 	// NoEffect has the meaning of Permission.NoEffect at the time of the command.
 	NoEffect string  `json:"noEffect,omitempty" doc:"Why it changes nothing, although it was accepted."`
-	Fork     *Forked `json:"fork,omitempty" doc:"The run that goes on in its place, and the calls that it makes again."`
+	Fork     *Forked `json:"fork,omitempty" doc:"The run that continues in its place, and the calls that it repeats."`
 	// Deadline is the requested deadline.
 	Deadline *MovedDeadline `json:"deadline,omitempty" doc:"The deadline that the run has now."`
 }

@@ -20,7 +20,7 @@ func ListDeadMessages() Operation[DeadMessageList, []DeadMessage] {
 func GetDeadMessage() Operation[DeadMessageName, DeadMessageContent] {
 	return Operation[DeadMessageName, DeadMessageContent]{
 		ID: "getDeadMessage", Method: getMethod, Path: deadPath + "/one", Role: access.RoleViewer, Tag: "events",
-		Summary: "A message of a source that could not be published, with what it holds",
+		Summary: "A message of a source that could not be published, with its content",
 	}
 }
 
@@ -42,13 +42,13 @@ func DropDeadMessages() Operation[DeadMessageCommand, []DeadMessageResult] {
 
 // AudienceQuery limits published or visible events to a namespace.
 type AudienceQuery struct {
-	Namespace string `query:"namespace" doc:"Only this namespace is meant: of what is published, only its runs and schedules hear. All that the caller sees unless it is given." example:"demo"`
+	Namespace string `query:"namespace" doc:"The namespace of the messages. Published events reach only its runs and schedules. Without it, all namespaces of the caller." example:"demo"`
 }
 
 // DeadMessageList selects messages.
 type DeadMessageList struct {
 	AudienceQuery
-	Source string `query:"source" doc:"Only those of this source." example:"orders"`
+	Source string `query:"source" doc:"The source of the messages." example:"orders"`
 }
 
 // DeadMessageName names a message.
@@ -73,13 +73,13 @@ func (in *DeadMessageCommand) AuditReason() string { return in.Body.Reason }
 
 // DeadMessage is a message of a source of events that could not be published.
 type DeadMessage struct {
-	ID          string `json:"id" example:"orders/7d3f0c5a9b1e2468" doc:"The name of its source, and what names the message."`
+	ID          string `json:"id" example:"orders/7d3f0c5a9b1e2468" doc:"The name of the source, and the key of the message."`
 	Source      string `json:"source" example:"orders"`
 	Kind        string `json:"kind" example:"kafka" doc:"Of the source."`
 	Place       string `json:"place" example:"orders/0 offset 7" doc:"Where it stood in its broker."`
 	FirstAt     string `json:"firstAt" doc:"When it came first."`
 	LastAt      string `json:"lastAt" doc:"When it came last."`
-	Times       int    `json:"times" doc:"How often the same message has come from the same place."`
+	Times       int    `json:"times" doc:"The number of times that the same message arrived from the same position."`
 	Error       string `json:"error" data:"hide" doc:"Why it could not be published."`
 	ContentType string `json:"contentType,omitempty"`
 	Bytes       int    `json:"bytes" doc:"Of its body."`
@@ -90,8 +90,8 @@ type DeadMessage struct {
 // DeadMessageContent is a dead message with its content.
 type DeadMessageContent struct {
 	DeadMessage
-	Attributes map[string]string   `json:"attributes,omitempty" data:"hide" doc:"Attributes of the event that stand beside the body."`
-	Headers    map[string][]string `json:"headers,omitempty" data:"hide" doc:"Everything that stands beside the body."`
+	Attributes map[string]string   `json:"attributes,omitempty" data:"hide" doc:"The attributes of the event outside of the body."`
+	Headers    map[string][]string `json:"headers,omitempty" data:"hide" doc:"The headers of the message."`
 	Body       string              `json:"body,omitempty" data:"hide" doc:"If it is UTF-8."`
 	BodyBase64 string              `json:"bodyBase64,omitempty" data:"hide" doc:"Otherwise."`
 }

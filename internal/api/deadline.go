@@ -46,7 +46,7 @@ type DeadlineChange struct {
 	Task     string `json:"task,omitempty" minLength:"1" doc:"The pointer of a task in progress; without it the whole execution is meant."`
 	Run      bool   `json:"run,omitempty" doc:"The deadline of the run, and not of the execution."`
 	Reason   string `json:"reason,omitempty" doc:"Why, for the history of the run."`
-	DryRun   bool   `json:"dryRun,omitempty" doc:"Nothing is changed: only what the deadline would be is answered."`
+	DryRun   bool   `json:"dryRun,omitempty" doc:"Change nothing. The answer shows the deadline that the command would set."`
 }
 
 // BulkDeadline changes the deadlines of several runs.

@@ -16,9 +16,9 @@ import (
 // Description is a run with everything that is known about it.
 type Description struct {
 	Run
-	DescribedAt string `json:"describedAt,omitempty" doc:"When this was so, by the store's clock: what is left of a time is counted from here. Absent if the run has ended, for that does not change."`
+	DescribedAt string `json:"describedAt,omitempty" doc:"The time of the description, by the store's clock. The remaining times are counted from it. Absent if the run is over."`
 	File        string `json:"file" doc:"The file that its document was read from."`
-	Plain       bool   `json:"plain,omitempty" doc:"It was started with nothing but an input, so that its document and its id are all that swrun run needs to go on with it."`
+	Plain       bool   `json:"plain,omitempty" doc:"The run was started with an input only, so that swrun run needs only its document and its id to continue it."`
 	LaunchedBy  string `json:"launchedBy,omitempty" doc:"The run that has started it and does not wait for it."`
 	Suspended   bool   `json:"suspended,omitempty" doc:"No task of it starts until it is resumed."`
 	Reason      string `json:"reason,omitempty"`
@@ -30,7 +30,7 @@ type Description struct {
 	// ReservedFor is the run whose `swrun run --id` is the only performer of this run's tasks; empty if every worker may perform them.
 	ReservedFor string       `json:"reservedFor,omitempty"`
 	Commands    []string     `json:"commands,omitempty"` // commands that no worker has carried out yet
-	Needs       []store.Need `json:"needs,omitempty" doc:"What tasks of it wait for that a worker must have."`
+	Needs       []store.Need `json:"needs,omitempty" doc:"The needs of its waiting tasks that a worker must meet."`
 	Why         string       `json:"why,omitempty" data:"hide"`
 	Then        string       `json:"then,omitempty"`
 	Forks       []string     `json:"forks,omitempty"` // the forks of the run, the newest last
@@ -48,7 +48,7 @@ type Description struct {
 	// SoftDeadlines are the soft deadlines of the scopes in progress, passed or to come. A soft deadline is left out if a deadline ends its scope
 	// before.
 	SoftDeadlines []SoftDeadline `json:"softDeadlines,omitempty"`
-	HiddenData    bool           `json:"hiddenData,omitempty" data:"hidden" doc:"Whoever asks sees no data of runs: what holds any is left out."`
+	HiddenData    bool           `json:"hiddenData,omitempty" data:"hidden" doc:"The token of the caller hides the data of runs. Members with data are omitted."`
 	// Allowed contains for each verb whether the run accepts it now.
 	Allowed map[string]Permission `json:"allowed"`
 }
@@ -88,23 +88,23 @@ type Task struct {
 	Retry     bool   `json:"retry,omitempty" doc:"Until is when it is tried again."`
 	Attempt   int    `json:"attempt,omitempty"`
 	// Activity is the activity of an outside worker that the task waits for.
-	Activity *OpenActivity `json:"activity,omitempty" doc:"What an outside worker performs, if the task waits for that."`
+	Activity *OpenActivity `json:"activity,omitempty" doc:"The activity of an outside worker that the task waits for."`
 	// Listening is the state of a task that listens.
-	Listening *Listening `json:"listening,omitempty" doc:"What a task that listens waits for."`
+	Listening *Listening `json:"listening,omitempty" doc:"The events that a listening task waits for."`
 }
 
 // Listening is the state of a task that listens.
 type Listening struct {
 	Consumed int       `json:"consumed" doc:"How many events came so far."`
 	Missing  []string  `json:"missing" nullable:"false" doc:"The filters that wait for an event, as pointers into the document."`
-	Awaited  []Awaited `json:"awaited" nullable:"false" doc:"What each of them waits for."`
+	Awaited  []Awaited `json:"awaited" nullable:"false" doc:"The awaited events of each filter."`
 	// Unmatched are the last published events of its types that it did not consume, the oldest first.
 	Unmatched []UnmatchedEvent `json:"unmatched,omitempty" doc:"The last events of its types that were published within a day and that it has not consumed, the oldest first: some of them if there were many."`
 }
 
 // Awaited describes the event that a filter waits for.
 type Awaited struct {
-	Type   string            `json:"type,omitempty" doc:"The type of the event; absent if any may come, or if a pattern says it."`
+	Type   string            `json:"type,omitempty" doc:"The type of the event; absent if any type is accepted, or if a pattern selects the type."`
 	Values map[string]string `json:"values,omitempty" data:"hide" doc:"The values that its correlations must have, by their keys, as far as they are known. Secrets and long values are left out."`
 }
 

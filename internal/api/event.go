@@ -11,9 +11,9 @@ type Published struct {
 	Started []RunName `json:"started" nullable:"false" doc:"The runs that one of them has started."`
 	// Refused are schedules: the reason may contain parts of the input, which is the event.
 	Refused   []RefusedEvent `json:"refused,omitempty" doc:"The schedules that heard one of them and started nothing."`
-	Unmatched int            `json:"unmatched" doc:"How many events nobody listened for."`
+	Unmatched int            `json:"unmatched" doc:"The number of events without a listener."`
 	Waiting   int            `json:"waiting,omitempty" doc:"How many events wait for others, with which they start a run."`
-	Repeated  int            `json:"repeated,omitempty" doc:"How many events had been published before, so that nobody got them again."`
+	Repeated  int            `json:"repeated,omitempty" doc:"The number of events that were published before. They are not delivered again."`
 }
 
 // RefusedEvent is a schedule that got an event and started nothing.
@@ -37,7 +37,7 @@ type UntakenEvent struct {
 	Source    string         `json:"source,omitempty" data:"hide"`
 	ID        string         `json:"id,omitempty" data:"hide"`
 	Namespace string         `json:"namespace,omitempty" doc:"The namespace that it was published for; absent if it was for all."`
-	Listening int            `json:"listening" doc:"How many runs and schedules listen for its type now, of those that the caller sees: each of them expects other values, or began later."`
+	Listening int            `json:"listening" doc:"The number of runs and schedules visible to the caller that listen for its type now. Each of them expects other values, or began later."`
 	Refused   []RefusedEvent `json:"refused,omitempty" doc:"The schedules that heard it and started nothing."`
 }
 

@@ -111,7 +111,7 @@ func (r ImportRequest) Check() error {
 	case len(r.Stored.Data) == 0:
 		return &client.OptionError{Field: "stored", Detail: "is missing: this is a part of an export"}
 	case r.Stored.SHA256 != digest(r.Stored.Data):
-		return &client.OptionError{Field: "stored", Detail: "does not have the sum that stands beside it: it was cut or changed"}
+		return &client.OptionError{Field: "stored", Detail: "does not match its checksum: it was cut or changed"}
 	}
 	return r.checkMembers()
 }

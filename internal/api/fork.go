@@ -7,27 +7,27 @@ import (
 
 // ForkRequest specifies a fork of a run.
 type ForkRequest struct {
-	ID               string `json:"id,omitempty" minLength:"1" doc:"The id of the fork; one that begins with that of the run unless set."`
-	From             string `json:"from,omitempty" minLength:"1" doc:"The pointer of the task from which it goes on; the one at which the run failed unless set."`
+	ID               string `json:"id,omitempty" minLength:"1" doc:"The id of the fork (default: an id that begins with the id of the run)."`
+	From             string `json:"from,omitempty" minLength:"1" doc:"The pointer of the task at which the fork continues (default: the task at which the run failed)."`
 	Version          string `json:"version,omitempty" minLength:"1" doc:"A version of the workflow, or latest; the definition of the run unless set."`
-	Input            *any   `json:"input,omitempty" doc:"The input of that task; the one that it had unless set."`
-	Context          *any   `json:"context,omitempty" doc:"$context as that task sees it; what it was unless set."`
+	Input            *any   `json:"input,omitempty" doc:"The input of the task (default: its recorded input)."`
+	Context          *any   `json:"context,omitempty" doc:"The $context of the task (default: its recorded $context)."`
 	ExecutionTimeout Span   `json:"executionTimeout,omitzero" doc:"How long the fork may take, in the place of the time that the run had left; null for all the time."`
 	Deadline         string `json:"deadline,omitempty" format:"date-time" doc:"When the fork ends at the latest, in the place of the time that the run had left."`
 	NoDeadline       bool   `json:"noDeadline,omitempty" doc:"The fork has all the time."`
-	Again            bool   `json:"again,omitempty" doc:"Although another run goes on in its place already, or has done so: calls are made again, with new idempotency keys."`
+	Again            bool   `json:"again,omitempty" doc:"Fork the run although another run already continues it, or has continued it. Calls are repeated with new idempotency keys."`
 	DryRun           bool   `json:"dryRun,omitempty" doc:"Nothing is started: only the fork that would be is answered, with the calls that would be made again."`
 }
 
 // BulkFork forks several runs.
 type BulkFork struct {
 	BulkRequest
-	From             string `json:"from,omitempty" minLength:"1" doc:"The pointer of the task from which they go on; the one at which each failed unless set."`
+	From             string `json:"from,omitempty" minLength:"1" doc:"The pointer of the task at which the forks continue (default: the task at which each run failed)."`
 	Version          string `json:"version,omitempty" minLength:"1" doc:"A version of the workflow, or latest; the definitions of the runs unless set."`
 	ExecutionTimeout Span   `json:"executionTimeout,omitzero" doc:"How long each fork may take, in the place of the time that the run had left; null for all the time."`
 	Deadline         string `json:"deadline,omitempty" format:"date-time" doc:"When the forks end at the latest, in the place of the time that the runs had left."`
 	NoDeadline       bool   `json:"noDeadline,omitempty" doc:"The forks have all the time."`
-	Again            bool   `json:"again,omitempty" doc:"Also those of which another run goes on already, or has done so: calls are made again, with new idempotency keys."`
+	Again            bool   `json:"again,omitempty" doc:"Include runs that another run already continues, or has continued. Calls are repeated with new idempotency keys."`
 }
 
 // Request returns the request for each of the runs.
@@ -72,7 +72,7 @@ type Repeated struct {
 	Path     string `json:"path,omitempty"` // if it differs from Pointer
 	Outcome  string `json:"outcome"`        // in the earlier run: succeeded, failed, or unknown
 	Attempts int    `json:"attempts" doc:"How many attempts the run before made at it, as far as that is known."`
-	Called   string `json:"called,omitempty" data:"hide" doc:"The method and the address of its request, or its image, without user and query: of an attempt that failed as it was, otherwise as the document says it."`
+	Called   string `json:"called,omitempty" data:"hide" doc:"The method and address of its request, or its image, without user and query. A failed attempt shows the address that it called, otherwise the address is that of the document."`
 	SameKey  bool   `json:"sameKey" doc:"It has the idempotency key that it had."`
 	Run      string `json:"run,omitempty" doc:"The child whose effect it is, as namespace/id: a child that is started again begins at its start. Absent for an effect of the run itself."`
 }

@@ -12,7 +12,7 @@ type Function struct {
 type FunctionVersion struct {
 	Version    string `json:"version"`
 	Digest     string `json:"digest,omitempty" doc:"Of its text, and of the files that it refers to."`
-	Bytes      int    `json:"bytes" doc:"What these have together, with their names."`
+	Bytes      int    `json:"bytes" doc:"The total size of the resources, with their names."`
 	DeployedAt string `json:"deployedAt,omitempty" format:"date-time"`
 	DeployedBy string `json:"deployedBy,omitempty"`
 	Damaged    string `json:"damaged,omitempty" doc:"Why it cannot be read; nothing else is known of it then. Delete it, and deploy it again."`

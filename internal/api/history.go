@@ -14,8 +14,8 @@ type History struct {
 	Schema     string         `json:"schema"`
 	Run        string         `json:"run"`
 	Records    []HistoryEvent `json:"records"`
-	Later      string         `json:"later,omitempty" doc:"The cursor of what is recorded later; absent if there are records left now, and if the run has ended."`
-	HiddenData bool           `json:"hiddenData,omitempty" data:"hidden" doc:"Whoever asks sees no data of runs: what holds any is left out."`
+	Later      string         `json:"later,omitempty" doc:"The cursor of later records; absent if more records exist now, and if the run is over."`
+	HiddenData bool           `json:"hiddenData,omitempty" data:"hidden" doc:"The token of the caller hides the data of runs. Members with data are omitted."`
 }
 
 // HistoryEvent is one record of a history.
@@ -32,11 +32,11 @@ type HistoryEvent struct {
 	Effect    int    `json:"effect,omitempty"`
 	Attempt   int    `json:"attempt,omitempty"`
 	Worker    string `json:"worker,omitempty" doc:"The outside worker that made the attempt, or the worker of the engine that was lost."`
-	StartedAt string `json:"startedAt,omitempty" format:"date-time" doc:"When the outside worker took the attempt that has ended."`
+	StartedAt string `json:"startedAt,omitempty" format:"date-time" doc:"The time at which the outside worker took the ended attempt."`
 	// DelaySeconds is the time from the end of this attempt at an activity to the next one.
 	DelaySeconds *float64       `json:"delaySeconds,omitempty" doc:"How long the next attempt at the activity waits after the end of this one."`
 	Activity     *ActivityTerms `json:"activity,omitempty" doc:"Type, queue, timeouts and retry policy of the activity that was scheduled."`
-	Report       string         `json:"report,omitempty" enum:"completed,failed" doc:"What an outside worker reported too late."`
+	Report       string         `json:"report,omitempty" enum:"completed,failed" doc:"The report of an outside worker that arrived too late."`
 	Data         any            `json:"data,omitempty"`
 	Actor        string         `json:"actor,omitempty"` // the giver of the command
 	Error        any            `json:"error,omitempty" data:"error"`

@@ -10,7 +10,7 @@ import (
 // MigrationRequest specifies the migration of runs to another version of their workflow.
 type MigrationRequest struct {
 	To     string            `json:"to" doc:"The version, or latest." example:"2.0.0"`
-	Map    map[string]string `json:"map,omitempty" doc:"The new pointers of tasks that stood elsewhere, by the old ones. What a task contains moves with it."`
+	Map    map[string]string `json:"map,omitempty" doc:"The new pointers of moved tasks, by their old pointers. The tasks inside a moved task move with it."`
 	DryRun bool              `json:"dryRun,omitempty" doc:"Nothing is changed: only whether it is possible now is answered."`
 	Reason string            `json:"reason,omitempty" doc:"Why, for the histories of the runs."`
 }
@@ -31,7 +31,7 @@ func (r MigrationRequest) Migration() client.Migration {
 type BulkMigration struct {
 	BulkRequest
 	To  string            `json:"to" doc:"The version, or latest." example:"2.0.0"`
-	Map map[string]string `json:"map,omitempty" doc:"The new pointers of tasks that stood elsewhere, by the old ones. What a task contains moves with it."`
+	Map map[string]string `json:"map,omitempty" doc:"The new pointers of moved tasks, by their old pointers. The tasks inside a moved task move with it."`
 }
 
 // Request returns the request for each of the runs.

@@ -44,7 +44,7 @@ type Audited interface {
 // Page is the requested part of a list.
 type Page struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"How many at most."`
-	Cursor string `query:"cursor" maxLength:"16384" doc:"Where to go on: from the Link of the page before."`
+	Cursor string `query:"cursor" maxLength:"16384" doc:"The start of the page, from the Link of the previous page."`
 }
 
 // PageOf returns the part of the list; inputs of lists embed a Page.

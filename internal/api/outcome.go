@@ -13,15 +13,15 @@ type RunOutcome struct {
 	Run          string `json:"run"`
 	Ended        bool   `json:"ended"`
 	Status       string `json:"status" doc:"The phase of the run, or quarantined."`
-	Output       any    `json:"output" doc:"Of one that has completed."`
-	Error        any    `json:"error,omitempty" data:"error" doc:"Of one that has faulted."`
-	TimedOut     bool   `json:"timedOut,omitempty" doc:"It has faulted since a deadline of its own has passed."`
-	InputRefused bool   `json:"inputRefused,omitempty" doc:"It has faulted since its input does not fit the document: no task has started."`
-	Reason       string `json:"reason,omitempty" doc:"Why it was cancelled, if that was said."`
+	Output       any    `json:"output" doc:"The output of a completed run."`
+	Error        any    `json:"error,omitempty" data:"error" doc:"The error of a faulted run."`
+	TimedOut     bool   `json:"timedOut,omitempty" doc:"The run faulted because one of its own deadlines passed."`
+	InputRefused bool   `json:"inputRefused,omitempty" doc:"The run faulted because its input does not match the schema of the document. No task started."`
+	Reason       string `json:"reason,omitempty" doc:"The reason of the cancellation, if one was given."`
 	NextRun      int    `json:"nextRun,omitempty" doc:"Of an earlier run of an execution: the number of the run that it has continued as."`
-	NoWorker     bool   `json:"noWorker,omitempty" doc:"It has not ended, and no worker is there to take it."`
-	EndsAt       string `json:"endsAt,omitempty" doc:"Of one that is quarantined: when a deadline ends it all the same."`
-	HiddenData   bool   `json:"hiddenData,omitempty" data:"hidden" doc:"Whoever asks sees no data of runs: what holds any is left out."`
+	NoWorker     bool   `json:"noWorker,omitempty" doc:"The run is open, and no worker is present to take it."`
+	EndsAt       string `json:"endsAt,omitempty" doc:"The time at which a deadline ends the quarantined run."`
+	HiddenData   bool   `json:"hiddenData,omitempty" data:"hidden" doc:"The token of the caller hides the data of runs. Members with data are omitted."`
 }
 
 // NewRunOutcome returns the JSON of the outcome of a run. A run refuses its input before it starts any task.

@@ -9,20 +9,20 @@ import (
 
 // Problem is the refusal of a request (RFC 9457). Its type is a URI whose last part names the kind of problem.
 type Problem struct {
-	Type   string `json:"type" format:"uri" doc:"What kind of problem it is: the last part is its name."`
+	Type   string `json:"type" format:"uri" doc:"The kind of the problem. The last part of the URI is its name."`
 	Title  string `json:"title" doc:"The kind of problem for people; the same for all of a type."`
 	Status int    `json:"status" doc:"The status of the answer. It is about the request, and not about the workflow."`
-	Detail string `json:"detail,omitempty" doc:"What is wrong, and with what."`
+	Detail string `json:"detail,omitempty" doc:"The fault, and the value at fault."`
 	Help   string `json:"help,omitempty" doc:"What to do about it."`
 
 	Field       string         `json:"field,omitempty" doc:"The member of the request that is wrong."`
 	Errors      []FieldError   `json:"errors,omitempty" nullable:"false" doc:"All that is wrong with the request, if it does not have the form that it must have."`
 	Limit       *LimitExceeded `json:"limit,omitempty" doc:"The limit that the request exceeds."`
-	RetryAfter  int            `json:"retryAfterSeconds,omitempty" doc:"When the request may be sent again, as the header Retry-After says too."`
+	RetryAfter  int            `json:"retryAfterSeconds,omitempty" doc:"The time after which the request may be repeated, the same as in the header Retry-After."`
 	Applied     string         `json:"applied,omitempty" enum:"no,maybe" doc:"Of a request that the store has not answered, and of a change that needs something stored that cannot be read: no if nothing was changed, maybe if it may have been carried out, wholly or in part."`
-	Diagnostics []Diagnostic   `json:"diagnostics,omitempty" nullable:"false" doc:"What is wrong with the document."`
+	Diagnostics []Diagnostic   `json:"diagnostics,omitempty" nullable:"false" doc:"The faults of the document."`
 	// WorkflowError is the error of a faulted run, or the error with which the run would have faulted before its first task.
-	WorkflowError any `json:"workflowError,omitempty" doc:"The error that the run has ended with; of an input that is refused, the one that it would have ended with."`
+	WorkflowError any `json:"workflowError,omitempty" doc:"The error of the run. For a refused input, the error that the run would end with."`
 }
 
 // ActorHeader contains the giver of a command, on a socket that only the owner of the store can open.
@@ -50,7 +50,7 @@ type FieldError struct {
 type LimitExceeded struct {
 	Name  string `json:"name"`
 	Max   int    `json:"max"`
-	Value int    `json:"value,omitempty" doc:"What was found, if it is known."`
+	Value int    `json:"value,omitempty" doc:"The actual value, if it is known."`
 }
 
 // Name returns the last part of the type, which names the kind of problem.

@@ -13,7 +13,7 @@ import (
 func ListQueues() Operation[None, []Queue] {
 	return Operation[None, []Queue]{
 		ID: "listQueues", Method: getMethod, Path: "/v1/queues", Role: access.RoleViewer, Tag: "queues",
-		Summary: "The task queues: what waits in them, their limits, and who takes them",
+		Summary: "The task queues: their waiting tasks, their limits, and their workers",
 	}
 }
 
@@ -85,19 +85,19 @@ func (in *QueueCommand) AuditReason() string { return in.Body.reason() }
 // Queue is a task queue: its waiting work, its rules, and its workers.
 type Queue struct {
 	Name             string        `json:"name"`
-	Activities       int64         `json:"activities" doc:"Activities that wait for outside workers; for a caller of some namespaces, those of their runs."`
+	Activities       int64         `json:"activities" doc:"The number of activities that wait for outside workers, in the namespaces of the caller."`
 	Runs             int64         `json:"runs" doc:"Runs that wait for a worker that takes the queue, or for their turn; at most 1000 of each partition are counted. For a caller of some namespaces, their runs."`
 	OldestAgeSeconds float64       `json:"oldestAgeSeconds" doc:"How long the first of both has waited."`
-	Performing       *int          `json:"performing,omitempty" doc:"What is performed of it: with a limit all that counts for it, otherwise what workers told of when they announced themselves last, without activities. Absent for a caller of some namespaces."`
-	Concurrency      int           `json:"concurrency,omitempty" doc:"So many are performed at a time; absent for any number."`
-	Rate             string        `json:"rate,omitempty" doc:"So many begin in a time, such as 10/1m; absent for any number." example:"10/1m"`
+	Performing       *int          `json:"performing,omitempty" doc:"The number of tasks in progress. With a limit, all tasks that count for it; otherwise the tasks, without activities, of the last announcement of each worker. Absent for a token of some namespaces."`
+	Concurrency      int           `json:"concurrency,omitempty" doc:"The maximum number of tasks in progress; absent for any number."`
+	Rate             string        `json:"rate,omitempty" doc:"The maximum number of tasks that begin in a time, such as 10/1m; absent for any number." example:"10/1m"`
 	Paused           *QueuePause   `json:"paused,omitempty" doc:"Nothing begins; absent if it is not paused."`
-	Workers          []string      `json:"workers" nullable:"false" doc:"Those that take it."`
+	Workers          []string      `json:"workers" nullable:"false" doc:"The workers that take tasks of the queue."`
 	WorkersUnknown   string        `json:"workersUnknown,omitempty" doc:"Why it is not known who takes and polls it: the store refuses writes, so that no worker can announce itself."`
-	Pollers          []QueuePoller `json:"pollers" nullable:"false" doc:"Outside workers that have polled it, the last one first; for a caller of some namespaces those that have polled for one of them, or for all."`
-	Unpolled         bool          `json:"unpolled,omitempty" doc:"Activities wait, and nobody has polled for them for half a minute."`
-	StateUnknown     string        `json:"stateUnknown,omitempty" doc:"Of a change: it was applied, and this is why nothing but the rules of the queue can be read."`
-	Replaced         string        `json:"replaced,omitempty" doc:"Why the rules before this change cannot be read: their other values are lost."`
+	Pollers          []QueuePoller `json:"pollers" nullable:"false" doc:"The outside workers that polled the queue for a namespace of the caller, the last one first."`
+	Unpolled         bool          `json:"unpolled,omitempty" doc:"Activities wait, and no worker has polled for them for half a minute."`
+	StateUnknown     string        `json:"stateUnknown,omitempty" doc:"In the answer to a change: the reason why only the rules of the queue are readable. The change was applied."`
+	Replaced         string        `json:"replaced,omitempty" doc:"The reason why the earlier rules are unreadable. Their other values are lost."`
 }
 
 // QueuePause is the pause of a queue, with its actor.
@@ -115,10 +115,10 @@ type QueuePoller struct {
 
 // QueueChange changes the limits of a queue; absent members change nothing.
 type QueueChange struct {
-	Concurrency string `json:"concurrency,omitempty" doc:"So many are performed at a time, in all workers together; none for any number." example:"4"`
-	Rate        string `json:"rate,omitempty" doc:"So many begin in any time of that length; none for any number." example:"10/1m"`
+	Concurrency string `json:"concurrency,omitempty" doc:"The maximum number of tasks in progress in all workers together; none for any number." example:"4"`
+	Rate        string `json:"rate,omitempty" doc:"The maximum number of tasks that begin in any time of that length; none for any number." example:"10/1m"`
 	Reason      string `json:"reason,omitempty" doc:"Why; logs and lists keep it."`
-	Replace     bool   `json:"replace,omitempty" doc:"Rules that cannot be read are set anew, and their other values are lost. Without it, the change is refused."`
+	Replace     bool   `json:"replace,omitempty" doc:"Set unreadable rules anew. Their other values are lost. Without it, the change is refused."`
 }
 
 // NewQueue returns the JSON of a queue.

@@ -43,15 +43,15 @@ type Run struct {
 	ErrorType    string            `json:"errorType,omitempty"`   // of a faulted run
 	TimeoutKind  string            `json:"timeoutKind,omitempty"` // of the deadline that ended it
 	Attention    string            `json:"attention,omitempty"`   // reason why an operator should look at it: retrying, quarantined or failed
-	Acknowledged *Acknowledgement  `json:"acknowledged,omitempty" doc:"Who knows of what is wrong with it; absent if nobody has said so."`
-	Waiting      []string          `json:"waiting,omitempty" doc:"What it waits for: queue, worker, activity, event, child or timer; several in the branches of a fork."`
+	Acknowledged *Acknowledgement  `json:"acknowledged,omitempty" doc:"The acknowledgement of its trouble; absent if it is not acknowledged."`
+	Waiting      []string          `json:"waiting,omitempty" doc:"The kinds of things that it waits for: queue, worker, activity, event, child or timer; several in the branches of a fork."`
 	Attempts     int64             `json:"attempts,omitempty"` // of the task with the most attempts, if a task was retried
 	BusinessKey  string            `json:"businessKey,omitempty"`
 	StartedBy    string            `json:"startedBy,omitempty"` // the starter of the run, if that was no other run
 	Labels       map[string]string `json:"labels,omitempty"`
 	Parent       string            `json:"parent,omitempty"`
 	ForkedFrom   string            `json:"forkedFrom,omitempty"`
-	ContinuedAs  string            `json:"continuedAs,omitempty" doc:"The run that was forked last from it, and goes on in its place."`
+	ContinuedAs  string            `json:"continuedAs,omitempty" doc:"The last fork of the run, which continues in its place."`
 	BeganAs      string            `json:"beganAs,omitempty"` // the original workflow with its version, if the run has migrated
 	CreatedAt    string            `json:"createdAt,omitempty"`
 	StartsAt     string            `json:"startsAt,omitempty"` // of a run that is still to begin
@@ -63,7 +63,7 @@ type Run struct {
 	Worker       string            `json:"worker,omitempty"`    // the owner of the run
 	HeldUntil    string            `json:"heldUntil,omitempty"` // end of its lease
 	WorkersLost  int               `json:"workersLost,omitempty"`
-	Summary      *Summary          `json:"summary,omitempty" doc:"What it is doing, where that is asked for."`
+	Summary      *Summary          `json:"summary,omitempty" doc:"The present work of the run, on request."`
 	Timeouts
 }
 
@@ -75,8 +75,8 @@ type Summary struct {
 
 // FoundRuns are the runs that match a name.
 type FoundRuns struct {
-	Exact []string `json:"exact" nullable:"false" doc:"namespace/id of those that have this id."`
-	Begun []string `json:"begun" nullable:"false" doc:"If there are none: namespace/id of those whose id begins so, the newest first, at most 20."`
+	Exact []string `json:"exact" nullable:"false" doc:"The namespace/id of the runs with this id."`
+	Begun []string `json:"begun" nullable:"false" doc:"If exact is empty, the namespace/id of at most 20 runs whose id begins with the text, the newest first."`
 }
 
 // NewFoundRuns returns the JSON of the runs that match a name.
@@ -107,8 +107,8 @@ type Group struct {
 	Value  string   `json:"value"` // of the first field; empty for the runs without a value
 	Values []string `json:"values,omitempty" doc:"Of each field, if they are counted by several."`
 	Count  int      `json:"count"`
-	Where  string   `json:"where,omitempty" doc:"The filter that chooses the runs of the group, together with that of the request."`
-	First  string   `json:"firstSince,omitempty" doc:"When what is wrong with the first of them has begun."`
+	Where  string   `json:"where,omitempty" doc:"The filter that selects the runs of the group, in addition to the filter of the request."`
+	First  string   `json:"firstSince,omitempty" doc:"The begin of the trouble of its first run."`
 	Last   string   `json:"lastSince,omitempty" doc:"The same of the last."`
 }
 

@@ -13,7 +13,7 @@ const schedulePath = "/v1/schedules/{namespace}/{name}"
 func ListSchedules() Operation[ScheduleList, []Schedule] {
 	return Operation[ScheduleList, []Schedule]{
 		ID: "listSchedules", Method: getMethod, Path: "/v1/schedules", Role: access.RoleViewer, Tag: "schedules",
-		Summary: "When runs start by themselves: the schedules of the deployed workflows",
+		Summary: "The schedules of the deployed workflows",
 	}
 }
 
@@ -21,7 +21,7 @@ func ListSchedules() Operation[ScheduleList, []Schedule] {
 func GetSchedule() Operation[WorkflowPath, Schedule] {
 	return Operation[WorkflowPath, Schedule]{
 		ID: "getSchedule", Method: getMethod, Path: schedulePath, Role: access.RoleViewer, Tag: "schedules",
-		Summary: "When runs of a workflow start by themselves",
+		Summary: "The schedule of a workflow",
 	}
 }
 
@@ -29,7 +29,7 @@ func GetSchedule() Operation[WorkflowPath, Schedule] {
 func PauseSchedule() Operation[ScheduleCommand, Schedule] {
 	return Operation[ScheduleCommand, Schedule]{
 		ID: "pauseSchedule", Method: postMethod, Path: schedulePath + "/pause", Role: access.RoleOperator, Tag: "schedules",
-		Summary: "Have a workflow start nothing by itself any more",
+		Summary: "Delete the schedule of a workflow",
 	}
 }
 
@@ -45,7 +45,7 @@ func ResumeSchedule() Operation[ScheduleCommand, Schedule] {
 func TriggerSchedule() Operation[ScheduleStart, Schedule] {
 	return Operation[ScheduleStart, Schedule]{
 		ID: "triggerSchedule", Method: postMethod, Path: schedulePath + "/trigger", Role: access.RoleAuthor, Tag: "schedules",
-		Summary: "Start a run besides those that a schedule starts",
+		Summary: "Start a run of a schedule now",
 	}
 }
 
@@ -87,10 +87,10 @@ type Schedule struct {
 	Kind      string            `json:"kind" doc:"every, cron, after or on; several of them with commas." example:"cron"`
 	Next      string            `json:"next,omitempty" doc:"When the next run starts; absent if that is not known: it follows an event, the end of a run, or the end of a pause."`
 	Last      string            `json:"last,omitempty" doc:"The time for which the last run was started; absent if none was."`
-	LastRun   *RunName          `json:"lastRun,omitempty" doc:"The last run that was started; of those that events start, one of the last second."`
+	LastRun   *RunName          `json:"lastRun,omitempty" doc:"The last run of the schedule. If events start its runs, one run of the last second."`
 	Missed    int               `json:"missed" doc:"Times that passed without a run, while no worker was there."`
 	Paused    bool              `json:"paused"`
-	Pause     *SchedulePause    `json:"pause,omitempty" doc:"Who has paused it; absent if it is not paused."`
+	Pause     *SchedulePause    `json:"pause,omitempty" doc:"The pause of the schedule; absent if it is not paused."`
 	Timers    []ScheduleTimer   `json:"timers" nullable:"false" doc:"Of each of every, cron and after."`
 	Failures  []ScheduleFailure `json:"failures" nullable:"false" doc:"The last runs that could not be started, the latest first."`
 }

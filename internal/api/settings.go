@@ -14,7 +14,7 @@ import (
 func ListSettings() Operation[None, []Settings] {
 	return Operation[None, []Settings]{
 		ID: "listSettings", Method: getMethod, Path: "/v1/settings", Role: access.RoleViewer, Tag: "deployment",
-		Summary: "What is set for the deployment and for namespaces",
+		Summary: "The settings of the deployment and of namespaces",
 	}
 }
 
@@ -30,7 +30,7 @@ func ChangeSettings() Operation[SettingsCommand, Settings] {
 func GetSettings() Operation[NamespacePath, Settings] {
 	return Operation[NamespacePath, Settings]{
 		ID: "getSettings", Method: getMethod, Path: "/v1/settings/{namespace}", Role: access.RoleViewer, Tag: "deployment",
-		Summary: "What holds in a namespace",
+		Summary: "The settings that apply to a namespace",
 	}
 }
 
@@ -75,10 +75,10 @@ type Settings struct {
 	Namespace                  string   `json:"namespace,omitempty" doc:"Absent for the whole deployment."`
 	ExecutionTimeoutSeconds    *float64 `json:"executionTimeoutSeconds,omitempty" doc:"Timeout of executions for which neither the start nor the document has one."`
 	RunTimeoutSeconds          *float64 `json:"runTimeoutSeconds,omitempty" doc:"Timeout of runs for which neither the start nor the document has one."`
-	MaxExecutionTimeoutSeconds *float64 `json:"maxExecutionTimeoutSeconds,omitempty" doc:"No execution takes longer, whatever its start and document say."`
-	MaxRunTimeoutSeconds       *float64 `json:"maxRunTimeoutSeconds,omitempty" doc:"No run takes longer, whatever its start and document say."`
-	Replaced                   string   `json:"replaced,omitempty" doc:"Why the settings before this change cannot be read: the others are lost."`
-	Events                     string   `json:"events,omitempty" doc:"Which namespaces hear what runs emit: all, own for the namespace of the run, or names with commas between them." example:"own"`
+	MaxExecutionTimeoutSeconds *float64 `json:"maxExecutionTimeoutSeconds,omitempty" doc:"The maximum time of an execution, for any start and document."`
+	MaxRunTimeoutSeconds       *float64 `json:"maxRunTimeoutSeconds,omitempty" doc:"The maximum time of a run, for any start and document."`
+	Events                     string   `json:"events,omitempty" doc:"The namespaces that the events of runs reach: all, own for the namespace of the run, or names separated by commas." example:"own"`
+	Replaced                   string   `json:"replaced,omitempty" doc:"The reason why the earlier settings are unreadable. Their other values are lost."`
 }
 
 // SettingsChange specifies settings to set and to unset, all of them or none.

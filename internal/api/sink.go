@@ -10,7 +10,7 @@ import (
 func ListSinks() Operation[None, []Sink] {
 	return Operation[None, []Sink]{
 		ID: "listSinks", Method: getMethod, Path: "/v1/sinks", Role: access.RoleAdmin, Tag: "events",
-		Summary: "The sinks of events, and their dead letters: what they have not taken",
+		Summary: "The sinks of events, and their dead letters",
 	}
 }
 

@@ -16,10 +16,10 @@ import (
 
 // StartRequest is the input of a start.
 type StartRequest struct {
-	Workflow string `json:"workflow" minLength:"3" doc:"What is started: namespace/name, or namespace/name:version." example:"demo/order"`
+	Workflow string `json:"workflow" minLength:"3" doc:"The workflow to start: namespace/name, or namespace/name:version." example:"demo/order"`
 	Version  string `json:"version,omitempty" minLength:"1" doc:"Of the workflow; the latest if it is left out."`
 	// Definition is for callers that run a document that may not be deployed, and that may have run before.
-	Definition *Definition `json:"definition,omitempty" doc:"What the workflow is, deployed or not. The same start then returns the run that is there, with the input and the timeouts of that run where it has none of its own."`
+	Definition *Definition `json:"definition,omitempty" doc:"The definition of the workflow, deployed or not. A repeated start returns the existing run. Without an input or timeouts of its own, it takes those of the run."`
 	RunOptions
 }
 
@@ -57,11 +57,11 @@ type RunOptions struct {
 	Labels           map[string]string `json:"labels,omitempty" doc:"Names and values to find the run by."`
 	BusinessKey      string            `json:"businessKey,omitempty" minLength:"1" doc:"A key of your own to find the run by."`
 	ExecutionTimeout Span              `json:"executionTimeout,omitempty,omitzero" doc:"Of the whole execution, at least a second; it replaces the document's timeout, and null takes it away."`
-	RunTimeout       Span              `json:"runTimeout,omitempty,omitzero" doc:"Of one run of the execution, at least a second; it replaces that of the document, and null takes it away."`
+	RunTimeout       Span              `json:"runTimeout,omitempty,omitzero" doc:"The timeout of one run of the execution, at least a second. It replaces the timeout of the document, and null removes it."`
 	Deadline         string            `json:"deadline,omitempty" format:"date-time" doc:"When the execution ends at the latest."`
 	Delay            Span              `json:"delay,omitempty,omitzero" doc:"How long to wait before it starts."`
-	OnDuplicate      string            `json:"onDuplicate,omitempty" doc:"What a run of that id leads to: reject, which is meant if it is left out; return-existing, which answers with that run; or return-existing-active, which answers with it unless it has ended. ReturnExistingActive and return_existing_active mean the same." example:"return-existing-active"`
-	TimeoutStarts    string            `json:"timeoutStarts,omitempty" enum:"dequeue,accept" doc:"What timeouts count from: when a worker takes the run, also if it is left out, or the start."`
+	OnDuplicate      string            `json:"onDuplicate,omitempty" doc:"The answer if a run of that id exists: reject (default) refuses the start, return-existing answers with the run, and return-existing-active answers with the run unless it is over. ReturnExistingActive and return_existing_active mean the same." example:"return-existing-active"`
+	TimeoutStarts    string            `json:"timeoutStarts,omitempty" enum:"dequeue,accept" doc:"The begin of the timeouts: dequeue (default), when a worker takes the run, or accept, the start."`
 
 	ExecutionTimeoutSeconds Span `json:"execution_timeout_seconds,omitempty,omitzero" deprecated:"true" doc:"Another name of executionTimeout."`
 	RunTimeoutSeconds       Span `json:"run_timeout_seconds,omitempty,omitzero" deprecated:"true" doc:"Another name of runTimeout."`

@@ -28,13 +28,13 @@ type TaskRecord struct {
 
 // TaskData is the data of an occurrence of a task. Absent members have no value yet, or are not known.
 type TaskData struct {
-	Input            any      `json:"input" doc:"What it was given, before input.from."`
-	TransformedInput *any     `json:"transformedInput,omitempty" doc:"What it worked on, after input.from."`
-	RawOutput        *any     `json:"rawOutput,omitempty" doc:"What it has produced, before output.as."`
-	Output           *any     `json:"output,omitempty" doc:"What it has passed on, after output.as."`
+	Input            any      `json:"input" doc:"The input of the task before input.from."`
+	TransformedInput *any     `json:"transformedInput,omitempty" doc:"The input of the task after input.from."`
+	RawOutput        *any     `json:"rawOutput,omitempty" doc:"The output of the task before output.as."`
+	Output           *any     `json:"output,omitempty" doc:"The output of the task after output.as."`
 	ContextBefore    *any     `json:"contextBefore,omitempty" doc:"$context as it saw it when it began."`
 	ContextAfter     *any     `json:"contextAfter,omitempty" doc:"The same, when it had completed."`
-	ContextChanges   []Change `json:"contextChanges,omitempty" doc:"In what they differ."`
+	ContextChanges   []Change `json:"contextChanges,omitempty" doc:"The differences between them."`
 	Incomplete       string   `json:"incomplete,omitempty" doc:"Why a part of it is not known."`
 }
 

@@ -11,7 +11,7 @@ import (
 func IssueToken() Operation[TokenStart, IssuedToken] {
 	return Operation[TokenStart, IssuedToken]{
 		ID: "issueToken", Method: postMethod, Path: "/v1/tokens", Role: access.RoleAdmin, Tag: "tokens", Status: created, ToldOnce: true,
-		Summary: "Make a token for a caller; only this answer tells it",
+		Summary: "Create a token for a caller. Only this answer contains its text",
 	}
 }
 
@@ -19,7 +19,7 @@ func IssueToken() Operation[TokenStart, IssuedToken] {
 func ListTokens() Operation[None, TokenList] {
 	return Operation[None, TokenList]{
 		ID: "listTokens", Method: getMethod, Path: "/v1/tokens", Role: access.RoleAdmin, Tag: "tokens",
-		Summary: "All tokens: who may do what, without the tokens themselves",
+		Summary: "All tokens and their rights, without their texts",
 	}
 }
 
@@ -48,7 +48,7 @@ func (*TokenStart) AuditReason() string { return "" }
 
 // TokenPath names a token.
 type TokenPath struct {
-	Name string `path:"name" doc:"What the token is called."`
+	Name string `path:"name" doc:"The name of the token."`
 }
 
 // AuditSubject implements Audited.
@@ -80,7 +80,7 @@ func NewToken(t access.Token) Token {
 // IssuedToken is a new token. Its text cannot be read again.
 type IssuedToken struct {
 	Token
-	Text string `json:"token" doc:"The token itself, which is told only here."`
+	Text string `json:"token" doc:"The text of the token. No other answer contains it."`
 }
 
 // TokenList is all tokens of a deployment.
@@ -94,6 +94,6 @@ type TokenRequest struct {
 	Role          string   `json:"role" enum:"viewer,author,operator,admin"`
 	Namespaces    []string `json:"namespaces,omitempty" nullable:"false" example:"[\"demo\"]"`
 	AllNamespaces bool     `json:"allNamespaces,omitempty"`
-	HideData      bool     `json:"hideData,omitempty" doc:"A viewer sees what runs do, and no input, output, or other data of them."`
+	HideData      bool     `json:"hideData,omitempty" doc:"A viewer sees the progress of runs, and no input, output or other data of them."`
 	ExpiresIn     string   `json:"expiresIn,omitempty" doc:"How long it is taken; without it, until it is revoked."`
 }

@@ -22,7 +22,7 @@ func AcknowledgeTrouble() Operation[TroubleCommand, []TroubleGroup] {
 	return Operation[TroubleCommand, []TroubleGroup]{
 		ID: "acknowledgeTrouble", Method: postMethod, Path: "/v1/trouble/acknowledge", Role: access.RoleOperator, Tag: "runs",
 		Summary:     "Leave groups of trouble out of the list until trouble of their kind begins again",
-		Description: "All groups are acknowledged or none. Their runs go on as they are. Answers with the groups.",
+		Description: "All groups are acknowledged or none. Their runs are not changed. Answers with the groups.",
 	}
 }
 
@@ -64,23 +64,23 @@ func (in *TroubleCommand) AuditReason() string { return in.Body.Reason }
 type Trouble struct {
 	Groups []TroubleGroup `json:"groups" nullable:"false" doc:"The largest first."`
 	// Acknowledged counts the groups that are left out.
-	Acknowledged int `json:"acknowledged" doc:"How many groups are left out, since they are acknowledged and nothing of their kind has begun since."`
+	Acknowledged int `json:"acknowledged" doc:"The number of omitted groups: they are acknowledged, and no trouble of their kind began since."`
 	Unreadable   int `json:"unreadable,omitempty" doc:"How many runs cannot be read, and might be among them."`
 }
 
 // TroubleGroup is a group of runs with the same trouble.
 type TroubleGroup struct {
-	Group        string           `json:"group" doc:"What it is known by: its error, workflow, task and host always give the same." example:"3f9a1c77e0"`
+	Group        string           `json:"group" doc:"The id of the group. The same error, workflow, task and host always have the same id." example:"3f9a1c77e0"`
 	Trouble      string           `json:"trouble" doc:"The type of the error, or quarantined." example:"communication"`
 	Workflow     string           `json:"workflow" example:"demo/order:1.0.0"`
 	Task         string           `json:"task,omitempty" example:"/do/0/charge"`
 	Host         string           `json:"host,omitempty" doc:"That the task has called, or the image that it has run."`
-	Runs         int              `json:"runs" doc:"How many runs are in this trouble, without those of which somebody knows."`
-	Known        int              `json:"acknowledgedRuns,omitempty" doc:"How many more there are whose trouble had begun when the group was acknowledged."`
+	Runs         int              `json:"runs" doc:"The number of runs in this trouble, without acknowledged runs."`
+	Known        int              `json:"acknowledgedRuns,omitempty" doc:"The number of further runs whose trouble began before the group was acknowledged."`
 	Where        string           `json:"where" doc:"The filter that chooses the runs that are counted by runs." example:"group=3f9a1c77e0 acknowledged=no"`
-	First        string           `json:"firstSince,omitempty" doc:"When what is wrong with the first of all of them has begun."`
+	First        string           `json:"firstSince,omitempty" doc:"The begin of the trouble of the first run, acknowledged runs included."`
 	Last         string           `json:"lastSince,omitempty" doc:"The same of the last."`
-	Acknowledged *Acknowledgement `json:"acknowledged,omitempty" doc:"Who has acknowledged it last; absent if nobody has."`
+	Acknowledged *Acknowledgement `json:"acknowledged,omitempty" doc:"The last acknowledgement; absent if the group is not acknowledged."`
 }
 
 // Acknowledgement records that trouble is known.
@@ -92,7 +92,7 @@ type Acknowledgement struct {
 
 // TroubleChoice names groups of trouble.
 type TroubleChoice struct {
-	Groups []string `json:"groups" minItems:"1" maxItems:"100" uniqueItems:"true" doc:"What they are known by." example:"[\"3f9a1c77e0\"]"`
+	Groups []string `json:"groups" minItems:"1" maxItems:"100" uniqueItems:"true" doc:"The ids of the groups." example:"[\"3f9a1c77e0\"]"`
 	Reason string   `json:"reason,omitempty" doc:"Why; lists and the audit log show it."`
 }
 

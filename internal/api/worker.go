@@ -21,9 +21,9 @@ type Worker struct {
 	Process int          `json:"process,omitempty" doc:"Its id on the host; absent for a caller of some namespaces."`
 	Since   string       `json:"since" doc:"From when on it is there."`
 	SeenAt  string       `json:"seenAt" doc:"When it announced itself last, which it does every ten seconds."`
-	Grants  WorkerGrants `json:"grants" doc:"What tasks may use there."`
+	Grants  WorkerGrants `json:"grants" doc:"The grants of tasks on this worker."`
 	Queues  []string     `json:"queues" doc:"The task queues that it takes; * stands for all."`
-	Runs    []string     `json:"runs,omitempty" doc:"The runs that it works on, and what they start; absent if it works on all."`
+	Runs    []string     `json:"runs,omitempty" doc:"The runs that it executes, and their children; absent if it executes all runs."`
 
 	Concurrency int  `json:"concurrency" doc:"How many runs may perform something there at a time."`
 	Held        *int `json:"held,omitempty" doc:"Runs in its memory; absent for a caller of some namespaces."`
@@ -37,7 +37,7 @@ type WorkerGrants struct {
 	Containers bool     `json:"containers" doc:"Containers."`
 	Volumes    []string `json:"volumes,omitempty" doc:"Folders of its machine, and volumes, that containers may have; absent for a caller of some namespaces."`
 	Files      bool     `json:"files" doc:"Files of its machine, as external resources."`
-	Network    string   `json:"network" doc:"What calls may reach: any, public, deny, or prefixes besides public addresses."`
+	Network    string   `json:"network" doc:"The allowed addresses of calls: any, public, deny, or prefixes besides public addresses."`
 	Scripts    []string `json:"scripts,omitempty" doc:"Languages of scripts that run there."`
 	Calls      []string `json:"calls,omitempty" doc:"Kinds of call that its program performs itself."`
 }

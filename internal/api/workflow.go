@@ -6,7 +6,7 @@ import "github.com/swrun/swrun/runtime/definition"
 type Workflow struct {
 	Namespace string            `json:"namespace"`
 	Name      string            `json:"name"`
-	Latest    string            `json:"latest,omitempty" doc:"The version that a start without one takes: the highest release, or the highest of all if there is none."`
+	Latest    string            `json:"latest,omitempty" doc:"The version of a start without a version: the highest release, or the highest pre-release if no release exists."`
 	Versions  []WorkflowVersion `json:"versions" doc:"The latest first."`
 }
 
@@ -21,7 +21,7 @@ type WorkflowVersion struct {
 type Deployment struct {
 	DeployedAt   string `json:"deployedAt,omitempty" format:"date-time"`
 	DeployedBy   string `json:"deployedBy,omitempty" doc:"The name of a token, or a user of the machine where it was deployed."`
-	DeployedFrom string `json:"deployedFrom,omitempty" doc:"What the document's file was called."`
+	DeployedFrom string `json:"deployedFrom,omitempty" doc:"The name of the document's file."`
 }
 
 // NewDeployment returns the JSON of a deployment.

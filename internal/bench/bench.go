@@ -40,8 +40,8 @@ func Scenarios() []Scenario {
 		{"activity-timeouts", "1 000 of each of the four timeouts of an activity, 2 s, 500 a second", (*benchmark).activityTimeouts},
 		{"events", "100 000 runs that listen each for its own order, 500 events a second; and one event that 10 000 runs listen for", (*benchmark).events},
 		{"sleepers", "how much memory of store and worker 100 000 sleeping runs take, and how fast they are started, ended and removed", (*benchmark).sleepers},
-		{"long", "one run of 10 000 durable steps: what a step takes at the end and at the beginning", (*benchmark).long},
-		{"idle", "what a worker with nothing to do costs while 1 000 runs sleep: the store's operations and its own CPU", (*benchmark).idle},
+		{"long", "one run of 10 000 durable steps: the time of a step at the end and at the beginning", (*benchmark).long},
+		{"idle", "an idle worker while 1 000 runs sleep: the operations of the store and the CPU of the worker", (*benchmark).idle},
 		{"crash", "throughput with the only worker killed in the middle, and another a second later", (*benchmark).crash},
 	}
 }

@@ -51,7 +51,7 @@ func (b *benchmark) deploy(ctx context.Context, name, body string) (definition.R
 	document := fmt.Sprintf("document: {dsl: 1.0.3, namespace: bench, name: %s, version: 1.0.0}\n%s", name, body)
 	reference, err := b.Client.Deploy(ctx, definition.Definition{Document: document})
 	if store.RefusedAs(err) == store.Conflict {
-		err = errors.New("the store holds what another version of bench has left: name another deployment, --store redis://...?deployment=NAME")
+		err = errors.New("the store contains data of another version of bench: use another deployment, --store redis://...?deployment=NAME")
 	}
 	return reference, err
 }

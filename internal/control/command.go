@@ -141,7 +141,7 @@ func IsDamage(err error) bool {
 // help names the runs that the verb is for.
 func (v Verb) help() string {
 	if v.Name == string(store.VerbRetry) {
-		return "retry is for runs that are quarantined, and for those that have failed; swrun retry --now, or retry-now, is for those of which a task waits for its next attempt"
+		return "retry is for quarantined and failed runs; swrun retry --now, or retry-now, is for runs with a task that waits for its next attempt"
 	}
 	return v.Name + " is for runs that are " + v.For
 }
@@ -168,7 +168,7 @@ func (c *Control) refusal(ctx context.Context, v Verb, i store.Instance, err err
 	for _, verb := range []store.Verb{store.VerbTerminate, store.VerbCancel} {
 		if slices.Contains(d.Commands, verb) { // the run is about to end
 			e.Detail = fmt.Sprintf("%s: its %s waits for a worker", e.Detail, verb)
-			e.Help = "wait until it has ended, and delete it then"
+			e.Help = "wait for its end, and delete it then"
 			break
 		}
 	}

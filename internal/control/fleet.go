@@ -96,7 +96,7 @@ func (c *Control) FollowFleet(ctx context.Context, chosen Choice, after FleetPos
 		return err
 	}
 	if where.ReadsWaiting() {
-		return &client.OptionError{Field: "where", Detail: "events do not say what their runs wait for: leave out waiting, which lists and counts take"}
+		return &client.OptionError{Field: "where", Detail: "events do not contain the waits of their runs: omit waiting, which only lists and counts support"}
 	}
 	where = c.client.ReadAs(where)
 	to, beat := to.beating()

@@ -75,7 +75,7 @@ func (r *fleetReader) look(ctx context.Context, n int64) error {
 	}
 	began := earliest(written)
 	if began.IsZero() {
-		return errors.New("no partition knows what time it is") // no partition is available; a poll of one reports the error
+		return errors.New("no partition has returned its time") // no partition is available; a poll of one reports the error
 	}
 	for p, w := range written {
 		known := r.partitions[p]

@@ -52,7 +52,7 @@ func parsePosition(cursor string) (p position, err error) {
 }
 
 func errForeignCursor() error {
-	return &client.OptionError{Field: "cursor", Detail: "must be one that a page of this history has returned"}
+	return &client.OptionError{Field: "cursor", Detail: "must be a cursor from a page of this history"}
 }
 
 // HistoryQuery selects a part of a run's history.

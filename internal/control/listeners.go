@@ -120,7 +120,7 @@ func (c *Control) Listeners(ctx context.Context, q EventQuery) (ListenersPage, e
 	room := max(q.Limit, 1)
 	switch {
 	case q.Cursor != "" && !ofSchedules && !ofRuns:
-		return page, &client.OptionError{Field: "cursor", Detail: "must be one that a page of this list has returned"}
+		return page, &client.OptionError{Field: "cursor", Detail: "must be a cursor from a page of this list"}
 	case !ofRuns:
 		schedules, err := c.schedulesOnEvents(ctx, q)
 		if err != nil {

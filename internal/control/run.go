@@ -55,7 +55,7 @@ func (c *Control) Delete(ctx context.Context, i store.Instance) error { return c
 // NotEndedError reports that a run did not end within the given time.
 type NotEndedError struct{ Run store.Instance }
 
-func (e *NotEndedError) Error() string { return fmt.Sprintf("the run %s has not ended yet", e.Run) }
+func (e *NotEndedError) Error() string { return fmt.Sprintf("the run %s is still open", e.Run) }
 
 // EndedError reports that a run ended without an output.
 type EndedError struct {

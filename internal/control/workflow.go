@@ -195,9 +195,9 @@ func (c *Control) deployed(ctx context.Context, r definition.Reference) (deploye
 // notEnded returns the number of runs that prevent the deletion of a version, as text.
 func notEnded(runs int) string {
 	if runs == 1 {
-		return "a run that has not ended"
+		return "an open run"
 	}
-	return fmt.Sprintf("%d runs that have not ended", runs)
+	return fmt.Sprintf("%d open runs", runs)
 }
 
 // Undeploy deletes a version of a workflow without runs in progress. A version with such runs is refused as a store.Conflict with their number.

@@ -44,7 +44,7 @@ func Run(d *api.Description, driver string) string {
 		line("Worker:", "%s", workerText(d))
 	}
 	if driver != "" {
-		line("To go on:", "%s", driver)
+		line("To continue:", "%s", driver)
 	}
 	if d.WorkersLost > 0 {
 		line("Lost:", "%s in a row", terminal.Counted(d.WorkersLost, "worker"))
@@ -102,7 +102,7 @@ func start(line func(name, format string, args ...any), d *api.Description) {
 		line("Known:", "acknowledged%s at %s%s", by, a.At, why)
 	}
 	for _, f := range d.Forks {
-		line("Fork:", "%s goes on from it", f)
+		line("Fork:", "%s continues it", f)
 	}
 	if d.Status == client.Continued {
 		line("Run no.:", "%d of the %d of this execution", d.RunNumber, d.LatestRun)

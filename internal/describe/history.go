@@ -18,7 +18,7 @@ import (
 const notable = 100 * time.Millisecond
 
 // lateReport explains a late report (promises 214).
-const lateReport = "it does not count; what it tells of may have happened all the same"
+const lateReport = "it does not count; the reported work may have been done nevertheless"
 
 // HistoryLine returns a record for people: its time, its type, its place, and the beginning of its data.
 func HistoryLine(r api.HistoryEvent) string {
