@@ -175,6 +175,7 @@ const amqp1Ahead = 10
 // amqp1Link receives from an address of AMQP 1.0.
 type amqp1Link struct {
 	conn     *amqp.Conn
+	session  *amqp.Session
 	receiver *amqp.Receiver
 	over     *trimmedConn
 	box      *mailbox
@@ -208,7 +209,7 @@ func (c *Client) subscribeAMQP1(ctx context.Context, name string) (Subscription,
 		return nil, amqp1Failure(err)
 	}
 	reading, stop := context.WithCancel(ctx)
-	s := &amqp1Link{conn: conn, receiver: receiver, over: over, box: newMailbox(), ahead: make(chan struct{}, amqp1Ahead), stop: stop, cut: cut, pumped: make(chan struct{})}
+	s := &amqp1Link{conn: conn, session: session, receiver: receiver, over: over, box: newMailbox(), ahead: make(chan struct{}, amqp1Ahead), stop: stop, cut: cut, pumped: make(chan struct{})}
 	go s.pump(reading, c)
 	return s, nil
 }
@@ -313,7 +314,10 @@ func (s *amqp1Link) Close(over bool) {
 			defer cancel()
 			_ = s.receiver.Close(brief) // a broker that did not receive this forgets the link automatically
 		}
-		s.conn.Close() // it may be broken already
+		half, cancel := context.WithTimeout(within, farewell/2)
+		defer cancel()
+		_ = s.session.Close(half) // the broker answers after it has handled the acknowledgments, which the end of the connection could overtake
+		s.conn.Close()            // it may be broken already
 		s.cut()
 		<-s.pumped
 	})
