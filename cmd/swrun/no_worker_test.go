@@ -71,15 +71,15 @@ func TestMissingWorkerIsReported(t *testing.T) {
 	h.exits(exitOK, "deploy", mustWriteFile(t, "half.yaml", halfMinuteText))
 	h.exits(exitOK, "start", "demo/half", "--id", "d-1")
 	h.until("waiting for the timer of /do/0/a (half.yaml:3)", "describe", "d-1")
-	contains(t, h.exits(exitOK, "describe", "d-1"), "Nothing else can move it but a command.", "!To continue:", "!No worker")
+	contains(t, h.exits(exitOK, "describe", "d-1"), "Nothing else can move it but a command.", "!Continue:", "!No worker")
 	contains(t, h.stderr(exitOK, "ls"), "!worker")
 	contains(t, h.stderr(exitWaited, "wait", "d-1", "--timeout", "10ms"), "is still in progress", "!worker")
 
 	stop()
-	h.until("To continue:", "describe", "d-1")
+	h.until("Continue:", "describe", "d-1")
 	gone := "no worker is connected to " + h.url + ": swrun worker drives all of its runs"
 	contains(t, h.exits(exitOK, "describe", "d-1"), "waiting for the timer", "!Nothing else can move", "No worker is there to go on with it.",
-		"To continue:  "+gone, "the workflow's timeout (half.yaml:2) fires as soon as a worker takes the run")
+		"Continue:  "+gone, "the workflow's timeout (half.yaml:2) fires as soon as a worker takes the run")
 	contains(t, h.exits(exitOK, "describe", "d-1", "-o", "json", "--jq", ".noWorker"), "true")
 	contains(t, h.stderr(exitOK, "ls"), gone)
 	contains(t, h.stderr(exitOK, "deadlines", "--within", "2h"), gone)
@@ -103,9 +103,9 @@ func TestRunThatIsDrivenAloneHasAWorker(t *testing.T) {
 	var driving sync.WaitGroup
 	driving.Go(func() { run([]string{"run", file, "--id", "alone"}, c.streams) })
 	h.until("waiting for the timer", "describe", "alone")
-	contains(t, h.exits(exitOK, "describe", "alone"), "Nothing else can move it but a command.", "!No worker", "!To continue")
+	contains(t, h.exits(exitOK, "describe", "alone"), "Nothing else can move it but a command.", "!No worker", "!Continue")
 	contains(t, h.stderr(exitWaited, "wait", "alone", "--timeout", "10ms"), "!worker")
-	contains(t, h.exits(exitOK, "describe", "other"), "No worker is there to go on with it.", "To continue:")
+	contains(t, h.exits(exitOK, "describe", "other"), "No worker is there to go on with it.", "Continue:")
 	contains(t, h.stderr(exitOK, "ls"), "no worker is connected")
 	signals <- os.Interrupt
 	driving.Wait()

@@ -44,7 +44,7 @@ func Run(d *api.Description, driver string) string {
 		line("Worker:", "%s", workerText(d))
 	}
 	if driver != "" {
-		line("To continue:", "%s", driver)
+		line("Continue:", "%s", driver)
 	}
 	if d.WorkersLost > 0 {
 		line("Lost:", "%s in a row", terminal.Counted(d.WorkersLost, "worker"))
