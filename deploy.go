@@ -95,7 +95,7 @@ type DeployedError struct {
 }
 
 func (e *DeployedError) Error() string {
-	return "another document is deployed as " + e.Workflow + ": give the document a new version"
+	return "another document is deployed as " + e.Workflow + ": change document.version"
 }
 
 // Unwrap returns the store's refusal.

@@ -207,7 +207,7 @@ func ExampleEngine_Deploy() {
 	fmt.Println(errors.As(err, &exists), exists.Run)
 	// Output:
 	// <nil>
-	// another document is deployed as demo/hello:1.0.0: give the document a new version
+	// another document is deployed as demo/hello:1.0.0: change document.version
 	// <nil>
 	// true demo/hello-1
 }

@@ -78,7 +78,7 @@ func TrustTokens(tokens *access.Tokens) Authorize {
 }
 
 func unauthorized(detail string) *api.Problem {
-	p := newProblem(http.StatusUnauthorized, "unauthorized", "Who asks is not known", detail)
+	p := newProblem(http.StatusUnauthorized, "unauthorized", "Unknown caller", detail)
 	p.Help = "swrun token new makes a token; it is sent as Authorization: Bearer TOKEN"
 	return p
 }
@@ -87,7 +87,7 @@ func forbidden(c Caller, need Role) *api.Problem {
 	if c.Role == "" {
 		return unauthorized("this needs a token")
 	}
-	return newProblem(http.StatusForbidden, "forbidden", "Not allowed", fmt.Sprintf("this needs the role %s, and the token's is %s", need, c.Role))
+	return newProblem(http.StatusForbidden, "forbidden", "Not allowed", fmt.Sprintf("this needs the role %s; the token has the role %s", need, c.Role))
 }
 
 // ofAll is in the metadata of operations that change something for all namespaces.

@@ -107,7 +107,7 @@ func TestRefusedChangesAreAudited(t *testing.T) {
 		t.Errorf("got %d %s", w.Code, w.Body)
 	}
 	for _, line := range []string{
-		`msg=audit actor=ada operation=cancelRun method=POST path=/v1/runs/demo/a/cancel status=403 refusal="this needs the role operator, and the token's is viewer"`,
+		`msg=audit actor=ada operation=cancelRun method=POST path=/v1/runs/demo/a/cancel status=403 refusal="this needs the role operator; the token has the role viewer"`,
 		`msg="a request without a token was refused" operation=cancelRun method=POST path=/v1/runs/demo/a/cancel status=401 refusal="this needs a token" from=192.0.2.1`,
 	} {
 		if !strings.Contains(g.log.String(), line+"\n") {

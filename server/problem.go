@@ -119,7 +119,7 @@ func workflowProblem(err error) *api.Problem {
 		return p
 	case errors.As(err, &deployed):
 		p := newProblem(http.StatusConflict, "already-deployed", "Another document is deployed", "another document is deployed as "+deployed.Workflow)
-		p.Help = "give the document a new version"
+		p.Help = "change document.version"
 		return p
 	case errors.As(err, &undeployed):
 		return newProblem(http.StatusNotFound, "not-deployed", "Not deployed", err.Error())

@@ -140,7 +140,7 @@ func (o *operation) check(ctx context.Context, v commandVerb, runs []store.Insta
 	return first
 }
 
-// storeFailure returns the reason why the store accepts no commands at all, if one of the errors contains it.
+// storeFailure returns the first error that is an outage of the whole store; nil if no error is.
 func storeFailure(refused []error) error {
 	if n := slices.IndexFunc(refused, control.IsOutage); n >= 0 {
 		return refused[n]

@@ -110,7 +110,7 @@ func (o *operation) printRunsCheck(r api.DeployResult) {
 	fmt.Fprint(o.out, o.outStyle().Text(b.String()))
 }
 
-// readDocuments reads documents, and prints the mistakes in each; if one of them is faulty, no document is deployed.
+// readDocuments reads documents and prints their mistakes. If a document is faulty, it returns an error, and no document is deployed.
 func (p *program) readDocuments(names []string) ([]*swrun.Document, error) {
 	all := make([]*swrun.Document, len(names))
 	faulty := failures{program: p}
@@ -158,13 +158,13 @@ func (o *operation) deployFailure(all []*swrun.Document, err error) error {
 		return duplicateFailure(err)
 	}
 	n := slices.IndexFunc(all, func(d *swrun.Document) bool { return d.String() == other.Workflow })
-	return &exitError{code: exitConflict, message: "another document is deployed as " + other.Workflow, hint: "give " + all[n].File + " a new version"}
+	return &exitError{code: exitConflict, message: "another document is deployed as " + other.Workflow, hint: "change document.version in " + all[n].File}
 }
 
 // duplicateFailure returns an error unchanged, unless documents have the same name.
 func duplicateFailure(err error) error {
 	if errors.As(err, new(*swrun.DuplicateError)) {
-		return &exitError{code: exitConflict, message: err.Error(), hint: "give one of them another name or version"}
+		return &exitError{code: exitConflict, message: err.Error(), hint: "change document.name or document.version in one of them"}
 	}
 	return err
 }

@@ -110,7 +110,7 @@ func (d *drafts) look(ctx context.Context, files []string) error {
 		switch {
 		case d.seen[file] == now[file]:
 		case owner != "" && document.Err() == nil:
-			d.complain(&exitError{code: exitConflict, message: fmt.Sprintf("%s is not deployed: %s already declares %s", file, owner, document), hint: "give one of them another name or version"})
+			d.complain(&exitError{code: exitConflict, message: fmt.Sprintf("%s is not deployed: %s already declares %s", file, owner, document), hint: "change document.name or document.version in one of them"})
 		default:
 			deployed, err := d.deployDraft(ctx, document, text)
 			if err != nil {

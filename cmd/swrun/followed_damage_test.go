@@ -35,7 +35,7 @@ func (h *hosted) follows(s *serving, path string) *eventStream {
 	return f
 }
 
-// until reads lines to one that contains all texts; read is everything up to there, and found is false if the stream ended before.
+// until reads lines up to one that contains all texts. It returns the lines that it read, and whether it found that line.
 func (f *eventStream) until(texts ...string) (read string, found bool) {
 	for f.lines.Scan() {
 		read += f.lines.Text() + "\n"

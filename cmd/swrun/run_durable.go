@@ -153,7 +153,7 @@ func (j *job) inputRefused(fault *errors.Error) error {
 
 // otherDocument returns the error of a workflow that is deployed already with another document.
 func otherDocument(e *swrun.DeployedError, where string) error {
-	return &exitError{code: exitConflict, message: fmt.Sprintf("another document is deployed as %s in %s", e.Workflow, where), hint: "give the document a new version"}
+	return &exitError{code: exitConflict, message: fmt.Sprintf("another document is deployed as %s in %s", e.Workflow, where), hint: "change document.version"}
 }
 
 // keep records the name of the run in its store.

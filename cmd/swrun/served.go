@@ -138,7 +138,7 @@ func ofDocument(d *swrun.Document, err error) error {
 		return invalid
 	}
 	if other := new(swrun.DeployedError); errors.As(err, &other) {
-		return &exitError{code: exitConflict, message: "another document is deployed as " + other.Workflow, hint: "give " + d.File + " a new version"}
+		return &exitError{code: exitConflict, message: "another document is deployed as " + other.Workflow, hint: "change document.version in " + d.File}
 	}
 	if errors.As(err, new(*swrun.DuplicateError)) {
 		return duplicateFailure(err)

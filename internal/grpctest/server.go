@@ -44,7 +44,7 @@ type Server struct {
 // Service is another service of a server, the only one of a .proto text.
 type Service struct {
 	Proto    string
-	Handlers map[string]Handler // by the names of methods; other methods are unimplemented
+	Handlers map[string]Handler // by the name of the method; all other methods return Unimplemented
 }
 
 // Greeter is the service of a .proto text whose method SayHello answers a name with a message.
