@@ -1,6 +1,7 @@
 package runtime_test
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -35,10 +36,11 @@ func TestBusyOwnersKeepRuns(t *testing.T) {
 		document string
 		takes    time.Duration
 	}{
-		"a step after a wait":        {"do: [{w: {wait: PT0.5S}}, {slow: " + task + "}]", 50 * time.Second},
-		"a step after a long wait":   {"do: [{w: {wait: PT5S}}, {slow: " + task + "}]", 50 * time.Second},
-		"before a deadline":          {"timeout: {after: PT2M}\ndo: [{w: {wait: PT5S}}, {slow: " + task + "}]", 50 * time.Second},
-		"several steps, a wait each": {"do: [{w: {wait: PT0.5S}}, {slow: " + task + "}, {v: {wait: PT0.5S}}, {slow: " + task + "}]", 40 * time.Second},
+		"a step after a wait":         {"do: [{w: {wait: PT0.5S}}, {slow: " + task + "}]", 50 * time.Second},
+		"a step after a long wait":    {"do: [{w: {wait: PT5S}}, {slow: " + task + "}]", 50 * time.Second},
+		"before a deadline":           {"timeout: {after: PT2M}\ndo: [{w: {wait: PT5S}}, {slow: " + task + "}]", 50 * time.Second},
+		"of what a deadline leads to": {"do: [{t: {try: [{w: {wait: PT10S, timeout: {after: PT1S}}}], catch: {do: [{slow: " + task + "}]}}}]", 50 * time.Second},
+		"several steps, a wait each":  {"do: [{w: {wait: PT0.5S}}, {slow: " + task + "}, {v: {wait: PT0.5S}}, {slow: " + task + "}]", 40 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -131,4 +133,61 @@ func (taker) Variable(string) any { return nil }
 func (t taker) Now() time.Time {
 	<-t.until
 	return time.Time{}
+}
+
+// TestDeadlineOfBusyOwnersTask: the deadline of a task that the same owner began is kept, although the owner makes a long step of the task.
+func TestDeadlineOfBusyOwnersTask(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		_, end := h.slowly(50 * time.Second)
+		defer end()
+		defer h.work(worker.Config{})()
+		i := h.start("do: [{w: {wait: PT1S}}, {d: {do: [{v: {wait: PT0.5S}}, {slow: "+task+"}], timeout: {after: PT10S}}}]", client.StartOptions{})
+		o := h.wait(i)
+		if took := o.EndedAt.Sub(o.StartedAt); o.Fault == nil || o.Fault.Type != errors.Timeout || took > 11*time.Second+store.HangTolerance+time.Second {
+			t.Errorf("after %s the run ended with %+v", took, o.Fault)
+		}
+	})
+}
+
+// hesitant is a store in which prolonging runs fails in one partition: every second call is refused. In the other one it never ends.
+type hesitant struct {
+	store.Store
+	well  int
+	calls atomic.Int64
+}
+
+func (s *hesitant) Promote(ctx context.Context, p store.Promote) (store.Promoted, error) {
+	switch {
+	case p.Busy && p.Partition != s.well:
+		<-ctx.Done()
+		return store.Promoted{}, ctx.Err()
+	case p.Busy && s.calls.Add(1)%2 == 1:
+		return store.Promoted{}, errors.New("not now")
+	}
+	return s.Store.Promote(ctx, p)
+}
+
+// TestBusyOwnersTryAgain: a call that fails, and a partition that does not answer, lose no run of another partition.
+func TestBusyOwnersTryAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		_, end := h.slowly(40 * time.Second)
+		defer end()
+		const document = "do: [{w: {wait: PT5S}}, {slow: " + task + "}]"
+		var all [2]store.Instance // one of each partition
+		for all[0] == all[1] || all[0].Partition(2) == all[1].Partition(2) {
+			all[0], all[1] = h.start(document, client.StartOptions{}), h.start(document, client.StartOptions{})
+		}
+		s := &hesitant{Store: h.store, well: all[0].Partition(2)}
+		h.store = s
+		defer h.work(worker.Config{Lease: 10 * time.Second})()
+		time.Sleep(30 * time.Second)
+		if r := h.record(all[0]); r.Deaths > 0 || s.calls.Load() < 10 {
+			t.Errorf("after %d calls the run is %+v", s.calls.Load(), r)
+		}
+		if r := h.record(all[1]); r.Deaths == 0 {
+			t.Errorf("the run of the partition that does not answer is %+v", r)
+		}
+	})
 }

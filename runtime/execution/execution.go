@@ -158,13 +158,8 @@ func (x *Execution) Outcome() Outcome { return NewOutcome(x.state, x.batch.at) }
 // Awaits reports whether the run waits for an effect.
 func (x *Execution) Awaits(id interpreter.EffectID) bool { return x.state != nil && x.state.Awaits(id) }
 
-// Awaited returns the stored time at which the owner has to look at the run, and the run's first deadline. Each is zero for none.
-func (x *Execution) Awaited() (wake, deadline time.Time) {
-	if wake = x.stored.Wake; wake.IsZero() || x.state == nil {
-		return wake, x.stored.Deadline
-	}
-	return wake, interpreter.Earlier(x.stored.Deadline, x.state.NextDeadline())
-}
+// Awaited returns the stored time at which the owner has to look at the run, and the stored deadline. Each is zero for none.
+func (x *Execution) Awaited() (wake, deadline time.Time) { return x.stored.Wake, x.stored.Deadline }
 
 // Finished handles the end of an effect that was performed here.
 func (x *Execution) Finished(ev interpreter.Finished) {

@@ -294,7 +294,8 @@ type Promote struct {
 	Worker string
 	Died   bool
 	// Busy is set with Worker if this worker keeps the runs: it still works on their wake-ups that passed. The runs count as hanging when
-	// HangTolerance has passed from now on. Runs whose wake-up did not pass are skipped.
+	// HangTolerance has passed from now on. Runs whose wake-up did not pass are skipped. Worker omits a run whose deadline passed during its
+	// work, so that another owner keeps the deadline.
 	Busy bool
 	// MaxDeaths is how many owners may be lost at one step before the run is quarantined; 0 for DefaultMaxDeaths.
 	MaxDeaths int64

@@ -2,15 +2,24 @@ package worker
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// maxBusy is how long an executor may work without a pause before its run counts as hanging, so that it is quarantined if this is repeated.
-// A step that waits for other steps may take longer.
-const maxBusy = time.Minute
+const (
+	// maxBusy is how long an executor may work without a pause before its run counts as hanging, so that it is quarantined if this is
+	// repeated. The time in which a step waits for other steps does not count.
+	maxBusy = time.Minute
+	// prolongEvery is the interval of the rounds in which a worker prolongs runs. Several rounds fit into store.HangTolerance, because a
+	// call may fail.
+	prolongEvery = store.HangTolerance / 4
+	// prolongAfter is how long ago the wake-up of a run passed that is prolonged. Most steps take less time.
+	prolongAfter = store.HangTolerance / 8
+)
 
 // busy are the executors that work now, and whose wake-up as it is stored may pass meanwhile. If the processors have too much to do, a step
 // may take longer than store.HangTolerance, although nothing is wrong with the run.
@@ -21,17 +30,25 @@ type busy struct {
 
 // work is the current work of an executor.
 type work struct {
-	since    time.Time // by the worker's clock
+	began    time.Time // by the store's clock
 	wake     time.Time // the stored wake-up, or when it was prolonged last
-	deadline time.Time // the first deadline; zero for none
-	waits    bool      // its step waits for other steps (see expr.Places)
+	deadline time.Time // the stored one; zero for none
+
+	since  time.Time // when it began by the worker's clock, later by the time of its waits
+	waited time.Time // since when its step waits for other steps (see expr.Places), by the worker's clock; zero if it does not wait
 }
 
-// begin notes that an executor works on a run.
-func (b *busy) begin(x *executor, w work) {
+// isLate reports whether a deadline passed after the work began. Another owner then ends what the deadline ends, without this work. Work that
+// began later is what the deadline leads to.
+func (w *work) isLate(now time.Time) bool {
+	return !w.deadline.IsZero() && w.began.Before(w.deadline) && !now.Before(w.deadline)
+}
+
+// begin notes the work of an executor.
+func (b *busy) begin(x *executor, w *work) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.of[x] = &w
+	b.of[x] = w
 }
 
 // end notes that an executor waits.
@@ -41,74 +58,93 @@ func (b *busy) end(x *executor) {
 	delete(b.of, x)
 }
 
-// overdue returns the runs of each partition whose wake-ups passed, and notes that they are prolonged now. Runs whose deadline passed are
-// omitted: another owner ends what the deadline ends, without the work that takes long.
-func (b *busy) overdue(now time.Time) map[*partition][]store.Instance {
+// overdue returns the work of each partition on runs that are to be prolonged.
+func (b *busy) overdue(now time.Time) map[*partition]map[store.Instance]*work {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	all := map[*partition][]store.Instance{}
+	all := map[*partition]map[store.Instance]*work{}
 	for x, w := range b.of {
-		at := x.partition.clock.estimate()
-		late := !w.deadline.IsZero() && !at.Before(w.deadline)
-		if late || at.Sub(w.wake) < store.HangTolerance/4 || !w.waits && now.Sub(w.since) >= maxBusy {
+		p := x.partition
+		at := p.clock.estimate()
+		if at.Sub(w.wake) < prolongAfter || w.isLate(at) || w.waited.IsZero() && now.Sub(w.since) >= maxBusy {
 			continue
 		}
-		w.wake = at
-		all[x.partition] = append(all[x.partition], x.instance)
+		if all[p] == nil {
+			all[p] = map[store.Instance]*work{}
+		}
+		all[p][x.instance] = w
 	}
 	return all
 }
 
-// works notes that the executor works from now on, if its run can seem to hang.
-func (x *executor) works() {
-	if x.execution == nil {
-		return
+// prolonged notes that the wake-ups of runs were prolonged.
+func (b *busy) prolonged(all map[store.Instance]*work, at time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, w := range all {
+		w.wake = at
 	}
-	wake, deadline := x.execution.Awaited()
-	if wake.IsZero() {
-		return
-	}
-	x.busy = true
-	x.partition.w.busy.begin(x, work{since: x.partition.w.c.Now(), wake: wake, deadline: deadline})
 }
 
-// rests notes that the executor does not work any more.
+// works notes that the executor works from now on, on a run with a stored wake-up and a stored deadline, each zero for none.
+func (x *executor) works(wake, deadline time.Time) {
+	if wake.IsZero() {
+		x.rests()
+		return
+	}
+	x.noted = true
+	p := x.partition
+	p.w.busy.begin(x, &work{began: p.clock.estimate(), wake: wake, deadline: deadline, since: p.w.c.Now()})
+}
+
+// rests notes that the executor does not work any more, or that its run cannot seem to hang.
 func (x *executor) rests() {
-	if x.busy {
-		x.busy = false
+	if x.noted {
+		x.noted = false
 		x.partition.w.busy.end(x)
 	}
 }
 
 // stepWaits notes that the step of an executor waits for other steps, or has waited.
 func (x *executor) stepWaits(is bool) {
-	b := &x.partition.w.busy
+	b, now := &x.partition.w.busy, x.partition.w.c.Now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if w := b.of[x]; w != nil {
-		w.waits, w.since = is, x.partition.w.c.Now()
+	switch w := b.of[x]; {
+	case w == nil:
+	case is:
+		w.waited = now
+	default:
+		w.since, w.waited = w.since.Add(now.Sub(w.waited)), time.Time{}
 	}
 }
 
-// prolongBusy prolongs the runs that are worked on for long, until ctx ends.
+// prolongBusy prolongs the runs whose steps take long, until ctx ends. A partition that does not answer delays no other partition.
 func (w *Worker) prolongBusy(ctx context.Context) {
-	for sleep(ctx, store.HangTolerance/4) {
-		var group sync.WaitGroup
-		for p, instances := range w.busy.overdue(w.c.Now()) {
-			group.Go(func() { p.prolongBusy(ctx, instances) })
+	var calls sync.WaitGroup
+	defer calls.Wait()
+	for sleep(ctx, prolongEvery) {
+		for p, all := range w.busy.overdue(w.c.Now()) {
+			if p.prolonging.TryLock() {
+				calls.Go(func() {
+					defer p.prolonging.Unlock()
+					p.prolong(ctx, all)
+				})
+			}
 		}
-		group.Wait()
 	}
 }
 
-// prolongBusy gives the executors of runs of the partition more time. If that fails, it is tried again in the next round.
-func (p *partition) prolongBusy(ctx context.Context, instances []store.Instance) {
-	call, cancel := context.WithTimeout(ctx, p.w.leases.CallTimeout())
+// prolong gives the executors of runs of the partition more time. If that fails, it is tried again in the next round.
+func (p *partition) prolong(ctx context.Context, all map[store.Instance]*work) {
+	call, cancel := context.WithTimeout(ctx, min(p.w.leases.CallTimeout(), prolongEvery))
 	defer cancel()
-	promoted, err := p.w.c.Store.Promote(call, store.Promote{Partition: p.n, Instances: instances, Worker: p.w.c.Name, Busy: true})
+	request := store.Promote{Partition: p.n, Instances: slices.Collect(maps.Keys(all)), Worker: p.w.c.Name, Busy: true}
+	promoted, err := p.w.c.Store.Promote(call, request)
 	if err != nil {
 		p.w.c.Log.Warn("runs whose steps take long could not be prolonged; it is tried again", "partition", p.n, "error", err)
 		return
 	}
 	p.clock.update(promoted.At)
+	p.w.busy.prolonged(all, promoted.At)
 }

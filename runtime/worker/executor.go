@@ -42,7 +42,7 @@ type executor struct {
 	share    *share   // of its namespace in the slots; nil without a bound
 	shared   bool     // it has a slot of that
 	waiting  bool     // it is counted as waiting for a slot
-	busy     bool     // it is in the worker's busy
+	noted    bool     // that it works, in the worker's busy
 	failures int      // of the same call, in a row
 	refusals int      // of its commits, in a row
 }
@@ -133,7 +133,7 @@ func (x *executor) run(ctx context.Context, c *store.Claimed) (err error) {
 	if x.execution, err = execution.New(config, c); err != nil {
 		return err
 	}
-	x.works()
+	x.works(c.Lifecycle.Wake, c.Lifecycle.Deadline)
 	if x.room == w.slots {
 		x.gotSlot()
 	}
@@ -205,22 +205,22 @@ func (x *executor) await(ctx context.Context) error {
 	select {
 	case <-ctx.Done(): // the report decides
 	case end := <-x.ended:
-		x.works()
+		x.works(x.execution.Awaited())
 		return x.finished(end)
 	case <-x.mail:
-		x.works()
+		x.works(x.execution.Awaited())
 		x.execution.MailArrived()
 	case r := <-x.reports:
-		x.works()
+		x.works(x.execution.Awaited())
 		x.reported(r)
 	case free <- struct{}{}:
-		x.works()
+		x.works(x.execution.Awaited())
 		x.tookSlot()
 	case <-timer:
-		x.works()
+		x.works(x.execution.Awaited())
 		x.execution.TimePassed()
 	case <-x.stopping:
-		x.works()
+		x.works(x.execution.Awaited())
 		x.stop()
 	}
 	return nil

@@ -65,6 +65,7 @@ func (x *executor) stored(c *store.Commit, done store.Committed) {
 	x.freeMemory()
 	x.refusals = 0
 	x.partition.clock.update(done.At)
+	x.works(c.Wake, c.Deadline)
 	x.partition.w.c.Figures.count(c, x.execution.Actions().History)
 	x.logStored(c)
 	if c.Release {
@@ -144,6 +145,7 @@ func (x *executor) claimAgain(ctx context.Context) (*store.Claimed, error) {
 			return nil, execution.ErrLeaseLost
 		case err == nil:
 			x.partition.clock.update(claimed[0].At)
+			x.works(claimed[0].Lifecycle.Wake, claimed[0].Lifecycle.Deadline)
 			return &claimed[0], nil
 		case context.Cause(ctx) != nil:
 			return nil, context.Cause(ctx)

@@ -14,12 +14,13 @@ import (
 
 // partition is a worker's view of one partition. It looks for work there.
 type partition struct {
-	w        *Worker
-	n        int
-	clock    *storeClock
-	nudged   chan struct{}
-	relaying sync.Mutex
-	starting sync.Mutex
+	w          *Worker
+	n          int
+	clock      *storeClock
+	nudged     chan struct{}
+	relaying   sync.Mutex
+	prolonging sync.Mutex
+	starting   sync.Mutex
 
 	mu     sync.Mutex
 	next   time.Time               // when something is due, by the store's clock; zero for never
