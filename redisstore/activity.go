@@ -175,6 +175,9 @@ func (s *Store) changeActivities(ctx context.Context, c *store.ChangeActivities,
 	if err != nil {
 		return nil, err
 	}
+	if err := s.readLater(ctx, c.Partition, read, now); err != nil {
+		return nil, err
+	}
 	b := s.newBatch(c.Partition, len(some))
 	var sent []int
 	for at, n := range some {
@@ -209,10 +212,10 @@ func (s *Store) changeActivities(ctx context.Context, c *store.ChangeActivities,
 
 // changeActivity writes the change of one activity, if there is a change.
 func (s *Store) changeActivity(ctx context.Context, b *batch, c *store.ChangeActivities, is *activityRead, now time.Time) (store.ActivityChanged, error) {
+	id := is.id
 	if err := is.refusal(); err != nil {
 		return store.ActivityChanged{Refused: err}, nil
 	}
-	id := is.id
 	changed := store.ActivityChanged{Was: is.activity, Activity: is.activity}
 	to := s.subjectIn(c.Partition, id.Run)
 	change, code := c.Transition(id, is.lifecycle, is.activity, now)
@@ -312,7 +315,11 @@ func (s *Store) addAvailable(ctx context.Context, c *store.Available, some []sto
 	if err != nil {
 		return nil, fmt.Errorf("read the queues of partition %d: %w", c.Partition, err)
 	}
-	if removed, err := s.removeStrayActivities(ctx, c.Partition, some, waiting); removed || err != nil {
+	lists := make([]firstMembers, len(some))
+	for n, q := range some {
+		lists[n] = firstMembers{s.keys.partitions[c.Partition].queue(q), waiting[n], isActivity}
+	}
+	if removed, err := s.removeStrays(ctx, c.Partition, lists); removed || err != nil {
 		if err != nil {
 			return nil, err
 		}

@@ -17,6 +17,42 @@ import (
 
 // Activities that are lost, or are in no place where they are found. No transition of a store causes this; it results from manual changes.
 
+// readLater moves the activities of which nothing can be done behind others in the lists where they are looked for. In their places they
+// would hide others from a poll.
+func (s *Store) readLater(ctx context.Context, partition int, read []activityRead, now time.Time) error {
+	refused := slices.DeleteFunc(slices.Clone(read), func(is activityRead) bool { return is.refusal() == nil })
+	if len(refused) == 0 {
+		return nil
+	}
+	queues, err := s.queues(ctx, partition, nil)
+	if err != nil {
+		return err
+	}
+	at := float64(store.Millis(now.Add(store.LostActivityRecheck)))
+	err = s.pipelined(ctx, partition, func(p redis.Pipeliner) {
+		for n := range refused {
+			for _, key := range s.keys.partitions[partition].activityLists(refused[n].id.Run, queues) {
+				p.ZAddArgs(ctx, key, redis.ZAddArgs{XX: true, GT: true, Members: []redis.Z{{Score: at, Member: refused[n].id.String()}}})
+			}
+		}
+	})
+	if refusesWrites(err) {
+		return nil
+	}
+	return err
+}
+
+// activityLists returns the keys of the lists in which activities of a run are looked for.
+func (p *partitionKeys) activityLists(i store.Instance, queues []store.Queue) []string {
+	keys := []string{p.activities}
+	for _, q := range queues {
+		if q.Namespace == i.Namespace {
+			keys = append(keys, p.queue(q))
+		}
+	}
+	return keys
+}
+
 // lostActivity has the run of an activity that is listed, and is not there or cannot be read, schedule it again. It reports whether the
 // activity was listed.
 func (s *Store) lostActivity(ctx context.Context, to *subject, is *activityRead) (listed bool, err error) {
@@ -24,12 +60,7 @@ func (s *Store) lostActivity(ctx context.Context, to *subject, is *activityRead)
 	if err != nil {
 		return false, err
 	}
-	keys := []string{to.keys.activities}
-	for _, q := range queues {
-		if q.Namespace == is.id.Run.Namespace {
-			keys = append(keys, to.keys.queue(q))
-		}
-	}
+	keys := to.keys.activityLists(is.id.Run, queues)
 	member, stands := is.id.String(), make([]*redis.FloatCmd, len(keys))
 	now, err := s.timed(ctx, to.partition, func(p redis.Pipeliner) {
 		for n, key := range keys {

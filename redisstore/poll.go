@@ -72,25 +72,25 @@ func (r *polled) read(ctx context.Context, p redis.Pipeliner, k *partitionKeys, 
 	r.outbox = p.XRangeN(ctx, k.outbox, "-", "+", int64(n))
 }
 
+// lists returns the sets that were read.
+func (r *polled) lists(k *partitionKeys) []firstMembers {
+	all := []firstMembers{{k.activities, r.activities, isActivity}}
+	for set, read := range r.sets {
+		all = append(all, firstMembers{k.sets[set], read, func(m string) bool { return !isStray(set, m) }})
+	}
+	return all
+}
+
 // poll also returns the parts of the time.
 func (s *Store) poll(ctx context.Context, partition, n int, expired bool) (w store.Work, at reading, err error) {
 	var r polled
-	seen := s.seen[partition].Load() // before it is asked
-	err = s.exchange(ctx, partition, s.sharedPipeline, func(p redis.Pipeliner) {
-		r.read(ctx, p, &s.keys.partitions[partition], n, expired)
-		if _, known := s.needed[partition].at(seen); !known {
-			r.needs = p.ZRange(ctx, s.keys.partitions[partition].needs, 0, 0)
+	for again := true; again; { // others may follow members that name nothing
+		if at, err = s.readFirst(ctx, &r, partition, n, expired); err != nil {
+			return w, at, err
 		}
-	})
-	if err != nil {
-		return w, at, fmt.Errorf("poll partition %d: %w", partition, err)
-	}
-	at = newReading(r.now.Val().UnixMilli(), r.texts.Val()[0])
-	if at.seq < seen {
-		return w, at, s.rolledBack(ctx, partition)
-	}
-	if err := s.removeStrays(ctx, partition, &r); err != nil {
-		return w, at, err
+		if again, err = s.removeStrays(ctx, partition, r.lists(&s.keys.partitions[partition])); err != nil {
+			return w, at, err
+		}
 	}
 	w.At, w.Writes = store.Moment(at.now()), at.seq
 	w.Begun, _ = members(r.sets[store.SetBegun].Val(), n)
@@ -105,10 +105,29 @@ func (s *Store) poll(ctx context.Context, partition, n int, expired bool) (w sto
 	if w.Needs, err = s.needs(ctx, partition, at.seq, n, r.needs); err != nil {
 		return w, at, err
 	}
-	if err := s.addAllDue(ctx, &w, &r, partition, n); err != nil {
-		return w, at, err
-	}
+	addDue(&w, r.sets[store.SetWaiting].Val(), n)
+	addDue(&w, r.sets[store.SetHeld].Val(), n)
+	addDueActivities(&w, r.activities.Val())
 	return w, at, s.addAllLeases(ctx, &w, &r, partition, n)
+}
+
+// readFirst reads the data of a poll, and returns the time of the partition.
+func (s *Store) readFirst(ctx context.Context, r *polled, partition, n int, expired bool) (at reading, err error) {
+	seen := s.seen[partition].Load() // before it is asked
+	err = s.exchange(ctx, partition, s.sharedPipeline, func(p redis.Pipeliner) {
+		r.read(ctx, p, &s.keys.partitions[partition], n, expired)
+		if _, known := s.needed[partition].at(seen); !known {
+			r.needs = p.ZRange(ctx, s.keys.partitions[partition].needs, 0, 0)
+		}
+	})
+	if err != nil {
+		return at, fmt.Errorf("poll partition %d: %w", partition, err)
+	}
+	at = newReading(r.now.Val().UnixMilli(), r.texts.Val()[0])
+	if at.seq < seen {
+		return at, s.rolledBack(ctx, partition)
+	}
+	return at, s.readAllDue(ctx, r, partition, n, store.Moment(at.now()))
 }
 
 // addAllLeases adds the work that follows from the leases that were read.
@@ -138,25 +157,22 @@ func (s *Store) rolledBack(ctx context.Context, partition int) error {
 	return &store.Refusal{Code: store.RolledBack, Detail: fmt.Sprintf("partition %d", partition)}
 }
 
-// addAllDue adds to the work up to n runs that are due.
-func (s *Store) addAllDue(ctx context.Context, w *store.Work, r *polled, partition, n int) error {
-	waiting, held, activities := r.sets[store.SetWaiting], r.sets[store.SetHeld], r.activities
-	if mayGoOn(waiting.Val(), w.At) || mayGoOn(held.Val(), w.At) || mayGoOn(activities.Val(), w.At) {
-		k := &s.keys.partitions[partition]
-		err := s.exchange(ctx, partition, s.sharedPipeline, func(p redis.Pipeliner) {
-			waiting, held = p.ZRangeWithScores(ctx, k.sets[store.SetWaiting], 0, int64(n)), p.ZRangeWithScores(ctx, k.sets[store.SetHeld], 0, int64(n))
-			activities = p.ZRangeWithScores(ctx, k.activities, 0, int64(n))
-		})
-		if err == nil {
-			err = s.removeStrays(ctx, partition, &polled{sets: map[store.Set]*redis.ZSliceCmd{store.SetWaiting: waiting, store.SetHeld: held}})
-		}
-		if err != nil {
-			return fmt.Errorf("poll partition %d: %w", partition, err)
-		}
+// readAllDue reads up to n of each set of which all members that were read are due.
+func (s *Store) readAllDue(ctx context.Context, r *polled, partition, n int, now time.Time) error {
+	waiting, held := r.sets[store.SetWaiting], r.sets[store.SetHeld]
+	if !mayGoOn(waiting.Val(), now) && !mayGoOn(held.Val(), now) && !mayGoOn(r.activities.Val(), now) {
+		return nil
 	}
-	addDue(w, waiting.Val(), n)
-	addDue(w, held.Val(), n)
-	addDueActivities(w, activities.Val())
+	k := &s.keys.partitions[partition]
+	err := s.exchange(ctx, partition, s.sharedPipeline, func(p redis.Pipeliner) {
+		for _, set := range []store.Set{store.SetWaiting, store.SetHeld} {
+			r.sets[set] = p.ZRangeWithScores(ctx, k.sets[set], 0, int64(n))
+		}
+		r.activities = p.ZRangeWithScores(ctx, k.activities, 0, int64(n))
+	})
+	if err != nil {
+		return fmt.Errorf("poll partition %d: %w", partition, err)
+	}
 	return nil
 }
 

@@ -20,48 +20,28 @@ func isStray(set store.Set, m string) bool {
 	return m != member(i, store.Place{Set: set, Owner: owner})
 }
 
-// removeStrays removes members of the sets of runs that name no run, from a server and from the data that was read. They contain nothing
-// that could be repaired, and in their places they would hide runs from a poll. They count as repairs.
-func (s *Store) removeStrays(ctx context.Context, partition int, r *polled) error {
-	strays := map[store.Set][]any{}
-	for set, read := range r.sets {
-		var rest []redis.Z
-		for _, z := range read.Val() {
-			if isStray(set, z.Member.(string)) {
-				strays[set] = append(strays[set], z.Member)
-			} else {
-				rest = append(rest, z)
-			}
-		}
-		if len(strays[set]) > 0 {
-			read.SetVal(rest)
-		}
-	}
-	if len(strays) == 0 {
-		return nil
-	}
-	k := &s.keys.partitions[partition]
-	err := s.pipelined(ctx, partition, func(p redis.Pipeliner) {
-		for set, all := range strays {
-			p.ZRem(ctx, k.sets[set], all...)
-			p.HIncrBy(ctx, k.meta, "repairs", int64(len(all)))
-		}
-	})
-	if refusesWrites(err) {
-		return nil
-	}
-	return err
+// firstMembers are the first members of a sorted set, as they were read.
+type firstMembers struct {
+	key  string
+	read *redis.ZSliceCmd
+	fits func(member string) bool // whether a store may have written a member
 }
 
-// removeStrayActivities removes members of queues that name no activity, as removeStrays does, and reports whether there were any that it could remove.
-func (s *Store) removeStrayActivities(ctx context.Context, partition int, queues []store.Queue, read []*redis.ZSliceCmd) (removed bool, err error) {
-	k := &s.keys.partitions[partition]
+// removeStrays removes members that name nothing, from a server and from the data that was read, and reports whether others may follow
+// them. They contain nothing that could be repaired, and in their places they would hide others from a poll. They count as repairs.
+func (s *Store) removeStrays(ctx context.Context, partition int, lists []firstMembers) (removed bool, err error) {
 	strays := map[string][]any{}
-	for n, q := range queues {
-		for _, z := range read[n].Val() {
-			if _, named := namesActivity(z.Member.(string)); !named {
-				strays[k.queue(q)] = append(strays[k.queue(q)], z.Member)
+	for _, list := range lists {
+		var rest []redis.Z
+		for _, z := range list.read.Val() {
+			if list.fits(z.Member.(string)) {
+				rest = append(rest, z)
+			} else {
+				strays[list.key] = append(strays[list.key], z.Member)
 			}
+		}
+		if len(strays[list.key]) > 0 {
+			list.read.SetVal(rest)
 		}
 	}
 	if len(strays) == 0 {
@@ -70,7 +50,7 @@ func (s *Store) removeStrayActivities(ctx context.Context, partition int, queues
 	err = s.pipelined(ctx, partition, func(p redis.Pipeliner) {
 		for key, all := range strays {
 			p.ZRem(ctx, key, all...)
-			p.HIncrBy(ctx, k.meta, "repairs", int64(len(all)))
+			p.HIncrBy(ctx, s.keys.partitions[partition].meta, "repairs", int64(len(all)))
 		}
 	})
 	if refusesWrites(err) {
@@ -123,6 +103,11 @@ func namesRun(m string) (store.Instance, bool) {
 func namesActivity(m string) (store.Instance, bool) {
 	id, err := store.ParseActivityID(m)
 	return id.Run, err == nil
+}
+
+func isActivity(m string) bool {
+	_, named := namesActivity(m)
+	return named
 }
 
 // memberSets returns the sets of a partition, by their keys.

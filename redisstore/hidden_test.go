@@ -1,0 +1,81 @@
+package redisstore_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/swrun/swrun/runtime/activity"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// manyBroken is more than the first members of a list that a worker reads.
+const manyBroken = 250
+
+// TestBrokenMembersHideNoActivity (I4): members that name no activity, and activities whose data cannot be read, hide neither a due activity
+// nor an available one behind them.
+func TestBrokenMembersHideNoActivity(t *testing.T) {
+	const queue, due = "swrun:{D:0}:q:mail test", "swrun:{D:0}:activities"
+	for name, record := range map[string][]any{
+		"no activity":      nil,
+		"not a hash":       {"SET", "rubbish"},
+		"damaged run":      {"HSET", "k", "rubbish"},
+		"newer run":        {"HSET", "k", "99 waiting - x"},
+		"damaged activity": {"HSET", "a4", "rubbish"},
+		"newer activity":   {"HSET", "a4", "99 x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, client := mustOpenWithClient(t)
+			waitingActivity(t, s)
+			client.ZAdd(t.Context(), due, redis.Z{Score: 100, Member: "test/x 4"}) // it is due
+			for n := range manyBroken {
+				member := fmt.Sprintf("rubbish %d", n)
+				if record != nil {
+					key := fmt.Sprintf("swrun:{D:0}:i:test/b%d", n)
+					member = fmt.Sprintf("test/b%d 4", n)
+					if name != "not a hash" {
+						client.Copy(t.Context(), "swrun:{D:0}:i:test/x", key, 0, true)
+					}
+					if err := client.Do(t.Context(), slices.Concat([]any{record[0], key}, record[1:])...).Err(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				client.ZAdd(t.Context(), due, redis.Z{Score: 1, Member: member})
+				client.ZAdd(t.Context(), queue, redis.Z{Score: 1, Member: member})
+			}
+			x := store.ActivityID{Run: instance("x"), Effect: 4}
+			if !turnsUp(t, s, x, activity.Expire{}, func() ([]store.ActivityID, error) {
+				w, err := s.Poll(t.Context(), 0, 100, true)
+				return w.Activities, err
+			}) {
+				t.Error("the due activity is hidden")
+			}
+			if !turnsUp(t, s, x, activity.Take{Nonce: "n", Worker: "w"}, func() ([]store.ActivityID, error) {
+				offered, err := s.Available(t.Context(), store.Available{Queues: []string{"mail"}, N: 20})
+				return offered.Activities, err
+			}) {
+				t.Error("the available activity is hidden")
+			}
+		})
+	}
+}
+
+// turnsUp reports whether an activity is among the activities that a worker reads in a few turns, if it does with them what it does with all.
+func turnsUp(t *testing.T, s store.Store, x store.ActivityID, op store.ActivityOperation, read func() ([]store.ActivityID, error)) bool {
+	t.Helper()
+	for range manyBroken/20 + 2 {
+		all, err := read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.Contains(all, x) {
+			return true
+		}
+		if _, err := s.ChangeActivities(t.Context(), store.ChangeActivities{Activities: all, Operation: op}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return false
+}
