@@ -1,6 +1,7 @@
 package kvstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -59,6 +60,13 @@ func (p *partition) newerActivity(id store.ActivityID) error {
 		return store.RefuseUnreadable("activity "+id.String(), err, p.now)
 	}
 	return nil
+}
+
+// unreadableActivity returns why nothing can be done with an activity: its run or its record cannot be read, and must not be overwritten. In
+// the lists it must not hide others.
+func (p *partition) unreadableActivity(id store.ActivityID) error {
+	_, err := p.record(id.Run)
+	return cmp.Or(err, p.newerActivity(id))
 }
 
 // hasActivities reports whether the activities of a run match the expectations of a change.
@@ -142,7 +150,7 @@ func (p *partition) activitiesDue(until time.Time, n int, w *store.Work) {
 			w.Next = interpreter.Earlier(w.Next, at)
 			return false
 		}
-		if id, err := store.ParseActivityID(rest); err == nil {
+		if id, err := store.ParseActivityID(rest); err == nil && p.unreadableActivity(id) == nil {
 			w.Activities = append(w.Activities, id)
 		}
 		return true
@@ -179,13 +187,10 @@ func (s *Store) ChangeActivities(ctx context.Context, c store.ChangeActivities) 
 }
 
 func (p *partition) changeActivity(id store.ActivityID, c *store.ChangeActivities) (store.ActivityChanged, *store.Change) {
-	r, err := p.record(id.Run)
-	if err != nil {
+	if err := p.unreadableActivity(id); err != nil {
 		return store.ActivityChanged{Refused: err}, nil
 	}
-	if err := p.newerActivity(id); err != nil {
-		return store.ActivityChanged{Refused: err}, nil
-	}
+	r, _ := p.record(id.Run) // it can be read
 	a := p.activity(id)
 	change, code := c.Transition(id, r, a, p.now)
 	if a == nil || code == store.Corrupt {
@@ -322,7 +327,9 @@ func (p *partition) available(q store.Queue, n int, offered *store.Offered) (all
 			offered.Next = interpreter.Earlier(offered.Next, at)
 			return false
 		}
-		all = append(all, id)
+		if p.unreadableActivity(id) == nil {
+			all = append(all, id)
+		}
 		return len(all) < n
 	})
 	return all
