@@ -89,7 +89,7 @@ func TestBrokenEntriesHideNoActivity(t *testing.T) {
 	}
 }
 
-// turnsUp reports whether an activity is among the activities that a worker reads in a few turns, if it does with them what it does with all.
+// turnsUp reports whether an activity is among the activities that a worker reads in a few turns, if it handles all of them.
 func turnsUp(t *testing.T, s store.Store, x store.ActivityID, op store.ActivityOperation, read func() ([]store.ActivityID, error)) bool {
 	t.Helper()
 	for range manyBroken/20 + 2 {

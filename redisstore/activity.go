@@ -165,17 +165,23 @@ func (s *Store) ChangeActivities(ctx context.Context, c store.ChangeActivities) 
 	return nil, fmt.Errorf("activities of partition %d: others write to them all the time", c.Partition)
 }
 
-// changeActivities applies an operation to some of the activities, and returns the activities that others changed concurrently.
-func (s *Store) changeActivities(ctx context.Context, c *store.ChangeActivities, some []int, all []store.ActivityChanged) (again []int, err error) {
+// activitiesOf reads some of the activities of an operation, and the time. Those of which nothing can be done are looked at again later.
+func (s *Store) activitiesOf(ctx context.Context, c *store.ChangeActivities, some []int) ([]activityRead, time.Time, error) {
 	ids := make([]store.ActivityID, len(some))
 	for at, n := range some {
 		ids[at] = c.Activities[n]
 	}
 	read, now, err := s.lookAtActivities(ctx, c, ids)
 	if err != nil {
-		return nil, err
+		return nil, now, err
 	}
-	if err := s.readLater(ctx, c.Partition, read, now); err != nil {
+	return read, now, s.readLater(ctx, c.Partition, read, now)
+}
+
+// changeActivities applies an operation to some of the activities, and returns the activities that others changed concurrently.
+func (s *Store) changeActivities(ctx context.Context, c *store.ChangeActivities, some []int, all []store.ActivityChanged) (again []int, err error) {
+	read, now, err := s.activitiesOf(ctx, c, some)
+	if err != nil {
 		return nil, err
 	}
 	b := s.newBatch(c.Partition, len(some))
