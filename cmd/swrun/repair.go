@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -54,8 +55,11 @@ func (o *operation) repair(ctx context.Context, run string, dry bool) error {
 	if dry {
 		text = fmt.Sprintf("%s to repair\n", terminal.Counted(r.Wrong, "difference"))
 	}
-	if len(r.Repaired) > 0 {
-		text = strings.Join(r.Repaired, "\n") + "\n" + text
+	if n := len(r.Unreadable); n > 0 {
+		text += terminal.Counted(n, "run") + " cannot be read\n"
+	}
+	if lines := slices.Concat(r.Repaired, r.Unreadable); len(lines) > 0 {
+		text = strings.Join(lines, "\n") + "\n" + text
 	}
 	return write(o.out, o.outStyle().Text(text))
 }

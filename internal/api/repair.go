@@ -1,6 +1,11 @@
 package api
 
-import "github.com/swrun/swrun/runtime/client"
+import (
+	"fmt"
+
+	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/store"
+)
 
 // Repair is the result of a comparison of all runs with the indexes of the store.
 type Repair struct {
@@ -8,6 +13,8 @@ type Repair struct {
 	Compared int      `json:"compared"` // runs
 	Wrong    int      `json:"wrong"`    // entries of indexes
 	Repaired []string `json:"repaired"` // the repaired entries, for people
+	// Unreadable describes the runs that cannot be read, with their remedies, for people. They remain as they are.
+	Unreadable []string `json:"unreadable"`
 }
 
 // RepairScope specifies the compared runs, and whether the repair changes anything.
@@ -19,7 +26,14 @@ type RepairScope struct {
 
 // NewRepair returns the JSON of a repair.
 func NewRepair(r client.Repair, dry bool) Repair {
-	repair := Repair{DryRun: dry, Compared: r.Compared, Wrong: r.Wrong, Repaired: []string{}}
+	repair := Repair{DryRun: dry, Compared: r.Compared, Wrong: r.Wrong, Repaired: []string{}, Unreadable: []string{}}
 	repair.Repaired = append(repair.Repaired, r.Repaired...)
+	for _, u := range r.Unreadable {
+		fix := "repair leaves it as it is, and nothing continues it: restore it from a backup"
+		if store.RefusedAs(u.Err) == store.Newer {
+			fix = "repair leaves it as it is: use the newer swrun for all workers"
+		}
+		repair.Unreadable = append(repair.Unreadable, fmt.Sprintf("%s (%s)", u.Err, fix))
+	}
 	return repair
 }

@@ -12,6 +12,8 @@ type Repair struct {
 	Compared int      // runs
 	Wrong    int      // entries of indexes, and activities that are lost
 	Repaired []string // descriptions of the repairs, for people
+	// Unreadable are the runs that cannot be read, for example because only some parts of them are stored. They remain as they are.
+	Unreadable []store.Unreadable
 }
 
 // repairPage is how many runs are compared at a time.
@@ -58,6 +60,7 @@ func (c *Client) scrub(ctx context.Context, request store.Scrub, from, before in
 			request.Cursor = done.Cursor
 			r.Compared += done.Compared
 			r.Repaired = append(r.Repaired, done.Repaired...)
+			r.Unreadable = append(r.Unreadable, done.Unreadable...)
 		}
 		if request.Only != nil {
 			continue // it is not known whose damaged messages are
