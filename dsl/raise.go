@@ -36,7 +36,8 @@ func (*RaiseTask) mayComplete(*checker) bool { return false }
 
 func parseRaise(p *parser, o *object, base TaskBase) Task {
 	t := &RaiseTask{TaskBase: base}
-	if cause, _ := source.Child(o.value("raise"), "Cause"); cause != nil {
+	cause, _ := source.Child(o.value("raise"), "Cause")
+	if right, _ := source.Child(o.value("raise"), "error"); cause != nil && right == nil {
 		p.reportCause(cause, o.at.Key("raise"))
 		t.Error = &ErrorDefinition{Pointer: o.at.Key("raise").Key("error")}
 		return t

@@ -157,7 +157,7 @@ func (c *candidate) isTaken(r reply) bool {
 }
 
 // putAway moves a run whose record cannot be read to a place where nothing is ever due. Scrub reports it. A run that was removed
-// concurrently has no place. A run whose record has changed since, or that has started since, stays in its place.
+// concurrently has no place. A run whose record has changed since, or that has started since, stays in its place, and is not f.here.
 func (s *Store) putAway(ctx context.Context, f *found) error {
 	k := &s.keys.partitions[f.partition]
 	var there *redis.IntCmd
@@ -180,21 +180,24 @@ func (s *Store) putAway(ctx context.Context, f *found) error {
 	if there.Val() > 0 {
 		moves = append(moves, []any{"ZADD", k.sets[store.SetWaiting], "+inf", f.instance.String()})
 	}
-	return s.correctly(ctx, s.subjectIn(f.partition, f.instance), f.record, moves)
+	applied, err := s.correctly(ctx, s.subjectIn(f.partition, f.instance), f.record, moves)
+	f.here = f.here && applied
+	return err
 }
 
 // correctly runs commands, each with a name, a key and arguments, if a run has the record that was read. If the key of the run is of
-// another type, or only its history is left, no run of this name can start, and the commands run in any case.
-func (s *Store) correctly(ctx context.Context, to *subject, record string, commands [][]any) (err error) {
+// another type, or only its history is left, no run of this name can start, and the commands run in any case. It reports whether they ran.
+func (s *Store) correctly(ctx context.Context, to *subject, record string, commands [][]any) (done bool, err error) {
+	var r reply
 	for _, expected := range []string{record, anyRecord} {
 		b := s.newBatch(to.partition, 1)
 		b.begin(to, expected)
 		for _, c := range commands {
 			b.do(c[0].(string), c[1], c[2:]...)
 		}
-		if _, err = s.send(ctx, &s.scripts.applyFull, to, b); !errors.As(err, new(*damagedKeyError)) {
-			return err
+		if r, err = s.send(ctx, &s.scripts.applyFull, to, b); !errors.As(err, new(*damagedKeyError)) {
+			break
 		}
 	}
-	return err
+	return r.code == "OK", err
 }

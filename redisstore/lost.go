@@ -54,7 +54,7 @@ func (p *partitionKeys) activityLists(i store.Instance, queues []store.Queue) []
 }
 
 // lostActivity has the run of an activity that is listed, and is not there or cannot be read, schedule it again. It reports whether the
-// activity was listed.
+// activity was listed, and was taken off the lists.
 func (s *Store) lostActivity(ctx context.Context, to *subject, is *activityRead) (listed bool, err error) {
 	queues, err := s.queues(ctx, to.partition, nil)
 	if err != nil {
@@ -73,13 +73,13 @@ func (s *Store) lostActivity(ctx context.Context, to *subject, is *activityRead)
 	if err != nil || !listed {
 		return false, err
 	}
-	return true, s.unlist(ctx, to, is, keys, now)
+	return s.unlist(ctx, to, is, keys, now)
 }
 
 // unlist removes a lost activity from keys and makes its run ready, in one step: the owner of the run may list the activity again a moment
 // later. If the run is held, then the activity is looked at again later. If the run changed concurrently, then nothing is removed, and the
 // next poll that finds the activity repeats this.
-func (s *Store) unlist(ctx context.Context, to *subject, is *activityRead, keys []string, now time.Time) error {
+func (s *Store) unlist(ctx context.Context, to *subject, is *activityRead, keys []string, now time.Time) (done bool, err error) {
 	b := s.newBatch(to.partition, 1)
 	change, code := store.LostActivity().Transition(is.lifecycle, now)
 	if code == "" {
@@ -93,15 +93,17 @@ func (s *Store) unlist(ctx context.Context, to *subject, is *activityRead, keys 
 	if code == store.Conflict {
 		b.do("ZADD", to.keys.activities, store.Millis(now.Add(store.LostActivityRecheck)), is.id.String())
 	}
-	_, err := s.send(ctx, &s.scripts.applyFull, to, b)
-	if errors.Is(err, errDeleted) { // no run of this name can start, so that nothing lists the activity again
-		err = s.pipelined(ctx, to.partition, func(p redis.Pipeliner) {
-			for _, key := range keys {
-				p.ZRem(ctx, key, is.id.String())
-			}
-		})
+	r, err := s.send(ctx, &s.scripts.applyFull, to, b)
+	if !errors.Is(err, errDeleted) {
+		return r.code == "OK", err
 	}
-	return err
+	// No run of this name can start, so that nothing lists the activity again.
+	err = s.pipelined(ctx, to.partition, func(p redis.Pipeliner) {
+		for _, key := range keys {
+			p.ZRem(ctx, key, is.id.String())
+		}
+	})
+	return err == nil, err
 }
 
 // scheduleAgain makes a run ready that lacks activities. It reports whether the run changed concurrently.

@@ -136,7 +136,7 @@ func (s *Store) Needing(ctx context.Context, c store.Needing) (all []store.Needy
 		case form.IsNewer(is.damaged): // other workers can read it
 		default:
 			remove := []any{"ZREM", s.keys.partitions[c.Partition].needs, entry}
-			if err := s.correctly(ctx, s.subjectIn(c.Partition, i.Instance), is.text, [][]any{remove}); err != nil {
+			if _, err := s.correctly(ctx, s.subjectIn(c.Partition, i.Instance), is.text, [][]any{remove}); err != nil {
 				return all, err
 			}
 		}

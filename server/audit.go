@@ -27,12 +27,12 @@ func (s *Server) end(x *exchange, r *http.Request) {
 	if !changes(r.Method) || x.caller.Name == "" && !refused || x.unaudited && !refused {
 		return
 	}
-	fields := []any{"actor", x.caller.Name, "operation", x.route, "method", r.Method, "path", r.URL.Path, "status", x.status}
+	fields := []any{"actor", x.caller.Name, "operation", x.route, "method", r.Method, "path", shorten.To(r.URL.Path, maxSubject), "status", x.status}
 	if x.subject != "" {
 		fields = append(fields, "subject", x.subject)
 	}
 	if x.reason != "" {
-		fields = append(fields, "reason", x.reason)
+		fields = append(fields, "reason", shorten.To(x.reason, maxSubject))
 	}
 	if x.refusal != "" {
 		fields = append(fields, "refusal", shorten.To(x.refusal, maxSubject))
@@ -49,7 +49,7 @@ func concerns(ctx context.Context, subject string) {
 	exchangeOf(ctx).subject = shorten.To(subject, maxSubject)
 }
 
-// maxSubject is the maximum length of a subject, and of a refusal, in the audit log, in bytes.
+// maxSubject is the maximum length of a subject, a reason, a refusal and a path in the audit log, in bytes.
 const maxSubject = 1000
 
 // concernsRuns notes the runs of a command, and how many of them refused it. A trial changes nothing, and is not noted.

@@ -73,10 +73,10 @@ func (s *Server) publish(ctx context.Context, in *publishInput) (*publishedAnswe
 	if problem != nil {
 		return nil, problem
 	}
+	concerns(ctx, eventNames(all))
 	if len(all) > maxEvents {
 		return nil, tooManyEvents(len(all))
 	}
-	concerns(ctx, eventNames(all))
 	audience, err := control.Audience(ctx, in.Namespace)
 	if err != nil {
 		return nil, err

@@ -212,7 +212,7 @@ func (s *Server) misdirected(w http.ResponseWriter, r *http.Request) *api.Proble
 		return newProblem(http.StatusNotFound, "not-found", "Not found", err.Error())
 	}
 	if path.Clean(escaped) != escaped { // an escaped slash is a part of a name, which the operation checks
-		return notFound(fmt.Sprintf("path %q", r.URL.Path))
+		return notFound(fmt.Sprintf("path %q", escaped))
 	}
 	if _, pattern := s.mux.Handler(r); pattern != "" {
 		return unclear(w, r)
@@ -226,10 +226,10 @@ func (s *Server) misdirected(w http.ResponseWriter, r *http.Request) *api.Proble
 		}
 	}
 	if len(allowed) == 0 {
-		return notFound(fmt.Sprintf("path %q", r.URL.Path))
+		return notFound(fmt.Sprintf("path %q", escaped))
 	}
 	w.Header().Set("Allow", strings.Join(allowed, ", "))
-	return methodNotAllowed(r.Method, r.URL.Path)
+	return methodNotAllowed(r.Method, escaped)
 }
 
 // unclear returns the problem of an ambiguous request.

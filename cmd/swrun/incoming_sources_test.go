@@ -193,6 +193,7 @@ func openMQTTSource(t *testing.T) func(*testing.T, sample) string {
 	}
 	t.Cleanup(broker.Stop)
 	return openSource(t, fmt.Sprintf("{mqtt: {url: 'mqtt://%s', topic: incoming, clientId: swrun-incoming}}", broker.Address), "", func(t *testing.T, headers [][2]string, body string) {
+		eventually(t, "the source subscribes", func() bool { return broker.Hears("incoming") }) // the broker keeps nothing from before
 		properties := &paho.PublishProperties{}
 		for _, h := range headers {
 			if h[0] == "content-type" {

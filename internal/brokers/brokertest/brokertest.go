@@ -31,6 +31,8 @@ type Broker struct {
 	Stop    func()
 	// Forgets waits until a broker of MQTT has dropped a session, which it does some time after the request. Other brokers do so immediately.
 	Forgets func(ctx context.Context, session string) error
+	// Hears reports whether a broker of MQTT has a subscription to a topic. It is nil for other brokers.
+	Hears func(topic string) bool
 }
 
 // Kafka starts a broker with topics of one partition.
@@ -201,10 +203,14 @@ func startMQTT(ledger *auth.Ledger, secured *tls.Config, prepare func(*mqtt.Serv
 	if err := running.Serve(); err != nil {
 		return nil, err
 	}
-	return &Broker{Address: listener.Address(), Stop: func() { running.Close() }, Forgets: forgets(running)}, nil
+	return &Broker{Address: listener.Address(), Stop: func() { running.Close() }, Forgets: forgets(running), Hears: hears(running)}, nil
 }
 
 func atOnce(context.Context, string) error { return nil }
+
+func hears(running *mqtt.Server) func(string) bool {
+	return func(topic string) bool { return len(running.Topics.Subscribers(topic).Subscriptions) > 0 }
+}
 
 func forgets(running *mqtt.Server) func(context.Context, string) error {
 	return func(ctx context.Context, session string) error {
