@@ -292,5 +292,26 @@ func (m *meter) chargeScalar(v any) bool {
 	return true
 }
 
+// chargeNumbers charges for the conversion of a number, or of each number in an array or in the bounds of a slice.
+func (m *meter) chargeNumbers(v any) bool {
+	items, ok := v.([]any)
+	if !ok {
+		return m.chargeBound(v)
+	}
+	ok = m.chargeWork(len(items) / bytesPerWork)
+	for i := 0; ok && i < len(items); i++ {
+		ok = m.chargeBound(items[i])
+	}
+	return ok
+}
+
+// chargeBound is chargeScalar for each bound of a slice, or for v if it is not a slice.
+func (m *meter) chargeBound(v any) bool {
+	if slice, ok := v.(map[string]any); ok {
+		return m.chargeScalar(slice["start"]) && m.chargeScalar(slice["end"])
+	}
+	return m.chargeScalar(v)
+}
+
 // haltError returns the error of a guarded function once a limit is exceeded: no try, ? or // of the expression catches it.
 func haltError() any { return &gojq.HaltError{} }

@@ -272,14 +272,36 @@ func TestLongNumbersAreNotCompared(t *testing.T) {
 	for _, program := range []string{
 		"[.n, .n, 1] | sort", "[.n, 1] | min", "[.n, 1] | max", "[.n, 1] | unique", "[[.n], [1]] | sort_by(.)", "[.n, 1] | group_by(.)", "[.n] == [.n]", "{a: .n} < {a: 1}",
 		"[1, .n] - [.n]", "[.n] | contains([1])", ".n as $n | [1, $n] | index([$n])", ".n as $n | [1, $n] | indices([$n])", ". as $all | [[1]] | bsearch([$all.n])",
+		".n | todate", "[.n, 1] | mktime", "[2000, .n] | strftime(\"%Y\")", "[.n] | gmtime", "[65, .n] | implode", ".n as $n | [1] | flatten($n)", ".n as $n | [1] | has($n)",
+		".n | in([1])", "jn(.n; 1)", `.n as $n | ["a", 1] | join($n)`, "yn(1; .n)", ".n as $n | [1] | getpath([$n])", ".n as $n | [1] | getpath([[$n]])", ".n as $n | [1] | getpath([{start: 0, end: $n}])",
+		".n as $n | [1] | setpath([$n]; 1)", ".n as $n | [1] | setpath([{start: $n, end: null}]; [1])", ".n as $n | [1] | delpaths([[{start: $n, end: null}]])",
+		".n as $n | [1] | .[$n]", ".n as $n | [1] | .[$n:]", ".n as $n | [1] | .[:$n]", ".n as $n | [1] | .[{start: 0, end: $n}]", ".n as $n | [1] | .[$n:] = [2]",
 		"[.n] | bsearch(1)", `"x" == .n`, `.n > "x"`, ".n as $n | $n | contains($n)", ".n as $n | $n | inside($n)",
 	} {
 		if v, err := evaluate(program, input); err == nil || !strings.Contains(err.Error(), "1300 digits") {
 			t.Errorf("%s: got %.40v, %v", program, v, err)
 		}
 	}
-	if v, err := evaluate("[.n, [.n]] | tojson | length", input); err != nil || fmt.Sprint(v) != "40005" {
-		t.Errorf("without a comparison: %v, %v", v, err)
+	for program, want := range map[string]string{
+		"[.n, [.n]] | tojson | length": "40005", `[.n, [.n]] | flatten(1) | length`: "2", `"start" as $s | {start: .n} | .[$s] | tojson | length`: "20000", `{start: .n} | has("start")`: "true",
+		`[{start: .n}] | getpath([0, "start"]) | tojson | length`: "20000", `{start: .n} | setpath(["end"]; 1) | length`: "2",
+	} {
+		if v, err := evaluate(program, input); err != nil || fmt.Sprint(v) != want {
+			t.Errorf("%s, without a conversion: %v, %v", program, v, err)
+		}
+	}
+}
+
+// TestPathsThatSearch: getpath searches for an array on the path in the value that the path has reached, as .[$array] does.
+func TestPathsThatSearch(t *testing.T) {
+	for _, path := range []string{"[$part]", "[{start: 0, end: 30000}, $part]", "[{start: 1, end: null}, $part]"} {
+		program := "[range(40000) | 0] as $all | $all[:20000] as $part | $all | getpath(" + path + ") | length"
+		if v, err := evaluate(program, nil); err == nil || !strings.Contains(err.Error(), "too much work") {
+			t.Errorf("%s: got %v, %v", program, v, err)
+		}
+	}
+	if v, err := evaluate("[range(9)] | getpath([{start: 2, end: null}, [4], 0])", nil); err != nil || fmt.Sprint(v) != "2" {
+		t.Errorf("a short search: %v, %v", v, err)
 	}
 }
 

@@ -34,9 +34,10 @@ func checked(name string, f native) native {
 	if check == nil {
 		check = guardScalars
 	}
+	inInput, inArgs := convertsNumbers(name)
 	return func(input any, args []any) any {
 		m := meterOf(args)
-		if !check(m, input, args) {
+		if inInput && !m.chargeNumbers(input) || inArgs && !m.chargeNumbers(args) || !check(m, input, args) {
 			return haltError()
 		}
 		v := f(input, args)
@@ -65,6 +66,8 @@ func replaced(name string, f native) native {
 		return func(input any, args []any) any { return matchPatterns(patterns, f, input, args) }
 	case "delpaths", "_delpaths":
 		return func(input any, args []any) any { return deletePaths(f, input, args) }
+	case "getpath":
+		return func(input any, args []any) any { return getPath(f, input, args) }
 	case "setpath", "_setpath":
 		return func(input any, args []any) any { return setPath(f, input, args) }
 	}
@@ -89,6 +92,18 @@ func guardScalars(m *meter, input any, args []any) bool {
 	return ok
 }
 
+// convertsNumbers reports whether a native converts the numbers in its input, and in its arguments, beside those that its guard charges for. The natives
+// that only pass numbers on, such as tojson, take numbers of any length.
+func convertsNumbers(name string) (inInput, inArgs bool) {
+	switch name {
+	case "mktime", "gmtime", "strftime", "implode":
+		return true, false
+	case "flatten", "has", "jn", "yn", "join":
+		return false, true
+	}
+	return false, false
+}
+
 // guardOf returns the guard of a native, or nil if guardScalars is enough.
 func guardOf(name string) guard {
 	switch name {
@@ -107,10 +122,10 @@ func guardOf(name string) guard {
 			n, _ := gojq.ToFloat64(args[0])
 			return n <= maxItems && n >= -maxItems || m.exceed("%s takes orders up to %d", name, maxItems)
 		}
-	case "getpath":
-		return func(m *meter, v any, args []any) bool { return m.chargeWork(length(args[0])) && m.chargePathError(v) }
 	case "_slice":
-		return func(m *meter, _ any, args []any) bool { return m.chargeReading(args[0]) && m.chargePathError(args[0]) }
+		return func(m *meter, _ any, args []any) bool {
+			return m.chargeReading(args[0]) && m.chargeScalar(args[1]) && m.chargeScalar(args[2]) && m.chargePathError(args[0])
+		}
 	}
 	if g := textGuard(name); g != nil {
 		return g
@@ -202,7 +217,7 @@ func (m *meter) chargeIndex(v, key any) bool {
 			return m.chargePairs(v, part)
 		}
 	}
-	return m.chargeReading(v) && m.chargeScalar(key) && m.chargePathError(v)
+	return m.chargeReading(v) && m.chargeBound(key) && m.chargePathError(v)
 }
 
 // chargeReading charges for reading a text rune by rune.

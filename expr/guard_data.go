@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"slices"
 	"sort"
 
 	"github.com/itchyny/gojq"
@@ -118,6 +119,41 @@ func chargeTranspose(m *meter, v any, _ []any) bool {
 	return m.chargeBytes(product(rows, product(longest, itemSize)) + product(longest, 2*itemSize))
 }
 
+// getPath guards getpath: an array on the path is searched for in the value that the path has reached.
+func getPath(f native, input any, args []any) any {
+	m := meterOf(args)
+	path, _ := args[0].([]any)
+	if !m.chargeWork(len(path)) || !m.chargeNumbers(path) || !m.chargePathError(input) || !m.chargeSearches(f, input, args) {
+		return haltError()
+	}
+	v := f(input, args)
+	if !m.chargeResult(v) {
+		return haltError()
+	}
+	return v
+}
+
+// chargeSearches charges for the arrays and slices on the path in args. It follows the path with get, which is getpath.
+func (m *meter) chargeSearches(get native, v any, args []any) bool {
+	path, _ := args[0].([]any)
+	if !slices.ContainsFunc(path, isContainer) {
+		return true
+	}
+	for _, step := range path {
+		if isContainer(step) && !m.chargeIndex(v, step) {
+			return false
+		}
+		v = get(v, append([]any{[]any{step}}, args[1:]...)) // jq adds an argument in an assignment
+		if _, failed := v.(error); failed {
+			return true
+		}
+		if isContainer(step) && !m.chargeResult(v) {
+			return false
+		}
+	}
+	return true
+}
+
 // setPath guards setpath: an index far beyond the end of an array would build all items up to it, and each
 // container on the path is copied unless the machine has just built it.
 func setPath(f native, input any, args []any) any {
@@ -127,12 +163,12 @@ func setPath(f native, input any, args []any) any {
 		m.exceed("a path has more than %d steps", maxDepth)
 		return haltError()
 	}
+	if !m.chargeNumbers(path) {
+		return haltError()
+	}
 	for _, step := range path {
 		if i, ok := gojq.ToInt(step); ok && i >= maxItems {
 			m.exceed("an array has more than %d items", maxItems)
-			return haltError()
-		}
-		if !m.chargeScalar(step) {
 			return haltError()
 		}
 	}
