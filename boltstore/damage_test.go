@@ -107,7 +107,7 @@ func useAll(t testing.TB, s *boltstore.Store) (failed []error) {
 	}
 	_, err := s.Definition(ctx, "key")
 	note(err)
-	_, err = s.Definitions(ctx)
+	_, err = s.Definitions(ctx, "")
 	note(err)
 	_, err = s.Written(ctx)
 	note(err)

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -71,8 +72,9 @@ func (s *Store) Definition(ctx context.Context, key string) ([]byte, error) {
 }
 
 // Definitions implements store.Catalog.
-func (s *Store) Definitions(ctx context.Context) ([]string, error) {
+func (s *Store) Definitions(ctx context.Context, prefix string) ([]string, error) {
 	keys, err := s.client.HKeys(ctx, s.keys.definitions()).Result()
+	keys = slices.DeleteFunc(keys, func(key string) bool { return !strings.HasPrefix(key, prefix) })
 	slices.Sort(keys)
 	return keys, damageOf(s.keys.definitions(), err)
 }

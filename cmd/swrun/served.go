@@ -53,9 +53,10 @@ func (s *served) deploy(ctx context.Context) error {
 			documents = append(documents, d)
 		}
 	}
+	named := sameNames(documents)
 	var deployed []*swrun.Document
 	for _, d := range documents {
-		whole, err := s.deployOne(ctx, d, documents)
+		whole, err := s.deployOne(ctx, d, named[d.String()])
 		if err == nil {
 			s.tellDeployed(ctx, d)
 			deployed = append(deployed, whole...)
@@ -71,9 +72,9 @@ func (s *served) deploy(ctx context.Context) error {
 	return s.tellMissingChildren(ctx, deployed)
 }
 
-// deployOne deploys one of the documents, and returns it with its resources.
-func (s *served) deployOne(ctx context.Context, d *swrun.Document, documents []*swrun.Document) ([]*swrun.Document, error) {
-	if err := ambiguous(d, documents); err != nil {
+// deployOne deploys one of the documents with the same name and version, and returns it with its resources.
+func (s *served) deployOne(ctx context.Context, d *swrun.Document, same []*swrun.Document) ([]*swrun.Document, error) {
+	if err := ambiguous(d, same); err != nil {
 		return nil, err
 	}
 	whole, err := s.wholeToDeploy(ctx, []*swrun.Document{d})
@@ -120,6 +121,15 @@ func foldersBelow(folder string) (found []string) {
 		return nil
 	})
 	return found
+}
+
+// sameNames returns the documents by their name and version.
+func sameNames(all []*swrun.Document) map[string][]*swrun.Document {
+	named := map[string][]*swrun.Document{}
+	for _, d := range all {
+		named[d.String()] = append(named[d.String()], d)
+	}
+	return named
 }
 
 // ambiguous returns an error if one of several documents has the name and version of another.

@@ -162,7 +162,7 @@ func Load(ctx context.Context, c store.Catalog, digest string) (d Definition, er
 
 // Namespaces returns the namespaces that runs may be in, if ctx grants them.
 func Namespaces(ctx context.Context, c store.Catalog) (all []string, err error) {
-	keys, err := c.Definitions(ctx)
+	keys, err := c.Definitions(ctx, namespaceKey)
 	for _, key := range keys {
 		if name, ok := strings.CutPrefix(key, namespaceKey); ok && GrantedIn(ctx).Has(name) {
 			all = append(all, name)
@@ -218,12 +218,10 @@ func latestVersion(ctx context.Context, c store.Catalog, r Reference) (string, e
 
 // Versions returns the deployed versions of the workflow that a reference names, beginning with the version that `latest` means.
 func Versions(ctx context.Context, c store.Catalog, r Reference) (all []string, err error) {
-	keys, err := c.Definitions(ctx)
 	prefix := nameKey + r.Namespace + "/" + r.Name + ":"
+	keys, err := c.Definitions(ctx, prefix)
 	for _, key := range keys {
-		if version, ok := strings.CutPrefix(key, prefix); ok {
-			all = append(all, version)
-		}
+		all = append(all, strings.TrimPrefix(key, prefix))
 	}
 	slices.SortStableFunc(all, order)
 	return all, err
@@ -231,7 +229,7 @@ func Versions(ctx context.Context, c store.Catalog, r Reference) (all []string, 
 
 // LatestVersions returns the latest version of each workflow that is deployed, in the order of their names. It asks the store once.
 func LatestVersions(ctx context.Context, c store.Catalog) (all []Reference, err error) {
-	keys, err := c.Definitions(ctx)
+	keys, err := c.Definitions(ctx, nameKey)
 	latest := map[Reference]string{} // by namespace and name
 	for _, key := range keys {
 		text, ok := strings.CutPrefix(key, nameKey)

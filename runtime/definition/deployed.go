@@ -35,7 +35,11 @@ func (d *Deployed) Latest() string {
 // AllDeployed returns the deployed workflows of a namespace and name, each of which may be empty for any, in their order. Namespaces that ctx does
 // not grant are left out.
 func AllDeployed(ctx context.Context, c store.Catalog, namespace, name string) ([]Deployed, error) {
-	keys, err := c.Definitions(ctx)
+	prefix := nameKey
+	if namespace != "" {
+		prefix += namespace + "/"
+	}
+	keys, err := c.Definitions(ctx, prefix)
 	if err != nil {
 		return nil, err
 	}

@@ -318,9 +318,9 @@ func (s *Store) Definition(_ context.Context, key string) (data []byte, err erro
 }
 
 // Definitions implements store.Catalog.
-func (s *Store) Definitions(context.Context) (keys []string, err error) {
+func (s *Store) Definitions(_ context.Context, prefix string) (keys []string, err error) {
 	err = s.view(0, func(p *partition) error {
-		p.Scan(definitionPrefix, definitionPrefix, func(key string, _ []byte) bool {
+		p.Scan(definitionPrefix+prefix, definitionPrefix+prefix, func(key string, _ []byte) bool {
 			keys = append(keys, strings.TrimPrefix(key, definitionPrefix))
 			return true
 		})

@@ -85,9 +85,9 @@ func (i *interrupting) step() {
 	}
 }
 
-func (i *interrupting) Definitions(ctx context.Context) ([]string, error) {
+func (i *interrupting) Definitions(ctx context.Context, prefix string) ([]string, error) {
 	i.step()
-	return i.Store.Definitions(ctx)
+	return i.Store.Definitions(ctx, prefix)
 }
 
 func (i *interrupting) Definition(ctx context.Context, key string) ([]byte, error) {

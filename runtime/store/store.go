@@ -63,8 +63,8 @@ type Catalog interface {
 	Undefine(ctx context.Context, key string, data []byte) error
 	// Definition returns the definition under a key; an unknown key is refused as NoSuch.
 	Definition(ctx context.Context, key string) ([]byte, error)
-	// Definitions returns the keys of all definitions, sorted.
-	Definitions(ctx context.Context) ([]string, error)
+	// Definitions returns the keys of the definitions that begin with a prefix, sorted.
+	Definitions(ctx context.Context, prefix string) ([]string, error)
 }
 
 // Presence determines which workers are present. Changes are visible immediately.

@@ -91,14 +91,15 @@ func definitions(s *suite) {
 	}
 	_, err = s.Definition(s.ctx(), "c:1")
 	s.refused(err, store.NoSuch)
-	keys, err := s.Definitions(s.ctx())
-	if err != nil || fmt.Sprint(keys) != "[a:1 b:1]" {
-		s.Errorf("got %v, %v", keys, err)
+	for prefix, want := range map[string]string{"": "[a:1 b:1]", "a": "[a:1]", "a:": "[a:1]", "b:1": "[b:1]", "a:2": "[]", "b*": "[]"} {
+		if keys, err := s.Definitions(s.ctx(), prefix); err != nil || fmt.Sprint(keys) != want {
+			s.Errorf("%q: got %v, %v", prefix, keys, err)
+		}
 	}
 	s.refused(s.Undefine(s.ctx(), "a:1", []byte("three")), store.Conflict)
 	s.must(s.Undefine(s.ctx(), "a:1", []byte("two")))
 	s.refused(s.Undefine(s.ctx(), "a:1", []byte("two")), store.NoSuch)
-	if keys, err = s.Definitions(s.ctx()); err != nil || fmt.Sprint(keys) != "[b:1]" {
+	if keys, err := s.Definitions(s.ctx(), ""); err != nil || fmt.Sprint(keys) != "[b:1]" {
 		s.Errorf("got %v, %v", keys, err)
 	}
 	s.must(s.Define(s.ctx(), "a:1", []byte("three")))
