@@ -153,6 +153,9 @@ func ofDocument(d *swrun.Document, err error) error {
 	if errors.As(err, new(*swrun.DuplicateError)) {
 		return duplicateFailure(err)
 	}
+	if api.IsTooLarge(err) { // there may be room for other documents
+		return &exitError{code: exitConflict, message: err.Error(), hint: "remove workflows with schedules that are no longer needed: swrun schedule ls, swrun workflows rm"}
+	}
 	return nil
 }
 

@@ -101,6 +101,9 @@ func integer(text string) any {
 	if i, err := strconv.ParseInt(digits, base, 0); err == nil {
 		return int(i)
 	}
+	if base == 10 {
+		return json.Number(jsonNumber(text)) // out of range
+	}
 	large, ok := new(big.Int).SetString(digits, base)
 	if !ok {
 		return text
@@ -108,11 +111,18 @@ func integer(text string) any {
 	return json.Number(large.String())
 }
 
+// maxCompared is the length of a number that is compared with its float64: the comparison takes a time that grows with the square of the length. A longer
+// number is kept as it is written.
+const maxCompared = 1000
+
 // float keeps a number as it is written if a float64 would lose some of it.
 func float(text string) any {
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsInf(f, 0) || f == 0 && strings.ContainsAny(mantissa(text), "123456789") {
 		return json.Number(jsonNumber(text)) // out of range
+	}
+	if len(text) > maxCompared {
+		return json.Number(jsonNumber(text))
 	}
 	written, ok := new(big.Rat).SetString(text)
 	shortest, alsoOK := new(big.Rat).SetString(strconv.FormatFloat(f, 'g', -1, 64))

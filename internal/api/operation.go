@@ -27,7 +27,7 @@ type Operation[In, Out any] struct {
 const (
 	getMethod, postMethod, patchMethod, deleteMethod = "GET", "POST", "PATCH", "DELETE"
 
-	created, notFound = 201, 404
+	created, notFound, tooLarge = 201, 404, 413
 )
 
 // None is an input without parameters, and an answer without a body.

@@ -64,6 +64,12 @@ func IsNotFound(err error) bool {
 	return errors.As(err, &p) && p.Status == notFound || store.RefusedAs(err) == store.NoSuch
 }
 
+// IsTooLarge reports whether an error is the refusal of a request that exceeds a limit.
+func IsTooLarge(err error) bool {
+	var p *Problem
+	return errors.As(err, &p) && p.Status == tooLarge || store.RefusedAs(err) == store.Limit
+}
+
 // GetStatus returns the status of the answer; the HTTP library requires this name.
 func (p *Problem) GetStatus() int { return p.Status }
 
