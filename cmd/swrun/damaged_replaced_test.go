@@ -12,8 +12,8 @@ import (
 	"github.com/swrun/swrun/redisstore/redistest"
 )
 
-// TestReplacesDamagedEntry: rules of a queue and settings that cannot be read are refused with the command that sets them anew. This command tells
-// what is lost.
+// TestReplacesDamagedEntry: a change of unreadable rules or settings is refused, and the error contains the command that sets them anew. The answer of
+// that command names the lost values.
 func TestReplacesDamagedEntry(t *testing.T) {
 	t.Run("file", func(t *testing.T) {
 		t.Parallel()

@@ -10,7 +10,7 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// TestRepairNamesUnreadableRuns: repair names a run of which only some parts are stored, and tells what happens with it.
+// TestRepairNamesUnreadableRuns: repair names a run of which only some parts are stored, and prints that it leaves the run as it is.
 func TestRepairNamesUnreadableRuns(t *testing.T) {
 	t.Parallel()
 	const told = "repair leaves it as it is, and nothing continues it: restore it from a backup"
