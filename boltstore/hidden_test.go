@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/swrun/swrun/boltstore"
 	"github.com/swrun/swrun/runtime/activity"
 	"github.com/swrun/swrun/runtime/store"
+	"github.com/swrun/swrun/runtime/storetest"
 )
 
 // manyBroken is more than the first entries of a list that a worker reads.
@@ -72,14 +72,14 @@ func TestBrokenEntriesHideNoActivity(t *testing.T) {
 			}
 			defer s.Close()
 			x := store.ActivityID{Run: store.Instance{Namespace: "test", ID: "x"}, Effect: 4}
-			if !turnsUp(t, s, x, activity.Take{Nonce: "n", Worker: "w"}, func() ([]store.ActivityID, error) {
+			if !storetest.TurnsUp(t, s, x, manyBroken/20+2, activity.Take{Nonce: "n", Worker: "w"}, func() ([]store.ActivityID, error) {
 				offered, err := s.Available(t.Context(), store.Available{Queues: []string{"mail"}, N: 20})
 				return offered.Activities, err
 			}) {
 				t.Error("the available activity is hidden")
 			}
 			now = now.Add(2 * time.Hour)
-			if !turnsUp(t, s, x, activity.Expire{}, func() ([]store.ActivityID, error) {
+			if !storetest.TurnsUp(t, s, x, manyBroken/20+2, activity.Expire{}, func() ([]store.ActivityID, error) {
 				w, err := s.Poll(t.Context(), 0, 100, true)
 				return w.Activities, err
 			}) {
@@ -87,22 +87,4 @@ func TestBrokenEntriesHideNoActivity(t *testing.T) {
 			}
 		})
 	}
-}
-
-// turnsUp reports whether an activity is among the activities that a worker reads in a few turns, if it handles all of them.
-func turnsUp(t *testing.T, s store.Store, x store.ActivityID, op store.ActivityOperation, read func() ([]store.ActivityID, error)) bool {
-	t.Helper()
-	for range manyBroken/20 + 2 {
-		all, err := read()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if slices.Contains(all, x) {
-			return true
-		}
-		if _, err := s.ChangeActivities(t.Context(), store.ChangeActivities{Activities: all, Operation: op}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return false
 }
