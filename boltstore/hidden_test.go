@@ -72,14 +72,14 @@ func TestBrokenEntriesHideNoActivity(t *testing.T) {
 			}
 			defer s.Close()
 			x := store.ActivityID{Run: store.Instance{Namespace: "test", ID: "x"}, Effect: 4}
-			if !storetest.TurnsUp(t, s, x, manyBroken/20+2, activity.Take{Nonce: "n", Worker: "w"}, func() ([]store.ActivityID, error) {
+			if !storetest.TurnsUp(t, s, x, activity.Take{Nonce: "n", Worker: "w"}, func() ([]store.ActivityID, error) {
 				offered, err := s.Available(t.Context(), store.Available{Queues: []string{"mail"}, N: 20})
 				return offered.Activities, err
 			}) {
 				t.Error("the available activity is hidden")
 			}
 			now = now.Add(2 * time.Hour)
-			if !storetest.TurnsUp(t, s, x, manyBroken/20+2, activity.Expire{}, func() ([]store.ActivityID, error) {
+			if !storetest.TurnsUp(t, s, x, activity.Expire{}, func() ([]store.ActivityID, error) {
 				w, err := s.Poll(t.Context(), 0, 100, true)
 				return w.Activities, err
 			}) {

@@ -47,13 +47,13 @@ func TestBrokenMembersHideNoActivity(t *testing.T) {
 				client.ZAdd(t.Context(), queue, redis.Z{Score: 1, Member: member})
 			}
 			x := store.ActivityID{Run: instance("x"), Effect: 4}
-			if !storetest.TurnsUp(t, s, x, manyBroken/20+2, activity.Expire{}, func() ([]store.ActivityID, error) {
+			if !storetest.TurnsUp(t, s, x, activity.Expire{}, func() ([]store.ActivityID, error) {
 				w, err := s.Poll(t.Context(), 0, 100, true)
 				return w.Activities, err
 			}) {
 				t.Error("the due activity is hidden")
 			}
-			if !storetest.TurnsUp(t, s, x, manyBroken/20+2, activity.Take{Nonce: "n", Worker: "w"}, func() ([]store.ActivityID, error) {
+			if !storetest.TurnsUp(t, s, x, activity.Take{Nonce: "n", Worker: "w"}, func() ([]store.ActivityID, error) {
 				offered, err := s.Available(t.Context(), store.Available{Queues: []string{"mail"}, N: 20})
 				return offered.Activities, err
 			}) {

@@ -7,8 +7,11 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// TurnsUp reports whether an activity is among the activities that a worker reads in some turns, if the worker changes all activities that it reads.
-func TurnsUp(t *testing.T, s store.Store, x store.ActivityID, turns int, op store.ActivityOperation, read func() ([]store.ActivityID, error)) bool {
+// turns is how often a worker reads activities until it has read several hundred, also if each read returns only some of them.
+const turns = 20
+
+// TurnsUp reports whether an activity is among the activities that a worker reads in 20 turns, if the worker changes all activities that it reads.
+func TurnsUp(t *testing.T, s store.Store, x store.ActivityID, op store.ActivityOperation, read func() ([]store.ActivityID, error)) bool {
 	t.Helper()
 	for range turns {
 		all, err := read()
