@@ -1,7 +1,6 @@
 package kvstore
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -40,33 +39,37 @@ func (p *partition) dueKey(id store.ActivityID, a *store.Activity) string {
 	return p.activitiesPrefix() + number(store.Millis(a.Due)) + "/" + id.String()
 }
 
-// activity returns the record of an activity; nil if it is missing or unreadable.
-func (p *partition) activity(id store.ActivityID) *store.Activity {
+// readActivity returns the record of an activity; nil if it is missing or damaged. A record that a newer build has written must not be
+// overwritten: it is an error.
+func (p *partition) readActivity(id store.ActivityID) (*store.Activity, error) {
 	value, ok := p.Get(p.activityKey(id))
 	if !ok {
-		return nil
+		return nil, nil
 	}
 	a, err := store.ParseActivity(string(value))
+	if form.IsNewer(err) {
+		return nil, store.RefuseUnreadable("activity "+id.String(), err, p.now)
+	}
 	if err != nil {
-		return nil
+		return nil, nil
 	}
-	return &a
+	return &a, nil
 }
 
-// newerActivity returns the refusal of an activity that a newer build has written; nil for any other one.
-func (p *partition) newerActivity(id store.ActivityID) error {
-	value, _ := p.Get(p.activityKey(id))
-	if _, err := store.ParseActivity(string(value)); form.IsNewer(err) {
-		return store.RefuseUnreadable("activity "+id.String(), err, p.now)
-	}
-	return nil
+// activity returns the record of an activity; nil if it is missing or unreadable.
+func (p *partition) activity(id store.ActivityID) *store.Activity {
+	a, _ := p.readActivity(id)
+	return a
 }
 
-// unreadableActivity returns why nothing can be done with an activity: its run or its record cannot be read, and must not be overwritten. In
-// the lists it must not hide others.
+// unreadableActivity returns why nothing can be done with an activity: its run or its record cannot be read. In the lists it must not hide
+// others.
 func (p *partition) unreadableActivity(id store.ActivityID) error {
-	_, err := p.record(id.Run)
-	return cmp.Or(err, p.newerActivity(id))
+	if _, err := p.lifecycle(id.Run); err != nil {
+		return err
+	}
+	_, err := p.readActivity(id)
+	return err
 }
 
 // hasActivities reports whether the activities of a run match the expectations of a change.
@@ -187,11 +190,14 @@ func (s *Store) ChangeActivities(ctx context.Context, c store.ChangeActivities) 
 }
 
 func (p *partition) changeActivity(id store.ActivityID, c *store.ChangeActivities) (store.ActivityChanged, *store.Change) {
-	if err := p.unreadableActivity(id); err != nil {
+	r, err := p.record(id.Run)
+	if err != nil {
 		return store.ActivityChanged{Refused: err}, nil
 	}
-	r, _ := p.record(id.Run) // it can be read
-	a := p.activity(id)
+	a, err := p.readActivity(id)
+	if err != nil {
+		return store.ActivityChanged{Refused: err}, nil
+	}
 	change, code := c.Transition(id, r, a, p.now)
 	if a == nil || code == store.Corrupt {
 		p.lostActivity(id, r)
@@ -289,7 +295,11 @@ func (p *partition) scrubLost(done *store.Scrubbed) {
 	prefix := p.activitiesPrefix()
 	p.Scan(prefix, prefix, func(key string, _ []byte) bool {
 		_, rest, _ := strings.Cut(strings.TrimPrefix(key, prefix), "/")
-		if id, err := store.ParseActivityID(rest); err == nil && p.activity(id) == nil && p.newerActivity(id) == nil {
+		id, err := store.ParseActivityID(rest)
+		if err != nil {
+			return true
+		}
+		if a, err := p.readActivity(id); a == nil && err == nil {
 			lost = append(lost, id)
 		}
 		return true

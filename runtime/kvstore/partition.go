@@ -73,8 +73,21 @@ func (p *partition) next(name string) int64 {
 	return n
 }
 
-// record returns the record of a run; nil if it is missing.
+// record returns the record of a run with its mail and its lease; nil if it is missing.
 func (p *partition) record(i store.Instance) (*store.Lifecycle, error) {
+	r, err := p.lifecycle(i)
+	if r == nil {
+		return nil, err
+	}
+	r.Mail = p.number(p.key(i, "mail"))
+	if r.Held() {
+		r.Lease = p.lease(r.Owner)
+	}
+	return r, nil
+}
+
+// lifecycle returns the record of a run as it is written; nil if it is missing.
+func (p *partition) lifecycle(i store.Instance) (*store.Lifecycle, error) {
 	value, ok := p.Get(p.key(i, "record"))
 	if !ok {
 		return nil, nil
@@ -82,10 +95,6 @@ func (p *partition) record(i store.Instance) (*store.Lifecycle, error) {
 	r, err := store.ParseLifecycle(string(value))
 	if err != nil {
 		return nil, store.RefuseUnreadable("run "+i.String(), err, p.now)
-	}
-	r.Mail = p.number(p.key(i, "mail"))
-	if r.Held() {
-		r.Lease = p.lease(r.Owner)
 	}
 	return &r, nil
 }
