@@ -1,15 +1,12 @@
 package runtime_test
 
 import (
-	"fmt"
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/swrun/swrun/dsl"
-	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
@@ -19,29 +16,15 @@ import (
 // TestSoftDeadlinesAreNamed: a scope that describe names to become late does so at that time, if nothing happens until then, and no other one does: the run, its
 // loops, branches and tries with their retries, and while the run is suspended or its deadlines are moved.
 func TestSoftDeadlinesAreNamed(t *testing.T) {
-	const seeds = 300 // with which each kind of scope becomes late
-	late, fired, tried := map[string]int{}, map[string]int{}, pacetest.Fewer(seeds, 5)
-	for seed := range uint64(tried) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			withOutsideWorkers(t, false, func(a *activities) {
-				s := &scopes{Rand: rand.New(rand.NewPCG(seed, 3)), soft: true}
-				document := s.document()
-				a.nameAll(s, document, fired, func(i store.Instance) {
-					if s.IntN(3) == 0 {
-						a.move(s, i, map[string]int{})
-					}
-					a.awaitLate(i, late)
-				})
-				if t.Failed() {
-					t.Logf("the document is\n%s", document)
-				}
-			})
-		})
-	}
-	for _, kind := range []string{"run", "task", "suspended", "several"} {
-		if late[kind] == 0 && tried == seeds {
-			t.Errorf("nothing of this kind becomes late: %s; %v", kind, late)
+	late := map[string]int{}
+	_, all := nameSeeds(t, 3, true, func(a *activities, s *scopes, i store.Instance) {
+		if s.IntN(3) == 0 {
+			a.move(s, i, map[string]int{})
 		}
+		a.awaitLate(i, late)
+	})
+	if all {
+		expectCounted(t, late, "run", "task", "suspended", "several")
 	}
 }
 

@@ -2,7 +2,6 @@ package runtime_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/dsl"
-	"github.com/swrun/swrun/internal/pacetest"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
@@ -20,26 +18,11 @@ import (
 // TestMovedDeadlinesAreNamed: the deadline that describe names as the first fires first, after deadlines of the execution, of the run and
 // of tasks were moved, added and removed, also while the run is suspended. A refused change has no effect.
 func TestMovedDeadlinesAreNamed(t *testing.T) {
-	const seeds = 300 // with which each change is made
-	fired, moved, tried := map[string]int{}, map[string]int{}, pacetest.Fewer(seeds, 5)
-	for seed := range uint64(tried) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			withOutsideWorkers(t, false, func(a *activities) {
-				s := &scopes{Rand: rand.New(rand.NewPCG(seed, 2))}
-				document := s.document()
-				a.nameAll(s, document, fired, func(i store.Instance) { a.move(s, i, moved) })
-				if t.Failed() {
-					t.Logf("the document is\n%s", document)
-				}
-			})
-		})
-	}
-	for _, change := range []string{
-		"execution moved", "execution added", "execution removed", "run moved", "run added", "run removed", "task moved", "task added", "task removed", "refused",
-	} {
-		if moved[change] == 0 && tried == seeds {
-			t.Errorf("no deadline is %s: %v", change, moved)
-		}
+	moved := map[string]int{}
+	_, all := nameSeeds(t, 2, false, func(a *activities, s *scopes, i store.Instance) { a.move(s, i, moved) })
+	if all {
+		expectCounted(t, moved, "execution moved", "execution added", "execution removed", "run moved", "run added", "run removed",
+			"task moved", "task added", "task removed", "refused")
 	}
 }
 

@@ -104,14 +104,8 @@ func TestTheDeadlineNamedFirstFiresFirst(t *testing.T) {
 			})
 		})
 	}
-	for _, kind := range []string{
-		interpreter.DeadlineWorkflow, interpreter.DeadlineExecution, interpreter.DeadlineRun, interpreter.DeadlineTask, interpreter.DeadlineScheduleToStart,
-		interpreter.DeadlineStartToClose, interpreter.DeadlineScheduleToClose, interpreter.DeadlineHeartbeat,
-	} {
-		if fired[kind] == 0 {
-			t.Errorf("no deadline of the kind %s has fired: %v", kind, fired)
-		}
-	}
+	expectCounted(t, fired, interpreter.DeadlineWorkflow, interpreter.DeadlineExecution, interpreter.DeadlineRun, interpreter.DeadlineTask,
+		interpreter.DeadlineScheduleToStart, interpreter.DeadlineStartToClose, interpreter.DeadlineScheduleToClose, interpreter.DeadlineHeartbeat)
 }
 
 // foretold lets the deadline pass that describe names first, and returns its kind; empty without deadlines.
