@@ -46,7 +46,7 @@ func TestEnginesThatFail(t *testing.T) {
 				return false
 			}
 			defer connection.Close()
-			_, _ = connection.Write(append([]byte("HTTP/1.1 101 UPGRADED\r\nContent-Type: application/vnd.docker.multiplexed-stream\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n"), data...))
+			_, _ = connection.Write(append([]byte(attached), data...))
 			return true
 		}
 	}

@@ -47,21 +47,23 @@ func attacks() map[string]flood {
 	}
 }
 
-// streamAttacks are the outputs of containers that a hostile engine sends.
-func streamAttacks() map[string]flood {
-	const attached = "HTTP/1.1 101 UPGRADED\r\nContent-Type: application/vnd.docker.multiplexed-stream\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n"
+// attached is the header of an attached stream.
+const attached = "HTTP/1.1 101 UPGRADED\r\nContent-Type: application/vnd.docker.multiplexed-stream\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n"
+
+// streamAttacks are the outputs of containers that a hostile engine sends, attached or from the log.
+func streamAttacks(header string) map[string]flood {
 	frame := func(announced uint32, data string) string {
 		return string(binary.BigEndian.AppendUint32([]byte{1, 0, 0, 0}, announced)) + data
 	}
 	return map[string]flood{
-		"endless output":       {first: attached, next: strings.Repeat(frame(8, "12345678"), 4<<10)},
-		"announced frame":      {first: attached + frame(1<<32-1, "1"), next: strings.Repeat("a", 64<<10)},
-		"announced, no data":   {first: attached + frame(1<<32-1, ""), waits: true},
-		"empty frames":         {first: attached, next: strings.Repeat(frame(0, ""), 8<<10), waits: true},
-		"unknown stream":       {first: attached + "\x09\x00\x00\x00\x00\x00\x00\x01a"},
-		"half a header":        {first: attached + "\x01\x00\x00", waits: true},
-		"silence once there":   {first: attached, waits: true},
-		"no frames":            {first: attached, next: strings.Repeat("a", 64<<10)},
+		"endless output":       {first: header, next: strings.Repeat(frame(8, "12345678"), 4<<10)},
+		"announced frame":      {first: header + frame(1<<32-1, "1"), next: strings.Repeat("a", 64<<10)},
+		"announced, no data":   {first: header + frame(1<<32-1, ""), waits: true},
+		"empty frames":         {first: header, next: strings.Repeat(frame(0, ""), 8<<10), waits: true},
+		"unknown stream":       {first: header + "\x09\x00\x00\x00\x00\x00\x00\x01a"},
+		"half a header":        {first: header + "\x01\x00\x00", waits: true},
+		"silence once there":   {first: header, waits: true},
+		"no frames":            {first: header, next: strings.Repeat("a", 64<<10)},
 		"headers of the other": {first: "HTTP/1.1 101 UPGRADED\r\n", next: strings.Repeat("x-a: b\r\n", 8<<10)},
 	}
 }
@@ -109,6 +111,9 @@ func against(t *testing.T, what string, f flood) *container.Engine {
 		stop()
 		talks.Wait()
 	})
+	if what == "logs" {
+		return closes{sent: enginetest.Frame(2, []byte(podmanReport))}.against(t, fake)
+	}
 	return container.New(container.Config{Lookup: func(name string) (string, bool) {
 		return map[string]string{"DOCKER_HOST": "unix://" + socket}[name], true
 	}})
@@ -117,8 +122,8 @@ func against(t *testing.T, what string, f flood) *container.Engine {
 // TestHostileEngines: regardless of the data of an engine, at any request, the process uses limited memory, and the task ends with an error that
 // explains it, or by its own end.
 func TestHostileEngines(t *testing.T) {
-	stages := map[string]map[string]flood{"attach": streamAttacks()}
-	for _, what := range []string{"_ping", "json", "create", "pull", "attach", "start", "wait", "stop", "remove"} {
+	stages := map[string]map[string]flood{"attach": streamAttacks(attached), "logs": streamAttacks("HTTP/1.1 200 OK\r\n\r\n")}
+	for _, what := range []string{"_ping", "json", "create", "pull", "attach", "start", "wait", "logs", "stop", "remove"} {
 		if stages[what] == nil {
 			stages[what] = map[string]flood{}
 		}
@@ -147,6 +152,8 @@ func attackEngine(t *testing.T, e *container.Engine, what string, f flood) {
 	}
 	j := job("true")
 	switch what {
+	case "logs":
+		j.Stdin = new("unread")
 	case "pull":
 		j.Image = "pulled"
 	case "stop":
@@ -178,7 +185,7 @@ func attackEngine(t *testing.T, e *container.Engine, what string, f flood) {
 
 // TestHostileEnginesTakeLittleMemory: of an endless answer, the client keeps at most some answers of the largest size.
 func TestHostileEnginesTakeLittleMemory(t *testing.T) {
-	for _, what := range []string{"create", "pull", "attach", "wait"} {
+	for _, what := range []string{"create", "pull", "attach", "wait", "logs"} {
 		for name, f := range attacks() {
 			if f.next == "" || name == "endless status line" {
 				continue

@@ -77,17 +77,6 @@ type Mount struct {
 	ReadOnly       bool
 }
 
-// End describes the end of a container.
-type End struct {
-	ExitCode       int
-	Stdout, Stderr []byte
-}
-
-// LimitError reports that a stream of the container exceeded its maximum length.
-type LimitError struct{ Stream string }
-
-func (e *LimitError) Error() string { return e.Stream + " is too long" }
-
 // Run runs a job to its end. When ctx ends first, the container gets SIGTERM, and SIGKILL after KillAfter. Run then returns the cause after the end
 // of the container, or when the engine no longer answers. An existing container with the same key is removed first, because the attempt that started
 // it is lost.
@@ -288,8 +277,6 @@ func (r *running) run(ctx context.Context) (End, error) {
 	if err := r.start(ctx); err != nil {
 		return End{}, err
 	}
-	waiting, stop := context.WithCancel(ctx)
-	defer stop()
 	go streams.copy(r.job)
 	select {
 	case err := <-streams.done:
@@ -299,19 +286,17 @@ func (r *running) run(ctx context.Context) (End, error) {
 	case <-ctx.Done():
 		return End{}, context.Cause(ctx)
 	}
-	wait := r.client.ContainerWait(waiting, r.id, client.ContainerWaitOptions{Condition: container.WaitConditionNotRunning})
-	select {
-	case end := <-wait.Result:
-		r.ended = true
-		if end.Error != nil {
-			return End{}, &UnreachableError{"the container engine has lost the container: " + short(end.Error.Message)}
-		}
-		return End{int(end.StatusCode), streams.stdout.data.Bytes(), streams.stderr.data.Bytes()}, nil
-	case err := <-wait.Error:
-		return End{}, failed("it is not known how the container of "+r.job.Image+" has ended", err)
-	case <-ctx.Done():
-		return End{}, context.Cause(ctx)
+	code, err := r.wait(ctx)
+	if err != nil {
+		return End{}, err
 	}
+	out := &streams.output
+	if out.lost {
+		if out, err = r.logged(ctx, out); err != nil {
+			return End{}, err
+		}
+	}
+	return End{code, out.stdout.data.Bytes(), out.stderr.data.Bytes()}, nil
 }
 
 // start starts the container. Engines report a missing command with different statuses.
@@ -351,9 +336,7 @@ func (r *running) attach(ctx context.Context) (*streams, error) {
 	if err != nil {
 		return nil, r.unattached(ctx, err)
 	}
-	s := &streams{connection: attached.HijackedResponse, done: make(chan error, 1)}
-	s.stdout, s.stderr = bounded{name: "stdout", most: r.job.MaxOutput}, bounded{name: "stderr", most: r.job.MaxOutput}
-	return s, nil
+	return &streams{connection: attached.HijackedResponse, output: newOutput(r.job.MaxOutput, true), done: make(chan error, 1)}, nil
 }
 
 func (r *running) askToAttach(ctx context.Context) (client.ContainerAttachResult, error) {

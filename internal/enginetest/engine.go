@@ -45,6 +45,7 @@ type Container struct {
 	argv    []string
 	command *exec.Cmd
 	output  net.Conn
+	log     *bytes.Buffer // the frames of the output
 	stdin   *os.File
 	ended   chan struct{}
 }
@@ -100,9 +101,14 @@ func (e *Engine) Listen(path string) (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
+	return e.Serve(l), nil
+}
+
+// Serve serves the engine at a listener until stop is called.
+func (e *Engine) Serve(l net.Listener) (stop func()) {
 	server := e.server()
 	go func() { _ = server.Serve(l) }() // until it is closed
-	return func() { _ = server.Close() }, nil
+	return func() { _ = server.Close() }
 }
 
 // All returns all containers.
@@ -160,6 +166,7 @@ func (e *Engine) server() *http.Server {
 		"GET /containers/{name}/json":    e.inspect,
 		"POST /containers/{name}/attach": e.attach,
 		"POST /containers/{name}/start":  e.start,
+		"GET /containers/{name}/logs":    e.logs,
 		"POST /containers/{name}/wait":   e.wait,
 		"POST /containers/{name}/stop":   e.stop,
 		"DELETE /containers/{name}":      e.remove,
@@ -263,7 +270,7 @@ func (e *Engine) create(w http.ResponseWriter, r *http.Request) {
 		argv = run
 	}
 	e.last++
-	c := &Container{ID: strconv.Itoa(e.last), Name: name, Image: request.Image, Labels: request.Labels, State: "created", Request: request, argv: argv, ended: make(chan struct{})}
+	c := &Container{ID: strconv.Itoa(e.last), Name: name, Image: request.Image, Labels: request.Labels, State: "created", Request: request, argv: argv, log: &bytes.Buffer{}, ended: make(chan struct{})}
 	e.containers[c.ID] = c
 	answer(w, http.StatusCreated, map[string]any{"Id": c.ID, "Warnings": []string{}})
 }
@@ -326,8 +333,7 @@ func (e *Engine) inspect(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// frame writes a part of a stream in the form of attached connections.
-func frame(to net.Conn, stream byte, data []byte) {
-	header := []byte{stream, 0, 0, 0, byte(len(data) >> 24), byte(len(data) >> 16), byte(len(data) >> 8), byte(len(data))}
-	_, _ = to.Write(append(header, bytes.Clone(data)...)) // the reader may be gone
+// Frame returns a part of a stream in the form of attached connections and of logs.
+func Frame(stream byte, data []byte) []byte {
+	return append([]byte{stream, 0, 0, 0, byte(len(data) >> 24), byte(len(data) >> 16), byte(len(data) >> 8), byte(len(data))}, data...)
 }

@@ -14,6 +14,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/registry"
@@ -67,6 +68,14 @@ func (p *Podman) Close() {
 
 // pulled is the image that has to be pulled.
 const pulled = "docker.io/library/pulled"
+
+// Sleep stops the process that serves the API until wake is called. Its containers run on.
+func (p *Podman) Sleep() (wake func(), err error) {
+	return func() { _ = p.service.Process.Signal(syscall.SIGCONT) }, p.service.Process.Signal(syscall.SIGSTOP) // it may be gone
+}
+
+// Wait waits for the end of a container, without the API.
+func (p *Podman) Wait(name string) error { return p.run("wait", name) }
 
 // Clear deletes all containers, and the pulled image.
 func (p *Podman) Clear() error {

@@ -1,6 +1,7 @@
 package enginetest
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -56,9 +57,10 @@ func (e *Engine) start(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// stream is an output stream of a process, on its way to the attached client.
+// stream is an output stream of a process, on its way to the log and to the attached client.
 type stream struct {
 	mu   *sync.Mutex
+	log  *bytes.Buffer
 	to   net.Conn
 	kind byte
 }
@@ -66,8 +68,9 @@ type stream struct {
 func (s stream) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.log.Write(Frame(s.kind, p))
 	if s.to != nil {
-		frame(s.to, s.kind, p)
+		_, _ = s.to.Write(Frame(s.kind, p)) // the reader may be gone
 	}
 	return len(p), nil
 }
@@ -81,7 +84,7 @@ func (e *Engine) launch(c *Container) error {
 	command.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOSTNAME=" + c.ID}, c.Request.Env...)
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	var writing sync.Mutex
-	command.Stdout, command.Stderr = stream{&writing, c.output, 1}, stream{&writing, c.output, 2}
+	command.Stdout, command.Stderr = stream{&writing, c.log, c.output, 1}, stream{&writing, c.log, c.output, 2}
 	if c.stdin != nil {
 		command.Stdin = c.stdin
 	}
@@ -128,6 +131,15 @@ func (e *Engine) wait(w http.ResponseWriter, r *http.Request) {
 		defer e.mu.Unlock()
 		_ = json.NewEncoder(w).Encode(map[string]int{"StatusCode": c.ExitCode}) // the caller may be gone
 	case <-r.Context().Done():
+	}
+}
+
+// logs sends the output of a container that has ended.
+func (e *Engine) logs(w http.ResponseWriter, r *http.Request) {
+	var c *Container
+	if e.with(w, r, func(found *Container) { c = found }); c != nil {
+		<-c.ended
+		_, _ = w.Write(c.log.Bytes()) // the caller may be gone
 	}
 }
 
