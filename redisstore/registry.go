@@ -23,10 +23,10 @@ func (s *Store) Register(ctx context.Context, c store.Registration) (store.Regis
 	if c.For == 0 {
 		length = 0
 	}
-	r, err := s.register(ctx, c.Kind, c.Key, c.Version, length, c.Value)
-	var refused *store.Refusal
-	if errors.As(err, &refused) && refused.Code == store.Limit {
-		refused.Detail = fmt.Sprintf("more than %d %s", store.MaxRegistered, c.Kind)
+	r, err := s.register(ctx, &c, length, c.Value)
+	if store.RefusedAs(err) == store.Limit {
+		room := c.Room()
+		return store.Registered{}, room.Refuse(integer(r.values[0]), integer(r.values[1]), r.at)
 	}
 	if err != nil {
 		return store.Registered{}, err
@@ -39,22 +39,22 @@ func (s *Store) Unregister(ctx context.Context, kind store.RegistryKind, key str
 	if err := kind.CheckKey(key); err != nil {
 		return err
 	}
-	_, err := s.register(ctx, kind, key, version)
+	_, err := s.register(ctx, &store.Registration{Kind: kind, Key: key, Version: version})
 	return err
 }
 
 // register calls the script with an entry's lifetime and value, or without them to delete it.
-func (s *Store) register(ctx context.Context, kind store.RegistryKind, key string, version int64, entry ...any) (reply, error) {
-	partition, k := s.registryOf(kind, key)
-	name := ""
-	if kind.Listed() {
-		name = key
+func (s *Store) register(ctx context.Context, c *store.Registration, entry ...any) (reply, error) {
+	partition, k := s.registryOf(c.Kind, c.Key)
+	name, room := "", c.Room()
+	if c.Kind.Listed() {
+		name = c.Key
 	}
 	id := s.opened + strconv.FormatUint(s.registrations.Add(1), 36)
 	return s.call(ctx, call{
-		script: &s.scripts.register, partition: partition, subject: kind.EntryName(key),
-		keys: []any{k.timeKey, k.registered(kind, key), k.registeredBy(kind), k.versions()},
-		args: append([]any{version, id, name, store.MaxRegistered}, entry...),
+		script: &s.scripts.register, partition: partition, subject: c.Kind.EntryName(c.Key),
+		keys: []any{k.timeKey, k.registered(c.Kind, c.Key), k.registeredBy(c.Kind), k.versions()},
+		args: append([]any{c.Version, id, name, store.MaxRegistered, room.Max, room.Prefix()}, entry...),
 	})
 }
 

@@ -1,6 +1,8 @@
 package redisstore_test
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -34,6 +36,33 @@ func TestRegistrationIsRepeated(t *testing.T) {
 	line.cut.Store(true)
 	if err := far.Unregister(t.Context(), entry.Kind, "k", second.Version); err != nil || line.cut.Load() {
 		t.Errorf("deleted: %v; was a line cut: %v", err, !line.cut.Load())
+	}
+}
+
+// TestKeysWithoutAnEntryTakeNoRoom: a list full of keys without an entry leaves room for as many entries as an empty one, and loses the keys.
+func TestKeysWithoutAnEntryTakeNoRoom(t *testing.T) {
+	server := redistest.Start(t)
+	s := mustOpen(t, server.URL(), redisstore.Config{Deployment: "D", Partitions: 1})
+	client := redis.NewClient(&redis.Options{Addr: server.Addr})
+	defer client.Close() // the server is gone then
+	var foreign []redis.Z
+	for n := range 2 * store.MaxRegistered {
+		foreign = append(foreign, redis.Z{Score: 1e15, Member: fmt.Sprint("demo/x", n)})
+	}
+	for _, kind := range []store.RegistryKind{store.RegistrySchedules, store.RegistryTokens} {
+		for _, key := range []string{"demo/a", "demo/b"} {
+			if _, err := s.Register(t.Context(), store.Registration{Kind: kind, Key: key, Value: []byte("v")}); err != nil {
+				t.Error(err)
+			}
+			if key == "demo/a" {
+				if err := client.ZAdd(t.Context(), "swrun:{D:0}:r:"+string(kind), foreign...).Err(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if got := client.ZRange(t.Context(), "swrun:{D:0}:r:"+string(kind), 0, -1).Val(); !slices.Equal(got, []string{"demo/a", "demo/b"}) {
+			t.Errorf("%s: the list has %d keys", kind, len(got))
+		}
 	}
 }
 

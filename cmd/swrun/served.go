@@ -154,7 +154,7 @@ func ofDocument(d *swrun.Document, err error) error {
 		return duplicateFailure(err)
 	}
 	if api.IsTooLarge(err) { // there may be room for other documents
-		return &exitError{code: exitConflict, message: err.Error(), hint: "remove workflows with schedules that are no longer needed: swrun schedule ls, swrun workflows rm"}
+		return &exitError{code: exitConflict, message: err.Error(), hint: "swrun schedule ls lists the schedules, and swrun workflows rm removes a workflow with its schedule"}
 	}
 	return nil
 }

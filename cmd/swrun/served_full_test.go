@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,11 +18,13 @@ func TestServeBesideTooManySchedules(t *testing.T) {
 	t.Parallel()
 	h, client := mustFillRedis(t)
 	for _, list := range client.Keys(t.Context(), "*:r:schedules").Val() {
-		var all []redis.Z
+		p := client.Pipeline()
 		for n := range store.MaxRegistered {
-			all = append(all, redis.Z{Score: 1e15, Member: fmt.Sprint("demo/x", n)})
+			name := fmt.Sprint("demo/x", n)
+			p.Set(t.Context(), strings.Replace(list, ":r:", ":e:", 1)+":"+name, "1 0 x 1 {}", 0)
+			p.ZAdd(t.Context(), list, redis.Z{Score: math.Inf(1), Member: name})
 		}
-		if err := client.ZAdd(t.Context(), list, all...).Err(); err != nil {
+		if _, err := p.Exec(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -34,6 +37,6 @@ func TestServeBesideTooManySchedules(t *testing.T) {
 		}
 	}
 	s := h.listening("serve", folder, "--listen", "127.0.0.1:0")
-	contains(t, s.err.String(), `msg="a document is not served" file=`+filepath.Join(folder, "b.yaml"), "more than 10000 schedules")
+	contains(t, s.err.String(), `msg="a document is not served" file=`+filepath.Join(folder, "b.yaml"), "the namespace demo has 10001 schedules")
 	contains(t, h.exits(exitOK, "workflows", "-o", "name"), "demo/a", "demo/z")
 }

@@ -1,9 +1,31 @@
 -- register stores an entry of the registry, or deletes one (store.Registry). The change creates no work: it does not count as a write.
 -- KEYS: time, the entry, the entries of its kind by their ends, the last version of an entry
--- ARGV: ..., the expected version or -1, an id of this call, the key of the entry or empty if its kind is not listed, maximum number of
--- entries, lifetime in ms or 0, the value; an entry is deleted if the last two are missing
--- Reply: OK, the version, when it ends or 0; CONFLICT; LIMIT; CORRUPT for an entry that cannot be read
-local expected, id, name, most, length, value = unpack(ARGV, ARGS)
+-- ARGV: ..., the expected version or -1, an id of this call, the key of the entry or empty if its kind is not listed, number of entries
+-- below which there is room for every namespace, maximum number of entries, prefix of the keys of its namespace or empty, lifetime in ms
+-- or 0, the value; an entry is deleted if the last two are missing
+-- Reply: OK, the version, when it ends or 0; CONFLICT; LIMIT, the number of entries of all namespaces, and of the namespace; CORRUPT for
+-- an entry that cannot be read
+local expected, id, name, free, most, prefix, length, value = unpack(ARGV, ARGS)
+free, most = tonumber(free), tonumber(most)
+
+-- isFull reports whether there is no room for another entry, with the number of all entries and the number in its namespace (store.Room).
+local function isFull()
+  local all, own = redis.call('ZCARD', KEYS[3]), 0
+  if prefix == '' or all < free then return all >= most, all, own end
+  for _, key in ipairs(redis.call('ZRANGE', KEYS[3], 0, -1)) do
+    if string.sub(key, 1, #prefix) == prefix then own = own + 1 end
+  end
+  return own >= most - all, all, own
+end
+
+-- unlist removes the keys from the list of which no entry is stored: another program has deleted the entry, or added the key.
+local function unlist()
+  local entries = string.sub(KEYS[2], 1, -1 - #name)
+  for _, key in ipairs(redis.call('ZRANGE', KEYS[3], 0, -1)) do
+    if redis.call('EXISTS', entries .. key) == 0 then redis.call('ZREM', KEYS[3], key) end
+  end
+end
+
 local text
 if expected == '-1' then -- any entry is replaced, even one written by another program
   text = redis.pcall('GET', KEYS[2])
@@ -25,7 +47,11 @@ if not value then
 end
 if name ~= '' then
   redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', now)
-  if not text and redis.call('ZCARD', KEYS[3]) >= tonumber(most) then return reply('LIMIT') end
+  if not text and isFull() then
+    unlist()
+    local full, all, own = isFull()
+    if full then return reply('LIMIT', all, own) end
+  end
 end
 length = tonumber(length)
 version, ends = format('%d', redis.call('INCR', KEYS[4])), length > 0 and format('%d', now + length) or '0'

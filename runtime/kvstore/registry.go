@@ -33,8 +33,8 @@ func (s *Store) Register(ctx context.Context, c store.Registration) (done store.
 		if c.Version != store.AnyVersion && c.Version != is.Version {
 			return store.Refuse(store.Conflict, p.now, "%s", c.Kind.EntryName(c.Key))
 		}
-		if !there && !p.hasRoom(c.Kind) {
-			return store.Refuse(store.Limit, p.now, "more than %d %s", store.MaxRegistered, c.Kind)
+		if err := p.room(&c); !there && err != nil {
+			return err
 		}
 		p.forgetRegistered(2) // so that there are never more than are registered within their time
 		p.unregister(c.Kind, c.Key)
@@ -149,13 +149,34 @@ func (p *partition) countRegistered(kind store.RegistryKind, more int64) {
 	p.setCounter(name, p.counter(name)+more)
 }
 
-// hasRoom reports whether one more entry of a kind may be stored.
-func (p *partition) hasRoom(kind store.RegistryKind) bool {
-	full := func() bool { return kind.Listed() && p.counter("registry-count/"+string(kind)) >= store.MaxRegistered }
-	if full() {
-		p.forgetRegistered(store.MaxRegistered)
+// room returns the refusal of a new entry for which there is no room.
+func (p *partition) room(c *store.Registration) error {
+	room := c.Room()
+	all, own, full := p.counted(&room)
+	if full {
+		p.forgetRegistered(maxForgotten)
+		all, own, full = p.counted(&room)
 	}
-	return !full()
+	if full {
+		return room.Refuse(all, own, p.now)
+	}
+	return nil
+}
+
+// maxForgotten is how many entries that ended are deleted to make room.
+const maxForgotten = 2 * store.MaxRegistered
+
+// counted returns the number of entries of a kind and of its namespace, and whether there is no room for another one.
+func (p *partition) counted(room *store.Room) (all, own int64, full bool) {
+	if !room.Kind.Listed() {
+		return 0, 0, false
+	}
+	all = p.counter("registry-count/" + string(room.Kind))
+	if prefix := room.Prefix(); prefix != "" && all >= store.MaxRegistered {
+		prefix = registryPrefix(room.Kind) + prefix
+		p.Scan(prefix, prefix, func(string, []byte) bool { own++; return true })
+	}
+	return all, own, room.Full(all, own)
 }
 
 // forgetRegistered deletes at most n entries that are not there any more, the oldest first.

@@ -67,8 +67,7 @@ func RegistryKinds() []RegistryKind {
 	return []RegistryKind{RegistryTokens, RegistrySettings, RegistryQueues, RegistryWorkers, RegistryReplies, RegistryEvents, RegistryForks, RegistrySchedules, RegistrySinks, RegistryGathered, RegistryFunctions, RegistryDeployments, RegistryAudit, RegistryLetters, RegistryContents, RegistryUnmatched, RegistryAcknowledged, RegistryLate, RegistryKeys}
 }
 
-// Listed reports whether the entries of a kind can be listed, so that there are at most MaxRegistered of them. The others are spread over all
-// partitions.
+// Listed reports whether the entries of a kind can be listed, so that their number is limited (Room). The others are spread over all partitions.
 func (k RegistryKind) Listed() bool {
 	return k != RegistryReplies && k != RegistryEvents && k != RegistryForks && k != RegistryGathered && k != RegistryDeployments && k != RegistryContents && k != RegistryLate
 }
@@ -77,7 +76,6 @@ func (k RegistryKind) Listed() bool {
 const (
 	MaxRegistryKey   = 256     // bytes
 	MaxRegistryValue = 1 << 20 // bytes
-	MaxRegistered    = 10_000  // entries of a kind that can be listed
 )
 
 // AnyVersion stands for whatever version is there, also none.

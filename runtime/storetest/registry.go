@@ -229,21 +229,27 @@ func attend(s *suite) {
 	attending()
 }
 
-// registryFull: the number of entries of a kind that can be listed is limited, and there is room for more when some have expired.
-func registryFull(s *suite) {
+// fill stores as many entries as MaxRegistered, with keys of a prefix.
+func (s *suite) fill(r store.Registration, prefix string) {
 	var group sync.WaitGroup
 	for side := range 100 {
 		group.Go(func() {
 			for n := range store.MaxRegistered / 100 {
-				r := store.Registration{Kind: store.RegistryWorkers, Key: fmt.Sprintf("w%d-%d", side, n), Value: []byte("v"), For: time.Minute}
-				if _, err := s.Register(s.ctx(), r); err != nil {
+				one := r
+				one.Key = fmt.Sprintf("%s%d-%d", prefix, side, n)
+				if _, err := s.Register(s.ctx(), one); err != nil {
 					s.Error(err)
 				}
 			}
 		})
 	}
 	group.Wait()
+}
+
+// registryFull: the number of entries of a kind that can be listed is limited, and there is room for more when some have expired.
+func registryFull(s *suite) {
 	one := store.Registration{Kind: store.RegistryWorkers, Key: "w", Value: []byte("v"), For: time.Minute}
+	s.fill(one, "w")
 	_, err := s.Register(s.ctx(), one)
 	s.refused(err, store.Limit)
 	s.register(store.Registration{Kind: store.RegistryWorkers, Key: "w1-1", Value: []byte("again"), Version: store.AnyVersion, For: time.Hour})
@@ -253,4 +259,32 @@ func registryFull(s *suite) {
 	if got := s.keysOf(store.RegistryList{Kind: store.RegistryWorkers}); got != "w w1-1" {
 		s.Errorf("there are %s", got)
 	}
+}
+
+// registryShared: a namespace has as many schedules as a kind has entries, and leaves places for other namespaces.
+func registryShared(s *suite) {
+	one := store.Registration{Kind: store.RegistrySchedules, Value: []byte("v")}
+	s.fill(one, "full/")
+	at := func(key string) store.Registration {
+		one.Key = key
+		return one
+	}
+	_, err := s.Register(s.ctx(), at("full/w"))
+	s.refused(err, store.Limit)
+	if want := "the namespace full has 10000 schedules, and a namespace has at most half of the 20000 places that the others leave"; !strings.Contains(fmt.Sprint(err), want) {
+		s.Errorf("%v, want %s", err, want)
+	}
+	s.register(at("changes"))
+	for _, key := range []string{"ful/w", "fulla/w", "other/w", "other/v"} {
+		s.register(at(key))
+	}
+	replaced := at("full/1-1")
+	replaced.Version = store.AnyVersion
+	s.register(replaced)
+	for n := range 3 {
+		s.must(s.Unregister(s.ctx(), one.Kind, fmt.Sprintf("full/2-%d", n), store.AnyVersion))
+	}
+	s.register(at("full/w"))
+	_, err = s.Register(s.ctx(), at("full/v"))
+	s.refused(err, store.Limit)
 }

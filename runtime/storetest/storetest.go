@@ -132,6 +132,7 @@ func cases() []testCase {
 		{"one of many replaces an entry", registryContended},
 		{"the registry makes no work", registryQuiet},
 		{"the registry is full", registryFull},
+		{"namespaces share the registry", registryShared},
 		{"permits limit the number at a time", permitsAtATime},
 		{"permits limit the rate", permitsInATime},
 		{"invalid permits are refused", permitsRefused},
